@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope: how much memory a training step needs, before renting the GPU.
+ *
+ * Five calls:
+ *
+ *     ms_error err = {0};
+ *     ms_run *run = ms_run_create();
+ *     ms_run_set(run, "config", "llama-3.1-8b", &err);
+ *     ms_analysis *analysis = ms_analyze(run, &err);
+ *     ms_analysis_write(analysis, "console", stdout, &err);
+ *
+ *     ms_analysis_free(analysis);
+ *     ms_run_free(run);
+ *
+ * A call that returns a status or NULL fills `err`; the first failure wins and later calls on the
+ * same `err` leave it alone. Nothing here prints, exits or keeps state between runs. An ms_run and
+ * its ms_analysis belong to one thread at a time.
+ */
+#ifndef MEMSCOPE_H
+#define MEMSCOPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "memscope/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MS_VERSION "0.1.0"
+#define MS_REPORT_SCHEMA_VERSION "1.0"
+
+/* ---- a run: the model and everything that decides its memory ---- */
+
+typedef struct ms_run ms_run;
+
+ms_run *ms_run_create(void); /* NULL when out of memory */
+void ms_run_free(ms_run *run);
+
+/* Sets one field, by the name of its command-line option without the dashes: "config", "batch",
+ * "seq", "dtype", ... A value set here wins over the one in a run file. "config" names a preset, a
+ * config.json, a run file, or a directory holding one of them; it is read by ms_analyze. */
+ms_status ms_run_set(ms_run *run, const char *field, const char *value, ms_error *err);
+
+/* One row per field, for help texts and front ends. */
+typedef struct ms_run_field {
+    const char *name;       /* "batch" */
+    const char *value_name; /* "N" */
+    const char *help;       /* one line */
+    const char *default_text;
+    const char *group;      /* "Model", "Training", ... */
+} ms_run_field;
+const ms_run_field *ms_run_fields(size_t *count);
+
+/* ---- the analysis ---- */
+
+typedef struct ms_analysis ms_analysis;
+
+/* Reads the files, runs the simulated step, fills the records. NULL on failure. The analysis does
+ * not refer to `run` afterwards. */
+ms_analysis *ms_analyze(const ms_run *run, ms_error *err);
+void ms_analysis_free(ms_analysis *analysis);
+
+typedef struct ms_summary {
+    uint64_t param_count, trainable_param_count;
+    uint64_t weight_memory_bytes, buffer_memory_bytes, grad_memory_bytes, optimizer_memory_bytes;
+    uint64_t activation_memory_bytes, temporary_memory_bytes; /* alive at the peak */
+    uint64_t persistent_memory_bytes; /* weights, buffers, gradients, optimizer states */
+    uint64_t saved_bytes;             /* unique storages autograd holds at the end of forward */
+    uint64_t peak_memory_bytes;       /* most that is allocated at one time, as the allocator counts */
+    uint64_t reserved_memory_bytes;
+    uint64_t low_device_bytes, expected_device_bytes, high_device_bytes; /* what nvidia-smi shows */
+    const char *peak_stage;           /* "forward", "backward", ... */
+    uint64_t budget_bytes;
+    bool fits;
+    int64_t headroom_bytes;           /* budget - expected device bytes; negative = short by */
+    double step_time_ms;              /* roofline estimate; 0 when the device has no rates */
+} ms_summary;
+const ms_summary *ms_analysis_summary(const ms_analysis *analysis);
+
+/* Writes one report: "console", "json", "md" or "csv" (ms_report_formats lists them). */
+ms_status ms_analysis_write(const ms_analysis *analysis, const char *format, FILE *out,
+                            ms_error *err);
+const char *const *ms_report_formats(size_t *count);
+
+/* The steady step's allocations and frees as text, one a line. */
+ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_error *err);
+
+/* ---- what is built in ---- */
+
+ms_status ms_write_models(FILE *out, ms_error *err);
+ms_status ms_write_devices(FILE *out, ms_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Device allocators behind one interface: raw bytes, PyTorch's CUDA caching allocator, and the same
+ * with expandable segments. Rules and constants: docs/design.md, "Allocators".
+ */
+#ifndef MS_ALLOCATOR_ALLOCATOR_H
+#define MS_ALLOCATOR_ALLOCATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+typedef enum ms_allocator_kind {
+    MS_ALLOCATOR_RAW,
+    MS_ALLOCATOR_CUDA,
+    MS_ALLOCATOR_CUDA_EXPANDABLE,
+    MS_ALLOCATOR_COUNT
+} ms_allocator_kind;
+
+typedef struct ms_allocator_options {
+    ms_allocator_kind kind;
+    uint64_t capacity_bytes;            /* what the device can give; 0 = unlimited */
+    uint64_t max_split_size_bytes;      /* 0 = unlimited (max_split_size_mb unset) */
+    uint32_t roundup_power2_divisions;  /* 0 = off; applied to every interval */
+} ms_allocator_options;
+
+/* torch.cuda.memory_stats() names in brackets. */
+typedef struct ms_allocator_stats {
+    uint64_t allocated_bytes;      /* [allocated_bytes.all.current] block bytes handed out */
+    uint64_t requested_bytes;      /* [requested_bytes.all.current] as asked for */
+    uint64_t reserved_bytes;       /* [reserved_bytes.all.current] segments or mapped pages */
+    uint64_t inactive_split_bytes; /* [inactive_split_bytes.all.current] */
+    uint64_t retries;              /* times cached segments were given back to make room */
+} ms_allocator_stats;
+
+typedef struct ms_allocator ms_allocator;
+
+/* NULL when out of memory. */
+ms_allocator *ms_allocator_create(const ms_allocator_options *options);
+void ms_allocator_free(ms_allocator *allocator);
+
+/* A block handle; 0 is what a zero-byte request gets and may be passed to release. */
+typedef uint32_t ms_block;
+
+/* Hands out a block for `bytes` on `stream`. MS_ERR_OVER_BUDGET when the capacity is exhausted even
+ * after every free segment went back; MS_ERR_NOMEM when memscope itself is out of memory. */
+ms_status ms_allocator_allocate(ms_allocator *allocator, uint64_t bytes, uint32_t stream,
+                                ms_block *block);
+void ms_allocator_release(ms_allocator *allocator, ms_block block);
+
+uint64_t ms_allocator_block_bytes(const ms_allocator *allocator, ms_block block);
+const ms_allocator_stats *ms_allocator_stats_of(const ms_allocator *allocator);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Arena: everything that lives as long as one run. Freed once, as a whole.
+ */
+#ifndef MS_BASE_ARENA_H
+#define MS_BASE_ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ms_arena ms_arena;
+
+ms_arena *ms_arena_create(size_t limit_bytes); /* NULL when out of memory; 0 = no limit */
+void ms_arena_free(ms_arena *arena);           /* NULL is fine */
+
+/* Zeroed, aligned for any type, valid until ms_arena_free. NULL when memory or the limit is
+ * exhausted, or when count * size does not fit. A count of 0 yields a valid pointer. */
+void *ms_arena_alloc(ms_arena *arena, size_t count, size_t size);
+#define ms_arena_array(arena, type, n) ((type *)ms_arena_alloc((arena), (n), sizeof(type)))
+
+/* Copies of text; NULL on failure. */
+char *ms_arena_strdup(ms_arena *arena, const char *text);
+__attribute__((format(printf, 2, 3))) char *ms_arena_printf(ms_arena *arena, const char *format,
+                                                            ...);
+
+/* Bytes handed out so far. */
+size_t ms_arena_used_bytes(const ms_arena *arena);
+
+#endif

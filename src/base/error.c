@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+typedef struct status_row {
+    ms_status status;
+    int exit_code;
+    const char *text;
+} status_row;
+
+static const status_row status_rows[] = {
+#define STATUS_ROW(name, value, exit_code, text) {name, exit_code, text},
+    MS_STATUS_LIST(STATUS_ROW)
+#undef STATUS_ROW
+};
+
+static const status_row *row_of(ms_status status)
+{
+    for (size_t i = 0; i < sizeof status_rows / sizeof status_rows[0]; i++)
+        if (status_rows[i].status == status)
+            return &status_rows[i];
+    return NULL;
+}
+
+const char *ms_status_text(ms_status status)
+{
+    const status_row *row = row_of(status);
+    return row ? row->text : "unknown status";
+}
+
+int ms_status_exit_code(ms_status status)
+{
+    const status_row *row = row_of(status);
+    return row ? row->exit_code : 70;
+}
+
+void ms_error_set(ms_error *err, ms_status status, const char *format, ...)
+{
+    if (!err || err->status != MS_OK)
+        return;
+    err->status = status;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/vec.h"
+
+bool ms_vec_grow(void **items, uint32_t *capacity, size_t item_size)
+{
+    uint64_t wanted = *capacity ? 2 * (uint64_t)*capacity : 16;
+    if (wanted > UINT32_MAX - 1)
+        wanted = UINT32_MAX - 1;
+    if (wanted <= *capacity || wanted > SIZE_MAX / item_size)
+        return false;
+    void *grown = realloc(*items, (size_t)wanted * item_size);
+    if (!grown)
+        return false;
+    *items = grown;
+    *capacity = (uint32_t)wanted;
+    return true;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A model's shape, read from a Hugging Face config.json: typed, checked, defaults of the class
+ * filled in. Strings belong to the arena that was passed to the reader.
+ */
+#ifndef MS_CONFIG_MODEL_CONFIG_H
+#define MS_CONFIG_MODEL_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "tensor/dtype.h"
+
+typedef enum ms_activation {
+    MS_ACTIVATION_SILU,      /* "silu", "swish" */
+    MS_ACTIVATION_GELU,      /* "gelu": fused, erf */
+    MS_ACTIVATION_GELU_TANH, /* "gelu_pytorch_tanh": fused */
+    MS_ACTIVATION_GELU_NEW,  /* "gelu_new": composed of eight operators */
+    MS_ACTIVATION_RELU,      /* "relu" */
+    MS_ACTIVATION_COUNT
+} ms_activation;
+
+struct ms_family;
+
+/* Every member is bounded by its key's row, so products of three members fit 64 bits. */
+typedef struct ms_model_config {
+    const struct ms_family *family;
+    const char *model_type;     /* as in the file */
+    const char *name;           /* preset name, file stem or directory; for titles */
+    uint64_t vocab_size, hidden_size, intermediate_size;
+    uint64_t num_layers, num_heads, num_kv_heads, head_dim;
+    uint64_t max_positions;     /* rows of a learned position table; else only informative */
+    uint64_t sliding_window;    /* tokens; 0 = none */
+    uint64_t sliding_layers_from; /* qwen2: layers >= this one slide when use_sliding_window */
+    uint64_t pad_token_id;      /* UINT64_MAX = none */
+    bool use_sliding_window;
+    bool tie_word_embeddings;
+    bool attention_bias, mlp_bias;
+    bool scale_attn_weights;    /* gpt2 */
+    ms_activation activation;
+    double attention_dropout, residual_dropout, embedding_dropout;
+    bool has_dtype;
+    ms_dtype dtype;             /* "torch_dtype" or "dtype" in the file, when has_dtype */
+} ms_model_config;
+
+typedef enum ms_key_kind {
+    MS_KEY_COUNT,      /* positive exact integer, uint64_t member */
+    MS_KEY_OPTIONAL,   /* integer or null: null sets the member to `null_value` */
+    MS_KEY_BOOL,
+    MS_KEY_FRACTION,   /* number in [0, 1], double member */
+    MS_KEY_ACTIVATION, /* name, ms_activation member */
+    MS_KEY_FIXED_BOOL, /* a bool that must have the default value: the other is not modelled */
+    MS_KEY_IGNORED     /* known, has no effect on memory */
+} ms_key_kind;
+
+/* What an absent key means. */
+typedef enum ms_default_kind {
+    MS_DEFAULT_VALUE,      /* default_value */
+    MS_DEFAULT_SAME_AS,    /* the member at default_offset (already read) */
+    MS_DEFAULT_HEAD_DIM,   /* hidden_size / num_heads, which must divide */
+    MS_DEFAULT_FOUR_HIDDEN /* 4 * hidden_size */
+} ms_default_kind;
+
+/* One key of one family's config.json. */
+typedef struct ms_key {
+    const char *name;
+    const char *aliases[3]; /* other spellings of the same key; the first that is present wins */
+    ms_key_kind kind;
+    size_t offset;          /* of the member in ms_model_config */
+    ms_default_kind default_kind;
+    double default_value;   /* counts and booleans are exact in a double */
+    size_t default_offset;
+    uint64_t minimum, maximum;
+    uint64_t null_value;    /* MS_KEY_OPTIONAL */
+} ms_key;
+
+struct ms_tape; /* the program's argument; see model/model.h */
+
+/* A model family: names, keys with their defaults, and the program that runs it. */
+typedef struct ms_family {
+    const char *model_type;      /* "llama" */
+    const char *class_name;      /* "LlamaForCausalLM": what `architectures` must name, if present */
+    const ms_key *keys;
+    size_t key_count;
+    /* Checks that span keys (heads divide, and so on); may be NULL. `pointer` of the failing key is
+     * set through err->pointer as "/key". */
+    ms_status (*check)(const ms_model_config *config, ms_error *err);
+    const struct ms_model_program *program;
+} ms_family;
+
+/* All families, in the order they are listed; defined by the model stage. */
+const ms_family *const *ms_families(size_t *count);
+
+#endif

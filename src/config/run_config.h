@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A training run: everything beside the model that decides memory. Filled from a run file and from
+ * command-line options through the same table of fields (run_fields.c); flags win over the file.
+ */
+#ifndef MS_CONFIG_RUN_CONFIG_H
+#define MS_CONFIG_RUN_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "allocator/allocator.h"
+#include "config/model_config.h"
+#include "device/device.h"
+#include "tensor/dtype.h"
+
+typedef enum ms_optimizer_kind {
+    MS_OPTIMIZER_ADAMW,
+    MS_OPTIMIZER_ADAM,
+    MS_OPTIMIZER_SGD,
+    MS_OPTIMIZER_SGD_MOMENTUM,
+    MS_OPTIMIZER_COUNT
+} ms_optimizer_kind;
+
+typedef enum ms_optimizer_impl {
+    MS_OPTIMIZER_FUSED,
+    MS_OPTIMIZER_FOREACH,
+    MS_OPTIMIZER_LOOP,
+    MS_OPTIMIZER_IMPL_COUNT
+} ms_optimizer_impl;
+
+typedef enum ms_attention {
+    MS_ATTENTION_AUTO, /* what the named torch picks on the named device */
+    MS_ATTENTION_FLASH,
+    MS_ATTENTION_EFFICIENT,
+    MS_ATTENTION_MATH,
+    MS_ATTENTION_EAGER,
+    MS_ATTENTION_CPU_FLASH,
+    MS_ATTENTION_COUNT
+} ms_attention;
+
+typedef enum ms_autocast { MS_AUTOCAST_NONE, MS_AUTOCAST_BF16, MS_AUTOCAST_F16 } ms_autocast;
+
+typedef enum ms_checkpoint_kind {
+    MS_CHECKPOINT_NON_REENTRANT, /* use_reentrant=False, with early stop */
+    MS_CHECKPOINT_REENTRANT
+} ms_checkpoint_kind;
+
+typedef struct ms_run_config {
+    uint64_t batch;      /* sequences per micro-batch */
+    uint64_t seq_tokens; /* tokens per sequence */
+    ms_dtype dtype;      /* of the weights */
+    ms_autocast autocast;
+    ms_optimizer_kind optimizer;
+    ms_optimizer_impl optimizer_impl;
+    double weight_decay;
+    uint64_t accumulate; /* micro-batches per optimizer step */
+    bool clip;
+    double clip_norm;
+    const char *checkpointing;  /* the specification as given: "none", "all", "first:8", "0,2,5-9", "every:2" */
+    bool *checkpoint_layer;     /* per layer; arena */
+    ms_checkpoint_kind checkpoint_kind;
+    ms_attention attention;
+    ms_allocator_options allocator;
+    uint32_t torch_major, torch_minor;
+    const ms_device *device;    /* never NULL; "cpu" is a row */
+    bool has_budget;
+    uint64_t budget_bytes;      /* else the device's usable bytes */
+} ms_run_config;
+
+#endif

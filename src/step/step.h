@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The simulated training: build, first step, steps until the event list repeats. What comes out is
+ * a trace and the static figures. Free with ms_simulation_free.
+ */
+#ifndef MS_STEP_STEP_H
+#define MS_STEP_STEP_H
+
+#include "base/error.h"
+#include "config/model_config.h"
+#include "config/run_config.h"
+#include "trace/trace.h"
+
+typedef struct ms_simulation {
+    ms_trace trace; /* build and all steps; operators and operands of the last step only */
+    ms_attention attention; /* what was run: never MS_ATTENTION_AUTO */
+    uint64_t param_count, trainable_param_count;
+    uint64_t weight_bytes, buffer_bytes, gradient_bytes, optimizer_state_bytes; /* raw */
+    uint64_t saved_bytes; /* unique storages autograd holds at the end of forward, without weights */
+} ms_simulation;
+
+ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *run,
+                           ms_simulation *simulation, ms_error *err);
+void ms_simulation_free(ms_simulation *simulation);
+
+#endif

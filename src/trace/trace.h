@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The trace: what a training step allocates, frees and executes, in order. Filled by the simulated
+ * step (or from a measurement); read by the allocator, the ledger, the clock and the views, each in
+ * one pass. Owned by whoever created it; ms_trace_free releases it.
+ */
+#ifndef MS_TRACE_TRACE_H
+#define MS_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "tensor/dim.h"
+#include "tensor/dtype.h"
+
+enum { MS_MAX_RANK = 5 };
+#define MS_NONE UINT32_MAX
+
+typedef enum ms_event_kind {
+    MS_EVENT_ALLOC,    /* id = storage */
+    MS_EVENT_FREE,     /* id = storage */
+    MS_EVENT_OP_BEGIN, /* id = operator execution (index into ops) */
+    MS_EVENT_OP_END,   /* id = operator execution */
+    MS_EVENT_MARK      /* id = mark */
+} ms_event_kind;
+
+typedef struct ms_event {
+    uint32_t kind;
+    uint32_t id;
+} ms_event;
+
+/* What a storage is for. A storage saved by autograd is an activation, whatever made it. */
+typedef enum ms_category {
+    MS_CATEGORY_WEIGHT,
+    MS_CATEGORY_BUFFER,
+    MS_CATEGORY_GRADIENT,
+    MS_CATEGORY_OPTIMIZER_STATE,
+    MS_CATEGORY_INPUT,
+    MS_CATEGORY_ACTIVATION,
+    MS_CATEGORY_TEMPORARY,
+    MS_CATEGORY_WORKSPACE,
+    MS_CATEGORY_COUNT
+} ms_category;
+
+/* One allocation. Its shape is the one it was made with; the formula of its bytes follows from it. */
+typedef struct ms_storage {
+    uint64_t bytes;                 /* as asked for, before any rounding */
+    uint32_t op;                    /* operator execution that made it, or MS_NONE */
+    uint32_t scope;                 /* module it belongs to */
+    uint32_t name;                  /* index into names: "q_proj.weight", "attention output" */
+    uint32_t symbols[MS_MAX_RANK];  /* of each dimension */
+    uint8_t rank, dtype, category;
+    bool saved;                     /* autograd held it at some time */
+} ms_storage;
+
+typedef enum ms_phase {
+    MS_PHASE_BUILD, /* weights come to the device */
+    MS_PHASE_FORWARD,
+    MS_PHASE_BACKWARD,
+    MS_PHASE_CLIP,
+    MS_PHASE_OPTIMIZER,
+    MS_PHASE_ZERO_GRAD,
+    MS_PHASE_COUNT
+} ms_phase;
+
+const char *ms_phase_name(ms_phase phase);          /* "forward", ... */
+const char *ms_category_name(ms_category category); /* "weights", "gradients", ... */
+
+typedef struct ms_mark {
+    bool begin;          /* begin or end of the phase */
+    uint8_t phase;       /* ms_phase */
+    uint16_t step;       /* 0 = build, 1 = first step, ... */
+    uint32_t micro_step; /* 0-based, of forward and backward */
+} ms_mark;
+
+typedef enum ms_pass {
+    MS_PASS_FORWARD,
+    MS_PASS_RECOMPUTE, /* forward run again by activation checkpointing */
+    MS_PASS_BACKWARD,
+    MS_PASS_UPDATE     /* clip, optimizer */
+} ms_pass;
+
+/* A tensor as an operator saw it. */
+typedef struct ms_operand {
+    uint32_t storage;
+    uint32_t symbols[MS_MAX_RANK];
+    uint64_t sizes[MS_MAX_RANK];
+    uint8_t rank, dtype;
+    bool is_output;
+} ms_operand;
+
+/* One execution of one operator. Recorded for the last (steady) step only. */
+typedef struct ms_op_exec {
+    const char *name;         /* "mm", "silu", "flash_attention"; in the backward pass the node: "mm.backward" */
+    uint32_t scope;           /* module */
+    uint32_t first_operand;   /* into operands */
+    uint16_t operand_count;
+    uint8_t pass;             /* ms_pass */
+    uint8_t phase;            /* ms_phase */
+    uint64_t flops;           /* multiply and add counted separately */
+    uint64_t traffic_bytes;   /* bytes read and written, roofline sense */
+    uint8_t matmul_dtype;     /* dtype that decides the rate */
+} ms_op_exec;
+
+/* A module: "layers.3.self_attn" is {parent: layers.3, name: self_attn, layer: 3}. */
+typedef struct ms_scope {
+    uint32_t parent; /* MS_NONE at the root */
+    uint32_t name;   /* index into names */
+    uint32_t layer;  /* layer number, inherited by what lies below; MS_NONE outside layers */
+} ms_scope;
+
+typedef struct ms_trace {
+    ms_vec(ms_event) events;
+    ms_vec(ms_storage) storages;
+    ms_vec(ms_mark) marks;
+    ms_vec(ms_op_exec) ops;
+    ms_vec(ms_operand) operands;
+    ms_vec(ms_scope) scopes;
+    ms_vec(const char *) names; /* static text, or owned by `names_arena` */
+    ms_symbols symbols;
+    struct ms_arena *names_arena;
+} ms_trace;
+
+bool ms_trace_init(ms_trace *trace);
+void ms_trace_free(ms_trace *trace);
+
+/* "model.layers.3.self_attn" into out; returns the length needed. */
+uint32_t ms_trace_scope_path(const ms_trace *trace, uint32_t scope, char *out, uint32_t size);
+
+/* "2*B*S*H" for a storage (dtype bytes times its dimensions); returns the length needed. */
+uint32_t ms_trace_formula(const ms_trace *trace, const ms_storage *storage, char *out,
+                          uint32_t size);
+
+#endif
