@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The ledger: what a simulated step needs, itemised. Operator records, summary, what is alive at
+ * the peak, phases, timeline. It refers to the simulation, the usage and the configs it was built
+ * from; they must outlive it. Everything else belongs to it; ms_ledger_free releases it.
+ */
+#ifndef MS_LEDGER_LEDGER_H
+#define MS_LEDGER_LEDGER_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "config/model_config.h"
+#include "config/run_config.h"
+#include "ledger/peak.h"
+#include "ledger/usage.h"
+#include "memscope/memscope.h"
+#include "step/step.h"
+
+typedef enum ms_fold_mode {
+    MS_FOLD_LAYERS, /* layers and micro-steps that agree in everything share their records */
+    MS_UNROLL       /* a record for each */
+} ms_fold_mode;
+
+/* A persistent tensor, or one execution of an operator; stands for `count` equal ones. */
+typedef struct ms_record {
+    uint32_t op;         /* first execution it stands for; MS_NONE for a persistent tensor */
+    uint32_t scope;      /* module */
+    uint32_t name;       /* of a persistent tensor, index into the trace's names; else MS_NONE */
+    uint32_t first_part; /* into parts: storages whose bytes sum to memory_bytes */
+    uint32_t part_count;
+    uint32_t count;
+    uint32_t first_layers, layer_count; /* into layers: those it stands for; 0 outside layers */
+    uint32_t micro_step;                /* first it stands for; MS_NONE outside micro-steps */
+    uint8_t category;                   /* ms_category */
+    uint8_t phase;                      /* ms_phase */
+    uint8_t pass;                       /* ms_pass, of an operator */
+    bool persistent;
+    uint64_t memory_bytes;    /* of the storages it made that outlive it; of one execution */
+    uint64_t saved_bytes;     /* of those, what autograd holds at some time */
+    uint64_t temporary_bytes; /* most it holds beside them while it runs */
+    uint64_t flops, traffic_bytes;
+    double time_us; /* roofline estimate; 0 when the device has no rates */
+} ms_record;
+
+typedef struct ms_timeline_point {
+    uint32_t event; /* counted from the start of the steady step */
+    uint8_t phase;  /* ms_phase */
+    uint64_t bytes; /* allocated after the event */
+} ms_timeline_point;
+
+typedef struct ms_ledger {
+    const ms_simulation *simulation;
+    const ms_usage *usage;
+    const ms_model_config *model;
+    const ms_run_config *run;
+    ms_fold_mode fold;
+    ms_summary summary;
+    ms_vec(ms_record) records;  /* weights, buffers, gradients, states, then operators in order */
+    ms_vec(uint32_t) parts;     /* storages */
+    ms_vec(uint32_t) layers;    /* layer numbers */
+    ms_peak peak;
+    ms_vec(ms_timeline_point) timeline; /* a few hundred points; every extreme of a stretch is kept */
+} ms_ledger;
+
+ms_status ms_ledger_build(const ms_model_config *model, const ms_run_config *run,
+                          const ms_simulation *simulation, const ms_usage *usage,
+                          ms_fold_mode fold, ms_ledger *ledger, ms_error *err);
+void ms_ledger_free(ms_ledger *ledger);
+
+/* "2*B*S*H + 4*B*S": evaluates to memory_bytes. Returns the length needed. */
+uint32_t ms_ledger_formula(const ms_ledger *ledger, const ms_record *record, char *out,
+                           uint32_t size);
+
+/* "model.layers.*.self_attn.q_proj.mm": layers that are folded show as "*". */
+uint32_t ms_ledger_name(const ms_ledger *ledger, const ms_record *record, char *out,
+                        uint32_t size);
+
+/* "0-31" or "0,2,5-9" for ascending numbers. Returns the length needed. */
+uint32_t ms_layers_print(const uint32_t *layers, uint32_t count, char *out, uint32_t size);
+
+/* What the figures leave out, for this run; ends with NULL. */
+const char *const *ms_ledger_not_modelled(const ms_run_config *run);
+
+#endif
