@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# memscope: `make` builds, `make check` tests, `make help` lists the rest.
+# Settings: CONFIG=release|debug|asan|cov|fuzz, WERROR=1, CC, CFLAGS, BUILD, PREFIX, DESTDIR.
+
+CONFIG ?= release
+ifeq ($(origin CC),default)
+CC := $(if $(filter fuzz,$(CONFIG)),clang,gcc)
+endif
+# One folder for each configuration and compiler, so that their objects never mix.
+BUILD ?= build/$(CONFIG)$(if $(filter-out fuzz,$(CONFIG)),$(if $(findstring clang,$(notdir $(CC))),-clang))
+
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR    ?= $(PREFIX)/share
+MANDIR     ?= $(DATADIR)/man
+
+VERSION := $(shell sed -n 's/^.define MS_VERSION "\(.*\)"/\1/p' include/memscope/memscope.h)
+SONAME  := libmemscope.so.$(firstword $(subst ., ,$(VERSION)))
+
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
+        -Wmissing-prototypes -Wswitch-enum -Wvla -Wundef -Wformat=2 -Wcast-qual -Wwrite-strings
+SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+OPT_release := -O2
+OPT_debug   := -O0
+OPT_asan    := -O1 $(SANITIZE)
+OPT_cov     := -O0 --coverage
+OPT_fuzz    := -O1 $(SANITIZE) -fsanitize=fuzzer-no-link
+OPT := $(OPT_$(CONFIG))
+ifeq ($(OPT),)
+$(error CONFIG must be release, debug, asan, cov or fuzz)
+endif
+
+PKG_CONFIG ?= pkg-config
+pkg = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null || echo $(3))
+# GLPK has no .pc file on Debian 12.
+DEP_CFLAGS  := $(call pkg,--cflags,libcjson,)
+DEP_LIBS    := $(call pkg,--libs,libcjson,-lcjson) -lglpk -lm
+TEST_CFLAGS := $(call pkg,--cflags,cmocka,)
+TEST_LIBS   := $(call pkg,--libs,cmocka,-lcmocka)
+
+CFLAGS   ?= -g
+COMPILE   = $(CC) -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc $(WARN) $(OPT) -fPIC \
+            $(DEP_CFLAGS) $(CPPFLAGS) $(CFLAGS)
+ERRORS   := $(if $(filter 1,$(WERROR)),-Werror)
+LINK      = $(CC) $(OPT) $(CFLAGS) $(LDFLAGS)
+
+LIB_SRC  := $(sort $(filter-out src/cli/%,$(wildcard src/*/*.c)))
+CLI_SRC  := $(sort $(wildcard src/cli/*.c))
+UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
+DATA     := $(sort $(wildcard configs/*.json))
+HEADERS  := $(sort $(wildcard include/memscope/*.h))
+GEN      := $(if $(wildcard scripts/embed.sh),$(BUILD)/gen/embedded.c)
+
+objects   = $(patsubst %.c,$(BUILD)/%.o,$(1))
+LIB_OBJ  := $(call objects,$(LIB_SRC)) $(GEN:.c=.o)
+CLI_OBJ  := $(call objects,$(CLI_SRC))
+LIB      := $(BUILD)/libmemscope.a
+SHARED   := $(BUILD)/$(SONAME)
+BINARY   := $(if $(CLI_SRC),$(BUILD)/memscope)
+UNIT     := $(UNIT_SRC:%.c=$(BUILD)/%)
+REPLAY   := $(FUZZ_SRC:%.c=$(BUILD)/%)
+BENCH    := $(BENCH_SRC:%.c=$(BUILD)/%)
+
+# V=1 shows the commands.
+Q := $(if $(V),,@)
+say = $(if $(V),:,echo) '  $(1)'
+
+# How tests run: RUNNER goes in front of every program (valgrind), RESULTS collects the counts.
+export RUNNER
+export LC_ALL := C
+export BUILD
+export MEMSCOPE := $(CURDIR)/$(BUILD)/memscope
+RESULTS := $(BUILD)/results
+SUITE   := sh scripts/run_suite.sh $(RESULTS)
+
+all: $(LIB) $(SHARED) $(BINARY)       ## build the program and both libraries (the default)
+
+# ---- building ----
+
+# Holds the compile command; objects are rebuilt when it changes.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMPILE)' | cmp -s - $@ || echo '$(COMPILE)' > $@
+
+$(BUILD)/%.o: %.c Makefile $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(call say,CC   $<)
+	$(Q)$(COMPILE) $(ERRORS) -MMD -MP -c $< -o $@
+
+$(BUILD)/tests/%.o: tests/%.c Makefile $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(call say,CC   $<)
+	$(Q)$(COMPILE) $(ERRORS) -Itests $(TEST_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/gen/embedded.c: scripts/embed.sh $(DATA)
+	@mkdir -p $(@D)
+	@$(call say,DATA $@)
+	$(Q)sh scripts/embed.sh $(DATA) > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/gen/embedded.o: $(BUILD)/gen/embedded.c $(BUILD)/flags
+	@$(call say,CC   $<)
+	$(Q)$(COMPILE) $(ERRORS) -Wno-overlength-strings -MMD -MP -c $< -o $@
+
+# Only what the public headers declare leaves the shared library.
+$(BUILD)/gen/exports.map: $(HEADERS) scripts/exports.sh
+	@mkdir -p $(@D)
+	@sh scripts/exports.sh $(HEADERS) > $@
+
+$(LIB): $(LIB_OBJ)
+	@rm -f $@
+	@$(call say,AR   $@)
+	$(Q)$(AR) rcs $@ $(LIB_OBJ)
+
+$(SHARED): $(LIB_OBJ) $(BUILD)/gen/exports.map
+	@$(call say,LINK $@)
+	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(BUILD)/gen/exports.map \
+	    -o $@ $(LIB_OBJ) $(DEP_LIBS)
+	@ln -sf $(SONAME) $(BUILD)/libmemscope.so
+
+$(BUILD)/memscope: $(CLI_OBJ) $(LIB)
+	@$(call say,LINK $@)
+	$(Q)$(LINK) -o $@ $(CLI_OBJ) $(LIB) $(DEP_LIBS)
+
+$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIB)
+	@$(call say,LINK $@)
+	$(Q)$(LINK) -o $@ $< $(LIB) $(TEST_LIBS) $(DEP_LIBS)
+
+FUZZ_MAIN := $(if $(filter fuzz,$(CONFIG)),-fsanitize=fuzzer,$(BUILD)/tests/fuzz/replay.o)
+$(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB) $(filter %.o,$(FUZZ_MAIN))
+	@$(call say,LINK $@)
+	$(Q)$(LINK) -o $@ $< $(FUZZ_MAIN) $(LIB) $(DEP_LIBS)
+
+$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
+	@$(call say,LINK $@)
+	$(Q)$(LINK) -o $@ $< $(LIB) $(DEP_LIBS)
+
+# ---- tests ----
+
+SUITES := unit replay cli oracle example oom
+check: all $(UNIT) $(REPLAY)         ## run every test
+	@: > $(RESULTS); bad=0; \
+	for suite in $(SUITES); do $(MAKE) --no-print-directory $$suite || bad=1; done; \
+	sh scripts/totals.sh $(RESULTS) && exit $$bad
+
+unit: $(UNIT) | results              ## run the unit programs
+	@$(SUITE) unit $(UNIT)
+
+results:
+	@mkdir -p $(BUILD)
+	@touch $(RESULTS)
+
+replay: $(REPLAY) | results          ## run the fuzz targets over their corpus
+	@$(SUITE) replay $(foreach t,$(REPLAY),$(t):tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(t))))
+
+cli: all | results                   ## run the command-line and input cases
+	@$(SUITE) script $(sort $(wildcard tests/*/run.sh))
+
+oracle: all | results                ## compare with PyTorch's figures (needs python3)
+	@$(SUITE) oracle $(sort $(wildcard tests/oracle/*.json))
+
+example: all | results               ## build and run the example of the public header
+	@$(SUITE) script $(wildcard scripts/check_example.sh)
+
+oom: | results                       ## fail every allocation in turn
+	@$(SUITE) make $(wildcard tests/oom/run.sh)
+
+asan:                                ## every test under AddressSanitizer and UBSan
+	$(MAKE) CONFIG=asan WERROR=1 check
+
+VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-exitcode=99
+valgrind: $(UNIT)                    ## the unit programs under valgrind
+	@mkdir -p $(BUILD) && : > $(BUILD)/results-valgrind
+	@RUNNER='$(VALGRIND)' sh scripts/run_suite.sh $(BUILD)/results-valgrind unit $(UNIT)
+
+bench: $(BENCH) $(BINARY)            ## measure the time of the analysis
+	@set -e; for b in $(BENCH); do $$b; done
+
+FUZZ_SECONDS ?= 30
+fuzz:                                ## run each fuzz target for FUZZ_SECONDS (needs clang)
+	$(MAKE) CONFIG=fuzz fuzz-run
+fuzz-run: $(REPLAY)
+	@set -e; for t in $(REPLAY); do \
+	    name=$$(basename $$t | sed 's/^fuzz_//'); mkdir -p $(BUILD)/corpus/$$name; \
+	    echo "$$name: $(FUZZ_SECONDS) s"; \
+	    $$t -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/ -print_final_stats=1 -verbosity=0 \
+	        $(BUILD)/corpus/$$name tests/fuzz/corpus/$$name; done
+
+# ---- checks of the source ----
+
+FORMATTED := $(sort $(wildcard src/*/*.[ch] include/memscope/*.h tests/*/*.[ch]))
+lint: lint-layers lint-symbols lint-format lint-cppcheck lint-tidy  ## layers, symbols, clang-tidy, cppcheck, format
+lint-layers:
+	sh scripts/check_layers.sh
+lint-symbols: $(LIB) $(SHARED)
+	sh scripts/check_symbols.sh $(BUILD)
+lint-format:
+	clang-format --dry-run -Werror $(FORMATTED)
+lint-cppcheck:
+	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+	    --suppress=missingIncludeSystem --error-exitcode=1 -j2 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src
+lint-tidy:
+	sh scripts/check_tidy.sh $(LIB_SRC) $(CLI_SRC)
+
+format:                              ## rewrite the sources with clang-format
+	clang-format -i $(FORMATTED)
+
+reports: all                         ## rewrite the committed sample reports
+	sh scripts/regen_reports.sh
+
+# ---- installing ----
+
+$(BUILD)/memscope.pc: scripts/memscope.pc.in Makefile FORCE
+	@sed -e 's|@prefix@|$(PREFIX)|' -e 's|@libdir@|$(LIBDIR)|' -e 's|@includedir@|$(INCLUDEDIR)|' \
+	    -e 's|@version@|$(VERSION)|' $< > $@
+
+install: all $(BUILD)/memscope.pc    ## install under DESTDIR and PREFIX
+	DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' \
+	    DATADIR='$(DATADIR)' MANDIR='$(MANDIR)' SONAME='$(SONAME)' sh scripts/install.sh install
+uninstall:                           ## remove what install put there
+	DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' \
+	    DATADIR='$(DATADIR)' MANDIR='$(MANDIR)' SONAME='$(SONAME)' sh scripts/install.sh uninstall
+
+clean:                               ## remove everything that was built
+	rm -rf build
+
+help:                                ## list the targets
+	@echo 'Targets:'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
+	    awk -F '\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
+	@echo 'Settings: CONFIG=release|debug|asan|cov  WERROR=1  CC=clang  V=1  PREFIX=  DESTDIR=  FUZZ_SECONDS='
+
+print-%: ; @echo '$* = $($*)'
+FORCE:
+.SECONDARY:
+.DELETE_ON_ERROR:
+.PHONY: all results check unit replay cli oracle example oom asan valgrind bench fuzz fuzz-run \
+        lint lint-layers lint-symbols lint-format lint-cppcheck lint-tidy format reports install \
+        uninstall clean help FORCE
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
