@@ -7,7 +7,9 @@ ifeq ($(origin CC),default)
 CC := $(if $(filter fuzz,$(CONFIG)),clang,gcc)
 endif
 # One folder for each configuration and compiler, so that their objects never mix.
-BUILD ?= build/$(CONFIG)$(if $(filter-out fuzz,$(CONFIG)),$(if $(findstring clang,$(notdir $(CC))),-clang))
+ifneq ($(origin BUILD),command line)
+BUILD := build/$(CONFIG)$(if $(filter-out fuzz,$(CONFIG)),$(if $(findstring clang,$(notdir $(CC))),-clang))
+endif
 
 PREFIX     ?= /usr/local
 BINDIR     ?= $(PREFIX)/bin
@@ -70,7 +72,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),:,echo) '  $(1)'
 
 # How tests run: RUNNER goes in front of every program (valgrind), RESULTS collects the counts.
-export RUNNER
+export RUNNER CC CONFIG
 export LC_ALL := C
 export BUILD
 export MEMSCOPE := $(CURDIR)/$(BUILD)/memscope
@@ -141,7 +143,8 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
 # ---- tests ----
 
 SUITES := unit replay cli oracle example oom
-check: all $(UNIT) $(REPLAY)         ## run every test
+programs: $(UNIT) $(REPLAY) $(BENCH)
+check: all programs                  ## run every test
 	@: > $(RESULTS); bad=0; \
 	for suite in $(SUITES); do $(MAKE) --no-print-directory $$suite || bad=1; done; \
 	sh scripts/totals.sh $(RESULTS) && exit $$bad
@@ -201,7 +204,7 @@ lint-format:
 	clang-format --dry-run -Werror $(FORMATTED)
 lint-cppcheck:
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
-	    --suppress=missingIncludeSystem --error-exitcode=1 -j2 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src
+	    --suppressions-list=scripts/cppcheck.txt --error-exitcode=1 -j2 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src
 lint-tidy:
 	sh scripts/check_tidy.sh $(LIB_SRC) $(CLI_SRC)
 
@@ -215,7 +218,7 @@ reports: all                         ## rewrite the committed sample reports
 
 $(BUILD)/memscope.pc: scripts/memscope.pc.in Makefile FORCE
 	@sed -e 's|@prefix@|$(PREFIX)|' -e 's|@libdir@|$(LIBDIR)|' -e 's|@includedir@|$(INCLUDEDIR)|' \
-	    -e 's|@version@|$(VERSION)|' $< > $@
+	    -e 's|@version@|$(VERSION)|' -e 's|@libs@|$(strip $(DEP_LIBS))|' $< > $@
 
 install: all $(BUILD)/memscope.pc    ## install under DESTDIR and PREFIX
 	DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' \
@@ -237,7 +240,7 @@ print-%: ; @echo '$* = $($*)'
 FORCE:
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all results check unit replay cli oracle example oom asan valgrind bench fuzz fuzz-run \
+.PHONY: all results programs check unit replay cli oracle example oom asan valgrind bench fuzz fuzz-run \
         lint lint-layers lint-symbols lint-format lint-cppcheck lint-tidy format reports install \
         uninstall clean help FORCE
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

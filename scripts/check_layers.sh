@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Proves the order of the stages: each include names its stage, and a stage includes only what its
+# row below allows. The rows are the arrows of docs/design.md.
+set -u
+cd "$(dirname "$0")/.."
+
+allowed() {
+    case $1 in
+    base)      echo "" ;;
+    json)      echo "base" ;;
+    tensor)    echo "base" ;;
+    allocator) echo "base" ;;
+    device)    echo "base json" ;;
+    config)    echo "base json tensor allocator device" ;;
+    trace)     echo "base tensor" ;;
+    tape)      echo "base tensor allocator device config trace" ;;
+    ops)       echo "base tensor allocator device config trace tape" ;;
+    model)     echo "base tensor allocator device config trace tape ops" ;;
+    step)      echo "base tensor allocator device config trace tape ops model" ;;
+    ledger)    echo "base tensor allocator device config trace step" ;;
+    plan)      echo "base tensor allocator device config trace step ledger" ;;
+    report)    echo "base json tensor allocator device config trace step ledger plan" ;;
+    api)       echo "base json tensor allocator device config trace step ledger plan report" ;;
+    cli)       echo "" ;;
+    *)         echo "unknown" ;;
+    esac
+}
+
+bad=0
+complain() {
+    echo "$1" >&2
+    bad=1
+}
+
+for file in src/*/*.[ch]; do
+    stage=$(basename "$(dirname "$file")")
+    may=$(allowed "$stage")
+    [ "$may" != unknown ] || complain "$file: stage $stage is not in scripts/check_layers.sh"
+    for include in $(sed -n 's|^[[:space:]]*#[[:space:]]*include "\([^"]*\)".*|\1|p' "$file"); do
+        case $include in
+        memscope/*) ;;
+        */*)
+            case " $stage $may " in
+            *" ${include%%/*} "*) ;;
+            *) complain "$file: stage $stage may not include $include" ;;
+            esac
+            ;;
+        *) complain "$file: $include does not name its stage" ;;
+        esac
+        [ -f "src/$include" ] || [ -f "include/$include" ] || complain "$file: no file $include"
+    done
+    # Below the ledger the public headers are out of reach, but for the error struct.
+    case $stage in
+    cli | api | report | ledger) ;;
+    *)
+        if grep -q '#include "memscope/' "$file" &&
+            [ "$(grep '#include "memscope/' "$file" | sort -u)" != '#include "memscope/error.h"' ]; then
+            complain "$file: stage $stage may include memscope/error.h only"
+        fi
+        ;;
+    esac
+    own=src/$stage/$(basename "$file" .c).h
+    if [ "${file%.c}" != "$file" ] && [ -f "$own" ]; then
+        first=$(sed -n 's|^#include \(.*\)|\1|p' "$file" | head -1)
+        [ "$first" = "\"${own#src/}\"" ] || complain "$file: its own header does not come first"
+    fi
+done
+
+# A seam belongs to one file each.
+for seam in glpk.h:src/plan/solver.c cJSON.h:src/json/; do
+    for file in $(grep -lE "#include [<\"](cjson/)?${seam%%:*}[>\"]" src/*/*.[ch]); do
+        case $file in
+        "${seam#*:}"*) ;;
+        *) complain "$file: only ${seam#*:} includes ${seam%%:*}" ;;
+        esac
+    done
+done
+
+for file in src/*/*.[ch] include/memscope/*.h tests/*/*.[ch] scripts/*.sh Makefile; do
+    [ ! -f "$file" ] || head -3 "$file" | grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' ||
+        complain "$file: no licence line"
+done
+exit $bad

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Sourced by quickstart.sh, test.sh and .ci/run: installs Debian packages that are missing.
+#
+#   need PACKAGE...   says what it will install, installs it, or stops with a sentence
+#   want PACKAGE...   the same, but goes on without (optional tools)
+
+installed() {
+    dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed
+}
+
+missing() {
+    for package in "$@"; do
+        installed "$package" || printf '%s ' "$package"
+    done
+}
+
+# Sets `why` and returns 1 when the packages cannot be installed.
+install_packages() {
+    if ! command -v apt-get > /dev/null; then
+        why="this system has no apt-get"
+        return 1
+    fi
+    as_root=
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo > /dev/null; then
+            why="installing needs root, and there is no sudo; run as root: apt-get install $*"
+            return 1
+        fi
+        as_root="sudo"
+    fi
+    echo "memscope: installing ${*}(with ${as_root:+sudo }apt-get)" >&2
+    apt_log=$(mktemp)
+    if ! { $as_root env DEBIAN_FRONTEND=noninteractive apt-get update &&
+        $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
+        > "$apt_log" 2>&1 < /dev/null; then
+        tail -5 "$apt_log" >&2
+        rm -f "$apt_log"
+        why="apt-get could not install them (see above; is there a network?)"
+        return 1
+    fi
+    rm -f "$apt_log"
+}
+
+need() {
+    packages=$(missing "$@")
+    [ -n "$packages" ] || return 0
+    # shellcheck disable=SC2086
+    install_packages $packages || {
+        echo "memscope: cannot go on: these packages are needed: ${packages% }; $why." >&2
+        exit 2
+    }
+}
+
+want() {
+    packages=$(missing "$@")
+    [ -n "$packages" ] || return 0
+    # shellcheck disable=SC2086
+    install_packages $packages || {
+        echo "memscope: going on without ${packages% }; $why." >&2
+        return 0
+    }
+}
+
+BUILD_PACKAGES="gcc make pkg-config libc6-dev libcjson-dev libglpk-dev"
+TEST_PACKAGES="libcmocka-dev"
+TEST_OPTIONAL="python3 python3-jsonschema g++"
+LINT_PACKAGES="clang clang-tidy clang-format cppcheck valgrind binutils"
+
+cores() {
+    nproc 2>/dev/null || echo 1
+}
