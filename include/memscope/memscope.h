@@ -71,12 +71,14 @@ typedef struct ms_summary {
     uint64_t activation_memory_bytes, temporary_memory_bytes; /* alive at the peak */
     uint64_t persistent_memory_bytes; /* weights, buffers, gradients, optimizer states */
     uint64_t saved_bytes;             /* unique storages autograd holds at the end of forward */
+    uint64_t after_build_bytes;       /* allocated when the model is there, before the first step */
+    uint64_t start_bytes;             /* allocated when a steady step begins */
     uint64_t peak_memory_bytes;       /* most that is allocated at one time, as the allocator counts */
     uint64_t reserved_memory_bytes;
     uint64_t low_device_bytes, expected_device_bytes, high_device_bytes; /* what nvidia-smi shows */
     const char *peak_stage;           /* "forward", "backward", ... */
-    uint64_t budget_bytes;
-    bool fits;
+    uint64_t budget_bytes;            /* given, or what the device has; 0 = unlimited */
+    bool fits;                        /* expected device bytes are within the budget */
     int64_t headroom_bytes;           /* budget - expected device bytes; negative = short by */
     double step_time_ms;              /* roofline estimate; 0 when the device has no rates */
 } ms_summary;

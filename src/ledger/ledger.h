@@ -12,15 +12,11 @@
 #include "base/vec.h"
 #include "config/model_config.h"
 #include "config/run_config.h"
+#include "ledger/fold.h"
 #include "ledger/peak.h"
 #include "ledger/usage.h"
 #include "memscope/memscope.h"
 #include "step/step.h"
-
-typedef enum ms_fold_mode {
-    MS_FOLD_LAYERS, /* layers and micro-steps that agree in everything share their records */
-    MS_UNROLL       /* a record for each */
-} ms_fold_mode;
 
 /* A persistent tensor, or one execution of an operator; stands for `count` equal ones. */
 typedef struct ms_record {
@@ -54,18 +50,18 @@ typedef struct ms_ledger {
     const ms_usage *usage;
     const ms_model_config *model;
     const ms_run_config *run;
-    ms_fold_mode fold;
+    ms_fold_mode mode;
     ms_summary summary;
     ms_vec(ms_record) records;  /* weights, buffers, gradients, states, then operators in order */
     ms_vec(uint32_t) parts;     /* storages */
-    ms_vec(uint32_t) layers;    /* layer numbers */
+    ms_layer_numbers layers;
     ms_peak peak;
     ms_vec(ms_timeline_point) timeline; /* a few hundred points; every extreme of a stretch is kept */
 } ms_ledger;
 
 ms_status ms_ledger_build(const ms_model_config *model, const ms_run_config *run,
                           const ms_simulation *simulation, const ms_usage *usage,
-                          ms_fold_mode fold, ms_ledger *ledger, ms_error *err);
+                          ms_fold_mode mode, ms_ledger *ledger, ms_error *err);
 void ms_ledger_free(ms_ledger *ledger);
 
 /* "2*B*S*H + 4*B*S": evaluates to memory_bytes. Returns the length needed. */
@@ -75,6 +71,10 @@ uint32_t ms_ledger_formula(const ms_ledger *ledger, const ms_record *record, cha
 /* "model.layers.*.self_attn.q_proj.mm": layers that are folded show as "*". */
 uint32_t ms_ledger_name(const ms_ledger *ledger, const ms_record *record, char *out,
                         uint32_t size);
+
+/* The same for a storage; with a count above 1 its layer shows as "*". */
+uint32_t ms_ledger_storage_name(const ms_ledger *ledger, uint32_t storage, uint32_t count,
+                                char *out, uint32_t size);
 
 /* "0-31" or "0,2,5-9" for ascending numbers. Returns the length needed. */
 uint32_t ms_layers_print(const uint32_t *layers, uint32_t count, char *out, uint32_t size);

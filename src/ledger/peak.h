@@ -10,9 +10,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
-#include "ledger/lifetime.h"
-#include "ledger/usage.h"
-#include "trace/trace.h"
+#include "ledger/source.h"
 
 /* Consecutive layers that hold equally much. */
 typedef struct ms_peak_layers {
@@ -43,8 +41,7 @@ typedef struct ms_peak {
     uint64_t other_bytes;
 } ms_peak;
 
-ms_status ms_peak_compose(const ms_trace *trace, const ms_usage *usage,
-                          const ms_lifetime *lifetimes, ms_peak *peak, ms_error *err);
+ms_status ms_peak_compose(const ms_record_source *source, ms_peak *peak, ms_error *err);
 void ms_peak_free(ms_peak *peak);
 
 #endif

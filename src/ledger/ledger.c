@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ledger/ledger.h"
+
+#include <string.h>
+
+#include "ledger/records.h"
+#include "ledger/timeline.h"
+
+static uint32_t count_micro_steps(const ms_usage *usage)
+{
+    uint32_t count = 1;
+    for (uint32_t i = usage->first_steady_phase; i < usage->phases.count; i++)
+        if (usage->phases.items[i].micro_step >= count)
+            count = usage->phases.items[i].micro_step + 1;
+    return count;
+}
+
+/* What the device has for this run; 0 = nothing known, everything fits. */
+static uint64_t budget_of(const ms_run_config *run)
+{
+    if (run->has_budget)
+        return run->budget_bytes;
+    const ms_device *d = run->device;
+    return d->cuda_bytes ? d->cuda_bytes : d->driver_bytes ? d->driver_bytes : d->nominal_bytes;
+}
+
+static void summarize_device(const ms_ledger *ledger, ms_summary *s)
+{
+    const ms_device *d = ledger->run->device;
+    s->reserved_memory_bytes = ledger->usage->peak_reserved_bytes;
+    s->low_device_bytes = s->reserved_memory_bytes + d->context_low_bytes;
+    s->expected_device_bytes = s->reserved_memory_bytes + d->context_expected_bytes;
+    s->high_device_bytes = s->reserved_memory_bytes + d->context_high_bytes;
+    s->budget_bytes = budget_of(ledger->run);
+    s->fits = true;
+    if (s->budget_bytes) {
+        s->headroom_bytes = (int64_t)(s->budget_bytes - s->expected_device_bytes);
+        s->fits = s->headroom_bytes >= 0;
+    }
+}
+
+static void summarize(ms_ledger *ledger)
+{
+    const ms_simulation *sim = ledger->simulation;
+    const ms_peak *peak = &ledger->peak;
+    ms_summary *s = &ledger->summary;
+    s->param_count = sim->param_count;
+    s->trainable_param_count = sim->trainable_param_count;
+    s->weight_memory_bytes = sim->weight_bytes;
+    s->buffer_memory_bytes = sim->buffer_bytes;
+    s->grad_memory_bytes = sim->gradient_bytes;
+    s->optimizer_memory_bytes = sim->optimizer_state_bytes;
+    s->persistent_memory_bytes =
+        sim->weight_bytes + sim->buffer_bytes + sim->gradient_bytes + sim->optimizer_state_bytes;
+    s->activation_memory_bytes =
+        peak->category_bytes[MS_CATEGORY_ACTIVATION] + peak->category_bytes[MS_CATEGORY_INPUT];
+    s->temporary_memory_bytes =
+        peak->category_bytes[MS_CATEGORY_TEMPORARY] + peak->category_bytes[MS_CATEGORY_WORKSPACE];
+    s->saved_bytes = sim->saved_bytes;
+    s->after_build_bytes = ledger->usage->after_build_bytes;
+    s->start_bytes = ledger->usage->start_bytes;
+    s->peak_memory_bytes = ledger->usage->peak_bytes;
+    s->peak_stage = ms_phase_name((ms_phase)peak->phase);
+    summarize_device(ledger, s);
+}
+
+static ms_status fill(ms_ledger *ledger, const ms_record_source *source, ms_error *err)
+{
+    if (!source->lifetimes || !source->scope_hashes)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the ledger");
+    ms_status status = ms_peak_compose(source, &ledger->peak, err);
+    if (status == MS_OK)
+        status = ms_records_add_persistent(source, ledger, err);
+    if (status == MS_OK)
+        status = ms_records_add_operators(source, ledger, err);
+    if (status == MS_OK)
+        status = ms_timeline_sample(source->trace, source->usage, ledger, err);
+    if (status == MS_OK && ledger->peak.bytes != source->usage->peak_bytes)
+        status = ms_fail(err, MS_ERR_INTERNAL, "what is alive at the peak does not sum to it");
+    return status;
+}
+
+ms_status ms_ledger_build(const ms_model_config *model, const ms_run_config *run,
+                          const ms_simulation *simulation, const ms_usage *usage,
+                          ms_fold_mode mode, ms_ledger *ledger, ms_error *err)
+{
+    memset(ledger, 0, sizeof *ledger);
+    ledger->simulation = simulation;
+    ledger->usage = usage;
+    ledger->model = model;
+    ledger->run = run;
+    ledger->mode = mode;
+    const ms_trace *trace = &simulation->trace;
+    ms_lifetime *lifetimes = ms_lifetimes_create(trace);
+    uint64_t *scope_hashes = ms_scope_hashes_create(trace);
+    const ms_record_source source = {.trace = trace,
+                                     .usage = usage,
+                                     .lifetimes = lifetimes,
+                                     .scope_hashes = scope_hashes,
+                                     .layer_count = ms_trace_layer_count(trace),
+                                     .micro_steps = count_micro_steps(usage)};
+    ms_status status = fill(ledger, &source, err);
+    if (status == MS_OK)
+        summarize(ledger);
+    else
+        ms_ledger_free(ledger);
+    free(lifetimes);
+    free(scope_hashes);
+    return status;
+}
+
+void ms_ledger_free(ms_ledger *ledger)
+{
+    ms_vec_free(&ledger->records);
+    ms_vec_free(&ledger->parts);
+    ms_vec_free(&ledger->layers);
+    ms_vec_free(&ledger->timeline);
+    ms_peak_free(&ledger->peak);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What every part of the ledger is made from. Borrowed: ms_ledger_build owns it while it builds.
+ */
+#ifndef MS_LEDGER_SOURCE_H
+#define MS_LEDGER_SOURCE_H
+
+#include <stdint.h>
+
+#include "ledger/lifetime.h"
+#include "ledger/usage.h"
+#include "trace/trace.h"
+
+typedef struct ms_record_source {
+    const ms_trace *trace;
+    const ms_usage *usage;
+    const ms_lifetime *lifetimes; /* per storage */
+    const uint64_t *scope_hashes; /* per module, without layer numbers */
+    uint32_t layer_count;
+    uint32_t micro_steps;
+} ms_record_source;
+
+#endif

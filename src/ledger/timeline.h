@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MS_LEDGER_TIMELINE_H
+#define MS_LEDGER_TIMELINE_H
+
+#include "ledger/ledger.h"
+
+/* Samples the allocated bytes of the steady step: the lowest and the highest of each stretch of
+ * events, where they happened. At most 402 points, first and last included. */
+ms_status ms_timeline_sample(const ms_trace *trace, const ms_usage *usage, ms_ledger *ledger,
+                             ms_error *err);
+
+#endif
