@@ -66,6 +66,7 @@ BINARY   := $(if $(CLI_SRC),$(BUILD)/memscope)
 UNIT     := $(UNIT_SRC:%.c=$(BUILD)/%)
 REPLAY   := $(FUZZ_SRC:%.c=$(BUILD)/%)
 BENCH    := $(BENCH_SRC:%.c=$(BUILD)/%)
+OOM      := $(BUILD)/tests/oom/library $(if $(BINARY),$(BUILD)/tests/oom/memscope)
 
 # V=1 shows the commands.
 Q := $(if $(V),,@)
@@ -140,10 +141,19 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
 	@$(call say,LINK $@)
 	$(Q)$(LINK) -o $@ $< $(LIB) $(DEP_LIBS)
 
+# The linker sends every allocation of our objects to tests/oom/fail.c.
+WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=strdup,--wrap=strndup
+$(BUILD)/tests/oom/library: $(call objects,tests/oom/library.c tests/oom/fail.c) $(LIB)
+	@$(call say,LINK $@)
+	$(Q)$(LINK) $(WRAP) -o $@ $^ $(DEP_LIBS)
+$(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c tests/oom/fail.c) $(CLI_OBJ) $(LIB)
+	@$(call say,LINK $@)
+	$(Q)$(LINK) $(WRAP) -o $@ $^ $(DEP_LIBS)
+
 # ---- tests ----
 
 SUITES := unit replay cli oracle example oom
-programs: $(UNIT) $(REPLAY) $(BENCH)
+programs: $(UNIT) $(REPLAY) $(BENCH) $(OOM)
 check: all programs                  ## run every test
 	@: > $(RESULTS); bad=0; \
 	for suite in $(SUITES); do $(MAKE) --no-print-directory $$suite || bad=1; done; \
@@ -168,7 +178,7 @@ oracle: all | results                ## compare with PyTorch's figures (needs py
 example: all | results               ## build and run the example of the public header
 	@$(SUITE) script $(wildcard scripts/check_example.sh)
 
-oom: | results                       ## fail every allocation in turn
+oom: $(OOM) | results                     ## fail every allocation in turn
 	@$(SUITE) make $(wildcard tests/oom/run.sh)
 
 asan:                                ## every test under AddressSanitizer and UBSan

@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Every allocation fails in turn: in the library for every n, in the program for every n up to 150
+# and a sample beyond. Needs the two programs of `make oom`. Last line: "N passed, M failed".
+set -u
+build=${BUILD:-build/release}
+program=$build/tests/oom/memscope
+work=$build/oom
+mkdir -p "$work"
+passed=0 failed=0
+
+# A program that was told to fail: exit 70, a sentence on stderr, no half-written report.
+program_case() {
+    label=$1
+    shift
+    rm -rf "$work/out"
+    MEMSCOPE_COUNT=$work/count "$program" "$@" > "$work/stdout" 2> "$work/stderr" < /dev/null
+    status=$?
+    if [ $status -gt 1 ]; then
+        echo "$label: exit $status without a failed allocation"
+        cat "$work/stderr"
+        failed=$((failed + 1))
+        return
+    fi
+    total=$(cat "$work/count") n=1 faults=0
+    while [ "$n" -le "$total" ] && [ $faults -lt 5 ]; do
+        rm -rf "$work/out"
+        MEMSCOPE_FAIL=$n "$program" "$@" > "$work/stdout" 2> "$work/stderr" < /dev/null
+        status=$?
+        if [ $status -ne 70 ] || [ ! -s "$work/stderr" ]; then
+            echo "$label: allocation $n of $total: exit $status, said: $(head -c 300 "$work/stderr")"
+            faults=$((faults + 1))
+        elif [ -d "$work/out" ] && find "$work/out" -type f ! -name 'static_report.*' | grep .; then
+            echo "$label: allocation $n of $total: a temporary file was left"
+            faults=$((faults + 1))
+        fi
+        [ "$n" -lt 150 ] && n=$((n + 1)) || n=$((n + 1 + total / 150))
+    done
+    echo "$label: $total allocations"
+    [ $faults -eq 0 ] && passed=$((passed + 1)) || failed=$((failed + 1))
+}
+
+log=$work/library.log
+"$build/tests/oom/library" > "$log" 2>&1
+status=$?
+grep -v '^[0-9]* passed' "$log"
+set -- $(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$log")
+passed=$((passed + ${1:-0})) failed=$((failed + ${2:-1}))
+[ $status -eq 0 ] || [ "${2:-1}" -gt 0 ] || failed=$((failed + 1))
+
+if [ -x "$program" ]; then
+    program_case "analyze to stdout" analyze --config tests/oom/llama.json -o -
+    program_case "analyze to files" analyze --config tests/oom/gpt2.json --out "$work/out"
+    program_case "json" analyze --config tests/oom/memscope.run.json --format json -o -
+    program_case "models" models
+    program_case "devices" devices
+    program_case "help" analyze --help
+fi
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
