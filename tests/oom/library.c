@@ -39,13 +39,13 @@ static ms_status set_fields(ms_run *run, const oom_case *c, ms_error *err)
     return status;
 }
 
-static ms_status write_all(const ms_analysis *analysis, FILE *out, ms_error *err)
+static ms_status write_all(ms_analysis *analysis, FILE *out, ms_error *err)
 {
     size_t count = 0;
-    const char *const *formats = ms_report_formats(&count);
-    ms_status status = MS_OK;
+    const ms_report_format *formats = ms_report_formats(&count);
+    ms_status status = ms_analysis_unroll(analysis, err);
     for (size_t i = 0; i < count && status == MS_OK; i++) {
-        status = ms_analysis_write(analysis, formats[i], out, err);
+        status = ms_analysis_write(analysis, formats[i].name, out, err);
     }
     return status == MS_OK ? ms_analysis_write_events(analysis, out, err) : status;
 }
