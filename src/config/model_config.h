@@ -33,8 +33,8 @@ typedef struct ms_model_config {
     uint64_t vocab_size, hidden_size, intermediate_size;
     uint64_t num_layers, num_heads, num_kv_heads, head_dim;
     uint64_t max_positions;     /* rows of a learned position table; else only informative */
-    uint64_t sliding_window;    /* tokens; 0 = none */
-    uint64_t sliding_layers_from; /* qwen2: layers >= this one slide when use_sliding_window */
+    uint64_t sliding_window;    /* tokens; 0 = none, use_sliding_window taken into account */
+    uint64_t sliding_layers_from; /* layers >= this one slide; num_layers when none does */
     uint64_t pad_token_id;      /* UINT64_MAX = none */
     bool use_sliding_window;
     bool tie_word_embeddings;
@@ -48,17 +48,18 @@ typedef struct ms_model_config {
 
 typedef enum ms_key_kind {
     MS_KEY_COUNT,      /* positive exact integer, uint64_t member */
-    MS_KEY_OPTIONAL,   /* integer or null: null sets the member to `null_value` */
+    MS_KEY_OPTIONAL,   /* integer or null: null means what `null_kind` says */
     MS_KEY_BOOL,
     MS_KEY_FRACTION,   /* number in [0, 1], double member */
     MS_KEY_ACTIVATION, /* name, ms_activation member */
     MS_KEY_FIXED_BOOL, /* a bool that must have the default value: the other is not modelled */
+    MS_KEY_LAYER_TYPES, /* list of "full_attention" and "sliding_attention", one per layer */
     MS_KEY_IGNORED     /* known, has no effect on memory */
 } ms_key_kind;
 
-/* What an absent key means. */
+/* What an absent key means; and, for MS_KEY_OPTIONAL, what null means. */
 typedef enum ms_default_kind {
-    MS_DEFAULT_VALUE,      /* default_value */
+    MS_DEFAULT_VALUE,      /* default_value, or null_value */
     MS_DEFAULT_SAME_AS,    /* the member at default_offset (already read) */
     MS_DEFAULT_HEAD_DIM,   /* hidden_size / num_heads, which must divide */
     MS_DEFAULT_FOUR_HIDDEN /* 4 * hidden_size */
@@ -74,7 +75,8 @@ typedef struct ms_key {
     double default_value;   /* counts and booleans are exact in a double */
     size_t default_offset;
     uint64_t minimum, maximum;
-    uint64_t null_value;    /* MS_KEY_OPTIONAL */
+    ms_default_kind null_kind; /* MS_KEY_OPTIONAL */
+    uint64_t null_value;
 } ms_key;
 
 struct ms_tape; /* the program's argument; see model/model.h */
@@ -89,6 +91,7 @@ typedef struct ms_family {
      * set through err->pointer as "/key". */
     ms_status (*check)(const ms_model_config *config, ms_error *err);
     const struct ms_model_program *program;
+    bool learned_positions;      /* max_positions rows: a longer sequence cannot run */
 } ms_family;
 
 /* All families, in the order they are listed; defined by the model stage. */

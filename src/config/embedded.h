@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The files of configs/, built into the program by scripts/embed.sh; sorted by name.
+ */
+#ifndef MS_CONFIG_EMBEDDED_H
+#define MS_CONFIG_EMBEDDED_H
+
+#include <stddef.h>
+
+typedef struct ms_embedded {
+    const char *name; /* file name without ".json" */
+    const char *text; /* length bytes, then a NUL */
+    size_t length;
+} ms_embedded;
+
+extern const ms_embedded ms_embedded_files[];
+extern const size_t ms_embedded_count;
+
+#endif

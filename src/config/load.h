@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From settings to a resolved run: finds the model, reads the files, lets the settings win over the
+ * run file, fills in the defaults and checks the rules that span fields.
+ */
+#ifndef MS_CONFIG_LOAD_H
+#define MS_CONFIG_LOAD_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "config/model_config.h"
+#include "config/notes.h"
+#include "config/run_config.h"
+
+/* One field as the command line gives it: "batch" = "4". A later one wins over an earlier one. */
+typedef struct ms_run_setting {
+    const char *field, *value;
+} ms_run_setting;
+
+/* "config" among the settings names, in this order of trial: "-" (standard input), a directory
+ * holding memscope.run.json or config.json, a file (a run file when it has a "model" key, else a
+ * Hugging Face config.json), a preset. Everything that `model` and `run` refer to lives in the
+ * arena, or is static. Notes are what a user should know though nothing failed; `notes` may be
+ * NULL. */
+ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t count,
+                      ms_model_config *model, ms_run_config *run, ms_notes *notes, ms_error *err);
+
+/* One built-in model. */
+ms_status ms_preset_load(ms_arena *arena, const char *name, ms_model_config *model, ms_error *err);
+
+/* Names of the built-in models, in the order they are listed; NULL past the last. */
+const char *ms_preset_name(size_t index);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Notes: things a user should know about an input that was accepted. They belong to the arena.
+ */
+#ifndef MS_CONFIG_NOTES_H
+#define MS_CONFIG_NOTES_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+typedef struct ms_note {
+    struct ms_note *next;
+    const char *text; /* one sentence, no newline */
+} ms_note;
+
+typedef struct ms_notes {
+    ms_note *first, *last;
+} ms_notes;
+
+/* Appends; does nothing when `notes` is NULL. */
+__attribute__((format(printf, 4, 5))) ms_status
+ms_note_add(ms_notes *notes, ms_arena *arena, ms_error *err, const char *format, ...);
+
+#endif

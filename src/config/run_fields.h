@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The fields of a run: one row each, read by the command line, the run file, the help texts and the
+ * schema test.
+ */
+#ifndef MS_CONFIG_RUN_FIELDS_H
+#define MS_CONFIG_RUN_FIELDS_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "config/run_config.h"
+
+/* name, value name, help, default as text, group. An X-macro, because the public ms_run_field rows
+ * and the setters of run_fields.c must agree. */
+#define MS_RUN_FIELD_LIST(X)                                                                       \
+    X("config", "NAME", "preset, config.json, run file, directory, or - for stdin", NULL, "Model") \
+    X("batch", "N", "sequences per micro-batch", "1", "Training")                                  \
+    X("seq", "N", "tokens per sequence", "2048", "Training")                                       \
+    X("dtype", "TYPE", "of the weights: bf16, fp16 or fp32", "bf16", "Training")                   \
+    X("autocast", "TYPE", "none, bf16 or fp16", "none", "Training")                                \
+    X("optimizer", "NAME", "adamw, adam, sgd or sgd-momentum", "adamw", "Training")                \
+    X("optimizer-impl", "NAME", "fused, foreach or loop", "fused", "Training")                     \
+    X("weight-decay", "X", "0 or more", "0.01 for adamw, else 0", "Training")                      \
+    X("accumulate", "N", "micro-batches per optimizer step", "1", "Training")                      \
+    X("clip", "X", "largest gradient norm, or none", "none", "Training")                           \
+    X("checkpointing", "SPEC", "layers: none, all, first:8, last:4, every:2 or 0,2,5-9", "none",   \
+      "Training")                                                                                  \
+    X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", "Training")        \
+    X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", "Training") \
+    X("device", "NAME", "a device of `memscope devices`, or cpu", "a100-80gb", "Device")           \
+    X("torch", "X.Y", "version of PyTorch", "2.11", "Device")                                      \
+    X("allocator", "NAME", "raw, cuda or cuda-expandable", "cuda, on cpu raw", "Device")           \
+    X("max-split-size", "SIZE", "largest block the allocator splits, e.g. 128MiB, or none",        \
+      "none", "Device")                                                                            \
+    X("roundup-power2-divisions", "N", "steps per power of two that sizes are rounded to, or none", \
+      "none", "Device")                                                                            \
+    X("budget", "SIZE", "memory the run may take, e.g. 80GiB", "all of the device", "Device")
+
+/* The run as far as it was said; what was not said is filled in by ms_run_load. */
+typedef struct ms_run_draft {
+    const char *config;
+    uint64_t batch, seq_tokens, accumulate;
+    int dtype, autocast, optimizer, optimizer_impl, checkpoint_kind, attention, allocator;
+    double weight_decay, clip_norm;
+    const char *checkpointing, *device;
+    uint32_t torch_major, torch_minor;
+    uint64_t max_split_size_bytes, roundup_power2_divisions, budget_bytes;
+    uint32_t said; /* bit i: field i was given */
+} ms_run_draft;
+
+/* The name as the table spells it: case and `_` for `-` are forgiven. -1 when unknown. */
+int ms_run_field_find(const char *name);
+size_t ms_run_field_count(void);
+const char *ms_run_field_name(size_t index);
+bool ms_run_field_said(const ms_run_draft *draft, const char *name);
+
+/* Refuses an unknown field with the nearest known spelling, and a value its field does not take.
+ * Text that is kept is copied into the arena. */
+ms_status ms_run_field_set(ms_run_draft *draft, ms_arena *arena, const char *name,
+                           const char *value, ms_error *err);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * UTF-8, as strict as RFC 3629: no overlong forms, no surrogates, nothing past U+10FFFF.
+ */
+#ifndef MS_JSON_UTF8_H
+#define MS_JSON_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the character at `text`, of which `left` bytes may be read; 0 when it is not UTF-8. */
+size_t ms_utf8_length(const char *text, size_t left);
+
+/* Characters in `bytes` bytes; a byte that is not UTF-8 counts as one. */
+size_t ms_utf8_count(const char *text, size_t bytes);
+
+/* Writes a code point below 0x110000; returns the bytes written, at most 4. */
+size_t ms_utf8_put(char *out, uint32_t code);
+
+#endif

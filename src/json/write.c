@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "json/write.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "json/utf8.h"
+
+/* Escapes what JSON wants escaped; a byte that is not UTF-8 becomes U+FFFD. */
+static void write_quoted(FILE *out, const char *text)
+{
+    static const char short_escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: byte, letter */
+    size_t left = strlen(text);
+    fputc('"', out);
+    while (left > 0) {
+        size_t length = ms_utf8_length(text, left);
+        unsigned char byte = (unsigned char)*text;
+        const char *pair = NULL;
+        for (const char *p = short_escapes; *p && !pair; p += 2)
+            pair = *p == *text ? p : NULL;
+        if (length == 0)
+            fputs("\\ufffd", out);
+        else if (pair)
+            fprintf(out, "\\%c", pair[1]);
+        else if (byte < 0x20 || byte == 0x7f)
+            fprintf(out, "\\u%04x", byte);
+        else
+            fwrite(text, 1, length, out);
+        text += length ? length : 1;
+        left -= length ? length : 1;
+    }
+    fputc('"', out);
+}
+
+/* Everything that comes before a value: comma, line break, indentation, key. */
+static void start_value(ms_json_writer *w, const char *key)
+{
+    if (w->depth == 0)
+        return;
+    uint32_t top = w->depth - 1;
+    assert(w->is_object[top] == (key != NULL));
+    if (w->has_items[top])
+        fputs(w->on_one_line[top] ? ", " : ",", w->out);
+    w->has_items[top] = true;
+    if (!w->on_one_line[top])
+        fprintf(w->out, "\n%*s", (int)(2 * w->depth), "");
+    if (key) {
+        write_quoted(w->out, key);
+        fputs(": ", w->out);
+    }
+}
+
+static void open_container(ms_json_writer *w, const char *key, bool is_object, bool on_one_line)
+{
+    assert(w->depth < MS_JSON_MAX_DEPTH);
+    start_value(w, key);
+    fputc(is_object ? '{' : '[', w->out);
+    bool inherited = w->depth > 0 && w->on_one_line[w->depth - 1];
+    w->is_object[w->depth] = is_object;
+    w->has_items[w->depth] = false;
+    w->on_one_line[w->depth] = on_one_line || inherited;
+    w->depth++;
+}
+
+void ms_json_object(ms_json_writer *w, const char *key)
+{
+    open_container(w, key, true, false);
+}
+
+void ms_json_array(ms_json_writer *w, const char *key)
+{
+    open_container(w, key, false, false);
+}
+
+void ms_json_object_inline(ms_json_writer *w, const char *key)
+{
+    open_container(w, key, true, true);
+}
+
+void ms_json_array_inline(ms_json_writer *w, const char *key)
+{
+    open_container(w, key, false, true);
+}
+
+void ms_json_close(ms_json_writer *w)
+{
+    assert(w->depth > 0);
+    uint32_t top = --w->depth;
+    if (w->has_items[top] && !w->on_one_line[top])
+        fprintf(w->out, "\n%*s", (int)(2 * top), "");
+    fputc(w->is_object[top] ? '}' : ']', w->out);
+}
+
+void ms_json_string(ms_json_writer *w, const char *key, const char *text)
+{
+    if (!text) {
+        ms_json_null(w, key);
+        return;
+    }
+    start_value(w, key);
+    write_quoted(w->out, text);
+}
+
+void ms_json_uint(ms_json_writer *w, const char *key, uint64_t value)
+{
+    start_value(w, key);
+    fprintf(w->out, "%" PRIu64, value);
+}
+
+void ms_json_int(ms_json_writer *w, const char *key, int64_t value)
+{
+    start_value(w, key);
+    fprintf(w->out, "%" PRId64, value);
+}
+
+void ms_json_double(ms_json_writer *w, const char *key, double value, int decimals)
+{
+    if (!isfinite(value)) {
+        ms_json_null(w, key);
+        return;
+    }
+    char digits[400]; /* DBL_MAX has 309 digits before the point */
+    snprintf(digits, sizeof digits, "%.*f", decimals > 20 ? 20 : decimals, value);
+    /* The point of the process's locale may be another character, even several bytes. */
+    char *point = digits + strspn(digits, "-0123456789");
+    start_value(w, key);
+    fwrite(digits, 1, (size_t)(point - digits), w->out);
+    if (*point)
+        fprintf(w->out, ".%s", point + strcspn(point, "0123456789"));
+}
+
+void ms_json_bool(ms_json_writer *w, const char *key, bool value)
+{
+    start_value(w, key);
+    fputs(value ? "true" : "false", w->out);
+}
+
+void ms_json_null(ms_json_writer *w, const char *key)
+{
+    start_value(w, key);
+    fputs("null", w->out);
+}
+
+ms_status ms_json_writer_end(ms_json_writer *w, ms_error *err)
+{
+    assert(w->depth == 0);
+    fputc('\n', w->out);
+    if (fflush(w->out) != 0 || ferror(w->out))
+        return ms_fail(err, MS_ERR_IO, "writing JSON: %s", strerror(errno));
+    return MS_OK;
+}
