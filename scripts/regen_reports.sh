@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Rewrites the committed samples under reports/ and the examples in README.md from the program.
+# With "check" as argument it rewrites nothing and says which of them differ.
+set -u
+cd "$(dirname "$0")/.."
+mode=${1:-write}
+build=${BUILD:-build/release}
+work=$build/samples
+passed=0 failed=0
+rm -rf "$work"
+mkdir -p "$work"
+PATH=$(pwd)/$build:$PATH
+export PATH LC_ALL=C NO_COLOR=1 COLUMNS=100
+
+# compare NAME NEW OLD
+place() {
+    if [ "$mode" = write ]; then
+        mkdir -p "$(dirname "$3")"
+        cp "$2" "$3"
+        passed=$((passed + 1))
+    elif cmp -s "$2" "$3"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "$1 is stale (make reports rewrites it):"
+        diff -u "$3" "$2" | head -40
+    fi
+}
+
+# name, then the arguments of `memscope analyze`
+samples() {
+    grep -v '^#' << 'ROWS'
+llama-3.1-8b-h100 --config llama-3.1-8b --device h100-80gb --batch 1 --seq 4096
+llama-3.2-1b-rtx-4090 --config llama-3.2-1b --device rtx-4090 --batch 4 --seq 2048 --checkpointing all
+qwen3-0.6b-autocast --config qwen3-0.6b --device a100-40gb --batch 4 --seq 1024 --dtype fp32 --autocast bf16 --clip 1.0
+gpt2-cpu --config gpt2 --device cpu --batch 2 --seq 512 --dtype fp32 --allocator raw
+ROWS
+}
+
+while read -r name arguments; do
+    for format in json md console; do
+        case $format in console) file=$name.txt ;; *) file=$name.$format ;; esac
+        # shellcheck disable=SC2086
+        memscope analyze $arguments --format $format -o - > "$work/$file" 2> "$work/$file.err"
+        status=$?
+        if [ $status -gt 1 ]; then
+            echo "reports/$file: exit $status"
+            cat "$work/$file.err"
+            failed=$((failed + 1))
+            continue
+        fi
+        place "reports/$file" "$work/$file" "reports/$file"
+    done
+done << EOF_ROWS
+$(samples)
+EOF_ROWS
+
+for file in README.md docs/*.md; do
+    grep -q '^<!-- run: ' "$file" 2> /dev/null || continue
+    if sh scripts/fill_examples.sh "$file" > "$work/$(basename "$file")"; then
+        place "$file" "$work/$(basename "$file")" "$file"
+    else
+        failed=$((failed + 1))
+    fi
+done
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
