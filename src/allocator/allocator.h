@@ -20,9 +20,9 @@ typedef enum ms_allocator_kind {
 
 typedef struct ms_allocator_options {
     ms_allocator_kind kind;
-    uint64_t capacity_bytes;            /* what the device can give; 0 = unlimited */
-    uint64_t max_split_size_bytes;      /* 0 = unlimited (max_split_size_mb unset) */
-    uint32_t roundup_power2_divisions;  /* 0 = off; applied to every interval */
+    uint64_t capacity_bytes;           /* what the device can give; 0 = unlimited */
+    uint64_t max_split_size_bytes;     /* 0 = unlimited (max_split_size_mb unset) */
+    uint32_t roundup_power2_divisions; /* 0 = off; applied to every interval */
 } ms_allocator_options;
 
 /* torch.cuda.memory_stats() names in brackets. */
@@ -36,6 +36,9 @@ typedef struct ms_allocator_stats {
 
 typedef struct ms_allocator ms_allocator;
 
+/* "raw", "cuda", ...: the value of --allocator. */
+const char *ms_allocator_kind_name(ms_allocator_kind kind);
+
 /* NULL when out of memory. */
 ms_allocator *ms_allocator_create(const ms_allocator_options *options);
 void ms_allocator_free(ms_allocator *allocator);
@@ -44,12 +47,22 @@ void ms_allocator_free(ms_allocator *allocator);
 typedef uint32_t ms_block;
 
 /* Hands out a block for `bytes` on `stream`. MS_ERR_OVER_BUDGET when the capacity is exhausted even
- * after every free segment went back; MS_ERR_NOMEM when memscope itself is out of memory. */
+ * after every free segment went back; MS_ERR_NOMEM when memscope itself is out of memory;
+ * MS_ERR_OVERFLOW when the sum of all sizes leaves the address space. On failure nothing is handed
+ * out and the allocator stays usable. */
 ms_status ms_allocator_allocate(ms_allocator *allocator, uint64_t bytes, uint32_t stream,
                                 ms_block *block);
 void ms_allocator_release(ms_allocator *allocator, ms_block block);
 
+/* From now on the device never runs out: for going on after MS_ERR_OVER_BUDGET. */
+void ms_allocator_lift_capacity(ms_allocator *allocator);
+
+/* As handed out, rounding and unsplit slack included; valid until the block is released. */
 uint64_t ms_allocator_block_bytes(const ms_allocator *allocator, ms_block block);
+
+/* Where the block lies in the simulated address space: new segments lie above older ones. */
+uint64_t ms_allocator_block_address(const ms_allocator *allocator, ms_block block);
+
 const ms_allocator_stats *ms_allocator_stats_of(const ms_allocator *allocator);
 
 #endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "allocator/free_set.h"
+
+#include "allocator/heap.h"
+
+/* Monotonic in bytes: exact below 8 KiB, then eight bins for each power of two. */
+static uint32_t bin_of(uint64_t bytes)
+{
+    uint64_t units = bytes >> 9 | 1;
+    uint32_t log = 63 - (uint32_t)__builtin_clzll(units);
+    if (log < 3)
+        return (uint32_t)units;
+    return (log - 2) * 8 + (uint32_t)(units >> (log - 3) & 7);
+}
+
+/* Heap order of the treap: a fixed scramble of the index, so equal runs give equal trees. */
+static uint32_t priority(uint32_t x)
+{
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15) * 0x846ca68bu;
+    return x ^ x >> 16;
+}
+
+static int before(const ms_heap_block *block, uint64_t bytes, uint64_t address)
+{
+    return block->bytes < bytes || (block->bytes == bytes && block->address < address);
+}
+
+void ms_free_set_insert(ms_free_set *set, ms_heap_block *blocks, uint32_t block)
+{
+    ms_heap_block *b = &blocks[block];
+    uint32_t bin = bin_of(b->bytes);
+    uint32_t *slot = &set->root[bin];
+    set->used[bin / 64] |= UINT64_C(1) << bin % 64;
+    if (*slot) {
+        uint32_t rank = priority(block);
+        while (*slot && priority(*slot) > rank) {
+            ms_heap_block *at = &blocks[*slot];
+            slot = before(at, b->bytes, b->address) ? &at->right : &at->left;
+        }
+    }
+    /* What lies below this place goes to either side of the new block. */
+    uint32_t rest = *slot, *low = &b->left, *high = &b->right;
+    *slot = block;
+    while (rest) {
+        ms_heap_block *at = &blocks[rest];
+        uint32_t **side = before(at, b->bytes, b->address) ? &low : &high;
+        **side = rest;
+        *side = side == &low ? &at->right : &at->left;
+        rest = **side;
+    }
+    *low = *high = 0;
+}
+
+static uint32_t joined(ms_heap_block *blocks, uint32_t low, uint32_t high)
+{
+    uint32_t root, *slot = &root;
+    while (low && high) {
+        if (priority(low) > priority(high)) {
+            *slot = low;
+            slot = &blocks[low].right;
+            low = *slot;
+        } else {
+            *slot = high;
+            slot = &blocks[high].left;
+            high = *slot;
+        }
+    }
+    *slot = low ? low : high;
+    return root;
+}
+
+void ms_free_set_remove(ms_free_set *set, ms_heap_block *blocks, uint32_t block)
+{
+    ms_heap_block *b = &blocks[block];
+    uint32_t bin = bin_of(b->bytes);
+    uint32_t *slot = &set->root[bin];
+    while (*slot != block) {
+        ms_heap_block *at = &blocks[*slot];
+        slot = before(at, b->bytes, b->address) ? &at->right : &at->left;
+    }
+    *slot = joined(blocks, b->left, b->right);
+    if (!set->root[bin])
+        set->used[bin / 64] &= ~(UINT64_C(1) << bin % 64);
+}
+
+/* First used bin at or after `bin`; MS_FREE_BINS when there is none. */
+static uint32_t used_from(const ms_free_set *set, uint32_t bin)
+{
+    uint32_t word = bin / 64;
+    if (word >= MS_FREE_WORDS)
+        return MS_FREE_BINS;
+    uint64_t bits = set->used[word] & ~UINT64_C(0) << bin % 64;
+    while (!bits) {
+        if (++word == MS_FREE_WORDS)
+            return MS_FREE_BINS;
+        bits = set->used[word];
+    }
+    return word * 64 + (uint32_t)__builtin_ctzll(bits);
+}
+
+uint32_t ms_free_set_find(const ms_free_set *set, const ms_heap_block *blocks, uint64_t bytes,
+                          uint64_t address)
+{
+    uint32_t first = bin_of(bytes);
+    for (uint32_t bin = used_from(set, first); bin < MS_FREE_BINS; bin = used_from(set, bin + 1)) {
+        uint32_t found = 0;
+        for (uint32_t at = set->root[bin]; at;) {
+            bool too_low = before(&blocks[at], bytes, address);
+            found = too_low ? found : at;
+            at = too_low ? blocks[at].right : blocks[at].left;
+        }
+        if (found)
+            return found;
+    }
+    return 0;
+}
+
+uint32_t ms_free_set_find_before(const ms_free_set *set, const ms_heap_block *blocks,
+                                 uint64_t bytes, uint64_t address)
+{
+    for (uint32_t bin = bin_of(bytes) + 1; bin-- > 0;) {
+        uint32_t found = 0;
+        for (uint32_t at = set->root[bin]; at;) {
+            bool fits = before(&blocks[at], bytes, address);
+            found = fits ? at : found;
+            at = fits ? blocks[at].right : blocks[at].left;
+        }
+        if (found)
+            return found;
+    }
+    return 0;
+}

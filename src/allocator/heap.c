@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "allocator/heap.h"
+
+/* A multiple of every page and segment size. */
+#define FIRST_ADDRESS (UINT64_C(20) << 40)
+
+bool ms_heap_init(ms_heap *heap)
+{
+    *heap = (ms_heap){.next_address = FIRST_ADDRESS};
+    return ms_vec_push(&heap->blocks, (ms_heap_block){0});
+}
+
+void ms_heap_free(ms_heap *heap)
+{
+    for (uint32_t i = 0; i < heap->pools.count; i++)
+        ms_vec_free(&heap->pools.items[i].unmapped);
+    ms_vec_free(&heap->pools);
+    ms_vec_free(&heap->blocks);
+}
+
+bool ms_heap_reserve(ms_heap *heap, uint32_t count)
+{
+    while (heap->spare_count < count) {
+        if (!ms_vec_push(&heap->blocks, (ms_heap_block){.right = heap->spare}))
+            return false;
+        heap->spare = heap->blocks.count - 1;
+        heap->spare_count++;
+    }
+    return true;
+}
+
+uint32_t ms_heap_pool_of(ms_heap *heap, uint32_t stream, ms_pool_kind kind)
+{
+    for (uint32_t i = 0; i < heap->pools.count; i++)
+        if (heap->pools.items[i].kind == kind && heap->pools.items[i].stream == stream)
+            return i;
+    ms_heap_pool fresh = {.stream = stream, .kind = kind};
+    return ms_vec_push(&heap->pools, fresh) ? heap->pools.count - 1 : MS_HEAP_NO_POOL;
+}
+
+uint32_t ms_heap_take_row(ms_heap *heap)
+{
+    uint32_t block = heap->spare;
+    heap->spare = heap->blocks.items[block].right;
+    heap->spare_count--;
+    heap->blocks.items[block] = (ms_heap_block){.state = MS_BLOCK_HELD};
+    return block;
+}
+
+void ms_heap_drop_row(ms_heap *heap, uint32_t block)
+{
+    heap->blocks.items[block].state = MS_BLOCK_SPARE;
+    heap->blocks.items[block].right = heap->spare;
+    heap->spare = block;
+    heap->spare_count++;
+}
+
+uint32_t ms_heap_add_segment(ms_heap *heap, uint32_t pool, uint64_t bytes)
+{
+    if (bytes > MS_HEAP_END - heap->next_address)
+        return 0;
+    uint32_t block = ms_heap_take_row(heap);
+    ms_heap_block *b = &heap->blocks.items[block];
+    b->address = heap->next_address;
+    b->bytes = bytes;
+    b->pool = pool;
+    heap->next_address += bytes;
+    return block;
+}
+
+uint32_t ms_heap_cut(ms_heap *heap, uint32_t block, uint64_t front_bytes)
+{
+    uint32_t rest = ms_heap_take_row(heap);
+    ms_heap_block *blocks = heap->blocks.items, *b = &blocks[block], *r = &blocks[rest];
+    r->address = b->address + front_bytes;
+    r->bytes = b->bytes - front_bytes;
+    r->pool = b->pool;
+    r->state = b->state;
+    r->prev = block;
+    r->next = b->next;
+    if (b->next)
+        blocks[b->next].prev = rest;
+    b->next = rest;
+    b->bytes = front_bytes;
+    return rest;
+}
+
+void ms_heap_absorb_prev(ms_heap *heap, uint32_t block)
+{
+    ms_heap_block *blocks = heap->blocks.items, *b = &blocks[block];
+    uint32_t prev = b->prev;
+    b->address = blocks[prev].address;
+    b->bytes += blocks[prev].bytes;
+    b->prev = blocks[prev].prev;
+    if (b->prev)
+        blocks[b->prev].next = block;
+    ms_heap_drop_row(heap, prev);
+}
+
+void ms_heap_absorb_next(ms_heap *heap, uint32_t block)
+{
+    ms_heap_block *blocks = heap->blocks.items, *b = &blocks[block];
+    uint32_t next = b->next;
+    b->bytes += blocks[next].bytes;
+    b->next = blocks[next].next;
+    if (b->next)
+        blocks[b->next].prev = block;
+    ms_heap_drop_row(heap, next);
+}
+
+void ms_heap_make_free(ms_heap *heap, uint32_t block)
+{
+    ms_heap_block *b = &heap->blocks.items[block];
+    b->state = MS_BLOCK_FREE;
+    ms_free_set_insert(&heap->pools.items[b->pool].free, heap->blocks.items, block);
+}
+
+void ms_heap_make_held(ms_heap *heap, uint32_t block)
+{
+    ms_heap_block *b = &heap->blocks.items[block];
+    b->state = MS_BLOCK_HELD;
+    ms_free_set_remove(&heap->pools.items[b->pool].free, heap->blocks.items, block);
+}

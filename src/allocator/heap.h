@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Blocks and pools: what the two CUDA allocators share. Segments are chains of blocks; a pool
+ * belongs to one stream and one size class and knows its free blocks. Owned by the allocator.
+ */
+#ifndef MS_ALLOCATOR_HEAP_H
+#define MS_ALLOCATOR_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "allocator/free_set.h"
+#include "base/vec.h"
+
+typedef enum ms_block_state {
+    MS_BLOCK_SPARE,   /* an unused row of the table */
+    MS_BLOCK_FREE,    /* in its pool's free set */
+    MS_BLOCK_HELD,    /* handed out, or on its way between two states */
+    MS_BLOCK_UNMAPPED /* address space without memory behind it (expandable segments) */
+} ms_block_state;
+
+typedef struct ms_heap_block {
+    uint64_t address, bytes;
+    uint64_t requested_bytes; /* of a held block */
+    uint32_t prev, next;      /* neighbours in the segment; 0 = none */
+    uint32_t left, right;     /* in the free set; `right` links the spare rows */
+    uint32_t pool;
+    uint32_t state; /* ms_block_state */
+} ms_heap_block;
+
+typedef enum ms_pool_kind { MS_POOL_SMALL, MS_POOL_LARGE } ms_pool_kind;
+
+typedef struct ms_heap_pool {
+    uint32_t stream;
+    ms_pool_kind kind;
+    ms_free_set free;
+    ms_vec(uint32_t) unmapped; /* unmapped blocks by address (expandable segments) */
+} ms_heap_pool;
+
+typedef struct ms_heap {
+    ms_vec(ms_heap_block) blocks; /* row 0 means "none" */
+    ms_vec(ms_heap_pool) pools;
+    uint32_t spare, spare_count; /* chain of unused rows */
+    uint64_t next_address;       /* of the next segment */
+} ms_heap;
+
+/* The simulated address space ends here, so that sums of sizes cannot wrap. */
+#define MS_HEAP_END (UINT64_C(1) << 62)
+
+bool ms_heap_init(ms_heap *heap);
+void ms_heap_free(ms_heap *heap);
+
+/* Makes sure that the next `count` new blocks cannot fail; false when out of memory. */
+bool ms_heap_reserve(ms_heap *heap, uint32_t count);
+
+/* The pool of a stream and size class, made when it is new; MS_HEAP_NO_POOL when out of memory. */
+#define MS_HEAP_NO_POOL UINT32_MAX
+uint32_t ms_heap_pool_of(ms_heap *heap, uint32_t stream, ms_pool_kind kind);
+
+/* A row of its own, zeroed and held. The room must have been reserved. */
+uint32_t ms_heap_take_row(ms_heap *heap);
+void ms_heap_drop_row(ms_heap *heap, uint32_t block);
+
+/* A new segment at the next address: one held block, or 0 when the address space is used up. */
+uint32_t ms_heap_add_segment(ms_heap *heap, uint32_t pool, uint64_t bytes);
+
+/* Cuts a block in two; the row keeps the front. Returns the rest, which has the same state but is
+ * in no free set yet. */
+uint32_t ms_heap_cut(ms_heap *heap, uint32_t block, uint64_t front_bytes);
+
+/* Joins a block that is in no free set with a neighbour; the neighbour's row is dropped. */
+void ms_heap_absorb_prev(ms_heap *heap, uint32_t block);
+void ms_heap_absorb_next(ms_heap *heap, uint32_t block);
+
+/* In and out of the pool's free set; the state follows. */
+void ms_heap_make_free(ms_heap *heap, uint32_t block);
+void ms_heap_make_held(ms_heap *heap, uint32_t block);
+
+static inline bool ms_heap_is_split(const ms_heap_block *block)
+{
+    return block->prev || block->next;
+}
+
+#endif

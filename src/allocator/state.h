@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Inside an allocator: what its kinds share, and the table of calls each kind fills. A new kind is
+ * one file and one row in allocator.c.
+ */
+#ifndef MS_ALLOCATOR_STATE_H
+#define MS_ALLOCATOR_STATE_H
+
+#include "allocator/allocator.h"
+#include "allocator/heap.h"
+
+/* PyTorch's constants; "small" requests share 2 MiB segments, the others have 20 MiB or their own.
+ */
+#define MS_MIN_BLOCK_BYTES UINT64_C(512)
+#define MS_SMALL_BYTES (UINT64_C(1) << 20) /* largest request of the small pool */
+#define MS_SMALL_SEGMENT_BYTES (UINT64_C(2) << 20)
+#define MS_MIN_OWN_SEGMENT_BYTES (UINT64_C(10) << 20)
+#define MS_LARGE_SEGMENT_BYTES (UINT64_C(20) << 20)
+#define MS_ROUND_LARGE_BYTES (UINT64_C(2) << 20)
+#define MS_MAX_NON_SPLIT_ROUNDING_BYTES (UINT64_C(20) << 20)
+
+typedef struct ms_allocator_ops {
+    const char *name; /* value of --allocator */
+    ms_status (*allocate)(ms_allocator *allocator, uint64_t bytes, uint32_t stream,
+                          ms_block *block);
+    void (*release)(ms_allocator *allocator, ms_block block);
+} ms_allocator_ops;
+
+extern const ms_allocator_ops ms_allocator_raw, ms_allocator_cuda, ms_allocator_cuda_expandable;
+
+struct ms_allocator {
+    const ms_allocator_ops *ops;
+    ms_allocator_options options;
+    ms_allocator_stats stats;
+    ms_heap heap;
+};
+
+/* What a request takes from its pool; 0 when it exceeds the address space. */
+uint64_t ms_allocator_round(const ms_allocator *allocator, uint64_t bytes);
+
+/* Books a held block as handed out, or as returned. */
+void ms_allocator_book_out(ms_allocator *allocator, uint32_t block, uint64_t requested_bytes);
+void ms_allocator_book_in(ms_allocator *allocator, uint32_t block);
+
+/* Whether the device can give `bytes` more. */
+bool ms_allocator_has_room(const ms_allocator *allocator, uint64_t bytes);
+
+/* max_split_size, UINT64_MAX when unset. Blocks of at least that many bytes serve only requests of
+ * about their own size. */
+uint64_t ms_allocator_max_split_bytes(const ms_allocator *allocator);
+bool ms_allocator_may_use(const ms_allocator *allocator, uint64_t bytes, uint64_t block_bytes);
+
+/* Joins a held block with its free neighbours and puts it into the free set. Returns how many
+ * bytes the neighbours had. */
+uint64_t ms_allocator_return_block(ms_allocator *allocator, uint32_t block);
+
+#endif
