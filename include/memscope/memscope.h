@@ -84,10 +84,27 @@ typedef struct ms_summary {
 } ms_summary;
 const ms_summary *ms_analysis_summary(const ms_analysis *analysis);
 
-/* Writes one report: "console", "json", "md" or "csv" (ms_report_formats lists them). */
-ms_status ms_analysis_write(const ms_analysis *analysis, const char *format, FILE *out,
-                            ms_error *err);
-const char *const *ms_report_formats(size_t *count);
+/* From now on each layer has operator records of its own; without it, equal layers share them. */
+ms_status ms_analysis_unroll(ms_analysis *analysis, ms_error *err);
+
+/* How text for people is laid out; without this call 80 columns of plain ASCII. */
+typedef struct ms_style {
+    uint32_t columns;
+    bool color;   /* ANSI escapes */
+    bool unicode; /* UTF-8 bars and signs */
+} ms_style;
+void ms_analysis_set_style(ms_analysis *analysis, const ms_style *style);
+
+/* Writes one report: "console", "json", "md" or "csv". */
+ms_status ms_analysis_write(ms_analysis *analysis, const char *format, FILE *out, ms_error *err);
+
+/* One row per format, for help texts; NULL past the last. */
+typedef struct ms_report_format {
+    const char *name;      /* "md" */
+    const char *help;      /* one line */
+    const char *file_name; /* "static_report.md": how the file is called by default */
+} ms_report_format;
+const ms_report_format *ms_report_format_at(size_t index);
 
 /* The steady step's allocations and frees as text, one a line. */
 ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_error *err);

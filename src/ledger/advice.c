@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ledger/advice.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Changes `run` (a copy) and writes the option that does the same; false when it does not apply. */
+typedef bool (*change_function)(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                                const char **option);
+
+typedef struct change {
+    const char *title;
+    change_function apply;
+} change;
+
+static bool checkpoint_all(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                           const char **option)
+{
+    bool *layers = ms_arena_array(arena, bool, model->num_layers);
+    uint64_t added = 0;
+    for (uint64_t i = 0; layers && i < model->num_layers; i++) {
+        added += !run->checkpoint_layer || !run->checkpoint_layer[i];
+        layers[i] = true;
+    }
+    run->checkpoint_layer = layers;
+    run->checkpointing = "all";
+    *option = layers ? "--checkpointing all" : NULL;
+    return !layers || added > 0;
+}
+
+static bool halve_batch(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                        const char **option)
+{
+    (void)model;
+    run->batch /= 2;
+    *option = ms_arena_printf(arena, "--batch %" PRIu64, run->batch);
+    return run->batch > 0;
+}
+
+static bool halve_sequence(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                           const char **option)
+{
+    (void)model;
+    run->seq_tokens /= 2;
+    *option = ms_arena_printf(arena, "--seq %" PRIu64, run->seq_tokens);
+    return run->batch == 1 && run->seq_tokens > 0;
+}
+
+static bool fuse_optimizer(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                           const char **option)
+{
+    (void)model, (void)arena;
+    bool applies = run->optimizer_impl != MS_OPTIMIZER_FUSED;
+    run->optimizer_impl = MS_OPTIMIZER_FUSED;
+    *option = "--optimizer-impl fused";
+    return applies;
+}
+
+static bool use_momentum(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                         const char **option)
+{
+    (void)model, (void)arena;
+    bool applies = run->optimizer == MS_OPTIMIZER_ADAMW || run->optimizer == MS_OPTIMIZER_ADAM;
+    run->optimizer = MS_OPTIMIZER_SGD_MOMENTUM;
+    *option = "--optimizer sgd-momentum";
+    return applies;
+}
+
+static bool use_bf16(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                     const char **option)
+{
+    (void)model, (void)arena;
+    bool applies = run->dtype == MS_DTYPE_F32;
+    run->dtype = MS_DTYPE_BF16;
+    run->autocast = MS_AUTOCAST_NONE;
+    *option = "--dtype bf16 --autocast none";
+    return applies;
+}
+
+static bool use_flash(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                      const char **option)
+{
+    (void)model, (void)arena;
+    bool quadratic = run->attention == MS_ATTENTION_MATH || run->attention == MS_ATTENTION_EAGER;
+    bool half = run->dtype != MS_DTYPE_F32 || run->autocast != MS_AUTOCAST_NONE;
+    run->attention = MS_ATTENTION_FLASH;
+    *option = "--attention flash";
+    return quadratic && half && !run->device->is_cpu;
+}
+
+static bool use_expandable(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                           const char **option)
+{
+    (void)model, (void)arena;
+    bool applies = run->allocator.kind == MS_ALLOCATOR_CUDA;
+    run->allocator.kind = MS_ALLOCATOR_CUDA_EXPANDABLE;
+    *option = "--allocator cuda-expandable";
+    return applies;
+}
+
+static const change changes[] = {
+    {"checkpoint every layer", checkpoint_all},
+    {"half the batch", halve_batch},
+    {"half the sequence length", halve_sequence},
+    {"a fused optimizer", fuse_optimizer},
+    {"SGD with momentum", use_momentum},
+    {"bf16 weights without autocast", use_bf16},
+    {"flash attention", use_flash},
+};
+
+/* Needs no new simulation: the same events, another allocator. */
+static const change allocator_change = {"expandable segments", use_expandable};
+
+static bool keep_if_it_saves(const ms_ledger *ledger, ms_suggestion s, const ms_usage *usage,
+                             ms_advice *advice)
+{
+    const ms_summary *now = &ledger->summary;
+    s.device_bytes = usage->peak_reserved_bytes + ledger->run->device->context_expected_bytes;
+    s.saved_device_bytes = (int64_t)(now->expected_device_bytes - s.device_bytes);
+    s.saved_peak_bytes = (int64_t)(now->peak_memory_bytes - usage->peak_bytes);
+    s.fits = now->budget_bytes == 0 || s.device_bytes <= now->budget_bytes;
+    if (s.saved_device_bytes <= 0)
+        return true;
+    return ms_vec_push(&advice->suggestions, s);
+}
+
+static ms_status measure(const ms_ledger *ledger, const ms_trace *trace, const ms_run_config *run,
+                         ms_suggestion suggestion, ms_advice *advice, ms_error *err)
+{
+    ms_usage usage = {0};
+    ms_status status = ms_usage_measure(trace, &run->allocator, &usage, err);
+    if (status != MS_OK)
+        return status;
+    if (!keep_if_it_saves(ledger, suggestion, &usage, advice))
+        status = ms_fail(err, MS_ERR_NOMEM, "no memory for the suggestions");
+    ms_usage_free(&usage);
+    return status;
+}
+
+static ms_status try_change(const ms_ledger *ledger, const change *c, ms_advice *advice,
+                            ms_error *err)
+{
+    ms_run_config run = *ledger->run;
+    ms_suggestion suggestion = {.title = c->title};
+    if (!c->apply(ledger->model, &run, advice->arena, &suggestion.option))
+        return MS_OK;
+    if (!suggestion.option)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the suggestions");
+    if (c == &allocator_change)
+        return measure(ledger, &ledger->simulation->trace, &run, suggestion, advice, err);
+    ms_simulation simulation = {0};
+    ms_status status = ms_step_simulate(ledger->model, &run, &simulation, err);
+    if (status != MS_OK)
+        return status;
+    status = measure(ledger, &simulation.trace, &run, suggestion, advice, err);
+    ms_simulation_free(&simulation);
+    return status;
+}
+
+static int by_saving(const void *a, const void *b)
+{
+    const ms_suggestion *x = a, *y = b;
+    if (x->saved_device_bytes != y->saved_device_bytes)
+        return x->saved_device_bytes > y->saved_device_bytes ? -1 : 1;
+    return strcmp(x->title, y->title);
+}
+
+ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error *err)
+{
+    memset(advice, 0, sizeof *advice);
+    advice->arena = ms_arena_create(0);
+    if (!advice->arena)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the suggestions");
+    ms_status status = try_change(ledger, &allocator_change, advice, err);
+    for (size_t i = 0; status == MS_OK && i < sizeof changes / sizeof changes[0]; i++)
+        status = try_change(ledger, &changes[i], advice, err);
+    if (status != MS_OK)
+        ms_advice_free(advice);
+    else if (advice->suggestions.count > 1)
+        qsort(advice->suggestions.items, advice->suggestions.count,
+              sizeof *advice->suggestions.items, by_saving);
+    return status;
+}
+
+void ms_advice_free(ms_advice *advice)
+{
+    ms_vec_free(&advice->suggestions);
+    ms_arena_free(advice->arena);
+    advice->arena = NULL;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The report as Markdown, in the order of the console view.
+ */
+#include <inttypes.h>
+
+#include "report/reporter.h"
+
+/* Text in a table cell: a bar would end the cell. */
+static void put_cell(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '|' || *text == '*' || *text == '_' || *text == '<')
+            fputc('\\', out);
+        fputc(*text, out);
+    }
+}
+
+static void write_shares(FILE *out, const char *title, const ms_view_row *rows, uint32_t count,
+                         uint64_t whole)
+{
+    char gib[MS_GIB_TEXT];
+    fprintf(out, "\n| %s | | GiB | share | bytes |\n|---|---|---:|---:|---:|\n", title);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t permille = ms_permille(rows[i].bytes, whole);
+        fputs("| ", out);
+        put_cell(out, rows[i].label);
+        fprintf(out, " | %s | %s | %" PRIu32 ".%" PRIu32 " %% | %" PRIu64 " |\n", rows[i].detail,
+                ms_gib(rows[i].bytes, gib), permille / 10, permille % 10, rows[i].bytes);
+    }
+    fprintf(out, "| **sum** | | **%s** | | **%" PRIu64 "** |\n", ms_gib(whole, gib), whole);
+}
+
+static void write_device(FILE *out, const ms_summary *s)
+{
+    char a[MS_GIB_TEXT], b[MS_GIB_TEXT], c[MS_GIB_TEXT];
+    fprintf(out, "\nThe allocator reserves **%s GiB** for it.", ms_gib(s->reserved_memory_bytes, a));
+    if (s->high_device_bytes != s->low_device_bytes)
+        fprintf(out,
+                " With the CUDA context (an estimate) the device shows **%s GiB**, between %s and "
+                "%s GiB.",
+                ms_gib(s->expected_device_bytes, a), ms_gib(s->low_device_bytes, b),
+                ms_gib(s->high_device_bytes, c));
+    fputc('\n', out);
+}
+
+static void write_peak(FILE *out, const ms_view *v)
+{
+    uint64_t peak_bytes = v->summary->peak_memory_bytes;
+    fputs("\n## The peak\n\nReached in ", out);
+    put_cell(out, v->at_peak);
+    fputs(".\n", out);
+    write_shares(out, "what", v->categories, v->category_count, peak_bytes);
+    write_device(out, v->summary);
+    write_shares(out, "where", v->layers, v->layer_count, peak_bytes);
+    write_shares(out, "largest tensors", v->tensors, v->tensor_count, peak_bytes);
+}
+
+static void write_phases(FILE *out, const ms_view *v)
+{
+    const ms_usage *usage = v->ledger->usage;
+    fputs("\n## Phases of a steady step\n\nGiB allocated on the device, weights and states "
+          "included.\n\n| phase | micro-step | start | peak | end | reserved |\n"
+          "|---|---:|---:|---:|---:|---:|\n",
+          out);
+    for (uint32_t i = usage->first_steady_phase; i < usage->phases.count; i++) {
+        const ms_phase_usage *u = &usage->phases.items[i];
+        char a[MS_GIB_TEXT], b[MS_GIB_TEXT], c[MS_GIB_TEXT], d[MS_GIB_TEXT];
+        fputs("| ", out);
+        put_cell(out, ms_phase_name((ms_phase)u->phase));
+        fprintf(out, " | %" PRIu32 " | %s | %s | %s | %s |\n", u->micro_step + 1,
+                ms_gib(u->start_bytes, a), ms_gib(u->peak_bytes, b), ms_gib(u->end_bytes, c),
+                ms_gib(u->peak_reserved_bytes, d));
+    }
+}
+
+static void write_largest(FILE *out, const ms_view *v)
+{
+    fputs("\n## Operators that leave most behind\n\nBytes an operator allocates that outlive it. "
+          "Equal layers are folded.\n\n"
+          "| operator | phase | times | GiB in all | bytes each | formula |\n"
+          "|---|---|---:|---:|---:|---|\n",
+          out);
+    for (uint32_t i = 0; i < v->largest_count; i++) {
+        const ms_record *r = v->largest[i];
+        char gib[MS_GIB_TEXT];
+        fputs("| ", out);
+        put_cell(out, ms_view_record_name(v, r));
+        fprintf(out, " | %s | %" PRIu32 " | %s | %" PRIu64 " | `%s` |\n",
+                ms_phase_name((ms_phase)r->phase), r->count,
+                ms_gib(r->memory_bytes * r->count, gib), r->memory_bytes, ms_view_formula(v, r));
+    }
+    fputs("\nSymbols: ", out);
+    const ms_trace *trace = &v->ledger->simulation->trace;
+    bool first = true;
+    for (uint32_t i = 0; i < trace->symbols.table.count; i++) {
+        const ms_symbol *s = &trace->symbols.table.items[i];
+        if (s->kind != MS_SYMBOL_NAME)
+            continue;
+        fprintf(out, "%s`%s` = %" PRIu64, first ? "" : ", ", s->text, s->value);
+        first = false;
+    }
+    fputs(".\n", out);
+}
+
+static void write_advice(FILE *out, const ms_view *v)
+{
+    if (!v->advice || v->advice->suggestions.count == 0)
+        return;
+    fputs("\n## What would help most\n\nEach simulated alone.\n\n"
+          "| change | option | saves GiB | leaves GiB | fits |\n|---|---|---:|---:|---|\n",
+          out);
+    for (uint32_t i = 0; i < v->advice->suggestions.count; i++) {
+        const ms_suggestion *s = &v->advice->suggestions.items[i];
+        char saved[MS_GIB_TEXT], left[MS_GIB_TEXT];
+        fprintf(out, "| %s | `%s` | %s | %s | %s |\n", s->title, s->option,
+                ms_gib((uint64_t)s->saved_device_bytes, saved), ms_gib(s->device_bytes, left),
+                s->fits ? "yes" : "no");
+    }
+}
+
+static void write_run(FILE *out, const ms_view *v)
+{
+    fputs("\n## The run\n\nDefaults unless given.\n\n| field | value |\n|---|---|\n", out);
+    for (uint32_t i = 0; i < v->metadata_count; i++) {
+        char text[256];
+        ms_field_value(&v->metadata[i], text, sizeof text);
+        fputs("| ", out);
+        put_cell(out, v->metadata[i].name);
+        fputs(" | ", out);
+        put_cell(out, text);
+        fputs(" |\n", out);
+    }
+}
+
+bool ms_report_markdown(FILE *out, const ms_view *view)
+{
+    fprintf(out, "# Memory of a training step\n\n**%s**\n\n%s\n", view->verdict, view->title);
+    write_peak(out, view);
+    write_phases(out, view);
+    write_largest(out, view);
+    write_advice(out, view);
+    write_run(out, view);
+    fputs("\n## Not in these figures\n\n", out);
+    for (const char *const *n = ms_ledger_not_modelled(view->ledger->run); *n; n++)
+        fprintf(out, "- %s\n", *n);
+    return true;
+}

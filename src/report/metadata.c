@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/metadata.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* clang-format off */
+static const char *const autocast_names[] = {
+    [MS_AUTOCAST_NONE] = "none", [MS_AUTOCAST_BF16] = "bf16", [MS_AUTOCAST_F16] = "fp16",
+};
+static const char *const optimizer_names[MS_OPTIMIZER_COUNT] = {
+    [MS_OPTIMIZER_ADAMW] = "adamw", [MS_OPTIMIZER_ADAM]         = "adam",
+    [MS_OPTIMIZER_SGD]   = "sgd",   [MS_OPTIMIZER_SGD_MOMENTUM] = "sgd-momentum",
+};
+static const char *const impl_names[MS_OPTIMIZER_IMPL_COUNT] = {
+    [MS_OPTIMIZER_FUSED] = "fused", [MS_OPTIMIZER_FOREACH] = "foreach", [MS_OPTIMIZER_LOOP] = "loop",
+};
+static const char *const attention_names[MS_ATTENTION_COUNT] = {
+    [MS_ATTENTION_AUTO]      = "auto",      [MS_ATTENTION_FLASH] = "flash",
+    [MS_ATTENTION_EFFICIENT] = "efficient", [MS_ATTENTION_MATH]  = "math",
+    [MS_ATTENTION_EAGER]     = "eager",     [MS_ATTENTION_CPU_FLASH] = "cpu-flash",
+};
+static const char *const checkpoint_names[] = {
+    [MS_CHECKPOINT_NON_REENTRANT] = "non-reentrant", [MS_CHECKPOINT_REENTRANT] = "reentrant",
+};
+static const char *const allocator_names[MS_ALLOCATOR_COUNT] = {
+    [MS_ALLOCATOR_RAW] = "raw", [MS_ALLOCATOR_CUDA] = "cuda",
+    [MS_ALLOCATOR_CUDA_EXPANDABLE] = "cuda-expandable",
+};
+/* clang-format on */
+
+typedef struct list {
+    ms_field *fields;
+    uint32_t count;
+    ms_field_group group;
+    bool failed;
+} list;
+
+static void add(list *l, ms_field field)
+{
+    field.group = l->group;
+    if (l->count < MS_METADATA_FIELDS)
+        l->fields[l->count++] = field;
+}
+
+/* NULL marks an allocation that failed. */
+static void add_text(list *l, const char *name, const char *text)
+{
+    l->failed = l->failed || !text;
+    add(l, (ms_field){.name = name, .kind = MS_FIELD_TEXT, .text = text});
+}
+
+static void add_count(list *l, const char *name, uint64_t count)
+{
+    add(l, (ms_field){.name = name, .kind = MS_FIELD_COUNT, .count = count});
+}
+
+static void add_bool(list *l, const char *name, bool value)
+{
+    add(l, (ms_field){.name = name, .kind = MS_FIELD_BOOL, .count = value});
+}
+
+static void add_number(list *l, const char *name, double number)
+{
+    add(l, (ms_field){.name = name, .kind = MS_FIELD_NUMBER, .number = number});
+}
+
+static void add_null(list *l, const char *name)
+{
+    add(l, (ms_field){.name = name, .kind = MS_FIELD_NULL});
+}
+
+static void add_training(list *l, const ms_ledger *ledger)
+{
+    const ms_run_config *run = ledger->run;
+    add_count(l, "batch", run->batch);
+    add_count(l, "seq", run->seq_tokens);
+    add_text(l, "dtype", ms_dtype_info_of(run->dtype)->short_name);
+    add_text(l, "autocast", autocast_names[run->autocast]);
+    add_text(l, "optimizer", optimizer_names[run->optimizer]);
+    add_text(l, "optimizer_impl", impl_names[run->optimizer_impl]);
+    add_number(l, "weight_decay", run->weight_decay);
+    add_count(l, "accumulate", run->accumulate);
+    if (run->clip)
+        add_number(l, "clip", run->clip_norm);
+    else
+        add_null(l, "clip");
+    add_text(l, "checkpointing", run->checkpointing ? run->checkpointing : "none");
+    add_text(l, "checkpoint_kind", checkpoint_names[run->checkpoint_kind]);
+    add_text(l, "attention", attention_names[ledger->simulation->attention]);
+    add_text(l, "attention_asked", attention_names[run->attention]);
+}
+
+static void add_place(list *l, const ms_ledger *ledger, ms_arena *arena)
+{
+    const ms_run_config *run = ledger->run;
+    add_text(l, "allocator", allocator_names[run->allocator.kind]);
+    add_count(l, "max_split_size_bytes", run->allocator.max_split_size_bytes);
+    add_count(l, "roundup_power2_divisions", run->allocator.roundup_power2_divisions);
+    add_text(l, "torch",
+             ms_arena_printf(arena, "%" PRIu32 ".%" PRIu32, run->torch_major, run->torch_minor));
+    add_text(l, "device", run->device->name);
+    add_text(l, "device_title", run->device->title);
+    if (ledger->summary.budget_bytes)
+        add_count(l, "budget_bytes", ledger->summary.budget_bytes);
+    else
+        add_null(l, "budget_bytes");
+    add_bool(l, "budget_given", run->has_budget);
+}
+
+static void add_model(list *l, const ms_model_config *model)
+{
+    add_count(l, "num_layers", model->num_layers);
+    add_count(l, "hidden_size", model->hidden_size);
+    add_count(l, "intermediate_size", model->intermediate_size);
+    add_count(l, "num_heads", model->num_heads);
+    add_count(l, "num_kv_heads", model->num_kv_heads);
+    add_count(l, "head_dim", model->head_dim);
+    add_count(l, "vocab_size", model->vocab_size);
+    add_bool(l, "tie_word_embeddings", model->tie_word_embeddings);
+}
+
+uint32_t ms_metadata_fill(const ms_ledger *ledger, ms_arena *arena,
+                          ms_field fields[MS_METADATA_FIELDS])
+{
+    list l = {.fields = fields, .group = MS_FIELD_MODEL};
+    add_text(&l, "model", ledger->model->name ? ledger->model->name : "");
+    add_text(&l, "model_type", ledger->model->model_type);
+    add_model(&l, ledger->model);
+    l.group = MS_FIELD_RUN;
+    add_training(&l, ledger);
+    add_place(&l, ledger, arena);
+    return l.failed ? 0 : l.count;
+}
+
+const char *ms_metadata_text(const ms_field *fields, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (fields[i].kind == MS_FIELD_TEXT && strcmp(fields[i].name, name) == 0)
+            return fields[i].text;
+    return "";
+}
+
+uint32_t ms_field_value(const ms_field *field, char *out, uint32_t size)
+{
+    int length = 0;
+    switch (field->kind) {
+    case MS_FIELD_TEXT:
+        length = snprintf(out, size, "%s", field->text);
+        break;
+    case MS_FIELD_COUNT:
+        length = snprintf(out, size, "%" PRIu64, field->count);
+        break;
+    case MS_FIELD_BOOL:
+        length = snprintf(out, size, "%s", field->count ? "true" : "false");
+        break;
+    case MS_FIELD_NUMBER:
+        length = snprintf(out, size, "%g", field->number);
+        break;
+    case MS_FIELD_NULL:
+        length = snprintf(out, size, "none");
+        break;
+    }
+    return length > 0 ? (uint32_t)length : 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The whole resolved run as named fields: one list for every report.
+ */
+#ifndef MS_REPORT_METADATA_H
+#define MS_REPORT_METADATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "ledger/ledger.h"
+
+typedef enum ms_field_kind {
+    MS_FIELD_TEXT,
+    MS_FIELD_COUNT,
+    MS_FIELD_BOOL,
+    MS_FIELD_NUMBER,
+    MS_FIELD_NULL
+} ms_field_kind;
+
+typedef enum ms_field_group { MS_FIELD_RUN, MS_FIELD_MODEL } ms_field_group;
+
+typedef struct ms_field {
+    const char *name;
+    ms_field_group group;
+    ms_field_kind kind;
+    const char *text;
+    uint64_t count; /* also of MS_FIELD_BOOL */
+    double number;
+} ms_field;
+
+enum { MS_METADATA_FIELDS = 48 };
+
+/* Fills the list; texts belong to the arena. Returns the count, 0 when out of memory. */
+uint32_t ms_metadata_fill(const ms_ledger *ledger, ms_arena *arena,
+                          ms_field fields[MS_METADATA_FIELDS]);
+
+/* The text of a field, e.g. of "optimizer"; "" when there is none. */
+const char *ms_metadata_text(const ms_field *fields, uint32_t count, const char *name);
+
+/* "1", "adamw", "none"; returns the length needed. */
+uint32_t ms_field_value(const ms_field *field, char *out, uint32_t size);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/reporter.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* clang-format off */
+static const ms_reporter reporters[] = {
+    {{"console", "for people, at a terminal",                "static_report.txt"},  true,  ms_report_console},
+    {{"json",    "the whole report, for programs",           "static_report.json"}, true,  ms_report_json},
+    {{"md",      "for people, as Markdown",                  "static_report.md"},   true,  ms_report_markdown},
+    {{"csv",     "the operator records, one a line",         "static_report.csv"},  false, ms_report_csv},
+};
+/* clang-format on */
+enum { REPORTER_COUNT = sizeof reporters / sizeof reporters[0] };
+
+const ms_report_format *ms_report_format_at(size_t index)
+{
+    return index < REPORTER_COUNT ? &reporters[index].format : NULL;
+}
+
+const ms_reporter *ms_reporter_find(const char *format, ms_error *err)
+{
+    for (size_t i = 0; i < REPORTER_COUNT; i++)
+        if (strcmp(format, reporters[i].format.name) == 0)
+            return &reporters[i];
+    ms_error_set(err, MS_ERR_USAGE, "no report format \"%.40s\"; there are console, json, md and csv",
+                 format);
+    return NULL;
+}
+
+ms_status ms_report_write(const ms_reporter *reporter, const ms_view *view, FILE *out,
+                          ms_error *err)
+{
+    errno = 0;
+    if (!reporter->write(out, view))
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the %s report", reporter->format.name);
+    if (fflush(out) != 0 || ferror(out))
+        return ms_fail(err, MS_ERR_IO, "cannot write the %s report: %s", reporter->format.name,
+                       errno ? strerror(errno) : "the output failed");
+    return MS_OK;
+}

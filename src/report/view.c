@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GIB_SHIFT = 30 };
+
+/* Hundredths of a GiB, in integers: bytes * 100 / 2^30 without overflow. */
+const char *ms_gib(uint64_t bytes, char text[MS_GIB_TEXT])
+{
+    uint64_t whole = bytes >> GIB_SHIFT;
+    uint64_t rest = bytes & ((UINT64_C(1) << GIB_SHIFT) - 1);
+    uint64_t hundredths = (rest * 100 + (UINT64_C(1) << (GIB_SHIFT - 1))) >> GIB_SHIFT;
+    snprintf(text, MS_GIB_TEXT, "%" PRIu64 ".%02" PRIu64, whole + hundredths / 100,
+             hundredths % 100);
+    return text;
+}
+
+uint32_t ms_permille(uint64_t part, uint64_t whole)
+{
+    if (whole == 0)
+        return 0;
+    if (part > UINT64_MAX / 1000 - whole)
+        return (uint32_t)(part / (whole / 1000 ? whole / 1000 : 1));
+    return (uint32_t)((part * 1000 + whole / 2) / whole);
+}
+
+/* Text of the printer's full length, in the arena; "" when out of memory. */
+typedef uint32_t (*printer)(const ms_ledger *ledger, const ms_record *record, char *out,
+                            uint32_t size);
+
+static const char *print_record(const ms_view *view, const ms_record *record, printer print)
+{
+    uint32_t length = print(view->ledger, record, NULL, 0);
+    char *text = ms_arena_array(view->arena, char, (size_t)length + 1);
+    if (!text)
+        return "";
+    print(view->ledger, record, text, length + 1);
+    return text;
+}
+
+static uint32_t print_layers(const ms_ledger *ledger, const ms_record *record, char *out,
+                             uint32_t size)
+{
+    const uint32_t *layers = ledger->layers.items + record->first_layers;
+    return record->layer_count ? ms_layers_print(layers, record->layer_count, out, size) : 0;
+}
+
+const char *ms_view_record_name(const ms_view *view, const ms_record *record)
+{
+    return print_record(view, record, ms_ledger_name);
+}
+
+const char *ms_view_formula(const ms_view *view, const ms_record *record)
+{
+    return print_record(view, record, ms_ledger_formula);
+}
+
+const char *ms_view_layers(const ms_view *view, const ms_record *record)
+{
+    return print_record(view, record, print_layers);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const ms_view_row *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return strcmp(x->label, y->label);
+}
+
+static const char *times(ms_arena *arena, uint32_t count, const char *what)
+{
+    return ms_arena_printf(arena, "%" PRIu32 " %s%s", count, what, count == 1 ? "" : "s");
+}
+
+static bool fill_categories(ms_view *view)
+{
+    const ms_peak *peak = &view->ledger->peak;
+    view->categories = ms_arena_array(view->arena, ms_view_row, MS_CATEGORY_COUNT);
+    if (!view->categories)
+        return false;
+    for (uint32_t i = 0; i < MS_CATEGORY_COUNT; i++) {
+        if (peak->category_count[i] == 0)
+            continue;
+        ms_view_row row = {ms_category_name((ms_category)i),
+                           times(view->arena, peak->category_count[i], "tensor"),
+                           peak->category_bytes[i]};
+        if (!row.detail)
+            return false;
+        view->categories[view->category_count++] = row;
+    }
+    qsort(view->categories, view->category_count, sizeof *view->categories, by_bytes);
+    return true;
+}
+
+static const char *storage_name(const ms_view *view, const ms_peak_tensor *tensor)
+{
+    uint32_t length = ms_ledger_storage_name(view->ledger, tensor->storage, tensor->count, NULL, 0);
+    char *text = ms_arena_array(view->arena, char, (size_t)length + 1);
+    if (text)
+        ms_ledger_storage_name(view->ledger, tensor->storage, tensor->count, text, length + 1);
+    return text;
+}
+
+static bool fill_tensors(ms_view *view)
+{
+    const ms_peak *peak = &view->ledger->peak;
+    view->tensors = ms_arena_array(view->arena, ms_view_row, (size_t)peak->tensors.count + 1);
+    if (!view->tensors)
+        return false;
+    for (uint32_t i = 0; i < peak->tensors.count; i++) {
+        const ms_peak_tensor *t = &peak->tensors.items[i];
+        ms_view_row row = {storage_name(view, t), times(view->arena, t->count, "tensor"), t->bytes};
+        if (!row.label || !row.detail)
+            return false;
+        view->tensors[view->tensor_count++] = row;
+    }
+    if (peak->other_count == 0)
+        return true;
+    ms_view_row rest = {"all others", times(view->arena, peak->other_count, "tensor"),
+                        peak->other_bytes};
+    view->tensors[view->tensor_count++] = rest;
+    return rest.detail != NULL;
+}
+
+static bool fill_layers(ms_view *view)
+{
+    const ms_peak *peak = &view->ledger->peak;
+    view->layers = ms_arena_array(view->arena, ms_view_row, (size_t)peak->layers.count + 1);
+    if (!view->layers)
+        return false;
+    for (uint32_t i = 0; i < peak->layers.count; i++) {
+        const ms_peak_layers *l = &peak->layers.items[i];
+        const char *label = "outside the layers";
+        if (l->first != MS_NONE && l->count == 1)
+            label = ms_arena_printf(view->arena, "layer %" PRIu32, l->first);
+        else if (l->first != MS_NONE)
+            label = ms_arena_printf(view->arena, "layers %" PRIu32 "-%" PRIu32, l->first,
+                                    l->first + l->count - 1);
+        if (!label)
+            return false;
+        view->layers[view->layer_count++] = (ms_view_row){label, "", l->bytes};
+    }
+    return true;
+}
+
+/* Keeps the largest in order by insertion: the list is a dozen long. */
+static bool fill_largest(ms_view *view)
+{
+    const ms_ledger *ledger = view->ledger;
+    view->largest = ms_arena_array(view->arena, const ms_record *, MS_VIEW_LARGEST + 1);
+    if (!view->largest)
+        return false;
+    for (uint32_t i = 0; i < ledger->records.count; i++) {
+        const ms_record *r = &ledger->records.items[i];
+        if (r->op == MS_NONE || r->memory_bytes == 0)
+            continue;
+        uint32_t at = view->largest_count;
+        while (at > 0 && view->largest[at - 1]->memory_bytes * view->largest[at - 1]->count <
+                             r->memory_bytes * r->count) {
+            view->largest[at] = view->largest[at - 1];
+            at--;
+        }
+        view->largest[at] = r;
+        if (view->largest_count < MS_VIEW_LARGEST)
+            view->largest_count++;
+    }
+    return true;
+}
+
+static const char *verdict(const ms_view *view)
+{
+    const ms_summary *s = view->summary;
+    const char *device = view->ledger->run->device->name;
+    char need[MS_GIB_TEXT], budget[MS_GIB_TEXT], rest[MS_GIB_TEXT];
+    ms_gib(s->expected_device_bytes, need);
+    ms_gib(s->budget_bytes, budget);
+    if (s->budget_bytes == 0)
+        return ms_arena_printf(view->arena, "needs %s GiB (no budget was given)", need);
+    if (s->fits)
+        return ms_arena_printf(view->arena, "fits: %s of %s GiB on %s", need, budget, device);
+    uint64_t short_bytes = s->expected_device_bytes - s->budget_bytes;
+    return ms_arena_printf(view->arena, "does not fit: short by %s GiB (needs %s of %s GiB on %s)",
+                           ms_gib(short_bytes, rest), need, budget, device);
+}
+
+static const char *title(const ms_view *view)
+{
+    const ms_run_config *run = view->ledger->run;
+    const ms_model_config *model = view->ledger->model;
+    uint64_t millions = (view->summary->param_count + 500000) / 1000000;
+    return ms_arena_printf(view->arena,
+                           "%s: %" PRIu64 ".%03" PRIu64 " B parameters, batch %" PRIu64
+                           " x %" PRIu64 " tokens, %s, %s (%s)",
+                           model->name && *model->name ? model->name : model->model_type,
+                           millions / 1000, millions % 1000, run->batch, run->seq_tokens,
+                           ms_dtype_info_of(run->dtype)->short_name,
+                           ms_metadata_text(view->metadata, view->metadata_count, "optimizer"),
+                           ms_metadata_text(view->metadata, view->metadata_count,
+                                            "optimizer_impl"));
+}
+
+static const char *at_peak(const ms_view *view)
+{
+    const ms_peak *peak = &view->ledger->peak;
+    const char *phase = ms_phase_name((ms_phase)peak->phase);
+    if (peak->op == MS_NONE)
+        return phase;
+    const ms_op_exec *op = &view->ledger->simulation->trace.ops.items[peak->op];
+    const ms_record record = {.op = peak->op, .scope = op->scope, .name = MS_NONE};
+    return ms_arena_printf(view->arena, "%s, %s", phase, ms_view_record_name(view, &record));
+}
+
+static bool fill(ms_view *view)
+{
+    ms_field *fields = ms_arena_array(view->arena, ms_field, MS_METADATA_FIELDS);
+    if (!fields)
+        return false;
+    view->metadata = fields;
+    view->metadata_count = ms_metadata_fill(view->ledger, view->arena, fields);
+    view->title = title(view);
+    view->verdict = verdict(view);
+    view->at_peak = at_peak(view);
+    return view->metadata_count && view->title && view->verdict && view->at_peak &&
+           fill_categories(view) && fill_tensors(view) && fill_layers(view) && fill_largest(view);
+}
+
+ms_status ms_view_create(const ms_ledger *ledger, const ms_advice *advice, const ms_style *style,
+                         ms_view *view, ms_error *err)
+{
+    *view = (ms_view){.ledger = ledger,
+                      .summary = &ledger->summary,
+                      .advice = advice,
+                      .style = *style,
+                      .arena = ms_arena_create(0)};
+    if (view->arena && fill(view))
+        return MS_OK;
+    ms_view_free(view);
+    return ms_fail(err, MS_ERR_NOMEM, "no memory for the report");
+}
+
+void ms_view_free(ms_view *view)
+{
+    ms_arena_free(view->arena);
+    view->arena = NULL;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What every report shows, worked out once: order, shares, texts. Reporters only write. A view
+ * borrows the ledger and the advice; ms_view_free releases the rest.
+ */
+#ifndef MS_REPORT_VIEW_H
+#define MS_REPORT_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "ledger/advice.h"
+#include "ledger/ledger.h"
+#include "report/metadata.h"
+
+enum { MS_VIEW_LARGEST = 12 };
+
+typedef struct ms_view_row {
+    const char *label;
+    const char *detail; /* "32 x", "layers 0-31", or "" */
+    uint64_t bytes;
+} ms_view_row;
+
+typedef struct ms_view {
+    const ms_ledger *ledger;
+    const ms_summary *summary;
+    const ms_advice *advice; /* NULL where no reporter asked for it */
+    ms_style style;
+    ms_arena *arena;
+    const char *title;    /* "llama-3.1-8b: 8.03 B parameters, bf16" */
+    const char *verdict;  /* "fits: 71.31 of 79.25 GiB on a100-80gb" */
+    const char *at_peak;  /* "backward, lm_head.mm.backward" */
+    ms_view_row *categories; /* alive at the peak, largest first; sum = peak */
+    uint32_t category_count;
+    ms_view_row *tensors; /* the largest at the peak and their rest; sum = peak */
+    uint32_t tensor_count;
+    ms_view_row *layers; /* layers at the peak and what lies outside; sum = peak */
+    uint32_t layer_count;
+    const ms_record **largest; /* operators by the bytes of all their executions */
+    uint32_t largest_count;
+    const ms_field *metadata;
+    uint32_t metadata_count;
+} ms_view;
+
+ms_status ms_view_create(const ms_ledger *ledger, const ms_advice *advice, const ms_style *style,
+                         ms_view *view, ms_error *err);
+void ms_view_free(ms_view *view);
+
+/* Of `layers` numbers starting at `first`: "0-31"; texts of the view's arena. "" when out of memory. */
+const char *ms_view_record_name(const ms_view *view, const ms_record *record);
+const char *ms_view_formula(const ms_view *view, const ms_record *record);
+const char *ms_view_layers(const ms_view *view, const ms_record *record);
+
+/* bytes / 2^30 with two decimals, rounded half up in integers: "71.31". */
+enum { MS_GIB_TEXT = 32 };
+const char *ms_gib(uint64_t bytes, char text[MS_GIB_TEXT]);
+
+/* part / whole in tenths of a percent, rounded: 221 = 22.1 %. */
+uint32_t ms_permille(uint64_t part, uint64_t whole);
+
+#endif
