@@ -28,7 +28,7 @@ install_packages() {
         fi
         as_root="sudo"
     fi
-    echo "memscope: installing ${*}(with ${as_root:+sudo }apt-get)" >&2
+    echo "memscope: installing ${*} (with ${as_root:+sudo }apt-get)" >&2
     apt_log=$(mktemp)
     if ! { $as_root env DEBIAN_FRONTEND=noninteractive apt-get update &&
         $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
@@ -43,20 +43,22 @@ install_packages() {
 
 need() {
     packages=$(missing "$@")
+    packages=${packages% }
     [ -n "$packages" ] || return 0
     # shellcheck disable=SC2086
     install_packages $packages || {
-        echo "memscope: cannot go on: these packages are needed: ${packages% }; $why." >&2
+        echo "memscope: cannot go on: these packages are needed: $packages; $why." >&2
         exit 2
     }
 }
 
 want() {
     packages=$(missing "$@")
+    packages=${packages% }
     [ -n "$packages" ] || return 0
     # shellcheck disable=SC2086
     install_packages $packages || {
-        echo "memscope: going on without ${packages% }; $why." >&2
+        echo "memscope: going on without $packages; $why." >&2
         return 0
     }
 }
