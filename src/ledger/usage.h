@@ -11,29 +11,32 @@
 #include "trace/trace.h"
 
 typedef struct ms_phase_usage {
-    uint8_t phase;       /* ms_phase */
-    uint16_t step;       /* 1 = first step; the last one is the steady step */
+    uint8_t phase; /* ms_phase */
+    uint16_t step; /* 1 = first step; the last one is the steady step */
     uint32_t micro_step;
-    uint64_t start_bytes, peak_bytes, end_bytes;                /* allocated, as the allocator counts */
+    uint64_t start_bytes, peak_bytes, end_bytes; /* allocated, as the allocator counts */
     uint64_t peak_requested_bytes, end_requested_bytes;
     uint64_t peak_reserved_bytes, end_reserved_bytes;
     uint32_t peak_event; /* first event at which peak_bytes is reached */
 } ms_phase_usage;
 
 typedef struct ms_usage {
-    ms_vec(ms_phase_usage) phases;  /* of every step, in order */
-    uint32_t first_steady_phase;    /* index of the last step's first phase */
-    uint64_t after_build_bytes, start_bytes;  /* allocated after the build; at the start of the steady step */
+    ms_vec(ms_phase_usage) phases; /* of every step, in order; the build is none */
+    uint32_t first_steady_phase;   /* index of the last step's first phase */
+    uint64_t after_build_bytes,
+        start_bytes; /* allocated after the build; at the start of the steady step */
     uint64_t peak_bytes, peak_requested_bytes, peak_reserved_bytes; /* of the steady step */
     uint32_t peak_event;
     uint32_t steady_first_event, steady_end_event; /* events of the steady step: [first, end) */
     uint64_t retries;
-    bool out_of_memory;      /* the device's capacity did not suffice; the figures go on without a limit */
-    uint64_t *block_bytes;   /* per storage */
-    uint64_t *live_bytes;    /* allocated after each event of the steady step, [event - first] */
+    bool out_of_memory; /* the device's capacity did not suffice; the figures go on without a limit
+                         */
+    uint64_t *block_bytes; /* per storage */
+    uint64_t *live_bytes;  /* allocated after each event of the steady step, [event - first] */
 } ms_usage;
 
-/* Free with ms_usage_free. */
+/* Free with ms_usage_free; on failure nothing is left to free. When the capacity does not suffice,
+ * out_of_memory is set and the rest is measured on a device without a limit. */
 ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *options,
                            ms_usage *usage, ms_error *err);
 void ms_usage_free(ms_usage *usage);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ledger/clock.h"
+
+double ms_clock_rate_flops(const ms_device *device, ms_dtype dtype)
+{
+    /* PyTorch multiplies fp32 matrices in full precision unless told otherwise, so not at the TF32
+     * rate; fp16 runs at the bf16 rate on every device of the table. */
+    bool half = dtype == MS_DTYPE_BF16 || dtype == MS_DTYPE_F16;
+    return half && device->bf16_flops > 0 ? device->bf16_flops : device->fp32_flops;
+}
+
+double ms_clock_op_ms(const ms_device *device, const ms_op_exec *op)
+{
+    double rate = ms_clock_rate_flops(device, (ms_dtype)op->matmul_dtype);
+    double arithmetic = rate > 0 ? (double)op->flops / rate : 0;
+    double traffic =
+        device->memory_bytes_per_s > 0 ? (double)op->traffic_bytes / device->memory_bytes_per_s : 0;
+    return (arithmetic > traffic ? arithmetic : traffic) * 1e3;
+}
+
+double ms_clock_step_ms(const ms_device *device, const ms_trace *trace)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < trace->ops.count; i++)
+        sum += ms_clock_op_ms(device, &trace->ops.items[i]);
+    return sum;
+}

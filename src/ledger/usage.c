@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ledger/usage.h"
+
+#include <stdlib.h>
+
+typedef struct player {
+    const ms_trace *trace;
+    ms_usage *usage;
+    ms_allocator *allocator;
+    const ms_allocator_stats *stats;
+    ms_block *blocks;      /* per storage: what it was handed */
+    ms_phase_usage *phase; /* the one that is open, or NULL; it may move, see begin_phase */
+} player;
+
+static uint16_t last_step_of(const ms_trace *trace)
+{
+    return trace->marks.count ? trace->marks.items[trace->marks.count - 1].step : 0;
+}
+
+/* The event that opens the last step. */
+static uint32_t find_steady_event(const ms_trace *trace)
+{
+    uint16_t last = last_step_of(trace);
+    for (uint32_t i = 0; i < trace->events.count; i++) {
+        const ms_event *event = &trace->events.items[i];
+        if (event->kind == MS_EVENT_MARK && trace->marks.items[event->id].step == last)
+            return i;
+    }
+    return 0;
+}
+
+static ms_status play_alloc(player *p, uint32_t storage, ms_error *err)
+{
+    uint64_t bytes = p->trace->storages.items[storage].bytes;
+    ms_block block;
+    ms_status status = ms_allocator_allocate(p->allocator, bytes, 0, &block);
+    if (status == MS_ERR_OVER_BUDGET) {
+        p->usage->out_of_memory = true;
+        ms_allocator_lift_capacity(p->allocator);
+        status = ms_allocator_allocate(p->allocator, bytes, 0, &block);
+    }
+    if (status == MS_ERR_NOMEM)
+        return ms_fail(err, status, "out of memory while simulating the allocator");
+    if (status != MS_OK)
+        return ms_fail(err, status, "the tensors of this run exceed 2^62 bytes");
+    p->blocks[storage] = block;
+    p->usage->block_bytes[storage] = ms_allocator_block_bytes(p->allocator, block);
+    return MS_OK;
+}
+
+static void play_free(player *p, uint32_t storage)
+{
+    ms_allocator_release(p->allocator, p->blocks[storage]);
+    p->blocks[storage] = 0;
+}
+
+/* Raises the open phase's maxima to what is in use now. */
+static void raise_phase(player *p, uint32_t event)
+{
+    ms_phase_usage *phase = p->phase;
+    const ms_allocator_stats *now = p->stats;
+    if (now->allocated_bytes > phase->peak_bytes) {
+        phase->peak_bytes = now->allocated_bytes;
+        phase->peak_event = event;
+    }
+    if (now->requested_bytes > phase->peak_requested_bytes)
+        phase->peak_requested_bytes = now->requested_bytes;
+    if (now->reserved_bytes > phase->peak_reserved_bytes)
+        phase->peak_reserved_bytes = now->reserved_bytes;
+}
+
+static bool begin_phase(player *p, const ms_mark *mark, uint32_t event)
+{
+    ms_phase_usage phase = {.phase = mark->phase,
+                            .step = mark->step,
+                            .micro_step = mark->micro_step,
+                            .start_bytes = p->stats->allocated_bytes,
+                            .peak_event = event};
+    if (!ms_vec_push(&p->usage->phases, phase))
+        return false;
+    if (mark->step == last_step_of(p->trace) && event == p->usage->steady_first_event)
+        p->usage->first_steady_phase = p->usage->phases.count - 1;
+    p->phase = &p->usage->phases.items[p->usage->phases.count - 1];
+    raise_phase(p, event);
+    return true;
+}
+
+static void end_phase(player *p)
+{
+    p->phase->end_bytes = p->stats->allocated_bytes;
+    p->phase->end_requested_bytes = p->stats->requested_bytes;
+    p->phase->end_reserved_bytes = p->stats->reserved_bytes;
+    p->phase = NULL;
+}
+
+/* The build is not a phase of a step; only where it ends is kept. */
+static bool play_mark(player *p, const ms_mark *mark, uint32_t event)
+{
+    if (p->phase)
+        end_phase(p);
+    if (mark->step == 0) {
+        p->usage->after_build_bytes = p->stats->allocated_bytes;
+        return true;
+    }
+    return !mark->begin || begin_phase(p, mark, event);
+}
+
+/* The steady step's own maxima and curve. */
+static void note_steady(player *p, uint32_t event)
+{
+    ms_usage *usage = p->usage;
+    const ms_allocator_stats *now = p->stats;
+    if (event == usage->steady_first_event)
+        usage->start_bytes = now->allocated_bytes;
+    if (event == usage->steady_first_event || now->allocated_bytes > usage->peak_bytes) {
+        usage->peak_bytes = now->allocated_bytes;
+        usage->peak_event = event;
+    }
+    if (now->requested_bytes > usage->peak_requested_bytes)
+        usage->peak_requested_bytes = now->requested_bytes;
+    if (now->reserved_bytes > usage->peak_reserved_bytes)
+        usage->peak_reserved_bytes = now->reserved_bytes;
+    usage->live_bytes[event - usage->steady_first_event] = now->allocated_bytes;
+}
+
+static ms_status play(player *p, ms_error *err)
+{
+    const ms_trace *trace = p->trace;
+    uint32_t steady = p->usage->steady_first_event;
+    for (uint32_t i = 0; i < trace->events.count; i++) {
+        const ms_event *event = &trace->events.items[i];
+        if (event->kind == MS_EVENT_ALLOC) {
+            ms_status status = play_alloc(p, event->id, err);
+            if (status != MS_OK)
+                return status;
+            if (p->phase)
+                raise_phase(p, i);
+        } else if (event->kind == MS_EVENT_FREE) {
+            play_free(p, event->id);
+        } else if (event->kind == MS_EVENT_MARK &&
+                   !play_mark(p, &trace->marks.items[event->id], i)) {
+            return ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");
+        }
+        if (i >= steady)
+            note_steady(p, i);
+    }
+    if (p->phase)
+        end_phase(p);
+    p->usage->retries = p->stats->retries;
+    return MS_OK;
+}
+
+/* At least one byte, so that NULL always means "out of memory". */
+static void *zeroed(uint32_t count, size_t size)
+{
+    return calloc(count ? count : 1, size);
+}
+
+ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *options,
+                           ms_usage *usage, ms_error *err)
+{
+    *usage = (ms_usage){.steady_first_event = find_steady_event(trace),
+                        .steady_end_event = trace->events.count};
+    player p = {.trace = trace, .usage = usage, .allocator = ms_allocator_create(options)};
+    usage->block_bytes = zeroed(trace->storages.count, sizeof *usage->block_bytes);
+    usage->live_bytes =
+        zeroed(trace->events.count - usage->steady_first_event, sizeof *usage->live_bytes);
+    p.blocks = zeroed(trace->storages.count, sizeof *p.blocks);
+    ms_status status;
+    if (!p.allocator || !usage->block_bytes || !usage->live_bytes || !p.blocks) {
+        status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a trace of %u events",
+                         (unsigned)trace->events.count);
+    } else {
+        p.stats = ms_allocator_stats_of(p.allocator);
+        status = play(&p, err);
+    }
+    free(p.blocks);
+    ms_allocator_free(p.allocator);
+    if (status != MS_OK)
+        ms_usage_free(usage);
+    return status;
+}
+
+void ms_usage_free(ms_usage *usage)
+{
+    ms_vec_free(&usage->phases);
+    free(usage->block_bytes);
+    free(usage->live_bytes);
+    *usage = (ms_usage){0};
+}
