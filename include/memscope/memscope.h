@@ -84,6 +84,9 @@ typedef struct ms_summary {
 } ms_summary;
 const ms_summary *ms_analysis_summary(const ms_analysis *analysis);
 
+/* What a user should know about an input that was accepted: sentences; NULL past the last. */
+const char *ms_analysis_note(const ms_analysis *analysis, size_t index);
+
 /* From now on each layer has operator records of its own; without it, equal layers share them. */
 ms_status ms_analysis_unroll(ms_analysis *analysis, ms_error *err);
 

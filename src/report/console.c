@@ -80,7 +80,8 @@ static void write_peak(const page *p)
     const ms_summary *s = p->view->summary;
     const uint32_t label_width = 30;
     heading(p, "At the peak", "  (GiB)");
-    fprintf(p->out, "  %sin %s%s\n", escape(p, TONE_DIM), p->view->at_peak, escape(p, TONE_END));
+    fprintf(p->out, "  %sin %s%s%s%s\n", escape(p, TONE_DIM), s->peak_stage,
+            *p->view->peak_operator ? ", " : "", p->view->peak_operator, escape(p, TONE_END));
     for (uint32_t i = 0; i < p->view->category_count; i++) {
         const ms_view_row *row = &p->view->categories[i];
         share_row(p, row, label_width, s->peak_memory_bytes);

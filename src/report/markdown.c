@@ -47,8 +47,9 @@ static void write_device(FILE *out, const ms_summary *s)
 static void write_peak(FILE *out, const ms_view *v)
 {
     uint64_t peak_bytes = v->summary->peak_memory_bytes;
-    fputs("\n## The peak\n\nReached in ", out);
-    put_cell(out, v->at_peak);
+    fprintf(out, "\n## The peak\n\nReached in the %s phase", v->summary->peak_stage);
+    if (*v->peak_operator)
+        fprintf(out, ", in `%s`", v->peak_operator);
     fputs(".\n", out);
     write_shares(out, "what", v->categories, v->category_count, peak_bytes);
     write_device(out, v->summary);

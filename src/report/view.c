@@ -203,15 +203,14 @@ static const char *title(const ms_view *view)
                                             "optimizer_impl"));
 }
 
-static const char *at_peak(const ms_view *view)
+static const char *peak_operator(const ms_view *view)
 {
     const ms_peak *peak = &view->ledger->peak;
-    const char *phase = ms_phase_name((ms_phase)peak->phase);
     if (peak->op == MS_NONE)
-        return phase;
+        return "";
     const ms_op_exec *op = &view->ledger->simulation->trace.ops.items[peak->op];
     const ms_record record = {.op = peak->op, .scope = op->scope, .name = MS_NONE};
-    return ms_arena_printf(view->arena, "%s, %s", phase, ms_view_record_name(view, &record));
+    return ms_view_record_name(view, &record);
 }
 
 static bool fill(ms_view *view)
@@ -223,8 +222,8 @@ static bool fill(ms_view *view)
     view->metadata_count = ms_metadata_fill(view->ledger, view->arena, fields);
     view->title = title(view);
     view->verdict = verdict(view);
-    view->at_peak = at_peak(view);
-    return view->metadata_count && view->title && view->verdict && view->at_peak &&
+    view->peak_operator = peak_operator(view);
+    return view->metadata_count && view->title && view->verdict &&
            fill_categories(view) && fill_tensors(view) && fill_layers(view) && fill_largest(view);
 }
 

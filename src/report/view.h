@@ -31,7 +31,7 @@ typedef struct ms_view {
     ms_arena *arena;
     const char *title;    /* "llama-3.1-8b: 8.03 B parameters, bf16" */
     const char *verdict;  /* "fits: 71.31 of 79.25 GiB on a100-80gb" */
-    const char *at_peak;  /* "backward, lm_head.mm.backward" */
+    const char *peak_operator; /* that was running at the peak, or "" */
     ms_view_row *categories; /* alive at the peak, largest first; sum = peak */
     uint32_t category_count;
     ms_view_row *tensors; /* the largest at the peak and their rest; sum = peak */

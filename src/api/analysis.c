@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The stages in a row: load, simulate, play through the allocator, itemise.
+ */
+#include <stdlib.h>
+
+#include "api/run.h"
+#include "ledger/advice.h"
+#include "ledger/events.h"
+#include "ledger/ledger.h"
+#include "ledger/usage.h"
+#include "report/reporter.h"
+#include "step/step.h"
+
+struct ms_analysis {
+    ms_arena *arena; /* of the configs */
+    ms_model_config model;
+    ms_run_config run;
+    ms_notes notes;
+    ms_simulation simulation;
+    ms_usage usage;
+    ms_ledger ledger;
+    ms_advice advice;
+    ms_style style;
+    /* Which of these are there to be freed. */
+    bool has_simulation, has_usage, has_ledger, has_advice;
+};
+
+void ms_analysis_free(ms_analysis *analysis)
+{
+    if (!analysis)
+        return;
+    if (analysis->has_advice)
+        ms_advice_free(&analysis->advice);
+    if (analysis->has_ledger)
+        ms_ledger_free(&analysis->ledger);
+    if (analysis->has_usage)
+        ms_usage_free(&analysis->usage);
+    if (analysis->has_simulation)
+        ms_simulation_free(&analysis->simulation);
+    ms_arena_free(analysis->arena);
+    free(analysis);
+}
+
+static ms_status itemise(ms_analysis *a, ms_fold_mode mode, ms_error *err)
+{
+    if (a->has_ledger)
+        ms_ledger_free(&a->ledger);
+    a->has_ledger = false;
+    ms_status status =
+        ms_ledger_build(&a->model, &a->run, &a->simulation, &a->usage, mode, &a->ledger, err);
+    a->has_ledger = status == MS_OK;
+    return status;
+}
+
+static ms_status analyze(const ms_run *run, ms_analysis *a, ms_error *err)
+{
+    a->arena = ms_arena_create(0);
+    if (!a->arena)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the analysis");
+    ms_status status = ms_run_load(a->arena, run->settings.items, run->settings.count, &a->model,
+                                   &a->run, &a->notes, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_step_simulate(&a->model, &a->run, &a->simulation, err);
+    if (status != MS_OK)
+        return status;
+    a->has_simulation = true;
+    status = ms_usage_measure(&a->simulation.trace, &a->run.allocator, &a->usage, err);
+    if (status != MS_OK)
+        return status;
+    a->has_usage = true;
+    return itemise(a, MS_FOLD_LAYERS, err);
+}
+
+ms_analysis *ms_analyze(const ms_run *run, ms_error *err)
+{
+    ms_analysis *a = run ? calloc(1, sizeof *a) : NULL;
+    if (!a) {
+        ms_error_set(err, MS_ERR_NOMEM, "no memory for the analysis");
+        return NULL;
+    }
+    a->style = (ms_style){.columns = 80};
+    if (analyze(run, a, err) == MS_OK)
+        return a;
+    ms_analysis_free(a);
+    return NULL;
+}
+
+ms_status ms_analysis_unroll(ms_analysis *analysis, ms_error *err)
+{
+    if (!analysis)
+        return ms_fail(err, MS_ERR_USAGE, "there is no analysis");
+    return itemise(analysis, MS_UNROLL, err);
+}
+
+void ms_analysis_set_style(ms_analysis *analysis, const ms_style *style)
+{
+    analysis->style = *style;
+}
+
+const ms_summary *ms_analysis_summary(const ms_analysis *analysis)
+{
+    return &analysis->ledger.summary;
+}
+
+const char *ms_analysis_note(const ms_analysis *analysis, size_t index)
+{
+    const ms_note *note = analysis->notes.first;
+    for (; note && index; index--)
+        note = note->next;
+    return note ? note->text : NULL;
+}
+
+static ms_status write_view(const ms_analysis *a, const ms_reporter *reporter, FILE *out,
+                            ms_error *err)
+{
+    ms_view view;
+    ms_status status =
+        ms_view_create(&a->ledger, a->has_advice ? &a->advice : NULL, &a->style, &view, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_report_write(reporter, &view, out, err);
+    ms_view_free(&view);
+    return status;
+}
+
+ms_status ms_analysis_write(ms_analysis *analysis, const char *format, FILE *out, ms_error *err)
+{
+    const ms_reporter *reporter = ms_reporter_find(format, err);
+    if (!reporter)
+        return MS_ERR_USAGE;
+    if (!analysis || !analysis->has_ledger)
+        return ms_fail(err, MS_ERR_USAGE, "there is no analysis to write");
+    if (reporter->shows_advice && !analysis->has_advice) {
+        ms_status status = ms_advice_collect(&analysis->ledger, &analysis->advice, err);
+        if (status != MS_OK)
+            return status;
+        analysis->has_advice = true;
+    }
+    return write_view(analysis, reporter, out, err);
+}
+
+ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_error *err)
+{
+    if (!analysis || !analysis->has_usage)
+        return ms_fail(err, MS_ERR_USAGE, "there is no analysis to write");
+    return ms_events_write(&analysis->simulation.trace, &analysis->usage, out, err);
+}

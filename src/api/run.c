@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "api/run.h"
+
+#include <stdlib.h>
+
+/* clang-format off */
+static const ms_run_field fields[] = {
+#define FIELD_ROW(name, value_name, help, default_text, group) {name, value_name, help, default_text, group},
+    MS_RUN_FIELD_LIST(FIELD_ROW)
+#undef FIELD_ROW
+};
+/* clang-format on */
+
+const ms_run_field *ms_run_fields(size_t *count)
+{
+    *count = sizeof fields / sizeof fields[0];
+    return fields;
+}
+
+ms_run *ms_run_create(void)
+{
+    ms_run *run = calloc(1, sizeof *run);
+    if (!run)
+        return NULL;
+    run->arena = ms_arena_create(0);
+    if (run->arena)
+        return run;
+    ms_run_free(run);
+    return NULL;
+}
+
+void ms_run_free(ms_run *run)
+{
+    if (!run)
+        return;
+    ms_vec_free(&run->settings);
+    ms_arena_free(run->arena);
+    free(run);
+}
+
+ms_status ms_run_set(ms_run *run, const char *field, const char *value, ms_error *err)
+{
+    if (!run)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the run");
+    ms_status status = ms_run_field_set(&run->draft, run->arena, field, value, err);
+    if (status != MS_OK)
+        return status;
+    ms_run_setting setting = {ms_arena_strdup(run->arena, field),
+                              ms_arena_strdup(run->arena, value)};
+    if (!setting.field || !setting.value || !ms_vec_push(&run->settings, setting))
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the run");
+    return MS_OK;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The public ms_run: what was set, checked field by field, resolved only by ms_analyze.
+ */
+#ifndef MS_API_RUN_H
+#define MS_API_RUN_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "config/load.h"
+#include "config/run_fields.h"
+#include "memscope/memscope.h"
+
+struct ms_run {
+    ms_arena *arena;
+    ms_run_draft draft; /* only to refuse a bad value at once */
+    ms_vec(ms_run_setting) settings;
+};
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What is built in, as tables for people.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "config/load.h"
+#include "device/device.h"
+#include "memscope/memscope.h"
+
+static ms_status finish(FILE *out, ms_error *err)
+{
+    if (fflush(out) != 0 || ferror(out))
+        return ms_fail(err, MS_ERR_IO, "cannot write the table: %s", strerror(errno));
+    return MS_OK;
+}
+
+static ms_status write_models(ms_arena *arena, FILE *out, ms_error *err)
+{
+    fprintf(out, "%-22s %-10s %6s %6s %6s %5s %8s %7s\n", "NAME", "FAMILY", "LAYERS", "HIDDEN",
+            "HEADS", "KV", "MLP", "VOCAB");
+    const char *name;
+    for (size_t i = 0; (name = ms_preset_name(i)) != NULL; i++) {
+        ms_model_config m = {0};
+        ms_status status = ms_preset_load(arena, name, &m, err);
+        if (status != MS_OK)
+            return status;
+        fprintf(out,
+                "%-22s %-10s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %8" PRIu64
+                " %7" PRIu64 "\n",
+                name, m.model_type, m.num_layers, m.hidden_size, m.num_heads, m.num_kv_heads,
+                m.intermediate_size, m.vocab_size);
+    }
+    return finish(out, err);
+}
+
+ms_status ms_write_models(FILE *out, ms_error *err)
+{
+    ms_arena *arena = ms_arena_create(0);
+    if (!arena)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the list of models");
+    ms_status status = write_models(arena, out, err);
+    ms_arena_free(arena);
+    return status;
+}
+
+/* Hundredths of a GiB; "-" when the size is not known. */
+static void put_gib(FILE *out, uint64_t bytes)
+{
+    const uint64_t gib = UINT64_C(1) << 30;
+    uint64_t hundredths = bytes / gib * 100 + (bytes % gib * 100 + gib / 2) / gib;
+    if (bytes)
+        fprintf(out, " %6" PRIu64 ".%02" PRIu64, hundredths / 100, hundredths % 100);
+    else
+        fprintf(out, " %9s", "-");
+}
+
+static void put_rate(FILE *out, double per_s, double unit)
+{
+    if (per_s > 0)
+        fprintf(out, " %7.0f", per_s / unit);
+    else
+        fprintf(out, " %7s", "-");
+}
+
+static void put_device(FILE *out, const ms_device *d)
+{
+    fprintf(out, "%-20s", d->name);
+    put_gib(out, d->driver_bytes);
+    put_gib(out, d->cuda_bytes);
+    if (d->compute_capability)
+        fprintf(out, " %4" PRIu32 ".%" PRIu32, d->compute_capability / 10,
+                d->compute_capability % 10);
+    else
+        fprintf(out, " %6s", "-");
+    put_rate(out, d->memory_bytes_per_s, 1e9);
+    put_rate(out, d->bf16_flops, 1e12);
+    put_rate(out, d->host_link_bytes_per_s, 1e9);
+    put_rate(out, d->peer_link_bytes_per_s, 1e9);
+    fprintf(out, "  %s\n", d->title);
+}
+
+ms_status ms_write_devices(FILE *out, ms_error *err)
+{
+    ms_arena *arena = ms_arena_create(0);
+    const ms_device *devices = NULL;
+    uint32_t count = 0;
+    if (!arena)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the list of devices");
+    ms_status status = ms_devices_load(arena, &devices, &count, err);
+    if (status == MS_OK) {
+        fprintf(out, "%-20s %9s %9s %6s %7s %7s %7s %7s\n", "", "DRIVER", "CUDA", "", "MEMORY",
+                "BF16", "HOST", "PEER");
+        fprintf(out, "%-20s %9s %9s %6s %7s %7s %7s %7s\n", "NAME", "GiB", "GiB", "CC", "GB/s",
+                "TFLOP/s", "GB/s", "GB/s");
+        for (uint32_t i = 0; i < count; i++)
+            put_device(out, &devices[i]);
+        status = finish(out, err);
+    }
+    ms_arena_free(arena);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MS_LEDGER_EVENTS_H
+#define MS_LEDGER_EVENTS_H
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "ledger/usage.h"
+#include "trace/trace.h"
+
+/* The allocations and frees of the steady step as text, one a line: number, + or -, bytes asked,
+ * bytes live since the step began, tensor, operator, pass, module. */
+ms_status ms_events_write(const ms_trace *trace, const ms_usage *usage, FILE *out, ms_error *err);
+
+#endif
