@@ -189,6 +189,10 @@ valgrind: $(UNIT)                    ## the unit programs under valgrind
 	@mkdir -p $(BUILD) && : > $(BUILD)/results-valgrind
 	@RUNNER='$(VALGRIND)' sh scripts/run_suite.sh $(BUILD)/results-valgrind unit $(UNIT)
 
+coverage:                            ## lines of src that the tests run, as a number to look at
+	$(MAKE) CONFIG=cov check
+	@find build/cov/src -name '*.gcda' | xargs gcov -n 2>/dev/null | sh scripts/coverage.sh
+
 bench: $(BENCH) $(BINARY)            ## measure the time of the analysis
 	@set -e; for b in $(BENCH); do $$b; done
 
@@ -205,9 +209,11 @@ fuzz-run: $(REPLAY)
 # ---- checks of the source ----
 
 FORMATTED := $(sort $(wildcard src/*/*.[ch] include/memscope/*.h tests/*/*.[ch]))
-lint: lint-layers lint-symbols lint-format lint-cppcheck lint-tidy  ## layers, symbols, clang-tidy, cppcheck, format
+lint: lint-layers lint-headers lint-symbols lint-format lint-cppcheck lint-tidy  ## layers, symbols, clang-tidy, cppcheck, format
 lint-layers:
 	sh scripts/check_layers.sh
+lint-headers:
+	sh scripts/check_headers.sh
 lint-symbols: $(LIB) $(SHARED)
 	sh scripts/check_symbols.sh $(BUILD)
 lint-format:
@@ -250,7 +256,7 @@ print-%: ; @echo '$* = $($*)'
 FORCE:
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all results programs check unit replay cli oracle example oom asan valgrind bench fuzz fuzz-run \
-        lint lint-layers lint-symbols lint-format lint-cppcheck lint-tidy format reports install \
+.PHONY: all results programs check unit replay cli oracle example oom asan valgrind coverage bench fuzz fuzz-run \
+        lint lint-layers lint-headers lint-symbols lint-format lint-cppcheck lint-tidy format reports install \
         uninstall clean help FORCE
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
