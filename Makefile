@@ -62,7 +62,7 @@ LIB_OBJ  := $(call objects,$(LIB_SRC)) $(GEN:.c=.o)
 CLI_OBJ  := $(call objects,$(CLI_SRC))
 LIB      := $(BUILD)/libmemscope.a
 SHARED   := $(BUILD)/$(SONAME)
-BINARY   := $(if $(CLI_SRC),$(BUILD)/memscope)
+BINARY   := $(if $(wildcard src/cli/main.c),$(BUILD)/memscope)
 UNIT     := $(UNIT_SRC:%.c=$(BUILD)/%)
 REPLAY   := $(FUZZ_SRC:%.c=$(BUILD)/%)
 BENCH    := $(BENCH_SRC:%.c=$(BUILD)/%)

@@ -16,8 +16,9 @@ make -j"$(cores)" > "$log" 2>&1 || {
 }
 rm -f "$log"
 [ $# -gt 0 ] || set -- --config llama-3.2-1b --batch 1 --seq 4096 --device rtx-4090
-echo "\$ build/release/memscope analyze $* -o -" >&2
+set -- build/release/memscope analyze "$@" -o -
+echo "\$ $*" >&2
 status=0
-build/release/memscope analyze "$@" --format console -o - || status=$?
+"$@" || status=$?
 # 1 is an answer (does not fit), not a failure.
 [ "$status" -le 1 ] || exit "$status"
