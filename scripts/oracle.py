@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Compare memscope with measured training steps.
+
+A case file holds {"cases": [{"id", "config", "batch", "seq", "weights", ..., "measured": {...}}]},
+as tests/oracle/measure_step.py writes it, on a CPU or on a GPU. Each case is run through the binary;
+figures that differ are printed, then a summary of each group of figures:
+
+  static    parameters, weights, gradients, optimizer states
+  saved     what autograd keeps from forward for backward
+  phases    CPU: peak and end of every phase of the step
+  steady    CUDA: allocated at the start, and at peak and end of every phase, steady step
+  first     the same of the first step
+  reserved  CUDA: the most the allocator reserved in a steady step
+  detail    CUDA: requested and reserved at peak and end of every phase of both steps
+
+A case is exact in a group when all its figures of the group are equal. The last line is
+"N passed, M failed", where a test is one requirement (--require, or "require" in the file).
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+OPTIMIZERS = {"adamw_fused": ("adamw", "fused"), "adamw_foreach": ("adamw", "foreach"),
+              "adamw_loop": ("adamw", "loop"), "sgd": ("sgd", "foreach"),
+              "sgd_momentum": ("sgd-momentum", "foreach")}
+STATIC = {"parameters": "param_count", "trainable_parameters": "trainable_param_count",
+          "weight_bytes": "weight_memory_bytes", "gradient_bytes": "grad_memory_bytes",
+          "optimizer_state_bytes": "optimizer_memory_bytes"}
+GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "detail")
+
+
+# ---- from a case to a command ----
+
+def device_options(case, args):
+    if args.device:
+        return ["--device", args.device]
+    if "first_step_phases" in case.get("measured", {}) or args.cuda:
+        return ["--device", "a100-80gb"]
+    return ["--device", "cpu"]
+
+
+def command_of(case, config_path, args):
+    """The command line that describes the case's run."""
+    device = device_options(case, args)
+    cpu = device[1] == "cpu"
+    expandable = "expandable_segments:True" in case.get("alloc_conf", "")
+    optimizer, implementation = OPTIMIZERS[case.get("optimizer", "adamw_fused")]
+    command = [args.binary, "analyze", "--config", config_path]
+    command += ["--batch", str(case.get("batch", 1)), "--seq", str(case.get("seq", 128))]
+    command += ["--dtype", case.get("weights", "bf16"), "--autocast", case.get("autocast") or "none"]
+    command += ["--attention", "eager" if case.get("attn") == "eager" else "auto"]
+    command += ["--optimizer", optimizer, "--optimizer-impl", implementation]
+    command += ["--accumulate", str(case.get("accumulate", 1))]
+    command += ["--clip", "1.0"] if case.get("clip") else []
+    command += ["--checkpointing", "all"] if case.get("checkpointing") else []
+    command += ["--allocator", "raw" if cpu else "cuda-expandable" if expandable else "cuda"]
+    return command + device + ["--torch", "2.11"]
+
+
+def run_case(case, args, folder):
+    """Returns (report, None) or (None, why not)."""
+    path = os.path.join(folder, case["id"].replace("/", "_") + ".json")
+    with open(path, "w") as f:
+        json.dump(case["config"], f)
+    command = command_of(case, path, args) + ["--format", "json", "-o", "-"]
+    if args.commands:
+        print(shlex.join(command), flush=True)
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode not in (0, 1):  # 1: over budget, the report is there all the same
+        return None, "exit %d: %s" % (done.returncode, done.stderr.strip().split("\n")[0])
+    try:
+        return json.loads(done.stdout), None
+    except json.JSONDecodeError as e:
+        return None, "no JSON: %s" % e
+
+
+# ---- from a report to figures ----
+
+def phase_names(phases):
+    """forward, backward, ... with the micro-step where a phase occurs more than once."""
+    seen, names = {}, []
+    many = {p["phase"] for p in phases if sum(q["phase"] == p["phase"] for q in phases) > 1}
+    for p in phases:
+        n = seen[p["phase"]] = seen.get(p["phase"], -1) + 1
+        names.append("%s[%d]" % (p["phase"], n) if p["phase"] in many else p["phase"])
+    return names
+
+
+def phase_rows(ours, measured, pairs, prefix="", base=0):
+    """(figure, ours, measured) for each phase and pair of keys; phases are matched by name."""
+    mine = dict(zip(phase_names(ours), ours))
+    for name, m in zip(phase_names(measured), measured):
+        for key, measured_key in pairs:
+            o = mine.get(name, {}).get(key)
+            yield prefix + name + "." + key.replace("_bytes", ""), None if o is None else o - base, m[measured_key]
+
+
+def cpu_figures(report, measured):
+    phases = report.get("phases", [])
+    base = phases[0].get("start_bytes", 0) if phases else 0
+    yield from (("phases",) + row for row in phase_rows(
+        phases, measured["phases"], [("peak_bytes", "peak_bytes"), ("end_bytes", "end_bytes")], base=base))
+
+
+def cuda_figures(report, measured):
+    summary = report["summary"]
+    allocated = [("peak_bytes", "peak_allocated_bytes"), ("end_bytes", "end_allocated_bytes")]
+    detail = [(a + b, a + b) for a in ("peak_", "end_") for b in ("requested_bytes", "reserved_bytes")]
+    steps = (("steady", "start", "phases"), ("first", "after_build", "first_step_phases"))
+    for group, start, key in steps:
+        ours, theirs = report.get(key, []), measured[key]
+        yield group, start, summary.get(start + "_bytes"), measured[start + "_allocated_bytes"]
+        yield from ((group,) + row for row in phase_rows(ours, theirs, allocated))
+        yield from (("detail",) + row for row in phase_rows(ours, theirs, detail, group + " "))
+    yield "reserved", "peak", summary.get("reserved_memory_bytes"), measured["peak_reserved_bytes"]
+
+
+def figures_of(report, measured):
+    """(group, figure, ours, measured); only what was measured."""
+    summary = report["summary"]
+    for key, ours in STATIC.items():
+        if key in measured:
+            yield "static", key, summary.get(ours), measured[key]
+    if "saved_bytes" in measured:
+        yield "saved", "saved_bytes", summary.get("saved_bytes"), measured["saved_bytes"]
+    if "first_step_phases" in measured:
+        yield from cuda_figures(report, measured)
+    elif "phases" in measured:
+        yield from cpu_figures(report, measured)
+
+
+def error_of(ours, measured):
+    """Relative difference; infinite when a figure is missing or should be 0."""
+    if ours == measured:
+        return 0.0
+    return abs(ours - measured) / measured if ours is not None and measured else float("inf")
+
+
+# ---- summary and requirements ----
+
+def quantile(ordered, q):
+    return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
+
+
+def summarize(results):
+    """Per group: cases, exact ones, and the spread of each case's worst relative difference."""
+    out = {}
+    for group in GROUPS:
+        worst = sorted(max(error_of(o, m) for _, o, m in r["figures"][group])
+                       for r in results if group in r["figures"])
+        if worst:
+            out[group] = {"cases": len(worst), "exact": sum(w == 0 for w in worst),
+                          "figures": sum(len(r["figures"].get(group, ())) for r in results),
+                          "median": quantile(worst, 0.5), "p95": quantile(worst, 0.95),
+                          "worst": worst[-1], "errors": worst}
+    return out
+
+
+def requirements(args, file):
+    for group, text in list(file.get("require", {}).items()):
+        yield group, text
+    for item in args.require:
+        yield item.partition(":")[::2]
+
+
+def check(group, text, summary):
+    """"exact=0.85,within=0.01@0.95": 85 % of the cases exact, 95 % of them within 1 %."""
+    row = summary.get(group)
+    if not row:
+        return "no case has such figures"
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        value, _, share = value.partition("@")
+        if name == "exact" and row["exact"] < float(value) * row["cases"]:
+            return "%d of %d exact" % (row["exact"], row["cases"])
+        inside = sum(e <= float(value) for e in row["errors"])
+        if name == "within" and inside < float(share or 1) * row["cases"]:
+            return "%d of %d within %s" % (inside, row["cases"], value)
+    return None
+
+
+# ---- output ----
+
+def percent(x):
+    return "0" if x == 0 else "missing" if x == float("inf") else "%.4f %%" % (100 * x) if x >= 1e-6 else "< 0.0001 %"
+
+
+def print_case(result, args):
+    if result["error"]:
+        print("%-32s %s" % (result["id"], result["error"]))
+    groups = [g for g in GROUPS if g in result["figures"] and (g != "detail" or args.detail)]
+    for group in groups:
+        for name, ours, measured in result["figures"][group]:
+            if ours != measured:
+                print("%-32s %-8s %-34s ours %-14s measured %-14d %s" % (
+                    result["id"], group, name, ours, measured,
+                    "missing" if ours is None else "%+d (%s)" % (ours - measured, percent(error_of(ours, measured)))))
+
+
+def print_summary(summary, refused, skipped):
+    print("%-9s %6s %7s %9s %12s %12s %12s" % ("group", "cases", "exact", "share", "median", "95th pct.", "worst"))
+    for group, row in summary.items():
+        print("%-9s %6d %7d %8.1f%% %12s %12s %12s" % (
+            group, row["cases"], row["exact"], 100 * row["exact"] / row["cases"],
+            percent(row["median"]), percent(row["p95"]), percent(row["worst"])))
+    if skipped:
+        print("skipped: %d (LoRA)" % skipped)
+    if refused:
+        print("refused or failed: %d" % refused)
+
+
+def parse_args():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("file", help="case file")
+    ap.add_argument("--binary", default=os.environ.get("MEMSCOPE", "build/release/memscope"))
+    ap.add_argument("--family", default="", help="only these model types, e.g. llama,gpt2")
+    ap.add_argument("--only", default="", help="only cases whose id contains this")
+    ap.add_argument("--summary", action="store_true", help="no line per figure")
+    ap.add_argument("--detail", action="store_true", help="figures of the group 'detail' too")
+    ap.add_argument("--commands", action="store_true", help="print each command")
+    ap.add_argument("--device", default="", help="instead of cpu or a100-80gb")
+    ap.add_argument("--cuda", action="store_true", help="treat CPU cases as CUDA ones")
+    ap.add_argument("--json", default="", help="write results here")
+    ap.add_argument("--jobs", type=int, default=2)
+    ap.add_argument("--require", action="append", default=[], metavar="GROUP:exact=X,within=Y[@SHARE]")
+    return ap.parse_args()
+
+
+def select(cases, args):
+    families = set(filter(None, args.family.split(",")))
+    chosen = [c for c in cases if args.only in c["id"] and "error" not in c.get("measured", {})
+              and (not families or c["config"]["model_type"] in families)]
+    return [c for c in chosen if not c.get("lora")], sum(bool(c.get("lora")) for c in chosen)
+
+
+def compare(case, args, folder):
+    report, error = run_case(case, args, folder)
+    figures = {}
+    if report:
+        for group, name, ours, measured in figures_of(report, case.get("measured", {})):
+            figures.setdefault(group, []).append((name, ours, measured))
+    return {"id": case["id"], "error": error, "figures": figures}
+
+
+def main():
+    args = parse_args()
+    with open(args.file) as f:
+        file = json.load(f)
+    file = {"cases": file} if isinstance(file, list) else file
+    cases, skipped = select(file["cases"], args)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        results = list(pool.map(lambda c: compare(c, args, folder), cases))
+    if not args.summary:
+        for result in results:
+            print_case(result, args)
+    summary, refused = summarize(results), sum(bool(r["error"]) for r in results)
+    print_summary(summary, refused, skipped)
+    if args.json:
+        with open(args.json, "w") as f:
+            json.dump({"file": os.path.basename(args.file), "torch": file.get("torch"), "device": file.get("device"),
+                       "skipped": skipped, "refused": refused, "summary": summary, "cases": results}, f, indent=1)
+    passed = failed = 0
+    for group, text in requirements(args, file):
+        fault = check(group, text, summary)
+        print("%s %s: %s" % (group, text, "FAILED, " + fault if fault else "ok"))
+        passed, failed = passed + (not fault), failed + bool(fault)
+    failed += bool(refused)
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measure one steady-state training step of a Hugging Face causal model, phase by phase.
+
+usage: measure_step.py CASES.json OUT.json [--device cpu|cuda] [--only SUBSTRING] [--events DIR [--stacks]]
+
+cpu:  raw bytes asked of the CPU allocator, from the profiler's allocation events of the third step; no rounding, no pools.
+cuda: torch.cuda memory statistics of the third step (allocated = block bytes, reserved = segment bytes), each case in a
+      process of its own, so that the caching allocator starts empty; with --events DIR also the allocator's own
+      event list (action, size, address, stream) of that step, as gzip JSON; --stacks adds who asked: the ATen
+      operator, the autograd node (in backward), the innermost Python frames.
+Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
+"""
+import argparse, gc, gzip, json, multiprocessing, os, re, sys, traceback, warnings
+
+warnings.filterwarnings("ignore")
+import torch
+import transformers
+from torch.profiler import ProfilerActivity, profile, record_function
+from transformers import AutoConfig, AutoModelForCausalLM
+
+transformers.logging.set_verbosity_error()
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+
+
+def answer_value_questions():
+    """Our batches are never padded or packed; say so where transformers asks the device for it.
+
+    The original functions still run, so their allocations stay; on a real device the answers are the same.
+    """
+    from transformers import masking_utils
+    if hasattr(masking_utils, "find_packed_sequence_indices"):
+        packed = masking_utils.find_packed_sequence_indices
+        masking_utils.find_packed_sequence_indices = lambda position_ids: (packed(position_ids), None)[1]
+    if hasattr(masking_utils, "fast_all"):
+        fast_all = masking_utils.fast_all
+        masking_utils.fast_all = lambda tensor: (fast_all(tensor), True)[1]
+
+
+def build(case, device):
+    config = AutoConfig.for_model(**case["config"])
+    config.use_cache = False
+    config._attn_implementation = case["attn"]
+    if case.get("experts"):
+        config._experts_implementation = case["experts"]
+    torch.manual_seed(0)
+    torch.set_default_dtype(DTYPES[case["weights"]])
+    with torch.device(device):
+        model = AutoModelForCausalLM.from_config(config)
+    torch.set_default_dtype(torch.float32)
+    model = model.to(DTYPES[case["weights"]])
+    if case.get("lora"):
+        from peft import LoraConfig, get_peft_model
+        lora = case["lora"]
+        model = get_peft_model(model, LoraConfig(
+            r=lora["r"], lora_alpha=16, target_modules=lora["targets"],
+            lora_dropout=lora.get("dropout", 0.0), task_type="CAUSAL_LM"))
+        if lora.get("adapter_dtype"):
+            for p in model.parameters():
+                if p.requires_grad:
+                    p.data = p.data.to(DTYPES[lora["adapter_dtype"]])
+    if case.get("checkpointing"):
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        if case.get("lora"):
+            model.enable_input_require_grads()
+    return model.train()
+
+
+def optimizer_of(case, model):
+    params = [p for p in model.parameters() if p.requires_grad]
+    name = case["optimizer"]
+    if name.startswith("adamw"):
+        impl = name.split("_")[1]
+        return torch.optim.AdamW(params, fused=impl == "fused" or None, foreach={"foreach": True, "loop": False}.get(impl))
+    if name in ("sgd", "sgd_momentum"):
+        return torch.optim.SGD(params, lr=1e-3, momentum=0.9 if name == "sgd_momentum" else 0.0, foreach=True)
+    raise ValueError(name)
+
+
+def storages(tensors):
+    return {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
+
+
+class Step:
+    """The loop body whose memory is measured; `mark(name)` is entered around each phase."""
+
+    def __init__(self, case, device):
+        self.case, self.device = case, device
+        self.model = build(case, device)
+        self.optimizer = optimizer_of(case, self.model)
+        vocab = self.model.config.get_text_config().vocab_size
+        self.ids = torch.randint(0, vocab, (case["batch"], case["seq"]), device=device)
+
+    def forward(self):
+        if self.case.get("autocast"):
+            with torch.autocast(self.device, dtype=DTYPES[self.case["autocast"]]):
+                return self.model(input_ids=self.ids, labels=self.ids).loss
+        return self.model(input_ids=self.ids, labels=self.ids).loss
+
+    def run(self, mark):
+        for _ in range(self.case.get("accumulate", 1)):
+            with mark("forward"):
+                loss = self.forward()
+            with mark("backward"):
+                loss.backward()
+            del loss
+        if self.case.get("clip"):
+            with mark("clip"):
+                torch.nn.utils.clip_grad_norm_([p for p in self.model.parameters() if p.requires_grad], 1.0, foreach=True)
+        with mark("optimizer"):
+            self.optimizer.step()
+        with mark("zero_grad"):
+            self.optimizer.zero_grad(set_to_none=True)
+
+    def static_figures(self):
+        model, out = self.model, {}
+        params = {id(p): p for p in model.parameters()}.values()
+        weights, buffers = storages(params), storages(model.buffers())
+        out["parameters"] = sum(p.numel() for p in params)
+        out["trainable_parameters"] = sum(p.numel() for p in params if p.requires_grad)
+        out["weight_bytes"] = sum(weights.values())
+        out["buffer_bytes"] = sum(v for k, v in buffers.items() if k not in weights)
+        out["gradient_bytes"] = sum(p.numel() * p.element_size() for p in params if p.requires_grad)
+        state = (v for s in self.optimizer.state.values() for v in s.values() if torch.is_tensor(v))
+        out["optimizer_state_bytes"] = sum(storages(state).values())
+        skip, keep, saved = set(weights) | set(buffers), [], {}
+
+        def pack(t):
+            s = t.untyped_storage()
+            if s.data_ptr() not in skip:
+                saved[s.data_ptr()] = s.nbytes()
+                keep.append(t)
+            return t
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+            loss = self.forward()
+        out["saved_bytes"] = sum(saved.values())
+        del loss, keep
+        return out
+
+
+def measure_cpu(case):
+    answer_value_questions()
+    step = Step(case, "cpu")
+    quiet = lambda name: record_function("ph:" + name)
+    step.run(quiet), step.run(quiet), gc.collect()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True) as prof:
+        step.run(quiet)
+    events, phases, stack = [], [], list(prof.profiler.kineto_results.experimental_event_tree())
+    while stack:
+        e = stack.pop()
+        stack.extend(e.children)
+        if e.tag.name == "Allocation":
+            events.append((e.start_time_ns, e.extra_fields.alloc_size))
+        elif e.name.startswith("ph:"):
+            phases.append((e.start_time_ns, e.end_time_ns, e.name[3:]))
+    events.sort(key=lambda e: e[0])
+    out, live, i = {"phases": []}, 0, 0
+    for _, end, name in sorted(phases):
+        peak = live
+        while i < len(events) and events[i][0] < end:
+            live += events[i][1]
+            peak = max(peak, live)
+            i += 1
+        out["phases"].append({"phase": name, "peak_bytes": peak, "end_bytes": live})
+    out["transient_peak_bytes"] = max(p["peak_bytes"] for p in out["phases"])
+    return {**out, **step.static_figures()}
+
+
+class CudaMark:
+    def __init__(self, name, phases):
+        self.name, self.phases = name, phases
+
+    def __enter__(self):
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+
+    def __exit__(self, *_):
+        torch.cuda.synchronize()
+        s = torch.cuda.memory_stats()
+        self.phases.append({
+            "phase": self.name,
+            "peak_allocated_bytes": s["allocated_bytes.all.peak"], "end_allocated_bytes": s["allocated_bytes.all.current"],
+            "peak_requested_bytes": s["requested_bytes.all.peak"], "end_requested_bytes": s["requested_bytes.all.current"],
+            "peak_reserved_bytes": s["reserved_bytes.all.peak"], "end_reserved_bytes": s["reserved_bytes.all.current"],
+            "inactive_split_bytes": s["inactive_split_bytes.all.current"]})
+
+
+def frames_of(event):
+    """Who allocated: [ATen operator, autograd node (backward) or "", innermost Python frames as 'file:line function']."""
+    names = [f["name"] for f in event.get("frames", [])]
+    first = lambda pattern: next((m.group(1) for m in (re.search(pattern, n) for n in names) if m), "")
+    python = ["%s:%d %s" % (os.path.basename(f["filename"]), f["line"], f["name"])
+              for f in event.get("frames", []) if f["filename"].endswith(".py")]
+    return [first(r"at::_ops::(\w+)::"), first(r"(\w+Backward\d+|AccumulateGrad)"), python[:3]]
+
+
+def measure_cuda(case, events_path, stacks=False):
+    torch.cuda.init()
+    answer_value_questions()
+    free0, total = torch.cuda.mem_get_info()
+    step, first, out = Step(case, "cuda"), [], {}
+    out["after_build_allocated_bytes"] = torch.cuda.memory_allocated()
+    step.run(lambda n: CudaMark(n, first))
+    step.run(lambda n: CudaMark(n, []))
+    gc.collect()
+    out["start_allocated_bytes"] = torch.cuda.memory_allocated()
+    if events_path:
+        torch.cuda.memory._record_memory_history(context="alloc" if stacks else None, stacks="all", max_entries=2_000_000)
+    steady = []
+    step.run(lambda n: CudaMark(n, steady))
+    if events_path:
+        trace = torch.cuda.memory._snapshot()["device_traces"][0]
+        torch.cuda.memory._record_memory_history(enabled=None)
+        with gzip.open(events_path, "wt") as f:
+            json.dump([[e["action"], e["size"], e.get("addr", 0), e.get("stream", 0)] + ([frames_of(e)] if stacks else [])
+                       for e in trace], f)
+    start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record(), step.run(lambda n: CudaMark(n, [])), stop.record(), torch.cuda.synchronize()
+    free1, _ = torch.cuda.mem_get_info()
+    out.update(first_step_phases=first, phases=steady, step_ms=start.elapsed_time(stop),
+               device_used_bytes=free0 - free1, device_total_bytes=total,
+               peak_allocated_bytes=max(p["peak_allocated_bytes"] for p in steady),
+               peak_reserved_bytes=max(p["peak_reserved_bytes"] for p in steady))
+    return {**out, **step.static_figures()}
+
+
+def child(case, args, pipe):
+    try:
+        path = args.events and os.path.join(args.events, case["id"].replace("/", "_") + ".json.gz")
+        pipe.send(measure_cuda(case, path, args.stacks) if args.device == "cuda" else measure_cpu(case))
+    except Exception:
+        pipe.send({"error": traceback.format_exc(limit=3)})
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("cases"), ap.add_argument("out")
+    ap.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    ap.add_argument("--only", default=""), ap.add_argument("--events", default=""), ap.add_argument("--stacks", action="store_true")
+    args = ap.parse_args()
+    if args.events:
+        os.makedirs(args.events, exist_ok=True)
+    results = []
+    context = multiprocessing.get_context("fork")
+    for case in json.load(open(args.cases)):
+        if args.only not in case["id"]:
+            continue
+        parent, pipe = context.Pipe()
+        if case.get("alloc_conf"):
+            os.environ["PYTORCH_CUDA_ALLOC_CONF"] = case["alloc_conf"]
+        else:
+            os.environ.pop("PYTORCH_CUDA_ALLOC_CONF", None)
+        worker = context.Process(target=child, args=(case, args, pipe))
+        worker.start()
+        try:
+            measured = parent.recv() if parent.poll(300) else {"error": "no answer in 300 s"}
+        except EOFError:
+            measured = {"error": "the process died"}
+        worker.join(5)
+        if worker.is_alive():
+            worker.kill()
+        results.append({**case, "measured": measured})
+        print(case["id"], measured.get("error") or {k: measured[k] for k in measured if k.endswith("peak_bytes") or k.startswith("peak_")}, file=sys.stderr, flush=True)
+        meta = {"torch": torch.__version__, "transformers": transformers.__version__, "device": args.device}
+        if args.device == "cuda":
+            meta["command"] = "measure_step.py --device cuda"
+        json.dump({**meta, "cases": results}, open(args.out, "w"), indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Write parameters.json: published parameter counts of real checkpoints, with their shapes.
+
+Marks: published = the count is stated by a source independent of memscope (safetensors totals on the
+Hugging Face Hub, model cards, published recounts); counted = recounted by hand from the class's rules.
+"""
+import json
+import os
+
+LLAMA = "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim".split()
+GPT2 = "n_embd n_layer n_head".split()
+TIED, UNTIED = True, False
+
+# name, model_type, tied, shapes (a missing head_dim = hidden_size / heads), parameters, mark
+ROWS = [
+    ("llama-2-7b", "llama", UNTIED, "32000/4096/11008/32/32/32", 6738415616, "published"),
+    ("llama-2-13b", "llama", UNTIED, "32000/5120/13824/40/40/40", 13015864320, "published"),
+    ("llama-2-70b", "llama", UNTIED, "32000/8192/28672/80/64/8", 68976648192, "counted"),
+    ("llama-3.1-8b", "llama", UNTIED, "128256/4096/14336/32/32/8", 8030261248, "published"),
+    ("llama-3.3-70b", "llama", UNTIED, "128256/8192/28672/80/64/8", 70553706496, "published"),
+    ("llama-3.1-405b", "llama", UNTIED, "128256/16384/53248/126/128/8", 405853388800, "counted"),
+    ("llama-3.2-1b", "llama", TIED, "128256/2048/8192/16/32/8/64", 1235814400, "published"),
+    ("llama-3.2-3b", "llama", TIED, "128256/3072/8192/28/24/8/128", 3212749824, "published"),
+    ("tinyllama-1.1b", "llama", UNTIED, "32000/2048/5632/22/32/4", 1100048384, "counted"),
+    ("smollm2-135m", "llama", TIED, "49152/576/1536/30/9/3", 134515008, "published"),
+    ("mistral-7b-v0.1", "mistral", UNTIED, "32000/4096/14336/32/32/8", 7241732096, "published"),
+    ("mistral-7b-v0.3", "mistral", UNTIED, "32768/4096/14336/32/32/8", 7248023552, "published"),
+    ("mistral-nemo-12b", "mistral", UNTIED, "131072/5120/14336/40/32/8/128", 12247782400, "published"),
+    ("qwen2.5-0.5b", "qwen2", TIED, "151936/896/4864/24/14/2", 494032768, "published"),
+    ("qwen2.5-1.5b", "qwen2", TIED, "151936/1536/8960/28/12/2", 1543714304, "published"),
+    ("qwen2.5-3b", "qwen2", TIED, "151936/2048/11008/36/16/2", 3085938688, "published"),
+    ("qwen2.5-7b", "qwen2", UNTIED, "152064/3584/18944/28/28/4", 7615616512, "published"),
+    ("qwen2.5-14b", "qwen2", UNTIED, "152064/5120/13824/48/40/8", 14770033664, "counted"),
+    ("qwen2.5-32b", "qwen2", UNTIED, "152064/5120/27648/64/40/8", 32763876352, "counted"),
+    ("qwen2.5-72b", "qwen2", UNTIED, "152064/8192/29568/80/64/8", 72706203648, "published"),
+    ("qwen3-0.6b", "qwen3", TIED, "151936/1024/3072/28/16/8/128", 596049920, "published"),
+    ("qwen3-1.7b", "qwen3", TIED, "151936/2048/6144/28/16/8/128", 1720574976, "published"),
+    ("qwen3-4b", "qwen3", TIED, "151936/2560/9728/36/32/8/128", 4022468096, "published"),
+    ("qwen3-8b", "qwen3", UNTIED, "151936/4096/12288/36/32/8/128", 8190735360, "published"),
+    ("qwen3-32b", "qwen3", UNTIED, "151936/5120/25600/64/64/8/128", 32762123264, "published"),
+    ("gpt2", "gpt2", TIED, "768/12/12", 124439808, "published"),
+    ("gpt2-medium", "gpt2", TIED, "1024/24/16", 354823168, "counted"),
+    ("gpt2-large", "gpt2", TIED, "1280/36/20", 774030080, "counted"),
+    ("gpt2-xl", "gpt2", TIED, "1600/48/25", 1557611200, "counted"),
+]
+
+
+def case(name, model_type, tied, shapes, parameters, mark):
+    keys = GPT2 if model_type == "gpt2" else LLAMA
+    config = {"model_type": model_type, "tie_word_embeddings": tied}
+    config.update(zip(keys, map(int, shapes.split("/"))))
+    return {"id": name, "config": config, "mark": mark, "measured": {"parameters": parameters}}
+
+
+def main():
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "parameters.json")
+    with open(path, "w") as f:
+        f.write('{\n "require": {"static": "exact=1"},\n "cases": [\n')
+        f.write(",\n".join("  " + json.dumps(case(*row)) for row in ROWS))
+        f.write("\n ]\n}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Write the accuracy table of the README (Markdown) from results of scripts/oracle.py --json.
+
+usage: table.py [--cases] RESULT.json ...     --cases adds one row per case: our figure beside the measured one
+"""
+import json
+import math
+import sys
+
+TITLES = {
+    "static": "parameters, weights, gradients, optimizer states",
+    "saved": "tensors saved for backward",
+    "phases": "peak and end of each phase (raw bytes)",
+    "steady": "allocated: start, peak and end of each phase, steady step",
+    "first": "allocated: the same, first step",
+    "reserved": "reserved: peak of the steady step",
+}
+
+
+def percent(x):
+    return "missing" if math.isinf(x) else "0" if x == 0 else "%.3f %%" % (100 * x) if x >= 1e-5 else "< 0.001 %"
+
+
+def source_of(result):
+    if not result.get("device"):
+        return "published counts"
+    device = {"cpu": "PyTorch on the CPU", "cuda": "PyTorch's CUDA path, null device"}.get(result["device"], result["device"])
+    return "%s (torch %s)" % (device, (result.get("torch") or "").split("+")[0])
+
+
+def summary_rows(result):
+    for group, title in TITLES.items():
+        row = result["summary"].get(group)
+        if row:
+            yield "| %s | %s | %d | %d (%.0f %%) | %s | %s | %s |" % (
+                source_of(result), title, row["cases"], row["exact"], math.floor(100 * row["exact"] / row["cases"]),
+                percent(row["median"]), percent(row["p95"]), percent(row["worst"]))
+
+
+def case_rows(result):
+    """The peak of each case: of the phases on the CPU, allocated and reserved on CUDA."""
+    for case in result["cases"]:
+        figures = case["figures"]
+        peaks = [f for g in ("phases", "steady") for f in figures.get(g, []) if f[0].endswith(".peak")]
+        picked = ([max(peaks, key=lambda f: f[2])] if peaks else []) + [tuple(f) for f in figures.get("reserved", [])]
+        for kind, (_, ours, measured) in zip(("peak", "reserved"), picked):
+            if ours is not None:
+                yield "| %s | %s | %d | %d | %+d |" % (case["id"], kind, ours, measured, ours - measured)
+
+
+def main():
+    paths = [a for a in sys.argv[1:] if a != "--cases"]
+    results = []
+    for path in paths:
+        with open(path) as f:
+            results.append(json.load(f))
+    print("| measured with | figures | cases | exact | median error | 95th percentile | worst |")
+    print("|---|---|---:|---:|---:|---:|---:|")
+    for result in results:
+        print("\n".join(summary_rows(result)))
+    if "--cases" in sys.argv:
+        print("\n| case | figure | memscope | measured | difference |\n|---|---|---:|---:|---:|")
+        for result in results:
+            print("\n".join(case_rows(result)))
+
+
+if __name__ == "__main__":
+    main()
