@@ -141,12 +141,17 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIB)
 	@$(call say,LINK $@)
 	$(Q)$(LINK) -o $@ $< $(LIB) $(DEP_LIBS)
 
-# The linker sends every allocation of our objects to tests/oom/fail.c.
+# A sanitizer has its own malloc; there the linker sends our objects' calls to tests/oom/wrap.c.
+ifeq ($(CONFIG),asan)
+FAIL_SRC := tests/oom/fail.c tests/oom/wrap.c
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=strdup,--wrap=strndup
-$(BUILD)/tests/oom/library: $(call objects,tests/oom/library.c tests/oom/fail.c) $(LIB)
+else
+FAIL_SRC := tests/oom/fail.c tests/oom/interpose.c
+endif
+$(BUILD)/tests/oom/library: $(call objects,tests/oom/library.c $(FAIL_SRC)) $(LIB)
 	@$(call say,LINK $@)
 	$(Q)$(LINK) $(WRAP) -o $@ $^ $(DEP_LIBS)
-$(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c tests/oom/fail.c) $(CLI_OBJ) $(LIB)
+$(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c $(FAIL_SRC)) $(CLI_OBJ) $(LIB)
 	@$(call say,LINK $@)
 	$(Q)$(LINK) $(WRAP) -o $@ $^ $(DEP_LIBS)
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Allocation that can be told to fail. The linker sends every malloc, calloc, realloc, free, strdup
- * and strndup of the linked objects here (--wrap), and cJSON's own through its hooks, so the product
- * needs none.
+ * Allocation that can be told to fail, without hooks in the product. Two ways to get in between:
+ * interpose.c replaces malloc for the whole process, libc and shared libraries included; wrap.c
+ * takes the calls of the linked objects from the linker (--wrap), for builds where a sanitizer owns
+ * malloc.
  */
 #ifndef MS_TESTS_OOM_FAIL_H
 #define MS_TESTS_OOM_FAIL_H
@@ -18,5 +19,10 @@ bool fail_happened(void);
 size_t fail_count(void);
 /* Blocks that were allocated here and not freed yet. */
 size_t fail_live_blocks(void);
+
+/* For the two ways: whether this allocation is the one to fail; a block came, or went. */
+bool fail_now(void);
+void *fail_note(void *block);
+void fail_forget(const void *block);
 
 #endif

@@ -10,9 +10,12 @@
 
 #include "oom/fail.h"
 
+static size_t live_at_start;
+
 static void finish(void)
 {
-    size_t count = fail_count(), live = fail_live_blocks();
+    size_t count = fail_count(), live = fail_live_blocks() - live_at_start;
+    fail_arm(0);
     const char *path = getenv("MEMSCOPE_COUNT");
     FILE *out = path ? fopen(path, "w") : NULL;
     if (out) {
@@ -28,8 +31,12 @@ static void finish(void)
 __attribute__((constructor)) static void start(void)
 {
     const char *n = getenv("MEMSCOPE_FAIL");
-    if (atexit(finish) != 0) {
+    if (atexit(finish) != 0)
         abort();
-    }
+    /* libc would allocate them when first used, and keep them. */
+    static char buffers[2][BUFSIZ];
+    setvbuf(stdout, buffers[0], _IOFBF, BUFSIZ);
+    setvbuf(stderr, buffers[1], _IOLBF, BUFSIZ);
+    live_at_start = fail_live_blocks();
     fail_arm(n ? strtoul(n, NULL, 10) : 0);
 }

@@ -9,7 +9,7 @@ work=$build/oom
 mkdir -p "$work"
 passed=0 failed=0
 
-# A program that was told to fail: exit 70, a sentence on stderr, no half-written report.
+# A program that was told to fail: exit 70, a sentence on stderr, no temporary file left.
 program_case() {
     label=$1
     shift
@@ -22,12 +22,17 @@ program_case() {
         failed=$((failed + 1))
         return
     fi
+    expected=$status
+    cp "$work/stdout" "$work/whole"
     total=$(cat "$work/count") n=1 faults=0
     while [ "$n" -le "$total" ] && [ $faults -lt 5 ]; do
         rm -rf "$work/out"
         MEMSCOPE_FAIL=$n "$program" "$@" > "$work/stdout" 2> "$work/stderr" < /dev/null
         status=$?
-        if [ $status -ne 70 ] || [ ! -s "$work/stderr" ]; then
+        # libc can do without some of its own allocations; then the result must be whole.
+        if [ $status -eq $expected ] && cmp -s "$work/stdout" "$work/whole"; then
+            :
+        elif [ $status -ne 70 ] || [ ! -s "$work/stderr" ]; then
             echo "$label: allocation $n of $total: exit $status, said: $(head -c 300 "$work/stderr")"
             faults=$((faults + 1))
         elif [ -d "$work/out" ] && find "$work/out" -type f ! -name 'static_report.*' | grep .; then

@@ -43,9 +43,8 @@ static inline int run_row_group(const char *name, void (*check)(void **), const 
                                 size_t count, size_t row_size)
 {
     struct CMUnitTest *tests = calloc(count ? count : 1, sizeof *tests);
-    if (!tests) {
+    if (!tests)
         return 1;
-    }
     add_rows(tests, check, rows, count, row_size);
     int failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
     free(tests);
