@@ -18,7 +18,7 @@ typedef struct ms_notes {
 } ms_notes;
 
 /* Appends; does nothing when `notes` is NULL. */
-__attribute__((format(printf, 4, 5))) ms_status
-ms_note_add(ms_notes *notes, ms_arena *arena, ms_error *err, const char *format, ...);
+__attribute__((format(printf, 4, 5))) ms_status ms_note_add(ms_notes *notes, ms_arena *arena,
+                                                            ms_error *err, const char *format, ...);
 
 #endif

@@ -34,8 +34,8 @@
     X("allocator", "NAME", "raw, cuda or cuda-expandable", "cuda, on cpu raw", "Device")           \
     X("max-split-size", "SIZE", "largest block the allocator splits, e.g. 128MiB, or none",        \
       "none", "Device")                                                                            \
-    X("roundup-power2-divisions", "N", "steps per power of two that sizes are rounded to, or none", \
-      "none", "Device")                                                                            \
+    X("roundup-power2-divisions", "N",                                                             \
+      "steps per power of two that sizes are rounded to, or none", "none", "Device")               \
     X("budget", "SIZE", "memory the run may take, e.g. 80GiB", "all of the device", "Device")
 
 /* The run as far as it was said; what was not said is filled in by ms_run_load. */

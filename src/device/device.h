@@ -21,15 +21,20 @@ typedef struct ms_device {
     uint64_t driver_bytes;         /* what nvidia-smi calls total; 0 = unknown */
     uint64_t cuda_bytes;           /* what a CUDA program sees as total; 0 = unknown */
     double memory_bytes_per_s;
-    double bf16_flops, tf32_flops, fp32_flops; /* dense; 0 = none */
+    double bf16_flops, fp16_flops, fp8_flops, tf32_flops, fp32_flops; /* dense; 0 = none */
     double host_link_bytes_per_s;  /* each way */
     double peer_link_bytes_per_s;  /* total; 0 = none */
     uint64_t context_low_bytes, context_expected_bytes, context_high_bytes; /* CUDA context, an estimate */
     const char *source;
+    const char *unchecked; /* cells from general knowledge, "cuda_mib, multiprocessors"; or "" */
 } ms_device;
 
 /* All devices, parsed once into the arena. */
 ms_status ms_devices_load(ms_arena *arena, const ms_device **devices, uint32_t *count,
                           ms_error *err);
+
+/* What a CUDA program sees as total; where nobody has read it, what the driver shows less the
+ * largest gap seen between the two; else what the vendor writes. 0 for the cpu. */
+uint64_t ms_device_usable_bytes(const ms_device *device);
 
 #endif

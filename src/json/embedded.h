@@ -2,8 +2,8 @@
  *
  * The files of configs/, built into the program by scripts/embed.sh; sorted by name.
  */
-#ifndef MS_CONFIG_EMBEDDED_H
-#define MS_CONFIG_EMBEDDED_H
+#ifndef MS_JSON_EMBEDDED_H
+#define MS_JSON_EMBEDDED_H
 
 #include <stddef.h>
 
@@ -15,5 +15,8 @@ typedef struct ms_embedded {
 
 extern const ms_embedded ms_embedded_files[];
 extern const size_t ms_embedded_count;
+
+/* By its name, case forgiven; NULL when there is none. */
+const ms_embedded *ms_embedded_find(const char *name);
 
 #endif

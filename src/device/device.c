@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "device/device.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "json/embedded.h"
+#include "json/number.h"
+#include "json/value.h"
+
+/* nvidia-smi's total less CUDA's: 440 to 730 MiB on the devices where both are known. */
+#define LARGEST_GAP_BYTES (UINT64_C(730) << 20)
+
+typedef enum cell_kind {
+    CELL_TEXT,
+    CELL_KIND,       /* "cuda", "rocm" or "cpu" */
+    CELL_CAPABILITY, /* "8.0" */
+    CELL_COUNT,      /* uint32_t */
+    CELL_BYTES,      /* uint64_t, times scale */
+    CELL_RATE,       /* double, times scale */
+    CELL_LIST        /* of names, joined */
+} cell_kind;
+
+typedef struct cell_row {
+    const char *path;
+    cell_kind kind;
+    size_t offset;
+    double scale;
+} cell_row;
+
+#define CELL(path, kind, member, scale)                                                            \
+    {                                                                                              \
+        "/" path, kind, offsetof(ms_device, member), scale                                         \
+    }
+#define MIB (1024.0 * 1024.0)
+
+static const cell_row cells[] = {
+    CELL("name", CELL_TEXT, name, 0),
+    CELL("title", CELL_TEXT, title, 0),
+    CELL("kind", CELL_KIND, is_cpu, 0),
+    CELL("compute_capability", CELL_CAPABILITY, compute_capability, 0),
+    CELL("multiprocessors", CELL_COUNT, multiprocessors, 0),
+    CELL("nominal_gb", CELL_BYTES, nominal_bytes, 1e9),
+    CELL("driver_mib", CELL_BYTES, driver_bytes, MIB),
+    CELL("cuda_mib", CELL_BYTES, cuda_bytes, MIB),
+    CELL("context_mib/low", CELL_BYTES, context_low_bytes, MIB),
+    CELL("context_mib/expected", CELL_BYTES, context_expected_bytes, MIB),
+    CELL("context_mib/high", CELL_BYTES, context_high_bytes, MIB),
+    CELL("memory_gb_per_s", CELL_RATE, memory_bytes_per_s, 1e9),
+    CELL("host_link_gb_per_s", CELL_RATE, host_link_bytes_per_s, 1e9),
+    CELL("peer_link_gb_per_s", CELL_RATE, peer_link_bytes_per_s, 1e9),
+    CELL("bf16_tflops", CELL_RATE, bf16_flops, 1e12),
+    CELL("fp16_tflops", CELL_RATE, fp16_flops, 1e12),
+    CELL("fp8_tflops", CELL_RATE, fp8_flops, 1e12),
+    CELL("tf32_tflops", CELL_RATE, tf32_flops, 1e12),
+    CELL("fp32_tflops", CELL_RATE, fp32_flops, 1e12),
+    CELL("source", CELL_TEXT, source, 0),
+    CELL("unchecked", CELL_LIST, unchecked, 0),
+};
+
+/* A getter reads one cell into the member at `member`. */
+typedef ms_status (*cell_getter)(ms_arena *arena, ms_json_value value, const cell_row *row,
+                                 void *member, ms_error *err);
+
+static ms_status keep_text(ms_arena *arena, const char *text, const char **kept, ms_error *err)
+{
+    *kept = ms_arena_strdup(arena, text);
+    return *kept ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory for the device table");
+}
+
+static ms_status get_text(ms_arena *arena, ms_json_value value, const cell_row *row, void *member,
+                          ms_error *err)
+{
+    (void)row;
+    const char *text = NULL;
+    ms_status status = ms_json_get_string(value, &text, err);
+    return status == MS_OK ? keep_text(arena, text, member, err) : status;
+}
+
+static ms_status get_kind(ms_arena *arena, ms_json_value value, const cell_row *row, void *member,
+                          ms_error *err)
+{
+    (void)arena, (void)row;
+    const char *text = NULL;
+    ms_status status = ms_json_get_string(value, &text, err);
+    if (status == MS_OK)
+        *(bool *)member = strcmp(text, "cpu") == 0;
+    return status;
+}
+
+static ms_status get_capability(ms_arena *arena, ms_json_value value, const cell_row *row,
+                                void *member, ms_error *err)
+{
+    (void)arena, (void)row;
+    const char *text = NULL;
+    ms_status status = ms_json_get_string(value, &text, err);
+    if (status != MS_OK)
+        return status;
+    const char *point = strchr(text, '.');
+    uint64_t major, minor;
+    if (!point || ms_number_count(text, (size_t)(point - text), &major) != MS_COUNT_OK ||
+        ms_number_count(point + 1, strlen(point + 1), &minor) != MS_COUNT_OK || major > 99 ||
+        minor > 9)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "expected a compute capability such as \"8.0\"");
+    *(uint32_t *)member = (uint32_t)(10 * major + minor);
+    return MS_OK;
+}
+
+static ms_status get_count(ms_arena *arena, ms_json_value value, const cell_row *row, void *member,
+                           ms_error *err)
+{
+    (void)arena, (void)row;
+    uint64_t count = 0;
+    ms_status status = ms_json_get_count(value, 1, 1 << 20, &count, err);
+    *(uint32_t *)member = (uint32_t)count;
+    return status;
+}
+
+static ms_status get_bytes(ms_arena *arena, ms_json_value value, const cell_row *row, void *member,
+                           ms_error *err)
+{
+    (void)arena;
+    uint64_t count = 0;
+    ms_status status = ms_json_get_count(value, 0, 1 << 24, &count, err);
+    *(uint64_t *)member = count * (uint64_t)row->scale;
+    return status;
+}
+
+static ms_status get_rate(ms_arena *arena, ms_json_value value, const cell_row *row, void *member,
+                          ms_error *err)
+{
+    (void)arena;
+    double rate = 0;
+    ms_status status = ms_json_get_number(value, 0, 1e9, &rate, err);
+    *(double *)member = rate * row->scale;
+    return status;
+}
+
+static ms_status get_list(ms_arena *arena, ms_json_value value, const cell_row *row, void *member,
+                          ms_error *err)
+{
+    (void)row;
+    char joined[256] = "";
+    size_t used = 0;
+    ms_json_value v;
+    ms_status status = ms_json_expect(value, MS_JSON_ARRAY, err);
+    for (bool more = status == MS_OK && ms_json_first(value, &v); more && status == MS_OK;
+         more = ms_json_next(&v)) {
+        const char *text = NULL;
+        status = ms_json_get_string(v, &text, err);
+        if (status == MS_OK && used < sizeof joined)
+            used += (size_t)snprintf(joined + used, sizeof joined - used, "%s%s",
+                                     used > 0 ? ", " : "", text);
+    }
+    return status == MS_OK ? keep_text(arena, joined, member, err) : status;
+}
+
+static const cell_getter getters[] = {
+    [CELL_TEXT] = get_text,   [CELL_KIND] = get_kind,   [CELL_CAPABILITY] = get_capability,
+    [CELL_COUNT] = get_count, [CELL_BYTES] = get_bytes, [CELL_RATE] = get_rate,
+    [CELL_LIST] = get_list,
+};
+
+/* Refuses a key that has no cell: the table is our own file. */
+static ms_status check_keys(ms_json_value value, ms_error *err)
+{
+    ms_json_value v;
+    for (bool more = ms_json_first(value, &v); more; more = ms_json_next(&v)) {
+        size_t i = 0, length = strlen(ms_json_key(v));
+        while (i < sizeof cells / sizeof cells[0] &&
+               (strncmp(cells[i].path + 1, ms_json_key(v), length) != 0 ||
+                (cells[i].path[1 + length] != '\0' && cells[i].path[1 + length] != '/')))
+            i++;
+        if (i == sizeof cells / sizeof cells[0])
+            return ms_json_fail(err, v, MS_JSON_AT_KEY, MS_ERR_CONFIG, "unknown key '%.64s'",
+                                ms_json_key(v));
+    }
+    return MS_OK;
+}
+
+static ms_status read_device(ms_arena *arena, ms_json_value value, ms_device *device, ms_error *err)
+{
+    ms_status status = ms_json_expect(value, MS_JSON_OBJECT, err);
+    if (status == MS_OK)
+        status = check_keys(value, err);
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0] && status == MS_OK; i++) {
+        const cell_row *row = &cells[i];
+        ms_json_value cell;
+        if (!ms_json_find_pointer(value, row->path, &cell))
+            return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "no \"%s\"; write null where it is unknown", row->path + 1);
+        if (ms_json_kind_of(cell) != MS_JSON_NULL)
+            status = getters[row->kind](arena, cell, row, (char *)device + row->offset, err);
+    }
+    return status;
+}
+
+static ms_status read_devices(ms_arena *arena, ms_json_value root, const ms_device **devices,
+                              uint32_t *count, ms_error *err)
+{
+    ms_json_value list, v;
+    if (!ms_json_find(root, "devices", &list))
+        return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "no \"devices\"");
+    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
+    if (status != MS_OK)
+        return status;
+    uint32_t found = 0;
+    for (bool more = ms_json_first(list, &v); more; more = ms_json_next(&v))
+        found++;
+    ms_device *rows = ms_arena_array(arena, ms_device, found);
+    if (!rows)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %u devices", found);
+    *devices = rows;
+    *count = found;
+    for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v))
+        status = read_device(arena, v, rows++, err);
+    return status;
+}
+
+ms_status ms_devices_load(ms_arena *arena, const ms_device **devices, uint32_t *count,
+                          ms_error *err)
+{
+    const ms_embedded *file = ms_embedded_find("devices");
+    if (!file)
+        return ms_fail(err, MS_ERR_INTERNAL, "the device table is not built in");
+    ms_json_source source = {"configs/devices.json", file->text, file->length};
+    ms_json *document = NULL;
+    ms_status status = ms_json_parse(&source, &document, err);
+    if (status == MS_OK)
+        status = read_devices(arena, ms_json_root(document), devices, count, err);
+    ms_json_free(document);
+    return status;
+}
+
+uint64_t ms_device_usable_bytes(const ms_device *device)
+{
+    if (device->cuda_bytes > 0)
+        return device->cuda_bytes;
+    if (device->driver_bytes > LARGEST_GAP_BYTES)
+        return device->driver_bytes - LARGEST_GAP_BYTES;
+    return device->nominal_bytes;
+}

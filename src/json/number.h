@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Numbers as they are written. cJSON keeps doubles, which are not exact past 2^53, and strtod reads
+ * the decimal point of the process's locale: counts and ranges are decided on the text.
+ */
+#ifndef MS_JSON_NUMBER_H
+#define MS_JSON_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whether a number of JSON's grammar rounds to a finite double. */
+bool ms_number_is_finite(const char *text, size_t bytes);
+
+typedef enum ms_count_result {
+    MS_COUNT_OK,
+    MS_COUNT_NOT_DIGITS, /* a sign, a point, an exponent, a leading zero, nothing at all */
+    MS_COUNT_TOO_LARGE   /* digits, but 2^64 or more */
+} ms_count_result;
+
+/* Reads a count: digits and nothing else. */
+ms_count_result ms_number_count(const char *text, size_t bytes, uint64_t *count);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "json/place.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "json/utf8.h"
+
+/* Characters shown of a long line, and how much of it comes before the place: the bytes leave room
+ * for the place itself where characters are wide. */
+enum { WINDOW_CHARACTERS = 76, BEFORE_CHARACTERS = 40, BEFORE_BYTES = 60 };
+
+/* Start of the character that ends before `at`, not before `first`. */
+static const char *step_back(const char *first, const char *at)
+{
+    for (int length = 4; length > 1; length--)
+        if (at - first >= length && ms_utf8_length(at - length, (size_t)length) == (size_t)length)
+            return at - length;
+    return at - 1;
+}
+
+/* Appends one character as it can be shown; false when it does not fit. Sets *bytes to its length
+ * in the source. */
+static bool copy_character(char *out, size_t size, size_t *used, const char *at, size_t left,
+                           size_t *bytes)
+{
+    size_t length = ms_utf8_length(at, left);
+    bool control = (unsigned char)*at < 0x20 || *at == 0x7f ||
+                   (length == 2 && (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0);
+    *bytes = length ? length : 1;
+    size_t needed = control || length == 0 ? 1 : length;
+    if (*used + needed >= size)
+        return false;
+    if (needed == 1)
+        out[*used] = *at == '\t' ? ' ' : control || length == 0 ? '?' : *at;
+    else
+        memcpy(out + *used, at, needed);
+    *used += needed;
+    return true;
+}
+
+static void fill_excerpt(const char *line, const char *at, const char *end, size_t bytes,
+                         ms_error *err)
+{
+    const char *from = at;
+    size_t before = 0;
+    while (from > line && before < BEFORE_CHARACTERS && at - from < BEFORE_BYTES) {
+        from = step_back(line, from);
+        before++;
+    }
+    size_t used = 0, shown = 0, marked = 0;
+    /* Indentation says nothing; an ellipsis says that something was left out. */
+    if (from > line)
+        used = (size_t)snprintf(err->excerpt, sizeof err->excerpt, "...");
+    else
+        while (from < at && (*from == ' ' || *from == '\t')) {
+            from++;
+            before--;
+        }
+    err->caret = (uint32_t)(used + before);
+    for (size_t step; from < end && shown < WINDOW_CHARACTERS; from += step, shown++) {
+        if (!copy_character(err->excerpt, sizeof err->excerpt - 3, &used, from,
+                            (size_t)(end - from), &step))
+            break;
+        marked += from >= at && from < at + bytes;
+    }
+    err->excerpt[used] = '\0';
+    if (from < end)
+        snprintf(err->excerpt + used, sizeof err->excerpt - used, "...");
+    err->caret_length = marked ? (uint32_t)marked : 1;
+}
+
+void ms_json_place_file(const char *name, ms_error *err)
+{
+    size_t length = strlen(name), room = sizeof err->file - 1;
+    if (length <= room)
+        snprintf(err->file, sizeof err->file, "%s", name);
+    else
+        snprintf(err->file, sizeof err->file, "...%s", name + length - room + 3);
+}
+
+void ms_json_place(const ms_json_source *source, size_t offset, size_t bytes, ms_error *err)
+{
+    if (!err)
+        return;
+    const char *at = source->text + (offset < source->length ? offset : source->length);
+    const char *line = source->text;
+    uint32_t number = 1;
+    for (const char *p = source->text; p < at; p++)
+        if (*p == '\n') {
+            line = p + 1;
+            number++;
+        }
+    const char *end = memchr(at, '\n', (size_t)(source->text + source->length - at));
+    if (!end)
+        end = source->text + source->length;
+    if (end > at && end[-1] == '\r')
+        end--;
+    ms_json_place_file(source->name, err);
+    err->line = number;
+    err->column = (uint32_t)ms_utf8_count(line, (size_t)(at - line)) + 1;
+    fill_excerpt(line, at, end, bytes, err);
+}

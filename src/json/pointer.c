@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "json/pointer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "json/string.h"
+#include "json/utf8.h"
+
+/* A piece goes in whole or not at all. */
+static bool append(char *out, size_t size, size_t *used, const char *piece, size_t bytes)
+{
+    if (*used + bytes >= size)
+        return false;
+    memcpy(out + *used, piece, bytes);
+    *used += bytes;
+    out[*used] = '\0';
+    return true;
+}
+
+static bool append_key(char *out, size_t size, size_t *used, const char *key, size_t bytes)
+{
+    const char *end = key + bytes;
+    bool fits = append(out, size, used, "/", 1);
+    while (fits && key < end) {
+        char piece[4];
+        uint32_t code = ms_string_next(&key);
+        if (code == '~' || code == '/')
+            fits = append(out, size, used, code == '~' ? "~0" : "~1", 2);
+        else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
+            fits = append(out, size, used, "?", 1);
+        else
+            fits = append(out, size, used, piece, ms_utf8_put(piece, code));
+    }
+    return fits;
+}
+
+void ms_json_pointer(const ms_json_source *source, const ms_json_spans *spans, uint32_t index,
+                     char *out, size_t size)
+{
+    uint32_t path[MS_JSON_MAX_NESTING + 1], depth = 0;
+    for (uint32_t i = index; spans->items[i].parent != i && depth <= MS_JSON_MAX_NESTING;
+         i = spans->items[i].parent)
+        path[depth++] = i;
+    size_t used = 0;
+    out[0] = '\0';
+    while (depth > 0) {
+        const ms_json_span *span = &spans->items[path[--depth]];
+        char number[16];
+        bool fits;
+        if (span->key_bytes > 0)
+            fits = append_key(out, size, &used, source->text + span->key_start + 1,
+                              span->key_bytes - 2);
+        else
+            fits = append(out, size, &used, number,
+                          (size_t)snprintf(number, sizeof number, "/%u", span->item));
+        if (!fits)
+            return;
+    }
+}

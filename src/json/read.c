@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "json/read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json/place.h"
+
+/* Reads to the end; one byte more than allowed is enough to know. */
+static ms_status read_stream(FILE *in, char **text, size_t *length, ms_error *err)
+{
+    size_t capacity = 0;
+    for (;;) {
+        if (*length == capacity) {
+            capacity = capacity ? 2 * capacity : 64 * 1024;
+            char *grown = realloc(*text, capacity);
+            if (!grown)
+                return ms_fail(err, MS_ERR_NOMEM, "out of memory for %zu bytes", capacity);
+            *text = grown;
+        }
+        size_t got = fread(*text + *length, 1, capacity - *length, in);
+        *length += got;
+        if (*length > MS_JSON_MAX_BYTES)
+            return ms_fail(err, MS_ERR_LIMIT, "larger than %d MiB", MS_JSON_MAX_BYTES >> 20);
+        if (got == 0)
+            break;
+    }
+    if (ferror(in))
+        return ms_fail(err, MS_ERR_IO, "cannot read: %s", strerror(errno));
+    return MS_OK;
+}
+
+static ms_status fail_file(ms_status status, const char *name, ms_error *err)
+{
+    if (err && !err->file[0])
+        ms_json_place_file(name, err);
+    return status;
+}
+
+ms_status ms_json_read(const char *path, ms_json_source *source, ms_error *err)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    const char *name = is_stdin ? "<stdin>" : path;
+    FILE *in = is_stdin ? stdin : fopen(path, "rb");
+    if (!in)
+        return fail_file(ms_fail(err, MS_ERR_IO, "cannot open: %s", strerror(errno)), name, err);
+    char *text = NULL;
+    size_t length = 0;
+    ms_status status = read_stream(in, &text, &length, err);
+    if (!is_stdin)
+        fclose(in);
+    if (status != MS_OK) {
+        free(text);
+        return fail_file(status, name, err);
+    }
+    *source = (ms_json_source){.name = name, .text = text, .length = length};
+    return MS_OK;
+}
+
+void ms_json_read_free(ms_json_source *source)
+{
+    free((char *)(uintptr_t)source->text);
+    source->text = NULL;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A strict scanner: one pass over the text, before any tree is built. It accepts RFC 8259 and
+ * nothing else, refuses what readers disagree about (duplicate keys, lone surrogates, numbers past
+ * the range of a double), and records where every key and value stands.
+ */
+#ifndef MS_JSON_SCAN_H
+#define MS_JSON_SCAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+enum {
+    MS_JSON_MAX_BYTES = 16 << 20,
+    MS_JSON_MAX_VALUES = 1 << 20,
+    MS_JSON_MAX_NESTING = 64,
+    MS_JSON_MAX_NUMBER_BYTES = 60 /* cJSON copies numbers to a buffer of 64 */
+};
+
+typedef enum ms_json_kind {
+    MS_JSON_NULL,
+    MS_JSON_BOOL,
+    MS_JSON_NUMBER,
+    MS_JSON_STRING,
+    MS_JSON_ARRAY,
+    MS_JSON_OBJECT
+} ms_json_kind;
+
+/* A value, in document order: its first child, if any, is the next span; the span after its last
+ * descendant is `after`. Quotes and brackets are part of the bytes. */
+typedef struct ms_json_span {
+    uint32_t start, bytes;
+    uint32_t key_start, key_bytes; /* 0 bytes for elements of arrays and the outermost value */
+    uint32_t parent;               /* of the outermost value: itself */
+    uint32_t after;
+    uint32_t item; /* position in the parent, from 0 */
+    ms_json_kind kind;
+} ms_json_span;
+
+typedef ms_vec(ms_json_span) ms_json_spans;
+
+/* A text and what it is called in messages. It need not end in a NUL. */
+typedef struct ms_json_source {
+    const char *name; /* "llama.json" */
+    const char *text;
+    size_t length;
+} ms_json_source;
+
+/* Fills `spans`, to be released with ms_vec_free also after a failure. */
+ms_status ms_json_scan(const ms_json_source *source, ms_json_spans *spans, ms_error *err);
+
+#endif
