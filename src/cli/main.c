@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const char *const analyze_examples[] = {
+    "memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb",
+    "a built-in model on a built-in device",
+    "memscope analyze --config path/to/config.json --batch 4 --checkpointing all",
+    "a Hugging Face config.json, or the directory that holds it",
+    "memscope analyze --config gpt2 --budget 24GiB --format json -o report.json",
+    "one report in a file; exit status 1 when the step does not fit 24 GiB",
+    NULL,
+};
+static const char *const models_examples[] = {
+    "memscope models", "names for --config", NULL,
+};
+static const char *const devices_examples[] = {
+    "memscope devices", "names for --device, with capacity and speed", NULL,
+};
+static const char *const help_examples[] = {
+    "memscope help analyze", "all options of analyze", NULL,
+};
+
+/* clang-format off */
+static const ms_cli_command commands[] = {
+    {"analyze", "[OPTION...] [CONFIG]", "How much memory a training step needs, and what for.", analyze_examples, ms_cli_analyze},
+    {"models",  "",                     "List the built-in models.",                            models_examples,  ms_cli_models},
+    {"devices", "",                     "List the built-in devices.",                           devices_examples, ms_cli_devices},
+    {"help",    "[COMMAND]",            "Explain a command.",                                   help_examples,    ms_cli_help},
+};
+/* clang-format on */
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+const ms_cli_command *ms_cli_command_at(size_t index)
+{
+    return index < COMMAND_COUNT ? &commands[index] : NULL;
+}
+
+const ms_cli_command *ms_cli_command_find(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static const char *command_name(size_t index)
+{
+    return index < COMMAND_COUNT ? commands[index].name : NULL;
+}
+
+static bool is_help(const char *word)
+{
+    return strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0;
+}
+
+static int no_command(const char *name)
+{
+    ms_error err = {.status = MS_OK};
+    const char *near = ms_cli_nearest(name, command_name);
+    ms_cli_fail(&err, MS_ERR_USAGE, "no command \"%.40s\"%s%s%s; there are analyze, models, devices, help",
+                name, near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
+    return ms_cli_complain(&err);
+}
+
+/* The commands that print a table take no arguments. */
+static int print_table(const char *name, int argc, char **argv,
+                       ms_status (*write)(FILE *out, ms_error *err))
+{
+    ms_error err = {.status = MS_OK};
+    if (argc > 0 && is_help(argv[0])) {
+        ms_cli_print_help(stdout, ms_cli_command_find(name));
+        return 0;
+    }
+    if (argc > 0)
+        ms_cli_fail(&err, MS_ERR_USAGE, "memscope %s takes no arguments, not %.80s", name, argv[0]);
+    else
+        write(stdout, &err);
+    return err.status == MS_OK || errno == EPIPE ? 0 : ms_cli_complain(&err);
+}
+
+int ms_cli_models(int argc, char **argv)
+{
+    return print_table("models", argc, argv, ms_write_models);
+}
+
+int ms_cli_devices(int argc, char **argv)
+{
+    return print_table("devices", argc, argv, ms_write_devices);
+}
+
+int ms_cli_help(int argc, char **argv)
+{
+    const ms_cli_command *command = argc > 0 && !is_help(argv[0]) ? ms_cli_command_find(argv[0]) : NULL;
+    if (argc > 0 && !command && !is_help(argv[0]))
+        return no_command(argv[0]);
+    ms_cli_print_help(stdout, command);
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) {
+        ms_cli_print_short_help(stdout);
+        return 0;
+    }
+    if (is_help(argv[1])) {
+        ms_cli_print_help(stdout, NULL);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        ms_cli_print_version(stdout);
+        return 0;
+    }
+    const ms_cli_command *command = ms_cli_command_find(argv[1]);
+    return command ? command->run(argc - 2, argv + 2) : no_command(argv[1]);
+}
+
+/* A full disk is an error; a reader that went away is not. */
+static int close_stdout(int code)
+{
+    bool failed = ferror(stdout);
+    if (fclose(stdout) != 0)
+        failed = errno != EPIPE;
+    if (!failed || code != 0)
+        return code;
+    ms_error err = {.status = MS_OK};
+    ms_cli_fail(&err, MS_ERR_IO, "cannot write to standard output: %s", strerror(errno));
+    return ms_cli_complain(&err);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN);
+    return close_stdout(run(argc, argv));
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+ms_status ms_cli_fail(ms_error *err, ms_status status, const char *format, ...)
+{
+    if (err->status != MS_OK)
+        return err->status;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return err->status = status;
+}
+
+/* Blanks under the excerpt up to the place, then the marks; tabs stay tabs so that they line up. */
+static void print_caret(const ms_error *err)
+{
+    fprintf(stderr, "  %s\n  ", err->excerpt);
+    uint32_t column = 0;
+    for (const char *c = err->excerpt; *c && column < err->caret; c++) {
+        if (((unsigned char)*c & 0xc0) == 0x80)
+            continue; /* inside a character */
+        fputc(*c == '\t' ? '\t' : ' ', stderr);
+        column++;
+    }
+    fputc('^', stderr);
+    for (uint32_t i = 1; i < err->caret_length; i++)
+        fputc('~', stderr);
+    fputc('\n', stderr);
+}
+
+int ms_cli_complain(const ms_error *err)
+{
+    if (err->file[0] && err->line)
+        fprintf(stderr, "%s:%u:%u: ", err->file, (unsigned)err->line, (unsigned)err->column);
+    else if (err->file[0])
+        fprintf(stderr, "%s: ", err->file);
+    else
+        fputs("memscope: ", stderr);
+    if (err->pointer[0])
+        fprintf(stderr, "%s: ", err->pointer);
+    fprintf(stderr, "%s\n", err->text[0] ? err->text : ms_status_text(err->status));
+    if (err->excerpt[0])
+        print_caret(err);
+    return ms_status_exit_code(err->status);
+}
+
+enum { MAX_NAME = 40 };
+
+/* Levenshtein distance; both names are short. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[MAX_NAME + 1], width = strlen(b);
+    if (width > MAX_NAME)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= width; j++) {
+            size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
+            size_t shorter = row[j] < row[j - 1] ? row[j] : row[j - 1];
+            diagonal = row[j];
+            row[j] = substituted < shorter + 1 ? substituted : shorter + 1;
+        }
+    }
+    return row[width];
+}
+
+const char *ms_cli_nearest(const char *name, const char *(*next)(size_t index))
+{
+    const char *best = NULL;
+    size_t length = strlen(name), limit = length < 4 ? 1 : length < 9 ? 2 : 3;
+    const char *candidate;
+    for (size_t i = 0; (candidate = next(i)) != NULL; i++) {
+        size_t d = distance(name, candidate);
+        if (d <= limit) {
+            best = candidate;
+            if (d == 0)
+                break;
+            limit = d - 1;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A report replaces its old version only when all of it is on the disk.
+ */
+#define _XOPEN_SOURCE 700 /* realpath; NOLINT(bugprone-reserved-identifier) */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static bool write_all(int fd, const char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, data, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        data += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+static ms_status cannot_write(ms_error *err, const char *path)
+{
+    return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+}
+
+ms_status ms_cli_write_stdout(const char *data, size_t size, ms_error *err)
+{
+    if (fflush(stdout) == 0 && write_all(STDOUT_FILENO, data, size))
+        return MS_OK;
+    return errno == EPIPE ? MS_OK : cannot_write(err, "to standard output");
+}
+
+/* Closes fd whatever happens; errno is of the first step that failed. */
+static bool write_and_close(int fd, const char *data, size_t size, bool sync)
+{
+    bool ok = write_all(fd, data, size) && (!sync || fsync(fd) == 0);
+    int reason = errno;
+    if (close(fd) != 0 && ok)
+        return false;
+    errno = reason;
+    return ok;
+}
+
+static ms_status write_in_place(const char *path, const char *data, size_t size, ms_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || !write_and_close(fd, data, size, false))
+        return cannot_write(err, path);
+    return MS_OK;
+}
+
+/* So that the rename itself survives a crash; not every file system can, so failure is ignored. */
+static void sync_directory_of(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash)
+        slash[1] = '\0';
+    int fd = open(slash ? path : ".", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)fsync(fd);
+    close(fd);
+}
+
+/* errno is of the first step that failed. */
+static bool replace(const char *target, char *temporary, mode_t mode, const char *data, size_t size)
+{
+    int fd = mkstemp(temporary);
+    if (fd < 0)
+        return false;
+    (void)fchmod(fd, mode); /* a file system without modes is fine */
+    if (write_and_close(fd, data, size, true) && rename(temporary, target) == 0) {
+        sync_directory_of(temporary);
+        return true;
+    }
+    int reason = errno;
+    unlink(temporary);
+    errno = reason;
+    return false;
+}
+
+/* What a new file may be: all but what the umask takes away. */
+static mode_t default_mode(void)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return (mode_t)(0666 & ~mask);
+}
+
+static ms_status replace_file(const char *path, const char *target, mode_t mode, const char *data,
+                              size_t size, ms_error *err)
+{
+    static const char suffix[] = ".XXXXXX";
+    size_t length = strlen(target);
+    char *temporary = malloc(length + sizeof suffix);
+    if (!temporary)
+        return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", path);
+    memcpy(temporary, target, length);
+    memcpy(temporary + length, suffix, sizeof suffix);
+    ms_status status = MS_OK;
+    if (!replace(target, temporary, mode, data, size))
+        status = cannot_write(err, path);
+    free(temporary);
+    return status;
+}
+
+ms_status ms_cli_write_file(const char *path, const char *data, size_t size, ms_error *err)
+{
+    struct stat there;
+    if (strcmp(path, "-") == 0)
+        return ms_cli_write_stdout(data, size, err);
+    if (stat(path, &there) != 0)
+        return replace_file(path, path, default_mode(), data, size, err);
+    if (S_ISDIR(there.st_mode))
+        return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a directory", path);
+    if (!S_ISREG(there.st_mode))
+        return write_in_place(path, data, size, err);
+    if (access(path, W_OK) != 0) /* a rename would get around what its owner forbade */
+        return cannot_write(err, path);
+    char *target = realpath(path, NULL); /* a link stays a link */
+    if (!target)
+        return cannot_write(err, path);
+    ms_status status = replace_file(path, target, there.st_mode & 0777, data, size, err);
+    free(target);
+    return status;
+}
+
+ms_status ms_cli_make_directory(const char *path, ms_error *err)
+{
+    size_t length = strlen(path);
+    char *part = malloc(length + 1);
+    if (!part)
+        return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to make %s", path);
+    ms_status status = MS_OK;
+    for (size_t i = 1; i <= length && status == MS_OK; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        struct stat there;
+        if (mkdir(part, 0777) != 0 && !(stat(part, &there) == 0 && S_ISDIR(there.st_mode)))
+            status = ms_cli_fail(err, MS_ERR_IO, "cannot make the directory %s: %s", part,
+                                 strerror(errno == EEXIST ? ENOTDIR : errno));
+    }
+    free(part);
+    return status;
+}

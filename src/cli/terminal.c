@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+enum { DEFAULT_COLUMNS = 80, MOST_COLUMNS = 1000 };
+
+static uint32_t columns(void)
+{
+    const char *text = getenv("COLUMNS");
+    long asked = text ? strtol(text, NULL, 10) : 0;
+    if (asked > 0)
+        return asked < MOST_COLUMNS ? (uint32_t)asked : MOST_COLUMNS;
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return DEFAULT_COLUMNS;
+}
+
+static bool wants_color(ms_cli_color color)
+{
+    if (color != MS_COLOR_AUTO)
+        return color == MS_COLOR_ALWAYS;
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    if ((no_color && *no_color) || !term || strcmp(term, "dumb") == 0)
+        return false;
+    return isatty(STDOUT_FILENO) == 1;
+}
+
+ms_style ms_cli_style(ms_cli_color color)
+{
+    setlocale(LC_CTYPE, "");
+    return (ms_style){.columns = columns(),
+                      .color = wants_color(color),
+                      .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0};
+}
