@@ -42,11 +42,10 @@ static ms_status set_fields(ms_run *run, const oom_case *c, ms_error *err)
 
 static ms_status write_all(ms_analysis *analysis, FILE *out, ms_error *err)
 {
-    size_t count = 0;
-    const ms_report_format *formats = ms_report_formats(&count);
     ms_status status = ms_analysis_unroll(analysis, err);
-    for (size_t i = 0; i < count && status == MS_OK; i++)
-        status = ms_analysis_write(analysis, formats[i].name, out, err);
+    const ms_report_format *format;
+    for (size_t i = 0; (format = ms_report_format_at(i)) != NULL && status == MS_OK; i++)
+        status = ms_analysis_write(analysis, format->name, out, err);
     return status == MS_OK ? ms_analysis_write_events(analysis, out, err) : status;
 }
 
