@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How long an analysis takes and how much memory it uses itself. Prints figures, judges none.
+ */
+#include "memscope/memscope.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "allocator/allocator.h"
+
+enum { ROUNDS = 20 };
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+typedef struct spread {
+    double best, median;
+} spread;
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Best and median of `rounds` calls; a call that fails yields a negative time. */
+static spread measure(double (*call)(const void *), const void *argument, int rounds)
+{
+    double times[ROUNDS];
+    for (int i = 0; i < rounds; i++)
+        times[i] = call(argument);
+    qsort(times, (size_t)rounds, sizeof *times, by_value);
+    return (spread){times[0], times[rounds / 2]};
+}
+
+/* ---- analyses in this process ---- */
+
+typedef struct setting {
+    const char *field, *value;
+} setting;
+
+static const setting usual[] = {
+    {"batch", "1"},         {"seq", "4096"},
+    {"optimizer", "adamw"}, {"optimizer-impl", "fused"},
+    {"allocator", "cuda"},  {"device", "h100-80gb"},
+};
+
+static ms_run *run_of(const char *config)
+{
+    ms_error err = {0};
+    ms_run *run = ms_run_create();
+    if (!run)
+        return NULL;
+    bool good = ms_run_set(run, "config", config, &err) == MS_OK;
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
+        good = good && ms_run_set(run, usual[i].field, usual[i].value, &err) == MS_OK;
+    if (!good) {
+        fprintf(stderr, "bench: %s\n", err.text);
+        ms_run_free(run);
+        return NULL;
+    }
+    return run;
+}
+
+static double analyze_ms(const void *config)
+{
+    ms_error err = {0};
+    ms_run *run = run_of(config);
+    if (!run)
+        return -1;
+    double start = now_ms();
+    ms_analysis *analysis = ms_analyze(run, &err);
+    double took = now_ms() - start;
+    if (!analysis)
+        fprintf(stderr, "bench: %s: %s\n", (const char *)config, err.text);
+    bool good = analysis != NULL;
+    ms_analysis_free(analysis);
+    ms_run_free(run);
+    return good ? took : -1;
+}
+
+/* Peak resident memory of a process that analyzes once. */
+static double peak_rss_mib(const char *config)
+{
+    int ends[2];
+    long peak_kib = 0;
+    if (pipe(ends) != 0)
+        return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        struct rusage used;
+        (void)analyze_ms(config);
+        getrusage(RUSAGE_SELF, &used);
+        _exit(write(ends[1], &used.ru_maxrss, sizeof used.ru_maxrss) < 0);
+    }
+    close(ends[1]);
+    bool good = child > 0 && read(ends[0], &peak_kib, sizeof peak_kib) == (ssize_t)sizeof peak_kib;
+    close(ends[0]);
+    waitpid(child, NULL, 0);
+    return good ? (double)peak_kib / 1024 : -1;
+}
+
+/* ---- the whole command ---- */
+
+static double command_ms(const void *config)
+{
+    const char *binary = getenv("MEMSCOPE");
+    double start = now_ms();
+    pid_t child = fork();
+    if (child == 0) {
+        int null = open("/dev/null", O_WRONLY);
+        dup2(null, STDOUT_FILENO);
+        execl(binary ? binary : "build/release/memscope", "memscope", "analyze", "--config",
+              (const char *)config, "--batch", "1", "--seq", "4096", "--device", "h100-80gb",
+              "--format", "json", "-o", "-", (char *)NULL);
+        _exit(127);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    double took = now_ms() - start;
+    return WIFEXITED(status) && WEXITSTATUS(status) <= 1 ? took : -1;
+}
+
+static void bench_models(void)
+{
+    static const char *const models[] = {"llama-3.2-1b", "llama-3.1-8b", "llama-3.1-405b"};
+    printf("batch 1, seq 4096, fused AdamW, caching allocator; %d rounds\n\n", (int)ROUNDS);
+    printf("%-18s %12s %12s %12s %16s %16s\n", "model", "best ms", "median ms", "peak MiB",
+           "command best ms", "command median");
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        double rss_mib = peak_rss_mib(models[i]); /* before this process grows */
+        spread in_process = measure(analyze_ms, models[i], ROUNDS);
+        spread command = measure(command_ms, models[i], ROUNDS);
+        printf("%-18s %12.2f %12.2f %12.1f %16.2f %16.2f\n", models[i], in_process.best,
+               in_process.median, rss_mib, command.best, command.median);
+    }
+}
+
+/* ---- growth with the number of layers ---- */
+
+static bool write_config(const char *path, int layers)
+{
+    FILE *out = fopen(path, "w");
+    if (!out)
+        return false;
+    fprintf(out,
+            "{\"model_type\": \"llama\", \"vocab_size\": 128256, \"hidden_size\": 4096,\n"
+            " \"intermediate_size\": 14336, \"num_attention_heads\": 32,\n"
+            " \"num_key_value_heads\": 8, \"num_hidden_layers\": %d}\n",
+            layers);
+    return fclose(out) == 0;
+}
+
+static void bench_layers(void)
+{
+    char folder[] = "/tmp/memscope-bench-XXXXXX", path[64];
+    if (!mkdtemp(folder))
+        return;
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    printf("\n%-18s %12s %12s %12s\n", "layers", "best ms", "us per layer", "peak MiB");
+    for (int layers = 16; layers <= 4096; layers *= 2) {
+        if (!write_config(path, layers))
+            break;
+        double rss_mib = peak_rss_mib(path);
+        spread s = measure(analyze_ms, path, layers > 512 ? 5 : ROUNDS);
+        printf("%-18d %12.2f %12.2f %12.1f\n", layers, s.best, s.best * 1e3 / layers, rss_mib);
+    }
+    remove(path);
+    rmdir(folder);
+}
+
+/* ---- the allocator alone ---- */
+
+typedef struct churn {
+    const char *label;
+    ms_allocator_kind kind;
+    uint32_t live;      /* blocks kept at a time */
+    uint32_t max_units; /* sizes up to this many times 512 bytes */
+} churn;
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+/* Nanoseconds for one allocation and one release. */
+static double churn_ns(const void *argument)
+{
+    enum { PAIRS = 200000 };
+    const churn *c = argument;
+    ms_allocator_options options = {.kind = c->kind};
+    ms_allocator *allocator = ms_allocator_create(&options);
+    ms_block *blocks = calloc(c->live, sizeof *blocks);
+    double took = -1;
+    if (allocator && blocks) {
+        uint32_t random = 1;
+        double start = now_ms();
+        for (uint32_t i = 0; i < PAIRS; i++) {
+            ms_block *at = &blocks[next_random(&random) % c->live];
+            uint64_t bytes = (UINT64_C(1) + next_random(&random) % c->max_units) * 512;
+            ms_allocator_release(allocator, *at);
+            (void)ms_allocator_allocate(allocator, bytes, 0, at);
+        }
+        took = (now_ms() - start) * 1e6 / PAIRS;
+    }
+    free(blocks);
+    ms_allocator_free(allocator);
+    return took;
+}
+
+static void bench_allocator(void)
+{
+    static const churn rows[] = {
+        {"raw", MS_ALLOCATOR_RAW, 300, 65536},
+        {"cuda, 30 blocks", MS_ALLOCATOR_CUDA, 30, 65536},
+        {"cuda, 300 blocks", MS_ALLOCATOR_CUDA, 300, 65536},
+        {"cuda, 3,000 blocks", MS_ALLOCATOR_CUDA, 3000, 65536},
+        {"cuda, 100,000", MS_ALLOCATOR_CUDA, 100000, 2048},
+        {"expandable, 300", MS_ALLOCATOR_CUDA_EXPANDABLE, 300, 65536},
+        {"expandable, 3,000", MS_ALLOCATOR_CUDA_EXPANDABLE, 3000, 65536},
+    };
+    printf("\n%-18s %12s %12s\n", "allocator", "best ns", "median ns");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        spread s = measure(churn_ns, &rows[i], 5);
+        printf("%-18s %12.1f %12.1f\n", rows[i].label, s.best, s.median);
+    }
+    printf("one allocation and one release, random order and sizes\n");
+}
+
+int main(void)
+{
+    bench_models();
+    bench_layers();
+    bench_allocator();
+    return 0;
+}
