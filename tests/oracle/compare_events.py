@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Compare memscope's allocations and frees with PyTorch's, event by event.
 
-usage: compare_events.py OURS TRACE.txt     two event files
+usage: compare_events.py OURS TRACE         two event files
        compare_events.py [--only SUBSTR]    every trace of traces/, run through the binary
+       compare_events.py --cases FILE.json --traces DIR     the cases of a file, with the event
+                                            lists of `measure_step.py --events DIR --stacks`
 
 Both sides have the columns of show_events.py: number, + or -, bytes asked, bytes live, tensor,
-operator, autograd node, frame or module. The ordered lists of (+ or -, bytes) over 4 KiB must be
+operator, autograd node, frame or module; a trace may also be an event list (.json.gz). The ordered lists of (+ or -, bytes) over 4 KiB must be
 equal; where they part first is shown with its surroundings. The last line is "N passed, M failed".
 """
 import argparse
-import glob
 import json
 import os
 import re
@@ -27,10 +28,18 @@ CONTEXT = 6
 EVENT = re.compile(r"\s*\d+ ([+-])\s+(\d+)\s")
 
 
+def lines_of(path):
+    if path.endswith(".gz"):
+        show_events = os.path.join(HERE, "show_events.py")
+        return subprocess.run([sys.executable, show_events, path], capture_output=True, text=True,
+                              check=True).stdout.splitlines()
+    with open(path) as f:
+        return f.read().splitlines()
+
+
 def events_of(path):
     """[(sign, bytes, line number, text)] of the events over 4 KiB."""
-    with open(path) as f:
-        found = [(EVENT.match(line), n, line.rstrip()) for n, line in enumerate(f, 1)]
+    found = [(EVENT.match(line), n, line.rstrip()) for n, line in enumerate(lines_of(path), 1)]
     return [(m.group(1), int(m.group(2)), n, text) for m, n, text in found if m and int(m.group(2)) > LARGE]
 
 
@@ -69,23 +78,28 @@ def run_case(case, trace_path, args, folder):
     return compare(case["id"], events, trace_path)
 
 
+def trace_of(case, folder):
+    """The case's trace in the folder, or None."""
+    stem = os.path.join(folder, case["id"].replace("/", "_"))
+    return next((stem + end for end in (".txt", ".json.gz") if os.path.exists(stem + end)), None)
+
+
 def run_all(args):
-    with open(os.path.join(HERE, "cpu_step.json")) as f:
-        cases = {c["id"].replace("/", "_"): c for c in json.load(f)["cases"]}
-    verdicts = []
+    with open(args.cases) as f:
+        cases = json.load(f)
+    cases = cases if isinstance(cases, list) else cases["cases"]
+    chosen = [c for c in cases if args.only in c["id"] and trace_of(c, args.traces) and not c.get("lora")]
     with tempfile.TemporaryDirectory() as folder:
-        for path in sorted(glob.glob(os.path.join(HERE, "traces", "*.txt"))):
-            name = os.path.basename(path)[:-4]
-            if args.only in name:
-                verdicts.append(run_case(cases[name], path, args, folder))
-    return verdicts
+        return [run_case(c, trace_of(c, args.traces), args, folder) for c in chosen]
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("files", nargs="*", metavar="FILE")
     ap.add_argument("--binary", default=os.environ.get("MEMSCOPE", "build/release/memscope"))
-    ap.add_argument("--only", default="")
+    ap.add_argument("--only", default="", help="only cases whose id contains this")
+    ap.add_argument("--cases", default=os.path.join(HERE, "cpu_step.json"))
+    ap.add_argument("--traces", default=os.path.join(HERE, "traces"))
     args = ap.parse_args()
     args.device, args.cuda = "", True
     verdicts = [compare(args.files[0], *args.files)] if len(args.files) == 2 else run_all(args)
