@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# bash completion for memscope: names come from the program itself.
+
+_memscope_words() {
+    memscope "$1" 2>/dev/null | awk -v skip="$2" 'NR > skip { print $1 }'
+}
+
+_memscope_options() {
+    memscope help analyze 2>/dev/null | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u
+}
+
+_memscope_values() {
+    case $1 in
+    --config) _memscope_words models 1 ;;
+    --device) _memscope_words devices 2; echo cpu ;;
+    --dtype) echo bf16 fp16 fp32 ;;
+    --autocast) echo none bf16 fp16 ;;
+    --optimizer) echo adamw adam sgd sgd-momentum ;;
+    --optimizer-impl) echo fused foreach loop ;;
+    --attention) echo auto flash efficient math eager cpu-flash ;;
+    --checkpointing) echo none all ;;
+    --checkpoint-kind) echo non-reentrant reentrant ;;
+    --allocator) echo cuda cuda-expandable raw ;;
+    --format) echo console json md csv ;;
+    --color) echo auto always never ;;
+    esac
+}
+
+_memscope() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+    COMPREPLY=()
+    if [ "$current" = = ]; then
+        current=
+    elif [ "$previous" = = ]; then
+        previous=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        mapfile -t COMPREPLY < <(compgen -W 'analyze models devices help --help --version' -- "$current")
+        return
+    fi
+    case ${COMP_WORDS[1]} in
+    help) mapfile -t COMPREPLY < <(compgen -W 'analyze models devices help' -- "$current") ;;
+    analyze)
+        case $previous in
+        --*)
+            local values
+            values=$(_memscope_values "$previous")
+            [ -z "$values" ] || mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
+            ;;
+        esac
+        case $current in
+        -*) mapfile -t COMPREPLY < <(compgen -W "$(_memscope_options)" -- "$current") ;;
+        esac
+        ;;
+    esac
+}
+
+complete -o default -F _memscope memscope
