@@ -72,7 +72,7 @@ def run_case(case, trace_path, args, folder):
         json.dump(case["config"], f)
     command = oracle.command_of(case, config, args) + ["--events", events, "--format", "csv", "-o", "-"]
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1) or not os.path.exists(events):
         print("%-28s exit %d: %s" % (case["id"], done.returncode, done.stderr.strip()))
         return False
     return compare(case["id"], events, trace_path)
