@@ -13,12 +13,11 @@ static uint32_t bin_of(uint64_t bytes)
     return (log - 2) * 8 + (uint32_t)(units >> (log - 3) & 7);
 }
 
-/* Heap order of the treap: a fixed scramble of the index, so equal runs give equal trees. */
-static uint32_t priority(uint32_t x)
+/* Heap order of the treap: a fixed scramble of the index (golden ratio), so that equal runs give
+ * equal trees and blocks made in order still give shallow ones. */
+static uint32_t priority(uint32_t block)
 {
-    x = (x ^ x >> 16) * 0x7feb352du;
-    x = (x ^ x >> 15) * 0x846ca68bu;
-    return x ^ x >> 16;
+    return block * 0x9e3779b1u;
 }
 
 static int before(const ms_heap_block *block, uint64_t bytes, uint64_t address)
@@ -54,6 +53,8 @@ void ms_free_set_insert(ms_free_set *set, ms_heap_block *blocks, uint32_t block)
 
 static uint32_t joined(ms_heap_block *blocks, uint32_t low, uint32_t high)
 {
+    if (!low || !high)
+        return low ? low : high;
     uint32_t root, *slot = &root;
     while (low && high) {
         if (priority(low) > priority(high)) {
