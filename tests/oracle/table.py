@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Write the accuracy table of the README (Markdown) from results of scripts/oracle.py --json.
 
-usage: table.py [--cases] RESULT.json ...     --cases adds one row per case: our figure beside the measured one
+usage: table.py [--cases] [--into FILE] RESULT.json ...
+
+--cases adds one row per case, our figure beside the measured one. --into puts the table between the
+lines <!-- accuracy --> and <!-- /accuracy --> of a file instead of printing it.
 """
+import argparse
 import json
 import math
 import sys
@@ -49,20 +53,42 @@ def case_rows(result):
                 yield "| %s | %s | %d | %d | %+d |" % (case["id"], kind, ours, measured, ours - measured)
 
 
+def table(results, with_cases):
+    yield "| measured with | figures | cases | exact | median error | 95th percentile | worst |"
+    yield "|---|---|---:|---:|---:|---:|---:|"
+    for result in results:
+        yield from summary_rows(result)
+    if with_cases:
+        yield "\n| case | figure | memscope | measured | difference |\n|---|---|---:|---:|---:|"
+        for result in results:
+            yield from case_rows(result)
+
+
+def put_into(path, text):
+    with open(path) as f:
+        before, _, rest = f.read().partition("<!-- accuracy -->\n")
+    _, _, after = rest.partition("<!-- /accuracy -->")
+    if not after:
+        sys.exit("%s: no <!-- accuracy --> lines" % path)
+    with open(path, "w") as f:
+        f.write("%s<!-- accuracy -->\n%s\n<!-- /accuracy -->%s" % (before, text, after))
+
+
 def main():
-    paths = [a for a in sys.argv[1:] if a != "--cases"]
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("results", nargs="+", metavar="RESULT.json")
+    ap.add_argument("--cases", action="store_true")
+    ap.add_argument("--into", default="", metavar="FILE")
+    args = ap.parse_args()
     results = []
-    for path in paths:
+    for path in args.results:
         with open(path) as f:
             results.append(json.load(f))
-    print("| measured with | figures | cases | exact | median error | 95th percentile | worst |")
-    print("|---|---|---:|---:|---:|---:|---:|")
-    for result in results:
-        print("\n".join(summary_rows(result)))
-    if "--cases" in sys.argv:
-        print("\n| case | figure | memscope | measured | difference |\n|---|---|---:|---:|---:|")
-        for result in results:
-            print("\n".join(case_rows(result)))
+    text = "\n".join(table(results, args.cases))
+    if args.into:
+        put_into(args.into, text)
+    else:
+        print(text)
 
 
 if __name__ == "__main__":
