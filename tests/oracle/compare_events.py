@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(HERE, "..", "..", "scripts"))
 import oracle  # noqa: E402
 
@@ -56,7 +57,7 @@ def compare(name, ours_path, trace_path):
     """Prints the verdict; returns whether the lists are equal."""
     ours, theirs = events_of(ours_path), events_of(trace_path)
     if not theirs or [e[:2] for e in ours] == [e[:2] for e in theirs]:
-        print("%-28s %d events equal" % (name, len(theirs)))
+        print("%-28s %s" % (name, "%d events equal" % len(theirs) if theirs else "no events to compare with"))
         return bool(theirs)
     at = next((i for i, (o, t) in enumerate(zip(ours, theirs)) if o[:2] != t[:2]), min(len(ours), len(theirs)))
     print("%-28s parts at event %d of %d (ours has %d)" % (name, at, len(theirs), len(ours)))
