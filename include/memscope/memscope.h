@@ -75,6 +75,7 @@ typedef struct ms_summary {
     uint64_t start_bytes;             /* allocated when a steady step begins */
     uint64_t peak_memory_bytes;       /* most that is allocated at one time, as the allocator counts */
     uint64_t reserved_memory_bytes;
+    uint64_t allocator_retries;       /* times the allocator gave cached memory back to make room */
     uint64_t low_device_bytes, expected_device_bytes, high_device_bytes; /* what nvidia-smi shows */
     const char *peak_stage;           /* "forward", "backward", ... */
     uint64_t budget_bytes;            /* given, or what the device has; 0 = unlimited */

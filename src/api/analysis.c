@@ -53,6 +53,18 @@ static ms_status itemise(ms_analysis *a, ms_fold_mode mode, ms_error *err)
     return status;
 }
 
+/* The CUDA allocators get what the context leaves of the budget: they give cached memory back
+ * before they fail, as on a real device. */
+static void limit_allocator(ms_run_config *run)
+{
+    uint64_t budget_bytes =
+        run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
+    uint64_t context_bytes = run->device->context_expected_bytes;
+    if (run->allocator.kind != MS_ALLOCATOR_RAW && run->allocator.capacity_bytes == 0 &&
+        budget_bytes > context_bytes)
+        run->allocator.capacity_bytes = budget_bytes - context_bytes;
+}
+
 static ms_status analyze(const ms_run *run, ms_analysis *a, ms_error *err)
 {
     a->arena = ms_arena_create(0);
@@ -62,6 +74,7 @@ static ms_status analyze(const ms_run *run, ms_analysis *a, ms_error *err)
                                    &a->run, &a->notes, err);
     if (status != MS_OK)
         return status;
+    limit_allocator(&a->run);
     status = ms_step_simulate(&a->model, &a->run, &a->simulation, err);
     if (status != MS_OK)
         return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope analyze: reports are rendered in memory first, so that nothing is touched when one fails.
+ * memscope analyze: reports are rendered in memory first, so that nothing is touched when one
+ * fails.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -88,8 +89,8 @@ static ms_status write_asked(const ms_cli_settings *s, ms_analysis *analysis, ms
                            path, err);
     }
     for (size_t i = 0; status == MS_OK && i < s->output_count; i++)
-        status = write_one(analysis, ms_analysis_write, s->outputs[i].format, s->outputs[i].path,
-                           err);
+        status =
+            write_one(analysis, ms_analysis_write, s->outputs[i].format, s->outputs[i].path, err);
     if (status == MS_OK && s->events)
         status = write_one(analysis, render_events, NULL, s->events, err);
     return status;

@@ -17,8 +17,8 @@ enum { EXIT_FITS = 0, EXIT_OVER_BUDGET = 1, EXIT_USAGE = 2, EXIT_INTERNAL = 70 }
 /* A subcommand. `run` gets the arguments after its name and returns the exit code. */
 typedef struct ms_cli_command {
     const char *name;
-    const char *arguments; /* "[options] [CONFIG]" */
-    const char *help;      /* one line */
+    const char *arguments;       /* "[options] [CONFIG]" */
+    const char *help;            /* one line */
     const char *const *examples; /* command, explanation, ..., NULL */
     int (*run)(int argc, char **argv);
 } ms_cli_command;
@@ -70,8 +70,8 @@ ms_status ms_cli_parse(int argc, char **argv, ms_cli_settings *settings, ms_erro
 
 /* ---- output ---- */
 
-/* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no regular
- * file (a device, a pipe) is written in place; "-" is stdout. */
+/* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no
+ * regular file (a device, a pipe) is written in place; "-" is stdout. */
 ms_status ms_cli_write_file(const char *path, const char *data, size_t size, ms_error *err);
 
 /* A reader that went away is no error. */
@@ -88,7 +88,8 @@ ms_style ms_cli_style(ms_cli_color color);
 /* Prints the error (file, place, path, text, source line, caret) and returns the exit code. */
 int ms_cli_complain(const ms_error *err);
 
-/* Fills err, with `text` as the reason; keeps an error that is already there. Returns its status. */
+/* Fills err, with `text` as the reason; keeps an error that is already there. Returns its status.
+ */
 __attribute__((format(printf, 3, 4))) ms_status ms_cli_fail(ms_error *err, ms_status status,
                                                             const char *format, ...);
 

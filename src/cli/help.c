@@ -13,11 +13,12 @@ void ms_cli_print_version(FILE *out)
 
 void ms_cli_print_short_help(FILE *out)
 {
-    fputs("memscope tells how much memory a training step needs, from a model's config.json.\n\n"
-          "  memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb\n"
-          "  memscope analyze --config path/to/config.json --batch 4 --checkpointing all\n\n"
-          "memscope models and memscope devices list what is built in; memscope --help says more.\n",
-          out);
+    fputs(
+        "memscope tells how much memory a training step needs, from a model's config.json.\n\n"
+        "  memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb\n"
+        "  memscope analyze --config path/to/config.json --batch 4 --checkpointing all\n\n"
+        "memscope models and memscope devices list what is built in; memscope --help says more.\n",
+        out);
 }
 
 static void print_examples(FILE *out, const char *const *examples)
@@ -57,11 +58,12 @@ static void print_options(FILE *out)
                  option->value_name ? " " : "", option->value_name ? option->value_name : "");
         fprintf(out, "  %-32s %s\n", left, option->help);
     }
-    fputs("\nSizes carry a unit: B, KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB of 1000.\n"
-          "The configuration may also be given without --config; - reads standard input.\n"
-          "Without --format, -o, --output and --events the console report goes to standard output\n"
-          "and static_report.json and static_report.md to reports/.\n",
-          out);
+    fputs(
+        "\nSizes carry a unit: B, KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB of 1000.\n"
+        "The configuration may also be given without --config; - reads standard input.\n"
+        "Without --format, -o, --output and --events the console report goes to standard output\n"
+        "and static_report.json and static_report.md to reports/.\n",
+        out);
 }
 
 static void print_exit_codes(FILE *out)

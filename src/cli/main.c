@@ -16,13 +16,19 @@ static const char *const analyze_examples[] = {
     NULL,
 };
 static const char *const models_examples[] = {
-    "memscope models", "names for --config", NULL,
+    "memscope models",
+    "names for --config",
+    NULL,
 };
 static const char *const devices_examples[] = {
-    "memscope devices", "names for --device, with capacity and speed", NULL,
+    "memscope devices",
+    "names for --device, with capacity and speed",
+    NULL,
 };
 static const char *const help_examples[] = {
-    "memscope help analyze", "all options of analyze", NULL,
+    "memscope help analyze",
+    "all options of analyze",
+    NULL,
 };
 
 /* clang-format off */
@@ -62,8 +68,8 @@ static int no_command(const char *name)
 {
     ms_error err = {.status = MS_OK};
     const char *near = ms_cli_nearest(name, command_name);
-    ms_cli_fail(&err, MS_ERR_USAGE, "no command \"%.40s\"%s%s%s; there are analyze, models, devices, help",
-                name, near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
+    ms_cli_fail(&err, MS_ERR_USAGE, "no command \"%.40s\"%s%s%s (analyze, models, devices or help)",
+                name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     return ms_cli_complain(&err);
 }
 
@@ -95,7 +101,8 @@ int ms_cli_devices(int argc, char **argv)
 
 int ms_cli_help(int argc, char **argv)
 {
-    const ms_cli_command *command = argc > 0 && !is_help(argv[0]) ? ms_cli_command_find(argv[0]) : NULL;
+    const ms_cli_command *command =
+        argc > 0 && !is_help(argv[0]) ? ms_cli_command_find(argv[0]) : NULL;
     if (argc > 0 && !command && !is_help(argv[0]))
         return no_command(argv[0]);
     ms_cli_print_help(stdout, command);

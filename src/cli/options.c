@@ -18,8 +18,8 @@ static ms_status check_format(const char *name, ms_error *err)
         if (strcmp(name, format_name(i)) == 0)
             return MS_OK;
     const char *near = ms_cli_nearest(name, format_name);
-    return ms_cli_fail(err, MS_ERR_USAGE, "no format \"%.40s\"%s%s%s; there are console, json, md, csv",
-                       name, near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
+    return ms_cli_fail(err, MS_ERR_USAGE, "no format \"%.40s\"%s%s%s (console, json, md or csv)",
+                       name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static ms_status set_format(ms_cli_settings *s, const char *value, ms_error *err)
@@ -55,8 +55,9 @@ static ms_status add_output(ms_cli_settings *s, const char *value, ms_error *err
         return ms_cli_fail(err, MS_ERR_USAGE, "more than %d times --output", MS_CLI_MAX_OUTPUTS);
     if (add_format(s, value, (size_t)(equals - value)))
         return MS_OK;
-    return ms_cli_fail(err, MS_ERR_USAGE, "no format \"%.*s\" in --output %.80s; there are console, "
-                       "json, md, csv", (int)(equals - value), value, value);
+    char name[41];
+    snprintf(name, sizeof name, "%.*s", (int)(equals - value > 40 ? 40 : equals - value), value);
+    return check_format(name, err);
 }
 
 static ms_status set_directory(ms_cli_settings *s, const char *value, ms_error *err)
@@ -109,7 +110,8 @@ static ms_status set_color(ms_cli_settings *s, const char *value, ms_error *err)
             s->color = (ms_cli_color)i;
             return MS_OK;
         }
-    return ms_cli_fail(err, MS_ERR_USAGE, "--color wants auto, always or never, not \"%.40s\"", value);
+    return ms_cli_fail(err, MS_ERR_USAGE, "--color wants auto, always or never, not \"%.40s\"",
+                       value);
 }
 
 /* clang-format off */
@@ -185,7 +187,8 @@ static ms_status read_word(const char *argument, word *w, ms_error *err)
                        near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
 }
 
-/* Applies one option; `next` is the argument after it, `used_next` says whether it was the value. */
+/* Applies one option; `next` is the argument after it, `used_next` says whether it was the value.
+ */
 static ms_status apply(const char *argument, const char *next, ms_cli_settings *s, bool *used_next,
                        ms_error *err)
 {
@@ -218,7 +221,8 @@ ms_status ms_cli_parse(int argc, char **argv, ms_cli_settings *settings, ms_erro
         } else if (!options_end && argument[0] == '-' && argument[1] != '\0') {
             status = apply(argument, i + 1 < argc ? argv[i + 1] : NULL, settings, &used_next, err);
         } else if (config) {
-            status = ms_cli_fail(err, MS_ERR_USAGE, "two configs: %.80s and %.80s", config, argument);
+            status =
+                ms_cli_fail(err, MS_ERR_USAGE, "two configs: %.80s and %.80s", config, argument);
         } else {
             config = argument;
             status = ms_run_set(settings->run, "config", argument, err);

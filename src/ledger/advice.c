@@ -120,7 +120,8 @@ static bool keep_if_it_saves(const ms_ledger *ledger, ms_suggestion s, const ms_
     s.device_bytes = usage->peak_reserved_bytes + ledger->run->device->context_expected_bytes;
     s.saved_device_bytes = (int64_t)(now->expected_device_bytes - s.device_bytes);
     s.saved_peak_bytes = (int64_t)(now->peak_memory_bytes - usage->peak_bytes);
-    s.fits = now->budget_bytes == 0 || s.device_bytes <= now->budget_bytes;
+    s.fits =
+        !usage->out_of_memory && (now->budget_bytes == 0 || s.device_bytes <= now->budget_bytes);
     if (s.saved_device_bytes <= 0)
         return true;
     return ms_vec_push(&advice->suggestions, s);

@@ -12,8 +12,8 @@
 #include "ledger/ledger.h"
 
 typedef struct ms_suggestion {
-    const char *title;  /* "checkpoint every layer" */
-    const char *option; /* "--checkpointing all"; arena of the advice */
+    const char *title;          /* "checkpoint every layer" */
+    const char *option;         /* "--checkpointing all"; arena of the advice */
     uint64_t device_bytes;      /* expected, with the change */
     int64_t saved_device_bytes; /* what the device needs less */
     int64_t saved_peak_bytes;   /* what is allocated less at the peak */

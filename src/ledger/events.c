@@ -33,13 +33,15 @@ static void write_alloc(listing *l, uint32_t id)
     if (s->scope != MS_NONE)
         ms_trace_scope_path(l->trace, s->scope, path, sizeof path);
     const char *name = l->trace->names.items[s->name];
-    fprintf(l->out, "%6" PRIu32 " + %12" PRIu64 " %14" PRId64 "  t%-6" PRIu32 " %-28s %-26s %s%s%s\n",
+    fprintf(l->out,
+            "%6" PRIu32 " + %12" PRIu64 " %14" PRId64 "  t%-6" PRIu32 " %-28s %-26s %s%s%s\n",
             l->line, s->bytes, l->live_bytes, l->tensors[id], op ? op->name : "",
             op ? pass_names[op->pass] : "", path, *path && *name ? "." : "", name);
     l->line += 1;
 }
 
-/* A free takes two numbers: PyTorch's list has a line for the request and one for its completion. */
+/* A free takes two numbers: PyTorch's list has a line for the request and one for its completion.
+ */
 static void write_free(listing *l, uint32_t id)
 {
     const ms_storage *s = &l->trace->storages.items[id];

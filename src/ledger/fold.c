@@ -91,8 +91,8 @@ bool ms_fold_list_layers(ms_fold *fold, uint32_t group, ms_layer_numbers *layers
         if (layer == fold->layer_count || fold->seen_by[layer] == group + 1)
             continue; /* outside the layers, or there from an earlier row */
         fold->seen_by[layer] = group + 1;
-        sorted = sorted && (layers->count == class->first_layers ||
-                            layers->items[layers->count - 1] < layer);
+        sorted = sorted &&
+                 (layers->count == class->first_layers || layers->items[layers->count - 1] < layer);
         if (!ms_vec_push(layers, layer))
             return false;
     }
@@ -121,8 +121,8 @@ uint64_t *ms_scope_hashes_create(const ms_trace *trace)
         const ms_scope *scope = &trace->scopes.items[i];
         bool inside = scope->parent != MS_NONE;
         uint64_t parent = inside ? hashes[scope->parent] : 1;
-        bool is_layer =
-            inside && scope->layer != MS_NONE && trace->scopes.items[scope->parent].layer == MS_NONE;
+        bool is_layer = inside && scope->layer != MS_NONE &&
+                        trace->scopes.items[scope->parent].layer == MS_NONE;
         uint64_t own = is_layer ? 2 : hash_text(trace->names.items[scope->name]);
         hashes[i] = ms_hash_mix(parent, own);
     }

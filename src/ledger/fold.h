@@ -20,9 +20,9 @@ typedef enum ms_fold_mode {
 typedef ms_vec(uint32_t) ms_layer_numbers;
 
 typedef struct ms_class {
-    uint32_t representative; /* first group of the class this group is in */
-    uint32_t next;           /* next group of the class, or MS_NONE */
-    uint32_t last, count;    /* of a representative: last group, number of groups */
+    uint32_t representative;            /* first group of the class this group is in */
+    uint32_t next;                      /* next group of the class, or MS_NONE */
+    uint32_t last, count;               /* of a representative: last group, number of groups */
     uint32_t first_layers, layer_count; /* of a representative: where its layers were written */
 } ms_class;
 

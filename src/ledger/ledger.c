@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ledger/clock.h"
 #include "ledger/records.h"
 #include "ledger/timeline.h"
 
@@ -15,27 +16,20 @@ static uint32_t count_micro_steps(const ms_usage *usage)
     return count;
 }
 
-/* What the device has for this run; 0 = nothing known, everything fits. */
-static uint64_t budget_of(const ms_run_config *run)
-{
-    if (run->has_budget)
-        return run->budget_bytes;
-    const ms_device *d = run->device;
-    return d->cuda_bytes ? d->cuda_bytes : d->driver_bytes ? d->driver_bytes : d->nominal_bytes;
-}
-
 static void summarize_device(const ms_ledger *ledger, ms_summary *s)
 {
     const ms_device *d = ledger->run->device;
     s->reserved_memory_bytes = ledger->usage->peak_reserved_bytes;
+    s->allocator_retries = ledger->usage->retries;
     s->low_device_bytes = s->reserved_memory_bytes + d->context_low_bytes;
     s->expected_device_bytes = s->reserved_memory_bytes + d->context_expected_bytes;
     s->high_device_bytes = s->reserved_memory_bytes + d->context_high_bytes;
-    s->budget_bytes = budget_of(ledger->run);
-    s->fits = true;
+    s->budget_bytes =
+        ledger->run->has_budget ? ledger->run->budget_bytes : ms_device_usable_bytes(d);
+    s->fits = !ledger->usage->out_of_memory;
     if (s->budget_bytes) {
         s->headroom_bytes = (int64_t)(s->budget_bytes - s->expected_device_bytes);
-        s->fits = s->headroom_bytes >= 0;
+        s->fits = s->fits && s->headroom_bytes >= 0;
     }
 }
 
@@ -61,6 +55,7 @@ static void summarize(ms_ledger *ledger)
     s->start_bytes = ledger->usage->start_bytes;
     s->peak_memory_bytes = ledger->usage->peak_bytes;
     s->peak_stage = ms_phase_name((ms_phase)peak->phase);
+    s->step_time_ms = ms_clock_step_ms(ledger->run->device, &sim->trace);
     summarize_device(ledger, s);
 }
 
@@ -81,8 +76,8 @@ static ms_status fill(ms_ledger *ledger, const ms_record_source *source, ms_erro
 }
 
 ms_status ms_ledger_build(const ms_model_config *model, const ms_run_config *run,
-                          const ms_simulation *simulation, const ms_usage *usage,
-                          ms_fold_mode mode, ms_ledger *ledger, ms_error *err)
+                          const ms_simulation *simulation, const ms_usage *usage, ms_fold_mode mode,
+                          ms_ledger *ledger, ms_error *err)
 {
     memset(ledger, 0, sizeof *ledger);
     ledger->simulation = simulation;

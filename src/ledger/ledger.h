@@ -52,16 +52,17 @@ typedef struct ms_ledger {
     const ms_run_config *run;
     ms_fold_mode mode;
     ms_summary summary;
-    ms_vec(ms_record) records;  /* weights, buffers, gradients, states, then operators in order */
-    ms_vec(uint32_t) parts;     /* storages */
+    ms_vec(ms_record) records; /* weights, buffers, gradients, states, then operators in order */
+    ms_vec(uint32_t) parts;    /* storages */
     ms_layer_numbers layers;
     ms_peak peak;
-    ms_vec(ms_timeline_point) timeline; /* a few hundred points; every extreme of a stretch is kept */
+    ms_vec(
+        ms_timeline_point) timeline; /* a few hundred points; every extreme of a stretch is kept */
 } ms_ledger;
 
 ms_status ms_ledger_build(const ms_model_config *model, const ms_run_config *run,
-                          const ms_simulation *simulation, const ms_usage *usage,
-                          ms_fold_mode mode, ms_ledger *ledger, ms_error *err);
+                          const ms_simulation *simulation, const ms_usage *usage, ms_fold_mode mode,
+                          ms_ledger *ledger, ms_error *err);
 void ms_ledger_free(ms_ledger *ledger);
 
 /* "2*B*S*H + 4*B*S": evaluates to memory_bytes. Returns the length needed. */
@@ -69,8 +70,7 @@ uint32_t ms_ledger_formula(const ms_ledger *ledger, const ms_record *record, cha
                            uint32_t size);
 
 /* "model.layers.*.self_attn.q_proj.mm": layers that are folded show as "*". */
-uint32_t ms_ledger_name(const ms_ledger *ledger, const ms_record *record, char *out,
-                        uint32_t size);
+uint32_t ms_ledger_name(const ms_ledger *ledger, const ms_record *record, char *out, uint32_t size);
 
 /* The same for a storage; with a count above 1 its layer shows as "*". */
 uint32_t ms_ledger_storage_name(const ms_ledger *ledger, uint32_t storage, uint32_t count,

@@ -108,8 +108,8 @@ static void locate(const ms_trace *trace, const ms_usage *usage, ms_peak *peak)
     peak->event = usage->peak_event;
     peak->op = MS_NONE;
     peak->phase = MS_PHASE_FORWARD;
-    for (uint32_t e = usage->steady_first_event;
-         e <= usage->peak_event && e < trace->events.count; e++) {
+    for (uint32_t e = usage->steady_first_event; e <= usage->peak_event && e < trace->events.count;
+         e++) {
         const ms_event *event = &trace->events.items[e];
         if (event->kind == MS_EVENT_OP_BEGIN) {
             peak->op = event->id;

@@ -14,8 +14,8 @@
 
 /* Consecutive layers that hold equally much. */
 typedef struct ms_peak_layers {
-    uint32_t first, count;   /* first = MS_NONE: what lies outside the layers */
-    uint64_t bytes;          /* of all of them */
+    uint32_t first, count; /* first = MS_NONE: what lies outside the layers */
+    uint64_t bytes;        /* of all of them */
 } ms_peak_layers;
 
 /* Equal tensors of different layers share a row. */
@@ -29,9 +29,9 @@ enum { MS_PEAK_TENSORS = 20 };
 
 typedef struct ms_peak {
     uint32_t event;
-    uint8_t phase;       /* ms_phase */
+    uint8_t phase; /* ms_phase */
     uint32_t micro_step;
-    uint32_t op;         /* that was running, or MS_NONE */
+    uint32_t op; /* that was running, or MS_NONE */
     uint64_t bytes;
     uint64_t category_bytes[MS_CATEGORY_COUNT];
     uint32_t category_count[MS_CATEGORY_COUNT];

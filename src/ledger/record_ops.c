@@ -4,6 +4,7 @@
  * micro-step, or in the update. The first pass over the steady step hashes each group; the second
  * looks closely at the first group of each class only.
  */
+#include "ledger/clock.h"
 #include "ledger/records.h"
 
 #include <stdlib.h>
@@ -167,7 +168,8 @@ static bool add_record(pass *p, uint32_t index, ms_ledger *ledger)
                         .phase = op->phase,
                         .pass = op->pass,
                         .flops = op->flops,
-                        .traffic_bytes = op->traffic_bytes};
+                        .traffic_bytes = op->traffic_bytes,
+                        .time_us = ms_clock_op_ms(ledger->run->device, op) * 1e3};
     if (!add_parts(p, index, ledger, &record))
         return false;
     record.category = main_category(p->source->trace, ledger, &record);
@@ -187,13 +189,14 @@ static bool add_records(pass *p, ms_ledger *ledger)
     return true;
 }
 
-ms_status ms_records_add_operators(const ms_record_source *source, ms_ledger *ledger,
-                                   ms_error *err)
+ms_status ms_records_add_operators(const ms_record_source *source, ms_ledger *ledger, ms_error *err)
 {
     pass p = {.source = source};
     uint32_t count = source->trace->ops.count;
     p.spans = malloc((count ? count : 1) * sizeof *p.spans);
-    bool ok = p.spans && ms_fold_init(&p.fold, source->layer_count, (uint64_t)source->micro_steps + 1) && add_records(&p, ledger);
+    bool ok = p.spans &&
+              ms_fold_init(&p.fold, source->layer_count, (uint64_t)source->micro_steps + 1) &&
+              add_records(&p, ledger);
     ms_fold_free(&p.fold);
     free(p.spans);
     return ok ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "no memory for the operator records");

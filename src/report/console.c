@@ -20,7 +20,8 @@ typedef struct page {
 
 static const char *escape(const page *p, tone t)
 {
-    static const char *const codes[] = {"\033[1m", "\033[1;32m", "\033[1;31m", "\033[2m", "\033[0m"};
+    static const char *const codes[] = {"\033[1m", "\033[1;32m", "\033[1;31m", "\033[2m",
+                                        "\033[0m"};
     return p->view->style.color ? codes[t] : "";
 }
 
@@ -32,6 +33,8 @@ static void heading(const page *p, const char *text, const char *units)
 static void bar(const page *p, uint32_t permille, uint32_t width)
 {
     uint32_t cells = (permille * width + 500) / 1000;
+    if (cells)
+        fputs("  ", p->out);
     for (uint32_t i = 0; i < cells; i++)
         fputs(p->view->style.unicode ? "\xe2\x96\x88" : "#", p->out);
 }
@@ -54,7 +57,7 @@ static void share_row(const page *p, const ms_view_row *row, uint32_t label_widt
     uint32_t permille = ms_permille(row->bytes, whole);
     fputs("  ", p->out);
     cell(p, row->label, label_width);
-    fprintf(p->out, "%10s %5" PRIu32 ".%" PRIu32 " %%  ", ms_gib(row->bytes, gib), permille / 10,
+    fprintf(p->out, "%10s %5" PRIu32 ".%" PRIu32 " %%", ms_gib(row->bytes, gib), permille / 10,
             permille % 10);
 }
 
@@ -89,7 +92,8 @@ static void write_peak(const page *p)
         fputc('\n', p->out);
     }
     total_row(p, "allocated", label_width, s->peak_memory_bytes, "");
-    total_row(p, "reserved by the allocator", label_width, s->reserved_memory_bytes, "");
+    total_row(p, "reserved by the allocator", label_width, s->reserved_memory_bytes,
+              s->allocator_retries ? "after it gave cached memory back" : "");
     if (s->high_device_bytes == s->low_device_bytes)
         return;
     char low[MS_GIB_TEXT], high[MS_GIB_TEXT], remark[2 * MS_GIB_TEXT + 32];
@@ -129,8 +133,8 @@ static void write_phases(const page *p)
     uint32_t first = usage->first_steady_phase, count = usage->phases.count - first;
     uint32_t hidden = count > MAX_PHASES ? count - MAX_PHASES : 0;
     heading(p, "Phases of a step", "  (GiB)");
-    fprintf(p->out, "  %s%-20s%10s%10s%10s%10s%s\n", escape(p, TONE_DIM), "", "start", "peak", "end",
-            "reserved", escape(p, TONE_END));
+    fprintf(p->out, "  %s%-20s%10s%10s%10s%10s%s\n", escape(p, TONE_DIM), "", "start", "peak",
+            "end", "reserved", escape(p, TONE_END));
     for (uint32_t i = 0; i < count; i++) {
         if (hidden && i == MAX_PHASES / 2) {
             fprintf(p->out, "  (%" PRIu32 " more)\n", hidden);
@@ -152,9 +156,8 @@ static void write_largest(const page *p)
         char all[MS_GIB_TEXT], each[MS_GIB_TEXT];
         fputs("  ", p->out);
         cell(p, ms_view_record_name(v, r), label_width);
-        fprintf(p->out, "%10s  %-9s %4" PRIu32 " x %5s\n",
-                ms_gib(r->memory_bytes * r->count, all), ms_phase_name((ms_phase)r->phase),
-                r->count, ms_gib(r->memory_bytes, each));
+        fprintf(p->out, "%10s  %-9s %4" PRIu32 " x %5s\n", ms_gib(r->memory_bytes * r->count, all),
+                ms_phase_name((ms_phase)r->phase), r->count, ms_gib(r->memory_bytes, each));
     }
 }
 
@@ -173,24 +176,50 @@ static void write_advice(const page *p)
     }
 }
 
-/* "batch 1, seq 4096, ..." in lines that fit. */
+/* Words that break where the page ends; later lines are indented by two more. */
+typedef struct paragraph {
+    const page *page;
+    uint32_t column;
+} paragraph;
+
+static void put_word(paragraph *g, const char *word, uint32_t length)
+{
+    if (g->column + 1 + length > g->page->columns) {
+        fputs("\n    ", g->page->out);
+        g->column = 4;
+    } else {
+        fputs(g->column ? " " : "  ", g->page->out);
+        g->column += g->column ? 1 : 2;
+    }
+    fprintf(g->page->out, "%.*s", (int)length, word);
+    g->column += length;
+}
+
+static void put_paragraph(const page *p, const char *text)
+{
+    paragraph g = {p, 0};
+    while (*text) {
+        uint32_t length = (uint32_t)strcspn(text, " ");
+        put_word(&g, text, length);
+        text += length + (text[length] == ' ');
+    }
+    fputc('\n', p->out);
+}
+
+/* "batch 1, seq 4096, ..." */
 static void write_run(const page *p)
 {
+    paragraph g = {p, 0};
     heading(p, "The run", "  (defaults unless given)");
-    uint32_t column = 0;
     for (uint32_t i = 0; i < p->view->metadata_count; i++) {
         const ms_field *f = &p->view->metadata[i];
-        char text[160];
+        char value[120], text[160];
         if (f->group != MS_FIELD_RUN)
             continue;
-        ms_field_value(f, text, sizeof text);
-        uint32_t length = (uint32_t)(strlen(f->name) + 1 + strlen(text));
-        if (column && column + length + 2 > p->columns) {
-            fputs(",\n", p->out);
-            column = 0;
-        }
-        fprintf(p->out, "%s%s %s", column ? ", " : "  ", f->name, text);
-        column += length + 2;
+        ms_field_value(f, value, sizeof value);
+        bool last = i + 1 == p->view->metadata_count || f[1].group != MS_FIELD_RUN;
+        int length = snprintf(text, sizeof text, "%s %s%s", f->name, value, last ? "" : ",");
+        put_word(&g, text, length > 0 ? (uint32_t)length : 0);
     }
     fputc('\n', p->out);
 }
@@ -199,7 +228,7 @@ static void write_notes(const page *p)
 {
     heading(p, "Not in these figures", "");
     for (const char *const *n = ms_ledger_not_modelled(p->view->ledger->run); *n; n++)
-        fprintf(p->out, "  %s\n", *n);
+        put_paragraph(p, *n);
 }
 
 bool ms_report_console(FILE *out, const ms_view *view)

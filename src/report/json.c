@@ -26,6 +26,7 @@ static void write_summary(ms_json_writer *w, const ms_summary *s)
         {"start_bytes", s->start_bytes},
         {"peak_memory_bytes", s->peak_memory_bytes},
         {"reserved_memory_bytes", s->reserved_memory_bytes},
+        {"allocator_retries", s->allocator_retries},
         {"low_device_bytes", s->low_device_bytes},
         {"expected_device_bytes", s->expected_device_bytes},
         {"high_device_bytes", s->high_device_bytes},

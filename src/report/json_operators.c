@@ -93,7 +93,8 @@ static void write_notes(ms_json_writer *w, const ms_view *view, const ms_record 
         snprintf(text, sizeof text, "one of %" PRIu32 " equal ones; bytes are of one", r->count);
         ms_json_string(w, NULL, text);
     }
-    if (r->op != MS_NONE && view->ledger->simulation->trace.ops.items[r->op].pass == MS_PASS_RECOMPUTE)
+    if (r->op != MS_NONE &&
+        view->ledger->simulation->trace.ops.items[r->op].pass == MS_PASS_RECOMPUTE)
         ms_json_string(w, NULL, "run again by activation checkpointing");
     ms_json_close(w);
 }

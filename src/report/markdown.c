@@ -34,7 +34,8 @@ static void write_shares(FILE *out, const char *title, const ms_view_row *rows, 
 static void write_device(FILE *out, const ms_summary *s)
 {
     char a[MS_GIB_TEXT], b[MS_GIB_TEXT], c[MS_GIB_TEXT];
-    fprintf(out, "\nThe allocator reserves **%s GiB** for it.", ms_gib(s->reserved_memory_bytes, a));
+    fprintf(out, "\nThe allocator reserves **%s GiB** for it.",
+            ms_gib(s->reserved_memory_bytes, a));
     if (s->high_device_bytes != s->low_device_bytes)
         fprintf(out,
                 " With the CUDA context (an estimate) the device shows **%s GiB**, between %s and "

@@ -89,19 +89,24 @@ static void add_training(list *l, const ms_ledger *ledger)
     add_text(l, "checkpointing", run->checkpointing ? run->checkpointing : "none");
     add_text(l, "checkpoint_kind", checkpoint_names[run->checkpoint_kind]);
     add_text(l, "attention", attention_names[ledger->simulation->attention]);
-    add_text(l, "attention_asked", attention_names[run->attention]);
 }
 
 static void add_place(list *l, const ms_ledger *ledger, ms_arena *arena)
 {
     const ms_run_config *run = ledger->run;
-    add_text(l, "allocator", allocator_names[run->allocator.kind]);
-    add_count(l, "max_split_size_bytes", run->allocator.max_split_size_bytes);
-    add_count(l, "roundup_power2_divisions", run->allocator.roundup_power2_divisions);
+    add_text(l, "device", run->device->name);
     add_text(l, "torch",
              ms_arena_printf(arena, "%" PRIu32 ".%" PRIu32, run->torch_major, run->torch_minor));
-    add_text(l, "device", run->device->name);
+    add_text(l, "allocator", allocator_names[run->allocator.kind]);
+}
+
+static void add_details(list *l, const ms_ledger *ledger)
+{
+    const ms_run_config *run = ledger->run;
+    add_text(l, "attention_asked", attention_names[run->attention]);
     add_text(l, "device_title", run->device->title);
+    add_count(l, "max_split_size_bytes", run->allocator.max_split_size_bytes);
+    add_count(l, "roundup_power2_divisions", run->allocator.roundup_power2_divisions);
     if (ledger->summary.budget_bytes)
         add_count(l, "budget_bytes", ledger->summary.budget_bytes);
     else
@@ -131,6 +136,8 @@ uint32_t ms_metadata_fill(const ms_ledger *ledger, ms_arena *arena,
     l.group = MS_FIELD_RUN;
     add_training(&l, ledger);
     add_place(&l, ledger, arena);
+    l.group = MS_FIELD_DETAIL;
+    add_details(&l, ledger);
     return l.failed ? 0 : l.count;
 }
 

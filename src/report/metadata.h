@@ -19,7 +19,11 @@ typedef enum ms_field_kind {
     MS_FIELD_NULL
 } ms_field_kind;
 
-typedef enum ms_field_group { MS_FIELD_RUN, MS_FIELD_MODEL } ms_field_group;
+typedef enum ms_field_group {
+    MS_FIELD_RUN,   /* an option of the run */
+    MS_FIELD_MODEL, /* of the model, as read */
+    MS_FIELD_DETAIL /* for programs; people see it elsewhere or do not ask */
+} ms_field_group;
 
 typedef struct ms_field {
     const char *name;

@@ -24,8 +24,8 @@ const ms_reporter *ms_reporter_find(const char *format, ms_error *err)
     for (size_t i = 0; i < REPORTER_COUNT; i++)
         if (strcmp(format, reporters[i].format.name) == 0)
             return &reporters[i];
-    ms_error_set(err, MS_ERR_USAGE, "no report format \"%.40s\"; there are console, json, md and csv",
-                 format);
+    ms_error_set(err, MS_ERR_USAGE,
+                 "no report format \"%.40s\"; there are console, json, md and csv", format);
     return NULL;
 }
 

@@ -192,15 +192,14 @@ static const char *title(const ms_view *view)
     const ms_run_config *run = view->ledger->run;
     const ms_model_config *model = view->ledger->model;
     uint64_t millions = (view->summary->param_count + 500000) / 1000000;
-    return ms_arena_printf(view->arena,
-                           "%s: %" PRIu64 ".%03" PRIu64 " B parameters, batch %" PRIu64
-                           " x %" PRIu64 " tokens, %s, %s (%s)",
-                           model->name && *model->name ? model->name : model->model_type,
-                           millions / 1000, millions % 1000, run->batch, run->seq_tokens,
-                           ms_dtype_info_of(run->dtype)->short_name,
-                           ms_metadata_text(view->metadata, view->metadata_count, "optimizer"),
-                           ms_metadata_text(view->metadata, view->metadata_count,
-                                            "optimizer_impl"));
+    return ms_arena_printf(
+        view->arena,
+        "%s: %" PRIu64 ".%03" PRIu64 " B parameters, batch %" PRIu64 " x %" PRIu64
+        " tokens, %s, %s (%s)",
+        model->name && *model->name ? model->name : model->model_type, millions / 1000,
+        millions % 1000, run->batch, run->seq_tokens, ms_dtype_info_of(run->dtype)->short_name,
+        ms_metadata_text(view->metadata, view->metadata_count, "optimizer"),
+        ms_metadata_text(view->metadata, view->metadata_count, "optimizer_impl"));
 }
 
 static const char *peak_operator(const ms_view *view)
@@ -223,8 +222,8 @@ static bool fill(ms_view *view)
     view->title = title(view);
     view->verdict = verdict(view);
     view->peak_operator = peak_operator(view);
-    return view->metadata_count && view->title && view->verdict &&
-           fill_categories(view) && fill_tensors(view) && fill_layers(view) && fill_largest(view);
+    return view->metadata_count && view->title && view->verdict && fill_categories(view) &&
+           fill_tensors(view) && fill_layers(view) && fill_largest(view);
 }
 
 ms_status ms_view_create(const ms_ledger *ledger, const ms_advice *advice, const ms_style *style,

@@ -29,10 +29,10 @@ typedef struct ms_view {
     const ms_advice *advice; /* NULL where no reporter asked for it */
     ms_style style;
     ms_arena *arena;
-    const char *title;    /* "llama-3.1-8b: 8.03 B parameters, bf16" */
-    const char *verdict;  /* "fits: 71.31 of 79.25 GiB on a100-80gb" */
+    const char *title;         /* "llama-3.1-8b: 8.03 B parameters, bf16" */
+    const char *verdict;       /* "fits: 71.31 of 79.25 GiB on a100-80gb" */
     const char *peak_operator; /* that was running at the peak, or "" */
-    ms_view_row *categories; /* alive at the peak, largest first; sum = peak */
+    ms_view_row *categories;   /* alive at the peak, largest first; sum = peak */
     uint32_t category_count;
     ms_view_row *tensors; /* the largest at the peak and their rest; sum = peak */
     uint32_t tensor_count;
@@ -48,7 +48,8 @@ ms_status ms_view_create(const ms_ledger *ledger, const ms_advice *advice, const
                          ms_view *view, ms_error *err);
 void ms_view_free(ms_view *view);
 
-/* Of `layers` numbers starting at `first`: "0-31"; texts of the view's arena. "" when out of memory. */
+/* Of `layers` numbers starting at `first`: "0-31"; texts of the view's arena. "" when out of
+ * memory. */
 const char *ms_view_record_name(const ms_view *view, const ms_record *record);
 const char *ms_view_formula(const ms_view *view, const ms_record *record);
 const char *ms_view_layers(const ms_view *view, const ms_record *record);

@@ -72,8 +72,8 @@ static void mark(hand_made *h, ms_phase phase, bool begin)
     assert_true(ms_vec_push(&t->marks, m));
     event(h, MS_EVENT_MARK, t->marks.count - 1);
     if (begin)
-        assert_true(ms_vec_push(&h->usage.phases,
-                                (ms_phase_usage){.phase = (uint8_t)phase, .step = 1}));
+        assert_true(
+            ms_vec_push(&h->usage.phases, (ms_phase_usage){.phase = (uint8_t)phase, .step = 1}));
 }
 
 static uint32_t begin_op(hand_made *h, const char *text, uint32_t scope, ms_pass pass,
@@ -223,9 +223,9 @@ static void unrolls(void **state)
     hand_made *h = *state;
     ms_error err = {0};
     ms_ledger_free(&h->ledger);
-    assert_int_equal(ms_ledger_build(&h->model, &h->run, &h->simulation, &h->usage, MS_UNROLL,
-                                     &h->ledger, &err),
-                     MS_OK);
+    assert_int_equal(
+        ms_ledger_build(&h->model, &h->run, &h->simulation, &h->usage, MS_UNROLL, &h->ledger, &err),
+        MS_OK);
     assert_int_equal(h->ledger.records.count, 3 + 3 + 1 + 3 + 3);
     assert_int_equal(find(h, "model.layers.1.mm")->memory_bytes, 200);
 }
@@ -310,8 +310,9 @@ static void prints_layers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STEP(folds_equal_layers), STEP(unrolls),           STEP(counts_what_outlives),
-        STEP(composes_the_peak),  STEP(keeps_the_extremes), STEP(judges_the_budget),
+        STEP(folds_equal_layers),        STEP(unrolls),
+        STEP(counts_what_outlives),      STEP(composes_the_peak),
+        STEP(keeps_the_extremes),        STEP(judges_the_budget),
         cmocka_unit_test(prints_layers),
     };
     return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);
