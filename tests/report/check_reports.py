@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""usage: check_reports.py MEMSCOPE
+
+Runs memscope and holds its JSON reports to what they promise: every formula evaluates to its
+memory_bytes, the peak's three views sum to the peak, the timeline has the extremes, folded records
+stand for the unrolled ones, and the schema (where python3-jsonschema is there) accepts the report.
+"""
+import ast
+import json
+import operator
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RUNS = [
+    "--config llama-3.1-8b --seq 4096",
+    "--config llama-3.1-8b --seq 1024 --checkpointing first:8 --attention eager --clip 1",
+    "--config llama-3.2-1b --batch 2 --seq 512 --dtype fp32 --autocast bf16 --optimizer-impl foreach",
+    "--config qwen3-0.6b --batch 2 --seq 300 --accumulate 3 --allocator cuda-expandable",
+    "--config qwen2.5-7b --seq 128 --optimizer-impl loop --attention math --checkpointing all "
+    "--checkpoint-kind reentrant",
+    "--config mistral-7b-v0.3 --seq 100 --optimizer sgd-momentum --attention efficient",
+    "--config gpt2 --batch 2 --seq 77 --dtype fp32 --device cpu",
+    "--config gpt2-xl --seq 64 --optimizer sgd --max-split-size 64MiB",
+    "--config smollm2-135m --unroll --checkpointing every:2 --accumulate 2 --clip 0.5",
+]
+
+OPERATORS = {ast.Add: operator.add, ast.Mult: operator.mul}
+
+
+def evaluate(node, symbols):
+    """Exact integers only: numbers, names, + and *, half(x), ceilN(x)."""
+    if isinstance(node, ast.Expression):
+        return evaluate(node.body, symbols)
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return node.value
+    if isinstance(node, ast.Name):
+        return symbols[node.id]
+    if isinstance(node, ast.BinOp):
+        return OPERATORS[type(node.op)](evaluate(node.left, symbols), evaluate(node.right, symbols))
+    if isinstance(node, ast.Call) and len(node.args) == 1:
+        value = evaluate(node.args[0], symbols)
+        if node.func.id == "half":
+            assert value % 2 == 0, "half of an odd number"
+            return value // 2
+        step = int(node.func.id.removeprefix("ceil"))
+        return -(-value // step) * step
+    raise ValueError(ast.dump(node))
+
+
+def check_formulas(report):
+    symbols = report["metadata"]["symbols"]
+    for record in report["operators"]:
+        value = evaluate(ast.parse(record["formula"], mode="eval"), symbols)
+        assert value == record["memory_bytes"], (record["name"], record["formula"], value,
+                                                 record["memory_bytes"])
+        assert record["memory_bytes"] < 1 << 20 or any(c.isalpha() for c in record["formula"]), \
+            ("a large figure without symbols", record["name"], record["formula"])
+
+
+def check_peak(report):
+    peak = report["peak"]
+    total = report["summary"]["peak_memory_bytes"]
+    assert peak["bytes"] == total
+    assert sum(row["bytes"] for row in peak["categories"]) == total
+    assert sum(row["bytes"] for row in peak["layers"]) == total
+    assert sum(row["bytes"] for row in peak["tensors"]) + peak["other_tensors"]["bytes"] == total
+    counts = sum(row["count"] for row in peak["categories"])
+    assert counts == sum(row["count"] for row in peak["tensors"]) + peak["other_tensors"]["count"]
+    layers = [row["count"] for row in peak["layers"] if row["first_layer"] is not None]
+    assert sum(layers) == report["metadata"]["num_layers"], layers
+
+
+def check_phases(report):
+    summary, phases = report["summary"], report["phases"]
+    assert max(phase["peak_bytes"] for phase in phases) == summary["peak_memory_bytes"]
+    assert phases[0]["start_bytes"] == summary["start_bytes"]
+    for before, after in zip(phases, phases[1:]):
+        assert before["end_bytes"] == after["start_bytes"]
+    for phase in phases + report["first_step_phases"]:
+        assert phase["peak_bytes"] >= max(phase["start_bytes"], phase["end_bytes"])
+        assert phase["peak_reserved_bytes"] >= phase["peak_bytes"]
+    micro_steps = {phase["micro_step"] for phase in phases}
+    assert micro_steps == set(range(report["metadata"]["accumulate"])), micro_steps
+    peak = next(p for p in phases if p["peak_bytes"] == summary["peak_memory_bytes"])
+    assert summary["peak_stage"] == peak["phase"] == report["peak"]["phase"]
+
+
+def check_timeline(report):
+    points = report["timeline"]
+    assert len(points) <= 402
+    assert max(p["bytes"] for p in points) == report["summary"]["peak_memory_bytes"]
+    assert all(a["event"] < b["event"] for a, b in zip(points, points[1:]))
+    for phase in {p["phase"] for p in report["phases"]} & {"forward", "backward"}:
+        assert any(p["phase"] == phase for p in points)
+
+
+def total(report, category):
+    return sum(record["memory_bytes"] * record["extra"]["count"] for record in report["operators"]
+               if record["persistent"] and record["category"] == category)
+
+
+def check_summary(report):
+    summary = report["summary"]
+    assert total(report, "weight") == summary["weight_memory_bytes"]
+    assert total(report, "buffer") == summary["buffer_memory_bytes"]
+    assert total(report, "gradient") == summary["grad_memory_bytes"]
+    assert total(report, "optimizer_state") == summary["optimizer_memory_bytes"]
+    assert summary["low_device_bytes"] <= summary["expected_device_bytes"] <= summary["high_device_bytes"]
+    if summary["budget_bytes"] is not None:
+        assert summary["headroom_bytes"] == summary["budget_bytes"] - summary["expected_device_bytes"]
+        assert summary["fits"] == (summary["headroom_bytes"] >= 0)
+
+
+def check_suggestions(report):
+    saved = [s["saved_device_bytes"] for s in report["suggestions"]]
+    assert saved == sorted(saved, reverse=True)
+    for suggestion in report["suggestions"]:
+        assert suggestion["saved_device_bytes"] > 0
+        assert (suggestion["device_bytes"] + suggestion["saved_device_bytes"]
+                == report["summary"]["expected_device_bytes"])
+
+
+def flatten(report):
+    """What the records add up to, whatever the folding: counts and bytes by operator."""
+    totals = {}
+    for record in report["operators"]:
+        kind = (record["name"].split(".")[-1], record["category"], record["phase"])
+        count, memory, saved, flops = totals.get(kind, (0, 0, 0, 0))
+        n, extra = record["extra"]["count"], record["extra"]
+        totals[kind] = (count + n, memory + n * record["memory_bytes"],
+                        saved + n * extra.get("saved_bytes", 0), flops + n * extra.get("flops", 0))
+    return totals
+
+
+CHECKS = [check_formulas, check_peak, check_phases, check_timeline, check_summary, check_suggestions]
+
+
+def run(program, arguments):
+    done = subprocess.run([program, "analyze", *arguments.split(), "--format", "json"],
+                          capture_output=True, check=False)
+    if done.returncode not in (0, 1):
+        raise AssertionError(f"exit {done.returncode}: {done.stderr.decode()}")
+    return json.loads(done.stdout)
+
+
+def schema_check():
+    try:
+        import jsonschema
+    except ImportError:
+        print("python3-jsonschema is not there: reports are not validated")
+        return []
+    schema = json.loads((ROOT / "schemas/static_report.schema.json").read_text())
+    jsonschema.Draft7Validator.check_schema(schema)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft7Validator(schema)
+
+    def check_schema(report):
+        errors = [f"{list(e.absolute_path)}: {e.message}" for e in validator.iter_errors(report)]
+        assert not errors, errors[:5]
+    return [check_schema]
+
+
+def main():
+    program = str(pathlib.Path(sys.argv[1]).resolve())
+    checks = CHECKS + schema_check()
+    passed = failed = 0
+
+    def attempt(label, check, *arguments):
+        nonlocal passed, failed
+        try:
+            check(*arguments)
+            passed += 1
+        except Exception as error:  # a report that lacks a member is a failure like any other
+            failed += 1
+            print(f"{label}: {check.__name__}: {type(error).__name__}: {str(error)[:400]}")
+
+    for arguments in RUNS:
+        try:
+            report = run(program, arguments)
+        except (AssertionError, json.JSONDecodeError) as error:
+            failed += 1
+            print(f"{arguments}: {error}")
+            continue
+        for check in checks:
+            attempt(arguments, check, report)
+        if "--unroll" not in arguments:
+            def check_unrolled(folded, unrolled):
+                assert flatten(folded) == flatten(unrolled)
+                assert all(r["extra"]["count"] == 1 for r in unrolled["operators"])
+            attempt(arguments, check_unrolled, report, run(program, arguments + " --unroll"))
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+sys.exit(main())
