@@ -2,7 +2,7 @@
  *
  * A report replaces its old version only when all of it is on the disk.
  */
-#define _XOPEN_SOURCE 700 /* realpath; NOLINT(bugprone-reserved-identifier) */
+#define _XOPEN_SOURCE 700 /* for realpath */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -99,13 +99,11 @@ static mode_t default_mode(void)
 static ms_status replace_file(const char *path, const char *target, mode_t mode, const char *data,
                               size_t size, ms_error *err)
 {
-    static const char suffix[] = ".XXXXXX";
-    size_t length = strlen(target);
-    char *temporary = malloc(length + sizeof suffix);
+    size_t length = strlen(target) + sizeof ".XXXXXX";
+    char *temporary = malloc(length);
     if (!temporary)
         return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", path);
-    memcpy(temporary, target, length);
-    memcpy(temporary + length, suffix, sizeof suffix);
+    snprintf(temporary, length, "%s.XXXXXX", target);
     ms_status status = MS_OK;
     if (!replace(target, temporary, mode, data, size))
         status = cannot_write(err, path);

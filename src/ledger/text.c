@@ -38,7 +38,7 @@ enum { MAX_DEPTH = 16 };
 
 static void put_path(sink *s, const ms_trace *trace, uint32_t scope, bool folded)
 {
-    uint32_t chain[MAX_DEPTH], depth = 0;
+    uint32_t chain[MAX_DEPTH] = {0}, depth = 0;
     for (; scope != MS_NONE && depth < MAX_DEPTH; scope = trace->scopes.items[scope].parent)
         chain[depth++] = scope;
     while (depth--) {

@@ -117,11 +117,11 @@ static void write_phases(ms_json_writer *w, const ms_usage *usage)
 static void write_peak_categories(ms_json_writer *w, const ms_peak *peak)
 {
     ms_json_array(w, "categories");
-    for (uint8_t i = 0; i < MS_CATEGORY_COUNT; i++) {
+    for (uint32_t i = 0; i < MS_CATEGORY_COUNT; i++) {
         if (peak->category_count[i] == 0)
             continue;
         ms_json_object_inline(w, NULL);
-        ms_json_string(w, "category", ms_json_category(i));
+        ms_json_string(w, "category", ms_json_category((uint8_t)i));
         ms_json_uint(w, "count", peak->category_count[i]);
         ms_json_uint(w, "bytes", peak->category_bytes[i]);
         ms_json_close(w);
