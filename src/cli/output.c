@@ -2,7 +2,7 @@
  *
  * A report replaces its old version only when all of it is on the disk.
  */
-#define _XOPEN_SOURCE 700 /* for realpath */
+#define _XOPEN_SOURCE 700 /* for realpath; NOLINT(bugprone-reserved-identifier) */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
