@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The attention interface: masks, the fused call, and the eager function.
+ */
+#include "model/blocks.h"
+#include "ops/ops.h"
+
+/* find_packed_sequence_indices: its answer is "one sequence per row"; its tensors come and go. */
+static void look_for_packed_sequences(ms_model *model, ms_tensor position_ids)
+{
+    ms_tape *tape = model->tape;
+    ms_symbols *s = &tape->trace->symbols;
+    ms_dim one = ms_dim_number(s, 1);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *expanded =
+        ms_local(&f, ms_expand(tape, position_ids, MS_SHAPE(model->batch, model->seq)));
+    ms_tensor *first = ms_local(&f, ms_add_scalar(tape, ms_narrow(tape, *expanded, 1, one)));
+    ms_tensor joined = ms_cat2(tape, *first, *expanded, 1);
+    ms_tensor *difference =
+        ms_local(&f, ms_add(tape, ms_narrow(tape, joined, 1, model->seq), *expanded));
+    ms_tensor differs = ms_compare(tape, *difference, 0);
+    ms_retain(tape, differs);
+    ms_tensor *packed = ms_local(&f, ms_empty(tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64));
+    ms_consume(tape, ms_empty(tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64));
+    ms_consume(tape, ms_unown(tape, differs));
+    ms_tensor last = ms_compare(tape, ms_narrow(tape, *packed, 1, one), 0);
+    ms_tensor all = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
+    ms_consume(tape, last);
+    ms_consume(tape, all);
+    ms_frame_end(&f, NULL);
+}
+
+static ms_tensor positions(ms_tape *tape, ms_dim seq)
+{
+    return ms_add_scalar(tape, ms_empty(tape, MS_SHAPE(seq), MS_DTYPE_I64));
+}
+
+/* A bool mask from four index vectors, then 0 and the lowest value of the dtype. */
+static ms_tensor eager_mask(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    ms_symbols *s = &tape->trace->symbols;
+    ms_dim one = ms_dim_number(s, 1);
+    ms_dtype dtype = model->run->dtype;
+    ms_frame f = ms_frame_begin(tape);
+    ms_local(&f, ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64));
+    ms_local(&f, ms_empty_bytes(tape, 8, MS_DTYPE_I64));
+    ms_local(&f, positions(tape, model->seq));
+    ms_local(&f, positions(tape, model->seq));
+    ms_tensor allowed = ms_empty(tape, MS_SHAPE(one, one, model->seq, model->seq), MS_DTYPE_BOOL);
+    ms_frame_end(&f, NULL);
+    ms_tensor zero = ms_empty_bytes(tape, ms_dtype_bytes(dtype), dtype);
+    ms_tensor lowest = ms_empty_bytes(tape, ms_dtype_bytes(dtype), dtype);
+    ms_tensor mask = ms_empty(tape, MS_SHAPE(model->batch, one, model->seq, model->seq), dtype);
+    ms_consume(tape, lowest);
+    ms_consume(tape, zero);
+    ms_consume(tape, allowed);
+    return mask;
+}
+
+ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids)
+{
+    look_for_packed_sequences(model, position_ids);
+    return model->attention == MS_ATTENTION_EAGER ? eager_mask(model) : 0;
+}
+
+static ms_tensor repeat_kv(ms_model *model, ms_tensor kv)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || model->heads.value == model->kv_heads.value)
+        return kv;
+    ms_dim groups = ms_dim_number(&tape->trace->symbols, model->heads.value / model->kv_heads.value);
+    ms_tensor wide = ms_expand(
+        tape, ms_unsqueeze(tape, kv, 2),
+        MS_SHAPE(model->batch, model->kv_heads, groups, model->seq, model->head_dim));
+    return ms_reshape(tape, wide, MS_SHAPE(model->batch, model->heads, model->seq, model->head_dim));
+}
+
+/* The arguments are the caller's locals. */
+static ms_tensor eager_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor mask,
+                                 bool softmax_in_fp32, ms_tensor *weights)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !q)
+        return 0;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype, value_dtype = (ms_dtype)ms_info(tape, v)->dtype;
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *keys = ms_local(&f, repeat_kv(model, k));
+    ms_tensor *values = ms_local(&f, repeat_kv(model, v));
+    ms_tensor product = ms_matmul(tape, q, ms_transpose(tape, *keys, 2, 3));
+    ms_tensor *attn_weights = ms_local(&f, ms_mul_scalar(tape, product));
+    ms_assign(&f, attn_weights, ms_add(tape, *attn_weights, mask));
+    if (softmax_in_fp32) {
+        ms_assign(&f, attn_weights,
+                  ms_to(tape, ms_softmax_last(tape, *attn_weights, MS_DTYPE_F32), dtype));
+    } else {
+        ms_dtype scores = ms_idle(tape) ? dtype : (ms_dtype)ms_info(tape, *attn_weights)->dtype;
+        ms_assign(&f, attn_weights, ms_softmax_last(tape, *attn_weights, scores));
+        ms_assign(&f, attn_weights, ms_to(tape, *attn_weights, value_dtype));
+    }
+    ms_assign(&f, attn_weights, ms_dropout(tape, *attn_weights, model->config->attention_dropout));
+    ms_tensor *output = ms_local(&f, ms_matmul(tape, *attn_weights, *values));
+    ms_assign(&f, output, ms_transpose(tape, *output, 1, 2));
+    if (softmax_in_fp32) /* the decoder families also make it contiguous here */
+        ms_assign(&f, output, ms_contiguous(tape, *output));
+    *weights = tape->stopped ? 0 : *attn_weights;
+    ms_retain(tape, *weights);
+    ms_tensor result = ms_frame_end(&f, output);
+    ms_unown(tape, *weights);
+    return result;
+}
+
+ms_tensor ms_attention_call(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor mask,
+                            bool softmax_in_fp32, ms_tensor *weights)
+{
+    *weights = 0;
+    if (model->attention == MS_ATTENTION_EAGER)
+        return eager_attention(model, q, k, v, mask, softmax_in_fp32, weights);
+    ms_tensor out =
+        ms_sdpa(model->tape, model->attention, q, k, v, model->config->attention_dropout);
+    return ms_contiguous(model->tape, ms_transpose(model->tape, out, 1, 2));
+}

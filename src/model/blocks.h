@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What families share: modules and the functions of the framework's modelling files. Every function
+ * keeps its locals as the Python function of the same purpose does.
+ */
+#ifndef MS_MODEL_BLOCKS_H
+#define MS_MODEL_BLOCKS_H
+
+#include "model/model.h"
+
+typedef struct ms_linear_module {
+    uint32_t scope;
+    ms_tensor weight, bias; /* bias 0: none */
+} ms_linear_module;
+
+typedef struct ms_norm_module {
+    uint32_t scope;
+    ms_tensor weight, bias;
+} ms_norm_module;
+
+/* ---- construction ---- */
+
+/* A parameter on the device, in the run's weight dtype, to be trained. */
+ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape);
+ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in, ms_dim out,
+                               bool bias);
+ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *name, ms_dim in, ms_dim out);
+ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width, bool bias);
+ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows, ms_dim width);
+/* The output head: its own weight, or made and dropped at once when it is tied to `embedding`. */
+ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding);
+/* Inverse frequencies of the rotary embedding and their copy, both buffers. */
+void ms_rotary_new(ms_model *model, uint32_t parent, ms_tensor buffers[2]);
+
+/* ---- calls ---- */
+
+ms_tensor ms_linear_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
+ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
+ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
+ms_tensor ms_activation_call(ms_model *model, ms_tensor x);
+
+/* arange(S) + 0, as [1, S] */
+ms_tensor ms_position_ids(ms_model *model);
+/* The look for packed sequences, and the eager mask if that attention runs (else 0). */
+ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids);
+/* cos and sin of the positions, in the dtype of the hidden states: out[0], out[1]. */
+void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
+                    ms_dtype dtype, ms_tensor out[2]);
+ms_tensor ms_apply_rotary(ms_model *model, ms_tensor x, ms_tensor cos, ms_tensor sin);
+/* Attention over [B, H, S, D]; yields [B, S, H, D]. weights[0]: the probabilities, if eager. */
+ms_tensor ms_attention_call(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor mask,
+                            bool softmax_in_fp32, ms_tensor *weights);
+/* The framework's causal language model loss: fp32 logits, shifted labels, cross entropy. */
+ms_tensor ms_causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor labels);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Making parameters and buffers, in the order and with the temporaries of the framework's
+ * constructors: they decide where the allocator puts things.
+ */
+#include "model/blocks.h"
+#include "ops/ops.h"
+
+ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape)
+{
+    ms_tape *tape = model->tape;
+    uint32_t previous = ms_scope_enter(tape, scope);
+    tape->new_category = MS_CATEGORY_WEIGHT;
+    ms_tensor tensor = ms_empty(tape, shape, model->run->dtype);
+    tape->new_category = MS_CATEGORY_TEMPORARY;
+    tape->scope = previous;
+    if (!tensor)
+        return 0;
+    ms_retain(tape, tensor);
+    ms_name_storage(tape, tensor, name, MS_CATEGORY_WEIGHT);
+    ms_parameter parameter = {.tensor = tensor, .name = ms_tape_name(tape, name), .scope = scope};
+    ms_info(tape, tensor)->leaf = tape->parameters.count;
+    ms_info(tape, tensor)->requires_grad = true;
+    if (!ms_vec_push(&tape->parameters, parameter))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    return tensor;
+}
+
+static uint32_t child(ms_model *model, uint32_t parent, const char *name)
+{
+    return ms_scope_add(model->tape, parent, name, MS_NONE);
+}
+
+ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in, ms_dim out,
+                               bool bias)
+{
+    ms_linear_module module = {.scope = child(model, parent, name)};
+    module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(out, in));
+    if (bias)
+        module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(out));
+    return module;
+}
+
+ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *name, ms_dim in, ms_dim out)
+{
+    ms_linear_module module = {.scope = child(model, parent, name)};
+    module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(in, out));
+    module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(out));
+    return module;
+}
+
+ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width, bool bias)
+{
+    ms_norm_module module = {.scope = child(model, parent, name)};
+    module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(width));
+    if (bias)
+        module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(width));
+    return module;
+}
+
+ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows, ms_dim width)
+{
+    return ms_parameter_new(model, child(model, parent, name), "weight", MS_SHAPE(rows, width));
+}
+
+ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding)
+{
+    if (!model->config->tie_word_embeddings)
+        return ms_linear_new(model, MS_NONE, "lm_head", model->hidden, model->vocab, false);
+    ms_linear_module module = {.scope = child(model, MS_NONE, "lm_head"), .weight = embedding};
+    ms_consume(model->tape,
+               ms_empty(model->tape, MS_SHAPE(model->vocab, model->hidden), model->run->dtype));
+    return module;
+}
+
+/* 1 / theta ** (arange(0, D, 2) / D): yields the result, floating. */
+static ms_tensor inverse_frequencies(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->head_dim));
+    ms_tensor range = ms_empty(tape, shape, MS_DTYPE_F32);
+    ms_tensor exponent = ms_empty(tape, shape, MS_DTYPE_F32);
+    ms_consume(tape, range);
+    ms_tensor power = ms_empty(tape, shape, MS_DTYPE_F32);
+    ms_transient(tape, 8, MS_DTYPE_F64);
+    ms_consume(tape, exponent);
+    ms_tensor reciprocal = ms_empty(tape, shape, MS_DTYPE_F32);
+    ms_tensor result = ms_empty(tape, shape, MS_DTYPE_F32);
+    ms_consume(tape, reciprocal);
+    ms_consume(tape, power);
+    return result;
+}
+
+static ms_tensor buffer(ms_model *model, ms_tensor tensor)
+{
+    ms_retain(model->tape, tensor);
+    ms_name_storage(model->tape, tensor, "inv_freq", MS_CATEGORY_BUFFER);
+    return tensor;
+}
+
+/* Made twice: by the constructor, and again (and dropped) when weights are initialised. */
+void ms_rotary_new(ms_model *model, uint32_t parent, ms_tensor buffers[2])
+{
+    ms_tape *tape = model->tape;
+    uint32_t previous = ms_scope_enter(tape, child(model, parent, "rotary_emb"));
+    buffers[0] = buffer(model, inverse_frequencies(model));
+    if (!ms_idle(tape))
+        buffers[1] = buffer(model, ms_empty(tape, ms_info(tape, buffers[0])->shape, MS_DTYPE_F32));
+    ms_consume(tape, inverse_frequencies(model));
+    tape->scope = previous;
+}

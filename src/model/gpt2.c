@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * GPT-2: learned positions, layer norms, fused q/k/v, dropout, biases everywhere.
+ */
+#define MS_GPT2_KEYS
+#include "model/blocks.h"
+#include "model/families.h"
+#include "model/family_keys.h"
+#include "ops/ops.h"
+#include "tape/engine.h"
+
+typedef struct block {
+    uint32_t scope, attention_scope, mlp_scope;
+    ms_norm_module ln_1, ln_2;
+    ms_linear_module c_attn, attn_proj, c_fc, mlp_proj;
+} block;
+
+typedef struct gpt2 {
+    uint32_t scope, wte_scope, wpe_scope;
+    ms_tensor wte, wpe;
+    block *blocks;
+    ms_norm_module ln_f;
+    ms_linear_module head;
+    ms_tensor mask;
+} gpt2;
+
+/* ---- construction ---- */
+
+static void build_block(ms_model *model, gpt2 *g, uint32_t parent, uint32_t number)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%u", number);
+    ms_symbols *s = &model->tape->trace->symbols;
+    block *b = &g->blocks[number];
+    ms_dim fused = ms_dim_mul(s, ms_dim_number(s, 3), model->hidden);
+    b->scope = ms_scope_add(model->tape, parent, name, number);
+    b->ln_1 = ms_norm_new(model, b->scope, "ln_1", model->hidden, true);
+    b->attention_scope = ms_scope_add(model->tape, b->scope, "attn", MS_NONE);
+    b->c_attn = ms_conv1d_new(model, b->attention_scope, "c_attn", model->hidden, fused);
+    b->attn_proj = ms_conv1d_new(model, b->attention_scope, "c_proj", model->hidden, model->hidden);
+    b->ln_2 = ms_norm_new(model, b->scope, "ln_2", model->hidden, true);
+    b->mlp_scope = ms_scope_add(model->tape, b->scope, "mlp", MS_NONE);
+    b->c_fc = ms_conv1d_new(model, b->mlp_scope, "c_fc", model->hidden, model->intermediate);
+    b->mlp_proj = ms_conv1d_new(model, b->mlp_scope, "c_proj", model->intermediate, model->hidden);
+}
+
+static bool build(ms_model *model)
+{
+    gpt2 *g = ms_arena_array(model->arena, gpt2, 1);
+    uint64_t count = model->config->num_layers;
+    block *blocks = ms_arena_array(model->arena, block, count);
+    if (!g || !blocks)
+        return false;
+    model->modules = g;
+    g->blocks = blocks;
+    ms_tape *tape = model->tape;
+    ms_dim rows = ms_dim_name(&tape->trace->symbols, "P", model->config->max_positions);
+    g->scope = ms_scope_add(tape, MS_NONE, "transformer", MS_NONE);
+    g->wte = ms_embedding_new(model, g->scope, "wte", model->vocab, model->hidden);
+    g->wte_scope = tape->trace->scopes.count - 1;
+    g->wpe = ms_embedding_new(model, g->scope, "wpe", rows, model->hidden);
+    g->wpe_scope = tape->trace->scopes.count - 1;
+    uint32_t parent = ms_scope_add(tape, g->scope, "h", MS_NONE);
+    for (uint32_t i = 0; i < count && tape->status == MS_OK; i++)
+        build_block(model, g, parent, i);
+    g->ln_f = ms_norm_new(model, g->scope, "ln_f", model->hidden, true);
+    g->head = ms_head_new(model, g->wte);
+    return true;
+}
+
+/* ---- forward ---- */
+
+static ms_tensor conv1d(ms_model *model, const ms_linear_module *module, ms_tensor x)
+{
+    uint32_t previous = ms_scope_enter(model->tape, module->scope);
+    ms_tensor out = ms_conv1d(model->tape, x, module->weight, module->bias);
+    model->tape->scope = previous;
+    return out;
+}
+
+static ms_tensor heads(ms_model *model, ms_tensor x)
+{
+    ms_tensor split =
+        ms_view(model->tape, x, MS_SHAPE(model->batch, model->seq, model->heads, model->head_dim));
+    return ms_transpose(model->tape, split, 1, 2);
+}
+
+static ms_tensor attention(ms_model *model, gpt2 *g, block *b, ms_tensor x, ms_tensor *weights)
+{
+    ms_tape *tape = model->tape;
+    uint32_t previous = ms_scope_enter(tape, b->attention_scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_tensor parts[3];
+    ms_split3(tape, conv1d(model, &b->c_attn, *hidden), 2, model->hidden, parts);
+    ms_tensor *query = ms_local(&f, parts[0]);
+    ms_tensor *key = ms_local(&f, parts[1]);
+    ms_tensor *value = ms_local(&f, parts[2]);
+    ms_assign(&f, key, heads(model, *key));
+    ms_assign(&f, value, heads(model, *value));
+    ms_assign(&f, query, heads(model, *query));
+    ms_tensor *output =
+        ms_local(&f, ms_attention_call(model, *query, *key, *value, g->mask, false, weights));
+    ms_retain(tape, *weights);
+    ms_shape merged = MS_SHAPE(model->batch, model->seq, model->hidden);
+    ms_assign(&f, output, ms_contiguous(tape, ms_reshape(tape, *output, merged)));
+    ms_assign(&f, output, conv1d(model, &b->attn_proj, *output));
+    ms_assign(&f, output, ms_dropout(tape, *output, model->config->residual_dropout));
+    ms_tensor result = ms_frame_end(&f, output);
+    ms_unown(tape, *weights);
+    tape->scope = previous;
+    return result;
+}
+
+static ms_tensor mlp(ms_model *model, block *b, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    uint32_t previous = ms_scope_enter(tape, b->mlp_scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_assign(&f, hidden, conv1d(model, &b->c_fc, *hidden));
+    ms_assign(&f, hidden, ms_activation_call(model, *hidden));
+    ms_assign(&f, hidden, conv1d(model, &b->mlp_proj, *hidden));
+    ms_assign(&f, hidden, ms_dropout(tape, *hidden, model->config->residual_dropout));
+    ms_tensor result = ms_frame_end(&f, hidden);
+    tape->scope = previous;
+    return result;
+}
+
+static ms_tensor run_block(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
+{
+    ms_model *model = context;
+    gpt2 *g = model->modules;
+    block *b = &g->blocks[number];
+    uint32_t previous = ms_scope_enter(tape, b->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, input);
+    ms_tensor *residual = ms_local(&f, *hidden);
+    ms_assign(&f, hidden, ms_layer_norm_call(model, &b->ln_1, *hidden));
+    ms_tensor weights;
+    ms_tensor *attn_output = ms_local(&f, attention(model, g, b, *hidden, &weights));
+    ms_local(&f, weights);
+    ms_assign(&f, hidden, ms_add(tape, *attn_output, *residual));
+    ms_assign(&f, residual, *hidden);
+    ms_assign(&f, hidden, ms_layer_norm_call(model, &b->ln_2, *hidden));
+    ms_tensor *feed_forward = ms_local(&f, mlp(model, b, *hidden));
+    ms_assign(&f, hidden, ms_add(tape, *residual, *feed_forward));
+    ms_tensor result = ms_frame_end(&f, hidden);
+    tape->scope = previous;
+    return result;
+}
+
+static ms_tensor embed(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor ids)
+{
+    uint32_t previous = ms_scope_enter(model->tape, scope);
+    ms_tensor out = ms_embedding(model->tape, weight, ids);
+    model->tape->scope = previous;
+    return out;
+}
+
+static ms_tensor run_model(ms_model *model, gpt2 *g, ms_tensor ids)
+{
+    ms_tape *tape = model->tape;
+    uint32_t previous = ms_scope_enter(tape, g->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *position_ids = ms_local(&f, 0);
+    ms_tensor *embeds = ms_local(&f, embed(model, g->wte_scope, g->wte, ids));
+    ms_assign(&f, position_ids, ms_position_ids(model));
+    ms_tensor *positions = ms_local(&f, embed(model, g->wpe_scope, g->wpe, *position_ids));
+    ms_tensor *hidden = ms_local(&f, ms_add(tape, *embeds, *positions));
+    ms_tensor *mask = ms_local(&f, ms_causal_mask(model, *position_ids));
+    g->mask = *mask;
+    ms_assign(&f, hidden, ms_dropout(tape, *hidden, model->config->embedding_dropout));
+    for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)
+        ms_assign(&f, hidden, model->run->checkpoint_layer[i]
+                                  ? ms_checkpoint_run(tape, run_block, model, i, *hidden)
+                                  : run_block(tape, model, i, *hidden));
+    ms_assign(&f, hidden, ms_layer_norm_call(model, &g->ln_f, *hidden));
+    ms_tensor result = ms_frame_end(&f, hidden);
+    tape->scope = previous;
+    return result;
+}
+
+static ms_tensor forward(ms_model *model, ms_tensor ids, ms_tensor labels)
+{
+    ms_tape *tape = model->tape;
+    gpt2 *g = model->modules;
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_local(&f, run_model(model, g, ids));
+    ms_tensor *logits = ms_local(&f, ms_linear_call(model, &g->head, *hidden));
+    ms_tensor *loss = ms_local(&f, ms_causal_lm_loss(model, *logits, labels));
+    return ms_frame_end(&f, loss);
+}
+
+static const ms_model_program program = {build, forward};
+
+const ms_family ms_family_gpt2 = {.model_type = "gpt2",
+                                  .class_name = "GPT2LMHeadModel",
+                                  .keys = gpt2_keys,
+                                  .key_count = sizeof gpt2_keys / sizeof *gpt2_keys,
+                                  .check = check_heads_divide,
+                                  .program = &program};

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A model as a program on the tape: build makes the parameters in the framework's order, forward
+ * runs one micro-batch and yields the loss. A family is one file and one row of families.c.
+ */
+#ifndef MS_MODEL_MODEL_H
+#define MS_MODEL_MODEL_H
+
+#include "base/arena.h"
+#include "config/model_config.h"
+#include "config/run_config.h"
+#include "tape/tape.h"
+
+typedef struct ms_model {
+    ms_tape *tape;
+    ms_arena *arena;
+    const ms_model_config *config;
+    const ms_run_config *run;
+    ms_attention attention; /* resolved: never auto */
+    ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
+    void *modules;          /* the family's own */
+} ms_model;
+
+typedef struct ms_model_program {
+    bool (*build)(ms_model *model);
+    /* ids and labels: [B, S]; both stay the caller's. Yields the scalar loss. */
+    ms_tensor (*forward)(ms_model *model, ms_tensor ids, ms_tensor labels);
+} ms_model_program;
+
+/* Fills dimensions and resolves attention; build and forward come from the config's family. */
+void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_model_config *config,
+                   const ms_run_config *run);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Fused attention: flash (FlashAttention-2), memory-efficient, and the CPU's flash kernel. All take
+ * [B, H, S, D], causal, and save q, k, v, the output and the log-sum-exp.
+ */
+#include "ops/attention.h"
+
+#include "ops/ops.h"
+
+static ms_dim padded(ms_tape *tape, ms_dim dim, uint64_t step)
+{
+    return ms_dim_ceil(&tape->trace->symbols, dim, step);
+}
+
+typedef struct sizes {
+    ms_dim batch, heads, kv_heads, seq, head_dim;
+} sizes;
+
+static sizes sizes_of(const ms_shape *q, const ms_shape *k)
+{
+    return (sizes){q->dims[0], q->dims[1], k->dims[1], q->dims[2], q->dims[3]};
+}
+
+/* Causal: half of the two S*S products; backward does five products for the forward's two. */
+static void attention_work(ms_tape *tape, ms_op_mark mark, const sizes *s, double products,
+                           ms_dtype dtype)
+{
+    double flops = products * (double)s->batch.value * (double)s->heads.value *
+                   (double)s->seq.value * (double)s->seq.value * (double)s->head_dim.value;
+    ms_op_work(tape, mark, flops, 0, dtype);
+}
+
+static ms_op_mark running(ms_tape *tape)
+{
+    return (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE};
+}
+
+/* A tensor of q's shape laid out as [B, S, H, D]. */
+static ms_tensor like_query(ms_tape *tape, ms_shape shape, ms_dtype dtype)
+{
+    uint64_t heads = shape.dims[1].value, seq = shape.dims[2].value, dim = shape.dims[3].value;
+    uint64_t strides[MS_MAX_RANK] = {seq * heads * dim, dim, heads * dim, 1};
+    return ms_empty_strided(tape, shape, strides, dtype);
+}
+
+/* ---- flash ---- */
+
+enum { FLASH_BLOCK = 128, FLASH_HEAD_STEP = 32 };
+
+/* dq, dk, dv; row sums and the fp32 accumulator of dq, padded to whole blocks; with grouped queries
+ * also dk and dv for every query head. */
+static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    const ms_shape q = ms_input_meta(tape, node, 0)->shape, k = ms_input_meta(tape, node, 1)->shape;
+    sizes s = sizes_of(&q, &k);
+    ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
+    out[0] = like_query(tape, q, dtype);
+    out[1] = like_query(tape, k, dtype);
+    out[2] = like_query(tape, k, dtype);
+    ms_dim rows = padded(tape, s.seq, FLASH_BLOCK), columns = padded(tape, s.head_dim, FLASH_HEAD_STEP);
+    ms_tensor row_sums = ms_empty(tape, MS_SHAPE(s.batch, s.heads, rows), MS_DTYPE_F32);
+    ms_tensor accumulator = ms_empty(tape, MS_SHAPE(s.batch, rows, s.heads, columns), MS_DTYPE_F32);
+    ms_tensor dk = 0, dv = 0;
+    if (s.heads.value != s.kv_heads.value) {
+        dk = ms_empty(tape, MS_SHAPE(s.batch, s.seq, s.heads, s.head_dim), dtype);
+        dv = ms_empty(tape, MS_SHAPE(s.batch, s.seq, s.heads, s.head_dim), dtype);
+    }
+    ms_consume(tape, dv);
+    ms_consume(tape, dk);
+    ms_consume(tape, accumulator);
+    ms_consume(tape, row_sums);
+    attention_work(tape, running(tape), &s, 5, dtype);
+    for (uint32_t i = 0; i < 3; i++)
+        if (out[i])
+            ms_info(tape, out[i])->is_view = true;
+}
+
+/* ---- memory-efficient ---- */
+
+/* Backward's workspace: per block of queries and columns a tile of fp32 dq with its lock; heads wider
+ * than 128 in half precision also accumulate dk and dv in up to 200/(B*H) splits of the keys. Read
+ * off PyTorch's own requests for head sizes 16 to 256 (compute capability 8.0 and 9.0). */
+static uint64_t efficient_workspace_bytes(const sizes *s, ms_dtype dtype)
+{
+    enum { LOCK_BYTES = 16, KEY_BLOCK = 64, KEY_COLUMNS = 128, MOST_SPLITS = 200 };
+    bool half = ms_dtype_bytes(dtype) == 2;
+    uint64_t d = s->head_dim.value, n = s->seq.value, heads = s->batch.value * s->heads.value;
+    uint64_t rows = d <= 64 ? 64 : 128, columns = half && d > 64 && d <= 128 ? 128 : 64;
+    uint64_t blocks = (n + rows - 1) / rows * ((d + columns - 1) / columns);
+    uint64_t bytes = blocks * (LOCK_BYTES + 4 * rows * columns);
+    if (half && d > 128) {
+        uint64_t key_blocks = (n + KEY_BLOCK - 1) / KEY_BLOCK;
+        uint64_t splits = MOST_SPLITS / heads ? MOST_SPLITS / heads : 1;
+        uint64_t width = (d + KEY_COLUMNS - 1) / KEY_COLUMNS * KEY_COLUMNS;
+        bytes += 2 * 4 * KEY_BLOCK * width * (splits < key_blocks ? splits : key_blocks);
+    }
+    return heads * bytes;
+}
+
+static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    const ms_shape q = ms_input_meta(tape, node, 0)->shape, k = ms_input_meta(tape, node, 1)->shape;
+    sizes s = sizes_of(&q, &k);
+    ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
+    out[0] = like_query(tape, q, dtype);
+    out[1] = like_query(tape, k, dtype);
+    out[2] = like_query(tape, k, dtype);
+    ms_shape rows = MS_SHAPE(s.batch, s.heads, s.seq);
+    ms_tensor delta;
+    if (dtype == MS_DTYPE_F32) { /* the sum of grad * out; the kernel does it for half inputs */
+        ms_tensor product = ms_empty(tape, q, dtype);
+        delta = ms_empty(tape, rows, MS_DTYPE_F32);
+        if (s.heads.value > 1) {
+            ms_tensor transposed = ms_empty(tape, rows, MS_DTYPE_F32);
+            ms_consume(tape, delta);
+            delta = transposed;
+        }
+        ms_consume(tape, product);
+    } else {
+        delta = ms_empty(tape, rows, MS_DTYPE_F32);
+    }
+    ms_tensor workspace = ms_empty_bytes(tape, efficient_workspace_bytes(&s, dtype), MS_DTYPE_F32);
+    ms_consume(tape, delta);
+    ms_consume(tape, workspace);
+    attention_work(tape, running(tape), &s, 5, dtype);
+    for (uint32_t i = 0; i < 3; i++)
+        if (out[i])
+            ms_info(tape, out[i])->is_view = true;
+}
+
+/* ---- the CPU's flash kernel: buffers per thread ---- */
+
+enum { CPU_THREADS = 2, CPU_KEY_BLOCK = 512 };
+
+static uint64_t cpu_query_block(uint64_t seq)
+{
+    return seq >= 768 ? 256 : seq >= 192 ? 64 : 32;
+}
+
+static uint64_t at_most(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void cpu_forward_buffers(ms_tape *tape, const sizes *s, ms_dtype dtype)
+{
+    uint64_t rows = at_most(cpu_query_block(s->seq.value), s->seq.value);
+    uint64_t keys = at_most(CPU_KEY_BLOCK, s->seq.value);
+    uint64_t floats = rows * keys + 2 * rows + rows * s->head_dim.value;
+    ms_tensor buffer = ms_empty_bytes(tape, 4 * CPU_THREADS * floats, MS_DTYPE_F32);
+    if (dtype != MS_DTYPE_F32)
+        ms_transient(tape, 2 * CPU_THREADS * rows * keys, dtype);
+    ms_consume(tape, buffer);
+}
+
+static void cpu_flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    const ms_shape q = ms_input_meta(tape, node, 0)->shape, k = ms_input_meta(tape, node, 1)->shape;
+    sizes s = sizes_of(&q, &k);
+    ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
+    out[0] = like_query(tape, q, dtype);
+    out[1] = like_query(tape, k, dtype);
+    out[2] = like_query(tape, k, dtype);
+    uint64_t rows = at_most(cpu_query_block(s.seq.value), s.seq.value);
+    uint64_t keys = at_most(CPU_KEY_BLOCK, s.seq.value);
+    ms_tensor scores = ms_empty_bytes(tape, 2 * 4 * CPU_THREADS * rows * keys, MS_DTYPE_F32);
+    ms_tensor reduced = 0;
+    if (dtype != MS_DTYPE_F32)
+        reduced = ms_empty_bytes(tape, 2 * 2 * CPU_THREADS * rows * keys, dtype);
+    ms_transient(tape, ms_dtype_bytes(dtype) * CPU_THREADS * rows, dtype);
+    ms_consume(tape, reduced);
+    ms_consume(tape, scores);
+    for (uint32_t i = 0; i < 3; i++)
+        if (out[i])
+            ms_info(tape, out[i])->is_view = true;
+}
+
+/* ---- forward, common to the three ---- */
+
+typedef struct kernel {
+    ms_op op;
+    ms_attention backend;
+    uint32_t lse_step;   /* the log-sum-exp's rows are padded to this */
+    bool has_random_state;
+} kernel;
+
+/* clang-format off */
+static const kernel kernels[] = {
+    {{"flash_attention", "ScaledDotProductFlashAttentionBackward0", flash_backward},
+     MS_ATTENTION_FLASH, 1, true},
+    {{"efficient_attention", "ScaledDotProductEfficientAttentionBackward0", efficient_backward},
+     MS_ATTENTION_EFFICIENT, 32, false},
+    {{"flash_attention_for_cpu", "ScaledDotProductFlashAttentionForCpuBackward0", cpu_flash_backward},
+     MS_ATTENTION_CPU_FLASH, 1, false},
+};
+/* clang-format on */
+
+static const kernel *kernel_of(ms_attention backend)
+{
+    for (uint32_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (kernels[i].backend == backend)
+            return &kernels[i];
+    return &kernels[0];
+}
+
+/* The random generator's seed and offset: 16 and 8 bytes; dropout replaces the first. */
+static void random_state(ms_tape *tape, double dropout, ms_tensor state[2])
+{
+    state[0] = ms_empty_bytes(tape, 16, MS_DTYPE_U64);
+    state[1] = ms_empty_bytes(tape, 8, MS_DTYPE_U64);
+    if (dropout > 0) {
+        ms_tensor seeded = ms_empty_bytes(tape, 16, MS_DTYPE_U64);
+        ms_consume(tape, state[0]);
+        state[0] = seeded;
+    }
+}
+
+static ms_tensor run_kernel(ms_tape *tape, const kernel *kernel, ms_tensor q, ms_tensor k, ms_tensor v,
+                            double dropout)
+{
+    ms_op_mark mark = ms_op_begin(tape, &kernel->op);
+    uint32_t node = ms_record(tape, &kernel->op, 3, (ms_tensor[]){q, k, v});
+    ms_save(tape, node, k);
+    ms_save(tape, node, q);
+    ms_save(tape, node, v);
+    if (ms_idle(tape)) {
+        ms_op_end(tape, mark);
+        return 0;
+    }
+    ms_shape shape = ms_info(tape, q)->shape;
+    sizes s = sizes_of(&shape, &ms_info(tape, k)->shape);
+    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
+    bool training = tape->grad_enabled || kernel->has_random_state || tape->on_cpu;
+    ms_tensor out = like_query(tape, shape, dtype);
+    ms_dim rows = kernel->lse_step > 1 ? padded(tape, s.seq, kernel->lse_step) : s.seq;
+    ms_tensor lse = training ? ms_empty(tape, MS_SHAPE(s.batch, s.heads, rows), MS_DTYPE_F32) : 0;
+    ms_tensor state[2] = {0};
+    if (kernel->has_random_state)
+        random_state(tape, dropout, state);
+    if (kernel->backend == MS_ATTENTION_CPU_FLASH)
+        cpu_forward_buffers(tape, &s, dtype);
+    if (kernel->backend == MS_ATTENTION_EFFICIENT && dtype != MS_DTYPE_F32 && s.head_dim.value > 128)
+        ms_consume(tape, ms_empty(tape, shape, MS_DTYPE_F32));
+    ms_attach(tape, node, 1, &out);
+    ms_save(tape, node, lse);
+    ms_save(tape, node, out);
+    ms_save(tape, node, state[0]);
+    ms_save(tape, node, state[1]);
+    ms_op_operand(tape, mark, q, false);
+    ms_op_operand(tape, mark, k, false);
+    ms_op_operand(tape, mark, v, false);
+    ms_op_operand(tape, mark, out, true);
+    attention_work(tape, mark, &s, 2, dtype);
+    ms_op_end(tape, mark);
+    ms_consume(tape, lse);
+    ms_consume(tape, state[0]);
+    ms_consume(tape, state[1]);
+    return out;
+}
+
+ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k, ms_tensor v,
+                  double dropout)
+{
+    ms_retain(tape, q);
+    ms_retain(tape, k);
+    ms_retain(tape, v);
+    ms_frame frame = ms_frame_begin(tape);
+    ms_tensor *value = ms_local(&frame, ms_autocast_lower(tape, v));
+    ms_tensor *key = ms_local(&frame, ms_autocast_lower(tape, k));
+    ms_tensor *query = ms_local(&frame, ms_autocast_lower(tape, q));
+    ms_tensor out = backend == MS_ATTENTION_MATH
+                        ? ms_attention_math(tape, *query, *key, *value, dropout)
+                        : run_kernel(tape, kernel_of(backend), *query, *key, *value, dropout);
+    ms_frame_end(&frame, NULL);
+    ms_consume(tape, ms_unown(tape, q));
+    ms_consume(tape, ms_unown(tape, k));
+    ms_consume(tape, ms_unown(tape, v));
+    return out;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Internal to the attention operators.
+ */
+#ifndef MS_OPS_ATTENTION_H
+#define MS_OPS_ATTENTION_H
+
+#include "tape/tape.h"
+
+/* PyTorch's composed attention, causal. Borrows its arguments. */
+ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v, double dropout);
+
+#endif

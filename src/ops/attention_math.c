@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The math back end of scaled_dot_product_attention: plain operators, with a causal mask made anew
+ * in every call and keys and values copied for every query head.
+ */
+#include "ops/attention.h"
+
+#include "ops/ops.h"
+
+/* ones -> tril -> float mask of 0 and -inf */
+static ms_tensor causal_mask(ms_tape *tape, ms_dim seq, ms_dtype dtype)
+{
+    ms_shape shape = MS_SHAPE(seq, seq);
+    ms_tensor ones = ms_empty(tape, shape, MS_DTYPE_BOOL);
+    ms_tensor lower = ms_empty(tape, shape, MS_DTYPE_BOOL);
+    ms_consume(tape, ones);
+    ms_tensor zero = ms_empty_bytes(tape, ms_dtype_bytes(dtype), dtype);
+    ms_tensor infinity = ms_empty_bytes(tape, ms_dtype_bytes(dtype), dtype);
+    ms_tensor mask = ms_empty(tape, shape, dtype);
+    ms_consume(tape, infinity);
+    ms_consume(tape, zero);
+    ms_consume(tape, lower);
+    return mask;
+}
+
+static ms_tensor for_every_head(ms_tape *tape, ms_tensor kv, ms_dim heads)
+{
+    ms_shape s = ms_info(tape, kv)->shape;
+    if (s.dims[1].value == heads.value)
+        return kv;
+    ms_dim groups = ms_dim_number(&tape->trace->symbols, heads.value / s.dims[1].value);
+    ms_tensor wide = ms_expand(tape, ms_unsqueeze(tape, kv, 2),
+                               MS_SHAPE(s.dims[0], s.dims[1], groups, s.dims[2], s.dims[3]));
+    return ms_reshape(tape, wide, MS_SHAPE(s.dims[0], heads, s.dims[2], s.dims[3]));
+}
+
+/* softmax whose fully masked rows become zero: it looks for them. */
+static ms_tensor safe_softmax(ms_tape *tape, ms_tensor scores)
+{
+    ms_shape shape = ms_info(tape, scores)->shape, rows = shape;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, scores)->dtype;
+    ms_tensor out = ms_softmax_last(tape, scores, dtype);
+    rows.dims[3] = (ms_dim){.value = 1};
+    ms_tensor masked = ms_empty(tape, shape, MS_DTYPE_BOOL);
+    ms_tensor masked_rows = ms_empty(tape, rows, MS_DTYPE_BOOL);
+    ms_transient(tape, ms_dtype_bytes(dtype), dtype);
+    ms_consume(tape, masked_rows);
+    ms_consume(tape, masked);
+    return out;
+}
+
+ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v, double dropout)
+{
+    if (ms_idle(tape))
+        return 0;
+    ms_frame f = ms_frame_begin(tape);
+    ms_dtype origin = (ms_dtype)ms_info(tape, q)->dtype;
+    ms_shape shape = ms_info(tape, q)->shape;
+    ms_dtype compute = tape->on_cpu ? origin : MS_DTYPE_F32;
+    ms_tensor *query = ms_local(&f, ms_mul_scalar(tape, ms_to(tape, q, compute)));
+    ms_tensor *mask = ms_local(&f, causal_mask(tape, shape.dims[2], compute));
+    ms_tensor *key = ms_local(&f, for_every_head(tape, ms_to(tape, k, compute), shape.dims[1]));
+    ms_tensor *value = ms_local(&f, for_every_head(tape, ms_to(tape, v, compute), shape.dims[1]));
+    ms_tensor scaled = ms_mul_scalar(tape, *key);
+    ms_tensor *scores = ms_local(&f, ms_matmul(tape, *query, ms_transpose(tape, scaled, 2, 3)));
+    ms_assign(&f, scores, safe_softmax(tape, *scores));
+    ms_assign(&f, scores, ms_dropout(tape, *scores, dropout));
+    ms_tensor *out = ms_local(&f, ms_to(tape, ms_matmul(tape, *scores, *value), origin));
+    ms_assign(&f, key, 0);
+    ms_assign(&f, mask, 0);
+    return ms_frame_end(&f, out);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Linear layers: y = x Wᵀ + b on [..., in], and GPT-2's transposed one. One node stands for
+ * PyTorch's chain of view, mm or addmm, transpose and view; the views cost nothing but mark the
+ * gradients that went through them.
+ */
+#include "ops/ops.h"
+#include "tape/engine.h"
+
+enum { NUMBER_INPUT_COLUMNS, NUMBER_OUTPUT_COLUMNS };
+
+/* cuBLAS workspace of torch 2.x: config ":4096:2:16:8" = 8.125 MiB, 32 MiB on compute capability
+ * 9.0; one per thread (forward, autograd) that runs products, kept for good. */
+void ms_cublas_workspace(ms_tape *tape)
+{
+    enum { DEFAULT_BYTES = 8519680, HOPPER_BYTES = 33554432 };
+    uint32_t thread = tape->on_backward_thread;
+    if (tape->on_cpu || tape->workspaces[thread] || ms_idle(tape))
+        return;
+    uint32_t capability = tape->run->device->compute_capability;
+    uint8_t category = tape->new_category;
+    uint32_t scope = tape->scope;
+    tape->new_category = MS_CATEGORY_WORKSPACE;
+    tape->scope = MS_NONE;
+    ms_tensor workspace =
+        ms_empty_bytes(tape, capability == 90 ? HOPPER_BYTES : DEFAULT_BYTES, MS_DTYPE_U8);
+    tape->new_category = category;
+    tape->scope = scope;
+    ms_retain(tape, workspace);
+    ms_name_storage(tape, workspace, "cuBLAS workspace", MS_CATEGORY_WORKSPACE);
+    tape->workspace_tensors[thread] = workspace;
+    tape->workspaces[thread] = true;
+}
+
+static double product_flops(ms_tape *tape, ms_tensor x, ms_dim columns)
+{
+    return 2.0 * (double)ms_elements(&ms_info(tape, x)->shape) * (double)columns.value;
+}
+
+/* The gradient of a linear output as rows: PyTorch reshapes it, which may copy; then the copy takes
+ * its place and the original goes. */
+static void gradient_as_rows(ms_tape *tape, ms_tensor *grad)
+{
+    ms_tensor_info info = *ms_info(tape, *grad);
+    uint32_t last = info.shape.rank - 1;
+    ms_dim rows = {.value = 1};
+    for (uint32_t i = 0; i < last; i++)
+        rows.value *= info.shape.dims[i].value;
+    ms_shape flat = MS_SHAPE(rows, info.shape.dims[last]);
+    uint64_t strides[MS_MAX_RANK];
+    if (ms_view_strides(&info, &flat, strides))
+        return;
+    ms_tensor copy = ms_empty(tape, info.shape, (ms_dtype)info.dtype);
+    ms_retain(tape, copy);
+    ms_release(tape, *grad);
+    *grad = copy;
+}
+
+static void set_view(ms_tape *tape, ms_tensor tensor)
+{
+    if (tensor)
+        ms_info(tape, tensor)->is_view = true;
+}
+
+static bool wants(const ms_node *node, uint32_t input)
+{
+    return node->edges[input].node != MS_NONE || node->edges[input].leaf != MS_NONE;
+}
+
+static ms_tensor gradient_like(ms_tape *tape, const ms_node *node, uint32_t input, ms_tensor grad)
+{
+    ms_tensor out = ms_empty(tape, ms_input_meta(tape, node, input)->shape,
+                             (ms_dtype)ms_info(tape, grad)->dtype);
+    ms_cublas_workspace(tape);
+    return out;
+}
+
+static void backward_work(ms_tape *tape, const ms_node *node, ms_tensor grad)
+{
+    double products = (double)wants(node, 0) + (double)wants(node, 1);
+    const ms_shape *x = &ms_input_meta(tape, node, 0)->shape;
+    ms_op_work(tape, (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE},
+               products * product_flops(tape, grad, x->dims[x->rank - 1]), 0,
+               (ms_dtype)ms_info(tape, grad)->dtype);
+}
+
+/* mm: the weight's gradient first (mat2 before self). */
+static void mm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    gradient_as_rows(tape, &grads[0]);
+    if (wants(node, 1))
+        out[1] = gradient_like(tape, node, 1, grads[0]);
+    if (wants(node, 0))
+        out[0] = gradient_like(tape, node, 0, grads[0]);
+    set_view(tape, out[0]);
+    set_view(tape, out[1]);
+    backward_work(tape, node, grads[0]);
+}
+
+/* addmm: mat1 (the input), mat2 (the weight), then the bias, which the engine sums. */
+static void addmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    gradient_as_rows(tape, &grads[0]);
+    if (wants(node, 0))
+        out[0] = gradient_like(tape, node, 0, grads[0]);
+    if (wants(node, 1))
+        out[1] = gradient_like(tape, node, 1, grads[0]);
+    if (wants(node, 2))
+        out[2] = grads[0];
+    set_view(tape, out[0]);
+    backward_work(tape, node, grads[0]);
+}
+
+static void linear_bias_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    addmm_backward(tape, node, grads, out);
+    set_view(tape, out[1]);
+}
+
+static const ms_op mm_op = {"mm", "MmBackward0", mm_backward};
+static const ms_op addmm_op = {"addmm", "AddmmBackward0", addmm_backward};
+static const ms_op linear_bias_op = {"addmm", "AddmmBackward0", linear_bias_backward};
+
+/* Consumes all three (casts of autocast float, parameters don't). */
+static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor weight, ms_tensor bias,
+                         ms_dim columns)
+{
+    if (ms_idle(tape) || !x) {
+        ms_consume(tape, x);
+        return 0;
+    }
+    ms_op_mark mark = ms_op_begin(tape, op);
+    uint32_t node = ms_record(tape, op, bias ? 3 : 2, (ms_tensor[]){x, weight, bias});
+    bool save_x = ms_needs_grad(tape, weight), save_weight = ms_needs_grad(tape, x);
+    ms_tensor first = bias ? x : weight, second = bias ? weight : x;
+    if (bias ? save_x : save_weight)
+        ms_save(tape, node, first);
+    if (bias ? save_weight : save_x)
+        ms_save(tape, node, second);
+    ms_shape shape = ms_info(tape, x)->shape;
+    shape.dims[shape.rank - 1] = columns;
+    ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, x)->dtype);
+    ms_cublas_workspace(tape);
+    ms_attach(tape, node, 1, &out);
+    ms_op_operand(tape, mark, x, false);
+    ms_op_operand(tape, mark, weight, false);
+    ms_op_operand(tape, mark, out, true);
+    ms_op_work(tape, mark, product_flops(tape, x, columns), 0, (ms_dtype)ms_info(tape, x)->dtype);
+    ms_op_end(tape, mark);
+    ms_consume(tape, x);
+    ms_consume(tape, weight);
+    ms_consume(tape, bias);
+    return out;
+}
+
+ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)
+{
+    ms_tensor kept = x; /* the caller's reference lasts for the call, also when x is cast */
+    ms_retain(tape, kept);
+    ms_tensor cast_bias = ms_autocast_lower(tape, bias);
+    ms_tensor cast_weight = ms_autocast_lower(tape, weight);
+    ms_tensor cast_x = ms_autocast_lower(tape, x);
+    ms_tensor out = product(tape, bias ? &linear_bias_op : &mm_op, cast_x, cast_weight, cast_bias,
+                            ms_info(tape, weight)->shape.dims[0]);
+    ms_consume(tape, ms_unown(tape, kept));
+    return out;
+}
+
+ms_tensor ms_conv1d(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)
+{
+    ms_tensor kept = x;
+    ms_retain(tape, kept);
+    ms_tensor cast_weight = ms_autocast_lower(tape, weight);
+    ms_tensor cast_x = ms_autocast_lower(tape, x);
+    ms_tensor cast_bias = ms_autocast_lower(tape, bias);
+    ms_tensor out = product(tape, &addmm_op, cast_x, cast_weight, cast_bias,
+                            ms_info(tape, weight)->shape.dims[1]);
+    ms_consume(tape, ms_unown(tape, kept));
+    return out;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Cross entropy as PyTorch computes it: log-softmax, then the negative log-likelihood.
+ */
+#include "ops/ops.h"
+
+static void one_gradient(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    (void)grads;
+    const ms_meta meta = *ms_input_meta(tape, node, 0);
+    out[0] = ms_empty(tape, meta.shape, (ms_dtype)meta.dtype);
+}
+
+static const ms_op log_softmax_op = {"log_softmax", "LogSoftmaxBackward0", one_gradient};
+static const ms_op nll_loss_op = {"nll_loss", "NllLossBackward0", one_gradient};
+
+static ms_tensor log_softmax(ms_tape *tape, ms_tensor logits)
+{
+    ms_op_mark mark = ms_op_begin(tape, &log_softmax_op);
+    uint32_t node = ms_record(tape, &log_softmax_op, 1, &logits);
+    ms_tensor out = ms_empty_like(tape, logits, (ms_dtype)ms_info(tape, logits)->dtype);
+    ms_attach(tape, node, 1, &out);
+    ms_save(tape, node, out);
+    ms_op_operand(tape, mark, logits, false);
+    ms_op_operand(tape, mark, out, true);
+    ms_op_end(tape, mark);
+    ms_consume(tape, logits);
+    return out;
+}
+
+/* Saves the log-probabilities, the labels and the scalar total weight. */
+static ms_tensor nll_loss(ms_tape *tape, ms_tensor log_probs, ms_tensor labels)
+{
+    ms_op_mark mark = ms_op_begin(tape, &nll_loss_op);
+    uint32_t node = ms_record(tape, &nll_loss_op, 1, &log_probs);
+    ms_save(tape, node, log_probs);
+    ms_save(tape, node, labels);
+    ms_shape scalar = {.rank = 0};
+    ms_dtype dtype = (ms_dtype)ms_info(tape, log_probs)->dtype;
+    ms_tensor loss = ms_empty(tape, scalar, dtype);
+    ms_tensor total_weight = ms_empty(tape, scalar, dtype);
+    ms_attach(tape, node, 1, &loss);
+    ms_save(tape, node, total_weight);
+    ms_op_operand(tape, mark, log_probs, false);
+    ms_op_operand(tape, mark, loss, true);
+    ms_op_end(tape, mark);
+    ms_consume(tape, total_weight);
+    ms_consume(tape, log_probs);
+    ms_consume(tape, labels);
+    return loss;
+}
+
+ms_tensor ms_cross_entropy(ms_tape *tape, ms_tensor logits, ms_tensor labels)
+{
+    if (ms_idle(tape) || !logits || !labels) {
+        ms_consume(tape, logits);
+        ms_consume(tape, labels);
+        return 0;
+    }
+    return nll_loss(tape, log_softmax(tape, ms_autocast_fp32(tape, logits)), labels);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Batched matrix products, as torch.matmul makes them of [B, H, M, K] x [B, H, K, N]: both sides as
+ * [B*H, ., .], which copies where the layout does not allow a view, then bmm.
+ */
+#include "ops/ops.h"
+
+static bool wants(const ms_node *node, uint32_t input)
+{
+    return node->edges[input].node != MS_NONE || node->edges[input].leaf != MS_NONE;
+}
+
+/* mat2's gradient first. Autocast's casts are their own nodes, so dtypes agree here. */
+static void bmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
+    const ms_shape a = ms_input_meta(tape, node, 0)->shape, b = ms_input_meta(tape, node, 1)->shape;
+    double flops = 2.0 * (double)ms_elements(&a) * (double)b.dims[2].value;
+    if (wants(node, 1))
+        out[1] = ms_empty(tape, b, dtype);
+    ms_cublas_workspace(tape);
+    if (wants(node, 0))
+        out[0] = ms_empty(tape, a, dtype);
+    ms_op_work(tape, (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE},
+               flops * ((double)wants(node, 0) + (double)wants(node, 1)), 0, dtype);
+}
+
+static const ms_op bmm_op = {"bmm", "BmmBackward0", bmm_backward};
+
+static ms_tensor bmm(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    if (ms_idle(tape) || !a || !b) {
+        ms_consume(tape, a);
+        ms_consume(tape, b);
+        return 0;
+    }
+    ms_op_mark mark = ms_op_begin(tape, &bmm_op);
+    uint32_t node = ms_record(tape, &bmm_op, 2, (ms_tensor[]){a, b});
+    bool save_b = ms_needs_grad(tape, a), save_a = ms_needs_grad(tape, b);
+    if (save_b)
+        ms_save(tape, node, b);
+    if (save_a)
+        ms_save(tape, node, a);
+    ms_shape shape = ms_info(tape, a)->shape;
+    double flops = 2.0 * (double)ms_elements(&shape);
+    shape.dims[2] = ms_info(tape, b)->shape.dims[2];
+    flops *= (double)shape.dims[2].value;
+    ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
+    ms_cublas_workspace(tape);
+    ms_attach(tape, node, 1, &out);
+    ms_op_operand(tape, mark, a, false);
+    ms_op_operand(tape, mark, b, false);
+    ms_op_operand(tape, mark, out, true);
+    ms_op_work(tape, mark, flops, 0, (ms_dtype)ms_info(tape, a)->dtype);
+    ms_op_end(tape, mark);
+    ms_consume(tape, a);
+    ms_consume(tape, b);
+    return out;
+}
+
+static ms_tensor as_batches(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a)
+        return a;
+    ms_shape s = ms_info(tape, a)->shape;
+    ms_dim batches = ms_dim_mul(&tape->trace->symbols, s.dims[0], s.dims[1]);
+    return ms_reshape(tape, a, MS_SHAPE(batches, s.dims[2], s.dims[3]));
+}
+
+ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    if (ms_idle(tape) || !a || !b) {
+        ms_consume(tape, a);
+        ms_consume(tape, b);
+        return 0;
+    }
+    ms_retain(tape, a);
+    ms_retain(tape, b);
+    ms_tensor cast_b = ms_autocast_lower(tape, b);
+    ms_tensor cast_a = ms_autocast_lower(tape, a);
+    ms_shape shape = ms_info(tape, a)->shape;
+    shape.dims[3] = ms_info(tape, b)->shape.dims[3];
+    ms_tensor a3 = as_batches(tape, cast_a);
+    ms_tensor b3 = as_batches(tape, cast_b);
+    ms_tensor out = ms_view(tape, bmm(tape, a3, b3), shape);
+    ms_consume(tape, ms_unown(tape, a));
+    ms_consume(tape, ms_unown(tape, b));
+    return out;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Fused layer normalisation. The RMS norms of the decoder families are composed of plain operators
+ * (model/blocks.c), as the framework's modelling files write them.
+ */
+#include "ops/ops.h"
+
+/* Input, weight and bias gradients. */
+static void layer_norm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    for (uint32_t i = 0; i < 3; i++)
+        if (node->edges[i].node != MS_NONE || node->edges[i].leaf != MS_NONE)
+            out[i] = ms_empty(tape, ms_input_meta(tape, node, i)->shape,
+                              (ms_dtype)ms_info(tape, grads[0])->dtype);
+}
+
+static const ms_op layer_norm_op = {"layer_norm", "NativeLayerNormBackward0", layer_norm_backward};
+
+/* Mean and reciprocal deviation are kept in fp32; the CPU kernel keeps them in the dtype of the
+ * parameters. */
+static ms_dtype statistics_dtype(ms_tape *tape, ms_tensor weight)
+{
+    return tape->on_cpu ? (ms_dtype)ms_info(tape, weight)->dtype : MS_DTYPE_F32;
+}
+
+ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)
+{
+    if (ms_idle(tape) || !x) {
+        ms_consume(tape, x);
+        return 0;
+    }
+    ms_retain(tape, x);
+    ms_tensor cast_bias = ms_autocast_fp32(tape, bias), cast_weight = ms_autocast_fp32(tape, weight);
+    ms_tensor input = ms_autocast_fp32(tape, x);
+    ms_op_mark mark = ms_op_begin(tape, &layer_norm_op);
+    uint32_t node =
+        ms_record(tape, &layer_norm_op, 3, (ms_tensor[]){input, cast_weight, cast_bias});
+    ms_save(tape, node, cast_bias);
+    ms_save(tape, node, input);
+    ms_save(tape, node, cast_weight);
+    ms_shape rows = ms_info(tape, input)->shape;
+    ms_tensor out = ms_empty(tape, rows, (ms_dtype)ms_info(tape, input)->dtype);
+    rows.dims[rows.rank - 1] = (ms_dim){.value = 1};
+    ms_dtype statistics = statistics_dtype(tape, cast_weight);
+    ms_tensor mean = ms_empty(tape, rows, statistics), rstd = ms_empty(tape, rows, statistics);
+    ms_attach(tape, node, 1, &out);
+    ms_save(tape, node, mean);
+    ms_save(tape, node, rstd);
+    ms_op_operand(tape, mark, input, false);
+    ms_op_operand(tape, mark, out, true);
+    ms_op_end(tape, mark);
+    ms_consume(tape, mean);
+    ms_consume(tape, rstd);
+    ms_consume(tape, input);
+    ms_consume(tape, cast_weight);
+    ms_consume(tape, cast_bias);
+    ms_consume(tape, ms_unown(tape, x));
+    return out;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Operators: tensor to tensor. Each allocates what PyTorch's operator allocates, in its order, saves
+ * what its derivative needs, and consumes floating arguments after its result exists. All results
+ * float. Shapes are PyTorch's; a dimension index counts from the front.
+ */
+#ifndef MS_OPS_OPS_H
+#define MS_OPS_OPS_H
+
+#include "tape/tape.h"
+
+/* ---- elementwise (elementwise.c, unary.c) ---- */
+ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b);
+ms_tensor ms_mul(ms_tape *tape, ms_tensor a, ms_tensor b);
+ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a);  /* a + c, a - c: c is a Python number */
+ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a);
+ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b); /* b may be 0: a Python number */
+ms_tensor ms_neg(ms_tape *tape, ms_tensor a);
+ms_tensor ms_pow(ms_tape *tape, ms_tensor a);   /* a ** c, saves a */
+ms_tensor ms_rsqrt(ms_tape *tape, ms_tensor a);
+ms_tensor ms_tanh(ms_tape *tape, ms_tensor a);
+ms_tensor ms_cos(ms_tape *tape, ms_tensor a);   /* cos and sin: outside autograd only */
+ms_tensor ms_sin(ms_tape *tape, ms_tensor a);
+ms_tensor ms_silu(ms_tape *tape, ms_tensor a);
+ms_tensor ms_gelu(ms_tape *tape, ms_tensor a);
+ms_tensor ms_relu(ms_tape *tape, ms_tensor a);
+ms_tensor ms_to(ms_tape *tape, ms_tensor a, ms_dtype dtype); /* returns `a` itself if it has it */
+
+/* Output of a TensorIterator over these inputs: broadcast shape, strides by PyTorch's rule. */
+ms_tensor ms_elementwise_out(ms_tape *tape, uint32_t count, const ms_tensor *inputs, ms_dtype dtype);
+ms_dtype ms_promote(ms_dtype a, ms_dtype b);
+
+/* ---- views (views.c): no bytes, unless a reshape cannot be a view ---- */
+ms_tensor ms_transpose(ms_tape *tape, ms_tensor a, uint32_t d0, uint32_t d1);
+ms_tensor ms_view(ms_tape *tape, ms_tensor a, ms_shape shape);    /* must be viewable */
+ms_tensor ms_reshape(ms_tape *tape, ms_tensor a, ms_shape shape); /* copies if it must */
+ms_tensor ms_contiguous(ms_tape *tape, ms_tensor a);
+ms_tensor ms_slice_half(ms_tape *tape, ms_tensor a, bool upper);  /* x[..., :D/2] or x[..., D/2:] */
+ms_tensor ms_narrow(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length);
+ms_tensor ms_unsqueeze(ms_tape *tape, ms_tensor a, uint32_t dim);
+ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape);
+void ms_split3(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, ms_tensor out[3]);
+/* True if `a` can be seen in `shape` without a copy; then its strides. */
+bool ms_view_strides(const ms_tensor_info *info, const ms_shape *shape, uint64_t *strides);
+/* In a backward: the gradient in another shape; consumes nothing, yields floating or `grad`. */
+ms_tensor ms_reshape_raw(ms_tape *tape, ms_tensor grad, const ms_shape *shape);
+
+/* ---- joining, reducing (reduce.c) ---- */
+ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
+ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a); /* mean(-1, keepdim=True) */
+
+/* ---- matrix products (matmul.c, linear.c) ---- */
+/* y = x Wᵀ (+ b), weight [out, in]; under autocast x and W are cast first. */
+ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
+/* GPT-2's Conv1D: y = x W + b, weight [in, out]. */
+ms_tensor ms_conv1d(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
+/* torch.matmul of [B, H, M, K] and [B, H, K, N]. */
+ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b);
+
+/* ---- normalisation, softmax, dropout (norm.c, softmax.c, dropout.c) ---- */
+ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
+ms_tensor ms_softmax_last(ms_tape *tape, ms_tensor x, ms_dtype dtype);
+ms_tensor ms_dropout(ms_tape *tape, ms_tensor x, double p);
+
+/* ---- embedding and loss (embedding.c, loss.c) ---- */
+ms_tensor ms_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids);
+/* cross_entropy over [N, V] logits and [N] labels: the scalar loss. */
+ms_tensor ms_cross_entropy(ms_tape *tape, ms_tensor logits, ms_tensor labels);
+
+/* ---- attention (attention.c) ---- */
+/* q, k, v: [B, H, S, D]; causal without mask, or with an additive mask of [B, 1, S, S]. */
+ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k, ms_tensor v,
+                  double dropout);
+
+/* ---- autocast ---- */
+/* The tensor in autocast's lower dtype if a context is open; parameters' copies are cached. */
+ms_tensor ms_autocast_lower(ms_tape *tape, ms_tensor a);
+/* The tensor in fp32 if a context is open (operators autocast runs in full precision). */
+ms_tensor ms_autocast_fp32(ms_tape *tape, ms_tensor a);
+
+/* A kernel's short-lived buffer: allocated and freed at once, or until ms_consume. */
+static inline void ms_transient(ms_tape *tape, uint64_t bytes, ms_dtype dtype)
+{
+    if (bytes)
+        ms_consume(tape, ms_empty_bytes(tape, bytes, dtype));
+}
+
+/* The workspace cuBLAS keeps per thread and stream: made at the first product. */
+void ms_cublas_workspace(ms_tape *tape);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Joining and reducing.
+ */
+#include "ops/ops.h"
+
+/* ---- cat of two: backward hands out narrow views of the gradient ---- */
+
+static void cat_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    ms_tensor_info info = *ms_info(tape, grads[0]);
+    for (uint32_t i = 0; i < node->edge_count; i++)
+        if (node->edges[i].node != MS_NONE || node->edges[i].leaf != MS_NONE)
+            out[i] = ms_alias(tape, grads[0], ms_input_meta(tape, node, i)->shape, info.strides);
+}
+
+static const ms_op cat_op = {"cat", "CatBackward0", cat_backward};
+
+ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim)
+{
+    if (ms_idle(tape) || !a || !b) {
+        ms_consume(tape, a);
+        ms_consume(tape, b);
+        return 0;
+    }
+    ms_op_mark mark = ms_op_begin(tape, &cat_op);
+    uint32_t node = ms_record(tape, &cat_op, 2, (ms_tensor[]){a, b});
+    ms_shape shape = ms_info(tape, a)->shape;
+    ms_dim da = shape.dims[dim], db = ms_info(tape, b)->shape.dims[dim];
+    ms_symbols *symbols = &tape->trace->symbols;
+    const ms_symbol *sa = &symbols->table.items[da.symbol];
+    bool halves = sa->kind == MS_SYMBOL_HALF && da.symbol == db.symbol;
+    shape.dims[dim] = halves ? (ms_dim){da.value * 2, sa->left} : ms_dim_add(symbols, da, db);
+    ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
+    ms_attach(tape, node, 1, &out);
+    ms_op_operand(tape, mark, a, false);
+    ms_op_operand(tape, mark, b, false);
+    ms_op_operand(tape, mark, out, true);
+    ms_op_end(tape, mark);
+    ms_consume(tape, a);
+    ms_consume(tape, b);
+    return out;
+}
+
+/* ---- mean over the last dimension ---- */
+
+static void mean_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    out[0] = ms_empty(tape, ms_input_meta(tape, node, 0)->shape,
+                      (ms_dtype)ms_info(tape, grads[0])->dtype);
+}
+
+static const ms_op mean_op = {"mean", "MeanBackward1", mean_backward};
+
+ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a) {
+        ms_consume(tape, a);
+        return 0;
+    }
+    ms_op_mark mark = ms_op_begin(tape, &mean_op);
+    uint32_t node = ms_record(tape, &mean_op, 1, &a);
+    ms_shape shape = ms_info(tape, a)->shape;
+    shape.dims[shape.rank - 1] = (ms_dim){.value = 1};
+    ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
+    ms_attach(tape, node, 1, &out);
+    ms_op_operand(tape, mark, a, false);
+    ms_op_operand(tape, mark, out, true);
+    ms_op_end(tape, mark);
+    ms_consume(tape, a);
+    return out;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The training loop: build, then three steps. The first makes optimizer states and workspaces, the
+ * second leaves the allocator as it will be, the third is the steady one that is reported.
+ */
+#include "step/step.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "model/model.h"
+#include "ops/ops.h"
+#include "step/attention_choice.h"
+#include "step/optimizer.h"
+#include "tape/engine.h"
+
+enum { STEADY_STEP = 3 };
+
+typedef struct trainer {
+    ms_tape tape;
+    ms_model model;
+    ms_tensor ids;
+    uint16_t step;
+    ms_simulation *simulation;
+} trainer;
+
+static void mark(trainer *t, bool begin, ms_phase phase, uint32_t micro_step)
+{
+    ms_trace *trace = t->tape.trace;
+    t->tape.phase = (uint8_t)phase;
+    ms_mark row = {.begin = begin, .phase = (uint8_t)phase, .step = t->step, .micro_step = micro_step};
+    if (!ms_vec_push(&trace->marks, row) ||
+        !ms_vec_push(&trace->events, (ms_event){MS_EVENT_MARK, trace->marks.count - 1}))
+        ms_tape_fail(&t->tape, MS_ERR_NOMEM);
+}
+
+/* ---- figures ---- */
+
+static uint64_t tensor_bytes(trainer *t, ms_tensor tensor)
+{
+    return tensor ? ms_tensor_bytes(&t->tape, tensor) : 0;
+}
+
+static void measure_parameters(trainer *t)
+{
+    ms_simulation *s = t->simulation;
+    for (uint32_t i = 0; i < t->tape.parameters.count; i++) {
+        ms_parameter *parameter = &t->tape.parameters.items[i];
+        s->param_count += ms_elements(&ms_info(&t->tape, parameter->tensor)->shape);
+        s->weight_bytes += tensor_bytes(t, parameter->tensor);
+    }
+    s->trainable_param_count = s->param_count;
+    s->gradient_bytes = s->weight_bytes;
+    const ms_trace *trace = t->tape.trace;
+    for (uint32_t i = 0; i < trace->storages.count; i++)
+        if (trace->storages.items[i].category == MS_CATEGORY_BUFFER && t->tape.storage_refs.items[i])
+            s->buffer_bytes += trace->storages.items[i].bytes;
+}
+
+/* The step counters of optimizers that keep them on the host are state all the same. */
+static void measure_optimizer(trainer *t)
+{
+    bool adam = t->tape.run->optimizer == MS_OPTIMIZER_ADAMW || t->tape.run->optimizer == MS_OPTIMIZER_ADAM;
+    for (uint32_t i = 0; i < t->tape.parameters.count; i++) {
+        const ms_parameter *parameter = &t->tape.parameters.items[i];
+        t->simulation->optimizer_state_bytes += tensor_bytes(t, parameter->states[0]) +
+                                                tensor_bytes(t, parameter->states[1]) + (adam ? 4 : 0);
+    }
+}
+
+static void count_saved(trainer *t, bool *seen, ms_tensor tensor)
+{
+    if (!tensor)
+        return;
+    uint32_t index = ms_info(&t->tape, tensor)->storage;
+    const ms_storage *storage = &t->tape.trace->storages.items[index];
+    if (seen[index] || storage->category == MS_CATEGORY_WEIGHT || storage->category == MS_CATEGORY_BUFFER)
+        return;
+    seen[index] = true;
+    t->simulation->saved_bytes += storage->bytes;
+}
+
+/* Unique storages the graph holds; a checkpointed layer holds its input. */
+static void measure_saved(trainer *t)
+{
+    bool *seen = calloc(t->tape.trace->storages.count, sizeof *seen);
+    if (!seen) {
+        ms_tape_fail(&t->tape, MS_ERR_NOMEM);
+        return;
+    }
+    t->simulation->saved_bytes = 0;
+    for (uint32_t i = 0; i < t->tape.nodes.count; i++) {
+        const ms_node *node = &t->tape.nodes.items[i];
+        for (uint32_t k = 0; k < node->saved_count && node->frame == MS_NONE; k++)
+            count_saved(t, seen, node->saved[k]);
+    }
+    for (uint32_t i = 0; i < t->tape.checkpoints.count; i++)
+        count_saved(t, seen, t->tape.checkpoints.items[i].input);
+    free(seen);
+}
+
+/* ---- phases ---- */
+
+static ms_tensor run_forward(trainer *t, uint32_t micro_step)
+{
+    ms_tape *tape = &t->tape;
+    mark(t, true, MS_PHASE_FORWARD, micro_step);
+    tape->pass = MS_PASS_FORWARD;
+    tape->grad_enabled = true;
+    tape->on_backward_thread = false;
+    tape->has_autocast = tape->run->autocast != MS_AUTOCAST_NONE;
+    tape->autocast_dtype = tape->run->autocast == MS_AUTOCAST_F16 ? MS_DTYPE_F16 : MS_DTYPE_BF16;
+    ms_tensor loss = t->model.config->family->program->forward(&t->model, t->ids, t->ids);
+    ms_retain(tape, loss);
+    if (tape->has_autocast)
+        ms_autocast_clear(tape);
+    tape->has_autocast = false;
+    mark(t, false, MS_PHASE_FORWARD, micro_step);
+    return loss;
+}
+
+static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
+{
+    ms_tape *tape = &t->tape;
+    mark(t, true, MS_PHASE_BACKWARD, micro_step);
+    tape->pass = MS_PASS_BACKWARD;
+    tape->on_backward_thread = true;
+    ms_frame f = ms_frame_begin(tape);
+    ms_shape scalar = {.rank = 0};
+    ms_tensor *one = ms_local(&f, ms_empty(tape, scalar, MS_DTYPE_F32));
+    ms_backward(tape, loss, *one);
+    ms_frame_end(&f, NULL);
+    mark(t, false, MS_PHASE_BACKWARD, micro_step);
+    tape->pass = MS_PASS_UPDATE;
+    tape->nodes.count = tape->metas.count = tape->buffers.count = 0;
+    tape->checkpoints.count = tape->recomputed.count = 0;
+}
+
+static void run_step(trainer *t)
+{
+    ms_tape *tape = &t->tape;
+    for (uint32_t i = 0; i < tape->run->accumulate && tape->status == MS_OK; i++) {
+        ms_tensor loss = run_forward(t, i);
+        if (t->step == STEADY_STEP && i == 0)
+            measure_saved(t);
+        run_backward(t, i, loss);
+        ms_release(tape, loss);
+    }
+    if (tape->run->clip) {
+        mark(t, true, MS_PHASE_CLIP, 0);
+        ms_clip_gradients(tape);
+        mark(t, false, MS_PHASE_CLIP, 0);
+    }
+    mark(t, true, MS_PHASE_OPTIMIZER, 0);
+    ms_optimizer_step(tape);
+    mark(t, false, MS_PHASE_OPTIMIZER, 0);
+    mark(t, true, MS_PHASE_ZERO_GRAD, 0);
+    ms_zero_grad(tape);
+    mark(t, false, MS_PHASE_ZERO_GRAD, 0);
+}
+
+/* Weights are made in fp32 and rotary tables cast with the model, so 16-bit runs keep 16-bit ones. */
+static void cast_buffers(trainer *t)
+{
+    ms_tape *tape = &t->tape;
+    for (ms_tensor tensor = 1; tensor < tape->tensors.count && tape->status == MS_OK; tensor++) {
+        ms_tensor_info *info = ms_info(tape, tensor);
+        if (info->storage == MS_NONE || info->dtype == tape->run->dtype ||
+            tape->trace->storages.items[info->storage].category != MS_CATEGORY_BUFFER)
+            continue;
+        tape->new_category = MS_CATEGORY_BUFFER;
+        ms_tensor cast = ms_empty_like(tape, tensor, tape->run->dtype);
+        tape->new_category = MS_CATEGORY_TEMPORARY;
+        if (!cast)
+            return;
+        /* The handle keeps its number and gets the new storage. */
+        info = ms_info(tape, tensor);
+        ms_tensor_info *other = ms_info(tape, cast);
+        uint32_t old = info->storage;
+        info->storage = other->storage;
+        info->dtype = other->dtype;
+        other->storage = old;
+        tape->trace->storages.items[info->storage].name = tape->trace->storages.items[old].name;
+        tape->trace->storages.items[info->storage].scope = tape->trace->storages.items[old].scope;
+        ms_consume(tape, cast);
+    }
+}
+
+static bool build(trainer *t)
+{
+    ms_tape *tape = &t->tape;
+    mark(t, true, MS_PHASE_BUILD, 0);
+    if (!t->model.config->family->program->build(&t->model))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    cast_buffers(t);
+    tape->new_category = MS_CATEGORY_INPUT;
+    t->ids = ms_empty(tape, MS_SHAPE(t->model.batch, t->model.seq), MS_DTYPE_I64);
+    tape->new_category = MS_CATEGORY_TEMPORARY;
+    ms_retain(tape, t->ids);
+    ms_name_storage(tape, t->ids, "input_ids", MS_CATEGORY_INPUT);
+    mark(t, false, MS_PHASE_BUILD, 0);
+    return tape->status == MS_OK;
+}
+
+static void train(trainer *t)
+{
+    if (!build(t))
+        return;
+    measure_parameters(t);
+    for (t->step = 1; t->step <= STEADY_STEP && t->tape.status == MS_OK; t->step++) {
+        t->tape.recording = t->step == STEADY_STEP;
+        run_step(t);
+    }
+    measure_optimizer(t);
+}
+
+ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *run,
+                           ms_simulation *simulation, ms_error *err)
+{
+    memset(simulation, 0, sizeof *simulation);
+    trainer t = {.simulation = simulation};
+    ms_arena *arena = ms_arena_create(0);
+    if (!arena || !ms_trace_init(&simulation->trace)) {
+        ms_arena_free(arena);
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the trace");
+    }
+    ms_status status = MS_ERR_NOMEM;
+    if (ms_tape_init(&t.tape, &simulation->trace, run)) {
+        ms_model_init(&t.model, &t.tape, arena, model, run);
+        t.model.attention = simulation->attention = ms_attention_choose(model, run);
+        train(&t);
+        status = t.tape.status;
+    }
+    ms_tape_free(&t.tape);
+    ms_arena_free(arena);
+    if (status == MS_OK)
+        return MS_OK;
+    ms_simulation_free(simulation);
+    if (status == MS_ERR_OVERFLOW)
+        return ms_fail(err, status, "a tensor of this model and batch has more than 2^62 bytes");
+    return ms_fail(err, status, "out of memory while simulating the step");
+}
+
+void ms_simulation_free(ms_simulation *simulation)
+{
+    ms_trace_free(&simulation->trace);
+}

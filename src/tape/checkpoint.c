@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Activation checkpointing.
+ *
+ * Non-reentrant: in forward every saved tensor of the region becomes an empty holder, and the
+ * region's input is kept. The first holder that backward unpacks runs the region again; its saved
+ * tensors fill the holders in order, and the last one stops it. Each tensor goes with the node that
+ * unpacked it; the input goes with the last holder.
+ *
+ * Reentrant: forward runs without a graph; backward runs the region again with one, on a detached
+ * input, and a nested backward through it.
+ */
+#include "tape/engine.h"
+
+void ms_autocast_clear(ms_tape *tape)
+{
+    for (uint32_t i = 0; i < tape->parameters.count; i++) {
+        ms_tensor cast = tape->parameters.items[i].cast;
+        tape->parameters.items[i].cast = 0;
+        ms_release(tape, cast);
+    }
+}
+
+static void recompute(ms_tape *tape, uint32_t index)
+{
+    ms_checkpoint frame = tape->checkpoints.items[index];
+    uint32_t nodes = tape->nodes.count, metas = tape->metas.count, buffers = tape->buffers.count;
+    uint32_t first = tape->recomputed.count;
+    for (uint32_t i = 0; i < frame.holder_count; i++)
+        if (!ms_vec_push(&tape->recomputed, 0u))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    tape->checkpoints.items[index].first_recomputed = first;
+    tape->checkpoints.items[index].is_recomputed = true;
+    uint8_t pass = tape->pass;
+    bool had_autocast = tape->has_autocast;
+    tape->pass = MS_PASS_RECOMPUTE;
+    tape->in_backward = false;
+    tape->grad_enabled = true;
+    tape->has_autocast = tape->run->autocast != MS_AUTOCAST_NONE;
+    tape->recompute_frame = index;
+    uint32_t previous = ms_scope_enter(tape, frame.scope);
+    ms_tensor result = frame.region(tape, frame.context, frame.number, frame.input);
+    tape->scope = previous;
+    tape->stopped = false;
+    tape->recompute_frame = MS_NONE;
+    ms_consume(tape, result);
+    if (tape->has_autocast)
+        ms_autocast_clear(tape);
+    tape->has_autocast = had_autocast;
+    tape->grad_enabled = false;
+    tape->in_backward = true;
+    tape->pass = pass;
+    tape->nodes.count = nodes;
+    tape->metas.count = metas;
+    tape->buffers.count = buffers;
+}
+
+ms_tensor ms_checkpoint_unpack(ms_tape *tape, uint32_t frame, uint32_t index)
+{
+    if (!tape->checkpoints.items[frame].is_recomputed)
+        recompute(tape, frame);
+    if (tape->status != MS_OK)
+        return 0;
+    ms_tensor *slot =
+        &tape->recomputed.items[tape->checkpoints.items[frame].first_recomputed + index];
+    ms_tensor tensor = *slot;
+    *slot = 0; /* the reference moves to the node */
+    return tensor;
+}
+
+void ms_checkpoint_drop(ms_tape *tape, uint32_t frame, uint32_t holders)
+{
+    ms_checkpoint *checkpoint = &tape->checkpoints.items[frame];
+    checkpoint->live_holders -= holders;
+    if (checkpoint->live_holders == 0) {
+        ms_tensor input = checkpoint->input;
+        checkpoint->input = 0;
+        ms_release(tape, input);
+    }
+}
+
+static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoint frame)
+{
+    uint32_t index = tape->checkpoints.count;
+    if (!ms_vec_push(&tape->checkpoints, frame)) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return 0;
+    }
+    ms_retain(tape, frame.input);
+    ms_storage *storage = &tape->trace->storages.items[ms_info(tape, frame.input)->storage];
+    if (storage->category == MS_CATEGORY_TEMPORARY)
+        storage->category = MS_CATEGORY_ACTIVATION;
+    storage->saved = true;
+    tape->saving_frame = index;
+    ms_tensor result = frame.region(tape, frame.context, frame.number, frame.input);
+    tape->saving_frame = MS_NONE;
+    return result;
+}
+
+/* The nested backward accumulates into a parameter of its own, as it would into .grad. */
+static void reentrant_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
+                               ms_tensor *out)
+{
+    ms_checkpoint frame = tape->checkpoints.items[node->numbers[0]];
+    uint32_t nodes = tape->nodes.count, metas = tape->metas.count, buffers = tape->buffers.count;
+    const ms_tensor_info input = *ms_info(tape, node->saved[0]);
+    ms_tensor detached = ms_alias(tape, node->saved[0], input.shape, input.strides);
+    uint32_t leaf = tape->parameters.count;
+    if (!detached || !ms_vec_push(&tape->parameters, (ms_parameter){.tensor = detached})) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return;
+    }
+    ms_info(tape, detached)->leaf = leaf;
+    ms_info(tape, detached)->requires_grad = true;
+    ms_retain(tape, detached);
+    uint8_t pass = tape->pass;
+    bool had_autocast = tape->has_autocast;
+    tape->pass = MS_PASS_RECOMPUTE;
+    tape->in_backward = false;
+    tape->grad_enabled = true;
+    tape->has_autocast = tape->run->autocast != MS_AUTOCAST_NONE;
+    ms_tensor result = frame.region(tape, frame.context, frame.number, detached);
+    if (tape->has_autocast)
+        ms_autocast_clear(tape);
+    tape->has_autocast = had_autocast;
+    tape->grad_enabled = false;
+    tape->in_backward = true;
+    tape->pass = pass;
+    ms_retain(tape, result);
+    ms_backward(tape, result, grads[0]);
+    ms_release(tape, result);
+    out[0] = ms_unown(tape, tape->parameters.items[leaf].grad);
+    ms_release(tape, detached);
+    tape->parameters.count = leaf;
+    tape->nodes.count = nodes;
+    tape->metas.count = metas;
+    tape->buffers.count = buffers;
+}
+
+static const ms_op reentrant_op = {"checkpoint", "CheckpointFunctionBackward", reentrant_backward};
+
+static ms_tensor run_reentrant(ms_tape *tape, ms_checkpoint frame)
+{
+    uint32_t node = ms_record(tape, &reentrant_op, 1, &frame.input);
+    uint64_t index = tape->checkpoints.count;
+    if (!ms_vec_push(&tape->checkpoints, frame))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    ms_node_numbers(tape, node, 1, &index);
+    ms_save(tape, node, frame.input);
+    tape->grad_enabled = false;
+    ms_tensor result = frame.region(tape, frame.context, frame.number, frame.input);
+    tape->grad_enabled = true;
+    ms_attach(tape, node, 1, &result);
+    return result;
+}
+
+ms_tensor ms_checkpoint_run(ms_tape *tape, ms_region_fn region, void *context, uint64_t number,
+                            ms_tensor input)
+{
+    if (ms_idle(tape) || !input)
+        return 0;
+    ms_checkpoint frame = {.region = region,
+                           .context = context,
+                           .number = number,
+                           .input = input,
+                           .scope = tape->scope};
+    if (!tape->grad_enabled || !ms_info(tape, input)->requires_grad)
+        return region(tape, context, number, input);
+    if (tape->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
+        return run_reentrant(tape, frame);
+    return run_non_reentrant(tape, frame);
+}

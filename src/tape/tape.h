@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The tape: tensors without data, and autograd over them. Programs (src/model) call operators
+ * (src/ops); operators allocate storages here and record nodes; ms_backward (tape/engine.h) runs
+ * the nodes. Every allocation and free becomes an event of the trace, at the point where PyTorch
+ * would make it.
+ *
+ * References. A new tensor floats: the operator that consumes it releases it, after its own result
+ * exists, as Python drops a temporary with the call that used it. ms_local binds a tensor to a
+ * frame: it then lives until the local is assigned again or the frame ends. A storage is freed when
+ * its last tensor goes.
+ *
+ * Errors stick: after running out of memory or overflowing a size, every call is harmless and
+ * yields tensor 0; tape->status says what happened.
+ */
+#ifndef MS_TAPE_TAPE_H
+#define MS_TAPE_TAPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/run_config.h"
+#include "trace/trace.h"
+
+typedef uint32_t ms_tensor; /* 0 = none */
+
+typedef struct ms_shape {
+    uint32_t rank;
+    ms_dim dims[MS_MAX_RANK];
+} ms_shape;
+
+typedef struct ms_tensor_info {
+    uint32_t storage;
+    uint32_t refs;       /* locals, saved slots, buffers; 0 = floating */
+    uint32_t node;       /* grad_fn, or MS_NONE */
+    uint32_t leaf;       /* parameter number, or MS_NONE */
+    uint8_t node_output; /* which output of the node this is */
+    uint8_t dtype;
+    bool requires_grad;
+    bool is_view;        /* shares a storage it did not make */
+    ms_shape shape;
+    uint64_t strides[MS_MAX_RANK]; /* elements */
+} ms_tensor_info;
+
+struct ms_tape;
+typedef struct ms_node ms_node;
+
+/* How the node of an operator runs backward: grads[i] is the gradient of output i (0 = none); fills
+ * out[i] with the gradient of input i for each input that needs one. May replace a gradient by a copy
+ * it owns (and release the original). Everything allocated and not
+ * returned must be dropped before it returns. */
+typedef void (*ms_backward_fn)(struct ms_tape *tape, const ms_node *node, ms_tensor *grads,
+                               ms_tensor *out);
+
+typedef struct ms_op {
+    const char *name;          /* ATen's name where there is one */
+    const char *node_name;     /* the autograd node, as PyTorch prints it */
+    ms_backward_fn backward;   /* NULL: not differentiable */
+} ms_op;
+
+enum { MS_MAX_EDGES = 4, MS_MAX_SAVED = 8, MS_NODE_NUMBERS = 8 };
+
+typedef struct ms_edge {
+    uint32_t node; /* MS_NONE: no gradient wanted, or the leaf below */
+    uint32_t leaf; /* parameter number, or MS_NONE */
+    uint8_t output;
+} ms_edge;
+
+/* An input as metadata: what its gradient must look like. */
+typedef struct ms_meta {
+    ms_shape shape;
+    uint8_t dtype;
+} ms_meta;
+
+struct ms_node {
+    const ms_op *op;
+    uint32_t scope;
+    uint8_t edge_count, output_count, saved_count;
+    ms_edge edges[MS_MAX_EDGES];
+    uint32_t first_meta;                 /* the inputs' metadata */
+    uint32_t first_buffer;               /* gradients of the outputs, while backward runs */
+    uint32_t frame;                      /* checkpoint frame the saved slots belong to, or MS_NONE */
+    uint32_t frame_index[MS_MAX_SAVED];  /* slot in the frame */
+    ms_tensor saved[MS_MAX_SAVED];       /* in the order PyTorch releases them */
+    uint64_t numbers[MS_NODE_NUMBERS];   /* whatever the backward needs to know */
+    uint32_t dependencies;
+    bool visited;
+};
+
+/* A parameter: its storage, and the gradient once there is one. */
+typedef struct ms_parameter {
+    ms_tensor tensor, grad;
+    ms_tensor cast;      /* autocast's copy in the lower dtype, while the context is open */
+    uint32_t name, scope;
+    ms_tensor states[3]; /* of the optimizer: two of its shape, and the step counter */
+    bool states_made;
+    uint32_t pending;    /* gradient contributions still to come in this backward */
+    ms_tensor buffer;    /* contributions so far */
+} ms_parameter;
+
+/* Runs a checkpointed region again; the arguments are those of ms_checkpoint_run. */
+typedef ms_tensor (*ms_region_fn)(struct ms_tape *tape, void *context, uint64_t number,
+                                  ms_tensor input);
+
+/* One activation checkpoint (torch.utils.checkpoint): see tape/checkpoint.c. */
+typedef struct ms_checkpoint {
+    ms_region_fn region;
+    void *context;
+    uint64_t number;
+    ms_tensor input;          /* held until the last holder goes */
+    uint32_t scope;
+    uint32_t holder_count;    /* saved tensors of the region */
+    uint32_t live_holders;
+    uint32_t first_recomputed; /* into recomputed, holder_count slots, once recomputed */
+    uint32_t recomputed_count;
+    bool is_recomputed;
+} ms_checkpoint;
+
+typedef struct ms_tape {
+    ms_trace *trace;
+    const ms_run_config *run;
+    ms_status status;
+    bool on_cpu;
+    bool grad_enabled;
+    bool in_backward;         /* names of operators executed are those of nodes */
+    bool recording;           /* write operator executions into the trace */
+    bool has_autocast;
+    uint8_t autocast_dtype;
+    uint8_t pass;             /* ms_pass */
+    uint8_t phase;            /* ms_phase */
+    uint8_t new_category;     /* ms_category of what is allocated now */
+    uint32_t scope;           /* module that runs */
+    uint32_t current_op;      /* operator execution, or MS_NONE */
+    uint32_t saving_frame;    /* checkpoint whose forward runs, or MS_NONE */
+    uint32_t recompute_frame; /* checkpoint that is recomputed, or MS_NONE */
+    bool stopped;             /* early stop: unwinding, operators do nothing */
+    bool workspaces[2];       /* cuBLAS workspace of the forward and the backward thread exists */
+    bool on_backward_thread;
+    ms_tensor workspace_tensors[2];
+    ms_vec(ms_tensor_info) tensors;
+    ms_vec(uint32_t) free_tensors;
+    ms_vec(uint32_t) storage_refs;  /* per storage of the trace */
+    ms_vec(ms_node) nodes;
+    ms_vec(ms_meta) metas;
+    ms_vec(ms_tensor) buffers;
+    ms_vec(ms_parameter) parameters;
+    ms_vec(ms_checkpoint) checkpoints;
+    ms_vec(ms_tensor) recomputed;
+    ms_vec(uint32_t) ready;         /* heap of nodes, largest first */
+} ms_tape;
+
+bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run);
+void ms_tape_free(ms_tape *tape);
+
+/* Records a failure; the first one wins. */
+void ms_tape_fail(ms_tape *tape, ms_status status);
+
+/* ---- tensors ---- */
+
+static inline ms_tensor_info *ms_info(ms_tape *tape, ms_tensor tensor)
+{
+    return &tape->tensors.items[tensor];
+}
+
+/* True when operators should do nothing: a failure, or early stop of a recomputation. */
+static inline bool ms_idle(const ms_tape *tape)
+{
+    return tape->status != MS_OK || tape->stopped;
+}
+
+ms_shape ms_shape_of(uint32_t rank, const ms_dim *dims);
+#define MS_SHAPE(...)                                                                              \
+    ms_shape_of(sizeof((ms_dim[]){__VA_ARGS__}) / sizeof(ms_dim), (ms_dim[]){__VA_ARGS__})
+uint64_t ms_elements(const ms_shape *shape); /* saturating */
+uint64_t ms_tensor_bytes(ms_tape *tape, ms_tensor tensor);
+bool ms_same_shape(const ms_shape *a, const ms_shape *b);
+bool ms_is_contiguous(const ms_tensor_info *info);
+bool ms_is_dense(const ms_tensor_info *info); /* non-overlapping and dense in some order */
+
+/* A new floating tensor on a new storage: contiguous, or in the given strides. */
+ms_tensor ms_empty(ms_tape *tape, ms_shape shape, ms_dtype dtype);
+ms_tensor ms_empty_strided(ms_tape *tape, ms_shape shape, const uint64_t *strides, ms_dtype dtype);
+/* Like `like` (its strides if dense), in `dtype`. */
+ms_tensor ms_empty_like(ms_tape *tape, ms_tensor like, ms_dtype dtype);
+/* A raw buffer of bytes. */
+ms_tensor ms_empty_bytes(ms_tape *tape, uint64_t bytes, ms_dtype dtype);
+
+/* A floating tensor that shares the storage of `base`. */
+ms_tensor ms_alias(ms_tape *tape, ms_tensor base, ms_shape shape, const uint64_t *strides);
+
+void ms_retain(ms_tape *tape, ms_tensor tensor);
+void ms_release(ms_tape *tape, ms_tensor tensor);  /* undoes ms_retain; the last one destroys */
+ms_tensor ms_unown(ms_tape *tape, ms_tensor tensor); /* undoes ms_retain, yields it floating */
+void ms_consume(ms_tape *tape, ms_tensor tensor);  /* destroys it if it floats */
+void ms_name_storage(ms_tape *tape, ms_tensor tensor, const char *name, ms_category category);
+
+/* ---- frames: Python's locals ---- */
+
+enum { MS_FRAME_SLOTS = 20, MS_FRAME_ARGUMENTS = 6 };
+
+typedef struct ms_frame {
+    ms_tape *tape;
+    uint32_t count, argument_count;
+    ms_tensor slots[MS_FRAME_SLOTS];          /* cleared in order at the end */
+    ms_tensor arguments[MS_FRAME_ARGUMENTS];  /* held by the caller until the call returned */
+} ms_frame;
+
+ms_frame ms_frame_begin(ms_tape *tape);
+/* An argument of a module call: the caller's reference outlives every local. */
+ms_tensor *ms_argument(ms_frame *frame, ms_tensor value);
+ms_tensor *ms_local(ms_frame *frame, ms_tensor value);
+void ms_assign(ms_frame *frame, ms_tensor *local, ms_tensor value);
+/* Ends the frame; yields the value of `result` (may be NULL), floating if nobody else holds it. */
+ms_tensor ms_frame_end(ms_frame *frame, const ms_tensor *result);
+
+/* ---- modules ---- */
+
+/* Adds a module below `parent` (MS_NONE: a root). A layer number is inherited by what lies below. */
+uint32_t ms_scope_add(ms_tape *tape, uint32_t parent, const char *name, uint32_t layer);
+/* What runs now belongs to `scope`; returns the module that ran before, for the way back. */
+static inline uint32_t ms_scope_enter(ms_tape *tape, uint32_t scope)
+{
+    uint32_t previous = tape->scope;
+    tape->scope = scope;
+    return previous;
+}
+uint32_t ms_tape_name(ms_tape *tape, const char *text);
+
+/* ---- operators ---- */
+
+/* Brackets one operator's execution in the trace; nested ones belong to the outermost. */
+typedef struct ms_op_mark {
+    uint32_t op;
+    bool outermost;
+} ms_op_mark;
+ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op);
+void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_output);
+void ms_op_work(ms_tape *tape, ms_op_mark mark, double flops, double traffic_bytes, ms_dtype dtype);
+void ms_op_end(ms_tape *tape, ms_op_mark mark);
+
+/* True when a gradient would be wanted for it. */
+static inline bool ms_needs_grad(ms_tape *tape, ms_tensor tensor)
+{
+    return tensor && tape->grad_enabled && ms_info(tape, tensor)->requires_grad;
+}
+
+/* Records a node with these inputs if any needs a gradient; MS_NONE otherwise. */
+uint32_t ms_record(ms_tape *tape, const ms_op *op, uint32_t input_count, const ms_tensor *inputs);
+/* Saves a tensor in the node (nothing when node is MS_NONE). */
+void ms_save(ms_tape *tape, uint32_t node, ms_tensor tensor);
+/* Numbers the backward needs (at most MS_NODE_NUMBERS). */
+void ms_node_numbers(ms_tape *tape, uint32_t node, uint32_t count, const uint64_t *numbers);
+/* Makes the tensors the node's outputs. */
+void ms_attach(ms_tape *tape, uint32_t node, uint32_t output_count, const ms_tensor *outputs);
+
+static inline const ms_meta *ms_input_meta(const ms_tape *tape, const ms_node *node, uint32_t input)
+{
+    return &tape->metas.items[node->first_meta + input];
+}
+
+#endif
