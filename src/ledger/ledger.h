@@ -14,6 +14,7 @@
 #include "config/run_config.h"
 #include "ledger/fold.h"
 #include "ledger/peak.h"
+#include "ledger/source.h"
 #include "ledger/usage.h"
 #include "memscope/memscope.h"
 #include "step/step.h"

@@ -24,7 +24,7 @@ typedef struct composer {
 static uint64_t key_of(const composer *c, const ms_storage *s, uint64_t bytes)
 {
     uint64_t key = s->scope == MS_NONE ? 0 : c->scope_hashes[s->scope];
-    key = ms_hash_mix(key, (uint64_t)(uintptr_t)c->trace->names.items[s->name]);
+    key = ms_hash_mix(key, (uint64_t)(uintptr_t)ms_storage_label(c->trace, s));
     return ms_hash_mix(ms_hash_mix(key, bytes), (uint64_t)s->category << 8 | s->dtype);
 }
 

@@ -20,4 +20,11 @@ typedef struct ms_record_source {
     uint32_t micro_steps;
 } ms_record_source;
 
+/* What a storage is called: its own name, or the operator that made it. */
+static inline const char *ms_storage_label(const ms_trace *trace, const ms_storage *storage)
+{
+    const char *name = trace->names.items[storage->name];
+    return *name || storage->op == MS_NONE ? name : trace->ops.items[storage->op].name;
+}
+
 #endif

@@ -58,7 +58,7 @@ uint32_t ms_ledger_storage_name(const ms_ledger *ledger, uint32_t storage, uint3
     const ms_storage *tensor = &trace->storages.items[storage];
     sink s = sink_of(out, size);
     put_path(&s, trace, tensor->scope, count > 1);
-    const char *name = trace->names.items[tensor->name];
+    const char *name = ms_storage_label(trace, tensor);
     if (*name)
         put(&s, "%s%s", s.length ? "." : "", name);
     return s.length;

@@ -70,6 +70,36 @@ static void total_row(const page *p, const char *label, uint32_t label_width, ui
     fprintf(p->out, "%10s%s%s\n", ms_gib(bytes, gib), *remark ? "  " : "", remark);
 }
 
+/* Words that break where the page ends; later lines are indented by two more. */
+typedef struct paragraph {
+    const page *page;
+    uint32_t column;
+} paragraph;
+
+static void put_word(paragraph *g, const char *word, uint32_t length)
+{
+    if (g->column + 1 + length > g->page->columns) {
+        fputs("\n    ", g->page->out);
+        g->column = 4;
+    } else {
+        fputs(g->column ? " " : "  ", g->page->out);
+        g->column += g->column ? 1 : 2;
+    }
+    fprintf(g->page->out, "%.*s", (int)length, word);
+    g->column += length;
+}
+
+static void put_paragraph(const page *p, const char *text)
+{
+    paragraph g = {p, 0};
+    while (*text) {
+        uint32_t length = (uint32_t)strcspn(text, " ");
+        put_word(&g, text, length);
+        text += length + (text[length] == ' ');
+    }
+    fputc('\n', p->out);
+}
+
 static void write_verdict(const page *p)
 {
     const ms_summary *s = p->view->summary;
@@ -147,18 +177,21 @@ static void write_phases(const page *p)
 static void write_largest(const page *p)
 {
     const ms_view *v = p->view;
-    const uint32_t label_width = p->columns - 36;
-    heading(p, "Operators that leave most behind", "");
-    fprintf(p->out, "  %s%-*s%10s  %-9s %12s%s\n", escape(p, TONE_DIM), (int)label_width, "", "GiB",
-            "phase", "times each", escape(p, TONE_END));
+    const uint32_t label_width = p->columns - 41;
+    heading(p, "Largest operators", "  (GiB)");
+    fprintf(p->out, "  %s%-*s%10s%10s  %-9s %6s%s\n", escape(p, TONE_DIM), (int)label_width, "",
+            "kept", "working", "phase", "times", escape(p, TONE_END));
     for (uint32_t i = 0; i < v->largest_count; i++) {
         const ms_record *r = v->largest[i];
-        char all[MS_GIB_TEXT], each[MS_GIB_TEXT];
+        char kept[MS_GIB_TEXT], working[MS_GIB_TEXT];
         fputs("  ", p->out);
         cell(p, ms_view_record_name(v, r), label_width);
-        fprintf(p->out, "%10s  %-9s %4" PRIu32 " x %5s\n", ms_gib(r->memory_bytes * r->count, all),
-                ms_phase_name((ms_phase)r->phase), r->count, ms_gib(r->memory_bytes, each));
+        fprintf(p->out, "%10s%10s  %-9s %6" PRIu32 "\n", ms_gib(ms_view_kept_bytes(r), kept),
+                ms_gib(ms_view_working_bytes(r), working), ms_phase_name((ms_phase)r->phase),
+                r->count);
     }
+    put_paragraph(p, "kept: for the backward pass, by all of them; working: what one of them holds "
+                     "beside that");
 }
 
 static void write_advice(const page *p)
@@ -174,36 +207,6 @@ static void write_advice(const page *p)
                 ms_gib((uint64_t)s->saved_device_bytes, saved), ms_gib(s->device_bytes, left),
                 s->title, s->option, s->fits && !p->view->summary->fits ? "  fits" : "");
     }
-}
-
-/* Words that break where the page ends; later lines are indented by two more. */
-typedef struct paragraph {
-    const page *page;
-    uint32_t column;
-} paragraph;
-
-static void put_word(paragraph *g, const char *word, uint32_t length)
-{
-    if (g->column + 1 + length > g->page->columns) {
-        fputs("\n    ", g->page->out);
-        g->column = 4;
-    } else {
-        fputs(g->column ? " " : "  ", g->page->out);
-        g->column += g->column ? 1 : 2;
-    }
-    fprintf(g->page->out, "%.*s", (int)length, word);
-    g->column += length;
-}
-
-static void put_paragraph(const page *p, const char *text)
-{
-    paragraph g = {p, 0};
-    while (*text) {
-        uint32_t length = (uint32_t)strcspn(text, " ");
-        put_word(&g, text, length);
-        text += length + (text[length] == ' ');
-    }
-    fputc('\n', p->out);
 }
 
 /* "batch 1, seq 4096, ..." */

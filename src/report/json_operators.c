@@ -52,7 +52,7 @@ static void write_operand(ms_json_writer *w, const ms_trace *trace, const ms_ope
     const ms_storage *storage =
         operand->storage == MS_NONE ? NULL : &trace->storages.items[operand->storage];
     ms_json_object_inline(w, NULL);
-    ms_json_string(w, "name", storage ? trace->names.items[storage->name] : "");
+    ms_json_string(w, "name", storage ? ms_storage_label(trace, storage) : "");
     ms_json_array_inline(w, "shape");
     for (uint32_t i = 0; i < operand->rank; i++) {
         ms_json_uint(w, NULL, operand->sizes[i]);

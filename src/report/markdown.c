@@ -78,19 +78,20 @@ static void write_phases(FILE *out, const ms_view *v)
 
 static void write_largest(FILE *out, const ms_view *v)
 {
-    fputs("\n## Operators that leave most behind\n\nBytes an operator allocates that outlive it. "
-          "Equal layers are folded.\n\n"
-          "| operator | phase | times | GiB in all | bytes each | formula |\n"
-          "|---|---|---:|---:|---:|---|\n",
-          out);
+    fputs(
+        "\n## Largest operators\n\nKept: for the backward pass, by all of them. Working: what one "
+        "of them holds beside that. Formula: of what one allocates that outlives it.\n\n"
+        "| operator | phase | times | kept GiB | working GiB | bytes of one | formula |\n"
+        "|---|---|---:|---:|---:|---:|---|\n",
+        out);
     for (uint32_t i = 0; i < v->largest_count; i++) {
         const ms_record *r = v->largest[i];
-        char gib[MS_GIB_TEXT];
+        char kept[MS_GIB_TEXT], working[MS_GIB_TEXT];
         fputs("| ", out);
         put_cell(out, ms_view_record_name(v, r));
-        fprintf(out, " | %s | %" PRIu32 " | %s | %" PRIu64 " | `%s` |\n",
-                ms_phase_name((ms_phase)r->phase), r->count,
-                ms_gib(r->memory_bytes * r->count, gib), r->memory_bytes, ms_view_formula(v, r));
+        fprintf(out, " | %s | %" PRIu32 " | %s | %s | %" PRIu64 " | `%s` |\n",
+                ms_phase_name((ms_phase)r->phase), r->count, ms_gib(ms_view_kept_bytes(r), kept),
+                ms_gib(ms_view_working_bytes(r), working), r->memory_bytes, ms_view_formula(v, r));
     }
     fputs("\nSymbols: ", out);
     const ms_trace *trace = &v->ledger->simulation->trace;

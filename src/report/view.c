@@ -147,6 +147,11 @@ static bool fill_layers(ms_view *view)
     return true;
 }
 
+static uint64_t weight_of(const ms_record *r)
+{
+    return ms_view_kept_bytes(r) + ms_view_working_bytes(r);
+}
+
 /* Keeps the largest in order by insertion: the list is a dozen long. */
 static bool fill_largest(ms_view *view)
 {
@@ -156,14 +161,11 @@ static bool fill_largest(ms_view *view)
         return false;
     for (uint32_t i = 0; i < ledger->records.count; i++) {
         const ms_record *r = &ledger->records.items[i];
-        if (r->op == MS_NONE || r->memory_bytes == 0)
+        if (r->op == MS_NONE || weight_of(r) == 0)
             continue;
         uint32_t at = view->largest_count;
-        while (at > 0 && view->largest[at - 1]->memory_bytes * view->largest[at - 1]->count <
-                             r->memory_bytes * r->count) {
+        for (; at > 0 && weight_of(view->largest[at - 1]) < weight_of(r); at--)
             view->largest[at] = view->largest[at - 1];
-            at--;
-        }
         view->largest[at] = r;
         if (view->largest_count < MS_VIEW_LARGEST)
             view->largest_count++;

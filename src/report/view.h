@@ -38,7 +38,7 @@ typedef struct ms_view {
     uint32_t tensor_count;
     ms_view_row *layers; /* layers at the peak and what lies outside; sum = peak */
     uint32_t layer_count;
-    const ms_record **largest; /* operators by the bytes of all their executions */
+    const ms_record **largest; /* operators, by ms_view_kept_bytes + ms_view_working_bytes */
     uint32_t largest_count;
     const ms_field *metadata;
     uint32_t metadata_count;
@@ -47,6 +47,17 @@ typedef struct ms_view {
 ms_status ms_view_create(const ms_ledger *ledger, const ms_advice *advice, const ms_style *style,
                          ms_view *view, ms_error *err);
 void ms_view_free(ms_view *view);
+
+/* What all executions keep for the backward pass; what one holds beside it while it runs. Their sum
+ * is what the operator weighs: the first adds up over the layers, the second does not. */
+static inline uint64_t ms_view_kept_bytes(const ms_record *record)
+{
+    return record->saved_bytes * record->count;
+}
+static inline uint64_t ms_view_working_bytes(const ms_record *record)
+{
+    return record->memory_bytes - record->saved_bytes + record->temporary_bytes;
+}
 
 /* Of `layers` numbers starting at `first`: "0-31"; texts of the view's arena. "" when out of
  * memory. */
