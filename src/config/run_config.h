@@ -57,15 +57,16 @@ typedef struct ms_run_config {
     uint64_t accumulate; /* micro-batches per optimizer step */
     bool clip;
     double clip_norm;
-    const char *checkpointing;  /* the specification as given: "none", "all", "first:8", "0,2,5-9", "every:2" */
-    bool *checkpoint_layer;     /* per layer; arena */
+    const char *checkpointing; /* the specification as given: "none", "all", "first:8", "0,2,5-9",
+                                  "every:2" */
+    bool *checkpoint_layer;    /* per layer; arena */
     ms_checkpoint_kind checkpoint_kind;
     ms_attention attention;
     ms_allocator_options allocator;
     uint32_t torch_major, torch_minor;
-    const ms_device *device;    /* never NULL; "cpu" is a row */
+    const ms_device *device; /* never NULL; "cpu" is a row */
     bool has_budget;
-    uint64_t budget_bytes;      /* else the device's usable bytes */
+    uint64_t budget_bytes; /* else the device's usable bytes */
 } ms_run_config;
 
 #endif

@@ -45,16 +45,27 @@ typedef struct ms_run_draft {
     int dtype, autocast, optimizer, optimizer_impl, checkpoint_kind, attention, allocator;
     double weight_decay, clip_norm;
     const char *checkpointing, *device;
-    uint32_t torch_major, torch_minor;
+    uint32_t torch[2]; /* major, minor */
     uint64_t max_split_size_bytes, roundup_power2_divisions, budget_bytes;
     uint32_t said; /* bit i: field i was given */
 } ms_run_draft;
 
-/* The name as the table spells it: case and `_` for `-` are forgiven. -1 when unknown. */
+/* The row of that name; case and `_` for `-` are forgiven. -1 when unknown. */
 int ms_run_field_find(const char *name);
 size_t ms_run_field_count(void);
-const char *ms_run_field_name(size_t index);
+const char *ms_run_field_name(size_t index); /* NULL past the last */
 bool ms_run_field_said(const ms_run_draft *draft, const char *name);
+
+/* How a run file writes the field. */
+typedef enum ms_run_field_form {
+    MS_RUN_FIELD_STRING,
+    MS_RUN_FIELD_NUMBER, /* a number, or "none" where the field knows it */
+    MS_RUN_FIELD_SIZE    /* a string with a unit */
+} ms_run_field_form;
+ms_run_field_form ms_run_field_form_of(size_t index);
+
+/* "; did you mean 'batch'?" for a misspelt name, or "". */
+const char *ms_run_field_hint(const char *name, char *out, size_t size);
 
 /* Refuses an unknown field with the nearest known spelling, and a value its field does not take.
  * Text that is kept is copied into the arena. */

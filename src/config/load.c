@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "config/model_read.h"
+#include "config/nearest.h"
+#include "config/resolve.h"
+#include "config/run_file.h"
+#include "json/embedded.h"
+#include "json/read.h"
+#include "json/value.h"
+
+static const char devices_name[] = "devices"; /* the one embedded file that is no model */
+
+static ms_family_list families(void)
+{
+    ms_family_list list = {0};
+    list.items = ms_families(&list.count);
+    return list;
+}
+
+/* ---- presets ---- */
+
+static const ms_embedded *find_preset(const char *name)
+{
+    for (size_t i = 0; i < ms_embedded_count; i++)
+        if (ms_name_equal(ms_embedded_files[i].name, name) &&
+            strcmp(ms_embedded_files[i].name, devices_name) != 0)
+            return &ms_embedded_files[i];
+    return NULL;
+}
+
+const char *ms_preset_name(size_t index)
+{
+    for (size_t i = 0; i < ms_embedded_count; i++)
+        if (strcmp(ms_embedded_files[i].name, devices_name) != 0 && index-- == 0)
+            return ms_embedded_files[i].name;
+    return NULL;
+}
+
+static ms_status fail_no_config(const char *name, ms_error *err)
+{
+    char hint[96];
+    ms_nearest nearest = ms_nearest_to(name);
+    const char *preset;
+    for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++)
+        ms_nearest_offer(&nearest, preset);
+    return ms_fail(err, MS_ERR_IO, "'%.100s' is no built-in model, file or directory%s", name,
+                   nearest.name ? ms_nearest_hint(&nearest, hint, sizeof hint)
+                                : "; `memscope models` lists the built-in ones");
+}
+
+/* ---- where a config is ---- */
+
+/* What "config", or "model" in a run file, turned out to name. */
+typedef struct input {
+    ms_json_source source;
+    bool is_read;     /* source.text is ours to free */
+    const char *path; /* of the file; NULL for presets and standard input */
+    const char *name; /* for titles; NULL: the model type will do */
+} input;
+
+static bool is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static bool exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+/* The part of a path that names the model: "x/llama/config.json" and "x/llama/" give "llama". */
+static const char *title_of(ms_arena *arena, const char *path)
+{
+    char *text = ms_arena_strdup(arena, path);
+    for (int tries = 0; text && tries < 2; tries++) {
+        size_t length = strlen(text);
+        while (length > 0 && text[length - 1] == '/')
+            text[--length] = '\0';
+        char *slash = strrchr(text, '/'), *base = slash ? slash + 1 : text;
+        char *dot = strrchr(base, '.');
+        if (dot && strcmp(dot, ".json") == 0)
+            *dot = '\0';
+        if (strcmp(base, "config") != 0 && strcmp(base, "memscope.run") != 0)
+            return *base && strcmp(base, ".") != 0 && strcmp(base, "..") != 0 ? base : NULL;
+        if (!slash)
+            return NULL;
+        *slash = '\0';
+    }
+    return NULL;
+}
+
+static ms_status read_path(ms_arena *arena, const char *path, input *in, ms_error *err)
+{
+    ms_status status = ms_json_read(path, &in->source, err);
+    in->is_read = status == MS_OK;
+    in->path = path;
+    in->name = title_of(arena, path);
+    return status;
+}
+
+static ms_status read_directory(ms_arena *arena, const char *path, input *in, ms_error *err)
+{
+    static const char *const names[] = {"memscope.run.json", "config.json"};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *slash = length > 0 && path[length - 1] == '/' ? "" : "/";
+        const char *file = ms_arena_printf(arena, "%s%s%s", path, slash, names[i]);
+        if (!file)
+            return ms_fail(err, MS_ERR_NOMEM, "out of memory for a path");
+        if (exists(file))
+            return read_path(arena, file, in, err);
+    }
+    return ms_fail(err, MS_ERR_IO, "'%.100s' holds neither %s nor %s", path, names[0], names[1]);
+}
+
+static ms_status open_input(ms_arena *arena, const char *config, input *in, ms_error *err)
+{
+    const ms_embedded *preset = find_preset(config);
+    if (preset) {
+        in->source = (ms_json_source){preset->name, preset->text, preset->length};
+        in->name = preset->name;
+        return MS_OK;
+    }
+    if (strcmp(config, "-") == 0) {
+        ms_status status = ms_json_read(config, &in->source, err);
+        in->is_read = status == MS_OK;
+        return status;
+    }
+    if (is_directory(config))
+        return read_directory(arena, config, in, err);
+    if (exists(config) || strchr(config, '/') || strstr(config, ".json"))
+        return read_path(arena, config, in, err);
+    return fail_no_config(config, err);
+}
+
+static void close_input(input *in)
+{
+    if (in->is_read)
+        ms_json_read_free(&in->source);
+}
+
+/* ---- models ---- */
+
+static ms_status read_model(ms_arena *arena, ms_json_value root, const char *name,
+                            ms_model_config *model, ms_notes *notes, ms_error *err)
+{
+    ms_status status = ms_model_config_read(arena, root, families(), model, notes, err);
+    if (status == MS_OK)
+        model->name = name ? name : model->model_type;
+    return status;
+}
+
+/* A config of its own, named by a preset name or a path. */
+static ms_status load_model(ms_arena *arena, const char *config, ms_model_config *model,
+                            ms_notes *notes, ms_error *err)
+{
+    input in = {0};
+    ms_json *document = NULL;
+    ms_status status = open_input(arena, config, &in, err);
+    if (status == MS_OK)
+        status = ms_json_parse(&in.source, &document, err);
+    if (status == MS_OK)
+        status = read_model(arena, ms_json_root(document), in.name, model, notes, err);
+    ms_json_free(document);
+    close_input(&in);
+    return status;
+}
+
+ms_status ms_preset_load(ms_arena *arena, const char *name, ms_model_config *model, ms_error *err)
+{
+    return find_preset(name) ? load_model(arena, name, model, NULL, err)
+                             : fail_no_config(name, err);
+}
+
+/* A path in a run file starts at the run file. */
+static const char *path_beside(ms_arena *arena, const char *run_path, const char *path)
+{
+    const char *slash = run_path ? strrchr(run_path, '/') : NULL;
+    if (!slash || path[0] == '/' || find_preset(path))
+        return path;
+    return ms_arena_printf(arena, "%.*s/%s", (int)(slash - run_path), run_path, path);
+}
+
+/* "model" of a run file: a config, or the name of one. */
+static ms_status read_run_model(ms_arena *arena, const input *in, ms_json_value value,
+                                ms_model_config *model, ms_notes *notes, ms_error *err)
+{
+    const char *text = NULL;
+    if (ms_json_kind_of(value) == MS_JSON_OBJECT)
+        return read_model(arena, value, in->name, model, notes, err);
+    if (ms_json_kind_of(value) != MS_JSON_STRING)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "expected a config, the name of a built-in model, or a path");
+    (void)ms_json_get_string(value, &text, err);
+    const char *config = path_beside(arena, in->path, text);
+    if (!config)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a path");
+    if (strcmp(config, "-") == 0)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "a run file cannot take its model from standard input");
+    ms_error found = {0};
+    ms_status status = load_model(arena, config, model, notes, &found);
+    if (status == MS_OK || (found.file[0] && found.line > 0)) {
+        if (status != MS_OK && err && err->status == MS_OK)
+            *err = found;
+        return status;
+    }
+    /* Nothing to point at in the other file: the name here is what is wrong. */
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, status, "%s", found.text);
+}
+
+/* ---- runs ---- */
+
+typedef struct loading {
+    ms_arena *arena;
+    ms_run_draft draft;
+    ms_run_origins origins;
+    ms_model_config *model;
+    ms_run_config *run;
+    ms_notes *notes;
+    ms_error *err;
+} loading;
+
+/* Flags come after the file, and win. */
+static ms_status apply_settings(loading *l, const ms_run_setting *settings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ms_status status =
+            ms_run_field_set(&l->draft, l->arena, settings[i].field, settings[i].value, l->err);
+        if (status != MS_OK)
+            return status;
+        l->origins.in_file[ms_run_field_find(settings[i].field)] = false;
+    }
+    return MS_OK;
+}
+
+static ms_status load_document(loading *l, const input *in, ms_json_value root,
+                               const ms_run_setting *settings, size_t count)
+{
+    ms_json_value member;
+    ms_status status;
+    if (ms_json_find(root, "model", &member)) {
+        status = ms_run_file_read(l->arena, root, &l->draft, &l->origins, l->err);
+        if (status == MS_OK)
+            status = read_run_model(l->arena, in, member, l->model, l->notes, l->err);
+    } else {
+        status = read_model(l->arena, root, in->name, l->model, l->notes, l->err);
+    }
+    if (status == MS_OK)
+        status = apply_settings(l, settings, count);
+    if (status == MS_OK)
+        status =
+            ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);
+    return status;
+}
+
+static ms_status load_config(loading *l, const char *config, const ms_run_setting *settings,
+                             size_t count)
+{
+    input in = {0};
+    ms_json *document = NULL;
+    ms_status status = open_input(l->arena, config, &in, l->err);
+    if (status == MS_OK)
+        status = ms_json_parse(&in.source, &document, l->err);
+    if (status == MS_OK)
+        status = load_document(l, &in, ms_json_root(document), settings, count);
+    ms_json_free(document);
+    close_input(&in);
+    return status;
+}
+
+ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t count,
+                      ms_model_config *model, ms_run_config *run, ms_notes *notes, ms_error *err)
+{
+    loading l = {.arena = arena, .model = model, .run = run, .notes = notes, .err = err};
+    const char *config = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (ms_name_equal(settings[i].field, "config"))
+            config = settings[i].value;
+    if (!config || !*config)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "no config given; name a built-in model, a config.json or a directory");
+    return load_config(&l, config, settings, count);
+}

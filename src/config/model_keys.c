@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One getter per kind of key; the rows are the families'.
+ */
+#include "config/model_read.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct activation_row {
+    const char *name;
+    ms_activation activation;
+} activations[] = {
+    {"silu", MS_ACTIVATION_SILU},         {"swish", MS_ACTIVATION_SILU},
+    {"gelu", MS_ACTIVATION_GELU},         {"gelu_pytorch_tanh", MS_ACTIVATION_GELU_TANH},
+    {"gelu_new", MS_ACTIVATION_GELU_NEW}, {"relu", MS_ACTIVATION_RELU},
+};
+
+static uint64_t *count_at(ms_model_config *config, size_t offset)
+{
+    return (uint64_t *)(void *)((char *)config + offset);
+}
+
+/* ---- finding ---- */
+
+const ms_key *ms_model_key_row(const ms_family *family, const char *name)
+{
+    for (size_t i = 0; i < family->key_count; i++) {
+        const ms_key *key = &family->keys[i];
+        if (strcmp(key->name, name) == 0)
+            return key;
+        for (size_t k = 0; k < 3 && key->aliases[k]; k++)
+            if (strcmp(key->aliases[k], name) == 0)
+                return key;
+    }
+    return NULL;
+}
+
+bool ms_model_key_find(ms_json_value root, const ms_key *key, ms_json_value *value)
+{
+    if (ms_json_find(root, key->name, value))
+        return true;
+    for (size_t i = 0; i < 3 && key->aliases[i]; i++)
+        if (ms_json_find(root, key->aliases[i], value))
+            return true;
+    return false;
+}
+
+/* Two spellings of one key must agree: which one a reader takes differs between versions. */
+static ms_status check_aliases(ms_json_value root, const ms_key *key, ms_json_value found,
+                               ms_error *err)
+{
+    for (size_t i = 0; i < 3 && key->aliases[i]; i++) {
+        ms_json_value other;
+        if (!ms_json_find(root, key->aliases[i], &other) || other.span == found.span)
+            continue;
+        size_t a_bytes, b_bytes;
+        const char *a = ms_json_source_text(found, &a_bytes);
+        const char *b = ms_json_source_text(other, &b_bytes);
+        if (a_bytes != b_bytes || memcmp(a, b, a_bytes) != 0)
+            return ms_json_fail(err, other, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "%.*s, but %s says %.*s: two spellings of one key",
+                                (int)(b_bytes > 24 ? 24 : b_bytes), b, ms_json_key(found),
+                                (int)(a_bytes > 24 ? 24 : a_bytes), a);
+    }
+    return MS_OK;
+}
+
+/* ---- defaults ---- */
+
+/* What a key is when it is absent, or null: `number` is the value of MS_DEFAULT_VALUE. */
+static uint64_t default_count(const ms_model_config *config, const ms_key *key,
+                              ms_default_kind kind, uint64_t number)
+{
+    switch (kind) {
+    case MS_DEFAULT_VALUE:
+        return number;
+    case MS_DEFAULT_SAME_AS:
+        return *(const uint64_t *)(const void *)((const char *)config + key->default_offset);
+    case MS_DEFAULT_HEAD_DIM: /* that it divides is a rule, checked with its place */
+        return config->hidden_size / config->num_heads;
+    case MS_DEFAULT_FOUR_HIDDEN:
+        return 4 * config->hidden_size;
+    }
+    return 0;
+}
+
+static void set_default(ms_model_config *config, const ms_key *key)
+{
+    void *member = (char *)config + key->offset;
+    switch (key->kind) {
+    case MS_KEY_COUNT:
+    case MS_KEY_OPTIONAL:
+        *(uint64_t *)member =
+            default_count(config, key, key->default_kind,
+                          key->default_value < 0 ? UINT64_MAX : (uint64_t)key->default_value);
+        break;
+    case MS_KEY_BOOL:
+        *(bool *)member = key->default_value > 0;
+        break;
+    case MS_KEY_FRACTION:
+        *(double *)member = key->default_value;
+        break;
+    case MS_KEY_ACTIVATION:
+        *(ms_activation *)member = (ms_activation)key->default_value;
+        break;
+    case MS_KEY_FIXED_BOOL:
+    case MS_KEY_LAYER_TYPES:
+    case MS_KEY_IGNORED:
+        break;
+    }
+}
+
+/* ---- getters ---- */
+
+typedef ms_status (*key_getter)(ms_json_value value, const ms_key *key, ms_model_config *config,
+                                ms_error *err);
+
+static ms_status get_count(ms_json_value value, const ms_key *key, ms_model_config *config,
+                           ms_error *err)
+{
+    return ms_json_get_count(value, key->minimum, key->maximum, count_at(config, key->offset), err);
+}
+
+static ms_status get_optional(ms_json_value value, const ms_key *key, ms_model_config *config,
+                              ms_error *err)
+{
+    if (ms_json_kind_of(value) != MS_JSON_NULL)
+        return get_count(value, key, config, err);
+    *count_at(config, key->offset) = default_count(config, key, key->null_kind, key->null_value);
+    return MS_OK;
+}
+
+static ms_status get_bool(ms_json_value value, const ms_key *key, ms_model_config *config,
+                          ms_error *err)
+{
+    return ms_json_get_bool(value, (bool *)((char *)config + key->offset), err);
+}
+
+static ms_status get_fixed_bool(ms_json_value value, const ms_key *key, ms_model_config *config,
+                                ms_error *err)
+{
+    (void)config;
+    bool truth = false, wanted = key->default_value > 0;
+    ms_status status = ms_json_get_bool(value, &truth, err);
+    if (status == MS_OK && truth != wanted)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "%s is not modelled, only %s is", truth ? "true" : "false",
+                            wanted ? "true" : "false");
+    return status;
+}
+
+static ms_status get_fraction(ms_json_value value, const ms_key *key, ms_model_config *config,
+                              ms_error *err)
+{
+    double *member = (double *)(void *)((char *)config + key->offset);
+    return ms_json_get_number(value, 0, 1, member, err);
+}
+
+static ms_status get_activation(ms_json_value value, const ms_key *key, ms_model_config *config,
+                                ms_error *err)
+{
+    (void)key;
+    const char *name = NULL;
+    ms_status status = ms_json_get_string(value, &name, err);
+    if (status != MS_OK)
+        return status;
+    for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++)
+        if (strcmp(activations[i].name, name) == 0) {
+            config->activation = activations[i].activation;
+            return MS_OK;
+        }
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "activation '%.40s' is not modelled; silu, gelu, gelu_pytorch_tanh, "
+                        "gelu_new and relu are",
+                        name);
+}
+
+/* Full attention first, then sliding windows: the pattern of every published file of these
+ * families, and all that "layers from this one on slide" can hold. */
+static ms_status get_layer_types(ms_json_value value, const ms_key *key, ms_model_config *config,
+                                 ms_error *err)
+{
+    if (ms_json_kind_of(value) == MS_JSON_NULL)
+        return MS_OK;
+    uint64_t count = 0, first_sliding = UINT64_MAX;
+    ms_json_value v;
+    ms_status status = ms_json_expect(value, MS_JSON_ARRAY, err);
+    for (bool more = status == MS_OK && ms_json_first(value, &v); more;
+         more = ms_json_next(&v), count++) {
+        const char *type = NULL;
+        status = ms_json_get_string(v, &type, err);
+        if (status != MS_OK)
+            return status;
+        bool slides = strcmp(type, "sliding_attention") == 0;
+        if (!slides && strcmp(type, "full_attention") != 0)
+            return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "'%.40s' is not modelled; full_attention and sliding_attention are",
+                                type);
+        if (!slides && first_sliding != UINT64_MAX)
+            return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                "full attention after sliding layers is not modelled");
+        if (slides && first_sliding == UINT64_MAX)
+            first_sliding = count;
+    }
+    if (status == MS_OK && count != config->num_layers)
+        return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "%" PRIu64 " layer types, but num_hidden_layers is %" PRIu64, count,
+                            config->num_layers);
+    if (status == MS_OK)
+        *count_at(config, key->offset) =
+            first_sliding == UINT64_MAX ? config->num_layers : first_sliding;
+    return status;
+}
+
+static ms_status get_nothing(ms_json_value value, const ms_key *key, ms_model_config *config,
+                             ms_error *err)
+{
+    (void)value, (void)key, (void)config, (void)err;
+    return MS_OK;
+}
+
+static const key_getter getters[] = {
+    [MS_KEY_COUNT] = get_count,
+    [MS_KEY_OPTIONAL] = get_optional,
+    [MS_KEY_BOOL] = get_bool,
+    [MS_KEY_FRACTION] = get_fraction,
+    [MS_KEY_ACTIVATION] = get_activation,
+    [MS_KEY_FIXED_BOOL] = get_fixed_bool,
+    [MS_KEY_LAYER_TYPES] = get_layer_types,
+    [MS_KEY_IGNORED] = get_nothing,
+};
+
+ms_status ms_model_keys_read(ms_json_value root, ms_model_config *config, ms_error *err)
+{
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < config->family->key_count && status == MS_OK; i++) {
+        const ms_key *key = &config->family->keys[i];
+        ms_json_value value;
+        if (!ms_model_key_find(root, key, &value)) {
+            set_default(config, key);
+            continue;
+        }
+        status = check_aliases(root, key, value, err);
+        if (status == MS_OK)
+            status = getters[key->kind](value, key, config, err);
+    }
+    return status;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/model_read.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "config/nearest.h"
+
+static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, const char *type,
+                                   ms_family_list families, ms_error *err)
+{
+    char known[128] = "", hint[96];
+    size_t used = 0;
+    ms_json_value nested;
+    ms_nearest nearest = ms_nearest_to(type);
+    for (size_t i = 0; i < families.count; i++) {
+        ms_nearest_offer(&nearest, families.items[i]->model_type);
+        if (used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                                     families.items[i]->model_type);
+    }
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "unknown model_type '%.40s'; known are %s%s%s", type, known,
+                        ms_nearest_hint(&nearest, hint, sizeof hint),
+                        ms_json_find(root, "text_config", &nested)
+                            ? "; its \"text_config\" is the config of another model"
+                            : "");
+}
+
+static ms_status read_family(ms_arena *arena, ms_json_value root, ms_family_list families,
+                             ms_model_config *config, ms_error *err)
+{
+    ms_json_value value;
+    const char *type = NULL;
+    if (!ms_json_find(root, "model_type", &value)) {
+        ms_status refused = ms_model_refuse_keys(root, err);
+        if (refused != MS_OK)
+            return refused;
+        return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "no \"model_type\": neither a Hugging Face config.json nor a run file, "
+                            "which has a \"model\"");
+    }
+    ms_status status = ms_json_get_string(value, &type, err);
+    if (status != MS_OK)
+        return status;
+    for (size_t i = 0; i < families.count && !config->family; i++)
+        if (strcmp(families.items[i]->model_type, type) == 0)
+            config->family = families.items[i];
+    if (!config->family)
+        return fail_unknown_type(root, value, type, families, err);
+    config->model_type = ms_arena_strdup(arena, type);
+    return config->model_type ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory for the model");
+}
+
+/* The class decides the head: only the causal language model's is known. */
+static ms_status check_architecture(ms_json_value root, const ms_family *family, ms_error *err)
+{
+    ms_json_value list, first;
+    const char *class_name = NULL;
+    if (!ms_json_find(root, "architectures", &list) || ms_json_kind_of(list) == MS_JSON_NULL)
+        return MS_OK;
+    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
+    if (status != MS_OK || !ms_json_first(list, &first))
+        return status;
+    status = ms_json_get_string(first, &class_name, err);
+    if (status == MS_OK && strcmp(class_name, family->class_name) != 0)
+        return ms_json_fail(err, first, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "'%.64s' is not modelled; of %s only the causal language model is: %s",
+                            class_name, family->model_type, family->class_name);
+    return status;
+}
+
+/* "dtype" wins over "torch_dtype", as in the framework. A type we cannot train in is no error: the
+ * run decides the type of the weights. */
+static ms_status read_dtype(ms_json_value root, ms_model_config *config, ms_error *err)
+{
+    static const char *const names[] = {"dtype", "torch_dtype"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        ms_json_value value;
+        const char *text = NULL;
+        if (!ms_json_find(root, names[i], &value) || ms_json_kind_of(value) == MS_JSON_NULL)
+            continue;
+        ms_status status = ms_json_get_string(value, &text, err);
+        if (status == MS_OK)
+            config->has_dtype = ms_dtype_parse(text, &config->dtype);
+        return status;
+    }
+    return MS_OK;
+}
+
+ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, ms_family_list families,
+                               ms_model_config *config, ms_notes *notes, ms_error *err)
+{
+    *config = (ms_model_config){0};
+    ms_status status = ms_json_expect(root, MS_JSON_OBJECT, err);
+    if (status == MS_OK)
+        status = read_family(arena, root, families, config, err);
+    if (status == MS_OK)
+        status = ms_model_refuse_keys(root, err);
+    if (status == MS_OK)
+        status = check_architecture(root, config->family, err);
+    if (status == MS_OK)
+        status = read_dtype(root, config, err);
+    if (status == MS_OK)
+        status = ms_model_keys_read(root, config, err);
+    if (status == MS_OK)
+        status = ms_model_rules_check(root, config, err);
+    if (status == MS_OK)
+        status = ms_model_note_unknown(arena, root, config->family, notes, err);
+    return status;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What spans keys: shapes that must divide, keys that no family models, keys that look misspelt.
+ */
+#include "config/model_read.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/nearest.h"
+
+/* ---- keys that change shapes ---- */
+
+typedef enum refuse_when { IF_SET, IF_TRUE, IF_NOT_ONE, IF_POSITIVE, IF_NOT_EMPTY } refuse_when;
+
+static const char mixture[] = "mixture-of-experts layers are not modelled";
+static const char multimodal[] =
+    "a multimodal config is not modelled; put its language model's config in a file of its own";
+
+static const struct refused_row {
+    const char *pointer;
+    refuse_when when;
+    const char *reason;
+} refused[] = {
+    {"/quantization_config", IF_SET,
+     "quantized weights are not modelled yet; remove the key to analyze the plain model"},
+    {"/text_config", IF_SET, multimodal},
+    {"/vision_config", IF_SET, multimodal},
+    {"/audio_config", IF_SET, multimodal},
+    {"/num_experts", IF_POSITIVE, mixture},
+    {"/num_local_experts", IF_POSITIVE, mixture},
+    {"/n_routed_experts", IF_POSITIVE, mixture},
+    {"/moe_intermediate_size", IF_POSITIVE, mixture},
+    {"/kv_lora_rank", IF_POSITIVE, "multi-head latent attention is not modelled"},
+    {"/q_lora_rank", IF_POSITIVE, "multi-head latent attention is not modelled"},
+    {"/num_nextn_predict_layers", IF_POSITIVE, "multi-token prediction is not modelled"},
+    {"/per_layer_config", IF_NOT_EMPTY, "layers of different shapes are not modelled"},
+    {"/block_configs", IF_NOT_EMPTY, "layers of different shapes are not modelled"},
+    {"/pruned_heads", IF_NOT_EMPTY, "pruned heads are not modelled"},
+    {"/add_cross_attention", IF_TRUE, "cross-attention is not modelled"},
+    {"/is_encoder_decoder", IF_TRUE, "encoder-decoder models are not modelled"},
+    {"/partial_rotary_factor", IF_NOT_ONE, "partial rotary embeddings are not modelled"},
+    {"/rope_parameters/partial_rotary_factor", IF_NOT_ONE,
+     "partial rotary embeddings are not modelled"},
+};
+
+static bool is_refused(ms_json_value value, refuse_when when)
+{
+    ms_json_kind kind = ms_json_kind_of(value);
+    ms_json_value child;
+    double number = 0;
+    bool truth = false, is_number = kind == MS_JSON_NUMBER;
+    if (is_number)
+        (void)ms_json_get_number(value, -1e308, 1e308, &number, NULL);
+    if (kind == MS_JSON_BOOL)
+        (void)ms_json_get_bool(value, &truth, NULL);
+    switch (when) {
+    case IF_SET:
+        return kind != MS_JSON_NULL;
+    case IF_TRUE:
+        return truth;
+    case IF_NOT_ONE:
+        return is_number && (number < 1 || number > 1);
+    case IF_POSITIVE:
+        return is_number && number > 0;
+    case IF_NOT_EMPTY:
+        return (kind == MS_JSON_OBJECT || kind == MS_JSON_ARRAY) && ms_json_first(value, &child);
+    }
+    return false;
+}
+
+ms_status ms_model_refuse_keys(ms_json_value root, ms_error *err)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        ms_json_value value;
+        if (ms_json_find_pointer(root, refused[i].pointer, &value) &&
+            is_refused(value, refused[i].when))
+            return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "%s", refused[i].reason);
+    }
+    return MS_OK;
+}
+
+/* ---- shapes ---- */
+
+/* The name a key has in this file; NULL when it is absent or null. */
+static const char *name_in_file(ms_json_value root, const ms_family *family, const char *name,
+                                ms_json_value *value)
+{
+    const ms_key *key = ms_model_key_row(family, name);
+    if (!key || !ms_model_key_find(root, key, value) || ms_json_kind_of(*value) == MS_JSON_NULL)
+        return NULL;
+    return ms_json_key(*value);
+}
+
+static const char *row_name(const ms_family *family, const char *name)
+{
+    const ms_key *key = ms_model_key_row(family, name);
+    return key ? key->name : name;
+}
+
+/* Refuses a divisor that does not divide, at its own place, else at the dividend's. */
+static ms_status check_divides(ms_json_value root, const ms_family *family, const char *divisor,
+                               uint64_t divisor_value, const char *dividend,
+                               uint64_t dividend_value, ms_error *err)
+{
+    ms_json_value value, other;
+    if (dividend_value % divisor_value == 0)
+        return MS_OK;
+    const char *divisor_name = name_in_file(root, family, divisor, &value);
+    const char *dividend_name = name_in_file(root, family, dividend, &other);
+    if (divisor_name)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "%" PRIu64 " does not divide %s %" PRIu64 "%s", divisor_value,
+                            dividend_name ? dividend_name : row_name(family, dividend),
+                            dividend_value, dividend_name ? "" : ", its default");
+    return ms_json_fail(err, dividend_name ? other : root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "%" PRIu64 " is not a multiple of %s %" PRIu64 ", its default",
+                        dividend_value, row_name(family, divisor), divisor_value);
+}
+
+static ms_status check_heads(ms_json_value root, ms_model_config *config, ms_error *err)
+{
+    const ms_family *family = config->family;
+    ms_json_value value;
+    ms_status status = MS_OK;
+    bool derives_head_dim = !name_in_file(root, family, "head_dim", &value);
+    const ms_key *row = ms_model_key_row(family, "head_dim");
+    if (!row || (derives_head_dim && row->default_kind == MS_DEFAULT_HEAD_DIM))
+        status = check_divides(root, family, "num_attention_heads", config->num_heads,
+                               "hidden_size", config->hidden_size, err);
+    if (!row)
+        config->head_dim = config->hidden_size / config->num_heads;
+    if (!ms_model_key_row(family, "num_key_value_heads"))
+        config->num_kv_heads = config->num_heads;
+    if (status == MS_OK)
+        status = check_divides(root, family, "num_key_value_heads", config->num_kv_heads,
+                               "num_attention_heads", config->num_heads, err);
+    if (status != MS_OK || family->learned_positions || config->head_dim % 2 == 0)
+        return status;
+    bool stated = name_in_file(root, family, "head_dim", &value) ||
+                  name_in_file(root, family, "num_attention_heads", &value);
+    return ms_json_fail(err, stated ? value : root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "head_dim %" PRIu64 " is odd; rotary embeddings turn pairs",
+                        config->head_dim);
+}
+
+/* After this, layers from sliding_layers_from on slide over sliding_window tokens. */
+static ms_status resolve_sliding(ms_json_value root, ms_model_config *config, ms_error *err)
+{
+    const ms_family *family = config->family;
+    ms_json_value value;
+    bool has_switch = ms_model_key_row(family, "use_sliding_window") != NULL;
+    bool has_types = name_in_file(root, family, "layer_types", &value) != NULL;
+    if (has_switch && !config->use_sliding_window)
+        config->sliding_window = 0;
+    if (has_types && config->sliding_layers_from < config->num_layers &&
+        config->sliding_window == 0)
+        return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "sliding layers without a window: use_sliding_window is %s and "
+                            "sliding_window is null or unused",
+                            config->use_sliding_window ? "true" : "false");
+    if (config->sliding_window == 0 || config->sliding_layers_from > config->num_layers)
+        config->sliding_layers_from = config->num_layers;
+    config->use_sliding_window = config->sliding_window > 0;
+    return MS_OK;
+}
+
+/* The family's own rule names its key; the place is looked up here. */
+static ms_status check_family(ms_json_value root, const ms_model_config *config, ms_error *err)
+{
+    ms_error found = {0};
+    ms_json_value value;
+    if (!config->family->check || config->family->check(config, &found) == MS_OK)
+        return MS_OK;
+    const char *name = found.pointer[0] == '/' ? found.pointer + 1 : found.pointer;
+    if (!name_in_file(root, config->family, name, &value))
+        value = root;
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, found.status, "%s", found.text);
+}
+
+ms_status ms_model_rules_check(ms_json_value root, ms_model_config *config, ms_error *err)
+{
+    ms_status status = check_heads(root, config, err);
+    if (status == MS_OK)
+        status = resolve_sliding(root, config, err);
+    return status == MS_OK ? check_family(root, config, err) : status;
+}
+
+/* ---- notes ---- */
+
+/* A slip of the pen, not another key: "sep_token_id" is no misspelt "pad_token_id". */
+enum { MAX_SLIPS = 2 };
+
+ms_status ms_model_note_unknown(ms_arena *arena, ms_json_value root, const ms_family *family,
+                                ms_notes *notes, ms_error *err)
+{
+    ms_json_value v, there;
+    ms_status status = MS_OK;
+    for (bool more = ms_json_first(root, &v); more && status == MS_OK; more = ms_json_next(&v)) {
+        if (ms_model_key_row(family, ms_json_key(v)))
+            continue;
+        ms_nearest nearest = ms_nearest_to(ms_json_key(v));
+        for (size_t i = 0; i < family->key_count; i++)
+            if (family->keys[i].kind != MS_KEY_IGNORED &&
+                !ms_model_key_find(root, &family->keys[i], &there))
+                ms_nearest_offer(&nearest, family->keys[i].name);
+        if (nearest.name && nearest.distance <= MAX_SLIPS)
+            status = ms_note_add(notes, arena, err,
+                                 "key '%s' is unknown and was ignored; did you mean '%s'?",
+                                 ms_json_key(v), nearest.name);
+    }
+    return status;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/resolve.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/checkpoint.h"
+#include "config/nearest.h"
+
+enum { DEFAULT_SEQ = 2048, FLASH_CAPABILITY = 80, FLASH_MAX_HEAD_DIM = 256 };
+static const char default_device[] = "a100-80gb";
+
+/* Everything a rule may look at. */
+typedef struct context {
+    ms_arena *arena;
+    const ms_run_draft *draft;
+    const ms_run_origins *origins;
+    const ms_model_config *model;
+    ms_run_config *run;
+    ms_notes *notes;
+    ms_error *err;
+} context;
+
+static bool said(const context *c, const char *field)
+{
+    return ms_run_field_said(c->draft, field);
+}
+
+/* A failure about a field: at its place in the run file, else by its name. */
+__attribute__((format(printf, 3, 4))) static ms_status fail(const context *c, const char *field,
+                                                            const char *format, ...)
+{
+    char text[192];
+    int index = ms_run_field_find(field);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (c->origins->in_file[index])
+        return ms_json_fail(c->err, c->origins->values[index], MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "%s", text);
+    return ms_fail(c->err, MS_ERR_CONFIG, "%s: %s", field, text);
+}
+
+/* ---- device ---- */
+
+static ms_status resolve_device(const context *c)
+{
+    const ms_device *devices = NULL;
+    uint32_t count = 0;
+    char hint[64];
+    const char *name = said(c, "device") ? c->draft->device : default_device;
+    ms_nearest nearest = ms_nearest_to(name);
+    ms_status status = ms_devices_load(c->arena, &devices, &count, c->err);
+    if (status != MS_OK)
+        return status;
+    for (uint32_t i = 0; i < count; i++) {
+        if (ms_name_equal(devices[i].name, name)) {
+            c->run->device = &devices[i];
+            return MS_OK;
+        }
+        ms_nearest_offer(&nearest, devices[i].name);
+    }
+    return fail(c, "device", "unknown device '%.40s'%s", name,
+                nearest.name ? ms_nearest_hint(&nearest, hint, sizeof hint)
+                             : "; `memscope devices` lists the known ones");
+}
+
+/* ---- defaults ---- */
+
+static ms_status resolve_tokens(const context *c)
+{
+    ms_run_config *run = c->run;
+    uint64_t learned = c->model->family->learned_positions ? c->model->max_positions : UINT64_MAX;
+    run->batch = said(c, "batch") ? c->draft->batch : 1;
+    run->accumulate = said(c, "accumulate") ? c->draft->accumulate : 1;
+    run->seq_tokens = learned < DEFAULT_SEQ ? learned : DEFAULT_SEQ;
+    if (said(c, "seq"))
+        run->seq_tokens = c->draft->seq_tokens;
+    if (run->seq_tokens > learned)
+        return fail(c, "seq", "%" PRIu64 " tokens, but the model has learned %" PRIu64 " positions",
+                    run->seq_tokens, learned);
+    if (run->seq_tokens > c->model->max_positions)
+        return ms_note_add(c->notes, c->arena, c->err,
+                           "%" PRIu64 " tokens are more than the %" PRIu64
+                           " positions the model was trained for",
+                           run->seq_tokens, c->model->max_positions);
+    return MS_OK;
+}
+
+static ms_status resolve_optimizer(const context *c)
+{
+    ms_run_config *run = c->run;
+    const ms_run_draft *draft = c->draft;
+    run->dtype = said(c, "dtype") ? (ms_dtype)draft->dtype : MS_DTYPE_BF16;
+    run->autocast = said(c, "autocast") ? (ms_autocast)draft->autocast : MS_AUTOCAST_NONE;
+    run->optimizer =
+        said(c, "optimizer") ? (ms_optimizer_kind)draft->optimizer : MS_OPTIMIZER_ADAMW;
+    run->optimizer_impl =
+        said(c, "optimizer-impl") ? (ms_optimizer_impl)draft->optimizer_impl : MS_OPTIMIZER_FUSED;
+    run->weight_decay = said(c, "weight-decay")                ? draft->weight_decay
+                        : run->optimizer == MS_OPTIMIZER_ADAMW ? 0.01
+                                                               : 0;
+    run->clip_norm = said(c, "clip") ? draft->clip_norm : 0;
+    run->clip = run->clip_norm > 0;
+    static const ms_dtype autocast_types[] = {
+        [MS_AUTOCAST_NONE] = MS_DTYPE_COUNT,
+        [MS_AUTOCAST_BF16] = MS_DTYPE_BF16,
+        [MS_AUTOCAST_F16] = MS_DTYPE_F16,
+    };
+    if (run->dtype == autocast_types[run->autocast])
+        return ms_note_add(c->notes, c->arena, c->err,
+                           "the weights already are %s: autocast casts none of them",
+                           ms_dtype_info_of(run->dtype)->name);
+    return MS_OK;
+}
+
+static ms_status resolve_allocator(const context *c)
+{
+    ms_run_config *run = c->run;
+    const ms_run_draft *draft = c->draft;
+    ms_allocator_options *options = &run->allocator;
+    options->kind = said(c, "allocator")  ? (ms_allocator_kind)draft->allocator
+                    : run->device->is_cpu ? MS_ALLOCATOR_RAW
+                                          : MS_ALLOCATOR_CUDA;
+    if (run->device->is_cpu && options->kind != MS_ALLOCATOR_RAW)
+        return fail(c, "allocator", "CUDA's caching allocator does not serve the cpu; use raw");
+    options->max_split_size_bytes = said(c, "max-split-size") ? draft->max_split_size_bytes : 0;
+    options->roundup_power2_divisions =
+        said(c, "roundup-power2-divisions") ? (uint32_t)draft->roundup_power2_divisions : 0;
+    if (options->kind == MS_ALLOCATOR_RAW && options->max_split_size_bytes > 0)
+        return fail(c, "max-split-size", "the raw allocator does not split blocks");
+    if (options->kind == MS_ALLOCATOR_RAW && options->roundup_power2_divisions > 0)
+        return fail(c, "roundup-power2-divisions", "the raw allocator does not round");
+    return MS_OK;
+}
+
+/* The budget is what the whole process may take; the context comes off before the allocator. */
+static ms_status resolve_budget(const context *c)
+{
+    ms_run_config *run = c->run;
+    uint64_t usable = ms_device_usable_bytes(run->device);
+    uint64_t context_bytes = run->device->context_expected_bytes;
+    run->has_budget = said(c, "budget");
+    run->budget_bytes = run->has_budget ? c->draft->budget_bytes : usable;
+    if (run->has_budget && usable > 0 && run->budget_bytes > usable) {
+        ms_status status = ms_note_add(c->notes, c->arena, c->err, "the budget is more than %s has",
+                                       run->device->name);
+        if (status != MS_OK)
+            return status;
+    }
+    /* A budget of nothing but context leaves one byte: 0 would mean no limit. */
+    if (run->allocator.kind != MS_ALLOCATOR_RAW && run->budget_bytes > 0)
+        run->allocator.capacity_bytes =
+            run->budget_bytes > context_bytes ? run->budget_bytes - context_bytes : 1;
+    return MS_OK;
+}
+
+static ms_status resolve_checkpointing(const context *c)
+{
+    ms_run_config *run = c->run;
+    ms_error reason = {0};
+    run->checkpointing = said(c, "checkpointing") ? c->draft->checkpointing : "none";
+    run->checkpoint_kind = said(c, "checkpoint-kind")
+                               ? (ms_checkpoint_kind)c->draft->checkpoint_kind
+                               : MS_CHECKPOINT_NON_REENTRANT;
+    run->checkpoint_layer = ms_arena_array(c->arena, bool, c->model->num_layers);
+    if (!run->checkpoint_layer)
+        return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers",
+                       c->model->num_layers);
+    if (ms_checkpoint_select(run->checkpointing, c->model->num_layers, run->checkpoint_layer,
+                             &reason) != MS_OK)
+        return fail(c, "checkpointing", "%s", reason.text);
+    return MS_OK;
+}
+
+/* ---- attention ---- */
+
+static ms_status check_flash(const context *c)
+{
+    const ms_run_config *run = c->run;
+    uint32_t capability = run->device->compute_capability;
+    if (run->dtype == MS_DTYPE_F32 && run->autocast == MS_AUTOCAST_NONE)
+        return fail(c, "attention", "flash attention takes bf16 or fp16, and the run is fp32");
+    if (capability > 0 && capability < FLASH_CAPABILITY)
+        return fail(c, "attention",
+                    "flash attention needs compute capability 8.0; %s has %" PRIu32 ".%" PRIu32,
+                    run->device->name, capability / 10, capability % 10);
+    if (c->model->head_dim > FLASH_MAX_HEAD_DIM)
+        return fail(c, "attention",
+                    "flash attention takes heads of at most %d, and head_dim is %" PRIu64,
+                    FLASH_MAX_HEAD_DIM, c->model->head_dim);
+    return MS_OK;
+}
+
+static ms_status resolve_attention(const context *c)
+{
+    ms_run_config *run = c->run;
+    run->attention = said(c, "attention") ? (ms_attention)c->draft->attention : MS_ATTENTION_AUTO;
+    bool gpu_only =
+        run->attention == MS_ATTENTION_FLASH || run->attention == MS_ATTENTION_EFFICIENT;
+    if (run->device->is_cpu && gpu_only)
+        return fail(c, "attention", "the cpu has cpu-flash, math and eager");
+    if (!run->device->is_cpu && run->attention == MS_ATTENTION_CPU_FLASH)
+        return fail(c, "attention", "cpu-flash runs on the cpu alone, and the device is %s",
+                    run->device->name);
+    return run->attention == MS_ATTENTION_FLASH ? check_flash(c) : MS_OK;
+}
+
+static ms_status resolve_torch(const context *c)
+{
+    bool given = said(c, "torch");
+    c->run->torch_major = given ? c->draft->torch[0] : 2;
+    c->run->torch_minor = given ? c->draft->torch[1] : 11;
+    return MS_OK;
+}
+
+ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_run_origins *origins,
+                         const ms_model_config *model, ms_run_config *run, ms_notes *notes,
+                         ms_error *err)
+{
+    /* In this order: later ones look at what earlier ones resolved. */
+    static ms_status (*const steps[])(const context *) = {
+        resolve_device,    resolve_torch,  resolve_tokens,        resolve_optimizer,
+        resolve_allocator, resolve_budget, resolve_checkpointing, resolve_attention,
+    };
+    const context c = {arena, draft, origins, model, run, notes, err};
+    ms_status status = MS_OK;
+    *run = (ms_run_config){0};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
+        status = steps[i](&c);
+    return status;
+}

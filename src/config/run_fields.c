@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/run_fields.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/checkpoint.h"
+#include "config/nearest.h"
+#include "config/size.h"
+#include "json/number.h"
+#include "json/value.h"
+
+typedef enum field_kind {
+    FIELD_TEXT,    /* const char * */
+    FIELD_COUNT,   /* uint64_t, from minimum to maximum */
+    FIELD_POWER,   /* uint64_t, a power of two up to maximum; none = 0 */
+    FIELD_NUMBER,  /* double, from minimum */
+    FIELD_CLIP,    /* double above 0; none = 0 */
+    FIELD_CHOICE,  /* int, an index into choices */
+    FIELD_SIZE,    /* uint64_t, above minimum */
+    FIELD_SPLIT,   /* uint64_t, above minimum; none = 0 */
+    FIELD_VERSION, /* uint32_t[2] */
+    FIELD_LAYERS   /* const char *, a checkpoint specification */
+} field_kind;
+
+/* In the order of the enums of run_config.h. */
+static const char *const dtypes[] = {"fp32", "bf16", "fp16", NULL};
+static const char *const autocasts[] = {"none", "bf16", "fp16", NULL};
+static const char *const optimizers[] = {"adamw", "adam", "sgd", "sgd-momentum", NULL};
+static const char *const optimizer_impls[] = {"fused", "foreach", "loop", NULL};
+static const char *const checkpoint_kinds[] = {"non-reentrant", "reentrant", NULL};
+static const char *const attentions[] = {"auto",  "flash",     "efficient", "math",
+                                         "eager", "cpu-flash", NULL};
+static const char *const allocators[] = {"raw", "cuda", "cuda-expandable", NULL};
+
+/* Other names of the same thing. */
+static const char *const synonyms[][2] = {
+    {"float32", "fp32"}, {"bfloat16", "bf16"}, {"float16", "fp16"}};
+
+typedef struct field_row {
+    const char *name;
+    field_kind kind;
+    size_t offset;
+    uint64_t minimum, maximum;
+    const char *const *choices;
+} field_row;
+
+#define AT(member) offsetof(ms_run_draft, member)
+enum { MAX_BATCH = 1 << 20, MAX_SEQ = 1 << 24, MAX_ACCUMULATE = 1 << 12 };
+/* PyTorch refuses a max_split_size_mb of 20 or less: its large segments have that size. */
+#define LEAST_SPLIT_BYTES ((UINT64_C(20) << 20) + 1)
+
+/* clang-format off */
+static const field_row rows[] = {
+    {"config",          FIELD_TEXT,    AT(config),          0, 0,              NULL},
+    {"batch",           FIELD_COUNT,   AT(batch),           1, MAX_BATCH,      NULL},
+    {"seq",             FIELD_COUNT,   AT(seq_tokens),      2, MAX_SEQ,        NULL},
+    {"dtype",           FIELD_CHOICE,  AT(dtype),           0, 0,              dtypes},
+    {"autocast",        FIELD_CHOICE,  AT(autocast),        0, 0,              autocasts},
+    {"optimizer",       FIELD_CHOICE,  AT(optimizer),       0, 0,              optimizers},
+    {"optimizer-impl",  FIELD_CHOICE,  AT(optimizer_impl),  0, 0,              optimizer_impls},
+    {"weight-decay",    FIELD_NUMBER,  AT(weight_decay),    0, 0,              NULL},
+    {"accumulate",      FIELD_COUNT,   AT(accumulate),      1, MAX_ACCUMULATE, NULL},
+    {"clip",            FIELD_CLIP,    AT(clip_norm),       0, 0,              NULL},
+    {"checkpointing",   FIELD_LAYERS,  AT(checkpointing),   0, 0,              NULL},
+    {"checkpoint-kind", FIELD_CHOICE,  AT(checkpoint_kind), 0, 0,              checkpoint_kinds},
+    {"attention",       FIELD_CHOICE,  AT(attention),       0, 0,              attentions},
+    {"device",          FIELD_TEXT,    AT(device),          0, 0,              NULL},
+    {"torch",           FIELD_VERSION, AT(torch),           0, 0,              NULL},
+    {"allocator",       FIELD_CHOICE,  AT(allocator),       0, 0,              allocators},
+    {"max-split-size",  FIELD_SPLIT,   AT(max_split_size_bytes), LEAST_SPLIT_BYTES, 0, NULL},
+    {"roundup-power2-divisions", FIELD_POWER, AT(roundup_power2_divisions), 1, 1024, NULL},
+    {"budget",          FIELD_SIZE,    AT(budget_bytes),    1, 0,              NULL},
+};
+/* clang-format on */
+enum { FIELD_COUNT_OF_ROWS = sizeof rows / sizeof rows[0] };
+
+/* The texts stand in the list; a unit test compares the names. */
+enum {
+    LISTED_FIELDS = 0
+#define ONE_MORE(name, value_name, help, default_text, group) +1
+    MS_RUN_FIELD_LIST(ONE_MORE)
+#undef ONE_MORE
+};
+_Static_assert((int)LISTED_FIELDS == (int)FIELD_COUNT_OF_ROWS, "a field has no row");
+_Static_assert(FIELD_COUNT_OF_ROWS <= 32, "ms_run_draft.said has 32 bits");
+
+/* ---- finding ---- */
+
+int ms_run_field_find(const char *name)
+{
+    for (int i = 0; i < FIELD_COUNT_OF_ROWS; i++)
+        if (ms_name_equal(rows[i].name, name))
+            return i;
+    return -1;
+}
+
+size_t ms_run_field_count(void)
+{
+    return FIELD_COUNT_OF_ROWS;
+}
+
+const char *ms_run_field_name(size_t index)
+{
+    return index < FIELD_COUNT_OF_ROWS ? rows[index].name : NULL;
+}
+
+bool ms_run_field_said(const ms_run_draft *draft, const char *name)
+{
+    int index = ms_run_field_find(name);
+    return index >= 0 && (draft->said >> index & 1) != 0;
+}
+
+ms_run_field_form ms_run_field_form_of(size_t index)
+{
+    switch (rows[index].kind) {
+    case FIELD_COUNT:
+    case FIELD_POWER:
+    case FIELD_NUMBER:
+    case FIELD_CLIP:
+        return MS_RUN_FIELD_NUMBER;
+    case FIELD_SIZE:
+    case FIELD_SPLIT:
+        return MS_RUN_FIELD_SIZE;
+    case FIELD_TEXT:
+    case FIELD_CHOICE:
+    case FIELD_VERSION:
+    case FIELD_LAYERS:
+        break;
+    }
+    return MS_RUN_FIELD_STRING;
+}
+
+const char *ms_run_field_hint(const char *name, char *out, size_t size)
+{
+    ms_nearest nearest = ms_nearest_to(name);
+    for (size_t i = 0; i < FIELD_COUNT_OF_ROWS; i++)
+        ms_nearest_offer(&nearest, rows[i].name);
+    return ms_nearest_hint(&nearest, out, size);
+}
+
+/* ---- one setter per kind ---- */
+
+typedef ms_status (*field_setter)(const field_row *row, const char *value, void *member,
+                                  ms_arena *arena, ms_error *err);
+
+static ms_status set_text(const field_row *row, const char *value, void *member, ms_arena *arena,
+                          ms_error *err)
+{
+    const char *kept = ms_arena_strdup(arena, value);
+    if (!*value)
+        return ms_fail(err, MS_ERR_USAGE, "%s: nothing given", row->name);
+    if (!kept)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", row->name);
+    *(const char **)member = kept;
+    return MS_OK;
+}
+
+static ms_status set_count(const field_row *row, const char *value, void *member, ms_arena *arena,
+                           ms_error *err)
+{
+    (void)arena;
+    uint64_t count = 0;
+    if (ms_number_count(value, strlen(value), &count) != MS_COUNT_OK || count < row->minimum ||
+        count > row->maximum)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "%s: found '%.40s', expected a whole number from %" PRIu64 " to %" PRIu64,
+                       row->name, value, row->minimum, row->maximum);
+    *(uint64_t *)member = count;
+    return MS_OK;
+}
+
+static ms_status set_power(const field_row *row, const char *value, void *member, ms_arena *arena,
+                           ms_error *err)
+{
+    if (strcmp(value, "none") == 0) {
+        *(uint64_t *)member = 0;
+        return MS_OK;
+    }
+    ms_status status = set_count(row, value, member, arena, err);
+    uint64_t count = status == MS_OK ? *(uint64_t *)member : 1;
+    if ((count & (count - 1)) != 0)
+        return ms_fail(err, MS_ERR_USAGE, "%s: %" PRIu64 " is not a power of two", row->name,
+                       count);
+    return status;
+}
+
+/* Numbers are read as JSON reads them: the same in every locale. */
+static bool read_number(const char *text, double *number)
+{
+    ms_json_source source = {"", text, strlen(text)};
+    ms_json *document = NULL;
+    bool good = ms_json_parse(&source, &document, NULL) == MS_OK &&
+                ms_json_get_number(ms_json_root(document), 0, 1e300, number, NULL) == MS_OK;
+    ms_json_free(document);
+    return good;
+}
+
+static ms_status set_number(const field_row *row, const char *value, void *member, ms_arena *arena,
+                            ms_error *err)
+{
+    (void)arena;
+    if (!read_number(value, member))
+        return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected a number of 0 or more",
+                       row->name, value);
+    return MS_OK;
+}
+
+static ms_status set_clip(const field_row *row, const char *value, void *member, ms_arena *arena,
+                          ms_error *err)
+{
+    (void)arena;
+    double norm = 0;
+    if (strcmp(value, "none") != 0 && (!read_number(value, &norm) || !(norm > 0)))
+        return ms_fail(err, MS_ERR_USAGE,
+                       "%s: found '%.40s', expected a number above 0, such as 1.0, or none",
+                       row->name, value);
+    *(double *)member = norm;
+    return MS_OK;
+}
+
+static ms_status fail_choice(const field_row *row, const char *value, ms_error *err)
+{
+    char known[128] = "", hint[64];
+    size_t used = 0;
+    ms_nearest nearest = ms_nearest_to(value);
+    for (size_t i = 0; row->choices[i]; i++) {
+        ms_nearest_offer(&nearest, row->choices[i]);
+        if (used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                                     row->choices[i]);
+    }
+    return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected one of %s%s", row->name, value,
+                   known, ms_nearest_hint(&nearest, hint, sizeof hint));
+}
+
+static ms_status set_choice(const field_row *row, const char *value, void *member, ms_arena *arena,
+                            ms_error *err)
+{
+    (void)arena;
+    const char *wanted = value;
+    for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
+        if (ms_name_equal(value, synonyms[i][0]))
+            wanted = synonyms[i][1];
+    for (int i = 0; row->choices[i]; i++)
+        if (ms_name_equal(row->choices[i], wanted)) {
+            *(int *)member = i;
+            return MS_OK;
+        }
+    return fail_choice(row, value, err);
+}
+
+static ms_status set_size(const field_row *row, const char *value, void *member, ms_arena *arena,
+                          ms_error *err)
+{
+    (void)arena;
+    ms_error reason = {0};
+    uint64_t bytes = 0;
+    ms_status status = ms_size_parse(value, &bytes, &reason);
+    if (status != MS_OK)
+        return ms_fail(err, status, "%s: %s", row->name, reason.text);
+    if (bytes < row->minimum)
+        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is less than the least, %" PRIu64 " bytes",
+                       row->name, value, row->minimum);
+    *(uint64_t *)member = bytes;
+    return MS_OK;
+}
+
+static ms_status set_split(const field_row *row, const char *value, void *member, ms_arena *arena,
+                           ms_error *err)
+{
+    if (strcmp(value, "none") != 0)
+        return set_size(row, value, member, arena, err);
+    *(uint64_t *)member = 0;
+    return MS_OK;
+}
+
+/* "2.11", "2.11.0", "2.11.0+cu130": the first two numbers count. */
+static ms_status set_version(const field_row *row, const char *value, void *member, ms_arena *arena,
+                             ms_error *err)
+{
+    (void)arena;
+    const char *point = strchr(value, '.');
+    size_t minor_bytes = point ? strspn(point + 1, "0123456789") : 0;
+    uint64_t major = 0, minor = 0;
+    if (!point || ms_number_count(value, (size_t)(point - value), &major) != MS_COUNT_OK ||
+        ms_number_count(point + 1, minor_bytes, &minor) != MS_COUNT_OK || minor > 999 ||
+        (point[1 + minor_bytes] != '\0' && !strchr(".+", point[1 + minor_bytes])))
+        return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected a version such as 2.11",
+                       row->name, value);
+    if (major != 2)
+        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is not modelled, only 2.x is", row->name,
+                       value);
+    uint32_t *version = member; /* major, then minor */
+    version[0] = (uint32_t)major;
+    version[1] = (uint32_t)minor;
+    return MS_OK;
+}
+
+static ms_status set_layers(const field_row *row, const char *value, void *member, ms_arena *arena,
+                            ms_error *err)
+{
+    ms_error reason = {0};
+    ms_status status = ms_checkpoint_check(value, &reason);
+    if (status != MS_OK)
+        return ms_fail(err, status, "%s: %s", row->name, reason.text);
+    return set_text(row, value, member, arena, err);
+}
+
+static const field_setter setters[] = {
+    [FIELD_TEXT] = set_text,     [FIELD_COUNT] = set_count, [FIELD_POWER] = set_power,
+    [FIELD_NUMBER] = set_number, [FIELD_CLIP] = set_clip,   [FIELD_CHOICE] = set_choice,
+    [FIELD_SIZE] = set_size,     [FIELD_SPLIT] = set_split, [FIELD_VERSION] = set_version,
+    [FIELD_LAYERS] = set_layers,
+};
+
+ms_status ms_run_field_set(ms_run_draft *draft, ms_arena *arena, const char *name,
+                           const char *value, ms_error *err)
+{
+    char hint[96];
+    int index = ms_run_field_find(name);
+    if (index < 0)
+        return ms_fail(err, MS_ERR_USAGE, "unknown field '%.40s'%s", name,
+                       ms_run_field_hint(name, hint, sizeof hint));
+    const field_row *row = &rows[index];
+    ms_status status = setters[row->kind](row, value, (char *)draft + row->offset, arena, err);
+    if (status == MS_OK)
+        draft->said |= 1u << index;
+    return status;
+}
