@@ -82,11 +82,13 @@ static int print_table(const char *name, int argc, char **argv,
         ms_cli_print_help(stdout, ms_cli_command_find(name));
         return 0;
     }
-    if (argc > 0)
-        ms_cli_fail(&err, MS_ERR_USAGE, "memscope %s takes no arguments, not %.80s", name, argv[0]);
-    else
-        write(stdout, &err);
-    return err.status == MS_OK || errno == EPIPE ? 0 : ms_cli_complain(&err);
+    if (argc > 0) {
+        ms_cli_fail(&err, MS_ERR_USAGE, "%s takes no arguments, not %.80s", name, argv[0]);
+    } else if (write(stdout, &err) == MS_ERR_IO && errno == EPIPE) {
+        clearerr(stdout);
+        return 0;
+    }
+    return err.status == MS_OK ? 0 : ms_cli_complain(&err);
 }
 
 int ms_cli_models(int argc, char **argv)
@@ -140,8 +142,13 @@ static int close_stdout(int code)
     return ms_cli_complain(&err);
 }
 
+enum { STDOUT_BYTES = 64 * 1024 };
+
 int main(int argc, char **argv)
 {
+    char
+        buffer[STDOUT_BYTES]; /* holds any text for people, so that errors show when it is closed */
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     signal(SIGPIPE, SIG_IGN);
     return close_stdout(run(argc, argv));
 }

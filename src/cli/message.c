@@ -42,8 +42,8 @@ int ms_cli_complain(const ms_error *err)
         fprintf(stderr, "%s: ", err->file);
     else
         fputs("memscope: ", stderr);
-    if (err->pointer[0])
-        fprintf(stderr, "%s: ", err->pointer);
+    if (err->pointer[0]) /* a path into a file, or a field of the run */
+        fprintf(stderr, "%s%s: ", err->pointer[0] == '/' || err->file[0] ? "" : "--", err->pointer);
     fprintf(stderr, "%s\n", err->text[0] ? err->text : ms_status_text(err->status));
     if (err->excerpt[0])
         print_caret(err);
