@@ -77,6 +77,7 @@ typedef struct ms_key {
     uint64_t minimum, maximum;
     ms_default_kind null_kind; /* MS_KEY_OPTIONAL */
     uint64_t null_value;
+    bool learned;           /* rows of a learned position table: no sequence is longer */
 } ms_key;
 
 struct ms_tape; /* the program's argument; see model/model.h */
@@ -91,7 +92,6 @@ typedef struct ms_family {
      * set through err->pointer as "/key". */
     ms_status (*check)(const ms_model_config *config, ms_error *err);
     const struct ms_model_program *program;
-    bool learned_positions;      /* max_positions rows: a longer sequence cannot run */
 } ms_family;
 
 /* All families, in the order they are listed; defined by the model stage. */

@@ -37,6 +37,14 @@ const ms_key *ms_model_key_row(const ms_family *family, const char *name)
     return NULL;
 }
 
+bool ms_model_learns_positions(const ms_family *family)
+{
+    for (size_t i = 0; i < family->key_count; i++)
+        if (family->keys[i].learned)
+            return true;
+    return false;
+}
+
 bool ms_model_key_find(ms_json_value root, const ms_key *key, ms_json_value *value)
 {
     if (ms_json_find(root, key->name, value))

@@ -27,6 +27,8 @@ ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, ms_family_li
 bool ms_model_key_find(ms_json_value root, const ms_key *key, ms_json_value *value);
 /* The family's row of that name; NULL when it has none. */
 const ms_key *ms_model_key_row(const ms_family *family, const char *name);
+/* Whether positions come from a learned table instead of rotary embeddings. */
+bool ms_model_learns_positions(const ms_family *family);
 
 /* Reads all keys of config->family; absent ones get their defaults. */
 ms_status ms_model_keys_read(ms_json_value root, ms_model_config *config, ms_error *err);

@@ -136,7 +136,7 @@ static ms_status check_heads(ms_json_value root, ms_model_config *config, ms_err
     if (status == MS_OK)
         status = check_divides(root, family, "num_key_value_heads", config->num_kv_heads,
                                "num_attention_heads", config->num_heads, err);
-    if (status != MS_OK || family->learned_positions || config->head_dim % 2 == 0)
+    if (status != MS_OK || ms_model_learns_positions(family) || config->head_dim % 2 == 0)
         return status;
     bool stated = name_in_file(root, family, "head_dim", &value) ||
                   name_in_file(root, family, "num_attention_heads", &value);

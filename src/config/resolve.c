@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/checkpoint.h"
+#include "config/model_read.h"
 #include "config/nearest.h"
 
 enum { DEFAULT_SEQ = 2048, FLASH_CAPABILITY = 80, FLASH_MAX_HEAD_DIM = 256 };
@@ -73,7 +74,8 @@ static ms_status resolve_device(const context *c)
 static ms_status resolve_tokens(const context *c)
 {
     ms_run_config *run = c->run;
-    uint64_t learned = c->model->family->learned_positions ? c->model->max_positions : UINT64_MAX;
+    bool learns = ms_model_learns_positions(c->model->family);
+    uint64_t learned = learns ? c->model->max_positions : UINT64_MAX;
     run->batch = said(c, "batch") ? c->draft->batch : 1;
     run->accumulate = said(c, "accumulate") ? c->draft->accumulate : 1;
     run->seq_tokens = learned < DEFAULT_SEQ ? learned : DEFAULT_SEQ;
