@@ -190,7 +190,7 @@ static void write_largest(const page *p)
                 ms_gib(ms_view_working_bytes(r), working), ms_phase_name((ms_phase)r->phase),
                 r->count);
     }
-    put_paragraph(p, "kept: for the backward pass, by all of them; working: what one of them holds "
+    put_paragraph(p, "kept: for the backward pass, by all layers; working: what one of them holds "
                      "beside that");
 }
 

@@ -78,12 +78,11 @@ static void write_phases(FILE *out, const ms_view *v)
 
 static void write_largest(FILE *out, const ms_view *v)
 {
-    fputs(
-        "\n## Largest operators\n\nKept: for the backward pass, by all of them. Working: what one "
-        "of them holds beside that. Formula: of what one allocates that outlives it.\n\n"
-        "| operator | phase | times | kept GiB | working GiB | bytes of one | formula |\n"
-        "|---|---|---:|---:|---:|---:|---|\n",
-        out);
+    fputs("\n## Largest operators\n\nKept: for the backward pass, by all layers. Working: what one "
+          "of them holds beside that. Formula: of what one allocates that outlives it.\n\n"
+          "| operator | phase | times | kept GiB | working GiB | bytes of one | formula |\n"
+          "|---|---|---:|---:|---:|---:|---|\n",
+          out);
     for (uint32_t i = 0; i < v->largest_count; i++) {
         const ms_record *r = v->largest[i];
         char kept[MS_GIB_TEXT], working[MS_GIB_TEXT];

@@ -161,7 +161,8 @@ static bool fill_largest(ms_view *view)
         return false;
     for (uint32_t i = 0; i < ledger->records.count; i++) {
         const ms_record *r = &ledger->records.items[i];
-        if (r->op == MS_NONE || weight_of(r) == 0)
+        bool later = r->micro_step != 0 && r->micro_step != MS_NONE; /* like the first */
+        if (r->op == MS_NONE || later || weight_of(r) == 0)
             continue;
         uint32_t at = view->largest_count;
         for (; at > 0 && weight_of(view->largest[at - 1]) < weight_of(r); at--)
@@ -182,6 +183,10 @@ static const char *verdict(const ms_view *view)
     ms_gib(s->budget_bytes, budget);
     if (s->budget_bytes == 0)
         return ms_arena_printf(view->arena, "needs %s GiB (no budget was given)", need);
+    if (s->fits && s->high_device_bytes > s->budget_bytes)
+        return ms_arena_printf(view->arena,
+                               "fits narrowly: %s of %s GiB on %s (%s with the largest context)",
+                               need, budget, device, ms_gib(s->high_device_bytes, rest));
     if (s->fits)
         return ms_arena_printf(view->arena, "fits: %s of %s GiB on %s", need, budget, device);
     uint64_t short_bytes = s->expected_device_bytes - s->budget_bytes;
@@ -189,19 +194,31 @@ static const char *verdict(const ms_view *view)
                            ms_gib(short_bytes, rest), need, budget, device);
 }
 
+/* "8.03 B", "134.5 M" */
+static const char *parameters(const ms_view *view)
+{
+    uint64_t count = view->summary->param_count, hundredths = (count + 5000000) / 10000000;
+    uint64_t tenths = (count + 50000) / 100000;
+    if (count >= 1000000000)
+        return ms_arena_printf(view->arena, "%" PRIu64 ".%02" PRIu64 " B", hundredths / 100,
+                               hundredths % 100);
+    return ms_arena_printf(view->arena, "%" PRIu64 ".%" PRIu64 " M", tenths / 10, tenths % 10);
+}
+
 static const char *title(const ms_view *view)
 {
     const ms_run_config *run = view->ledger->run;
     const ms_model_config *model = view->ledger->model;
-    uint64_t millions = (view->summary->param_count + 500000) / 1000000;
-    return ms_arena_printf(
-        view->arena,
-        "%s: %" PRIu64 ".%03" PRIu64 " B parameters, batch %" PRIu64 " x %" PRIu64
-        " tokens, %s, %s (%s)",
-        model->name && *model->name ? model->name : model->model_type, millions / 1000,
-        millions % 1000, run->batch, run->seq_tokens, ms_dtype_info_of(run->dtype)->short_name,
-        ms_metadata_text(view->metadata, view->metadata_count, "optimizer"),
-        ms_metadata_text(view->metadata, view->metadata_count, "optimizer_impl"));
+    const ms_field *fields = view->metadata;
+    const char *count = parameters(view);
+    if (!count)
+        return NULL;
+    return ms_arena_printf(view->arena,
+                           "%s: %s parameters, batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s (%s)",
+                           model->name && *model->name ? model->name : model->model_type, count,
+                           run->batch, run->seq_tokens, ms_dtype_info_of(run->dtype)->short_name,
+                           ms_metadata_text(fields, view->metadata_count, "optimizer"),
+                           ms_metadata_text(fields, view->metadata_count, "optimizer_impl"));
 }
 
 static const char *peak_operator(const ms_view *view)
