@@ -20,9 +20,7 @@ static void look_for_packed_sequences(ms_model *model, ms_tensor position_ids)
         ms_local(&f, ms_add(tape, ms_narrow(tape, joined, 1, model->seq), *expanded));
     ms_tensor differs = ms_compare(tape, *difference, 0);
     ms_retain(tape, differs);
-    ms_tensor *packed = ms_local(&f, ms_empty(tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64));
-    ms_consume(tape, ms_empty(tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64));
-    ms_consume(tape, ms_unown(tape, differs));
+    ms_tensor *packed = ms_local(&f, ms_cumsum_last(tape, ms_unown(tape, differs)));
     ms_tensor last = ms_compare(tape, ms_narrow(tape, *packed, 1, one), 0);
     ms_tensor all = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
     ms_consume(tape, last);

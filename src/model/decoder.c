@@ -172,6 +172,18 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     return result;
 }
 
+static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden, ms_tensor position_ids)
+{
+    const decoder *d = model->modules;
+    if (!model->run->checkpoint_layer[number])
+        return run_layer(model->tape, model, number, hidden);
+    ms_region region = {.run = run_layer,
+                        .context = model,
+                        .number = number,
+                        .held = {d->mask, d->sin, d->cos, position_ids}};
+    return ms_checkpoint_run(model->tape, &region, hidden);
+}
+
 static ms_tensor run_model(ms_model *model, decoder *d, ms_tensor ids)
 {
     ms_tape *tape = model->tape;
@@ -183,6 +195,10 @@ static ms_tensor run_model(ms_model *model, decoder *d, ms_tensor ids)
     ms_scope_enter(tape, d->scope);
     ms_assign(&f, position_ids, ms_position_ids(model));
     ms_tensor *mask = ms_local(&f, ms_causal_mask(model, *position_ids));
+    if (d->style.mask_arguments) {
+        ms_local(&f, *embeds);
+        ms_local(&f, *position_ids);
+    }
     ms_tensor *hidden = ms_local(&f, *embeds);
     ms_tensor rotary[2] = {0};
     ms_dtype dtype = (ms_dtype)ms_info(tape, *hidden)->dtype;
@@ -191,9 +207,7 @@ static ms_tensor run_model(ms_model *model, decoder *d, ms_tensor ids)
     d->sin = *ms_local(&f, rotary[1]);
     d->mask = *mask;
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)
-        ms_assign(&f, hidden, model->run->checkpoint_layer[i]
-                                  ? ms_checkpoint_run(tape, run_layer, model, i, *hidden)
-                                  : run_layer(tape, model, i, *hidden));
+        ms_assign(&f, hidden, call_layer(model, i, *hidden, *position_ids));
     ms_assign(&f, hidden, ms_rms_norm_call(model, &d->norm, *hidden));
     ms_tensor result = ms_frame_end(&f, hidden);
     tape->scope = previous;

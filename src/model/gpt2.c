@@ -150,6 +150,16 @@ static ms_tensor run_block(ms_tape *tape, void *context, uint64_t number, ms_ten
     return result;
 }
 
+static ms_tensor call_block(ms_model *model, uint32_t number, ms_tensor hidden, ms_tensor position_ids)
+{
+    const gpt2 *g = model->modules;
+    if (!model->run->checkpoint_layer[number])
+        return run_block(model->tape, model, number, hidden);
+    ms_region region = {
+        .run = run_block, .context = model, .number = number, .held = {position_ids, g->mask}};
+    return ms_checkpoint_run(model->tape, &region, hidden);
+}
+
 static ms_tensor embed(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor ids)
 {
     uint32_t previous = ms_scope_enter(model->tape, scope);
@@ -172,9 +182,7 @@ static ms_tensor run_model(ms_model *model, gpt2 *g, ms_tensor ids)
     g->mask = *mask;
     ms_assign(&f, hidden, ms_dropout(tape, *hidden, model->config->embedding_dropout));
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)
-        ms_assign(&f, hidden, model->run->checkpoint_layer[i]
-                                  ? ms_checkpoint_run(tape, run_block, model, i, *hidden)
-                                  : run_block(tape, model, i, *hidden));
+        ms_assign(&f, hidden, call_block(model, i, *hidden, *position_ids));
     ms_assign(&f, hidden, ms_layer_norm_call(model, &g->ln_f, *hidden));
     ms_tensor result = ms_frame_end(&f, hidden);
     tape->scope = previous;

@@ -11,7 +11,8 @@ static bool build(ms_model *model)
 {
     return ms_decoder_build(model, (ms_decoder_style){.qkv_bias = model->config->attention_bias,
                                                      .output_bias = model->config->attention_bias,
-                                                     .head_norms = true});
+                                                     .head_norms = true,
+                                                     .mask_arguments = true});
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};

@@ -255,7 +255,7 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *kernel, ms_tensor q, ms
     ms_consume(tape, lse);
     ms_consume(tape, state[0]);
     ms_consume(tape, state[1]);
-    return out;
+    return ms_result(tape, out);
 }
 
 ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k, ms_tensor v,

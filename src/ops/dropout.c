@@ -29,6 +29,7 @@ ms_tensor ms_dropout(ms_tape *tape, ms_tensor x, double p)
     ms_op_operand(tape, mark, out, true);
     ms_op_end(tape, mark);
     ms_consume(tape, mask);
+    out = ms_result(tape, out);
     ms_consume(tape, x);
     return out;
 }

@@ -6,41 +6,6 @@
 
 enum { SORT_THRESHOLD = 3072, ROWS_PER_THREAD = 10 };
 
-/* Temporary storage of CUB's algorithms, as torch 2.11's CUDA 13 build asks for it; fitted to its
- * requests for 3,073 to 2,000,000 indices (tests/oracle/README.md). One byte less than a multiple
- * of 256: CUB aligns inside. */
-enum { CUB_ALIGN = 256, SORT_TILE = 3840, SCAN_TILE = 896, SCAN_PADDING_TILES = 32 };
-
-static uint64_t aligned(uint64_t bytes)
-{
-    return (bytes + CUB_ALIGN - 1) / CUB_ALIGN * CUB_ALIGN;
-}
-
-/* Radix sort of pairs: both buffers once more, digit histograms, a look-back row per tile. */
-static uint64_t sort_bytes(uint64_t indices)
-{
-    enum { HISTOGRAM_BYTES = 16896, TILE_BYTES = 1024 };
-    uint64_t tiles = (indices + SORT_TILE - 1) / SORT_TILE;
-    return 2 * aligned(8 * indices) + HISTOGRAM_BYTES + TILE_BYTES * tiles - 1;
-}
-
-static uint64_t scan_tiles(uint64_t items)
-{
-    return SCAN_PADDING_TILES + (items + SCAN_TILE - 1) / SCAN_TILE;
-}
-
-/* Unique by key: 8 bytes of state a tile. */
-static uint64_t unique_bytes(uint64_t indices)
-{
-    return aligned(8 * scan_tiles(indices)) + 3 * CUB_ALIGN - 1;
-}
-
-/* Exclusive sum of 64-bit counts: 16 bytes of state a tile. */
-static uint64_t scan_bytes(uint64_t segments)
-{
-    return aligned(16 * scan_tiles(segments)) + 2 * CUB_ALIGN - 1;
-}
-
 static void sorted_gradient(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     const ms_meta weight = *ms_input_meta(tape, node, 0);
@@ -51,18 +16,18 @@ static void sorted_gradient(ms_tape *tape, const ms_node *node, ms_tensor *grads
     ms_tensor sorted = ms_empty(tape, indices, MS_DTYPE_I64);
     ms_tensor original = ms_empty(tape, indices, MS_DTYPE_I64);
     ms_tensor range = ms_empty(tape, indices, MS_DTYPE_I64);
-    ms_transient(tape, sort_bytes(count), MS_DTYPE_U8);
+    ms_transient(tape, ms_cub_sort_bytes(tape, count), MS_DTYPE_U8);
     ms_consume(tape, range);
     out[0] = ms_empty(tape, weight.shape, (ms_dtype)ms_info(tape, grads[0])->dtype);
     ms_tensor segments = ms_empty(tape, indices, MS_DTYPE_I64);
     ms_tensor segment_count = ms_empty_bytes(tape, 8, MS_DTYPE_I64);
     ms_tensor unused = ms_empty(tape, indices, MS_DTYPE_I64);
-    ms_transient(tape, unique_bytes(count), MS_DTYPE_U8);
+    ms_transient(tape, ms_cub_unique_bytes(count), MS_DTYPE_U8);
     ms_consume(tape, unused);
     ms_shape counts = MS_SHAPE(ms_dim_number(&tape->trace->symbols, most_segments));
     ms_tensor partials = ms_empty(tape, counts, MS_DTYPE_I64);
     ms_tensor partial_offsets = ms_empty(tape, counts, MS_DTYPE_I64);
-    ms_transient(tape, scan_bytes(most_segments), MS_DTYPE_U8);
+    ms_transient(tape, ms_cub_scan_bytes(most_segments), MS_DTYPE_U8);
     ms_tensor partial_count = ms_empty_bytes(tape, 8, MS_DTYPE_I64);
     ms_dim partial = ms_dim_number(&tape->trace->symbols, count / ROWS_PER_THREAD + most_segments);
     ms_tensor starts = ms_empty(tape, MS_SHAPE(partial), MS_DTYPE_I64);

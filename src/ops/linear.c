@@ -7,8 +7,6 @@
 #include "ops/ops.h"
 #include "tape/engine.h"
 
-enum { NUMBER_INPUT_COLUMNS, NUMBER_OUTPUT_COLUMNS };
-
 /* cuBLAS workspace of torch 2.x: config ":4096:2:16:8" = 8.125 MiB, 32 MiB on compute capability
  * 9.0; one per thread (forward, autograd) that runs products, kept for good. */
 void ms_cublas_workspace(ms_tape *tape)
@@ -31,6 +29,11 @@ void ms_cublas_workspace(ms_tape *tape)
     tape->workspace_tensors[thread] = workspace;
     tape->workspaces[thread] = true;
 }
+
+/* Inputs of the nodes, in the order in which their gradients arrive: a gradient of addmm's input
+ * still has to pass a view, after the weight's. */
+enum { MM_X, MM_WEIGHT };
+enum { ADDMM_BIAS, ADDMM_WEIGHT, ADDMM_X };
 
 static double product_flops(ms_tape *tape, ms_tensor x, ms_dim columns)
 {
@@ -75,10 +78,11 @@ static ms_tensor gradient_like(ms_tape *tape, const ms_node *node, uint32_t inpu
     return out;
 }
 
-static void backward_work(ms_tape *tape, const ms_node *node, ms_tensor grad)
+static void backward_work(ms_tape *tape, const ms_node *node, uint32_t x_input, uint32_t weight_input,
+                          ms_tensor grad)
 {
-    double products = (double)wants(node, 0) + (double)wants(node, 1);
-    const ms_shape *x = &ms_input_meta(tape, node, 0)->shape;
+    double products = (double)wants(node, x_input) + (double)wants(node, weight_input);
+    const ms_shape *x = &ms_input_meta(tape, node, x_input)->shape;
     ms_op_work(tape, (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE},
                products * product_flops(tape, grad, x->dims[x->rank - 1]), 0,
                (ms_dtype)ms_info(tape, grad)->dtype);
@@ -88,33 +92,33 @@ static void backward_work(ms_tape *tape, const ms_node *node, ms_tensor grad)
 static void mm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     gradient_as_rows(tape, &grads[0]);
-    if (wants(node, 1))
-        out[1] = gradient_like(tape, node, 1, grads[0]);
-    if (wants(node, 0))
-        out[0] = gradient_like(tape, node, 0, grads[0]);
-    set_view(tape, out[0]);
-    set_view(tape, out[1]);
-    backward_work(tape, node, grads[0]);
+    if (wants(node, MM_WEIGHT))
+        out[MM_WEIGHT] = gradient_like(tape, node, MM_WEIGHT, grads[0]);
+    if (wants(node, MM_X))
+        out[MM_X] = gradient_like(tape, node, MM_X, grads[0]);
+    set_view(tape, out[MM_X]);
+    set_view(tape, out[MM_WEIGHT]);
+    backward_work(tape, node, MM_X, MM_WEIGHT, grads[0]);
 }
 
 /* addmm: mat1 (the input), mat2 (the weight), then the bias, which the engine sums. */
 static void addmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     gradient_as_rows(tape, &grads[0]);
-    if (wants(node, 0))
-        out[0] = gradient_like(tape, node, 0, grads[0]);
-    if (wants(node, 1))
-        out[1] = gradient_like(tape, node, 1, grads[0]);
-    if (wants(node, 2))
-        out[2] = grads[0];
-    set_view(tape, out[0]);
-    backward_work(tape, node, grads[0]);
+    if (wants(node, ADDMM_X))
+        out[ADDMM_X] = gradient_like(tape, node, ADDMM_X, grads[0]);
+    if (wants(node, ADDMM_WEIGHT))
+        out[ADDMM_WEIGHT] = gradient_like(tape, node, ADDMM_WEIGHT, grads[0]);
+    if (wants(node, ADDMM_BIAS))
+        out[ADDMM_BIAS] = grads[0];
+    set_view(tape, out[ADDMM_X]);
+    backward_work(tape, node, ADDMM_X, ADDMM_WEIGHT, grads[0]);
 }
 
 static void linear_bias_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     addmm_backward(tape, node, grads, out);
-    set_view(tape, out[1]);
+    set_view(tape, out[ADDMM_WEIGHT]);
 }
 
 static const ms_op mm_op = {"mm", "MmBackward0", mm_backward};
@@ -130,7 +134,8 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
         return 0;
     }
     ms_op_mark mark = ms_op_begin(tape, op);
-    uint32_t node = ms_record(tape, op, bias ? 3 : 2, (ms_tensor[]){x, weight, bias});
+    uint32_t node = bias ? ms_record(tape, op, 3, (ms_tensor[]){bias, weight, x})
+                         : ms_record(tape, op, 2, (ms_tensor[]){x, weight});
     bool save_x = ms_needs_grad(tape, weight), save_weight = ms_needs_grad(tape, x);
     ms_tensor first = bias ? x : weight, second = bias ? weight : x;
     if (bias ? save_x : save_weight)

@@ -51,6 +51,7 @@ ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor 
     ms_op_end(tape, mark);
     ms_consume(tape, mean);
     ms_consume(tape, rstd);
+    out = ms_result(tape, out);
     ms_consume(tape, input);
     ms_consume(tape, cast_weight);
     ms_consume(tape, cast_bias);

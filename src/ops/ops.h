@@ -47,6 +47,7 @@ ms_tensor ms_reshape_raw(ms_tape *tape, ms_tensor grad, const ms_shape *shape);
 
 /* ---- joining, reducing (reduce.c) ---- */
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
+ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a); /* of a bool [B, S], in int64 */
 ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a); /* mean(-1, keepdim=True) */
 
 /* ---- matrix products (matmul.c, linear.c) ---- */
@@ -77,6 +78,21 @@ ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,
 ms_tensor ms_autocast_lower(ms_tape *tape, ms_tensor a);
 /* The tensor in fp32 if a context is open (operators autocast runs in full precision). */
 ms_tensor ms_autocast_fp32(ms_tape *tape, ms_tensor a);
+
+/* Temporary storage of CUB's device-wide algorithms (cub.c), in bytes. */
+uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items);
+uint64_t ms_cub_unique_bytes(uint64_t items);
+uint64_t ms_cub_scan_bytes(uint64_t items);
+
+/* The result of an operator that saves what it computes: dropped when saving it was the last thing a
+ * recomputation had to do. */
+static inline ms_tensor ms_result(ms_tape *tape, ms_tensor out)
+{
+    if (!tape->stopped)
+        return out;
+    ms_consume(tape, out);
+    return 0;
+}
 
 /* A kernel's short-lived buffer: allocated and freed at once, or until ms_consume. */
 static inline void ms_transient(ms_tape *tape, uint64_t bytes, ms_dtype dtype)

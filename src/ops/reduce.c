@@ -70,3 +70,26 @@ ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a)
     ms_consume(tape, a);
     return out;
 }
+
+/* ---- running sum: one row goes through CUB, several through a kernel of PyTorch's own ---- */
+
+static const ms_op cumsum_op = {"cumsum", NULL, NULL};
+
+ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &cumsum_op);
+    ms_shape shape = ms_info(tape, a)->shape;
+    ms_tensor out = ms_empty(tape, shape, MS_DTYPE_I64);
+    ms_tensor converted = ms_empty(tape, shape, MS_DTYPE_I64);
+    uint64_t items = ms_elements(&shape);
+    if (!tape->on_cpu && items == shape.dims[shape.rank - 1].value)
+        ms_transient(tape, ms_cub_scan_bytes(items), MS_DTYPE_U8);
+    ms_consume(tape, converted);
+    ms_op_operand(tape, mark, a, false);
+    ms_op_operand(tape, mark, out, true);
+    ms_op_end(tape, mark);
+    ms_consume(tape, a);
+    return out;
+}

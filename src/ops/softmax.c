@@ -23,6 +23,7 @@ static ms_tensor softmax(ms_tape *tape, ms_tensor x, ms_dtype result)
     ms_op_operand(tape, mark, x, false);
     ms_op_operand(tape, mark, out, true);
     ms_op_end(tape, mark);
+    out = ms_result(tape, out);
     ms_consume(tape, x);
     return out;
 }

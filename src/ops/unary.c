@@ -71,6 +71,7 @@ static ms_tensor run(ms_tape *tape, const unary_op *row, ms_tensor a)
     ms_op_operand(tape, mark, a, false);
     ms_op_operand(tape, mark, out, true);
     ms_op_end(tape, mark);
+    out = ms_result(tape, out);
     ms_consume(tape, a);
     return out;
 }

@@ -12,6 +12,8 @@
  */
 #include "tape/engine.h"
 
+#include <string.h>
+
 void ms_autocast_clear(ms_tape *tape)
 {
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
@@ -73,9 +75,10 @@ void ms_checkpoint_drop(ms_tape *tape, uint32_t frame, uint32_t holders)
     ms_checkpoint *checkpoint = &tape->checkpoints.items[frame];
     checkpoint->live_holders -= holders;
     if (checkpoint->live_holders == 0) {
-        ms_tensor input = checkpoint->input;
+        for (uint32_t i = 0; i < MS_MAX_HELD; i++)
+            ms_release(tape, checkpoint->held[i]);
+        ms_release(tape, checkpoint->input);
         checkpoint->input = 0;
-        ms_release(tape, input);
     }
 }
 
@@ -87,6 +90,8 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoint frame)
         return 0;
     }
     ms_retain(tape, frame.input);
+    for (uint32_t i = 0; i < MS_MAX_HELD; i++)
+        ms_retain(tape, frame.held[i]);
     ms_storage *storage = &tape->trace->storages.items[ms_info(tape, frame.input)->storage];
     if (storage->category == MS_CATEGORY_TEMPORARY)
         storage->category = MS_CATEGORY_ACTIVATION;
@@ -154,18 +159,18 @@ static ms_tensor run_reentrant(ms_tape *tape, ms_checkpoint frame)
     return result;
 }
 
-ms_tensor ms_checkpoint_run(ms_tape *tape, ms_region_fn region, void *context, uint64_t number,
-                            ms_tensor input)
+ms_tensor ms_checkpoint_run(ms_tape *tape, const ms_region *region, ms_tensor input)
 {
     if (ms_idle(tape) || !input)
         return 0;
-    ms_checkpoint frame = {.region = region,
-                           .context = context,
-                           .number = number,
+    if (!tape->grad_enabled || !ms_info(tape, input)->requires_grad)
+        return region->run(tape, region->context, region->number, input);
+    ms_checkpoint frame = {.region = region->run,
+                           .context = region->context,
+                           .number = region->number,
                            .input = input,
                            .scope = tape->scope};
-    if (!tape->grad_enabled || !ms_info(tape, input)->requires_grad)
-        return region(tape, context, number, input);
+    memcpy(frame.held, region->held, sizeof frame.held);
     if (tape->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
         return run_reentrant(tape, frame);
     return run_non_reentrant(tape, frame);

@@ -8,6 +8,8 @@
  */
 #include "tape/engine.h"
 
+#include "tape/cuda_reduce.h"
+
 /* ---- the heap of ready nodes: largest number first; a nested run uses the part above `base` ---- */
 
 static void heap_push(ms_tape *tape, uint32_t base, uint32_t node)
@@ -88,7 +90,24 @@ ms_tensor ms_cast_raw(ms_tape *tape, ms_tensor tensor, ms_dtype dtype)
 
 ms_tensor ms_sum_to(ms_tape *tape, ms_tensor grad, const ms_shape *shape)
 {
-    ms_tensor result = ms_empty(tape, *shape, (ms_dtype)ms_info(tape, grad)->dtype);
+    const ms_tensor_info info = *ms_info(tape, grad);
+    ms_tensor result = ms_empty(tape, *shape, (ms_dtype)info.dtype);
+    if (!tape->on_cpu && !ms_idle(tape)) {
+        uint64_t outputs = ms_elements(shape), elements = ms_elements(&info.shape);
+        uint32_t last = shape->rank ? shape->rank - 1 : 0;
+        bool inputs_contiguous = shape->rank == 0 || shape->dims[last].value !=
+                                                         info.shape.dims[info.shape.rank - 1].value;
+        ms_reduce_buffers buffers = ms_cuda_reduce_buffers(
+            tape->run->device, outputs, outputs ? elements / outputs : 0, inputs_contiguous);
+        ms_tensor partial = buffers.partial_bytes
+                                ? ms_empty_bytes(tape, buffers.partial_bytes, MS_DTYPE_U8)
+                                : 0;
+        ms_tensor semaphores = buffers.semaphore_bytes
+                                   ? ms_empty_bytes(tape, buffers.semaphore_bytes, MS_DTYPE_I32)
+                                   : 0;
+        ms_consume(tape, semaphores);
+        ms_consume(tape, partial);
+    }
     ms_consume(tape, grad);
     return result;
 }

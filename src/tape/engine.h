@@ -18,10 +18,18 @@ ms_tensor ms_cast_raw(ms_tape *tape, ms_tensor tensor, ms_dtype dtype);
 /* Adds `tensor` (its reference moves) into `*slot`, in place where PyTorch would. */
 void ms_accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor);
 
-/* Runs region(context, number, input) under a checkpoint: non-reentrant with early stop, or
- * reentrant, as tape->run says. */
-ms_tensor ms_checkpoint_run(ms_tape *tape, ms_region_fn region, void *context, uint64_t number,
-                            ms_tensor input);
+/* What a checkpoint runs: region(tape, context, number, input). `held` are the region's other
+ * tensors (0: none), which live as long as its input. */
+typedef struct ms_region {
+    ms_region_fn run;
+    void *context;
+    uint64_t number;
+    ms_tensor held[MS_MAX_HELD];
+} ms_region;
+
+/* Runs the region under a checkpoint: non-reentrant with early stop, or reentrant, as tape->run
+ * says. */
+ms_tensor ms_checkpoint_run(ms_tape *tape, const ms_region *region, ms_tensor input);
 
 /* Internal to the tape: the tensor of a saved slot, recomputed if need be; and its release. */
 ms_tensor ms_checkpoint_unpack(ms_tape *tape, uint32_t frame, uint32_t index);

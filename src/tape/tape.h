@@ -58,7 +58,7 @@ typedef struct ms_op {
     ms_backward_fn backward;   /* NULL: not differentiable */
 } ms_op;
 
-enum { MS_MAX_EDGES = 4, MS_MAX_SAVED = 8, MS_NODE_NUMBERS = 8 };
+enum { MS_MAX_HELD = 4, MS_MAX_EDGES = 4, MS_MAX_SAVED = 8, MS_NODE_NUMBERS = 8 };
 
 typedef struct ms_edge {
     uint32_t node; /* MS_NONE: no gradient wanted, or the leaf below */
@@ -108,6 +108,7 @@ typedef struct ms_checkpoint {
     void *context;
     uint64_t number;
     ms_tensor input;          /* held until the last holder goes */
+    ms_tensor held[MS_MAX_HELD]; /* other arguments of the region, held as long */
     uint32_t scope;
     uint32_t holder_count;    /* saved tensors of the region */
     uint32_t live_holders;

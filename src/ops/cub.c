@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Temporary storage of CUB's device-wide algorithms, as torch 2.11's CUDA 13 build asks for it;
+ * fitted to its requests for 3,073 to 2,000,000 items (docs/design.md, "Library temporaries"). One
+ * byte less than a multiple of 256: CUB aligns inside.
+ */
+#include "ops/ops.h"
+
+enum { CUB_ALIGN = 256, SCAN_TILE = 896, SCAN_PADDING_TILES = 32 };
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + CUB_ALIGN - 1) / CUB_ALIGN * CUB_ALIGN;
+}
+
+/* Radix sort of pairs: both buffers once more, digit histograms, a look-back row per tile. */
+uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items)
+{
+    enum { HISTOGRAM_BYTES = 16896, TILE_BYTES = 1024, TILE = 3840, HOPPER_TILE = 4600 };
+    uint64_t tile = tape->run->device->compute_capability >= 90 ? HOPPER_TILE : TILE;
+    uint64_t tiles = (items + tile - 1) / tile;
+    return 2 * aligned(8 * items) + HISTOGRAM_BYTES + TILE_BYTES * tiles - 1;
+}
+
+static uint64_t scan_tiles(uint64_t items)
+{
+    return SCAN_PADDING_TILES + (items + SCAN_TILE - 1) / SCAN_TILE;
+}
+
+/* Unique by key: 8 bytes of state a tile. */
+uint64_t ms_cub_unique_bytes(uint64_t items)
+{
+    return aligned(8 * scan_tiles(items)) + 3 * CUB_ALIGN - 1;
+}
+
+/* Inclusive or exclusive sum of 64-bit numbers: 16 bytes of state a tile. */
+uint64_t ms_cub_scan_bytes(uint64_t items)
+{
+    return aligned(16 * scan_tiles(items)) + 2 * CUB_ALIGN - 1;
+}
