@@ -250,6 +250,8 @@ def compare(case, args, folder):
 
 def main():
     args = parse_args()
+    if not os.access(args.binary, os.X_OK):
+        sys.exit("%s: no such program; build it with `make`, or name it with --binary" % args.binary)
     with open(args.file) as f:
         file = json.load(f)
     file = {"cases": file} if isinstance(file, list) else file
