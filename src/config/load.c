@@ -97,6 +97,11 @@ static const char *title_of(ms_arena *arena, const char *path)
     return NULL;
 }
 
+static bool looks_like_path(const char *text)
+{
+    return strchr(text, '/') || strstr(text, ".json");
+}
+
 static ms_status read_path(ms_arena *arena, const char *path, input *in, ms_error *err)
 {
     ms_status status = ms_json_read(path, &in->source, err);
@@ -136,7 +141,7 @@ static ms_status open_input(ms_arena *arena, const char *config, input *in, ms_e
     }
     if (is_directory(config))
         return read_directory(arena, config, in, err);
-    if (exists(config) || strchr(config, '/') || strstr(config, ".json"))
+    if (exists(config) || looks_like_path(config))
         return read_path(arena, config, in, err);
     return fail_no_config(config, err);
 }
@@ -180,13 +185,15 @@ ms_status ms_preset_load(ms_arena *arena, const char *name, ms_model_config *mod
                              : fail_no_config(name, err);
 }
 
-/* A path in a run file starts at the run file. */
+/* A path in a run file starts at the run file; what is neither there nor looks like a path is taken
+ * for a misspelt preset. */
 static const char *path_beside(ms_arena *arena, const char *run_path, const char *path)
 {
     const char *slash = run_path ? strrchr(run_path, '/') : NULL;
     if (!slash || path[0] == '/' || find_preset(path))
         return path;
-    return ms_arena_printf(arena, "%.*s/%s", (int)(slash - run_path), run_path, path);
+    const char *beside = ms_arena_printf(arena, "%.*s/%s", (int)(slash - run_path), run_path, path);
+    return !beside || exists(beside) || looks_like_path(path) ? beside : path;
 }
 
 /* "model" of a run file: a config, or the name of one. */
@@ -214,7 +221,8 @@ static ms_status read_run_model(ms_arena *arena, const input *in, ms_json_value 
         return status;
     }
     /* Nothing to point at in the other file: the name here is what is wrong. */
-    return ms_json_fail(err, value, MS_JSON_AT_VALUE, status, "%s", found.text);
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, status, "%.100s%s%s", found.file,
+                        found.file[0] ? ": " : "", found.text);
 }
 
 /* ---- runs ---- */

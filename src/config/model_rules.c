@@ -152,14 +152,14 @@ static ms_status resolve_sliding(ms_json_value root, ms_model_config *config, ms
     ms_json_value value;
     bool has_switch = ms_model_key_row(family, "use_sliding_window") != NULL;
     bool has_types = name_in_file(root, family, "layer_types", &value) != NULL;
-    if (has_switch && !config->use_sliding_window)
+    bool switched_on = config->use_sliding_window;
+    if (has_switch && !switched_on)
         config->sliding_window = 0;
     if (has_types && config->sliding_layers_from < config->num_layers &&
         config->sliding_window == 0)
-        return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "sliding layers without a window: use_sliding_window is %s and "
-                            "sliding_window is null or unused",
-                            config->use_sliding_window ? "true" : "false");
+        return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "sliding layers, but %s",
+                            has_switch && !switched_on ? "use_sliding_window is false"
+                                                       : "sliding_window is null");
     if (config->sliding_window == 0 || config->sliding_layers_from > config->num_layers)
         config->sliding_layers_from = config->num_layers;
     config->use_sliding_window = config->sliding_window > 0;

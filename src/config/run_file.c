@@ -41,6 +41,8 @@ static ms_status value_text(ms_arena *arena, ms_json_value value, size_t index, 
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "expected a string such as \"2.11\": as a number, 2.10 is 2.1");
     if (!is_number || form == MS_RUN_FIELD_STRING) {
+        if (wants_number && ms_json_kind_of(value) != MS_JSON_STRING)
+            return ms_json_expect(value, MS_JSON_NUMBER, err);
         ms_status status = ms_json_get_string(value, text, err);
         if (status == MS_OK && wants_number && strcmp(*text, "none") != 0)
             return ms_json_expect(value, MS_JSON_NUMBER, err);

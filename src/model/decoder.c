@@ -181,6 +181,11 @@ static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden, 
                         .context = model,
                         .number = number,
                         .held = {d->mask, d->sin, d->cos, position_ids}};
+    if (d->style.position_ids_first) {
+        region.held[1] = position_ids;
+        region.held[2] = d->sin;
+        region.held[3] = d->cos;
+    }
     return ms_checkpoint_run(model->tape, &region, hidden);
 }
 

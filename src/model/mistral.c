@@ -9,7 +9,7 @@
 
 static bool build(ms_model *model)
 {
-    return ms_decoder_build(model, (ms_decoder_style){0});
+    return ms_decoder_build(model, (ms_decoder_style){.position_ids_first = true});
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};

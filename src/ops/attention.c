@@ -215,11 +215,11 @@ static void random_state(ms_tape *tape, double dropout, ms_tensor state[2])
     }
 }
 
-static ms_tensor run_kernel(ms_tape *tape, const kernel *kernel, ms_tensor q, ms_tensor k, ms_tensor v,
+static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_tensor k, ms_tensor v,
                             double dropout)
 {
-    ms_op_mark mark = ms_op_begin(tape, &kernel->op);
-    uint32_t node = ms_record(tape, &kernel->op, 3, (ms_tensor[]){q, k, v});
+    ms_op_mark mark = ms_op_begin(tape, &row->op);
+    uint32_t node = ms_record(tape, &row->op, 3, (ms_tensor[]){q, k, v});
     ms_save(tape, node, k);
     ms_save(tape, node, q);
     ms_save(tape, node, v);
@@ -230,16 +230,16 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *kernel, ms_tensor q, ms
     ms_shape shape = ms_info(tape, q)->shape;
     sizes s = sizes_of(&shape, &ms_info(tape, k)->shape);
     ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
-    bool training = tape->grad_enabled || kernel->has_random_state || tape->on_cpu;
+    bool training = tape->grad_enabled || row->has_random_state || tape->on_cpu;
     ms_tensor out = like_query(tape, shape, dtype);
-    ms_dim rows = kernel->lse_step > 1 ? padded(tape, s.seq, kernel->lse_step) : s.seq;
+    ms_dim rows = row->lse_step > 1 ? padded(tape, s.seq, row->lse_step) : s.seq;
     ms_tensor lse = training ? ms_empty(tape, MS_SHAPE(s.batch, s.heads, rows), MS_DTYPE_F32) : 0;
     ms_tensor state[2] = {0};
-    if (kernel->has_random_state)
+    if (row->has_random_state)
         random_state(tape, dropout, state);
-    if (kernel->backend == MS_ATTENTION_CPU_FLASH)
+    if (row->backend == MS_ATTENTION_CPU_FLASH)
         cpu_forward_buffers(tape, &s, dtype);
-    if (kernel->backend == MS_ATTENTION_EFFICIENT && dtype != MS_DTYPE_F32 && s.head_dim.value > 128)
+    if (row->backend == MS_ATTENTION_EFFICIENT && dtype != MS_DTYPE_F32 && s.head_dim.value > 128)
         ms_consume(tape, ms_empty(tape, shape, MS_DTYPE_F32));
     ms_attach(tape, node, 1, &out);
     ms_save(tape, node, lse);

@@ -7,29 +7,6 @@
 #include "ops/ops.h"
 #include "tape/engine.h"
 
-/* cuBLAS workspace of torch 2.x: config ":4096:2:16:8" = 8.125 MiB, 32 MiB on compute capability
- * 9.0; one per thread (forward, autograd) that runs products, kept for good. */
-void ms_cublas_workspace(ms_tape *tape)
-{
-    enum { DEFAULT_BYTES = 8519680, HOPPER_BYTES = 33554432 };
-    uint32_t thread = tape->on_backward_thread;
-    if (tape->on_cpu || tape->workspaces[thread] || ms_idle(tape))
-        return;
-    uint32_t capability = tape->run->device->compute_capability;
-    uint8_t category = tape->new_category;
-    uint32_t scope = tape->scope;
-    tape->new_category = MS_CATEGORY_WORKSPACE;
-    tape->scope = MS_NONE;
-    ms_tensor workspace =
-        ms_empty_bytes(tape, capability == 90 ? HOPPER_BYTES : DEFAULT_BYTES, MS_DTYPE_U8);
-    tape->new_category = category;
-    tape->scope = scope;
-    ms_retain(tape, workspace);
-    ms_name_storage(tape, workspace, "cuBLAS workspace", MS_CATEGORY_WORKSPACE);
-    tape->workspace_tensors[thread] = workspace;
-    tape->workspaces[thread] = true;
-}
-
 /* Inputs of the nodes, in the order in which their gradients arrive: a gradient of addmm's input
  * still has to pass a view, after the weight's. */
 enum { MM_X, MM_WEIGHT };
@@ -74,7 +51,7 @@ static ms_tensor gradient_like(ms_tape *tape, const ms_node *node, uint32_t inpu
 {
     ms_tensor out = ms_empty(tape, ms_input_meta(tape, node, input)->shape,
                              (ms_dtype)ms_info(tape, grad)->dtype);
-    ms_cublas_workspace(tape);
+    ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
     return out;
 }
 
@@ -145,7 +122,9 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
     ms_shape shape = ms_info(tape, x)->shape;
     shape.dims[shape.rank - 1] = columns;
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, x)->dtype);
-    ms_cublas_workspace(tape);
+    ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
+    if (bias)
+        ms_workspace_use(tape, MS_WORKSPACE_CUBLASLT);
     ms_attach(tape, node, 1, &out);
     ms_op_operand(tape, mark, x, false);
     ms_op_operand(tape, mark, weight, false);

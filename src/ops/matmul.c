@@ -18,7 +18,7 @@ static void bmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
     double flops = 2.0 * (double)ms_elements(&a) * (double)b.dims[2].value;
     if (wants(node, 1))
         out[1] = ms_empty(tape, b, dtype);
-    ms_cublas_workspace(tape);
+    ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
     if (wants(node, 0))
         out[0] = ms_empty(tape, a, dtype);
     ms_op_work(tape, (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE},
@@ -46,7 +46,7 @@ static ms_tensor bmm(ms_tape *tape, ms_tensor a, ms_tensor b)
     shape.dims[2] = ms_info(tape, b)->shape.dims[2];
     flops *= (double)shape.dims[2].value;
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
-    ms_cublas_workspace(tape);
+    ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
     ms_attach(tape, node, 1, &out);
     ms_op_operand(tape, mark, a, false);
     ms_op_operand(tape, mark, b, false);

@@ -101,7 +101,7 @@ static inline void ms_transient(ms_tape *tape, uint64_t bytes, ms_dtype dtype)
         ms_consume(tape, ms_empty_bytes(tape, bytes, dtype));
 }
 
-/* The workspace cuBLAS keeps per thread and stream: made at the first product. */
-void ms_cublas_workspace(ms_tape *tape);
+/* Makes sure the running thread has the library's workspace. */
+void ms_workspace_use(ms_tape *tape, ms_workspace kind);
 
 #endif

@@ -117,6 +117,13 @@ typedef struct ms_checkpoint {
     bool is_recomputed;
 } ms_checkpoint;
 
+/* Buffers that a library keeps per thread from its first use on. */
+typedef enum ms_workspace {
+    MS_WORKSPACE_CUBLAS,
+    MS_WORKSPACE_CUBLASLT,
+    MS_WORKSPACE_COUNT
+} ms_workspace;
+
 typedef struct ms_tape {
     ms_trace *trace;
     const ms_run_config *run;
@@ -135,9 +142,8 @@ typedef struct ms_tape {
     uint32_t saving_frame;    /* checkpoint whose forward runs, or MS_NONE */
     uint32_t recompute_frame; /* checkpoint that is recomputed, or MS_NONE */
     bool stopped;             /* early stop: unwinding, operators do nothing */
-    bool workspaces[2];       /* cuBLAS workspace of the forward and the backward thread exists */
     bool on_backward_thread;
-    ms_tensor workspace_tensors[2];
+    ms_tensor workspaces[2][MS_WORKSPACE_COUNT]; /* of the forward and the backward thread */
     ms_vec(ms_tensor_info) tensors;
     ms_vec(uint32_t) free_tensors;
     ms_vec(uint32_t) storage_refs;  /* per storage of the trace */
