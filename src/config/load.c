@@ -221,8 +221,8 @@ static ms_status read_run_model(ms_arena *arena, const input *in, ms_json_value 
         return status;
     }
     /* Nothing to point at in the other file: the name here is what is wrong. */
-    return ms_json_fail(err, value, MS_JSON_AT_VALUE, status, "%.100s%s%s", found.file,
-                        found.file[0] ? ": " : "", found.text);
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, status, "%.100s%s%s",
+                        found.file[0] ? text : "", found.file[0] ? ": " : "", found.text);
 }
 
 /* ---- runs ---- */

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "unit/support.h"
+
+#include <string.h>
+
+#include "device/device.h"
+
+typedef struct table {
+    ms_arena *arena;
+    const ms_device *devices;
+    uint32_t count;
+} table;
+
+static int load(void **state)
+{
+    static table t;
+    ms_error err = {0};
+    t.arena = ms_arena_create(0);
+    *state = &t;
+    if (ms_devices_load(t.arena, &t.devices, &t.count, &err) == MS_OK)
+        return 0;
+    print_error("%s:%u:%u: %s: %s\n", err.file, err.line, err.column, err.pointer, err.text);
+    return 1;
+}
+
+static int unload(void **state)
+{
+    const table *t = *state;
+    ms_arena_free(t->arena);
+    return 0;
+}
+
+static const ms_device *find(const table *t, const char *name)
+{
+    for (uint32_t i = 0; i < t->count; i++)
+        if (strcmp(t->devices[i].name, name) == 0)
+            return &t->devices[i];
+    fail_msg("no device %s", name);
+    return NULL;
+}
+
+/* Published figures: nvidia-smi's total in MiB, vendors' data sheets for rates. */
+static void known_rows(void **state)
+{
+    const ms_device *a100 = find(*state, "a100-80gb"), *h100 = find(*state, "h100-80gb");
+    assert_int_equal(a100->driver_bytes, 85899345920);
+    assert_int_equal(a100->cuda_bytes, 85094039552); /* 79.25 GiB */
+    assert_int_equal(a100->nominal_bytes, 80000000000);
+    assert_int_equal(a100->compute_capability, 80);
+    assert_int_equal(a100->multiprocessors, 108);
+    assert_true(a100->bf16_flops > 311.9e12 && a100->bf16_flops < 312.1e12);
+    assert_true(a100->memory_bytes_per_s > 2038e9 && a100->memory_bytes_per_s < 2040e9);
+    assert_int_equal(h100->driver_bytes, 85520809984);
+    assert_int_equal(find(*state, "h200")->driver_bytes, 150754820096);
+    assert_int_equal(find(*state, "b200")->driver_bytes, 192265846784);
+    assert_int_equal(find(*state, "t4")->driver_bytes, 16106127360);
+    assert_int_equal(find(*state, "t4")->compute_capability, 75);
+    assert_true(find(*state, "cpu")->is_cpu);
+    assert_int_equal(ms_device_usable_bytes(find(*state, "cpu")), 0);
+    assert_int_equal(find(*state, "mi300x")->compute_capability, 0);
+}
+
+static void every_row_is_sane(void **state)
+{
+    const table *t = *state;
+    assert_true(t->count >= 20);
+    for (uint32_t i = 0; i < t->count; i++) {
+        const ms_device *d = &t->devices[i];
+        assert_true(d->name[0] && d->title[0] && d->source[0]);
+        for (uint32_t k = 0; k < i; k++)
+            assert_string_not_equal(d->name, t->devices[k].name);
+        if (d->is_cpu)
+            continue;
+        assert_true(d->driver_bytes == 0 || d->cuda_bytes < d->driver_bytes);
+        assert_true(ms_device_usable_bytes(d) > 0);
+        assert_true(d->context_low_bytes <= d->context_expected_bytes);
+        assert_true(d->context_expected_bytes <= d->context_high_bytes);
+        assert_true(d->fp8_flops <= 0 || d->fp8_flops >= d->bf16_flops);
+    }
+}
+
+static void unknown_capacity_is_guarded(void **state)
+{
+    (void)state;
+    ms_device d = {.driver_bytes = UINT64_C(10) << 30, .nominal_bytes = 10000000000};
+    assert_int_equal(ms_device_usable_bytes(&d), (UINT64_C(10) << 30) - (UINT64_C(730) << 20));
+    d.driver_bytes = 0;
+    assert_int_equal(ms_device_usable_bytes(&d), 10000000000);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_rows),
+        cmocka_unit_test(every_row_is_sane),
+        cmocka_unit_test(unknown_capacity_is_guarded),
+    };
+    return cmocka_run_group_tests_name("devices", tests, load, unload);
+}
