@@ -264,4 +264,4 @@ FORCE:
 .PHONY: all results programs check unit replay cli oracle example oom asan valgrind coverage bench fuzz fuzz-run \
         lint lint-layers lint-headers lint-symbols lint-format lint-cppcheck lint-tidy format reports install \
         uninstall clean help FORCE
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)

@@ -1,19 +1,27 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # fill_examples.sh FILE: prints the Markdown file with its examples run again. An example is a line
-# `<!-- run: COMMAND -->` and the fenced block below it; $PATH finds memscope.
+# `<!-- run: COMMAND -->` and the fenced block below it; $PATH finds memscope. With
+# `<!-- run first N: COMMAND -->` the block holds the first N lines of the output.
 set -eu
 awk '
-    /^<!-- run: .* -->$/ {
+    /^<!-- run( first [0-9]+)?: .* -->$/ {
         print
-        command = substr($0, 11, length($0) - 14)
+        limit = $3 == "first" ? $4 + 0 : 0
+        start = index($0, ": ") + 2
+        command = substr($0, start, length($0) - start - 3)
         getline fence
         if (fence !~ /^```/) { print "no block below: " $0 > "/dev/stderr"; exit 1 }
         print fence
         print "$ " command
-        while (("{ " command "; } 2>&1" | getline line) > 0)
-            print line
-        close("{ " command "; } 2>&1")
+        pipe = "{ " command "; } 2>&1"
+        while ((pipe | getline line) > 0)
+            if (limit == 0 || ++printed <= limit)
+                print line
+        if (printed > limit)
+            print "  ..."
+        printed = 0
+        close(pipe)
         while ((getline line) > 0 && line !~ /^```$/)
             ;
         print "```"

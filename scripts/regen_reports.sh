@@ -57,7 +57,7 @@ $(samples)
 EOF_ROWS
 
 for file in README.md docs/*.md; do
-    grep -q '^<!-- run: ' "$file" 2> /dev/null || continue
+    grep -qE '^<!-- run( first [0-9]+)?: ' "$file" 2> /dev/null || continue
     if sh scripts/fill_examples.sh "$file" > "$work/$(basename "$file")"; then
         place "$file" "$work/$(basename "$file")" "$file"
     else

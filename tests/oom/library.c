@@ -77,7 +77,7 @@ typedef struct outcome {
     uint64_t output_hash;
 } outcome;
 
-static char output[1 << 24];
+static char output[1 << 24], out_buffer[BUFSIZ];
 
 static outcome attempt(const oom_case *c, size_t n)
 {
@@ -85,6 +85,7 @@ static outcome attempt(const oom_case *c, size_t n)
     FILE *out = fmemopen(output, sizeof output, "w");
     if (!out)
         abort();
+    setvbuf(out, out_buffer, _IOFBF, sizeof out_buffer);
     size_t live = fail_live_blocks();
     fail_arm(n);
     o.status = use_library(c, out, &o.err);
