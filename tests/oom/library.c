@@ -125,6 +125,10 @@ static bool survives(const oom_case *c)
         printf("%s: %s\n", c->label, whole.err.text);
         return false;
     }
+    if (whole.allocations == 0) {
+        printf("%s: no allocation was seen\n", c->label);
+        return false;
+    }
     for (size_t n = 1; n <= whole.allocations && faults < 5; n++) {
         outcome o = attempt(c, n);
         const char *wrong = fault(&o, &whole);
