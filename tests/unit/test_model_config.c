@@ -251,6 +251,17 @@ static void nothing_is_found(void **state)
     ms_arena_free(l.arena);
 }
 
+/* ---- run files that are good ---- */
+
+static void check_run_file(void **state)
+{
+    const ms_run_setting setting = {"config", *state};
+    loaded l = load(&setting, 1);
+    assert_string_equal(l.err.text, "");
+    assert_int_equal(l.status, MS_OK);
+    ms_arena_free(l.arena);
+}
+
 /* ---- key tables ---- */
 
 static void key_rows_are_sane(void **state)
@@ -270,8 +281,21 @@ static void key_rows_are_sane(void **state)
         }
 }
 
+#define RUN_FILE(name)                                                                             \
+    {                                                                                              \
+        name, check_run_file, NULL, NULL, (char[])                                                 \
+        {                                                                                          \
+            "tests/cases/runs/" name                                                               \
+        }                                                                                          \
+    }
+
 int main(void)
 {
+    const struct CMUnitTest runs[] = {
+        RUN_FILE("everything.json"),
+        RUN_FILE("inline.json"),
+        RUN_FILE("least.json"),
+    };
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_preset_loads_without_a_note),
         cmocka_unit_test(a_name_forgives_case_and_dashes),
@@ -285,6 +309,7 @@ int main(void)
         cmocka_unit_test(key_rows_are_sane),
     };
     int failed = run_rows("presets", check_preset, preset_cases);
+    failed += _cmocka_run_group_tests("run files", runs, COUNT_OF(runs), NULL, NULL);
     failed += cmocka_run_group_tests_name("loading", tests, enter_scratch, leave_scratch);
     return failed;
 }
