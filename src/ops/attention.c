@@ -177,6 +177,9 @@ static void cpu_flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
 
 /* ---- forward, common to the three ---- */
 
+/* The memory-efficient kernel keeps its seed and offset on the host. */
+enum { HOST_SEED_BYTES = 16 };
+
 typedef struct kernel {
     ms_op op;
     ms_attention backend;
@@ -246,6 +249,8 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     ms_save(tape, node, out);
     ms_save(tape, node, state[0]);
     ms_save(tape, node, state[1]);
+    if (row->backend == MS_ATTENTION_EFFICIENT && node != MS_NONE && tape->saving_frame == MS_NONE)
+        tape->host_saved_bytes += HOST_SEED_BYTES;
     ms_op_operand(tape, mark, q, false);
     ms_op_operand(tape, mark, k, false);
     ms_op_operand(tape, mark, v, false);
@@ -268,9 +273,12 @@ ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,
     ms_tensor *value = ms_local(&frame, ms_autocast_lower(tape, v));
     ms_tensor *key = ms_local(&frame, ms_autocast_lower(tape, k));
     ms_tensor *query = ms_local(&frame, ms_autocast_lower(tape, q));
+    bool autocast = tape->has_autocast;
+    tape->has_autocast = false; /* inside the call, operators run in the dtypes they are given */
     ms_tensor out = backend == MS_ATTENTION_MATH
                         ? ms_attention_math(tape, *query, *key, *value, dropout)
                         : run_kernel(tape, kernel_of(backend), *query, *key, *value, dropout);
+    tape->has_autocast = autocast;
     ms_frame_end(&frame, NULL);
     ms_consume(tape, ms_unown(tape, q));
     ms_consume(tape, ms_unown(tape, k));

@@ -56,17 +56,26 @@ ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v
     ms_frame f = ms_frame_begin(tape);
     ms_dtype origin = (ms_dtype)ms_info(tape, q)->dtype;
     ms_shape shape = ms_info(tape, q)->shape;
-    ms_dtype compute = tape->on_cpu ? origin : MS_DTYPE_F32;
-    ms_tensor *query = ms_local(&f, ms_mul_scalar(tape, ms_to(tape, q, compute)));
-    ms_tensor *mask = ms_local(&f, causal_mask(tape, shape.dims[2], compute));
-    ms_tensor *key = ms_local(&f, for_every_head(tape, ms_to(tape, k, compute), shape.dims[1]));
-    ms_tensor *value = ms_local(&f, for_every_head(tape, ms_to(tape, v, compute), shape.dims[1]));
-    ms_tensor scaled = ms_mul_scalar(tape, *key);
-    ms_tensor *scores = ms_local(&f, ms_matmul(tape, *query, ms_transpose(tape, scaled, 2, 3)));
+    ms_tensor *query = ms_local(&f, ms_to(tape, q, MS_DTYPE_F32));
+    ms_tensor *key = ms_local(&f, ms_to(tape, k, MS_DTYPE_F32));
+    ms_tensor *value = ms_local(&f, ms_to(tape, v, MS_DTYPE_F32));
+    ms_tensor *scaled_query = ms_local(&f, ms_scale(tape, *query));
+    ms_tensor *mask = ms_local(&f, causal_mask(tape, shape.dims[2], MS_DTYPE_F32));
+    ms_tensor *wide_key = ms_local(&f, for_every_head(tape, *key, shape.dims[1]));
+    ms_tensor *wide_value = ms_local(&f, for_every_head(tape, *value, shape.dims[1]));
+    ms_tensor scaled_key = ms_scale(tape, *wide_key);
+    ms_tensor *scores =
+        ms_local(&f, ms_matmul(tape, *scaled_query, ms_transpose(tape, scaled_key, 2, 3)));
     ms_assign(&f, scores, safe_softmax(tape, *scores));
     ms_assign(&f, scores, ms_dropout(tape, *scores, dropout));
-    ms_tensor *out = ms_local(&f, ms_to(tape, ms_matmul(tape, *scores, *value), origin));
-    ms_assign(&f, key, 0);
-    ms_assign(&f, mask, 0);
-    return ms_frame_end(&f, out);
+    /* The second result, the probabilities in the inputs' dtype, is made first and dropped last. */
+    ms_tensor probabilities = ms_to(tape, *scores, origin);
+    ms_retain(tape, probabilities);
+    ms_tensor *out = ms_local(&f, ms_to(tape, ms_matmul(tape, *scores, *wide_value), origin));
+    ms_tensor *const last_first[] = {scores, wide_value, wide_key, scaled_query, mask, value, key, query};
+    for (uint32_t i = 0; i < sizeof last_first / sizeof *last_first; i++)
+        ms_assign(&f, last_first[i], 0);
+    ms_tensor result = ms_frame_end(&f, out);
+    ms_release(tape, probabilities);
+    return result;
 }

@@ -236,9 +236,9 @@ static void mul_scalar_backward(ms_tape *tape, const ms_node *node, ms_tensor *g
 {
     (void)node;
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
-    cpu_scalar scalar = cpu_scalar_begin(tape, dtype);
+    ms_tensor copy = tape->on_cpu ? ms_empty_bytes(tape, ms_dtype_bytes(dtype), dtype) : 0;
     out[0] = ms_elementwise_out(tape, 1, grads, dtype);
-    cpu_scalar_end(tape, scalar);
+    ms_consume(tape, copy);
 }
 
 static const ms_op add_scalar_op = {"add", "AddBackward0", add_backward};
@@ -253,6 +253,8 @@ static ms_tensor scalar_op(ms_tape *tape, const ms_op *op, ms_tensor a, ms_dtype
     ms_op_mark mark = ms_op_begin(tape, op);
     uint32_t node = ms_record(tape, op, 1, &a);
     cpu_scalar scalar = cpu_scalar_begin(tape, (ms_dtype)ms_info(tape, a)->dtype);
+    if (op == &mul_scalar_op)
+        ms_save_number(tape, node, scalar.wrapped);
     ms_tensor out = ms_elementwise_out(tape, 1, &a, result);
     cpu_scalar_end(tape, scalar);
     ms_attach(tape, node, 1, &out);
@@ -271,6 +273,14 @@ ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a)
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a)
 {
     return scalar_op(tape, &mul_scalar_op, a, (ms_dtype)ms_info(tape, a)->dtype);
+}
+
+/* ATen's own multiplication by a scalar: its node keeps no tensor of the number. */
+static const ms_op scale_op = {"mul", "MulBackward1", mul_scalar_backward};
+
+ms_tensor ms_scale(ms_tape *tape, ms_tensor a)
+{
+    return scalar_op(tape, &scale_op, a, (ms_dtype)ms_info(tape, a)->dtype);
 }
 
 static const ms_op compare_op = {"compare", NULL, NULL};

@@ -25,6 +25,22 @@ static void bmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
                flops * ((double)wants(node, 0) + (double)wants(node, 1)), 0, dtype);
 }
 
+/* oneDNN's bfloat16 product wants both sides contiguous. */
+static void cpu_copies(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    if (!tape->on_cpu || ms_idle(tape) || ms_info(tape, a)->dtype != MS_DTYPE_BF16)
+        return;
+    ms_tensor copies[2] = {0};
+    const ms_tensor sides[2] = {a, b};
+    for (uint32_t i = 0; i < 2; i++) {
+        const ms_tensor_info info = *ms_info(tape, sides[i]);
+        if (!ms_is_contiguous(&info))
+            copies[i] = ms_empty(tape, info.shape, (ms_dtype)info.dtype);
+    }
+    ms_consume(tape, copies[1]);
+    ms_consume(tape, copies[0]);
+}
+
 static const ms_op bmm_op = {"bmm", "BmmBackward0", bmm_backward};
 
 static ms_tensor bmm(ms_tape *tape, ms_tensor a, ms_tensor b)
@@ -47,6 +63,7 @@ static ms_tensor bmm(ms_tape *tape, ms_tensor a, ms_tensor b)
     flops *= (double)shape.dims[2].value;
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
     ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
+    cpu_copies(tape, a, b);
     ms_attach(tape, node, 1, &out);
     ms_op_operand(tape, mark, a, false);
     ms_op_operand(tape, mark, b, false);

@@ -14,6 +14,7 @@ ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_mul(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a);  /* a + c, a - c: c is a Python number */
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a);
+ms_tensor ms_scale(ms_tape *tape, ms_tensor a); /* as C++ writes it: a * Scalar */
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b); /* b may be 0: a Python number */
 ms_tensor ms_neg(ms_tape *tape, ms_tensor a);
 ms_tensor ms_pow(ms_tape *tape, ms_tensor a);   /* a ** c, saves a */
@@ -99,6 +100,15 @@ static inline void ms_transient(ms_tape *tape, uint64_t bytes, ms_dtype dtype)
 {
     if (bytes)
         ms_consume(tape, ms_empty_bytes(tape, bytes, dtype));
+}
+
+/* A Python number as an operand of a CPU kernel: a tensor of 8 bytes and its copy in `dtype`, gone
+ * when the kernel returns. */
+static inline void ms_cpu_number(ms_tape *tape, ms_dtype dtype)
+{
+    ms_tensor wrapped = ms_empty_bytes(tape, 8, MS_DTYPE_F64);
+    ms_transient(tape, ms_dtype_bytes(dtype), dtype);
+    ms_consume(tape, wrapped);
 }
 
 /* Makes sure the running thread has the library's workspace. */

@@ -62,7 +62,10 @@ ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a)
     uint32_t node = ms_record(tape, &mean_op, 1, &a);
     ms_shape shape = ms_info(tape, a)->shape;
     shape.dims[shape.rank - 1] = (ms_dim){.value = 1};
-    ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
+    ms_dtype dtype = (ms_dtype)ms_info(tape, a)->dtype;
+    ms_tensor out = ms_empty(tape, shape, dtype);
+    if (tape->on_cpu) /* the sum is divided in place by a Python number */
+        ms_cpu_number(tape, dtype);
     ms_attach(tape, node, 1, &out);
     ms_op_operand(tape, mark, a, false);
     ms_op_operand(tape, mark, out, true);

@@ -81,14 +81,20 @@ ms_tensor ms_neg(ms_tape *tape, ms_tensor a)
     return run(tape, &neg_op, a);
 }
 
+/* CUDA's autocast runs powers and roots in fp32; the CPU's leaves them alone. */
+static ms_tensor in_autocast(ms_tape *tape, ms_tensor a)
+{
+    return tape->on_cpu ? a : ms_autocast_fp32(tape, a);
+}
+
 ms_tensor ms_pow(ms_tape *tape, ms_tensor a)
 {
-    return run(tape, &pow_op, ms_autocast_fp32(tape, a));
+    return run(tape, &pow_op, in_autocast(tape, a));
 }
 
 ms_tensor ms_rsqrt(ms_tape *tape, ms_tensor a)
 {
-    return run(tape, &rsqrt_op, ms_autocast_fp32(tape, a));
+    return run(tape, &rsqrt_op, in_autocast(tape, a));
 }
 
 ms_tensor ms_tanh(ms_tape *tape, ms_tensor a)

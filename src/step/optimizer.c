@@ -66,6 +66,8 @@ static void foreach_denominators(ms_tape *tape)
         if (!ms_vec_push(&list, ms_empty_like(tape, parameter->states[1], dtype)))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     }
+    if (tape->on_cpu)
+        ms_cpu_number(tape, tape->run->dtype); /* eps */
     while (list.count)
         ms_consume(tape, list.items[--list.count]);
     ms_vec_free(&list);
@@ -106,6 +108,8 @@ void ms_optimizer_step(ms_tape *tape)
         create_states(tape, row, &tape->parameters.items[i]);
     ms_op_mark mark = ms_op_begin(tape, &optimizer_op);
     update_work(tape, row, mark);
+    if (tape->on_cpu && (row->has_step || row->states[0]))
+        ms_cpu_number(tape, row->has_step ? MS_DTYPE_F32 : tape->run->dtype);
     if (row->has_denominator && tape->run->optimizer_impl == MS_OPTIMIZER_FOREACH)
         foreach_denominators(tape);
     if (row->has_denominator && tape->run->optimizer_impl == MS_OPTIMIZER_LOOP)

@@ -74,7 +74,8 @@ static void count_saved(trainer *t, bool *seen, ms_tensor tensor)
         return;
     uint32_t index = ms_info(&t->tape, tensor)->storage;
     const ms_storage *storage = &t->tape.trace->storages.items[index];
-    if (seen[index] || storage->category == MS_CATEGORY_WEIGHT || storage->category == MS_CATEGORY_BUFFER)
+    bool is_number = storage->dtype == MS_DTYPE_F64; /* hooks do not see Python numbers */
+    if (seen[index] || is_number || storage->category == MS_CATEGORY_WEIGHT || storage->category == MS_CATEGORY_BUFFER)
         return;
     seen[index] = true;
     t->simulation->saved_bytes += storage->bytes;
@@ -88,7 +89,7 @@ static void measure_saved(trainer *t)
         ms_tape_fail(&t->tape, MS_ERR_NOMEM);
         return;
     }
-    t->simulation->saved_bytes = 0;
+    t->simulation->saved_bytes = t->tape.host_saved_bytes;
     for (uint32_t i = 0; i < t->tape.nodes.count; i++) {
         const ms_node *node = &t->tape.nodes.items[i];
         for (uint32_t k = 0; k < node->saved_count && node->frame == MS_NONE; k++)
@@ -105,6 +106,7 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
 {
     ms_tape *tape = &t->tape;
     mark(t, true, MS_PHASE_FORWARD, micro_step);
+    tape->host_saved_bytes = 0;
     tape->pass = MS_PASS_FORWARD;
     tape->grad_enabled = true;
     tape->on_backward_thread = false;

@@ -14,6 +14,15 @@
 
 #include <string.h>
 
+/* torch.get_rng_state(): kept so that recomputation draws the same numbers. */
+static ms_tensor host_random_state(ms_tape *tape)
+{
+    enum { STATE_BYTES = 5056 };
+    ms_tensor state = tape->on_cpu ? ms_empty_bytes(tape, STATE_BYTES, MS_DTYPE_U8) : 0;
+    ms_retain(tape, state);
+    return state;
+}
+
 void ms_autocast_clear(ms_tape *tape)
 {
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
@@ -21,6 +30,14 @@ void ms_autocast_clear(ms_tape *tape)
         tape->parameters.items[i].cast = 0;
         ms_release(tape, cast);
     }
+}
+
+/* The graph that recomputation made goes; only Python numbers are saved in its nodes themselves. */
+static void drop_numbers(ms_tape *tape, uint32_t first_node)
+{
+    for (uint32_t i = first_node; i < tape->nodes.count; i++)
+        for (uint32_t k = 0; k < tape->nodes.items[i].saved_count; k++)
+            ms_release(tape, tape->nodes.items[i].saved[k]);
 }
 
 static void recompute(ms_tape *tape, uint32_t index)
@@ -39,6 +56,7 @@ static void recompute(ms_tape *tape, uint32_t index)
     tape->in_backward = false;
     tape->grad_enabled = true;
     tape->has_autocast = tape->run->autocast != MS_AUTOCAST_NONE;
+    ms_tensor random_state = host_random_state(tape);
     tape->recompute_frame = index;
     uint32_t previous = ms_scope_enter(tape, frame.scope);
     ms_tensor result = frame.region(tape, frame.context, frame.number, frame.input);
@@ -48,10 +66,12 @@ static void recompute(ms_tape *tape, uint32_t index)
     ms_consume(tape, result);
     if (tape->has_autocast)
         ms_autocast_clear(tape);
+    ms_release(tape, random_state);
     tape->has_autocast = had_autocast;
     tape->grad_enabled = false;
     tape->in_backward = true;
     tape->pass = pass;
+    drop_numbers(tape, nodes);
     tape->nodes.count = nodes;
     tape->metas.count = metas;
     tape->buffers.count = buffers;
@@ -77,6 +97,7 @@ void ms_checkpoint_drop(ms_tape *tape, uint32_t frame, uint32_t holders)
     if (checkpoint->live_holders == 0) {
         for (uint32_t i = 0; i < MS_MAX_HELD; i++)
             ms_release(tape, checkpoint->held[i]);
+        ms_release(tape, checkpoint->random_state);
         ms_release(tape, checkpoint->input);
         checkpoint->input = 0;
     }
@@ -85,6 +106,7 @@ void ms_checkpoint_drop(ms_tape *tape, uint32_t frame, uint32_t holders)
 static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoint frame)
 {
     uint32_t index = tape->checkpoints.count;
+    frame.random_state = host_random_state(tape);
     if (!ms_vec_push(&tape->checkpoints, frame)) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return 0;

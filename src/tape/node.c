@@ -176,6 +176,15 @@ void ms_save(ms_tape *tape, uint32_t node_index, ms_tensor tensor)
     }
 }
 
+void ms_save_number(ms_tape *tape, uint32_t node_index, ms_tensor tensor)
+{
+    if (node_index == MS_NONE || !tensor || ms_idle(tape))
+        return;
+    ms_node *node = &tape->nodes.items[node_index];
+    ms_retain(tape, tensor);
+    node->saved[node->saved_count++] = tensor;
+}
+
 void ms_attach(ms_tape *tape, uint32_t node_index, uint32_t output_count, const ms_tensor *outputs)
 {
     if (node_index == MS_NONE || ms_idle(tape))

@@ -218,6 +218,27 @@ ms_tensor ms_empty(ms_tape *tape, ms_shape shape, ms_dtype dtype)
     return ms_empty_strided(tape, shape, strides, dtype);
 }
 
+/* Dense, with dimensions in the order of the given strides: insertion by growing stride; broadcast
+ * dimensions stay where they are. */
+static void dense_strides(const ms_tensor_info *info, uint64_t *strides)
+{
+    uint32_t order[MS_MAX_RANK], rank = info->shape.rank;
+    for (uint32_t i = 0; i < rank; i++) {
+        uint32_t at = i, dim = rank - 1 - i;
+        while (at > 0 && info->strides[dim] && info->strides[order[at - 1]] &&
+               info->strides[dim] < info->strides[order[at - 1]]) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = dim;
+    }
+    uint64_t stride = 1;
+    for (uint32_t i = 0; i < rank; i++) {
+        strides[order[i]] = stride;
+        stride *= info->shape.dims[order[i]].value;
+    }
+}
+
 ms_tensor ms_empty_like(ms_tape *tape, ms_tensor like, ms_dtype dtype)
 {
     if (ms_idle(tape) || !like)
@@ -225,7 +246,9 @@ ms_tensor ms_empty_like(ms_tape *tape, ms_tensor like, ms_dtype dtype)
     ms_tensor_info info = *ms_info(tape, like);
     if (ms_is_dense(&info))
         return ms_empty_strided(tape, info.shape, info.strides, dtype);
-    return ms_empty(tape, info.shape, dtype);
+    uint64_t strides[MS_MAX_RANK];
+    dense_strides(&info, strides);
+    return ms_empty_strided(tape, info.shape, strides, dtype);
 }
 
 ms_tensor ms_empty_bytes(ms_tape *tape, uint64_t bytes, ms_dtype dtype)

@@ -109,6 +109,7 @@ typedef struct ms_checkpoint {
     uint64_t number;
     ms_tensor input;          /* held until the last holder goes */
     ms_tensor held[MS_MAX_HELD]; /* other arguments of the region, held as long */
+    ms_tensor random_state;      /* of the host, where that is the device */
     uint32_t scope;
     uint32_t holder_count;    /* saved tensors of the region */
     uint32_t live_holders;
@@ -131,6 +132,7 @@ typedef struct ms_tape {
     bool on_cpu;
     bool grad_enabled;
     bool in_backward;         /* names of operators executed are those of nodes */
+    uint64_t host_saved_bytes; /* saved in host memory although the device is another */
     bool recording;           /* write operator executions into the trace */
     bool has_autocast;
     uint8_t autocast_dtype;
@@ -255,6 +257,8 @@ static inline bool ms_needs_grad(ms_tape *tape, ms_tensor tensor)
 uint32_t ms_record(ms_tape *tape, const ms_op *op, uint32_t input_count, const ms_tensor *inputs);
 /* Saves a tensor in the node (nothing when node is MS_NONE). */
 void ms_save(ms_tape *tape, uint32_t node, ms_tensor tensor);
+/* Saves a Python number's tensor: checkpoints and hooks leave such alone. */
+void ms_save_number(ms_tape *tape, uint32_t node, ms_tensor tensor);
 /* Numbers the backward needs (at most MS_NODE_NUMBERS). */
 void ms_node_numbers(ms_tape *tape, uint32_t node, uint32_t count, const uint64_t *numbers);
 /* Makes the tensors the node's outputs. */
