@@ -15,7 +15,8 @@
 static ms_status finish(FILE *out, ms_error *err)
 {
     if (fflush(out) != 0 || ferror(out))
-        return ms_fail(err, MS_ERR_IO, "cannot write the table: %s", strerror(errno));
+        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
+                       "cannot write the table: %s", strerror(errno));
     return MS_OK;
 }
 

@@ -28,7 +28,7 @@ static ms_status render(ms_analysis *analysis, renderer write, const char *forma
     if (!out)
         return ms_cli_fail(err, MS_ERR_NOMEM, "no memory for the report");
     ms_status status = write(analysis, format, out, err);
-    if (fclose(out) != 0)
+    if (fclose(out) != 0 || !t->data)
         status = ms_cli_fail(err, MS_ERR_NOMEM, "no memory for the report");
     return status;
 }

@@ -70,6 +70,7 @@ ms_status ms_events_write(const ms_trace *trace, const ms_usage *usage, FILE *ou
     }
     free(l.tensors);
     if (fflush(out) != 0 || ferror(out))
-        return ms_fail(err, MS_ERR_IO, "cannot write the events: %s", strerror(errno));
+        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
+                       "cannot write the events: %s", strerror(errno));
     return MS_OK;
 }

@@ -36,7 +36,8 @@ ms_status ms_report_write(const ms_reporter *reporter, const ms_view *view, FILE
     if (!reporter->write(out, view))
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the %s report", reporter->format.name);
     if (fflush(out) != 0 || ferror(out))
-        return ms_fail(err, MS_ERR_IO, "cannot write the %s report: %s", reporter->format.name,
+        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
+                       "cannot write the %s report: %s", reporter->format.name,
                        errno ? strerror(errno) : "the output failed");
     return MS_OK;
 }
