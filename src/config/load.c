@@ -59,7 +59,7 @@ static ms_status fail_no_config(const char *name, ms_error *err)
 /* What "config", or "model" in a run file, turned out to name. */
 typedef struct input {
     ms_json_source source;
-    bool is_read;     /* source.text is ours to free */
+    char *text;       /* to free; NULL for presets */
     const char *path; /* of the file; NULL for presets and standard input */
     const char *name; /* for titles; NULL: the model type will do */
 } input;
@@ -104,11 +104,9 @@ static bool looks_like_path(const char *text)
 
 static ms_status read_path(ms_arena *arena, const char *path, input *in, ms_error *err)
 {
-    ms_status status = ms_json_read(path, &in->source, err);
-    in->is_read = status == MS_OK;
     in->path = path;
     in->name = title_of(arena, path);
-    return status;
+    return ms_json_read(path, &in->source, &in->text, err);
 }
 
 static ms_status read_directory(ms_arena *arena, const char *path, input *in, ms_error *err)
@@ -134,22 +132,13 @@ static ms_status open_input(ms_arena *arena, const char *config, input *in, ms_e
         in->name = preset->name;
         return MS_OK;
     }
-    if (strcmp(config, "-") == 0) {
-        ms_status status = ms_json_read(config, &in->source, err);
-        in->is_read = status == MS_OK;
-        return status;
-    }
+    if (strcmp(config, "-") == 0)
+        return ms_json_read(config, &in->source, &in->text, err);
     if (is_directory(config))
         return read_directory(arena, config, in, err);
     if (exists(config) || looks_like_path(config))
         return read_path(arena, config, in, err);
     return fail_no_config(config, err);
-}
-
-static void close_input(input *in)
-{
-    if (in->is_read)
-        ms_json_read_free(&in->source);
 }
 
 /* ---- models ---- */
@@ -175,7 +164,7 @@ static ms_status load_model(ms_arena *arena, const char *config, ms_model_config
     if (status == MS_OK)
         status = read_model(arena, ms_json_root(document), in.name, model, notes, err);
     ms_json_free(document);
-    close_input(&in);
+    free(in.text);
     return status;
 }
 
@@ -281,7 +270,7 @@ static ms_status load_config(loading *l, const char *config, const ms_run_settin
     if (status == MS_OK)
         status = load_document(l, &in, ms_json_root(document), settings, count);
     ms_json_free(document);
-    close_input(&in);
+    free(in.text);
     return status;
 }
 

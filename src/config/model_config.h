@@ -28,33 +28,33 @@ struct ms_family;
 /* Every member is bounded by its key's row, so products of three members fit 64 bits. */
 typedef struct ms_model_config {
     const struct ms_family *family;
-    const char *model_type;     /* as in the file */
-    const char *name;           /* preset name, file stem or directory; for titles */
+    const char *model_type; /* as in the file */
+    const char *name;       /* preset name, file stem or directory; for titles */
     uint64_t vocab_size, hidden_size, intermediate_size;
     uint64_t num_layers, num_heads, num_kv_heads, head_dim;
-    uint64_t max_positions;     /* rows of a learned position table; else only informative */
-    uint64_t sliding_window;    /* tokens; 0 = none, use_sliding_window taken into account */
+    uint64_t max_positions;       /* rows of a learned position table; else only informative */
+    uint64_t sliding_window;      /* tokens; 0 = none, use_sliding_window taken into account */
     uint64_t sliding_layers_from; /* layers >= this one slide; num_layers when none does */
-    uint64_t pad_token_id;      /* UINT64_MAX = none */
+    uint64_t pad_token_id;        /* UINT64_MAX = none */
     bool use_sliding_window;
     bool tie_word_embeddings;
     bool attention_bias, mlp_bias;
-    bool scale_attn_weights;    /* gpt2 */
+    bool scale_attn_weights; /* gpt2 */
     ms_activation activation;
     double attention_dropout, residual_dropout, embedding_dropout;
     bool has_dtype;
-    ms_dtype dtype;             /* "torch_dtype" or "dtype" in the file, when has_dtype */
+    ms_dtype dtype; /* "torch_dtype" or "dtype" in the file, when has_dtype */
 } ms_model_config;
 
 typedef enum ms_key_kind {
-    MS_KEY_COUNT,      /* positive exact integer, uint64_t member */
-    MS_KEY_OPTIONAL,   /* integer or null: null means what `null_kind` says */
+    MS_KEY_COUNT,    /* positive exact integer, uint64_t member */
+    MS_KEY_OPTIONAL, /* integer or null: null means what `null_kind` says */
     MS_KEY_BOOL,
-    MS_KEY_FRACTION,   /* number in [0, 1], double member */
-    MS_KEY_ACTIVATION, /* name, ms_activation member */
-    MS_KEY_FIXED_BOOL, /* a bool that must have the default value: the other is not modelled */
+    MS_KEY_FRACTION,    /* number in [0, 1], double member */
+    MS_KEY_ACTIVATION,  /* name, ms_activation member */
+    MS_KEY_FIXED_BOOL,  /* a bool that must have the default value: the other is not modelled */
     MS_KEY_LAYER_TYPES, /* list of "full_attention" and "sliding_attention", one per layer */
-    MS_KEY_IGNORED     /* known, has no effect on memory */
+    MS_KEY_IGNORED      /* known, has no effect on memory */
 } ms_key_kind;
 
 /* What an absent key means; and, for MS_KEY_OPTIONAL, what null means. */
@@ -70,22 +70,22 @@ typedef struct ms_key {
     const char *name;
     const char *aliases[3]; /* other spellings of the same key; the first that is present wins */
     ms_key_kind kind;
-    size_t offset;          /* of the member in ms_model_config */
+    size_t offset; /* of the member in ms_model_config */
     ms_default_kind default_kind;
-    double default_value;   /* counts and booleans are exact in a double */
+    double default_value; /* counts and booleans are exact in a double */
     size_t default_offset;
     uint64_t minimum, maximum;
     ms_default_kind null_kind; /* MS_KEY_OPTIONAL */
     uint64_t null_value;
-    bool learned;           /* rows of a learned position table: no sequence is longer */
+    bool learned; /* rows of a learned position table: no sequence is longer */
 } ms_key;
 
 struct ms_tape; /* the program's argument; see model/model.h */
 
 /* A model family: names, keys with their defaults, and the program that runs it. */
 typedef struct ms_family {
-    const char *model_type;      /* "llama" */
-    const char *class_name;      /* "LlamaForCausalLM": what `architectures` must name, if present */
+    const char *model_type; /* "llama" */
+    const char *class_name; /* "LlamaForCausalLM": what `architectures` must name, if present */
     const ms_key *keys;
     size_t key_count;
     /* Checks that span keys (heads divide, and so on); may be NULL. `pointer` of the failing key is

@@ -12,19 +12,20 @@
 #include "base/error.h"
 
 typedef struct ms_device {
-    const char *name;              /* "a100-80gb" */
-    const char *title;             /* "NVIDIA A100 80 GB" */
+    const char *name;  /* "a100-80gb" */
+    const char *title; /* "NVIDIA A100 80 GB" */
     bool is_cpu;
-    uint32_t compute_capability;   /* 80 = 8.0; 0 when it has none */
-    uint32_t multiprocessors;      /* SM count; 0 = unknown */
-    uint64_t nominal_bytes;        /* what the vendor writes, in powers of 1000 */
-    uint64_t driver_bytes;         /* what nvidia-smi calls total; 0 = unknown */
-    uint64_t cuda_bytes;           /* what a CUDA program sees as total; 0 = unknown */
+    uint32_t compute_capability; /* 80 = 8.0; 0 when it has none */
+    uint32_t multiprocessors;    /* SM count; 0 = unknown */
+    uint64_t nominal_bytes;      /* what the vendor writes, in powers of 1000 */
+    uint64_t driver_bytes;       /* what nvidia-smi calls total; 0 = unknown */
+    uint64_t cuda_bytes;         /* what a CUDA program sees as total; 0 = unknown */
     double memory_bytes_per_s;
     double bf16_flops, fp16_flops, fp8_flops, tf32_flops, fp32_flops; /* dense; 0 = none */
-    double host_link_bytes_per_s;  /* each way */
-    double peer_link_bytes_per_s;  /* total; 0 = none */
-    uint64_t context_low_bytes, context_expected_bytes, context_high_bytes; /* CUDA context, an estimate */
+    double host_link_bytes_per_s;                                     /* each way */
+    double peer_link_bytes_per_s;                                     /* total; 0 = none */
+    uint64_t context_low_bytes, context_expected_bytes,
+        context_high_bytes; /* CUDA context, an estimate */
     const char *source;
     const char *unchecked; /* cells from general knowledge, "cuda_mib, multiprocessors"; or "" */
 } ms_device;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "json/pointer.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ static bool append_key(char *out, size_t size, size_t *used, const char *key, si
     const char *end = key + bytes;
     bool fits = append(out, size, used, "/", 1);
     while (fits && key < end) {
-        char piece[4];
+        char piece[4] = "";
         uint32_t code = ms_string_next(&key);
         if (code == '~' || code == '/')
             fits = append(out, size, used, code == '~' ? "~0" : "~1", 2);
@@ -47,13 +48,11 @@ void ms_json_pointer(const ms_json_source *source, const ms_json_spans *spans, u
     while (depth > 0) {
         const ms_json_span *span = &spans->items[path[--depth]];
         char number[16];
-        bool fits;
-        if (span->key_bytes > 0)
-            fits = append_key(out, size, &used, source->text + span->key_start + 1,
-                              span->key_bytes - 2);
-        else
-            fits = append(out, size, &used, number,
-                          (size_t)snprintf(number, sizeof number, "/%u", span->item));
+        snprintf(number, sizeof number, "/%" PRIu32, span->item);
+        bool fits = span->key_bytes > 0
+                        ? append_key(out, size, &used, source->text + span->key_start + 1,
+                                     span->key_bytes - 2)
+                        : append(out, size, &used, number, strlen(number));
         if (!fits)
             return;
     }

@@ -14,7 +14,7 @@ static ms_status read_stream(FILE *in, char **text, size_t *length, ms_error *er
     size_t capacity = 0;
     for (;;) {
         if (*length == capacity) {
-            capacity = capacity ? 2 * capacity : 64 * 1024;
+            capacity = capacity ? 2 * capacity : (size_t)64 * 1024;
             char *grown = realloc(*text, capacity);
             if (!grown)
                 return ms_fail(err, MS_ERR_NOMEM, "out of memory for %zu bytes", capacity);
@@ -39,28 +39,23 @@ static ms_status fail_file(ms_status status, const char *name, ms_error *err)
     return status;
 }
 
-ms_status ms_json_read(const char *path, ms_json_source *source, ms_error *err)
+ms_status ms_json_read(const char *path, ms_json_source *source, char **text, ms_error *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
+    *text = NULL;
     const char *name = is_stdin ? "<stdin>" : path;
     FILE *in = is_stdin ? stdin : fopen(path, "rb");
     if (!in)
         return fail_file(ms_fail(err, MS_ERR_IO, "cannot open: %s", strerror(errno)), name, err);
-    char *text = NULL;
     size_t length = 0;
-    ms_status status = read_stream(in, &text, &length, err);
+    ms_status status = read_stream(in, text, &length, err);
     if (!is_stdin)
         fclose(in);
     if (status != MS_OK) {
-        free(text);
+        free(*text);
+        *text = NULL;
         return fail_file(status, name, err);
     }
-    *source = (ms_json_source){.name = name, .text = text, .length = length};
+    *source = (ms_json_source){.name = name, .text = *text, .length = length};
     return MS_OK;
-}
-
-void ms_json_read_free(ms_json_source *source)
-{
-    free((char *)(uintptr_t)source->text);
-    source->text = NULL;
 }

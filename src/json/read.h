@@ -8,9 +8,8 @@
 #include "base/error.h"
 #include "json/scan.h"
 
-/* Reads a file, or standard input when `path` is "-". Free source->text with ms_json_read_free;
- * source->name is `path`, or "<stdin>". */
-ms_status ms_json_read(const char *path, ms_json_source *source, ms_error *err);
-void ms_json_read_free(ms_json_source *source);
+/* Reads a file, or standard input when `path` is "-"; source->name is then `path`, or "<stdin>".
+ * source->text is `*text`, which the caller frees; NULL after a failure. */
+ms_status ms_json_read(const char *path, ms_json_source *source, char **text, ms_error *err);
 
 #endif

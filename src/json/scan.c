@@ -147,12 +147,10 @@ static ms_status scan_word(scanner *s, ms_json_kind *kind)
 
 /* ---- keys ---- */
 
-static uint32_t key_slot(const scanner *s, uint32_t index)
+static uint64_t key_hash(const scanner *s, uint32_t index)
 {
     const ms_json_span *span = &s->spans->items[index];
-    return (uint32_t)ms_string_hash(s->source->text + span->key_start + 1, span->key_bytes - 2,
-                                    span->parent) &
-           (s->key_slots - 1);
+    return ms_string_hash(s->source->text + span->key_start + 1, span->key_bytes - 2, span->parent);
 }
 
 static bool same_key(const scanner *s, uint32_t a, uint32_t b)
@@ -165,21 +163,21 @@ static bool same_key(const scanner *s, uint32_t a, uint32_t b)
 
 static bool grow_keys(scanner *s)
 {
-    scanner grown = *s;
-    grown.key_slots = s->key_slots ? 2 * s->key_slots : 256;
-    grown.keys = calloc(grown.key_slots, sizeof *grown.keys);
-    if (!grown.keys)
+    uint32_t slots = s->key_slots ? 2 * s->key_slots : 256;
+    uint32_t *keys = calloc(slots, sizeof *keys);
+    if (!keys)
         return false;
     for (uint32_t i = 0; i < s->key_slots; i++) {
         if (s->keys[i] == 0)
             continue;
-        uint32_t slot = key_slot(&grown, s->keys[i] - 1);
-        while (grown.keys[slot])
-            slot = (slot + 1) & (grown.key_slots - 1);
-        grown.keys[slot] = s->keys[i];
+        uint32_t slot = (uint32_t)key_hash(s, s->keys[i] - 1) & (slots - 1);
+        while (keys[slot])
+            slot = (slot + 1) & (slots - 1);
+        keys[slot] = s->keys[i];
     }
     free(s->keys);
-    *s = grown;
+    s->keys = keys;
+    s->key_slots = slots;
     return true;
 }
 
@@ -188,7 +186,7 @@ static ms_status add_key(scanner *s, uint32_t index)
 {
     if (2 * s->key_count >= s->key_slots && !grow_keys(s))
         return fail(s, s->at, 1, MS_ERR_NOMEM, "out of memory for the keys");
-    uint32_t slot = key_slot(s, index);
+    uint32_t slot = (uint32_t)key_hash(s, index) & (s->key_slots - 1);
     for (; s->keys[slot]; slot = (slot + 1) & (s->key_slots - 1)) {
         if (!same_key(s, s->keys[slot] - 1, index))
             continue;

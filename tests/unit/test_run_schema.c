@@ -14,6 +14,7 @@
 typedef struct schema {
     ms_arena *arena;
     ms_json_source source;
+    char *text;
     ms_json *document;
     ms_json_value properties;
 } schema;
@@ -23,7 +24,7 @@ static int load(void **state)
     static schema s;
     s.arena = ms_arena_create(0);
     *state = &s;
-    return s.arena && ms_json_read("schemas/run.schema.json", &s.source, NULL) == MS_OK &&
+    return s.arena && ms_json_read("schemas/run.schema.json", &s.source, &s.text, NULL) == MS_OK &&
                    ms_json_parse(&s.source, &s.document, NULL) == MS_OK &&
                    ms_json_find(ms_json_root(s.document), "properties", &s.properties)
                ? 0
@@ -34,7 +35,7 @@ static int unload(void **state)
 {
     schema *s = *state;
     ms_json_free(s->document);
-    ms_json_read_free(&s->source);
+    free(s->text);
     ms_arena_free(s->arena);
     return 0;
 }
