@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <langinfo.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -32,10 +31,22 @@ static bool wants_color(ms_cli_color color)
     return isatty(STDOUT_FILENO) == 1;
 }
 
+/* The locale's name says it; loading the locale for one question would take memory for good. */
+static bool has_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *locale = getenv(names[i]);
+        if (!locale || !*locale)
+            continue;
+        const char *codeset = strchr(locale, '.');
+        return codeset && (strncasecmp(codeset + 1, "utf-8", 5) == 0 ||
+                           strncasecmp(codeset + 1, "utf8", 4) == 0);
+    }
+    return false;
+}
+
 ms_style ms_cli_style(ms_cli_color color)
 {
-    setlocale(LC_CTYPE, "");
-    return (ms_style){.columns = columns(),
-                      .color = wants_color(color),
-                      .unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0};
+    return (ms_style){.columns = columns(), .color = wants_color(color), .unicode = has_utf8()};
 }

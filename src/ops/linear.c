@@ -55,6 +55,40 @@ static ms_tensor gradient_like(ms_tape *tape, const ms_node *node, uint32_t inpu
     return out;
 }
 
+static uint64_t rows_of(const ms_shape *shape)
+{
+    return ms_elements(shape) / shape->dims[shape->rank - 1].value;
+}
+
+/* dX = dY W: rows of dY. */
+static ms_tensor input_gradient(ms_tape *tape, const ms_node *node, uint32_t x_input, ms_tensor grad)
+{
+    ms_tensor out = gradient_like(tape, node, x_input, grad);
+    const ms_tensor_info *info = ms_info(tape, grad);
+    const ms_shape *x = &ms_input_meta(tape, node, x_input)->shape;
+    ms_gemm gemm = {.batches = 1,
+                    .rows = rows_of(&info->shape),
+                    .inner = info->shape.dims[info->shape.rank - 1].value,
+                    .columns = x->dims[x->rank - 1].value};
+    ms_cpu_gemm_scratch(tape, (ms_dtype)info->dtype, gemm);
+    return out;
+}
+
+/* dW has the weight's shape: its rows come from a transposed factor. */
+static ms_tensor weight_gradient(ms_tape *tape, const ms_node *node, uint32_t weight_input, ms_tensor grad)
+{
+    ms_tensor out = gradient_like(tape, node, weight_input, grad);
+    const ms_tensor_info *info = ms_info(tape, grad);
+    const ms_shape *weight = &ms_input_meta(tape, node, weight_input)->shape;
+    ms_gemm gemm = {.batches = 1,
+                    .rows = weight->dims[0].value,
+                    .inner = rows_of(&info->shape),
+                    .columns = weight->dims[1].value,
+                    .transposed = true};
+    ms_cpu_gemm_scratch(tape, (ms_dtype)info->dtype, gemm);
+    return out;
+}
+
 static void backward_work(ms_tape *tape, const ms_node *node, uint32_t x_input, uint32_t weight_input,
                           ms_tensor grad)
 {
@@ -70,9 +104,9 @@ static void mm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms
 {
     gradient_as_rows(tape, &grads[0]);
     if (wants(node, MM_WEIGHT))
-        out[MM_WEIGHT] = gradient_like(tape, node, MM_WEIGHT, grads[0]);
+        out[MM_WEIGHT] = weight_gradient(tape, node, MM_WEIGHT, grads[0]);
     if (wants(node, MM_X))
-        out[MM_X] = gradient_like(tape, node, MM_X, grads[0]);
+        out[MM_X] = input_gradient(tape, node, MM_X, grads[0]);
     set_view(tape, out[MM_X]);
     set_view(tape, out[MM_WEIGHT]);
     backward_work(tape, node, MM_X, MM_WEIGHT, grads[0]);
@@ -83,9 +117,9 @@ static void addmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
 {
     gradient_as_rows(tape, &grads[0]);
     if (wants(node, ADDMM_X))
-        out[ADDMM_X] = gradient_like(tape, node, ADDMM_X, grads[0]);
+        out[ADDMM_X] = input_gradient(tape, node, ADDMM_X, grads[0]);
     if (wants(node, ADDMM_WEIGHT))
-        out[ADDMM_WEIGHT] = gradient_like(tape, node, ADDMM_WEIGHT, grads[0]);
+        out[ADDMM_WEIGHT] = weight_gradient(tape, node, ADDMM_WEIGHT, grads[0]);
     if (wants(node, ADDMM_BIAS))
         out[ADDMM_BIAS] = grads[0];
     set_view(tape, out[ADDMM_X]);
@@ -125,6 +159,14 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
     ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
     if (bias)
         ms_workspace_use(tape, MS_WORKSPACE_CUBLASLT);
+    if (!ms_idle(tape)) {
+        const ms_tensor_info *info = ms_info(tape, x);
+        ms_gemm gemm = {.batches = 1,
+                        .rows = rows_of(&info->shape),
+                        .inner = info->shape.dims[info->shape.rank - 1].value,
+                        .columns = columns.value};
+        ms_cpu_gemm_scratch(tape, (ms_dtype)info->dtype, gemm);
+    }
     ms_attach(tape, node, 1, &out);
     ms_op_operand(tape, mark, x, false);
     ms_op_operand(tape, mark, weight, false);

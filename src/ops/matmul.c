@@ -10,23 +10,8 @@ static bool wants(const ms_node *node, uint32_t input)
     return node->edges[input].node != MS_NONE || node->edges[input].leaf != MS_NONE;
 }
 
-/* mat2's gradient first. Autocast's casts are their own nodes, so dtypes agree here. */
-static void bmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
-{
-    ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
-    const ms_shape a = ms_input_meta(tape, node, 0)->shape, b = ms_input_meta(tape, node, 1)->shape;
-    double flops = 2.0 * (double)ms_elements(&a) * (double)b.dims[2].value;
-    if (wants(node, 1))
-        out[1] = ms_empty(tape, b, dtype);
-    ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
-    if (wants(node, 0))
-        out[0] = ms_empty(tape, a, dtype);
-    ms_op_work(tape, (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE},
-               flops * ((double)wants(node, 0) + (double)wants(node, 1)), 0, dtype);
-}
-
-/* oneDNN's bfloat16 product wants both sides contiguous. */
-static void cpu_copies(ms_tape *tape, ms_tensor a, ms_tensor b)
+/* One product out of a and b. oneDNN's bfloat16 product wants both sides contiguous. */
+static void cpu_scratch(ms_tape *tape, ms_tensor a, ms_tensor b)
 {
     if (!tape->on_cpu || ms_idle(tape) || ms_info(tape, a)->dtype != MS_DTYPE_BF16)
         return;
@@ -37,8 +22,50 @@ static void cpu_copies(ms_tape *tape, ms_tensor a, ms_tensor b)
         if (!ms_is_contiguous(&info))
             copies[i] = ms_empty(tape, info.shape, (ms_dtype)info.dtype);
     }
+    const ms_shape *left = &ms_info(tape, a)->shape;
+    ms_gemm gemm = {.batches = left->dims[0].value,
+                    .rows = left->dims[1].value,
+                    .inner = left->dims[2].value,
+                    .columns = ms_info(tape, b)->shape.dims[2].value};
+    ms_cpu_gemm_scratch(tape, MS_DTYPE_BF16, gemm);
     ms_consume(tape, copies[1]);
     ms_consume(tape, copies[0]);
+}
+
+static ms_tensor swapped(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape))
+        return 0;
+    ms_tensor_info info = *ms_info(tape, a);
+    ms_shape shape = MS_SHAPE(info.shape.dims[0], info.shape.dims[2], info.shape.dims[1]);
+    uint64_t strides[MS_MAX_RANK] = {info.strides[0], info.strides[2], info.strides[1]};
+    return ms_alias(tape, a, shape, strides);
+}
+
+/* mat2's gradient first. Autocast's casts are their own nodes, so dtypes agree here. */
+static void bmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
+    const ms_shape a = ms_input_meta(tape, node, 0)->shape, b = ms_input_meta(tape, node, 1)->shape;
+    double flops = 2.0 * (double)ms_elements(&a) * (double)b.dims[2].value;
+    uint32_t slot = 0;
+    ms_tensor right = wants(node, 0) ? node->saved[slot++] : 0;
+    ms_tensor left = wants(node, 1) ? node->saved[slot] : 0;
+    if (left) {
+        out[1] = ms_empty(tape, b, dtype);
+        ms_tensor turned = swapped(tape, left);
+        cpu_scratch(tape, turned, grads[0]);
+        ms_consume(tape, turned);
+    }
+    ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
+    if (right) {
+        out[0] = ms_empty(tape, a, dtype);
+        ms_tensor turned = swapped(tape, right);
+        cpu_scratch(tape, grads[0], turned);
+        ms_consume(tape, turned);
+    }
+    ms_op_work(tape, (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE},
+               flops * ((double)wants(node, 0) + (double)wants(node, 1)), 0, dtype);
 }
 
 static const ms_op bmm_op = {"bmm", "BmmBackward0", bmm_backward};
@@ -63,7 +90,7 @@ static ms_tensor bmm(ms_tape *tape, ms_tensor a, ms_tensor b)
     flops *= (double)shape.dims[2].value;
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
     ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
-    cpu_copies(tape, a, b);
+    cpu_scratch(tape, a, b);
     ms_attach(tape, node, 1, &out);
     ms_op_operand(tape, mark, a, false);
     ms_op_operand(tape, mark, b, false);

@@ -111,6 +111,15 @@ static inline void ms_cpu_number(ms_tape *tape, ms_dtype dtype)
     ms_consume(tape, wrapped);
 }
 
+/* A matrix product of [rows, inner] and [inner, columns], `batches` times. */
+typedef struct ms_gemm {
+    uint64_t batches, rows, inner, columns;
+    bool transposed; /* the left side is stored by columns */
+} ms_gemm;
+
+/* What the CPU's library allocates while it computes the product (cpu_gemm.c). */
+void ms_cpu_gemm_scratch(ms_tape *tape, ms_dtype dtype, ms_gemm gemm);
+
 /* Makes sure the running thread has the library's workspace. */
 void ms_workspace_use(ms_tape *tape, ms_workspace kind);
 
