@@ -26,11 +26,13 @@ static size_t min_of(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours that turn one name into the other. */
-static size_t edit_distance(const char *a, const char *b)
+/* Insertions, deletions, replacements and swaps of neighbours that turn one name into the other;
+ * SIZE_MAX when their lengths alone are further apart than `limit`. */
+static size_t edit_distance(const char *a, const char *b, size_t limit)
 {
     size_t a_length = strlen(a), b_length = strlen(b);
-    if (a_length > MAX_NAME || b_length > MAX_NAME)
+    size_t difference = a_length > b_length ? a_length - b_length : b_length - a_length;
+    if (a_length > MAX_NAME || b_length > MAX_NAME || difference > limit)
         return SIZE_MAX;
     size_t rows[3][MAX_NAME + 1];
     size_t *before = rows[0], *last = rows[1], *row = rows[2];
@@ -62,7 +64,7 @@ void ms_nearest_offer(ms_nearest *nearest, const char *name)
 {
     /* Beyond a third of its letters a name is another name. */
     size_t length = strlen(nearest->wanted), limit = length < 3 ? 1 : (length + 2) / 3;
-    size_t distance = edit_distance(nearest->wanted, name);
+    size_t distance = edit_distance(nearest->wanted, name, limit);
     if (distance > limit || distance >= nearest->distance)
         return;
     nearest->name = name;

@@ -31,7 +31,7 @@ typedef struct cell_row {
 
 #define CELL(path, kind, member, scale)                                                            \
     {                                                                                              \
-        "/" path, kind, offsetof(ms_device, member), scale                                         \
+        path, kind, offsetof(ms_device, member), scale                                         \
     }
 #define MIB (1024.0 * 1024.0)
 
@@ -58,6 +58,9 @@ static const cell_row cells[] = {
     CELL("source", CELL_TEXT, source, 0),
     CELL("unchecked", CELL_LIST, unchecked, 0),
 };
+
+enum { CELL_COUNT_OF_ROWS = sizeof cells / sizeof cells[0] };
+_Static_assert(CELL_COUNT_OF_ROWS <= 32, "device_reader.seen has 32 bits");
 
 /* A getter reads one cell into the member at `member`. */
 typedef ms_status (*cell_getter)(ms_arena *arena, ms_json_value value, const cell_row *row,
@@ -163,37 +166,60 @@ static const cell_getter getters[] = {
     [CELL_LIST] = get_list,
 };
 
-/* Refuses a key that has no cell: the table is our own file. */
-static ms_status check_keys(ms_json_value value, ms_error *err)
+/* The row of a cell; the search starts where the last one ended, as the keys stand in the same
+ * order in every device. */
+static size_t find_cell(const char *path, size_t start)
+{
+    for (size_t i = 0; i < CELL_COUNT_OF_ROWS; i++) {
+        size_t row = (start + i) % CELL_COUNT_OF_ROWS;
+        if (strcmp(cells[row].path, path) == 0)
+            return row;
+    }
+    return CELL_COUNT_OF_ROWS;
+}
+
+/* One device, or an object in it whose cells are called "prefix/key". */
+typedef struct device_reader {
+    ms_arena *arena;
+    ms_device *device;
+    size_t next; /* where the next cell is expected */
+    uint32_t seen;
+} device_reader;
+
+static ms_status read_cells(device_reader *reader, ms_json_value object, const char *prefix,
+                            ms_error *err)
 {
     ms_json_value v;
-    for (bool more = ms_json_first(value, &v); more; more = ms_json_next(&v)) {
-        size_t i = 0, length = strlen(ms_json_key(v));
-        while (i < sizeof cells / sizeof cells[0] &&
-               (strncmp(cells[i].path + 1, ms_json_key(v), length) != 0 ||
-                (cells[i].path[1 + length] != '\0' && cells[i].path[1 + length] != '/')))
-            i++;
-        if (i == sizeof cells / sizeof cells[0])
-            return ms_json_fail(err, v, MS_JSON_AT_KEY, MS_ERR_CONFIG, "unknown key '%.64s'",
-                                ms_json_key(v));
+    ms_status status = MS_OK;
+    for (bool more = ms_json_first(object, &v); more && status == MS_OK; more = ms_json_next(&v)) {
+        char path[64];
+        snprintf(path, sizeof path, "%s%s%s", prefix, *prefix ? "/" : "", ms_json_key(v));
+        if (ms_json_kind_of(v) == MS_JSON_OBJECT && !*prefix) {
+            status = read_cells(reader, v, path, err); /* once: the prefix is then set */
+            continue;
+        }
+        size_t row = find_cell(path, reader->next);
+        if (row == CELL_COUNT_OF_ROWS)
+            return ms_json_fail(err, v, MS_JSON_AT_KEY, MS_ERR_CONFIG, "unknown key '%s'", path);
+        reader->next = row + 1;
+        reader->seen |= 1u << row;
+        if (ms_json_kind_of(v) != MS_JSON_NULL)
+            status = getters[cells[row].kind](reader->arena, v, &cells[row],
+                                              (char *)reader->device + cells[row].offset, err);
     }
-    return MS_OK;
+    return status;
 }
 
 static ms_status read_device(ms_arena *arena, ms_json_value value, ms_device *device, ms_error *err)
 {
+    device_reader reader = {.arena = arena, .device = device};
     ms_status status = ms_json_expect(value, MS_JSON_OBJECT, err);
     if (status == MS_OK)
-        status = check_keys(value, err);
-    for (size_t i = 0; i < sizeof cells / sizeof cells[0] && status == MS_OK; i++) {
-        const cell_row *row = &cells[i];
-        ms_json_value cell;
-        if (!ms_json_find_pointer(value, row->path, &cell))
-            return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "no \"%s\"; write null where it is unknown", row->path + 1);
-        if (ms_json_kind_of(cell) != MS_JSON_NULL)
-            status = getters[row->kind](arena, cell, row, (char *)device + row->offset, err);
-    }
+        status = read_cells(&reader, value, "", err);
+    for (size_t i = 0; i < CELL_COUNT_OF_ROWS && status == MS_OK; i++)
+        if (!(reader.seen >> i & 1))
+            status = ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                  "no \"%s\"; write null where it is unknown", cells[i].path);
     return status;
 }
 

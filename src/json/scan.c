@@ -55,7 +55,7 @@ static char peek(const scanner *s)
 
 static void skip_blanks(scanner *s)
 {
-    while (left_of(s) > 0 && strchr(" \t\r\n", peek(s)) && peek(s) != '\0')
+    for (char c = peek(s); c == ' ' || c == '\n' || c == '\r' || c == '\t'; c = peek(s))
         s->at++;
 }
 

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "json/utf8.h"
 
-/* Lead bytes and the second bytes they allow (Unicode 15, table 3-7). */
+/* Lead bytes past ASCII and the second bytes they allow (Unicode 15, table 3-7). */
 static const struct lead_row {
     unsigned char first, last, second_low, second_high, length;
 } lead_rows[] = {
-    {0x00, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-    {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-    {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+    {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+    {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
 };
 
 size_t ms_utf8_length(const char *text, size_t left)
 {
     const unsigned char *bytes = (const unsigned char *)text;
+    if (left > 0 && bytes[0] < 0x80) /* nearly always */
+        return 1;
     for (size_t i = 0; left > 0 && i < sizeof lead_rows / sizeof lead_rows[0]; i++) {
         const struct lead_row *row = &lead_rows[i];
         if (bytes[0] < row->first || bytes[0] > row->last)
             continue;
         if (row->length > left)
             return 0;
-        if (row->length > 1 && (bytes[1] < row->second_low || bytes[1] > row->second_high))
+        if (bytes[1] < row->second_low || bytes[1] > row->second_high)
             return 0;
         for (size_t k = 2; k < row->length; k++)
             if (bytes[k] < 0x80 || bytes[k] > 0xbf)

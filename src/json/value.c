@@ -141,8 +141,12 @@ void ms_json_error_place(ms_error *err, ms_json_value value, ms_json_part part)
     bool at_key = part == MS_JSON_AT_KEY && span->key_bytes > 0;
     ms_json_pointer(&document->source, &document->spans, value.span, err->pointer,
                     sizeof err->pointer);
-    ms_json_place(&document->source, at_key ? span->key_start : span->start,
-                  at_key ? span->key_bytes : span->bytes, err);
+    /* Of a list or an object the bracket is enough to find it. */
+    bool is_container = span->kind == MS_JSON_ARRAY || span->kind == MS_JSON_OBJECT;
+    if (at_key)
+        ms_json_place(&document->source, span->key_start, span->key_bytes, err);
+    else
+        ms_json_place(&document->source, span->start, is_container ? 1 : span->bytes, err);
 }
 
 void ms_json_error_set(ms_error *err, ms_json_value value, ms_json_part part, ms_status status,
@@ -183,27 +187,29 @@ ms_status ms_json_get_count(ms_json_value value, uint64_t minimum, uint64_t maxi
     size_t bytes;
     const char *text = ms_json_source_text(value, &bytes);
     uint64_t number = 0;
+    if (ms_json_kind_of(value) == MS_JSON_NUMBER &&
+        ms_number_count(text, bytes, &number) == MS_COUNT_OK && number >= minimum &&
+        number <= maximum) {
+        *count = number;
+        return MS_OK;
+    }
     char expected[96];
     snprintf(expected, sizeof expected, "a whole number from %" PRIu64 " to %" PRIu64, minimum,
              maximum);
-    if (ms_json_kind_of(value) != MS_JSON_NUMBER ||
-        ms_number_count(text, bytes, &number) != MS_COUNT_OK || number < minimum ||
-        number > maximum)
-        return fail_found(value, expected, err);
-    *count = number;
-    return MS_OK;
+    return fail_found(value, expected, err);
 }
 
 ms_status ms_json_get_number(ms_json_value value, double minimum, double maximum, double *number,
                              ms_error *err)
 {
+    double found = value.tree->valuedouble;
+    if (ms_json_kind_of(value) == MS_JSON_NUMBER && found >= minimum && found <= maximum) {
+        *number = found;
+        return MS_OK;
+    }
     char expected[96];
     snprintf(expected, sizeof expected, "a number from %g to %g", minimum, maximum);
-    double found = value.tree->valuedouble;
-    if (ms_json_kind_of(value) != MS_JSON_NUMBER || !(found >= minimum && found <= maximum))
-        return fail_found(value, expected, err);
-    *number = found;
-    return MS_OK;
+    return fail_found(value, expected, err);
 }
 
 ms_status ms_json_get_bool(ms_json_value value, bool *truth, ms_error *err)
