@@ -31,7 +31,7 @@ typedef struct cell_row {
 
 #define CELL(path, kind, member, scale)                                                            \
     {                                                                                              \
-        path, kind, offsetof(ms_device, member), scale                                         \
+        path, kind, offsetof(ms_device, member), scale                                             \
     }
 #define MIB (1024.0 * 1024.0)
 

@@ -16,6 +16,9 @@
 #include "json/place.h"
 #include "json/pointer.h"
 
+/* Longer values are named in messages, not shown. */
+enum { LONGEST_SHOWN = 40 };
+
 struct ms_json {
     ms_json_source source;
     ms_json_spans spans;
@@ -141,12 +144,13 @@ void ms_json_error_place(ms_error *err, ms_json_value value, ms_json_part part)
     bool at_key = part == MS_JSON_AT_KEY && span->key_bytes > 0;
     ms_json_pointer(&document->source, &document->spans, value.span, err->pointer,
                     sizeof err->pointer);
-    /* Of a list or an object the bracket is enough to find it. */
+    /* Of a long list or object the bracket is enough to find it. */
     bool is_container = span->kind == MS_JSON_ARRAY || span->kind == MS_JSON_OBJECT;
+    bool bracket_only = is_container && span->bytes > LONGEST_SHOWN;
     if (at_key)
         ms_json_place(&document->source, span->key_start, span->key_bytes, err);
     else
-        ms_json_place(&document->source, span->start, is_container ? 1 : span->bytes, err);
+        ms_json_place(&document->source, span->start, bracket_only ? 1 : span->bytes, err);
 }
 
 void ms_json_error_set(ms_error *err, ms_json_value value, ms_json_part part, ms_status status,
@@ -168,7 +172,7 @@ static ms_status fail_found(ms_json_value value, const char *expected, ms_error 
     size_t bytes;
     const char *text = ms_json_source_text(value, &bytes);
     ms_json_kind kind = ms_json_kind_of(value);
-    if (bytes > 40 || kind == MS_JSON_ARRAY || kind == MS_JSON_OBJECT) {
+    if (bytes > LONGEST_SHOWN || kind == MS_JSON_ARRAY || kind == MS_JSON_OBJECT) {
         text = kind_names[kind];
         bytes = strlen(text);
     }
