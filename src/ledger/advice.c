@@ -160,6 +160,9 @@ static ms_status try_change(const ms_ledger *ledger, const change *c, ms_advice 
     return status;
 }
 
+/* Beyond this a simulation takes so long that nobody waits for half a dozen of them. */
+enum { MAX_EVENTS = 500000 };
+
 static int by_saving(const void *a, const void *b)
 {
     const ms_suggestion *x = a, *y = b;
@@ -174,6 +177,8 @@ ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error
     advice->arena = ms_arena_create(0);
     if (!advice->arena)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the suggestions");
+    if (ledger->simulation->trace.events.count > MAX_EVENTS)
+        return MS_OK;
     ms_status status = try_change(ledger, &allocator_change, advice, err);
     for (size_t i = 0; status == MS_OK && i < sizeof changes / sizeof changes[0]; i++)
         status = try_change(ledger, &changes[i], advice, err);

@@ -24,7 +24,8 @@ static uint32_t group_of(const pass *p, uint32_t op)
 {
     const ms_trace *trace = p->source->trace;
     uint32_t row = p->source->layer_count + 1;
-    uint32_t layer = ms_scope_layer(trace, trace->ops.items[op].scope, p->source->layer_count);
+    uint32_t layer =
+        ms_scope_layer(trace, ms_op_scope(trace, &trace->ops.items[op]), p->source->layer_count);
     return p->spans[op].micro_step * row + layer;
 }
 
@@ -93,7 +94,8 @@ static void hash_ops(pass *p)
         if (!is_executed(p, i))
             continue;
         const ms_op_exec *op = &trace->ops.items[i];
-        uint64_t hash = op->scope == MS_NONE ? 0 : p->source->scope_hashes[op->scope];
+        uint32_t scope = ms_op_scope(trace, op);
+        uint64_t hash = scope == MS_NONE ? 0 : p->source->scope_hashes[scope];
         hash = ms_hash_mix(hash, (uint64_t)(uintptr_t)op->name);
         hash = ms_hash_mix(hash, (uint64_t)op->pass | (uint64_t)op->phase << 8);
         hash = ms_hash_mix(ms_hash_mix(hash, op->flops), op->traffic_bytes);
@@ -158,7 +160,7 @@ static bool add_record(pass *p, uint32_t index, ms_ledger *ledger)
     const ms_op_exec *op = &p->source->trace->ops.items[index];
     uint32_t micro_step = p->spans[index].micro_step;
     ms_record record = {.op = index,
-                        .scope = op->scope,
+                        .scope = ms_op_scope(p->source->trace, op),
                         .name = MS_NONE,
                         .first_part = ledger->parts.count,
                         .count = class->count,

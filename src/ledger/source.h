@@ -27,4 +27,14 @@ static inline const char *ms_storage_label(const ms_trace *trace, const ms_stora
     return *name || storage->op == MS_NONE ? name : trace->ops.items[storage->op].name;
 }
 
+/* The module of an operator; of one that runs outside any (gradients that meet), that of what it
+ * reads. */
+static inline uint32_t ms_op_scope(const ms_trace *trace, const ms_op_exec *op)
+{
+    if (op->scope != MS_NONE || op->operand_count == 0)
+        return op->scope;
+    uint32_t storage = trace->operands.items[op->first_operand].storage;
+    return storage == MS_NONE ? MS_NONE : trace->storages.items[storage].scope;
+}
+
 #endif

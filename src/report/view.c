@@ -22,8 +22,8 @@ uint32_t ms_permille(uint64_t part, uint64_t whole)
 {
     if (whole == 0)
         return 0;
-    if (part > UINT64_MAX / 1000 - whole)
-        return (uint32_t)(part / (whole / 1000 ? whole / 1000 : 1));
+    if (part > (UINT64_MAX - whole / 2) / 1000) /* then whole >= part is large too */
+        return (uint32_t)(part / (whole / 1000));
     return (uint32_t)((part * 1000 + whole / 2) / whole);
 }
 
@@ -226,8 +226,9 @@ static const char *peak_operator(const ms_view *view)
     const ms_peak *peak = &view->ledger->peak;
     if (peak->op == MS_NONE)
         return "";
-    const ms_op_exec *op = &view->ledger->simulation->trace.ops.items[peak->op];
-    const ms_record record = {.op = peak->op, .scope = op->scope, .name = MS_NONE};
+    const ms_trace *trace = &view->ledger->simulation->trace;
+    const ms_record record = {
+        .op = peak->op, .scope = ms_op_scope(trace, &trace->ops.items[peak->op]), .name = MS_NONE};
     return ms_view_record_name(view, &record);
 }
 
