@@ -174,8 +174,8 @@ results:
 replay: $(REPLAY) | results          ## run the fuzz targets over their corpus
 	@$(SUITE) replay $(foreach t,$(REPLAY),$(t):tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(t))))
 
-cli: all | results                   ## run the command-line and input cases
-	@$(SUITE) script $(sort $(wildcard tests/*/run.sh))
+cli: all | results                  ## run the command-line and input cases
+	@$(SUITE) script $(sort $(filter-out tests/oom/%,$(wildcard tests/*/run.sh)))
 
 oracle: all | results                ## compare with PyTorch's figures (needs python3)
 	@$(SUITE) oracle $(sort $(wildcard tests/oracle/*.json))
