@@ -76,11 +76,11 @@ static bool exists(const char *path)
     return stat(path, &info) == 0;
 }
 
-/* The part of a path that names the model: "x/llama/config.json" and "x/llama/" give "llama". */
-static const char *title_of(ms_arena *arena, const char *path)
+/* Cuts a path down to the part that names the model: "x/llama/config.json" and "x/llama/" give
+ * "llama"; NULL when nothing does. */
+static const char *cut_title(char *text)
 {
-    char *text = ms_arena_strdup(arena, path);
-    for (int tries = 0; text && tries < 2; tries++) {
+    for (int tries = 0; tries < 2; tries++) {
         size_t length = strlen(text);
         while (length > 0 && text[length - 1] == '/')
             text[--length] = '\0';
@@ -104,8 +104,11 @@ static bool looks_like_path(const char *text)
 
 static ms_status read_path(ms_arena *arena, const char *path, input *in, ms_error *err)
 {
+    char *title = ms_arena_strdup(arena, path);
+    if (!title)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a path");
     in->path = path;
-    in->name = title_of(arena, path);
+    in->name = cut_title(title);
     return ms_json_read(path, &in->source, &in->text, err);
 }
 

@@ -186,24 +186,34 @@ static ms_status set_power(const field_row *row, const char *value, void *member
     return status;
 }
 
-/* Numbers are read as JSON reads them: the same in every locale. */
-static bool read_number(const char *text, double *number)
+/* Numbers are read as JSON reads them: the same in every locale. The status says whether there was
+ * memory to read; *number is negative when there is no number. */
+static ms_status read_number(const field_row *row, const char *text, double *number, ms_error *err)
 {
     ms_json_source source = {"", text, strlen(text)};
     ms_json *document = NULL;
-    bool good = ms_json_parse(&source, &document, NULL) == MS_OK &&
-                ms_json_get_number(ms_json_root(document), 0, 1e300, number, NULL) == MS_OK;
+    *number = -1;
+    ms_status status = ms_json_parse(&source, &document, NULL);
+    if (status == MS_ERR_NOMEM)
+        return ms_fail(err, status, "out of memory for %s", row->name);
+    if (status == MS_OK)
+        (void)ms_json_get_number(ms_json_root(document), 0, 1e300, number, NULL);
     ms_json_free(document);
-    return good;
+    return MS_OK;
 }
 
 static ms_status set_number(const field_row *row, const char *value, void *member, ms_arena *arena,
                             ms_error *err)
 {
     (void)arena;
-    if (!read_number(value, member))
+    double number;
+    ms_status status = read_number(row, value, &number, err);
+    if (status != MS_OK)
+        return status;
+    if (number < 0)
         return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected a number of 0 or more",
                        row->name, value);
+    *(double *)member = number;
     return MS_OK;
 }
 
@@ -212,7 +222,11 @@ static ms_status set_clip(const field_row *row, const char *value, void *member,
 {
     (void)arena;
     double norm = 0;
-    if (strcmp(value, "none") != 0 && (!read_number(value, &norm) || !(norm > 0)))
+    bool is_none = strcmp(value, "none") == 0;
+    ms_status status = is_none ? MS_OK : read_number(row, value, &norm, err);
+    if (status != MS_OK)
+        return status;
+    if (!is_none && !(norm > 0))
         return ms_fail(err, MS_ERR_USAGE,
                        "%s: found '%.40s', expected a number above 0, such as 1.0, or none",
                        row->name, value);

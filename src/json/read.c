@@ -46,7 +46,9 @@ ms_status ms_json_read(const char *path, ms_json_source *source, char **text, ms
     const char *name = is_stdin ? "<stdin>" : path;
     FILE *in = is_stdin ? stdin : fopen(path, "rb");
     if (!in)
-        return fail_file(ms_fail(err, MS_ERR_IO, "cannot open: %s", strerror(errno)), name, err);
+        return fail_file(ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO, "cannot open: %s",
+                                 strerror(errno)),
+                         name, err);
     size_t length = 0;
     ms_status status = read_stream(in, text, &length, err);
     if (!is_stdin)
