@@ -122,8 +122,10 @@ static void write_peak(const page *p)
         fputc('\n', p->out);
     }
     total_row(p, "allocated", label_width, s->peak_memory_bytes, "");
+    if (p->view->ledger->run->allocator.kind == MS_ALLOCATOR_RAW)
+        return;
     total_row(p, "reserved by the allocator", label_width, s->reserved_memory_bytes,
-              s->allocator_retries ? "after it gave cached memory back" : "");
+              s->fits && s->allocator_retries ? "after it gave cached memory back" : "");
     if (s->high_device_bytes == s->low_device_bytes)
         return;
     char low[MS_GIB_TEXT], high[MS_GIB_TEXT], remark[2 * MS_GIB_TEXT + 32];

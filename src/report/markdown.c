@@ -53,7 +53,8 @@ static void write_peak(FILE *out, const ms_view *v)
         fprintf(out, ", in `%s`", v->peak_operator);
     fputs(".\n", out);
     write_shares(out, "what", v->categories, v->category_count, peak_bytes);
-    write_device(out, v->summary);
+    if (v->ledger->run->allocator.kind != MS_ALLOCATOR_RAW)
+        write_device(out, v->summary);
     write_shares(out, "where", v->layers, v->layer_count, peak_bytes);
     write_shares(out, "largest tensors", v->tensors, v->tensor_count, peak_bytes);
 }
