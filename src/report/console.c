@@ -48,7 +48,7 @@ static void cell(const page *p, const char *text, uint32_t width)
         return;
     }
     uint32_t head = (width - 3) / 2, tail = width - 3 - head;
-    fprintf(p->out, "%.*s...%s", (int)head, text, text + length - tail);
+    fprintf(p->out, "%.*s...%s", (int)head, text, text + (length - tail));
 }
 
 static void share_row(const page *p, const ms_view_row *row, uint32_t label_width, uint64_t whole)
