@@ -45,8 +45,9 @@ const char *ms_preset_name(size_t index)
 static ms_status fail_no_config(const char *name, ms_error *err)
 {
     char hint[96];
-    ms_nearest nearest = ms_nearest_to(name);
-    const char *preset;
+    /* "meta-llama/Llama-3.1-8B": a hub's name of a model ends in the model's own. */
+    const char *slash = strrchr(name, '/'), *preset;
+    ms_nearest nearest = ms_nearest_to(slash ? slash + 1 : name);
     for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++)
         ms_nearest_offer(&nearest, preset);
     return ms_fail(err, MS_ERR_IO, "'%.100s' is no built-in model, file or directory%s", name,
@@ -99,7 +100,7 @@ static const char *cut_title(char *text)
 
 static bool looks_like_path(const char *text)
 {
-    return strchr(text, '/') || strstr(text, ".json");
+    return strstr(text, ".json") || text[0] == '/' || text[0] == '.';
 }
 
 static ms_status read_path(ms_arena *arena, const char *path, input *in, ms_error *err)

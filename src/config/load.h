@@ -19,11 +19,11 @@ typedef struct ms_run_setting {
     const char *field, *value;
 } ms_run_setting;
 
-/* "config" among the settings names, in this order of trial: "-" (standard input), a directory
- * holding memscope.run.json or config.json, a file (a run file when it has a "model" key, else a
- * Hugging Face config.json), a preset. Everything that `model` and `run` refer to lives in the
- * arena, or is static. Notes are what a user should know though nothing failed; `notes` may be
- * NULL. */
+/* "config" among the settings names, in this order of trial: a built-in model (so that a name means
+ * the same everywhere; write ./gpt2 for a folder of that name), "-" for standard input, a directory
+ * holding memscope.run.json or config.json, a file. A file is a run file when it has a "model" key,
+ * else a Hugging Face config.json. Everything that `model` and `run` refer to lives in the arena,
+ * or is static. Notes are what a user should know though nothing failed; `notes` may be NULL. */
 ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t count,
                       ms_model_config *model, ms_run_config *run, ms_notes *notes, ms_error *err);
 

@@ -135,10 +135,8 @@ bool ms_json_find_pointer(ms_json_value value, const char *pointer, ms_json_valu
 
 /* ---- failures ---- */
 
-void ms_json_error_place(ms_error *err, ms_json_value value, ms_json_part part)
+static void place(ms_error *err, ms_json_value value, ms_json_part part)
 {
-    if (!err)
-        return;
     const ms_json *document = value.document;
     const ms_json_span *span = span_of(value);
     bool at_key = part == MS_JSON_AT_KEY && span->key_bytes > 0;
@@ -163,7 +161,7 @@ void ms_json_error_set(ms_error *err, ms_json_value value, ms_json_part part, ms
     va_start(args, format);
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
-    ms_json_error_place(err, value, part);
+    place(err, value, part);
 }
 
 /* "found 4.0" or, of long values, "found a list". */

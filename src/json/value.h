@@ -60,7 +60,4 @@ typedef enum ms_json_part { MS_JSON_AT_VALUE, MS_JSON_AT_KEY } ms_json_part;
 __attribute__((format(printf, 5, 6))) void ms_json_error_set(ms_error *err, ms_json_value value,
                                                              ms_json_part part, ms_status status,
                                                              const char *format, ...);
-/* Adds the place of a value to a failure that is already recorded. */
-void ms_json_error_place(ms_error *err, ms_json_value value, ms_json_part part);
-
 #endif

@@ -231,12 +231,17 @@ static void what_is_odd_but_runs_is_noted(void **state)
 static void nothing_is_found(void **state)
 {
     (void)state;
+    const ms_run_setting hub = {"config", "Qwen/Qwen3-8B"};
     const ms_run_setting misspelt = {"config", "qwen-3-8b"}, strange = {"config", "opus"},
                          missing = {"config", "none.json"}, batch = {"batch", "2"};
     loaded l = load(&misspelt, 1);
     assert_string_equal(
         l.err.text,
         "'qwen-3-8b' is no built-in model, file or directory; did you mean 'qwen3-8b'?");
+    ms_arena_free(l.arena);
+    l = load(&hub, 1);
+    assert_string_equal(l.err.text, "'Qwen/Qwen3-8B' is no built-in model, file or directory; did "
+                                    "you mean 'qwen3-8b'?");
     ms_arena_free(l.arena);
     l = load(&strange, 1);
     assert_string_equal(l.err.text, "'opus' is no built-in model, file or directory; `memscope "
