@@ -33,33 +33,55 @@ static ms_tensor positions(ms_tape *tape, ms_dim seq)
     return ms_add_scalar(tape, ms_empty(tape, MS_SHAPE(seq), MS_DTYPE_I64));
 }
 
-/* A bool mask from four index vectors, then 0 and the lowest value of the dtype. */
-static ms_tensor eager_mask(ms_model *model)
+/* A bool mask [1, 1, S, S] from index vectors: causal, and within the window if there is one. */
+static ms_tensor bool_mask(ms_model *model, bool windowed)
 {
     ms_tape *tape = model->tape;
-    ms_symbols *s = &tape->trace->symbols;
-    ms_dim one = ms_dim_number(s, 1);
-    ms_dtype dtype = model->run->dtype;
+    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
+    ms_shape square = MS_SHAPE(one, one, model->seq, model->seq);
     ms_frame f = ms_frame_begin(tape);
     ms_local(&f, ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64));
     ms_local(&f, ms_empty_bytes(tape, 8, MS_DTYPE_I64));
     ms_local(&f, positions(tape, model->seq));
-    ms_local(&f, positions(tape, model->seq));
-    ms_tensor allowed = ms_empty(tape, MS_SHAPE(one, one, model->seq, model->seq), MS_DTYPE_BOOL);
+    ms_tensor *keys = ms_local(&f, positions(tape, model->seq));
+    ms_tensor allowed;
+    if (windowed) {
+        ms_tensor all = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
+        ms_tensor first = ms_add_scalar(tape, *keys);
+        ms_tensor recent = ms_empty(tape, square, MS_DTYPE_BOOL);
+        ms_consume(tape, first);
+        ms_tensor both = ms_empty(tape, square, MS_DTYPE_BOOL);
+        ms_consume(tape, recent);
+        ms_consume(tape, all);
+        ms_tensor past = ms_empty(tape, square, MS_DTYPE_BOOL);
+        allowed = ms_empty(tape, square, MS_DTYPE_BOOL);
+        ms_consume(tape, past);
+        ms_consume(tape, both);
+    } else {
+        allowed = ms_empty(tape, square, MS_DTYPE_BOOL);
+    }
     ms_frame_end(&f, NULL);
-    ms_tensor zero = ms_empty_bytes(tape, ms_dtype_bytes(dtype), dtype);
-    ms_tensor lowest = ms_empty_bytes(tape, ms_dtype_bytes(dtype), dtype);
-    ms_tensor mask = ms_empty(tape, MS_SHAPE(model->batch, one, model->seq, model->seq), dtype);
-    ms_consume(tape, lowest);
-    ms_consume(tape, zero);
-    ms_consume(tape, allowed);
+    return allowed;
+}
+
+/* 0 where allowed, the lowest number of the dtype elsewhere. */
+static ms_tensor additive_mask(ms_model *model, ms_tensor allowed)
+{
+    ms_tensor mask = ms_additive_mask(model->tape, model->batch, model->seq, model->run->dtype);
+    ms_consume(model->tape, allowed);
     return mask;
 }
 
-ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids)
+ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)
 {
     look_for_packed_sequences(model, position_ids);
-    return model->attention == MS_ATTENTION_EAGER ? eager_mask(model) : 0;
+    bool windowed = sliding && model->config->sliding_window > 0;
+    if (model->attention == MS_ATTENTION_EAGER)
+        return additive_mask(model, bool_mask(model, windowed));
+    /* The fused call gets no mask where causality says it all. */
+    if (windowed && model->seq.value >= model->config->sliding_window)
+        return bool_mask(model, true);
+    return 0;
 }
 
 static ms_tensor repeat_kv(ms_model *model, ms_tensor kv)
@@ -114,7 +136,14 @@ ms_tensor ms_attention_call(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
     *weights = 0;
     if (model->attention == MS_ATTENTION_EAGER)
         return eager_attention(model, q, k, v, mask, softmax_in_fp32, weights);
-    ms_tensor out =
-        ms_sdpa(model->tape, model->attention, q, k, v, model->config->attention_dropout);
-    return ms_contiguous(model->tape, ms_transpose(model->tape, out, 1, 2));
+    ms_tape *tape = model->tape;
+    ms_frame f = ms_frame_begin(tape);
+    /* With a mask the framework repeats keys and values itself. */
+    ms_tensor *key = ms_local(&f, mask ? repeat_kv(model, k) : k);
+    ms_tensor *value = ms_local(&f, mask ? repeat_kv(model, v) : v);
+    double dropout = model->config->attention_dropout;
+    ms_attention backend = mask ? model->masked_attention : model->attention;
+    ms_tensor *out = ms_local(&f, ms_sdpa(tape, backend, q, *key, *value, mask, dropout));
+    ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
+    return ms_frame_end(&f, out);
 }

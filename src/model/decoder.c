@@ -23,7 +23,8 @@ typedef struct decoder {
     ms_norm_module norm;
     ms_tensor inv_freq[2];
     ms_linear_module head;
-    ms_tensor cos, sin, mask; /* of the running micro-batch: a checkpointed layer finds them here */
+    /* Of the running micro-batch: a checkpointed layer finds them here. */
+    ms_tensor cos, sin, full_mask, sliding_mask;
 } decoder;
 
 /* ---- construction ---- */
@@ -91,6 +92,16 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
 
 /* ---- forward ---- */
 
+static bool slides(const ms_model *model, uint64_t number)
+{
+    return model->config->sliding_window > 0 && number >= model->config->sliding_layers_from;
+}
+
+static ms_tensor mask_of(const ms_model *model, const decoder *d, uint64_t number)
+{
+    return slides(model, number) ? d->sliding_mask : d->full_mask;
+}
+
 static ms_tensor project(ms_model *model, const ms_linear_module *linear, const ms_norm_module *norm,
                          ms_tensor hidden, ms_dim heads)
 {
@@ -101,9 +112,11 @@ static ms_tensor project(ms_model *model, const ms_linear_module *linear, const 
     return ms_transpose(model->tape, out, 1, 2);
 }
 
-static ms_tensor attention(ms_model *model, decoder *d, layer *l, ms_tensor x, ms_tensor *weights)
+static ms_tensor attention(ms_model *model, decoder *d, uint64_t number, ms_tensor x, ms_tensor *weights)
 {
     ms_tape *tape = model->tape;
+    const layer *l = &d->layers[number];
+    ms_tensor mask = mask_of(model, d, number);
     uint32_t previous = ms_scope_enter(tape, l->attention_scope);
     bool norms = d->style.head_norms;
     ms_frame f = ms_frame_begin(tape);
@@ -124,7 +137,7 @@ static ms_tensor attention(ms_model *model, decoder *d, layer *l, ms_tensor x, m
     ms_assign(&f, key, turned_key);
     ms_release(tape, turned_query);
     ms_release(tape, turned_key);
-    ms_tensor *output = ms_local(&f, ms_attention_call(model, *query, *key, *value, d->mask, true, weights));
+    ms_tensor *output = ms_local(&f, ms_attention_call(model, *query, *key, *value, mask, true, weights));
     ms_retain(tape, *weights);
     ms_dim width = ms_dim_mul(&tape->trace->symbols, model->heads, model->head_dim);
     ms_assign(&f, output, ms_reshape(tape, *output, MS_SHAPE(model->batch, model->seq, width)));
@@ -160,7 +173,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_assign(&f, hidden, ms_rms_norm_call(model, &l->input_norm, *hidden));
     ms_tensor weights;
-    ms_assign(&f, hidden, attention(model, d, l, *hidden, &weights));
+    ms_assign(&f, hidden, attention(model, d, number, *hidden, &weights));
     ms_local(&f, weights);
     ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
     ms_assign(&f, residual, *hidden);
@@ -180,13 +193,24 @@ static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden, 
     ms_region region = {.run = run_layer,
                         .context = model,
                         .number = number,
-                        .held = {d->mask, d->sin, d->cos, position_ids}};
+                        .held = {mask_of(model, d, number), d->sin, d->cos, position_ids}};
     if (d->style.position_ids_first) {
         region.held[1] = position_ids;
         region.held[2] = d->sin;
         region.held[3] = d->cos;
     }
     return ms_checkpoint_run(model->tape, &region, hidden);
+}
+
+/* One mask, or with layers of both kinds one of each. */
+static void make_masks(ms_model *model, decoder *d, ms_frame *f, ms_tensor position_ids)
+{
+    bool any_full = !slides(model, 0), any_sliding = slides(model, model->config->num_layers - 1);
+    d->full_mask = d->sliding_mask = 0;
+    if (any_full || d->style.mask_arguments)
+        d->full_mask = *ms_local(f, ms_causal_mask(model, position_ids, false));
+    if (any_sliding)
+        d->sliding_mask = *ms_local(f, ms_causal_mask(model, position_ids, true));
 }
 
 static ms_tensor run_model(ms_model *model, decoder *d, ms_tensor ids)
@@ -199,7 +223,7 @@ static ms_tensor run_model(ms_model *model, decoder *d, ms_tensor ids)
     ms_tensor *embeds = ms_local(&f, ms_embedding(tape, d->embedding, ids));
     ms_scope_enter(tape, d->scope);
     ms_assign(&f, position_ids, ms_position_ids(model));
-    ms_tensor *mask = ms_local(&f, ms_causal_mask(model, *position_ids));
+    make_masks(model, d, &f, *position_ids);
     if (d->style.mask_arguments) {
         ms_local(&f, *embeds);
         ms_local(&f, *position_ids);
@@ -210,7 +234,6 @@ static ms_tensor run_model(ms_model *model, decoder *d, ms_tensor ids)
     ms_rotary_call(model, d->rotary_scope, d->inv_freq[0], *position_ids, dtype, rotary);
     d->cos = *ms_local(&f, rotary[0]);
     d->sin = *ms_local(&f, rotary[1]);
-    d->mask = *mask;
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)
         ms_assign(&f, hidden, call_layer(model, i, *hidden, *position_ids));
     ms_assign(&f, hidden, ms_rms_norm_call(model, &d->norm, *hidden));

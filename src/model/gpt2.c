@@ -178,7 +178,7 @@ static ms_tensor run_model(ms_model *model, gpt2 *g, ms_tensor ids)
     ms_assign(&f, position_ids, ms_position_ids(model));
     ms_tensor *positions = ms_local(&f, embed(model, g->wpe_scope, g->wpe, *position_ids));
     ms_tensor *hidden = ms_local(&f, ms_add(tape, *embeds, *positions));
-    ms_tensor *mask = ms_local(&f, ms_causal_mask(model, *position_ids));
+    ms_tensor *mask = ms_local(&f, ms_causal_mask(model, *position_ids, false));
     g->mask = *mask;
     ms_assign(&f, hidden, ms_dropout(tape, *hidden, model->config->embedding_dropout));
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)

@@ -16,7 +16,8 @@ typedef struct ms_model {
     ms_arena *arena;
     const ms_model_config *config;
     const ms_run_config *run;
-    ms_attention attention; /* resolved: never auto */
+    ms_attention attention;        /* resolved: never auto */
+    ms_attention masked_attention; /* of layers that need a mask */
     ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
     void *modules;          /* the family's own */
 } ms_model;

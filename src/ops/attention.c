@@ -218,16 +218,36 @@ static void random_state(ms_tape *tape, double dropout, ms_tensor state[2])
     }
 }
 
-static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_tensor k, ms_tensor v,
-                            double dropout)
+/* The bool mask as the kernel takes it: additive, its rows padded to a multiple of 8. */
+static ms_tensor attention_bias(ms_tape *tape, ms_tensor q, ms_tensor mask)
 {
-    ms_op_mark mark = ms_op_begin(tape, &row->op);
+    enum { BIAS_ALIGNMENT = 8 };
+    if (!mask || ms_idle(tape))
+        return 0;
+    const ms_tensor_info *info = ms_info(tape, q);
+    ms_dim batch = info->shape.dims[0], seq = info->shape.dims[2], one = {.value = 1};
+    ms_dtype dtype = (ms_dtype)info->dtype;
+    ms_tensor bias = ms_additive_mask(tape, batch, seq, dtype);
+    if (seq.value % BIAS_ALIGNMENT == 0 || tape->on_cpu)
+        return bias;
+    ms_tensor wide = ms_empty(tape, MS_SHAPE(batch, one, seq, padded(tape, seq, BIAS_ALIGNMENT)), dtype);
+    ms_consume(tape, bias);
+    return wide;
+}
+
+static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_tensor k, ms_tensor v,
+                            ms_tensor mask, double dropout)
+{
+    ms_op_mark work = ms_op_begin(tape, &row->op);
+    ms_tensor bias = attention_bias(tape, q, mask);
     uint32_t node = ms_record(tape, &row->op, 3, (ms_tensor[]){q, k, v});
+    ms_save(tape, node, bias);
+    ms_consume(tape, bias);
     ms_save(tape, node, k);
     ms_save(tape, node, q);
     ms_save(tape, node, v);
     if (ms_idle(tape)) {
-        ms_op_end(tape, mark);
+        ms_op_end(tape, work);
         return 0;
     }
     ms_shape shape = ms_info(tape, q)->shape;
@@ -251,12 +271,12 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     ms_save(tape, node, state[1]);
     if (row->backend == MS_ATTENTION_EFFICIENT && node != MS_NONE && tape->saving_frame == MS_NONE)
         tape->host_saved_bytes += HOST_SEED_BYTES;
-    ms_op_operand(tape, mark, q, false);
-    ms_op_operand(tape, mark, k, false);
-    ms_op_operand(tape, mark, v, false);
-    ms_op_operand(tape, mark, out, true);
-    attention_work(tape, mark, &s, 2, dtype);
-    ms_op_end(tape, mark);
+    ms_op_operand(tape, work, q, false);
+    ms_op_operand(tape, work, k, false);
+    ms_op_operand(tape, work, v, false);
+    ms_op_operand(tape, work, out, true);
+    attention_work(tape, work, &s, 2, dtype);
+    ms_op_end(tape, work);
     ms_consume(tape, lse);
     ms_consume(tape, state[0]);
     ms_consume(tape, state[1]);
@@ -264,7 +284,7 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
 }
 
 ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k, ms_tensor v,
-                  double dropout)
+                  ms_tensor mask, double dropout)
 {
     ms_retain(tape, q);
     ms_retain(tape, k);
@@ -276,8 +296,8 @@ ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,
     bool autocast = tape->has_autocast;
     tape->has_autocast = false; /* inside the call, operators run in the dtypes they are given */
     ms_tensor out = backend == MS_ATTENTION_MATH
-                        ? ms_attention_math(tape, *query, *key, *value, dropout)
-                        : run_kernel(tape, kernel_of(backend), *query, *key, *value, dropout);
+                        ? ms_attention_math(tape, *query, *key, *value, mask, dropout)
+                        : run_kernel(tape, kernel_of(backend), *query, *key, *value, mask, dropout);
     tape->has_autocast = autocast;
     ms_frame_end(&frame, NULL);
     ms_consume(tape, ms_unown(tape, q));

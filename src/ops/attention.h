@@ -7,7 +7,8 @@
 
 #include "tape/tape.h"
 
-/* PyTorch's composed attention, causal. Borrows its arguments. */
-ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v, double dropout);
+/* PyTorch's composed attention, causal or by a bool mask (0: none). Borrows its arguments. */
+ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor mask,
+                            double dropout);
 
 #endif

@@ -339,6 +339,8 @@ ms_tensor ms_autocast_lower(ms_tape *tape, ms_tensor a)
     ms_tensor cast = ms_to(tape, a, (ms_dtype)tape->autocast_dtype);
     ms_retain(tape, cast);
     tape->parameters.items[leaf].cast = cast;
+    if (!ms_vec_push(&tape->casts, leaf))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
     return cast;
 }
 

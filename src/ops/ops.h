@@ -70,9 +70,11 @@ ms_tensor ms_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids);
 ms_tensor ms_cross_entropy(ms_tape *tape, ms_tensor logits, ms_tensor labels);
 
 /* ---- attention (attention.c) ---- */
-/* q, k, v: [B, H, S, D]; causal without mask, or with an additive mask of [B, 1, S, S]. */
+/* q, k, v: [B, H, S, D]; causal, or by a bool mask of [1, 1, S, S] (0: none). */
 ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k, ms_tensor v,
-                  double dropout);
+                  ms_tensor mask, double dropout);
+/* where(mask, 0, lowest) as [B, 1, S, S] in `dtype`. */
+ms_tensor ms_additive_mask(ms_tape *tape, ms_dim batch, ms_dim seq, ms_dtype dtype);
 
 /* ---- autocast ---- */
 /* The tensor in autocast's lower dtype if a context is open; parameters' copies are cached. */

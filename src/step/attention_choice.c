@@ -21,6 +21,18 @@ static ms_dtype compute_dtype(const ms_run_config *run)
     return run->dtype;
 }
 
+ms_attention ms_attention_choose_masked(const ms_model_config *model, const ms_run_config *run)
+{
+    if (run->attention == MS_ATTENTION_MATH || run->attention == MS_ATTENTION_EAGER)
+        return run->attention;
+    if (run->device->is_cpu)
+        return model->attention_dropout > 0 ? MS_ATTENTION_MATH : MS_ATTENTION_CPU_FLASH;
+    ms_dtype dtype = compute_dtype(run);
+    uint64_t alignment = ms_dtype_bytes(dtype) == 2 ? 8 : 4;
+    bool kernel_runs = run->device->compute_capability >= AMPERE || dtype != MS_DTYPE_BF16;
+    return kernel_runs && model->head_dim % alignment == 0 ? MS_ATTENTION_EFFICIENT : MS_ATTENTION_MATH;
+}
+
 ms_attention ms_attention_choose(const ms_model_config *model, const ms_run_config *run)
 {
     if (run->attention != MS_ATTENTION_AUTO)
@@ -32,9 +44,5 @@ ms_attention ms_attention_choose(const ms_model_config *model, const ms_run_conf
     if (half && ampere && model->head_dim <= LARGEST_FLASH_HEAD)
         return MS_ATTENTION_FLASH;
     bool grouped = model->num_heads != model->num_kv_heads;
-    uint64_t alignment = half ? 8 : 4;
-    bool aligned = model->head_dim % alignment == 0;
-    if (!grouped && aligned && (ampere || dtype != MS_DTYPE_BF16))
-        return MS_ATTENTION_EFFICIENT;
-    return MS_ATTENTION_MATH;
+    return grouped ? MS_ATTENTION_MATH : ms_attention_choose_masked(model, run);
 }

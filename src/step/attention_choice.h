@@ -9,4 +9,7 @@
  * run names, unless that is auto. */
 ms_attention ms_attention_choose(const ms_model_config *model, const ms_run_config *run);
 
+/* The same for a call with a mask, which flash attention does not take. */
+ms_attention ms_attention_choose_masked(const ms_model_config *model, const ms_run_config *run);
+
 #endif

@@ -230,6 +230,7 @@ ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *ru
     if (ms_tape_init(&t.tape, &simulation->trace, run)) {
         ms_model_init(&t.model, &t.tape, arena, model, run);
         t.model.attention = simulation->attention = ms_attention_choose(model, run);
+        t.model.masked_attention = ms_attention_choose_masked(model, run);
         train(&t);
         status = t.tape.status;
     }

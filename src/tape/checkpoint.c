@@ -25,11 +25,12 @@ static ms_tensor host_random_state(ms_tape *tape)
 
 void ms_autocast_clear(ms_tape *tape)
 {
-    for (uint32_t i = 0; i < tape->parameters.count; i++) {
-        ms_tensor cast = tape->parameters.items[i].cast;
-        tape->parameters.items[i].cast = 0;
-        ms_release(tape, cast);
+    for (uint32_t i = 0; i < tape->casts.count; i++) {
+        ms_parameter *parameter = &tape->parameters.items[tape->casts.items[i]];
+        ms_release(tape, parameter->cast);
+        parameter->cast = 0;
     }
+    tape->casts.count = 0;
 }
 
 /* The graph that recomputation made goes; only Python numbers are saved in its nodes themselves. */

@@ -156,6 +156,8 @@ typedef struct ms_tape {
     ms_vec(ms_checkpoint) checkpoints;
     ms_vec(ms_tensor) recomputed;
     ms_vec(uint32_t) ready;         /* heap of nodes, largest first */
+    ms_vec(uint32_t) casts;         /* parameters whose `cast` is set */
+    ms_vec(uint32_t) name_table;    /* hash table; 0 = free */
 } ms_tape;
 
 bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run);
