@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every allocation fails in turn: in the library for every n, in the program for every n up to 150
-# and a sample beyond. Needs the two programs of `make oom`. Last line: "N passed, M failed".
+# Every allocation fails in turn: in the library for every n, in the program for the first
+# hundred, the last sixty and a sample between. Needs the two programs of `make oom`. Last line: "N passed, M failed".
 set -u
 build=${BUILD:-build/release}
 program=$build/tests/oom/memscope
@@ -33,13 +33,17 @@ program_case() {
         if [ $status -eq $expected ] && cmp -s "$work/stdout" "$work/whole"; then
             :
         elif [ $status -ne 70 ] || [ ! -s "$work/stderr" ]; then
-            echo "$label: allocation $n of $total: exit $status, said: $(head -c 300 "$work/stderr")"
+            echo "$label: allocation $n of $total: exit $status, $(wc -c < "$work/stdout") bytes of $(wc -c < "$work/whole"), said: $(head -c 300 "$work/stderr")"
             faults=$((faults + 1))
         elif [ -d "$work/out" ] && find "$work/out" -type f ! -name 'static_report.*' | grep .; then
             echo "$label: allocation $n of $total: a temporary file was left"
             faults=$((faults + 1))
         fi
-        [ "$n" -lt 150 ] && n=$((n + 1)) || n=$((n + 1 + total / 150))
+        if [ "$n" -lt 100 ] || [ "$n" -gt $((total - 60)) ]; then
+            n=$((n + 1))
+        else
+            n=$((n + 1 + total / 100))
+        fi
     done
     echo "$label: $total allocations"
     [ $faults -eq 0 ] && passed=$((passed + 1)) || failed=$((failed + 1))
