@@ -155,8 +155,11 @@ static ms_tensor call_block(ms_model *model, uint32_t number, ms_tensor hidden, 
     const gpt2 *g = model->modules;
     if (!model->run->checkpoint_layer[number])
         return run_block(model->tape, model, number, hidden);
-    ms_region region = {
-        .run = run_block, .context = model, .number = number, .held = {position_ids, g->mask}};
+    ms_region region = {.run = run_block,
+                        .context = model,
+                        .number = number,
+                        .positional = g->mask,
+                        .held = {position_ids}};
     return ms_checkpoint_run(model->tape, &region, hidden);
 }
 

@@ -47,6 +47,57 @@ static ms_tensor like_query(ms_tape *tape, ms_shape shape, ms_dtype dtype)
 
 enum { FLASH_BLOCK = 128, FLASH_HEAD_STEP = 32 };
 
+/* Head sizes are padded to 32, those above 192 to 256. */
+static ms_dim flash_head(ms_tape *tape, ms_dim head_dim)
+{
+    return padded(tape, head_dim, head_dim.value <= 192 ? FLASH_HEAD_STEP : 256);
+}
+
+/* How many parts of the keys flash attention works on at a time: more than one when heads and query
+ * blocks cannot fill the device (num_splits_heuristic of its flash_api.cpp). */
+static uint64_t flash_splits(const ms_device *device, const sizes *s)
+{
+    enum { QUERY_BLOCK = 64, MOST_SPLITS = 128 };
+    uint64_t d = s->head_dim.value, key_block = d <= 64 ? 256 : d <= 128 ? 128 : 64;
+    uint64_t key_blocks = (s->seq.value + key_block - 1) / key_block;
+    uint64_t work = s->batch.value * s->heads.value * ((s->seq.value + QUERY_BLOCK - 1) / QUERY_BLOCK);
+    uint64_t slots = 2 * (device->multiprocessors ? device->multiprocessors : 108);
+    if ((double)work >= 0.8 * (double)slots)
+        return 1;
+    uint64_t most = key_blocks < slots ? key_blocks : slots;
+    most = most < MOST_SPLITS ? most : MOST_SPLITS;
+    double best = 0, efficiency[MOST_SPLITS + 1] = {0};
+    for (uint64_t n = 1; n <= most; n++) {
+        bool new_size = n == 1 || (key_blocks + n - 1) / n != (key_blocks + n - 2) / (n - 1);
+        double waves = (double)(work * n) / (double)slots;
+        double whole = (double)(uint64_t)waves;
+        efficiency[n] = new_size ? waves / (whole < waves ? whole + 1 : whole) : 0;
+        best = efficiency[n] > best ? efficiency[n] : best;
+    }
+    for (uint64_t n = 1; n <= most; n++)
+        if (efficiency[n] > 0 && efficiency[n] >= 0.85 * best)
+            return n;
+    return 1;
+}
+
+typedef struct split_buffers {
+    ms_tensor lse, out;
+} split_buffers;
+
+static split_buffers flash_split_buffers(ms_tape *tape, const sizes *s, double dropout)
+{
+    split_buffers buffers = {0};
+    uint64_t splits = dropout > 0 ? 1 : flash_splits(tape->run->device, s);
+    if (splits == 1)
+        return buffers;
+    ms_dim parts = ms_dim_number(&tape->trace->symbols, splits);
+    ms_dim rows = ms_dim_mul(&tape->trace->symbols, s->heads, s->seq);
+    buffers.lse = ms_empty(tape, MS_SHAPE(parts, s->batch, rows), MS_DTYPE_F32);
+    buffers.out = ms_empty(tape, MS_SHAPE(parts, s->batch, rows, flash_head(tape, s->head_dim)),
+                           MS_DTYPE_F32);
+    return buffers;
+}
+
 /* dq, dk, dv; row sums and the fp32 accumulator of dq, padded to whole blocks; with grouped queries
  * also dk and dv for every query head. */
 static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
@@ -57,7 +108,7 @@ static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
     out[0] = like_query(tape, q, dtype);
     out[1] = like_query(tape, k, dtype);
     out[2] = like_query(tape, k, dtype);
-    ms_dim rows = padded(tape, s.seq, FLASH_BLOCK), columns = padded(tape, s.head_dim, FLASH_HEAD_STEP);
+    ms_dim rows = padded(tape, s.seq, FLASH_BLOCK), columns = flash_head(tape, s.head_dim);
     ms_tensor row_sums = ms_empty(tape, MS_SHAPE(s.batch, s.heads, rows), MS_DTYPE_F32);
     ms_tensor accumulator = ms_empty(tape, MS_SHAPE(s.batch, rows, s.heads, columns), MS_DTYPE_F32);
     ms_tensor dk = 0, dv = 0;
@@ -242,12 +293,12 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     ms_tensor bias = attention_bias(tape, q, mask);
     uint32_t node = ms_record(tape, &row->op, 3, (ms_tensor[]){q, k, v});
     ms_save(tape, node, bias);
-    ms_consume(tape, bias);
     ms_save(tape, node, k);
     ms_save(tape, node, q);
     ms_save(tape, node, v);
     if (ms_idle(tape)) {
         ms_op_end(tape, work);
+        ms_consume(tape, bias);
         return 0;
     }
     ms_shape shape = ms_info(tape, q)->shape;
@@ -258,8 +309,13 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     ms_dim rows = row->lse_step > 1 ? padded(tape, s.seq, row->lse_step) : s.seq;
     ms_tensor lse = training ? ms_empty(tape, MS_SHAPE(s.batch, s.heads, rows), MS_DTYPE_F32) : 0;
     ms_tensor state[2] = {0};
+    split_buffers splits = {0};
+    if (row->backend == MS_ATTENTION_FLASH)
+        splits = flash_split_buffers(tape, &s, dropout);
     if (row->has_random_state)
         random_state(tape, dropout, state);
+    ms_consume(tape, splits.lse);
+    ms_consume(tape, splits.out);
     if (row->backend == MS_ATTENTION_CPU_FLASH)
         cpu_forward_buffers(tape, &s, dtype);
     if (row->backend == MS_ATTENTION_EFFICIENT && dtype != MS_DTYPE_F32 && s.head_dim.value > 128)
@@ -278,6 +334,7 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     attention_work(tape, work, &s, 2, dtype);
     ms_op_end(tape, work);
     ms_consume(tape, lse);
+    ms_consume(tape, bias);
     ms_consume(tape, state[0]);
     ms_consume(tape, state[1]);
     return ms_result(tape, out);

@@ -30,6 +30,7 @@ static ms_tensor causal_mask(ms_tape *tape, ms_dim seq)
     return mask;
 }
 
+/* repeat_interleave: always a copy. */
 static ms_tensor for_every_head(ms_tape *tape, ms_tensor kv, ms_dim heads)
 {
     ms_shape s = ms_info(tape, kv)->shape;
@@ -38,7 +39,7 @@ static ms_tensor for_every_head(ms_tape *tape, ms_tensor kv, ms_dim heads)
     ms_dim groups = ms_dim_number(&tape->trace->symbols, heads.value / s.dims[1].value);
     ms_tensor wide = ms_expand(tape, ms_unsqueeze(tape, kv, 2),
                                MS_SHAPE(s.dims[0], s.dims[1], groups, s.dims[2], s.dims[3]));
-    return ms_reshape(tape, wide, MS_SHAPE(s.dims[0], heads, s.dims[2], s.dims[3]));
+    return ms_view(tape, ms_clone(tape, wide), MS_SHAPE(s.dims[0], heads, s.dims[2], s.dims[3]));
 }
 
 /* softmax whose fully masked rows become zero: it looks for them. */

@@ -124,9 +124,13 @@ ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b)
     ms_tensor cast_a = ms_autocast_lower(tape, a);
     ms_shape shape = ms_info(tape, a)->shape;
     shape.dims[3] = ms_info(tape, b)->shape.dims[3];
+    ms_retain(tape, cast_a);
+    ms_retain(tape, cast_b);
     ms_tensor a3 = as_batches(tape, cast_a);
     ms_tensor b3 = as_batches(tape, cast_b);
     ms_tensor out = ms_view(tape, bmm(tape, a3, b3), shape);
+    ms_release(tape, cast_a);
+    ms_release(tape, cast_b);
     ms_consume(tape, ms_unown(tape, a));
     ms_consume(tape, ms_unown(tape, b));
     return out;

@@ -131,6 +131,15 @@ ms_tensor ms_contiguous(ms_tape *tape, ms_tensor a)
 {
     if (ms_idle(tape) || ms_is_contiguous(ms_info(tape, a)))
         return a;
+    return ms_clone(tape, a);
+}
+
+ms_tensor ms_clone(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a) {
+        ms_consume(tape, a);
+        return 0;
+    }
     ms_op_mark mark = ms_op_begin(tape, &clone_op);
     uint32_t node = ms_record(tape, &clone_op, 1, &a);
     ms_tensor out = ms_empty(tape, ms_info(tape, a)->shape, (ms_dtype)ms_info(tape, a)->dtype);

@@ -95,8 +95,10 @@ static void measure_saved(trainer *t)
         for (uint32_t k = 0; k < node->saved_count && node->frame == MS_NONE; k++)
             count_saved(t, seen, node->saved[k]);
     }
-    for (uint32_t i = 0; i < t->tape.checkpoints.count; i++)
+    for (uint32_t i = 0; i < t->tape.checkpoints.count; i++) {
         count_saved(t, seen, t->tape.checkpoints.items[i].input);
+        count_saved(t, seen, t->tape.checkpoints.items[i].positional);
+    }
     free(seen);
 }
 

@@ -100,6 +100,7 @@ void ms_checkpoint_drop(ms_tape *tape, uint32_t frame, uint32_t holders)
             ms_release(tape, checkpoint->held[i]);
         ms_release(tape, checkpoint->random_state);
         ms_release(tape, checkpoint->input);
+        ms_release(tape, checkpoint->positional);
         checkpoint->input = 0;
     }
 }
@@ -113,6 +114,7 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoint frame)
         return 0;
     }
     ms_retain(tape, frame.input);
+    ms_retain(tape, frame.positional);
     for (uint32_t i = 0; i < MS_MAX_HELD; i++)
         ms_retain(tape, frame.held[i]);
     ms_storage *storage = &tape->trace->storages.items[ms_info(tape, frame.input)->storage];
@@ -192,6 +194,7 @@ ms_tensor ms_checkpoint_run(ms_tape *tape, const ms_region *region, ms_tensor in
                            .context = region->context,
                            .number = region->number,
                            .input = input,
+                           .positional = region->positional,
                            .scope = tape->scope};
     memcpy(frame.held, region->held, sizeof frame.held);
     if (tape->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)

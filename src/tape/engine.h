@@ -18,12 +18,13 @@ ms_tensor ms_cast_raw(ms_tape *tape, ms_tensor tensor, ms_dtype dtype);
 /* Adds `tensor` (its reference moves) into `*slot`, in place where PyTorch would. */
 void ms_accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor);
 
-/* What a checkpoint runs: region(tape, context, number, input). `held` are the region's other
- * tensors (0: none), which live as long as its input. */
+/* What a checkpoint runs: region(tape, context, number, input). `positional` is a second positional
+ * argument, saved as the input is; `held` are keyword arguments, which live as long (0: none). */
 typedef struct ms_region {
     ms_region_fn run;
     void *context;
     uint64_t number;
+    ms_tensor positional;
     ms_tensor held[MS_MAX_HELD];
 } ms_region;
 

@@ -109,6 +109,7 @@ typedef struct ms_checkpoint {
     uint64_t number;
     ms_tensor input;          /* held until the last holder goes */
     ms_tensor held[MS_MAX_HELD]; /* other arguments of the region, held as long */
+    ms_tensor positional;        /* a second positional argument: saved like the input */
     ms_tensor random_state;      /* of the host, where that is the device */
     uint32_t scope;
     uint32_t holder_count;    /* saved tensors of the region */
