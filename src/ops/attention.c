@@ -337,7 +337,11 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     ms_consume(tape, bias);
     ms_consume(tape, state[0]);
     ms_consume(tape, state[1]);
-    return ms_result(tape, out);
+    if (tape->stopped) {
+        ms_consume(tape, out);
+        return 0;
+    }
+    return out;
 }
 
 ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k, ms_tensor v,

@@ -22,14 +22,8 @@ ms_tensor ms_dropout(ms_tape *tape, ms_tensor x, double p)
     ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
     ms_tensor mask = ms_empty_like(tape, x, tape->on_cpu ? dtype : MS_DTYPE_BOOL);
     ms_tensor out = ms_empty_like(tape, x, dtype);
-    ms_attach(tape, node, 1, &out);
     ms_save(tape, node, mask);
-    ms_op_operand(tape, mark, x, false);
     ms_op_operand(tape, mark, mask, true);
-    ms_op_operand(tape, mark, out, true);
-    ms_op_end(tape, mark);
     ms_consume(tape, mask);
-    out = ms_result(tape, out);
-    ms_consume(tape, x);
-    return out;
+    return ms_op_finish(tape, mark, node, 1, &x, out);
 }

@@ -150,7 +150,7 @@ static ms_tensor cpu_common(ms_tape *tape, ms_tensor a, ms_dtype dtype)
 
 /* ---- forward of the plain operators: one output over all inputs ---- */
 
-static ms_tensor binary_out(ms_tape *tape, ms_op_mark mark, ms_tensor a, ms_tensor b)
+static ms_tensor binary_out(ms_tape *tape, ms_tensor a, ms_tensor b)
 {
     if (ms_idle(tape))
         return 0;
@@ -160,9 +160,6 @@ static ms_tensor binary_out(ms_tape *tape, ms_op_mark mark, ms_tensor a, ms_tens
     ms_tensor out = ms_elementwise_out(tape, 2, (ms_tensor[]){a, b}, dtype);
     ms_consume(tape, a_copy);
     ms_consume(tape, b_copy);
-    ms_op_operand(tape, mark, a, false);
-    ms_op_operand(tape, mark, b, false);
-    ms_op_operand(tape, mark, out, true);
     return out;
 }
 
@@ -181,13 +178,9 @@ static const ms_op add_op = {"add", "AddBackward0", add_backward};
 ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b)
 {
     ms_op_mark mark = ms_op_begin(tape, &add_op);
-    uint32_t node = ms_record(tape, &add_op, 2, (ms_tensor[]){a, b});
-    ms_tensor out = binary_out(tape, mark, a, b);
-    ms_attach(tape, node, 1, &out);
-    ms_op_end(tape, mark);
-    ms_consume(tape, a);
-    ms_consume(tape, b);
-    return out;
+    ms_tensor inputs[] = {a, b};
+    uint32_t node = ms_record(tape, &add_op, 2, inputs);
+    return ms_op_finish(tape, mark, node, 2, inputs, binary_out(tape, a, b));
 }
 
 /* ---- mul: the gradient of `other` comes first, as PyTorch computes them by name ---- */
@@ -214,19 +207,15 @@ static const ms_op mul_op = {"mul", "MulBackward0", mul_backward};
 ms_tensor ms_mul(ms_tape *tape, ms_tensor a, ms_tensor b)
 {
     ms_op_mark mark = ms_op_begin(tape, &mul_op);
-    uint32_t node = ms_record(tape, &mul_op, 2, (ms_tensor[]){a, b});
+    ms_tensor inputs[] = {a, b};
+    uint32_t node = ms_record(tape, &mul_op, 2, inputs);
     bool save_other = ms_needs_grad(tape, a), save_self = ms_needs_grad(tape, b);
     ms_node_numbers(tape, node, 2, (uint64_t[]){save_other, save_self});
     if (save_other)
         ms_save(tape, node, b);
     if (save_self)
         ms_save(tape, node, a);
-    ms_tensor out = binary_out(tape, mark, a, b);
-    ms_attach(tape, node, 1, &out);
-    ms_op_end(tape, mark);
-    ms_consume(tape, a);
-    ms_consume(tape, b);
-    return out;
+    return ms_op_finish(tape, mark, node, 2, inputs, binary_out(tape, a, b));
 }
 
 /* ---- with a Python number ---- */
@@ -257,12 +246,7 @@ static ms_tensor scalar_op(ms_tape *tape, const ms_op *op, ms_tensor a, ms_dtype
         ms_save_number(tape, node, scalar.wrapped);
     ms_tensor out = ms_elementwise_out(tape, 1, &a, result);
     cpu_scalar_end(tape, scalar);
-    ms_attach(tape, node, 1, &out);
-    ms_op_operand(tape, mark, a, false);
-    ms_op_operand(tape, mark, out, true);
-    ms_op_end(tape, mark);
-    ms_consume(tape, a);
-    return out;
+    return ms_op_finish(tape, mark, node, 1, &a, out);
 }
 
 ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a)
@@ -290,12 +274,9 @@ ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b)
     if (!b)
         return scalar_op(tape, &compare_op, a, MS_DTYPE_BOOL);
     ms_op_mark mark = ms_op_begin(tape, &compare_op);
-    ms_tensor out = ms_elementwise_out(tape, 2, (ms_tensor[]){a, b}, MS_DTYPE_BOOL);
-    ms_op_operand(tape, mark, out, true);
-    ms_op_end(tape, mark);
-    ms_consume(tape, a);
-    ms_consume(tape, b);
-    return out;
+    ms_tensor inputs[] = {a, b};
+    ms_tensor out = ms_elementwise_out(tape, 2, inputs, MS_DTYPE_BOOL);
+    return ms_op_finish(tape, mark, MS_NONE, 2, inputs, out);
 }
 
 /* ---- casts ---- */
@@ -313,13 +294,7 @@ ms_tensor ms_to(ms_tape *tape, ms_tensor a, ms_dtype dtype)
         return a;
     ms_op_mark mark = ms_op_begin(tape, &to_op);
     uint32_t node = ms_record(tape, &to_op, 1, &a);
-    ms_tensor out = ms_empty_like(tape, a, dtype);
-    ms_attach(tape, node, 1, &out);
-    ms_op_operand(tape, mark, a, false);
-    ms_op_operand(tape, mark, out, true);
-    ms_op_end(tape, mark);
-    ms_consume(tape, a);
-    return out;
+    return ms_op_finish(tape, mark, node, 1, &a, ms_empty_like(tape, a, dtype));
 }
 
 /* ---- autocast ---- */

@@ -61,11 +61,5 @@ ms_tensor ms_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids)
     ms_shape shape = ms_info(tape, ids)->shape;
     shape.dims[shape.rank++] = ms_info(tape, weight)->shape.dims[1];
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, weight)->dtype);
-    ms_attach(tape, node, 1, &out);
-    ms_op_operand(tape, mark, ids, false);
-    ms_op_operand(tape, mark, weight, false);
-    ms_op_operand(tape, mark, out, true);
-    ms_op_end(tape, mark);
-    ms_consume(tape, ids);
-    return out;
+    return ms_op_finish(tape, mark, node, 2, (ms_tensor[]){ids, weight}, out);
 }

@@ -167,16 +167,8 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
                         .columns = columns.value};
         ms_cpu_gemm_scratch(tape, (ms_dtype)info->dtype, gemm);
     }
-    ms_attach(tape, node, 1, &out);
-    ms_op_operand(tape, mark, x, false);
-    ms_op_operand(tape, mark, weight, false);
-    ms_op_operand(tape, mark, out, true);
     ms_op_work(tape, mark, product_flops(tape, x, columns), 0, (ms_dtype)ms_info(tape, x)->dtype);
-    ms_op_end(tape, mark);
-    ms_consume(tape, x);
-    ms_consume(tape, weight);
-    ms_consume(tape, bias);
-    return out;
+    return ms_op_finish(tape, mark, node, 3, (ms_tensor[]){x, weight, bias}, out);
 }
 
 ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)

@@ -19,13 +19,8 @@ static ms_tensor log_softmax(ms_tape *tape, ms_tensor logits)
     ms_op_mark mark = ms_op_begin(tape, &log_softmax_op);
     uint32_t node = ms_record(tape, &log_softmax_op, 1, &logits);
     ms_tensor out = ms_empty_like(tape, logits, (ms_dtype)ms_info(tape, logits)->dtype);
-    ms_attach(tape, node, 1, &out);
     ms_save(tape, node, out);
-    ms_op_operand(tape, mark, logits, false);
-    ms_op_operand(tape, mark, out, true);
-    ms_op_end(tape, mark);
-    ms_consume(tape, logits);
-    return out;
+    return ms_op_finish(tape, mark, node, 1, &logits, out);
 }
 
 /* Saves the log-probabilities, the labels and the scalar total weight. */
@@ -39,15 +34,9 @@ static ms_tensor nll_loss(ms_tape *tape, ms_tensor log_probs, ms_tensor labels)
     ms_dtype dtype = (ms_dtype)ms_info(tape, log_probs)->dtype;
     ms_tensor loss = ms_empty(tape, scalar, dtype);
     ms_tensor total_weight = ms_empty(tape, scalar, dtype);
-    ms_attach(tape, node, 1, &loss);
     ms_save(tape, node, total_weight);
-    ms_op_operand(tape, mark, log_probs, false);
-    ms_op_operand(tape, mark, loss, true);
-    ms_op_end(tape, mark);
     ms_consume(tape, total_weight);
-    ms_consume(tape, log_probs);
-    ms_consume(tape, labels);
-    return loss;
+    return ms_op_finish(tape, mark, node, 2, (ms_tensor[]){log_probs, labels}, loss);
 }
 
 ms_tensor ms_cross_entropy(ms_tape *tape, ms_tensor logits, ms_tensor labels)

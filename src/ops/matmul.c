@@ -78,7 +78,8 @@ static ms_tensor bmm(ms_tape *tape, ms_tensor a, ms_tensor b)
         return 0;
     }
     ms_op_mark mark = ms_op_begin(tape, &bmm_op);
-    uint32_t node = ms_record(tape, &bmm_op, 2, (ms_tensor[]){a, b});
+    ms_tensor inputs[] = {a, b};
+    uint32_t node = ms_record(tape, &bmm_op, 2, inputs);
     bool save_b = ms_needs_grad(tape, a), save_a = ms_needs_grad(tape, b);
     if (save_b)
         ms_save(tape, node, b);
@@ -91,15 +92,8 @@ static ms_tensor bmm(ms_tape *tape, ms_tensor a, ms_tensor b)
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
     ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
     cpu_scratch(tape, a, b);
-    ms_attach(tape, node, 1, &out);
-    ms_op_operand(tape, mark, a, false);
-    ms_op_operand(tape, mark, b, false);
-    ms_op_operand(tape, mark, out, true);
     ms_op_work(tape, mark, flops, 0, (ms_dtype)ms_info(tape, a)->dtype);
-    ms_op_end(tape, mark);
-    ms_consume(tape, a);
-    ms_consume(tape, b);
-    return out;
+    return ms_op_finish(tape, mark, node, 2, inputs, out);
 }
 
 static ms_tensor as_batches(ms_tape *tape, ms_tensor a)

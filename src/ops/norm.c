@@ -33,8 +33,8 @@ ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor 
     ms_tensor cast_bias = ms_autocast_fp32(tape, bias), cast_weight = ms_autocast_fp32(tape, weight);
     ms_tensor input = ms_autocast_fp32(tape, x);
     ms_op_mark mark = ms_op_begin(tape, &layer_norm_op);
-    uint32_t node =
-        ms_record(tape, &layer_norm_op, 3, (ms_tensor[]){input, cast_weight, cast_bias});
+    ms_tensor inputs[] = {input, cast_weight, cast_bias};
+    uint32_t node = ms_record(tape, &layer_norm_op, 3, inputs);
     ms_save(tape, node, cast_bias);
     ms_save(tape, node, input);
     ms_save(tape, node, cast_weight);
@@ -43,18 +43,11 @@ ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor 
     rows.dims[rows.rank - 1] = (ms_dim){.value = 1};
     ms_dtype statistics = statistics_dtype(tape, cast_weight);
     ms_tensor mean = ms_empty(tape, rows, statistics), rstd = ms_empty(tape, rows, statistics);
-    ms_attach(tape, node, 1, &out);
     ms_save(tape, node, mean);
     ms_save(tape, node, rstd);
-    ms_op_operand(tape, mark, input, false);
-    ms_op_operand(tape, mark, out, true);
-    ms_op_end(tape, mark);
     ms_consume(tape, mean);
     ms_consume(tape, rstd);
-    out = ms_result(tape, out);
-    ms_consume(tape, input);
-    ms_consume(tape, cast_weight);
-    ms_consume(tape, cast_bias);
+    out = ms_op_finish(tape, mark, node, 3, inputs, out);
     ms_consume(tape, ms_unown(tape, x));
     return out;
 }

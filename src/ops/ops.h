@@ -88,16 +88,6 @@ uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items);
 uint64_t ms_cub_unique_bytes(uint64_t items);
 uint64_t ms_cub_scan_bytes(uint64_t items);
 
-/* The result of an operator that saves what it computes: dropped when saving it was the last thing a
- * recomputation had to do. */
-static inline ms_tensor ms_result(ms_tape *tape, ms_tensor out)
-{
-    if (!tape->stopped)
-        return out;
-    ms_consume(tape, out);
-    return 0;
-}
-
 /* A kernel's short-lived buffer: allocated and freed at once, or until ms_consume. */
 static inline void ms_transient(ms_tape *tape, uint64_t bytes, ms_dtype dtype)
 {

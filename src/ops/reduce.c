@@ -24,7 +24,8 @@ ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim)
         return 0;
     }
     ms_op_mark mark = ms_op_begin(tape, &cat_op);
-    uint32_t node = ms_record(tape, &cat_op, 2, (ms_tensor[]){a, b});
+    ms_tensor inputs[] = {a, b};
+    uint32_t node = ms_record(tape, &cat_op, 2, inputs);
     ms_shape shape = ms_info(tape, a)->shape;
     ms_dim da = shape.dims[dim], db = ms_info(tape, b)->shape.dims[dim];
     ms_symbols *symbols = &tape->trace->symbols;
@@ -32,14 +33,7 @@ ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim)
     bool halves = sa->kind == MS_SYMBOL_HALF && da.symbol == db.symbol;
     shape.dims[dim] = halves ? (ms_dim){da.value * 2, sa->left} : ms_dim_add(symbols, da, db);
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
-    ms_attach(tape, node, 1, &out);
-    ms_op_operand(tape, mark, a, false);
-    ms_op_operand(tape, mark, b, false);
-    ms_op_operand(tape, mark, out, true);
-    ms_op_end(tape, mark);
-    ms_consume(tape, a);
-    ms_consume(tape, b);
-    return out;
+    return ms_op_finish(tape, mark, node, 2, inputs, out);
 }
 
 /* ---- mean over the last dimension ---- */
@@ -66,12 +60,7 @@ ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a)
     ms_tensor out = ms_empty(tape, shape, dtype);
     if (tape->on_cpu) /* the sum is divided in place by a Python number */
         ms_cpu_number(tape, dtype);
-    ms_attach(tape, node, 1, &out);
-    ms_op_operand(tape, mark, a, false);
-    ms_op_operand(tape, mark, out, true);
-    ms_op_end(tape, mark);
-    ms_consume(tape, a);
-    return out;
+    return ms_op_finish(tape, mark, node, 1, &a, out);
 }
 
 /* ---- running sum: one row goes through CUB, several through a kernel of PyTorch's own ---- */
@@ -90,9 +79,5 @@ ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a)
     if (!tape->on_cpu && items == shape.dims[shape.rank - 1].value)
         ms_transient(tape, ms_cub_scan_bytes(items), MS_DTYPE_U8);
     ms_consume(tape, converted);
-    ms_op_operand(tape, mark, a, false);
-    ms_op_operand(tape, mark, out, true);
-    ms_op_end(tape, mark);
-    ms_consume(tape, a);
-    return out;
+    return ms_op_finish(tape, mark, MS_NONE, 1, &a, out);
 }

@@ -18,14 +18,8 @@ static ms_tensor softmax(ms_tape *tape, ms_tensor x, ms_dtype result)
     ms_op_mark mark = ms_op_begin(tape, &softmax_op);
     uint32_t node = ms_record(tape, &softmax_op, 1, &x);
     ms_tensor out = ms_empty(tape, ms_info(tape, x)->shape, result);
-    ms_attach(tape, node, 1, &out);
     ms_save(tape, node, out);
-    ms_op_operand(tape, mark, x, false);
-    ms_op_operand(tape, mark, out, true);
-    ms_op_end(tape, mark);
-    out = ms_result(tape, out);
-    ms_consume(tape, x);
-    return out;
+    return ms_op_finish(tape, mark, node, 1, &x, out);
 }
 
 ms_tensor ms_softmax_last(ms_tape *tape, ms_tensor x, ms_dtype dtype)

@@ -65,15 +65,9 @@ static ms_tensor run(ms_tape *tape, const unary_op *row, ms_tensor a)
     if (row->what == SAVES_INPUT)
         ms_save(tape, node, a);
     ms_tensor out = ms_elementwise_out(tape, 1, &a, (ms_dtype)ms_info(tape, a)->dtype);
-    ms_attach(tape, node, 1, &out);
     if (row->what == SAVES_RESULT)
         ms_save(tape, node, out);
-    ms_op_operand(tape, mark, a, false);
-    ms_op_operand(tape, mark, out, true);
-    ms_op_end(tape, mark);
-    out = ms_result(tape, out);
-    ms_consume(tape, a);
-    return out;
+    return ms_op_finish(tape, mark, node, 1, &a, out);
 }
 
 ms_tensor ms_neg(ms_tape *tape, ms_tensor a)

@@ -143,12 +143,7 @@ ms_tensor ms_clone(ms_tape *tape, ms_tensor a)
     ms_op_mark mark = ms_op_begin(tape, &clone_op);
     uint32_t node = ms_record(tape, &clone_op, 1, &a);
     ms_tensor out = ms_empty(tape, ms_info(tape, a)->shape, (ms_dtype)ms_info(tape, a)->dtype);
-    ms_attach(tape, node, 1, &out);
-    ms_op_operand(tape, mark, a, false);
-    ms_op_operand(tape, mark, out, true);
-    ms_op_end(tape, mark);
-    ms_consume(tape, a);
-    return out;
+    return ms_op_finish(tape, mark, node, 1, &a, out);
 }
 
 /* ---- slices ---- */

@@ -201,3 +201,20 @@ void ms_attach(ms_tape *tape, uint32_t node_index, uint32_t output_count, const 
             ms_tape_fail(tape, MS_ERR_NOMEM);
     }
 }
+
+ms_tensor ms_op_finish(ms_tape *tape, ms_op_mark mark, uint32_t node, uint32_t input_count,
+                       const ms_tensor *inputs, ms_tensor out)
+{
+    ms_attach(tape, node, 1, &out);
+    for (uint32_t i = 0; i < input_count; i++)
+        ms_op_operand(tape, mark, inputs[i], false);
+    ms_op_operand(tape, mark, out, true);
+    ms_op_end(tape, mark);
+    if (tape->stopped) {
+        ms_consume(tape, out);
+        out = 0;
+    }
+    for (uint32_t i = 0; i < input_count; i++)
+        ms_consume(tape, inputs[i]);
+    return out;
+}

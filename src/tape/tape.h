@@ -249,6 +249,11 @@ ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op);
 void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_output);
 void ms_op_work(ms_tape *tape, ms_op_mark mark, double flops, double traffic_bytes, ms_dtype dtype);
 void ms_op_end(ms_tape *tape, ms_op_mark mark);
+/* The usual end of an operator with one output: makes `out` the node's output, notes the operands,
+ * ends the execution, consumes the inputs (0: skipped), yields `out`; 0 when the operator was what a
+ * recomputation stopped at. */
+ms_tensor ms_op_finish(ms_tape *tape, ms_op_mark mark, uint32_t node, uint32_t input_count,
+                       const ms_tensor *inputs, ms_tensor out);
 
 /* True when a gradient would be wanted for it. */
 static inline bool ms_needs_grad(ms_tape *tape, ms_tensor tensor)
