@@ -85,6 +85,8 @@ static void loop_denominators(ms_tape *tape)
         ms_dtype dtype = (ms_dtype)ms_info(tape, parameter->states[1])->dtype;
         ms_tensor root = ms_empty_like(tape, parameter->states[1], dtype);
         ms_tensor quotient = ms_empty_like(tape, parameter->states[1], dtype);
+        if (tape->on_cpu)
+            ms_cpu_number(tape, dtype); /* the bias correction */
         ms_consume(tape, root);
         ms_assign(&f, denominator, quotient);
     }
@@ -101,6 +103,18 @@ static void update_work(ms_tape *tape, const optimizer_row *row, ms_op_mark mark
     ms_op_work(tape, mark, 0, bytes * (3 + 2 * state_count), MS_DTYPE_F32);
 }
 
+/* Python numbers that an update multiplies or adds on the CPU: the step counter's 1, momentum, the
+ * decay; plain SGD's learning rate is only converted. */
+static void cpu_numbers(ms_tape *tape, const optimizer_row *row)
+{
+    if (row->has_step)
+        ms_cpu_number(tape, MS_DTYPE_F32);
+    else if (row->states[0])
+        ms_cpu_number(tape, tape->run->dtype);
+    else
+        ms_transient(tape, 4, MS_DTYPE_F32);
+}
+
 void ms_optimizer_step(ms_tape *tape)
 {
     const optimizer_row *row = &rows[tape->run->optimizer];
@@ -108,8 +122,8 @@ void ms_optimizer_step(ms_tape *tape)
         create_states(tape, row, &tape->parameters.items[i]);
     ms_op_mark mark = ms_op_begin(tape, &optimizer_op);
     update_work(tape, row, mark);
-    if (tape->on_cpu && (row->has_step || row->states[0]))
-        ms_cpu_number(tape, row->has_step ? MS_DTYPE_F32 : tape->run->dtype);
+    if (tape->on_cpu)
+        cpu_numbers(tape, row);
     if (row->has_denominator && tape->run->optimizer_impl == MS_OPTIMIZER_FOREACH)
         foreach_denominators(tape);
     if (row->has_denominator && tape->run->optimizer_impl == MS_OPTIMIZER_LOOP)
