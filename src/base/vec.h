@@ -24,8 +24,14 @@
 /* Appends; false when out of memory, and then the array is unchanged. */
 #define ms_vec_push(v, ...) (ms_vec_reserve(v) ? ((v)->items[(v)->count++] = (__VA_ARGS__), true) : false)
 
+/* Sets aside room for `n` items that are expected; memory is used only as they come. False when out
+ * of memory. */
+#define ms_vec_expect(v, n)                                                                        \
+    ms_vec_enlarge((void **)&(v)->items, &(v)->capacity, (n), sizeof *(v)->items)
+
 #define ms_vec_free(v) (free((v)->items), (v)->items = NULL, (v)->count = (v)->capacity = 0)
 
 bool ms_vec_grow(void **items, uint32_t *capacity, size_t item_size);
+bool ms_vec_enlarge(void **items, uint32_t *capacity, uint64_t wanted, size_t item_size);
 
 #endif

@@ -206,8 +206,26 @@ static bool build(trainer *t)
     return tape->status == MS_OK;
 }
 
+/* What a layer leaves in the tables, on the generous side, so that they need not grow by copying. */
+static void expect_layers(trainer *t)
+{
+    enum { EVENTS = 1000, STORAGES = 420, NODES = 96, OPERATORS = 180, OPERANDS = 540 };
+    uint64_t layers = t->model.config->num_layers + 2, micro_steps = t->tape.run->accumulate;
+    uint64_t repeats = layers * (micro_steps < 4 ? micro_steps : 4);
+    ms_trace *trace = t->tape.trace;
+    if (!ms_vec_expect(&trace->events, EVENTS * repeats) ||
+        !ms_vec_expect(&trace->storages, STORAGES * repeats) ||
+        !ms_vec_expect(&trace->ops, OPERATORS * repeats) ||
+        !ms_vec_expect(&trace->operands, OPERANDS * repeats) ||
+        !ms_vec_expect(&t->tape.storage_refs, STORAGES * repeats) ||
+        !ms_vec_expect(&t->tape.nodes, NODES * layers) ||
+        !ms_vec_expect(&t->tape.metas, 2 * NODES * layers))
+        ms_tape_fail(&t->tape, MS_ERR_NOMEM);
+}
+
 static void train(trainer *t)
 {
+    expect_layers(t);
     if (!build(t))
         return;
     measure_parameters(t);
