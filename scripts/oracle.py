@@ -37,11 +37,14 @@ GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "detail")
 
 # ---- from a case to a command ----
 
+BACKENDS = {"MATH": "math", "EFFICIENT_ATTENTION": "efficient", "FLASH_ATTENTION": "flash"}
+
+
 def device_options(case, args):
     if args.device:
         return ["--device", args.device]
     if "first_step_phases" in case.get("measured", {}) or args.cuda:
-        return ["--device", "a100-80gb"]
+        return ["--device", case.get("device", "a100-80gb")]
     return ["--device", "cpu"]
 
 
@@ -51,14 +54,16 @@ def command_of(case, config_path, args):
     cpu = device[1] == "cpu"
     expandable = "expandable_segments:True" in case.get("alloc_conf", "")
     optimizer, implementation = OPTIMIZERS[case.get("optimizer", "adamw_fused")]
+    optimizer = "adam" if case.get("adam") else optimizer
     command = [args.binary, "analyze", "--config", config_path]
     command += ["--batch", str(case.get("batch", 1)), "--seq", str(case.get("seq", 128))]
     command += ["--dtype", case.get("weights", "bf16"), "--autocast", case.get("autocast") or "none"]
-    command += ["--attention", "eager" if case.get("attn") == "eager" else "auto"]
+    command += ["--attention", BACKENDS.get(case.get("backend"), "eager" if case.get("attn") == "eager" else "auto")]
     command += ["--optimizer", optimizer, "--optimizer-impl", implementation]
     command += ["--accumulate", str(case.get("accumulate", 1))]
     command += ["--clip", "1.0"] if case.get("clip") else []
     command += ["--checkpointing", "all"] if case.get("checkpointing") else []
+    command += ["--checkpoint-kind", "reentrant"] if case.get("reentrant") else []
     command += ["--allocator", "raw" if cpu else "cuda-expandable" if expandable else "cuda"]
     return command + device + ["--torch", "2.11"]
 

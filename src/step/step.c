@@ -136,8 +136,6 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
     ms_frame_end(&f, NULL);
     mark(t, false, MS_PHASE_BACKWARD, micro_step);
     tape->pass = MS_PASS_UPDATE;
-    tape->nodes.count = tape->metas.count = tape->buffers.count = 0;
-    tape->checkpoints.count = tape->recomputed.count = 0;
 }
 
 static void run_step(trainer *t)
@@ -149,6 +147,7 @@ static void run_step(trainer *t)
             measure_saved(t);
         run_backward(t, i, loss);
         ms_release(tape, loss);
+        ms_graph_drop(tape);
     }
     if (tape->run->clip) {
         mark(t, true, MS_PHASE_CLIP, 0);

@@ -169,6 +169,24 @@ static void reentrant_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
 
 static const ms_op reentrant_op = {"checkpoint", "CheckpointFunctionBackward", reentrant_backward};
 
+/* The node keeps the function and with it the keyword arguments; nothing releases them early. */
+static void hold_in_graph(ms_tape *tape, ms_tensor tensor)
+{
+    if (!tensor)
+        return;
+    ms_retain(tape, tensor);
+    if (!ms_vec_push(&tape->graph_holds, tensor))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+void ms_graph_drop(ms_tape *tape)
+{
+    while (tape->graph_holds.count)
+        ms_release(tape, tape->graph_holds.items[--tape->graph_holds.count]);
+    tape->nodes.count = tape->metas.count = tape->buffers.count = 0;
+    tape->checkpoints.count = tape->recomputed.count = 0;
+}
+
 static ms_tensor run_reentrant(ms_tape *tape, ms_checkpoint frame)
 {
     uint32_t node = ms_record(tape, &reentrant_op, 1, &frame.input);
@@ -177,6 +195,9 @@ static ms_tensor run_reentrant(ms_tape *tape, ms_checkpoint frame)
         ms_tape_fail(tape, MS_ERR_NOMEM);
     ms_node_numbers(tape, node, 1, &index);
     ms_save(tape, node, frame.input);
+    ms_save(tape, node, frame.positional);
+    for (uint32_t i = 0; i < MS_MAX_HELD; i++)
+        hold_in_graph(tape, frame.held[i]);
     tape->grad_enabled = false;
     ms_tensor result = frame.region(tape, frame.context, frame.number, frame.input);
     tape->grad_enabled = true;

@@ -8,7 +8,7 @@
 #include "tape/tape.h"
 
 /* Runs backward from `root` with gradient `grad` (floating or held by the caller). Nodes run by
- * descending number; gradients of parameters end in tape->parameters. Forgets the graph. */
+ * descending number; gradients of parameters end in tape->parameters. */
 void ms_backward(ms_tape *tape, ms_tensor root, ms_tensor grad);
 
 /* What the engine does with a gradient before it hands it on; operators use them too. */
@@ -31,6 +31,9 @@ typedef struct ms_region {
 /* Runs the region under a checkpoint: non-reentrant with early stop, or reentrant, as tape->run
  * says. */
 ms_tensor ms_checkpoint_run(ms_tape *tape, const ms_region *region, ms_tensor input);
+
+/* Forgets the graph of a micro-step, when its loss is dropped. */
+void ms_graph_drop(ms_tape *tape);
 
 /* Internal to the tape: the tensor of a saved slot, recomputed if need be; and its release. */
 ms_tensor ms_checkpoint_unpack(ms_tape *tape, uint32_t frame, uint32_t index);

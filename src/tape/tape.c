@@ -32,6 +32,7 @@ void ms_tape_free(ms_tape *tape)
     ms_vec_free(&tape->parameters);
     ms_vec_free(&tape->checkpoints);
     ms_vec_free(&tape->recomputed);
+    ms_vec_free(&tape->graph_holds);
     ms_vec_free(&tape->ready);
     ms_vec_free(&tape->casts);
     ms_vec_free(&tape->name_table);

@@ -156,6 +156,7 @@ typedef struct ms_tape {
     ms_vec(ms_parameter) parameters;
     ms_vec(ms_checkpoint) checkpoints;
     ms_vec(ms_tensor) recomputed;
+    ms_vec(ms_tensor) graph_holds;  /* what nodes hold besides saved tensors, until the graph goes */
     ms_vec(uint32_t) ready;         /* heap of nodes, largest first */
     ms_vec(uint32_t) casts;         /* parameters whose `cast` is set */
     ms_vec(uint32_t) name_table;    /* hash table; 0 = free */
