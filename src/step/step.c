@@ -16,6 +16,10 @@
 
 enum { STEADY_STEP = 3 };
 
+/* Micro-steps from the second on do the same; the allocator settles within one or two more. The last
+ * of these stands for all that follow. */
+enum { MOST_MICRO_STEPS = 4 };
+
 typedef struct trainer {
     ms_tape tape;
     ms_model model;
@@ -28,7 +32,11 @@ static void mark(trainer *t, bool begin, ms_phase phase, uint32_t micro_step)
 {
     ms_trace *trace = t->tape.trace;
     t->tape.phase = (uint8_t)phase;
-    ms_mark row = {.begin = begin, .phase = (uint8_t)phase, .step = t->step, .micro_step = micro_step};
+    ms_mark row = {.begin = begin,
+                   .phase = (uint8_t)phase,
+                   .step = t->step,
+                   .micro_step = micro_step,
+                   .repeats = t->tape.repeats};
     if (!ms_vec_push(&trace->marks, row) ||
         !ms_vec_push(&trace->events, (ms_event){MS_EVENT_MARK, trace->marks.count - 1}))
         ms_tape_fail(&t->tape, MS_ERR_NOMEM);
@@ -141,7 +149,9 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
 static void run_step(trainer *t)
 {
     ms_tape *tape = &t->tape;
-    for (uint32_t i = 0; i < tape->run->accumulate && tape->status == MS_OK; i++) {
+    uint64_t asked = tape->run->accumulate, simulated = asked < MOST_MICRO_STEPS ? asked : MOST_MICRO_STEPS;
+    for (uint32_t i = 0; i < simulated && tape->status == MS_OK; i++) {
+        tape->repeats = i + 1 == simulated ? (uint32_t)(asked - i) : 1;
         ms_tensor loss = run_forward(t, i);
         if (t->step == STEADY_STEP && i == 0)
             measure_saved(t);
@@ -149,6 +159,7 @@ static void run_step(trainer *t)
         ms_release(tape, loss);
         ms_graph_drop(tape);
     }
+    tape->repeats = 1;
     if (tape->run->clip) {
         mark(t, true, MS_PHASE_CLIP, 0);
         ms_clip_gradients(tape);
@@ -192,6 +203,7 @@ static void cast_buffers(trainer *t)
 static bool build(trainer *t)
 {
     ms_tape *tape = &t->tape;
+    tape->repeats = 1;
     mark(t, true, MS_PHASE_BUILD, 0);
     if (!t->model.config->family->program->build(&t->model))
         ms_tape_fail(tape, MS_ERR_NOMEM);
@@ -210,7 +222,7 @@ static void expect_layers(trainer *t)
 {
     enum { EVENTS = 1000, STORAGES = 420, NODES = 96, OPERATORS = 180, OPERANDS = 540 };
     uint64_t layers = t->model.config->num_layers + 2, micro_steps = t->tape.run->accumulate;
-    uint64_t repeats = layers * (micro_steps < 4 ? micro_steps : 4);
+    uint64_t repeats = layers * (micro_steps < MOST_MICRO_STEPS ? micro_steps : MOST_MICRO_STEPS);
     ms_trace *trace = t->tape.trace;
     if (!ms_vec_expect(&trace->events, EVENTS * repeats) ||
         !ms_vec_expect(&trace->storages, STORAGES * repeats) ||

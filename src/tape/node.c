@@ -18,7 +18,8 @@ ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op)
                        .first_operand = trace->operands.count,
                        .pass = tape->pass,
                        .phase = tape->phase,
-                       .matmul_dtype = MS_DTYPE_F32};
+                       .matmul_dtype = MS_DTYPE_F32,
+                       .repeats = tape->repeats};
     uint32_t index = trace->ops.count;
     if (!ms_vec_push(&trace->ops, exec) ||
         !ms_vec_push(&trace->events, (ms_event){MS_EVENT_OP_BEGIN, index})) {

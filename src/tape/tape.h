@@ -139,6 +139,7 @@ typedef struct ms_tape {
     uint8_t autocast_dtype;
     uint8_t pass;             /* ms_pass */
     uint8_t phase;            /* ms_phase */
+    uint32_t repeats;         /* micro-steps that the running one stands for */
     uint8_t new_category;     /* ms_category of what is allocated now */
     uint32_t scope;           /* module that runs */
     uint32_t current_op;      /* operator execution, or MS_NONE */

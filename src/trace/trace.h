@@ -72,6 +72,7 @@ typedef struct ms_mark {
     uint8_t phase;       /* ms_phase */
     uint16_t step;       /* 0 = build, 1 = first step, ... */
     uint32_t micro_step; /* 0-based, of forward and backward */
+    uint32_t repeats;    /* micro-steps that this one stands for, itself included; else 1 */
 } ms_mark;
 
 typedef enum ms_pass {
@@ -101,6 +102,7 @@ typedef struct ms_op_exec {
     uint64_t flops;           /* multiply and add counted separately */
     uint64_t traffic_bytes;   /* bytes read and written, roofline sense */
     uint8_t matmul_dtype;     /* dtype that decides the rate */
+    uint32_t repeats;         /* executions that this one stands for (micro-steps), itself included */
 } ms_op_exec;
 
 /* A module: "layers.3.self_attn" is {parent: layers.3, name: self_attn, layer: 3}. */
