@@ -13,18 +13,18 @@ extern "C" {
 #endif
 
 /* name, value (stable, never reused), process exit code, text */
-#define MS_STATUS_LIST(X)                                        \
-    X(MS_OK, 0, 0, "ok")                                         \
-    X(MS_ERR_NOMEM, 1, 70, "out of memory")                      \
-    X(MS_ERR_IO, 2, 2, "cannot read or write")                   \
-    X(MS_ERR_SYNTAX, 3, 2, "not valid JSON")                     \
-    X(MS_ERR_CONFIG, 4, 2, "config breaks a rule")               \
-    X(MS_ERR_OVERFLOW, 5, 2, "size exceeds 64 bits")             \
-    X(MS_ERR_INFEASIBLE, 6, 3, "no plan fits the budget")        \
-    X(MS_ERR_SOLVER, 7, 70, "solver failed")                     \
-    X(MS_ERR_LIMIT, 8, 2, "input larger than supported")         \
-    X(MS_ERR_USAGE, 9, 2, "bad usage")                           \
-    X(MS_ERR_OVER_BUDGET, 10, 1, "does not fit")                 \
+#define MS_STATUS_LIST(X)                                                                          \
+    X(MS_OK, 0, 0, "ok")                                                                           \
+    X(MS_ERR_NOMEM, 1, 70, "out of memory")                                                        \
+    X(MS_ERR_IO, 2, 2, "cannot read or write")                                                     \
+    X(MS_ERR_SYNTAX, 3, 2, "not valid JSON")                                                       \
+    X(MS_ERR_CONFIG, 4, 2, "config breaks a rule")                                                 \
+    X(MS_ERR_OVERFLOW, 5, 2, "size exceeds 64 bits")                                               \
+    X(MS_ERR_INFEASIBLE, 6, 3, "no plan fits the budget")                                          \
+    X(MS_ERR_SOLVER, 7, 70, "solver failed")                                                       \
+    X(MS_ERR_LIMIT, 8, 2, "input larger than supported")                                           \
+    X(MS_ERR_USAGE, 9, 2, "bad usage")                                                             \
+    X(MS_ERR_OVER_BUDGET, 10, 1, "does not fit")                                                   \
     X(MS_ERR_INTERNAL, 11, 70, "internal fault")
 
 typedef enum ms_status {

@@ -63,8 +63,8 @@ void *ms_arena_alloc(ms_arena *arena, size_t count, size_t size)
     if (__builtin_mul_overflow(count, size, &need_bytes) ||
         need_bytes > SIZE_MAX - _Alignof(max_align_t))
         return NULL;
-    need_bytes = (need_bytes + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) *
-                 _Alignof(max_align_t);
+    need_bytes =
+        (need_bytes + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
     if (need_bytes > arena->limit_bytes - arena->used_bytes)
         return NULL;
     chunk *c = arena->newest;

@@ -22,7 +22,8 @@
      ms_vec_grow((void **)&(v)->items, &(v)->capacity, sizeof *(v)->items))
 
 /* Appends; false when out of memory, and then the array is unchanged. */
-#define ms_vec_push(v, ...) (ms_vec_reserve(v) ? ((v)->items[(v)->count++] = (__VA_ARGS__), true) : false)
+#define ms_vec_push(v, ...)                                                                        \
+    (ms_vec_reserve(v) ? ((v)->items[(v)->count++] = (__VA_ARGS__), true) : false)
 
 /* Sets aside room for `n` items that are expected; memory is used only as they come. False when out
  * of memory. */

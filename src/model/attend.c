@@ -89,21 +89,24 @@ static ms_tensor repeat_kv(ms_model *model, ms_tensor kv)
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || model->heads.value == model->kv_heads.value)
         return kv;
-    ms_dim groups = ms_dim_number(&tape->trace->symbols, model->heads.value / model->kv_heads.value);
-    ms_tensor wide = ms_expand(
-        tape, ms_unsqueeze(tape, kv, 2),
-        MS_SHAPE(model->batch, model->kv_heads, groups, model->seq, model->head_dim));
-    return ms_reshape(tape, wide, MS_SHAPE(model->batch, model->heads, model->seq, model->head_dim));
+    ms_dim groups =
+        ms_dim_number(&tape->trace->symbols, model->heads.value / model->kv_heads.value);
+    ms_tensor wide =
+        ms_expand(tape, ms_unsqueeze(tape, kv, 2),
+                  MS_SHAPE(model->batch, model->kv_heads, groups, model->seq, model->head_dim));
+    return ms_reshape(tape, wide,
+                      MS_SHAPE(model->batch, model->heads, model->seq, model->head_dim));
 }
 
 /* The arguments are the caller's locals. */
-static ms_tensor eager_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor mask,
-                                 bool softmax_in_fp32, ms_tensor *weights)
+static ms_tensor eager_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v,
+                                 ms_tensor mask, bool softmax_in_fp32, ms_tensor *weights)
 {
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !q)
         return 0;
-    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype, value_dtype = (ms_dtype)ms_info(tape, v)->dtype;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype,
+             value_dtype = (ms_dtype)ms_info(tape, v)->dtype;
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *keys = ms_local(&f, repeat_kv(model, k));
     ms_tensor *values = ms_local(&f, repeat_kv(model, v));

@@ -22,11 +22,14 @@ typedef struct ms_norm_module {
 
 /* A parameter on the device, in the run's weight dtype, to be trained. */
 ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape);
-ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in, ms_dim out,
-                               bool bias);
-ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *name, ms_dim in, ms_dim out);
-ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width, bool bias);
-ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows, ms_dim width);
+ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
+                               ms_dim out, bool bias);
+ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
+                               ms_dim out);
+ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width,
+                           bool bias);
+ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows,
+                           ms_dim width);
 /* The output head: its own weight, or made and dropped at once when it is tied to `embedding`. */
 ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding);
 /* Inverse frequencies of the rotary embedding and their copy, both buffers. */

@@ -31,8 +31,8 @@ static uint32_t child(ms_model *model, uint32_t parent, const char *name)
     return ms_scope_add(model->tape, parent, name, MS_NONE);
 }
 
-ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in, ms_dim out,
-                               bool bias)
+ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
+                               ms_dim out, bool bias)
 {
     ms_linear_module module = {.scope = child(model, parent, name)};
     module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(out, in));
@@ -41,7 +41,8 @@ ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *nam
     return module;
 }
 
-ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *name, ms_dim in, ms_dim out)
+ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
+                               ms_dim out)
 {
     ms_linear_module module = {.scope = child(model, parent, name)};
     module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(in, out));
@@ -49,7 +50,8 @@ ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *nam
     return module;
 }
 
-ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width, bool bias)
+ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width,
+                           bool bias)
 {
     ms_norm_module module = {.scope = child(model, parent, name)};
     module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(width));
@@ -58,7 +60,8 @@ ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, m
     return module;
 }
 
-ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows, ms_dim width)
+ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows,
+                           ms_dim width)
 {
     return ms_parameter_new(model, child(model, parent, name), "weight", MS_SHAPE(rows, width));
 }

@@ -49,9 +49,11 @@ static void build_mlp(ms_model *model, decoder *d, layer *l)
 {
     bool bias = d->style.mlp_bias;
     uint32_t scope = l->mlp_scope = ms_scope_add(model->tape, l->scope, "mlp", MS_NONE);
-    l->gate_proj = ms_linear_new(model, scope, "gate_proj", model->hidden, model->intermediate, bias);
+    l->gate_proj =
+        ms_linear_new(model, scope, "gate_proj", model->hidden, model->intermediate, bias);
     l->up_proj = ms_linear_new(model, scope, "up_proj", model->hidden, model->intermediate, bias);
-    l->down_proj = ms_linear_new(model, scope, "down_proj", model->intermediate, model->hidden, bias);
+    l->down_proj =
+        ms_linear_new(model, scope, "down_proj", model->intermediate, model->hidden, bias);
 }
 
 static void build_layer(ms_model *model, decoder *d, uint32_t layers_scope, uint32_t number)
@@ -102,8 +104,8 @@ static ms_tensor mask_of(const ms_model *model, const decoder *d, uint64_t numbe
     return slides(model, number) ? d->sliding_mask : d->full_mask;
 }
 
-static ms_tensor project(ms_model *model, const ms_linear_module *linear, const ms_norm_module *norm,
-                         ms_tensor hidden, ms_dim heads)
+static ms_tensor project(ms_model *model, const ms_linear_module *linear,
+                         const ms_norm_module *norm, ms_tensor hidden, ms_dim heads)
 {
     ms_tensor out = ms_view(model->tape, ms_linear_call(model, linear, hidden),
                             MS_SHAPE(model->batch, model->seq, heads, model->head_dim));
@@ -112,7 +114,8 @@ static ms_tensor project(ms_model *model, const ms_linear_module *linear, const 
     return ms_transpose(model->tape, out, 1, 2);
 }
 
-static ms_tensor attention(ms_model *model, decoder *d, uint64_t number, ms_tensor x, ms_tensor *weights)
+static ms_tensor attention(ms_model *model, decoder *d, uint64_t number, ms_tensor x,
+                           ms_tensor *weights)
 {
     ms_tape *tape = model->tape;
     const layer *l = &d->layers[number];
@@ -121,8 +124,10 @@ static ms_tensor attention(ms_model *model, decoder *d, uint64_t number, ms_tens
     bool norms = d->style.head_norms;
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor *query = ms_local(&f, project(model, &l->q_proj, norms ? &l->q_norm : NULL, *hidden, model->heads));
-    ms_tensor *key = ms_local(&f, project(model, &l->k_proj, norms ? &l->k_norm : NULL, *hidden, model->kv_heads));
+    ms_tensor *query =
+        ms_local(&f, project(model, &l->q_proj, norms ? &l->q_norm : NULL, *hidden, model->heads));
+    ms_tensor *key = ms_local(
+        &f, project(model, &l->k_proj, norms ? &l->k_norm : NULL, *hidden, model->kv_heads));
     ms_tensor *value = ms_local(&f, project(model, &l->v_proj, NULL, *hidden, model->kv_heads));
     ms_tensor cos = ms_unsqueeze(tape, d->cos, 1), sin = ms_unsqueeze(tape, d->sin, 1);
     ms_retain(tape, cos);
@@ -137,7 +142,8 @@ static ms_tensor attention(ms_model *model, decoder *d, uint64_t number, ms_tens
     ms_assign(&f, key, turned_key);
     ms_release(tape, turned_query);
     ms_release(tape, turned_key);
-    ms_tensor *output = ms_local(&f, ms_attention_call(model, *query, *key, *value, mask, true, weights));
+    ms_tensor *output =
+        ms_local(&f, ms_attention_call(model, *query, *key, *value, mask, true, weights));
     ms_retain(tape, *weights);
     ms_dim width = ms_dim_mul(&tape->trace->symbols, model->heads, model->head_dim);
     ms_assign(&f, output, ms_reshape(tape, *output, MS_SHAPE(model->batch, model->seq, width)));
@@ -185,7 +191,8 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     return result;
 }
 
-static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden, ms_tensor position_ids)
+static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
+                            ms_tensor position_ids)
 {
     const decoder *d = model->modules;
     if (!model->run->checkpoint_layer[number])

@@ -9,9 +9,10 @@
 
 typedef struct ms_decoder_style {
     bool qkv_bias, output_bias, mlp_bias;
-    bool head_norms;     /* RMS norms over each head's query and key */
+    bool head_norms;         /* RMS norms over each head's query and key */
     bool position_ids_first; /* among a layer's keyword arguments, before the rotary tables */
-    bool mask_arguments; /* forward keeps the masks' arguments in a dictionary: a second reference */
+    bool
+        mask_arguments; /* forward keeps the masks' arguments in a dictionary: a second reference */
 } ms_decoder_style;
 
 bool ms_decoder_build(ms_model *model, ms_decoder_style style);

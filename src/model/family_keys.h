@@ -32,9 +32,9 @@
 /* A count that is `default_` when absent and `null_` when null. */
 #define OPTIONAL(text, member, default_, value, null_, null_number, most)                          \
     {                                                                                              \
-        .name = text, .kind = MS_KEY_OPTIONAL, .offset = MEMBER(member),                           \
-        .default_kind = default_, .default_value = value, .default_offset = MEMBER(num_heads),     \
-        .null_kind = null_, .null_value = null_number, .minimum = 1, .maximum = most               \
+        .name = text, .kind = MS_KEY_OPTIONAL, .offset = MEMBER(member), .default_kind = default_, \
+        .default_value = value, .default_offset = MEMBER(num_heads), .null_kind = null_,           \
+        .null_value = null_number, .minimum = 1, .maximum = most                                   \
     }
 #define BOOL(text, member, value)                                                                  \
     {                                                                                              \

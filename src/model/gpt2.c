@@ -150,7 +150,8 @@ static ms_tensor run_block(ms_tape *tape, void *context, uint64_t number, ms_ten
     return result;
 }
 
-static ms_tensor call_block(ms_model *model, uint32_t number, ms_tensor hidden, ms_tensor position_ids)
+static ms_tensor call_block(ms_model *model, uint32_t number, ms_tensor hidden,
+                            ms_tensor position_ids)
 {
     const gpt2 *g = model->modules;
     if (!model->run->checkpoint_layer[number])

@@ -10,8 +10,8 @@
 static bool build(ms_model *model)
 {
     return ms_decoder_build(model, (ms_decoder_style){.qkv_bias = model->config->attention_bias,
-                                                     .output_bias = model->config->attention_bias,
-                                                     .mlp_bias = model->config->mlp_bias});
+                                                      .output_bias = model->config->attention_bias,
+                                                      .mlp_bias = model->config->mlp_bias});
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};

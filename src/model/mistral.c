@@ -15,7 +15,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_mistral = {.model_type = "mistral",
-                                   .class_name = "MistralForCausalLM",
-                                   .keys = mistral_keys,
-                                   .key_count = sizeof mistral_keys / sizeof *mistral_keys,
-                                   .program = &program};
+                                     .class_name = "MistralForCausalLM",
+                                     .keys = mistral_keys,
+                                     .key_count = sizeof mistral_keys / sizeof *mistral_keys,
+                                     .program = &program};

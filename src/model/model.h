@@ -19,7 +19,7 @@ typedef struct ms_model {
     ms_attention attention;        /* resolved: never auto */
     ms_attention masked_attention; /* of layers that need a mask */
     ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
-    void *modules;          /* the family's own */
+    void *modules; /* the family's own */
 } ms_model;
 
 typedef struct ms_model_program {

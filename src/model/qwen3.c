@@ -10,9 +10,9 @@
 static bool build(ms_model *model)
 {
     return ms_decoder_build(model, (ms_decoder_style){.qkv_bias = model->config->attention_bias,
-                                                     .output_bias = model->config->attention_bias,
-                                                     .head_norms = true,
-                                                     .mask_arguments = true});
+                                                      .output_bias = model->config->attention_bias,
+                                                      .head_norms = true,
+                                                      .mask_arguments = true});
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};

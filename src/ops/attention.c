@@ -60,7 +60,8 @@ static uint64_t flash_splits(const ms_device *device, const sizes *s)
     enum { QUERY_BLOCK = 64, MOST_SPLITS = 128 };
     uint64_t d = s->head_dim.value, key_block = d <= 64 ? 256 : d <= 128 ? 128 : 64;
     uint64_t key_blocks = (s->seq.value + key_block - 1) / key_block;
-    uint64_t work = s->batch.value * s->heads.value * ((s->seq.value + QUERY_BLOCK - 1) / QUERY_BLOCK);
+    uint64_t work =
+        s->batch.value * s->heads.value * ((s->seq.value + QUERY_BLOCK - 1) / QUERY_BLOCK);
     uint64_t slots = 2 * (device->multiprocessors ? device->multiprocessors : 108);
     if ((double)work >= 0.8 * (double)slots)
         return 1;
@@ -128,9 +129,9 @@ static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
 
 /* ---- memory-efficient ---- */
 
-/* Backward's workspace: per block of queries and columns a tile of fp32 dq with its lock; heads wider
- * than 128 in half precision also accumulate dk and dv in up to 200/(B*H) splits of the keys. Read
- * off PyTorch's own requests for head sizes 16 to 256 (compute capability 8.0 and 9.0). */
+/* Backward's workspace: per block of queries and columns a tile of fp32 dq with its lock; heads
+ * wider than 128 in half precision also accumulate dk and dv in up to 200/(B*H) splits of the keys.
+ * Read off PyTorch's own requests for head sizes 16 to 256 (compute capability 8.0 and 9.0). */
 static uint64_t efficient_workspace_bytes(const sizes *s, ms_dtype dtype)
 {
     enum { LOCK_BYTES = 16, KEY_BLOCK = 64, KEY_COLUMNS = 128, MOST_SPLITS = 200 };
@@ -234,7 +235,7 @@ enum { HOST_SEED_BYTES = 16 };
 typedef struct kernel {
     ms_op op;
     ms_attention backend;
-    uint32_t lse_step;   /* the log-sum-exp's rows are padded to this */
+    uint32_t lse_step; /* the log-sum-exp's rows are padded to this */
     bool has_random_state;
 } kernel;
 
@@ -281,7 +282,8 @@ static ms_tensor attention_bias(ms_tape *tape, ms_tensor q, ms_tensor mask)
     ms_tensor bias = ms_additive_mask(tape, batch, seq, dtype);
     if (seq.value % BIAS_ALIGNMENT == 0 || tape->on_cpu)
         return bias;
-    ms_tensor wide = ms_empty(tape, MS_SHAPE(batch, one, seq, padded(tape, seq, BIAS_ALIGNMENT)), dtype);
+    ms_tensor wide =
+        ms_empty(tape, MS_SHAPE(batch, one, seq, padded(tape, seq, BIAS_ALIGNMENT)), dtype);
     ms_consume(tape, bias);
     return wide;
 }

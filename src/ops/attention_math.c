@@ -57,8 +57,8 @@ static ms_tensor safe_softmax(ms_tape *tape, ms_tensor scores)
     return out;
 }
 
-ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor bool_mask,
-                            double dropout)
+ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v,
+                            ms_tensor bool_mask, double dropout)
 {
     if (ms_idle(tape))
         return 0;
@@ -69,9 +69,9 @@ ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v
     ms_tensor *key = ms_local(&f, ms_to(tape, k, MS_DTYPE_F32));
     ms_tensor *value = ms_local(&f, ms_to(tape, v, MS_DTYPE_F32));
     ms_tensor *scaled_query = ms_local(&f, ms_scale(tape, *query));
-    ms_tensor *mask = ms_local(
-        &f, bool_mask ? ms_additive_mask(tape, shape.dims[0], shape.dims[2], MS_DTYPE_F32)
-                      : causal_mask(tape, shape.dims[2]));
+    ms_tensor *mask =
+        ms_local(&f, bool_mask ? ms_additive_mask(tape, shape.dims[0], shape.dims[2], MS_DTYPE_F32)
+                               : causal_mask(tape, shape.dims[2]));
     ms_tensor *wide_key = ms_local(&f, for_every_head(tape, *key, shape.dims[1]));
     ms_tensor *wide_value = ms_local(&f, for_every_head(tape, *value, shape.dims[1]));
     ms_tensor scaled_key = ms_scale(tape, *wide_key);
@@ -83,7 +83,8 @@ ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v
     ms_tensor probabilities = ms_to(tape, *scores, origin);
     ms_retain(tape, probabilities);
     ms_tensor *out = ms_local(&f, ms_to(tape, ms_matmul(tape, *scores, *wide_value), origin));
-    ms_tensor *const last_first[] = {scores, wide_value, wide_key, scaled_query, mask, value, key, query};
+    ms_tensor *const last_first[] = {scores, wide_value, wide_key, scaled_query,
+                                     mask,   value,      key,      query};
     for (uint32_t i = 0; i < sizeof last_first / sizeof *last_first; i++)
         ms_assign(&f, last_first[i], 0);
     ms_tensor result = ms_frame_end(&f, out);

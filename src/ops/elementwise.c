@@ -321,7 +321,8 @@ ms_tensor ms_autocast_lower(ms_tape *tape, ms_tensor a)
 
 ms_tensor ms_autocast_fp32(ms_tape *tape, ms_tensor a)
 {
-    if (!tape->has_autocast || !a || ms_idle(tape) || !ms_dtype_info_of((ms_dtype)ms_info(tape, a)->dtype)->floating)
+    if (!tape->has_autocast || !a || ms_idle(tape) ||
+        !ms_dtype_info_of((ms_dtype)ms_info(tape, a)->dtype)->floating)
         return a;
     return ms_to(tape, a, MS_DTYPE_F32);
 }

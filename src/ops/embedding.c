@@ -32,7 +32,7 @@ static void sorted_gradient(ms_tape *tape, const ms_node *node, ms_tensor *grads
     ms_dim partial = ms_dim_number(&tape->trace->symbols, count / ROWS_PER_THREAD + most_segments);
     ms_tensor starts = ms_empty(tape, MS_SHAPE(partial), MS_DTYPE_I64);
     ms_tensor per_segment = ms_empty(tape, MS_SHAPE(partial, weight.shape.dims[1]), MS_DTYPE_F32);
-    const ms_tensor order[] = {per_segment, starts,        partial_count, partial_offsets, partials,
+    const ms_tensor order[] = {per_segment,   starts,   partial_count, partial_offsets, partials,
                                segment_count, segments, original,      sorted};
     for (uint32_t i = 0; i < sizeof order / sizeof *order; i++)
         ms_consume(tape, order[i]);

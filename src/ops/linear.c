@@ -61,7 +61,8 @@ static uint64_t rows_of(const ms_shape *shape)
 }
 
 /* dX = dY W: rows of dY. */
-static ms_tensor input_gradient(ms_tape *tape, const ms_node *node, uint32_t x_input, ms_tensor grad)
+static ms_tensor input_gradient(ms_tape *tape, const ms_node *node, uint32_t x_input,
+                                ms_tensor grad)
 {
     ms_tensor out = gradient_like(tape, node, x_input, grad);
     const ms_tensor_info *info = ms_info(tape, grad);
@@ -75,7 +76,8 @@ static ms_tensor input_gradient(ms_tape *tape, const ms_node *node, uint32_t x_i
 }
 
 /* dW has the weight's shape: its rows come from a transposed factor. */
-static ms_tensor weight_gradient(ms_tape *tape, const ms_node *node, uint32_t weight_input, ms_tensor grad)
+static ms_tensor weight_gradient(ms_tape *tape, const ms_node *node, uint32_t weight_input,
+                                 ms_tensor grad)
 {
     ms_tensor out = gradient_like(tape, node, weight_input, grad);
     const ms_tensor_info *info = ms_info(tape, grad);
@@ -89,8 +91,8 @@ static ms_tensor weight_gradient(ms_tape *tape, const ms_node *node, uint32_t we
     return out;
 }
 
-static void backward_work(ms_tape *tape, const ms_node *node, uint32_t x_input, uint32_t weight_input,
-                          ms_tensor grad)
+static void backward_work(ms_tape *tape, const ms_node *node, uint32_t x_input,
+                          uint32_t weight_input, ms_tensor grad)
 {
     double products = (double)wants(node, x_input) + (double)wants(node, weight_input);
     const ms_shape *x = &ms_input_meta(tape, node, x_input)->shape;
@@ -126,7 +128,8 @@ static void addmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
     backward_work(tape, node, ADDMM_X, ADDMM_WEIGHT, grads[0]);
 }
 
-static void linear_bias_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+static void linear_bias_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
+                                 ms_tensor *out)
 {
     addmm_backward(tape, node, grads, out);
     set_view(tape, out[ADDMM_WEIGHT]);
@@ -137,8 +140,8 @@ static const ms_op addmm_op = {"addmm", "AddmmBackward0", addmm_backward};
 static const ms_op linear_bias_op = {"addmm", "AddmmBackward0", linear_bias_backward};
 
 /* Consumes all three (casts of autocast float, parameters don't). */
-static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor weight, ms_tensor bias,
-                         ms_dim columns)
+static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor weight,
+                         ms_tensor bias, ms_dim columns)
 {
     if (ms_idle(tape) || !x) {
         ms_consume(tape, x);

@@ -6,7 +6,8 @@
 #include "ops/ops.h"
 
 /* Input, weight and bias gradients. */
-static void layer_norm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+static void layer_norm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
+                                ms_tensor *out)
 {
     for (uint32_t i = 0; i < 3; i++)
         if (node->edges[i].node != MS_NONE || node->edges[i].leaf != MS_NONE)
@@ -30,7 +31,8 @@ ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor 
         return 0;
     }
     ms_retain(tape, x);
-    ms_tensor cast_bias = ms_autocast_fp32(tape, bias), cast_weight = ms_autocast_fp32(tape, weight);
+    ms_tensor cast_bias = ms_autocast_fp32(tape, bias),
+              cast_weight = ms_autocast_fp32(tape, weight);
     ms_tensor input = ms_autocast_fp32(tape, x);
     ms_op_mark mark = ms_op_begin(tape, &layer_norm_op);
     ms_tensor inputs[] = {input, cast_weight, cast_bias};

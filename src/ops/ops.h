@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Operators: tensor to tensor. Each allocates what PyTorch's operator allocates, in its order, saves
- * what its derivative needs, and consumes floating arguments after its result exists. All results
- * float. Shapes are PyTorch's; a dimension index counts from the front.
+ * Operators: tensor to tensor. Each allocates what PyTorch's operator allocates, in its order,
+ * saves what its derivative needs, and consumes floating arguments after its result exists. All
+ * results float. Shapes are PyTorch's; a dimension index counts from the front.
  */
 #ifndef MS_OPS_OPS_H
 #define MS_OPS_OPS_H
@@ -12,15 +12,15 @@
 /* ---- elementwise (elementwise.c, unary.c) ---- */
 ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_mul(ms_tape *tape, ms_tensor a, ms_tensor b);
-ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a);  /* a + c, a - c: c is a Python number */
+ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a); /* a + c, a - c: c is a Python number */
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a);
-ms_tensor ms_scale(ms_tape *tape, ms_tensor a); /* as C++ writes it: a * Scalar */
+ms_tensor ms_scale(ms_tape *tape, ms_tensor a);                /* as C++ writes it: a * Scalar */
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b); /* b may be 0: a Python number */
 ms_tensor ms_neg(ms_tape *tape, ms_tensor a);
-ms_tensor ms_pow(ms_tape *tape, ms_tensor a);   /* a ** c, saves a */
+ms_tensor ms_pow(ms_tape *tape, ms_tensor a); /* a ** c, saves a */
 ms_tensor ms_rsqrt(ms_tape *tape, ms_tensor a);
 ms_tensor ms_tanh(ms_tape *tape, ms_tensor a);
-ms_tensor ms_cos(ms_tape *tape, ms_tensor a);   /* cos and sin: outside autograd only */
+ms_tensor ms_cos(ms_tape *tape, ms_tensor a); /* cos and sin: outside autograd only */
 ms_tensor ms_sin(ms_tape *tape, ms_tensor a);
 ms_tensor ms_silu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_gelu(ms_tape *tape, ms_tensor a);
@@ -28,7 +28,8 @@ ms_tensor ms_relu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_to(ms_tape *tape, ms_tensor a, ms_dtype dtype); /* returns `a` itself if it has it */
 
 /* Output of a TensorIterator over these inputs: broadcast shape, strides by PyTorch's rule. */
-ms_tensor ms_elementwise_out(ms_tape *tape, uint32_t count, const ms_tensor *inputs, ms_dtype dtype);
+ms_tensor ms_elementwise_out(ms_tape *tape, uint32_t count, const ms_tensor *inputs,
+                             ms_dtype dtype);
 ms_dtype ms_promote(ms_dtype a, ms_dtype b);
 
 /* ---- views (views.c): no bytes, unless a reshape cannot be a view ---- */
@@ -36,8 +37,8 @@ ms_tensor ms_transpose(ms_tape *tape, ms_tensor a, uint32_t d0, uint32_t d1);
 ms_tensor ms_view(ms_tape *tape, ms_tensor a, ms_shape shape);    /* must be viewable */
 ms_tensor ms_reshape(ms_tape *tape, ms_tensor a, ms_shape shape); /* copies if it must */
 ms_tensor ms_contiguous(ms_tape *tape, ms_tensor a);
-ms_tensor ms_clone(ms_tape *tape, ms_tensor a); /* a contiguous copy */
-ms_tensor ms_slice_half(ms_tape *tape, ms_tensor a, bool upper);  /* x[..., :D/2] or x[..., D/2:] */
+ms_tensor ms_clone(ms_tape *tape, ms_tensor a);                  /* a contiguous copy */
+ms_tensor ms_slice_half(ms_tape *tape, ms_tensor a, bool upper); /* x[..., :D/2] or x[..., D/2:] */
 ms_tensor ms_narrow(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length);
 ms_tensor ms_unsqueeze(ms_tape *tape, ms_tensor a, uint32_t dim);
 ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape);
@@ -50,7 +51,7 @@ ms_tensor ms_reshape_raw(ms_tape *tape, ms_tensor grad, const ms_shape *shape);
 /* ---- joining, reducing (reduce.c) ---- */
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
 ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a); /* of a bool [B, S], in int64 */
-ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a); /* mean(-1, keepdim=True) */
+ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);   /* mean(-1, keepdim=True) */
 
 /* ---- matrix products (matmul.c, linear.c) ---- */
 /* y = x Wᵀ (+ b), weight [out, in]; under autocast x and W are cast first. */

@@ -7,7 +7,8 @@ static void softmax_backward(ms_tape *tape, const ms_node *node, ms_tensor *grad
     const ms_meta meta = *ms_input_meta(tape, node, 0);
     out[0] = ms_empty(tape, meta.shape, (ms_dtype)meta.dtype);
     if (!tape->on_cpu)
-        ms_consume(tape, ms_empty_like(tape, node->saved[0], (ms_dtype)ms_info(tape, grads[0])->dtype));
+        ms_consume(tape,
+                   ms_empty_like(tape, node->saved[0], (ms_dtype)ms_info(tape, grads[0])->dtype));
 }
 
 static const ms_op softmax_op = {"softmax", "SoftmaxBackward0", softmax_backward};

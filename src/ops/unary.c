@@ -28,7 +28,8 @@ static void fused_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
 /* -0.5 * grad * result.pow(3) */
 static void rsqrt_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
-    ms_tensor half_grad = ms_empty_like(tape, node->saved[0], (ms_dtype)ms_info(tape, grads[0])->dtype);
+    ms_tensor half_grad =
+        ms_empty_like(tape, node->saved[0], (ms_dtype)ms_info(tape, grads[0])->dtype);
     ms_tensor cube = gradient_out(tape, node, grads);
     out[0] = gradient_out(tape, node, grads);
     ms_consume(tape, cube);

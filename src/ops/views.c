@@ -49,8 +49,7 @@ ms_tensor ms_reshape_raw(ms_tape *tape, ms_tensor grad, const ms_shape *shape)
 
 /* ---- reshape and view ---- */
 
-static void reshape_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
-                             ms_tensor *out)
+static void reshape_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     out[0] = ms_reshape_raw(tape, grads[0], &ms_input_meta(tape, node, 0)->shape);
 }
@@ -98,8 +97,7 @@ static ms_tensor transposed(ms_tape *tape, ms_tensor a, uint32_t d0, uint32_t d1
     return ms_alias(tape, a, info.shape, info.strides);
 }
 
-static void transpose_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
-                               ms_tensor *out)
+static void transpose_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     out[0] = transposed(tape, grads[0], (uint32_t)node->numbers[0], (uint32_t)node->numbers[1]);
 }
@@ -215,7 +213,8 @@ ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape)
     uint32_t lead = shape.rank - info.shape.rank;
     uint64_t strides[MS_MAX_RANK] = {0};
     for (uint32_t i = lead; i < shape.rank; i++)
-        strides[i] = info.shape.dims[i - lead].value == shape.dims[i].value ? info.strides[i - lead] : 0;
+        strides[i] =
+            info.shape.dims[i - lead].value == shape.dims[i].value ? info.strides[i - lead] : 0;
     ms_tensor out = ms_alias(tape, a, shape, strides);
     ms_attach(tape, node, 1, &out);
     ms_consume(tape, a);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * PyTorch tries its back ends in order and takes the first whose conditions hold: flash (16-bit,
- * compute capability 8.0 or more, head size up to 256), memory-efficient (no grouped queries; 16-bit
- * bfloat only from 8.0), math.
+ * compute capability 8.0 or more, head size up to 256), memory-efficient (no grouped queries;
+ * 16-bit bfloat only from 8.0), math.
  */
 #include "step/attention_choice.h"
 
@@ -30,7 +30,8 @@ ms_attention ms_attention_choose_masked(const ms_model_config *model, const ms_r
     ms_dtype dtype = compute_dtype(run);
     uint64_t alignment = ms_dtype_bytes(dtype) == 2 ? 8 : 4;
     bool kernel_runs = run->device->compute_capability >= AMPERE || dtype != MS_DTYPE_BF16;
-    return kernel_runs && model->head_dim % alignment == 0 ? MS_ATTENTION_EFFICIENT : MS_ATTENTION_MATH;
+    return kernel_runs && model->head_dim % alignment == 0 ? MS_ATTENTION_EFFICIENT
+                                                           : MS_ATTENTION_MATH;
 }
 
 ms_attention ms_attention_choose(const ms_model_config *model, const ms_run_config *run)

@@ -9,10 +9,10 @@
 #include "ops/ops.h"
 
 typedef struct optimizer_row {
-    const char *states[2];  /* tensors of the parameter's shape and dtype */
-    bool has_step;          /* a 0-dim fp32 counter; on the device only when fused */
-    bool has_denominator;   /* sqrt of the second moment is a temporary */
-    bool state_from_grad;   /* the first state is a clone of the gradient, made in the first step */
+    const char *states[2]; /* tensors of the parameter's shape and dtype */
+    bool has_step;         /* a 0-dim fp32 counter; on the device only when fused */
+    bool has_denominator;  /* sqrt of the second moment is a temporary */
+    bool state_from_grad;  /* the first state is a clone of the gradient, made in the first step */
 } optimizer_row;
 
 static const optimizer_row rows[] = {
@@ -25,13 +25,14 @@ _Static_assert(sizeof rows / sizeof *rows == MS_OPTIMIZER_COUNT, "an optimizer h
 
 static const ms_op optimizer_op = {"optimizer_step", NULL, NULL};
 
-static ms_tensor new_state(ms_tape *tape, const ms_parameter *parameter, const char *name, bool scalar)
+static ms_tensor new_state(ms_tape *tape, const ms_parameter *parameter, const char *name,
+                           bool scalar)
 {
     ms_shape shape = {.rank = 0};
     const ms_tensor_info info = *ms_info(tape, parameter->tensor);
     tape->new_category = MS_CATEGORY_OPTIMIZER_STATE;
-    ms_tensor state = ms_empty(tape, scalar ? shape : info.shape,
-                               scalar ? MS_DTYPE_F32 : (ms_dtype)info.dtype);
+    ms_tensor state =
+        ms_empty(tape, scalar ? shape : info.shape, scalar ? MS_DTYPE_F32 : (ms_dtype)info.dtype);
     tape->new_category = MS_CATEGORY_TEMPORARY;
     ms_retain(tape, state);
     ms_name_storage(tape, state, name, MS_CATEGORY_OPTIMIZER_STATE);
@@ -165,7 +166,8 @@ static ms_tensor total_norm(ms_tape *tape, ms_dtype dtype)
 {
     ms_vec(ms_tensor) norms = {0};
     ms_shape scalar = {.rank = 0};
-    ms_tensor partial = tape->on_cpu ? 0 : ms_empty_bytes(tape, norm_buffer_bytes(tape), MS_DTYPE_F32);
+    ms_tensor partial =
+        tape->on_cpu ? 0 : ms_empty_bytes(tape, norm_buffer_bytes(tape), MS_DTYPE_F32);
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++)
         if (tape->parameters.items[i].grad && !ms_vec_push(&norms, ms_empty(tape, scalar, dtype)))
             ms_tape_fail(tape, MS_ERR_NOMEM);

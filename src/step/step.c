@@ -16,8 +16,8 @@
 
 enum { STEADY_STEP = 3 };
 
-/* Micro-steps from the second on do the same; the allocator settles within one or two more. The last
- * of these stands for all that follow. */
+/* Micro-steps from the second on do the same; the allocator settles within one or two more. The
+ * last of these stands for all that follow. */
 enum { MOST_MICRO_STEPS = 4 };
 
 typedef struct trainer {
@@ -61,18 +61,21 @@ static void measure_parameters(trainer *t)
     s->gradient_bytes = s->weight_bytes;
     const ms_trace *trace = t->tape.trace;
     for (uint32_t i = 0; i < trace->storages.count; i++)
-        if (trace->storages.items[i].category == MS_CATEGORY_BUFFER && t->tape.storage_refs.items[i])
+        if (trace->storages.items[i].category == MS_CATEGORY_BUFFER &&
+            t->tape.storage_refs.items[i])
             s->buffer_bytes += trace->storages.items[i].bytes;
 }
 
 /* The step counters of optimizers that keep them on the host are state all the same. */
 static void measure_optimizer(trainer *t)
 {
-    bool adam = t->tape.run->optimizer == MS_OPTIMIZER_ADAMW || t->tape.run->optimizer == MS_OPTIMIZER_ADAM;
+    bool adam =
+        t->tape.run->optimizer == MS_OPTIMIZER_ADAMW || t->tape.run->optimizer == MS_OPTIMIZER_ADAM;
     for (uint32_t i = 0; i < t->tape.parameters.count; i++) {
         const ms_parameter *parameter = &t->tape.parameters.items[i];
         t->simulation->optimizer_state_bytes += tensor_bytes(t, parameter->states[0]) +
-                                                tensor_bytes(t, parameter->states[1]) + (adam ? 4 : 0);
+                                                tensor_bytes(t, parameter->states[1]) +
+                                                (adam ? 4 : 0);
     }
 }
 
@@ -83,7 +86,8 @@ static void count_saved(trainer *t, bool *seen, ms_tensor tensor)
     uint32_t index = ms_info(&t->tape, tensor)->storage;
     const ms_storage *storage = &t->tape.trace->storages.items[index];
     bool is_number = storage->dtype == MS_DTYPE_F64; /* hooks do not see Python numbers */
-    if (seen[index] || is_number || storage->category == MS_CATEGORY_WEIGHT || storage->category == MS_CATEGORY_BUFFER)
+    if (seen[index] || is_number || storage->category == MS_CATEGORY_WEIGHT ||
+        storage->category == MS_CATEGORY_BUFFER)
         return;
     seen[index] = true;
     t->simulation->saved_bytes += storage->bytes;
@@ -149,7 +153,8 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
 static void run_step(trainer *t)
 {
     ms_tape *tape = &t->tape;
-    uint64_t asked = tape->run->accumulate, simulated = asked < MOST_MICRO_STEPS ? asked : MOST_MICRO_STEPS;
+    uint64_t asked = tape->run->accumulate,
+             simulated = asked < MOST_MICRO_STEPS ? asked : MOST_MICRO_STEPS;
     for (uint32_t i = 0; i < simulated && tape->status == MS_OK; i++) {
         tape->repeats = i + 1 == simulated ? (uint32_t)(asked - i) : 1;
         ms_tensor loss = run_forward(t, i);
@@ -173,7 +178,8 @@ static void run_step(trainer *t)
     mark(t, false, MS_PHASE_ZERO_GRAD, 0);
 }
 
-/* Weights are made in fp32 and rotary tables cast with the model, so 16-bit runs keep 16-bit ones. */
+/* Weights are made in fp32 and rotary tables cast with the model, so 16-bit runs keep 16-bit ones.
+ */
 static void cast_buffers(trainer *t)
 {
     ms_tape *tape = &t->tape;
@@ -217,7 +223,8 @@ static bool build(trainer *t)
     return tape->status == MS_OK;
 }
 
-/* What a layer leaves in the tables, on the generous side, so that they need not grow by copying. */
+/* What a layer leaves in the tables, on the generous side, so that they need not grow by copying.
+ */
 static void expect_layers(trainer *t)
 {
     enum { EVENTS = 1000, STORAGES = 420, NODES = 96, OPERATORS = 180, OPERANDS = 540 };

@@ -12,11 +12,12 @@
 #include "trace/trace.h"
 
 typedef struct ms_simulation {
-    ms_trace trace; /* build and all steps; operators and operands of the last step only */
+    ms_trace trace;         /* build and all steps; operators and operands of the last step only */
     ms_attention attention; /* what was run: never MS_ATTENTION_AUTO */
     uint64_t param_count, trainable_param_count;
     uint64_t weight_bytes, buffer_bytes, gradient_bytes, optimizer_state_bytes; /* raw */
-    uint64_t saved_bytes; /* unique storages autograd holds at the end of forward, without weights */
+    uint64_t
+        saved_bytes; /* unique storages autograd holds at the end of forward, without weights */
 } ms_simulation;
 
 ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *run,

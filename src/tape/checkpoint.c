@@ -128,8 +128,7 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoint frame)
 }
 
 /* The nested backward accumulates into a parameter of its own, as it would into .grad. */
-static void reentrant_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
-                               ms_tensor *out)
+static void reentrant_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     ms_checkpoint frame = tape->checkpoints.items[node->numbers[0]];
     uint32_t nodes = tape->nodes.count, metas = tape->metas.count, buffers = tape->buffers.count;

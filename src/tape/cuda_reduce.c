@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The launch configuration of PyTorch's reduction kernel (aten/src/ATen/native/cuda/Reduce.cuh): how
- * it spreads a sum over lanes, warps and blocks decides whether partial results go through memory.
+ * The launch configuration of PyTorch's reduction kernel (aten/src/ATen/native/cuda/Reduce.cuh):
+ * how it spreads a sum over lanes, warps and blocks decides whether partial results go through
+ * memory.
  */
 #include "tape/cuda_reduce.h"
 
@@ -46,7 +47,7 @@ static uint64_t threads_per_multiprocessor(uint32_t capability)
 }
 
 typedef struct launch {
-    uint64_t width, height;         /* of a block of threads */
+    uint64_t width, height; /* of a block of threads */
     uint64_t step_input, step_output;
 } launch;
 
@@ -91,13 +92,14 @@ ms_reduce_buffers ms_cuda_reduce_buffers(const ms_device *device, uint64_t outpu
         l.step_output *= l.height;
     values = divide_up(inputs, l.step_input);
     uint64_t multiprocessors = device->multiprocessors ? device->multiprocessors : 108;
-    uint64_t target = multiprocessors *
-                      (threads_per_multiprocessor(device->compute_capability) / (l.width * l.height));
+    uint64_t target = multiprocessors * (threads_per_multiprocessor(device->compute_capability) /
+                                         (l.width * l.height));
     uint64_t grid = divide_up(outputs / vector, l.step_output);
     if (!split_over_warps || values < MOST_VALUES_PER_THREAD || grid > target)
         return none;
-    uint64_t blocks = larger(smaller(divide_up(target, grid), divide_up(values, LEAST_VALUES_PER_THREAD)),
-                             divide_up(values, MOST_VALUES_PER_THREAD));
+    uint64_t blocks =
+        larger(smaller(divide_up(target, grid), divide_up(values, LEAST_VALUES_PER_THREAD)),
+               divide_up(values, MOST_VALUES_PER_THREAD));
     if (blocks <= 1)
         return none;
     uint64_t lanes = inputs_contiguous ? 1 : l.width * vector;

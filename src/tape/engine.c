@@ -10,7 +10,8 @@
 
 #include "tape/cuda_reduce.h"
 
-/* ---- the heap of ready nodes: largest number first; a nested run uses the part above `base` ---- */
+/* ---- the heap of ready nodes: largest number first; a nested run uses the part above `base` ----
+ */
 
 static void heap_push(ms_tape *tape, uint32_t base, uint32_t node)
 {
@@ -19,7 +20,8 @@ static void heap_push(ms_tape *tape, uint32_t base, uint32_t node)
         return;
     }
     uint32_t *heap = tape->ready.items + base;
-    for (uint32_t i = tape->ready.count - base - 1; i && heap[(i - 1) / 2] < heap[i]; i = (i - 1) / 2) {
+    for (uint32_t i = tape->ready.count - base - 1; i && heap[(i - 1) / 2] < heap[i];
+         i = (i - 1) / 2) {
         uint32_t parent = heap[(i - 1) / 2];
         heap[(i - 1) / 2] = heap[i];
         heap[i] = parent;
@@ -99,9 +101,8 @@ ms_tensor ms_sum_to(ms_tape *tape, ms_tensor grad, const ms_shape *shape)
                                                          info.shape.dims[info.shape.rank - 1].value;
         ms_reduce_buffers buffers = ms_cuda_reduce_buffers(
             tape->run->device, outputs, outputs ? elements / outputs : 0, inputs_contiguous);
-        ms_tensor partial = buffers.partial_bytes
-                                ? ms_empty_bytes(tape, buffers.partial_bytes, MS_DTYPE_U8)
-                                : 0;
+        ms_tensor partial =
+            buffers.partial_bytes ? ms_empty_bytes(tape, buffers.partial_bytes, MS_DTYPE_U8) : 0;
         ms_tensor semaphores = buffers.semaphore_bytes
                                    ? ms_empty_bytes(tape, buffers.semaphore_bytes, MS_DTYPE_I32)
                                    : 0;
@@ -165,8 +166,7 @@ static void match_metadata(ms_tape *tape, node_run *run)
 static void unpack_saved(ms_tape *tape, node_run *run)
 {
     for (uint32_t i = 0; i < run->node.saved_count; i++)
-        run->node.saved[i] =
-            ms_checkpoint_unpack(tape, run->node.frame, run->node.frame_index[i]);
+        run->node.saved[i] = ms_checkpoint_unpack(tape, run->node.frame, run->node.frame_index[i]);
 }
 
 static void compute(ms_tape *tape, node_run *run)
@@ -212,7 +212,8 @@ static void hand_on(ms_tape *tape, node_run *run)
                 accumulate_parameter(tape, edge.leaf);
         } else if (edge.node != MS_NONE) {
             ms_node *next = &tape->nodes.items[edge.node];
-            ms_accumulate(tape, &tape->buffers.items[next->first_buffer + edge.output], run->out[i]);
+            ms_accumulate(tape, &tape->buffers.items[next->first_buffer + edge.output],
+                          run->out[i]);
             if (--next->dependencies == 0)
                 heap_push(tape, run->base, edge.node);
         } else {
@@ -276,7 +277,8 @@ void ms_backward(ms_tape *tape, ms_tensor root, ms_tensor grad)
     tape->grad_enabled = false;
     count_dependencies(tape, base, node);
     ms_retain(tape, grad);
-    tape->buffers.items[tape->nodes.items[node].first_buffer + ms_info(tape, root)->node_output] = grad;
+    tape->buffers.items[tape->nodes.items[node].first_buffer + ms_info(tape, root)->node_output] =
+        grad;
     heap_push(tape, base, node);
     while (tape->ready.count > base && tape->status == MS_OK)
         run_node(tape, base, heap_pop(tape, base));

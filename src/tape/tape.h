@@ -37,7 +37,7 @@ typedef struct ms_tensor_info {
     uint8_t node_output; /* which output of the node this is */
     uint8_t dtype;
     bool requires_grad;
-    bool is_view;        /* shares a storage it did not make */
+    bool is_view; /* shares a storage it did not make */
     ms_shape shape;
     uint64_t strides[MS_MAX_RANK]; /* elements */
 } ms_tensor_info;
@@ -46,16 +46,16 @@ struct ms_tape;
 typedef struct ms_node ms_node;
 
 /* How the node of an operator runs backward: grads[i] is the gradient of output i (0 = none); fills
- * out[i] with the gradient of input i for each input that needs one. May replace a gradient by a copy
- * it owns (and release the original). Everything allocated and not
- * returned must be dropped before it returns. */
+ * out[i] with the gradient of input i for each input that needs one. May replace a gradient by a
+ * copy it owns (and release the original). Everything allocated and not returned must be dropped
+ * before it returns. */
 typedef void (*ms_backward_fn)(struct ms_tape *tape, const ms_node *node, ms_tensor *grads,
                                ms_tensor *out);
 
 typedef struct ms_op {
-    const char *name;          /* ATen's name where there is one */
-    const char *node_name;     /* the autograd node, as PyTorch prints it */
-    ms_backward_fn backward;   /* NULL: not differentiable */
+    const char *name;        /* ATen's name where there is one */
+    const char *node_name;   /* the autograd node, as PyTorch prints it */
+    ms_backward_fn backward; /* NULL: not differentiable */
 } ms_op;
 
 enum { MS_MAX_HELD = 4, MS_MAX_EDGES = 4, MS_MAX_SAVED = 8, MS_NODE_NUMBERS = 8 };
@@ -77,12 +77,12 @@ struct ms_node {
     uint32_t scope;
     uint8_t edge_count, output_count, saved_count;
     ms_edge edges[MS_MAX_EDGES];
-    uint32_t first_meta;                 /* the inputs' metadata */
-    uint32_t first_buffer;               /* gradients of the outputs, while backward runs */
-    uint32_t frame;                      /* checkpoint frame the saved slots belong to, or MS_NONE */
-    uint32_t frame_index[MS_MAX_SAVED];  /* slot in the frame */
-    ms_tensor saved[MS_MAX_SAVED];       /* in the order PyTorch releases them */
-    uint64_t numbers[MS_NODE_NUMBERS];   /* whatever the backward needs to know */
+    uint32_t first_meta;                /* the inputs' metadata */
+    uint32_t first_buffer;              /* gradients of the outputs, while backward runs */
+    uint32_t frame;                     /* checkpoint frame the saved slots belong to, or MS_NONE */
+    uint32_t frame_index[MS_MAX_SAVED]; /* slot in the frame */
+    ms_tensor saved[MS_MAX_SAVED];      /* in the order PyTorch releases them */
+    uint64_t numbers[MS_NODE_NUMBERS];  /* whatever the backward needs to know */
     uint32_t dependencies;
     bool visited;
 };
@@ -90,12 +90,12 @@ struct ms_node {
 /* A parameter: its storage, and the gradient once there is one. */
 typedef struct ms_parameter {
     ms_tensor tensor, grad;
-    ms_tensor cast;      /* autocast's copy in the lower dtype, while the context is open */
+    ms_tensor cast; /* autocast's copy in the lower dtype, while the context is open */
     uint32_t name, scope;
     ms_tensor states[3]; /* of the optimizer: two of its shape, and the step counter */
     bool states_made;
-    uint32_t pending;    /* gradient contributions still to come in this backward */
-    ms_tensor buffer;    /* contributions so far */
+    uint32_t pending; /* gradient contributions still to come in this backward */
+    ms_tensor buffer; /* contributions so far */
 } ms_parameter;
 
 /* Runs a checkpointed region again; the arguments are those of ms_checkpoint_run. */
@@ -107,12 +107,12 @@ typedef struct ms_checkpoint {
     ms_region_fn region;
     void *context;
     uint64_t number;
-    ms_tensor input;          /* held until the last holder goes */
+    ms_tensor input;             /* held until the last holder goes */
     ms_tensor held[MS_MAX_HELD]; /* other arguments of the region, held as long */
     ms_tensor positional;        /* a second positional argument: saved like the input */
     ms_tensor random_state;      /* of the host, where that is the device */
     uint32_t scope;
-    uint32_t holder_count;    /* saved tensors of the region */
+    uint32_t holder_count; /* saved tensors of the region */
     uint32_t live_holders;
     uint32_t first_recomputed; /* into recomputed, holder_count slots, once recomputed */
     uint32_t recomputed_count;
@@ -132,9 +132,9 @@ typedef struct ms_tape {
     ms_status status;
     bool on_cpu;
     bool grad_enabled;
-    bool in_backward;         /* names of operators executed are those of nodes */
+    bool in_backward;          /* names of operators executed are those of nodes */
     uint64_t host_saved_bytes; /* saved in host memory although the device is another */
-    bool recording;           /* write operator executions into the trace */
+    bool recording;            /* write operator executions into the trace */
     bool has_autocast;
     uint8_t autocast_dtype;
     uint8_t pass;             /* ms_pass */
@@ -150,17 +150,17 @@ typedef struct ms_tape {
     ms_tensor workspaces[2][MS_WORKSPACE_COUNT]; /* of the forward and the backward thread */
     ms_vec(ms_tensor_info) tensors;
     ms_vec(uint32_t) free_tensors;
-    ms_vec(uint32_t) storage_refs;  /* per storage of the trace */
+    ms_vec(uint32_t) storage_refs; /* per storage of the trace */
     ms_vec(ms_node) nodes;
     ms_vec(ms_meta) metas;
     ms_vec(ms_tensor) buffers;
     ms_vec(ms_parameter) parameters;
     ms_vec(ms_checkpoint) checkpoints;
     ms_vec(ms_tensor) recomputed;
-    ms_vec(ms_tensor) graph_holds;  /* what nodes hold besides saved tensors, until the graph goes */
-    ms_vec(uint32_t) ready;         /* heap of nodes, largest first */
-    ms_vec(uint32_t) casts;         /* parameters whose `cast` is set */
-    ms_vec(uint32_t) name_table;    /* hash table; 0 = free */
+    ms_vec(ms_tensor) graph_holds; /* what nodes hold besides saved tensors, until the graph goes */
+    ms_vec(uint32_t) ready;        /* heap of nodes, largest first */
+    ms_vec(uint32_t) casts;        /* parameters whose `cast` is set */
+    ms_vec(uint32_t) name_table;   /* hash table; 0 = free */
 } ms_tape;
 
 bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run);
@@ -203,9 +203,9 @@ ms_tensor ms_empty_bytes(ms_tape *tape, uint64_t bytes, ms_dtype dtype);
 ms_tensor ms_alias(ms_tape *tape, ms_tensor base, ms_shape shape, const uint64_t *strides);
 
 void ms_retain(ms_tape *tape, ms_tensor tensor);
-void ms_release(ms_tape *tape, ms_tensor tensor);  /* undoes ms_retain; the last one destroys */
+void ms_release(ms_tape *tape, ms_tensor tensor);    /* undoes ms_retain; the last one destroys */
 ms_tensor ms_unown(ms_tape *tape, ms_tensor tensor); /* undoes ms_retain, yields it floating */
-void ms_consume(ms_tape *tape, ms_tensor tensor);  /* destroys it if it floats */
+void ms_consume(ms_tape *tape, ms_tensor tensor);    /* destroys it if it floats */
 void ms_name_storage(ms_tape *tape, ms_tensor tensor, const char *name, ms_category category);
 
 /* ---- frames: Python's locals ---- */
@@ -215,8 +215,8 @@ enum { MS_FRAME_SLOTS = 20, MS_FRAME_ARGUMENTS = 6 };
 typedef struct ms_frame {
     ms_tape *tape;
     uint32_t count, argument_count;
-    ms_tensor slots[MS_FRAME_SLOTS];          /* cleared in order at the end */
-    ms_tensor arguments[MS_FRAME_ARGUMENTS];  /* held by the caller until the call returned */
+    ms_tensor slots[MS_FRAME_SLOTS];         /* cleared in order at the end */
+    ms_tensor arguments[MS_FRAME_ARGUMENTS]; /* held by the caller until the call returned */
 } ms_frame;
 
 ms_frame ms_frame_begin(ms_tape *tape);
@@ -229,7 +229,8 @@ ms_tensor ms_frame_end(ms_frame *frame, const ms_tensor *result);
 
 /* ---- modules ---- */
 
-/* Adds a module below `parent` (MS_NONE: a root). A layer number is inherited by what lies below. */
+/* Adds a module below `parent` (MS_NONE: a root). A layer number is inherited by what lies below.
+ */
 uint32_t ms_scope_add(ms_tape *tape, uint32_t parent, const char *name, uint32_t layer);
 /* What runs now belongs to `scope`; returns the module that ran before, for the way back. */
 static inline uint32_t ms_scope_enter(ms_tape *tape, uint32_t scope)
@@ -252,8 +253,8 @@ void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_out
 void ms_op_work(ms_tape *tape, ms_op_mark mark, double flops, double traffic_bytes, ms_dtype dtype);
 void ms_op_end(ms_tape *tape, ms_op_mark mark);
 /* The usual end of an operator with one output: makes `out` the node's output, notes the operands,
- * ends the execution, consumes the inputs (0: skipped), yields `out`; 0 when the operator was what a
- * recomputation stopped at. */
+ * ends the execution, consumes the inputs (0: skipped), yields `out`; 0 when the operator was what
+ * a recomputation stopped at. */
 ms_tensor ms_op_finish(ms_tape *tape, ms_op_mark mark, uint32_t node, uint32_t input_count,
                        const ms_tensor *inputs, ms_tensor out);
 

@@ -25,7 +25,8 @@ static uint64_t saturating_add(uint64_t a, uint64_t b)
 
 static bool same(const ms_symbol *a, const ms_symbol *b)
 {
-    return a->kind == b->kind && a->left == b->left && a->right == b->right && a->value == b->value &&
+    return a->kind == b->kind && a->left == b->left && a->right == b->right &&
+           a->value == b->value &&
            (a->text == b->text || (a->text && b->text && strcmp(a->text, b->text) == 0));
 }
 
@@ -93,11 +94,11 @@ ms_dim ms_dim_ceil(ms_symbols *symbols, ms_dim a, uint64_t step)
     uint64_t rest = a.value % step;
     if (step > UINT32_MAX)
         return a;
-    return intern(symbols, (ms_symbol){.kind = MS_SYMBOL_CEIL,
-                                       .left = a.symbol,
-                                       .right = (uint32_t)step,
-                                       .value = rest ? saturating_add(a.value, step - rest)
-                                                     : a.value});
+    return intern(symbols,
+                  (ms_symbol){.kind = MS_SYMBOL_CEIL,
+                              .left = a.symbol,
+                              .right = (uint32_t)step,
+                              .value = rest ? saturating_add(a.value, step - rest) : a.value});
 }
 
 typedef struct printer {
@@ -115,7 +116,8 @@ static void put(printer *p, const char *text)
 
 static void print_symbol(printer *p, uint32_t symbol, int outer);
 
-static void print_binary(printer *p, const ms_symbol *s, const char *sign, int precedence, int outer)
+static void print_binary(printer *p, const ms_symbol *s, const char *sign, int precedence,
+                         int outer)
 {
     put(p, outer > precedence ? "(" : "");
     print_symbol(p, s->left, precedence);

@@ -22,9 +22,9 @@ typedef enum ms_dtype {
 } ms_dtype;
 
 typedef struct ms_dtype_info {
-    const char *name;  /* as PyTorch prints it, e.g. "bfloat16" */
+    const char *name;       /* as PyTorch prints it, e.g. "bfloat16" */
     const char *short_name; /* as our options spell it, e.g. "bf16" */
-    uint8_t bytes;     /* per element */
+    uint8_t bytes;          /* per element */
     bool floating;
 } ms_dtype_info;
 

@@ -83,7 +83,8 @@ uint32_t ms_trace_scope_path(const ms_trace *trace, uint32_t scope, char *out, u
     return length;
 }
 
-uint32_t ms_trace_formula(const ms_trace *trace, const ms_storage *storage, char *out, uint32_t size)
+uint32_t ms_trace_formula(const ms_trace *trace, const ms_storage *storage, char *out,
+                          uint32_t size)
 {
     int written = snprintf(out, size, "%" PRIu64, ms_dtype_bytes((ms_dtype)storage->dtype));
     uint32_t length = written > 0 ? (uint32_t)written : 0;
@@ -95,7 +96,8 @@ uint32_t ms_trace_formula(const ms_trace *trace, const ms_storage *storage, char
             snprintf(out + length, size - length, "*");
         length++;
         uint32_t room = length < size ? size - length : 0;
-        length += (uint32_t)ms_symbol_print(&trace->symbols, symbol, room ? out + length : NULL, room);
+        length +=
+            (uint32_t)ms_symbol_print(&trace->symbols, symbol, room ? out + length : NULL, room);
     }
     return length;
 }

@@ -43,15 +43,16 @@ typedef enum ms_category {
     MS_CATEGORY_COUNT
 } ms_category;
 
-/* One allocation. Its shape is the one it was made with; the formula of its bytes follows from it. */
+/* One allocation. Its shape is the one it was made with; the formula of its bytes follows from it.
+ */
 typedef struct ms_storage {
-    uint64_t bytes;                 /* as asked for, before any rounding */
-    uint32_t op;                    /* operator execution that made it, or MS_NONE */
-    uint32_t scope;                 /* module it belongs to */
-    uint32_t name;                  /* index into names: "q_proj.weight", "attention output" */
-    uint32_t symbols[MS_MAX_RANK];  /* of each dimension */
+    uint64_t bytes;                /* as asked for, before any rounding */
+    uint32_t op;                   /* operator execution that made it, or MS_NONE */
+    uint32_t scope;                /* module it belongs to */
+    uint32_t name;                 /* index into names: "q_proj.weight", "attention output" */
+    uint32_t symbols[MS_MAX_RANK]; /* of each dimension */
     uint8_t rank, dtype, category;
-    bool saved;                     /* autograd held it at some time */
+    bool saved; /* autograd held it at some time */
 } ms_storage;
 
 typedef enum ms_phase {
@@ -79,7 +80,7 @@ typedef enum ms_pass {
     MS_PASS_FORWARD,
     MS_PASS_RECOMPUTE, /* forward run again by activation checkpointing */
     MS_PASS_BACKWARD,
-    MS_PASS_UPDATE     /* clip, optimizer */
+    MS_PASS_UPDATE /* clip, optimizer */
 } ms_pass;
 
 /* A tensor as an operator saw it. */
@@ -93,16 +94,17 @@ typedef struct ms_operand {
 
 /* One execution of one operator. Recorded for the last (steady) step only. */
 typedef struct ms_op_exec {
-    const char *name;         /* "mm", "silu", "flash_attention"; in the backward pass the node: "mm.backward" */
-    uint32_t scope;           /* module */
-    uint32_t first_operand;   /* into operands */
+    const char
+        *name; /* "mm", "silu", "flash_attention"; in the backward pass the node: "mm.backward" */
+    uint32_t scope;         /* module */
+    uint32_t first_operand; /* into operands */
     uint16_t operand_count;
-    uint8_t pass;             /* ms_pass */
-    uint8_t phase;            /* ms_phase */
-    uint64_t flops;           /* multiply and add counted separately */
-    uint64_t traffic_bytes;   /* bytes read and written, roofline sense */
-    uint8_t matmul_dtype;     /* dtype that decides the rate */
-    uint32_t repeats;         /* executions that this one stands for (micro-steps), itself included */
+    uint8_t pass;           /* ms_pass */
+    uint8_t phase;          /* ms_phase */
+    uint64_t flops;         /* multiply and add counted separately */
+    uint64_t traffic_bytes; /* bytes read and written, roofline sense */
+    uint8_t matmul_dtype;   /* dtype that decides the rate */
+    uint32_t repeats;       /* executions that this one stands for (micro-steps), itself included */
 } ms_op_exec;
 
 /* A module: "layers.3.self_attn" is {parent: layers.3, name: self_attn, layer: 3}. */

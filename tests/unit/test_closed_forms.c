@@ -141,7 +141,10 @@ static void check(void **state)
     assert_int_equal(layer, c->literal ? c->literal : c->expected(&c->x));
 }
 
-#define SMALL(b, s) {b, s, 96, 176, 6, 2, 40}
+#define SMALL(b, s)                                                                                \
+    {                                                                                              \
+        b, s, 96, 176, 6, 2, 40                                                                    \
+    }
 
 /* clang-format off */
 static const closed_form cases[] = {

@@ -76,15 +76,18 @@ static void a_short_buffer_is_terminated(void **state)
 {
     (void)state;
     char out[4];
-    assert_int_equal(ms_symbol_print(&symbols, ms_dim_ceil(&symbols, s, 128).symbol, out, sizeof out), 10);
+    assert_int_equal(
+        ms_symbol_print(&symbols, ms_dim_ceil(&symbols, s, 128).symbol, out, sizeof out), 10);
     assert_string_equal(out, "cei");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prints_what_it_is), cmocka_unit_test(one_is_neutral),
-        cmocka_unit_test(the_same_is_one_symbol), cmocka_unit_test(values_saturate),
+        cmocka_unit_test(prints_what_it_is),
+        cmocka_unit_test(one_is_neutral),
+        cmocka_unit_test(the_same_is_one_symbol),
+        cmocka_unit_test(values_saturate),
         cmocka_unit_test(a_short_buffer_is_terminated),
     };
     return cmocka_run_group_tests_name("symbolic dimensions", tests, set_up, tear_down);

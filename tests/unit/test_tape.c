@@ -181,7 +181,8 @@ static void a_checkpoint_keeps_its_input_and_stops_early(void **state)
     expect_events(b, "+0 +1 +2 +3 -2");
     ms_backward(&b->tape, y, fresh(b, 4));
     assert_int_equal(runs, 2);
-    /* 5: the recomputed input of the second silu. 6 and 7: gradients; 1 goes with the last holder. */
+    /* 5: the recomputed input of the second silu. 6 and 7: gradients; 1 goes with the last holder.
+     */
     expect_events(b, "+0 +1 +2 +3 -2 +4 +5 +6 -5 -4 +7 -6 -1 +8 -7");
 }
 
