@@ -6,8 +6,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-for file in parameters cpu_step cuda_step_sm80; do
+results=
+for file in parameters cpu_step wide_cpu cuda_step_sm80 wide_cuda backends_cuda; do
     python3 scripts/oracle.py "tests/oracle/$file.json" --summary --json "$folder/$file.json" || true
+    results="$results $folder/$file.json"
 done
-python3 tests/oracle/table.py --into "${1:-README.md}" "$folder/parameters.json" "$folder/cpu_step.json" \
-    "$folder/cuda_step_sm80.json"
+# shellcheck disable=SC2086 # one argument for each file; the folder's name has no blanks
+python3 tests/oracle/table.py --into "${1:-README.md}" $results

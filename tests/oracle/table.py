@@ -10,6 +10,7 @@ lines <!-- accuracy --> and <!-- /accuracy --> of a file instead of printing it.
 import argparse
 import json
 import math
+import os
 import sys
 
 TITLES = {
@@ -26,11 +27,19 @@ def percent(x):
     return "missing" if math.isinf(x) else "0" if x == 0 else "%.3f %%" % (100 * x) if x >= 1e-5 else "< 0.001 %"
 
 
+# What a case file is about, by its name.
+FILES = {
+    "wide_cpu": ", modes and shapes",
+    "wide_cuda": ", modes, windows and shapes",
+    "backends_cuda": ", attention back ends, reentrant checkpoints",
+}
+
+
 def source_of(result):
     if not result.get("device"):
         return "published counts"
     device = {"cpu": "PyTorch on the CPU", "cuda": "PyTorch's CUDA path, null device"}.get(result["device"], result["device"])
-    return "%s (torch %s)" % (device, (result.get("torch") or "").split("+")[0])
+    return "%s%s (torch %s)" % (device, FILES.get(result["stem"], ""), (result.get("torch") or "").split("+")[0])
 
 
 def summary_rows(result):
@@ -83,7 +92,7 @@ def main():
     results = []
     for path in args.results:
         with open(path) as f:
-            results.append(json.load(f))
+            results.append({**json.load(f), "stem": os.path.splitext(os.path.basename(path))[0]})
     text = "\n".join(table(results, args.cases))
     if args.into:
         put_into(args.into, text)
