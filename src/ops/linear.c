@@ -51,7 +51,7 @@ static ms_tensor gradient_like(ms_tape *tape, const ms_node *node, uint32_t inpu
 {
     ms_tensor out = ms_empty(tape, ms_input_meta(tape, node, input)->shape,
                              (ms_dtype)ms_info(tape, grad)->dtype);
-    ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
+    ms_workspace_use(tape, MS_PRODUCT_PLAIN);
     return out;
 }
 
@@ -159,9 +159,7 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
     ms_shape shape = ms_info(tape, x)->shape;
     shape.dims[shape.rank - 1] = columns;
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, x)->dtype);
-    ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
-    if (bias)
-        ms_workspace_use(tape, MS_WORKSPACE_CUBLASLT);
+    ms_workspace_use(tape, bias ? MS_PRODUCT_BIASED : MS_PRODUCT_PLAIN);
     if (!ms_idle(tape)) {
         const ms_tensor_info *info = ms_info(tape, x);
         ms_gemm gemm = {.batches = 1,

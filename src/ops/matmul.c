@@ -57,7 +57,7 @@ static void bmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
         cpu_scratch(tape, turned, grads[0]);
         ms_consume(tape, turned);
     }
-    ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
+    ms_workspace_use(tape, MS_PRODUCT_PLAIN);
     if (right) {
         out[0] = ms_empty(tape, a, dtype);
         ms_tensor turned = swapped(tape, right);
@@ -90,7 +90,7 @@ static ms_tensor bmm(ms_tape *tape, ms_tensor a, ms_tensor b)
     shape.dims[2] = ms_info(tape, b)->shape.dims[2];
     flops *= (double)shape.dims[2].value;
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
-    ms_workspace_use(tape, MS_WORKSPACE_CUBLAS);
+    ms_workspace_use(tape, MS_PRODUCT_PLAIN);
     cpu_scratch(tape, a, b);
     ms_op_work(tape, mark, flops, 0, (ms_dtype)ms_info(tape, a)->dtype);
     return ms_op_finish(tape, mark, node, 2, inputs, out);

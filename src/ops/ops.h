@@ -114,7 +114,9 @@ typedef struct ms_gemm {
 /* What the CPU's library allocates while it computes the product (cpu_gemm.c). */
 void ms_cpu_gemm_scratch(ms_tape *tape, ms_dtype dtype, ms_gemm gemm);
 
-/* Makes sure the running thread has the library's workspace. */
-void ms_workspace_use(ms_tape *tape, ms_workspace kind);
+typedef enum ms_product { MS_PRODUCT_PLAIN, MS_PRODUCT_BIASED } ms_product;
+
+/* What cuBLAS needs for a product on the running thread. */
+void ms_workspace_use(ms_tape *tape, ms_product product);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuBLAS workspaces, which PyTorch allocates through its caching allocator at the first product and
- * keeps per thread (forward, autograd). A row per change, newest first; each was read off the named
- * releases' own requests on the null device, for compute capabilities 8.0, 9.0, 10.0 and 12.0.
+ * cuBLAS workspaces, which PyTorch allocates through its caching allocator: up to 2.14 at the first
+ * product of a thread (forward, autograd), for good; from 2.15 on for every product, and back. A
+ * row per change, newest first; each was read off the named releases' own requests on the null
+ * device, for compute capabilities 8.0, 9.0, 10.0 and 12.0.
  */
 #include "ops/ops.h"
 
@@ -20,8 +21,9 @@ typedef struct workspace_row {
 
 /* clang-format off */
 static const workspace_row rows[] = {
-    {2, 12, DEFAULT_BYTES, LARGE_BYTES, LARGE_BYTES,   0},
-    {0, 0,  DEFAULT_BYTES, LARGE_BYTES, DEFAULT_BYTES, LT_BYTES},
+    {2, 15, DEFAULT_BYTES, LARGE_BYTES, LARGE_BYTES,   LT_BYTES, false},
+    {2, 12, DEFAULT_BYTES, LARGE_BYTES, LARGE_BYTES,   0,        true},
+    {0, 0,  DEFAULT_BYTES, LARGE_BYTES, DEFAULT_BYTES, LT_BYTES, true},
 };
 /* clang-format on */
 
@@ -39,28 +41,37 @@ static const workspace_row *row_of(const ms_run_config *run)
     return row;
 }
 
-static uint64_t workspace_bytes(const ms_run_config *run, ms_workspace kind)
+static uint64_t cublas_bytes(const workspace_row *row, uint32_t capability)
 {
-    const workspace_row *row = row_of(run);
-    uint32_t capability = run->device->compute_capability;
-    if (kind == MS_WORKSPACE_CUBLASLT)
-        return row->lt_bytes;
     if (capability >= BLACKWELL)
         return row->blackwell_bytes;
     return capability >= HOPPER ? row->hopper_bytes : row->bytes;
 }
 
-void ms_workspace_use(ms_tape *tape, ms_workspace kind)
+static void keep(ms_tape *tape, ms_workspace kind, uint64_t bytes)
 {
     ms_tensor *slot = &tape->workspaces[tape->on_backward_thread][kind];
-    if (tape->on_cpu || *slot || ms_idle(tape))
-        return;
-    uint64_t bytes = workspace_bytes(tape->run, kind);
-    if (bytes == 0)
+    if (*slot || bytes == 0)
         return;
     uint32_t scope = ms_scope_enter(tape, MS_NONE);
     *slot = ms_empty_bytes(tape, bytes, MS_DTYPE_U8);
     tape->scope = scope;
     ms_retain(tape, *slot);
     ms_name_storage(tape, *slot, names[kind], MS_CATEGORY_WORKSPACE);
+}
+
+void ms_workspace_use(ms_tape *tape, ms_product product)
+{
+    if (tape->on_cpu || ms_idle(tape))
+        return;
+    const workspace_row *row = row_of(tape->run);
+    uint64_t bytes = cublas_bytes(row, tape->run->device->compute_capability);
+    bool biased = product == MS_PRODUCT_BIASED;
+    if (row->kept) {
+        keep(tape, MS_WORKSPACE_CUBLAS, bytes);
+        if (biased)
+            keep(tape, MS_WORKSPACE_CUBLASLT, row->lt_bytes);
+    } else {
+        ms_transient(tape, biased ? row->lt_bytes : bytes, MS_DTYPE_U8);
+    }
 }
