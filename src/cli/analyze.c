@@ -1,47 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope analyze: reports are rendered in memory first, so that nothing is touched when one
- * fails.
+ * memscope analyze: one analysis, then the reports that were asked for, one by one.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-typedef struct text {
-    char *data;
-    size_t size;
-} text;
-
-typedef ms_status (*renderer)(ms_analysis *analysis, const char *format, FILE *out, ms_error *err);
-
-static ms_status render_events(ms_analysis *analysis, const char *format, FILE *out, ms_error *err)
+static ms_status write_report(FILE *out, const ms_cli_source *source, ms_error *err)
 {
-    (void)format;
-    return ms_analysis_write_events(analysis, out, err);
+    return ms_analysis_write(source->analysis, source->format, out, err);
 }
 
-static ms_status render(ms_analysis *analysis, renderer write, const char *format, text *t,
-                        ms_error *err)
+static ms_status write_events(FILE *out, const ms_cli_source *source, ms_error *err)
 {
-    FILE *out = open_memstream(&t->data, &t->size);
-    if (!out)
-        return ms_cli_fail(err, MS_ERR_NOMEM, "no memory for the report");
-    ms_status status = write(analysis, format, out, err);
-    if (fclose(out) != 0 || !t->data)
-        status = ms_cli_fail(err, MS_ERR_NOMEM, "no memory for the report");
-    return status;
+    return ms_analysis_write_events(source->analysis, out, err);
 }
 
-static ms_status write_one(ms_analysis *analysis, renderer write, const char *format,
-                           const char *path, ms_error *err)
+static ms_status write_one(ms_analysis *analysis, const char *format, const char *path,
+                           ms_error *err)
 {
-    text t = {NULL, 0};
-    ms_status status = render(analysis, write, format, &t, err);
-    if (status == MS_OK)
-        status = ms_cli_write_file(path, t.data, t.size, err);
-    free(t.data);
-    return status;
+    const ms_cli_source source = {write_report, analysis, format};
+    return ms_cli_write_file(path, &source, err);
 }
 
 /* The console report, then the two files. */
@@ -51,7 +31,7 @@ static ms_status write_defaults(const ms_cli_settings *s, ms_analysis *analysis,
     const char *directory = s->directory ? s->directory : "reports";
     ms_status status = MS_OK;
     if (!s->quiet)
-        status = write_one(analysis, ms_analysis_write, "console", "-", err);
+        status = write_one(analysis, "console", "-", err);
     if (status == MS_OK)
         status = ms_cli_make_directory(directory, err);
     for (size_t i = 0; status == MS_OK && i < sizeof formats / sizeof formats[0]; i++) {
@@ -60,7 +40,7 @@ static ms_status write_defaults(const ms_cli_settings *s, ms_analysis *analysis,
         if (!path)
             return ms_cli_fail(err, MS_ERR_NOMEM, "no memory for a file name");
         snprintf(path, length, "%s/static_report.%s", directory, formats[i]);
-        status = write_one(analysis, ms_analysis_write, formats[i], path, err);
+        status = write_one(analysis, formats[i], path, err);
         if (status == MS_OK && !s->quiet)
             fprintf(stderr, "%s%s", i ? " and " : "wrote ", path);
         free(path);
@@ -85,14 +65,13 @@ static ms_status write_asked(const ms_cli_settings *s, ms_analysis *analysis, ms
     ms_status status = MS_OK;
     if (s->format || s->file) {
         const char *path = s->file ? s->file : "-";
-        status = write_one(analysis, ms_analysis_write, s->format ? s->format : format_of(path),
-                           path, err);
+        status = write_one(analysis, s->format ? s->format : format_of(path), path, err);
     }
     for (size_t i = 0; status == MS_OK && i < s->output_count; i++)
-        status =
-            write_one(analysis, ms_analysis_write, s->outputs[i].format, s->outputs[i].path, err);
+        status = write_one(analysis, s->outputs[i].format, s->outputs[i].path, err);
     if (status == MS_OK && s->events)
-        status = write_one(analysis, render_events, NULL, s->events, err);
+        status = ms_cli_write_file(
+            s->events, &(ms_cli_source){.write = write_events, .analysis = analysis}, err);
     return status;
 }
 

@@ -70,12 +70,17 @@ ms_status ms_cli_parse(int argc, char **argv, ms_cli_settings *settings, ms_erro
 
 /* ---- output ---- */
 
-/* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no
- * regular file (a device, a pipe) is written in place; "-" is stdout. */
-ms_status ms_cli_write_file(const char *path, const char *data, size_t size, ms_error *err);
+/* What a file is filled from. `write` writes all of it; that the output failed is seen here. */
+typedef struct ms_cli_source ms_cli_source;
+struct ms_cli_source {
+    ms_status (*write)(FILE *out, const ms_cli_source *source, ms_error *err);
+    ms_analysis *analysis;
+    const char *format;
+};
 
-/* A reader that went away is no error. */
-ms_status ms_cli_write_stdout(const char *data, size_t size, ms_error *err);
+/* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no
+ * regular file (a device, a pipe) is written in place; "-" is stdout, whose reader may go away. */
+ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_error *err);
 
 /* Makes the folder and those above it. */
 ms_status ms_cli_make_directory(const char *path, ms_error *err);

@@ -13,47 +13,62 @@
 
 #include "cli/cli.h"
 
-static bool write_all(int fd, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, data, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return false;
-        data += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
+enum { BUFFER_BYTES = 64 * 1024 };
 
 static ms_status cannot_write(ms_error *err, const char *path)
 {
-    return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+    return ms_cli_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO, "cannot write %s: %s", path,
+                       strerror(errno));
 }
 
-ms_status ms_cli_write_stdout(const char *data, size_t size, ms_error *err)
+/* Lets the source write into `out`. False: it failed, errno says why; or err does, when it is no
+ * fault of the output. */
+static bool fill(FILE *out, const ms_cli_source *source, ms_error *err)
 {
-    if (fflush(stdout) == 0 && write_all(STDOUT_FILENO, data, size))
+    ms_error inner = {.status = MS_OK};
+    errno = 0;
+    ms_status status = source->write(out, source, &inner);
+    if (status != MS_OK && status != MS_ERR_IO && err->status == MS_OK)
+        *err = inner;
+    return status == MS_OK && fflush(out) == 0 && !ferror(out);
+}
+
+static ms_status write_stdout(const ms_cli_source *source, ms_error *err)
+{
+    if (fill(stdout, source, err))
         return MS_OK;
-    return errno == EPIPE ? MS_OK : cannot_write(err, "to standard output");
+    int reason = errno;
+    clearerr(stdout); /* said here, or no error */
+    errno = reason;
+    if (reason == EPIPE && err->status == MS_OK)
+        return MS_OK;
+    return cannot_write(err, "to standard output");
 }
 
 /* Closes fd whatever happens; errno is of the first step that failed. */
-static bool write_and_close(int fd, const char *data, size_t size, bool sync)
+static bool fill_and_close(int fd, const ms_cli_source *source, bool sync, ms_error *err)
 {
-    bool ok = write_all(fd, data, size) && (!sync || fsync(fd) == 0);
+    char buffer[BUFFER_BYTES];
+    FILE *out = fdopen(fd, "w");
+    if (!out) {
+        int reason = errno;
+        close(fd);
+        errno = reason;
+        return false;
+    }
+    setvbuf(out, buffer, _IOFBF, sizeof buffer);
+    bool ok = fill(out, source, err) && (!sync || fsync(fd) == 0);
     int reason = errno;
-    if (close(fd) != 0 && ok)
+    if (fclose(out) != 0 && ok)
         return false;
     errno = reason;
     return ok;
 }
 
-static ms_status write_in_place(const char *path, const char *data, size_t size, ms_error *err)
+static ms_status write_in_place(const char *path, const ms_cli_source *source, ms_error *err)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || !write_and_close(fd, data, size, false))
+    if (fd < 0 || !fill_and_close(fd, source, false, err))
         return cannot_write(err, path);
     return MS_OK;
 }
@@ -72,13 +87,14 @@ static void sync_directory_of(char *path)
 }
 
 /* errno is of the first step that failed. */
-static bool replace(const char *target, char *temporary, mode_t mode, const char *data, size_t size)
+static bool replace(const char *target, char *temporary, mode_t mode, const ms_cli_source *source,
+                    ms_error *err)
 {
     int fd = mkstemp(temporary);
     if (fd < 0)
         return false;
     (void)fchmod(fd, mode); /* a file system without modes is fine */
-    if (write_and_close(fd, data, size, true) && rename(temporary, target) == 0) {
+    if (fill_and_close(fd, source, true, err) && rename(temporary, target) == 0) {
         sync_directory_of(temporary);
         return true;
     }
@@ -96,8 +112,8 @@ static mode_t default_mode(void)
     return (mode_t)(0666 & ~mask);
 }
 
-static ms_status replace_file(const char *path, const char *target, mode_t mode, const char *data,
-                              size_t size, ms_error *err)
+static ms_status replace_file(const char *path, const char *target, mode_t mode,
+                              const ms_cli_source *source, ms_error *err)
 {
     size_t length = strlen(target) + sizeof ".XXXXXX";
     char *temporary = malloc(length);
@@ -105,29 +121,29 @@ static ms_status replace_file(const char *path, const char *target, mode_t mode,
         return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", path);
     snprintf(temporary, length, "%s.XXXXXX", target);
     ms_status status = MS_OK;
-    if (!replace(target, temporary, mode, data, size))
+    if (!replace(target, temporary, mode, source, err))
         status = cannot_write(err, path);
     free(temporary);
     return status;
 }
 
-ms_status ms_cli_write_file(const char *path, const char *data, size_t size, ms_error *err)
+ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_error *err)
 {
     struct stat there;
     if (strcmp(path, "-") == 0)
-        return ms_cli_write_stdout(data, size, err);
+        return write_stdout(source, err);
     if (stat(path, &there) != 0)
-        return replace_file(path, path, default_mode(), data, size, err);
+        return replace_file(path, path, default_mode(), source, err);
     if (S_ISDIR(there.st_mode))
         return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a directory", path);
     if (!S_ISREG(there.st_mode))
-        return write_in_place(path, data, size, err);
+        return write_in_place(path, source, err);
     if (access(path, W_OK) != 0) /* a rename would get around what its owner forbade */
         return cannot_write(err, path);
     char *target = realpath(path, NULL); /* a link stays a link */
     if (!target)
         return cannot_write(err, path);
-    ms_status status = replace_file(path, target, there.st_mode & 0777, data, size, err);
+    ms_status status = replace_file(path, target, there.st_mode & 0777, source, err);
     free(target);
     return status;
 }
