@@ -17,6 +17,7 @@ typedef struct workspace_row {
     uint32_t major, minor; /* from this torch on */
     uint64_t bytes, hopper_bytes, blackwell_bytes;
     uint64_t lt_bytes; /* cuBLASLt's own, for products with a bias; 0: it shares the other */
+    bool kept;
 } workspace_row;
 
 /* clang-format off */
