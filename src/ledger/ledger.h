@@ -80,7 +80,7 @@ uint32_t ms_ledger_storage_name(const ms_ledger *ledger, uint32_t storage, uint3
 /* "0-31" or "0,2,5-9" for ascending numbers. Returns the length needed. */
 uint32_t ms_layers_print(const uint32_t *layers, uint32_t count, char *out, uint32_t size);
 
-/* What the figures leave out, for this run; ends with NULL. */
-const char *const *ms_ledger_not_modelled(const ms_run_config *run);
+/* What the figures of this run leave out; NULL past the last. */
+const char *ms_ledger_not_modelled(const ms_ledger *ledger, size_t index);
 
 #endif

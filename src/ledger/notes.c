@@ -1,25 +1,80 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the figures leave out: rows that hold for some runs.
+ */
 #include "ledger/ledger.h"
 
-static const char *const cuda_notes[] = {
-    "the CUDA context and the modules it loads: an estimate with a range, not simulated",
-    "workspaces of libraries other than cuBLAS (cuDNN, NCCL, Triton autotuning)",
-    "other processes on the device, and what the data loader or logging keeps there",
-    "tensors kept by user code between steps (metrics, extra references to logits or the loss)",
-    "torch.compile and CUDA graphs: the step is run eagerly",
-    "more than one device: data, tensor and pipeline parallelism",
-    NULL,
-};
-
-static const char *const cpu_notes[] = {
-    "the Python process, its libraries and the data set",
-    "rounding and fragmentation in the C library's heap",
-    "tensors kept by user code between steps (metrics, extra references to logits or the loss)",
-    "torch.compile: the step is run eagerly",
-    NULL,
-};
-
-const char *const *ms_ledger_not_modelled(const ms_run_config *run)
+static bool is_gpu(const ms_ledger *ledger)
 {
-    return run->device->is_cpu ? cpu_notes : cuda_notes;
+    return !ledger->run->device->is_cpu;
+}
+
+static bool is_cpu(const ms_ledger *ledger)
+{
+    return ledger->run->device->is_cpu;
+}
+
+/* Devices of AMD have no compute capability. */
+static bool is_rocm(const ms_ledger *ledger)
+{
+    return is_gpu(ledger) && ledger->run->device->compute_capability == 0;
+}
+
+static bool is_cuda(const ms_ledger *ledger)
+{
+    return is_gpu(ledger) && !is_rocm(ledger);
+}
+
+/* Hopper and the data-centre Blackwells; earlier versions tried flash attention first. */
+static bool prefers_cudnn(const ms_ledger *ledger)
+{
+    enum { HOPPER = 90, FIRST_BLACKWELL = 100, LAST_BLACKWELL = 109 };
+    const ms_run_config *run = ledger->run;
+    uint32_t capability = run->device->compute_capability;
+    bool device =
+        capability == HOPPER || (capability >= FIRST_BLACKWELL && capability <= LAST_BLACKWELL);
+    bool version = run->torch_major > 2 || (run->torch_major == 2 && run->torch_minor >= 9);
+    return device && version && run->attention == MS_ATTENTION_AUTO &&
+           ledger->simulation->attention == MS_ATTENTION_FLASH;
+}
+
+static bool is_other_torch(const ms_ledger *ledger)
+{
+    return ledger->run->torch_major != 2 || ledger->run->torch_minor != 11;
+}
+
+static const struct {
+    bool (*holds)(const ms_ledger *ledger);
+    const char *text;
+} rows[] = {
+    {prefers_cudnn,
+     "torch 2.11 prefers cuDNN attention on this device; its workspace is not known, "
+     "the figures are those of flash attention "
+     "(TORCH_CUDNN_SDPA_DEPRIORITIZED=1 makes torch take it)"},
+    {is_other_torch,
+     "the rules are those of torch 2.11 with transformers 5.23; what other versions "
+     "do differently is modelled only where the manual says so"},
+    {is_rocm, "the rules are those of torch built for CUDA; which attention and which workspaces "
+              "ROCm's libraries take is not known"},
+    {is_cuda, "the CUDA context and the modules it loads: an estimate with a range, not simulated"},
+    {is_rocm, "the HIP context and the modules it loads: an estimate with a range, not simulated"},
+    {is_cuda, "workspaces of libraries other than cuBLAS (cuDNN, NCCL, Triton autotuning)"},
+    {is_rocm, "workspaces of libraries (MIOpen, RCCL, Triton autotuning)"},
+    {is_gpu, "other processes on the device, and what the data loader or logging keeps there"},
+    {is_cpu, "the Python process, its libraries and the data set"},
+    {is_cpu, "rounding and fragmentation in the C library's heap"},
+    {is_cpu, "other CPUs: scratch buffers of oneDNN are those of a CPU with AVX-512 and 2 threads"},
+    {NULL, "tensors kept by user code between steps (metrics, extra references to logits or the "
+           "loss)"},
+    {is_gpu, "torch.compile and CUDA graphs: the step is run eagerly"},
+    {is_cpu, "torch.compile: the step is run eagerly"},
+    {is_gpu, "more than one device: data, tensor and pipeline parallelism"},
+};
+
+const char *ms_ledger_not_modelled(const ms_ledger *ledger, size_t index)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if ((!rows[i].holds || rows[i].holds(ledger)) && index-- == 0)
+            return rows[i].text;
+    return NULL;
 }

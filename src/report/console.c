@@ -232,8 +232,9 @@ static void write_run(const page *p)
 static void write_notes(const page *p)
 {
     heading(p, "Not in these figures", "");
-    for (const char *const *n = ms_ledger_not_modelled(p->view->ledger->run); *n; n++)
-        put_paragraph(p, *n);
+    const char *text;
+    for (size_t i = 0; (text = ms_ledger_not_modelled(p->view->ledger, i)) != NULL; i++)
+        put_paragraph(p, text);
 }
 
 bool ms_report_console(FILE *out, const ms_view *view)

@@ -205,8 +205,9 @@ static void write_suggestions(ms_json_writer *w, const ms_view *view)
 static void write_not_modelled(ms_json_writer *w, const ms_view *view)
 {
     ms_json_array(w, "not_modelled");
-    for (const char *const *n = ms_ledger_not_modelled(view->ledger->run); *n; n++)
-        ms_json_string(w, NULL, *n);
+    const char *text;
+    for (size_t i = 0; (text = ms_ledger_not_modelled(view->ledger, i)) != NULL; i++)
+        ms_json_string(w, NULL, text);
     ms_json_close(w);
 }
 

@@ -37,11 +37,12 @@ static void write_device(FILE *out, const ms_summary *s)
     fprintf(out, "\nThe allocator reserves **%s GiB** for it.",
             ms_gib(s->reserved_memory_bytes, a));
     if (s->high_device_bytes != s->low_device_bytes)
-        fprintf(out,
-                " With the CUDA context (an estimate) the device shows **%s GiB**, between %s and "
-                "%s GiB.",
-                ms_gib(s->expected_device_bytes, a), ms_gib(s->low_device_bytes, b),
-                ms_gib(s->high_device_bytes, c));
+        fprintf(
+            out,
+            " With the device's context (an estimate) the device shows **%s GiB**, between %s and "
+            "%s GiB.",
+            ms_gib(s->expected_device_bytes, a), ms_gib(s->low_device_bytes, b),
+            ms_gib(s->high_device_bytes, c));
     fputc('\n', out);
 }
 
@@ -145,7 +146,8 @@ bool ms_report_markdown(FILE *out, const ms_view *view)
     write_advice(out, view);
     write_run(out, view);
     fputs("\n## Not in these figures\n\n", out);
-    for (const char *const *n = ms_ledger_not_modelled(view->ledger->run); *n; n++)
-        fprintf(out, "- %s\n", *n);
+    const char *text;
+    for (size_t i = 0; (text = ms_ledger_not_modelled(view->ledger, i)) != NULL; i++)
+        fprintf(out, "- %s\n", text);
     return true;
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a report says it leaves out depends on the run.
+ */
+#include "support.h"
+
+#include <string.h>
+
+#include "ledger/ledger.h"
+
+typedef struct note_case {
+    const char *label;
+    bool is_cpu;
+    uint32_t capability, torch_minor;
+    ms_attention asked, run;
+    const char *says, *does_not_say;
+} note_case;
+
+enum { AUTO = MS_ATTENTION_AUTO, FLASH = MS_ATTENTION_FLASH, MATH = MS_ATTENTION_MATH };
+
+/* clang-format off */
+static const note_case cases[] = {
+    {"A100",                 false, 80,  11, AUTO,  FLASH, "CUDA context",     "cuDNN attention"},
+    {"H100",                 false, 90,  11, AUTO,  FLASH, "cuDNN attention",  "HIP"},
+    {"H100, flash asked",    false, 90,  11, FLASH, FLASH, "CUDA context",     "cuDNN attention"},
+    {"H100, math",           false, 90,  11, AUTO,  MATH,  "CUDA context",     "cuDNN attention"},
+    {"H100, older torch",    false, 90,  6,  AUTO,  FLASH, "torch 2.11 with",  "cuDNN attention"},
+    {"B200",                 false, 100, 11, AUTO,  FLASH, "cuDNN attention",  "torch 2.11 with"},
+    {"B300",                 false, 103, 11, AUTO,  FLASH, "cuDNN attention",  "torch 2.11 with"},
+    {"RTX 5090",             false, 120, 11, AUTO,  FLASH, "CUDA context",     "cuDNN attention"},
+    {"AMD",                  false, 0,   11, AUTO,  MATH,  "HIP context",      "CUDA context"},
+    {"CPU",                  true,  0,   11, AUTO,  MATH,  "AVX-512",          "context"},
+    {"CPU, newer torch",     true,  0,   12, AUTO,  MATH,  "torch 2.11 with",  "device"},
+};
+/* clang-format on */
+
+static void check_notes(void **state)
+{
+    const note_case *c = *state;
+    const ms_device device = {.is_cpu = c->is_cpu, .compute_capability = c->capability};
+    const ms_run_config run = {
+        .device = &device, .attention = c->asked, .torch_major = 2, .torch_minor = c->torch_minor};
+    const ms_simulation simulation = {.attention = c->run};
+    const ms_ledger ledger = {.run = &run, .simulation = &simulation};
+    bool said = false;
+    const char *text;
+    for (size_t i = 0; (text = ms_ledger_not_modelled(&ledger, i)) != NULL; i++) {
+        said = said || strstr(text, c->says);
+        if (strstr(text, c->does_not_say))
+            fail_msg("said: %s", text);
+    }
+    assert_true(said);
+}
+
+int main(void)
+{
+    return run_rows("not modelled", check_notes, cases);
+}
