@@ -50,14 +50,15 @@ uint32_t ms_tape_name(ms_tape *tape, const char *text)
         return 0;
     }
     uint32_t *place = name_place(tape, text);
-    if (*place)
-        return *place;
-    const char *copy = ms_arena_strdup(trace->names_arena, text);
-    if (!copy || !ms_vec_push(&trace->names, copy)) {
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-        return 0;
+    if (*place == 0) {
+        const char *copy = ms_arena_strdup(trace->names_arena, text);
+        if (!copy || !ms_vec_push(&trace->names, copy)) {
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+            return 0;
+        }
+        *place = trace->names.count - 1;
     }
-    return *place = trace->names.count - 1;
+    return *place;
 }
 
 /* ---- modules ---- */

@@ -58,21 +58,19 @@ bool ms_is_dense(const ms_tensor_info *info)
 {
     if (ms_is_contiguous(info))
         return true;
-    /* Take dimensions by growing stride: each must begin where the smaller ones end. */
-    uint64_t expected = 1, taken = 0;
-    for (uint32_t n = 0; n < info->shape.rank; n++) {
-        uint32_t best = MS_MAX_RANK;
-        for (uint32_t i = 0; i < info->shape.rank; i++)
-            if (!(taken >> i & 1) &&
-                (best == MS_MAX_RANK || info->strides[i] < info->strides[best] ||
-                 info->shape.dims[i].value == 1))
-                best = i;
-        taken |= 1u << best;
-        if (info->shape.dims[best].value == 1)
-            continue;
-        if (info->strides[best] != expected)
+    /* In some order of the dimensions, each begins where the smaller ones end. */
+    uint64_t expected = 1;
+    uint32_t rank = info->shape.rank, left = 0;
+    for (uint32_t i = 0; i < rank; i++)
+        left |= (uint32_t)(info->shape.dims[i].value != 1) << i;
+    while (left) {
+        uint32_t next = 0;
+        while (next < rank && !((left >> next & 1) && info->strides[next] == expected))
+            next++;
+        if (next == rank)
             return false;
-        expected *= info->shape.dims[best].value;
+        left &= ~(1u << next);
+        expected *= info->shape.dims[next].value;
     }
     return true;
 }
