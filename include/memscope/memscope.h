@@ -117,6 +117,7 @@ ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_er
 
 ms_status ms_write_models(FILE *out, ms_error *err);
 ms_status ms_write_devices(FILE *out, ms_error *err);
+ms_status ms_write_version(FILE *out, ms_error *err); /* of this library and those it uses */
 
 #ifdef __cplusplus
 }

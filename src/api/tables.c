@@ -10,13 +10,15 @@
 #include "base/error.h"
 #include "config/load.h"
 #include "device/device.h"
+#include "json/value.h"
 #include "memscope/memscope.h"
+#include "plan/solver.h"
 
 static ms_status finish(FILE *out, ms_error *err)
 {
     if (fflush(out) != 0 || ferror(out))
         return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
-                       "cannot write the table: %s", strerror(errno));
+                       "cannot write to the output: %s", strerror(errno));
     return MS_OK;
 }
 
@@ -49,40 +51,54 @@ ms_status ms_write_models(FILE *out, ms_error *err)
     return status;
 }
 
+/* Names, as in configs/devices.json, of the cells that are shown. */
+#define DRIVER "driver_mib"
+#define CUDA "cuda_mib"
+#define MEMORY "memory_gb_per_s"
+#define BF16 "bf16_tflops"
+#define HOST "host_link_gb_per_s"
+#define PEER "peer_link_gb_per_s"
+
+/* What follows a cell: whether nobody found a source for it. */
+static char mark_of(const ms_device *d, const char *cell)
+{
+    return strstr(d->unchecked, cell) ? '?' : ' ';
+}
+
 /* Hundredths of a GiB; "-" when the size is not known. */
-static void put_gib(FILE *out, uint64_t bytes)
+static void put_gib(FILE *out, uint64_t bytes, char mark)
 {
     const uint64_t gib = UINT64_C(1) << 30;
     uint64_t hundredths = bytes / gib * 100 + (bytes % gib * 100 + gib / 2) / gib;
     if (bytes)
-        fprintf(out, " %6" PRIu64 ".%02" PRIu64, hundredths / 100, hundredths % 100);
+        fprintf(out, " %5" PRIu64 ".%02" PRIu64 "%c", hundredths / 100, hundredths % 100, mark);
     else
-        fprintf(out, " %9s", "-");
+        fprintf(out, " %8s ", "-");
 }
 
-static void put_rate(FILE *out, double per_s, double unit)
+static void put_rate(FILE *out, double per_s, double unit, char mark)
 {
     if (per_s > 0)
-        fprintf(out, " %7.0f", per_s / unit);
+        fprintf(out, " %7.0f%c", per_s / unit, mark);
     else
-        fprintf(out, " %7s", "-");
+        fprintf(out, " %7s ", "-");
 }
 
 static void put_device(FILE *out, const ms_device *d)
 {
-    fprintf(out, "%-20s", d->name);
-    put_gib(out, d->driver_bytes);
-    put_gib(out, d->cuda_bytes);
+    fprintf(out, "%-16s", d->name);
+    put_gib(out, d->driver_bytes, mark_of(d, DRIVER));
+    put_gib(out, d->cuda_bytes, mark_of(d, CUDA));
     if (d->compute_capability)
         fprintf(out, " %4" PRIu32 ".%" PRIu32, d->compute_capability / 10,
                 d->compute_capability % 10);
     else
         fprintf(out, " %6s", "-");
-    put_rate(out, d->memory_bytes_per_s, 1e9);
-    put_rate(out, d->bf16_flops, 1e12);
-    put_rate(out, d->host_link_bytes_per_s, 1e9);
-    put_rate(out, d->peer_link_bytes_per_s, 1e9);
-    fprintf(out, "  %s\n", d->title);
+    put_rate(out, d->memory_bytes_per_s, 1e9, mark_of(d, MEMORY));
+    put_rate(out, d->bf16_flops, 1e12, mark_of(d, BF16));
+    put_rate(out, d->host_link_bytes_per_s, 1e9, mark_of(d, HOST));
+    put_rate(out, d->peer_link_bytes_per_s, 1e9, mark_of(d, PEER));
+    fprintf(out, " %s\n", d->title);
 }
 
 ms_status ms_write_devices(FILE *out, ms_error *err)
@@ -94,14 +110,22 @@ ms_status ms_write_devices(FILE *out, ms_error *err)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the list of devices");
     ms_status status = ms_devices_load(arena, &devices, &count, err);
     if (status == MS_OK) {
-        fprintf(out, "%-20s %9s %9s %6s %7s %7s %7s %7s\n", "", "DRIVER", "CUDA", "", "MEMORY",
+        fprintf(out, "%-16s %8s  %8s  %6s %7s  %7s  %7s  %7s\n", "", "DRIVER", "CUDA", "", "MEMORY",
                 "BF16", "HOST", "PEER");
-        fprintf(out, "%-20s %9s %9s %6s %7s %7s %7s %7s\n", "NAME", "GiB", "GiB", "CC", "GB/s",
+        fprintf(out, "%-16s %8s  %8s  %6s %7s  %7s  %7s  %7s\n", "NAME", "GiB", "GiB", "CC", "GB/s",
                 "TFLOP/s", "GB/s", "GB/s");
         for (uint32_t i = 0; i < count; i++)
             put_device(out, &devices[i]);
+        fputs("\n?: from general knowledge, not checked against a source; -: not known\n", out);
         status = finish(out, err);
     }
     ms_arena_free(arena);
     return status;
+}
+
+ms_status ms_write_version(FILE *out, ms_error *err)
+{
+    fprintf(out, "memscope %s\nreport schema %s, GLPK %s, cJSON %s\n", MS_VERSION,
+            MS_REPORT_SCHEMA_VERSION, ms_solver_version(), ms_json_version());
+    return finish(out, err);
 }

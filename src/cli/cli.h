@@ -105,6 +105,5 @@ const char *ms_cli_nearest(const char *name, const char *(*next)(size_t index));
 
 void ms_cli_print_short_help(FILE *out);
 void ms_cli_print_help(FILE *out, const ms_cli_command *command); /* NULL: the whole program */
-void ms_cli_print_version(FILE *out);
 
 #endif

@@ -6,11 +6,6 @@
 
 #include "cli/cli.h"
 
-void ms_cli_print_version(FILE *out)
-{
-    fprintf(out, "memscope %s (report schema %s)\n", MS_VERSION, MS_REPORT_SCHEMA_VERSION);
-}
-
 void ms_cli_print_short_help(FILE *out)
 {
     fputs(

@@ -121,10 +121,8 @@ static int run(int argc, char **argv)
         ms_cli_print_help(stdout, NULL);
         return 0;
     }
-    if (strcmp(argv[1], "--version") == 0) {
-        ms_cli_print_version(stdout);
-        return 0;
-    }
+    if (strcmp(argv[1], "--version") == 0)
+        return print_table(argv[1], 0, NULL, ms_write_version);
     const ms_cli_command *command = ms_cli_command_find(argv[1]);
     return command ? command->run(argc - 2, argv + 2) : no_command(argv[1]);
 }

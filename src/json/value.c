@@ -30,6 +30,11 @@ static const char *const kind_names[] = {
     [MS_JSON_STRING] = "a string", [MS_JSON_ARRAY] = "a list",       [MS_JSON_OBJECT] = "an object",
 };
 
+const char *ms_json_version(void)
+{
+    return cJSON_Version();
+}
+
 static const ms_json_span *span_of(ms_json_value value)
 {
     return &value.document->spans.items[value.span];

@@ -27,6 +27,9 @@ typedef struct ms_json_value {
 ms_status ms_json_parse(const ms_json_source *source, ms_json **document, ms_error *err);
 void ms_json_free(ms_json *document); /* NULL is fine */
 
+/* The version of cJSON, e.g. "1.7.15". Static text. */
+const char *ms_json_version(void);
+
 ms_json_value ms_json_root(const ms_json *document);
 ms_json_kind ms_json_kind_of(ms_json_value value);
 const char *ms_json_key(ms_json_value value); /* "" in arrays */

@@ -16,7 +16,9 @@ typedef struct note_case {
     const char *says, *does_not_say;
 } note_case;
 
-enum { AUTO = MS_ATTENTION_AUTO, FLASH = MS_ATTENTION_FLASH, MATH = MS_ATTENTION_MATH };
+#define AUTO MS_ATTENTION_AUTO
+#define FLASH MS_ATTENTION_FLASH
+#define MATH MS_ATTENTION_MATH
 
 /* clang-format off */
 static const note_case cases[] = {
