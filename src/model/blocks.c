@@ -24,6 +24,13 @@ void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_mod
                         .head_dim = ms_dim_name(s, "D", config->head_dim)};
 }
 
+ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden)
+{
+    if (model->run->checkpoint_layer[region->number])
+        return ms_checkpoint_run(model->tape, region, hidden);
+    return region->run(model->tape, region->context, region->number, hidden);
+}
+
 ms_tensor ms_linear_call(ms_model *model, const ms_linear_module *module, ms_tensor x)
 {
     uint32_t previous = ms_scope_enter(model->tape, module->scope);

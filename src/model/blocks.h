@@ -7,6 +7,7 @@
 #define MS_MODEL_BLOCKS_H
 
 #include "model/model.h"
+#include "tape/engine.h"
 
 typedef struct ms_linear_module {
     uint32_t scope;
@@ -40,6 +41,8 @@ void ms_rotary_new(ms_model *model, uint32_t parent, ms_tensor buffers[2]);
 ms_tensor ms_linear_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
 ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
+/* A layer, checkpointed or not as the run says for its number. */
+ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden);
 ms_tensor ms_activation_call(ms_model *model, ms_tensor x);
 
 /* arange(S) + 0, as [1, S] */

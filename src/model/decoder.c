@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "ops/ops.h"
-#include "tape/engine.h"
 
 typedef struct layer {
     uint32_t scope, attention_scope, mlp_scope;
@@ -195,8 +194,6 @@ static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
                             ms_tensor position_ids)
 {
     const decoder *d = model->modules;
-    if (!model->run->checkpoint_layer[number])
-        return run_layer(model->tape, model, number, hidden);
     ms_region region = {.run = run_layer,
                         .context = model,
                         .number = number,
@@ -206,7 +203,7 @@ static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
         region.held[2] = d->sin;
         region.held[3] = d->cos;
     }
-    return ms_checkpoint_run(model->tape, &region, hidden);
+    return ms_layer_call(model, &region, hidden);
 }
 
 /* One mask, or with layers of both kinds one of each. */

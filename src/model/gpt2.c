@@ -7,7 +7,6 @@
 #include "model/families.h"
 #include "model/family_keys.h"
 #include "ops/ops.h"
-#include "tape/engine.h"
 
 typedef struct block {
     uint32_t scope, attention_scope, mlp_scope;
@@ -154,14 +153,12 @@ static ms_tensor call_block(ms_model *model, uint32_t number, ms_tensor hidden,
                             ms_tensor position_ids)
 {
     const gpt2 *g = model->modules;
-    if (!model->run->checkpoint_layer[number])
-        return run_block(model->tape, model, number, hidden);
     ms_region region = {.run = run_block,
                         .context = model,
                         .number = number,
                         .positional = g->mask,
                         .held = {position_ids}};
-    return ms_checkpoint_run(model->tape, &region, hidden);
+    return ms_layer_call(model, &region, hidden);
 }
 
 static ms_tensor embed(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor ids)
