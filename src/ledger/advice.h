@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What would help most: the run simulated again with one thing changed, for each thing that can be.
- * Costs a simulation per row, so it is made only when a report shows it, and not at all for a run of
- * more than half a million events.
+ * Costs a simulation per row, so it is made only when a report shows it, and not at all for a run
+ * of more than half a million events.
  */
 #ifndef MS_LEDGER_ADVICE_H
 #define MS_LEDGER_ADVICE_H

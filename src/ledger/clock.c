@@ -22,6 +22,6 @@ double ms_clock_step_ms(const ms_device *device, const ms_trace *trace)
 {
     double sum = 0;
     for (uint32_t i = 0; i < trace->ops.count; i++)
-        sum += ms_clock_op_ms(device, &trace->ops.items[i]);
+        sum += ms_clock_op_ms(device, &trace->ops.items[i]) * trace->ops.items[i].repeats;
     return sum;
 }

@@ -18,10 +18,14 @@ bool ms_fold_init(ms_fold *fold, uint32_t layer_count, uint64_t rows)
     fold->hashes = calloc((size_t)count + 1, sizeof *fold->hashes);
     fold->classes = calloc((size_t)count + 1, sizeof *fold->classes);
     fold->seen_by = calloc((size_t)layer_count + 1, sizeof *fold->seen_by);
-    if (fold->hashes && fold->classes && fold->seen_by)
-        return true;
-    ms_fold_free(fold);
-    return false;
+    fold->row_repeats = malloc((size_t)(rows ? rows : 1) * sizeof *fold->row_repeats);
+    if (!fold->hashes || !fold->classes || !fold->seen_by || !fold->row_repeats) {
+        ms_fold_free(fold);
+        return false;
+    }
+    for (uint64_t i = 0; i < rows; i++)
+        fold->row_repeats[i] = 1;
+    return true;
 }
 
 void ms_fold_free(ms_fold *fold)
@@ -29,6 +33,7 @@ void ms_fold_free(ms_fold *fold)
     free(fold->hashes);
     free(fold->classes);
     free(fold->seen_by);
+    free(fold->row_repeats);
     memset(fold, 0, sizeof *fold);
 }
 
@@ -52,7 +57,7 @@ static void join_class(ms_fold *fold, uint32_t group, uint32_t representative)
     if (group != representative)
         fold->classes[first->last].next = group;
     first->last = group;
-    first->count++;
+    first->count += fold->row_repeats[group / (fold->layer_count + 1)];
 }
 
 bool ms_fold_close(ms_fold *fold, ms_fold_mode mode)

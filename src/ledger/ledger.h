@@ -26,7 +26,7 @@ typedef struct ms_record {
     uint32_t name;       /* of a persistent tensor, index into the trace's names; else MS_NONE */
     uint32_t first_part; /* into parts: storages whose bytes sum to memory_bytes */
     uint32_t part_count;
-    uint32_t count;
+    uint32_t count; /* of executions in a step, micro-steps that were not simulated included */
     uint32_t first_layers, layer_count; /* into layers: those it stands for; 0 outside layers */
     uint32_t micro_step;                /* first it stands for; MS_NONE outside micro-steps */
     uint8_t category;                   /* ms_category */

@@ -178,9 +178,18 @@ static bool add_record(pass *p, uint32_t index, ms_ledger *ledger)
     return ms_vec_push(&ledger->records, record);
 }
 
+/* A micro-step may stand for those that follow it. */
+static void count_micro_steps(pass *p)
+{
+    const ms_trace *trace = p->source->trace;
+    for (uint32_t i = 0; i < trace->ops.count; i++)
+        p->fold.row_repeats[p->spans[i].micro_step] = trace->ops.items[i].repeats;
+}
+
 static bool add_records(pass *p, ms_ledger *ledger)
 {
     find_spans(p);
+    count_micro_steps(p);
     if (ledger->mode != MS_UNROLL)
         hash_ops(p);
     if (!ms_fold_close(&p->fold, ledger->mode))

@@ -74,6 +74,7 @@ static bool begin_phase(player *p, const ms_mark *mark, uint32_t event)
     ms_phase_usage phase = {.phase = mark->phase,
                             .step = mark->step,
                             .micro_step = mark->micro_step,
+                            .repeats = mark->repeats,
                             .start_bytes = p->stats->allocated_bytes,
                             .peak_event = event};
     if (!ms_vec_push(&p->usage->phases, phase))

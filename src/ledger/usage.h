@@ -14,6 +14,7 @@ typedef struct ms_phase_usage {
     uint8_t phase; /* ms_phase */
     uint16_t step; /* 1 = first step; the last one is the steady step */
     uint32_t micro_step;
+    uint32_t repeats; /* micro-steps it stands for: this one and those that follow; else 1 */
     uint64_t start_bytes, peak_bytes, end_bytes; /* allocated, as the allocator counts */
     uint64_t peak_requested_bytes, end_requested_bytes;
     uint64_t peak_reserved_bytes, end_reserved_bytes;

@@ -8,7 +8,7 @@
 
 #include "report/reporter.h"
 
-enum { MIN_COLUMNS = 60, MAX_COLUMNS = 120, MAX_PHASES = 10, MAX_LAYER_ROWS = 6 };
+enum { MIN_COLUMNS = 60, MAX_COLUMNS = 120, MAX_LAYER_ROWS = 6 };
 
 typedef enum tone { TONE_BOLD, TONE_GOOD, TONE_BAD, TONE_DIM, TONE_END } tone;
 
@@ -151,9 +151,10 @@ static void phase_row(const page *p, const ms_phase_usage *u, bool numbered)
     char start[MS_GIB_TEXT], peak[MS_GIB_TEXT], end[MS_GIB_TEXT], reserved[MS_GIB_TEXT], label[40];
     bool micro = u->phase == MS_PHASE_FORWARD || u->phase == MS_PHASE_BACKWARD;
     snprintf(label, sizeof label, "%s", ms_phase_name((ms_phase)u->phase));
+    char number[MS_MICRO_STEP_TEXT];
     if (numbered && micro)
-        snprintf(label, sizeof label, "%s %" PRIu32, ms_phase_name((ms_phase)u->phase),
-                 u->micro_step + 1);
+        snprintf(label, sizeof label, "%s %s", ms_phase_name((ms_phase)u->phase),
+                 ms_micro_step_text(u, number));
     fprintf(p->out, "  %-20s%10s%10s%10s%10s\n", label, ms_gib(u->start_bytes, start),
             ms_gib(u->peak_bytes, peak), ms_gib(u->end_bytes, end),
             ms_gib(u->peak_reserved_bytes, reserved));
@@ -162,18 +163,11 @@ static void phase_row(const page *p, const ms_phase_usage *u, bool numbered)
 static void write_phases(const page *p)
 {
     const ms_usage *usage = p->view->ledger->usage;
-    uint32_t first = usage->first_steady_phase, count = usage->phases.count - first;
-    uint32_t hidden = count > MAX_PHASES ? count - MAX_PHASES : 0;
     heading(p, "Phases of a step", "  (GiB)");
     fprintf(p->out, "  %s%-20s%10s%10s%10s%10s%s\n", escape(p, TONE_DIM), "", "start", "peak",
             "end", "reserved", escape(p, TONE_END));
-    for (uint32_t i = 0; i < count; i++) {
-        if (hidden && i == MAX_PHASES / 2) {
-            fprintf(p->out, "  (%" PRIu32 " more)\n", hidden);
-            i += hidden;
-        }
-        phase_row(p, &usage->phases.items[first + i], p->view->ledger->run->accumulate > 1);
-    }
+    for (uint32_t i = usage->first_steady_phase; i < usage->phases.count; i++)
+        phase_row(p, &usage->phases.items[i], p->view->ledger->run->accumulate > 1);
 }
 
 static void write_largest(const page *p)

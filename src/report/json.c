@@ -91,6 +91,7 @@ static void write_phase(ms_json_writer *w, const ms_phase_usage *u)
     ms_json_object(w, NULL);
     ms_json_string(w, "phase", ms_phase_name((ms_phase)u->phase));
     ms_json_uint(w, "micro_step", u->micro_step);
+    ms_json_uint(w, "repeats", u->repeats);
     ms_json_uint(w, "start_bytes", u->start_bytes);
     ms_json_uint(w, "peak_bytes", u->peak_bytes);
     ms_json_uint(w, "end_bytes", u->end_bytes);

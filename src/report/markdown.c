@@ -70,9 +70,10 @@ static void write_phases(FILE *out, const ms_view *v)
     for (uint32_t i = usage->first_steady_phase; i < usage->phases.count; i++) {
         const ms_phase_usage *u = &usage->phases.items[i];
         char a[MS_GIB_TEXT], b[MS_GIB_TEXT], c[MS_GIB_TEXT], d[MS_GIB_TEXT];
+        char number[MS_MICRO_STEP_TEXT];
         fputs("| ", out);
         put_cell(out, ms_phase_name((ms_phase)u->phase));
-        fprintf(out, " | %" PRIu32 " | %s | %s | %s | %s |\n", u->micro_step + 1,
+        fprintf(out, " | %s | %s | %s | %s | %s |\n", ms_micro_step_text(u, number),
                 ms_gib(u->start_bytes, a), ms_gib(u->peak_bytes, b), ms_gib(u->end_bytes, c),
                 ms_gib(u->peak_reserved_bytes, d));
     }

@@ -18,6 +18,15 @@ const char *ms_gib(uint64_t bytes, char text[MS_GIB_TEXT])
     return text;
 }
 
+const char *ms_micro_step_text(const ms_phase_usage *phase, char text[MS_MICRO_STEP_TEXT])
+{
+    uint64_t first = (uint64_t)phase->micro_step + 1, last = first + phase->repeats - 1;
+    int length = snprintf(text, MS_MICRO_STEP_TEXT, "%" PRIu64, first);
+    if (last > first)
+        snprintf(text + length, MS_MICRO_STEP_TEXT - (size_t)length, "-%" PRIu64, last);
+    return text;
+}
+
 uint32_t ms_permille(uint64_t part, uint64_t whole)
 {
     if (whole == 0)

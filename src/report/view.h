@@ -66,6 +66,10 @@ const char *ms_view_record_name(const ms_view *view, const ms_record *record);
 const char *ms_view_formula(const ms_view *view, const ms_record *record);
 const char *ms_view_layers(const ms_view *view, const ms_record *record);
 
+/* "4", or "4-16" for a phase that stands for several; from 1. */
+enum { MS_MICRO_STEP_TEXT = 24 };
+const char *ms_micro_step_text(const ms_phase_usage *phase, char text[MS_MICRO_STEP_TEXT]);
+
 /* bytes / 2^30 with two decimals, rounded half up in integers: "71.31". */
 enum { MS_GIB_TEXT = 32 };
 const char *ms_gib(uint64_t bytes, char text[MS_GIB_TEXT]);

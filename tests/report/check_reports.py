@@ -23,6 +23,7 @@ RUNS = [
     "--checkpoint-kind reentrant",
     "--config mistral-7b-v0.3 --seq 100 --optimizer sgd-momentum --attention efficient",
     "--config gpt2 --batch 2 --seq 77 --dtype fp32 --device cpu",
+    "--config smollm2-135m --seq 256 --accumulate 16 --clip 1",
     "--config gpt2-xl --seq 64 --optimizer sgd --max-split-size 64MiB",
     "--config smollm2-135m --unroll --checkpointing every:2 --accumulate 2 --clip 0.5",
 ]
@@ -77,13 +78,17 @@ def check_phases(report):
     summary, phases = report["summary"], report["phases"]
     assert max(phase["peak_bytes"] for phase in phases) == summary["peak_memory_bytes"]
     assert phases[0]["start_bytes"] == summary["start_bytes"]
-    for before, after in zip(phases, phases[1:]):  # the loss goes between two of them
-        assert abs(before["end_bytes"] - after["start_bytes"]) <= 512
+    # The loss goes between two of them, and the arguments a reentrant checkpoint held.
+    reentrant = report["metadata"]["checkpoint_kind"] == "reentrant"
+    for before, after in zip(phases, phases[1:]):
+        assert 0 <= before["end_bytes"] - after["start_bytes"] <= (1 << 20 if reentrant else 512)
     for phase in phases + report["first_step_phases"]:
         assert phase["peak_bytes"] >= max(phase["start_bytes"], phase["end_bytes"])
         assert phase["peak_reserved_bytes"] >= phase["peak_bytes"]
-    micro_steps = {phase["micro_step"] for phase in phases}
-    assert micro_steps == set(range(report["metadata"]["accumulate"])), micro_steps
+    micro_steps = [set(range(p["micro_step"], p["micro_step"] + p["repeats"]))
+                   for p in phases if p["phase"] == "backward"]
+    assert sum(map(len, micro_steps)) == report["metadata"]["accumulate"], micro_steps
+    assert set.union(*micro_steps) == set(range(report["metadata"]["accumulate"])), micro_steps
     peak = next(p for p in phases if p["peak_bytes"] == summary["peak_memory_bytes"])
     assert summary["peak_stage"] == peak["phase"] == report["peak"]["phase"]
 
@@ -197,7 +202,8 @@ def main():
         if "--unroll" not in arguments:
             def check_unrolled(folded, unrolled):
                 assert flatten(folded) == flatten(unrolled)
-                assert all(r["extra"]["count"] == 1 for r in unrolled["operators"])
+                last = max(p["repeats"] for p in unrolled["phases"])
+                assert {r["extra"]["count"] for r in unrolled["operators"]} == {1, last}
             attempt(arguments, check_unrolled, report, run(program, arguments + " --unroll"))
     print(f"{passed} passed, {failed} failed")
     return failed > 0

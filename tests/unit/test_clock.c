@@ -38,10 +38,13 @@ static void check_case(void **state)
     assert_float_equal((float)ms_clock_op_ms(&c->device, &c->op), (float)c->expected_ms, 1e-4f);
     ms_trace trace;
     assert_true(ms_trace_init(&trace));
-    for (int i = 0; i < 3; i++)
-        assert_true(ms_vec_push(&trace.ops, c->op));
-    assert_float_equal((float)ms_clock_step_ms(&c->device, &trace), (float)(3 * c->expected_ms),
-                       1e-4f);
+    for (uint32_t i = 1; i <= 3; i++) {
+        ms_op_exec op = c->op;
+        op.repeats = i;
+        assert_true(ms_vec_push(&trace.ops, op));
+    }
+    assert_float_equal((float)ms_clock_step_ms(&c->device, &trace), (float)(6 * c->expected_ms),
+                       1e-3f);
     ms_trace_free(&trace);
 }
 

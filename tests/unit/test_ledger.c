@@ -68,7 +68,7 @@ static void event(hand_made *h, ms_event_kind kind, uint32_t id)
 static void mark(hand_made *h, ms_phase phase, bool begin)
 {
     ms_trace *t = &h->simulation.trace;
-    ms_mark m = {.begin = begin, .phase = (uint8_t)phase, .step = 1};
+    ms_mark m = {.begin = begin, .phase = (uint8_t)phase, .step = 1, .repeats = 1};
     assert_true(ms_vec_push(&t->marks, m));
     event(h, MS_EVENT_MARK, t->marks.count - 1);
     if (begin)
@@ -82,6 +82,7 @@ static uint32_t begin_op(hand_made *h, const char *text, uint32_t scope, ms_pass
     ms_trace *t = &h->simulation.trace;
     ms_op_exec op = {.name = text, .scope = scope, .pass = (uint8_t)pass, .phase = (uint8_t)phase};
     op.flops = 1000;
+    op.repeats = 1;
     assert_true(ms_vec_push(&t->ops, op));
     event(h, MS_EVENT_OP_BEGIN, t->ops.count - 1);
     return t->ops.count - 1;
@@ -218,16 +219,34 @@ static void folds_equal_layers(void **state)
     assert_int_equal(h->ledger.records.count, 3 + 2 + 2);
 }
 
-static void unrolls(void **state)
+static void rebuild(hand_made *h, ms_fold_mode mode)
 {
-    hand_made *h = *state;
     ms_error err = {0};
     ms_ledger_free(&h->ledger);
     assert_int_equal(
-        ms_ledger_build(&h->model, &h->run, &h->simulation, &h->usage, MS_UNROLL, &h->ledger, &err),
+        ms_ledger_build(&h->model, &h->run, &h->simulation, &h->usage, mode, &h->ledger, &err),
         MS_OK);
+}
+
+static void unrolls(void **state)
+{
+    hand_made *h = *state;
+    rebuild(h, MS_UNROLL);
     assert_int_equal(h->ledger.records.count, 3 + 3 + 1 + 3 + 3);
     assert_int_equal(find(h, "model.layers.1.mm")->memory_bytes, 200);
+}
+
+/* A micro-step that stands for 13 counts 13 times, folded or not. */
+static void counts_micro_steps_that_follow(void **state)
+{
+    hand_made *h = *state;
+    for (uint32_t i = 0; i < h->simulation.trace.ops.count; i++)
+        h->simulation.trace.ops.items[i].repeats = 13;
+    rebuild(h, MS_FOLD_LAYERS);
+    assert_int_equal(find(h, "model.layers.*.mm")->count, 26);
+    assert_int_equal(find(h, "model.layers.*.weight")->count, 3);
+    rebuild(h, MS_UNROLL);
+    assert_int_equal(find(h, "model.layers.1.mm")->count, 13);
 }
 
 static void counts_what_outlives(void **state)
@@ -310,9 +329,13 @@ static void prints_layers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STEP(folds_equal_layers),        STEP(unrolls),
-        STEP(counts_what_outlives),      STEP(composes_the_peak),
-        STEP(keeps_the_extremes),        STEP(judges_the_budget),
+        STEP(folds_equal_layers),
+        STEP(unrolls),
+        STEP(counts_micro_steps_that_follow),
+        STEP(counts_what_outlives),
+        STEP(composes_the_peak),
+        STEP(keeps_the_extremes),
+        STEP(judges_the_budget),
         cmocka_unit_test(prints_layers),
     };
     return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);

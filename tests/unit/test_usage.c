@@ -31,7 +31,7 @@ static void drop(ms_trace *trace, uint32_t storage)
 
 static void mark(ms_trace *trace, bool begin, ms_phase phase, uint16_t step)
 {
-    ms_mark m = {.begin = begin, .phase = (uint8_t)phase, .step = step};
+    ms_mark m = {.begin = begin, .phase = (uint8_t)phase, .step = step, .repeats = step};
     assert_true(ms_vec_push(&trace->marks, m));
     put(trace, MS_EVENT_MARK, trace->marks.count - 1);
 }
@@ -141,6 +141,7 @@ static void check_case(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         const ms_phase_usage *phase = &usage.phases.items[3 + i];
         assert_int_equal(phase->step, 2);
+        assert_int_equal(phase->repeats, 2);
         assert_int_equal(phase->start_bytes, c->steady[i].start_bytes);
         assert_int_equal(phase->peak_bytes, c->steady[i].peak_bytes);
         assert_int_equal(phase->end_bytes, c->steady[i].end_bytes);
