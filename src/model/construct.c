@@ -98,6 +98,8 @@ static ms_tensor buffer(ms_model *model, ms_tensor tensor)
 {
     ms_retain(model->tape, tensor);
     ms_name_storage(model->tape, tensor, "inv_freq", MS_CATEGORY_BUFFER);
+    if (tensor && !ms_vec_push(&model->tape->module_buffers, tensor))
+        ms_tape_fail(model->tape, MS_ERR_NOMEM);
     return tensor;
 }
 

@@ -178,31 +178,33 @@ static void run_step(trainer *t)
     mark(t, false, MS_PHASE_ZERO_GRAD, 0);
 }
 
-/* Weights are made in fp32 and rotary tables cast with the model, so 16-bit runs keep 16-bit ones.
+/* model.to(dtype): buffers are made in fp32. The handle keeps its number and gets the new storage.
  */
-static void cast_buffers(trainer *t)
+static void cast_buffer(ms_tape *tape, ms_tensor tensor)
 {
-    ms_tape *tape = &t->tape;
-    for (ms_tensor tensor = 1; tensor < tape->tensors.count && tape->status == MS_OK; tensor++) {
-        ms_tensor_info *info = ms_info(tape, tensor);
-        if (info->storage == MS_NONE || info->dtype == tape->run->dtype ||
-            tape->trace->storages.items[info->storage].category != MS_CATEGORY_BUFFER)
-            continue;
-        tape->new_category = MS_CATEGORY_BUFFER;
-        ms_tensor cast = ms_empty_like(tape, tensor, tape->run->dtype);
-        tape->new_category = MS_CATEGORY_TEMPORARY;
-        if (!cast)
-            return;
-        /* The handle keeps its number and gets the new storage. */
-        info = ms_info(tape, tensor);
-        ms_tensor_info *other = ms_info(tape, cast);
-        uint32_t old = info->storage;
-        info->storage = other->storage;
-        info->dtype = other->dtype;
-        other->storage = old;
-        tape->trace->storages.items[info->storage].name = tape->trace->storages.items[old].name;
-        tape->trace->storages.items[info->storage].scope = tape->trace->storages.items[old].scope;
-        ms_consume(tape, cast);
+    tape->new_category = MS_CATEGORY_BUFFER;
+    ms_tensor cast = ms_empty_like(tape, tensor, tape->run->dtype);
+    tape->new_category = MS_CATEGORY_TEMPORARY;
+    if (!cast)
+        return;
+    ms_tensor_info *info = ms_info(tape, tensor), *other = ms_info(tape, cast);
+    uint32_t old = info->storage;
+    info->storage = other->storage;
+    info->dtype = other->dtype;
+    other->storage = old;
+    const ms_storage *from = &tape->trace->storages.items[old];
+    ms_storage *to = &tape->trace->storages.items[info->storage];
+    to->name = from->name;
+    to->scope = from->scope;
+    ms_consume(tape, cast);
+}
+
+static void cast_buffers(ms_tape *tape)
+{
+    for (uint32_t i = 0; i < tape->module_buffers.count; i++) {
+        ms_tensor tensor = tape->module_buffers.items[i];
+        if (ms_info(tape, tensor)->dtype != tape->run->dtype)
+            cast_buffer(tape, tensor);
     }
 }
 
@@ -213,7 +215,7 @@ static bool build(trainer *t)
     mark(t, true, MS_PHASE_BUILD, 0);
     if (!t->model.config->family->program->build(&t->model))
         ms_tape_fail(tape, MS_ERR_NOMEM);
-    cast_buffers(t);
+    cast_buffers(tape);
     tape->new_category = MS_CATEGORY_INPUT;
     t->ids = ms_empty(tape, MS_SHAPE(t->model.batch, t->model.seq), MS_DTYPE_I64);
     tape->new_category = MS_CATEGORY_TEMPORARY;

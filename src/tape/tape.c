@@ -30,6 +30,7 @@ void ms_tape_free(ms_tape *tape)
     ms_vec_free(&tape->metas);
     ms_vec_free(&tape->buffers);
     ms_vec_free(&tape->parameters);
+    ms_vec_free(&tape->module_buffers);
     ms_vec_free(&tape->checkpoints);
     ms_vec_free(&tape->recomputed);
     ms_vec_free(&tape->graph_holds);

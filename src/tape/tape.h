@@ -155,6 +155,7 @@ typedef struct ms_tape {
     ms_vec(ms_meta) metas;
     ms_vec(ms_tensor) buffers;
     ms_vec(ms_parameter) parameters;
+    ms_vec(ms_tensor) module_buffers; /* a module's tensors that are not trained, in order */
     ms_vec(ms_checkpoint) checkpoints;
     ms_vec(ms_tensor) recomputed;
     ms_vec(ms_tensor) graph_holds; /* what nodes hold besides saved tensors, until the graph goes */
