@@ -67,6 +67,7 @@ typedef struct ms_run_config {
     const ms_device *device; /* never NULL; "cpu" is a row */
     bool has_budget;
     uint64_t budget_bytes; /* else the device's usable bytes */
+    bool lean;             /* simulate without recording operators: events and storages only */
 } ms_run_config;
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parallel.h"
+
 /* Changes `run` (a copy) and writes the option that does the same; false when it does not apply. */
 typedef bool (*change_function)(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
                                 const char **option);
@@ -113,51 +115,82 @@ static const change changes[] = {
 /* Needs no new simulation: the same events, another allocator. */
 static const change allocator_change = {"expandable segments", use_expandable};
 
-static bool keep_if_it_saves(const ms_ledger *ledger, ms_suggestion s, const ms_usage *usage,
-                             ms_advice *advice)
+/* A change that applies, and what became of it. Tasks share nothing but what they read. */
+typedef struct task {
+    const ms_ledger *ledger;
+    ms_run_config run;
+    bool same_events;
+    ms_suggestion suggestion;
+    ms_status status;
+    ms_error err;
+} task;
+
+enum { MAX_TASKS = sizeof changes / sizeof changes[0] + 1 };
+
+typedef struct task_list {
+    task tasks[MAX_TASKS];
+    uint32_t count;
+} task_list;
+
+static void judge(const ms_ledger *ledger, const ms_usage *usage, ms_suggestion *s)
 {
     const ms_summary *now = &ledger->summary;
-    s.device_bytes = usage->peak_reserved_bytes + ledger->run->device->context_expected_bytes;
-    s.saved_device_bytes = (int64_t)(now->expected_device_bytes - s.device_bytes);
-    s.saved_peak_bytes = (int64_t)(now->peak_memory_bytes - usage->peak_bytes);
-    s.fits =
-        !usage->out_of_memory && (now->budget_bytes == 0 || s.device_bytes <= now->budget_bytes);
-    if (s.saved_device_bytes <= 0)
-        return true;
-    return ms_vec_push(&advice->suggestions, s);
+    s->device_bytes = usage->peak_reserved_bytes + ledger->run->device->context_expected_bytes;
+    s->saved_device_bytes = (int64_t)(now->expected_device_bytes - s->device_bytes);
+    s->saved_peak_bytes = (int64_t)(now->peak_memory_bytes - usage->peak_bytes);
+    s->fits =
+        !usage->out_of_memory && (now->budget_bytes == 0 || s->device_bytes <= now->budget_bytes);
 }
 
-static ms_status measure(const ms_ledger *ledger, const ms_trace *trace, const ms_run_config *run,
-                         ms_suggestion suggestion, ms_advice *advice, ms_error *err)
+static ms_status measure(task *t, const ms_trace *trace)
 {
     ms_usage usage = {0};
-    ms_status status = ms_usage_measure(trace, &run->allocator, &usage, err);
+    ms_status status = ms_usage_measure(trace, &t->run.allocator, &usage, &t->err);
     if (status != MS_OK)
         return status;
-    if (!keep_if_it_saves(ledger, suggestion, &usage, advice))
-        status = ms_fail(err, MS_ERR_NOMEM, "no memory for the suggestions");
+    judge(t->ledger, &usage, &t->suggestion);
     ms_usage_free(&usage);
+    return MS_OK;
+}
+
+static ms_status simulate(task *t)
+{
+    if (t->same_events)
+        return measure(t, &t->ledger->simulation->trace);
+    ms_simulation simulation = {0};
+    ms_status status = ms_step_simulate(t->ledger->model, &t->run, &simulation, &t->err);
+    if (status != MS_OK)
+        return status;
+    status = measure(t, &simulation.trace);
+    ms_simulation_free(&simulation);
     return status;
 }
 
-static ms_status try_change(const ms_ledger *ledger, const change *c, ms_advice *advice,
-                            ms_error *err)
+static void work(void *context, uint32_t index)
 {
-    ms_run_config run = *ledger->run;
-    ms_suggestion suggestion = {.title = c->title};
-    if (!c->apply(ledger->model, &run, advice->arena, &suggestion.option))
-        return MS_OK;
-    if (!suggestion.option)
-        return ms_fail(err, MS_ERR_NOMEM, "no memory for the suggestions");
-    if (c == &allocator_change)
-        return measure(ledger, &ledger->simulation->trace, &run, suggestion, advice, err);
-    ms_simulation simulation = {0};
-    ms_status status = ms_step_simulate(ledger->model, &run, &simulation, err);
-    if (status != MS_OK)
-        return status;
-    status = measure(ledger, &simulation.trace, &run, suggestion, advice, err);
-    ms_simulation_free(&simulation);
-    return status;
+    task *t = &((task_list *)context)->tasks[index];
+    t->status = simulate(t);
+}
+
+static bool add_task(task_list *list, const ms_ledger *ledger, const change *c, ms_arena *arena)
+{
+    task *t = &list->tasks[list->count];
+    *t = (task){.ledger = ledger, .run = *ledger->run, .same_events = c == &allocator_change};
+    t->run.lean = true;
+    t->suggestion.title = c->title;
+    if (!c->apply(ledger->model, &t->run, arena, &t->suggestion.option))
+        return true;
+    list->count++;
+    return t->suggestion.option != NULL;
+}
+
+/* The allocator's comes last: it is the shortest. */
+static bool list_tasks(task_list *list, const ms_ledger *ledger, ms_arena *arena)
+{
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++)
+        if (!add_task(list, ledger, &changes[i], arena))
+            return false;
+    return add_task(list, ledger, &allocator_change, arena);
 }
 
 /* Beyond this a simulation takes so long that nobody waits for half a dozen of them. */
@@ -171,22 +204,42 @@ static int by_saving(const void *a, const void *b)
     return strcmp(x->title, y->title);
 }
 
+static ms_status keep_those_that_save(const task_list *list, ms_advice *advice, ms_error *err)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const task *t = &list->tasks[i];
+        if (t->status != MS_OK) {
+            if (err && err->status == MS_OK)
+                *err = t->err;
+            return t->status;
+        }
+        if (t->suggestion.saved_device_bytes > 0 &&
+            !ms_vec_push(&advice->suggestions, t->suggestion))
+            return ms_fail(err, MS_ERR_NOMEM, "no memory for the suggestions");
+    }
+    if (advice->suggestions.count > 1)
+        qsort(advice->suggestions.items, advice->suggestions.count,
+              sizeof *advice->suggestions.items, by_saving);
+    return MS_OK;
+}
+
 ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error *err)
 {
     memset(advice, 0, sizeof *advice);
-    advice->arena = ms_arena_create(0);
-    if (!advice->arena)
-        return ms_fail(err, MS_ERR_NOMEM, "no memory for the suggestions");
     if (ledger->simulation->trace.events.count > MAX_EVENTS)
         return MS_OK;
-    ms_status status = try_change(ledger, &allocator_change, advice, err);
-    for (size_t i = 0; status == MS_OK && i < sizeof changes / sizeof changes[0]; i++)
-        status = try_change(ledger, &changes[i], advice, err);
+    ms_status status = MS_ERR_NOMEM;
+    task_list *list = calloc(1, sizeof *list);
+    advice->arena = ms_arena_create(0);
+    if (list && advice->arena && list_tasks(list, ledger, advice->arena)) {
+        ms_parallel_run(list->count, work, list);
+        status = keep_those_that_save(list, advice, err);
+    } else {
+        ms_fail(err, status, "no memory for the suggestions");
+    }
+    free(list);
     if (status != MS_OK)
         ms_advice_free(advice);
-    else if (advice->suggestions.count > 1)
-        qsort(advice->suggestions.items, advice->suggestions.count,
-              sizeof *advice->suggestions.items, by_saving);
     return status;
 }
 

@@ -83,8 +83,8 @@ ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v
     ms_tensor probabilities = ms_to(tape, *scores, origin);
     ms_retain(tape, probabilities);
     ms_tensor *out = ms_local(&f, ms_to(tape, ms_matmul(tape, *scores, *wide_value), origin));
-    ms_tensor *const last_first[] = {scores, wide_value, wide_key, scaled_query,
-                                     mask,   value,      key,      query};
+    ms_tensor *const last_first[] = {scores, wide_key, wide_value, scaled_query,
+                                     mask,   value,    key,        query};
     for (uint32_t i = 0; i < sizeof last_first / sizeof *last_first; i++)
         ms_assign(&f, last_first[i], 0);
     ms_tensor result = ms_frame_end(&f, out);

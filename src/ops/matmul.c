@@ -122,7 +122,12 @@ ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b)
     ms_retain(tape, cast_b);
     ms_tensor a3 = as_batches(tape, cast_a);
     ms_tensor b3 = as_batches(tape, cast_b);
-    ms_tensor out = ms_view(tape, bmm(tape, a3, b3), shape);
+    ms_retain(tape, a3);
+    ms_retain(tape, b3);
+    ms_tensor product = bmm(tape, a3, b3);
+    ms_release(tape, b3);
+    ms_release(tape, a3);
+    ms_tensor out = ms_view(tape, product, shape);
     ms_release(tape, cast_a);
     ms_release(tape, cast_b);
     ms_consume(tape, ms_unown(tape, a));

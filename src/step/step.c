@@ -250,7 +250,7 @@ static void train(trainer *t)
         return;
     measure_parameters(t);
     for (t->step = 1; t->step <= STEADY_STEP && t->tape.status == MS_OK; t->step++) {
-        t->tape.recording = t->step == STEADY_STEP;
+        t->tape.recording = t->step == STEADY_STEP && !t->tape.run->lean;
         run_step(t);
     }
     measure_optimizer(t);
