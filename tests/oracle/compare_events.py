@@ -8,8 +8,9 @@ usage: compare_events.py OURS TRACE         two event files
                                             lists of `measure_step.py --events DIR --stacks`
 
 Both sides have the columns of show_events.py: number, + or -, bytes asked, bytes live, tensor,
-operator, autograd node, frame or module; a trace may also be an event list (.json.gz). The ordered lists of (+ or -, bytes) over 4 KiB must be
-equal; where they part first is shown with its surroundings. The last line is "N passed, M failed".
+operator, autograd node, frame or module; a trace may also be an event list (.json.gz). The ordered lists of (+ or -, bytes, which tensor) over
+4 KiB must be equal: of two tensors of one size the right one must go first. Where the lists part is shown with its surroundings. The last line
+is "N passed, M failed".
 """
 import argparse
 import json
@@ -26,7 +27,7 @@ import oracle  # noqa: E402
 
 LARGE = 4096
 CONTEXT = 6
-EVENT = re.compile(r"\s*\d+ ([+-])\s+(\d+)\s")
+EVENT = re.compile(r"\s*\d+ ([+-])\s+(\d+)\s+\d+\s+(t\S+)")
 
 
 def lines_of(path):
@@ -39,9 +40,17 @@ def lines_of(path):
 
 
 def events_of(path):
-    """[(sign, bytes, line number, text)] of the events over 4 KiB."""
-    found = [(EVENT.match(line), n, line.rstrip()) for n, line in enumerate(lines_of(path), 1)]
-    return [(m.group(1), int(m.group(2)), n, text) for m, n, text in found if m and int(m.group(2)) > LARGE]
+    """[(sign, bytes, tensor, text)] of the events over 4 KiB; a tensor is counted among those, 0 = older than the step."""
+    events, number_of, count = [], {}, 0
+    for line in lines_of(path):
+        m = EVENT.match(line)
+        if not m or int(m.group(2)) <= LARGE:
+            continue
+        if m.group(1) == "+":
+            count += 1
+            number_of[m.group(3)] = count
+        events.append((m.group(1), int(m.group(2)), number_of.get(m.group(3), 0), line.rstrip()))
+    return events
 
 
 def show(title, events, at):
@@ -56,10 +65,10 @@ def show(title, events, at):
 def compare(name, ours_path, trace_path):
     """Prints the verdict; returns whether the lists are equal."""
     ours, theirs = events_of(ours_path), events_of(trace_path)
-    if not theirs or [e[:2] for e in ours] == [e[:2] for e in theirs]:
+    if not theirs or [e[:3] for e in ours] == [e[:3] for e in theirs]:
         print("%-28s %s" % (name, "%d events equal" % len(theirs) if theirs else "no events to compare with"))
         return bool(theirs)
-    at = next((i for i, (o, t) in enumerate(zip(ours, theirs)) if o[:2] != t[:2]), min(len(ours), len(theirs)))
+    at = next((i for i, (o, t) in enumerate(zip(ours, theirs)) if o[:3] != t[:3]), min(len(ours), len(theirs)))
     print("%-28s parts at event %d of %d (ours has %d)" % (name, at, len(theirs), len(ours)))
     show("memscope:", ours, at)
     show("PyTorch:", theirs, at)
