@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/attention.h"
 #include "config/checkpoint.h"
 #include "config/model_read.h"
 #include "config/nearest.h"
 
-enum { DEFAULT_SEQ = 2048, FLASH_CAPABILITY = 80, FLASH_MAX_HEAD_DIM = 256 };
+enum { DEFAULT_SEQ = 2048 };
 static const char default_device[] = "a100-80gb";
 
 /* Everything a rule may look at. */
@@ -180,35 +181,14 @@ static ms_status resolve_checkpointing(const context *c)
 
 /* ---- attention ---- */
 
-static ms_status check_flash(const context *c)
-{
-    const ms_run_config *run = c->run;
-    uint32_t capability = run->device->compute_capability;
-    if (run->dtype == MS_DTYPE_F32 && run->autocast == MS_AUTOCAST_NONE)
-        return fail(c, "attention", "flash attention takes bf16 or fp16, and the run is fp32");
-    if (capability > 0 && capability < FLASH_CAPABILITY)
-        return fail(c, "attention",
-                    "flash attention needs compute capability 8.0; %s has %" PRIu32 ".%" PRIu32,
-                    run->device->name, capability / 10, capability % 10);
-    if (c->model->head_dim > FLASH_MAX_HEAD_DIM)
-        return fail(c, "attention",
-                    "flash attention takes heads of at most %d, and head_dim is %" PRIu64,
-                    FLASH_MAX_HEAD_DIM, c->model->head_dim);
-    return MS_OK;
-}
-
 static ms_status resolve_attention(const context *c)
 {
     ms_run_config *run = c->run;
     run->attention = said(c, "attention") ? (ms_attention)c->draft->attention : MS_ATTENTION_AUTO;
-    bool gpu_only =
-        run->attention == MS_ATTENTION_FLASH || run->attention == MS_ATTENTION_EFFICIENT;
-    if (run->device->is_cpu && gpu_only)
-        return fail(c, "attention", "the cpu has cpu-flash, math and eager");
-    if (!run->device->is_cpu && run->attention == MS_ATTENTION_CPU_FLASH)
-        return fail(c, "attention", "cpu-flash runs on the cpu alone, and the device is %s",
-                    run->device->name);
-    return run->attention == MS_ATTENTION_FLASH ? check_flash(c) : MS_OK;
+    const char *reason = ms_attention_refusal(run->attention, c->model, run);
+    if (!reason)
+        return MS_OK;
+    return fail(c, "attention", "%s attention %s", ms_attention_names[run->attention], reason);
 }
 
 static ms_status resolve_torch(const context *c)

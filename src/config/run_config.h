@@ -67,7 +67,7 @@ typedef struct ms_run_config {
     const ms_device *device; /* never NULL; "cpu" is a row */
     bool has_budget;
     uint64_t budget_bytes; /* else the device's usable bytes */
-    bool lean;             /* simulate without recording operators: events and storages only */
+    bool lean; /* for its allocations alone: no operators, the steady step left out as it repeats */
 } ms_run_config;
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/attention.h"
 #include "config/checkpoint.h"
 #include "config/nearest.h"
 #include "config/size.h"
@@ -30,8 +31,6 @@ static const char *const autocasts[] = {"none", "bf16", "fp16", NULL};
 static const char *const optimizers[] = {"adamw", "adam", "sgd", "sgd-momentum", NULL};
 static const char *const optimizer_impls[] = {"fused", "foreach", "loop", NULL};
 static const char *const checkpoint_kinds[] = {"non-reentrant", "reentrant", NULL};
-static const char *const attentions[] = {"auto",  "flash",     "efficient", "math",
-                                         "eager", "cpu-flash", NULL};
 static const char *const allocators[] = {"raw", "cuda", "cuda-expandable", NULL};
 
 /* Other names of the same thing. */
@@ -65,7 +64,7 @@ static const field_row rows[] = {
     {"clip",            FIELD_CLIP,    AT(clip_norm),       0, 0,              NULL},
     {"checkpointing",   FIELD_LAYERS,  AT(checkpointing),   0, 0,              NULL},
     {"checkpoint-kind", FIELD_CHOICE,  AT(checkpoint_kind), 0, 0,              checkpoint_kinds},
-    {"attention",       FIELD_CHOICE,  AT(attention),       0, 0,              attentions},
+    {"attention",       FIELD_CHOICE,  AT(attention),       0, 0,              ms_attention_names},
     {"device",          FIELD_TEXT,    AT(device),          0, 0,              NULL},
     {"torch",           FIELD_VERSION, AT(torch),           0, 0,              NULL},
     {"allocator",       FIELD_CHOICE,  AT(allocator),       0, 0,              allocators},

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/attention.h"
+
 /* clang-format off */
 static const char *const autocast_names[] = {
     [MS_AUTOCAST_NONE] = "none", [MS_AUTOCAST_BF16] = "bf16", [MS_AUTOCAST_F16] = "fp16",
@@ -15,11 +17,6 @@ static const char *const optimizer_names[MS_OPTIMIZER_COUNT] = {
 };
 static const char *const impl_names[MS_OPTIMIZER_IMPL_COUNT] = {
     [MS_OPTIMIZER_FUSED] = "fused", [MS_OPTIMIZER_FOREACH] = "foreach", [MS_OPTIMIZER_LOOP] = "loop",
-};
-static const char *const attention_names[MS_ATTENTION_COUNT] = {
-    [MS_ATTENTION_AUTO]      = "auto",      [MS_ATTENTION_FLASH] = "flash",
-    [MS_ATTENTION_EFFICIENT] = "efficient", [MS_ATTENTION_MATH]  = "math",
-    [MS_ATTENTION_EAGER]     = "eager",     [MS_ATTENTION_CPU_FLASH] = "cpu-flash",
 };
 static const char *const checkpoint_names[] = {
     [MS_CHECKPOINT_NON_REENTRANT] = "non-reentrant", [MS_CHECKPOINT_REENTRANT] = "reentrant",
@@ -88,7 +85,7 @@ static void add_training(list *l, const ms_ledger *ledger)
         add_null(l, "clip");
     add_text(l, "checkpointing", run->checkpointing ? run->checkpointing : "none");
     add_text(l, "checkpoint_kind", checkpoint_names[run->checkpoint_kind]);
-    add_text(l, "attention", attention_names[ledger->simulation->attention]);
+    add_text(l, "attention", ms_attention_names[ledger->simulation->attention]);
 }
 
 static void add_place(list *l, const ms_ledger *ledger, ms_arena *arena)
@@ -103,7 +100,7 @@ static void add_place(list *l, const ms_ledger *ledger, ms_arena *arena)
 static void add_details(list *l, const ms_ledger *ledger)
 {
     const ms_run_config *run = ledger->run;
-    add_text(l, "attention_asked", attention_names[run->attention]);
+    add_text(l, "attention_asked", ms_attention_names[run->attention]);
     add_text(l, "device_title", run->device->title);
     add_count(l, "max_split_size_bytes", run->allocator.max_split_size_bytes);
     add_count(l, "roundup_power2_divisions", run->allocator.roundup_power2_divisions);

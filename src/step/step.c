@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "config/attention.h"
 #include "model/model.h"
 #include "ops/ops.h"
-#include "step/attention_choice.h"
 #include "step/optimizer.h"
 #include "tape/engine.h"
 
@@ -249,8 +249,9 @@ static void train(trainer *t)
     if (!build(t))
         return;
     measure_parameters(t);
-    for (t->step = 1; t->step <= STEADY_STEP && t->tape.status == MS_OK; t->step++) {
-        t->tape.recording = t->step == STEADY_STEP && !t->tape.run->lean;
+    uint16_t last = t->tape.run->lean ? STEADY_STEP - 1 : STEADY_STEP;
+    for (t->step = 1; t->step <= last && t->tape.status == MS_OK; t->step++) {
+        t->tape.recording = t->step == STEADY_STEP;
         run_step(t);
     }
     measure_optimizer(t);
