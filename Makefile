@@ -38,7 +38,7 @@ PKG_CONFIG ?= pkg-config
 pkg = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null || echo $(3))
 # GLPK has no .pc file on Debian 12.
 DEP_CFLAGS  := $(call pkg,--cflags,libcjson,)
-DEP_LIBS    := $(call pkg,--libs,libcjson,-lcjson) -lglpk -lm
+DEP_LIBS    := $(call pkg,--libs,libcjson,-lcjson) -lglpk -lm -pthread
 TEST_CFLAGS := $(call pkg,--cflags,cmocka,)
 TEST_LIBS   := $(call pkg,--libs,cmocka,-lcmocka)
 

@@ -142,10 +142,13 @@ static void judge(const ms_ledger *ledger, const ms_usage *usage, ms_suggestion 
         !usage->out_of_memory && (now->budget_bytes == 0 || s->device_bytes <= now->budget_bytes);
 }
 
-static ms_status measure(task *t, const ms_trace *trace)
+static ms_status measure(task *t, const ms_trace *trace, bool *repeats)
 {
     ms_usage usage = {0};
-    ms_status status = ms_usage_measure(trace, &t->run.allocator, &usage, &t->err);
+    *repeats = true;
+    ms_status status =
+        t->run.lean ? ms_usage_measure_lean(trace, &t->run.allocator, &usage, repeats, &t->err)
+                    : ms_usage_measure(trace, &t->run.allocator, &usage, &t->err);
     if (status != MS_OK)
         return status;
     judge(t->ledger, &usage, &t->suggestion);
@@ -153,15 +156,13 @@ static ms_status measure(task *t, const ms_trace *trace)
     return MS_OK;
 }
 
-static ms_status simulate(task *t)
+static ms_status simulate(task *t, bool *repeats)
 {
-    if (t->same_events)
-        return measure(t, &t->ledger->simulation->trace);
     ms_simulation simulation = {0};
     ms_status status = ms_step_simulate(t->ledger->model, &t->run, &simulation, &t->err);
     if (status != MS_OK)
         return status;
-    status = measure(t, &simulation.trace);
+    status = measure(t, &simulation.trace, repeats);
     ms_simulation_free(&simulation);
     return status;
 }
@@ -169,14 +170,20 @@ static ms_status simulate(task *t)
 static void work(void *context, uint32_t index)
 {
     task *t = &((task_list *)context)->tasks[index];
-    t->status = simulate(t);
+    bool repeats;
+    t->run.lean = !t->same_events;
+    t->status = t->same_events ? measure(t, &t->ledger->simulation->trace, &repeats)
+                               : simulate(t, &repeats);
+    if (t->status != MS_OK || repeats)
+        return;
+    t->run.lean = false;
+    t->status = simulate(t, &repeats);
 }
 
 static bool add_task(task_list *list, const ms_ledger *ledger, const change *c, ms_arena *arena)
 {
     task *t = &list->tasks[list->count];
     *t = (task){.ledger = ledger, .run = *ledger->run, .same_events = c == &allocator_change};
-    t->run.lean = true;
     t->suggestion.title = c->title;
     if (!c->apply(ledger->model, &t->run, arena, &t->suggestion.option))
         return true;
@@ -228,14 +235,14 @@ ms_status ms_advice_collect(const ms_ledger *ledger, ms_advice *advice, ms_error
     memset(advice, 0, sizeof *advice);
     if (ledger->simulation->trace.events.count > MAX_EVENTS)
         return MS_OK;
-    ms_status status = MS_ERR_NOMEM;
+    ms_status status;
     task_list *list = calloc(1, sizeof *list);
     advice->arena = ms_arena_create(0);
     if (list && advice->arena && list_tasks(list, ledger, advice->arena)) {
         ms_parallel_run(list->count, work, list);
         status = keep_those_that_save(list, advice, err);
     } else {
-        ms_fail(err, status, "no memory for the suggestions");
+        status = ms_fail(err, MS_ERR_NOMEM, "no memory for the suggestions");
     }
     free(list);
     if (status != MS_OK)

@@ -10,6 +10,9 @@ typedef struct player {
     const ms_allocator_stats *stats;
     ms_block *blocks;      /* per storage: what it was handed */
     ms_phase_usage *phase; /* the one that is open, or NULL; it may move, see begin_phase */
+    bool is_steady;        /* the steady step runs: its maxima count */
+    bool is_again;         /* the step was played before */
+    bool broken;           /* a step that is played again met tensors it had left, or left none */
 } player;
 
 static uint16_t last_step_of(const ms_trace *trace)
@@ -33,6 +36,7 @@ static ms_status play_alloc(player *p, uint32_t storage, ms_error *err)
 {
     uint64_t bytes = p->trace->storages.items[storage].bytes;
     ms_block block;
+    p->broken = p->broken || (p->is_again && p->blocks[storage] != 0);
     ms_status status = ms_allocator_allocate(p->allocator, bytes, 0, &block);
     if (status == MS_ERR_OVER_BUDGET) {
         p->usage->out_of_memory = true;
@@ -44,12 +48,15 @@ static ms_status play_alloc(player *p, uint32_t storage, ms_error *err)
     if (status != MS_OK)
         return ms_fail(err, status, "the tensors of this run exceed 2^62 bytes");
     p->blocks[storage] = block;
-    p->usage->block_bytes[storage] = ms_allocator_block_bytes(p->allocator, block);
+    if (p->usage->block_bytes)
+        p->usage->block_bytes[storage] = ms_allocator_block_bytes(p->allocator, block);
     return MS_OK;
 }
 
 static void play_free(player *p, uint32_t storage)
 {
+    bool missing = p->blocks[storage] == 0 && p->trace->storages.items[storage].bytes > 0;
+    p->broken = p->broken || (p->is_again && missing);
     ms_allocator_release(p->allocator, p->blocks[storage]);
     p->blocks[storage] = 0;
 }
@@ -121,14 +128,14 @@ static void note_steady(player *p, uint32_t event)
         usage->peak_requested_bytes = now->requested_bytes;
     if (now->reserved_bytes > usage->peak_reserved_bytes)
         usage->peak_reserved_bytes = now->reserved_bytes;
-    usage->live_bytes[event - usage->steady_first_event] = now->allocated_bytes;
+    if (usage->live_bytes)
+        usage->live_bytes[event - usage->steady_first_event] = now->allocated_bytes;
 }
 
-static ms_status play(player *p, ms_error *err)
+static ms_status play(player *p, uint32_t begin, uint32_t end, ms_error *err)
 {
     const ms_trace *trace = p->trace;
-    uint32_t steady = p->usage->steady_first_event;
-    for (uint32_t i = 0; i < trace->events.count; i++) {
+    for (uint32_t i = begin; i < end && !p->broken; i++) {
         const ms_event *event = &trace->events.items[i];
         if (event->kind == MS_EVENT_ALLOC) {
             ms_status status = play_alloc(p, event->id, err);
@@ -142,13 +149,25 @@ static ms_status play(player *p, ms_error *err)
                    !play_mark(p, &trace->marks.items[event->id], i)) {
             return ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");
         }
-        if (i >= steady)
+        if (p->is_steady)
             note_steady(p, i);
     }
+    return MS_OK;
+}
+
+/* All events; in a lean run those of the last step twice. */
+static ms_status play_steps(player *p, bool lean, ms_error *err)
+{
+    uint32_t steady = p->usage->steady_first_event, end = p->usage->steady_end_event;
+    ms_status status = play(p, 0, lean ? end : steady, err);
+    p->is_steady = true;
+    p->is_again = lean;
+    if (status == MS_OK)
+        status = play(p, steady, end, err);
     if (p->phase)
         end_phase(p);
     p->usage->retries = p->stats->retries;
-    return MS_OK;
+    return status;
 }
 
 /* At least one byte, so that NULL always means "out of memory". */
@@ -157,28 +176,53 @@ static void *zeroed(uint32_t count, size_t size)
     return calloc(count ? count : 1, size);
 }
 
+static bool has_tables(const player *p, bool lean)
+{
+    const ms_usage *usage = p->usage;
+    return p->allocator && p->blocks && (lean || (usage->block_bytes && usage->live_bytes));
+}
+
+static ms_status measure(player *p, const ms_allocator_options *options, bool lean, ms_error *err)
+{
+    const ms_trace *trace = p->trace;
+    ms_usage *usage = p->usage;
+    *usage = (ms_usage){.steady_first_event = find_steady_event(trace),
+                        .steady_end_event = trace->events.count};
+    p->allocator = ms_allocator_create(options);
+    p->blocks = zeroed(trace->storages.count, sizeof *p->blocks);
+    if (!lean) {
+        usage->block_bytes = zeroed(trace->storages.count, sizeof *usage->block_bytes);
+        usage->live_bytes =
+            zeroed(trace->events.count - usage->steady_first_event, sizeof *usage->live_bytes);
+    }
+    ms_status status;
+    if (has_tables(p, lean)) {
+        p->stats = ms_allocator_stats_of(p->allocator);
+        status = play_steps(p, lean, err);
+    } else {
+        status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a trace of %u events",
+                         (unsigned)trace->events.count);
+    }
+    free(p->blocks);
+    ms_allocator_free(p->allocator);
+    if (status != MS_OK)
+        ms_usage_free(usage);
+    return status;
+}
+
 ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *options,
                            ms_usage *usage, ms_error *err)
 {
-    *usage = (ms_usage){.steady_first_event = find_steady_event(trace),
-                        .steady_end_event = trace->events.count};
-    player p = {.trace = trace, .usage = usage, .allocator = ms_allocator_create(options)};
-    usage->block_bytes = zeroed(trace->storages.count, sizeof *usage->block_bytes);
-    usage->live_bytes =
-        zeroed(trace->events.count - usage->steady_first_event, sizeof *usage->live_bytes);
-    p.blocks = zeroed(trace->storages.count, sizeof *p.blocks);
-    ms_status status;
-    if (!p.allocator || !usage->block_bytes || !usage->live_bytes || !p.blocks) {
-        status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a trace of %u events",
-                         (unsigned)trace->events.count);
-    } else {
-        p.stats = ms_allocator_stats_of(p.allocator);
-        status = play(&p, err);
-    }
-    free(p.blocks);
-    ms_allocator_free(p.allocator);
-    if (status != MS_OK)
-        ms_usage_free(usage);
+    player p = {.trace = trace, .usage = usage};
+    return measure(&p, options, false, err);
+}
+
+ms_status ms_usage_measure_lean(const ms_trace *trace, const ms_allocator_options *options,
+                                ms_usage *usage, bool *repeats, ms_error *err)
+{
+    player p = {.trace = trace, .usage = usage};
+    ms_status status = measure(&p, options, true, err);
+    *repeats = !p.broken;
     return status;
 }
 

@@ -40,6 +40,12 @@ typedef struct ms_usage {
  * out_of_memory is set and the rest is measured on a device without a limit. */
 ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *options,
                            ms_usage *usage, ms_error *err);
+/* The same for the trace of a lean run, whose last step is played twice: the second time is the
+ * steady step. Only the figures of the steady step are there, no curve and no blocks. `*repeats` is
+ * false when the step cannot be played again, as it leaves tensors behind; the usage is then void.
+ */
+ms_status ms_usage_measure_lean(const ms_trace *trace, const ms_allocator_options *options,
+                                ms_usage *usage, bool *repeats, ms_error *err);
 void ms_usage_free(ms_usage *usage);
 
 #endif

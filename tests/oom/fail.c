@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _GNU_SOURCE /* for sched_setaffinity */
 #include "oom/fail.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,4 +80,18 @@ size_t fail_count(void)
 size_t fail_live_blocks(void)
 {
     return live;
+}
+
+void fail_on_one_processor(void)
+{
+    cpu_set_t set, one;
+    CPU_ZERO(&one);
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        abort();
+    size_t i = 0;
+    while (!CPU_ISSET(i, &set))
+        i++;
+    CPU_SET(i, &one);
+    if (sched_setaffinity(0, sizeof one, &one) != 0)
+        abort();
 }

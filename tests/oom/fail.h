@@ -20,6 +20,9 @@ size_t fail_count(void);
 /* Blocks that were allocated here and not freed yet. */
 size_t fail_live_blocks(void);
 
+/* With one processor the library starts no threads: the n-th allocation is the same every time. */
+void fail_on_one_processor(void);
+
 /* For the two ways: whether this allocation is the one to fail; a block came, or went. */
 bool fail_now(void);
 void *fail_note(void *block);

@@ -37,6 +37,7 @@ __attribute__((constructor)) static void start(void)
     static char buffers[2][BUFSIZ];
     setvbuf(stdout, buffers[0], _IOFBF, BUFSIZ);
     setvbuf(stderr, buffers[1], _IOLBF, BUFSIZ);
+    fail_on_one_processor();
     live_at_start = fail_live_blocks();
     fail_arm(n ? strtoul(n, NULL, 10) : 0);
 }

@@ -148,6 +148,16 @@ def flatten(report):
     return totals
 
 
+def check_suggestions_hold(report, program, arguments):
+    """Each suggestion is what a run with its option gives."""
+    before = report["summary"]["peak_memory_bytes"]
+    for suggestion in report["suggestions"]:
+        summary = run(program, arguments + " " + suggestion["option"])["summary"]
+        assert summary["expected_device_bytes"] == suggestion["device_bytes"], suggestion
+        assert before - summary["peak_memory_bytes"] == suggestion["saved_peak_bytes"], suggestion
+        assert summary["fits"] == suggestion["fits"], suggestion
+
+
 CHECKS = [check_formulas, check_peak, check_phases, check_timeline, check_summary, check_suggestions]
 
 
@@ -199,6 +209,7 @@ def main():
             continue
         for check in checks:
             attempt(arguments, check, report)
+        attempt(arguments, check_suggestions_hold, report, program, arguments)
         if "--unroll" not in arguments:
             def check_unrolled(folded, unrolled):
                 assert flatten(folded) == flatten(unrolled)

@@ -37,13 +37,14 @@ static void mark(ms_trace *trace, bool begin, ms_phase phase, uint16_t step)
 }
 
 /* A weight, then in every step an activation that backward replaces by a gradient. */
-static void fill(ms_trace *trace, uint64_t weight, uint64_t activation, uint64_t temporary)
+static void fill_steps(ms_trace *trace, uint16_t steps, uint64_t weight, uint64_t activation,
+                       uint64_t temporary)
 {
     assert_true(ms_trace_init(trace));
     mark(trace, true, MS_PHASE_BUILD, 0);
     take(trace, weight);
     mark(trace, false, MS_PHASE_BUILD, 0);
-    for (uint16_t step = 1; step <= 2; step++) {
+    for (uint16_t step = 1; step <= steps; step++) {
         mark(trace, true, MS_PHASE_FORWARD, step);
         uint32_t t = take(trace, temporary);
         uint32_t a = take(trace, activation);
@@ -57,6 +58,11 @@ static void fill(ms_trace *trace, uint64_t weight, uint64_t activation, uint64_t
         drop(trace, g);
         mark(trace, false, MS_PHASE_ZERO_GRAD, step);
     }
+}
+
+static void fill(ms_trace *trace, uint64_t weight, uint64_t activation, uint64_t temporary)
+{
+    fill_steps(trace, 2, weight, activation, temporary);
 }
 
 /* ---- rows ---- */
@@ -153,6 +159,52 @@ static void check_case(void **state)
     ms_trace_free(&trace);
 }
 
+/* Playing the last step once more gives what a trace with that step written out gives. */
+static void check_lean(void **state)
+{
+    const usage_case *c = *state;
+    ms_trace trace;
+    ms_usage full, lean;
+    bool repeats = false;
+    fill(&trace, c->weight, c->activation, c->temporary);
+    assert_int_equal(ms_usage_measure_lean(&trace, &c->options, &lean, &repeats, NULL), MS_OK);
+    ms_trace_free(&trace);
+    fill_steps(&trace, 3, c->weight, c->activation, c->temporary);
+    assert_int_equal(ms_usage_measure(&trace, &c->options, &full, NULL), MS_OK);
+    assert_true(repeats);
+    assert_int_equal(lean.peak_bytes, full.peak_bytes);
+    assert_int_equal(lean.peak_requested_bytes, full.peak_requested_bytes);
+    assert_int_equal(lean.peak_reserved_bytes, full.peak_reserved_bytes);
+    assert_int_equal(lean.out_of_memory, full.out_of_memory);
+    assert_int_equal(lean.retries, full.retries);
+    ms_usage_free(&full);
+    ms_usage_free(&lean);
+    ms_trace_free(&trace);
+}
+
+/* A last step that leaves a tensor behind, or drops an older one, cannot be played again. */
+static void step_that_does_not_repeat(void **state)
+{
+    (void)state;
+    for (int drops = 0; drops < 2; drops++) {
+        ms_allocator_options options = {.kind = MS_ALLOCATOR_RAW};
+        ms_trace trace;
+        ms_usage usage;
+        bool repeats = true;
+        fill(&trace, 1000, 30, 7);
+        mark(&trace, true, MS_PHASE_CLIP, 2);
+        if (drops)
+            drop(&trace, 0);
+        else
+            take(&trace, 10);
+        mark(&trace, false, MS_PHASE_CLIP, 2);
+        assert_int_equal(ms_usage_measure_lean(&trace, &options, &usage, &repeats, NULL), MS_OK);
+        assert_false(repeats);
+        ms_usage_free(&usage);
+        ms_trace_free(&trace);
+    }
+}
+
 /* ---- the curve and the blocks ---- */
 
 static void curve_of_the_steady_step(void **state)
@@ -206,9 +258,11 @@ int main(void)
     const struct CMUnitTest others[] = {
         cmocka_unit_test(curve_of_the_steady_step),
         cmocka_unit_test(an_empty_trace),
+        cmocka_unit_test(step_that_does_not_repeat),
         cmocka_unit_test(sizes_that_do_not_fit),
     };
     int failed = run_rows("usage of a trace", check_case, cases);
+    failed += run_rows("usage of a lean run", check_lean, cases);
     failed += cmocka_run_group_tests_name("usage, the rest", others, NULL, NULL);
     return failed;
 }
