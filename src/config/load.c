@@ -113,11 +113,15 @@ static ms_status read_path(ms_arena *arena, const char *path, input *in, ms_erro
     return ms_json_read(path, &in->source, &in->text, err);
 }
 
-static ms_status read_directory(ms_arena *arena, const char *path, input *in, ms_error *err)
+/* What a directory is asked for: a run, which may be there beside the model, or the model alone. */
+typedef enum wanted { WANTED_RUN, WANTED_MODEL } wanted;
+
+static ms_status read_directory(ms_arena *arena, const char *path, wanted what, input *in,
+                                ms_error *err)
 {
     static const char *const names[] = {"memscope.run.json", "config.json"};
     size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = what == WANTED_MODEL; i < sizeof names / sizeof names[0]; i++) {
         const char *slash = length > 0 && path[length - 1] == '/' ? "" : "/";
         const char *file = ms_arena_printf(arena, "%s%s%s", path, slash, names[i]);
         if (!file)
@@ -125,10 +129,13 @@ static ms_status read_directory(ms_arena *arena, const char *path, input *in, ms
         if (exists(file))
             return read_path(arena, file, in, err);
     }
+    if (what == WANTED_MODEL)
+        return ms_fail(err, MS_ERR_IO, "'%.100s' holds no %s", path, names[1]);
     return ms_fail(err, MS_ERR_IO, "'%.100s' holds neither %s nor %s", path, names[0], names[1]);
 }
 
-static ms_status open_input(ms_arena *arena, const char *config, input *in, ms_error *err)
+static ms_status open_input(ms_arena *arena, const char *config, wanted what, input *in,
+                            ms_error *err)
 {
     const ms_embedded *preset = find_preset(config);
     if (preset) {
@@ -139,7 +146,7 @@ static ms_status open_input(ms_arena *arena, const char *config, input *in, ms_e
     if (strcmp(config, "-") == 0)
         return ms_json_read(config, &in->source, &in->text, err);
     if (is_directory(config))
-        return read_directory(arena, config, in, err);
+        return read_directory(arena, config, what, in, err);
     if (exists(config) || looks_like_path(config))
         return read_path(arena, config, in, err);
     return fail_no_config(config, err);
@@ -162,7 +169,7 @@ static ms_status load_model(ms_arena *arena, const char *config, ms_model_config
 {
     input in = {0};
     ms_json *document = NULL;
-    ms_status status = open_input(arena, config, &in, err);
+    ms_status status = open_input(arena, config, WANTED_MODEL, &in, err);
     if (status == MS_OK)
         status = ms_json_parse(&in.source, &document, err);
     if (status == MS_OK)
@@ -268,7 +275,7 @@ static ms_status load_config(loading *l, const char *config, const ms_run_settin
 {
     input in = {0};
     ms_json *document = NULL;
-    ms_status status = open_input(l->arena, config, &in, l->err);
+    ms_status status = open_input(l->arena, config, WANTED_RUN, &in, l->err);
     if (status == MS_OK)
         status = ms_json_parse(&in.source, &document, l->err);
     if (status == MS_OK)

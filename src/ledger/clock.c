@@ -4,9 +4,11 @@
 double ms_clock_rate_flops(const ms_device *device, ms_dtype dtype)
 {
     /* PyTorch multiplies fp32 matrices in full precision unless told otherwise, so not at the TF32
-     * rate; fp16 runs at the bf16 rate on every device of the table. */
-    bool half = dtype == MS_DTYPE_BF16 || dtype == MS_DTYPE_F16;
-    return half && device->bf16_flops > 0 ? device->bf16_flops : device->fp32_flops;
+     * rate. A 16-bit dtype without a rate of its own is computed in fp32. */
+    double rate = dtype == MS_DTYPE_BF16  ? device->bf16_flops
+                  : dtype == MS_DTYPE_F16 ? device->fp16_flops
+                                          : device->fp32_flops;
+    return rate > 0 ? rate : device->fp32_flops;
 }
 
 double ms_clock_op_ms(const ms_device *device, const ms_op_exec *op)

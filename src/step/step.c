@@ -18,7 +18,7 @@ enum { STEADY_STEP = 3 };
 
 /* Micro-steps from the second on do the same; the allocator settles within one or two more. The
  * last of these stands for all that follow. */
-enum { MOST_MICRO_STEPS = 4 };
+enum { MOST_MICRO_STEPS = 4, MANY_LAYERS = 1000, MOST_OF_MANY_LAYERS = 2 };
 
 typedef struct trainer {
     ms_tape tape;
@@ -150,11 +150,18 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
     tape->pass = MS_PASS_UPDATE;
 }
 
+static uint64_t simulated_micro_steps(const trainer *t)
+{
+    uint64_t asked = t->tape.run->accumulate;
+    uint64_t most =
+        t->model.config->num_layers > MANY_LAYERS ? MOST_OF_MANY_LAYERS : MOST_MICRO_STEPS;
+    return asked < most ? asked : most;
+}
+
 static void run_step(trainer *t)
 {
     ms_tape *tape = &t->tape;
-    uint64_t asked = tape->run->accumulate,
-             simulated = asked < MOST_MICRO_STEPS ? asked : MOST_MICRO_STEPS;
+    uint64_t asked = tape->run->accumulate, simulated = simulated_micro_steps(t);
     for (uint32_t i = 0; i < simulated && tape->status == MS_OK; i++) {
         tape->repeats = i + 1 == simulated ? (uint32_t)(asked - i) : 1;
         ms_tensor loss = run_forward(t, i);
@@ -230,8 +237,8 @@ static bool build(trainer *t)
 static void expect_layers(trainer *t)
 {
     enum { EVENTS = 1000, STORAGES = 420, NODES = 96, OPERATORS = 180, OPERANDS = 540 };
-    uint64_t layers = t->model.config->num_layers + 2, micro_steps = t->tape.run->accumulate;
-    uint64_t repeats = layers * (micro_steps < MOST_MICRO_STEPS ? micro_steps : MOST_MICRO_STEPS);
+    uint64_t layers = t->model.config->num_layers + 2;
+    uint64_t repeats = layers * simulated_micro_steps(t);
     ms_trace *trace = t->tape.trace;
     if (!ms_vec_expect(&trace->events, EVENTS * repeats) ||
         !ms_vec_expect(&trace->storages, STORAGES * repeats) ||
@@ -280,6 +287,11 @@ ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *ru
     if (status == MS_OK)
         return MS_OK;
     ms_simulation_free(simulation);
+    if (status == MS_ERR_LIMIT)
+        return ms_fail(err, status,
+                       "the step allocates and frees more than %d million times: simulate fewer "
+                       "layers or micro-steps",
+                       MS_MOST_EVENTS / 2000000);
     if (status == MS_ERR_OVERFLOW)
         return ms_fail(err, status, "a tensor of this model and batch has more than 2^62 bytes");
     return ms_fail(err, status, "out of memory while simulating the step");

@@ -238,20 +238,19 @@ static void run_node(ms_tape *tape, uint32_t base, uint32_t index)
 
 /* ---- the graph ---- */
 
-static void visit(ms_tape *tape, uint32_t base, uint32_t node)
+static void visit(ms_tape *tape, uint32_t node)
 {
     if (tape->nodes.items[node].visited)
         return;
     tape->nodes.items[node].visited = true;
     if (!ms_vec_push(&tape->ready, node))
         ms_tape_fail(tape, MS_ERR_NOMEM);
-    (void)base;
 }
 
 /* Counts, for every node and parameter reachable from root, the gradients that will arrive. */
 static void count_dependencies(ms_tape *tape, uint32_t base, uint32_t root)
 {
-    visit(tape, base, root);
+    visit(tape, root);
     while (tape->ready.count > base && !ms_idle(tape)) {
         const ms_node *node = &tape->nodes.items[tape->ready.items[--tape->ready.count]];
         for (uint32_t i = 0; i < node->edge_count; i++) {
@@ -260,7 +259,7 @@ static void count_dependencies(ms_tape *tape, uint32_t base, uint32_t root)
                 tape->parameters.items[edge.leaf].pending++;
             } else if (edge.node != MS_NONE) {
                 tape->nodes.items[edge.node].dependencies++;
-                visit(tape, base, edge.node);
+                visit(tape, edge.node);
             }
         }
     }

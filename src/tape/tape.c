@@ -47,7 +47,9 @@ void ms_tape_fail(ms_tape *tape, ms_status status)
 
 static void add_event(ms_tape *tape, ms_event_kind kind, uint32_t id)
 {
-    if (!ms_vec_push(&tape->trace->events, (ms_event){kind, id}))
+    if (tape->trace->events.count >= MS_MOST_EVENTS)
+        ms_tape_fail(tape, MS_ERR_LIMIT);
+    else if (!ms_vec_push(&tape->trace->events, (ms_event){kind, id}))
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 

@@ -164,6 +164,9 @@ typedef struct ms_tape {
     ms_vec(uint32_t) name_table;   /* hash table; 0 = free */
 } ms_tape;
 
+/* A trace of more events is refused (MS_ERR_LIMIT): 4,096 plain layers have half as many. */
+enum { MS_MOST_EVENTS = 20000000 };
+
 bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run);
 void ms_tape_free(ms_tape *tape);
 

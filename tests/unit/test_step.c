@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the report relies on: the third step does what the second did, the fourth micro-step what
+ * the third did, and a step frees all it allocates.
+ */
+#include "step/step.h"
+
+#include <string.h>
+
+#include "unit/support.h"
+
+typedef struct step_case {
+    const char *label, *family;
+    ms_dtype dtype;
+    ms_autocast autocast;
+    ms_optimizer_kind optimizer;
+    ms_optimizer_impl implementation;
+    bool checkpoint;
+    ms_checkpoint_kind kind;
+    double dropout;
+} step_case;
+
+static const ms_device gpu = {.name = "gpu", .compute_capability = 80, .multiprocessors = 108};
+
+static const ms_family *family_of(const char *name)
+{
+    size_t count;
+    const ms_family *const *families = ms_families(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(families[i]->model_type, name) == 0)
+            return families[i];
+    fail_msg("no family %s", name);
+    return NULL;
+}
+
+static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *simulation)
+{
+    bool checkpoints[2] = {c->checkpoint, c->checkpoint};
+    ms_model_config model = {.family = family_of(c->family),
+                             .vocab_size = 512,
+                             .hidden_size = 64,
+                             .intermediate_size = 160,
+                             .num_layers = 2,
+                             .num_heads = 4,
+                             .num_kv_heads = strcmp(c->family, "gpt2") == 0 ? 4 : 2,
+                             .head_dim = 16,
+                             .max_positions = 256,
+                             .tie_word_embeddings = true,
+                             .residual_dropout = c->dropout};
+    ms_run_config run = {.batch = 2,
+                         .seq_tokens = 96,
+                         .dtype = c->dtype,
+                         .autocast = c->autocast,
+                         .optimizer = c->optimizer,
+                         .optimizer_impl = c->implementation,
+                         .accumulate = accumulate,
+                         .clip = true,
+                         .checkpoint_layer = checkpoints,
+                         .checkpoint_kind = c->kind,
+                         .torch_major = 2,
+                         .torch_minor = 11,
+                         .device = &gpu};
+    ms_error err = {0};
+    assert_int_equal(ms_step_simulate(&model, &run, simulation, &err), MS_OK);
+}
+
+/* The event after the mark that begins this phase. */
+static uint32_t begin_of(const ms_trace *trace, uint16_t step, ms_phase phase, uint32_t micro_step)
+{
+    for (uint32_t i = 0; i < trace->events.count; i++) {
+        ms_event e = trace->events.items[i];
+        const ms_mark *m = &trace->marks.items[e.kind == MS_EVENT_MARK ? e.id : 0];
+        if (e.kind == MS_EVENT_MARK && m->begin && m->step == step && m->phase == phase &&
+            m->micro_step == micro_step)
+            return i + 1;
+    }
+    fail_msg("step %u has no such phase", step);
+    return 0;
+}
+
+static bool is_allocator_event(ms_event e)
+{
+    return e.kind == MS_EVENT_ALLOC || e.kind == MS_EVENT_FREE;
+}
+
+static void assert_same_events(const ms_trace *trace, uint32_t a, uint32_t b, uint32_t b_end)
+{
+    for (;; a++, b++) {
+        while (a < trace->events.count && !is_allocator_event(trace->events.items[a]))
+            a++;
+        while (b < b_end && !is_allocator_event(trace->events.items[b]))
+            b++;
+        if (b >= b_end)
+            return;
+        ms_event x = trace->events.items[a], y = trace->events.items[b];
+        assert_int_equal(x.kind, y.kind);
+        assert_int_equal(trace->storages.items[x.id].bytes, trace->storages.items[y.id].bytes);
+    }
+}
+
+static void steps_repeat(void **state)
+{
+    ms_simulation s;
+    simulate(*state, 1, &s);
+    assert_same_events(&s.trace, begin_of(&s.trace, 2, MS_PHASE_FORWARD, 0),
+                       begin_of(&s.trace, 3, MS_PHASE_FORWARD, 0), s.trace.events.count);
+    ms_simulation_free(&s);
+}
+
+static void micro_steps_repeat(void **state)
+{
+    ms_simulation s;
+    simulate(*state, 9, &s);
+    uint32_t third = begin_of(&s.trace, 3, MS_PHASE_FORWARD, 2);
+    uint32_t fourth = begin_of(&s.trace, 3, MS_PHASE_FORWARD, 3);
+    assert_same_events(&s.trace, third, fourth, begin_of(&s.trace, 3, MS_PHASE_CLIP, 0) - 1);
+    ms_mark last = s.trace.marks.items[s.trace.events.items[fourth - 1].id];
+    assert_int_equal(last.repeats, 6);
+    ms_simulation_free(&s);
+}
+
+static void a_step_frees_what_it_allocates(void **state)
+{
+    ms_simulation s;
+    simulate(*state, 2, &s);
+    int64_t live_bytes = 0;
+    for (uint32_t i = begin_of(&s.trace, 3, MS_PHASE_FORWARD, 0); i < s.trace.events.count; i++) {
+        ms_event e = s.trace.events.items[i];
+        if (is_allocator_event(e))
+            live_bytes +=
+                (e.kind == MS_EVENT_ALLOC ? 1 : -1) * (int64_t)s.trace.storages.items[e.id].bytes;
+    }
+    assert_int_equal(live_bytes, 0);
+    ms_simulation_free(&s);
+}
+
+/* clang-format off */
+static const step_case cases[] = {
+    {"llama bf16",          "llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0},
+    {"llama autocast",      "llama",   MS_DTYPE_F32,  MS_AUTOCAST_BF16, MS_OPTIMIZER_ADAM,  MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0},
+    {"mistral checkpoints", "mistral", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_LOOP,    true,  MS_CHECKPOINT_NON_REENTRANT, 0},
+    {"qwen2 reentrant",     "qwen2",   MS_DTYPE_F16,  MS_AUTOCAST_NONE, MS_OPTIMIZER_SGD,   MS_OPTIMIZER_FOREACH, true,  MS_CHECKPOINT_REENTRANT,     0},
+    {"qwen3 autocast ckpt", "qwen3",   MS_DTYPE_F32,  MS_AUTOCAST_F16,  MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   true,  MS_CHECKPOINT_NON_REENTRANT, 0},
+    {"gpt2 dropout",        "gpt2",    MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_SGD_MOMENTUM, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0.1},
+};
+/* clang-format on */
+
+int main(void)
+{
+    struct CMUnitTest tests[3 * COUNT_OF(cases)];
+    size_t count = ADD_ROWS(tests, steps_repeat, cases);
+    count += ADD_ROWS(tests + count, micro_steps_repeat, cases);
+    count += ADD_ROWS(tests + count, a_step_frees_what_it_allocates, cases);
+    return _cmocka_run_group_tests("steps", tests, count, NULL, NULL);
+}
