@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/nearest.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,11 +61,22 @@ ms_nearest ms_nearest_to(const char *wanted)
     return (ms_nearest){.wanted = wanted, .distance = SIZE_MAX};
 }
 
+/* True when the name goes on where the wanted one ends: "h100" for "h100-80gb". */
+static bool begins(const char *name, const char *wanted)
+{
+    while (*wanted && plain(*wanted) == plain(*name)) {
+        wanted++;
+        name++;
+    }
+    return !*wanted;
+}
+
 void ms_nearest_offer(ms_nearest *nearest, const char *name)
 {
     /* Beyond a third of its letters a name is another name. */
     size_t length = strlen(nearest->wanted), limit = length < 3 ? 1 : (length + 2) / 3;
-    size_t distance = edit_distance(nearest->wanted, name, limit);
+    bool longer = length >= 3 && begins(name, nearest->wanted);
+    size_t distance = longer ? 0 : edit_distance(nearest->wanted, name, limit);
     if (distance > limit || distance >= nearest->distance)
         return;
     nearest->name = name;
