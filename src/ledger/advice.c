@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "config/attention.h"
 
 /* Changes `run` (a copy) and writes the option that does the same; false when it does not apply. */
 typedef bool (*change_function)(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
@@ -86,10 +87,9 @@ static bool use_flash(const ms_model_config *model, ms_run_config *run, ms_arena
 {
     (void)model, (void)arena;
     bool quadratic = run->attention == MS_ATTENTION_MATH || run->attention == MS_ATTENTION_EAGER;
-    bool half = run->dtype != MS_DTYPE_F32 || run->autocast != MS_AUTOCAST_NONE;
     run->attention = MS_ATTENTION_FLASH;
     *option = "--attention flash";
-    return quadratic && half && !run->device->is_cpu;
+    return quadratic;
 }
 
 static bool use_expandable(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
@@ -185,7 +185,8 @@ static bool add_task(task_list *list, const ms_ledger *ledger, const change *c, 
     task *t = &list->tasks[list->count];
     *t = (task){.ledger = ledger, .run = *ledger->run, .same_events = c == &allocator_change};
     t->suggestion.title = c->title;
-    if (!c->apply(ledger->model, &t->run, arena, &t->suggestion.option))
+    if (!c->apply(ledger->model, &t->run, arena, &t->suggestion.option) ||
+        ms_attention_refusal(t->run.attention, ledger->model, &t->run))
         return true;
     list->count++;
     return t->suggestion.option != NULL;

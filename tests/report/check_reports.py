@@ -21,10 +21,11 @@ RUNS = [
     "--config qwen3-0.6b --batch 2 --seq 300 --accumulate 3 --allocator cuda-expandable",
     "--config qwen2.5-7b --seq 128 --optimizer-impl loop --attention math --checkpointing all "
     "--checkpoint-kind reentrant",
-    "--config mistral-7b-v0.3 --seq 100 --optimizer sgd-momentum --attention efficient",
+    "--config mistral-7b-v0.3 --seq 100 --optimizer sgd-momentum --attention math",
+    "--config gpt2-medium --dtype fp16 --attention math --device v100-16gb --optimizer adam",
     "--config gpt2 --batch 2 --seq 77 --dtype fp32 --device cpu",
     "--config smollm2-135m --seq 256 --accumulate 16 --clip 1",
-    "--config gpt2-xl --seq 64 --optimizer sgd --max-split-size 64MiB",
+    "--config gpt2-xl --seq 64 --optimizer sgd --max-split-size 64MiB --attention efficient",
     "--config smollm2-135m --unroll --checkpointing every:2 --accumulate 2 --clip 0.5",
 ]
 
