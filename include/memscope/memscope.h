@@ -52,7 +52,7 @@ typedef struct ms_run_field {
     const char *value_name; /* "N" */
     const char *help;       /* one line */
     const char *default_text;
-    const char *group;      /* "Model", "Training", ... */
+    const char *group; /* "Model", "Training", ... */
 } ms_run_field;
 const ms_run_field *ms_run_fields(size_t *count);
 
@@ -73,15 +73,15 @@ typedef struct ms_summary {
     uint64_t saved_bytes;             /* unique storages autograd holds at the end of forward */
     uint64_t after_build_bytes;       /* allocated when the model is there, before the first step */
     uint64_t start_bytes;             /* allocated when a steady step begins */
-    uint64_t peak_memory_bytes;       /* most that is allocated at one time, as the allocator counts */
+    uint64_t peak_memory_bytes; /* most that is allocated at one time, as the allocator counts */
     uint64_t reserved_memory_bytes;
-    uint64_t allocator_retries;       /* times the allocator gave cached memory back to make room */
+    uint64_t allocator_retries; /* times the allocator gave cached memory back to make room */
     uint64_t low_device_bytes, expected_device_bytes, high_device_bytes; /* what nvidia-smi shows */
-    const char *peak_stage;           /* "forward", "backward", ... */
-    uint64_t budget_bytes;            /* given, or what the device has; 0 = unlimited */
-    bool fits;                        /* expected device bytes are within the budget */
-    int64_t headroom_bytes;           /* budget - expected device bytes; negative = short by */
-    double step_time_ms;              /* roofline estimate; 0 when the device has no rates */
+    const char *peak_stage; /* "forward", "backward", ... */
+    uint64_t budget_bytes;  /* given, or what the device has; 0 = unlimited */
+    bool fits;              /* expected device bytes are within the budget */
+    int64_t headroom_bytes; /* budget - expected device bytes; negative = short by */
+    double step_time_ms;    /* roofline estimate; 0 when the device has no rates */
 } ms_summary;
 const ms_summary *ms_analysis_summary(const ms_analysis *analysis);
 
