@@ -99,6 +99,29 @@ static split_buffers flash_split_buffers(ms_tape *tape, const sizes *s, double d
     return buffers;
 }
 
+/* Slots in which every kernel without a mask saves. */
+enum { SAVED_K, SAVED_Q, SAVED_V, SAVED_LSE, SAVED_OUT };
+
+/* The kernel reads [B, S, H, D] in that order: a copy if the tensor is laid out otherwise. */
+static ms_tensor token_major_copy(ms_tape *tape, ms_tensor tensor)
+{
+    ms_tensor_info info = *ms_info(tape, tensor);
+    const ms_shape shape =
+        MS_SHAPE(info.shape.dims[0], info.shape.dims[2], info.shape.dims[1], info.shape.dims[3]);
+    const uint64_t heads_stride = info.strides[1];
+    info.shape = shape;
+    info.strides[1] = info.strides[2];
+    info.strides[2] = heads_stride;
+    return ms_is_contiguous(&info) ? 0 : ms_empty(tape, shape, (ms_dtype)info.dtype);
+}
+
+static void mark_views(ms_tape *tape, const ms_tensor *out)
+{
+    for (uint32_t i = 0; i < 3; i++)
+        if (out[i])
+            ms_info(tape, out[i])->is_view = true;
+}
+
 /* dq, dk, dv; row sums and the fp32 accumulator of dq, padded to whole blocks; with grouped queries
  * also dk and dv for every query head. */
 static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
@@ -106,9 +129,11 @@ static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
     const ms_shape q = ms_input_meta(tape, node, 0)->shape, k = ms_input_meta(tape, node, 1)->shape;
     sizes s = sizes_of(&q, &k);
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
-    out[0] = like_query(tape, q, dtype);
-    out[1] = like_query(tape, k, dtype);
-    out[2] = like_query(tape, k, dtype);
+    ms_tensor grad_copy = token_major_copy(tape, grads[0]);
+    ms_tensor out_copy = token_major_copy(tape, node->saved[SAVED_OUT]);
+    out[0] = ms_empty_like(tape, node->saved[SAVED_Q], dtype);
+    out[1] = ms_empty_like(tape, node->saved[SAVED_K], dtype);
+    out[2] = ms_empty_like(tape, node->saved[SAVED_V], dtype);
     ms_dim rows = padded(tape, s.seq, FLASH_BLOCK), columns = flash_head(tape, s.head_dim);
     ms_tensor row_sums = ms_empty(tape, MS_SHAPE(s.batch, s.heads, rows), MS_DTYPE_F32);
     ms_tensor accumulator = ms_empty(tape, MS_SHAPE(s.batch, rows, s.heads, columns), MS_DTYPE_F32);
@@ -117,14 +142,11 @@ static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
         dk = ms_empty(tape, MS_SHAPE(s.batch, s.seq, s.heads, s.head_dim), dtype);
         dv = ms_empty(tape, MS_SHAPE(s.batch, s.seq, s.heads, s.head_dim), dtype);
     }
-    ms_consume(tape, dv);
-    ms_consume(tape, dk);
-    ms_consume(tape, accumulator);
-    ms_consume(tape, row_sums);
+    const ms_tensor last_first[] = {dv, dk, accumulator, row_sums, out_copy, grad_copy};
+    for (uint32_t i = 0; i < sizeof last_first / sizeof *last_first; i++)
+        ms_consume(tape, last_first[i]);
     attention_work(tape, running(tape), &s, 5, dtype);
-    for (uint32_t i = 0; i < 3; i++)
-        if (out[i])
-            ms_info(tape, out[i])->is_view = true;
+    mark_views(tape, out);
 }
 
 /* ---- memory-efficient ---- */
@@ -175,35 +197,10 @@ static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
     ms_consume(tape, delta);
     ms_consume(tape, workspace);
     attention_work(tape, running(tape), &s, 5, dtype);
-    for (uint32_t i = 0; i < 3; i++)
-        if (out[i])
-            ms_info(tape, out[i])->is_view = true;
+    mark_views(tape, out);
 }
 
-/* ---- the CPU's flash kernel: buffers per thread ---- */
-
-enum { CPU_THREADS = 2, CPU_KEY_BLOCK = 512 };
-
-static uint64_t cpu_query_block(uint64_t seq)
-{
-    return seq >= 768 ? 256 : seq >= 192 ? 64 : 32;
-}
-
-static uint64_t at_most(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static void cpu_forward_buffers(ms_tape *tape, const sizes *s, ms_dtype dtype)
-{
-    uint64_t rows = at_most(cpu_query_block(s->seq.value), s->seq.value);
-    uint64_t keys = at_most(CPU_KEY_BLOCK, s->seq.value);
-    uint64_t floats = rows * keys + 2 * rows + rows * s->head_dim.value;
-    ms_tensor buffer = ms_empty_bytes(tape, 4 * CPU_THREADS * floats, MS_DTYPE_F32);
-    if (dtype != MS_DTYPE_F32)
-        ms_transient(tape, 2 * CPU_THREADS * rows * keys, dtype);
-    ms_consume(tape, buffer);
-}
+/* ---- the CPU's flash kernel ---- */
 
 static void cpu_flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
@@ -213,18 +210,8 @@ static void cpu_flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
     out[0] = like_query(tape, q, dtype);
     out[1] = like_query(tape, k, dtype);
     out[2] = like_query(tape, k, dtype);
-    uint64_t rows = at_most(cpu_query_block(s.seq.value), s.seq.value);
-    uint64_t keys = at_most(CPU_KEY_BLOCK, s.seq.value);
-    ms_tensor scores = ms_empty_bytes(tape, 2 * 4 * CPU_THREADS * rows * keys, MS_DTYPE_F32);
-    ms_tensor reduced = 0;
-    if (dtype != MS_DTYPE_F32)
-        reduced = ms_empty_bytes(tape, 2 * 2 * CPU_THREADS * rows * keys, dtype);
-    ms_transient(tape, ms_dtype_bytes(dtype) * CPU_THREADS * rows, dtype);
-    ms_consume(tape, reduced);
-    ms_consume(tape, scores);
-    for (uint32_t i = 0; i < 3; i++)
-        if (out[i])
-            ms_info(tape, out[i])->is_view = true;
+    ms_attention_cpu_backward_buffers(tape, s.seq.value, dtype);
+    mark_views(tape, out);
 }
 
 /* ---- forward, common to the three ---- */
@@ -307,7 +294,8 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     sizes s = sizes_of(&shape, &ms_info(tape, k)->shape);
     ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
     bool training = tape->grad_enabled || row->has_random_state || tape->on_cpu;
-    ms_tensor out = like_query(tape, shape, dtype);
+    ms_tensor out = row->backend == MS_ATTENTION_FLASH ? ms_empty_like(tape, q, dtype)
+                                                       : like_query(tape, shape, dtype);
     ms_dim rows = row->lse_step > 1 ? padded(tape, s.seq, row->lse_step) : s.seq;
     ms_tensor lse = training ? ms_empty(tape, MS_SHAPE(s.batch, s.heads, rows), MS_DTYPE_F32) : 0;
     ms_tensor state[2] = {0};
@@ -319,7 +307,7 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     ms_consume(tape, splits.lse);
     ms_consume(tape, splits.out);
     if (row->backend == MS_ATTENTION_CPU_FLASH)
-        cpu_forward_buffers(tape, &s, dtype);
+        ms_attention_cpu_forward_buffers(tape, s.seq.value, s.head_dim.value, dtype);
     if (row->backend == MS_ATTENTION_EFFICIENT && dtype != MS_DTYPE_F32 && s.head_dim.value > 128)
         ms_consume(tape, ms_empty(tape, shape, MS_DTYPE_F32));
     ms_attach(tape, node, 1, &out);
@@ -346,6 +334,39 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     return out;
 }
 
+/* Flash attention takes heads of a multiple of 8: others are padded, and the output cut. */
+static ms_tensor run_flash(ms_tape *tape, const kernel *row, ms_tensor q, ms_tensor k, ms_tensor v,
+                           double dropout)
+{
+    enum { HEAD_MULTIPLE = 8 };
+    if (ms_idle(tape))
+        return 0;
+    ms_dim head_dim = ms_info(tape, q)->shape.dims[3];
+    if (head_dim.value % HEAD_MULTIPLE == 0)
+        return run_kernel(tape, row, q, k, v, 0, dropout);
+    ms_dim wide = padded(tape, head_dim, HEAD_MULTIPLE);
+    ms_frame frame = ms_frame_begin(tape);
+    ms_tensor *query = ms_local(&frame, ms_pad_last(tape, q, wide));
+    ms_tensor *key = ms_local(&frame, ms_pad_last(tape, k, wide));
+    ms_tensor *value = ms_local(&frame, ms_pad_last(tape, v, wide));
+    ms_tensor *out = ms_local(&frame, run_kernel(tape, row, *query, *key, *value, 0, dropout));
+    ms_assign(&frame, value, 0);
+    ms_assign(&frame, key, 0);
+    ms_assign(&frame, query, 0);
+    ms_assign(&frame, out, ms_narrow(tape, *out, 3, head_dim));
+    return ms_frame_end(&frame, out);
+}
+
+static ms_tensor run_backend(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,
+                             ms_tensor v, ms_tensor mask, double dropout)
+{
+    if (backend == MS_ATTENTION_MATH)
+        return ms_attention_math(tape, q, k, v, mask, dropout);
+    if (backend == MS_ATTENTION_FLASH)
+        return run_flash(tape, kernel_of(backend), q, k, v, dropout);
+    return run_kernel(tape, kernel_of(backend), q, k, v, mask, dropout);
+}
+
 ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k, ms_tensor v,
                   ms_tensor mask, double dropout)
 {
@@ -358,9 +379,7 @@ ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,
     ms_tensor *query = ms_local(&frame, ms_autocast_lower(tape, q));
     bool autocast = tape->has_autocast;
     tape->has_autocast = false; /* inside the call, operators run in the dtypes they are given */
-    ms_tensor out = backend == MS_ATTENTION_MATH
-                        ? ms_attention_math(tape, *query, *key, *value, mask, dropout)
-                        : run_kernel(tape, kernel_of(backend), *query, *key, *value, mask, dropout);
+    ms_tensor out = run_backend(tape, backend, *query, *key, *value, mask, dropout);
     tape->has_autocast = autocast;
     ms_frame_end(&frame, NULL);
     ms_consume(tape, ms_unown(tape, q));

@@ -40,6 +40,7 @@ ms_tensor ms_contiguous(ms_tape *tape, ms_tensor a);
 ms_tensor ms_clone(ms_tape *tape, ms_tensor a);                  /* a contiguous copy */
 ms_tensor ms_slice_half(ms_tape *tape, ms_tensor a, bool upper); /* x[..., :D/2] or x[..., D/2:] */
 ms_tensor ms_narrow(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length);
+ms_tensor ms_pad_last(ms_tape *tape, ms_tensor a, ms_dim length); /* with zeros, a copy */
 ms_tensor ms_unsqueeze(ms_tape *tape, ms_tensor a, uint32_t dim);
 ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape);
 void ms_split3(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, ms_tensor out[3]);

@@ -177,6 +177,30 @@ ms_tensor ms_slice_half(ms_tape *tape, ms_tensor a, bool upper)
                      ms_dim_half(&tape->trace->symbols, ms_info(tape, a)->shape.dims[last]));
 }
 
+/* ---- padding the last dimension: a copy; backward copies the part that was there ---- */
+
+static void pad_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    ms_tensor_info info = *ms_info(tape, grads[0]);
+    ms_tensor part = ms_alias(tape, grads[0], ms_input_meta(tape, node, 0)->shape, info.strides);
+    out[0] = ms_empty_like(tape, part, (ms_dtype)info.dtype);
+    ms_consume(tape, part);
+}
+
+static const ms_op pad_op = {"constant_pad_nd", "ConstantPadNdBackward0", pad_backward};
+
+ms_tensor ms_pad_last(ms_tape *tape, ms_tensor a, ms_dim length)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &pad_op);
+    uint32_t node = ms_record(tape, &pad_op, 1, &a);
+    ms_shape shape = ms_info(tape, a)->shape;
+    shape.dims[shape.rank - 1] = length;
+    ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
+    return ms_op_finish(tape, mark, node, 1, &a, out);
+}
+
 /* ---- unsqueeze and expand ---- */
 
 static const ms_op unsqueeze_op = {"unsqueeze", "UnsqueezeBackward0", reshape_backward};
