@@ -55,12 +55,38 @@ static void write_checkpoints_json(const ms_plan *plan, ms_json_writer *w)
     ms_json_double(w, "solve_ms", plan->solve_ms, 3);
 }
 
+static void write_shards_json(const ms_plan *plan, ms_json_writer *w)
+{
+    const ms_shard_plan *p = &plan->shards;
+    bool is_proven = p->outcome == MS_PLAN_OPTIMAL;
+    ms_json_string(w, "status", outcome_names[p->outcome]);
+    ms_json_array(w, "units");
+    for (uint32_t i = 0; i < plan->graph.count; i++)
+        if (p->units[i])
+            ms_json_string(w, NULL, plan->graph.modules[i].fqn);
+    ms_json_close(w);
+    if (p->units[0]) {
+        ms_json_double(w, "exposed_ms", p->exposed_ms, 6);
+        ms_json_double(w, "bound_ms", is_proven ? p->exposed_ms : 0, 6);
+        ms_json_double(w, "gap", !is_proven && p->exposed_ms > 0, 6);
+        ms_json_uint(w, "peak_bytes", p->peak_bytes);
+    } else {
+        ms_json_null(w, "exposed_ms");
+        ms_json_null(w, "bound_ms");
+        ms_json_null(w, "gap");
+        ms_json_null(w, "peak_bytes");
+    }
+    ms_json_double(w, "solve_ms", plan->solve_ms, 3);
+}
+
 static ms_status write_json(const ms_plan *plan, FILE *out, ms_error *err)
 {
     ms_json_writer w = {.out = out};
     ms_json_object(&w, NULL);
     if (plan->kind == MS_PLAN_OPERATORS)
         write_operators_json(plan, &w);
+    else if (plan->kind == MS_PLAN_SHARDS)
+        write_shards_json(plan, &w);
     else
         write_checkpoints_json(plan, &w);
     ms_json_close(&w);
@@ -128,10 +154,43 @@ static void write_checkpoints(const ms_plan *plan, FILE *out)
     write_decisions(plan, out);
 }
 
+/* The root keeps what is in no other unit. */
+static uint64_t unit_bytes(const ms_plan *plan, uint32_t unit)
+{
+    uint64_t bytes = plan->graph.modules[unit].param_bytes;
+    for (uint32_t i = 1; unit == 0 && i < plan->graph.count; i++)
+        if (plan->shards.units[i]) {
+            uint64_t inside = plan->graph.modules[i].param_bytes;
+            bytes = bytes > inside ? bytes - inside : 0;
+        }
+    return bytes;
+}
+
+static void write_shards(const ms_plan *plan, FILE *out)
+{
+    const ms_shard_plan *p = &plan->shards;
+    char peak[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES], text[MS_SIZE_TEXT_BYTES];
+    size_text(plan->settings.budget_bytes, budget);
+    if (!p->units[0]) {
+        fprintf(out, "Does not fit %s.\n", budget);
+        return;
+    }
+    fprintf(out, "Fits: peak %s of %s; %.3f ms of communication show (%s).\n\n",
+            size_text(p->peak_bytes, peak), budget, p->exposed_ms,
+            p->outcome == MS_PLAN_OPTIMAL ? "optimal" : "not proven to be least");
+    fprintf(out, "%12s  %s\n", "PARAMETERS", "UNIT");
+    for (uint32_t i = 0; i < plan->graph.count; i++)
+        if (p->units[i])
+            fprintf(out, "%12s  %s\n", size_text(unit_bytes(plan, i), text),
+                    plan->graph.modules[i].fqn);
+}
+
 static ms_status write_console(const ms_plan *plan, FILE *out, ms_error *err)
 {
     if (plan->kind == MS_PLAN_OPERATORS)
         write_operators(plan, out);
+    else if (plan->kind == MS_PLAN_SHARDS)
+        write_shards(plan, out);
     else
         write_checkpoints(plan, out);
     if (fflush(out) != 0 || ferror(out))

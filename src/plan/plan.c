@@ -19,8 +19,12 @@ ms_plan *ms_plan_create(void)
         free(plan);
         return NULL;
     }
-    plan->settings =
-        (ms_plan_settings){.memory_budget = -1, .world_size = 1, .gap = 0.001, .time_limit_s = 10};
+    plan->settings = (ms_plan_settings){.memory_budget = -1,
+                                        .world_size = 1,
+                                        .gap = 0.001,
+                                        .time_limit_s = 10,
+                                        .latency_ms = 0.01,
+                                        .bandwidth_bytes = UINT64_C(100000000000)};
     return plan;
 }
 
@@ -148,6 +152,39 @@ static ms_status plan_graph(ms_plan *plan, ms_json_value root, ms_error *err)
     return plan->checkpoints.has_plan ? MS_OK : no_plan(plan, err);
 }
 
+static ms_status plan_shards(ms_plan *plan, ms_json_value root, ms_error *err)
+{
+    const ms_plan_settings *s = &plan->settings;
+    ms_status status = ms_graph_read(plan->arena, root, MS_GRAPH_FOR_SHARDS, &plan->graph, err);
+    bool *fixed = NULL;
+    if (status == MS_OK && s->fsdp_units) {
+        fixed = ms_arena_array(plan->arena, bool, plan->graph.count);
+        if (!fixed)
+            return ms_fail(err, MS_ERR_NOMEM, "out of memory");
+        status = mark_units(plan, "fsdp-units", s->fsdp_units, fixed, err);
+    }
+    if (status != MS_OK)
+        return status;
+    ms_shard_task task = {
+        .graph = &plan->graph,
+        .fixed = fixed,
+        .budget_bytes = s->budget_bytes,
+        .world_size = (uint32_t)s->world_size,
+        .latency_ms = s->latency_ms,
+        .time_limit_s = s->time_limit_s,
+        .bytes_per_ms = (double)s->bandwidth_bytes / 1000,
+    };
+    if ((status = ms_shards_plan(plan->arena, &task, &plan->shards, err)) != MS_OK)
+        return status;
+    plan->kind = MS_PLAN_SHARDS;
+    if (plan->shards.units[0])
+        return MS_OK;
+    char budget[MS_SIZE_TEXT_BYTES];
+    return ms_fail(err, MS_ERR_INFEASIBLE, "no %s of FSDP units fits %s",
+                   plan->shards.outcome == MS_PLAN_LIMIT ? "set that was tried" : "set",
+                   ms_size_format(s->budget_bytes, budget, sizeof budget));
+}
+
 static ms_status plan_operators(ms_plan *plan, ms_json_value root, ms_error *err)
 {
     ms_status status = ms_operators_read(plan->arena, root, &plan->operator_task, err);
@@ -189,8 +226,11 @@ static ms_status solve_text(ms_plan *plan, const ms_json_source *source, ms_erro
     if (status == MS_OK) {
         double start = now_ms();
         ms_json_value root = ms_json_root(document);
-        status =
-            plan->settings.graph ? plan_graph(plan, root, err) : plan_operators(plan, root, err);
+        if (!plan->settings.graph)
+            status = plan_operators(plan, root, err);
+        else
+            status =
+                plan->settings.fsdp ? plan_shards(plan, root, err) : plan_graph(plan, root, err);
         plan->solve_ms = now_ms() - start;
     }
     ms_json_free(document);

@@ -9,6 +9,7 @@
 #include "memscope/plan.h"
 #include "plan/checkpoints.h"
 #include "plan/operators.h"
+#include "plan/shards.h"
 
 typedef struct ms_plan_settings {
     const char *ops, *graph; /* files: one of them */
@@ -17,9 +18,17 @@ typedef struct ms_plan_settings {
     uint64_t world_size;
     const char *ac_units, *fsdp_units; /* NULL: any, none */
     double gap, time_limit_s;
+    bool fsdp; /* choose units, not checkpoints */
+    double latency_ms;
+    uint64_t bandwidth_bytes; /* per second */
 } ms_plan_settings;
 
-typedef enum ms_plan_kind { MS_PLAN_NOTHING, MS_PLAN_OPERATORS, MS_PLAN_CHECKPOINTS } ms_plan_kind;
+typedef enum ms_plan_kind {
+    MS_PLAN_NOTHING,
+    MS_PLAN_OPERATORS,
+    MS_PLAN_CHECKPOINTS,
+    MS_PLAN_SHARDS
+} ms_plan_kind;
 
 struct ms_plan {
     ms_arena *arena;
@@ -30,6 +39,7 @@ struct ms_plan {
     ms_graph graph;
     ms_checkpoint_task checkpoint_task;
     ms_checkpoint_plan checkpoints;
+    ms_shard_plan shards;
     double solve_ms;
     const char *note; /* or NULL */
 };

@@ -17,13 +17,22 @@ static const ms_run_field fields[] = {
     {"fsdp-units",    "A,B,...",  "modules gathered as a whole",                               "none",  "Plan for modules"},
     {"gap",           "X",        "how far from the optimum a plan may be, relative",          "0.001", "Plan for modules"},
     {"time-limit",    "SECONDS",  "answer with the best plan found by then",                   "10",    "Plan for modules"},
+    {"fsdp",          NULL,       "choose FSDP units instead of checkpoints",                  NULL,    "Plan for modules"},
+    {"latency",       "MS",       "of a gathering or scattering, for --fsdp",                  "0.01",  "Plan for modules"},
+    {"bandwidth",     "SIZE",     "gathered or scattered in a second, for --fsdp",             "100GB", "Plan for modules"},
     {"ops",           "FILE",     "plan what to save of the operators in this SACStats file",  NULL,    "Plan for operators"},
     {"memory-budget", "FRACTION", "of all operators' memory, from 0 to 1",                     NULL,    "Plan for operators"},
 };
 /* clang-format on */
 enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
 
-typedef enum value_kind { VALUE_TEXT, VALUE_SIZE, VALUE_COUNT, VALUE_NUMBER } value_kind;
+typedef enum value_kind {
+    VALUE_TEXT,
+    VALUE_SIZE,
+    VALUE_COUNT,
+    VALUE_NUMBER,
+    VALUE_FLAG
+} value_kind;
 
 /* In the order of the fields. */
 static const struct {
@@ -39,6 +48,9 @@ static const struct {
     {"fsdp-units", VALUE_TEXT, offsetof(ms_plan_settings, fsdp_units), 0, 0},
     {"gap", VALUE_NUMBER, offsetof(ms_plan_settings, gap), 0, 1},
     {"time-limit", VALUE_NUMBER, offsetof(ms_plan_settings, time_limit_s), 0, 1e6},
+    {"fsdp", VALUE_FLAG, offsetof(ms_plan_settings, fsdp), 0, 0},
+    {"latency", VALUE_NUMBER, offsetof(ms_plan_settings, latency_ms), 0, 1e6},
+    {"bandwidth", VALUE_SIZE, offsetof(ms_plan_settings, bandwidth_bytes), 0, 0},
     {"ops", VALUE_TEXT, offsetof(ms_plan_settings, ops), 0, 0},
     {"memory-budget", VALUE_NUMBER, offsetof(ms_plan_settings, memory_budget), 0, 1},
 };
@@ -99,6 +111,15 @@ static ms_status set_size(size_t row, const char *value, uint64_t *member, ms_er
     return status;
 }
 
+static ms_status set_flag(size_t row, const char *value, bool *member, ms_error *err)
+{
+    *member = strcmp(value, "true") == 0;
+    if (!*member && strcmp(value, "false") != 0)
+        return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected true or false",
+                       places[row].name, value);
+    return MS_OK;
+}
+
 ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_error *err)
 {
     size_t row = 0;
@@ -116,6 +137,8 @@ ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_er
         return set_count(row, value, member, err);
     case VALUE_NUMBER:
         return set_number(row, value, member, err);
+    case VALUE_FLAG:
+        return set_flag(row, value, member, err);
     }
     return ms_fail(err, MS_ERR_INTERNAL, "no such kind of value");
 }

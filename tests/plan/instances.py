@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plans every instance of sac_instances.json and compares with the best figures listed there.
+"""Plans every instance of sac_instances.json and compares with the best figures listed there; then
+the five cases of fsdp_instance.json with PyTorch's expectations (test_fsdp_ilp.py).
 
 An instance passes when the verdict is the same, the recomputation is within 0.1 % of the best
 reference or better (references are rounded to 0.01 ms), the gap is proven to be 0.1 % and the peak,
@@ -70,6 +71,36 @@ def fault(instance, code, answer, budget, best):
     return "nested or leaf units" if nested or leaves & set(names) else None
 
 
+# Budget, bandwidth and fixed units; then the units, exposed ms and peak that are expected.
+LAYERS = [f"layers.{i}" for i in range(4)]
+HALVES = [f"layers.{i}.{half}" for i in range(4) for half in ("attention", "feed_forward")]
+FSDP_CASES = [
+    ("mixed", "4.75GiB", "100GB", None, HALVES[:2] + LAYERS[1:] + ["output"], 4.0, 4672410203),
+    ("given", "4.75GiB", "100GB", LAYERS + ["output"], LAYERS + ["output"], 10.041, 4672311956),
+    ("tight", "4GiB", "100GB", None, HALVES + ["output"], 4.0029, 4274145874),
+    ("too-tight", "3.5GiB", "100GB", None, None, None, None),
+    ("slow-network", "4.75GiB", "10GB", None, LAYERS, 303.0618, 4873638548),
+]
+
+
+def fsdp_fault(budget, bandwidth, given, units, exposed, peak):
+    """Why the answer for the FSDP instance is wrong, or None."""
+    command = [MEMSCOPE, "plan", "--fsdp", "--graph", os.path.join(HERE, "fsdp_instance.json"),
+               "--budget", budget, "--world-size", "4", "--bandwidth", bandwidth, "--format=json"]
+    if given:
+        command += ["--fsdp-units", ",".join("Transformer." + unit for unit in given)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    answer = json.loads(done.stdout)
+    if units is None:
+        right = done.returncode == 3 and answer["status"] == "infeasible" and not answer["units"]
+        return None if right else "should be infeasible"
+    if set(answer["units"]) != {"Transformer"} | {"Transformer." + unit for unit in units}:
+        return f"units {answer['units']}"
+    if abs(answer["exposed_ms"] / exposed - 1) > 1e-4 or abs(answer["peak_bytes"] / peak - 1) > 1e-4:
+        return f"{answer['exposed_ms']} ms, {answer['peak_bytes']} B"
+    return None if done.returncode == 0 and answer["status"] == "optimal" else answer["status"]
+
+
 def main():
     with open(os.path.join(HERE, "sac_instances.json"), encoding="utf-8") as file:
         instances = json.load(file)["instances"]
@@ -87,7 +118,11 @@ def main():
         print(f"{instance['name']:24} {a['status']:>10} {a.get('recompute_ms') or 0:10.3f} "
               f"{best or 0:7.2f} {100 * (a.get('gap') or 0):7.3f} {a['solve_ms']:6.0f} ms"
               f"{'  FAILED: ' + why if why else ''}")
-    print(f"{len(instances) - failed} passed, {failed} failed")
+    for name, *case in FSDP_CASES:
+        why = fsdp_fault(*case)
+        failed += why is not None
+        print(f"fsdp-{name:19} {'FAILED: ' + why if why else 'as expected':>15}")
+    print(f"{len(instances) + len(FSDP_CASES) - failed} passed, {failed} failed")
     return failed > 0
 
 
