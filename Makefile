@@ -201,6 +201,9 @@ coverage:                            ## lines of src that the tests run, as a nu
 bench: $(BENCH) $(BINARY)            ## measure the time of the analysis
 	@set -e; for b in $(BENCH); do $$b; done
 
+bench-plan: $(BINARY)                ## plan the reference instances, with solve times
+	@sh tests/plan/run.sh
+
 FUZZ_SECONDS ?= 30
 fuzz:                                ## run each fuzz target for FUZZ_SECONDS (needs clang)
 	$(MAKE) CONFIG=fuzz CC=$(if $(findstring clang,$(CC)),$(CC),clang) fuzz-run
@@ -261,7 +264,7 @@ print-%: ; @echo '$* = $($*)'
 FORCE:
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all results programs check unit replay cli oracle example oom asan valgrind coverage bench fuzz fuzz-run \
+.PHONY: all results programs check unit replay cli oracle example oom asan valgrind coverage bench bench-plan fuzz fuzz-run \
         lint lint-layers lint-headers lint-symbols lint-format lint-cppcheck lint-tidy format reports install \
         uninstall clean help FORCE
 -include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)

@@ -6,7 +6,7 @@ _memscope_words() {
 }
 
 _memscope_options() {
-    memscope help analyze 2>/dev/null | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u
+    memscope help "$1" 2>/dev/null | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u
 }
 
 _memscope_values() {
@@ -35,12 +35,12 @@ _memscope() {
         previous=${COMP_WORDS[COMP_CWORD - 2]}
     fi
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'analyze models devices help --help --version' -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W 'analyze plan models devices help --help --version' -- "$current")
         return
     fi
     case ${COMP_WORDS[1]} in
-    help) mapfile -t COMPREPLY < <(compgen -W 'analyze models devices help' -- "$current") ;;
-    analyze)
+    help) mapfile -t COMPREPLY < <(compgen -W 'analyze plan models devices help' -- "$current") ;;
+    analyze | plan)
         case $previous in
         --*)
             local values
@@ -49,7 +49,7 @@ _memscope() {
             ;;
         esac
         case $current in
-        -*) mapfile -t COMPREPLY < <(compgen -W "$(_memscope_options)" -- "$current") ;;
+        -*) mapfile -t COMPREPLY < <(compgen -W "$(_memscope_options "${COMP_WORDS[1]}")" -- "$current") ;;
         esac
         ;;
     esac

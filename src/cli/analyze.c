@@ -20,7 +20,7 @@ static ms_status write_events(FILE *out, const ms_cli_source *source, ms_error *
 static ms_status write_one(ms_analysis *analysis, const char *format, const char *path,
                            ms_error *err)
 {
-    const ms_cli_source source = {write_report, analysis, format};
+    const ms_cli_source source = {.write = write_report, .analysis = analysis, .format = format};
     return ms_cli_write_file(path, &source, err);
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "memscope/memscope.h"
+#include "memscope/plan.h"
 
 enum { EXIT_FITS = 0, EXIT_OVER_BUDGET = 1, EXIT_USAGE = 2, EXIT_INTERNAL = 70 };
 
@@ -28,9 +29,13 @@ const ms_cli_command *ms_cli_command_at(size_t index);
 const ms_cli_command *ms_cli_command_find(const char *name);
 
 int ms_cli_analyze(int argc, char **argv);
+int ms_cli_plan(int argc, char **argv);
 int ms_cli_models(int argc, char **argv);
 int ms_cli_devices(int argc, char **argv);
 int ms_cli_help(int argc, char **argv);
+
+/* Options of `plan`; NULL past the last. */
+const ms_run_field *ms_cli_plan_field_at(size_t index);
 
 /* ---- options ---- */
 
@@ -76,6 +81,7 @@ struct ms_cli_source {
     ms_status (*write)(FILE *out, const ms_cli_source *source, ms_error *err);
     ms_analysis *analysis;
     const char *format;
+    const ms_plan *plan; /* for `plan`, instead of the analysis */
 };
 
 /* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no

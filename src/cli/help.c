@@ -41,6 +41,30 @@ static void print_run_fields(FILE *out)
     }
 }
 
+static void print_plan_fields(FILE *out)
+{
+    const ms_run_field *field;
+    const char *group = "";
+    for (size_t i = 0; (field = ms_cli_plan_field_at(i)) != NULL; i++) {
+        char left[64];
+        if (strcmp(group, field->group) != 0)
+            fprintf(out, "\n%s\n", field->group);
+        group = field->group;
+        snprintf(left, sizeof left, "--%s %s", field->name,
+                 field->value_name ? field->value_name : "");
+        fprintf(out, "  %-32s %s", left, field->help);
+        if (field->default_text)
+            fprintf(out, " [%s]", field->default_text);
+        fputc('\n', out);
+    }
+    fputs("\nExit status\n"
+          "  0   the plan fits the budget\n"
+          "  2   bad usage or input, or a file that cannot be read or written\n"
+          "  3   no plan fits the budget\n"
+          "  70  internal fault, out of memory\n",
+          out);
+}
+
 static void print_options(FILE *out)
 {
     const ms_cli_option *option;
@@ -96,6 +120,8 @@ void ms_cli_print_help(FILE *out, const ms_cli_command *command)
         print_run_fields(out);
         print_options(out);
     }
+    if (command && command->run == ms_cli_plan)
+        print_plan_fields(out);
     if (!command || command->run == ms_cli_analyze)
         print_exit_codes(out);
 }

@@ -15,6 +15,13 @@ static const char *const analyze_examples[] = {
     "one report in a file; exit status 1 when the step does not fit 24 GiB",
     NULL,
 };
+static const char *const plan_examples[] = {
+    "memscope plan --graph modules.json --budget 40GiB --world-size 8",
+    "which modules to checkpoint, for the least recomputation",
+    "memscope plan --ops operators.json --memory-budget 0.5 --format json -o -",
+    "which operators of a module to save",
+    NULL,
+};
 static const char *const models_examples[] = {
     "memscope models",
     "names for --config",
@@ -34,6 +41,7 @@ static const char *const help_examples[] = {
 /* clang-format off */
 static const ms_cli_command commands[] = {
     {"analyze", "[OPTION...] [CONFIG]", "How much memory a training step needs, and what for.", analyze_examples, ms_cli_analyze},
+    {"plan",    "OPTION...",            "What to recompute so that a step fits a budget.",      plan_examples,    ms_cli_plan},
     {"models",  "",                     "List the built-in models.",                            models_examples,  ms_cli_models},
     {"devices", "",                     "List the built-in devices.",                           devices_examples, ms_cli_devices},
     {"help",    "[COMMAND]",            "Explain a command.",                                   help_examples,    ms_cli_help},
@@ -68,8 +76,9 @@ static int no_command(const char *name)
 {
     ms_error err = {.status = MS_OK};
     const char *near = ms_cli_nearest(name, command_name);
-    ms_cli_fail(&err, MS_ERR_USAGE, "no command \"%.40s\"%s%s%s (analyze, models, devices or help)",
-                name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    ms_cli_fail(&err, MS_ERR_USAGE,
+                "no command \"%.40s\"%s%s%s (analyze, plan, models, devices or help)", name,
+                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     return ms_cli_complain(&err);
 }
 

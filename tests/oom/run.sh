@@ -69,6 +69,10 @@ if [ -x "$program" ]; then
     program_case "json" analyze --config tests/oom/memscope.run.json --format json -o -
     program_case "models" models
     program_case "devices" devices
+    # With nothing to solve: GLPK 5.0 loses the block that it cannot make larger.
+    program_case "plan for modules" plan --graph tests/cli/plan-graph/files/modules.json --budget 1GiB
+    program_case "plan for FSDP units" plan --fsdp --graph tests/plan/fsdp_instance.json --budget 4.75GiB --world-size 4
+    program_case "plan for operators" plan --ops tests/cli/plan-ops/files/operators.json --memory-budget 0.5 -o -
     program_case "help" analyze --help
 fi
 echo "$passed passed, $failed failed"
