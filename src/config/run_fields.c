@@ -274,8 +274,8 @@ static ms_status set_size(const field_row *row, const char *value, void *member,
     if (status != MS_OK)
         return ms_fail(err, status, "%s: %s", row->name, reason.text);
     if (bytes < row->minimum)
-        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is less than the least, %" PRIu64 " bytes",
-                       row->name, value, row->minimum);
+        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is less than the least, %" PRIu64 " byte%s",
+                       row->name, value, row->minimum, row->minimum == 1 ? "" : "s");
     *(uint64_t *)member = bytes;
     return MS_OK;
 }
