@@ -58,7 +58,7 @@ static const field_case field_cases[] = {
     {"bare budget", "budget", "80", MS_ERR_USAGE,
      "budget: '80' has no unit; write for example 80GiB or 80GB"},
     {"no budget at all", "budget", "0GiB", MS_ERR_USAGE,
-     "budget: 0GiB is less than the least, 1 bytes"},
+     "budget: 0GiB is less than the least, 1 byte"},
     {"budget past 64 bits", "budget", "99999999TiB", MS_ERR_OVERFLOW,
      "budget: '99999999TiB' is more than 64 bits can count"},
     {"roundup zero", "roundup-power2-divisions", "0", MS_ERR_USAGE,
