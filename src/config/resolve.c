@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "config/attention.h"
-#include "config/checkpoint.h"
+#include "config/layers.h"
 #include "config/model_read.h"
 #include "config/nearest.h"
 
@@ -161,21 +161,45 @@ static ms_status resolve_budget(const context *c)
     return MS_OK;
 }
 
-static ms_status resolve_checkpointing(const context *c)
+/* Checkpointed layers first, then what `treat` says about them and others. */
+static ms_status resolve_layers(const context *c)
 {
     ms_run_config *run = c->run;
     ms_error reason = {0};
+    uint64_t count = c->model->num_layers;
     run->checkpointing = said(c, "checkpointing") ? c->draft->checkpointing : "none";
+    run->treat = said(c, "treat") ? c->draft->treat : "";
     run->checkpoint_kind = said(c, "checkpoint-kind")
                                ? (ms_checkpoint_kind)c->draft->checkpoint_kind
                                : MS_CHECKPOINT_NON_REENTRANT;
-    run->checkpoint_layer = ms_arena_array(c->arena, bool, c->model->num_layers);
-    if (!run->checkpoint_layer)
-        return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers",
-                       c->model->num_layers);
-    if (ms_checkpoint_select(run->checkpointing, c->model->num_layers, run->checkpoint_layer,
-                             &reason) != MS_OK)
+    bool *checkpointed = ms_arena_array(c->arena, bool, count);
+    ms_treatment *layers = ms_arena_array(c->arena, ms_treatment, count);
+    if (!checkpointed || !layers)
+        return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers", count);
+    if (ms_layer_list_select(run->checkpointing, count, checkpointed, &reason) != MS_OK)
         return fail(c, "checkpointing", "%s", reason.text);
+    for (uint64_t i = 0; i < count; i++)
+        layers[i].kind = checkpointed[i] ? MS_TREAT_CHECKPOINT : MS_TREAT_KEEP;
+    run->treatments.layers = layers;
+    if (ms_treatments_apply(run->treat, c->arena, count, &run->treatments, &reason) != MS_OK)
+        return fail(c, "treat", "%s", reason.text);
+    return MS_OK;
+}
+
+static ms_status check_treatments(const context *c)
+{
+    const ms_run_config *run = c->run;
+    for (uint64_t i = 0; i < c->model->num_layers; i++) {
+        const ms_treatment *t = &run->treatments.layers[i];
+        if (t->kind == MS_TREAT_OFFLOAD && run->device->is_cpu)
+            return fail(c, "treat",
+                        "layer %" PRIu64 " cannot go to the host: the device is the cpu", i);
+        if (t->kind == MS_TREAT_SELECTIVE && run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
+            return fail(c, "treat", "reentrant checkpoints cannot be selective");
+    }
+    if (run->treatments.loss_chunks > run->batch * run->seq_tokens)
+        return fail(c, "treat", "%" PRIu32 " chunks of %" PRIu64 " tokens",
+                    run->treatments.loss_chunks, run->batch * run->seq_tokens);
     return MS_OK;
 }
 
@@ -205,8 +229,8 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
 {
     /* In this order: later ones look at what earlier ones resolved. */
     static ms_status (*const steps[])(const context *) = {
-        resolve_device,    resolve_torch,  resolve_tokens,        resolve_optimizer,
-        resolve_allocator, resolve_budget, resolve_checkpointing, resolve_attention,
+        resolve_device, resolve_torch,  resolve_tokens,   resolve_optimizer, resolve_allocator,
+        resolve_budget, resolve_layers, check_treatments, resolve_attention,
     };
     const context c = {arena, draft, origins, model, run, notes, err};
     ms_status status = MS_OK;

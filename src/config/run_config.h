@@ -11,6 +11,7 @@
 
 #include "allocator/allocator.h"
 #include "config/model_config.h"
+#include "config/treatment.h"
 #include "device/device.h"
 #include "tensor/dtype.h"
 
@@ -59,7 +60,8 @@ typedef struct ms_run_config {
     double clip_norm;
     const char *checkpointing; /* the specification as given: "none", "all", "first:8", "0,2,5-9",
                                   "every:2" */
-    bool *checkpoint_layer;    /* per layer; arena */
+    const char *treat;        /* the specification as given, on top of `checkpointing`; "" = none */
+    ms_treatments treatments; /* what both come to; layers in the arena */
     ms_checkpoint_kind checkpoint_kind;
     ms_attention attention;
     ms_allocator_options allocator;

@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "config/attention.h"
-#include "config/checkpoint.h"
+#include "config/layers.h"
 #include "config/nearest.h"
 #include "config/size.h"
+#include "config/treatment.h"
 #include "json/number.h"
 #include "json/value.h"
 
@@ -22,7 +23,8 @@ typedef enum field_kind {
     FIELD_SIZE,    /* uint64_t, above minimum */
     FIELD_SPLIT,   /* uint64_t, above minimum; none = 0 */
     FIELD_VERSION, /* uint32_t[2] */
-    FIELD_LAYERS   /* const char *, a checkpoint specification */
+    FIELD_LAYERS,  /* const char *, a list of layers */
+    FIELD_TREAT    /* const char *, treatments */
 } field_kind;
 
 /* In the order of the enums of run_config.h. */
@@ -63,6 +65,7 @@ static const field_row rows[] = {
     {"accumulate",      FIELD_COUNT,   AT(accumulate),      1, MAX_ACCUMULATE, NULL},
     {"clip",            FIELD_CLIP,    AT(clip_norm),       0, 0,              NULL},
     {"checkpointing",   FIELD_LAYERS,  AT(checkpointing),   0, 0,              NULL},
+    {"treat",           FIELD_TREAT,   AT(treat),           0, 0,              NULL},
     {"checkpoint-kind", FIELD_CHOICE,  AT(checkpoint_kind), 0, 0,              checkpoint_kinds},
     {"attention",       FIELD_CHOICE,  AT(attention),       0, 0,              ms_attention_names},
     {"device",          FIELD_TEXT,    AT(device),          0, 0,              NULL},
@@ -126,6 +129,7 @@ ms_run_field_form ms_run_field_form_of(size_t index)
     case FIELD_CHOICE:
     case FIELD_VERSION:
     case FIELD_LAYERS:
+    case FIELD_TREAT:
         break;
     }
     return MS_RUN_FIELD_STRING;
@@ -315,7 +319,17 @@ static ms_status set_layers(const field_row *row, const char *value, void *membe
                             ms_error *err)
 {
     ms_error reason = {0};
-    ms_status status = ms_checkpoint_check(value, &reason);
+    ms_status status = ms_layer_list_check(value, &reason);
+    if (status != MS_OK)
+        return ms_fail(err, status, "%s: %s", row->name, reason.text);
+    return set_text(row, value, member, arena, err);
+}
+
+static ms_status set_treat(const field_row *row, const char *value, void *member, ms_arena *arena,
+                           ms_error *err)
+{
+    ms_error reason = {0};
+    ms_status status = ms_treatments_check(value, &reason);
     if (status != MS_OK)
         return ms_fail(err, status, "%s: %s", row->name, reason.text);
     return set_text(row, value, member, arena, err);
@@ -325,7 +339,7 @@ static const field_setter setters[] = {
     [FIELD_TEXT] = set_text,     [FIELD_COUNT] = set_count, [FIELD_POWER] = set_power,
     [FIELD_NUMBER] = set_number, [FIELD_CLIP] = set_clip,   [FIELD_CHOICE] = set_choice,
     [FIELD_SIZE] = set_size,     [FIELD_SPLIT] = set_split, [FIELD_VERSION] = set_version,
-    [FIELD_LAYERS] = set_layers,
+    [FIELD_LAYERS] = set_layers, [FIELD_TREAT] = set_treat,
 };
 
 ms_status ms_run_field_set(ms_run_draft *draft, ms_arena *arena, const char *name,

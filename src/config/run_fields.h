@@ -27,6 +27,8 @@
     X("clip", "X", "largest gradient norm, or none", "none", "Training")                           \
     X("checkpointing", "SPEC", "layers: none, all, first:8, last:4, every:2 or 0,2,5-9", "none",   \
       "Training")                                                                                  \
+    X("treat", "SPEC", "more, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8", "none",          \
+      "Training")                                                                                  \
     X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", "Training")        \
     X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", "Training") \
     X("device", "NAME", "a device of `memscope devices`, or cpu", "a100-80gb", "Device")           \
@@ -44,7 +46,7 @@ typedef struct ms_run_draft {
     uint64_t batch, seq_tokens, accumulate;
     int dtype, autocast, optimizer, optimizer_impl, checkpoint_kind, attention, allocator;
     double weight_decay, clip_norm;
-    const char *checkpointing, *device;
+    const char *checkpointing, *treat, *device;
     uint32_t torch[2]; /* major, minor */
     uint64_t max_split_size_bytes, roundup_power2_divisions, budget_bytes;
     uint32_t said; /* bit i: field i was given */

@@ -21,13 +21,17 @@ typedef struct change {
 static bool checkpoint_all(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
                            const char **option)
 {
-    bool *layers = ms_arena_array(arena, bool, model->num_layers);
+    ms_treatment *layers = ms_arena_array(arena, ms_treatment, model->num_layers);
     uint64_t added = 0;
+    if (run->treat && *run->treat) /* it would win over the option */
+        return false;
     for (uint64_t i = 0; layers && i < model->num_layers; i++) {
-        added += !run->checkpoint_layer || !run->checkpoint_layer[i];
-        layers[i] = true;
+        layers[i] = run->treatments.layers[i];
+        added += layers[i].kind == MS_TREAT_KEEP;
+        if (layers[i].kind == MS_TREAT_KEEP)
+            layers[i].kind = MS_TREAT_CHECKPOINT;
     }
-    run->checkpoint_layer = layers;
+    run->treatments.layers = layers;
     run->checkpointing = "all";
     *option = layers ? "--checkpointing all" : NULL;
     return !layers || added > 0;

@@ -24,10 +24,49 @@ void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_mod
                         .head_dim = ms_dim_name(s, "D", config->head_dim)};
 }
 
+static const ms_treatment *treatment_of(const ms_model *model, uint64_t layer)
+{
+    return &model->run->treatments.layers[layer];
+}
+
+/* Nothing runs behind the last layer that could hide its copies: what it saves stays. */
+static ms_tensor run_treated(ms_model *model, const ms_region *region, ms_tensor hidden)
+{
+    const ms_treatment *treatment = treatment_of(model, region->number);
+    bool is_last = region->number + 1 == model->config->num_layers;
+    ms_region checkpoint = *region;
+    switch (treatment->kind) {
+    case MS_TREAT_SELECTIVE:
+        checkpoint.kept_ops = treatment->kept_ops;
+        checkpoint.kept_op_count = treatment->kept_count;
+        return ms_checkpoint_run(model->tape, &checkpoint, hidden);
+    case MS_TREAT_CHECKPOINT:
+        return ms_checkpoint_run(model->tape, region, hidden);
+    case MS_TREAT_OFFLOAD:
+        if (!is_last)
+            return ms_offload_run(model->tape, region, hidden, treatment->share);
+        break;
+    case MS_TREAT_KEEP:
+    case MS_TREAT_KIND_COUNT:
+        break;
+    }
+    return region->run(model->tape, region->context, region->number, hidden);
+}
+
 ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden)
 {
-    if (model->run->checkpoint_layer[region->number])
-        return ms_checkpoint_run(model->tape, region, hidden);
+    ms_layer_enter(model->tape, (uint32_t)region->number);
+    ms_tensor out = run_treated(model, region, hidden);
+    ms_offload_release(model->tape, (uint32_t)region->number);
+    ms_layer_enter(model->tape, MS_NONE);
+    return out;
+}
+
+ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden)
+{
+    uint32_t tiles = treatment_of(model, region->number)->tiles;
+    if (tiles > 1)
+        return ms_tiled_run(model->tape, region, hidden, tiles);
     return region->run(model->tape, region->context, region->number, hidden);
 }
 
@@ -102,26 +141,4 @@ ms_tensor ms_activation_call(ms_model *model, ms_tensor x)
     }
     ms_consume(tape, ms_unown(tape, x));
     return out;
-}
-
-ms_tensor ms_causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor labels)
-{
-    ms_tape *tape = model->tape;
-    if (ms_idle(tape) || !logits)
-        return 0;
-    ms_frame f = ms_frame_begin(tape);
-    ms_symbols *s = &tape->trace->symbols;
-    ms_dim tokens = ms_dim_mul(s, model->batch, model->seq);
-    ms_dim padded = ms_dim_add(s, model->seq, ms_dim_number(s, 1));
-    ms_tensor *scores = ms_local(&f, ms_to(tape, logits, MS_DTYPE_F32));
-    ms_tensor *shifted_from = ms_local(&f, labels);
-    ms_assign(&f, shifted_from, ms_empty(tape, MS_SHAPE(model->batch, padded), MS_DTYPE_I64));
-    ms_tensor *shifted =
-        ms_local(&f, ms_contiguous(tape, ms_narrow(tape, *shifted_from, 1, model->seq)));
-    ms_assign(&f, scores, ms_view(tape, *scores, MS_SHAPE(tokens, model->vocab)));
-    ms_assign(&f, shifted, ms_view(tape, *shifted, MS_SHAPE(tokens)));
-    ms_tensor loss = ms_cross_entropy(tape, *scores, *shifted);
-    ms_retain(tape, loss);
-    ms_frame_end(&f, NULL);
-    return ms_unown(tape, loss);
 }

@@ -41,8 +41,14 @@ void ms_rotary_new(ms_model *model, uint32_t parent, ms_tensor buffers[2]);
 ms_tensor ms_linear_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
 ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
-/* A layer, checkpointed or not as the run says for its number. */
+/* A layer, treated as the run says for its number. */
 ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden);
+/* Its MLP, in one or in pieces of the tokens. */
+ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden);
+/* The head and the causal language model loss, in one or in pieces of the tokens: binds the logits,
+ * if there are any, and the loss in the caller's frame. */
+ms_tensor *ms_head_loss(ms_model *model, ms_frame *f, const ms_linear_module *head,
+                        ms_tensor hidden, ms_tensor labels);
 ms_tensor ms_activation_call(ms_model *model, ms_tensor x);
 
 /* arange(S) + 0, as [1, S] */
@@ -57,7 +63,5 @@ ms_tensor ms_apply_rotary(ms_model *model, ms_tensor x, ms_tensor cos, ms_tensor
 /* Attention over [B, H, S, D]; yields [B, S, H, D]. weights[0]: the probabilities, if eager. */
 ms_tensor ms_attention_call(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor mask,
                             bool softmax_in_fp32, ms_tensor *weights);
-/* The framework's causal language model loss: fp32 logits, shifted labels, cross entropy. */
-ms_tensor ms_causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor labels);
 
 #endif

@@ -153,9 +153,11 @@ static ms_tensor attention(ms_model *model, decoder *d, uint64_t number, ms_tens
     return result;
 }
 
-static ms_tensor mlp(ms_model *model, layer *l, ms_tensor x)
+static ms_tensor mlp(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
 {
-    ms_tape *tape = model->tape;
+    ms_model *model = context;
+    const decoder *d = model->modules;
+    const layer *l = &d->layers[number];
     uint32_t previous = ms_scope_enter(tape, l->mlp_scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
@@ -183,7 +185,8 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
     ms_assign(&f, residual, *hidden);
     ms_assign(&f, hidden, ms_rms_norm_call(model, &l->post_attention_norm, *hidden));
-    ms_assign(&f, hidden, mlp(model, l, *hidden));
+    const ms_region mlp_region = {.run = mlp, .context = model, .number = number};
+    ms_assign(&f, hidden, ms_mlp_call(model, &mlp_region, *hidden));
     ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
     ms_tensor result = ms_frame_end(&f, hidden);
     tape->scope = previous;
@@ -252,7 +255,6 @@ ms_tensor ms_decoder_forward(ms_model *model, ms_tensor ids, ms_tensor labels)
     decoder *d = model->modules;
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_local(&f, run_model(model, d, ids));
-    ms_tensor *logits = ms_local(&f, ms_linear_call(model, &d->head, *hidden));
-    ms_tensor *loss = ms_local(&f, ms_causal_lm_loss(model, *logits, labels));
+    ms_tensor *loss = ms_head_loss(model, &f, &d->head, *hidden, labels);
     return ms_frame_end(&f, loss);
 }

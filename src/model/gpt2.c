@@ -111,9 +111,11 @@ static ms_tensor attention(ms_model *model, gpt2 *g, block *b, ms_tensor x, ms_t
     return result;
 }
 
-static ms_tensor mlp(ms_model *model, block *b, ms_tensor x)
+static ms_tensor mlp(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
 {
-    ms_tape *tape = model->tape;
+    ms_model *model = context;
+    const gpt2 *g = model->modules;
+    const block *b = &g->blocks[number];
     uint32_t previous = ms_scope_enter(tape, b->mlp_scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
@@ -142,7 +144,8 @@ static ms_tensor run_block(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_assign(&f, hidden, ms_add(tape, *attn_output, *residual));
     ms_assign(&f, residual, *hidden);
     ms_assign(&f, hidden, ms_layer_norm_call(model, &b->ln_2, *hidden));
-    ms_tensor *feed_forward = ms_local(&f, mlp(model, b, *hidden));
+    const ms_region mlp_region = {.run = mlp, .context = model, .number = number};
+    ms_tensor *feed_forward = ms_local(&f, ms_mlp_call(model, &mlp_region, *hidden));
     ms_assign(&f, hidden, ms_add(tape, *residual, *feed_forward));
     ms_tensor result = ms_frame_end(&f, hidden);
     tape->scope = previous;
@@ -196,8 +199,7 @@ static ms_tensor forward(ms_model *model, ms_tensor ids, ms_tensor labels)
     gpt2 *g = model->modules;
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_local(&f, run_model(model, g, ids));
-    ms_tensor *logits = ms_local(&f, ms_linear_call(model, &g->head, *hidden));
-    ms_tensor *loss = ms_local(&f, ms_causal_lm_loss(model, *logits, labels));
+    ms_tensor *loss = ms_head_loss(model, &f, &g->head, *hidden, labels);
     return ms_frame_end(&f, loss);
 }
 

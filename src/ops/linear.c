@@ -109,7 +109,8 @@ static void mm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms
         out[MM_WEIGHT] = weight_gradient(tape, node, MM_WEIGHT, grads[0]);
     if (wants(node, MM_X))
         out[MM_X] = input_gradient(tape, node, MM_X, grads[0]);
-    set_view(tape, out[MM_X]);
+    if (ms_input_meta(tape, node, MM_X)->shape.rank > 2)
+        set_view(tape, out[MM_X]);
     set_view(tape, out[MM_WEIGHT]);
     backward_work(tape, node, MM_X, MM_WEIGHT, grads[0]);
 }

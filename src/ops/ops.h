@@ -15,6 +15,7 @@ ms_tensor ms_mul(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a); /* a + c, a - c: c is a Python number */
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a);
 ms_tensor ms_scale(ms_tape *tape, ms_tensor a);                /* as C++ writes it: a * Scalar */
+ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b);     /* b wants no gradient */
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b); /* b may be 0: a Python number */
 ms_tensor ms_neg(ms_tape *tape, ms_tensor a);
 ms_tensor ms_pow(ms_tape *tape, ms_tensor a); /* a ** c, saves a */
@@ -43,6 +44,9 @@ ms_tensor ms_narrow(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length);
 ms_tensor ms_pad_last(ms_tape *tape, ms_tensor a, ms_dim length); /* with zeros, a copy */
 ms_tensor ms_unsqueeze(ms_tape *tape, ms_tensor a, uint32_t dim);
 ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape);
+/* torch.chunk(a, pieces) along the first dimension: fills out[0 .. pieces - 1], yields how many
+ * there are. */
+uint32_t ms_chunk_rows(ms_tape *tape, ms_tensor a, uint32_t pieces, ms_tensor *out);
 void ms_split3(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, ms_tensor out[3]);
 /* True if `a` can be seen in `shape` without a copy; then its strides. */
 bool ms_view_strides(const ms_tensor_info *info, const ms_shape *shape, uint64_t *strides);
@@ -51,8 +55,9 @@ ms_tensor ms_reshape_raw(ms_tape *tape, ms_tensor grad, const ms_shape *shape);
 
 /* ---- joining, reducing (reduce.c) ---- */
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
-ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a); /* of a bool [B, S], in int64 */
-ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);   /* mean(-1, keepdim=True) */
+ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a);   /* of a bool [B, S], in int64 */
+ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);     /* mean(-1, keepdim=True) */
+ms_tensor ms_count_nonzero(ms_tape *tape, ms_tensor a); /* sum() of a bool tensor: int64 scalar */
 
 /* ---- matrix products (matmul.c, linear.c) ---- */
 /* y = x Wᵀ (+ b), weight [out, in]; under autocast x and W are cast first. */

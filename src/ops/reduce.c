@@ -81,3 +81,17 @@ ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a)
     ms_consume(tape, converted);
     return ms_op_finish(tape, mark, MS_NONE, 1, &a, out);
 }
+
+/* ---- sums of a whole tensor ---- */
+
+static const ms_op sum_op = {"sum", NULL, NULL};
+
+ms_tensor ms_count_nonzero(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &sum_op);
+    ms_shape scalar = {.rank = 0};
+    ms_tensor out = ms_empty(tape, scalar, MS_DTYPE_I64);
+    return ms_op_finish(tape, mark, MS_NONE, 1, &a, out);
+}

@@ -269,3 +269,26 @@ void ms_split3(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, ms_tensor 
         ms_attach(tape, node, 3, out);
     ms_consume(tape, a);
 }
+
+/* ---- chunks of the rows: one node with an output for each ---- */
+
+uint32_t ms_chunk_rows(ms_tape *tape, ms_tensor a, uint32_t pieces, ms_tensor *out)
+{
+    for (uint32_t i = 0; i < pieces; i++)
+        out[i] = 0;
+    if (ms_idle(tape) || !a)
+        return 0;
+    uint32_t node = ms_record(tape, &split_op, 1, &a);
+    ms_tensor_info info = *ms_info(tape, a);
+    uint64_t rows = info.shape.dims[0].value, most = (rows + pieces - 1) / pieces;
+    uint32_t count = 0;
+    for (uint64_t first = 0; first < rows; first += most) {
+        uint64_t length = rows - first < most ? rows - first : most;
+        info.shape.dims[0] = ms_dim_number(&tape->trace->symbols, length);
+        out[count++] = ms_alias(tape, a, info.shape, info.strides);
+    }
+    if (!ms_idle(tape))
+        ms_attach(tape, node, count, out);
+    ms_consume(tape, a);
+    return count;
+}

@@ -84,6 +84,7 @@ static void add_training(list *l, const ms_ledger *ledger)
     else
         add_null(l, "clip");
     add_text(l, "checkpointing", run->checkpointing ? run->checkpointing : "none");
+    add_text(l, "treat", run->treat && *run->treat ? run->treat : "none");
     add_text(l, "checkpoint_kind", checkpoint_names[run->checkpoint_kind]);
     add_text(l, "attention", ms_attention_names[ledger->simulation->attention]);
 }

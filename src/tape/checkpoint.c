@@ -14,8 +14,8 @@
 
 #include <string.h>
 
-/* torch.get_rng_state(): kept so that recomputation draws the same numbers. */
-static ms_tensor host_random_state(ms_tape *tape)
+/* Kept so that recomputation draws the same numbers. */
+ms_tensor ms_host_random_state(ms_tape *tape)
 {
     enum { STATE_BYTES = 5056 };
     ms_tensor state = tape->on_cpu ? ms_empty_bytes(tape, STATE_BYTES, MS_DTYPE_U8) : 0;
@@ -26,9 +26,10 @@ static ms_tensor host_random_state(ms_tape *tape)
 void ms_autocast_clear(ms_tape *tape)
 {
     for (uint32_t i = 0; i < tape->casts.count; i++) {
-        ms_parameter *parameter = &tape->parameters.items[tape->casts.items[i]];
-        ms_release(tape, parameter->cast);
-        parameter->cast = 0;
+        ms_cast cast = tape->casts.items[i];
+        ms_release(tape, cast.tensor);
+        if (cast.parameter < tape->parameters.count) /* else a rerun's input, gone already */
+            tape->parameters.items[cast.parameter].cast = 0;
     }
     tape->casts.count = 0;
 }
@@ -44,7 +45,7 @@ static void drop_numbers(ms_tape *tape, uint32_t first_node)
 static void recompute(ms_tape *tape, uint32_t index)
 {
     ms_checkpoint frame = tape->checkpoints.items[index];
-    uint32_t nodes = tape->nodes.count, metas = tape->metas.count, buffers = tape->buffers.count;
+    ms_graph_end end = ms_graph_end_of(tape);
     uint32_t first = tape->recomputed.count;
     for (uint32_t i = 0; i < frame.holder_count; i++)
         if (!ms_vec_push(&tape->recomputed, 0u))
@@ -57,8 +58,9 @@ static void recompute(ms_tape *tape, uint32_t index)
     tape->in_backward = false;
     tape->grad_enabled = true;
     tape->has_autocast = tape->run->autocast != MS_AUTOCAST_NONE;
-    ms_tensor random_state = host_random_state(tape);
+    ms_tensor random_state = ms_host_random_state(tape);
     tape->recompute_frame = index;
+    tape->op_counts.count = 0;
     uint32_t previous = ms_scope_enter(tape, frame.scope);
     ms_tensor result = frame.region(tape, frame.context, frame.number, frame.input);
     tape->scope = previous;
@@ -72,10 +74,8 @@ static void recompute(ms_tape *tape, uint32_t index)
     tape->grad_enabled = false;
     tape->in_backward = true;
     tape->pass = pass;
-    drop_numbers(tape, nodes);
-    tape->nodes.count = nodes;
-    tape->metas.count = metas;
-    tape->buffers.count = buffers;
+    drop_numbers(tape, end.nodes);
+    ms_graph_cut(tape, end);
 }
 
 ms_tensor ms_checkpoint_unpack(ms_tape *tape, uint32_t frame, uint32_t index)
@@ -96,6 +96,7 @@ void ms_checkpoint_drop(ms_tape *tape, uint32_t frame, uint32_t holders)
     ms_checkpoint *checkpoint = &tape->checkpoints.items[frame];
     checkpoint->live_holders -= holders;
     if (checkpoint->live_holders == 0) {
+        ms_selective_drop(tape, checkpoint);
         for (uint32_t i = 0; i < MS_MAX_HELD; i++)
             ms_release(tape, checkpoint->held[i]);
         ms_release(tape, checkpoint->random_state);
@@ -108,7 +109,7 @@ void ms_checkpoint_drop(ms_tape *tape, uint32_t frame, uint32_t holders)
 static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoint frame)
 {
     uint32_t index = tape->checkpoints.count;
-    frame.random_state = host_random_state(tape);
+    frame.random_state = ms_host_random_state(tape);
     if (!ms_vec_push(&tape->checkpoints, frame)) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return 0;
@@ -122,54 +123,85 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoint frame)
         storage->category = MS_CATEGORY_ACTIVATION;
     storage->saved = true;
     tape->saving_frame = index;
+    tape->op_counts.count = 0;
     ms_tensor result = frame.region(tape, frame.context, frame.number, frame.input);
     tape->saving_frame = MS_NONE;
     return result;
 }
 
-/* The nested backward accumulates into a parameter of its own, as it would into .grad. */
-static void reentrant_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+/* A leaf that stands for the input in the graph of a rerun: the nested backward accumulates into
+ * it, as it would into .grad. */
+static uint32_t add_leaf(ms_tape *tape, ms_tensor input)
 {
-    ms_checkpoint frame = tape->checkpoints.items[node->numbers[0]];
-    uint32_t nodes = tape->nodes.count, metas = tape->metas.count, buffers = tape->buffers.count;
-    const ms_tensor_info input = *ms_info(tape, node->saved[0]);
-    ms_tensor detached = ms_alias(tape, node->saved[0], input.shape, input.strides);
     uint32_t leaf = tape->parameters.count;
-    if (!detached || !ms_vec_push(&tape->parameters, (ms_parameter){.tensor = detached})) {
+    ms_retain(tape, input);
+    if (!ms_vec_push(&tape->parameters, (ms_parameter){.tensor = input, .scope = MS_NONE})) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
-        return;
+        return leaf;
     }
-    ms_info(tape, detached)->leaf = leaf;
-    ms_info(tape, detached)->requires_grad = true;
-    ms_retain(tape, detached);
+    ms_info(tape, input)->leaf = leaf;
+    ms_info(tape, input)->requires_grad = true;
+    return leaf;
+}
+
+ms_tensor ms_rerun(ms_tape *tape, const ms_region *region, ms_tensor input, ms_tensor grad,
+                   ms_rerun_casts casts)
+{
+    if (ms_idle(tape) || !input)
+        return 0;
+    uint32_t leaf = add_leaf(tape, input);
     uint8_t pass = tape->pass;
     bool had_autocast = tape->has_autocast;
     tape->pass = MS_PASS_RECOMPUTE;
     tape->in_backward = false;
     tape->grad_enabled = true;
     tape->has_autocast = tape->run->autocast != MS_AUTOCAST_NONE;
-    ms_tensor result = frame.region(tape, frame.context, frame.number, detached);
-    if (tape->has_autocast)
+    ms_tensor result = region->run(tape, region->context, region->number, input);
+    if (tape->has_autocast && casts == MS_RERUN_DROPS_CASTS)
         ms_autocast_clear(tape);
     tape->has_autocast = had_autocast;
     tape->grad_enabled = false;
     tape->in_backward = true;
     tape->pass = pass;
     ms_retain(tape, result);
-    ms_backward(tape, result, grads[0]);
+    ms_backward(tape, result, grad);
     ms_release(tape, result);
-    out[0] = ms_unown(tape, tape->parameters.items[leaf].grad);
-    ms_release(tape, detached);
+    if (tape->parameters.count <= leaf)
+        return 0;
+    ms_tensor input_grad = ms_unown(tape, tape->parameters.items[leaf].grad);
+    ms_release(tape, input);
     tape->parameters.count = leaf;
-    tape->nodes.count = nodes;
-    tape->metas.count = metas;
-    tape->buffers.count = buffers;
+    return input_grad;
 }
 
-static const ms_op reentrant_op = {"checkpoint", "CheckpointFunctionBackward", reentrant_backward};
+ms_graph_end ms_graph_end_of(const ms_tape *tape)
+{
+    return (ms_graph_end){tape->nodes.count, tape->metas.count, tape->buffers.count};
+}
+
+void ms_graph_cut(ms_tape *tape, ms_graph_end end)
+{
+    tape->nodes.count = end.nodes;
+    tape->metas.count = end.metas;
+    tape->buffers.count = end.buffers;
+}
+
+static void reentrant_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    ms_checkpoint frame = tape->checkpoints.items[node->numbers[0]];
+    const ms_region region = {
+        .run = frame.region, .context = frame.context, .number = frame.number};
+    const ms_tensor_info input = *ms_info(tape, node->saved[0]);
+    ms_tensor detached = ms_alias(tape, node->saved[0], input.shape, input.strides);
+    ms_graph_end end = ms_graph_end_of(tape);
+    out[0] = ms_rerun(tape, &region, detached, grads[0], MS_RERUN_DROPS_CASTS);
+    ms_graph_cut(tape, end);
+}
+
+static const ms_op reentrant_op = {NULL, "CheckpointFunctionBackward", reentrant_backward};
 
 /* The node keeps the function and with it the keyword arguments; nothing releases them early. */
-static void hold_in_graph(ms_tape *tape, ms_tensor tensor)
+void ms_graph_hold(ms_tape *tape, ms_tensor tensor)
 {
     if (!tensor)
         return;
@@ -183,7 +215,9 @@ void ms_graph_drop(ms_tape *tape)
     while (tape->graph_holds.count)
         ms_release(tape, tape->graph_holds.items[--tape->graph_holds.count]);
     tape->nodes.count = tape->metas.count = tape->buffers.count = 0;
-    tape->checkpoints.count = tape->recomputed.count = 0;
+    tape->checkpoints.count = tape->recomputed.count = tape->kept.count = 0;
+    tape->offloads.count = tape->sent_pieces.count = tape->sent_slots.count = 0;
+    tape->next_return = 0;
 }
 
 static ms_tensor run_reentrant(ms_tape *tape, ms_checkpoint frame)
@@ -196,7 +230,7 @@ static ms_tensor run_reentrant(ms_tape *tape, ms_checkpoint frame)
     ms_save(tape, node, frame.input);
     ms_save(tape, node, frame.positional);
     for (uint32_t i = 0; i < MS_MAX_HELD; i++)
-        hold_in_graph(tape, frame.held[i]);
+        ms_graph_hold(tape, frame.held[i]);
     tape->grad_enabled = false;
     ms_tensor result = frame.region(tape, frame.context, frame.number, frame.input);
     tape->grad_enabled = true;
@@ -215,6 +249,9 @@ ms_tensor ms_checkpoint_run(ms_tape *tape, const ms_region *region, ms_tensor in
                            .number = region->number,
                            .input = input,
                            .positional = region->positional,
+                           .kept_ops = region->kept_ops,
+                           .kept_op_count = region->kept_op_count,
+                           .first_kept = tape->kept.count,
                            .scope = tape->scope};
     memcpy(frame.held, region->held, sizeof frame.held);
     if (tape->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)

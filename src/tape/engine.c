@@ -135,9 +135,11 @@ static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
     if (!incoming)
         return;
     ms_storage *storage = &tape->trace->storages.items[ms_info(tape, incoming)->storage];
-    storage->category = MS_CATEGORY_GRADIENT;
-    storage->name = parameter->name;
-    storage->scope = parameter->scope;
+    if (parameter->scope != MS_NONE) { /* else a rerun's input: see ms_rerun */
+        storage->category = MS_CATEGORY_GRADIENT;
+        storage->name = parameter->name;
+        storage->scope = parameter->scope;
+    }
     parameter->grad = incoming;
 }
 
@@ -146,7 +148,8 @@ static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
 typedef struct node_run {
     ms_node node; /* a copy: the table may move while a checkpoint recomputes */
     uint32_t base;
-    ms_tensor grads[MS_MAX_EDGES];
+    ms_tensor few[MS_MAX_EDGES];
+    ms_tensor *grads; /* of the outputs: few, or on the heap */
     ms_tensor out[MS_MAX_EDGES];
 } node_run;
 
@@ -163,10 +166,21 @@ static void match_metadata(ms_tape *tape, node_run *run)
     }
 }
 
+/* Whether a saved slot is filled just before the node runs, and emptied just after. */
+static bool is_unpacked(const ms_node *node, uint32_t slot)
+{
+    return node->frame != MS_NONE || (node->has_sent && node->frame_index[slot] != MS_NONE);
+}
+
 static void unpack_saved(ms_tape *tape, node_run *run)
 {
-    for (uint32_t i = 0; i < run->node.saved_count; i++)
-        run->node.saved[i] = ms_checkpoint_unpack(tape, run->node.frame, run->node.frame_index[i]);
+    for (uint32_t i = 0; i < run->node.saved_count; i++) {
+        if (run->node.frame != MS_NONE)
+            run->node.saved[i] =
+                ms_checkpoint_unpack(tape, run->node.frame, run->node.frame_index[i]);
+        else if (is_unpacked(&run->node, i))
+            run->node.saved[i] = ms_offload_unpack(tape, run->node.frame_index[i]);
+    }
 }
 
 static void compute(ms_tape *tape, node_run *run)
@@ -177,8 +191,8 @@ static void compute(ms_tape *tape, node_run *run)
         ms_op_operand(tape, mark, run->grads[i], false);
     if (!ms_idle(tape))
         run->node.op->backward(tape, &run->node, run->grads, run->out);
-    if (run->node.frame != MS_NONE)
-        for (uint32_t i = run->node.saved_count; i-- > 0;)
+    for (uint32_t i = run->node.saved_count; i-- > 0;)
+        if (is_unpacked(&run->node, i))
             ms_release(tape, run->node.saved[i]);
     if (!ms_idle(tape))
         match_metadata(tape, run);
@@ -196,8 +210,8 @@ static void release_inputs(ms_tape *tape, node_run *run)
         ms_release(tape, run->grads[i]);
     if (run->node.frame != MS_NONE)
         ms_checkpoint_drop(tape, run->node.frame, run->node.saved_count);
-    else
-        for (uint32_t i = 0; i < run->node.saved_count; i++)
+    for (uint32_t i = 0; i < run->node.saved_count; i++)
+        if (!is_unpacked(&run->node, i))
             ms_release(tape, run->node.saved[i]);
 }
 
@@ -222,17 +236,38 @@ static void hand_on(ms_tape *tape, node_run *run)
     }
 }
 
+/* Backward comes to another layer: what the one below sent to the host comes back meanwhile. */
+static void enter_layer_of(ms_tape *tape, uint32_t scope)
+{
+    uint32_t layer = scope == MS_NONE ? MS_NONE : tape->trace->scopes.items[scope].layer;
+    if (layer == tape->layer)
+        return;
+    ms_layer_enter(tape, layer);
+    if (layer != MS_NONE && layer > 0)
+        ms_offload_fetch(tape, layer - 1);
+}
+
 static void run_node(ms_tape *tape, uint32_t base, uint32_t index)
 {
     node_run run = {.node = tape->nodes.items[index], .base = base};
+    tape->nodes.items[index].visited = false;
+    bool many = run.node.output_count > MS_MAX_EDGES;
+    run.grads = many ? malloc(run.node.output_count * sizeof *run.grads) : run.few;
+    if (!run.grads) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return;
+    }
     for (uint32_t i = 0; i < run.node.output_count; i++) {
         run.grads[i] = tape->buffers.items[run.node.first_buffer + i];
         tape->buffers.items[run.node.first_buffer + i] = 0;
     }
-    if (run.node.frame != MS_NONE)
+    enter_layer_of(tape, run.node.scope);
+    if (run.node.frame != MS_NONE || run.node.has_sent)
         unpack_saved(tape, &run);
     compute(tape, &run);
     release_inputs(tape, &run);
+    if (many)
+        free(run.grads);
     hand_on(tape, &run);
 }
 
@@ -281,6 +316,8 @@ void ms_backward(ms_tape *tape, ms_tensor root, ms_tensor grad)
     heap_push(tape, base, node);
     while (tape->ready.count > base && tape->status == MS_OK)
         run_node(tape, base, heap_pop(tape, base));
+    if (!outer)
+        ms_layer_enter(tape, MS_NONE);
     tape->in_backward = outer;
     tape->grad_enabled = grad_enabled;
 }

@@ -26,11 +26,44 @@ typedef struct ms_region {
     uint64_t number;
     ms_tensor positional;
     ms_tensor held[MS_MAX_HELD];
+    const ms_kept_op *kept_ops; /* operators whose results stay (selective); may be NULL */
+    uint32_t kept_op_count;
 } ms_region;
 
 /* Runs the region under a checkpoint: non-reentrant with early stop, or reentrant, as tape->run
  * says. */
 ms_tensor ms_checkpoint_run(ms_tape *tape, const ms_region *region, ms_tensor input);
+
+/* Where the graph ends, and cutting off what was added behind: a rerun's nodes. */
+typedef struct ms_graph_end {
+    uint32_t nodes, metas, buffers;
+} ms_graph_end;
+ms_graph_end ms_graph_end_of(const ms_tape *tape);
+void ms_graph_cut(ms_tape *tape, ms_graph_end end);
+
+/* In a node's backward: runs the region with a graph of its own on `input` (floating; it goes),
+ * then backward from its result with `grad`; the caller cuts the graph. Yields the gradient of the
+ * input, floating. Casts of weights that autocast makes go before the backward, or stay until
+ * ms_autocast_clear. */
+typedef enum ms_rerun_casts { MS_RERUN_DROPS_CASTS, MS_RERUN_KEEPS_CASTS } ms_rerun_casts;
+ms_tensor ms_rerun(ms_tape *tape, const ms_region *region, ms_tensor input, ms_tensor grad,
+                   ms_rerun_casts casts);
+
+/* torch.get_rng_state() where the device is the host, held; else 0. */
+ms_tensor ms_host_random_state(ms_tape *tape);
+
+/* Runs the region while its saved tensors go to the host: online, a storage goes when with it at
+ * most `share` of the bytes seen so far have gone. */
+ms_tensor ms_offload_run(ms_tape *tape, const ms_region *region, ms_tensor input, double share);
+/* Layer `number` has run: what earlier layers sent leaves the device. */
+void ms_offload_release(ms_tape *tape, uint32_t number);
+
+/* Runs the region over `pieces` pieces of the rows of `input` without a graph, and over each again,
+ * forward and backward, when backward comes to it. The region consumes its input, [rows, H]. */
+ms_tensor ms_tiled_run(ms_tape *tape, const ms_region *region, ms_tensor input, uint32_t pieces);
+
+/* Holds a tensor until the graph goes. */
+void ms_graph_hold(ms_tape *tape, ms_tensor tensor);
 
 /* Forgets the graph of a micro-step, when its loss is dropped. */
 void ms_graph_drop(ms_tape *tape);
@@ -38,6 +71,24 @@ void ms_graph_drop(ms_tape *tape);
 /* Internal to the tape: the tensor of a saved slot, recomputed if need be; and its release. */
 ms_tensor ms_checkpoint_unpack(ms_tape *tape, uint32_t frame, uint32_t index);
 void ms_checkpoint_drop(ms_tape *tape, uint32_t frame, uint32_t holders);
+
+/* Internal to the tape: a storage's references. */
+void ms_storage_retain(ms_tape *tape, uint32_t storage);
+void ms_storage_release(ms_tape *tape, uint32_t storage);
+void ms_trace_event(ms_tape *tape, ms_event_kind kind, uint32_t id);
+void ms_mark_saved(ms_tape *tape, ms_tensor tensor);
+
+/* Internal to the tape: what a selective checkpoint does when an operator begins and ends, and when
+ * its last holder goes. */
+void ms_selective_begin(ms_tape *tape, const ms_op *op, ms_op_mark *mark);
+void ms_selective_end(ms_tape *tape, ms_op_mark mark);
+void ms_selective_drop(ms_tape *tape, ms_checkpoint *checkpoint);
+
+/* Internal to the tape: an open offload takes a saved tensor (false: it stays), hands one back, and
+ * fetches what the layer below sent. */
+bool ms_offload_save(ms_tape *tape, ms_tensor tensor, uint32_t *slot);
+ms_tensor ms_offload_unpack(ms_tape *tape, uint32_t slot);
+void ms_offload_fetch(ms_tape *tape, uint32_t layer);
 
 /* The copies of weights that autocast made; called when its context ends. */
 void ms_autocast_clear(ms_tape *tape);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "tape/tape.h"
+#include "tape/engine.h"
 
 /* ---- names: an open hash table of indices into trace->names ---- */
 
@@ -73,4 +73,11 @@ uint32_t ms_scope_add(ms_tape *tape, uint32_t parent, const char *name, uint32_t
         return parent;
     }
     return tape->trace->scopes.count - 1;
+}
+
+void ms_layer_enter(ms_tape *tape, uint32_t layer)
+{
+    if (tape->layer != layer && !ms_idle(tape))
+        ms_trace_event(tape, MS_EVENT_LAYER, layer);
+    tape->layer = layer;
 }

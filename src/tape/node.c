@@ -4,14 +4,12 @@
  */
 #include <string.h>
 
-#include "tape/tape.h"
+#include "tape/engine.h"
 
 /* ---- operator executions ---- */
 
-ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op)
+static void record_begin(ms_tape *tape, const ms_op *op, ms_op_mark *mark)
 {
-    if (!tape->recording || tape->current_op != MS_NONE || ms_idle(tape))
-        return (ms_op_mark){.op = MS_NONE};
     ms_trace *trace = tape->trace;
     ms_op_exec exec = {.name = tape->in_backward && op->node_name ? op->node_name : op->name,
                        .scope = tape->scope,
@@ -20,14 +18,29 @@ ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op)
                        .phase = tape->phase,
                        .matmul_dtype = MS_DTYPE_F32,
                        .repeats = tape->repeats};
-    uint32_t index = trace->ops.count;
+    mark->op = trace->ops.count;
     if (!ms_vec_push(&trace->ops, exec) ||
-        !ms_vec_push(&trace->events, (ms_event){MS_EVENT_OP_BEGIN, index})) {
+        !ms_vec_push(&trace->events, (ms_event){MS_EVENT_OP_BEGIN, mark->op})) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
-        return (ms_op_mark){.op = MS_NONE};
+        return;
     }
-    tape->current_op = index;
-    return (ms_op_mark){.op = index, .outermost = true};
+    tape->current_op = mark->op;
+    mark->outermost = true;
+}
+
+ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op)
+{
+    ms_op_mark mark = {.op = MS_NONE};
+    if (ms_idle(tape) || !op->name)
+        return mark;
+    mark.is_counted = true;
+    if (tape->op_depth++ > 0)
+        return mark;
+    if ((tape->saving_frame != MS_NONE || tape->recompute_frame != MS_NONE) && !tape->in_backward)
+        ms_selective_begin(tape, op, &mark);
+    if (tape->recording && !tape->muted)
+        record_begin(tape, op, &mark);
+    return mark;
 }
 
 void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_output)
@@ -66,6 +79,10 @@ void ms_op_work(ms_tape *tape, ms_op_mark mark, double flops, double traffic_byt
 
 void ms_op_end(ms_tape *tape, ms_op_mark mark)
 {
+    if (mark.is_counted)
+        tape->op_depth--;
+    if (mark.is_kept)
+        ms_selective_end(tape, mark);
     if (!mark.outermost)
         return;
     tape->current_op = MS_NONE;
@@ -108,6 +125,7 @@ uint32_t ms_record(ms_tape *tape, const ms_op *op, uint32_t input_count, const m
     node->edge_count = (uint8_t)input_count;
     node->output_count = node->saved_count = 0;
     node->frame = MS_NONE;
+    node->has_sent = false;
     node->first_meta = tape->metas.count;
     node->dependencies = 0;
     node->visited = false;
@@ -132,7 +150,7 @@ void ms_node_numbers(ms_tape *tape, uint32_t node, uint32_t count, const uint64_
         memcpy(tape->nodes.items[node].numbers, numbers, count * sizeof *numbers);
 }
 
-static void mark_saved(ms_tape *tape, ms_tensor tensor)
+void ms_mark_saved(ms_tape *tape, ms_tensor tensor)
 {
     ms_storage *storage = &tape->trace->storages.items[ms_info(tape, tensor)->storage];
     storage->saved = true;
@@ -154,11 +172,26 @@ static void save_in_frame(ms_tape *tape, ms_node *node, ms_tensor tensor)
 static void save_recomputed(ms_tape *tape, ms_tensor tensor)
 {
     ms_checkpoint *frame = &tape->checkpoints.items[tape->recompute_frame];
-    mark_saved(tape, tensor);
+    ms_mark_saved(tape, tensor);
     ms_retain(tape, tensor);
     tape->recomputed.items[frame->first_recomputed + frame->recomputed_count++] = tensor;
     if (frame->recomputed_count == frame->holder_count)
         tape->stopped = true;
+}
+
+/* A slot of a node of an offloaded layer: on the host, or as it is. */
+static void save_offloaded(ms_tape *tape, ms_node *node, ms_tensor tensor)
+{
+    uint32_t slot = MS_NONE;
+    bool is_sent = ms_offload_save(tape, tensor, &slot);
+    if (is_sent && !node->has_sent)
+        for (uint32_t i = 0; i < node->saved_count; i++)
+            node->frame_index[i] = MS_NONE;
+    node->has_sent = node->has_sent || is_sent;
+    if (!is_sent)
+        ms_retain(tape, tensor);
+    node->frame_index[node->saved_count] = slot;
+    node->saved[node->saved_count++] = is_sent ? 0 : tensor;
 }
 
 void ms_save(ms_tape *tape, uint32_t node_index, ms_tensor tensor)
@@ -170,8 +203,11 @@ void ms_save(ms_tape *tape, uint32_t node_index, ms_tensor tensor)
         save_recomputed(tape, tensor);
     } else if (tape->saving_frame != MS_NONE) {
         save_in_frame(tape, node, tensor);
+    } else if (tape->offloading.is_open) {
+        ms_mark_saved(tape, tensor);
+        save_offloaded(tape, node, tensor);
     } else {
-        mark_saved(tape, tensor);
+        ms_mark_saved(tape, tensor);
         ms_retain(tape, tensor);
         node->saved[node->saved_count++] = tensor;
     }
@@ -183,6 +219,7 @@ void ms_save_number(ms_tape *tape, uint32_t node_index, ms_tensor tensor)
         return;
     ms_node *node = &tape->nodes.items[node_index];
     ms_retain(tape, tensor);
+    node->frame_index[node->saved_count] = MS_NONE;
     node->saved[node->saved_count++] = tensor;
 }
 
@@ -191,12 +228,12 @@ void ms_attach(ms_tape *tape, uint32_t node_index, uint32_t output_count, const 
     if (node_index == MS_NONE || ms_idle(tape))
         return;
     ms_node *node = &tape->nodes.items[node_index];
-    node->output_count = (uint8_t)output_count;
+    node->output_count = (uint16_t)output_count;
     node->first_buffer = tape->buffers.count;
     for (uint32_t i = 0; i < output_count; i++) {
         ms_tensor_info *info = ms_info(tape, outputs[i]);
         info->node = node_index;
-        info->node_output = (uint8_t)i;
+        info->node_output = (uint16_t)i;
         info->requires_grad = true;
         if (!ms_vec_push(&tape->buffers, 0u))
             ms_tape_fail(tape, MS_ERR_NOMEM);

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/size.h"
+#include "tape/engine.h"
 
 bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run)
 {
@@ -17,7 +18,7 @@ bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run)
     tape->on_cpu = run->device->is_cpu;
     tape->new_category = MS_CATEGORY_TEMPORARY;
     tape->scope = tape->current_op = MS_NONE;
-    tape->saving_frame = tape->recompute_frame = MS_NONE;
+    tape->saving_frame = tape->recompute_frame = tape->layer = MS_NONE;
     return ms_vec_push(&tape->tensors, (ms_tensor_info){.storage = MS_NONE, .node = MS_NONE});
 }
 
@@ -33,6 +34,13 @@ void ms_tape_free(ms_tape *tape)
     ms_vec_free(&tape->module_buffers);
     ms_vec_free(&tape->checkpoints);
     ms_vec_free(&tape->recomputed);
+    ms_vec_free(&tape->kept);
+    ms_vec_free(&tape->backings);
+    ms_vec_free(&tape->op_counts);
+    ms_vec_free(&tape->offloads);
+    ms_vec_free(&tape->sent_pieces);
+    ms_vec_free(&tape->sent_slots);
+    ms_vec_free(&tape->sent_choices);
     ms_vec_free(&tape->graph_holds);
     ms_vec_free(&tape->ready);
     ms_vec_free(&tape->casts);
@@ -45,7 +53,7 @@ void ms_tape_fail(ms_tape *tape, ms_status status)
         tape->status = status;
 }
 
-static void add_event(ms_tape *tape, ms_event_kind kind, uint32_t id)
+void ms_trace_event(ms_tape *tape, ms_event_kind kind, uint32_t id)
 {
     if (tape->trace->events.count >= MS_MOST_EVENTS)
         ms_tape_fail(tape, MS_ERR_LIMIT);
@@ -74,7 +82,7 @@ static uint32_t add_storage(ms_tape *tape, const ms_shape *shape, ms_dtype dtype
         ms_tape_fail(tape, MS_ERR_OVERFLOW);
         return MS_NONE;
     }
-    ms_storage storage = {.bytes = bytes.bytes,
+    ms_storage storage = {.bytes = tape->muted ? 0 : bytes.bytes,
                           .op = tape->current_op,
                           .scope = tape->scope,
                           .rank = (uint8_t)shape->rank,
@@ -87,15 +95,37 @@ static uint32_t add_storage(ms_tape *tape, const ms_shape *shape, ms_dtype dtype
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return MS_NONE;
     }
-    if (bytes.bytes)
-        add_event(tape, MS_EVENT_ALLOC, index);
+    if (storage.bytes)
+        ms_trace_event(tape, MS_EVENT_ALLOC, index);
     return index;
 }
 
-static void release_storage(ms_tape *tape, uint32_t storage)
+void ms_storage_retain(ms_tape *tape, uint32_t storage)
 {
-    if (--tape->storage_refs.items[storage] == 0 && tape->trace->storages.items[storage].bytes)
-        add_event(tape, MS_EVENT_FREE, storage);
+    tape->storage_refs.items[storage]++;
+}
+
+/* A storage without bytes may stand for a kept one, which then goes with it. */
+static void release_backing(ms_tape *tape, uint32_t storage)
+{
+    for (uint32_t i = tape->backings.count; i-- > 0;) {
+        if (tape->backings.items[i].storage != storage)
+            continue;
+        uint32_t kept = tape->backings.items[i].kept;
+        tape->backings.items[i] = tape->backings.items[--tape->backings.count];
+        ms_storage_release(tape, kept);
+        return;
+    }
+}
+
+void ms_storage_release(ms_tape *tape, uint32_t storage)
+{
+    if (--tape->storage_refs.items[storage] > 0)
+        return;
+    if (tape->trace->storages.items[storage].bytes)
+        ms_trace_event(tape, MS_EVENT_FREE, storage);
+    else if (tape->backings.count)
+        release_backing(tape, storage);
 }
 
 /* ---- tensors ---- */
@@ -130,7 +160,7 @@ static ms_tensor add_tensor(ms_tape *tape, uint32_t storage, const ms_shape *sha
 static void destroy_tensor(ms_tape *tape, ms_tensor tensor)
 {
     ms_tensor_info *info = ms_info(tape, tensor);
-    release_storage(tape, info->storage);
+    ms_storage_release(tape, info->storage);
     info->storage = MS_NONE;
     if (!ms_vec_push(&tape->free_tensors, tensor))
         ms_tape_fail(tape, MS_ERR_NOMEM);

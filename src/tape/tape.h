@@ -31,10 +31,10 @@ typedef struct ms_shape {
 
 typedef struct ms_tensor_info {
     uint32_t storage;
-    uint32_t refs;       /* locals, saved slots, buffers; 0 = floating */
-    uint32_t node;       /* grad_fn, or MS_NONE */
-    uint32_t leaf;       /* parameter number, or MS_NONE */
-    uint8_t node_output; /* which output of the node this is */
+    uint32_t refs;        /* locals, saved slots, buffers; 0 = floating */
+    uint32_t node;        /* grad_fn, or MS_NONE */
+    uint32_t leaf;        /* parameter number, or MS_NONE */
+    uint16_t node_output; /* which output of the node this is */
     uint8_t dtype;
     bool requires_grad;
     bool is_view; /* shares a storage it did not make */
@@ -53,7 +53,8 @@ typedef void (*ms_backward_fn)(struct ms_tape *tape, const ms_node *node, ms_ten
                                ms_tensor *out);
 
 typedef struct ms_op {
-    const char *name;        /* ATen's name where there is one */
+    const char *name;        /* ATen's name where there is one; NULL: its backward runs operators,
+                                which are recorded instead */
     const char *node_name;   /* the autograd node, as PyTorch prints it */
     ms_backward_fn backward; /* NULL: not differentiable */
 } ms_op;
@@ -63,7 +64,7 @@ enum { MS_MAX_HELD = 4, MS_MAX_EDGES = 4, MS_MAX_SAVED = 8, MS_NODE_NUMBERS = 8 
 typedef struct ms_edge {
     uint32_t node; /* MS_NONE: no gradient wanted, or the leaf below */
     uint32_t leaf; /* parameter number, or MS_NONE */
-    uint8_t output;
+    uint16_t output;
 } ms_edge;
 
 /* An input as metadata: what its gradient must look like. */
@@ -75,12 +76,15 @@ typedef struct ms_meta {
 struct ms_node {
     const ms_op *op;
     uint32_t scope;
-    uint8_t edge_count, output_count, saved_count;
+    uint8_t edge_count, saved_count;
+    uint16_t output_count;
     ms_edge edges[MS_MAX_EDGES];
     uint32_t first_meta;                /* the inputs' metadata */
     uint32_t first_buffer;              /* gradients of the outputs, while backward runs */
     uint32_t frame;                     /* checkpoint frame the saved slots belong to, or MS_NONE */
-    uint32_t frame_index[MS_MAX_SAVED]; /* slot in the frame */
+    bool has_sent;                      /* some saved tensors went to the host: see frame_index */
+    uint32_t frame_index[MS_MAX_SAVED]; /* slot in the frame; if has_sent, in tape->sent, or MS_NONE
+                                           where the tensor stayed */
     ms_tensor saved[MS_MAX_SAVED];      /* in the order PyTorch releases them */
     uint64_t numbers[MS_NODE_NUMBERS];  /* whatever the backward needs to know */
     uint32_t dependencies;
@@ -97,6 +101,12 @@ typedef struct ms_parameter {
     uint32_t pending; /* gradient contributions still to come in this backward */
     ms_tensor buffer; /* contributions so far */
 } ms_parameter;
+
+/* A parameter's copy in autocast's dtype. */
+typedef struct ms_cast {
+    uint32_t parameter;
+    ms_tensor tensor;
+} ms_cast;
 
 /* Runs a checkpointed region again; the arguments are those of ms_checkpoint_run. */
 typedef ms_tensor (*ms_region_fn)(struct ms_tape *tape, void *context, uint64_t number,
@@ -117,7 +127,52 @@ typedef struct ms_checkpoint {
     uint32_t first_recomputed; /* into recomputed, holder_count slots, once recomputed */
     uint32_t recomputed_count;
     bool is_recomputed;
+    const ms_kept_op *kept_ops; /* selective: operators whose results stay */
+    uint32_t kept_op_count;
+    uint32_t first_kept, kept_count; /* into kept: storages held since forward */
+    uint32_t taken_count;            /* of those, what recomputation has taken */
 } ms_checkpoint;
+
+/* A saved storage that went to the host: see tape/offload.c. */
+typedef struct ms_sent_piece {
+    uint32_t storage;   /* on the device; held until its layer is released, then MS_NONE */
+    uint32_t shape_of;  /* the same storage, for its shape, after it has gone */
+    ms_tensor returned; /* what came back; held until the last slot has taken it */
+    uint32_t slots;     /* saved slots that have not taken it yet */
+    uint32_t copy_out, copy_in;
+    bool is_back, is_waited_for;
+} ms_sent_piece;
+
+/* A saved slot whose storage went to the host. */
+typedef struct ms_sent_slot {
+    uint32_t piece;
+    ms_shape shape;
+    uint64_t strides[MS_MAX_RANK];
+} ms_sent_slot;
+
+/* One layer's saved tensors on their way to the host and back. */
+typedef struct ms_offload {
+    uint32_t layer;
+    uint32_t first_piece, piece_count;
+    bool is_released;
+} ms_offload;
+
+/* What stands for a kept storage in a recomputation: it has no bytes of its own. */
+typedef struct ms_backing {
+    uint32_t storage, kept;
+} ms_backing;
+
+/* How often an operator ran in a region. */
+typedef struct ms_op_count {
+    const char *name;
+    uint32_t count;
+} ms_op_count;
+
+/* Whether a storage that the running layer saved goes to the host. */
+typedef struct ms_sent_choice {
+    uint32_t storage;
+    uint32_t piece; /* MS_NONE: it stays */
+} ms_sent_choice;
 
 /* Buffers that a library keeps per thread from its first use on. */
 typedef enum ms_workspace {
@@ -146,6 +201,16 @@ typedef struct ms_tape {
     uint32_t saving_frame;    /* checkpoint whose forward runs, or MS_NONE */
     uint32_t recompute_frame; /* checkpoint that is recomputed, or MS_NONE */
     bool stopped;             /* early stop: unwinding, operators do nothing */
+    uint32_t op_depth;        /* operators that run, one inside the other */
+    bool muted;               /* an operator whose results were kept: nothing is allocated */
+    uint32_t layer;           /* that runs, or MS_NONE */
+    struct {
+        bool is_open;           /* a layer runs whose saved tensors go to the host */
+        uint32_t first_storage; /* what was there before stays */
+        double share;
+        uint64_t seen_bytes, sent_bytes;
+    } offloading;
+    uint64_t host_bytes, host_peak_bytes; /* pinned memory of the host that holds saved tensors */
     bool on_backward_thread;
     ms_tensor workspaces[2][MS_WORKSPACE_COUNT]; /* of the forward and the backward thread */
     ms_vec(ms_tensor_info) tensors;
@@ -158,9 +223,17 @@ typedef struct ms_tape {
     ms_vec(ms_tensor) module_buffers; /* a module's tensors that are not trained, in order */
     ms_vec(ms_checkpoint) checkpoints;
     ms_vec(ms_tensor) recomputed;
+    ms_vec(uint32_t) kept; /* storages, see ms_checkpoint */
+    ms_vec(ms_backing) backings;
+    ms_vec(ms_op_count) op_counts; /* of the selective region that runs */
+    ms_vec(ms_offload) offloads;   /* of the running micro-step, in order of layers */
+    ms_vec(ms_sent_piece) sent_pieces;
+    ms_vec(ms_sent_slot) sent_slots;
+    ms_vec(ms_sent_choice) sent_choices; /* of the layer that runs */
+    uint32_t next_return;                /* offloads that have not come back yet */
     ms_vec(ms_tensor) graph_holds; /* what nodes hold besides saved tensors, until the graph goes */
     ms_vec(uint32_t) ready;        /* heap of nodes, largest first */
-    ms_vec(uint32_t) casts;        /* parameters whose `cast` is set */
+    ms_vec(ms_cast) casts;         /* that autocast keeps */
     ms_vec(uint32_t) name_table;   /* hash table; 0 = free */
 } ms_tape;
 
@@ -244,13 +317,18 @@ static inline uint32_t ms_scope_enter(ms_tape *tape, uint32_t scope)
     return previous;
 }
 uint32_t ms_tape_name(ms_tape *tape, const char *text);
+/* From now on this layer runs, or none (MS_NONE). */
+void ms_layer_enter(ms_tape *tape, uint32_t layer);
 
 /* ---- operators ---- */
 
 /* Brackets one operator's execution in the trace; nested ones belong to the outermost. */
 typedef struct ms_op_mark {
     uint32_t op;
-    bool outermost;
+    bool outermost; /* and recorded */
+    bool is_counted;
+    bool is_kept; /* by the selective checkpoint that runs */
+    uint32_t first_storage;
 } ms_op_mark;
 ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op);
 void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_output);

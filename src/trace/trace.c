@@ -56,6 +56,7 @@ void ms_trace_free(ms_trace *trace)
     ms_vec_free(&trace->events);
     ms_vec_free(&trace->storages);
     ms_vec_free(&trace->marks);
+    ms_vec_free(&trace->copies);
     ms_vec_free(&trace->ops);
     ms_vec_free(&trace->operands);
     ms_vec_free(&trace->scopes);

@@ -22,7 +22,10 @@ typedef enum ms_event_kind {
     MS_EVENT_FREE,     /* id = storage */
     MS_EVENT_OP_BEGIN, /* id = operator execution (index into ops) */
     MS_EVENT_OP_END,   /* id = operator execution */
-    MS_EVENT_MARK      /* id = mark */
+    MS_EVENT_MARK,     /* id = mark */
+    MS_EVENT_LAYER, /* from now on this layer runs; id = its number, or MS_NONE: what is outside */
+    MS_EVENT_COPY,  /* id = copy: its stream has got it to do */
+    MS_EVENT_WAIT   /* id = copy: what follows waits until it is done */
 } ms_event_kind;
 
 typedef struct ms_event {
@@ -76,6 +79,12 @@ typedef struct ms_mark {
     uint32_t repeats;    /* micro-steps that this one stands for, itself included; else 1 */
 } ms_mark;
 
+/* A transfer between the device and pinned memory of the host, on a stream of its direction. */
+typedef struct ms_copy {
+    uint64_t bytes;
+    bool to_host;
+} ms_copy;
+
 typedef enum ms_pass {
     MS_PASS_FORWARD,
     MS_PASS_RECOMPUTE, /* forward run again by activation checkpointing */
@@ -118,6 +127,7 @@ typedef struct ms_trace {
     ms_vec(ms_event) events;
     ms_vec(ms_storage) storages;
     ms_vec(ms_mark) marks;
+    ms_vec(ms_copy) copies;
     ms_vec(ms_op_exec) ops;
     ms_vec(ms_operand) operands;
     ms_vec(ms_scope) scopes;

@@ -11,7 +11,7 @@
 
 static void check_run(const ms_run_config *run)
 {
-    assert(run->device && run->checkpoint_layer && run->checkpointing);
+    assert(run->device && run->treatments.layers && run->checkpointing && run->treat);
     assert(run->batch >= 1 && run->seq_tokens >= 1 && run->accumulate >= 1);
     assert(run->optimizer < MS_OPTIMIZER_COUNT && run->attention < MS_ATTENTION_COUNT);
     assert(run->optimizer_impl < MS_OPTIMIZER_IMPL_COUNT && run->torch_major == 2);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/checkpoint.h"
+#include "config/layers.h"
 #include "config/run_fields.h"
 #include "config/size.h"
 #include "fuzz/fuzz.h"
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(err.text[0]);
     ms_size_format(bytes, shown, sizeof shown);
     assert(strlen(shown) + 1 < sizeof shown);
-    (void)ms_checkpoint_select(text, sizeof layers, layers, NULL);
+    (void)ms_layer_list_select(text, sizeof layers, layers, NULL);
     try_fields(text);
     free(text);
     return 0;

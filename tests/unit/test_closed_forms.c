@@ -103,7 +103,7 @@ static uint64_t saved_bytes(const closed_form *c, uint64_t layers)
 {
     static const ms_device cpu = {.name = "cpu", .is_cpu = true};
     static const ms_device gpu = {.name = "gpu", .compute_capability = 80, .multiprocessors = 108};
-    bool no_checkpoints[2] = {false};
+    ms_treatment keep[2] = {{.kind = MS_TREAT_KEEP}, {.kind = MS_TREAT_KEEP}};
     ms_model_config model = {.family = family_of(c->family),
                              .vocab_size = 512,
                              .hidden_size = c->x.h,
@@ -122,7 +122,7 @@ static uint64_t saved_bytes(const closed_form *c, uint64_t layers)
                          .dtype = c->dtype,
                          .autocast = c->autocast,
                          .accumulate = 1,
-                         .checkpoint_layer = no_checkpoints,
+                         .treatments = {.layers = keep},
                          .torch_major = 2,
                          .torch_minor = 11,
                          .device = c->on_cpu ? &cpu : &gpu};

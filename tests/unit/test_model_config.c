@@ -162,7 +162,8 @@ static void flags_win_over_the_run_file(void **state)
     assert_true(l.run.clip && l.run.clip_norm > 0.99 && l.run.clip_norm < 1.01);
     assert_int_equal(l.run.budget_bytes, 24000000000);
     for (uint64_t i = 0; i < 6; i++)
-        assert_int_equal(l.run.checkpoint_layer[i], i % 2 == 0);
+        assert_int_equal(l.run.treatments.layers[i].kind,
+                         i % 2 == 0 ? MS_TREAT_CHECKPOINT : MS_TREAT_KEEP);
     assert_int_equal(remove("llama-x/memscope.run.json"), 0);
     ms_arena_free(l.arena);
 }

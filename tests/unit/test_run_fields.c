@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "config/checkpoint.h"
+#include "config/layers.h"
 #include "config/nearest.h"
 #include "config/run_fields.h"
 
@@ -138,7 +138,7 @@ static void check_layers(void **state)
     bool layers[10];
     char text[11] = "";
     ms_error err = {0};
-    assert_int_equal(ms_checkpoint_select(c->text, 10, layers, &err), c->status);
+    assert_int_equal(ms_layer_list_select(c->text, 10, layers, &err), c->status);
     assert_string_equal(err.text, c->message);
     for (size_t i = 0; c->status == MS_OK && i < 10; i++)
         text[i] = layers[i] ? 'x' : '.';

@@ -35,7 +35,8 @@ static const ms_family *family_of(const char *name)
 
 static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *simulation)
 {
-    bool checkpoints[2] = {c->checkpoint, c->checkpoint};
+    ms_treatment_kind kind = c->checkpoint ? MS_TREAT_CHECKPOINT : MS_TREAT_KEEP;
+    ms_treatment layers[2] = {{.kind = kind}, {.kind = kind}};
     ms_model_config model = {.family = family_of(c->family),
                              .vocab_size = 512,
                              .hidden_size = 64,
@@ -55,7 +56,8 @@ static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *sim
                          .optimizer_impl = c->implementation,
                          .accumulate = accumulate,
                          .clip = true,
-                         .checkpoint_layer = checkpoints,
+                         .treat = "",
+                         .treatments = {.layers = layers},
                          .checkpoint_kind = c->kind,
                          .torch_major = 2,
                          .torch_minor = 11,

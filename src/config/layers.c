@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/checkpoint.h"
+#include "config/layers.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static ms_status check_list(const char *text, ms_error *err)
     return MS_OK;
 }
 
-ms_status ms_checkpoint_check(const char *text, ms_error *err)
+ms_status ms_layer_list_check(const char *text, ms_error *err)
 {
     int word;
     uint64_t number;
@@ -92,11 +92,11 @@ static ms_status select_range(layer_range range, uint64_t num_layers, bool *laye
     return MS_OK;
 }
 
-ms_status ms_checkpoint_select(const char *text, uint64_t num_layers, bool *layers, ms_error *err)
+ms_status ms_layer_list_select(const char *text, uint64_t num_layers, bool *layers, ms_error *err)
 {
     int word = WORD_NONE;
     uint64_t number = 0;
-    ms_status status = ms_checkpoint_check(text, err);
+    ms_status status = ms_layer_list_check(text, err);
     if (status != MS_OK)
         return status;
     memset(layers, 0, num_layers * sizeof *layers);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The head and the framework's causal language model loss: fp32 logits, shifted labels, cross
+ * entropy.
+ */
+#include "model/blocks.h"
+
+#include "ops/ops.h"
+
+/* The labels with one more, ignored one at the end: [B, S + 1]. */
+static ms_tensor pad_labels(ms_model *model)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    ms_dim padded = ms_dim_add(s, model->seq, ms_dim_number(s, 1));
+    return ms_empty(model->tape, MS_SHAPE(model->batch, padded), MS_DTYPE_I64);
+}
+
+/* The same without the first: [B, S], a copy. */
+static ms_tensor shift_labels(ms_model *model, ms_tensor padded)
+{
+    return ms_contiguous(model->tape, ms_narrow(model->tape, padded, 1, model->seq));
+}
+
+static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor labels)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !logits)
+        return 0;
+    ms_frame f = ms_frame_begin(tape);
+    ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, model->seq);
+    ms_tensor *scores = ms_local(&f, ms_to(tape, logits, MS_DTYPE_F32));
+    ms_tensor *padded = ms_local(&f, labels);
+    ms_assign(&f, padded, pad_labels(model));
+    ms_tensor *shifted = ms_local(&f, shift_labels(model, *padded));
+    ms_assign(&f, scores, ms_view(tape, *scores, MS_SHAPE(tokens, model->vocab)));
+    ms_assign(&f, shifted, ms_view(tape, *shifted, MS_SHAPE(tokens)));
+    ms_tensor loss = ms_cross_entropy(tape, *scores, *shifted);
+    ms_retain(tape, loss);
+    ms_frame_end(&f, NULL);
+    return ms_unown(tape, loss);
+}
+
+/* ---- in chunks ---- */
+
+typedef struct chunk_context {
+    ms_model *model;
+    const ms_linear_module *head;
+    const ms_tensor *labels; /* by chunk; a recomputation finds them here */
+} chunk_context;
+
+/* cross_entropy(head(hidden).float(), labels, reduction="sum") */
+static ms_tensor chunk_loss(ms_tape *tape, void *context, uint64_t number, ms_tensor hidden)
+{
+    const chunk_context *c = context;
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *input = ms_argument(&f, hidden);
+    /* An argument of the call: it lives until that has returned. */
+    ms_tensor scores = ms_to(tape, ms_linear_call(c->model, c->head, *input), MS_DTYPE_F32);
+    ms_retain(tape, scores);
+    ms_tensor *loss = ms_local(&f, ms_cross_entropy(tape, scores, c->labels[number]));
+    ms_release(tape, scores);
+    return ms_frame_end(&f, loss);
+}
+
+/* Sums the losses of the chunks; `context` and its labels live as long as the model. */
+static ms_tensor sum_chunks(ms_model *model, chunk_context *context, const ms_tensor *hidden,
+                            uint32_t count, ms_frame *f)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor *total = ms_local(f, 0);
+    for (uint32_t i = 0; i < count && !ms_idle(tape); i++) {
+        const ms_region region = {
+            .run = chunk_loss, .context = context, .number = i, .positional = context->labels[i]};
+        ms_tensor loss = ms_checkpoint_run(tape, &region, hidden[i]);
+        ms_assign(f, total, i ? ms_add(tape, *total, loss) : loss);
+    }
+    return *total;
+}
+
+static ms_tensor chunked_loss(ms_model *model, const ms_linear_module *head, ms_tensor hidden)
+{
+    ms_tape *tape = model->tape;
+    uint32_t most = model->run->treatments.loss_chunks, count;
+    ms_tensor *parts = ms_arena_array(model->arena, ms_tensor, most);
+    ms_tensor *label_parts = ms_arena_array(model->arena, ms_tensor, most);
+    chunk_context *context = ms_arena_array(model->arena, chunk_context, 1);
+    if (!parts || !label_parts || !context)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    if (ms_idle(tape) || !hidden)
+        return 0;
+    *context = (chunk_context){model, head, label_parts};
+    ms_frame f = ms_frame_begin(tape);
+    ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, model->seq);
+    ms_tensor *shifted = ms_local(&f, shift_labels(model, pad_labels(model)));
+    ms_assign(&f, shifted, ms_view(tape, *shifted, MS_SHAPE(tokens)));
+    ms_tensor flat = ms_view(tape, hidden, MS_SHAPE(tokens, model->hidden));
+    count = ms_chunk_rows(tape, flat, most, parts);
+    (void)ms_chunk_rows(tape, *shifted, most, label_parts);
+    for (uint32_t i = 0; i < count; i++) {
+        ms_retain(tape, parts[i]);
+        ms_retain(tape, label_parts[i]);
+    }
+    ms_tensor total = sum_chunks(model, context, parts, count, &f);
+    ms_tensor *tokens_counted = ms_local(&f, ms_count_nonzero(tape, ms_compare(tape, *shifted, 0)));
+    ms_tensor *loss = ms_local(&f, ms_div(tape, total, *tokens_counted));
+    for (uint32_t i = 0; i < count; i++) {
+        ms_release(tape, parts[i]);
+        ms_release(tape, label_parts[i]);
+    }
+    return ms_frame_end(&f, loss);
+}
+
+ms_tensor *ms_head_loss(ms_model *model, ms_frame *f, const ms_linear_module *head,
+                        ms_tensor hidden, ms_tensor labels)
+{
+    if (model->run->treatments.loss_chunks > 1)
+        return ms_local(f, chunked_loss(model, head, hidden));
+    ms_tensor *logits = ms_local(f, ms_linear_call(model, head, hidden));
+    return ms_local(f, causal_lm_loss(model, *logits, labels));
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Offload: while a layer's forward runs, saved tensors are copied to pinned memory of the host, on
+ * a stream of its own. They leave the device when the next layer has run; they come back while
+ * backward runs the layer above. The compute stream waits for a copy at these two points only.
+ *
+ * A storage goes when the layer made it, it has at least LEAST_BYTES, and with it no more than the
+ * given share of the bytes seen so far have gone; the first slot that saves it decides. Everything
+ * is allocated for the compute stream, so the allocator sees one stream.
+ */
+#include "tape/engine.h"
+
+#include <string.h>
+
+enum { LEAST_BYTES = 1024 };
+
+static uint32_t start_copy(ms_tape *tape, uint64_t bytes, bool to_host)
+{
+    uint32_t index = tape->trace->copies.count;
+    if (!ms_vec_push(&tape->trace->copies, (ms_copy){bytes, to_host})) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return 0;
+    }
+    ms_trace_event(tape, MS_EVENT_COPY, index);
+    return index;
+}
+
+/* ---- going ---- */
+
+static bool is_candidate(const ms_tape *tape, uint32_t storage)
+{
+    const ms_storage *row = &tape->trace->storages.items[storage];
+    return storage >= tape->offloading.first_storage && row->bytes >= LEAST_BYTES &&
+           row->category != MS_CATEGORY_WEIGHT && row->category != MS_CATEGORY_BUFFER;
+}
+
+static uint32_t send(ms_tape *tape, uint32_t storage)
+{
+    uint64_t bytes = tape->trace->storages.items[storage].bytes;
+    ms_sent_piece piece = {.storage = storage, .shape_of = storage};
+    piece.copy_out = start_copy(tape, bytes, true);
+    uint32_t index = tape->sent_pieces.count;
+    if (!ms_vec_push(&tape->sent_pieces, piece)) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return MS_NONE;
+    }
+    ms_storage_retain(tape, storage);
+    tape->offloads.items[tape->offloads.count - 1].piece_count++;
+    tape->offloading.sent_bytes += bytes;
+    tape->host_bytes += bytes;
+    if (tape->host_bytes > tape->host_peak_bytes)
+        tape->host_peak_bytes = tape->host_bytes;
+    return index;
+}
+
+/* The piece of a storage, or MS_NONE when it stays. */
+static uint32_t choose(ms_tape *tape, uint32_t storage)
+{
+    for (uint32_t i = 0; i < tape->sent_choices.count; i++)
+        if (tape->sent_choices.items[i].storage == storage)
+            return tape->sent_choices.items[i].piece;
+    ms_sent_choice choice = {storage, MS_NONE};
+    if (is_candidate(tape, storage)) {
+        uint64_t bytes = tape->trace->storages.items[storage].bytes;
+        tape->offloading.seen_bytes += bytes;
+        if ((double)(tape->offloading.sent_bytes + bytes) <=
+            tape->offloading.share * (double)tape->offloading.seen_bytes)
+            choice.piece = send(tape, storage);
+    }
+    if (!ms_vec_push(&tape->sent_choices, choice))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    return choice.piece;
+}
+
+bool ms_offload_save(ms_tape *tape, ms_tensor tensor, uint32_t *slot)
+{
+    const ms_tensor_info *info = ms_info(tape, tensor);
+    ms_sent_slot row = {.piece = choose(tape, info->storage), .shape = info->shape};
+    if (row.piece == MS_NONE)
+        return false;
+    memcpy(row.strides, info->strides, sizeof row.strides);
+    *slot = tape->sent_slots.count;
+    if (!ms_vec_push(&tape->sent_slots, row)) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return false;
+    }
+    tape->sent_pieces.items[row.piece].slots++;
+    return true;
+}
+
+ms_tensor ms_offload_run(ms_tape *tape, const ms_region *region, ms_tensor input, double share)
+{
+    if (ms_idle(tape) || !input || !tape->grad_enabled)
+        return region->run(tape, region->context, region->number, input);
+    ms_offload offload = {.layer = (uint32_t)region->number,
+                          .first_piece = tape->sent_pieces.count};
+    if (!ms_vec_push(&tape->offloads, offload)) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return 0;
+    }
+    tape->sent_choices.count = 0;
+    tape->offloading.first_storage = tape->trace->storages.count;
+    tape->offloading.share = share;
+    tape->offloading.seen_bytes = tape->offloading.sent_bytes = 0;
+    tape->offloading.is_open = true;
+    ms_tensor result = region->run(tape, region->context, region->number, input);
+    tape->offloading.is_open = false;
+    tape->next_return = tape->offloads.count;
+    return result;
+}
+
+static void release(ms_tape *tape, ms_offload *offload)
+{
+    offload->is_released = true;
+    for (uint32_t i = 0; i < offload->piece_count; i++)
+        ms_trace_event(tape, MS_EVENT_WAIT,
+                       tape->sent_pieces.items[offload->first_piece + i].copy_out);
+    for (uint32_t i = 0; i < offload->piece_count; i++) {
+        ms_sent_piece *piece = &tape->sent_pieces.items[offload->first_piece + i];
+        ms_storage_release(tape, piece->storage);
+        piece->storage = MS_NONE;
+    }
+}
+
+void ms_offload_release(ms_tape *tape, uint32_t number)
+{
+    for (uint32_t i = tape->offloads.count; i-- > 0 && !tape->offloads.items[i].is_released;)
+        if (tape->offloads.items[i].layer < number)
+            release(tape, &tape->offloads.items[i]);
+}
+
+/* ---- coming back ---- */
+
+static void fetch(ms_tape *tape, ms_sent_piece *piece)
+{
+    ms_trace *trace = tape->trace;
+    const ms_storage from = trace->storages.items[piece->shape_of];
+    ms_shape shape = {.rank = from.rank};
+    for (uint32_t i = 0; i < from.rank; i++)
+        shape.dims[i] =
+            (ms_dim){trace->symbols.table.items[from.symbols[i]].value, from.symbols[i]};
+    piece->is_back = true;
+    piece->returned = ms_empty(tape, shape, (ms_dtype)from.dtype);
+    if (!piece->returned)
+        return;
+    ms_retain(tape, piece->returned);
+    ms_storage *to = &trace->storages.items[ms_info(tape, piece->returned)->storage];
+    to->scope = from.scope;
+    to->name = from.name;
+    to->category = MS_CATEGORY_ACTIVATION;
+    to->saved = true;
+    piece->copy_in = start_copy(tape, from.bytes, false);
+    tape->host_bytes -= from.bytes;
+}
+
+void ms_offload_fetch(ms_tape *tape, uint32_t layer)
+{
+    if (tape->next_return == 0)
+        return;
+    const ms_offload *offload = &tape->offloads.items[tape->next_return - 1];
+    if (offload->layer != layer)
+        return;
+    tape->next_return--;
+    for (uint32_t i = offload->piece_count; i-- > 0 && !ms_idle(tape);)
+        fetch(tape, &tape->sent_pieces.items[offload->first_piece + i]);
+}
+
+ms_tensor ms_offload_unpack(ms_tape *tape, uint32_t slot)
+{
+    const ms_sent_slot *row = &tape->sent_slots.items[slot];
+    ms_sent_piece *piece = &tape->sent_pieces.items[row->piece];
+    if (!piece->is_back)
+        fetch(tape, piece);
+    if (ms_idle(tape))
+        return 0;
+    if (!piece->is_waited_for)
+        ms_trace_event(tape, MS_EVENT_WAIT, piece->copy_in);
+    piece->is_waited_for = true;
+    ms_tensor tensor = ms_alias(tape, piece->returned, row->shape, row->strides);
+    ms_retain(tape, tensor);
+    if (--piece->slots == 0) {
+        ms_release(tape, piece->returned);
+        piece->returned = 0;
+    }
+    return tensor;
+}
