@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 #define MS_VERSION "0.1.0"
-#define MS_REPORT_SCHEMA_VERSION "1.0"
+#define MS_REPORT_SCHEMA_VERSION "1.1"
 
 /* ---- a run: the model and everything that decides its memory ---- */
 
@@ -77,11 +77,13 @@ typedef struct ms_summary {
     uint64_t reserved_memory_bytes;
     uint64_t allocator_retries; /* times the allocator gave cached memory back to make room */
     uint64_t low_device_bytes, expected_device_bytes, high_device_bytes; /* what nvidia-smi shows */
-    const char *peak_stage; /* "forward", "backward", ... */
-    uint64_t budget_bytes;  /* given, or what the device has; 0 = unlimited */
-    bool fits;              /* expected device bytes are within the budget */
-    int64_t headroom_bytes; /* budget - expected device bytes; negative = short by */
-    double step_time_ms;    /* roofline estimate; 0 when the device has no rates */
+    const char *peak_stage;     /* "forward", "backward", ... */
+    uint64_t budget_bytes;      /* given, or what the device has; 0 = unlimited */
+    bool fits;                  /* expected device bytes are within the budget */
+    int64_t headroom_bytes;     /* budget - expected device bytes; negative = short by */
+    double step_time_ms;        /* roofline estimate; 0 when the device has no rates */
+    double exposed_copy_ms;     /* of that: waiting for copies between device and host */
+    uint64_t host_memory_bytes; /* pinned memory of the host that holds offloaded tensors */
 } ms_summary;
 const ms_summary *ms_analysis_summary(const ms_analysis *analysis);
 

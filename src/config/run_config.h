@@ -47,6 +47,13 @@ typedef enum ms_checkpoint_kind {
     MS_CHECKPOINT_REENTRANT
 } ms_checkpoint_kind;
 
+/* How much of a run is simulated. The second step does what the steady one does. */
+typedef enum ms_step_detail {
+    MS_STEPS_ALL,  /* three steps; operators of the last */
+    MS_STEPS_LEAN, /* two; allocations alone */
+    MS_STEPS_TIMED /* two; operators of the last */
+} ms_step_detail;
+
 typedef struct ms_run_config {
     uint64_t batch;      /* sequences per micro-batch */
     uint64_t seq_tokens; /* tokens per sequence */
@@ -69,7 +76,7 @@ typedef struct ms_run_config {
     const ms_device *device; /* never NULL; "cpu" is a row */
     bool has_budget;
     uint64_t budget_bytes; /* else the device's usable bytes */
-    bool lean; /* for its allocations alone: no operators, the steady step left out as it repeats */
+    ms_step_detail detail;
 } ms_run_config;
 
 #endif

@@ -151,8 +151,9 @@ static ms_status measure(task *t, const ms_trace *trace, bool *repeats)
     ms_usage usage = {0};
     *repeats = true;
     ms_status status =
-        t->run.lean ? ms_usage_measure_lean(trace, &t->run.allocator, &usage, repeats, &t->err)
-                    : ms_usage_measure(trace, &t->run.allocator, &usage, &t->err);
+        t->run.detail == MS_STEPS_LEAN
+            ? ms_usage_measure_lean(trace, &t->run.allocator, &usage, repeats, &t->err)
+            : ms_usage_measure(trace, &t->run.allocator, &usage, &t->err);
     if (status != MS_OK)
         return status;
     judge(t->ledger, &usage, &t->suggestion);
@@ -175,12 +176,12 @@ static void work(void *context, uint32_t index)
 {
     task *t = &((task_list *)context)->tasks[index];
     bool repeats;
-    t->run.lean = !t->same_events;
+    t->run.detail = t->same_events ? MS_STEPS_ALL : MS_STEPS_LEAN;
     t->status = t->same_events ? measure(t, &t->ledger->simulation->trace, &repeats)
                                : simulate(t, &repeats);
     if (t->status != MS_OK || repeats)
         return;
-    t->run.lean = false;
+    t->run.detail = MS_STEPS_ALL;
     t->status = simulate(t, &repeats);
 }
 

@@ -19,11 +19,3 @@ double ms_clock_op_ms(const ms_device *device, const ms_op_exec *op)
         device->memory_bytes_per_s > 0 ? (double)op->traffic_bytes / device->memory_bytes_per_s : 0;
     return (arithmetic > traffic ? arithmetic : traffic) * 1e3;
 }
-
-double ms_clock_step_ms(const ms_device *device, const ms_trace *trace)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < trace->ops.count; i++)
-        sum += ms_clock_op_ms(device, &trace->ops.items[i]) * trace->ops.items[i].repeats;
-    return sum;
-}

@@ -16,7 +16,4 @@ double ms_clock_rate_flops(const ms_device *device, ms_dtype dtype);
 /* One execution of an operator; 0 when the device has no rates. */
 double ms_clock_op_ms(const ms_device *device, const ms_op_exec *op);
 
-/* All operators of the trace (it records those of the steady step). */
-double ms_clock_step_ms(const ms_device *device, const ms_trace *trace);
-
 #endif

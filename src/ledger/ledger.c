@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "ledger/clock.h"
 #include "ledger/records.h"
 #include "ledger/timeline.h"
 
@@ -55,7 +54,9 @@ static void summarize(ms_ledger *ledger)
     s->start_bytes = ledger->usage->start_bytes;
     s->peak_memory_bytes = ledger->usage->peak_bytes;
     s->peak_stage = ms_phase_name((ms_phase)peak->phase);
-    s->step_time_ms = ms_clock_step_ms(ledger->run->device, &sim->trace);
+    s->step_time_ms = ledger->profile.time.step_ms;
+    s->exposed_copy_ms = ledger->profile.time.exposed_ms;
+    s->host_memory_bytes = sim->host_peak_bytes;
     summarize_device(ledger, s);
 }
 
@@ -70,6 +71,9 @@ static ms_status fill(ms_ledger *ledger, const ms_record_source *source, ms_erro
         status = ms_records_add_operators(source, ledger, err);
     if (status == MS_OK)
         status = ms_timeline_sample(source->trace, source->usage, ledger, err);
+    if (status == MS_OK)
+        status = ms_profile_build(source->trace, ledger->run->device, ledger->run->allocator.kind,
+                                  &ledger->profile, err);
     if (status == MS_OK && ledger->peak.bytes != source->usage->peak_bytes)
         status = ms_fail(err, MS_ERR_INTERNAL, "what is alive at the peak does not sum to it");
     return status;
@@ -111,4 +115,5 @@ void ms_ledger_free(ms_ledger *ledger)
     ms_vec_free(&ledger->layers);
     ms_vec_free(&ledger->timeline);
     ms_peak_free(&ledger->peak);
+    ms_profile_free(&ledger->profile);
 }

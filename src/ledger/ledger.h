@@ -14,6 +14,7 @@
 #include "config/run_config.h"
 #include "ledger/fold.h"
 #include "ledger/peak.h"
+#include "ledger/profile.h"
 #include "ledger/source.h"
 #include "ledger/usage.h"
 #include "memscope/memscope.h"
@@ -53,6 +54,7 @@ typedef struct ms_ledger {
     const ms_run_config *run;
     ms_fold_mode mode;
     ms_summary summary;
+    ms_profile profile;        /* of the steady step */
     ms_vec(ms_record) records; /* weights, buffers, gradients, states, then operators in order */
     ms_vec(uint32_t) parts;    /* storages */
     ms_layer_numbers layers;

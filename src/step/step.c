@@ -165,7 +165,7 @@ static void run_step(trainer *t)
     for (uint32_t i = 0; i < simulated && tape->status == MS_OK; i++) {
         tape->repeats = i + 1 == simulated ? (uint32_t)(asked - i) : 1;
         ms_tensor loss = run_forward(t, i);
-        if (t->step == STEADY_STEP && i == 0)
+        if (t->tape.recording && i == 0)
             measure_saved(t);
         run_backward(t, i, loss);
         ms_release(tape, loss);
@@ -256,12 +256,14 @@ static void train(trainer *t)
     if (!build(t))
         return;
     measure_parameters(t);
-    uint16_t last = t->tape.run->lean ? STEADY_STEP - 1 : STEADY_STEP;
+    ms_step_detail detail = t->tape.run->detail;
+    uint16_t last = detail == MS_STEPS_ALL ? STEADY_STEP : STEADY_STEP - 1;
     for (t->step = 1; t->step <= last && t->tape.status == MS_OK; t->step++) {
-        t->tape.recording = t->step == STEADY_STEP;
+        t->tape.recording = t->step == last && detail != MS_STEPS_LEAN;
         run_step(t);
     }
     measure_optimizer(t);
+    t->simulation->host_peak_bytes = t->tape.host_peak_bytes;
 }
 
 ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *run,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ledger/clock.h"
+#include "ledger/profile.h"
 
 #include "unit/support.h"
 
@@ -38,13 +39,20 @@ static void check_case(void **state)
     assert_float_equal((float)ms_clock_op_ms(&c->device, &c->op), (float)c->expected_ms, 1e-4f);
     ms_trace trace;
     assert_true(ms_trace_init(&trace));
-    for (uint32_t i = 1; i <= 3; i++) {
-        ms_op_exec op = c->op;
-        op.repeats = i;
-        assert_true(ms_vec_push(&trace.ops, op));
+    /* Micro-steps that stand for 1, 2 and 3. */
+    for (uint32_t i = 0; i < 3; i++) {
+        ms_mark mark = {.begin = true, .step = 1, .micro_step = i, .repeats = i + 1};
+        assert_true(ms_vec_push(&trace.ops, c->op));
+        assert_true(ms_vec_push(&trace.marks, mark));
+        assert_true(ms_vec_push(&trace.events, (ms_event){MS_EVENT_MARK, i}));
+        assert_true(ms_vec_push(&trace.events, (ms_event){MS_EVENT_OP_BEGIN, i}));
+        assert_true(ms_vec_push(&trace.events, (ms_event){MS_EVENT_OP_END, i}));
     }
-    assert_float_equal((float)ms_clock_step_ms(&c->device, &trace), (float)(6 * c->expected_ms),
-                       1e-3f);
+    ms_profile profile;
+    ms_error err = {0};
+    assert_int_equal(ms_profile_build(&trace, &c->device, MS_ALLOCATOR_RAW, &profile, &err), MS_OK);
+    assert_float_equal((float)profile.time.step_ms, (float)(6 * c->expected_ms), 1e-3f);
+    ms_profile_free(&profile);
     ms_trace_free(&trace);
 }
 

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ledger/profile.h"
+
+#include "ledger/clock.h"
+
+typedef struct walker {
+    const ms_trace *trace;
+    const ms_device *device;
+    ms_profile *profile;
+    uint64_t block_bytes, live_bytes;
+    uint16_t last_step;
+    bool is_open; /* the last step runs: stretches are cut */
+    ms_mark mark; /* the phase that runs */
+    uint32_t layer;
+    double now_ms;      /* of the compute stream */
+    double ready_ms[2]; /* when the stream of each direction is done: from the host, to it */
+    double *done_ms;    /* per copy */
+    bool no_memory;
+} walker;
+
+static ms_stretch *open_stretch(walker *w)
+{
+    return &w->profile->stretches.items[w->profile->stretches.count - 1];
+}
+
+static void end_stretch(walker *w)
+{
+    if (w->profile->stretches.count)
+        open_stretch(w)->end_bytes = w->live_bytes;
+}
+
+static void begin_stretch(walker *w)
+{
+    end_stretch(w);
+    ms_stretch stretch = {.layer = w->layer,
+                          .phase = w->mark.phase,
+                          .micro_step = w->mark.micro_step,
+                          .repeats = w->mark.repeats,
+                          .begin_bytes = w->live_bytes,
+                          .peak_bytes = w->live_bytes};
+    if (!ms_vec_push(&w->profile->stretches, stretch))
+        w->no_memory = true;
+}
+
+static void play_mark(walker *w, const ms_mark *mark)
+{
+    w->is_open = mark->step == w->last_step;
+    if (!w->is_open || !mark->begin)
+        return;
+    w->mark = *mark;
+    begin_stretch(w);
+}
+
+static uint64_t block_of(const walker *w, uint32_t storage)
+{
+    uint64_t bytes = w->trace->storages.items[storage].bytes;
+    return (bytes + w->block_bytes - 1) / w->block_bytes * w->block_bytes;
+}
+
+static void play_op(walker *w, const ms_op_exec *op)
+{
+    double ms = ms_clock_op_ms(w->device, op);
+    ms_stretch *stretch = open_stretch(w);
+    stretch->compute_ms += ms;
+    if (op->pass == MS_PASS_RECOMPUTE)
+        stretch->recompute_ms += ms;
+    w->now_ms += ms;
+}
+
+static void play_copy(walker *w, uint32_t id)
+{
+    const ms_copy *copy = &w->trace->copies.items[id];
+    double rate = w->device->host_link_bytes_per_s;
+    double ms = rate > 0 ? (double)copy->bytes / rate * 1e3 : 0;
+    double *ready = &w->ready_ms[copy->to_host];
+    *ready = (*ready > w->now_ms ? *ready : w->now_ms) + ms;
+    w->done_ms[id] = *ready;
+    w->profile->time.copy_ms += ms * open_stretch(w)->repeats;
+    if (copy->to_host)
+        open_stretch(w)->sent_bytes += copy->bytes;
+    else
+        open_stretch(w)->returned_bytes +=
+            (copy->bytes + w->block_bytes - 1) / w->block_bytes * w->block_bytes;
+}
+
+static void play_wait(walker *w, uint32_t id)
+{
+    if (w->done_ms[id] <= w->now_ms)
+        return;
+    open_stretch(w)->exposed_ms += w->done_ms[id] - w->now_ms;
+    w->now_ms = w->done_ms[id];
+}
+
+static void play_step_event(walker *w, ms_event event)
+{
+    if (event.kind == MS_EVENT_OP_END)
+        play_op(w, &w->trace->ops.items[event.id]);
+    else if (event.kind == MS_EVENT_COPY)
+        play_copy(w, event.id);
+    else if (event.kind == MS_EVENT_WAIT)
+        play_wait(w, event.id);
+    if (w->live_bytes > open_stretch(w)->peak_bytes)
+        open_stretch(w)->peak_bytes = w->live_bytes;
+}
+
+static void play(walker *w)
+{
+    for (uint32_t i = 0; i < w->trace->events.count && !w->no_memory; i++) {
+        ms_event event = w->trace->events.items[i];
+        if (event.kind == MS_EVENT_ALLOC) {
+            w->live_bytes += block_of(w, event.id);
+        } else if (event.kind == MS_EVENT_FREE) {
+            w->live_bytes -= block_of(w, event.id);
+        } else if (event.kind == MS_EVENT_MARK) {
+            play_mark(w, &w->trace->marks.items[event.id]);
+        } else if (event.kind == MS_EVENT_LAYER) {
+            w->layer = event.id;
+            if (w->is_open)
+                begin_stretch(w);
+        }
+        if (w->is_open && !w->no_memory)
+            play_step_event(w, event);
+    }
+    end_stretch(w);
+}
+
+static void sum_time(ms_profile *profile)
+{
+    ms_step_time *time = &profile->time;
+    for (uint32_t i = 0; i < profile->stretches.count; i++) {
+        const ms_stretch *stretch = &profile->stretches.items[i];
+        time->compute_ms += stretch->compute_ms * stretch->repeats;
+        time->recompute_ms += stretch->recompute_ms * stretch->repeats;
+        time->exposed_ms += stretch->exposed_ms * stretch->repeats;
+    }
+    time->step_ms = time->compute_ms + time->exposed_ms;
+}
+
+ms_status ms_profile_build(const ms_trace *trace, const ms_device *device, ms_allocator_kind kind,
+                           ms_profile *profile, ms_error *err)
+{
+    *profile = (ms_profile){0};
+    walker w = {.trace = trace,
+                .device = device,
+                .profile = profile,
+                .block_bytes = kind == MS_ALLOCATOR_RAW ? 1 : 512,
+                .layer = MS_NONE};
+    if (trace->marks.count)
+        w.last_step = trace->marks.items[trace->marks.count - 1].step;
+    w.done_ms = calloc(trace->copies.count + 1, sizeof *w.done_ms);
+    w.no_memory = !w.done_ms;
+    play(&w);
+    free(w.done_ms);
+    sum_time(profile);
+    if (!w.no_memory)
+        return MS_OK;
+    ms_profile_free(profile);
+    return ms_fail(err, MS_ERR_NOMEM, "out of memory for the step's profile");
+}
+
+void ms_profile_free(ms_profile *profile)
+{
+    ms_vec_free(&profile->stretches);
+}

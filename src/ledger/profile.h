@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Profile: the last step of a trace cut where another layer or phase begins, with the bytes that
+ * are live and the time that passes in each stretch.
+ *
+ * Time runs on three streams. Operators follow one another on the first; copies to the host and
+ * back follow one another on one stream each, beside it; where an operator needs a copy that is not
+ * done, the first stream waits. A trace of which operators were not recorded has no time.
+ */
+#ifndef MS_LEDGER_PROFILE_H
+#define MS_LEDGER_PROFILE_H
+
+#include "allocator/allocator.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "device/device.h"
+#include "trace/trace.h"
+
+typedef struct ms_stretch {
+    uint32_t layer; /* MS_NONE: outside the layers */
+    uint8_t phase;  /* ms_phase */
+    uint32_t micro_step;
+    uint32_t repeats;                            /* micro-steps it stands for; else 1 */
+    uint64_t begin_bytes, peak_bytes, end_bytes; /* as asked for, each tensor rounded to a block */
+    uint64_t sent_bytes;                         /* to the host */
+    uint64_t returned_bytes;                     /* allocated for what comes back */
+    double compute_ms;                           /* recomputation included */
+    double recompute_ms;
+    double exposed_ms; /* waiting for copies */
+} ms_stretch;
+
+typedef struct ms_step_time {
+    double step_ms; /* compute and exposed, repeats counted */
+    double compute_ms, recompute_ms, exposed_ms;
+    double copy_ms; /* of both directions, hidden or not */
+} ms_step_time;
+
+typedef struct ms_profile {
+    ms_vec(ms_stretch) stretches;
+    ms_step_time time;
+} ms_profile;
+
+/* `kind` decides the size of a block: 512 bytes but for the raw allocator. */
+ms_status ms_profile_build(const ms_trace *trace, const ms_device *device, ms_allocator_kind kind,
+                           ms_profile *profile, ms_error *err);
+void ms_profile_free(ms_profile *profile);
+
+#endif
