@@ -7,7 +7,6 @@
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,10 +160,9 @@ void ms_json_error_set(ms_error *err, ms_json_value value, ms_json_part part, ms
 {
     if (!err || err->status != MS_OK)
         return;
-    err->status = status;
     va_list args;
     va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
+    ms_error_vset(err, status, format, args);
     va_end(args);
     place(err, value, part);
 }
