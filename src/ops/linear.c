@@ -42,11 +42,6 @@ static void set_view(ms_tape *tape, ms_tensor tensor)
         ms_info(tape, tensor)->is_view = true;
 }
 
-static bool wants(const ms_node *node, uint32_t input)
-{
-    return node->edges[input].node != MS_NONE || node->edges[input].leaf != MS_NONE;
-}
-
 static ms_tensor gradient_like(ms_tape *tape, const ms_node *node, uint32_t input, ms_tensor grad)
 {
     ms_tensor out = ms_empty(tape, ms_input_meta(tape, node, input)->shape,
@@ -94,7 +89,8 @@ static ms_tensor weight_gradient(ms_tape *tape, const ms_node *node, uint32_t we
 static void backward_work(ms_tape *tape, const ms_node *node, uint32_t x_input,
                           uint32_t weight_input, ms_tensor grad)
 {
-    double products = (double)wants(node, x_input) + (double)wants(node, weight_input);
+    double products =
+        (double)ms_node_wants(node, x_input) + (double)ms_node_wants(node, weight_input);
     const ms_shape *x = &ms_input_meta(tape, node, x_input)->shape;
     ms_op_work(tape, (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE},
                products * product_flops(tape, grad, x->dims[x->rank - 1]), 0,
@@ -105,9 +101,9 @@ static void backward_work(ms_tape *tape, const ms_node *node, uint32_t x_input,
 static void mm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     gradient_as_rows(tape, &grads[0]);
-    if (wants(node, MM_WEIGHT))
+    if (ms_node_wants(node, MM_WEIGHT))
         out[MM_WEIGHT] = weight_gradient(tape, node, MM_WEIGHT, grads[0]);
-    if (wants(node, MM_X))
+    if (ms_node_wants(node, MM_X))
         out[MM_X] = input_gradient(tape, node, MM_X, grads[0]);
     set_view(tape, out[MM_X]);
     set_view(tape, out[MM_WEIGHT]);
@@ -118,11 +114,11 @@ static void mm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms
 static void addmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     gradient_as_rows(tape, &grads[0]);
-    if (wants(node, ADDMM_X))
+    if (ms_node_wants(node, ADDMM_X))
         out[ADDMM_X] = input_gradient(tape, node, ADDMM_X, grads[0]);
-    if (wants(node, ADDMM_WEIGHT))
+    if (ms_node_wants(node, ADDMM_WEIGHT))
         out[ADDMM_WEIGHT] = weight_gradient(tape, node, ADDMM_WEIGHT, grads[0]);
-    if (wants(node, ADDMM_BIAS))
+    if (ms_node_wants(node, ADDMM_BIAS))
         out[ADDMM_BIAS] = grads[0];
     set_view(tape, out[ADDMM_X]);
     backward_work(tape, node, ADDMM_X, ADDMM_WEIGHT, grads[0]);

@@ -284,4 +284,10 @@ static inline const ms_meta *ms_input_meta(const ms_tape *tape, const ms_node *n
     return &tape->metas.items[node->first_meta + input];
 }
 
+/* Whether a gradient of that input is asked for. */
+static inline bool ms_node_wants(const ms_node *node, uint32_t input)
+{
+    return node->edges[input].node != MS_NONE || node->edges[input].leaf != MS_NONE;
+}
+
 #endif
