@@ -35,11 +35,6 @@ static void attention_work(ms_tape *tape, ms_op_mark mark, const sizes *s, doubl
     ms_op_work(tape, mark, flops, 0, dtype);
 }
 
-static ms_op_mark running(ms_tape *tape)
-{
-    return (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE};
-}
-
 /* A tensor of q's shape laid out as [B, S, H, D]. */
 static ms_tensor like_query(ms_tape *tape, ms_shape shape, ms_dtype dtype)
 {
@@ -149,7 +144,7 @@ static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
     const ms_tensor last_first[] = {dv, dk, accumulator, row_sums, out_copy, grad_copy};
     for (uint32_t i = 0; i < sizeof last_first / sizeof *last_first; i++)
         ms_consume(tape, last_first[i]);
-    attention_work(tape, running(tape), &s, 5, dtype);
+    attention_work(tape, ms_op_running(tape), &s, 5, dtype);
     mark_views(tape, out);
 }
 
@@ -208,7 +203,7 @@ static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
     ms_tensor workspace = ms_empty_bytes(tape, efficient_workspace_bytes(&s, dtype), MS_DTYPE_F32);
     ms_consume(tape, delta);
     ms_consume(tape, workspace);
-    attention_work(tape, running(tape), &s, 5, dtype);
+    attention_work(tape, ms_op_running(tape), &s, 5, dtype);
     mark_views(tape, out);
 }
 

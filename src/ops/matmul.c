@@ -59,7 +59,7 @@ static void bmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
         cpu_scratch(tape, grads[0], turned);
         ms_consume(tape, turned);
     }
-    ms_op_work(tape, (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE},
+    ms_op_work(tape, ms_op_running(tape),
                flops * ((double)ms_node_wants(node, 0) + (double)ms_node_wants(node, 1)), 0, dtype);
 }
 
