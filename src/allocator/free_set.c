@@ -100,17 +100,30 @@ static uint32_t used_from(const ms_free_set *set, uint32_t bin)
     return word * 64 + (uint32_t)__builtin_ctzll(bits);
 }
 
+/* The blocks of a tree around (bytes, address): the last before it and the first that is not. */
+typedef struct around {
+    uint32_t before, after;
+} around;
+
+static around blocks_around(const ms_heap_block *blocks, uint32_t root, uint64_t bytes,
+                            uint64_t address)
+{
+    around found = {0, 0};
+    for (uint32_t at = root; at;) {
+        bool is_before = before(&blocks[at], bytes, address);
+        found.before = is_before ? at : found.before;
+        found.after = is_before ? found.after : at;
+        at = is_before ? blocks[at].right : blocks[at].left;
+    }
+    return found;
+}
+
 uint32_t ms_free_set_find(const ms_free_set *set, const ms_heap_block *blocks, uint64_t bytes,
                           uint64_t address)
 {
     uint32_t first = bin_of(bytes);
     for (uint32_t bin = used_from(set, first); bin < MS_FREE_BINS; bin = used_from(set, bin + 1)) {
-        uint32_t found = 0;
-        for (uint32_t at = set->root[bin]; at;) {
-            bool too_low = before(&blocks[at], bytes, address);
-            found = too_low ? found : at;
-            at = too_low ? blocks[at].right : blocks[at].left;
-        }
+        uint32_t found = blocks_around(blocks, set->root[bin], bytes, address).after;
         if (found)
             return found;
     }
@@ -121,12 +134,7 @@ uint32_t ms_free_set_find_before(const ms_free_set *set, const ms_heap_block *bl
                                  uint64_t bytes, uint64_t address)
 {
     for (uint32_t bin = bin_of(bytes) + 1; bin-- > 0;) {
-        uint32_t found = 0;
-        for (uint32_t at = set->root[bin]; at;) {
-            bool fits = before(&blocks[at], bytes, address);
-            found = fits ? at : found;
-            at = fits ? blocks[at].right : blocks[at].left;
-        }
+        uint32_t found = blocks_around(blocks, set->root[bin], bytes, address).before;
         if (found)
             return found;
     }

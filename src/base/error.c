@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/error.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 typedef struct status_row {
@@ -36,13 +35,18 @@ int ms_status_exit_code(ms_status status)
     return row ? row->exit_code : 70;
 }
 
-void ms_error_set(ms_error *err, ms_status status, const char *format, ...)
+void ms_error_vset(ms_error *err, ms_status status, const char *format, va_list args)
 {
     if (!err || err->status != MS_OK)
         return;
     err->status = status;
+    vsnprintf(err->text, sizeof err->text, format, args);
+}
+
+void ms_error_set(ms_error *err, ms_status status, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
+    ms_error_vset(err, status, format, args);
     va_end(args);
 }

@@ -2,11 +2,15 @@
 #ifndef MS_BASE_ERROR_H
 #define MS_BASE_ERROR_H
 
+#include <stdarg.h>
+
 #include "memscope/error.h"
 
 /* Records the message unless an earlier failure is already there; err may be NULL. */
 __attribute__((format(printf, 3, 4))) void ms_error_set(ms_error *err, ms_status status,
                                                         const char *format, ...);
+__attribute__((format(printf, 3, 0))) void ms_error_vset(ms_error *err, ms_status status,
+                                                         const char *format, va_list args);
 
 /* Records the failure and yields its status: `return ms_fail(err, MS_ERR_IO, "...")`. */
 #define ms_fail(err, status, ...) (ms_error_set((err), (status), __VA_ARGS__), (status))

@@ -7,6 +7,111 @@
 
 #include "cli/cli.h"
 
+/* ---- options ---- */
+
+static const char *format_at(size_t index)
+{
+    const ms_report_format *format = ms_report_format_at(index);
+    return format ? format->name : NULL;
+}
+
+static const char *add_format(ms_cli_settings *s, const char *value, size_t length)
+{
+    for (size_t i = 0; format_at(i); i++)
+        if (strlen(format_at(i)) == length && memcmp(format_at(i), value, length) == 0) {
+            s->outputs[s->output_count++] = (ms_cli_output){format_at(i), value + length + 1};
+            return format_at(i);
+        }
+    return NULL;
+}
+
+static ms_status add_output(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    const char *equals = strchr(value, '=');
+    if (!equals || equals[1] == '\0')
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "--output wants FORMAT=FILE, for example --output json=report.json");
+    if (s->output_count == MS_CLI_MAX_OUTPUTS)
+        return ms_cli_fail(err, MS_ERR_USAGE, "more than %d times --output", MS_CLI_MAX_OUTPUTS);
+    if (add_format(s, value, (size_t)(equals - value)))
+        return MS_OK;
+    char name[41];
+    snprintf(name, sizeof name, "%.*s", (int)(equals - value > 40 ? 40 : equals - value), value);
+    return ms_cli_check_format(s->grammar, name, err);
+}
+
+static ms_status set_directory(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->directory = value;
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out wants a directory");
+}
+
+static ms_status set_events(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)err;
+    s->events = value;
+    return MS_OK;
+}
+
+static ms_status set_unroll(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->unroll = true;
+    return MS_OK;
+}
+
+static ms_status set_no_color(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->color = MS_COLOR_NEVER;
+    return MS_OK;
+}
+
+static ms_status set_color(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    static const char *const names[] = {
+        [MS_COLOR_AUTO] = "auto", [MS_COLOR_ALWAYS] = "always", [MS_COLOR_NEVER] = "never"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(value, names[i]) == 0) {
+            s->color = (ms_cli_color)i;
+            return MS_OK;
+        }
+    return ms_cli_fail(err, MS_ERR_USAGE, "--color wants auto, always or never, not \"%.40s\"",
+                       value);
+}
+
+/* clang-format off */
+static const ms_cli_option options[] = {
+    {"format",   0,   "NAME",     "only this report: console, json, md or csv",            ms_cli_set_format},
+    {"file",     'o', "FILE",     "where --format goes; - is standard output",             ms_cli_set_file},
+    {"output",   0,   "FMT=FILE", "another report; may be repeated",                       add_output},
+    {"out",      0,   "DIR",      "where the two report files go (default: reports)",      set_directory},
+    {"events",   0,   "FILE",     "the allocations and frees of a step, one a line",       set_events},
+    {"unroll",   0,   NULL,       "a record for every layer, also for equal ones",         set_unroll},
+    {"quiet",    'q', NULL,       "no console report, no messages but errors",             ms_cli_set_quiet},
+    {"color",    0,   "WHEN",     "auto, always or never",                                 set_color},
+    {"no-color", 0,   NULL,       "the same as --color=never",                             set_no_color},
+    {"help",     'h', NULL,       "this text",                                             ms_cli_set_help},
+    {NULL,       0,   NULL,       NULL,                                                    NULL},
+};
+/* clang-format on */
+
+static const ms_cli_fields field_lists[] = {{ms_run_fields, ms_cli_set_run}, {NULL, NULL}};
+
+const ms_cli_grammar ms_cli_analyze_grammar = {
+    .options = options,
+    .fields = field_lists,
+    .take_word = ms_cli_take_config,
+    .format_at = format_at,
+    .notes =
+        "\nSizes carry a unit: B, KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB of 1000.\n"
+        "The configuration may also be given without --config; - reads standard input.\n"
+        "Without --format, -o, --output and --events the console report goes to standard output\n"
+        "and static_report.json and static_report.md to reports/.\n",
+};
+
+/* ---- reports ---- */
+
 static ms_status write_report(FILE *out, const ms_cli_source *source, ms_error *err)
 {
     return ms_analysis_write(source->analysis, source->format, out, err);
@@ -50,23 +155,11 @@ static ms_status write_defaults(const ms_cli_settings *s, ms_analysis *analysis,
     return status;
 }
 
-/* What -o alone means: the format its name ends in. */
-static const char *format_of(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && ms_report_format_at(i); i++)
-        if (strcmp(dot + 1, ms_report_format_at(i)->name) == 0)
-            return ms_report_format_at(i)->name;
-    return "console";
-}
-
 static ms_status write_asked(const ms_cli_settings *s, ms_analysis *analysis, ms_error *err)
 {
     ms_status status = MS_OK;
-    if (s->format || s->file) {
-        const char *path = s->file ? s->file : "-";
-        status = write_one(analysis, s->format ? s->format : format_of(path), path, err);
-    }
+    if (s->format || s->file)
+        status = write_one(analysis, ms_cli_format(s), s->file ? s->file : "-", err);
     for (size_t i = 0; status == MS_OK && i < s->output_count; i++)
         status = write_one(analysis, s->outputs[i].format, s->outputs[i].path, err);
     if (status == MS_OK && s->events)
@@ -118,19 +211,8 @@ static int analyze(const ms_cli_settings *s, ms_error *err)
 
 int ms_cli_analyze(int argc, char **argv)
 {
-    ms_error err = {.status = MS_OK};
     ms_cli_settings settings = {.run = ms_run_create()};
-    int code = EXIT_FITS;
-    ms_status status = ms_cli_parse(argc, argv, &settings, &err);
-    if (settings.help) {
-        ms_cli_print_help(stdout, ms_cli_command_find("analyze"));
-    } else if (status != MS_OK) {
-        code = ms_cli_complain(&err);
-        if (status == MS_ERR_USAGE)
-            fputs("Try: memscope help analyze\n", stderr);
-    } else {
-        code = analyze(&settings, &err);
-    }
+    int code = ms_cli_run(argc, argv, "analyze", &settings, analyze);
     ms_run_free(settings.run);
     return code;
 }

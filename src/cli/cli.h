@@ -15,12 +15,16 @@
 
 enum { EXIT_FITS = 0, EXIT_OVER_BUDGET = 1, EXIT_USAGE = 2, EXIT_INTERNAL = 70 };
 
+typedef struct ms_cli_grammar ms_cli_grammar;
+
 /* A subcommand. `run` gets the arguments after its name and returns the exit code. */
 typedef struct ms_cli_command {
     const char *name;
-    const char *arguments;       /* "[options] [CONFIG]" */
-    const char *help;            /* one line */
-    const char *const *examples; /* command, explanation, ..., NULL */
+    const char *arguments;         /* "[options] [CONFIG]" */
+    const char *help;              /* one line */
+    const char *const *examples;   /* command, explanation, ..., NULL */
+    const ms_cli_grammar *grammar; /* its options; NULL: none */
+    const char *outcomes;          /* lines on its own exit codes; NULL: none */
     int (*run)(int argc, char **argv);
 } ms_cli_command;
 
@@ -34,14 +38,11 @@ int ms_cli_models(int argc, char **argv);
 int ms_cli_devices(int argc, char **argv);
 int ms_cli_help(int argc, char **argv);
 
-/* Options of `plan`; NULL past the last. */
-const ms_run_field *ms_cli_plan_field_at(size_t index);
-
 /* ---- options ---- */
 
 typedef struct ms_cli_settings ms_cli_settings;
 
-/* An option of `analyze` that is not a field of the run. */
+/* An option that is no field. */
 typedef struct ms_cli_option {
     const char *name;       /* "format" */
     char letter;            /* 'o', or 0 */
@@ -49,7 +50,24 @@ typedef struct ms_cli_option {
     const char *help;
     ms_status (*apply)(ms_cli_settings *settings, const char *value, ms_error *err);
 } ms_cli_option;
-const ms_cli_option *ms_cli_option_at(size_t index); /* NULL past the last */
+
+/* Fields that are options, and how one is set; one without value_name is a flag, set to "true". */
+typedef struct ms_cli_fields {
+    const ms_run_field *(*list)(size_t *count);
+    ms_status (*set)(ms_cli_settings *settings, const char *field, const char *value,
+                     ms_error *err);
+} ms_cli_fields;
+
+/* What a command accepts. A name means the first option or field that has it, in this order. */
+struct ms_cli_grammar {
+    const ms_cli_option *options; /* past the last, a name of NULL */
+    const ms_cli_fields *fields;  /* past the last, a list of NULL */
+    ms_status (*take_word)(ms_cli_settings *settings, const char *word, ms_error *err);
+    const char *(*format_at)(size_t index); /* of --format; NULL past the last */
+    const char *notes;                      /* below the options in the help, or NULL */
+    bool help_names_letters;                /* "or -q: ..." in the help of an option */
+};
+extern const ms_cli_grammar ms_cli_analyze_grammar, ms_cli_plan_grammar;
 
 typedef enum ms_cli_color { MS_COLOR_AUTO, MS_COLOR_ALWAYS, MS_COLOR_NEVER } ms_cli_color;
 
@@ -60,7 +78,10 @@ typedef struct ms_cli_output {
 enum { MS_CLI_MAX_OUTPUTS = 16 };
 
 struct ms_cli_settings {
+    const ms_cli_grammar *grammar; /* set by ms_cli_parse */
     ms_run *run;
+    ms_plan *plan;
+    const char *config;        /* the bare word, or NULL */
     const char *format, *file; /* --format, -o */
     ms_cli_output outputs[MS_CLI_MAX_OUTPUTS];
     size_t output_count;
@@ -70,8 +91,34 @@ struct ms_cli_settings {
     ms_cli_color color;
 };
 
-/* Options in any order, `--name value` or `--name=value`; one bare word names the config. */
-ms_status ms_cli_parse(int argc, char **argv, ms_cli_settings *settings, ms_error *err);
+/* Options in any order, `--name value` or `--name=value`; other words go to take_word. */
+ms_status ms_cli_parse(int argc, char **argv, const ms_cli_grammar *grammar,
+                       ms_cli_settings *settings, ms_error *err);
+
+/* Parses the arguments of that command, then prints its help, complains or calls `run`. Returns the
+ * exit code. */
+int ms_cli_run(int argc, char **argv, const char *command, ms_cli_settings *settings,
+               int (*run)(const ms_cli_settings *settings, ms_error *err));
+
+/* The field an option of that name sets, or NULL. */
+const ms_run_field *ms_cli_field_find(const ms_cli_grammar *grammar, const char *name);
+
+/* For rows of options that several commands have. */
+ms_status ms_cli_set_format(ms_cli_settings *settings, const char *value, ms_error *err);
+ms_status ms_cli_set_file(ms_cli_settings *settings, const char *value, ms_error *err);
+ms_status ms_cli_set_quiet(ms_cli_settings *settings, const char *value, ms_error *err);
+ms_status ms_cli_set_help(ms_cli_settings *settings, const char *value, ms_error *err);
+
+/* For grammars with the fields of a run: sets one; takes the bare word as the config. */
+ms_status ms_cli_set_run(ms_cli_settings *settings, const char *field, const char *value,
+                         ms_error *err);
+ms_status ms_cli_take_config(ms_cli_settings *settings, const char *word, ms_error *err);
+
+/* Fails unless it is a format of the grammar. */
+ms_status ms_cli_check_format(const ms_cli_grammar *grammar, const char *name, ms_error *err);
+
+/* What --format and -o mean together: a file alone has the format its name ends in. */
+const char *ms_cli_format(const ms_cli_settings *settings);
 
 /* ---- output ---- */
 
@@ -104,8 +151,14 @@ int ms_cli_complain(const ms_error *err);
 __attribute__((format(printf, 3, 4))) ms_status ms_cli_fail(ms_error *err, ms_status status,
                                                             const char *format, ...);
 
-/* The candidate that is nearest to `name`, if it is near; `next` yields names until NULL. */
-const char *ms_cli_nearest(const char *name, const char *(*next)(size_t index));
+/* Yields names until NULL. */
+typedef const char *(*ms_cli_name_at)(const void *list, size_t index);
+
+enum { MS_CLI_HINT_BYTES = 64 };
+
+/* "; did you mean --batch?" when a name is near, else ""; `dashes` go before it. Returns `out`. */
+const char *ms_cli_hint(const char *name, ms_cli_name_at name_at, const void *list,
+                        const char *dashes, char out[MS_CLI_HINT_BYTES]);
 
 /* ---- help ---- */
 

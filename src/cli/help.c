@@ -23,77 +23,57 @@ static void print_examples(FILE *out, const char *const *examples)
         fprintf(out, "  %s\n      %s\n", examples[i], examples[i + 1]);
 }
 
-static void print_run_fields(FILE *out)
+static void print_row(FILE *out, char letter, const ms_run_field *row)
 {
-    size_t count;
-    const ms_run_field *fields = ms_run_fields(&count);
+    char left[64], dash[8] = "";
+    if (letter)
+        snprintf(dash, sizeof dash, "-%c, ", letter);
+    snprintf(left, sizeof left, "%s--%s %s", dash, row->name,
+             row->value_name ? row->value_name : "");
+    fprintf(out, "  %-32s %s", left, row->help);
+    if (row->default_text)
+        fprintf(out, " [%s]", row->default_text);
+    fputc('\n', out);
+}
+
+/* Those that another field or option hides are left out. */
+static void print_fields(FILE *out, const ms_cli_grammar *grammar)
+{
     const char *group = "";
-    for (size_t i = 0; i < count; i++) {
-        char left[64];
-        if (strcmp(group, fields[i].group) != 0)
-            fprintf(out, "\n%s\n", fields[i].group);
-        group = fields[i].group;
-        snprintf(left, sizeof left, "--%s %s", fields[i].name, fields[i].value_name);
-        fprintf(out, "  %-32s %s", left, fields[i].help);
-        if (fields[i].default_text)
-            fprintf(out, " [%s]", fields[i].default_text);
-        fputc('\n', out);
+    for (const ms_cli_fields *list = grammar->fields; list->list; list++) {
+        size_t count;
+        const ms_run_field *fields = list->list(&count);
+        for (size_t i = 0; i < count; i++) {
+            if (ms_cli_field_find(grammar, fields[i].name) != &fields[i])
+                continue;
+            if (strcmp(group, fields[i].group) != 0)
+                fprintf(out, "\n%s\n", fields[i].group);
+            group = fields[i].group;
+            print_row(out, 0, &fields[i]);
+        }
     }
 }
 
-static void print_plan_fields(FILE *out)
+static void print_options(FILE *out, const ms_cli_grammar *grammar)
 {
-    const ms_run_field *field;
-    const char *group = "";
-    for (size_t i = 0; (field = ms_cli_plan_field_at(i)) != NULL; i++) {
-        char left[64];
-        if (strcmp(group, field->group) != 0)
-            fprintf(out, "\n%s\n", field->group);
-        group = field->group;
-        snprintf(left, sizeof left, "--%s %s", field->name,
-                 field->value_name ? field->value_name : "");
-        fprintf(out, "  %-32s %s", left, field->help);
-        if (field->default_text)
-            fprintf(out, " [%s]", field->default_text);
-        fputc('\n', out);
-    }
-    fputs("\nExit status\n"
-          "  0   the plan fits the budget\n"
-          "  2   bad usage or input, or a file that cannot be read or written\n"
-          "  3   no plan fits the budget\n"
-          "  70  internal fault, out of memory\n",
-          out);
-}
-
-static void print_options(FILE *out)
-{
-    const ms_cli_option *option;
     fputs("\nOutput\n", out);
-    for (size_t i = 0; (option = ms_cli_option_at(i)) != NULL; i++) {
-        char left[64], letter[8] = "";
-        if (option->letter)
-            snprintf(letter, sizeof letter, "-%c, ", option->letter);
-        snprintf(left, sizeof left, "%s--%s%s%s", letter, option->name,
-                 option->value_name ? " " : "", option->value_name ? option->value_name : "");
-        fprintf(out, "  %-32s %s\n", left, option->help);
+    for (const ms_cli_option *o = grammar->options; o->name; o++) {
+        ms_run_field row = {.name = o->name, .value_name = o->value_name, .help = o->help};
+        print_row(out, grammar->help_names_letters ? 0 : o->letter, &row);
     }
-    fputs(
-        "\nSizes carry a unit: B, KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB of 1000.\n"
-        "The configuration may also be given without --config; - reads standard input.\n"
-        "Without --format, -o, --output and --events the console report goes to standard output\n"
-        "and static_report.json and static_report.md to reports/.\n",
-        out);
+    if (grammar->notes)
+        fputs(grammar->notes, out);
 }
 
-static void print_exit_codes(FILE *out)
+static void print_exit_codes(FILE *out, const char *outcomes)
 {
-    fputs("\nExit status\n"
-          "  0   the step fits the budget (--budget, else what the device has)\n"
-          "  1   it does not\n"
-          "  2   bad usage or input, or a file that cannot be read or written\n"
-          "  3   no plan fits the budget\n"
-          "  70  internal fault, out of memory\n",
-          out);
+    fprintf(out,
+            "\nExit status\n"
+            "%s"
+            "  2   bad usage or input, or a file that cannot be read or written\n"
+            "  3   no plan fits the budget\n"
+            "  70  internal fault, out of memory\n",
+            outcomes);
 }
 
 static void print_commands(FILE *out)
@@ -116,12 +96,10 @@ void ms_cli_print_help(FILE *out, const ms_cli_command *command)
         fprintf(out, "\nUsage: memscope %s%s%s\n\n%s\n", shown->name, *shown->arguments ? " " : "",
                 shown->arguments, shown->help);
     }
-    if (command && command->run == ms_cli_analyze) {
-        print_run_fields(out);
-        print_options(out);
+    if (command && command->grammar) {
+        print_fields(out, command->grammar);
+        print_options(out, command->grammar);
     }
-    if (command && command->run == ms_cli_plan)
-        print_plan_fields(out);
-    if (!command || command->run == ms_cli_analyze)
-        print_exit_codes(out);
+    if (shown->outcomes)
+        print_exit_codes(out, shown->outcomes);
 }

@@ -38,13 +38,18 @@ static const char *const help_examples[] = {
     NULL,
 };
 
+static const char analyze_outcomes[] =
+    "  0   the step fits the budget (--budget, else what the device has)\n"
+    "  1   it does not\n";
+static const char plan_outcomes[] = "  0   the plan fits the budget\n";
+
 /* clang-format off */
 static const ms_cli_command commands[] = {
-    {"analyze", "[OPTION...] [CONFIG]", "How much memory a training step needs, and what for.", analyze_examples, ms_cli_analyze},
-    {"plan",    "OPTION...",            "What to recompute so that a step fits a budget.",      plan_examples,    ms_cli_plan},
-    {"models",  "",                     "List the built-in models.",                            models_examples,  ms_cli_models},
-    {"devices", "",                     "List the built-in devices.",                           devices_examples, ms_cli_devices},
-    {"help",    "[COMMAND]",            "Explain a command.",                                   help_examples,    ms_cli_help},
+    {"analyze", "[OPTION...] [CONFIG]", "How much memory a training step needs, and what for.", analyze_examples, &ms_cli_analyze_grammar, analyze_outcomes, ms_cli_analyze},
+    {"plan",    "OPTION...",            "What to recompute so that a step fits a budget.",      plan_examples,    &ms_cli_plan_grammar,    plan_outcomes,    ms_cli_plan},
+    {"models",  "",                     "List the built-in models.",                            models_examples,  NULL,                    NULL,             ms_cli_models},
+    {"devices", "",                     "List the built-in devices.",                           devices_examples, NULL,                    NULL,             ms_cli_devices},
+    {"help",    "[COMMAND]",            "Explain a command.",                                   help_examples,    NULL,                    NULL,             ms_cli_help},
 };
 /* clang-format on */
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -62,8 +67,9 @@ const ms_cli_command *ms_cli_command_find(const char *name)
     return NULL;
 }
 
-static const char *command_name(size_t index)
+static const char *command_name(const void *list, size_t index)
 {
+    (void)list;
     return index < COMMAND_COUNT ? commands[index].name : NULL;
 }
 
@@ -75,10 +81,10 @@ static bool is_help(const char *word)
 static int no_command(const char *name)
 {
     ms_error err = {.status = MS_OK};
-    const char *near = ms_cli_nearest(name, command_name);
+    char hint[MS_CLI_HINT_BYTES];
     ms_cli_fail(&err, MS_ERR_USAGE,
-                "no command \"%.40s\"%s%s%s (analyze, plan, models, devices or help)", name,
-                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+                "no command \"%.40s\"%s (analyze, plan, models, devices or help)", name,
+                ms_cli_hint(name, command_name, commands, "", hint));
     return ms_cli_complain(&err);
 }
 

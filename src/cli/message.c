@@ -73,12 +73,13 @@ static size_t distance(const char *a, const char *b)
     return row[width];
 }
 
-const char *ms_cli_nearest(const char *name, const char *(*next)(size_t index))
+/* The name that is nearest, if it is near. */
+static const char *nearest(const char *name, ms_cli_name_at name_at, const void *list)
 {
     const char *best = NULL;
     size_t length = strlen(name), limit = length < 4 ? 1 : length < 9 ? 2 : 3;
     const char *candidate;
-    for (size_t i = 0; (candidate = next(i)) != NULL; i++) {
+    for (size_t i = 0; (candidate = name_at(list, i)) != NULL; i++) {
         size_t d = distance(name, candidate);
         if (d <= limit) {
             best = candidate;
@@ -88,4 +89,14 @@ const char *ms_cli_nearest(const char *name, const char *(*next)(size_t index))
         }
     }
     return best;
+}
+
+const char *ms_cli_hint(const char *name, ms_cli_name_at name_at, const void *list,
+                        const char *dashes, char out[MS_CLI_HINT_BYTES])
+{
+    const char *near = nearest(name, name_at, list);
+    out[0] = '\0';
+    if (near)
+        snprintf(out, MS_CLI_HINT_BYTES, "; did you mean %s%s?", dashes, near);
+    return out;
 }

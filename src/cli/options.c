@@ -1,190 +1,178 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Options are rows: those below, and one for each field of a run.
+ * One parser for all commands: what a command accepts is its grammar.
  */
 #include <string.h>
 
 #include "cli/cli.h"
 
-static const char *format_name(size_t index)
+/* ---- formats ---- */
+
+static const char *format_name(const void *grammar, size_t index)
 {
-    const ms_report_format *format = ms_report_format_at(index);
-    return format ? format->name : NULL;
+    return ((const ms_cli_grammar *)grammar)->format_at(index);
 }
 
-static ms_status check_format(const char *name, ms_error *err)
+/* "console, json or md" */
+static void list_formats(const ms_cli_grammar *grammar, char *out, size_t size)
 {
-    for (size_t i = 0; format_name(i); i++)
-        if (strcmp(name, format_name(i)) == 0)
+    size_t used = 0;
+    for (size_t i = 0; grammar->format_at(i) && used < size; i++) {
+        const char *before = i == 0 ? "" : grammar->format_at(i + 1) ? ", " : " or ";
+        used += (size_t)snprintf(out + used, size - used, "%s%s", before, grammar->format_at(i));
+    }
+}
+
+ms_status ms_cli_check_format(const ms_cli_grammar *grammar, const char *name, ms_error *err)
+{
+    char hint[MS_CLI_HINT_BYTES], known[64];
+    for (size_t i = 0; grammar->format_at(i); i++)
+        if (strcmp(name, grammar->format_at(i)) == 0)
             return MS_OK;
-    const char *near = ms_cli_nearest(name, format_name);
-    return ms_cli_fail(err, MS_ERR_USAGE, "no format \"%.40s\"%s%s%s (console, json, md or csv)",
-                       name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    list_formats(grammar, known, sizeof known);
+    return ms_cli_fail(err, MS_ERR_USAGE, "no format \"%.40s\"%s (%s)", name,
+                       ms_cli_hint(name, format_name, grammar, "", hint), known);
 }
 
-static ms_status set_format(ms_cli_settings *s, const char *value, ms_error *err)
+const char *ms_cli_format(const ms_cli_settings *s)
+{
+    const char *dot = s->file ? strrchr(s->file, '.') : NULL;
+    if (s->format)
+        return s->format;
+    for (size_t i = 0; dot && s->grammar->format_at(i); i++)
+        if (strcmp(dot + 1, s->grammar->format_at(i)) == 0)
+            return s->grammar->format_at(i);
+    return "console";
+}
+
+/* ---- options of several commands ---- */
+
+ms_status ms_cli_set_format(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->format = value;
-    return check_format(value, err);
+    return ms_cli_check_format(s->grammar, value, err);
 }
 
-static ms_status set_file(ms_cli_settings *s, const char *value, ms_error *err)
+ms_status ms_cli_set_file(ms_cli_settings *s, const char *value, ms_error *err)
 {
     (void)err;
     s->file = value;
     return MS_OK;
 }
 
-static const char *add_format(ms_cli_settings *s, const char *value, size_t length)
-{
-    for (size_t i = 0; format_name(i); i++)
-        if (strlen(format_name(i)) == length && memcmp(format_name(i), value, length) == 0) {
-            s->outputs[s->output_count++] = (ms_cli_output){format_name(i), value + length + 1};
-            return format_name(i);
-        }
-    return NULL;
-}
-
-static ms_status add_output(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    const char *equals = strchr(value, '=');
-    if (!equals || equals[1] == '\0')
-        return ms_cli_fail(err, MS_ERR_USAGE,
-                           "--output wants FORMAT=FILE, for example --output json=report.json");
-    if (s->output_count == MS_CLI_MAX_OUTPUTS)
-        return ms_cli_fail(err, MS_ERR_USAGE, "more than %d times --output", MS_CLI_MAX_OUTPUTS);
-    if (add_format(s, value, (size_t)(equals - value)))
-        return MS_OK;
-    char name[41];
-    snprintf(name, sizeof name, "%.*s", (int)(equals - value > 40 ? 40 : equals - value), value);
-    return check_format(name, err);
-}
-
-static ms_status set_directory(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    s->directory = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out wants a directory");
-}
-
-static ms_status set_events(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)err;
-    s->events = value;
-    return MS_OK;
-}
-
-static ms_status set_unroll(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->unroll = true;
-    return MS_OK;
-}
-
-static ms_status set_quiet(ms_cli_settings *s, const char *value, ms_error *err)
+ms_status ms_cli_set_quiet(ms_cli_settings *s, const char *value, ms_error *err)
 {
     (void)value, (void)err;
     s->quiet = true;
     return MS_OK;
 }
 
-static ms_status set_help(ms_cli_settings *s, const char *value, ms_error *err)
+ms_status ms_cli_set_help(ms_cli_settings *s, const char *value, ms_error *err)
 {
     (void)value, (void)err;
     s->help = true;
     return MS_OK;
 }
 
-static ms_status set_no_color(ms_cli_settings *s, const char *value, ms_error *err)
+ms_status ms_cli_set_run(ms_cli_settings *s, const char *field, const char *value, ms_error *err)
 {
-    (void)value, (void)err;
-    s->color = MS_COLOR_NEVER;
-    return MS_OK;
+    return ms_run_set(s->run, field, value, err);
 }
 
-static ms_status set_color(ms_cli_settings *s, const char *value, ms_error *err)
+ms_status ms_cli_take_config(ms_cli_settings *s, const char *word, ms_error *err)
 {
-    static const char *const names[] = {
-        [MS_COLOR_AUTO] = "auto", [MS_COLOR_ALWAYS] = "always", [MS_COLOR_NEVER] = "never"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(value, names[i]) == 0) {
-            s->color = (ms_cli_color)i;
-            return MS_OK;
+    if (s->config)
+        return ms_cli_fail(err, MS_ERR_USAGE, "two configs: %.80s and %.80s", s->config, word);
+    s->config = word;
+    return ms_run_set(s->run, "config", word, err);
+}
+
+/* ---- parsing ---- */
+
+/* One option of a grammar: one of its own, or a field. */
+typedef struct choice {
+    const char *name, *value_name;
+    const ms_cli_option *option; /* or NULL */
+    const ms_run_field *field;   /* or NULL */
+    const ms_cli_fields *fields; /* of the field */
+} choice;
+
+static bool choice_at(const ms_cli_grammar *grammar, size_t index, choice *found)
+{
+    for (const ms_cli_option *o = grammar->options; o->name; o++)
+        if (index-- == 0) {
+            *found = (choice){.name = o->name, .value_name = o->value_name, .option = o};
+            return true;
         }
-    return ms_cli_fail(err, MS_ERR_USAGE, "--color wants auto, always or never, not \"%.40s\"",
-                       value);
-}
-
-/* clang-format off */
-static const ms_cli_option options[] = {
-    {"format",   0,   "NAME",     "only this report: console, json, md or csv",            set_format},
-    {"file",     'o', "FILE",     "where --format goes; - is standard output",             set_file},
-    {"output",   0,   "FMT=FILE", "another report; may be repeated",                       add_output},
-    {"out",      0,   "DIR",      "where the two report files go (default: reports)",      set_directory},
-    {"events",   0,   "FILE",     "the allocations and frees of a step, one a line",       set_events},
-    {"unroll",   0,   NULL,       "a record for every layer, also for equal ones",         set_unroll},
-    {"quiet",    'q', NULL,       "no console report, no messages but errors",             set_quiet},
-    {"color",    0,   "WHEN",     "auto, always or never",                                 set_color},
-    {"no-color", 0,   NULL,       "the same as --color=never",                             set_no_color},
-    {"help",     'h', NULL,       "this text",                                             set_help},
-};
-/* clang-format on */
-enum { OPTION_COUNT = sizeof options / sizeof options[0] };
-
-const ms_cli_option *ms_cli_option_at(size_t index)
-{
-    return index < OPTION_COUNT ? &options[index] : NULL;
-}
-
-/* Names of all options, those of the run after ours. */
-static const char *option_name(size_t index)
-{
-    size_t count;
-    const ms_run_field *fields = ms_run_fields(&count);
-    if (index < OPTION_COUNT)
-        return options[index].name;
-    return index - OPTION_COUNT < count ? fields[index - OPTION_COUNT].name : NULL;
-}
-
-/* One argument taken apart. */
-typedef struct word {
-    const ms_cli_option *option; /* or NULL: a field of the run */
-    const char *field;
-    const char *value; /* what follows "=" or the letter; NULL when there is nothing */
-    char text[48];     /* the name as it was typed */
-} word;
-
-static bool find_name(word *w, const char *name, size_t length)
-{
-    for (size_t i = 0; option_name(i); i++) {
-        if (strlen(option_name(i)) != length || memcmp(option_name(i), name, length) != 0)
-            continue;
-        w->option = i < OPTION_COUNT ? &options[i] : NULL;
-        w->field = i < OPTION_COUNT ? NULL : option_name(i);
-        return true;
+    for (const ms_cli_fields *f = grammar->fields; f->list; f++) {
+        size_t count;
+        const ms_run_field *rows = f->list(&count);
+        if (index < count) {
+            *found = (choice){.name = rows[index].name,
+                              .value_name = rows[index].value_name,
+                              .field = &rows[index],
+                              .fields = f};
+            return true;
+        }
+        index -= count;
     }
     return false;
 }
 
-static ms_status read_word(const char *argument, word *w, ms_error *err)
+static const char *choice_name(const void *grammar, size_t index)
 {
-    memset(w, 0, sizeof *w);
+    choice found;
+    return choice_at(grammar, index, &found) ? found.name : NULL;
+}
+
+static bool find_name(const ms_cli_grammar *grammar, const char *name, size_t length, choice *found)
+{
+    for (size_t i = 0; choice_at(grammar, i, found); i++)
+        if (strlen(found->name) == length && memcmp(found->name, name, length) == 0)
+            return true;
+    return false;
+}
+
+static bool find_letter(const ms_cli_grammar *grammar, char letter, choice *found)
+{
+    for (size_t i = 0; choice_at(grammar, i, found); i++)
+        if (found->option && found->option->letter == letter)
+            return true;
+    return false;
+}
+
+const ms_run_field *ms_cli_field_find(const ms_cli_grammar *grammar, const char *name)
+{
+    choice found;
+    return find_name(grammar, name, strlen(name), &found) ? found.field : NULL;
+}
+
+/* One argument taken apart. */
+typedef struct word {
+    choice choice;
+    const char *value; /* what follows "=" or the letter; NULL when there is nothing */
+    char text[48];     /* the name as it was typed */
+} word;
+
+static ms_status read_word(const ms_cli_grammar *grammar, const char *argument, word *w,
+                           ms_error *err)
+{
+    char hint[MS_CLI_HINT_BYTES];
     if (argument[1] != '-') {
         snprintf(w->text, sizeof w->text, "-%c", argument[1]);
-        for (size_t i = 0; i < OPTION_COUNT; i++)
-            if (options[i].letter == argument[1])
-                w->option = &options[i];
         w->value = argument[2] ? argument + 2 : NULL;
-        return w->option ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "no option %s", w->text);
+        return find_letter(grammar, argument[1], &w->choice)
+                   ? MS_OK
+                   : ms_cli_fail(err, MS_ERR_USAGE, "no option %s", w->text);
     }
     const char *name = argument + 2, *equals = strchr(name, '=');
     size_t length = equals ? (size_t)(equals - name) : strlen(name);
     snprintf(w->text, sizeof w->text, "--%.*s", (int)(length < 40 ? length : 40), name);
     w->value = equals ? equals + 1 : NULL;
-    if (find_name(w, name, length))
+    if (find_name(grammar, name, length, &w->choice))
         return MS_OK;
-    const char *near = ms_cli_nearest(w->text + 2, option_name);
-    return ms_cli_fail(err, MS_ERR_USAGE, "no option %s%s%s%s", w->text,
-                       near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
+    return ms_cli_fail(err, MS_ERR_USAGE, "no option %s%s", w->text,
+                       ms_cli_hint(w->text + 2, choice_name, grammar, "--", hint));
 }
 
 /* Applies one option; `next` is the argument after it, `used_next` says whether it was the value.
@@ -193,43 +181,57 @@ static ms_status apply(const char *argument, const char *next, ms_cli_settings *
                        ms_error *err)
 {
     word w;
-    ms_status status = read_word(argument, &w, err);
+    ms_status status = read_word(s->grammar, argument, &w, err);
     if (status != MS_OK)
         return status;
-    bool takes_value = !w.option || w.option->value_name;
+    bool takes_value = w.choice.value_name;
     if (!takes_value && w.value)
         return ms_cli_fail(err, MS_ERR_USAGE, "%s takes no value", w.text);
     *used_next = takes_value && !w.value;
     const char *value = *used_next ? next : w.value;
     if (takes_value && !value)
         return ms_cli_fail(err, MS_ERR_USAGE, "%s wants a value", w.text);
-    if (w.option)
-        return w.option->apply(s, value, err);
-    return ms_run_set(s->run, w.field, value, err);
+    if (w.choice.option)
+        return w.choice.option->apply(s, value, err);
+    return w.choice.fields->set(s, w.choice.name, takes_value ? value : "true", err);
 }
 
-ms_status ms_cli_parse(int argc, char **argv, ms_cli_settings *settings, ms_error *err)
+ms_status ms_cli_parse(int argc, char **argv, const ms_cli_grammar *grammar,
+                       ms_cli_settings *settings, ms_error *err)
 {
     bool options_end = false;
-    const char *config = NULL;
+    settings->grammar = grammar;
     for (int i = 0; i < argc; i++) {
         const char *argument = argv[i];
         bool used_next = false;
         ms_status status = MS_OK;
-        if (!options_end && strcmp(argument, "--") == 0) {
+        if (!options_end && strcmp(argument, "--") == 0)
             options_end = true;
-        } else if (!options_end && argument[0] == '-' && argument[1] != '\0') {
+        else if (!options_end && argument[0] == '-' && argument[1] != '\0')
             status = apply(argument, i + 1 < argc ? argv[i + 1] : NULL, settings, &used_next, err);
-        } else if (config) {
-            status =
-                ms_cli_fail(err, MS_ERR_USAGE, "two configs: %.80s and %.80s", config, argument);
-        } else {
-            config = argument;
-            status = ms_run_set(settings->run, "config", argument, err);
-        }
+        else
+            status = grammar->take_word(settings, argument, err);
         if (status != MS_OK)
             return status;
         i += used_next;
     }
     return MS_OK;
+}
+
+int ms_cli_run(int argc, char **argv, const char *command, ms_cli_settings *settings,
+               int (*run)(const ms_cli_settings *settings, ms_error *err))
+{
+    ms_error err = {.status = MS_OK};
+    const ms_cli_command *row = ms_cli_command_find(command);
+    ms_status status = ms_cli_parse(argc, argv, row->grammar, settings, &err);
+    if (settings->help) {
+        ms_cli_print_help(stdout, row);
+        return 0;
+    }
+    if (status == MS_OK)
+        return run(settings, &err);
+    int code = ms_cli_complain(&err);
+    if (status == MS_ERR_USAGE)
+        fprintf(stderr, "Try: memscope help %s\n", command);
+    return code;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/run_fields.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,10 +9,9 @@
 #include "config/attention.h"
 #include "config/layers.h"
 #include "config/nearest.h"
-#include "config/size.h"
 #include "config/treatment.h"
+#include "config/values.h"
 #include "json/number.h"
-#include "json/value.h"
 
 typedef enum field_kind {
     FIELD_TEXT,    /* const char * */
@@ -151,27 +151,16 @@ typedef ms_status (*field_setter)(const field_row *row, const char *value, void 
 static ms_status set_text(const field_row *row, const char *value, void *member, ms_arena *arena,
                           ms_error *err)
 {
-    const char *kept = ms_arena_strdup(arena, value);
     if (!*value)
         return ms_fail(err, MS_ERR_USAGE, "%s: nothing given", row->name);
-    if (!kept)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", row->name);
-    *(const char **)member = kept;
-    return MS_OK;
+    return ms_value_text(row->name, value, arena, member, err);
 }
 
 static ms_status set_count(const field_row *row, const char *value, void *member, ms_arena *arena,
                            ms_error *err)
 {
     (void)arena;
-    uint64_t count = 0;
-    if (ms_number_count(value, strlen(value), &count) != MS_COUNT_OK || count < row->minimum ||
-        count > row->maximum)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "%s: found '%.40s', expected a whole number from %" PRIu64 " to %" PRIu64,
-                       row->name, value, row->minimum, row->maximum);
-    *(uint64_t *)member = count;
-    return MS_OK;
+    return ms_value_count(row->name, value, row->minimum, row->maximum, member, err);
 }
 
 static ms_status set_power(const field_row *row, const char *value, void *member, ms_arena *arena,
@@ -189,51 +178,22 @@ static ms_status set_power(const field_row *row, const char *value, void *member
     return status;
 }
 
-/* Numbers are read as JSON reads them: the same in every locale. The status says whether there was
- * memory to read; *number is negative when there is no number. */
-static ms_status read_number(const field_row *row, const char *text, double *number, ms_error *err)
-{
-    ms_json_source source = {"", text, strlen(text)};
-    ms_json *document = NULL;
-    *number = -1;
-    ms_status status = ms_json_parse(&source, &document, NULL);
-    if (status == MS_ERR_NOMEM)
-        return ms_fail(err, status, "out of memory for %s", row->name);
-    if (status == MS_OK)
-        (void)ms_json_get_number(ms_json_root(document), 0, 1e300, number, NULL);
-    ms_json_free(document);
-    return MS_OK;
-}
-
 static ms_status set_number(const field_row *row, const char *value, void *member, ms_arena *arena,
                             ms_error *err)
 {
     (void)arena;
-    double number;
-    ms_status status = read_number(row, value, &number, err);
-    if (status != MS_OK)
-        return status;
-    if (number < 0)
-        return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected a number of 0 or more",
-                       row->name, value);
-    *(double *)member = number;
-    return MS_OK;
+    return ms_value_number(row->name, value, 0, MS_VALUE_LARGEST_NUMBER, "a number of 0 or more",
+                           member, err);
 }
 
 static ms_status set_clip(const field_row *row, const char *value, void *member, ms_arena *arena,
                           ms_error *err)
 {
     (void)arena;
-    double norm = 0;
-    bool is_none = strcmp(value, "none") == 0;
-    ms_status status = is_none ? MS_OK : read_number(row, value, &norm, err);
-    if (status != MS_OK)
-        return status;
-    if (!is_none && !(norm > 0))
-        return ms_fail(err, MS_ERR_USAGE,
-                       "%s: found '%.40s', expected a number above 0, such as 1.0, or none",
-                       row->name, value);
-    *(double *)member = norm;
+    if (strcmp(value, "none") != 0)
+        return ms_value_number(row->name, value, DBL_TRUE_MIN, MS_VALUE_LARGEST_NUMBER,
+                               "a number above 0, such as 1.0, or none", member, err);
+    *(double *)member = 0;
     return MS_OK;
 }
 
@@ -272,16 +232,7 @@ static ms_status set_size(const field_row *row, const char *value, void *member,
                           ms_error *err)
 {
     (void)arena;
-    ms_error reason = {0};
-    uint64_t bytes = 0;
-    ms_status status = ms_size_parse(value, &bytes, &reason);
-    if (status != MS_OK)
-        return ms_fail(err, status, "%s: %s", row->name, reason.text);
-    if (bytes < row->minimum)
-        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is less than the least, %" PRIu64 " byte%s",
-                       row->name, value, row->minimum, row->minimum == 1 ? "" : "s");
-    *(uint64_t *)member = bytes;
-    return MS_OK;
+    return ms_value_size(row->name, value, row->minimum, member, err);
 }
 
 static ms_status set_split(const field_row *row, const char *value, void *member, ms_arena *arena,

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "json/number.h"
+
 static const struct unit_row {
     const char *name;
     uint64_t bytes;
@@ -24,11 +26,6 @@ static const struct unit_row {
 enum { UNIT_COUNT = sizeof units / sizeof units[0], MAX_DECIMALS = 6 };
 
 static const char *const shown_units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 static ms_status fail_unit(const char *text, int number_bytes, const char *unit, ms_error *err)
 {
@@ -59,7 +56,7 @@ static bool read_whole(const char **text, uint64_t *whole)
 {
     bool fits = true;
     *whole = 0;
-    for (; is_digit(**text); (*text)++) {
+    for (; ms_is_digit(**text); (*text)++) {
         fits &= !__builtin_mul_overflow(*whole, 10u, whole);
         fits &= !__builtin_add_overflow(*whole, (uint64_t)(**text - '0'), whole);
     }
@@ -75,9 +72,9 @@ ms_status ms_size_parse(const char *text, uint64_t *bytes, ms_error *err)
         return ms_fail(err, MS_ERR_USAGE, "'%.40s' is not a size; write for example 80GiB", text);
     if (*p == '.') {
         const char *point = p++;
-        for (; is_digit(*p) && p - point <= MAX_DECIMALS; p++, scale *= 10)
+        for (; ms_is_digit(*p) && p - point <= MAX_DECIMALS; p++, scale *= 10)
             fraction = fraction * 10 + (uint64_t)(*p - '0');
-        if (p == point + 1 || is_digit(*p))
+        if (p == point + 1 || ms_is_digit(*p))
             return ms_fail(err, MS_ERR_USAGE, "'%.40s' wants one to %d digits after the point",
                            text, MAX_DECIMALS);
     }

@@ -227,14 +227,10 @@ static ms_status read_devices(ms_arena *arena, ms_json_value root, const ms_devi
                               uint32_t *count, ms_error *err)
 {
     ms_json_value list, v;
-    if (!ms_json_find(root, "devices", &list))
-        return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "no \"devices\"");
-    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
+    ms_status status = ms_json_get_list(root, "devices", &list, err);
     if (status != MS_OK)
         return status;
-    uint32_t found = 0;
-    for (bool more = ms_json_first(list, &v); more; more = ms_json_next(&v))
-        found++;
+    uint32_t found = ms_json_length(list);
     ms_device *rows = ms_arena_array(arena, ms_device, found);
     if (!rows)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for %u devices", found);

@@ -7,11 +7,6 @@
  * stand for 1.797...e308. */
 static const char overflow_digits[] = "17976931348623158079372897140530341507993413271003782693617";
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* The exponent behind 'e', capped far outside the range of a double. */
 static int64_t exponent_of(const char *text, const char *end)
 {
@@ -23,7 +18,7 @@ static int64_t exponent_of(const char *text, const char *end)
     bool negative = e + 1 < end && e[1] == '-';
     int64_t value = 0;
     for (e++; e < end; e++)
-        if (is_digit(*e) && value < 1000000)
+        if (ms_is_digit(*e) && value < 1000000)
             value = value * 10 + (*e - '0');
     return negative ? -value : value;
 }
@@ -37,10 +32,10 @@ bool ms_number_is_finite(const char *text, size_t bytes)
     for (const char *p = text; p < end && *p != 'e' && *p != 'E'; p++) {
         if (*p == '.')
             behind_point = true;
-        else if (is_digit(*p) && !first) {
+        else if (ms_is_digit(*p) && !first) {
             first = *p != '0' ? p : NULL;
             scale += first ? !behind_point : -behind_point;
-        } else if (is_digit(*p) && !behind_point)
+        } else if (ms_is_digit(*p) && !behind_point)
             scale++;
     }
     if (!first || scale < 308)
@@ -66,7 +61,7 @@ ms_count_result ms_number_count(const char *text, size_t bytes, uint64_t *count)
     if (bytes == 0 || (bytes > 1 && text[0] == '0'))
         return MS_COUNT_NOT_DIGITS;
     for (size_t i = 0; i < bytes; i++) {
-        if (!is_digit(text[i]))
+        if (!ms_is_digit(text[i]))
             return MS_COUNT_NOT_DIGITS;
         large |= __builtin_mul_overflow(value, 10u, &value);
         large |= __builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value);

@@ -10,6 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The same in every locale. */
+static inline bool ms_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* Whether a number of JSON's grammar rounds to a finite double. */
 bool ms_number_is_finite(const char *text, size_t bytes);
 

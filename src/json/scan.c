@@ -84,7 +84,7 @@ static ms_status scan_string(scanner *s)
 static size_t skip_digits(scanner *s)
 {
     size_t start = s->at;
-    while (peek(s) >= '0' && peek(s) <= '9')
+    while (ms_is_digit(peek(s)))
         s->at++;
     return s->at - start;
 }
@@ -299,7 +299,7 @@ static ms_status scan_value(scanner *s, uint32_t index)
     } else if (first == '"') {
         kind = MS_JSON_STRING;
         status = scan_string(s);
-    } else if (first == '-' || (first >= '0' && first <= '9')) {
+    } else if (first == '-' || ms_is_digit(first)) {
         kind = MS_JSON_NUMBER;
         status = scan_number(s);
     } else {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "json/number.h"
 #include "json/utf8.h"
 
 /* Pairs: letter behind the backslash, what it stands for. */
@@ -18,7 +19,7 @@ static const char *find_escape(char letter)
 
 static int hex_value(char c)
 {
-    return c >= '0' && c <= '9'   ? c - '0'
+    return ms_is_digit(c)         ? c - '0'
            : c >= 'a' && c <= 'f' ? c - 'a' + 10
            : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                   : -1;

@@ -7,7 +7,6 @@
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +106,15 @@ bool ms_json_next(ms_json_value *child)
     return true;
 }
 
+uint32_t ms_json_length(ms_json_value container)
+{
+    ms_json_value v;
+    uint32_t count = 0;
+    for (bool more = ms_json_first(container, &v); more; more = ms_json_next(&v))
+        count++;
+    return count;
+}
+
 bool ms_json_find(ms_json_value object, const char *key, ms_json_value *member)
 {
     ms_json_value v;
@@ -161,10 +169,9 @@ void ms_json_error_set(ms_error *err, ms_json_value value, ms_json_part part, ms
 {
     if (!err || err->status != MS_OK)
         return;
-    err->status = status;
     va_list args;
     va_start(args, format);
-    vsnprintf(err->text, sizeof err->text, format, args);
+    ms_error_vset(err, status, format, args);
     va_end(args);
     place(err, value, part);
 }
@@ -233,4 +240,20 @@ ms_status ms_json_get_string(ms_json_value value, const char **text, ms_error *e
     if (status == MS_OK)
         *text = value.tree->valuestring;
     return status;
+}
+
+ms_status ms_json_get_member(ms_json_value object, const char *key, ms_json_value *member,
+                             ms_error *err)
+{
+    ms_status status = ms_json_expect(object, MS_JSON_OBJECT, err);
+    if (status != MS_OK || ms_json_find(object, key, member))
+        return status;
+    return ms_json_fail(err, object, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "\"%s\" is missing", key);
+}
+
+ms_status ms_json_get_list(ms_json_value object, const char *key, ms_json_value *list,
+                           ms_error *err)
+{
+    ms_status status = ms_json_get_member(object, key, list, err);
+    return status == MS_OK ? ms_json_expect(*list, MS_JSON_ARRAY, err) : status;
 }

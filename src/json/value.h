@@ -40,6 +40,7 @@ const char *ms_json_source_text(ms_json_value value, size_t *bytes);
  * more = ms_json_next(&v))`. */
 bool ms_json_first(ms_json_value container, ms_json_value *child);
 bool ms_json_next(ms_json_value *child);
+uint32_t ms_json_length(ms_json_value container);
 /* The member of that very name; false when there is none, or `object` is no object. */
 bool ms_json_find(ms_json_value object, const char *key, ms_json_value *member);
 /* Follows a pointer such as "/model/num_heads". */
@@ -52,6 +53,11 @@ ms_status ms_json_get_number(ms_json_value value, double minimum, double maximum
                              ms_error *err);
 ms_status ms_json_get_bool(ms_json_value value, bool *truth, ms_error *err);
 ms_status ms_json_get_string(ms_json_value value, const char **text, ms_error *err);
+/* The member of an object, which must be there; a list must be one. */
+ms_status ms_json_get_member(ms_json_value object, const char *key, ms_json_value *member,
+                             ms_error *err);
+ms_status ms_json_get_list(ms_json_value object, const char *key, ms_json_value *list,
+                           ms_error *err);
 /* Fails unless the value is of that kind. */
 ms_status ms_json_expect(ms_json_value value, ms_json_kind kind, ms_error *err);
 

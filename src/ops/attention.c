@@ -21,6 +21,11 @@ static sizes sizes_of(const ms_shape *q, const ms_shape *k)
     return (sizes){q->dims[0], q->dims[1], k->dims[1], q->dims[2], q->dims[3]};
 }
 
+static sizes node_sizes(const ms_tape *tape, const ms_node *node)
+{
+    return sizes_of(&ms_input_meta(tape, node, 0)->shape, &ms_input_meta(tape, node, 1)->shape);
+}
+
 /* Causal: half of the two S*S products; backward does five products for the forward's two. */
 static void attention_work(ms_tape *tape, ms_op_mark mark, const sizes *s, double products,
                            ms_dtype dtype)
@@ -28,11 +33,6 @@ static void attention_work(ms_tape *tape, ms_op_mark mark, const sizes *s, doubl
     double flops = products * (double)s->batch.value * (double)s->heads.value *
                    (double)s->seq.value * (double)s->seq.value * (double)s->head_dim.value;
     ms_op_work(tape, mark, flops, 0, dtype);
-}
-
-static ms_op_mark running(ms_tape *tape)
-{
-    return (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE};
 }
 
 /* A tensor of q's shape laid out as [B, S, H, D]. */
@@ -126,8 +126,7 @@ static void mark_views(ms_tape *tape, const ms_tensor *out)
  * also dk and dv for every query head. */
 static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
-    const ms_shape q = ms_input_meta(tape, node, 0)->shape, k = ms_input_meta(tape, node, 1)->shape;
-    sizes s = sizes_of(&q, &k);
+    sizes s = node_sizes(tape, node);
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
     ms_tensor grad_copy = token_major_copy(tape, grads[0]);
     ms_tensor out_copy = token_major_copy(tape, node->saved[SAVED_OUT]);
@@ -145,8 +144,20 @@ static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
     const ms_tensor last_first[] = {dv, dk, accumulator, row_sums, out_copy, grad_copy};
     for (uint32_t i = 0; i < sizeof last_first / sizeof *last_first; i++)
         ms_consume(tape, last_first[i]);
-    attention_work(tape, running(tape), &s, 5, dtype);
+    attention_work(tape, ms_op_running(tape), &s, 5, dtype);
     mark_views(tape, out);
+}
+
+/* dq, dk and dv in the order the kernels write them. */
+static sizes token_major_gradients(ms_tape *tape, const ms_node *node, ms_tensor grad,
+                                   ms_tensor *out)
+{
+    const ms_shape q = ms_input_meta(tape, node, 0)->shape, k = ms_input_meta(tape, node, 1)->shape;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, grad)->dtype;
+    out[0] = like_query(tape, q, dtype);
+    out[1] = like_query(tape, k, dtype);
+    out[2] = like_query(tape, k, dtype);
+    return node_sizes(tape, node);
 }
 
 /* ---- memory-efficient ---- */
@@ -173,16 +184,12 @@ static uint64_t efficient_workspace_bytes(const sizes *s, ms_dtype dtype)
 
 static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
-    const ms_shape q = ms_input_meta(tape, node, 0)->shape, k = ms_input_meta(tape, node, 1)->shape;
-    sizes s = sizes_of(&q, &k);
+    sizes s = token_major_gradients(tape, node, grads[0], out);
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
-    out[0] = like_query(tape, q, dtype);
-    out[1] = like_query(tape, k, dtype);
-    out[2] = like_query(tape, k, dtype);
     ms_shape rows = MS_SHAPE(s.batch, s.heads, s.seq);
     ms_tensor delta;
     if (dtype == MS_DTYPE_F32) { /* the sum of grad * out; the kernel does it for half inputs */
-        ms_tensor product = ms_empty(tape, q, dtype);
+        ms_tensor product = ms_empty(tape, ms_input_meta(tape, node, 0)->shape, dtype);
         delta = ms_empty(tape, rows, MS_DTYPE_F32);
         if (s.heads.value > 1) {
             ms_tensor transposed = ms_empty(tape, rows, MS_DTYPE_F32);
@@ -196,7 +203,7 @@ static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
     ms_tensor workspace = ms_empty_bytes(tape, efficient_workspace_bytes(&s, dtype), MS_DTYPE_F32);
     ms_consume(tape, delta);
     ms_consume(tape, workspace);
-    attention_work(tape, running(tape), &s, 5, dtype);
+    attention_work(tape, ms_op_running(tape), &s, 5, dtype);
     mark_views(tape, out);
 }
 
@@ -204,12 +211,8 @@ static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
 
 static void cpu_flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
-    const ms_shape q = ms_input_meta(tape, node, 0)->shape, k = ms_input_meta(tape, node, 1)->shape;
-    sizes s = sizes_of(&q, &k);
+    sizes s = token_major_gradients(tape, node, grads[0], out);
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
-    out[0] = like_query(tape, q, dtype);
-    out[1] = like_query(tape, k, dtype);
-    out[2] = like_query(tape, k, dtype);
     ms_attention_cpu_backward_buffers(tape, s.seq.value, dtype);
     mark_views(tape, out);
 }

@@ -169,7 +169,7 @@ static void add_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
 {
     (void)tape;
     for (uint32_t i = 0; i < node->edge_count; i++)
-        if (node->edges[i].node != MS_NONE || node->edges[i].leaf != MS_NONE)
+        if (ms_node_wants(node, i))
             out[i] = grads[0];
 }
 

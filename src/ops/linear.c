@@ -42,61 +42,59 @@ static void set_view(ms_tape *tape, ms_tensor tensor)
         ms_info(tape, tensor)->is_view = true;
 }
 
-static bool wants(const ms_node *node, uint32_t input)
-{
-    return node->edges[input].node != MS_NONE || node->edges[input].leaf != MS_NONE;
-}
-
-static ms_tensor gradient_like(ms_tape *tape, const ms_node *node, uint32_t input, ms_tensor grad)
-{
-    ms_tensor out = ms_empty(tape, ms_input_meta(tape, node, input)->shape,
-                             (ms_dtype)ms_info(tape, grad)->dtype);
-    ms_workspace_use(tape, MS_PRODUCT_PLAIN);
-    return out;
-}
-
 static uint64_t rows_of(const ms_shape *shape)
 {
     return ms_elements(shape) / shape->dims[shape->rank - 1].value;
+}
+
+/* The rows of a tensor of that shape times a matrix of so many columns. */
+static ms_gemm rows_times(const ms_shape *shape, uint64_t columns)
+{
+    return (ms_gemm){.batches = 1,
+                     .rows = rows_of(shape),
+                     .inner = shape->dims[shape->rank - 1].value,
+                     .columns = columns};
+}
+
+static ms_tensor gradient(ms_tape *tape, const ms_node *node, uint32_t input, ms_tensor grad,
+                          ms_gemm gemm)
+{
+    ms_dtype dtype = (ms_dtype)ms_info(tape, grad)->dtype;
+    ms_tensor out = ms_empty(tape, ms_input_meta(tape, node, input)->shape, dtype);
+    ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    ms_cpu_gemm_scratch(tape, dtype, gemm);
+    return out;
 }
 
 /* dX = dY W: rows of dY. */
 static ms_tensor input_gradient(ms_tape *tape, const ms_node *node, uint32_t x_input,
                                 ms_tensor grad)
 {
-    ms_tensor out = gradient_like(tape, node, x_input, grad);
-    const ms_tensor_info *info = ms_info(tape, grad);
     const ms_shape *x = &ms_input_meta(tape, node, x_input)->shape;
-    ms_gemm gemm = {.batches = 1,
-                    .rows = rows_of(&info->shape),
-                    .inner = info->shape.dims[info->shape.rank - 1].value,
-                    .columns = x->dims[x->rank - 1].value};
-    ms_cpu_gemm_scratch(tape, (ms_dtype)info->dtype, gemm);
-    return out;
+    return gradient(tape, node, x_input, grad,
+                    rows_times(&ms_info(tape, grad)->shape, x->dims[x->rank - 1].value));
 }
 
 /* dW has the weight's shape: its rows come from a transposed factor. */
 static ms_tensor weight_gradient(ms_tape *tape, const ms_node *node, uint32_t weight_input,
                                  ms_tensor grad)
 {
-    ms_tensor out = gradient_like(tape, node, weight_input, grad);
-    const ms_tensor_info *info = ms_info(tape, grad);
     const ms_shape *weight = &ms_input_meta(tape, node, weight_input)->shape;
-    ms_gemm gemm = {.batches = 1,
-                    .rows = weight->dims[0].value,
-                    .inner = rows_of(&info->shape),
-                    .columns = weight->dims[1].value,
-                    .transposed = true};
-    ms_cpu_gemm_scratch(tape, (ms_dtype)info->dtype, gemm);
-    return out;
+    return gradient(tape, node, weight_input, grad,
+                    (ms_gemm){.batches = 1,
+                              .rows = weight->dims[0].value,
+                              .inner = rows_of(&ms_info(tape, grad)->shape),
+                              .columns = weight->dims[1].value,
+                              .transposed = true});
 }
 
 static void backward_work(ms_tape *tape, const ms_node *node, uint32_t x_input,
                           uint32_t weight_input, ms_tensor grad)
 {
-    double products = (double)wants(node, x_input) + (double)wants(node, weight_input);
+    double products =
+        (double)ms_node_wants(node, x_input) + (double)ms_node_wants(node, weight_input);
     const ms_shape *x = &ms_input_meta(tape, node, x_input)->shape;
-    ms_op_work(tape, (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE},
+    ms_op_work(tape, ms_op_running(tape),
                products * product_flops(tape, grad, x->dims[x->rank - 1]), 0,
                (ms_dtype)ms_info(tape, grad)->dtype);
 }
@@ -105,9 +103,9 @@ static void backward_work(ms_tape *tape, const ms_node *node, uint32_t x_input,
 static void mm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     gradient_as_rows(tape, &grads[0]);
-    if (wants(node, MM_WEIGHT))
+    if (ms_node_wants(node, MM_WEIGHT))
         out[MM_WEIGHT] = weight_gradient(tape, node, MM_WEIGHT, grads[0]);
-    if (wants(node, MM_X))
+    if (ms_node_wants(node, MM_X))
         out[MM_X] = input_gradient(tape, node, MM_X, grads[0]);
     if (ms_input_meta(tape, node, MM_X)->shape.rank > 2)
         set_view(tape, out[MM_X]);
@@ -119,11 +117,11 @@ static void mm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms
 static void addmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     gradient_as_rows(tape, &grads[0]);
-    if (wants(node, ADDMM_X))
+    if (ms_node_wants(node, ADDMM_X))
         out[ADDMM_X] = input_gradient(tape, node, ADDMM_X, grads[0]);
-    if (wants(node, ADDMM_WEIGHT))
+    if (ms_node_wants(node, ADDMM_WEIGHT))
         out[ADDMM_WEIGHT] = weight_gradient(tape, node, ADDMM_WEIGHT, grads[0]);
-    if (wants(node, ADDMM_BIAS))
+    if (ms_node_wants(node, ADDMM_BIAS))
         out[ADDMM_BIAS] = grads[0];
     set_view(tape, out[ADDMM_X]);
     backward_work(tape, node, ADDMM_X, ADDMM_WEIGHT, grads[0]);
@@ -163,11 +161,7 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
     ms_workspace_use(tape, bias ? MS_PRODUCT_BIASED : MS_PRODUCT_PLAIN);
     if (!ms_idle(tape)) {
         const ms_tensor_info *info = ms_info(tape, x);
-        ms_gemm gemm = {.batches = 1,
-                        .rows = rows_of(&info->shape),
-                        .inner = info->shape.dims[info->shape.rank - 1].value,
-                        .columns = columns.value};
-        ms_cpu_gemm_scratch(tape, (ms_dtype)info->dtype, gemm);
+        ms_cpu_gemm_scratch(tape, (ms_dtype)info->dtype, rows_times(&info->shape, columns.value));
     }
     ms_op_work(tape, mark, product_flops(tape, x, columns), 0, (ms_dtype)ms_info(tape, x)->dtype);
     return ms_op_finish(tape, mark, node, 3, (ms_tensor[]){x, weight, bias}, out);

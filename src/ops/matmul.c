@@ -5,11 +5,6 @@
  */
 #include "ops/ops.h"
 
-static bool wants(const ms_node *node, uint32_t input)
-{
-    return node->edges[input].node != MS_NONE || node->edges[input].leaf != MS_NONE;
-}
-
 /* One product out of a and b. oneDNN's bfloat16 product wants both sides contiguous. */
 static void cpu_scratch(ms_tape *tape, ms_tensor a, ms_tensor b)
 {
@@ -49,8 +44,8 @@ static void bmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
     const ms_shape a = ms_input_meta(tape, node, 0)->shape, b = ms_input_meta(tape, node, 1)->shape;
     double flops = 2.0 * (double)ms_elements(&a) * (double)b.dims[2].value;
     uint32_t slot = 0;
-    ms_tensor right = wants(node, 0) ? node->saved[slot++] : 0;
-    ms_tensor left = wants(node, 1) ? node->saved[slot] : 0;
+    ms_tensor right = ms_node_wants(node, 0) ? node->saved[slot++] : 0;
+    ms_tensor left = ms_node_wants(node, 1) ? node->saved[slot] : 0;
     if (left) {
         out[1] = ms_empty(tape, b, dtype);
         ms_tensor turned = swapped(tape, left);
@@ -64,8 +59,8 @@ static void bmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
         cpu_scratch(tape, grads[0], turned);
         ms_consume(tape, turned);
     }
-    ms_op_work(tape, (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE},
-               flops * ((double)wants(node, 0) + (double)wants(node, 1)), 0, dtype);
+    ms_op_work(tape, ms_op_running(tape),
+               flops * ((double)ms_node_wants(node, 0) + (double)ms_node_wants(node, 1)), 0, dtype);
 }
 
 static const ms_op bmm_op = {"bmm", "BmmBackward0", bmm_backward};

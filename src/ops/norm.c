@@ -10,7 +10,7 @@ static void layer_norm_backward(ms_tape *tape, const ms_node *node, ms_tensor *g
                                 ms_tensor *out)
 {
     for (uint32_t i = 0; i < 3; i++)
-        if (node->edges[i].node != MS_NONE || node->edges[i].leaf != MS_NONE)
+        if (ms_node_wants(node, i))
             out[i] = ms_empty(tape, ms_input_meta(tape, node, i)->shape,
                               (ms_dtype)ms_info(tape, grads[0])->dtype);
 }

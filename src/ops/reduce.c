@@ -10,7 +10,7 @@ static void cat_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
 {
     ms_tensor_info info = *ms_info(tape, grads[0]);
     for (uint32_t i = 0; i < node->edge_count; i++)
-        if (node->edges[i].node != MS_NONE || node->edges[i].leaf != MS_NONE)
+        if (ms_node_wants(node, i))
             out[i] = ms_alias(tape, grads[0], ms_input_meta(tape, node, i)->shape, info.strides);
 }
 

@@ -81,6 +81,14 @@ ms_tensor ms_reshape(ms_tape *tape, ms_tensor a, ms_shape shape)
     return reshape_as(tape, a, shape);
 }
 
+/* The end of an operator that yields a view of `a`. */
+static ms_tensor attached(ms_tape *tape, uint32_t node, ms_tensor a, ms_tensor view)
+{
+    ms_attach(tape, node, 1, &view);
+    ms_consume(tape, a);
+    return view;
+}
+
 /* ---- transpose ---- */
 
 static ms_tensor transposed(ms_tape *tape, ms_tensor a, uint32_t d0, uint32_t d1)
@@ -108,10 +116,7 @@ ms_tensor ms_transpose(ms_tape *tape, ms_tensor a, uint32_t d0, uint32_t d1)
 {
     uint32_t node = ms_record(tape, &transpose_op, 1, &a);
     ms_node_numbers(tape, node, 2, (uint64_t[]){d0, d1});
-    ms_tensor out = transposed(tape, a, d0, d1);
-    ms_attach(tape, node, 1, &out);
-    ms_consume(tape, a);
-    return out;
+    return attached(tape, node, a, transposed(tape, a, d0, d1));
 }
 
 /* ---- contiguous ---- */
@@ -161,10 +166,7 @@ ms_tensor ms_narrow(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length)
     uint32_t node = ms_record(tape, &slice_op, 1, &a);
     ms_tensor_info info = *ms_info(tape, a);
     info.shape.dims[dim] = length;
-    ms_tensor out = ms_alias(tape, a, info.shape, info.strides);
-    ms_attach(tape, node, 1, &out);
-    ms_consume(tape, a);
-    return out;
+    return attached(tape, node, a, ms_alias(tape, a, info.shape, info.strides));
 }
 
 ms_tensor ms_slice_half(ms_tape *tape, ms_tensor a, bool upper)
@@ -219,10 +221,7 @@ ms_tensor ms_unsqueeze(ms_tape *tape, ms_tensor a, uint32_t dim)
     info.shape.rank++;
     info.shape.dims[dim] = (ms_dim){.value = 1};
     info.strides[dim] = stride;
-    ms_tensor out = ms_alias(tape, a, info.shape, info.strides);
-    ms_attach(tape, node, 1, &out);
-    ms_consume(tape, a);
-    return out;
+    return attached(tape, node, a, ms_alias(tape, a, info.shape, info.strides));
 }
 
 /* The engine sums what was expanded: the gradient passes as it is. */
@@ -239,10 +238,7 @@ ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape)
     for (uint32_t i = lead; i < shape.rank; i++)
         strides[i] =
             info.shape.dims[i - lead].value == shape.dims[i].value ? info.strides[i - lead] : 0;
-    ms_tensor out = ms_alias(tape, a, shape, strides);
-    ms_attach(tape, node, 1, &out);
-    ms_consume(tape, a);
-    return out;
+    return attached(tape, node, a, ms_alias(tape, a, shape, strides));
 }
 
 /* ---- split into three equal parts: backward is one cat ---- */

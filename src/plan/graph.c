@@ -22,6 +22,12 @@ static ms_status no_memory(ms_error *err)
     return ms_fail(err, MS_ERR_NOMEM, "out of memory for the modules");
 }
 
+static ms_status listed_twice(ms_json_value at, const char *fqn, ms_error *err)
+{
+    return ms_json_fail(err, at, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "module \"%.100s\" is listed twice", fqn);
+}
+
 /* ---- names ---- */
 
 typedef struct named {
@@ -62,8 +68,7 @@ static ms_status sort_names(const reader *r, ms_json_value order, ms_error *err)
     qsort(names, count, sizeof *names, compare_named);
     for (uint32_t i = 0; i < count; i++) {
         if (i > 0 && strcmp(names[i].name, names[i - 1].name) == 0)
-            return ms_json_fail(err, order, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "module \"%.100s\" is listed twice", names[i].name);
+            return listed_twice(order, names[i].name, err);
         sorted[i] = names[i].index;
     }
     r->graph->by_name = sorted;
@@ -72,41 +77,18 @@ static ms_status sort_names(const reader *r, ms_json_value order, ms_error *err)
 
 /* ---- members ---- */
 
-static ms_status member(ms_json_value object, const char *key, ms_json_value *value, ms_error *err)
-{
-    ms_status status = ms_json_expect(object, MS_JSON_OBJECT, err);
-    if (status != MS_OK || ms_json_find(object, key, value))
-        return status;
-    return ms_json_fail(err, object, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "\"%s\" is missing", key);
-}
-
 static ms_status get_bytes(ms_json_value object, const char *key, uint64_t *bytes, ms_error *err)
 {
     ms_json_value value;
-    ms_status status = member(object, key, &value, err);
+    ms_status status = ms_json_get_member(object, key, &value, err);
     return status == MS_OK ? ms_json_get_count(value, 0, MAX_BYTES, bytes, err) : status;
 }
 
 static ms_status get_ms(ms_json_value object, const char *key, double *ms, ms_error *err)
 {
     ms_json_value value;
-    ms_status status = member(object, key, &value, err);
+    ms_status status = ms_json_get_member(object, key, &value, err);
     return status == MS_OK ? ms_json_get_number(value, 0, MAX_MS, ms, err) : status;
-}
-
-static ms_status get_list(ms_json_value object, const char *key, ms_json_value *list, ms_error *err)
-{
-    ms_status status = member(object, key, list, err);
-    return status == MS_OK ? ms_json_expect(*list, MS_JSON_ARRAY, err) : status;
-}
-
-static uint32_t length_of(ms_json_value list)
-{
-    ms_json_value v;
-    uint32_t count = 0;
-    for (bool more = ms_json_first(list, &v); more; more = ms_json_next(&v))
-        count++;
-    return count;
 }
 
 /* ---- the orders ---- */
@@ -145,12 +127,21 @@ static ms_status find_module(const reader *r, ms_json_value name, uint32_t *inde
     return MS_OK;
 }
 
+static ms_status check_count(const reader *r, ms_json_value list, uint32_t count, ms_error *err)
+{
+    if (count == r->graph->count)
+        return MS_OK;
+    return ms_json_fail(err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "%u modules, but fw_pre_order lists %u", (unsigned)count,
+                        (unsigned)r->graph->count);
+}
+
 /* Reads a list of all modules into the position that `offset` names. */
 static ms_status read_positions(const reader *r, ms_json_value order, const char *key,
                                 size_t offset, ms_error *err)
 {
     ms_json_value list, v;
-    ms_status status = get_list(order, key, &list, err);
+    ms_status status = ms_json_get_list(order, key, &list, err);
     if (status != MS_OK)
         return status;
     uint32_t position = 0;
@@ -160,15 +151,10 @@ static ms_status read_positions(const reader *r, ms_json_value order, const char
             return status;
         uint32_t *place = (uint32_t *)(void *)((char *)&r->graph->modules[index] + offset);
         if (*place != MS_GRAPH_NO_MODULE)
-            return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "module \"%.100s\" is listed twice", r->graph->modules[index].fqn);
+            return listed_twice(v, r->graph->modules[index].fqn, err);
         *place = position++;
     }
-    if (position != r->graph->count)
-        return ms_json_fail(err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "%u modules, but fw_pre_order lists %u", (unsigned)position,
-                            (unsigned)r->graph->count);
-    return MS_OK;
+    return check_count(r, list, position, err);
 }
 
 /* ---- the tree ---- */
@@ -225,13 +211,13 @@ static ms_status build_tree(const reader *r, ms_json_value order, ms_error *err)
 static ms_status read_curve(const reader *r, ms_json_value stats, ms_module *m, ms_error *err)
 {
     ms_json_value slopes, intercepts, slope, intercept;
-    ms_status status = get_list(stats, "slopes", &slopes, err);
+    ms_status status = ms_json_get_list(stats, "slopes", &slopes, err);
     if (status == MS_OK)
-        status = get_list(stats, "intercepts", &intercepts, err);
+        status = ms_json_get_list(stats, "intercepts", &intercepts, err);
     if (status != MS_OK)
         return status;
-    uint32_t count = length_of(slopes);
-    if (count == 0 || count > MS_GRAPH_MAX_SEGMENTS || count != length_of(intercepts))
+    uint32_t count = ms_json_length(slopes);
+    if (count == 0 || count > MS_GRAPH_MAX_SEGMENTS || count != ms_json_length(intercepts))
         return ms_json_fail(err, slopes, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "wants 1 to %d slopes and as many intercepts", MS_GRAPH_MAX_SEGMENTS);
     ms_segment *segments = ms_arena_array(r->arena, ms_segment, count);
@@ -259,7 +245,7 @@ static ms_status read_recomputation(const reader *r, ms_json_value stats, ms_mod
                                     ms_error *err)
 {
     ms_json_value leaf;
-    ms_status status = member(stats, "is_leaf", &leaf, err);
+    ms_status status = ms_json_get_member(stats, "is_leaf", &leaf, err);
     if (status == MS_OK)
         status = ms_json_get_bool(leaf, &m->is_leaf, err);
     if (status != MS_OK || m->is_leaf)
@@ -308,23 +294,20 @@ static ms_status read_stats(const reader *r, ms_json_value list, ms_error *err)
 {
     ms_json_value stats, fqn;
     bool *seen = ms_arena_array(r->arena, bool, r->graph->count);
-    uint32_t count = length_of(list);
     if (!seen)
         return no_memory(err);
-    if (count != r->graph->count)
-        return ms_json_fail(err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "%u modules, but fw_pre_order lists %u", (unsigned)count,
-                            (unsigned)r->graph->count);
+    ms_status status = check_count(r, list, ms_json_length(list), err);
+    if (status != MS_OK)
+        return status;
     for (bool more = ms_json_first(list, &stats); more; more = ms_json_next(&stats)) {
         uint32_t index;
-        ms_status status = member(stats, "fqn", &fqn, err);
+        status = ms_json_get_member(stats, "fqn", &fqn, err);
         if (status == MS_OK)
             status = find_module(r, fqn, &index, err);
         if (status != MS_OK)
             return status;
         if (seen[index])
-            return ms_json_fail(err, fqn, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "module \"%.100s\" is listed twice", r->graph->modules[index].fqn);
+            return listed_twice(fqn, r->graph->modules[index].fqn, err);
         seen[index] = true;
         if ((status = read_module(r, stats, &r->graph->modules[index], err)) != MS_OK)
             return status;
@@ -335,13 +318,13 @@ static ms_status read_stats(const reader *r, ms_json_value list, ms_error *err)
 static ms_status read_orders(const reader *r, ms_json_value root, ms_error *err)
 {
     ms_json_value order, entered;
-    ms_status status = member(root, "mod_order", &order, err);
+    ms_status status = ms_json_get_member(root, "mod_order", &order, err);
     if (status == MS_OK)
-        status = get_list(order, "fw_pre_order", &entered, err);
+        status = ms_json_get_list(order, "fw_pre_order", &entered, err);
     if (status != MS_OK)
         return status;
     ms_graph *g = r->graph;
-    g->count = length_of(entered);
+    g->count = ms_json_length(entered);
     if (g->count == 0)
         return ms_json_fail(err, entered, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "lists no modules");
     if (g->count > MS_GRAPH_MAX_MODULES)
@@ -367,6 +350,6 @@ ms_status ms_graph_read(ms_arena *arena, ms_json_value root, ms_graph_use use, m
     ms_json_value stats;
     ms_status status = read_orders(&r, root, err);
     if (status == MS_OK)
-        status = get_list(root, "mod_stats", &stats, err);
+        status = ms_json_get_list(root, "mod_stats", &stats, err);
     return status == MS_OK ? read_stats(&r, stats, err) : status;
 }

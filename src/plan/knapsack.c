@@ -36,6 +36,11 @@ typedef struct search {
     bool no_memory;
 } search;
 
+static ms_status no_memory(ms_error *err)
+{
+    return ms_fail(err, MS_ERR_NOMEM, "out of memory for the knapsack");
+}
+
 static int compare_ranked(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
@@ -142,12 +147,12 @@ static void mark(const search *s, bool *taken)
 static ms_status run(search *s, bool *taken, ms_error *err)
 {
     if (!ms_vec_push(&s->states, (state){.parent = NO_STATE}) || !ms_vec_push(&s->front, 0))
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the knapsack");
+        return no_memory(err);
     look_ahead(s, 0, 0);
     for (uint32_t i = 0; i < s->count && s->front.count > 0 && !s->no_memory; i++)
         step(s, i);
     if (s->no_memory)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the knapsack");
+        return no_memory(err);
     mark(s, taken);
     return MS_OK;
 }
@@ -158,7 +163,7 @@ ms_status ms_knapsack(const ms_item *items, uint32_t count, double capacity, boo
     search s = {.capacity = capacity};
     s.items = calloc(count + (size_t)1, sizeof *s.items);
     if (!s.items)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the knapsack");
+        return no_memory(err);
     for (uint32_t i = 0; i < count; i++) {
         taken[i] = false;
         if (items[i].value > 0)

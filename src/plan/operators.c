@@ -20,22 +20,9 @@ static ms_status no_memory(ms_error *err)
 
 /* ---- reading ---- */
 
-static ms_status get_list(ms_json_value root, const char *key, ms_json_value *list, ms_error *err)
-{
-    ms_status status = ms_json_expect(root, MS_JSON_OBJECT, err);
-    if (status != MS_OK)
-        return status;
-    if (!ms_json_find(root, key, list))
-        return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "\"%s\" is missing", key);
-    return ms_json_expect(*list, MS_JSON_ARRAY, err);
-}
-
 static ms_status check_length(ms_json_value list, uint32_t wanted, ms_error *err)
 {
-    ms_json_value v;
-    uint32_t count = 0;
-    for (bool more = ms_json_first(list, &v); more; more = ms_json_next(&v))
-        count++;
+    uint32_t count = ms_json_length(list);
     if (count == wanted)
         return MS_OK;
     return ms_json_fail(err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
@@ -47,7 +34,7 @@ static ms_status read_names(ms_arena *arena, ms_json_value root, ms_operator_tas
                             ms_error *err)
 {
     ms_json_value list, v;
-    ms_status status = get_list(root, "func_names", &list, err);
+    ms_status status = ms_json_get_list(root, "func_names", &list, err);
     if (status != MS_OK)
         return status;
     task->operators = ms_arena_array(arena, ms_operator, MS_OPERATORS_MAX);
@@ -71,11 +58,11 @@ static ms_status read_names(ms_arena *arena, ms_json_value root, ms_operator_tas
 static ms_status read_figures(ms_json_value root, ms_operator_task *task, ms_error *err)
 {
     ms_json_value runtimes, memory, ms, bytes;
-    ms_status status = get_list(root, "runtimes", &runtimes, err);
+    ms_status status = ms_json_get_list(root, "runtimes", &runtimes, err);
     if (status == MS_OK)
         status = check_length(runtimes, task->count, err);
     if (status == MS_OK)
-        status = get_list(root, "memory", &memory, err);
+        status = ms_json_get_list(root, "memory", &memory, err);
     if (status == MS_OK)
         status = check_length(memory, task->count, err);
     if (status != MS_OK || task->count == 0)
@@ -135,7 +122,7 @@ static ms_status contradiction(ms_json_value at, uint32_t index, ms_error *err)
 static ms_status read_views(ms_json_value root, ms_operator_task *task, ms_error *err)
 {
     ms_json_value list, v;
-    ms_status status = get_list(root, "view_like_ops", &list, err);
+    ms_status status = ms_json_get_list(root, "view_like_ops", &list, err);
     if (status != MS_OK)
         return status;
     for (bool more = ms_json_first(list, &v); more; more = ms_json_next(&v)) {
@@ -153,7 +140,7 @@ static ms_status read_random(ms_json_value root, ms_operator_task *task, ms_erro
 {
     ms_json_value list, v, force;
     bool forced = false;
-    ms_status status = get_list(root, "rand_ops", &list, err);
+    ms_status status = ms_json_get_list(root, "rand_ops", &list, err);
     if (status == MS_OK && ms_json_find(root, "force_store_random", &force))
         status = ms_json_get_bool(force, &forced, err);
     if (status != MS_OK)
@@ -175,7 +162,7 @@ static ms_status read_random(ms_json_value root, ms_operator_task *task, ms_erro
 static ms_status read_in_place(ms_json_value root, ms_operator_task *task, ms_error *err)
 {
     ms_json_value list, pair, v;
-    ms_status status = get_list(root, "inplace_ops", &list, err);
+    ms_status status = ms_json_get_list(root, "inplace_ops", &list, err);
     if (status != MS_OK)
         return status;
     for (bool more = ms_json_first(list, &pair); more; more = ms_json_next(&pair)) {

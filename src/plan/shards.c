@@ -44,6 +44,11 @@ typedef struct search {
     bool no_memory;
 } search;
 
+static ms_status no_memory(ms_error *err)
+{
+    return ms_fail(err, MS_ERR_NOMEM, "out of memory for the units");
+}
+
 static const ms_module *module_of(const search *s, uint32_t index)
 {
     return &s->task->graph->modules[index];
@@ -279,12 +284,10 @@ static ms_status prepare(search *s, ms_arena *arena, ms_shard_plan *plan, ms_err
     s->inner_base = ms_arena_array(arena, uint64_t, g->count);
     s->at = ms_arena_array(arena, uint32_t, g->count + (size_t)1);
     plan->units = ms_arena_array(arena, bool, g->count);
-    if (!s->base || !s->inner_base || !s->at || !plan->units)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the units");
     s->params_ahead = ms_arena_array(arena, uint64_t, g->count + (size_t)1);
     s->grads_ahead = ms_arena_array(arena, uint64_t, g->count + (size_t)1);
-    if (!s->params_ahead || !s->grads_ahead)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the units");
+    if (!s->base || !s->inner_base || !s->at || !plan->units || !s->params_ahead || !s->grads_ahead)
+        return no_memory(err);
     ms_checkpoint_task kept = {.graph = g, .world_size = s->task->world_size};
     for (uint32_t i = g->count; i-- > 0;) {
         const ms_module *m = &g->modules[i];
@@ -310,7 +313,7 @@ ms_status ms_shards_plan(ms_arena *arena, const ms_shard_task *task, ms_shard_pl
     ms_status status = prepare(&s, arena, plan, err);
     bool *guess = ms_arena_array(arena, bool, task->graph->count);
     if (!guess && status == MS_OK)
-        status = ms_fail(err, MS_ERR_NOMEM, "out of memory for the units");
+        status = no_memory(err);
     if (status == MS_OK) {
         clock_gettime(CLOCK_MONOTONIC, &s.end);
         s.end.tv_sec += (time_t)task->time_limit_s;
@@ -319,7 +322,7 @@ ms_status ms_shards_plan(ms_arena *arena, const ms_shard_task *task, ms_shard_pl
         else
             search_all(&s, guess);
         if (s.no_memory)
-            status = ms_fail(err, MS_ERR_NOMEM, "out of memory for the units");
+            status = no_memory(err);
         plan->outcome = s.is_late    ? MS_PLAN_LIMIT
                         : s.has_plan ? MS_PLAN_OPTIMAL
                                      : MS_PLAN_INFEASIBLE;

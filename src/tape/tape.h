@@ -334,6 +334,11 @@ ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op);
 void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_output);
 void ms_op_work(ms_tape *tape, ms_op_mark mark, double flops, double traffic_bytes, ms_dtype dtype);
 void ms_op_end(ms_tape *tape, ms_op_mark mark);
+/* The execution that is running, for what a backward adds to it. */
+static inline ms_op_mark ms_op_running(const ms_tape *tape)
+{
+    return (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE};
+}
 /* The usual end of an operator with one output: makes `out` the node's output, notes the operands,
  * ends the execution, consumes the inputs (0: skipped), yields `out`; 0 when the operator was what
  * a recomputation stopped at. */
@@ -360,6 +365,12 @@ void ms_attach(ms_tape *tape, uint32_t node, uint32_t output_count, const ms_ten
 static inline const ms_meta *ms_input_meta(const ms_tape *tape, const ms_node *node, uint32_t input)
 {
     return &tape->metas.items[node->first_meta + input];
+}
+
+/* Whether a gradient of that input is asked for. */
+static inline bool ms_node_wants(const ms_node *node, uint32_t input)
+{
+    return node->edges[input].node != MS_NONE || node->edges[input].leaf != MS_NONE;
 }
 
 #endif

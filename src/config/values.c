@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/values.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "config/size.h"
+#include "json/number.h"
+#include "json/value.h"
+
+ms_status ms_value_text(const char *field, const char *value, ms_arena *arena, const char **text,
+                        ms_error *err)
+{
+    const char *kept = ms_arena_strdup(arena, value);
+    if (!kept)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", field);
+    *text = kept;
+    return MS_OK;
+}
+
+ms_status ms_value_count(const char *field, const char *value, uint64_t minimum, uint64_t maximum,
+                         uint64_t *count, ms_error *err)
+{
+    uint64_t found = 0;
+    if (ms_number_count(value, strlen(value), &found) != MS_COUNT_OK || found < minimum ||
+        found > maximum)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "%s: found '%.40s', expected a whole number from %" PRIu64 " to %" PRIu64,
+                       field, value, minimum, maximum);
+    *count = found;
+    return MS_OK;
+}
+
+ms_status ms_value_number(const char *field, const char *value, double minimum, double maximum,
+                          const char *expected, double *number, ms_error *err)
+{
+    ms_json_source source = {"", value, strlen(value)};
+    ms_json *document = NULL;
+    ms_status status = ms_json_parse(&source, &document, NULL);
+    if (status == MS_OK)
+        status = ms_json_get_number(ms_json_root(document), minimum, maximum, number, NULL);
+    ms_json_free(document);
+    if (status == MS_ERR_NOMEM)
+        return ms_fail(err, status, "out of memory for %s", field);
+    if (status != MS_OK)
+        return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected %s", field, value, expected);
+    return MS_OK;
+}
+
+ms_status ms_value_size(const char *field, const char *value, uint64_t minimum, uint64_t *bytes,
+                        ms_error *err)
+{
+    ms_error reason = {0};
+    uint64_t found = 0;
+    ms_status status = ms_size_parse(value, &found, &reason);
+    if (status != MS_OK)
+        return ms_fail(err, status, "%s: %s", field, reason.text);
+    if (found < minimum)
+        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is less than the least, %" PRIu64 " byte%s",
+                       field, value, minimum, minimum == 1 ? "" : "s");
+    *bytes = found;
+    return MS_OK;
+}
