@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The stack of layers as a sum: what each treatment of each layer adds to the step's memory and
+ * time. The figures come from simulated steps in which every layer is treated alike; a mixed stack
+ * is then counted in whole bytes without running it. What counts is checked by running the result.
+ */
+#ifndef MS_PLAN_STACK_H
+#define MS_PLAN_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "config/model_config.h"
+#include "config/run_config.h"
+#include "ledger/profile.h"
+
+enum { MS_STACK_MOST_OPTIONS = 24, MS_STACK_MOST_LOSSES = 6, MS_STACK_MICRO_STEPS = 2 };
+
+/* A layer under one option, in one of the micro-steps that differ: the first, and the last. Bytes
+ * are relative to what is live when the layer begins. */
+typedef struct ms_layer_bytes {
+    int64_t forward_peak, forward_end;   /* forward_end: what it saves */
+    int64_t backward_peak, backward_end; /* backward_end: gradients made less what was saved */
+} ms_layer_bytes;
+
+typedef struct ms_layer_cost {
+    ms_layer_bytes bytes[MS_STACK_MICRO_STEPS];
+    uint64_t sent_bytes; /* to the host; leave when the next layer has run forward, come back
+                            before it runs backward; not part of `bytes` */
+    double ms;           /* of the step, forward and backward, all micro-steps, waiting included */
+    double recompute_ms, exposed_ms; /* parts of ms */
+} ms_layer_cost;
+
+typedef struct ms_stack_option {
+    ms_treatment treatment;
+    const ms_layer_cost *layers; /* per layer */
+} ms_stack_option;
+
+/* What lies outside the layers, with the loss in one or in chunks. Bytes as if no layer saved
+ * anything: the layers' sums come on top. */
+typedef struct ms_stack_ends {
+    uint32_t loss_chunks;                        /* 0: in one */
+    int64_t before_layers[MS_STACK_MICRO_STEPS]; /* live when the first layer begins */
+    int64_t loss_peak[MS_STACK_MICRO_STEPS];     /* highest between the last forward and backward */
+    int64_t before_backward[MS_STACK_MICRO_STEPS]; /* live when the last layer's backward begins */
+    int64_t after_peak[MS_STACK_MICRO_STEPS]; /* highest between the first layer's backward and the
+                                                 end of the phase; the layers' sums as they end */
+    uint64_t fixed_peak; /* highest that no treatment changes: embedding, clip, optimizer */
+    double ms;           /* of all that is outside the layers */
+} ms_stack_ends;
+
+typedef struct ms_stack {
+    uint32_t layer_count, option_count, loss_count;
+    ms_stack_option options[MS_STACK_MOST_OPTIONS]; /* [0]: keep; [1]: checkpoint */
+    ms_stack_ends losses[MS_STACK_MOST_LOSSES];     /* [0]: in one */
+    uint32_t micro_steps;                           /* that differ: 1 or 2 */
+    const uint32_t *segments; /* first layer of each run of layers that are alike under all options;
+                                 segments[segment_count] = layer_count */
+    uint32_t segment_count;
+    uint32_t simulations; /* that were run to fill it */
+} ms_stack;
+
+typedef enum ms_technique {
+    MS_MAY_CHECKPOINT = 1,
+    MS_MAY_SELECT = 2,
+    MS_MAY_OFFLOAD = 4,
+    MS_MAY_TILE = 8,
+    MS_MAY_CHUNK_LOSS = 16,
+    MS_MAY_ALL = 31
+} ms_technique;
+
+/* Simulates what it takes. `techniques`: ms_technique bits that options may use. Lives in the
+ * arena. */
+ms_status ms_stack_measure(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
+                           uint32_t techniques, ms_stack *stack, ms_error *err);
+
+/* Adds one more option, measured; its index. UINT32_MAX when there is no room (an error as well).
+ */
+ms_status ms_stack_add_option(ms_arena *arena, const ms_model_config *model,
+                              const ms_run_config *run, const ms_treatment *treatment,
+                              ms_stack *stack, uint32_t *index, ms_error *err);
+
+/* A choice: an option for each layer, and one for the loss. */
+typedef struct ms_stack_choice {
+    uint32_t *options; /* per layer */
+    uint32_t loss;
+} ms_stack_choice;
+
+typedef struct ms_stack_sum {
+    uint64_t peak_bytes; /* live, as requested and rounded to blocks */
+    double step_ms;
+    uint64_t host_bytes;
+} ms_stack_sum;
+
+ms_stack_sum ms_stack_count(const ms_stack *stack, const ms_stack_choice *choice);
+
+/* The treatments that a choice stands for; layers in the arena. */
+ms_status ms_stack_treatments(ms_arena *arena, const ms_stack *stack, const ms_stack_choice *choice,
+                              ms_treatments *treatments, ms_error *err);
+
+#endif

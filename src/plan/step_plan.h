@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Plans for a run: how to treat each layer and the loss so that the step fits a budget for the
+ * least time. What is said to fit has been simulated.
+ */
+#ifndef MS_PLAN_STEP_PLAN_H
+#define MS_PLAN_STEP_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "config/model_config.h"
+#include "config/run_config.h"
+#include "ledger/profile.h"
+#include "plan/checkpoints.h"
+#include "plan/stack.h"
+
+typedef enum ms_planner {
+    MS_PLANNER_MILP,    /* least time, with a bound */
+    MS_PLANNER_GREEDY,  /* what frees most per ms first */
+    MS_PLANNER_RULES,   /* the rule engine: largest layers first, thresholds by mode */
+    MS_PLANNER_UNIFORM, /* every layer alike */
+    MS_PLANNER_NONE,    /* keep everything */
+    MS_PLANNER_COUNT
+} ms_planner;
+extern const char *const ms_planner_names[]; /* by ms_planner; ends with NULL */
+
+typedef enum ms_rules_mode {
+    MS_RULES_CONSERVATIVE,
+    MS_RULES_BALANCED,
+    MS_RULES_AGGRESSIVE
+} ms_rules_mode;
+
+typedef struct ms_step_task {
+    const ms_model_config *model;
+    const ms_run_config *run; /* its budget is the plan's; its own treatments are left aside */
+    ms_planner planner;
+    uint32_t techniques; /* ms_technique bits */
+    double gap, time_limit_s;
+    double gpu_cost_per_hour;
+    const char *target; /* a row of ms_targets, never NULL: "free" */
+    ms_rules_mode rules_mode;
+    uint64_t max_host_bytes;  /* rules: the host's share; UINT64_MAX = half of what is there */
+    const volatile int *stop; /* not 0: answer with what there is; may be NULL */
+} ms_step_task;
+
+/* One way to run the step, simulated. */
+typedef struct ms_step_figures {
+    ms_treatments treatments;
+    const char *treat;                     /* the same as text; "" = keep everything */
+    uint64_t peak_bytes;                   /* allocated, steady step */
+    uint64_t reserved_bytes, device_bytes; /* device_bytes: with the CUDA context */
+    uint64_t host_bytes;
+    uint64_t retries;                           /* times the allocator gave cached memory back */
+    uint64_t category_bytes[MS_CATEGORY_COUNT]; /* at the peak; sum to peak_bytes */
+    ms_phase peak_phase;
+    bool fits; /* within the budget of the run, allocator and context included */
+    ms_step_time time;
+} ms_step_figures;
+
+/* One line of the rationale: layers that are treated alike, or the loss. */
+typedef struct ms_decision {
+    uint32_t first_layer, last_layer; /* both MS_NONE: the loss */
+    const char *treatment;            /* "checkpoint", "offload:0.5+tile:4", "chunk:8" */
+    uint64_t freed_bytes;             /* less saved at the end of forward than when kept */
+    uint64_t host_bytes;
+    double added_ms; /* to the step */
+    const char *why; /* one sentence */
+} ms_decision;
+
+/* A change of the run that would fit, or another planner's or target's answer; simulated. */
+typedef struct ms_alternative {
+    const char *name;   /* "greedy", "half the batch", "megatron" */
+    const char *option; /* what to type: "--batch 4"; or exact flags, keys or code, may have several
+                           lines; "" = nothing */
+    bool has_figures;
+    ms_step_figures figures;
+} ms_alternative;
+
+typedef struct ms_step_plan {
+    ms_plan_outcome outcome;
+    ms_step_figures keep_all, checkpoint_all;
+    ms_step_figures plan; /* unless infeasible; then the smallest peak that can be reached */
+    uint64_t budget_bytes;
+    double bound_ms, gap; /* no plan is faster; (step_ms - bound_ms) / step_ms */
+    double solve_ms;      /* of everything, simulations included */
+    uint32_t simulations;
+    ms_vec(ms_decision) decisions;      /* most freed bytes first */
+    ms_vec(ms_alternative) compared;    /* other planners at the same budget */
+    ms_vec(ms_alternative) suggestions; /* infeasible: nearest changes that fit */
+    const char *target_text;            /* flags, keys or code for the trainer; NULL for "free" */
+    double target_free_ms; /* step time of the free plan at the same budget; 0 when not asked */
+    uint64_t rules_estimate_bytes; /* MS_PLANNER_RULES: its own estimate of the peak */
+    double rules_estimate_overhead;
+} ms_step_plan;
+
+/* MS_ERR_INFEASIBLE when nothing fits; `plan` is filled then as well. Free the plan also after a
+ * failure; texts and treatments are in the arena. */
+ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
+                             ms_error *err);
+void ms_step_plan_free(ms_step_plan *plan);
+
+/* Runs the step with these treatments under the run's budget. */
+ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
+                                const ms_run_config *run, const ms_treatments *treatments,
+                                ms_step_figures *figures, ms_error *err);
+
+/* ---- the curve ---- */
+
+typedef struct ms_curve_point {
+    uint64_t budget_bytes;
+    bool fits;
+    ms_step_figures figures;
+    double bound_ms, gap;
+} ms_curve_point;
+
+typedef struct ms_curve {
+    ms_vec(ms_curve_point) points; /* ascending budgets; step_ms never rises along them */
+    double solve_ms;
+} ms_curve;
+
+/* From the smallest budget that fits to the one that keeps everything. */
+ms_status ms_curve_trace(ms_arena *arena, const ms_step_task *task, uint32_t point_count,
+                         ms_curve *curve, ms_error *err);
+void ms_curve_free(ms_curve *curve);
+
+#endif
