@@ -197,21 +197,6 @@ static ms_status set_clip(const field_row *row, const char *value, void *member,
     return MS_OK;
 }
 
-static ms_status fail_choice(const field_row *row, const char *value, ms_error *err)
-{
-    char known[128] = "", hint[64];
-    size_t used = 0;
-    ms_nearest nearest = ms_nearest_to(value);
-    for (size_t i = 0; row->choices[i]; i++) {
-        ms_nearest_offer(&nearest, row->choices[i]);
-        if (used < sizeof known)
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
-                                     row->choices[i]);
-    }
-    return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected one of %s%s", row->name, value,
-                   known, ms_nearest_hint(&nearest, hint, sizeof hint));
-}
-
 static ms_status set_choice(const field_row *row, const char *value, void *member, ms_arena *arena,
                             ms_error *err)
 {
@@ -220,12 +205,9 @@ static ms_status set_choice(const field_row *row, const char *value, void *membe
     for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
         if (ms_name_equal(value, synonyms[i][0]))
             wanted = synonyms[i][1];
-    for (int i = 0; row->choices[i]; i++)
-        if (ms_name_equal(row->choices[i], wanted)) {
-            *(int *)member = i;
-            return MS_OK;
-        }
-    return fail_choice(row, value, err);
+    if (wanted != value && ms_value_choice(row->name, wanted, row->choices, member, NULL) == MS_OK)
+        return MS_OK;
+    return ms_value_choice(row->name, value, row->choices, member, err);
 }
 
 static ms_status set_size(const field_row *row, const char *value, void *member, ms_arena *arena,
