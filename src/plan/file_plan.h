@@ -1,27 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A plan from its settings to its answer: the private side of memscope/plan.h.
+ * Plans from figures that were taken elsewhere: a tree of modules (--graph), or the operators of
+ * one module (--ops).
  */
-#ifndef MS_PLAN_PLAN_H
-#define MS_PLAN_PLAN_H
+#ifndef MS_PLAN_FILE_PLAN_H
+#define MS_PLAN_FILE_PLAN_H
+
+#include <stdio.h>
 
 #include "base/arena.h"
-#include "memscope/plan.h"
 #include "plan/checkpoints.h"
 #include "plan/operators.h"
+#include "plan/settings.h"
 #include "plan/shards.h"
-
-typedef struct ms_plan_settings {
-    const char *ops, *graph; /* files: one of them */
-    double memory_budget;    /* fraction, for ops; negative: not given */
-    uint64_t budget_bytes;   /* for graph; 0: not given */
-    uint64_t world_size;
-    const char *ac_units, *fsdp_units; /* NULL: any, none */
-    double gap, time_limit_s;
-    bool fsdp; /* choose units, not checkpoints */
-    double latency_ms;
-    uint64_t bandwidth_bytes; /* per second */
-} ms_plan_settings;
 
 typedef enum ms_plan_kind {
     MS_PLAN_NOTHING,
@@ -30,9 +21,10 @@ typedef enum ms_plan_kind {
     MS_PLAN_SHARDS
 } ms_plan_kind;
 
-struct ms_plan {
+/* Arena and settings come from the caller; the rest is filled by ms_file_plan_solve. */
+typedef struct ms_file_plan {
     ms_arena *arena;
-    ms_plan_settings settings;
+    const ms_plan_settings *settings;
     ms_plan_kind kind; /* what was answered */
     ms_operator_task operator_task;
     ms_operator_plan operators;
@@ -42,6 +34,13 @@ struct ms_plan {
     ms_shard_plan shards;
     double solve_ms;
     const char *note; /* or NULL */
-};
+} ms_file_plan;
+
+/* Reads the file and plans; MS_ERR_INFEASIBLE is an answer too. */
+ms_status ms_file_plan_solve(ms_file_plan *plan, ms_error *err);
+
+/* "console" or "json". */
+ms_status ms_file_plan_write(const ms_file_plan *plan, const char *format, FILE *out,
+                             ms_error *err);
 
 #endif
