@@ -66,6 +66,7 @@ static const field_row rows[] = {
     {"clip",            FIELD_CLIP,    AT(clip_norm),       0, 0,              NULL},
     {"checkpointing",   FIELD_LAYERS,  AT(checkpointing),   0, 0,              NULL},
     {"treat",           FIELD_TREAT,   AT(treat),           0, 0,              NULL},
+    {"plan",            FIELD_TEXT,    AT(plan),            0, 0,              NULL},
     {"checkpoint-kind", FIELD_CHOICE,  AT(checkpoint_kind), 0, 0,              checkpoint_kinds},
     {"attention",       FIELD_CHOICE,  AT(attention),       0, 0,              ms_attention_names},
     {"device",          FIELD_TEXT,    AT(device),          0, 0,              NULL},
@@ -112,6 +113,13 @@ bool ms_run_field_said(const ms_run_draft *draft, const char *name)
 {
     int index = ms_run_field_find(name);
     return index >= 0 && (draft->said >> index & 1) != 0;
+}
+
+void ms_run_field_unsay(ms_run_draft *draft, const char *name)
+{
+    int index = ms_run_field_find(name);
+    if (index >= 0)
+        draft->said &= ~(1u << index);
 }
 
 ms_run_field_form ms_run_field_form_of(size_t index)
