@@ -34,15 +34,29 @@ void ms_page_bar(const ms_page *p, uint32_t permille, uint32_t width)
         fputs(p->unicode ? "\xe2\x96\x88" : "#", p->out);
 }
 
-void ms_page_cell(const ms_page *p, const char *text, uint32_t width)
+/* Columns used. */
+static uint32_t put_shortened(const ms_page *p, const char *text, uint32_t width)
 {
     uint32_t length = (uint32_t)strlen(text);
     if (length <= width) {
-        fprintf(p->out, "%-*s", (int)width, text);
-        return;
+        fputs(text, p->out);
+        return length;
     }
     uint32_t head = (width - 3) / 2, tail = width - 3 - head;
     fprintf(p->out, "%.*s...%s", (int)head, text, text + (length - tail));
+    return width;
+}
+
+void ms_page_cell(const ms_page *p, const char *text, uint32_t width)
+{
+    uint32_t used = put_shortened(p, text, width);
+    fprintf(p->out, "%*s", (int)(width - used), "");
+}
+
+void ms_page_last_cell(const ms_page *p, const char *text, uint32_t width)
+{
+    put_shortened(p, text, width);
+    fputc('\n', p->out);
 }
 
 void ms_page_word(ms_paragraph *g, const char *word, uint32_t length)

@@ -29,6 +29,7 @@ void ms_page_bar(const ms_page *p, uint32_t permille, uint32_t width);
 
 /* A text in `width` columns; the middle of a longer one gives way. */
 void ms_page_cell(const ms_page *p, const char *text, uint32_t width);
+void ms_page_last_cell(const ms_page *p, const char *text, uint32_t width); /* ends the line */
 
 /* Words that break where the page ends; later lines are indented by two more. */
 typedef struct ms_paragraph {

@@ -225,8 +225,7 @@ static void target_row(const ms_page *p, const ms_plan_view *v, const char *name
     fprintf(p->out, "%10s%10s%10s%10s  ", ms_fixed(f->time.step_ms, 1, step), ms,
             ms_gib(f->peak_bytes, gib),
             ms_plan_gib_more(f->peak_bytes, free_plan->peak_bytes, more));
-    ms_page_cell(p, *f->treat ? f->treat : "keep everything", width);
-    fputc('\n', p->out);
+    ms_page_last_cell(p, *f->treat ? f->treat : "keep everything", width);
 }
 
 static void write_targets(const ms_page *p, const ms_plan_view *v)
@@ -245,34 +244,52 @@ static void write_targets(const ms_page *p, const ms_plan_view *v)
 
 /* ---- what else ---- */
 
-static void write_alternatives(const ms_page *p, const ms_plan_view *v, const char *title,
-                               const char *units, const ms_alternative *items, uint32_t count)
+/* The last column: for a suggestion what to type, for another planner its plan. */
+static const char *alternative_text(const ms_alternative *a)
 {
-    const uint32_t width = p->columns - 62;
-    if (count == 0)
+    if (!a->figures.fits)
+        return "does not fit";
+    if (a->option && *a->option)
+        return a->option;
+    return *a->figures.treat ? a->figures.treat : "keep everything";
+}
+
+static void write_suggestions(const ms_page *p, const ms_plan_view *v)
+{
+    const ms_step_plan *plan = v->plan;
+    if (plan->suggestions.count == 0)
         return;
-    ms_page_heading(p, title, units);
-    fprintf(p->out, "  %s%-24s%10s%10s%10s%s\n", ms_page_tone(p, MS_TONE_DIM), "", "device", "step",
-            "", ms_page_tone(p, MS_TONE_END));
-    for (uint32_t i = 0; i < count; i++) {
-        const ms_alternative *a = &items[i];
-        const ms_step_figures *f = &a->figures;
-        char gib[MS_GIB_TEXT], ms[MS_FIXED_TEXT], percent[MS_FIXED_TEXT];
+    ms_page_heading(p, "What would fit", "  (GiB on the device, ms; each simulated)");
+    for (uint32_t i = 0; i < plan->suggestions.count; i++) {
+        const ms_alternative *a = &plan->suggestions.items[i];
+        char gib[MS_GIB_TEXT], ms[MS_FIXED_TEXT];
         fputs("  ", p->out);
-        ms_page_cell(p, a->name, 24);
+        ms_page_cell(p, a->name, 32);
+        fprintf(p->out, "%8s%10s  ", a->has_figures ? ms_gib(a->figures.device_bytes, gib) : "-",
+                a->has_figures ? ms_fixed(a->figures.time.step_ms, 1, ms) : "-");
+        ms_page_last_cell(p, alternative_text(a), p->columns - 52);
+    }
+}
+
+static void write_compared(const ms_page *p, const ms_plan_view *v)
+{
+    const ms_step_plan *plan = v->plan;
+    if (plan->compared.count == 0)
+        return;
+    ms_page_heading(p, "Other planners", "  (GiB on the device, ms; the same budget)");
+    for (uint32_t i = 0; i < plan->compared.count; i++) {
+        const ms_alternative *a = &plan->compared.items[i];
+        char gib[MS_GIB_TEXT], ms[MS_FIXED_TEXT], percent[MS_FIXED_TEXT];
+        double step_ms = a->figures.time.step_ms;
+        fputs("  ", p->out);
+        ms_page_cell(p, a->name, 16);
         if (!a->has_figures) {
-            fprintf(p->out, "%10s%10s%10s  %s\n", "-", "-", "", "no plan");
+            fputs("no plan\n", p->out);
             continue;
         }
-        fprintf(p->out, "%10s%10s%10s  ", ms_gib(f->device_bytes, gib),
-                ms_fixed(f->time.step_ms, 1, ms),
-                ms_plan_percent(ms_plan_overhead(v, f->time.step_ms), percent));
-        ms_page_cell(p,
-                     !f->fits                  ? "does not fit"
-                     : a->option && *a->option ? a->option
-                                               : f->treat,
-                     width);
-        fputc('\n', p->out);
+        fprintf(p->out, "%8s%10s%11s  ", ms_gib(a->figures.device_bytes, gib),
+                ms_fixed(step_ms, 1, ms), ms_plan_percent(ms_plan_overhead(v, step_ms), percent));
+        ms_page_last_cell(p, alternative_text(a), p->columns - 49);
     }
 }
 
@@ -301,18 +318,15 @@ static void write_solving(const ms_page *p, const ms_plan_view *v)
 bool ms_plan_console(FILE *out, const ms_plan_view *view)
 {
     const ms_page p = ms_page_begin(out, &view->answer->style);
-    const ms_step_plan *plan = view->plan;
     write_verdict(&p, view);
     write_treat(&p, view);
     write_target(&p, view);
-    write_alternatives(&p, view, "What would fit", "  (GiB, ms; each simulated)",
-                       plan->suggestions.items, plan->suggestions.count);
+    write_suggestions(&p, view);
     write_peak(&p, view);
     write_time(&p, view);
     write_decisions(&p, view);
     write_targets(&p, view);
-    write_alternatives(&p, view, "Other planners", "  (GiB, ms; the same budget)",
-                       plan->compared.items, plan->compared.count);
+    write_compared(&p, view);
     write_rules(&p, view);
     ms_page_run(&p, view->metadata, view->metadata_count);
     write_solving(&p, view);
