@@ -87,15 +87,24 @@ class Step:
     def __init__(self, case, device):
         self.case, self.device = case, device
         self.model = build(case, device)
+        self.loss_of = None
+        if case.get("treat"):
+            import treatments
+            self.loss_of = treatments.apply(self.model, case["treat"])
         self.optimizer = optimizer_of(case, self.model)
         vocab = self.model.config.get_text_config().vocab_size
         self.ids = torch.randint(0, vocab, (case["batch"], case["seq"]), device=device)
 
+    def loss(self):
+        if self.loss_of:
+            return self.loss_of(self.ids, self.ids)
+        return self.model(input_ids=self.ids, labels=self.ids).loss
+
     def forward(self):
         if self.case.get("autocast"):
             with torch.autocast(self.device, dtype=DTYPES[self.case["autocast"]]):
-                return self.model(input_ids=self.ids, labels=self.ids).loss
-        return self.model(input_ids=self.ids, labels=self.ids).loss
+                return self.loss()
+        return self.loss()
 
     def run(self, mark):
         for _ in range(self.case.get("accumulate", 1)):
