@@ -38,7 +38,9 @@ def selective_contexts(saved):
     Called anew for every forward, for the occurrence numbers start again there (and again in the recomputation).
     What is kept: every output of the operator (also those nobody saves), in a list that belongs to the recomputation
     function. The recomputation takes each out of the list when it gets to its operator; those behind the last saved tensor,
-    where the recomputation stops, stay until the last node of the layer has run its backward.
+    where the recomputation stops, stay until the last node of the layer that saved something has run its backward.
+    Do not keep the output of an operator that draws random numbers (attention with dropout) in front of another one: the
+    recomputation would not draw them, and the next one would draw others than in forward.
     """
     seen = Counter()
 
@@ -121,7 +123,7 @@ class LayerOffload:
     def pack(self, tensor):
         # A saved output still knows its node here: without detach() the node would hold itself.
         stays = tensor.detach()
-        if tensor.device != self.schedule.device or tensor.layout != torch.strided:
+        if tensor.device != self.schedule.device or tensor.layout != torch.strided or tensor.is_neg() or tensor.is_conj():
             return stays
         storage = storage_of(tensor)
         if storage not in self.fates:
@@ -332,7 +334,7 @@ def parse(plan, count):
 
 
 def apply(model, plan):
-    """Treat the model's layers, once and for all; gives the function (input_ids, labels) -> loss."""
+    """Treat the layers of a model that is on its device, once and for all; gives the function (input_ids, labels) -> loss."""
     decoder = model.get_decoder()
     layers = decoder.layers if hasattr(decoder, "layers") else decoder.h
     treatments, chunks = parse(plan, len(layers))
