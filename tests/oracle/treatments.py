@@ -188,6 +188,7 @@ class Offload:
     of the layer, of its parameters or its buffers: what the layer's forward made. (Under autocast that includes the cast
     weights; the autocast cache holds their device memory too, until the region ends.) A storage counts once: its first pack
     decides. It goes if the bytes sent, with it, are at most R times the bytes seen, with it. The last layer keeps all.
+    PyTorch rounds each pinned buffer up to a power of two, and keeps it for the next step.
     """
 
     def __init__(self, layers, ratios):
@@ -230,6 +231,8 @@ def pieces_of(tensor, number):
 
 class Tiled(torch.autograd.Function):
     """y = mlp(x), piece by piece of the tokens; backward runs each piece again and adds to the weights' .grad as it goes.
+
+    Hooks on the weights' gradients (DDP's, say) therefore run once a piece.
 
     forward   saves x. The pieces of y live until cat() has returned, then go, last piece first.
     backward  x, grad and x_grad (all whole) live throughout. Of one piece: its graph goes node by node in the inner backward;
