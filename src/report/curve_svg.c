@@ -9,7 +9,7 @@
 #include "report/plan_view.h"
 
 /* In pixels. */
-enum { WIDTH = 860, HEIGHT = 520, LEFT = 84, RIGHT = 30, TOP = 76, BOTTOM = 64 };
+enum { WIDTH = 860, HEIGHT = 540, LEFT = 84, RIGHT = 30, TOP = 98, BOTTOM = 64 };
 enum { TICKS = 6, LABEL_WIDTH = 108, LABEL_HEIGHT = 30, MOST_LABELS = 200 };
 
 typedef struct axis {

@@ -201,6 +201,7 @@ static void write_target(const ms_page *p, const ms_plan_view *v)
         return;
     char text[200], ms[MS_FIXED_TEXT], percent[MS_FIXED_TEXT], more[MS_FIXED_TEXT];
     double added_ms = plan->plan.time.step_ms - plan->target_free_ms;
+    fputc('\n', p->out);
     ms_fixed(added_ms, 1, ms);
     snprintf(text, sizeof text,
              "price of what it can express: %s%.12s ms a step (%.12s) and %.12s GiB at the peak, "

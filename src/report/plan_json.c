@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "json/write.h"
+#include "report/json_operators.h"
 #include "report/plan_view.h"
 
 static void number_or_null(ms_json_writer *w, const char *key, bool known, double value,
@@ -19,8 +20,9 @@ static const char *status_name(const ms_plan_view *v)
     return ms_plan_outcome_names[v->is_infeasible ? MS_PLAN_INFEASIBLE : v->plan->outcome];
 }
 
-/* The members that every way to run the step has. */
-static void write_figures(ms_json_writer *w, const ms_plan_view *v, const ms_step_figures *f)
+/* The members that every way to run the step has. `view` is NULL for another run, whose time says
+ * nothing about this one. */
+static void write_figures(ms_json_writer *w, const ms_plan_view *view, const ms_step_figures *f)
 {
     ms_json_bool(w, "fits", f->fits);
     ms_json_uint(w, "peak_memory_bytes", f->peak_bytes);
@@ -32,7 +34,7 @@ static void write_figures(ms_json_writer *w, const ms_plan_view *v, const ms_ste
     ms_json_object_inline(w, "categories");
     for (uint32_t i = 0; i < MS_CATEGORY_COUNT; i++)
         if (f->category_bytes[i])
-            ms_json_uint(w, ms_category_name((ms_category)i), f->category_bytes[i]);
+            ms_json_uint(w, ms_json_category((uint8_t)i), f->category_bytes[i]);
     ms_json_close(w);
     bool timed = f->time.step_ms > 0;
     number_or_null(w, "step_ms", timed, f->time.step_ms, 3);
@@ -40,7 +42,8 @@ static void write_figures(ms_json_writer *w, const ms_plan_view *v, const ms_ste
     number_or_null(w, "recompute_ms", timed, f->time.recompute_ms, 3);
     number_or_null(w, "exposed_copy_ms", timed, f->time.exposed_ms, 3);
     number_or_null(w, "copy_ms", timed, f->time.copy_ms, 3);
-    ms_json_double(w, "overhead_pct", 100 * ms_plan_overhead(v, f->time.step_ms), 3);
+    double overhead = view ? ms_plan_overhead(view, f->time.step_ms) : NAN;
+    ms_json_double(w, "overhead_pct", 100 * overhead, 3);
     ms_json_string(w, "treat", f->treat);
 }
 
@@ -211,7 +214,7 @@ bool ms_plan_json(FILE *out, const ms_plan_view *v)
     write_targets(&w, v);
     write_rules(&w, v);
     write_alternatives(&w, v, "compared", plan->compared.items, plan->compared.count);
-    write_alternatives(&w, v, "suggestions", plan->suggestions.items, plan->suggestions.count);
+    write_alternatives(&w, NULL, "suggestions", plan->suggestions.items, plan->suggestions.count);
     write_metadata(&w, v);
     ms_json_close(&w);
     fputc('\n', out);

@@ -3,6 +3,7 @@
  * A plan as Markdown, in the order of the console view; nothing is shortened.
  */
 #include <inttypes.h>
+#include <math.h>
 
 #include "report/markdown.h"
 #include "report/plan_view.h"
@@ -145,9 +146,10 @@ static void figures_row(FILE *out, const ms_plan_view *v, const char *name,
                         const ms_step_figures *f, const char *text)
 {
     char gib[MS_GIB_TEXT], peak[MS_GIB_TEXT], ms[MS_FIXED_TEXT], percent[MS_FIXED_TEXT];
+    double overhead = v ? ms_plan_overhead(v, f->time.step_ms) : NAN; /* of another run: nothing */
     fprintf(out, "| %s | %s | %s | %s | %s | %s | `%s` |\n", name, ms_gib(f->peak_bytes, peak),
             ms_gib(f->device_bytes, gib), ms_fixed(f->time.step_ms, 3, ms),
-            ms_plan_percent(ms_plan_overhead(v, f->time.step_ms), percent), f->fits ? "yes" : "no",
+            ms_plan_percent(overhead, percent), f->fits ? "yes" : "no",
             *text ? text : "keep everything");
 }
 
@@ -216,7 +218,7 @@ bool ms_plan_markdown(FILE *out, const ms_plan_view *v)
             v->proof);
     write_treat(out, v);
     write_target(out, v);
-    write_alternatives(out, v, "What would fit", "change", "option", plan->suggestions.items,
+    write_alternatives(out, NULL, "What would fit", "change", "option", plan->suggestions.items,
                        plan->suggestions.count);
     write_peak(out, v);
     write_time(out, v);
