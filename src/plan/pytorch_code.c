@@ -278,7 +278,7 @@ const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
     if (!treat)
         return NULL;
     if (!*treat)
-        return "# Nothing to change: every layer keeps what autograd saves.\n";
+        return "# Nothing to change: every layer keeps what autograd saves.";
     w.text = ms_arena_printf(arena,
                              "# SPDX-License-Identifier: GPL-3.0-or-later\n"
                              "# By memscope, for a causal language model of Hugging Face:\n"
@@ -290,5 +290,7 @@ const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
         write_layers(&w);
     if (n.loss)
         write_loss(&w);
-    return w.text;
+    if (!w.text)
+        return NULL;
+    return ms_arena_printf(arena, "%.*s", (int)strlen(w.text) - 1, w.text);
 }

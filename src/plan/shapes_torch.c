@@ -163,9 +163,8 @@ static const char *deepspeed_tiles(const ms_shape_list *list, uint32_t tiles, co
         "\n"
         "decoder = model.get_decoder()\n"
         "for layer in decoder.layers if hasattr(decoder, \"layers\") else decoder.h:\n"
-        "    tile(layer.mlp, %" PRIu32 ")\n"
-        "%s",
-        tiles, behind ? behind : "");
+        "    tile(layer.mlp, %" PRIu32 ")%s%s",
+        tiles, *behind ? "\n" : "", behind);
 }
 
 ms_status ms_shapes_deepspeed(MS_SHAPES_ARGUMENTS)
@@ -182,7 +181,8 @@ ms_status ms_shapes_deepspeed(MS_SHAPES_ARGUMENTS)
         if (t->tiles > 0 && t->kind == MS_TREAT_KEEP)
             ms_shapes_add(&list, all, i, deepspeed_tiles(&list, t->tiles, ""));
         if (t->tiles > 0 && t->kind == MS_TREAT_CHECKPOINT && may_checkpoint)
-            ms_shapes_add(&list, all, i, deepspeed_tiles(&list, t->tiles, checkpoint));
+            ms_shapes_add(&list, all, i,
+                          checkpoint ? deepspeed_tiles(&list, t->tiles, checkpoint) : NULL);
     }
     return list.status;
 }
