@@ -63,6 +63,7 @@ def command_of(case, config_path, args):
     command += ["--accumulate", str(case.get("accumulate", 1))]
     command += ["--clip", "1.0"] if case.get("clip") else []
     command += ["--checkpointing", "all"] if case.get("checkpointing") else []
+    command += ["--treat", case["treat"]] if case.get("treat") else []
     command += ["--checkpoint-kind", "reentrant"] if case.get("reentrant") else []
     command += ["--allocator", "raw" if cpu else "cuda-expandable" if expandable else "cuda"]
     return command + device + ["--torch", "2.11"]

@@ -12,9 +12,14 @@ typedef struct walker {
     bool is_open; /* the last step runs: stretches are cut */
     ms_mark mark; /* the phase that runs */
     uint32_t layer;
-    double now_ms;      /* of the compute stream */
-    double ready_ms[2]; /* when the stream of each direction is done: from the host, to it */
-    double *done_ms;    /* per copy */
+    bool is_releasing; /* a copy to the host was waited for: what it copied goes now */
+    bool is_leaving;   /* a layer ended in forward; until something is made, frees are its own */
+    uint32_t next_storage, phase_storage, layers_storage; /* the first of what is made from now on,
+                                                              since the phase, the layers began */
+    ms_vec(uint32_t) late; /* storages that forward freed since the last layer that ran */
+    double now_ms;         /* of the compute stream */
+    double ready_ms[2];    /* when the stream of each direction is done: from the host, to it */
+    double *done_ms;       /* per copy */
     bool no_memory;
 } walker;
 
@@ -42,19 +47,60 @@ static void begin_stretch(walker *w)
         w->no_memory = true;
 }
 
-static void play_mark(walker *w, const ms_mark *mark)
+/* The forward stretch of a layer in the micro-step that runs. */
+static ms_stretch *forward_of(walker *w, uint32_t layer)
 {
-    w->is_open = mark->step == w->last_step;
-    if (!w->is_open || !mark->begin)
-        return;
-    w->mark = *mark;
-    begin_stretch(w);
+    for (uint32_t i = w->profile->stretches.count; i-- > 0;) {
+        ms_stretch *stretch = &w->profile->stretches.items[i];
+        if (stretch->micro_step != w->mark.micro_step || stretch->phase != MS_PHASE_FORWARD)
+            return NULL;
+        if (stretch->layer == layer)
+            return stretch;
+    }
+    return NULL;
 }
 
 static uint64_t block_of(const walker *w, uint32_t storage)
 {
     uint64_t bytes = w->trace->storages.items[storage].bytes;
     return (bytes + w->block_bytes - 1) / w->block_bytes * w->block_bytes;
+}
+
+static uint32_t layer_of(const walker *w, uint32_t storage)
+{
+    uint32_t scope = w->trace->storages.items[storage].scope;
+    return scope == MS_NONE ? MS_NONE : w->trace->scopes.items[scope].layer;
+}
+
+/* What went behind the last layer is noted with the layers that had made it; what was made on the
+ * way to the layers, with the first. */
+static void note_late(walker *w)
+{
+    for (uint32_t i = 0; i < w->late.count; i++) {
+        uint32_t storage = w->late.items[i], layer = layer_of(w, storage);
+        bool is_input =
+            layer == MS_NONE && storage >= w->phase_storage && storage < w->layers_storage;
+        ms_stretch *stretch = is_input           ? forward_of(w, 0)
+                              : layer == MS_NONE ? NULL
+                                                 : forward_of(w, layer);
+        if (stretch && is_input)
+            stretch->input_bytes += block_of(w, storage);
+        else if (stretch)
+            stretch->late_bytes += block_of(w, storage);
+    }
+    w->late.count = 0;
+}
+
+static void play_mark(walker *w, const ms_mark *mark)
+{
+    if (w->is_open && !mark->begin && mark->phase == MS_PHASE_FORWARD)
+        note_late(w);
+    w->is_open = mark->step == w->last_step;
+    if (!w->is_open || !mark->begin)
+        return;
+    w->mark = *mark;
+    w->phase_storage = w->layers_storage = w->next_storage;
+    begin_stretch(w);
 }
 
 static void play_op(walker *w, const ms_op_exec *op)
@@ -103,20 +149,47 @@ static void play_step_event(walker *w, ms_event event)
         open_stretch(w)->peak_bytes = w->live_bytes;
 }
 
+static void leave_layer(walker *w)
+{
+    w->is_leaving = false;
+    w->late.count = 0;
+    if (w->is_open)
+        begin_stretch(w);
+}
+
+static void play_layer(walker *w, uint32_t layer)
+{
+    w->layer = layer;
+    w->is_leaving = layer == MS_NONE && w->mark.phase == MS_PHASE_FORWARD;
+    if (w->layers_storage == w->phase_storage)
+        w->layers_storage = w->next_storage;
+    if (w->is_open && !w->is_leaving)
+        begin_stretch(w);
+}
+
 static void play(walker *w)
 {
     for (uint32_t i = 0; i < w->trace->events.count && !w->no_memory; i++) {
         ms_event event = w->trace->events.items[i];
+        if (w->is_leaving && event.kind != MS_EVENT_FREE)
+            leave_layer(w);
+        if (event.kind != MS_EVENT_FREE)
+            w->is_releasing =
+                event.kind == MS_EVENT_WAIT && w->trace->copies.items[event.id].to_host;
         if (event.kind == MS_EVENT_ALLOC) {
             w->live_bytes += block_of(w, event.id);
+            w->next_storage = event.id + 1;
         } else if (event.kind == MS_EVENT_FREE) {
             w->live_bytes -= block_of(w, event.id);
+            if (w->is_open && w->is_releasing)
+                open_stretch(w)->released_bytes += block_of(w, event.id);
+            if (w->is_open && w->mark.phase == MS_PHASE_FORWARD && w->layer == MS_NONE &&
+                !ms_vec_push(&w->late, event.id))
+                w->no_memory = true;
         } else if (event.kind == MS_EVENT_MARK) {
             play_mark(w, &w->trace->marks.items[event.id]);
         } else if (event.kind == MS_EVENT_LAYER) {
-            w->layer = event.id;
-            if (w->is_open)
-                begin_stretch(w);
+            play_layer(w, event.id);
         }
         if (w->is_open && !w->no_memory)
             play_step_event(w, event);
@@ -151,6 +224,7 @@ ms_status ms_profile_build(const ms_trace *trace, const ms_device *device, ms_al
     w.no_memory = !w.done_ms;
     play(&w);
     free(w.done_ms);
+    ms_vec_free(&w.late);
     sum_time(profile);
     if (!w.no_memory)
         return MS_OK;

@@ -22,9 +22,14 @@ typedef struct ms_stretch {
     uint32_t micro_step;
     uint32_t repeats;                            /* micro-steps it stands for; else 1 */
     uint64_t begin_bytes, peak_bytes, end_bytes; /* as asked for, each tensor rounded to a block */
-    uint64_t sent_bytes;                         /* to the host */
-    uint64_t returned_bytes;                     /* allocated for what comes back */
-    double compute_ms;                           /* recomputation included */
+    uint64_t late_bytes; /* of a layer's forward: what it made that went behind the last layer, when
+                            the phase ended */
+    uint64_t input_bytes; /* of the first layer's forward: what came before it and went behind the
+                             last layer, before the loss */
+    uint64_t sent_bytes;  /* to the host */
+    uint64_t released_bytes; /* freed because it has gone to the host */
+    uint64_t returned_bytes; /* allocated for what comes back */
+    double compute_ms;       /* recomputation included */
     double recompute_ms;
     double exposed_ms; /* waiting for copies */
 } ms_stretch;

@@ -63,7 +63,7 @@ static void keep(ms_tape *tape, ms_workspace kind, uint64_t bytes)
 
 void ms_workspace_use(ms_tape *tape, ms_product product)
 {
-    if (tape->on_cpu || ms_idle(tape))
+    if (tape->on_cpu || tape->muted || ms_idle(tape))
         return;
     const workspace_row *row = row_of(tape->run);
     uint64_t bytes = cublas_bytes(row, tape->run->device->compute_capability);

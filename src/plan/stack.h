@@ -21,29 +21,36 @@ enum { MS_STACK_MOST_OPTIONS = 24, MS_STACK_MOST_LOSSES = 6, MS_STACK_MICRO_STEP
 /* A layer under one option, in one of the micro-steps that differ: the first, and the last. Bytes
  * are relative to what is live when the layer begins. */
 typedef struct ms_layer_bytes {
-    int64_t forward_peak, forward_end;   /* forward_end: what it saves */
+    int64_t forward_peak, forward_end; /* forward_end: what it saves */
+    int64_t forward_late;              /* part of it that goes when forward is over */
+    int64_t input; /* of the first layer: its input, if that goes before the loss */
     int64_t backward_peak, backward_end; /* backward_end: gradients made less what was saved */
 } ms_layer_bytes;
 
 typedef struct ms_layer_cost {
     ms_layer_bytes bytes[MS_STACK_MICRO_STEPS];
-    uint64_t sent_bytes; /* to the host; leave when the next layer has run forward, come back
-                            before it runs backward; not part of `bytes` */
-    double ms;           /* of the step, forward and backward, all micro-steps, waiting included */
+    uint64_t sent_bytes;     /* to the host; come back before it runs backward */
+    uint64_t released_bytes; /* of those, what leaves when the next layer has run forward; neither
+                                is part of `bytes` */
+    double ms; /* of the step, forward and backward, all micro-steps, waiting included */
     double recompute_ms, exposed_ms; /* parts of ms */
 } ms_layer_cost;
 
 typedef struct ms_stack_option {
     ms_treatment treatment;
     const ms_layer_cost *layers; /* per layer */
+    int64_t fixed_bytes; /* there is more of from the first step on (a library's workspace), once
+                            for all options that have it */
 } ms_stack_option;
 
 /* What lies outside the layers, with the loss in one or in chunks. Bytes as if no layer saved
  * anything: the layers' sums come on top. */
 typedef struct ms_stack_ends {
     uint32_t loss_chunks;                        /* 0: in one */
+    int64_t fixed_bytes;                         /* as an option's */
     int64_t before_layers[MS_STACK_MICRO_STEPS]; /* live when the first layer begins */
-    int64_t loss_peak[MS_STACK_MICRO_STEPS];     /* highest between the last forward and backward */
+    int64_t loss_peak[MS_STACK_MICRO_STEPS];     /* highest behind the last layer's forward */
+    int64_t loss_backward_peak[MS_STACK_MICRO_STEPS];
     int64_t before_backward[MS_STACK_MICRO_STEPS]; /* live when the last layer's backward begins */
     int64_t after_peak[MS_STACK_MICRO_STEPS]; /* highest between the first layer's backward and the
                                                  end of the phase; the layers' sums as they end */

@@ -78,10 +78,11 @@ void ms_storage_release(ms_tape *tape, uint32_t storage);
 void ms_trace_event(ms_tape *tape, ms_event_kind kind, uint32_t id);
 void ms_mark_saved(ms_tape *tape, ms_tensor tensor);
 
-/* Internal to the tape: what a selective checkpoint does when an operator begins and ends, and when
- * its last holder goes. */
+/* Internal to the tape: what a selective checkpoint does when an operator begins, ends, saves, and
+ * when its last holder goes. */
 void ms_selective_begin(ms_tape *tape, const ms_op *op, ms_op_mark *mark);
 void ms_selective_end(ms_tape *tape, ms_op_mark mark);
+void ms_selective_save(ms_tape *tape, ms_tensor tensor);
 void ms_selective_drop(ms_tape *tape, ms_checkpoint *checkpoint);
 
 /* Internal to the tape: an open offload takes a saved tensor (false: it stays), hands one back, and

@@ -165,7 +165,7 @@ static void save_in_frame(ms_tape *tape, ms_node *node, ms_tensor tensor)
     node->saved[node->saved_count] = 0;
     node->frame_index[node->saved_count++] = frame->holder_count++;
     frame->live_holders++;
-    (void)tensor;
+    ms_selective_save(tape, tensor);
 }
 
 /* Recomputation fills the next holder; with the last one it stops (early stop). */

@@ -2,9 +2,9 @@
  *
  * Selective checkpoints: a checkpoint whose forward keeps the results of some operators
  * (torch.utils.checkpoint.create_selective_checkpoint_contexts). What an operator has allocated and
- * not freed when it ends is its result. When the region runs again, such an operator does not: it
- * allocates nothing, and what was kept stands for its results, from then on held as any other
- * result is.
+ * saved, or not freed when it ends, is its result. When the region runs again, such an operator
+ * does not: it allocates nothing, and what was kept stands for its results, from then on held as
+ * any other result is.
  */
 #include "tape/engine.h"
 
@@ -46,6 +46,7 @@ void ms_selective_begin(ms_tape *tape, const ms_op *op, ms_op_mark *mark)
     mark->is_kept = is_kept(checkpoint, op->name, count_op(tape, op->name));
     mark->first_storage = tape->trace->storages.count;
     tape->muted = mark->is_kept && tape->recompute_frame != MS_NONE;
+    tape->keeping_from = mark->is_kept && !tape->muted ? tape->trace->storages.count : MS_NONE;
 }
 
 static void keep(ms_tape *tape, ms_checkpoint *checkpoint, uint32_t storage)
@@ -53,15 +54,31 @@ static void keep(ms_tape *tape, ms_checkpoint *checkpoint, uint32_t storage)
     ms_storage *row = &tape->trace->storages.items[storage];
     if (row->category == MS_CATEGORY_WORKSPACE)
         return;
+    for (uint32_t i = checkpoint->first_kept; i < tape->kept.count; i++)
+        if (tape->kept.items[i] == storage)
+            return;
     if (!ms_vec_push(&tape->kept, storage)) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return;
+    }
+    /* In the order in which they were made: so recomputation meets them. */
+    for (uint32_t i = tape->kept.count - 1;
+         i > checkpoint->first_kept && tape->kept.items[i - 1] > storage; i--) {
+        tape->kept.items[i] = tape->kept.items[i - 1];
+        tape->kept.items[i - 1] = storage;
     }
     ms_storage_retain(tape, storage);
     checkpoint->kept_count++;
     row->saved = true;
     if (row->category == MS_CATEGORY_TEMPORARY)
         row->category = MS_CATEGORY_ACTIVATION;
+}
+
+void ms_selective_save(ms_tape *tape, ms_tensor tensor)
+{
+    uint32_t storage = ms_info(tape, tensor)->storage;
+    if (tape->keeping_from != MS_NONE && storage >= tape->keeping_from)
+        keep(tape, running(tape), storage);
 }
 
 static void take(ms_tape *tape, ms_checkpoint *checkpoint, uint32_t storage)
@@ -78,6 +95,7 @@ void ms_selective_end(ms_tape *tape, ms_op_mark mark)
     ms_checkpoint *checkpoint = running(tape);
     bool again = tape->recompute_frame != MS_NONE;
     tape->muted = false;
+    tape->keeping_from = MS_NONE;
     for (uint32_t i = mark.first_storage; i < tape->trace->storages.count; i++) {
         if (tape->storage_refs.items[i] == 0)
             continue;

@@ -18,7 +18,7 @@ bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run)
     tape->on_cpu = run->device->is_cpu;
     tape->new_category = MS_CATEGORY_TEMPORARY;
     tape->scope = tape->current_op = MS_NONE;
-    tape->saving_frame = tape->recompute_frame = tape->layer = MS_NONE;
+    tape->saving_frame = tape->recompute_frame = tape->layer = tape->keeping_from = MS_NONE;
     return ms_vec_push(&tape->tensors, (ms_tensor_info){.storage = MS_NONE, .node = MS_NONE});
 }
 

@@ -203,6 +203,8 @@ typedef struct ms_tape {
     bool stopped;             /* early stop: unwinding, operators do nothing */
     uint32_t op_depth;        /* operators that run, one inside the other */
     bool muted;               /* an operator whose results were kept: nothing is allocated */
+    uint32_t keeping_from;    /* an operator runs whose results are kept: its first storage; else
+                                 MS_NONE */
     uint32_t layer;           /* that runs, or MS_NONE */
     struct {
         bool is_open;           /* a layer runs whose saved tensors go to the host */

@@ -9,6 +9,7 @@ cuda: torch.cuda memory statistics of the third step (allocated = block bytes, r
       process of its own, so that the caching allocator starts empty; with --events DIR also the allocator's own
       event list (action, size, address, stream) of that step, as gzip JSON; --stacks adds who asked: the ATen
       operator, the autograd node (in backward), the innermost Python frames.
+CASES.json is a list of cases, or a file this program wrote, whose cases are measured again. "treat" in a case: see treatments.py.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
 """
 import argparse, gc, gzip, json, multiprocessing, os, re, sys, traceback, warnings
@@ -87,15 +88,24 @@ class Step:
     def __init__(self, case, device):
         self.case, self.device = case, device
         self.model = build(case, device)
+        self.loss_of = None
+        if case.get("treat"):
+            import treatments
+            self.loss_of = treatments.apply(self.model, case["treat"])
         self.optimizer = optimizer_of(case, self.model)
         vocab = self.model.config.get_text_config().vocab_size
         self.ids = torch.randint(0, vocab, (case["batch"], case["seq"]), device=device)
 
+    def loss(self):
+        if self.loss_of:
+            return self.loss_of(self.ids, self.ids)
+        return self.model(input_ids=self.ids, labels=self.ids).loss
+
     def forward(self):
         if self.case.get("autocast"):
             with torch.autocast(self.device, dtype=DTYPES[self.case["autocast"]]):
-                return self.model(input_ids=self.ids, labels=self.ids).loss
-        return self.model(input_ids=self.ids, labels=self.ids).loss
+                return self.loss()
+        return self.loss()
 
     def run(self, mark):
         for _ in range(self.case.get("accumulate", 1)):
@@ -190,8 +200,9 @@ def frames_of(event):
     """Who allocated: [ATen operator, autograd node (backward) or "", innermost Python frames as 'file:line function']."""
     names = [f["name"] for f in event.get("frames", [])]
     first = lambda pattern: next((m.group(1) for m in (re.search(pattern, n) for n in names) if m), "")
-    python = ["%s:%d %s" % (os.path.basename(f["filename"]), f["line"], f["name"])
-              for f in event.get("frames", []) if f["filename"].endswith(".py")]
+    between = ("torch/_ops.py", "torch/_compile.py", "torch/_dynamo/eval_frame.py")  # a dispatch mode's (selective checkpointing)
+    python = ["%s:%d %s" % (os.path.basename(f["filename"]), f["line"], f["name"]) for f in event.get("frames", [])
+              if f["filename"].endswith(".py") and not f["filename"].endswith(between) and f["name"] != "__torch_dispatch__"]
     return [first(r"at::_ops::(\w+)::"), first(r"(\w+Backward\d+|AccumulateGrad)"), python[:3]]
 
 
@@ -243,7 +254,8 @@ def main():
         os.makedirs(args.events, exist_ok=True)
     results = []
     context = multiprocessing.get_context("fork")
-    for case in json.load(open(args.cases)):
+    cases = json.load(open(args.cases))
+    for case in cases["cases"] if isinstance(cases, dict) else cases:
         if args.only not in case["id"]:
             continue
         parent, pipe = context.Pipe()

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The stack's sums against the step itself: a mix of treatments counted from its parts has the peak
+ * and the time of the simulated step.
+ */
+#include "plan/stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/load.h"
+#include "step/step.h"
+#include "unit/support.h"
+
+typedef struct stack_case {
+    const char *label;
+    ms_run_setting settings[8];
+} stack_case;
+
+static const stack_case cases[] = {
+    {"llama", {{"config", "llama-3.2-1b"}, {"batch", "2"}, {"seq", "512"}}},
+    {"gpt2, accumulated and clipped",
+     {{"config", "gpt2"}, {"batch", "2"}, {"seq", "256"}, {"accumulate", "3"}, {"clip", "1"}}},
+    {"qwen3, autocast",
+     {{"config", "qwen3-0.6b"}, {"dtype", "fp32"}, {"autocast", "bf16"}, {"seq", "300"}}},
+    {"mistral, eager", {{"config", "mistral-7b-v0.1"}, {"attention", "eager"}, {"seq", "200"}}},
+};
+
+enum { MIXES = 12 };
+
+static uint64_t simulated_peak(const ms_model_config *model, const ms_run_config *run, double *ms)
+{
+    ms_error err = {0};
+    ms_simulation simulation;
+    ms_profile profile;
+    assert_int_equal(ms_step_simulate(model, run, &simulation, &err), MS_OK);
+    assert_int_equal(
+        ms_profile_build(&simulation.trace, run->device, run->allocator.kind, &profile, &err),
+        MS_OK);
+    uint64_t peak = 0;
+    for (uint32_t i = 0; i < profile.stretches.count; i++)
+        if (profile.stretches.items[i].peak_bytes > peak)
+            peak = profile.stretches.items[i].peak_bytes;
+    *ms = profile.time.step_ms;
+    ms_profile_free(&profile);
+    ms_simulation_free(&simulation);
+    return peak;
+}
+
+/* Position ids stay on when any layer is checkpointed: they belong to no layer. */
+static uint64_t positions_bytes(const ms_run_config *run)
+{
+    return (8 * run->seq_tokens + 511) / 512 * 512;
+}
+
+/* Peak and, without copies, time; what a layer's neighbours do matters as well. */
+static void check_choice(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
+                         const ms_stack *stack, const ms_stack_choice *choice, bool has_copies)
+{
+    ms_error err = {0};
+    ms_run_config treated = *run;
+    treated.detail = MS_STEPS_TIMED;
+    assert_int_equal(ms_stack_treatments(arena, stack, choice, &treated.treatments, &err), MS_OK);
+    double ms;
+    uint64_t peak = simulated_peak(model, &treated, &ms);
+    ms_stack_sum sum = ms_stack_count(stack, choice);
+    if (sum.peak_bytes > peak || peak - sum.peak_bytes > positions_bytes(run))
+        print_message("%s\n", ms_treatments_text(&treated.treatments, stack->layer_count, arena));
+    assert_true(sum.peak_bytes <= peak && peak - sum.peak_bytes <= positions_bytes(run));
+    if (!has_copies)
+        assert_float_equal((float)sum.step_ms, (float)ms, (float)ms * 1e-5f);
+}
+
+static bool sends(const ms_stack *stack, uint32_t option)
+{
+    return stack->options[option].treatment.kind == MS_TREAT_OFFLOAD;
+}
+
+/* Both among equals, side by side, and in turn. */
+static void pairs_add_up(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
+                         const ms_stack *stack)
+{
+    uint32_t *options = ms_arena_array(arena, uint32_t, stack->layer_count);
+    for (uint32_t a = 0; a < stack->option_count; a++)
+        for (uint32_t b = a % 2; b < stack->option_count; b += 2) {
+            for (uint32_t i = 0; i < stack->layer_count; i++)
+                options[i] = i < 4 ? a : i < 8 ? b : i % 2 ? a : b;
+            const ms_stack_choice choice = {options, (a + b) % stack->loss_count};
+            check_choice(arena, model, run, stack, &choice, sends(stack, a) || sends(stack, b));
+        }
+}
+
+static void mixes_add_up(void **state)
+{
+    const stack_case *c = *state;
+    ms_arena *arena = ms_arena_create(0);
+    ms_model_config model;
+    ms_run_config run;
+    ms_notes notes = {0};
+    ms_error err = {0};
+    size_t count = 0;
+    while (count < 8 && c->settings[count].field)
+        count++;
+    assert_int_equal(ms_run_load(arena, c->settings, count, &model, &run, &notes, &err), MS_OK);
+    ms_stack stack;
+    assert_int_equal(ms_stack_measure(arena, &model, &run, MS_MAY_ALL, &stack, &err), MS_OK);
+    uint32_t *options = ms_arena_array(arena, uint32_t, stack.layer_count);
+    pairs_add_up(arena, &model, &run, &stack);
+    srand(7);
+    for (uint32_t mix = 0; mix < MIXES; mix++) {
+        ms_stack_choice choice = {options, (uint32_t)rand() % stack.loss_count};
+        uint32_t some = 1 + (uint32_t)rand() % stack.option_count;
+        for (uint32_t i = 0; i < stack.layer_count; i++)
+            options[i] = mix < stack.option_count && mix < 3 ? mix : (uint32_t)rand() % some;
+        check_choice(arena, &model, &run, &stack, &choice, true);
+    }
+    ms_arena_free(arena);
+}
+
+int main(void)
+{
+    return run_rows("mixes of treatments", mixes_add_up, cases);
+}
