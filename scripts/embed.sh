@@ -1,26 +1,33 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Turns JSON files into one C file that holds them: sh scripts/embed.sh configs/*.json > embedded.c
+# Turns JSON and Python files into one C file that holds them, a table of each kind:
+# sh scripts/embed.sh configs/*.json src/plan/pytorch/*.py > embedded.c
 set -eu
 export LC_ALL=C
 
-# Sorted by name without ".json", so that a model comes before its variants.
-sorted=$(printf '%s\n' "$@" | sed 's/\.json$//' | sort)
+# table SUFFIX NAME COUNT FILE...: of the files that end so.
+table() {
+    suffix=$1 name=$2 count=$3
+    shift 3
+    # Sorted by name without the suffix, so that a model comes before its variants.
+    sorted=$(printf '%s\n' "$@" | sed -n "s/\\$suffix\$//p" | sort)
+    n=0
+    for file in $sorted; do
+        printf '\nstatic const char %s_text_%d[] =\n' "$name" "$n"
+        sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/' "$file$suffix"
+        echo '    ;'
+        n=$((n + 1))
+    done
+    printf '\nconst ms_embedded ms_embedded_%s[] = {\n' "$name"
+    n=0
+    for file in $sorted; do
+        printf '    {"%s", %s_text_%d, sizeof %s_text_%d - 1},\n' "$(basename "$file")" "$name" "$n" "$name" "$n"
+        n=$((n + 1))
+    done
+    printf '};\n\nconst size_t %s = %d;\n' "$count" "$n"
+}
 
 echo '/* Made by scripts/embed.sh; do not edit. */'
 echo '#include "json/embedded.h"'
-n=0
-for file in $sorted; do
-    printf '\nstatic const char text_%d[] =\n' "$n"
-    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/' "$file.json"
-    echo '    ;'
-    n=$((n + 1))
-done
-
-printf '\nconst ms_embedded ms_embedded_files[] = {\n'
-n=0
-for file in $sorted; do
-    printf '    {"%s", text_%d, sizeof text_%d - 1},\n' "$(basename "$file")" "$n" "$n"
-    n=$((n + 1))
-done
-printf '};\n\nconst size_t ms_embedded_count = %d;\n' "$n"
+table .json files ms_embedded_count "$@"
+table .py code ms_embedded_code_count "$@"

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from functools import partial
+import torch
+from torch.utils.checkpoint import get_device_states, set_device_states
+
+
+class Tiled(torch.autograd.Function):
+    """y = mlp(x), piece by piece of the tokens; backward runs each piece again and adds to the weights' .grad as it goes.
+
+    Hooks on the weights' gradients (DDP's, say) therefore run once a piece.
+
+    forward   saves x. The pieces of y live until cat() has returned, then go, last piece first.
+    backward  x, grad and x_grad (all whole) live throughout. Of one piece: its graph goes node by node in the inner backward;
+              `out` lives until that has returned; then x_grad's piece is filled and the piece's own gradient goes. Nothing
+              of a piece outlives it but the weights' gradients (and, under autocast, the cast weights: to the last piece).
+    """
+
+    @staticmethod
+    def forward(ctx, x, mlp, number):
+        device = x.device.type
+        ctx.mlp, ctx.number = mlp, number
+        ctx.autocast = dict(device_type=device, enabled=torch.is_autocast_enabled(device), dtype=torch.get_autocast_dtype(device))
+        ctx.random = torch.get_rng_state(), *get_device_states(x)  # on the host: dropout repeats itself in backward
+        ctx.save_for_backward(x)
+        return torch.cat([mlp(piece) for piece in pieces_of(x, number)]).view_as(x)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        x_grad = torch.empty_like(x, memory_format=torch.contiguous_format)
+        cpu_state, devices, states = ctx.random
+        # A cache from an autocast region around this backward could hold casts that forward made without a graph.
+        cache = not torch.is_autocast_enabled(x.device.type)
+        with torch.random.fork_rng(devices), torch.autocast(**ctx.autocast, cache_enabled=cache):
+            torch.set_rng_state(cpu_state)
+            set_device_states(devices, states)
+            for x_piece, grad_piece, x_grad_piece in zip(*(pieces_of(t, ctx.number) for t in (x.detach(), grad, x_grad))):
+                x_piece = x_piece.detach().requires_grad_()
+                with torch.enable_grad():
+                    out = ctx.mlp(x_piece)
+                torch.autograd.backward(out, grad_piece)
+                del out
+                x_grad_piece.copy_(x_piece.grad)
+                x_piece.grad = None
+        return x_grad, None, None
+
+
+def tiled(mlp, number, x):
+    # With an x that needs no gradient the Function would not reach the weights either.
+    return Tiled.apply(x, mlp, number) if x.requires_grad else mlp(x)
+
+
+def tile(mlp, number):
+    """Run the MLP in this many pieces of the tokens."""
+    mlp.forward = partial(tiled, mlp.forward, number)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/shapes.h"
+
+bool ms_shapes_may(const ms_shape_list *list, uint32_t techniques)
+{
+    return (list->task->techniques & techniques) == techniques;
+}
+
+uint32_t ms_shapes_option(ms_shape_list *list, const ms_treatment *treatment)
+{
+    uint32_t index = MS_OPTION_KEEP;
+    if (list->status == MS_OK)
+        list->status = ms_stack_add_option(list->arena, list->task->model, list->task->run,
+                                           treatment, list->stack, &index, list->err);
+    return list->status == MS_OK ? index : MS_OPTION_KEEP;
+}
+
+void ms_shapes_add(ms_shape_list *list, ms_layer_range layers, uint32_t option, const char *text)
+{
+    if (list->status != MS_OK)
+        return;
+    ms_shape shape = {.text = text};
+    shape.choice.options = ms_arena_array(list->arena, uint32_t, list->stack->layer_count);
+    for (uint32_t i = layers.first; shape.choice.options && i < layers.end; i += layers.step)
+        shape.choice.options[i] = option;
+    if (!text || !shape.choice.options || !ms_vec_push(list->shapes, shape))
+        list->status = ms_fail(list->err, MS_ERR_NOMEM, "out of memory for a trainer's plans");
+}
