@@ -31,12 +31,15 @@ static void write_verdict(const ms_page *p, const ms_plan_view *v)
 
 static void write_treat(const ms_page *p, const ms_plan_view *v)
 {
-    const ms_step_figures *plan = &v->plan->plan;
-    if (!*plan->treat)
+    const char *treat = v->figures->treat;
+    if (!*treat)
         return;
     ms_page_heading(p, v->is_infeasible ? "What needs least" : "The plan",
                     "  (memscope analyze takes it)");
-    fprintf(p->out, "  --treat %s\n", plan->treat);
+    if (strlen(treat) + 10 <= p->columns)
+        fprintf(p->out, "  --treat %s\n", treat);
+    else
+        ms_page_paragraph(p, "--plan plan.json, which -o plan.json writes; as --treat it is long");
 }
 
 /* ---- memory and time, beside the extremes ---- */
@@ -151,7 +154,7 @@ static void write_decisions(const ms_page *p, const ms_plan_view *v)
     const ms_step_plan *plan = v->plan;
     const uint32_t width = p->columns - 50;
     uint32_t count = plan->decisions.count;
-    if (count == 0)
+    if (count == 0 || v->is_fallback)
         return;
     ms_page_heading(p, "Treated", "  (GiB, ms; most freed first)");
     fprintf(p->out, "  %s%-16s%-*s%10s%10s%12s%s\n", ms_page_tone(p, MS_TONE_DIM), "", (int)width,
@@ -160,7 +163,7 @@ static void write_decisions(const ms_page *p, const ms_plan_view *v)
         const ms_decision *d = &plan->decisions.items[i];
         char place[MS_PLAN_PLACE_TEXT], freed[MS_GIB_TEXT], host[MS_GIB_TEXT], ms[MS_FIXED_TEXT];
         fprintf(p->out, "  %-16s", ms_plan_place(d, place));
-        ms_page_cell(p, d->treatment, width);
+        ms_page_cell(p, ms_plan_short(v, d->treatment), width);
         fprintf(p->out, "%10s%10s%12s\n", ms_gib(d->freed_bytes, freed),
                 d->host_bytes ? ms_gib(d->host_bytes, host) : "", ms_fixed(d->added_ms, 1, ms));
     }
@@ -168,7 +171,8 @@ static void write_decisions(const ms_page *p, const ms_plan_view *v)
         fprintf(p->out, "  and %" PRIu32 " more: --format md lists them all\n",
                 count - MAX_DECISIONS);
     if (*v->kept_layers)
-        fprintf(p->out, "  kept: layers %s\n", v->kept_layers);
+        fprintf(p->out, "  kept: layer%s %s\n", strpbrk(v->kept_layers, ",-") ? "s" : "",
+                v->kept_layers);
     ms_page_heading(p, "Why", "");
     for (uint32_t i = 0; i < count && i < MAX_DECISIONS; i++) {
         const ms_decision *d = &plan->decisions.items[i];
@@ -214,7 +218,7 @@ static void write_target(const ms_page *p, const ms_plan_view *v)
 static void target_row(const ms_page *p, const ms_plan_view *v, const char *name,
                        const ms_step_plan *plan, uint32_t width)
 {
-    const ms_step_figures *f = &plan->plan, *free_plan = &v->plan->plan;
+    const ms_step_figures *f = &plan->plan, *free_plan = v->figures;
     char step[MS_FIXED_TEXT], ms[MS_FIXED_TEXT], gib[MS_GIB_TEXT], more[MS_FIXED_TEXT];
     fprintf(p->out, "  %-12s", name);
     if (plan->outcome == MS_PLAN_INFEASIBLE) {

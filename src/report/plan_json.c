@@ -60,7 +60,7 @@ static void write_proof(ms_json_writer *w, const ms_plan_view *v)
 /* Rows of layers that are treated alike would do; a row for each is easier to read back. */
 static bool write_treatments(ms_json_writer *w, const ms_plan_view *v)
 {
-    const ms_treatments *t = &v->plan->plan.treatments;
+    const ms_treatments *t = &v->figures->treatments;
     bool ok = true;
     ms_json_array(w, "treatments");
     for (uint32_t i = 0; t->layers && i < v->model->num_layers; i++) {
@@ -79,7 +79,7 @@ static bool write_treatments(ms_json_writer *w, const ms_plan_view *v)
 static void write_rationale(ms_json_writer *w, const ms_plan_view *v)
 {
     ms_json_array(w, "rationale");
-    for (uint32_t i = 0; i < v->plan->decisions.count; i++) {
+    for (uint32_t i = 0; !v->is_fallback && i < v->plan->decisions.count; i++) {
         const ms_decision *d = &v->plan->decisions.items[i];
         ms_json_object(w, NULL);
         if (d->first_layer == MS_NONE) {
@@ -198,7 +198,7 @@ bool ms_plan_json(FILE *out, const ms_plan_view *v)
         ms_json_uint(&w, "budget_bytes", v->budget_bytes);
     else
         ms_json_null(&w, "budget_bytes");
-    write_figures(&w, v, &plan->plan);
+    write_figures(&w, v, v->figures);
     write_proof(&w, v);
     bool ok = write_treatments(&w, v);
     write_rationale(&w, v);

@@ -10,7 +10,7 @@
 
 static void write_treat(FILE *out, const ms_plan_view *v)
 {
-    const char *treat = v->plan->plan.treat;
+    const char *treat = v->figures->treat;
     if (*treat)
         fprintf(out, "\n%s\n\n```\n--treat %s\n```\n",
                 v->is_infeasible ? "What needs least:" : "`memscope analyze` takes it as", treat);
@@ -124,7 +124,7 @@ static void write_time(FILE *out, const ms_plan_view *v)
 
 static void write_decisions(FILE *out, const ms_plan_view *v)
 {
-    if (v->plan->decisions.count == 0)
+    if (v->plan->decisions.count == 0 || v->is_fallback)
         return;
     fputs("\n## Treated\n\n| what | how | GiB freed | GiB on host | ms longer | why |\n"
           "|---|---|---:|---:|---:|---|\n",
@@ -184,7 +184,7 @@ static void write_targets(FILE *out, const ms_plan_view *v)
     if (!targets || targets->count == 0)
         return;
     figures_head(out, "Trainers", "trainer", "plan");
-    figures_row(out, v, v->answer->task->target, &v->plan->plan, v->plan->plan.treat);
+    figures_row(out, v, v->answer->task->target, v->figures, v->figures->treat);
     for (uint32_t i = 0; i < targets->count; i++) {
         const ms_target_answer *a = &targets->items[i];
         figures_row(out, v, a->target->name, &a->plan.plan, a->plan.plan.treat);

@@ -84,6 +84,23 @@ const char *ms_plan_place(const ms_decision *d, char text[MS_PLAN_PLACE_TEXT])
     return text;
 }
 
+const char *ms_plan_short(const ms_plan_view *view, const char *treatment)
+{
+    static const char start[] = "selective:", tile[] = "tile:";
+    if (strncmp(treatment, start, strlen(start)) != 0)
+        return treatment;
+    uint32_t kept = 0;
+    const char *end = treatment + strlen(start);
+    while (*end && strncmp(end, tile, strlen(tile)) != 0) {
+        end += strcspn(end, "+");
+        end += *end == '+';
+        kept++;
+    }
+    const char *text = ms_arena_printf(view->arena, "selective (%" PRIu32 " kept)%s%s", kept,
+                                       *end ? "+" : "", end);
+    return text ? text : "";
+}
+
 /* ---- texts; NULL when out of memory ---- */
 
 static const char *title(const ms_plan_view *view)
@@ -107,7 +124,7 @@ static const char *title(const ms_plan_view *view)
 static const char *slower(const ms_plan_view *view)
 {
     char percent[MS_FIXED_TEXT];
-    const ms_step_figures *plan = &view->plan->plan;
+    const ms_step_figures *plan = view->figures;
     double overhead = ms_plan_overhead(view, plan->time.step_ms);
     if (!*plan->treat)
         return ", with everything kept";
@@ -118,7 +135,7 @@ static const char *slower(const ms_plan_view *view)
 
 static const char *plan_verdict(const ms_plan_view *view)
 {
-    const ms_step_figures *plan = &view->plan->plan;
+    const ms_step_figures *plan = view->figures;
     const char *device = view->run->device->name, *time = slower(view);
     char need[MS_GIB_TEXT], budget[MS_GIB_TEXT], missing[MS_GIB_TEXT];
     ms_gib(plan->device_bytes, need);
@@ -152,24 +169,36 @@ static const char *curve_verdict(const ms_plan_view *view)
         ms_gib(last->figures.device_bytes, most), view->run->device->name);
 }
 
+static const char *why_infeasible(const ms_plan_view *view)
+{
+    ms_planner planner = view->answer->task->planner;
+    if (view->plan->outcome == MS_PLAN_LIMIT)
+        return "stopped before all plans were ruled out";
+    if (view->target_title)
+        return ms_arena_printf(view->arena, "%s can express nothing that fits", view->target_title);
+    if (planner != MS_PLANNER_MILP)
+        return ms_arena_printf(view->arena, "the %s planner has no plan; another may have one",
+                               ms_planner_names[planner]);
+    return "this is the least that was found";
+}
+
 /* "no plan is faster than 512.300 ms: gap 0.04 %, proven" */
 static const char *proof(const ms_plan_view *view)
 {
     const ms_step_plan *p = view->plan;
     char bound[MS_FIXED_TEXT], gap[MS_FIXED_TEXT];
     if (view->is_infeasible)
-        return p->outcome == MS_PLAN_LIMIT ? "stopped before all plans were ruled out"
-                                           : "no plan needs less";
+        return why_infeasible(view);
     if (!(p->bound_ms > 0))
-        return "how far from the best this plan is was not worked out";
+        return "no bound was worked out";
     return ms_arena_printf(view->arena, "no plan is faster than %s ms: gap %s %%, %s",
                            ms_fixed(p->bound_ms, 3, bound), ms_fixed(100 * p->gap, 3, gap),
-                           p->outcome == MS_PLAN_LIMIT ? "stopped before it was closed" : "proven");
+                           p->outcome == MS_PLAN_LIMIT ? "not closed" : "proven");
 }
 
 static const char *kept_layers(const ms_plan_view *view)
 {
-    const ms_treatment *treatments = view->plan->plan.treatments.layers;
+    const ms_treatment *treatments = view->figures->treatments.layers;
     const ms_treatment keep = {.kind = MS_TREAT_KEEP};
     uint32_t *layers = ms_arena_array(view->arena, uint32_t, view->model->num_layers);
     uint32_t count = 0;
@@ -223,13 +252,28 @@ static void fill_categories(ms_plan_view *view)
     }
 }
 
+/* When nothing fits: what needs least of all that was run. */
+static void pick_figures(ms_plan_view *view)
+{
+    const ms_step_plan *plan = view->plan;
+    const ms_step_figures *extremes[] = {&plan->checkpoint_all, &plan->keep_all};
+    view->figures = &plan->plan;
+    for (size_t i = 0; view->is_infeasible && i < 2; i++) {
+        bool is_none = !view->figures->treat;
+        if (is_none || extremes[i]->device_bytes < view->figures->device_bytes)
+            view->figures = extremes[i];
+    }
+    view->is_fallback = view->figures != &plan->plan;
+}
+
 static bool fill_plan(ms_plan_view *view)
 {
     const ms_step_plan *plan = view->plan;
     view->is_infeasible = plan->outcome == MS_PLAN_INFEASIBLE || !plan->plan.fits;
     view->budget_bytes = plan->budget_bytes;
+    pick_figures(view);
     const ms_plan_column columns[MS_PLAN_COLUMNS] = {
-        {view->is_infeasible ? "least" : "plan", "plan", &plan->plan},
+        {view->is_infeasible ? "least" : "plan", "plan", view->figures},
         {"keep all", "keep_all", &plan->keep_all},
         {"checkpoint all", "checkpoint_all", &plan->checkpoint_all},
     };

@@ -26,12 +26,13 @@ typedef struct ms_plan_view {
     const ms_step_plan *plan; /* NULL: a curve */
     const ms_curve *curve;    /* or NULL */
     ms_arena *arena;
-    bool is_infeasible;
-    uint64_t budget_bytes;                     /* 0: without limit */
-    const char *title;                         /* "llama-3.1-8b: batch 1 x 4096 tokens, ..." */
-    const char *verdict;                       /* "fits: 39.42 of 40.00 GiB on h100-80gb, ..." */
-    const char *proof;                         /* how far from the best it can be: a sentence */
-    const char *target_title;                  /* "Hugging Face Trainer"; NULL: any */
+    const ms_step_figures *figures;  /* the plan's, or of what needs least */
+    bool is_infeasible, is_fallback; /* fallback: the planner named nothing that needs less */
+    uint64_t budget_bytes;           /* 0: without limit */
+    const char *title;               /* "llama-3.1-8b: batch 1 x 4096 tokens, ..." */
+    const char *verdict;             /* "fits: 39.42 of 40.00 GiB on h100-80gb, ..." */
+    const char *proof;               /* how far from the best it can be: a sentence */
+    const char *target_title;        /* "Hugging Face Trainer"; NULL: any */
     ms_plan_column columns[MS_PLAN_COLUMNS];   /* the plan first */
     ms_category categories[MS_CATEGORY_COUNT]; /* at the peaks, the plan's largest first */
     uint32_t category_count;
@@ -52,6 +53,10 @@ double ms_plan_cost(const ms_plan_view *view, double step_ms);
 /* "layers 0-7", "layer 8", "loss". */
 enum { MS_PLAN_PLACE_TEXT = 40 };
 const char *ms_plan_place(const ms_decision *decision, char text[MS_PLAN_PLACE_TEXT]);
+
+/* "selective:mm#0+mm#1+tile:4" as "selective (2 kept)+tile:4"; others as they are. In the arena;
+ * "" when out of memory. */
+const char *ms_plan_short(const ms_plan_view *view, const char *treatment);
 
 /* A number with so many digits after the point, the same in every locale; "-" for NaN. */
 enum { MS_FIXED_TEXT = 40 };

@@ -21,6 +21,7 @@ typedef enum fixture {
     FITS,
     KEEPS_ALL,
     INFEASIBLE,
+    NO_PLAN,
     STOPPED,
     RULES,
     TARGET,
@@ -76,11 +77,13 @@ static void add_decisions(scene *s)
 static void set_plan(scene *s, fixture which)
 {
     static const char treat[] = "0-9=checkpoint,12=offload:0.5+tile:4,loss=chunk:8";
-    s->run.budget_bytes = which == INFEASIBLE ? 2 * GIB : 4 * GIB;
+    bool is_infeasible = which == INFEASIBLE || which == NO_PLAN;
+    uint64_t peak_mib = which == INFEASIBLE ? 1792 : 3072;
+    s->run.budget_bytes = is_infeasible ? 2 * GIB : 4 * GIB;
     s->plan = (ms_step_plan){.budget_bytes = s->run.budget_bytes,
                              .keep_all = figures(s, "", 7168, 100),
                              .checkpoint_all = figures(s, "all=checkpoint", 2048, 130),
-                             .plan = figures(s, which == KEEPS_ALL ? "" : treat, 3072, 112.25),
+                             .plan = figures(s, which == KEEPS_ALL ? "" : treat, peak_mib, 112.25),
                              .bound_ms = 112,
                              .gap = 0.25 / 112.25,
                              .solve_ms = 41.5,
@@ -89,10 +92,14 @@ static void set_plan(scene *s, fixture which)
                              .rules_estimate_overhead = 0.05};
     if (which != KEEPS_ALL)
         add_decisions(s);
-    s->plan.outcome = which == INFEASIBLE ? MS_PLAN_INFEASIBLE
-                      : which == STOPPED  ? MS_PLAN_LIMIT
-                                          : MS_PLAN_OPTIMAL;
-    s->task.planner = which == RULES ? MS_PLANNER_RULES : MS_PLANNER_MILP;
+    s->plan.outcome = is_infeasible      ? MS_PLAN_INFEASIBLE
+                      : which == STOPPED ? MS_PLAN_LIMIT
+                                         : MS_PLAN_OPTIMAL;
+    s->task.planner = which == RULES     ? MS_PLANNER_RULES
+                      : which == NO_PLAN ? MS_PLANNER_GREEDY
+                                         : MS_PLANNER_MILP;
+    if (which == NO_PLAN)
+        s->plan.plan = (ms_step_figures){0};
     if (which == INFEASIBLE)
         assert_true(
             ms_vec_push(&s->plan.suggestions, (ms_alternative){"half the batch", "--batch 1", true,
@@ -227,11 +234,17 @@ static const report_case report_cases[] = {
     {"console, everything kept", KEEPS_ALL, "console",
      {"fits: 3.75 of 4.00 GiB on a100-80gb, with everything kept"}, {"--treat", "Why", "Treated"}},
     {"console, infeasible", INFEASIBLE, "console",
-     {"does not fit: short by 1.75 GiB at best (needs 3.75 of 2.00 GiB on a100-80gb)",
-      "no plan needs less", "What needs least", "What would fit", "half the batch", "--batch 1",
+     {"does not fit: short by 0.50 GiB at best (needs 2.50 of 2.00 GiB on a100-80gb)",
+      "this is the least that was found", "What needs least", "What would fit", "half the batch", "--batch 1",
       "At the peak", "too much"}, {"proven"}},
+    {"console, a planner without a plan", NO_PLAN, "console",
+     {"short by 0.75 GiB at best", "the greedy planner has no plan; another may have one",
+      "--treat all=checkpoint", "At the peak"}, {"Treated", "Why", "nan"}},
+    {"json, a planner without a plan", NO_PLAN, "json",
+     {"\"status\": \"infeasible\"", "\"fits\": false", "\"treat\": \"all=checkpoint\"", "\"rationale\": []"},
+     {NULL}},
     {"console, stopped", STOPPED, "console",
-     {"gap 0.223 %, stopped before it was closed"}, {"proven"}},
+     {"gap 0.223 %, not closed"}, {"proven"}},
     {"console, rules", RULES, "console",
      {"What the rules expected", "a peak of 3.00 GiB and +5.0 % time; simulated, the peak is 3.00 GiB"},
      {NULL}},
@@ -311,7 +324,7 @@ static void check_report(void **state)
 static void check_columns(void **state)
 {
     (void)state;
-    static const fixture all[] = {FITS,   INFEASIBLE,  STOPPED,  RULES,
+    static const fixture all[] = {FITS,   INFEASIBLE,  NO_PLAN,  STOPPED, RULES,
                                   TARGET, ALL_TARGETS, NO_RATES, CURVE};
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         char *text = report(all[i], "console");
