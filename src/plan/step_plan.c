@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Solving: measure the options, choose, prove, and say what came of it.
- *
- * Choosing counts live bytes; the allocator needs more, how much more depends on the plan. So a
- * choice is run under the allocator with no more memory than there is; when it does not fit, the
- * limit for choosing is lowered, first in growing steps, then by halves.
  */
 #include "plan/step_plan.h"
 
@@ -14,37 +10,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/parallel.h"
 #include "config/size.h"
-#include "ledger/ledger.h"
-#include "ledger/usage.h"
-#include "plan/choose.h"
 #include "plan/explain.h"
 #include "plan/rules.h"
-#include "plan/target.h"
-#include "step/step.h"
+#include "plan/search.h"
 
 const char *const ms_planner_names[] = {
     [MS_PLANNER_MILP] = "milp",       [MS_PLANNER_GREEDY] = "greedy", [MS_PLANNER_RULES] = "rules",
     [MS_PLANNER_UNIFORM] = "uniform", [MS_PLANNER_NONE] = "none",     [MS_PLANNER_COUNT] = NULL,
 };
-
-/* Attempts at lowering the limit, and halvings once something fits. */
-enum { MOST_STEPS = 9, MOST_HALVINGS = 4 };
-
-typedef struct solver {
-    ms_arena *arena;
-    const ms_step_task *task;
-    ms_step_plan *plan;
-    ms_error *err;
-    ms_stack stack;
-    uint32_t techniques;  /* the task's and the target's */
-    uint64_t limit_bytes; /* for what is allocated; UINT64_MAX: none */
-    /* the best that was proven */
-    bool has_best;
-    ms_stack_choice best;
-    double best_ms; /* as counted */
-} solver;
 
 static double now_ms(void)
 {
@@ -53,307 +27,33 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static bool is_stopped(const ms_step_task *task)
-{
-    return task->stop && *task->stop;
-}
-
-/* ---- simulating ---- */
-
-static void read_figures(const ms_ledger *ledger, ms_step_figures *f)
-{
-    const ms_summary *s = &ledger->summary;
-    f->peak_bytes = s->peak_memory_bytes;
-    f->reserved_bytes = s->reserved_memory_bytes;
-    f->device_bytes = s->expected_device_bytes;
-    f->host_bytes = s->host_memory_bytes;
-    f->retries = s->allocator_retries;
-    f->peak_phase = (ms_phase)ledger->peak.phase;
-    f->fits = s->fits;
-    f->time = ledger->profile.time;
-    memcpy(f->category_bytes, ledger->peak.category_bytes, sizeof f->category_bytes);
-}
-
-ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
-                                const ms_run_config *run, const ms_treatments *treatments,
-                                ms_step_figures *figures, ms_error *err)
-{
-    ms_run_config treated = *run;
-    ms_simulation simulation;
-    ms_usage usage = {0};
-    ms_ledger ledger;
-    treated.treatments = *treatments;
-    treated.detail = MS_STEPS_ALL;
-    *figures = (ms_step_figures){.treatments = *treatments};
-    figures->treat = ms_treatments_text(treatments, model->num_layers, arena);
-    if (!figures->treat)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a plan's text");
-    ms_status status = ms_step_simulate(model, &treated, &simulation, err);
-    if (status != MS_OK)
-        return status;
-    status = ms_usage_measure(&simulation.trace, &treated.allocator, &usage, err);
-    if (status == MS_OK)
-        status =
-            ms_ledger_build(model, &treated, &simulation, &usage, MS_FOLD_LAYERS, &ledger, err);
-    if (status == MS_OK) {
-        read_figures(&ledger, figures);
-        ms_ledger_free(&ledger);
-    }
-    ms_usage_free(&usage);
-    ms_simulation_free(&simulation);
-    return status;
-}
-
-static bool usage_fits(const ms_run_config *run, const ms_usage *usage)
-{
-    uint64_t budget = run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
-    uint64_t device = usage->peak_reserved_bytes + run->device->context_expected_bytes;
-    return !usage->out_of_memory && (budget == 0 || device <= budget);
-}
-
-/* Whether the run fits under these treatments: allocations alone, under the allocator. */
-static ms_status fits(const ms_model_config *model, const ms_run_config *run,
-                      const ms_treatments *treatments, bool *yes, ms_error *err)
-{
-    static const ms_step_detail details[] = {MS_STEPS_LEAN, MS_STEPS_ALL};
-    ms_run_config treated = *run;
-    treated.treatments = *treatments;
-    ms_status status = MS_OK;
-    bool repeats = false;
-    for (int i = 0; i < 2 && status == MS_OK && !repeats; i++) {
-        ms_simulation simulation;
-        ms_usage usage = {0};
-        treated.detail = details[i];
-        repeats = i == 1;
-        status = ms_step_simulate(model, &treated, &simulation, err);
-        if (status != MS_OK)
-            return status;
-        status = i == 0 ? ms_usage_measure_lean(&simulation.trace, &treated.allocator, &usage,
-                                                &repeats, err)
-                        : ms_usage_measure(&simulation.trace, &treated.allocator, &usage, err);
-        *yes = status == MS_OK && usage_fits(run, &usage);
-        ms_usage_free(&usage);
-        ms_simulation_free(&simulation);
-    }
-    return status;
-}
-
-/* Several simulations side by side. */
-typedef struct simulation_task {
-    const ms_model_config *model;
-    const ms_run_config *run;
-    ms_arena *arena;
-    ms_treatments treatments;
-    ms_step_figures *figures;
-    ms_status status;
-    ms_error err;
-} simulation_task;
-
-static void simulate_one(void *context, uint32_t index)
-{
-    simulation_task *t = &((simulation_task *)context)[index];
-    t->status =
-        ms_step_plan_simulate(t->arena, t->model, t->run, &t->treatments, t->figures, &t->err);
-}
-
-/* Every layer kept, and every layer checkpointed: what a plan is compared with. */
-static ms_status simulate_extremes(solver *s)
-{
-    static const ms_treatment_kind kinds[] = {MS_TREAT_KEEP, MS_TREAT_CHECKPOINT};
-    ms_step_figures *figures[] = {&s->plan->keep_all, &s->plan->checkpoint_all};
-    simulation_task tasks[2] = {0};
-    ms_status status = MS_OK;
-    uint64_t layers = s->task->model->num_layers;
-    for (uint32_t i = 0; i < 2 && status == MS_OK; i++) {
-        ms_treatment *treatments = ms_arena_array(s->arena, ms_treatment, layers);
-        /* Arenas serve one thread. */
-        ms_arena *arena = i == 0 ? s->arena : ms_arena_create(0);
-        if (!treatments || !arena)
-            status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers", layers);
-        for (uint64_t k = 0; treatments && k < layers; k++)
-            treatments[k].kind = kinds[i];
-        tasks[i] = (simulation_task){.model = s->task->model,
-                                     .run = s->task->run,
-                                     .arena = arena,
-                                     .treatments = {treatments, 0},
-                                     .figures = figures[i]};
-    }
-    if (status == MS_OK)
-        ms_parallel_run(2, simulate_one, tasks);
-    for (uint32_t i = 0; i < 2 && status == MS_OK; i++) {
-        status = tasks[i].status;
-        if (status != MS_OK && s->err && s->err->status == MS_OK)
-            *s->err = tasks[i].err;
-    }
-    if (status == MS_OK && tasks[1].figures->treat) {
-        figures[1]->treat = ms_arena_strdup(s->arena, figures[1]->treat);
-        if (!figures[1]->treat)
-            status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a plan's text");
-    }
-    ms_arena_free(tasks[1].arena);
-    s->plan->simulations += 2;
-    return status;
-}
-
-/* ---- choosing and proving ---- */
-
-static ms_status prove(solver *s, const ms_stack_choice *choice, bool *yes)
-{
-    ms_treatments treatments;
-    ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &treatments, s->err);
-    s->plan->simulations++;
-    return status == MS_OK ? fits(s->task->model, s->task->run, &treatments, yes, s->err) : status;
-}
-
-/* Keeps the choice if it fits and is faster than the best so far. */
-static ms_status consider(solver *s, const ms_stack_choice *choice, bool *yes)
-{
-    ms_status status = prove(s, choice, yes);
-    double ms = ms_stack_count(&s->stack, choice).step_ms;
-    if (status == MS_OK && *yes && (!s->has_best || ms < s->best_ms)) {
-        s->has_best = true;
-        s->best = *choice;
-        s->best_ms = ms;
-    }
-    return status;
-}
-
-typedef ms_status (*chooser)(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
-                             ms_error *err);
-
-static ms_status choose(solver *s, chooser with, uint64_t limit_bytes, ms_chosen *chosen)
-{
-    const ms_choose_task task = {.stack = &s->stack,
-                                 .aim = MS_LEAST_TIME,
-                                 .limit_bytes = limit_bytes,
-                                 .techniques = s->techniques,
-                                 .gap = s->task->gap,
-                                 .time_limit_s = s->task->time_limit_s};
-    *chosen = (ms_chosen){0};
-    return with(s->arena, &task, chosen, s->err);
-}
-
-/* One limit: whether there is a choice, and whether it was proven to fit. */
-static ms_status try_limit(solver *s, chooser with, uint64_t limit_bytes, ms_chosen *chosen,
-                           bool *yes)
-{
-    *yes = false;
-    ms_status status = choose(s, with, limit_bytes, chosen);
-    if (status != MS_OK || !chosen->has_choice)
-        return status;
-    if (ms_stack_count(&s->stack, &chosen->choice).peak_bytes > s->limit_bytes)
-        return MS_OK;
-    return consider(s, &chosen->choice, yes);
-}
-
-/* Lowers the limit until a choice fits, then raises it by halves. */
-static ms_status lower_limit(solver *s, chooser with)
-{
-    uint64_t fails = s->limit_bytes, works = 0;
-    uint64_t step = s->limit_bytes / 400 + 1;
-    ms_chosen chosen = {.has_choice = true};
-    bool yes = false;
-    ms_status status = MS_OK;
-    for (int i = 0; i < MOST_STEPS && status == MS_OK && !yes && !is_stopped(s->task); i++) {
-        if (step >= fails)
-            break;
-        uint64_t limit = fails - step;
-        status = try_limit(s, with, limit, &chosen, &yes);
-        if (yes)
-            works = limit;
-        else
-            fails = limit;
-        if (!chosen.has_choice)
-            break;
-        step *= 2;
-    }
-    for (int i = 0; i < MOST_HALVINGS && status == MS_OK && works > 0 && !is_stopped(s->task);
-         i++) {
-        uint64_t middle = works + (fails - works) / 2;
-        if (fails - works <= s->limit_bytes / 1000)
-            break;
-        status = try_limit(s, with, middle, &chosen, &yes);
-        if (yes)
-            works = middle;
-        else
-            fails = middle;
-    }
-    return status;
-}
-
-static ms_status search(solver *s, chooser with, ms_chosen *first)
-{
-    bool yes;
-    ms_status status = try_limit(s, with, s->limit_bytes, first, &yes);
-    if (status == MS_OK && first->has_choice && !yes)
-        status = lower_limit(s, with);
-    return status;
-}
-
-/* What the simpler ways find, when it counts as faster than the best so far. */
-static ms_status consider_simpler(solver *s)
-{
-    static const chooser ways[] = {ms_choose_greedy, ms_choose_uniform};
-    ms_status status = MS_OK;
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && status == MS_OK; i++) {
-        ms_chosen chosen;
-        bool yes;
-        status = choose(s, ways[i], s->limit_bytes, &chosen);
-        if (status == MS_OK && chosen.has_choice &&
-            (!s->has_best ||
-             ms_stack_count(&s->stack, &chosen.choice).step_ms < s->best_ms * (1 - 1e-9)))
-            status = consider(s, &chosen.choice, &yes);
-    }
-    return status;
-}
-
 /* ---- the planners ---- */
 
-static ms_status finish(solver *s)
-{
-    ms_treatments treatments;
-    ms_status status = ms_stack_treatments(s->arena, &s->stack, &s->best, &treatments, s->err);
-    s->plan->simulations++;
-    if (status == MS_OK)
-        status = ms_step_plan_simulate(s->arena, s->task->model, s->task->run, &treatments,
-                                       &s->plan->plan, s->err);
-    return status;
-}
-
-static void set_gap(solver *s, const ms_chosen *chosen)
-{
-    double ms = s->plan->plan.time.step_ms;
-    s->plan->bound_ms = fmin(chosen->bound, ms);
-    s->plan->gap = ms > 0 ? fmax(0, (ms - chosen->bound) / ms) : 0;
-    bool proven = chosen->outcome == MS_SOLVER_PROVEN && s->plan->gap <= s->task->gap + 1e-9;
-    s->plan->outcome = proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
-}
-
-static ms_status plan_milp(solver *s)
+static ms_status plan_milp(ms_search *s)
 {
     ms_chosen chosen;
-    ms_status status = search(s, ms_choose_milp, &chosen);
+    ms_status status = ms_search_run(s, ms_choose_milp, &chosen);
     if (status == MS_OK)
-        status = consider_simpler(s);
+        status = ms_search_simpler(s);
     if (status != MS_OK || !s->has_best)
         return status;
-    status = finish(s);
+    status = ms_search_finish(s);
     if (status == MS_OK)
-        set_gap(s, &chosen);
+        ms_search_set_gap(s, &chosen);
     return status;
 }
 
-static ms_status plan_simply(solver *s, chooser with)
+static ms_status plan_simply(ms_search *s, ms_chooser with)
 {
     ms_chosen chosen;
-    ms_status status = search(s, with, &chosen);
+    ms_status status = ms_search_run(s, with, &chosen);
     if (status != MS_OK || !s->has_best)
         return status;
     s->plan->outcome = MS_PLAN_LIMIT;
-    return finish(s);
+    return ms_search_finish(s);
 }
 
-static ms_status keep_all(solver *s)
+static ms_status keep_all(ms_search *s)
 {
     s->best.options = ms_arena_array(s->arena, uint32_t, s->stack.layer_count);
     if (!s->best.options)
@@ -364,7 +64,7 @@ static ms_status keep_all(solver *s)
     return MS_OK;
 }
 
-static ms_status plan_by_rules(solver *s)
+static ms_status plan_by_rules(ms_search *s)
 {
     ms_rules_answer answer;
     ms_status status = ms_rules_choose(s->arena, s->task, &s->stack, s->plan->keep_all.device_bytes,
@@ -375,13 +75,13 @@ static ms_status plan_by_rules(solver *s)
     s->plan->rules_estimate_overhead = answer.estimate_overhead;
     s->best = answer.choice;
     s->plan->outcome = MS_PLAN_LIMIT;
-    status = finish(s);
+    status = ms_search_finish(s);
     s->has_best = s->plan->plan.fits;
     return status;
 }
 
 /* The trainer's plans, cheapest first, until one fits. */
-static ms_status plan_for_target(solver *s, const ms_target *target)
+static ms_status plan_for_target(ms_search *s, const ms_target *target)
 {
     ms_shapes shapes = {0};
     ms_status status = target->list(s->arena, s->task, &s->stack, &shapes, s->err);
@@ -402,16 +102,16 @@ static ms_status plan_for_target(solver *s, const ms_target *target)
             break;
         bool yes;
         tried[next] = true;
-        status = consider(s, &shapes.items[next].choice, &yes);
+        status = ms_search_consider(s, &shapes.items[next].choice, &yes);
         if (s->has_best)
             s->plan->target_text = shapes.items[next].text;
     }
     ms_vec_free(&shapes);
     s->plan->outcome = MS_PLAN_LIMIT;
-    return status == MS_OK && s->has_best ? finish(s) : status;
+    return status == MS_OK && s->has_best ? ms_search_finish(s) : status;
 }
 
-static ms_status plan_with(solver *s, const ms_target *target)
+static ms_status plan_with(ms_search *s, const ms_target *target)
 {
     if (!target->is_free)
         return plan_for_target(s, target);
@@ -433,29 +133,7 @@ static ms_status plan_with(solver *s, const ms_target *target)
 
 /* ---- when nothing fits ---- */
 
-/* The smallest peak: chosen by counting, then run. */
-static ms_status reach_least(solver *s)
-{
-    const ms_choose_task task = {.stack = &s->stack,
-                                 .aim = MS_LEAST_PEAK,
-                                 .limit_bytes = UINT64_MAX,
-                                 .techniques = s->techniques,
-                                 .gap = s->task->gap,
-                                 .time_limit_s = s->task->time_limit_s};
-    ms_chosen chosen;
-    ms_status status = ms_choose_milp(s->arena, &task, &chosen, s->err);
-    if (status != MS_OK || !chosen.has_choice)
-        return status;
-    s->best = chosen.choice;
-    status = finish(s);
-    if (status == MS_OK && s->plan->plan.fits) {
-        s->has_best = true; /* the search had stopped short of it */
-        s->plan->outcome = MS_PLAN_LIMIT;
-    }
-    return status;
-}
-
-static ms_status fail_infeasible(solver *s, const ms_target *target)
+static ms_status fail_infeasible(ms_search *s, const ms_target *target)
 {
     char budget[MS_SIZE_TEXT_BYTES], least[MS_SIZE_TEXT_BYTES];
     ms_size_format(s->plan->budget_bytes, budget, sizeof budget);
@@ -472,32 +150,8 @@ static ms_status fail_infeasible(solver *s, const ms_target *target)
 
 /* ---- solving ---- */
 
-static uint64_t limit_of(const ms_run_config *run)
-{
-    uint64_t budget = run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
-    uint64_t context = run->device->context_expected_bytes;
-    if (budget == 0)
-        return UINT64_MAX;
-    return budget > context ? budget - context : 0;
-}
-
-static ms_status set_out(solver *s, const ms_target *target)
-{
-    const ms_step_task *task = s->task;
-    s->techniques = task->techniques & target->techniques;
-    s->limit_bytes = limit_of(task->run);
-    s->plan->budget_bytes =
-        task->run->has_budget ? task->run->budget_bytes : ms_device_usable_bytes(task->run->device);
-    ms_status status = simulate_extremes(s);
-    if (status == MS_OK)
-        status =
-            ms_stack_measure(s->arena, task->model, task->run, s->techniques, &s->stack, s->err);
-    s->plan->simulations += s->stack.simulations;
-    return status;
-}
-
 /* What the plan frees and costs, in words. */
-static ms_status explain(solver *s, const ms_target *target)
+static ms_status explain(ms_search *s, const ms_target *target)
 {
     if (target->text && s->has_best) {
         s->plan->target_text = target->text(s->arena, s->task, &s->plan->plan.treatments);
@@ -507,14 +161,14 @@ static ms_status explain(solver *s, const ms_target *target)
     return ms_explain(s->arena, &s->stack, &s->best, s->plan, s->err);
 }
 
-static ms_status solve(solver *s, const ms_target *target)
+static ms_status solve(ms_search *s, const ms_target *target)
 {
-    ms_status status = set_out(s, target);
+    ms_status status = ms_search_begin(s, target);
     if (status == MS_OK)
         status = plan_with(s, target);
     if (status == MS_OK && !s->has_best &&
         (s->task->planner == MS_PLANNER_MILP || !target->is_free))
-        status = reach_least(s);
+        status = ms_search_least(s);
     if (status != MS_OK)
         return status;
     if (s->best.options)
@@ -527,7 +181,7 @@ ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_
 {
     double start = now_ms();
     *plan = (ms_step_plan){0};
-    solver s = {.arena = arena, .task = task, .plan = plan, .err = err};
+    ms_search s = {.arena = arena, .task = task, .plan = plan, .err = err};
     const ms_target *target = ms_target_find(task->target);
     if (!target)
         return ms_fail(err, MS_ERR_USAGE, "no target '%.40s'", task->target);
