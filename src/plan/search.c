@@ -369,6 +369,16 @@ static ms_status try_least(ms_search *s, uint32_t loss, uint64_t *least, ms_trea
     if (status != MS_OK || !chosen.has_choice)
         return status;
     uint64_t live = ms_stack_count(&s->stack, &chosen.choice).peak_bytes;
+    /* Of all that peak so low the fastest. */
+    task.aim = MS_LEAST_TIME;
+    task.limit_bytes = live + live / 100000;
+    ms_chosen fastest;
+    status = ms_choose_milp(s->arena, &task, &fastest, s->err);
+    if (status != MS_OK)
+        return status;
+    if (fastest.has_choice &&
+        ms_stack_count(&s->stack, &fastest.choice).peak_bytes <= task.limit_bytes)
+        chosen.choice = fastest.choice;
     status = ms_stack_treatments(s->arena, &s->stack, &chosen.choice, &treatments, s->err);
     if (status == MS_OK)
         status = ms_search_smallest_budget(s, &treatments, live, &budget);

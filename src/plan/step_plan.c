@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "config/size.h"
+#include "plan/compare.h"
 #include "plan/explain.h"
 #include "plan/rules.h"
 #include "plan/search.h"
@@ -168,6 +169,18 @@ static ms_status explain(ms_search *s, const ms_target *target)
     return ms_explain(s->arena, &s->stack, &s->best, s->plan, s->err);
 }
 
+/* What the answer is set beside. */
+static ms_status compare(ms_search *s, const ms_target *target)
+{
+    if (!target->is_free)
+        return s->has_best ? ms_price_target(s) : MS_OK;
+    if (s->task->planner != MS_PLANNER_MILP)
+        return MS_OK;
+    if (!s->has_best)
+        return ms_suggest_changes(s);
+    return s->plan->keep_all.fits ? MS_OK : ms_compare_planners(s);
+}
+
 static ms_status solve(ms_search *s, const ms_target *target)
 {
     ms_status status = ms_search_begin(s, target);
@@ -176,10 +189,10 @@ static ms_status solve(ms_search *s, const ms_target *target)
     if (status == MS_OK && !s->has_best &&
         (s->task->planner == MS_PLANNER_MILP || !target->is_free))
         status = ms_search_least(s);
-    if (status != MS_OK)
-        return status;
-    if (s->best.options)
+    if (status == MS_OK && s->best.options)
         status = explain(s, target);
+    if (status == MS_OK)
+        status = compare(s, target);
     return status == MS_OK && !s->has_best ? fail_infeasible(s, target) : status;
 }
 
