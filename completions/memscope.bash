@@ -21,7 +21,11 @@ _memscope_values() {
     --checkpointing) echo none all ;;
     --checkpoint-kind) echo non-reentrant reentrant ;;
     --allocator) echo cuda cuda-expandable raw ;;
-    --format) echo console json md csv ;;
+    --format) echo console json md csv $([ "$2" != plan ] || echo svg) ;;
+    --planner) echo milp greedy rules uniform none ;;
+    --target) echo free hf pytorch torchtitan torchtune megatron deepspeed nemo axolotl all ;;
+    --without) echo checkpoint selective offload tile chunk ;;
+    --rules-mode) echo conservative balanced aggressive ;;
     --color) echo auto always never ;;
     esac
 }
@@ -44,7 +48,7 @@ _memscope() {
         case $previous in
         --*)
             local values
-            values=$(_memscope_values "$previous")
+            values=$(_memscope_values "$previous" "${COMP_WORDS[1]}")
             [ -z "$values" ] || mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
             ;;
         esac

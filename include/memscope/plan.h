@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Plans: what to keep and what to compute again, so that a step fits a budget.
+ * Plans: how to treat each layer of a run, or what to keep and what to compute again of a graph, so
+ * that a step fits a budget for the least time.
  *
  *     ms_error err = {0};
  *     ms_plan *plan = ms_plan_create();
- *     ms_plan_set(plan, "graph", "modules.json", &err);
+ *     ms_plan_set_run(plan, "config", "llama-3.1-8b", &err);
  *     ms_plan_set(plan, "budget", "40GiB", &err);
  *     ms_plan_solve(plan, &err);
- *     ms_plan_write(plan, "json", stdout, &err);
+ *     ms_plan_write(plan, "console", stdout, &err);
  *     ms_plan_free(plan);
  *
  * A plan belongs to one thread, and to the one that solves it; that thread must not use GLPK at the
@@ -22,6 +23,8 @@
 extern "C" {
 #endif
 
+#define MS_PLAN_SCHEMA_VERSION "1.0"
+
 typedef struct ms_plan ms_plan;
 
 ms_plan *ms_plan_create(void); /* NULL when out of memory */
@@ -33,15 +36,30 @@ const ms_run_field *ms_plan_fields(size_t *count);
 /* Sets a field by the name of its command-line option without the dashes. */
 ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_error *err);
 
-/* Reads the file and plans. MS_ERR_INFEASIBLE when nothing fits, or nothing was found in time; that
- * too is an answer and can be written. */
+/* Sets a field of the run that is planned, as ms_run_set does. With a "config" the plan is for that
+ * run, else for the file that "graph" or "ops" names. What the run says about treating layers is
+ * set aside. */
+ms_status ms_plan_set_run(ms_plan *plan, const char *field, const char *value, ms_error *err);
+
+/* While solving, *stop is looked at now and then; not 0: answer with the best plan so far. It must
+ * outlive the solving; NULL: never. */
+void ms_plan_set_stop(ms_plan *plan, const volatile int *stop);
+
+/* Reads the files and plans. MS_ERR_INFEASIBLE when nothing fits, or nothing was found in time;
+ * that too is an answer and can be written. */
 ms_status ms_plan_solve(ms_plan *plan, ms_error *err);
 
 /* What a user should know about an input that was accepted: sentences; NULL past the last. */
 const char *ms_plan_note(const ms_plan *plan, size_t index);
 
-/* Writes the answer: "console" or "json". */
+/* As ms_analysis_set_style. */
+void ms_plan_set_style(ms_plan *plan, const ms_style *style);
+
+/* Writes the answer: "console" or "json"; for a run also "md"; for a curve "csv" and "svg" too. */
 ms_status ms_plan_write(const ms_plan *plan, const char *format, FILE *out, ms_error *err);
+
+/* One row per format, for help texts; NULL past the last. */
+const ms_report_format *ms_plan_format_at(size_t index);
 
 #ifdef __cplusplus
 }

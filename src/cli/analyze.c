@@ -60,26 +60,6 @@ static ms_status set_unroll(ms_cli_settings *s, const char *value, ms_error *err
     return MS_OK;
 }
 
-static ms_status set_no_color(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->color = MS_COLOR_NEVER;
-    return MS_OK;
-}
-
-static ms_status set_color(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    static const char *const names[] = {
-        [MS_COLOR_AUTO] = "auto", [MS_COLOR_ALWAYS] = "always", [MS_COLOR_NEVER] = "never"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(value, names[i]) == 0) {
-            s->color = (ms_cli_color)i;
-            return MS_OK;
-        }
-    return ms_cli_fail(err, MS_ERR_USAGE, "--color wants auto, always or never, not \"%.40s\"",
-                       value);
-}
-
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME",     "only this report: console, json, md or csv",            ms_cli_set_format},
@@ -89,14 +69,15 @@ static const ms_cli_option options[] = {
     {"events",   0,   "FILE",     "the allocations and frees of a step, one a line",       set_events},
     {"unroll",   0,   NULL,       "a record for every layer, also for equal ones",         set_unroll},
     {"quiet",    'q', NULL,       "no console report, no messages but errors",             ms_cli_set_quiet},
-    {"color",    0,   "WHEN",     "auto, always or never",                                 set_color},
-    {"no-color", 0,   NULL,       "the same as --color=never",                             set_no_color},
+    {"color",    0,   "WHEN",     "auto, always or never",                                 ms_cli_set_color},
+    {"no-color", 0,   NULL,       "the same as --color=never",                             ms_cli_set_no_color},
     {"help",     'h', NULL,       "this text",                                             ms_cli_set_help},
     {NULL,       0,   NULL,       NULL,                                                    NULL},
 };
 /* clang-format on */
 
-static const ms_cli_fields field_lists[] = {{ms_run_fields, ms_cli_set_run}, {NULL, NULL}};
+static const ms_cli_fields field_lists[] = {{.list = ms_run_fields, .set = ms_cli_set_run},
+                                            {.list = NULL}};
 
 const ms_cli_grammar ms_cli_analyze_grammar = {
     .options = options,

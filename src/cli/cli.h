@@ -56,6 +56,7 @@ typedef struct ms_cli_fields {
     const ms_run_field *(*list)(size_t *count);
     ms_status (*set)(ms_cli_settings *settings, const char *field, const char *value,
                      ms_error *err);
+    const char *const *without; /* names that are no options; past the last, NULL. NULL: none */
 } ms_cli_fields;
 
 /* What a command accepts. A name means the first option or field that has it, in this order. */
@@ -65,7 +66,6 @@ struct ms_cli_grammar {
     ms_status (*take_word)(ms_cli_settings *settings, const char *word, ms_error *err);
     const char *(*format_at)(size_t index); /* of --format; NULL past the last */
     const char *notes;                      /* below the options in the help, or NULL */
-    bool help_names_letters;                /* "or -q: ..." in the help of an option */
 };
 extern const ms_cli_grammar ms_cli_analyze_grammar, ms_cli_plan_grammar;
 
@@ -108,6 +108,8 @@ ms_status ms_cli_set_format(ms_cli_settings *settings, const char *value, ms_err
 ms_status ms_cli_set_file(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_quiet(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_help(ms_cli_settings *settings, const char *value, ms_error *err);
+ms_status ms_cli_set_color(ms_cli_settings *settings, const char *value, ms_error *err);
+ms_status ms_cli_set_no_color(ms_cli_settings *settings, const char *value, ms_error *err);
 
 /* For grammars with the fields of a run: sets one; takes the bare word as the config. */
 ms_status ms_cli_set_run(ms_cli_settings *settings, const char *field, const char *value,

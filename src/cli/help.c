@@ -59,7 +59,7 @@ static void print_options(FILE *out, const ms_cli_grammar *grammar)
     fputs("\nOutput\n", out);
     for (const ms_cli_option *o = grammar->options; o->name; o++) {
         ms_run_field row = {.name = o->name, .value_name = o->value_name, .help = o->help};
-        print_row(out, grammar->help_names_letters ? 0 : o->letter, &row);
+        print_row(out, o->letter, &row);
     }
     if (grammar->notes)
         fputs(grammar->notes, out);

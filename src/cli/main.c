@@ -16,6 +16,12 @@ static const char *const analyze_examples[] = {
     NULL,
 };
 static const char *const plan_examples[] = {
+    "memscope plan --config llama-3.1-8b --seq 4096 --device h100-80gb --budget 40GiB",
+    "which layers to checkpoint, offload or tile, for the least time",
+    "memscope plan llama-3.1-8b --budget 40GiB --target torchtitan -o plan.json",
+    "what a trainer can express; memscope analyze --plan plan.json reads it",
+    "memscope plan llama-3.1-8b --curve -o curve.svg",
+    "time against budget, as a picture",
     "memscope plan --graph modules.json --budget 40GiB --world-size 8",
     "which modules to checkpoint, for the least recomputation",
     "memscope plan --ops operators.json --memory-budget 0.5 --format json -o -",
@@ -46,7 +52,7 @@ static const char plan_outcomes[] = "  0   the plan fits the budget\n";
 /* clang-format off */
 static const ms_cli_command commands[] = {
     {"analyze", "[OPTION...] [CONFIG]", "How much memory a training step needs, and what for.", analyze_examples, &ms_cli_analyze_grammar, analyze_outcomes, ms_cli_analyze},
-    {"plan",    "OPTION...",            "What to recompute so that a step fits a budget.",      plan_examples,    &ms_cli_plan_grammar,    plan_outcomes,    ms_cli_plan},
+    {"plan",    "[OPTION...] [CONFIG]", "How to treat layers so that a step fits a budget.",    plan_examples,    &ms_cli_plan_grammar,    plan_outcomes,    ms_cli_plan},
     {"models",  "",                     "List the built-in models.",                            models_examples,  NULL,                    NULL,             ms_cli_models},
     {"devices", "",                     "List the built-in devices.",                           devices_examples, NULL,                    NULL,             ms_cli_devices},
     {"help",    "[COMMAND]",            "Explain a command.",                                   help_examples,    NULL,                    NULL,             ms_cli_help},

@@ -74,6 +74,26 @@ ms_status ms_cli_set_help(ms_cli_settings *s, const char *value, ms_error *err)
     return MS_OK;
 }
 
+ms_status ms_cli_set_no_color(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->color = MS_COLOR_NEVER;
+    return MS_OK;
+}
+
+ms_status ms_cli_set_color(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    static const char *const names[] = {
+        [MS_COLOR_AUTO] = "auto", [MS_COLOR_ALWAYS] = "always", [MS_COLOR_NEVER] = "never"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(value, names[i]) == 0) {
+            s->color = (ms_cli_color)i;
+            return MS_OK;
+        }
+    return ms_cli_fail(err, MS_ERR_USAGE, "--color wants auto, always or never, not \"%.40s\"",
+                       value);
+}
+
 ms_status ms_cli_set_run(ms_cli_settings *s, const char *field, const char *value, ms_error *err)
 {
     return ms_run_set(s->run, field, value, err);
@@ -97,6 +117,14 @@ typedef struct choice {
     const ms_cli_fields *fields; /* of the field */
 } choice;
 
+static bool is_left_out(const ms_cli_fields *fields, const char *name)
+{
+    for (const char *const *out = fields->without; out && *out; out++)
+        if (strcmp(*out, name) == 0)
+            return true;
+    return false;
+}
+
 static bool choice_at(const ms_cli_grammar *grammar, size_t index, choice *found)
 {
     for (const ms_cli_option *o = grammar->options; o->name; o++)
@@ -107,14 +135,15 @@ static bool choice_at(const ms_cli_grammar *grammar, size_t index, choice *found
     for (const ms_cli_fields *f = grammar->fields; f->list; f++) {
         size_t count;
         const ms_run_field *rows = f->list(&count);
-        if (index < count) {
-            *found = (choice){.name = rows[index].name,
-                              .value_name = rows[index].value_name,
-                              .field = &rows[index],
+        for (size_t i = 0; i < count; i++) {
+            if (is_left_out(f, rows[i].name) || index-- > 0)
+                continue;
+            *found = (choice){.name = rows[i].name,
+                              .value_name = rows[i].value_name,
+                              .field = &rows[i],
                               .fields = f};
             return true;
         }
-        index -= count;
     }
     return false;
 }

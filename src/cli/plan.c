@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope plan: its options are the fields of a plan and the few below.
+ * memscope plan: its options are the fields of a plan, those of a run and the few below.
  */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/cli.h"
 
 static const char *format_at(size_t index)
 {
-    static const char *const names[] = {"console", "json"};
-    return index < sizeof names / sizeof names[0] ? names[index] : NULL;
+    const ms_report_format *format = ms_plan_format_at(index);
+    return format ? format->name : NULL;
 }
 
 static ms_status set_plan(ms_cli_settings *s, const char *field, const char *value, ms_error *err)
@@ -15,30 +19,50 @@ static ms_status set_plan(ms_cli_settings *s, const char *field, const char *val
     return ms_plan_set(s->plan, field, value, err);
 }
 
-static ms_status refuse_word(ms_cli_settings *s, const char *word, ms_error *err)
+static ms_status set_run(ms_cli_settings *s, const char *field, const char *value, ms_error *err)
 {
-    (void)s;
-    return ms_cli_fail(err, MS_ERR_USAGE, "plan wants options, not %.80s", word);
+    return ms_plan_set_run(s->plan, field, value, err);
+}
+
+static ms_status take_config(ms_cli_settings *s, const char *word, ms_error *err)
+{
+    if (s->config)
+        return ms_cli_fail(err, MS_ERR_USAGE, "two configs: %.80s and %.80s", s->config, word);
+    s->config = word;
+    return ms_plan_set_run(s->plan, "config", word, err);
 }
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format", 0,   "NAME", "console or json [console]",                       ms_cli_set_format},
-    {"file",   'o', "FILE", "or -o: where it goes; - is standard output [-]", ms_cli_set_file},
-    {"quiet",  'q', NULL,   "or -q: no messages but errors",                   ms_cli_set_quiet},
-    {"help",   'h', NULL,   "or -h: this text",                                ms_cli_set_help},
-    {NULL,     0,   NULL,   NULL,                                              NULL},
+    {"format",   0,   "NAME", "console, json or md; a curve also csv or svg",  ms_cli_set_format},
+    {"file",     'o', "FILE", "where it goes; - is standard output",           ms_cli_set_file},
+    {"quiet",    'q', NULL,   "no messages but errors",                        ms_cli_set_quiet},
+    {"color",    0,   "WHEN", "auto, always or never",                         ms_cli_set_color},
+    {"no-color", 0,   NULL,   "the same as --color=never",                     ms_cli_set_no_color},
+    {"help",     'h', NULL,   "this text",                                     ms_cli_set_help},
+    {NULL,       0,   NULL,   NULL,                                            NULL},
 };
 /* clang-format on */
 
-static const ms_cli_fields field_lists[] = {{ms_plan_fields, set_plan}, {NULL, NULL}};
+/* What a plan decides itself. */
+static const char *const decided[] = {"checkpointing", "treat", "plan", NULL};
+
+static const ms_cli_fields field_lists[] = {
+    {.list = ms_plan_fields, .set = set_plan},
+    {.list = ms_run_fields, .set = set_run, .without = decided},
+    {.list = NULL},
+};
 
 const ms_cli_grammar ms_cli_plan_grammar = {
     .options = options,
     .fields = field_lists,
-    .take_word = refuse_word,
+    .take_word = take_config,
     .format_at = format_at,
-    .help_names_letters = true,
+    .notes =
+        "\nSizes carry a unit: B, KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB of 1000.\n"
+        "The model may also be given without --config. A file of -o has the format its name ends "
+        "in.\n"
+        "memscope analyze --plan plan.json runs the step as planned.\n",
 };
 
 static ms_status write_plan(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -46,17 +70,37 @@ static ms_status write_plan(FILE *out, const ms_cli_source *source, ms_error *er
     return ms_plan_write(source->plan, source->format, out, err);
 }
 
+static ms_status write_answer(const ms_cli_settings *s, ms_error *err)
+{
+    bool to_stdout = !s->file || strcmp(s->file, "-") == 0 || s->color == MS_COLOR_ALWAYS;
+    ms_style style = ms_cli_style(to_stdout ? s->color : MS_COLOR_NEVER);
+    ms_cli_source source = {.write = write_plan, .plan = s->plan, .format = ms_cli_format(s)};
+    ms_plan_set_style(s->plan, &style);
+    return ms_cli_write_file(s->file ? s->file : "-", &source, err);
+}
+
+/* The first Ctrl-C asks for the best plan so far, the second ends the program. */
+static volatile int stop;
+
+static void ask_to_stop(int signal_number)
+{
+    stop = 1;
+    signal(signal_number, SIG_DFL);
+}
+
 /* That nothing fits is an answer, which is written before it is said. */
 static int solve(const ms_cli_settings *s, ms_error *err)
 {
+    ms_plan_set_stop(s->plan, &stop);
+    signal(SIGINT, ask_to_stop);
     ms_status status = ms_plan_solve(s->plan, err);
+    signal(SIGINT, SIG_DFL);
     const char *note;
     for (size_t i = 0; !s->quiet && (note = ms_plan_note(s->plan, i)) != NULL; i++)
         fprintf(stderr, "note: %s\n", note);
     if (status == MS_OK || status == MS_ERR_INFEASIBLE) {
         ms_error write_error = {.status = MS_OK};
-        ms_cli_source source = {.write = write_plan, .plan = s->plan, .format = ms_cli_format(s)};
-        if (ms_cli_write_file(s->file ? s->file : "-", &source, &write_error) != MS_OK)
+        if (write_answer(s, &write_error) != MS_OK)
             return ms_cli_complain(&write_error);
     }
     return status == MS_OK ? 0 : ms_cli_complain(err);

@@ -250,6 +250,75 @@ static ms_status apply_settings(loading *l, const ms_run_setting *settings, size
     return MS_OK;
 }
 
+/* ---- plans ---- */
+
+static bool in_file(const loading *l, const char *field)
+{
+    return l->origins.in_file[ms_run_field_find(field)];
+}
+
+/* A plan and what says the same do not go together; of a flag and the run file the flag wins. */
+static ms_status settle_plan(loading *l, const char *other)
+{
+    if (!ms_run_field_said(&l->draft, "plan") || !ms_run_field_said(&l->draft, other))
+        return MS_OK;
+    if (in_file(l, "plan") == in_file(l, other))
+        return ms_fail(l->err, MS_ERR_USAGE,
+                       "a plan says what becomes of each layer, and so does "
+                       "%s: give one of them",
+                       other);
+    ms_run_field_unsay(&l->draft, in_file(l, "plan") ? "plan" : other);
+    return MS_OK;
+}
+
+static ms_status take_treat(loading *l, ms_json_value root)
+{
+    ms_json_value value;
+    const char *text = NULL;
+    ms_error reason = {0};
+    if (!ms_json_find(root, "treat", &value))
+        return ms_json_fail(
+            l->err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+            "no \"treat\" in it: expected what `memscope plan -o plan.json` writes");
+    ms_status status = ms_json_get_string(value, &text, l->err);
+    if (status != MS_OK || !*text)
+        return status;
+    status = ms_run_field_set(&l->draft, l->arena, "treat", text, &reason);
+    if (status != MS_OK)
+        return ms_json_fail(l->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s",
+                            reason.text + strlen("treat: ")); /* the place names it */
+    l->origins.in_file[ms_run_field_find("treat")] = false;
+    return MS_OK;
+}
+
+/* The treatments of a plan stand for those that could have been given. */
+static ms_status apply_plan(loading *l, const char *run_path)
+{
+    ms_status status = settle_plan(l, "treat");
+    if (status == MS_OK)
+        status = settle_plan(l, "checkpointing");
+    if (status != MS_OK || !ms_run_field_said(&l->draft, "plan"))
+        return status;
+    const char *path = l->draft.plan;
+    if (in_file(l, "plan"))
+        path = path_beside(l->arena, run_path, path);
+    if (!path)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a path");
+    ms_json_source source;
+    char *text = NULL;
+    ms_json *document = NULL;
+    status = ms_json_read(path, &source, &text, l->err);
+    if (status == MS_OK)
+        status = ms_json_parse(&source, &document, l->err);
+    if (status == MS_OK)
+        status = take_treat(l, ms_json_root(document));
+    ms_json_free(document);
+    free(text);
+    return status;
+}
+
+/* ---- all of it ---- */
+
 static ms_status load_document(loading *l, const input *in, ms_json_value root,
                                const ms_run_setting *settings, size_t count)
 {
@@ -264,6 +333,8 @@ static ms_status load_document(loading *l, const input *in, ms_json_value root,
     }
     if (status == MS_OK)
         status = apply_settings(l, settings, count);
+    if (status == MS_OK)
+        status = apply_plan(l, in->path);
     if (status == MS_OK)
         status =
             ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);

@@ -66,6 +66,7 @@ static const field_row rows[] = {
     {"clip",            FIELD_CLIP,    AT(clip_norm),       0, 0,              NULL},
     {"checkpointing",   FIELD_LAYERS,  AT(checkpointing),   0, 0,              NULL},
     {"treat",           FIELD_TREAT,   AT(treat),           0, 0,              NULL},
+    {"plan",            FIELD_TEXT,    AT(plan),            0, 0,              NULL},
     {"checkpoint-kind", FIELD_CHOICE,  AT(checkpoint_kind), 0, 0,              checkpoint_kinds},
     {"attention",       FIELD_CHOICE,  AT(attention),       0, 0,              ms_attention_names},
     {"device",          FIELD_TEXT,    AT(device),          0, 0,              NULL},
@@ -112,6 +113,13 @@ bool ms_run_field_said(const ms_run_draft *draft, const char *name)
 {
     int index = ms_run_field_find(name);
     return index >= 0 && (draft->said >> index & 1) != 0;
+}
+
+void ms_run_field_unsay(ms_run_draft *draft, const char *name)
+{
+    int index = ms_run_field_find(name);
+    if (index >= 0)
+        draft->said &= ~(1u << index);
 }
 
 ms_run_field_form ms_run_field_form_of(size_t index)
@@ -197,21 +205,6 @@ static ms_status set_clip(const field_row *row, const char *value, void *member,
     return MS_OK;
 }
 
-static ms_status fail_choice(const field_row *row, const char *value, ms_error *err)
-{
-    char known[128] = "", hint[64];
-    size_t used = 0;
-    ms_nearest nearest = ms_nearest_to(value);
-    for (size_t i = 0; row->choices[i]; i++) {
-        ms_nearest_offer(&nearest, row->choices[i]);
-        if (used < sizeof known)
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
-                                     row->choices[i]);
-    }
-    return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected one of %s%s", row->name, value,
-                   known, ms_nearest_hint(&nearest, hint, sizeof hint));
-}
-
 static ms_status set_choice(const field_row *row, const char *value, void *member, ms_arena *arena,
                             ms_error *err)
 {
@@ -220,12 +213,9 @@ static ms_status set_choice(const field_row *row, const char *value, void *membe
     for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
         if (ms_name_equal(value, synonyms[i][0]))
             wanted = synonyms[i][1];
-    for (int i = 0; row->choices[i]; i++)
-        if (ms_name_equal(row->choices[i], wanted)) {
-            *(int *)member = i;
-            return MS_OK;
-        }
-    return fail_choice(row, value, err);
+    if (wanted != value && ms_value_choice(row->name, wanted, row->choices, member, NULL) == MS_OK)
+        return MS_OK;
+    return ms_value_choice(row->name, value, row->choices, member, err);
 }
 
 static ms_status set_size(const field_row *row, const char *value, void *member, ms_arena *arena,

@@ -29,6 +29,7 @@
       "Training")                                                                                  \
     X("treat", "SPEC", "more, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8", "none",          \
       "Training")                                                                                  \
+    X("plan", "FILE", "treatments from a plan.json of `memscope plan`", "none", "Training")        \
     X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", "Training")        \
     X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", "Training") \
     X("device", "NAME", "a device of `memscope devices`, or cpu", "a100-80gb", "Device")           \
@@ -46,7 +47,7 @@ typedef struct ms_run_draft {
     uint64_t batch, seq_tokens, accumulate;
     int dtype, autocast, optimizer, optimizer_impl, checkpoint_kind, attention, allocator;
     double weight_decay, clip_norm;
-    const char *checkpointing, *treat, *device;
+    const char *checkpointing, *treat, *plan, *device;
     uint32_t torch[2]; /* major, minor */
     uint64_t max_split_size_bytes, roundup_power2_divisions, budget_bytes;
     uint32_t said; /* bit i: field i was given */
@@ -57,6 +58,7 @@ int ms_run_field_find(const char *name);
 size_t ms_run_field_count(void);
 const char *ms_run_field_name(size_t index); /* NULL past the last */
 bool ms_run_field_said(const ms_run_draft *draft, const char *name);
+void ms_run_field_unsay(ms_run_draft *draft, const char *name);
 
 /* How a run file writes the field. */
 typedef enum ms_run_field_form {

@@ -2,8 +2,10 @@
 #include "config/values.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "config/nearest.h"
 #include "config/size.h"
 #include "json/number.h"
 #include "json/value.h"
@@ -60,4 +62,24 @@ ms_status ms_value_size(const char *field, const char *value, uint64_t minimum, 
                        field, value, minimum, minimum == 1 ? "" : "s");
     *bytes = found;
     return MS_OK;
+}
+
+ms_status ms_value_choice(const char *field, const char *value, const char *const *choices,
+                          int *choice, ms_error *err)
+{
+    char known[160] = "", hint[64];
+    size_t used = 0;
+    ms_nearest nearest = ms_nearest_to(value);
+    for (int i = 0; choices[i]; i++) {
+        if (ms_name_equal(choices[i], value)) {
+            *choice = i;
+            return MS_OK;
+        }
+        ms_nearest_offer(&nearest, choices[i]);
+        if (used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                                     choices[i]);
+    }
+    return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected one of %s%s", field, value,
+                   known, ms_nearest_hint(&nearest, hint, sizeof hint));
 }

@@ -30,4 +30,8 @@ ms_status ms_value_number(const char *field, const char *value, double minimum, 
 ms_status ms_value_size(const char *field, const char *value, uint64_t minimum, uint64_t *bytes,
                         ms_error *err);
 
+/* One of the names, of which NULL is the last; case and `_` for `-` are forgiven. */
+ms_status ms_value_choice(const char *field, const char *value, const char *const *choices,
+                          int *choice, ms_error *err);
+
 #endif

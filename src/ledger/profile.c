@@ -108,6 +108,7 @@ static void play_op(walker *w, const ms_op_exec *op)
     double ms = ms_clock_op_ms(w->device, op);
     ms_stretch *stretch = open_stretch(w);
     stretch->compute_ms += ms;
+    stretch->flops += (double)op->flops;
     if (op->pass == MS_PASS_RECOMPUTE)
         stretch->recompute_ms += ms;
     w->now_ms += ms;

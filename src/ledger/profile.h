@@ -32,6 +32,7 @@ typedef struct ms_stretch {
     double compute_ms;       /* recomputation included */
     double recompute_ms;
     double exposed_ms; /* waiting for copies */
+    double flops;
 } ms_stretch;
 
 typedef struct ms_step_time {

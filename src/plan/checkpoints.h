@@ -30,6 +30,7 @@ typedef enum ms_plan_outcome {
     MS_PLAN_INFEASIBLE,
     MS_PLAN_LIMIT
 } ms_plan_outcome;
+extern const char *const ms_plan_outcome_names[]; /* by ms_plan_outcome */
 
 typedef struct ms_checkpoint_plan {
     ms_plan_outcome outcome;

@@ -168,6 +168,8 @@ static void add_time(const ms_profile *profile, uint64_t layers, ms_layer_cost *
         ms_layer_cost *cost = &costs[s->layer], *waited = &costs[below ? s->layer - 1 : s->layer];
         cost->ms += s->compute_ms * s->repeats;
         cost->recompute_ms += s->recompute_ms * s->repeats;
+        if (s->phase == MS_PHASE_FORWARD && s->micro_step == 0)
+            cost->forward_flops += s->flops;
         waited->ms += s->exposed_ms * s->repeats;
         waited->exposed_ms += s->exposed_ms * s->repeats;
     }

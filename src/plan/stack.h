@@ -34,6 +34,7 @@ typedef struct ms_layer_cost {
                                 is part of `bytes` */
     double ms; /* of the step, forward and backward, all micro-steps, waiting included */
     double recompute_ms, exposed_ms; /* parts of ms */
+    double forward_flops;            /* of one micro-step */
 } ms_layer_cost;
 
 typedef struct ms_stack_option {

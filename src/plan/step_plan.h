@@ -93,7 +93,8 @@ typedef struct ms_step_plan {
     ms_vec(ms_alternative) suggestions; /* infeasible: nearest changes that fit */
     const char *target_text;            /* flags, keys or code for the trainer; NULL for "free" */
     double target_free_ms; /* step time of the free plan at the same budget; 0 when not asked */
-    uint64_t rules_estimate_bytes; /* MS_PLANNER_RULES: its own estimate of the peak */
+    uint64_t target_free_peak_bytes; /* that plan's peak */
+    uint64_t rules_estimate_bytes;   /* MS_PLANNER_RULES: its own estimate of the peak */
     double rules_estimate_overhead;
 } ms_step_plan;
 

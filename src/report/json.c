@@ -49,34 +49,13 @@ static void write_summary(ms_json_writer *w, const ms_summary *s)
     ms_json_close(w);
 }
 
-static void write_field(ms_json_writer *w, const ms_field *f)
-{
-    switch (f->kind) {
-    case MS_FIELD_TEXT:
-        ms_json_string(w, f->name, f->text);
-        break;
-    case MS_FIELD_COUNT:
-        ms_json_uint(w, f->name, f->count);
-        break;
-    case MS_FIELD_BOOL:
-        ms_json_bool(w, f->name, f->count != 0);
-        break;
-    case MS_FIELD_NUMBER:
-        ms_json_double(w, f->name, f->number, 6);
-        break;
-    case MS_FIELD_NULL:
-        ms_json_null(w, f->name);
-        break;
-    }
-}
-
 static void write_metadata(ms_json_writer *w, const ms_view *view)
 {
     const ms_trace *trace = &view->ledger->simulation->trace;
     ms_json_object(w, "metadata");
     ms_json_string(w, "mode", "train");
     for (uint32_t i = 0; i < view->metadata_count; i++)
-        write_field(w, &view->metadata[i]);
+        ms_field_json(w, &view->metadata[i]);
     ms_json_bool(w, "folded", view->ledger->mode == MS_FOLD_LAYERS);
     ms_json_object_inline(w, "symbols");
     for (uint32_t i = 0; i < trace->symbols.table.count; i++) {

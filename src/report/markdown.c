@@ -2,12 +2,13 @@
  *
  * The report as Markdown, in the order of the console view.
  */
+#include "report/markdown.h"
+
 #include <inttypes.h>
 
 #include "report/reporter.h"
 
-/* Text in a table cell: a bar would end the cell. */
-static void put_cell(FILE *out, const char *text)
+void ms_markdown_cell(FILE *out, const char *text)
 {
     for (; *text; text++) {
         if (*text == '|' || *text == '*' || *text == '_' || *text == '<')
@@ -24,7 +25,7 @@ static void write_shares(FILE *out, const char *title, const ms_view_row *rows, 
     for (uint32_t i = 0; i < count; i++) {
         uint32_t permille = ms_permille(rows[i].bytes, whole);
         fputs("| ", out);
-        put_cell(out, rows[i].label);
+        ms_markdown_cell(out, rows[i].label);
         fprintf(out, " | %s | %s | %" PRIu32 ".%" PRIu32 " %% | %" PRIu64 " |\n", rows[i].detail,
                 ms_gib(rows[i].bytes, gib), permille / 10, permille % 10, rows[i].bytes);
     }
@@ -72,7 +73,7 @@ static void write_phases(FILE *out, const ms_view *v)
         char a[MS_GIB_TEXT], b[MS_GIB_TEXT], c[MS_GIB_TEXT], d[MS_GIB_TEXT];
         char number[MS_MICRO_STEP_TEXT];
         fputs("| ", out);
-        put_cell(out, ms_phase_name((ms_phase)u->phase));
+        ms_markdown_cell(out, ms_phase_name((ms_phase)u->phase));
         fprintf(out, " | %s | %s | %s | %s | %s |\n", ms_micro_step_text(u, number),
                 ms_gib(u->start_bytes, a), ms_gib(u->peak_bytes, b), ms_gib(u->end_bytes, c),
                 ms_gib(u->peak_reserved_bytes, d));
@@ -90,7 +91,7 @@ static void write_largest(FILE *out, const ms_view *v)
         const ms_record *r = v->largest[i];
         char kept[MS_GIB_TEXT], working[MS_GIB_TEXT];
         fputs("| ", out);
-        put_cell(out, ms_view_record_name(v, r));
+        ms_markdown_cell(out, ms_view_record_name(v, r));
         fprintf(out, " | %s | %" PRIu32 " | %s | %s | %" PRIu64 " | `%s` |\n",
                 ms_phase_name((ms_phase)r->phase), r->count, ms_gib(ms_view_kept_bytes(r), kept),
                 ms_gib(ms_view_working_bytes(r), working), r->memory_bytes, ms_view_formula(v, r));
@@ -131,9 +132,9 @@ static void write_run(FILE *out, const ms_view *v)
         char text[256];
         ms_field_value(&v->metadata[i], text, sizeof text);
         fputs("| ", out);
-        put_cell(out, v->metadata[i].name);
+        ms_markdown_cell(out, v->metadata[i].name);
         fputs(" | ", out);
-        put_cell(out, text);
+        ms_markdown_cell(out, text);
         fputs(" |\n", out);
     }
 }

@@ -68,9 +68,9 @@ static void add_null(list *l, const char *name)
     add(l, (ms_field){.name = name, .kind = MS_FIELD_NULL});
 }
 
-static void add_training(list *l, const ms_ledger *ledger)
+static void add_training(list *l, const ms_metadata_source *source)
 {
-    const ms_run_config *run = ledger->run;
+    const ms_run_config *run = source->run;
     add_count(l, "batch", run->batch);
     add_count(l, "seq", run->seq_tokens);
     add_text(l, "dtype", ms_dtype_info_of(run->dtype)->short_name);
@@ -86,27 +86,27 @@ static void add_training(list *l, const ms_ledger *ledger)
     add_text(l, "checkpointing", run->checkpointing ? run->checkpointing : "none");
     add_text(l, "treat", run->treat && *run->treat ? run->treat : "none");
     add_text(l, "checkpoint_kind", checkpoint_names[run->checkpoint_kind]);
-    add_text(l, "attention", ms_attention_names[ledger->simulation->attention]);
+    add_text(l, "attention", ms_attention_names[source->attention]);
 }
 
-static void add_place(list *l, const ms_ledger *ledger, ms_arena *arena)
+static void add_place(list *l, const ms_metadata_source *source, ms_arena *arena)
 {
-    const ms_run_config *run = ledger->run;
+    const ms_run_config *run = source->run;
     add_text(l, "device", run->device->name);
     add_text(l, "torch",
              ms_arena_printf(arena, "%" PRIu32 ".%" PRIu32, run->torch_major, run->torch_minor));
     add_text(l, "allocator", allocator_names[run->allocator.kind]);
 }
 
-static void add_details(list *l, const ms_ledger *ledger)
+static void add_details(list *l, const ms_metadata_source *source)
 {
-    const ms_run_config *run = ledger->run;
+    const ms_run_config *run = source->run;
     add_text(l, "attention_asked", ms_attention_names[run->attention]);
     add_text(l, "device_title", run->device->title);
     add_count(l, "max_split_size_bytes", run->allocator.max_split_size_bytes);
     add_count(l, "roundup_power2_divisions", run->allocator.roundup_power2_divisions);
-    if (ledger->summary.budget_bytes)
-        add_count(l, "budget_bytes", ledger->summary.budget_bytes);
+    if (run->budget_bytes)
+        add_count(l, "budget_bytes", run->budget_bytes);
     else
         add_null(l, "budget_bytes");
     add_bool(l, "budget_given", run->has_budget);
@@ -124,18 +124,18 @@ static void add_model(list *l, const ms_model_config *model)
     add_bool(l, "tie_word_embeddings", model->tie_word_embeddings);
 }
 
-uint32_t ms_metadata_fill(const ms_ledger *ledger, ms_arena *arena,
+uint32_t ms_metadata_fill(const ms_metadata_source *source, ms_arena *arena,
                           ms_field fields[MS_METADATA_FIELDS])
 {
     list l = {.fields = fields, .group = MS_FIELD_MODEL};
-    add_text(&l, "model", ledger->model->name ? ledger->model->name : "");
-    add_text(&l, "model_type", ledger->model->model_type);
-    add_model(&l, ledger->model);
+    add_text(&l, "model", source->model->name ? source->model->name : "");
+    add_text(&l, "model_type", source->model->model_type);
+    add_model(&l, source->model);
     l.group = MS_FIELD_RUN;
-    add_training(&l, ledger);
-    add_place(&l, ledger, arena);
+    add_training(&l, source);
+    add_place(&l, source, arena);
     l.group = MS_FIELD_DETAIL;
-    add_details(&l, ledger);
+    add_details(&l, source);
     return l.failed ? 0 : l.count;
 }
 
@@ -168,4 +168,25 @@ uint32_t ms_field_value(const ms_field *field, char *out, uint32_t size)
         break;
     }
     return length > 0 ? (uint32_t)length : 0;
+}
+
+void ms_field_json(ms_json_writer *w, const ms_field *f)
+{
+    switch (f->kind) {
+    case MS_FIELD_TEXT:
+        ms_json_string(w, f->name, f->text);
+        break;
+    case MS_FIELD_COUNT:
+        ms_json_uint(w, f->name, f->count);
+        break;
+    case MS_FIELD_BOOL:
+        ms_json_bool(w, f->name, f->count != 0);
+        break;
+    case MS_FIELD_NUMBER:
+        ms_json_double(w, f->name, f->number, 6);
+        break;
+    case MS_FIELD_NULL:
+        ms_json_null(w, f->name);
+        break;
+    }
 }

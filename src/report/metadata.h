@@ -9,7 +9,9 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "ledger/ledger.h"
+#include "config/model_config.h"
+#include "config/run_config.h"
+#include "json/write.h"
 
 typedef enum ms_field_kind {
     MS_FIELD_TEXT,
@@ -36,8 +38,15 @@ typedef struct ms_field {
 
 enum { MS_METADATA_FIELDS = 48 };
 
+/* What the fields are about. */
+typedef struct ms_metadata_source {
+    const ms_model_config *model;
+    const ms_run_config *run;
+    ms_attention attention; /* that the run got */
+} ms_metadata_source;
+
 /* Fills the list; texts belong to the arena. Returns the count, 0 when out of memory. */
-uint32_t ms_metadata_fill(const ms_ledger *ledger, ms_arena *arena,
+uint32_t ms_metadata_fill(const ms_metadata_source *source, ms_arena *arena,
                           ms_field fields[MS_METADATA_FIELDS]);
 
 /* The text of a field, e.g. of "optimizer"; "" when there is none. */
@@ -45,5 +54,8 @@ const char *ms_metadata_text(const ms_field *fields, uint32_t count, const char 
 
 /* "1", "adamw", "none"; returns the length needed. */
 uint32_t ms_field_value(const ms_field *field, char *out, uint32_t size);
+
+/* The field as a member of the object that is open. */
+void ms_field_json(ms_json_writer *w, const ms_field *f);
 
 #endif

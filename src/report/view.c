@@ -247,7 +247,9 @@ static bool fill(ms_view *view)
     if (!fields)
         return false;
     view->metadata = fields;
-    view->metadata_count = ms_metadata_fill(view->ledger, view->arena, fields);
+    const ms_metadata_source source = {view->ledger->model, view->ledger->run,
+                                       view->ledger->simulation->attention};
+    view->metadata_count = ms_metadata_fill(&source, view->arena, fields);
     view->title = title(view);
     view->verdict = verdict(view);
     view->peak_operator = peak_operator(view);

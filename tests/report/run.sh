@@ -1,7 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Checks what reports promise: formulas, sums, extremes, schema. Needs python3.
+# Checks what reports and plans promise: formulas, sums, extremes, budgets, schemas. Needs python3.
 set -u
 cd "$(dirname "$0")/../.."
 command -v python3 > /dev/null || { echo "0 passed, 0 failed"; exit 0; }
-exec python3 tests/report/check_reports.py "${MEMSCOPE:-build/release/memscope}"
+work=${BUILD:-build/release}/report
+passed=0 failed=0
+mkdir -p "$work"
+for check in check_reports check_plans; do
+    python3 tests/report/$check.py "${MEMSCOPE:-build/release/memscope}" > "$work/$check.log" 2>&1
+    status=$?
+    sed '$d' "$work/$check.log"
+    # shellcheck disable=SC2046
+    set -- $(sed -n '$s/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$work/$check.log")
+    [ $# -eq 2 ] || { tail -1 "$work/$check.log"; set -- 0 1; }
+    passed=$((passed + $1)) failed=$((failed + $2))
+    [ $status -eq 0 ] || [ "$2" -gt 0 ] || failed=$((failed + 1))
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "config/size.h"
 #include "json/write.h"
-#include "plan/plan.h"
+#include "plan/file_plan.h"
 
-static const char *const outcome_names[] = {
+const char *const ms_plan_outcome_names[] = {
     [MS_PLAN_OPTIMAL] = "optimal",
     [MS_PLAN_INFEASIBLE] = "infeasible",
     [MS_PLAN_LIMIT] = "limit",
@@ -16,7 +16,7 @@ static const char *const outcome_names[] = {
 
 /* ---- JSON ---- */
 
-static void write_operators_json(const ms_plan *plan, ms_json_writer *w)
+static void write_operators_json(const ms_file_plan *plan, ms_json_writer *w)
 {
     ms_json_array_inline(w, "save");
     for (uint32_t i = 0; plan->operators.save && i < plan->operator_task.count; i++)
@@ -24,7 +24,7 @@ static void write_operators_json(const ms_plan *plan, ms_json_writer *w)
     ms_json_close(w);
 }
 
-static void write_figures(const ms_plan *plan, ms_json_writer *w)
+static void write_figures(const ms_file_plan *plan, ms_json_writer *w)
 {
     const ms_checkpoint_plan *p = &plan->checkpoints;
     if (p->has_plan) {
@@ -42,10 +42,10 @@ static void write_figures(const ms_plan *plan, ms_json_writer *w)
     }
 }
 
-static void write_checkpoints_json(const ms_plan *plan, ms_json_writer *w)
+static void write_checkpoints_json(const ms_file_plan *plan, ms_json_writer *w)
 {
     const ms_checkpoint_plan *p = &plan->checkpoints;
-    ms_json_string(w, "status", outcome_names[p->outcome]);
+    ms_json_string(w, "status", ms_plan_outcome_names[p->outcome]);
     ms_json_object(w, "decisions");
     for (uint32_t i = 0; i < plan->graph.count; i++)
         if (p->parts[i] > 0)
@@ -55,11 +55,11 @@ static void write_checkpoints_json(const ms_plan *plan, ms_json_writer *w)
     ms_json_double(w, "solve_ms", plan->solve_ms, 3);
 }
 
-static void write_shards_json(const ms_plan *plan, ms_json_writer *w)
+static void write_shards_json(const ms_file_plan *plan, ms_json_writer *w)
 {
     const ms_shard_plan *p = &plan->shards;
     bool is_proven = p->outcome == MS_PLAN_OPTIMAL;
-    ms_json_string(w, "status", outcome_names[p->outcome]);
+    ms_json_string(w, "status", ms_plan_outcome_names[p->outcome]);
     ms_json_array(w, "units");
     for (uint32_t i = 0; i < plan->graph.count; i++)
         if (p->units[i])
@@ -79,7 +79,7 @@ static void write_shards_json(const ms_plan *plan, ms_json_writer *w)
     ms_json_double(w, "solve_ms", plan->solve_ms, 3);
 }
 
-static ms_status write_json(const ms_plan *plan, FILE *out, ms_error *err)
+static ms_status write_json(const ms_file_plan *plan, FILE *out, ms_error *err)
 {
     ms_json_writer w = {.out = out};
     ms_json_object(&w, NULL);
@@ -100,7 +100,7 @@ static const char *size_text(uint64_t bytes, char *text)
     return ms_size_format(bytes, text, MS_SIZE_TEXT_BYTES);
 }
 
-static void write_operators(const ms_plan *plan, FILE *out)
+static void write_operators(const ms_file_plan *plan, FILE *out)
 {
     const ms_operator_plan *p = &plan->operators;
     char saved[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES], text[MS_SIZE_TEXT_BYTES];
@@ -117,7 +117,7 @@ static void write_operators(const ms_plan *plan, FILE *out)
     }
 }
 
-static void write_decisions(const ms_plan *plan, FILE *out)
+static void write_decisions(const ms_file_plan *plan, FILE *out)
 {
     char text[MS_SIZE_TEXT_BYTES];
     fprintf(out, "\n%9s %12s %12s  %s\n", "DISCARD", "FREED", "RECOMPUTE", "CHECKPOINTED MODULE");
@@ -131,11 +131,11 @@ static void write_decisions(const ms_plan *plan, FILE *out)
     }
 }
 
-static void write_checkpoints(const ms_plan *plan, FILE *out)
+static void write_checkpoints(const ms_file_plan *plan, FILE *out)
 {
     const ms_checkpoint_plan *p = &plan->checkpoints;
     char peak[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES];
-    size_text(plan->settings.budget_bytes, budget);
+    size_text(plan->settings->budget_bytes, budget);
     if (!p->has_plan) {
         fprintf(out,
                 p->outcome == MS_PLAN_INFEASIBLE ? "Does not fit %s.\n" : "No plan found for %s.\n",
@@ -155,7 +155,7 @@ static void write_checkpoints(const ms_plan *plan, FILE *out)
 }
 
 /* The root keeps what is in no other unit. */
-static uint64_t unit_bytes(const ms_plan *plan, uint32_t unit)
+static uint64_t unit_bytes(const ms_file_plan *plan, uint32_t unit)
 {
     uint64_t bytes = plan->graph.modules[unit].param_bytes;
     for (uint32_t i = 1; unit == 0 && i < plan->graph.count; i++)
@@ -166,11 +166,11 @@ static uint64_t unit_bytes(const ms_plan *plan, uint32_t unit)
     return bytes;
 }
 
-static void write_shards(const ms_plan *plan, FILE *out)
+static void write_shards(const ms_file_plan *plan, FILE *out)
 {
     const ms_shard_plan *p = &plan->shards;
     char peak[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES], text[MS_SIZE_TEXT_BYTES];
-    size_text(plan->settings.budget_bytes, budget);
+    size_text(plan->settings->budget_bytes, budget);
     if (!p->units[0]) {
         fprintf(out, "Does not fit %s.\n", budget);
         return;
@@ -185,7 +185,7 @@ static void write_shards(const ms_plan *plan, FILE *out)
                     plan->graph.modules[i].fqn);
 }
 
-static ms_status write_console(const ms_plan *plan, FILE *out, ms_error *err)
+static ms_status write_console(const ms_file_plan *plan, FILE *out, ms_error *err)
 {
     if (plan->kind == MS_PLAN_OPERATORS)
         write_operators(plan, out);
@@ -199,7 +199,7 @@ static ms_status write_console(const ms_plan *plan, FILE *out, ms_error *err)
     return MS_OK;
 }
 
-ms_status ms_plan_write(const ms_plan *plan, const char *format, FILE *out, ms_error *err)
+ms_status ms_file_plan_write(const ms_file_plan *plan, const char *format, FILE *out, ms_error *err)
 {
     if (plan->kind == MS_PLAN_NOTHING)
         return ms_fail(err, MS_ERR_USAGE, "there is no plan yet");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plan/plan.h"
+#include "plan/file_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,39 +9,7 @@
 #include "config/size.h"
 #include "json/read.h"
 
-ms_plan *ms_plan_create(void)
-{
-    ms_plan *plan = calloc(1, sizeof *plan);
-    if (!plan)
-        return NULL;
-    plan->arena = ms_arena_create(0);
-    if (!plan->arena) {
-        free(plan);
-        return NULL;
-    }
-    plan->settings = (ms_plan_settings){.memory_budget = -1,
-                                        .world_size = 1,
-                                        .gap = 0.001,
-                                        .time_limit_s = 10,
-                                        .latency_ms = 0.01,
-                                        .bandwidth_bytes = UINT64_C(100000000000)};
-    return plan;
-}
-
-void ms_plan_free(ms_plan *plan)
-{
-    if (!plan)
-        return;
-    ms_arena_free(plan->arena);
-    free(plan);
-}
-
-const char *ms_plan_note(const ms_plan *plan, size_t index)
-{
-    return index == 0 ? plan->note : NULL;
-}
-
-static ms_status add_note(ms_plan *plan, char *note, ms_error *err)
+static ms_status add_note(ms_file_plan *plan, char *note, ms_error *err)
 {
     plan->note = note;
     return note ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory for a note");
@@ -50,8 +18,8 @@ static ms_status add_note(ms_plan *plan, char *note, ms_error *err)
 /* ---- lists of modules ---- */
 
 /* Marks the modules that a list with commas names. */
-static ms_status mark_units(const ms_plan *plan, const char *option, const char *list, bool *marks,
-                            ms_error *err)
+static ms_status mark_units(const ms_file_plan *plan, const char *option, const char *list,
+                            bool *marks, ms_error *err)
 {
     char *names = ms_arena_strdup(plan->arena, list);
     if (!names)
@@ -67,7 +35,7 @@ static ms_status mark_units(const ms_plan *plan, const char *option, const char 
 
 /* A unit of FSDP must not lie inside of what is checkpointed. Its parameters come three times: in
  * use, gathered ahead, and as gradients. */
-static void respect_fsdp(ms_plan *plan, const bool *units, bool *may)
+static void respect_fsdp(ms_file_plan *plan, const bool *units, bool *may)
 {
     const ms_graph *g = &plan->graph;
     uint64_t most = 0, rest = g->modules[0].param_bytes;
@@ -83,9 +51,9 @@ static void respect_fsdp(ms_plan *plan, const bool *units, bool *may)
     plan->checkpoint_task.reserve_bytes = 3 * (most > rest ? most : rest);
 }
 
-static ms_status choose_units(ms_plan *plan, ms_error *err)
+static ms_status choose_units(ms_file_plan *plan, ms_error *err)
 {
-    const ms_plan_settings *s = &plan->settings;
+    const ms_plan_settings *s = plan->settings;
     uint32_t count = plan->graph.count;
     bool *may = ms_arena_array(plan->arena, bool, count);
     bool *units = ms_arena_array(plan->arena, bool, count);
@@ -106,15 +74,15 @@ static ms_status choose_units(ms_plan *plan, ms_error *err)
 
 /* ---- the two kinds ---- */
 
-static ms_status no_plan(const ms_plan *plan, ms_error *err)
+static ms_status no_plan(const ms_file_plan *plan, ms_error *err)
 {
     const ms_checkpoint_plan *p = &plan->checkpoints;
     char budget[MS_SIZE_TEXT_BYTES], least[MS_SIZE_TEXT_BYTES];
-    ms_size_format(plan->settings.budget_bytes, budget, sizeof budget);
+    ms_size_format(plan->settings->budget_bytes, budget, sizeof budget);
     ms_size_format(p->least_bytes, least, sizeof least);
     if (p->outcome == MS_PLAN_LIMIT)
         return ms_fail(err, MS_ERR_INFEASIBLE, "no plan found within %g s, and none ruled out",
-                       plan->settings.time_limit_s);
+                       plan->settings->time_limit_s);
     if (p->least_bytes == 0)
         return ms_fail(err, MS_ERR_INFEASIBLE, "no plan fits %s", budget);
     return ms_fail(err, MS_ERR_INFEASIBLE,
@@ -122,9 +90,9 @@ static ms_status no_plan(const ms_plan *plan, ms_error *err)
                    least, plan->graph.modules[p->peak_module].fqn);
 }
 
-static ms_status plan_graph(ms_plan *plan, ms_json_value root, ms_error *err)
+static ms_status plan_graph(ms_file_plan *plan, ms_json_value root, ms_error *err)
 {
-    const ms_plan_settings *s = &plan->settings;
+    const ms_plan_settings *s = plan->settings;
     ms_status status =
         ms_graph_read(plan->arena, root, MS_GRAPH_FOR_CHECKPOINTS, &plan->graph, err);
     if (status == MS_OK && plan->graph.raised_count > 0)
@@ -152,9 +120,9 @@ static ms_status plan_graph(ms_plan *plan, ms_json_value root, ms_error *err)
     return plan->checkpoints.has_plan ? MS_OK : no_plan(plan, err);
 }
 
-static ms_status plan_shards(ms_plan *plan, ms_json_value root, ms_error *err)
+static ms_status plan_shards(ms_file_plan *plan, ms_json_value root, ms_error *err)
 {
-    const ms_plan_settings *s = &plan->settings;
+    const ms_plan_settings *s = plan->settings;
     ms_status status = ms_graph_read(plan->arena, root, MS_GRAPH_FOR_SHARDS, &plan->graph, err);
     bool *fixed = NULL;
     if (status == MS_OK && s->fsdp_units) {
@@ -185,11 +153,11 @@ static ms_status plan_shards(ms_plan *plan, ms_json_value root, ms_error *err)
                    ms_size_format(s->budget_bytes, budget, sizeof budget));
 }
 
-static ms_status plan_operators(ms_plan *plan, ms_json_value root, ms_error *err)
+static ms_status plan_operators(ms_file_plan *plan, ms_json_value root, ms_error *err)
 {
     ms_status status = ms_operators_read(plan->arena, root, &plan->operator_task, err);
     if (status == MS_OK)
-        status = ms_operators_plan(plan->arena, &plan->operator_task, plan->settings.memory_budget,
+        status = ms_operators_plan(plan->arena, &plan->operator_task, plan->settings->memory_budget,
                                    &plan->operators, err);
     if (status == MS_OK || status == MS_ERR_INFEASIBLE)
         plan->kind = MS_PLAN_OPERATORS;
@@ -203,7 +171,7 @@ static ms_status plan_operators(ms_plan *plan, ms_json_value root, ms_error *err
 
 static ms_status check_settings(const ms_plan_settings *s, ms_error *err)
 {
-    if (!s->ops == !s->graph)
+    if (s->ops && s->graph)
         return ms_fail(err, MS_ERR_USAGE, "a plan wants either --graph or --ops");
     if (s->graph && s->budget_bytes == 0)
         return ms_fail(err, MS_ERR_USAGE, "--graph wants --budget, for example 40GiB");
@@ -219,27 +187,27 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static ms_status solve_text(ms_plan *plan, const ms_json_source *source, ms_error *err)
+static ms_status solve_text(ms_file_plan *plan, const ms_json_source *source, ms_error *err)
 {
     ms_json *document = NULL;
     ms_status status = ms_json_parse(source, &document, err);
     if (status == MS_OK) {
         double start = now_ms();
         ms_json_value root = ms_json_root(document);
-        if (!plan->settings.graph)
+        if (!plan->settings->graph)
             status = plan_operators(plan, root, err);
         else
             status =
-                plan->settings.fsdp ? plan_shards(plan, root, err) : plan_graph(plan, root, err);
+                plan->settings->fsdp ? plan_shards(plan, root, err) : plan_graph(plan, root, err);
         plan->solve_ms = now_ms() - start;
     }
     ms_json_free(document);
     return status;
 }
 
-ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
+ms_status ms_file_plan_solve(ms_file_plan *plan, ms_error *err)
 {
-    const ms_plan_settings *s = &plan->settings;
+    const ms_plan_settings *s = plan->settings;
     plan->kind = MS_PLAN_NOTHING;
     plan->note = NULL;
     ms_status status = check_settings(s, err);

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Plans: for a run when it has a config, else for figures in a file.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "config/load.h"
+#include "config/run_fields.h"
+#include "memscope/plan.h"
+#include "plan/file_plan.h"
+#include "plan/step_plan.h"
+#include "plan/target.h"
+#include "report/plan_report.h"
+
+static const char all_targets[] = "all";
+
+struct ms_plan {
+    ms_arena *arena;
+    ms_plan_settings settings;
+    ms_run_draft draft; /* only to refuse a bad value at once, and to see what was said */
+    ms_vec(ms_run_setting) run_settings;
+    const volatile int *stop;
+    ms_style style;
+    ms_notes notes;
+    ms_file_plan file; /* for figures in a file */
+    /* for a run */
+    ms_model_config model;
+    ms_run_config run;
+    ms_step_task task;
+    ms_step_plan step;
+    ms_curve curve;
+    ms_target_answers targets;
+    bool is_solved; /* there is an answer for a run */
+};
+
+ms_plan *ms_plan_create(void)
+{
+    ms_plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return NULL;
+    plan->arena = ms_arena_create(0);
+    if (!plan->arena) {
+        free(plan);
+        return NULL;
+    }
+    plan->settings = ms_plan_defaults;
+    plan->style = (ms_style){.columns = 80};
+    return plan;
+}
+
+static void forget_answer(ms_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->targets.count; i++)
+        ms_step_plan_free(&plan->targets.items[i].plan);
+    ms_vec_free(&plan->targets);
+    ms_step_plan_free(&plan->step);
+    ms_curve_free(&plan->curve);
+    plan->step = (ms_step_plan){0};
+    plan->curve = (ms_curve){0};
+    plan->file = (ms_file_plan){.arena = plan->arena, .settings = &plan->settings};
+    plan->notes = (ms_notes){0};
+    plan->is_solved = false;
+}
+
+void ms_plan_free(ms_plan *plan)
+{
+    if (!plan)
+        return;
+    forget_answer(plan);
+    ms_vec_free(&plan->run_settings);
+    ms_arena_free(plan->arena);
+    free(plan);
+}
+
+/* ---- settings ---- */
+
+ms_status ms_plan_set_run(ms_plan *plan, const char *field, const char *value, ms_error *err)
+{
+    ms_status status = ms_run_field_set(&plan->draft, plan->arena, field, value, err);
+    if (status != MS_OK)
+        return status;
+    ms_run_setting setting = {ms_arena_strdup(plan->arena, field),
+                              ms_arena_strdup(plan->arena, value)};
+    if (!setting.field || !setting.value || !ms_vec_push(&plan->run_settings, setting))
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the plan");
+    return MS_OK;
+}
+
+/* The budget is the run's as well. */
+ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_error *err)
+{
+    ms_status status = ms_plan_settings_set(&plan->settings, plan->arena, field, value, err);
+    if (status == MS_OK && strcmp(field, "budget") == 0)
+        status = ms_plan_set_run(plan, field, value, err);
+    return status;
+}
+
+void ms_plan_set_stop(ms_plan *plan, const volatile int *stop)
+{
+    plan->stop = stop;
+}
+
+void ms_plan_set_style(ms_plan *plan, const ms_style *style)
+{
+    plan->style = *style;
+}
+
+/* ---- runs ---- */
+
+static bool is_for_all(const ms_plan *plan)
+{
+    return strcmp(plan->settings.target, all_targets) == 0;
+}
+
+static bool is_set_aside(const ms_run_config *run)
+{
+    return (run->treat && *run->treat) ||
+           (run->checkpointing && strcmp(run->checkpointing, "none") != 0);
+}
+
+static ms_status load(ms_plan *plan, ms_error *err)
+{
+    const ms_plan_settings *s = &plan->settings;
+    ms_status status = ms_run_load(plan->arena, plan->run_settings.items, plan->run_settings.count,
+                                   &plan->model, &plan->run, &plan->notes, err);
+    if (status == MS_OK && is_set_aside(&plan->run))
+        status = ms_note_add(&plan->notes, plan->arena, err,
+                             "what the run says about treating its layers is set aside");
+    plan->task = (ms_step_task){
+        .model = &plan->model,
+        .run = &plan->run,
+        .planner = (ms_planner)s->planner,
+        .techniques = MS_MAY_ALL & ~s->without,
+        .gap = s->gap,
+        .time_limit_s = s->time_limit_s,
+        .gpu_cost_per_hour = s->gpu_cost_per_hour,
+        .target = is_for_all(plan) ? ms_target_at(0)->name : s->target,
+        .rules_mode = (ms_rules_mode)s->rules_mode,
+        .max_host_bytes = s->max_host_bytes,
+        .stop = plan->stop,
+    };
+    return status;
+}
+
+/* What a restriction costs is told against the free plan. */
+static void set_price(ms_step_plan *plan, const ms_step_plan *free_plan)
+{
+    plan->target_free_ms = free_plan->plan.time.step_ms;
+    plan->target_free_peak_bytes = free_plan->plan.peak_bytes;
+}
+
+static ms_status solve_plan(ms_plan *plan, ms_error *err)
+{
+    ms_status status = ms_step_plan_solve(plan->arena, &plan->task, &plan->step, err);
+    ms_step_task task = plan->task;
+    ms_step_plan free_plan = {0};
+    ms_error reason = {0};
+    task.target = ms_target_at(0)->name;
+    if (status != MS_OK || strcmp(plan->task.target, task.target) == 0)
+        return status;
+    status = ms_step_plan_solve(plan->arena, &task, &free_plan, &reason);
+    if (status == MS_OK)
+        set_price(&plan->step, &free_plan);
+    ms_step_plan_free(&free_plan);
+    if (status == MS_OK || status == MS_ERR_INFEASIBLE)
+        return MS_OK;
+    return ms_fail(err, status, "%s", reason.text);
+}
+
+/* The free plan is there; a trainer that cannot fit the budget is an answer too. */
+static ms_status solve_targets(ms_plan *plan, ms_error *err)
+{
+    const ms_target *target;
+    for (size_t i = 1; (target = ms_target_at(i)) != NULL; i++) {
+        ms_step_task task = plan->task;
+        ms_target_answer answer = {.target = target};
+        ms_error reason = {0};
+        task.target = target->name;
+        ms_status status = ms_step_plan_solve(plan->arena, &task, &answer.plan, &reason);
+        set_price(&answer.plan, &plan->step);
+        if (status == MS_OK || status == MS_ERR_INFEASIBLE)
+            status = ms_vec_push(&plan->targets, answer)
+                         ? MS_OK
+                         : ms_fail(&reason, MS_ERR_NOMEM, "no memory for the trainers");
+        if (status != MS_OK) {
+            ms_step_plan_free(&answer.plan);
+            return ms_fail(err, status, "%s: %s", target->name, reason.text);
+        }
+    }
+    return MS_OK;
+}
+
+static ms_status solve_run(ms_plan *plan, ms_error *err)
+{
+    if (plan->settings.curve && is_for_all(plan))
+        return ms_fail(err, MS_ERR_USAGE, "--curve wants one --target, not all");
+    ms_status status = load(plan, err);
+    if (status != MS_OK)
+        return status;
+    if (plan->settings.curve)
+        status = ms_curve_trace(plan->arena, &plan->task, (uint32_t)plan->settings.points,
+                                &plan->curve, err);
+    else
+        status = solve_plan(plan, err);
+    if (status == MS_OK && is_for_all(plan))
+        status = solve_targets(plan, err);
+    plan->is_solved = status == MS_OK || (status == MS_ERR_INFEASIBLE && !plan->settings.curve);
+    return status;
+}
+
+ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
+{
+    const ms_plan_settings *s = &plan->settings;
+    const char *file_option = s->graph ? "--graph" : "--ops";
+    bool has_config = ms_run_field_said(&plan->draft, "config");
+    forget_answer(plan);
+    if (has_config && (s->graph || s->ops))
+        return ms_fail(err, MS_ERR_USAGE, "a plan is for a model or for %s, not for both",
+                       file_option);
+    if (has_config)
+        return solve_run(plan, err);
+    if (s->graph || s->ops)
+        return ms_file_plan_solve(&plan->file, err);
+    return ms_fail(err, MS_ERR_USAGE,
+                   "nothing to plan: name a model (memscope plan llama-3.1-8b --budget 40GiB), "
+                   "or give --graph or --ops");
+}
+
+const char *ms_plan_note(const ms_plan *plan, size_t index)
+{
+    const ms_note *note = plan->notes.first;
+    for (; note && index; index--)
+        note = note->next;
+    if (note)
+        return note->text;
+    return index == 0 ? plan->file.note : NULL;
+}
+
+/* ---- writing ---- */
+
+ms_status ms_plan_write(const ms_plan *plan, const char *format, FILE *out, ms_error *err)
+{
+    if (!plan->is_solved)
+        return ms_file_plan_write(&plan->file, format, out, err);
+    const ms_plan_answer answer = {
+        .task = &plan->task,
+        .plan = plan->settings.curve ? NULL : &plan->step,
+        .curve = plan->settings.curve ? &plan->curve : NULL,
+        .targets = &plan->targets,
+        .style = plan->style,
+    };
+    return ms_plan_report_write(&answer, format, out, err);
+}

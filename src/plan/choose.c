@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The problem. Layers that are alike under every option form a segment; a block is an option in a
+ * segment, and its column says how many layers have it.
+ *
+ * The order of a segment's blocks. While backward runs, each layer takes memory for its peak and
+ * leaves the level changed. To keep the highest level low, those that lower it come first, smallest
+ * peak first, then those that raise it, largest (peak - change) first. This is the best order for
+ * any counts, so the counts are all there is to choose. Backward begins at the end of the stack.
+ *
+ * Rows: the highest level of the loss, forward and backward; of each block's backward at the layer
+ * where the level is highest; of what follows the layers. A block's own peak counts only if the
+ * block is used, which a binary column says. Rows are never too strict, so the bound holds; where
+ * they are not strict enough (forward inside a layer; what comes back from the host for the next
+ * block), the recount in whole bytes sees it.
+ */
+#include "plan/choose.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double mib = 1024.0 * 1024.0;
+
+/* An option in a segment. */
+typedef struct block {
+    uint32_t segment, option, size;
+    const ms_layer_cost *cost;                          /* of one layer */
+    uint32_t count_column, used_column, several_column; /* used: the count's own where size is 1 */
+    bool has_several;
+} block;
+
+typedef struct model {
+    const ms_choose_task *task;
+    const ms_stack *stack;
+    ms_problem problem;
+    block *blocks; /* in the order of the stack */
+    uint32_t block_count;
+    uint32_t loss_columns[MS_STACK_MOST_LOSSES];
+    uint32_t fixed_column, peak_column;
+    bool may_have_fixed;
+} model;
+
+bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques)
+{
+    static const uint32_t needed[] = {[MS_TREAT_KEEP] = 0,
+                                      [MS_TREAT_CHECKPOINT] = MS_MAY_CHECKPOINT,
+                                      [MS_TREAT_SELECTIVE] = MS_MAY_SELECT,
+                                      [MS_TREAT_OFFLOAD] = MS_MAY_OFFLOAD};
+    uint32_t wanted = needed[treatment->kind] | (treatment->tiles > 1 ? MS_MAY_TILE : 0u);
+    return (wanted & ~techniques) == 0;
+}
+
+static bool loss_allowed(const ms_choose_task *task, uint32_t loss)
+{
+    return loss == 0 || (task->techniques & MS_MAY_CHUNK_LOSS);
+}
+
+/* ---- what a layer adds ---- */
+
+/* To the level when forward has left the layers, and when its casts have gone too. */
+static double made(const ms_layer_cost *c, uint32_t m)
+{
+    return (double)(c->bytes[m].forward_end - c->bytes[m].input) - (double)c->released_bytes;
+}
+
+static double saved(const ms_layer_cost *c, uint32_t m)
+{
+    return made(c, m) - (double)c->bytes[m].forward_late;
+}
+
+/* By its backward: at the highest, and afterwards; what comes back from the host is part of it. */
+static double backward_peak(const ms_layer_cost *c, uint32_t m)
+{
+    return (double)c->bytes[m].backward_peak + (double)c->sent_bytes;
+}
+
+static double backward_change(const ms_layer_cost *c, uint32_t m)
+{
+    return (double)c->bytes[m].backward_end + (double)c->sent_bytes;
+}
+
+/* ---- blocks ---- */
+
+static bool is_dominated(const ms_layer_cost *x, const ms_layer_cost *y, const ms_stack *stack)
+{
+    if (y->ms > x->ms || y->sent_bytes > x->sent_bytes)
+        return false;
+    for (uint32_t m = 0; m < stack->micro_steps; m++)
+        if (made(y, m) > made(x, m) || saved(y, m) > saved(x, m) ||
+            saved(y, m) + backward_change(y, m) > saved(x, m) + backward_change(x, m) ||
+            backward_peak(y, m) + saved(y, m) > backward_peak(x, m) + saved(x, m) ||
+            backward_peak(y, m) > backward_peak(x, m) ||
+            y->bytes[m].forward_peak > x->bytes[m].forward_peak)
+            return false;
+    return true;
+}
+
+/* Whether another option of the segment is as good in every way; of equals the first stays. */
+static bool is_useless(const model *p, uint32_t option, uint32_t layer)
+{
+    const ms_stack_option *options = p->stack->options;
+    const ms_layer_cost *x = &options[option].layers[layer];
+    for (uint32_t o = 0; o < p->stack->option_count; o++) {
+        const ms_layer_cost *y = &options[o].layers[layer];
+        if (o == option || !ms_treatment_allowed(&options[o].treatment, p->task->techniques) ||
+            options[o].fixed_bytes > options[option].fixed_bytes)
+            continue;
+        if (is_dominated(x, y, p->stack) && (o < option || !is_dominated(y, x, p->stack)))
+            return true;
+    }
+    return false;
+}
+
+/* Backward takes `a` before `b`: see above. The stack has them the other way round. */
+static int in_backward_order(const ms_layer_cost *a, const ms_layer_cost *b, uint32_t m)
+{
+    double change_a = backward_change(a, m), change_b = backward_change(b, m);
+    bool falls_a = change_a <= 0, falls_b = change_b <= 0;
+    if (falls_a != falls_b)
+        return falls_a ? -1 : 1;
+    double key_a = falls_a ? backward_peak(a, m) : change_a - backward_peak(a, m);
+    double key_b = falls_b ? backward_peak(b, m) : change_b - backward_peak(b, m);
+    return key_a < key_b ? -1 : key_a > key_b;
+}
+
+static void sort_segment(block *blocks, uint32_t count, uint32_t m)
+{
+    for (uint32_t i = 1; i < count; i++)
+        for (uint32_t k = i; k > 0 && in_backward_order(blocks[k - 1].cost, blocks[k].cost, m) < 0;
+             k--) {
+            block swap = blocks[k];
+            blocks[k] = blocks[k - 1];
+            blocks[k - 1] = swap;
+        }
+}
+
+static void list_blocks(model *p)
+{
+    const ms_stack *stack = p->stack;
+    for (uint32_t s = 0; s < stack->segment_count; s++) {
+        uint32_t first = stack->segments[s], start = p->block_count;
+        for (uint32_t o = 0; o < stack->option_count; o++)
+            if (ms_treatment_allowed(&stack->options[o].treatment, p->task->techniques) &&
+                !is_useless(p, o, first))
+                p->blocks[p->block_count++] = (block){.segment = s,
+                                                      .option = o,
+                                                      .size = stack->segments[s + 1] - first,
+                                                      .cost = &stack->options[o].layers[first]};
+        sort_segment(p->blocks + start, p->block_count - start, stack->micro_steps - 1);
+    }
+}
+
+/* ---- columns ---- */
+
+static double cost_of(const model *p, double ms)
+{
+    return p->task->aim == MS_LEAST_TIME ? ms : ms * 1e-6; /* of equal peaks the faster */
+}
+
+static void add_block_columns(model *p, block *b)
+{
+    ms_problem *q = &p->problem;
+    b->count_column =
+        ms_problem_column(q, (ms_problem_bounds){0, b->size}, cost_of(p, b->cost->ms), true);
+    b->used_column =
+        b->size == 1 ? b->count_column : ms_problem_column(q, (ms_problem_bounds){0, 1}, 0, true);
+    b->has_several = b->size > 1 && b->cost->sent_bytes > 0;
+    if (b->has_several)
+        b->several_column = ms_problem_column(q, (ms_problem_bounds){0, 1}, 0, true);
+}
+
+static void add_columns(model *p)
+{
+    double most_fixed = 0;
+    for (uint32_t i = 0; i < p->block_count; i++) {
+        add_block_columns(p, &p->blocks[i]);
+        most_fixed = fmax(most_fixed, (double)p->stack->options[p->blocks[i].option].fixed_bytes);
+    }
+    for (uint32_t l = 0; l < p->stack->loss_count; l++) {
+        p->loss_columns[l] =
+            ms_problem_column(&p->problem, (ms_problem_bounds){0, loss_allowed(p->task, l)},
+                              cost_of(p, p->stack->losses[l].ms), true);
+        most_fixed = fmax(most_fixed, (double)p->stack->losses[l].fixed_bytes);
+    }
+    p->may_have_fixed = most_fixed > 0;
+    p->fixed_column =
+        ms_problem_column(&p->problem, (ms_problem_bounds){0, most_fixed / mib}, 0, false);
+    double least = (double)p->stack->losses[0].fixed_peak / mib;
+    p->peak_column = ms_problem_column(&p->problem, (ms_problem_bounds){least, INFINITY},
+                                       p->task->aim == MS_LEAST_PEAK, false);
+}
+
+/* ---- rows ---- */
+
+/* Every layer of a segment has one option. */
+static void add_segment_rows(model *p)
+{
+    for (uint32_t s = 0; s < p->stack->segment_count; s++) {
+        double size = p->stack->segments[s + 1] - p->stack->segments[s];
+        ms_problem_row(&p->problem, (ms_problem_bounds){size, size});
+        for (uint32_t i = 0; i < p->block_count; i++)
+            if (p->blocks[i].segment == s)
+                ms_problem_term(&p->problem, p->blocks[i].count_column, 1);
+    }
+    ms_problem_row(&p->problem, (ms_problem_bounds){1, 1});
+    for (uint32_t l = 0; l < p->stack->loss_count; l++)
+        ms_problem_term(&p->problem, p->loss_columns[l], 1);
+}
+
+/* count <= size * used; count <= 1 + (size - 1) * several */
+static void add_use_rows(model *p, const block *b)
+{
+    if (b->size == 1)
+        return;
+    ms_problem_row(&p->problem, (ms_problem_bounds){-INFINITY, 0});
+    ms_problem_term(&p->problem, b->count_column, 1);
+    ms_problem_term(&p->problem, b->used_column, -(double)b->size);
+    if (!b->has_several)
+        return;
+    ms_problem_row(&p->problem, (ms_problem_bounds){-INFINITY, 1});
+    ms_problem_term(&p->problem, b->count_column, 1);
+    ms_problem_term(&p->problem, b->several_column, 1 - (double)b->size);
+}
+
+/* fixed >= what each option in use brings */
+static void add_fixed_rows(model *p)
+{
+    for (uint32_t i = 0; i < p->block_count && p->may_have_fixed; i++) {
+        double fixed = (double)p->stack->options[p->blocks[i].option].fixed_bytes / mib;
+        if (fixed <= 0)
+            continue;
+        ms_problem_row(&p->problem, (ms_problem_bounds){0, INFINITY});
+        ms_problem_term(&p->problem, p->fixed_column, 1);
+        ms_problem_term(&p->problem, p->blocks[i].used_column, -fixed);
+    }
+    for (uint32_t l = 1; l < p->stack->loss_count && p->may_have_fixed; l++) {
+        double fixed = (double)p->stack->losses[l].fixed_bytes / mib;
+        if (fixed <= 0)
+            continue;
+        ms_problem_row(&p->problem, (ms_problem_bounds){0, INFINITY});
+        ms_problem_term(&p->problem, p->fixed_column, 1);
+        ms_problem_term(&p->problem, p->loss_columns[l], -fixed);
+    }
+}
+
+/* Begins a row "level <= limit", with what depends on the loss. */
+static void begin_level(model *p, const int64_t *constants)
+{
+    bool limited = p->task->aim == MS_LEAST_TIME;
+    double limit = limited ? (double)p->task->limit_bytes / mib : 0;
+    ms_problem_row(&p->problem, (ms_problem_bounds){-INFINITY, limit});
+    if (!limited)
+        ms_problem_term(&p->problem, p->peak_column, -1);
+    if (p->may_have_fixed)
+        ms_problem_term(&p->problem, p->fixed_column, 1);
+    for (uint32_t l = 0; l < p->stack->loss_count; l++)
+        ms_problem_term(&p->problem, p->loss_columns[l], (double)constants[l] / mib);
+}
+
+typedef double (*layer_term)(const ms_layer_cost *cost, uint32_t m);
+
+static double left(const ms_layer_cost *c, uint32_t m)
+{
+    return saved(c, m) + backward_change(c, m);
+}
+
+static void add_sum_row(model *p, uint32_t m, const int64_t *constants, layer_term term)
+{
+    begin_level(p, constants);
+    for (uint32_t i = 0; i < p->block_count; i++)
+        ms_problem_term(&p->problem, p->blocks[i].count_column, term(p->blocks[i].cost, m) / mib);
+}
+
+/* The level while block `at` runs backward, at its last layer (which comes first) or at its first.
+ */
+static void add_block_row(model *p, uint32_t m, const int64_t *constants, uint32_t at,
+                          bool at_first)
+{
+    begin_level(p, constants);
+    for (uint32_t i = 0; i < p->block_count; i++) {
+        const block *b = &p->blocks[i];
+        double each = saved(b->cost, m), once = 0;
+        if (i > at || (i == at && at_first))
+            each += backward_change(b->cost, m);
+        if (i == at)
+            once = backward_peak(b->cost, m) - (at_first ? backward_change(b->cost, m) : 0);
+        if (b->used_column == b->count_column) {
+            ms_problem_term(&p->problem, b->count_column, (each + once) / mib);
+            continue;
+        }
+        ms_problem_term(&p->problem, b->count_column, each / mib);
+        if (i == at)
+            ms_problem_term(&p->problem, b->used_column, once / mib);
+        if (i == at && b->has_several && !at_first)
+            ms_problem_term(&p->problem, b->several_column, (double)b->cost->sent_bytes / mib);
+    }
+}
+
+static void add_level_rows(model *p, uint32_t m)
+{
+    int64_t loss[MS_STACK_MOST_LOSSES], loss_backward[MS_STACK_MOST_LOSSES],
+        backward[MS_STACK_MOST_LOSSES], after[MS_STACK_MOST_LOSSES];
+    for (uint32_t l = 0; l < p->stack->loss_count; l++) {
+        const ms_stack_ends *ends = &p->stack->losses[l];
+        loss[l] = ends->loss_peak[m];
+        loss_backward[l] = ends->loss_backward_peak[m];
+        backward[l] = ends->before_backward[m];
+        after[l] = ends->after_peak[m];
+    }
+    add_sum_row(p, m, loss, made);
+    add_sum_row(p, m, loss_backward, saved);
+    add_sum_row(p, m, after, left);
+    for (uint32_t i = 0; i < p->block_count; i++) {
+        add_block_row(p, m, backward, i, false);
+        if (p->blocks[i].size > 1 && backward_change(p->blocks[i].cost, m) > 0)
+            add_block_row(p, m, backward, i, true);
+    }
+}
+
+static void add_rows(model *p)
+{
+    add_segment_rows(p);
+    for (uint32_t i = 0; i < p->block_count; i++)
+        add_use_rows(p, &p->blocks[i]);
+    add_fixed_rows(p);
+    for (uint32_t m = 0; m < p->stack->micro_steps; m++)
+        add_level_rows(p, m);
+}
+
+/* ---- back to layers ---- */
+
+static ms_status new_choice(ms_arena *arena, const ms_stack *stack, ms_stack_choice *choice,
+                            ms_error *err)
+{
+    *choice = (ms_stack_choice){.options = ms_arena_array(arena, uint32_t, stack->layer_count)};
+    return choice->options ? MS_OK
+                           : ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu32 " layers",
+                                     stack->layer_count);
+}
+
+static void read_choice(const model *p, const ms_solution *solution, ms_stack_choice *choice)
+{
+    uint32_t layer = 0;
+    for (uint32_t i = 0; i < p->block_count; i++) {
+        const block *b = &p->blocks[i];
+        uint32_t end = p->stack->segments[b->segment + 1];
+        double count = solution->values[b->count_column] + 0.5;
+        for (uint32_t k = 1; k <= count && layer < end; k++)
+            choice->options[layer++] = b->option;
+    }
+    for (uint32_t l = 0; l < p->stack->loss_count; l++)
+        if (solution->values[p->loss_columns[l]] > 0.5)
+            choice->loss = l;
+}
+
+static ms_status solve(ms_arena *arena, model *p, ms_chosen *chosen, ms_error *err)
+{
+    const ms_solver_options options = {
+        .gap = p->task->gap, .time_limit_s = p->task->time_limit_s, .memory_mib = 1024};
+    ms_solution solution = {0};
+    ms_status status = ms_problem_solve(&p->problem, &options, &solution, err);
+    if (status == MS_OK) {
+        chosen->outcome = solution.outcome;
+        chosen->bound = solution.bound;
+        chosen->has_choice = solution.has_solution;
+        if (solution.has_solution)
+            status = new_choice(arena, p->stack, &chosen->choice, err);
+        if (status == MS_OK && solution.has_solution)
+            read_choice(p, &solution, &chosen->choice);
+    }
+    ms_solution_free(&solution);
+    return status;
+}
+
+ms_status ms_choose_milp(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
+                         ms_error *err)
+{
+    model p = {.task = task, .stack = task->stack};
+    *chosen = (ms_chosen){.outcome = MS_SOLVER_INFEASIBLE};
+    if (task->aim == MS_LEAST_TIME && task->stack->losses[0].fixed_peak > task->limit_bytes)
+        return MS_OK;
+    p.blocks = ms_arena_array(arena, block,
+                              (size_t)task->stack->segment_count * task->stack->option_count);
+    if (!p.blocks)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan's blocks");
+    list_blocks(&p);
+    add_columns(&p);
+    add_rows(&p);
+    ms_status status = solve(arena, &p, chosen, err);
+    ms_problem_free(&p.problem);
+    return status;
+}
+
+/* ---- simpler ways ---- */
+
+static ms_status finish_simple(const ms_choose_task *task, ms_chosen *chosen)
+{
+    chosen->has_choice =
+        ms_stack_count(task->stack, &chosen->choice).peak_bytes <= task->limit_bytes;
+    chosen->outcome = chosen->has_choice ? MS_SOLVER_PROVEN : MS_SOLVER_INFEASIBLE;
+    chosen->bound = 0;
+    return MS_OK;
+}
+
+/* Tries `option` for `layer` (for the loss, when layer is the number of layers): how many bytes the
+ * peak falls for each ms. */
+static double worth(const ms_stack *stack, ms_stack_choice *choice, uint32_t layer, uint32_t option,
+                    ms_stack_sum now)
+{
+    uint32_t *place = layer == stack->layer_count ? &choice->loss : &choice->options[layer];
+    uint32_t before = *place;
+    *place = option;
+    ms_stack_sum then = ms_stack_count(stack, choice);
+    *place = before;
+    if (then.peak_bytes >= now.peak_bytes)
+        return 0;
+    double ms = fmax(then.step_ms - now.step_ms, 1e-6);
+    return (double)(now.peak_bytes - then.peak_bytes) / ms;
+}
+
+typedef struct step {
+    double worth;
+    uint32_t layer, option;
+} step;
+
+static void offer(const ms_choose_task *task, ms_stack_choice *choice, uint32_t layer,
+                  ms_stack_sum now, step *best)
+{
+    const ms_stack *stack = task->stack;
+    bool is_loss = layer == stack->layer_count;
+    uint32_t count = is_loss ? stack->loss_count : stack->option_count;
+    for (uint32_t o = 0; o < count; o++) {
+        if (is_loss ? !loss_allowed(task, o)
+                    : !ms_treatment_allowed(&stack->options[o].treatment, task->techniques))
+            continue;
+        double value = worth(stack, choice, layer, o, now);
+        if (value > best->worth)
+            *best = (step){value, layer, o};
+    }
+}
+
+ms_status ms_choose_greedy(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
+                           ms_error *err)
+{
+    const ms_stack *stack = task->stack;
+    ms_status status = new_choice(arena, stack, &chosen->choice, err);
+    if (status != MS_OK)
+        return status;
+    uint32_t next = 0; /* the first layer that is kept as it is */
+    for (;;) {
+        ms_stack_sum now = ms_stack_count(stack, &chosen->choice);
+        step best = {0};
+        if (now.peak_bytes <= task->limit_bytes)
+            break;
+        if (next < stack->layer_count)
+            offer(task, &chosen->choice, next, now, &best);
+        else
+            for (uint32_t i = 0; i < stack->layer_count && best.worth <= 0; i++)
+                offer(task, &chosen->choice, i, now, &best);
+        offer(task, &chosen->choice, stack->layer_count, now, &best);
+        if (best.worth <= 0 && next >= stack->layer_count)
+            break;
+        if (best.worth <= 0 || best.layer == next)
+            next++;
+        if (best.worth > 0 && best.layer == stack->layer_count)
+            chosen->choice.loss = best.option;
+        else if (best.worth > 0)
+            chosen->choice.options[best.layer] = best.option;
+    }
+    return finish_simple(task, chosen);
+}
+
+ms_status ms_choose_uniform(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
+                            ms_error *err)
+{
+    const ms_stack *stack = task->stack;
+    ms_stack_choice tried;
+    ms_status status = new_choice(arena, stack, &chosen->choice, err);
+    if (status == MS_OK)
+        status = new_choice(arena, stack, &tried, err);
+    if (status != MS_OK)
+        return status;
+    double best = INFINITY;
+    uint32_t best_option = 0;
+    for (uint32_t o = 0; o < stack->option_count; o++)
+        for (tried.loss = 0; tried.loss < stack->loss_count; tried.loss++) {
+            if (!ms_treatment_allowed(&stack->options[o].treatment, task->techniques) ||
+                !loss_allowed(task, tried.loss))
+                continue;
+            for (uint32_t i = 0; i < stack->layer_count; i++)
+                tried.options[i] = o;
+            ms_stack_sum sum = ms_stack_count(stack, &tried);
+            if (sum.peak_bytes > task->limit_bytes || sum.step_ms >= best)
+                continue;
+            best = sum.step_ms;
+            best_option = o;
+            chosen->choice.loss = tried.loss;
+        }
+    for (uint32_t i = 0; i < stack->layer_count; i++)
+        chosen->choice.options[i] = best_option;
+    return finish_simple(task, chosen);
+}

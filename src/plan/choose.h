@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Choosing an option for each layer of a stack: the mixed-integer problem, and simpler ways.
+ */
+#ifndef MS_PLAN_CHOOSE_H
+#define MS_PLAN_CHOOSE_H
+
+#include "plan/solver.h"
+#include "plan/stack.h"
+
+typedef enum ms_choose_aim {
+    MS_LEAST_TIME, /* within the limit */
+    MS_LEAST_PEAK  /* whatever it takes */
+} ms_choose_aim;
+
+typedef struct ms_choose_task {
+    const ms_stack *stack;
+    ms_choose_aim aim;
+    uint64_t limit_bytes;
+    uint32_t techniques; /* options that need others are left out */
+    double gap, time_limit_s;
+} ms_choose_task;
+
+typedef struct ms_chosen {
+    ms_solver_outcome outcome;
+    bool has_choice;
+    ms_stack_choice choice; /* in the arena */
+    double bound;           /* ms; least time only */
+} ms_chosen;
+
+/* Layers that are alike are chosen by counts; within them, options stand in the order that peaks
+ * lowest, whatever the counts. */
+ms_status ms_choose_milp(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
+                         ms_error *err);
+
+/* From the first layer on, what frees most per ms; with room left again, what costs most goes back.
+ */
+ms_status ms_choose_greedy(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
+                           ms_error *err);
+
+/* The fastest of those that treat every layer alike. */
+ms_status ms_choose_uniform(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
+                            ms_error *err);
+
+/* Whether an option, or a way to make the loss, needs no more than these techniques. */
+bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques);
+
+#endif

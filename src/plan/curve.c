@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The curve: a plan for each of several budgets. The options are measured once; the points are
+ * searched side by side, and where a smaller budget has a faster plan, that plan is proven under
+ * the larger one.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/parallel.h"
+#include "plan/search.h"
+
+/* One point, alone in its thread. */
+typedef struct point {
+    ms_arena *arena;
+    ms_step_task task;
+    ms_run_config run;
+    ms_step_plan plan;
+    ms_search search;
+    ms_status status;
+    ms_error err;
+} point;
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void set_budget(ms_run_config *run, uint64_t budget_bytes)
+{
+    uint64_t context = run->device->context_expected_bytes;
+    run->has_budget = true;
+    run->budget_bytes = budget_bytes;
+    if (run->allocator.kind != MS_ALLOCATOR_RAW)
+        run->allocator.capacity_bytes = budget_bytes > context ? budget_bytes - context : 1;
+}
+
+static void search_point(void *context, uint32_t index)
+{
+    point *p = &((point *)context)[index];
+    ms_chosen chosen;
+    ms_search_set_limit(&p->search);
+    p->status = ms_search_run(&p->search, ms_choose_milp, &chosen);
+    if (p->status == MS_OK)
+        p->status = ms_search_simpler(&p->search);
+    if (p->status != MS_OK || !p->search.has_best)
+        return;
+    p->status = ms_search_finish(&p->search);
+    if (p->status == MS_OK)
+        ms_search_set_gap(&p->search, &chosen);
+}
+
+/* A larger budget is never slower: the plan of a smaller one fits as well. */
+static ms_status carry_over(const ms_step_task *task, point *points, uint32_t count, ms_error *err)
+{
+    ms_status status = MS_OK;
+    for (uint32_t i = 1; i < count && status == MS_OK; i++) {
+        point *p = &points[i];
+        const point *before = &points[i - 1];
+        bool slower =
+            !p->search.has_best || p->plan.plan.time.step_ms > before->plan.plan.time.step_ms;
+        if (!before->search.has_best || !slower)
+            continue;
+        ms_step_figures figures;
+        status = ms_step_plan_simulate(p->arena, task->model, &p->run,
+                                       &before->plan.plan.treatments, &figures, err);
+        if (status != MS_OK || !figures.fits)
+            continue;
+        double bound = p->search.has_best ? p->plan.bound_ms : before->plan.bound_ms;
+        p->plan.plan = figures;
+        p->plan.gap = (figures.time.step_ms - bound) / figures.time.step_ms;
+        p->plan.gap = p->plan.gap > 0 ? p->plan.gap : 0;
+        p->plan.bound_ms = bound < figures.time.step_ms ? bound : figures.time.step_ms;
+        p->search.has_best = true;
+    }
+    return status;
+}
+
+/* Points outlive their threads' arenas. */
+static ms_status keep_point(ms_arena *arena, const ms_step_task *task, const point *p,
+                            ms_curve *curve, ms_error *err)
+{
+    uint64_t layers = task->model->num_layers;
+    ms_curve_point kept = {.budget_bytes = p->run.budget_bytes,
+                           .fits = p->search.has_best,
+                           .figures = p->plan.plan,
+                           .bound_ms = p->plan.bound_ms,
+                           .gap = p->plan.gap};
+    if (kept.fits) {
+        ms_treatment *copy = ms_arena_array(arena, ms_treatment, layers);
+        kept.figures.treat = ms_arena_strdup(arena, kept.figures.treat);
+        if (!copy || !kept.figures.treat)
+            return ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");
+        memcpy(copy, kept.figures.treatments.layers, layers * sizeof *copy);
+        kept.figures.treatments.layers = copy;
+    }
+    if (!ms_vec_push(&curve->points, kept))
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");
+    return MS_OK;
+}
+
+static ms_status set_point(const ms_search *base, uint64_t budget_bytes, point *p, ms_error *err)
+{
+    *p = (point){.arena = ms_arena_create(0), .task = *base->task, .run = *base->task->run};
+    if (!p->arena)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");
+    set_budget(&p->run, budget_bytes);
+    p->task.run = &p->run;
+    p->search = *base;
+    p->search.arena = p->arena;
+    p->search.task = &p->task;
+    p->search.plan = &p->plan;
+    p->search.err = &p->err;
+    p->search.has_best = false;
+    return MS_OK;
+}
+
+static ms_status trace_points(ms_search *base, uint64_t least, uint64_t most, uint32_t count,
+                              point *points, ms_curve *curve)
+{
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < count && status == MS_OK; i++) {
+        double share = count > 1 ? (double)i / (count - 1) : 1;
+        uint64_t budget =
+            i + 1 == count ? most : least + (uint64_t)((double)(most - least) * share);
+        status = set_point(base, budget, &points[i], base->err);
+    }
+    if (status == MS_OK)
+        ms_parallel_run(count, search_point, points);
+    for (uint32_t i = 0; i < count && status == MS_OK; i++) {
+        status = points[i].status;
+        if (status != MS_OK && base->err && base->err->status == MS_OK)
+            *base->err = points[i].err;
+    }
+    if (status == MS_OK)
+        status = carry_over(base->task, points, count, base->err);
+    for (uint32_t i = 0; i < count && status == MS_OK; i++)
+        status = keep_point(base->arena, base->task, &points[i], curve, base->err);
+    for (uint32_t i = 0; i < count; i++)
+        ms_arena_free(points[i].arena);
+    return status;
+}
+
+/* The ends come from a run without a limit. */
+static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count, ms_curve *curve,
+                       ms_error *err)
+{
+    ms_step_plan plan = {0};
+    ms_run_config unlimited = *task->run;
+    ms_step_task free_task = *task;
+    unlimited.allocator.capacity_bytes = 0;
+    free_task.run = &unlimited;
+    ms_search base = {.arena = arena, .task = &free_task, .plan = &plan, .err = err};
+    ms_status status = ms_search_begin(&base, ms_target_find("free"));
+    if (status == MS_OK)
+        status = ms_search_least(&base);
+    uint64_t least = plan.plan.device_bytes, most = plan.keep_all.device_bytes;
+    point *points = ms_arena_array(arena, point, count);
+    if (status == MS_OK && !points)
+        status = ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");
+    if (status == MS_OK)
+        status = trace_points(&base, least < most ? least : most, most, count, points, curve);
+    ms_step_plan_free(&plan);
+    return status;
+}
+
+ms_status ms_curve_trace(ms_arena *arena, const ms_step_task *task, uint32_t point_count,
+                         ms_curve *curve, ms_error *err)
+{
+    double start = now_ms();
+    *curve = (ms_curve){0};
+    ms_status status = trace(arena, task, point_count, curve, err);
+    curve->solve_ms = now_ms() - start;
+    return status;
+}
+
+void ms_curve_free(ms_curve *curve)
+{
+    ms_vec_free(&curve->points);
+}

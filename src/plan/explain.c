@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/explain.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Layers with one option, side by side. */
+typedef struct group {
+    uint32_t first, last, option;
+    int64_t freed_bytes;
+    uint64_t host_bytes;
+    double added_ms, recompute_ms, exposed_ms;
+} group;
+
+static int64_t stays(const ms_layer_cost *c, uint32_t m)
+{
+    return c->bytes[m].forward_end - c->bytes[m].input - c->bytes[m].forward_late -
+           (int64_t)c->released_bytes;
+}
+
+static group sum_group(const ms_stack *stack, uint32_t first, uint32_t last, uint32_t option)
+{
+    group g = {.first = first, .last = last, .option = option};
+    for (uint32_t i = first; i <= last; i++) {
+        const ms_layer_cost *kept = &stack->options[0].layers[i];
+        const ms_layer_cost *now = &stack->options[option].layers[i];
+        g.freed_bytes += stays(kept, 0) - stays(now, 0);
+        g.host_bytes += now->sent_bytes;
+        g.added_ms += now->ms - kept->ms;
+        g.recompute_ms += now->recompute_ms;
+        g.exposed_ms += now->exposed_ms;
+    }
+    return g;
+}
+
+static const char *why(ms_arena *arena, const ms_treatment *t, const group *g)
+{
+    double layers = g->last - g->first + 1;
+    double each_ms = g->recompute_ms / layers;
+    switch (t->kind) {
+    case MS_TREAT_CHECKPOINT:
+        return ms_arena_printf(arena,
+                               "only the input stays; backward runs each layer again, %.2f ms%s",
+                               each_ms, t->tiles > 1 ? ", its MLP in pieces" : "");
+    case MS_TREAT_SELECTIVE:
+        return ms_arena_printf(arena,
+                               "the results of %" PRIu32 " operators stay, so that running a layer "
+                               "again takes %.2f ms",
+                               t->kept_count, each_ms);
+    case MS_TREAT_OFFLOAD:
+        if (g->exposed_ms < 0.005 * layers)
+            return ms_arena_strdup(arena, "the copies are done before anybody waits for them");
+        return ms_arena_printf(
+            arena, "%.2f ms of each layer's copies show: its neighbours are done sooner",
+            g->exposed_ms / layers);
+    case MS_TREAT_KEEP:
+    case MS_TREAT_KIND_COUNT:
+        break;
+    }
+    return ms_arena_printf(arena, "the MLP runs again in %" PRIu32 " pieces, %.2f ms a layer",
+                           t->tiles, each_ms);
+}
+
+static ms_status add(ms_step_plan *plan, const ms_decision *decision, ms_error *err)
+{
+    if (!decision->treatment || !decision->why || !ms_vec_push(&plan->decisions, *decision))
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan's reasons");
+    return MS_OK;
+}
+
+static ms_status add_loss(ms_arena *arena, const ms_stack *stack, uint32_t loss, ms_step_plan *plan,
+                          ms_error *err)
+{
+    const ms_stack_ends *whole = &stack->losses[0], *chunked = &stack->losses[loss];
+    int64_t freed = whole->loss_backward_peak[0] - chunked->loss_backward_peak[0];
+    const ms_decision decision = {
+        .first_layer = MS_NONE,
+        .last_layer = MS_NONE,
+        .treatment = ms_arena_printf(arena, "chunk:%" PRIu32, chunked->loss_chunks),
+        .freed_bytes = freed > 0 ? (uint64_t)freed : 0,
+        .added_ms = chunked->ms - whole->ms,
+        .why = ms_arena_printf(arena,
+                               "logits of 1/%" PRIu32 " of the tokens at a time, made again by "
+                               "backward; bytes are those of the loss itself",
+                               chunked->loss_chunks)};
+    return add(plan, &decision, err);
+}
+
+static int by_freed_bytes(const void *a, const void *b)
+{
+    const ms_decision *x = a, *y = b;
+    if (x->freed_bytes != y->freed_bytes)
+        return x->freed_bytes > y->freed_bytes ? -1 : 1;
+    return x->first_layer < y->first_layer ? -1 : x->first_layer > y->first_layer;
+}
+
+ms_status ms_explain(ms_arena *arena, const ms_stack *stack, const ms_stack_choice *choice,
+                     ms_step_plan *plan, ms_error *err)
+{
+    ms_status status = MS_OK;
+    plan->decisions.count = 0;
+    for (uint32_t i = 0, last; i < stack->layer_count && status == MS_OK; i = last + 1) {
+        uint32_t option = choice->options[i];
+        for (last = i; last + 1 < stack->layer_count && choice->options[last + 1] == option;)
+            last++;
+        if (option == 0)
+            continue;
+        group g = sum_group(stack, i, last, option);
+        const ms_treatment *t = &stack->options[option].treatment;
+        const ms_decision decision = {.first_layer = i,
+                                      .last_layer = last,
+                                      .treatment = ms_treatment_text(t, arena),
+                                      .freed_bytes =
+                                          g.freed_bytes > 0 ? (uint64_t)g.freed_bytes : 0,
+                                      .host_bytes = g.host_bytes,
+                                      .added_ms = g.added_ms,
+                                      .why = why(arena, t, &g)};
+        status = add(plan, &decision, err);
+    }
+    if (status == MS_OK && choice->loss > 0)
+        status = add_loss(arena, stack, choice->loss, plan, err);
+    if (plan->decisions.count > 1)
+        qsort(plan->decisions.items, plan->decisions.count, sizeof *plan->decisions.items,
+              by_freed_bytes);
+    return status;
+}

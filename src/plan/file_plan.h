@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Plans from figures that were taken elsewhere: a tree of modules (--graph), or the operators of
+ * one module (--ops).
+ */
+#ifndef MS_PLAN_FILE_PLAN_H
+#define MS_PLAN_FILE_PLAN_H
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "plan/checkpoints.h"
+#include "plan/operators.h"
+#include "plan/settings.h"
+#include "plan/shards.h"
+
+typedef enum ms_plan_kind {
+    MS_PLAN_NOTHING,
+    MS_PLAN_OPERATORS,
+    MS_PLAN_CHECKPOINTS,
+    MS_PLAN_SHARDS
+} ms_plan_kind;
+
+/* Arena and settings come from the caller; the rest is filled by ms_file_plan_solve. */
+typedef struct ms_file_plan {
+    ms_arena *arena;
+    const ms_plan_settings *settings;
+    ms_plan_kind kind; /* what was answered */
+    ms_operator_task operator_task;
+    ms_operator_plan operators;
+    ms_graph graph;
+    ms_checkpoint_task checkpoint_task;
+    ms_checkpoint_plan checkpoints;
+    ms_shard_plan shards;
+    double solve_ms;
+    const char *note; /* or NULL */
+} ms_file_plan;
+
+/* Reads the file and plans; MS_ERR_INFEASIBLE is an answer too. */
+ms_status ms_file_plan_solve(ms_file_plan *plan, ms_error *err);
+
+/* "console" or "json". */
+ms_status ms_file_plan_write(const ms_file_plan *plan, const char *format, FILE *out,
+                             ms_error *err);
+
+#endif

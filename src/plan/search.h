@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The search for one plan: what is measured, what has been proven so far.
+ */
+#ifndef MS_PLAN_SEARCH_H
+#define MS_PLAN_SEARCH_H
+
+#include "plan/choose.h"
+#include "plan/step_plan.h"
+#include "plan/target.h"
+
+typedef struct ms_search {
+    ms_arena *arena;
+    const ms_step_task *task;
+    ms_step_plan *plan;
+    ms_error *err;
+    ms_stack stack;
+    uint32_t techniques;  /* the task's and the target's */
+    uint64_t limit_bytes; /* for what is allocated; UINT64_MAX: none */
+    /* the best that was proven */
+    bool has_best;
+    ms_stack_choice best;
+    double best_ms; /* as counted */
+} ms_search;
+
+typedef ms_status (*ms_chooser)(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
+                                ms_error *err);
+
+/* Runs what a plan is compared with, and measures the options. */
+ms_status ms_search_begin(ms_search *s, const ms_target *target);
+/* The budget of the search's run has been set anew: the limit that follows from it. */
+void ms_search_set_limit(ms_search *s);
+/* Looks for the fastest choice that is proven to fit; *first: what was chosen at the full limit. */
+ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first);
+/* What the simpler ways find, when it counts as faster than the best so far. */
+ms_status ms_search_simpler(ms_search *s);
+/* Keeps the choice if it fits and is faster than the best so far. */
+ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *yes);
+/* The choice with the smallest peak, and whether it fits after all. */
+ms_status ms_search_least(ms_search *s);
+/* Runs the best into s->plan->plan; and says how far from the bound it may be. */
+ms_status ms_search_finish(ms_search *s);
+void ms_search_set_gap(ms_search *s, const ms_chosen *first);
+
+#endif

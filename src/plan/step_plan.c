@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Solving: measure the options, choose, prove, and say what came of it.
+ */
+#include "plan/step_plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "config/size.h"
+#include "plan/explain.h"
+#include "plan/rules.h"
+#include "plan/search.h"
+
+const char *const ms_planner_names[] = {
+    [MS_PLANNER_MILP] = "milp",       [MS_PLANNER_GREEDY] = "greedy", [MS_PLANNER_RULES] = "rules",
+    [MS_PLANNER_UNIFORM] = "uniform", [MS_PLANNER_NONE] = "none",     [MS_PLANNER_COUNT] = NULL,
+};
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* ---- the planners ---- */
+
+static ms_status plan_milp(ms_search *s)
+{
+    ms_chosen chosen;
+    ms_status status = ms_search_run(s, ms_choose_milp, &chosen);
+    if (status == MS_OK)
+        status = ms_search_simpler(s);
+    if (status != MS_OK || !s->has_best)
+        return status;
+    status = ms_search_finish(s);
+    if (status == MS_OK)
+        ms_search_set_gap(s, &chosen);
+    return status;
+}
+
+static ms_status plan_simply(ms_search *s, ms_chooser with)
+{
+    ms_chosen chosen;
+    ms_status status = ms_search_run(s, with, &chosen);
+    if (status != MS_OK || !s->has_best)
+        return status;
+    s->plan->outcome = MS_PLAN_LIMIT;
+    return ms_search_finish(s);
+}
+
+static ms_status keep_all(ms_search *s)
+{
+    s->best.options = ms_arena_array(s->arena, uint32_t, s->stack.layer_count);
+    if (!s->best.options)
+        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the plan");
+    s->plan->plan = s->plan->keep_all;
+    s->plan->outcome = MS_PLAN_LIMIT;
+    s->has_best = s->plan->plan.fits;
+    return MS_OK;
+}
+
+static ms_status plan_by_rules(ms_search *s)
+{
+    ms_rules_answer answer;
+    ms_status status = ms_rules_choose(s->arena, s->task, &s->stack, s->plan->keep_all.device_bytes,
+                                       s->plan->budget_bytes, &answer, s->err);
+    if (status != MS_OK)
+        return status;
+    s->plan->rules_estimate_bytes = answer.estimate_bytes;
+    s->plan->rules_estimate_overhead = answer.estimate_overhead;
+    s->best = answer.choice;
+    s->plan->outcome = MS_PLAN_LIMIT;
+    status = ms_search_finish(s);
+    s->has_best = s->plan->plan.fits;
+    return status;
+}
+
+/* The trainer's plans, cheapest first, until one fits. */
+static ms_status plan_for_target(ms_search *s, const ms_target *target)
+{
+    ms_shapes shapes = {0};
+    ms_status status = target->list(s->arena, s->task, &s->stack, &shapes, s->err);
+    bool *tried = ms_arena_array(s->arena, bool, shapes.count + 1);
+    if (status == MS_OK && !tried)
+        status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the trainer's plans");
+    for (uint32_t n = 0; status == MS_OK && n < shapes.count && !s->has_best; n++) {
+        uint32_t next = shapes.count;
+        double least = INFINITY;
+        for (uint32_t i = 0; i < shapes.count; i++) {
+            ms_stack_sum sum = ms_stack_count(&s->stack, &shapes.items[i].choice);
+            if (tried[i] || sum.step_ms >= least || sum.peak_bytes > s->limit_bytes)
+                continue;
+            least = sum.step_ms;
+            next = i;
+        }
+        if (next == shapes.count)
+            break;
+        bool yes;
+        tried[next] = true;
+        status = ms_search_consider(s, &shapes.items[next].choice, &yes);
+        if (s->has_best)
+            s->plan->target_text = shapes.items[next].text;
+    }
+    ms_vec_free(&shapes);
+    s->plan->outcome = MS_PLAN_LIMIT;
+    return status == MS_OK && s->has_best ? ms_search_finish(s) : status;
+}
+
+static ms_status plan_with(ms_search *s, const ms_target *target)
+{
+    if (!target->is_free)
+        return plan_for_target(s, target);
+    switch (s->task->planner) {
+    case MS_PLANNER_GREEDY:
+        return plan_simply(s, ms_choose_greedy);
+    case MS_PLANNER_UNIFORM:
+        return plan_simply(s, ms_choose_uniform);
+    case MS_PLANNER_RULES:
+        return plan_by_rules(s);
+    case MS_PLANNER_NONE:
+        return keep_all(s);
+    case MS_PLANNER_MILP:
+    case MS_PLANNER_COUNT:
+        break;
+    }
+    return plan_milp(s);
+}
+
+/* ---- when nothing fits ---- */
+
+static ms_status fail_infeasible(ms_search *s, const ms_target *target)
+{
+    char budget[MS_SIZE_TEXT_BYTES], least[MS_SIZE_TEXT_BYTES];
+    ms_size_format(s->plan->budget_bytes, budget, sizeof budget);
+    ms_size_format(s->plan->plan.device_bytes, least, sizeof least);
+    s->plan->outcome = MS_PLAN_INFEASIBLE;
+    if (s->task->planner != MS_PLANNER_MILP && target->is_free)
+        return ms_fail(s->err, MS_ERR_INFEASIBLE, "the %s planner has no plan that fits %s",
+                       ms_planner_names[s->task->planner], budget);
+    if (!target->is_free)
+        return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan that %s can express fits %s",
+                       target->title, budget);
+    return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan fits %s: the least is %s", budget, least);
+}
+
+/* ---- solving ---- */
+
+/* What the plan frees and costs, in words. */
+static ms_status explain(ms_search *s, const ms_target *target)
+{
+    if (target->text && s->has_best) {
+        s->plan->target_text = target->text(s->arena, s->task, &s->plan->plan.treatments);
+        if (!s->plan->target_text)
+            return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the trainer's text");
+    }
+    return ms_explain(s->arena, &s->stack, &s->best, s->plan, s->err);
+}
+
+static ms_status solve(ms_search *s, const ms_target *target)
+{
+    ms_status status = ms_search_begin(s, target);
+    if (status == MS_OK)
+        status = plan_with(s, target);
+    if (status == MS_OK && !s->has_best &&
+        (s->task->planner == MS_PLANNER_MILP || !target->is_free))
+        status = ms_search_least(s);
+    if (status != MS_OK)
+        return status;
+    if (s->best.options)
+        status = explain(s, target);
+    return status == MS_OK && !s->has_best ? fail_infeasible(s, target) : status;
+}
+
+ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
+                             ms_error *err)
+{
+    double start = now_ms();
+    *plan = (ms_step_plan){0};
+    ms_search s = {.arena = arena, .task = task, .plan = plan, .err = err};
+    const ms_target *target = ms_target_find(task->target);
+    if (!target)
+        return ms_fail(err, MS_ERR_USAGE, "no target '%.40s'", task->target);
+    ms_status status = solve(&s, target);
+    plan->solve_ms = now_ms() - start;
+    return status;
+}
+
+void ms_step_plan_free(ms_step_plan *plan)
+{
+    ms_vec_free(&plan->decisions);
+    ms_vec_free(&plan->compared);
+    ms_vec_free(&plan->suggestions);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Text at a terminal: headings, cells, bars and paragraphs of one page.
+ */
+#ifndef MS_REPORT_PAGE_H
+#define MS_REPORT_PAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "memscope/memscope.h"
+#include "report/metadata.h"
+
+typedef enum ms_tone { MS_TONE_BOLD, MS_TONE_GOOD, MS_TONE_BAD, MS_TONE_DIM, MS_TONE_END } ms_tone;
+
+typedef struct ms_page {
+    FILE *out;
+    uint32_t columns;
+    bool color, unicode;
+} ms_page;
+
+/* A page of the style's columns, within what can be read. */
+ms_page ms_page_begin(FILE *out, const ms_style *style);
+
+const char *ms_page_tone(const ms_page *p, ms_tone tone); /* what switches it on; "" */
+void ms_page_heading(const ms_page *p, const char *text, const char *units);
+void ms_page_bar(const ms_page *p, uint32_t permille, uint32_t width);
+
+/* A text in `width` columns; the middle of a longer one gives way. */
+void ms_page_cell(const ms_page *p, const char *text, uint32_t width);
+void ms_page_last_cell(const ms_page *p, const char *text, uint32_t width); /* ends the line */
+
+/* Words that break where the page ends; later lines are indented by two more. */
+typedef struct ms_paragraph {
+    const ms_page *page;
+    uint32_t column;
+} ms_paragraph;
+
+void ms_page_word(ms_paragraph *g, const char *word, uint32_t length);
+void ms_page_paragraph(const ms_page *p, const char *text);
+
+/* The run: "batch 1, seq 4096, ..." */
+void ms_page_run(const ms_page *p, const ms_field *fields, uint32_t count);
+
+#endif
