@@ -114,9 +114,13 @@ static ms_status plan_for_target(ms_search *s, const ms_target *target)
         if (s->has_best)
             s->plan->target_text = shapes.items[next].text;
     }
-    ms_vec_free(&shapes);
     s->plan->outcome = MS_PLAN_LIMIT;
-    return status == MS_OK && s->has_best ? ms_search_finish(s) : status;
+    if (status == MS_OK)
+        status = s->has_best ? ms_search_finish(s)
+                             : ms_search_least_of(s, &shapes.items[0].choice,
+                                                  sizeof shapes.items[0], shapes.count);
+    ms_vec_free(&shapes);
+    return status;
 }
 
 static ms_status plan_with(ms_search *s, const ms_target *target)
@@ -151,8 +155,8 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
         return ms_fail(s->err, MS_ERR_INFEASIBLE, "the %s planner has no plan that fits %s",
                        ms_planner_names[s->task->planner], budget);
     if (!target->is_free)
-        return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan that %s can express fits %s",
-                       target->title, budget);
+        return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s has no plan that fits %s", target->title,
+                       budget);
     return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan fits %s: the least is %s", budget, least);
 }
 
@@ -186,8 +190,7 @@ static ms_status solve(ms_search *s, const ms_target *target)
     ms_status status = ms_search_begin(s, target);
     if (status == MS_OK)
         status = plan_with(s, target);
-    if (status == MS_OK && !s->has_best &&
-        (s->task->planner == MS_PLANNER_MILP || !target->is_free))
+    if (status == MS_OK && !s->has_best && s->task->planner == MS_PLANNER_MILP && target->is_free)
         status = ms_search_least(s);
     if (status == MS_OK && s->best.options)
         status = explain(s, target);
