@@ -62,6 +62,7 @@ static ms_status run_rules(attempt *a)
 static void run_attempt(void *context, uint32_t index)
 {
     static const ms_chooser ways[] = {[MS_PLANNER_MILP] = ms_choose_milp,
+
                                       [MS_PLANNER_GREEDY] = ms_choose_greedy,
                                       [MS_PLANNER_UNIFORM] = ms_choose_uniform};
     attempt *a = &((attempt *)context)[index];
@@ -69,9 +70,10 @@ static void run_attempt(void *context, uint32_t index)
     if (a->measures)
         a->status = ms_search_begin(&a->search, ms_target_find("free"));
     if (a->status == MS_OK)
-        a->status = a->planner == MS_PLANNER_RULES
-                        ? run_rules(a)
-                        : ms_search_run(&a->search, ways[a->planner], &chosen);
+        a->status = a->planner == MS_PLANNER_RULES ? run_rules(a)
+                    : a->planner != MS_PLANNER_GREEDY
+                        ? ms_search_run(&a->search, ways[a->planner], &chosen)
+                        : ms_search_plainly(&a->search, ways[a->planner], &chosen);
     if (a->status == MS_OK && a->search.has_best)
         a->status = ms_search_finish(&a->search);
 }

@@ -65,7 +65,7 @@ static ms_status plan_milp(ms_search *s)
 static ms_status plan_simply(ms_search *s, ms_chooser with)
 {
     ms_chosen chosen;
-    ms_status status = ms_search_run(s, with, &chosen);
+    ms_status status = ms_search_plainly(s, with, &chosen);
     if (status != MS_OK || !s->has_best)
         return status;
     s->plan->outcome = MS_PLAN_LIMIT;
