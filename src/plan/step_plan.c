@@ -192,10 +192,10 @@ static ms_status solve(ms_search *s, const ms_target *target)
         status = plan_with(s, target);
     if (status == MS_OK && !s->has_best && s->task->planner == MS_PLANNER_MILP && target->is_free)
         status = ms_search_least(s);
-    if (status == MS_OK && s->best.options)
-        status = explain(s, target);
     if (status == MS_OK)
         status = compare(s, target);
+    if (status == MS_OK && s->best.options)
+        status = explain(s, target);
     return status == MS_OK && !s->has_best ? fail_infeasible(s, target) : status;
 }
 
