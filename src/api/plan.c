@@ -194,19 +194,21 @@ static ms_status solve_targets(ms_plan *plan, ms_error *err)
 
 static ms_status solve_run(ms_plan *plan, ms_error *err)
 {
-    if (plan->settings.curve && is_for_all(plan))
-        return ms_fail(err, MS_ERR_USAGE, "--curve wants one --target, not all");
+    const ms_plan_settings *s = &plan->settings;
+    if (s->curve &&
+        (s->planner != MS_PLANNER_MILP || strcmp(s->target, ms_target_at(0)->name) != 0))
+        return ms_fail(err, MS_ERR_USAGE,
+                       "--curve is of the best plans: leave out --planner and --target");
     ms_status status = load(plan, err);
     if (status != MS_OK)
         return status;
-    if (plan->settings.curve)
-        status = ms_curve_trace(plan->arena, &plan->task, (uint32_t)plan->settings.points,
-                                &plan->curve, err);
+    if (s->curve)
+        status = ms_curve_trace(plan->arena, &plan->task, (uint32_t)s->points, &plan->curve, err);
     else
         status = solve_plan(plan, err);
     if (status == MS_OK && is_for_all(plan))
         status = solve_targets(plan, err);
-    plan->is_solved = status == MS_OK || (status == MS_ERR_INFEASIBLE && !plan->settings.curve);
+    plan->is_solved = status == MS_OK || (status == MS_ERR_INFEASIBLE && !s->curve);
     return status;
 }
 

@@ -159,6 +159,7 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
     if (status == MS_OK)
         status = ms_search_least(&base);
     uint64_t least = plan.plan.device_bytes, most = plan.keep_all.device_bytes;
+    curve->keep_all = plan.keep_all;
     point *points = ms_arena_array(arena, point, count);
     if (status == MS_OK && !points)
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");

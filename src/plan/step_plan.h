@@ -120,6 +120,7 @@ typedef struct ms_curve_point {
 
 typedef struct ms_curve {
     ms_vec(ms_curve_point) points; /* ascending budgets; step_ms never rises along them */
+    ms_step_figures keep_all;      /* what its times are compared with */
     double solve_ms;
 } ms_curve;
 

@@ -241,6 +241,9 @@ bool ms_curve_json(FILE *out, const ms_plan_view *v)
     ms_json_string(&w, "planner", ms_planner_names[v->answer->task->planner]);
     ms_json_string(&w, "target", v->answer->task->target);
     ms_json_double(&w, "solve_ms", v->curve->solve_ms, 3);
+    ms_json_object(&w, "keep_all");
+    write_figures(&w, v, &v->curve->keep_all);
+    ms_json_close(&w);
     ms_json_array(&w, "points");
     for (uint32_t i = 0; i < v->curve->points.count; i++)
         write_point(&w, v, &v->curve->points.items[i]);

@@ -51,13 +51,9 @@ const char *ms_plan_gib_more(uint64_t bytes, uint64_t base_bytes, char text[MS_F
     return text;
 }
 
-/* The curve's last point keeps everything. */
 static double keep_all_ms(const ms_plan_view *view)
 {
-    if (view->plan)
-        return view->plan->keep_all.time.step_ms;
-    uint32_t count = view->curve->points.count;
-    return count ? view->curve->points.items[count - 1].figures.time.step_ms : 0;
+    return view->plan ? view->plan->keep_all.time.step_ms : view->curve->keep_all.time.step_ms;
 }
 
 double ms_plan_overhead(const ms_plan_view *view, double step_ms)
@@ -157,16 +153,17 @@ static const char *plan_verdict(const ms_plan_view *view)
 static const char *curve_verdict(const ms_plan_view *view)
 {
     uint32_t count = view->curve->points.count;
-    char least[MS_GIB_TEXT], most[MS_GIB_TEXT], percent[MS_FIXED_TEXT];
+    char least[MS_GIB_TEXT], most[MS_GIB_TEXT], first[MS_FIXED_TEXT], last[MS_FIXED_TEXT];
     if (count == 0)
         return "nothing fits";
-    const ms_curve_point *first = &view->curve->points.items[0];
-    const ms_curve_point *last = &view->curve->points.items[count - 1];
-    return ms_arena_printf(
-        view->arena, "from %s GiB (%s time) to %s GiB (everything kept) on %s",
-        ms_gib(first->figures.device_bytes, least),
-        ms_plan_percent(ms_plan_overhead(view, first->figures.time.step_ms), percent),
-        ms_gib(last->figures.device_bytes, most), view->run->device->name);
+    const ms_step_figures *low = &view->curve->points.items[0].figures;
+    const ms_step_figures *high = &view->curve->points.items[count - 1].figures;
+    return ms_arena_printf(view->arena, "from %s GiB and %s time to %s GiB and %s time on %s",
+                           ms_gib(low->device_bytes, least),
+                           ms_plan_percent(ms_plan_overhead(view, low->time.step_ms), first),
+                           ms_gib(high->device_bytes, most),
+                           ms_plan_percent(ms_plan_overhead(view, high->time.step_ms), last),
+                           view->run->device->name);
 }
 
 static const char *why_infeasible(const ms_plan_view *view)
