@@ -184,7 +184,7 @@ static void write_labels(const picture *p)
         uint32_t i = n == 0 ? 0 : n == 1 ? count - 1 : n - 1;
         const ms_curve_point *point = &curve->points.items[i];
         spot s = spot_of(p, point);
-        bool is_right = s.x > WIDTH - RIGHT - LABEL_WIDTH;
+        bool is_right = s.x > WIDTH - LABEL_WIDTH - 6;
         spot at = {s.x + (is_right ? -LABEL_WIDTH : 6), s.y - 20};
         bool free_place = true;
         for (uint32_t k = 0; k < placed_count; k++)
