@@ -54,6 +54,8 @@ bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques)
 
 static bool loss_allowed(const ms_choose_task *task, uint32_t loss)
 {
+    if (task->loss != MS_ANY_LOSS)
+        return loss == task->loss;
     return loss == 0 || (task->techniques & MS_MAY_CHUNK_LOSS);
 }
 
@@ -141,13 +143,14 @@ static void list_blocks(model *p)
     const ms_stack *stack = p->stack;
     for (uint32_t s = 0; s < stack->segment_count; s++) {
         uint32_t first = stack->segments[s], start = p->block_count;
+        uint32_t middle = first + (stack->segments[s + 1] - first) / 2;
         for (uint32_t o = 0; o < stack->option_count; o++)
             if (ms_treatment_allowed(&stack->options[o].treatment, p->task->techniques) &&
-                !is_useless(p, o, first))
+                !is_useless(p, o, middle))
                 p->blocks[p->block_count++] = (block){.segment = s,
                                                       .option = o,
                                                       .size = stack->segments[s + 1] - first,
-                                                      .cost = &stack->options[o].layers[first]};
+                                                      .cost = &stack->options[o].layers[middle]};
         sort_segment(p->blocks + start, p->block_count - start, stack->micro_steps - 1);
     }
 }
@@ -159,11 +162,17 @@ static double cost_of(const model *p, double ms)
     return p->task->aim == MS_LEAST_TIME ? ms : ms * 1e-6; /* of equal peaks the faster */
 }
 
+/* Of equally fast options the one that does least: a trifle for each byte on the host. */
+static double effort(const ms_layer_cost *cost)
+{
+    return (double)cost->sent_bytes / mib * 1e-7;
+}
+
 static void add_block_columns(model *p, block *b)
 {
     ms_problem *q = &p->problem;
-    b->count_column =
-        ms_problem_column(q, (ms_problem_bounds){0, b->size}, cost_of(p, b->cost->ms), true);
+    b->count_column = ms_problem_column(q, (ms_problem_bounds){0, b->size},
+                                        cost_of(p, b->cost->ms + effort(b->cost)), true);
     b->used_column =
         b->size == 1 ? b->count_column : ms_problem_column(q, (ms_problem_bounds){0, 1}, 0, true);
     b->has_several = b->size > 1 && b->cost->sent_bytes > 0;

@@ -13,11 +13,14 @@ typedef enum ms_choose_aim {
     MS_LEAST_PEAK  /* whatever it takes */
 } ms_choose_aim;
 
+enum { MS_ANY_LOSS = MS_STACK_MOST_LOSSES };
+
 typedef struct ms_choose_task {
     const ms_stack *stack;
     ms_choose_aim aim;
     uint64_t limit_bytes;
     uint32_t techniques; /* options that need others are left out */
+    uint32_t loss;       /* the only way to make it, or MS_ANY_LOSS */
     double gap, time_limit_s;
 } ms_choose_task;
 

@@ -19,6 +19,7 @@ typedef struct point {
     ms_run_config run;
     ms_step_plan plan;
     ms_search search;
+    ms_stack_choice least; /* what needs least */
     ms_status status;
     ms_error err;
 } point;
@@ -30,15 +31,6 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static void set_budget(ms_run_config *run, uint64_t budget_bytes)
-{
-    uint64_t context = run->device->context_expected_bytes;
-    run->has_budget = true;
-    run->budget_bytes = budget_bytes;
-    if (run->allocator.kind != MS_ALLOCATOR_RAW)
-        run->allocator.capacity_bytes = budget_bytes > context ? budget_bytes - context : 1;
-}
-
 static void search_point(void *context, uint32_t index)
 {
     point *p = &((point *)context)[index];
@@ -47,6 +39,9 @@ static void search_point(void *context, uint32_t index)
     p->status = ms_search_run(&p->search, ms_choose_milp, &chosen);
     if (p->status == MS_OK)
         p->status = ms_search_simpler(&p->search);
+    bool yes;
+    if (p->status == MS_OK && !p->search.has_best)
+        p->status = ms_search_consider(&p->search, &p->least, &yes);
     if (p->status != MS_OK || !p->search.has_best)
         return;
     p->status = ms_search_finish(&p->search);
@@ -90,7 +85,9 @@ static ms_status keep_point(ms_arena *arena, const ms_step_task *task, const poi
                            .figures = p->plan.plan,
                            .bound_ms = p->plan.bound_ms,
                            .gap = p->plan.gap};
-    if (kept.fits) {
+    if (!kept.fits)
+        kept.figures.treat = "";
+    else {
         ms_treatment *copy = ms_arena_array(arena, ms_treatment, layers);
         kept.figures.treat = ms_arena_strdup(arena, kept.figures.treat);
         if (!copy || !kept.figures.treat)
@@ -108,9 +105,10 @@ static ms_status set_point(const ms_search *base, uint64_t budget_bytes, point *
     *p = (point){.arena = ms_arena_create(0), .task = *base->task, .run = *base->task->run};
     if (!p->arena)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");
-    set_budget(&p->run, budget_bytes);
+    ms_search_set_budget(&p->run, budget_bytes);
     p->task.run = &p->run;
     p->search = *base;
+    p->least = base->best;
     p->search.arena = p->arena;
     p->search.task = &p->task;
     p->search.plan = &p->plan;
@@ -158,7 +156,10 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
     ms_status status = ms_search_begin(&base, ms_target_find("free"));
     if (status == MS_OK)
         status = ms_search_least(&base);
-    uint64_t least = plan.plan.device_bytes, most = plan.keep_all.device_bytes;
+    uint64_t least = plan.least_budget_bytes, most = 0;
+    if (status == MS_OK)
+        status = ms_search_smallest_budget(&base, &plan.keep_all.treatments,
+                                           plan.keep_all.peak_bytes, &most);
     curve->keep_all = plan.keep_all;
     point *points = ms_arena_array(arena, point, count);
     if (status == MS_OK && !points)

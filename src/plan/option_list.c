@@ -171,7 +171,7 @@ ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
                               const ms_run_config *run, uint32_t techniques, const ms_op_list *ops,
                               const ms_stack *stack, ms_option_list *list, ms_error *err)
 {
-    static const uint32_t chunks[] = {2, 4, 8, 16};
+    static const uint32_t chunks[] = {4, 16};
     uint32_t most = MS_STACK_MOST_OPTIONS - stack->option_count - 6; /* room for a trainer's own */
     uint64_t tokens = run->batch * run->seq_tokens;
     ms_status status = MS_OK;

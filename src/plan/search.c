@@ -2,7 +2,9 @@
  *
  * Choosing counts live bytes; the allocator needs more, how much more depends on the plan. So a
  * choice is run under the allocator with no more memory than there is; when it does not fit, the
- * limit for choosing is lowered, first in growing steps, then by halves.
+ * limit for choosing is lowered by what the allocator wanted more, then raised by halves. What it
+ * wants beside live bytes depends most on the largest tensors, and these are the loss's: each way
+ * to make the loss is tried.
  */
 #include "plan/search.h"
 
@@ -16,7 +18,7 @@
 #include "step/step.h"
 
 /* Attempts at lowering the limit, and halvings once something fits. */
-enum { MOST_STEPS = 9, MOST_HALVINGS = 4 };
+enum { MOST_STEPS = 8, MOST_HALVINGS = 3, LEAST_HALVINGS = 8 };
 
 static bool is_stopped(const ms_step_task *task)
 {
@@ -76,9 +78,10 @@ static bool usage_fits(const ms_run_config *run, const ms_usage *usage)
     return !usage->out_of_memory && (budget == 0 || device <= budget);
 }
 
-/* Whether the run fits under these treatments: allocations alone, under the allocator. */
+/* Whether the run fits under these treatments: allocations alone, under the allocator. If not,
+ * *wanted is what the allocator took once it was allowed to. */
 static ms_status fits(const ms_model_config *model, const ms_run_config *run,
-                      const ms_treatments *treatments, bool *yes, ms_error *err)
+                      const ms_treatments *treatments, bool *yes, uint64_t *wanted, ms_error *err)
 {
     static const ms_step_detail details[] = {MS_STEPS_LEAN, MS_STEPS_ALL};
     ms_run_config treated = *run;
@@ -97,6 +100,7 @@ static ms_status fits(const ms_model_config *model, const ms_run_config *run,
                                                 &repeats, err)
                         : ms_usage_measure(&simulation.trace, &treated.allocator, &usage, err);
         *yes = status == MS_OK && usage_fits(run, &usage);
+        *wanted = usage.peak_reserved_bytes;
         ms_usage_free(&usage);
         ms_simulation_free(&simulation);
     }
@@ -164,10 +168,13 @@ static ms_status ms_search_extremes(ms_search *s)
 
 static ms_status prove(ms_search *s, const ms_stack_choice *choice, bool *yes)
 {
+    s->wanted_bytes = 0;
     ms_treatments treatments;
     ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &treatments, s->err);
     s->plan->simulations++;
-    return status == MS_OK ? fits(s->task->model, s->task->run, &treatments, yes, s->err) : status;
+    return status == MS_OK
+               ? fits(s->task->model, s->task->run, &treatments, yes, &s->wanted_bytes, s->err)
+               : status;
 }
 
 /* Keeps the choice if it fits and is faster than the best so far. */
@@ -183,41 +190,55 @@ ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *
     return status;
 }
 
-static ms_status choose(ms_search *s, ms_chooser with, uint64_t limit_bytes, ms_chosen *chosen)
+static ms_choose_task choose_task(const ms_search *s, uint64_t limit_bytes)
 {
-    const ms_choose_task task = {.stack = &s->stack,
-                                 .aim = MS_LEAST_TIME,
-                                 .limit_bytes = limit_bytes,
-                                 .techniques = s->techniques,
-                                 .gap = s->task->gap,
-                                 .time_limit_s = s->task->time_limit_s};
-    *chosen = (ms_chosen){0};
-    return with(s->arena, &task, chosen, s->err);
+    return (ms_choose_task){.stack = &s->stack,
+                            .aim = MS_LEAST_TIME,
+                            .limit_bytes = limit_bytes,
+                            .techniques = s->techniques,
+                            .loss = s->loss,
+                            .gap = s->task->gap,
+                            .time_limit_s = s->task->time_limit_s};
 }
 
-/* One limit: whether there is a choice, and whether it was proven to fit. */
+/* One limit: whether there is a choice, and whether it was proven to fit. What would not be the
+ * best is not proven. */
 static ms_status try_limit(ms_search *s, ms_chooser with, uint64_t limit_bytes, ms_chosen *chosen,
                            bool *yes)
 {
+    const ms_choose_task task = choose_task(s, limit_bytes);
     *yes = false;
-    ms_status status = choose(s, with, limit_bytes, chosen);
+    *chosen = (ms_chosen){0};
+    s->wanted_bytes = 0;
+    ms_status status = with(s->arena, &task, chosen, s->err);
     if (status != MS_OK || !chosen->has_choice)
         return status;
-    if (ms_stack_count(&s->stack, &chosen->choice).peak_bytes > s->limit_bytes)
+    ms_stack_sum sum = ms_stack_count(&s->stack, &chosen->choice);
+    if (s->has_best && sum.step_ms >= s->best_ms) {
+        *yes = true; /* as good as: lowering the limit further is no use */
         return MS_OK;
-    return ms_search_consider(s, &chosen->choice, yes);
+    }
+    if (sum.peak_bytes > s->limit_bytes) {
+        s->wanted_bytes = sum.peak_bytes;
+        return MS_OK;
+    }
+    status = ms_search_consider(s, &chosen->choice, yes);
+    if (status == MS_OK && *yes)
+        s->is_best_proven = with == ms_choose_milp && chosen->outcome == MS_SOLVER_PROVEN;
+    return status;
 }
 
 /* Lowers the limit until a choice fits, then raises it by halves. */
 static ms_status lower_limit(ms_search *s, ms_chooser with)
 {
-    uint64_t fails = s->limit_bytes, works = 0;
-    uint64_t step = s->limit_bytes / 400 + 1;
+    uint64_t fails = s->limit_bytes, works = 0, least_step = s->limit_bytes / 400 + 1;
     ms_chosen chosen = {.has_choice = true};
     bool yes = false;
     ms_status status = MS_OK;
     for (int i = 0; i < MOST_STEPS && status == MS_OK && !yes && !is_stopped(s->task); i++) {
-        if (step >= fails)
+        uint64_t step = s->wanted_bytes > s->limit_bytes ? s->wanted_bytes - s->limit_bytes : 0;
+        step = step > least_step ? step : least_step;
+        if (step >= fails || !chosen.has_choice)
             break;
         uint64_t limit = fails - step;
         status = try_limit(s, with, limit, &chosen, &yes);
@@ -225,9 +246,7 @@ static ms_status lower_limit(ms_search *s, ms_chooser with)
             works = limit;
         else
             fails = limit;
-        if (!chosen.has_choice)
-            break;
-        step *= 2;
+        least_step *= 2;
     }
     for (int i = 0; i < MOST_HALVINGS && status == MS_OK && works > 0 && !is_stopped(s->task);
          i++) {
@@ -243,12 +262,30 @@ static ms_status lower_limit(ms_search *s, ms_chooser with)
     return status;
 }
 
-ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
+static ms_status search_loss(ms_search *s, ms_chooser with, ms_chosen *first)
 {
     bool yes;
     ms_status status = try_limit(s, with, s->limit_bytes, first, &yes);
     if (status == MS_OK && first->has_choice && !yes)
         status = lower_limit(s, with);
+    return status;
+}
+
+ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
+{
+    bool yes;
+    s->loss = MS_ANY_LOSS;
+    ms_status status = try_limit(s, with, s->limit_bytes, first, &yes);
+    if (status != MS_OK || !first->has_choice || s->has_best)
+        return status;
+    for (uint32_t l = 0; l < s->stack.loss_count && status == MS_OK; l++) {
+        ms_chosen chosen;
+        if (l > 0 && !(s->techniques & MS_MAY_CHUNK_LOSS))
+            break;
+        s->loss = l;
+        status = search_loss(s, with, &chosen);
+    }
+    s->loss = MS_ANY_LOSS;
     return status;
 }
 
@@ -260,11 +297,7 @@ ms_status ms_search_simpler(ms_search *s)
     for (size_t i = 0; i < sizeof ways / sizeof ways[0] && status == MS_OK; i++) {
         ms_chosen chosen;
         bool yes;
-        status = choose(s, ways[i], s->limit_bytes, &chosen);
-        if (status == MS_OK && chosen.has_choice &&
-            (!s->has_best ||
-             ms_stack_count(&s->stack, &chosen.choice).step_ms < s->best_ms * (1 - 1e-9)))
-            status = ms_search_consider(s, &chosen.choice, &yes);
+        status = try_limit(s, ways[i], s->limit_bytes, &chosen, &yes);
     }
     return status;
 }
@@ -280,34 +313,91 @@ ms_status ms_search_finish(ms_search *s)
     return status;
 }
 
-void ms_search_set_gap(ms_search *s, const ms_chosen *chosen)
+void ms_search_set_gap(ms_search *s, const ms_chosen *first)
 {
     double ms = s->plan->plan.time.step_ms;
-    s->plan->bound_ms = fmin(chosen->bound, ms);
-    s->plan->gap = ms > 0 ? fmax(0, (ms - chosen->bound) / ms) : 0;
-    bool proven = chosen->outcome == MS_SOLVER_PROVEN && s->plan->gap <= s->task->gap + 1e-9;
-    s->plan->outcome = proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
+    s->plan->bound_ms = fmin(first->bound, ms);
+    s->plan->gap = ms > 0 ? fmax(0, (ms - first->bound) / ms) : 0;
+    s->plan->outcome = s->is_best_proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
 }
 
-/* The smallest peak: chosen by counting, then run. */
-ms_status ms_search_least(ms_search *s)
+/* ---- the least that will do ---- */
+
+void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes)
 {
-    const ms_choose_task task = {.stack = &s->stack,
-                                 .aim = MS_LEAST_PEAK,
-                                 .limit_bytes = UINT64_MAX,
-                                 .techniques = s->techniques,
-                                 .gap = s->task->gap,
-                                 .time_limit_s = s->task->time_limit_s};
+    uint64_t context = run->device->context_expected_bytes;
+    run->has_budget = true;
+    run->budget_bytes = budget_bytes;
+    if (run->allocator.kind != MS_ALLOCATOR_RAW)
+        run->allocator.capacity_bytes = budget_bytes > context ? budget_bytes - context : 1;
+}
+
+/* The smallest budget under which these treatments run: between what is live, and what the
+ * allocator takes when nothing stops it. */
+ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
+                                    uint64_t live_bytes, uint64_t *budget)
+{
+    ms_run_config run = *s->task->run;
+    uint64_t low = live_bytes + run.device->context_expected_bytes, wanted;
+    bool yes;
+    ms_search_set_budget(&run, UINT64_MAX / 4);
+    ms_status status = fits(s->task->model, &run, treatments, &yes, &wanted, s->err);
+    *budget = wanted + run.device->context_expected_bytes;
+    for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {
+        uint64_t middle = low + (*budget - low) / 2;
+        ms_search_set_budget(&run, middle);
+        status = fits(s->task->model, &run, treatments, &yes, &wanted, s->err);
+        if (yes)
+            *budget = middle;
+        else
+            low = middle + 1;
+    }
+    s->plan->simulations += 1 + LEAST_HALVINGS;
+    return status;
+}
+
+/* The least with one way to make the loss; kept if it beats *least. */
+static ms_status try_least(ms_search *s, uint32_t loss, uint64_t *least, ms_treatments *best)
+{
+    ms_choose_task task = choose_task(s, UINT64_MAX);
     ms_chosen chosen;
+    ms_treatments treatments;
+    uint64_t budget;
+    task.aim = MS_LEAST_PEAK;
+    task.loss = loss;
     ms_status status = ms_choose_milp(s->arena, &task, &chosen, s->err);
     if (status != MS_OK || !chosen.has_choice)
         return status;
+    uint64_t live = ms_stack_count(&s->stack, &chosen.choice).peak_bytes;
+    status = ms_stack_treatments(s->arena, &s->stack, &chosen.choice, &treatments, s->err);
+    if (status == MS_OK)
+        status = ms_search_smallest_budget(s, &treatments, live, &budget);
+    if (status != MS_OK || budget >= *least)
+        return status;
+    *least = budget;
+    *best = treatments;
     s->best = chosen.choice;
-    status = ms_search_finish(s);
-    if (status == MS_OK && s->plan->plan.fits) {
-        s->has_best = true; /* the search had stopped short of it */
-        s->plan->outcome = MS_PLAN_LIMIT;
-    }
+    return MS_OK;
+}
+
+ms_status ms_search_least(ms_search *s)
+{
+    uint64_t least = UINT64_MAX;
+    ms_treatments best = {0};
+    ms_status status = MS_OK;
+    bool chunks = (s->techniques & MS_MAY_CHUNK_LOSS) != 0;
+    for (uint32_t l = 0; l < (chunks ? s->stack.loss_count : 1) && status == MS_OK; l++)
+        status = try_least(s, l, &least, &best);
+    if (status != MS_OK || least == UINT64_MAX)
+        return status;
+    ms_run_config run = *s->task->run;
+    ms_search_set_budget(&run, least);
+    s->plan->simulations++;
+    status = ms_step_plan_simulate(s->arena, s->task->model, &run, &best, &s->plan->plan, s->err);
+    s->plan->least_budget_bytes = least;
+    s->plan->plan.fits = least <= s->plan->budget_bytes;
+    s->has_best = s->plan->plan.fits; /* the search had stopped short of it */
+    s->plan->outcome = MS_PLAN_LIMIT;
     return status;
 }
 

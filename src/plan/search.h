@@ -15,10 +15,13 @@ typedef struct ms_search {
     ms_step_plan *plan;
     ms_error *err;
     ms_stack stack;
-    uint32_t techniques;  /* the task's and the target's */
-    uint64_t limit_bytes; /* for what is allocated; UINT64_MAX: none */
+    uint32_t techniques;   /* the task's and the target's */
+    uint64_t limit_bytes;  /* for what is allocated; UINT64_MAX: none */
+    uint32_t loss;         /* the only way to make it, or MS_ANY_LOSS */
+    uint64_t wanted_bytes; /* by the choice that was tried last and did not fit */
     /* the best that was proven */
     bool has_best;
+    bool is_best_proven; /* to be the fastest within the limit that it was chosen for */
     ms_stack_choice best;
     double best_ms; /* as counted */
 } ms_search;
@@ -28,6 +31,8 @@ typedef ms_status (*ms_chooser)(ms_arena *arena, const ms_choose_task *task, ms_
 
 /* Runs what a plan is compared with, and measures the options. */
 ms_status ms_search_begin(ms_search *s, const ms_target *target);
+/* Gives the run a budget, and its allocator what the context leaves of it. */
+void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes);
 /* The budget of the search's run has been set anew: the limit that follows from it. */
 void ms_search_set_limit(ms_search *s);
 /* Looks for the fastest choice that is proven to fit; *first: what was chosen at the full limit. */
@@ -38,6 +43,10 @@ ms_status ms_search_simpler(ms_search *s);
 ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *yes);
 /* The choice with the smallest peak, and whether it fits after all. */
 ms_status ms_search_least(ms_search *s);
+/* The smallest budget under which these treatments run: between what is live, and what the
+ * allocator takes when nothing stops it. */
+ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
+                                    uint64_t live_bytes, uint64_t *budget);
 /* Runs the best into s->plan->plan; and says how far from the bound it may be. */
 ms_status ms_search_finish(ms_search *s);
 void ms_search_set_gap(ms_search *s, const ms_chosen *first);

@@ -29,8 +29,26 @@ static double now_ms(void)
 
 /* ---- the planners ---- */
 
+static ms_status keep_all(ms_search *s)
+{
+    s->best.options = ms_arena_array(s->arena, uint32_t, s->stack.layer_count);
+    if (!s->best.options)
+        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the plan");
+    s->plan->plan = s->plan->keep_all;
+    s->plan->outcome = MS_PLAN_LIMIT;
+    s->has_best = s->plan->plan.fits;
+    return MS_OK;
+}
+
+/* Nothing is faster than what does nothing. */
 static ms_status plan_milp(ms_search *s)
 {
+    if (s->plan->keep_all.fits) {
+        s->plan->bound_ms = s->plan->keep_all.time.step_ms;
+        ms_status kept = keep_all(s);
+        s->plan->outcome = MS_PLAN_OPTIMAL;
+        return kept;
+    }
     ms_chosen chosen;
     ms_status status = ms_search_run(s, ms_choose_milp, &chosen);
     if (status == MS_OK)
@@ -51,17 +69,6 @@ static ms_status plan_simply(ms_search *s, ms_chooser with)
         return status;
     s->plan->outcome = MS_PLAN_LIMIT;
     return ms_search_finish(s);
-}
-
-static ms_status keep_all(ms_search *s)
-{
-    s->best.options = ms_arena_array(s->arena, uint32_t, s->stack.layer_count);
-    if (!s->best.options)
-        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the plan");
-    s->plan->plan = s->plan->keep_all;
-    s->plan->outcome = MS_PLAN_LIMIT;
-    s->has_best = s->plan->plan.fits;
-    return MS_OK;
 }
 
 static ms_status plan_by_rules(ms_search *s)
@@ -137,7 +144,7 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
 {
     char budget[MS_SIZE_TEXT_BYTES], least[MS_SIZE_TEXT_BYTES];
     ms_size_format(s->plan->budget_bytes, budget, sizeof budget);
-    ms_size_format(s->plan->plan.device_bytes, least, sizeof least);
+    ms_size_format(s->plan->least_budget_bytes, least, sizeof least);
     s->plan->outcome = MS_PLAN_INFEASIBLE;
     if (s->task->planner != MS_PLANNER_MILP && target->is_free)
         return ms_fail(s->err, MS_ERR_INFEASIBLE, "the %s planner has no plan that fits %s",

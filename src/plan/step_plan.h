@@ -85,8 +85,10 @@ typedef struct ms_step_plan {
     ms_step_figures keep_all, checkpoint_all;
     ms_step_figures plan; /* unless infeasible; then the smallest peak that can be reached */
     uint64_t budget_bytes;
-    double bound_ms, gap; /* no plan is faster; (step_ms - bound_ms) / step_ms */
-    double solve_ms;      /* of everything, simulations included */
+    uint64_t least_budget_bytes; /* infeasible: the smallest budget that has a plan */
+    double bound_ms, gap;        /* with an allocator that wastes nothing no plan is faster;
+                                    (step_ms - bound_ms) / step_ms */
+    double solve_ms;             /* of everything, simulations included */
     uint32_t simulations;
     ms_vec(ms_decision) decisions;      /* most freed bytes first */
     ms_vec(ms_alternative) compared;    /* other planners at the same budget */
