@@ -138,10 +138,12 @@ static const char *plan_verdict(const ms_plan_view *view)
     ms_gib(view->budget_bytes, budget);
     if (!time)
         return NULL;
-    if (view->is_infeasible && plan->device_bytes > view->budget_bytes)
+    if (view->is_infeasible && view->least_budget_bytes > view->budget_bytes)
         return ms_arena_printf(
-            view->arena, "does not fit: short by %s GiB at best (needs %s of %s GiB on %s)",
-            ms_gib(plan->device_bytes - view->budget_bytes, missing), need, budget, device);
+            view->arena,
+            "does not fit: short by %s GiB (%s is the least that has a plan, of %s on %s)",
+            ms_gib(view->least_budget_bytes - view->budget_bytes, missing),
+            ms_gib(view->least_budget_bytes, need), budget, device);
     if (view->is_infeasible)
         return ms_arena_printf(view->arena, "no plan fits %s GiB on %s", budget, device);
     if (view->budget_bytes == 0)
@@ -179,7 +181,7 @@ static const char *why_infeasible(const ms_plan_view *view)
     return "this is the least that was found";
 }
 
-/* "no plan is faster than 512.300 ms: gap 0.04 %, proven" */
+/* "no plan is faster than 512.300 ms (with an ideal allocator): gap 0.04 %, proven" */
 static const char *proof(const ms_plan_view *view)
 {
     const ms_step_plan *p = view->plan;
@@ -188,7 +190,8 @@ static const char *proof(const ms_plan_view *view)
         return why_infeasible(view);
     if (!(p->bound_ms > 0))
         return "no bound was worked out";
-    return ms_arena_printf(view->arena, "no plan is faster than %s ms: gap %s %%, %s",
+    return ms_arena_printf(view->arena,
+                           "no plan is faster than %s ms (with an ideal allocator): gap %s %%, %s",
                            ms_fixed(p->bound_ms, 3, bound), ms_fixed(100 * p->gap, 3, gap),
                            p->outcome == MS_PLAN_LIMIT ? "not closed" : "proven");
 }
@@ -261,6 +264,9 @@ static void pick_figures(ms_plan_view *view)
             view->figures = extremes[i];
     }
     view->is_fallback = view->figures != &plan->plan;
+    if (view->is_infeasible)
+        view->least_budget_bytes =
+            plan->least_budget_bytes ? plan->least_budget_bytes : view->figures->device_bytes;
 }
 
 static bool fill_plan(ms_plan_view *view)
