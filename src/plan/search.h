@@ -41,8 +41,12 @@ ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first);
 ms_status ms_search_simpler(ms_search *s);
 /* Keeps the choice if it fits and is faster than the best so far. */
 ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *yes);
-/* The choice with the smallest peak, and whether it fits after all. */
+/* The plan that needs the smallest budget, run into s->plan->plan, and whether it fits after all.
+ */
 ms_status ms_search_least(ms_search *s);
+/* The same of these choices, which lie `stride` bytes apart. */
+ms_status ms_search_least_of(ms_search *s, const ms_stack_choice *choices, size_t stride,
+                             uint32_t count);
 /* The smallest budget under which these treatments run: between what is live, and what the
  * allocator takes when nothing stops it. */
 ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
