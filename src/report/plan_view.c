@@ -190,7 +190,7 @@ static const char *proof(const ms_plan_view *view)
     if (view->is_infeasible)
         return why_infeasible(view);
     if (!(p->bound_ms > 0))
-        return "no bound was worked out";
+        return *view->figures->treat ? "no bound was worked out" : "nothing has to be treated";
     if (p->gap <= view->answer->task->gap) {
         how = "proven";
     } else if (p->outcome == MS_PLAN_OPTIMAL) {
