@@ -62,6 +62,7 @@ static ms_status run_rules(attempt *a)
 static void run_attempt(void *context, uint32_t index)
 {
     static const ms_chooser ways[] = {[MS_PLANNER_MILP] = ms_choose_milp,
+
                                       [MS_PLANNER_GREEDY] = ms_choose_greedy,
                                       [MS_PLANNER_UNIFORM] = ms_choose_uniform};
     attempt *a = &((attempt *)context)[index];
@@ -69,9 +70,10 @@ static void run_attempt(void *context, uint32_t index)
     if (a->measures)
         a->status = ms_search_begin(&a->search, ms_target_find("free"));
     if (a->status == MS_OK)
-        a->status = a->planner == MS_PLANNER_RULES
-                        ? run_rules(a)
-                        : ms_search_run(&a->search, ways[a->planner], &chosen);
+        a->status = a->planner == MS_PLANNER_RULES ? run_rules(a)
+                    : a->planner != MS_PLANNER_GREEDY
+                        ? ms_search_run(&a->search, ways[a->planner], &chosen)
+                        : ms_search_plainly(&a->search, ways[a->planner], &chosen);
     if (a->status == MS_OK && a->search.has_best)
         a->status = ms_search_finish(&a->search);
 }
@@ -95,13 +97,17 @@ static ms_status keep_figures(ms_arena *arena, const attempt *a, uint64_t layers
     return MS_OK;
 }
 
-/* Runs them side by side, and frees them; those that have figures go to `list`. */
-static ms_status run_attempts(const ms_search *base, attempt *attempts, uint32_t count,
-                              ms_vec_alternatives *list)
+static void run_side_by_side(attempt *attempts, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         link_attempt(&attempts[i]);
     ms_parallel_run(count, run_attempt, attempts);
+}
+
+/* Appends what came of them, and frees them. */
+static ms_status collect(const ms_search *base, attempt *attempts, uint32_t count,
+                         ms_vec_alternatives *list)
+{
     ms_status status = MS_OK;
     for (uint32_t i = 0; i < count && status == MS_OK; i++) {
         ms_alternative kept;
@@ -127,7 +133,29 @@ static ms_status no_memory(const ms_search *base, attempt *attempts, uint32_t co
     return ms_fail(base->err, MS_ERR_NOMEM, "out of memory for the comparison");
 }
 
-ms_status ms_compare_planners(const ms_search *search)
+/* Allocators are fickle: now and then a simpler planner's choice fits where no better one was found
+ * to. Then it is the plan. */
+static ms_status adopt(ms_search *search, const attempt *a)
+{
+    ms_step_plan *plan = search->plan;
+    if (a->status != MS_OK || !a->search.has_best || !a->plan.plan.fits ||
+        a->plan.plan.time.step_ms >= plan->plan.time.step_ms)
+        return MS_OK;
+    ms_alternative kept;
+    ms_status status = keep_figures(search->arena, a, search->task->model->num_layers, &kept);
+    if (status == MS_OK)
+        status = ms_stack_copy(search->arena, &search->stack, &a->search.best, &search->best,
+                               search->err);
+    if (status != MS_OK)
+        return ms_fail(search->err, status, "out of memory for the comparison");
+    double bound = plan->bound_ms;
+    plan->plan = kept.figures;
+    plan->bound_ms = bound < kept.figures.time.step_ms ? bound : kept.figures.time.step_ms;
+    plan->gap = 1 - plan->bound_ms / kept.figures.time.step_ms;
+    return MS_OK;
+}
+
+ms_status ms_compare_planners(ms_search *search)
 {
     static const ms_planner others[] = {MS_PLANNER_GREEDY, MS_PLANNER_RULES, MS_PLANNER_UNIFORM};
     enum { COUNT = sizeof others / sizeof others[0] };
@@ -137,7 +165,12 @@ ms_status ms_compare_planners(const ms_search *search)
             return no_memory(search, attempts, i);
         attempts[i].planner = others[i];
     }
-    return run_attempts(search, attempts, COUNT, &search->plan->compared);
+    run_side_by_side(attempts, COUNT);
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < COUNT && status == MS_OK; i++)
+        status = adopt(search, &attempts[i]);
+    ms_status collected = collect(search, attempts, COUNT, &search->plan->compared);
+    return status == MS_OK ? collected : status;
 }
 
 /* ---- changes ---- */
@@ -205,7 +238,9 @@ ms_status ms_suggest_changes(const ms_search *search)
         if (!ms_change_at(i)->is_treatment)
             ok = add_change(search, ms_change_at(i), &list);
     ok = ok && add_change(search, &ms_allocator_change, &list);
-    ms_status status = ok ? run_attempts(search, list.items, list.count, &search->plan->suggestions)
+    if (ok)
+        run_side_by_side(list.items, list.count);
+    ms_status status = ok ? collect(search, list.items, list.count, &search->plan->suggestions)
                           : no_memory(search, list.items, list.count);
     free(list.items);
     if (status == MS_OK)
@@ -223,7 +258,8 @@ ms_status ms_price_target(const ms_search *search)
         return no_memory(search, NULL, 0);
     free_plan.measures = true;
     free_plan.task.target = "free";
-    ms_status status = run_attempts(search, &free_plan, 1, &list);
+    run_side_by_side(&free_plan, 1);
+    ms_status status = collect(search, &free_plan, 1, &list);
     if (status == MS_OK && list.items[0].has_figures) {
         search->plan->target_free_ms = list.items[0].figures.time.step_ms;
         search->plan->target_free_peak_bytes = list.items[0].figures.peak_bytes;

@@ -8,8 +8,9 @@
 
 #include "plan/search.h"
 
-/* Fills plan->compared with what the other planners find; each is simulated. */
-ms_status ms_compare_planners(const ms_search *search);
+/* Fills plan->compared with what the other planners find; each is simulated. Should one be faster,
+ * it becomes the plan. */
+ms_status ms_compare_planners(ms_search *search);
 
 /* Fills plan->suggestions with the changes of the run that would fit, fastest first. */
 ms_status ms_suggest_changes(const ms_search *search);

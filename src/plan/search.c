@@ -18,7 +18,7 @@
 #include "step/step.h"
 
 /* Attempts at lowering the limit, and halvings once something fits. */
-enum { MOST_STEPS = 8, MOST_HALVINGS = 3, LEAST_HALVINGS = 7 };
+enum { MOST_STEPS = 8, MOST_HALVINGS = 2, LEAST_HALVINGS = 7 };
 
 static bool is_stopped(const ms_step_task *task)
 {
@@ -271,6 +271,68 @@ static ms_status search_loss(ms_search *s, ms_chooser with, ms_chosen *first)
     return status;
 }
 
+ms_status ms_search_plainly(ms_search *s, ms_chooser with, ms_chosen *first)
+{
+    s->loss = MS_ANY_LOSS;
+    return search_loss(s, with, first);
+}
+
+/* The search with one way to make the loss, alone in its thread. */
+typedef struct branch {
+    ms_search search;
+    ms_step_plan plan; /* counts simulations, nothing else */
+    ms_chooser with;
+    ms_status status;
+    ms_error err;
+} branch;
+
+static void search_branch(void *context, uint32_t index)
+{
+    branch *b = &((branch *)context)[index];
+    ms_chosen chosen;
+    b->status = search_loss(&b->search, b->with, &chosen);
+}
+
+/* The best of the branches becomes the search's. */
+static ms_status join_branch(ms_search *s, const branch *b)
+{
+    s->plan->simulations += b->plan.simulations;
+    if (b->status != MS_OK && s->err && s->err->status == MS_OK)
+        *s->err = b->err;
+    if (b->status != MS_OK || !b->search.has_best ||
+        (s->has_best && b->search.best_ms >= s->best_ms))
+        return b->status;
+    s->has_best = true;
+    s->best_ms = b->search.best_ms;
+    s->is_best_proven = b->search.is_best_proven;
+    return ms_stack_copy(s->arena, &s->stack, &b->search.best, &s->best, s->err);
+}
+
+static ms_status search_branches(ms_search *s, ms_chooser with)
+{
+    uint32_t count = s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
+    branch branches[MS_STACK_MOST_LOSSES];
+    ms_status status = MS_OK;
+    for (uint32_t l = 0; l < count; l++) {
+        branch *b = &branches[l];
+        *b = (branch){.search = *s, .with = with};
+        b->search.loss = l;
+        b->search.arena = ms_arena_create(0);
+        b->search.plan = &b->plan;
+        b->search.err = &b->err;
+        if (!b->search.arena)
+            status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the search");
+    }
+    if (status == MS_OK)
+        ms_parallel_run(count, search_branch, branches);
+    for (uint32_t l = 0; l < count; l++) {
+        if (status == MS_OK)
+            status = join_branch(s, &branches[l]);
+        ms_arena_free(branches[l].search.arena);
+    }
+    return status;
+}
+
 ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
 {
     bool yes;
@@ -278,15 +340,7 @@ ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
     ms_status status = try_limit(s, with, s->limit_bytes, first, &yes);
     if (status != MS_OK || !first->has_choice || s->has_best)
         return status;
-    for (uint32_t l = 0; l < s->stack.loss_count && status == MS_OK; l++) {
-        ms_chosen chosen;
-        if (l > 0 && !(s->techniques & MS_MAY_CHUNK_LOSS))
-            break;
-        s->loss = l;
-        status = search_loss(s, with, &chosen);
-    }
-    s->loss = MS_ANY_LOSS;
-    return status;
+    return search_branches(s, with);
 }
 
 /* What the simpler ways find, when it counts as faster than the best so far. */

@@ -37,6 +37,8 @@ void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes);
 void ms_search_set_limit(ms_search *s);
 /* Looks for the fastest choice that is proven to fit; *first: what was chosen at the full limit. */
 ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first);
+/* The same, but the loss is made as the choice at each limit has it. */
+ms_status ms_search_plainly(ms_search *s, ms_chooser with, ms_chosen *first);
 /* What the simpler ways find, when it counts as faster than the best so far. */
 ms_status ms_search_simpler(ms_search *s);
 /* Keeps the choice if it fits and is faster than the best so far. */

@@ -65,7 +65,7 @@ static ms_status plan_milp(ms_search *s)
 static ms_status plan_simply(ms_search *s, ms_chooser with)
 {
     ms_chosen chosen;
-    ms_status status = ms_search_run(s, with, &chosen);
+    ms_status status = ms_search_plainly(s, with, &chosen);
     if (status != MS_OK || !s->has_best)
         return status;
     s->plan->outcome = MS_PLAN_LIMIT;
@@ -194,10 +194,10 @@ static ms_status solve(ms_search *s, const ms_target *target)
         status = plan_with(s, target);
     if (status == MS_OK && !s->has_best && s->task->planner == MS_PLANNER_MILP && target->is_free)
         status = ms_search_least(s);
-    if (status == MS_OK && s->best.options)
-        status = explain(s, target);
     if (status == MS_OK)
         status = compare(s, target);
+    if (status == MS_OK && s->best.options)
+        status = explain(s, target);
     return status == MS_OK && !s->has_best ? fail_infeasible(s, target) : status;
 }
 
