@@ -203,7 +203,7 @@ ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
     if (s->graph || s->ops)
         return ms_file_plan_solve(&plan->file, err);
     return ms_fail(err, MS_ERR_USAGE,
-                   "nothing to plan: name a model (memscope plan llama-3.1-8b --budget 60GiB), "
+                   "nothing to plan: name a model (memscope plan llama-3.1-8b --budget 65GiB), "
                    "or give --graph or --ops");
 }
 
