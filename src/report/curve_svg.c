@@ -102,16 +102,23 @@ static uint32_t decimals_of(double step)
     return decimals;
 }
 
+static int tick_count(const axis *a)
+{
+    return (int)lround((a->high - a->low) / a->step) + 1;
+}
+
 static void write_axes(const picture *p)
 {
     char text[MS_FIXED_TEXT];
-    for (double v = p->gib.low; v <= p->gib.high + p->gib.step / 2; v += p->gib.step) {
+    for (int i = 0; i < tick_count(&p->gib); i++) {
+        double v = p->gib.low + i * p->gib.step;
         double x = along(&p->gib, v, LEFT, WIDTH - RIGHT);
         put_line(p->out, (spot){x, TOP}, (spot){x, HEIGHT - BOTTOM}, "grid");
         put_label(p->out, x, HEIGHT - BOTTOM + 20, "text-anchor=\"middle\"",
                   ms_fixed(v, decimals_of(p->gib.step), text));
     }
-    for (double v = p->ms.low; v <= p->ms.high + p->ms.step / 2; v += p->ms.step) {
+    for (int i = 0; i < tick_count(&p->ms); i++) {
+        double v = p->ms.low + i * p->ms.step;
         double y = along(&p->ms, v, HEIGHT - BOTTOM, TOP);
         put_line(p->out, (spot){LEFT, y}, (spot){WIDTH - RIGHT, y}, "grid");
         put_label(p->out, LEFT - 8, y + 4, "text-anchor=\"end\"",
