@@ -376,8 +376,8 @@ static void shift_ends(const ms_stack_ends *whole, const ms_stack_ends *reduced,
 static bool same_bytes(const ms_layer_bytes *a, const ms_layer_bytes *b)
 {
     return a->forward_peak == b->forward_peak && a->forward_end == b->forward_end &&
-           a->forward_late == b->forward_late && a->backward_peak == b->backward_peak &&
-           a->backward_end == b->backward_end;
+           a->forward_late == b->forward_late && a->input == b->input &&
+           a->backward_peak == b->backward_peak && a->backward_end == b->backward_end;
 }
 
 /* How long a layer waits for copies is no difference: at the ends it takes the streams a while. */
