@@ -46,6 +46,7 @@ static void link_attempt(attempt *a)
     a->search.plan = &a->plan;
     a->search.err = &a->err;
     a->search.has_best = false;
+    a->search.is_one_of_many = true;
 }
 
 static ms_status run_rules(attempt *a)

@@ -36,9 +36,9 @@ static void search_point(void *context, uint32_t index)
     point *p = &((point *)context)[index];
     ms_chosen chosen;
     ms_search_set_limit(&p->search);
+    if (p->task.stop && *p->task.stop)
+        return;
     p->status = ms_search_run(&p->search, ms_choose_milp, &chosen);
-    if (p->status == MS_OK)
-        p->status = ms_search_simpler(&p->search);
     bool yes;
     if (p->status == MS_OK && !p->search.has_best)
         p->status = ms_search_consider(&p->search, &p->least, &yes);
@@ -114,6 +114,7 @@ static ms_status set_point(const ms_search *base, uint64_t budget_bytes, point *
     p->search.plan = &p->plan;
     p->search.err = &p->err;
     p->search.has_best = false;
+    p->search.is_one_of_many = true;
     return MS_OK;
 }
 

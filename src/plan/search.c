@@ -109,8 +109,8 @@ static ms_status lower_limit(ms_search *s, ms_chooser with)
             fails = limit;
         least_step *= 2;
     }
-    for (int i = 0; i < MOST_HALVINGS && status == MS_OK && works > 0 && !is_stopped(s->task);
-         i++) {
+    int halvings = s->is_one_of_many ? 1 : MOST_HALVINGS;
+    for (int i = 0; i < halvings && status == MS_OK && works > 0 && !is_stopped(s->task); i++) {
         uint64_t middle = works + (fails - works) / 2;
         if (fails - works <= s->limit_bytes / 1000)
             break;
@@ -194,6 +194,23 @@ static ms_status search_branches(ms_search *s, ms_chooser with)
     return status;
 }
 
+/* One way to make the loss after the other, `first_loss` first: what it finds spares the others
+ * work.
+ */
+static ms_status search_in_turn(ms_search *s, ms_chooser with, uint32_t first_loss)
+{
+    uint32_t count = s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i <= count && status == MS_OK; i++) {
+        ms_chosen chosen;
+        s->loss = i == 0 ? first_loss : i - 1;
+        if (i == 0 || s->loss != first_loss)
+            status = search_loss(s, with, &chosen);
+    }
+    s->loss = MS_ANY_LOSS;
+    return status;
+}
+
 ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
 {
     bool yes;
@@ -201,7 +218,8 @@ ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
     ms_status status = try_limit(s, with, s->limit_bytes, first, &yes);
     if (status != MS_OK || !first->has_choice || s->has_best)
         return status;
-    return search_branches(s, with);
+    return s->is_one_of_many ? search_in_turn(s, with, first->choice.loss)
+                             : search_branches(s, with);
 }
 
 /* What the simpler ways find, when it counts as faster than the best so far. */

@@ -17,6 +17,7 @@ typedef struct ms_search {
     ms_stack stack;
     uint32_t techniques;   /* the task's and the target's */
     uint64_t limit_bytes;  /* for what is allocated; UINT64_MAX: none */
+    bool is_one_of_many;   /* other searches run beside it: no threads of its own, fewer attempts */
     uint32_t loss;         /* the only way to make it, or MS_ANY_LOSS */
     uint64_t wanted_bytes; /* by the choice that was tried last and did not fit */
     /* the best that was proven */

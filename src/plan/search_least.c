@@ -6,7 +6,7 @@
 
 #include "plan/search.h"
 
-enum { LEAST_HALVINGS = 7 };
+enum { LEAST_HALVINGS = 6 };
 
 void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes)
 {

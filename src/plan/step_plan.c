@@ -192,7 +192,8 @@ static ms_status solve(ms_search *s, const ms_target *target)
     ms_status status = ms_search_begin(s, target);
     if (status == MS_OK)
         status = plan_with(s, target);
-    if (status == MS_OK && !s->has_best && s->task->planner == MS_PLANNER_MILP && target->is_free)
+    bool has_figures = s->plan->plan.treat != NULL;
+    if (status == MS_OK && !s->has_best && !has_figures && target->is_free)
         status = ms_search_least(s);
     if (status == MS_OK)
         status = compare(s, target);
