@@ -50,16 +50,22 @@ static void leave(void *info)
     longjmp(s->escape, 1);
 }
 
+static bool is_stopped(const session *s)
+{
+    return s->options->stop && atomic_load_explicit(s->options->stop, memory_order_relaxed) != 0;
+}
+
 /* The bound rises as the search goes on; it can be asked for only here. */
 static void watch(glp_tree *tree, void *info)
 {
     session *s = info;
     int node = glp_ios_best_node(tree);
-    if (node == 0)
-        return;
-    double bound = glp_ios_node_bound(tree, node);
+    double bound = node != 0 ? glp_ios_node_bound(tree, node) : -INFINITY;
     if (bound > s->solution->bound && bound < DBL_MAX)
         s->solution->bound = bound;
+    bool is_enough = s->options->enough > 0 && s->solution->bound >= s->options->enough;
+    if (is_enough || is_stopped(s))
+        glp_ios_terminate(tree);
 }
 
 /* ---- loading ---- */
@@ -163,10 +169,15 @@ static bool read_answer(session *s, int code)
     }
     if (code == 0 && status == GLP_OPT)
         solution->bound = solution->objective;
-    solution->outcome = code == GLP_ETMLIM ? MS_SOLVER_LIMIT : MS_SOLVER_PROVEN;
+    /* It may have ended right after the bound rose, and then nobody was told. */
+    double implied = solution->objective - s->options->gap * fabs(solution->objective);
+    if (code == GLP_EMIPGAP && solution->has_solution && implied > solution->bound)
+        solution->bound = implied;
+    bool ended_early = code == GLP_ETMLIM || code == GLP_ESTOP;
+    solution->outcome = ended_early ? MS_SOLVER_LIMIT : MS_SOLVER_PROVEN;
     if (solution->has_solution && solution->bound > solution->objective)
         solution->bound = solution->objective;
-    return code == GLP_ETMLIM || (solution->has_solution && (code == 0 || code == GLP_EMIPGAP));
+    return ended_early || (solution->has_solution && (code == 0 || code == GLP_EMIPGAP));
 }
 
 /* Nothing of this frame changes after setjmp but what lies in the session. */
