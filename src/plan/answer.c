@@ -12,6 +12,7 @@ static const char *const outcome_names[] = {
     [MS_PLAN_OPTIMAL] = "optimal",
     [MS_PLAN_INFEASIBLE] = "infeasible",
     [MS_PLAN_LIMIT] = "limit",
+    [MS_PLAN_STOPPED] = "stopped",
 };
 
 /* ---- JSON ---- */
@@ -37,8 +38,7 @@ static void write_figures(const ms_plan *plan, ms_json_writer *w)
         ms_json_null(w, "bound_ms");
         ms_json_null(w, "gap");
         ms_json_null(w, "peak_bytes");
-        if (p->least_bytes > 0)
-            ms_json_uint(w, "smallest_peak_bytes", p->least_bytes);
+        ms_json_uint(w, "smallest_peak_bytes", p->least_bytes);
     }
 }
 
@@ -137,9 +137,7 @@ static void write_checkpoints(const ms_plan *plan, FILE *out)
     char peak[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES];
     size_text(plan->settings.budget_bytes, budget);
     if (!p->has_plan) {
-        fprintf(out,
-                p->outcome == MS_PLAN_INFEASIBLE ? "Does not fit %s.\n" : "No plan found for %s.\n",
-                budget);
+        fprintf(out, "Does not fit %s.\n", budget);
         return;
     }
     fprintf(out, "Fits: peak %s of %s, in the backward of %s.\n", size_text(p->peak_bytes, peak),

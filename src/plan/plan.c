@@ -112,11 +112,6 @@ static ms_status no_plan(const ms_plan *plan, ms_error *err)
     char budget[MS_SIZE_TEXT_BYTES], least[MS_SIZE_TEXT_BYTES];
     ms_size_format(plan->settings.budget_bytes, budget, sizeof budget);
     ms_size_format(p->least_bytes, least, sizeof least);
-    if (p->outcome == MS_PLAN_LIMIT)
-        return ms_fail(err, MS_ERR_INFEASIBLE, "no plan found within %g s, and none ruled out",
-                       plan->settings.time_limit_s);
-    if (p->least_bytes == 0)
-        return ms_fail(err, MS_ERR_INFEASIBLE, "no plan fits %s", budget);
     return ms_fail(err, MS_ERR_INFEASIBLE,
                    "no plan fits %s: the smallest peak is %s, in the backward of %.80s", budget,
                    least, plan->graph.modules[p->peak_module].fqn);
