@@ -23,6 +23,7 @@ typedef struct search {
     uint32_t *tried;          /* by module */
     bool *is_used;            /* by row */
     uint64_t more_bytes;
+    double rounding_ms; /* what whole parts may cost the best plan */
 } search;
 
 static void set_gap(search *s)
@@ -34,8 +35,23 @@ static void set_gap(search *s)
 
 static bool is_done(const search *s)
 {
-    /* Beyond what is asked for, 1e-6 is what rounding to whole parts may cost. */
-    return s->plan->gap <= s->choices.task->gap + 1e-6;
+    const ms_checkpoint_plan *p = s->plan;
+    double allowed = (s->choices.task->gap + 1e-6) * p->recompute_ms + s->rounding_ms;
+    return p->recompute_ms - p->bound_ms <= allowed;
+}
+
+static double rounding_ms(const search *s, const uint32_t *parts)
+{
+    double ms = 0;
+    for (uint32_t i = 0; i < s->choices.count; i++) {
+        const ms_choice *choice = &s->choices.items[i];
+        uint32_t here = parts[choice->index];
+        double step = here > 0 && here < MS_PARTS ? ms_checkpoint_ms(choice->module, here) -
+                                                        ms_checkpoint_ms(choice->module, here - 1)
+                                                  : 0;
+        ms += step > 0 ? step : 0;
+    }
+    return ms;
 }
 
 /* Makes a plan of what was tried, and keeps it if it is the best. */
@@ -53,6 +69,7 @@ static void keep_tried(search *s)
     memcpy(s->plan->parts, s->tried, task->graph->count * sizeof *s->tried);
     s->plan->has_plan = true;
     s->plan->recompute_ms = ms;
+    s->rounding_ms = rounding_ms(s, s->tried);
     s->plan->peak_bytes = peak;
     s->plan->peak_module = peak_module;
 }
