@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { MOST_CHANGES = 4096 };
+enum { MOST_CHANGES = 4096, MOST_LOOKS = 4000000 };
 
 double ms_choices_ms(const ms_choices *choices, const uint32_t *parts)
 {
@@ -55,7 +55,8 @@ static uint32_t fewer_parts(const ms_choice *choice, uint32_t parts, uint64_t sl
 void ms_choices_improve(const ms_choices *choices, uint32_t *parts)
 {
     uint64_t *slack = choices->scratch;
-    for (int change = 0; change < MOST_CHANGES && find_slack(choices, parts, slack); change++) {
+    uint32_t changes = MOST_LOOKS / (choices->count + 1);
+    for (; changes > 0 && find_slack(choices, parts, slack); changes--) {
         uint32_t best = MS_NO_CHOICE, best_parts = 0;
         double best_gain = 1e-9;
         for (uint32_t i = 0; i < choices->count; i++) {

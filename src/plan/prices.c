@@ -215,13 +215,16 @@ static ms_status run(pricing *p, ms_prices *prices)
     }
     if (p->no_memory)
         return MS_ERR_NOMEM;
+    if (p->done.count == 0) /* out of time before there was any price */
+        prices->parts = NULL;
     while (p->open.count > 0) /* out of time: as they were before */
         p->no_memory |= !ms_vec_push(&p->done, p->open.items[--p->open.count]);
     for (uint32_t i = 0; i < p->done.count; i++)
         prices->is_tight[p->done.items[i].row] = true;
     double bound = find_bound(p);
     prices->bound_ms = bound > 0 ? bound * (1 - 1e-9) : 0; /* less what rounding may add */
-    read_plan(p, prices->parts);
+    if (prices->parts)
+        read_plan(p, prices->parts);
     return p->no_memory ? MS_ERR_NOMEM : MS_OK;
 }
 

@@ -11,7 +11,7 @@
 
 typedef struct ms_prices {
     double bound_ms;
-    uint32_t *parts; /* by module: a plan, which may be over the budget here and there */
+    uint32_t *parts; /* by module: a plan, over the budget here and there; or NULL: no time */
     bool *is_tight;  /* by row: it decides a price */
 } ms_prices;
 
