@@ -11,7 +11,7 @@
  *     ms_plan_free(plan);
  *
  * A plan belongs to one thread, and to the one that solves it; that thread must not use GLPK at the
- * same time.
+ * same time. Only ms_plan_stop may come from elsewhere.
  */
 #ifndef MEMSCOPE_PLAN_H
 #define MEMSCOPE_PLAN_H
@@ -33,9 +33,13 @@ const ms_run_field *ms_plan_fields(size_t *count);
 /* Sets a field by the name of its command-line option without the dashes. */
 ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_error *err);
 
-/* Reads the file and plans. MS_ERR_INFEASIBLE when nothing fits, or nothing was found in time; that
- * too is an answer and can be written. */
+/* Reads the file and plans. MS_ERR_INFEASIBLE when nothing fits, MS_ERR_STOPPED when ms_plan_stop
+ * came before a proof; these too are answers and can be written. */
 ms_status ms_plan_solve(ms_plan *plan, ms_error *err);
+
+/* Makes ms_plan_solve end soon, with the best plan that it has by then. Safe in a signal handler
+ * and in any thread; holds for every later call. */
+void ms_plan_stop(ms_plan *plan);
 
 /* What a user should know about an input that was accepted: sentences; NULL past the last. */
 const char *ms_plan_note(const ms_plan *plan, size_t index);

@@ -34,6 +34,10 @@ int ms_cli_models(int argc, char **argv);
 int ms_cli_devices(int argc, char **argv);
 int ms_cli_help(int argc, char **argv);
 
+/* From now on Ctrl-C makes the plan end with what it has, and a second one ends the program; NULL:
+ * no more. Stays away from SIGINT where whoever started the program had it ignored. */
+void ms_cli_stop_on_interrupt(ms_plan *plan);
+
 /* Options of `plan`; NULL past the last. */
 const ms_run_field *ms_cli_plan_field_at(size_t index);
 

@@ -61,7 +61,8 @@ static void print_plan_fields(FILE *out)
           "  0   the plan fits the budget\n"
           "  2   bad usage or input, or a file that cannot be read or written\n"
           "  3   no plan fits the budget\n"
-          "  70  internal fault, out of memory\n",
+          "  70  internal fault, out of memory\n"
+          "  130 plan: interrupted (Ctrl-C); the best plan found by then is written\n",
           out);
 }
 
@@ -92,7 +93,8 @@ static void print_exit_codes(FILE *out)
           "  1   it does not\n"
           "  2   bad usage or input, or a file that cannot be read or written\n"
           "  3   no plan fits the budget\n"
-          "  70  internal fault, out of memory\n",
+          "  70  internal fault, out of memory\n"
+          "  130 plan: interrupted (Ctrl-C); the best plan found by then is written\n",
           out);
 }
 

@@ -135,11 +135,13 @@ static const char *format_of(const plan_settings *s)
 /* That nothing fits is an answer, which is written before it is said. */
 static int solve(const plan_settings *s, ms_error *err)
 {
+    ms_cli_stop_on_interrupt(s->plan);
     ms_status status = ms_plan_solve(s->plan, err);
+    ms_cli_stop_on_interrupt(NULL);
     const char *note;
     for (size_t i = 0; !s->quiet && (note = ms_plan_note(s->plan, i)) != NULL; i++)
         fprintf(stderr, "note: %s\n", note);
-    if (status == MS_OK || status == MS_ERR_INFEASIBLE) {
+    if (status == MS_OK || status == MS_ERR_INFEASIBLE || status == MS_ERR_STOPPED) {
         ms_error write_error = {.status = MS_OK};
         ms_cli_source source = {.write = write_plan, .plan = s->plan, .format = format_of(s)};
         if (ms_cli_write_file(s->file ? s->file : "-", &source, &write_error) != MS_OK)

@@ -15,6 +15,13 @@ static const char *const outcome_names[] = {
     [MS_PLAN_STOPPED] = "stopped",
 };
 
+static const char *const ending_texts[] = {
+    [MS_PLAN_OPTIMAL] = "proven",
+    [MS_PLAN_INFEASIBLE] = "",
+    [MS_PLAN_LIMIT] = "stopped by the time limit",
+    [MS_PLAN_STOPPED] = "stopped",
+};
+
 /* ---- JSON ---- */
 
 static void write_operators_json(const ms_plan *plan, ms_json_writer *w)
@@ -147,8 +154,7 @@ static void write_checkpoints(const ms_plan *plan, FILE *out)
         return;
     }
     fprintf(out, "Recomputes %.3f ms; at least %.3f ms are needed (gap %.3f %%, %s).\n",
-            p->recompute_ms, p->bound_ms, 100 * p->gap,
-            p->outcome == MS_PLAN_OPTIMAL ? "proven" : "stopped by the time limit");
+            p->recompute_ms, p->bound_ms, 100 * p->gap, ending_texts[p->outcome]);
     write_decisions(plan, out);
 }
 
@@ -170,7 +176,9 @@ static void write_shards(const ms_plan *plan, FILE *out)
     char peak[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES], text[MS_SIZE_TEXT_BYTES];
     size_text(plan->settings.budget_bytes, budget);
     if (!p->units[0]) {
-        fprintf(out, "Does not fit %s.\n", budget);
+        fprintf(out,
+                p->outcome == MS_PLAN_INFEASIBLE ? "Does not fit %s.\n" : "No set found for %s.\n",
+                budget);
         return;
     }
     fprintf(out, "Fits: peak %s of %s; %.3f ms of communication show (%s).\n\n",

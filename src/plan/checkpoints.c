@@ -87,8 +87,10 @@ static ms_status try_prices(search *s)
     if (status != MS_OK)
         return status;
     s->is_used = prices.is_tight;
-    memcpy(s->tried, prices.parts, s->choices.task->graph->count * sizeof *s->tried);
-    keep_tried(s);
+    if (prices.parts) {
+        memcpy(s->tried, prices.parts, s->choices.task->graph->count * sizeof *s->tried);
+        keep_tried(s);
+    }
     raise_bound(s, prices.bound_ms);
     return MS_OK;
 }

@@ -19,6 +19,7 @@ ms_plan *ms_plan_create(void)
         free(plan);
         return NULL;
     }
+    atomic_init(&plan->stop, 0);
     plan->settings = (ms_plan_settings){.memory_budget = -1,
                                         .world_size = 1,
                                         .gap = 0.001,
@@ -26,6 +27,11 @@ ms_plan *ms_plan_create(void)
                                         .latency_ms = 0.01,
                                         .bandwidth_bytes = UINT64_C(100000000000)};
     return plan;
+}
+
+void ms_plan_stop(ms_plan *plan)
+{
+    atomic_store_explicit(&plan->stop, 1, memory_order_relaxed);
 }
 
 void ms_plan_free(ms_plan *plan)
@@ -106,6 +112,11 @@ static ms_status choose_units(ms_plan *plan, ms_error *err)
 
 /* ---- the two kinds ---- */
 
+static ms_status stopped(ms_error *err)
+{
+    return ms_fail(err, MS_ERR_STOPPED, "stopped; the plan is the best found by then");
+}
+
 static ms_status no_plan(const ms_plan *plan, ms_error *err)
 {
     const ms_checkpoint_plan *p = &plan->checkpoints;
@@ -136,6 +147,7 @@ static ms_status plan_graph(ms_plan *plan, ms_json_value root, ms_error *err)
         .world_size = (uint32_t)s->world_size,
         .gap = s->gap,
         .time_limit_s = s->time_limit_s,
+        .stop = &plan->stop,
     };
     if (status == MS_OK)
         status = choose_units(plan, err);
@@ -144,6 +156,8 @@ static ms_status plan_graph(ms_plan *plan, ms_json_value root, ms_error *err)
     if (status != MS_OK)
         return status;
     plan->kind = MS_PLAN_CHECKPOINTS;
+    if (plan->checkpoints.outcome == MS_PLAN_STOPPED)
+        return stopped(err);
     return plan->checkpoints.has_plan ? MS_OK : no_plan(plan, err);
 }
 
@@ -167,13 +181,16 @@ static ms_status plan_shards(ms_plan *plan, ms_json_value root, ms_error *err)
         .world_size = (uint32_t)s->world_size,
         .latency_ms = s->latency_ms,
         .time_limit_s = s->time_limit_s,
+        .stop = &plan->stop,
         .bytes_per_ms = (double)s->bandwidth_bytes / 1000,
     };
     if ((status = ms_shards_plan(plan->arena, &task, &plan->shards, err)) != MS_OK)
         return status;
     plan->kind = MS_PLAN_SHARDS;
     if (plan->shards.units[0])
-        return MS_OK;
+        return plan->shards.outcome == MS_PLAN_STOPPED ? stopped(err) : MS_OK;
+    if (plan->shards.outcome == MS_PLAN_STOPPED)
+        return ms_fail(err, MS_ERR_STOPPED, "stopped before a set of FSDP units was found");
     char budget[MS_SIZE_TEXT_BYTES];
     return ms_fail(err, MS_ERR_INFEASIBLE, "no %s of FSDP units fits %s",
                    plan->shards.outcome == MS_PLAN_LIMIT ? "set that was tried" : "set",
@@ -185,10 +202,14 @@ static ms_status plan_operators(ms_plan *plan, ms_json_value root, ms_error *err
     ms_status status = ms_operators_read(plan->arena, root, &plan->operator_task, err);
     if (status == MS_OK)
         status = ms_operators_plan(plan->arena, &plan->operator_task, plan->settings.memory_budget,
-                                   &plan->operators, err);
+                                   &plan->stop, &plan->operators, err);
     if (status == MS_OK || status == MS_ERR_INFEASIBLE)
         plan->kind = MS_PLAN_OPERATORS;
-    if (status == MS_OK && !plan->operators.is_proven)
+    if (status != MS_OK || plan->operators.is_proven)
+        return status;
+    if (atomic_load_explicit(&plan->stop, memory_order_relaxed) != 0)
+        status = stopped(err);
+    else
         status =
             add_note(plan, ms_arena_strdup(plan->arena, "this plan is not proven to be best"), err);
     return status;

@@ -32,6 +32,7 @@ typedef enum ms_plan_kind {
 
 struct ms_plan {
     ms_arena *arena;
+    ms_stop stop;
     ms_plan_settings settings;
     ms_plan_kind kind; /* what was answered */
     ms_operator_task operator_task;

@@ -15,9 +15,11 @@ form side by side, for so many seconds at most. Last line: "N passed, M failed".
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from fractions import Fraction
 
 import four_layers
@@ -158,6 +160,25 @@ def fsdp_fault(budget, bandwidth, given, units, exposed, peak):
     return None if done.returncode == 0 and answer["status"] == "optimal" else answer["status"]
 
 
+def interrupt_fault():
+    """Ctrl-C in the middle of a long search writes the plan found so far."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # not ignored by what is started
+    budget = 128 * 2**30
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(siblings.flat(8000), file)
+        file.flush()
+        with subprocess.Popen([MEMSCOPE, "plan", "--graph", file.name, "--budget", f"{budget}B",
+                               "--gap", "0", "--time-limit", "300", "--format", "json"],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            time.sleep(1.5)
+            process.send_signal(signal.SIGINT)
+            answer = json.loads(process.communicate()[0] or "{}")
+    if process.returncode != 130 or answer.get("status") != "stopped":
+        return f"exit {process.returncode}, status {answer.get('status')}"
+    fits = answer["peak_bytes"] <= budget and answer["bound_ms"] <= answer["recompute_ms"]
+    return None if fits and 0 < answer["gap"] <= 1 else "no plan that fits"
+
+
 def compare_with_cbc(case, limit_s):
     """CBC's answer as text, and its recomputation or None."""
     _, info, budget, world_size, units, _, _ = case
@@ -198,6 +219,7 @@ def main():
     failed = sum(run_case(case, cbc_s) for case in cases)
     whys = [(f"sac-ilp-{name}", why) for name, why in four_layer_faults()]
     whys += [(f"fsdp-{name}", fsdp_fault(*case)) for name, *case in FSDP_CASES]
+    whys.append(("interrupt", interrupt_fault()))
     for name, why in whys:
         failed += why is not None
         print(f"{name:25} {f'FAILED: {why}' if why else 'as expected':>15}")
