@@ -306,7 +306,7 @@ ms_status ms_shards_plan(ms_arena *arena, const ms_shard_task *task, ms_shard_pl
     search s = {.task = task, .plan = plan};
     ms_status status = prepare(&s, arena, plan, err);
     bool *guess = ms_arena_array(arena, bool, task->graph->count);
-    if (!guess && status == MS_OK)
+    if (status == MS_OK && (!guess || !ms_vec_reserve(&s.states)))
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for the units");
     if (status == MS_OK) {
         s.limit = ms_limit_begin(task->time_limit_s, task->stop);
