@@ -23,11 +23,20 @@ import time
 from fractions import Fraction
 
 import four_layers
+import plan_schema
 import pytorch_form
 import siblings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MEMSCOPE = os.environ.get("MEMSCOPE", os.path.join(HERE, "../../build/release/memscope"))
+ANSWERS = []  # all that were given
+
+
+def keep(text):
+    """The answer in a program's output, or None."""
+    if text:
+        ANSWERS.append(json.loads(text))
+    return ANSWERS[-1] if text else None
 
 
 def plan(module_info, budget, world_size, ac_units=None, limit_s=1):
@@ -40,7 +49,7 @@ def plan(module_info, budget, world_size, ac_units=None, limit_s=1):
         if ac_units:
             command += ["--ac-units", ",".join(ac_units)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.returncode, json.loads(done.stdout) if done.stdout else None
+    return done.returncode, keep(done.stdout)
 
 
 def recount(module_info, decisions, world_size):
@@ -149,7 +158,7 @@ def fsdp_fault(budget, bandwidth, given, units, exposed, peak):
     if given:
         command += ["--fsdp-units", ",".join("Transformer." + unit for unit in given)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    answer = json.loads(done.stdout)
+    answer = keep(done.stdout)
     if units is None:
         right = done.returncode == 3 and answer["status"] == "infeasible" and not answer["units"]
         return None if right else "should be infeasible"
@@ -172,11 +181,20 @@ def interrupt_fault():
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             time.sleep(1.5)
             process.send_signal(signal.SIGINT)
-            answer = json.loads(process.communicate()[0] or "{}")
+            answer = keep(process.communicate()[0]) or {}
     if process.returncode != 130 or answer.get("status") != "stopped":
         return f"exit {process.returncode}, status {answer.get('status')}"
     fits = answer["peak_bytes"] <= budget and answer["bound_ms"] <= answer["recompute_ms"]
     return None if fits and 0 < answer["gap"] <= 1 else "no plan that fits"
+
+
+def schema_fault():
+    """What is wrong with schemas/plan.schema.json, given all answers so far and one for operators."""
+    operators = os.path.join(HERE, "../cli/plan-ops-json/files/operators.json")
+    done = subprocess.run([MEMSCOPE, "plan", "--ops", operators, "--memory-budget", "0.5", "--format",
+                           "json"], capture_output=True, text=True, check=False)
+    keep(done.stdout)
+    return plan_schema.fault(ANSWERS)
 
 
 def compare_with_cbc(case, limit_s):
@@ -219,7 +237,7 @@ def main():
     failed = sum(run_case(case, cbc_s) for case in cases)
     whys = [(f"sac-ilp-{name}", why) for name, why in four_layer_faults()]
     whys += [(f"fsdp-{name}", fsdp_fault(*case)) for name, *case in FSDP_CASES]
-    whys.append(("interrupt", interrupt_fault()))
+    whys += [("interrupt", interrupt_fault()), ("schema", schema_fault())]
     for name, why in whys:
         failed += why is not None
         print(f"{name:25} {f'FAILED: {why}' if why else 'as expected':>15}")
