@@ -13,7 +13,7 @@
 #include "plan/counts.h"
 #include "plan/prices.h"
 
-enum { MOST_ROUNDS = 100 };
+enum { MOST_ROUNDS = 100, MOST_LEVELS = 12 };
 
 typedef struct search {
     ms_arena *arena;
@@ -95,36 +95,59 @@ static ms_status try_prices(search *s)
     return MS_OK;
 }
 
-/* Of the rows left out, the one that a plan lacks most for; if there is none, the plan may lack
- * what the solver takes for nothing, and all rows want more. False when it lacks nothing. */
-static bool use_worst_row(search *s)
+/* What a plan lacks, by row. Returns the most that it lacks for a row in use. */
+static uint64_t find_lacks(const search *s, uint64_t *lacks)
 {
     const ms_choices *c = &s->choices;
-    uint64_t freed = 0, most = 0, most_used = 0;
-    uint32_t next = 0, worst = 0;
+    uint64_t freed = 0, most = 0;
+    uint32_t next = 0;
     for (uint32_t row = 0; row < c->row_count; row++) {
         for (; next < c->rows[row].before; next++)
             freed +=
                 ms_checkpoint_freed_bytes(c->items[next].module, s->tried[c->items[next].index]);
-        uint64_t need = c->rows[row].need_bytes, lack = need > freed ? need - freed : 0;
-        if (s->is_used[row]) {
-            most_used = lack > most_used ? lack : most_used;
-        } else if (lack > most) {
-            most = lack;
-            worst = row;
-        }
+        uint64_t need = c->rows[row].need_bytes;
+        lacks[row] = need > freed ? need - freed : 0;
+        if (s->is_used[row])
+            most = lacks[row] > most ? lacks[row] : most;
     }
-    if (most > 0)
-        s->is_used[worst] = true;
-    else
-        s->more_bytes += most_used > 0 ? most_used + 1 : 0;
-    return most > 0 || most_used > 0;
+    return most;
+}
+
+/* Uses the row that lacks most of those in a range; and those on both sides of it, so many levels
+ * deep. */
+static bool use_worst_rows(search *s, const uint64_t *lacks, uint32_t first, uint32_t end,
+                           uint32_t levels)
+{
+    uint32_t worst = end;
+    for (uint32_t row = first; row < end; row++)
+        if (!s->is_used[row] && lacks[row] > (worst < end ? lacks[worst] : 0))
+            worst = row;
+    if (worst == end)
+        return false;
+    s->is_used[worst] = true;
+    if (levels > 0) {
+        use_worst_rows(s, lacks, first, worst, levels - 1);
+        use_worst_rows(s, lacks, worst + 1, end, levels - 1);
+    }
+    return true;
+}
+
+/* More rows for the next round, the more the longer it takes. If there are none, the plan may lack
+ * what the solver takes for nothing, and all rows want more. False when it lacks nothing. */
+static bool ask_more(search *s, uint32_t round)
+{
+    uint64_t *lacks = s->choices.scratch, most = find_lacks(s, lacks);
+    if (use_worst_rows(s, lacks, 0, s->choices.row_count,
+                       round < MOST_LEVELS ? round : MOST_LEVELS))
+        return true;
+    s->more_bytes += most > 0 ? most + 1 : 0;
+    return most > 0;
 }
 
 static ms_status try_counts(search *s, ms_error *err)
 {
     bool goes_on = s->choices.count > 0;
-    for (int round = 0; round < MOST_ROUNDS && goes_on && !is_done(s); round++) {
+    for (uint32_t round = 0; round < MOST_ROUNDS && goes_on && !is_done(s); round++) {
         ms_counts counts = {.parts = s->tried};
         ms_counts_options options = {
             .is_used = s->is_used,
@@ -141,7 +164,7 @@ static ms_status try_counts(search *s, ms_error *err)
         if (status != MS_OK) /* the solver gave up; there is a plan, and its gap is known */
             break;
         double bound = s->more_bytes == 0 ? counts.bound_ms : -INFINITY;
-        goes_on = counts.has_plan && use_worst_row(s);
+        goes_on = counts.has_plan && ask_more(s, round);
         if (counts.has_plan)
             keep_tried(s);
         raise_bound(s, bound);

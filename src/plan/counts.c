@@ -77,6 +77,12 @@ static void add_nesting(builder *b)
     }
 }
 
+static int compare_falling(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x < y) - (x > y);
+}
+
 static void add_freed(builder *b, uint32_t stage)
 {
     for (uint32_t i = 0; i < b->classes.count; i++) {
@@ -107,6 +113,36 @@ static void add_budget(builder *b)
             ms_problem_term(p, previous, -1);
         add_freed(b, stage++);
         previous = sum;
+    }
+}
+
+/* The fewest modules that free what a row needs, if nothing stood in their way. Without this a
+ * module that is needed for a few bytes costs next to nothing in the relaxation. */
+static uint32_t fewest_modules(const builder *b, const ms_row *row)
+{
+    uint64_t freed = 0, *sizes = b->choices->scratch;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < row->before; i++)
+        sizes[i] = b->choices->items[i].module->saved_bytes;
+    qsort(sizes, row->before, sizeof *sizes, compare_falling);
+    while (count < row->before && freed < row->need_bytes)
+        freed += sizes[count++];
+    return count;
+}
+
+static void add_covers(builder *b)
+{
+    uint32_t stage = 0;
+    for (uint32_t i = 0; i < b->choices->row_count; i++) {
+        const ms_row *row = &b->choices->rows[i];
+        if (!b->options->is_used[i])
+            continue;
+        uint32_t fewest = fewest_modules(b, row);
+        ms_problem_row(&b->problem, (ms_problem_bounds){fewest, INFINITY});
+        for (uint32_t k = 0; k < b->classes.count; k++)
+            if (b->classes.items[k].stage <= stage)
+                ms_problem_term(&b->problem, b->y[k], 1);
+        stage++;
     }
 }
 
@@ -228,6 +264,7 @@ static ms_status solve(builder *b, ms_arena *arena, ms_counts *counts, ms_error 
     add_columns(b);
     add_nesting(b);
     add_budget(b);
+    add_covers(b);
     if (add_orders(b, arena) != MS_OK)
         b->problem.no_memory = true;
     ms_solver_options options = {

@@ -128,6 +128,7 @@ static void set_parameters(session *s, glp_iocp *parameters)
     parameters->msg_lev = s->options->stop ? GLP_MSG_ON : GLP_MSG_OFF;
     parameters->presolve = on;
     parameters->gmi_cuts = parameters->mir_cuts = parameters->cov_cuts = parameters->clq_cuts = on;
+    parameters->tol_int = 1e-8; /* GLPK's own takes a hundred-thousandth of a module for none */
     parameters->mip_gap = s->options->gap;
     parameters->tm_lim = limit_ms < INT_MAX ? (int)limit_ms : INT_MAX;
     parameters->cb_func = watch;

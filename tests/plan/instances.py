@@ -119,6 +119,10 @@ def sibling_cases(instances):
         units = [f"Model.layers.{i}" for i in range(layers)] if only_layers else None
         best = None if (name, percent) == ("alternating-24-85", 30) else float("inf")
         yield f"{name.rsplit('-', 2)[0]}-x{layers}-{percent}", info, budget, 1, units, best, 1
+    info = siblings.stretch(instances["uniform-16-85"]["module_info"], 126)
+    for bytes_short in (1, 1000):
+        yield (f"uniform-x126-less-{bytes_short}B", info, siblings.baseline_peak(info) - bytes_short, 1,
+               None, float("inf"), 1)
     for budget in (16, 128):
         yield f"flat-8000-{budget}", siblings.flat(8000), budget * 2**30, 1, None, float("inf"), 10
 

@@ -125,6 +125,7 @@ static const graph_case graphs[] = {
     {"fits as it is", two_layers, 2150, MS_OK, MS_PLAN_OPTIMAL, 2150, 0},
     {"the later one cannot help itself", two_layers, 1250, MS_OK, MS_PLAN_OPTIMAL, 1250, 13},
     {"one module is enough", two_layers, 1750, MS_OK, MS_PLAN_OPTIMAL, 1750, 6},
+    {"a byte too much", two_layers, 2149, MS_OK, MS_PLAN_OPTIMAL, 2149, 2.01},
     {"a byte short", two_layers, 1149, MS_OK, MS_PLAN_INFEASIBLE, 0, 0},
     {"under the static part", two_layers, 99, MS_OK, MS_PLAN_INFEASIBLE, 0, 0},
     {"in any order of figures",
