@@ -58,7 +58,7 @@ def write(info, budget, world_size, ac_units, file):
 
 
 def solve(info, budget, world_size, ac_units, limit_s):
-    """CBC's verdict, its recomputation in ms (or None) and the seconds it took."""
+    """CBC's verdict, its recomputation in ms (or None), the seconds it took, and its fractions."""
     with tempfile.TemporaryDirectory() as folder, \
             open(os.path.join(folder, "plan.lp"), "w", encoding="utf-8") as file:
         write(info, budget, world_size, ac_units, file)
@@ -67,8 +67,16 @@ def solve(info, budget, world_size, ac_units, limit_s):
         subprocess.run(["cbc", file.name, "sec", str(limit_s), "timeMode", "elapsed", "ratio",
                         str(GAP), "branch", "solution", answer], capture_output=True, check=False)
         seconds = time.monotonic() - start
-        first = open(answer, encoding="utf-8").readline() if os.path.exists(answer) else "no answer"
+        lines = ["no answer"]
+        if os.path.exists(answer):
+            with open(answer, encoding="utf-8") as solution:
+                lines = solution.read().splitlines() or lines
+    first, names = lines[0], info["mod_order"]["fw_pre_order"]
+    values = {words[1]: float(words[2]) for words in
+              (line.replace("**", "").split() for line in lines[1:]) if len(words) > 2}
+    taken = {name: min(values.get(f"r{i}", 0), 1) for i, name in enumerate(names)
+             if values.get(f"y{i}", 0) > 0.5}
     verdict = first.split(" - ")[0].strip().lower()
     value = re.search(r"objective value +(\S+)", first)
     found = value and "infeasible" not in verdict and float(value[1]) < 1e40
-    return verdict, float(value[1]) if found else None, seconds
+    return verdict, float(value[1]) if found else None, seconds, taken
