@@ -119,7 +119,7 @@ static ms_status add_selective(ms_arena *arena, const ms_op_list *ops, ms_option
     }
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK; i++) {
-        status = ms_knapsack(items, ops->count, shares[i] * all, taken, &proven, err);
+        status = ms_knapsack(items, ops->count, shares[i] * all, NULL, taken, &proven, err);
         if (status == MS_OK)
             status = keep_set(arena, ops, taken, list, most, err);
     }

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/parallel.h"
 #include "ledger/ledger.h"
 #include "ledger/usage.h"
@@ -22,7 +23,7 @@ enum { MOST_STEPS = 8, MOST_HALVINGS = 3, LEAST_HALVINGS = 8 };
 
 static bool is_stopped(const ms_step_task *task)
 {
-    return task->stop && *task->stop;
+    return ms_stop_asked(task->stop);
 }
 
 /* ---- simulating ---- */
@@ -198,7 +199,8 @@ static ms_choose_task choose_task(const ms_search *s, uint64_t limit_bytes)
                             .techniques = s->techniques,
                             .loss = s->loss,
                             .gap = s->task->gap,
-                            .time_limit_s = s->task->time_limit_s};
+                            .time_limit_s = s->task->time_limit_s,
+                            .stop = s->task->stop};
 }
 
 /* One limit: whether there is a choice, and whether it was proven to fit. What would not be the

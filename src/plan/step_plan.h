@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/limit.h"
 #include "base/vec.h"
 #include "config/model_config.h"
 #include "config/run_config.h"
@@ -43,8 +44,8 @@ typedef struct ms_step_task {
     double gpu_cost_per_hour;
     const char *target; /* a row of ms_targets, never NULL: "free" */
     ms_rules_mode rules_mode;
-    uint64_t max_host_bytes;  /* rules: the host's share; UINT64_MAX = half of what is there */
-    const volatile int *stop; /* not 0: answer with what there is; may be NULL */
+    uint64_t max_host_bytes; /* rules: the host's share; UINT64_MAX = half of what is there */
+    const ms_stop *stop;     /* answer with what there is; or NULL */
 } ms_step_task;
 
 /* One way to run the step, simulated. */
