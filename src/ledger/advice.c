@@ -8,116 +8,7 @@
 
 #include "base/parallel.h"
 #include "config/attention.h"
-
-/* Changes `run` (a copy) and writes the option that does the same; false when it does not apply. */
-typedef bool (*change_function)(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
-                                const char **option);
-
-typedef struct change {
-    const char *title;
-    change_function apply;
-} change;
-
-static bool checkpoint_all(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
-                           const char **option)
-{
-    ms_treatment *layers = ms_arena_array(arena, ms_treatment, model->num_layers);
-    uint64_t added = 0;
-    if (run->treat && *run->treat) /* it would win over the option */
-        return false;
-    for (uint64_t i = 0; layers && i < model->num_layers; i++) {
-        layers[i] = run->treatments.layers[i];
-        added += layers[i].kind == MS_TREAT_KEEP;
-        if (layers[i].kind == MS_TREAT_KEEP)
-            layers[i].kind = MS_TREAT_CHECKPOINT;
-    }
-    run->treatments.layers = layers;
-    run->checkpointing = "all";
-    *option = layers ? "--checkpointing all" : NULL;
-    return !layers || added > 0;
-}
-
-static bool halve_batch(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
-                        const char **option)
-{
-    (void)model;
-    run->batch /= 2;
-    *option = ms_arena_printf(arena, "--batch %" PRIu64, run->batch);
-    return run->batch > 0;
-}
-
-static bool halve_sequence(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
-                           const char **option)
-{
-    (void)model;
-    run->seq_tokens /= 2;
-    *option = ms_arena_printf(arena, "--seq %" PRIu64, run->seq_tokens);
-    return run->batch == 1 && run->seq_tokens > 0;
-}
-
-static bool fuse_optimizer(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
-                           const char **option)
-{
-    (void)model, (void)arena;
-    bool applies = run->optimizer_impl != MS_OPTIMIZER_FUSED;
-    run->optimizer_impl = MS_OPTIMIZER_FUSED;
-    *option = "--optimizer-impl fused";
-    return applies;
-}
-
-static bool use_momentum(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
-                         const char **option)
-{
-    (void)model, (void)arena;
-    bool applies = run->optimizer == MS_OPTIMIZER_ADAMW || run->optimizer == MS_OPTIMIZER_ADAM;
-    run->optimizer = MS_OPTIMIZER_SGD_MOMENTUM;
-    *option = "--optimizer sgd-momentum";
-    return applies;
-}
-
-static bool use_bf16(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
-                     const char **option)
-{
-    (void)model, (void)arena;
-    bool applies = run->dtype == MS_DTYPE_F32;
-    run->dtype = MS_DTYPE_BF16;
-    run->autocast = MS_AUTOCAST_NONE;
-    *option = "--dtype bf16 --autocast none";
-    return applies;
-}
-
-static bool use_flash(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
-                      const char **option)
-{
-    (void)model, (void)arena;
-    bool quadratic = run->attention == MS_ATTENTION_MATH || run->attention == MS_ATTENTION_EAGER;
-    run->attention = MS_ATTENTION_FLASH;
-    *option = "--attention flash";
-    return quadratic;
-}
-
-static bool use_expandable(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
-                           const char **option)
-{
-    (void)model, (void)arena;
-    bool applies = run->allocator.kind == MS_ALLOCATOR_CUDA;
-    run->allocator.kind = MS_ALLOCATOR_CUDA_EXPANDABLE;
-    *option = "--allocator cuda-expandable";
-    return applies;
-}
-
-static const change changes[] = {
-    {"checkpoint every layer", checkpoint_all},
-    {"half the batch", halve_batch},
-    {"half the sequence length", halve_sequence},
-    {"a fused optimizer", fuse_optimizer},
-    {"SGD with momentum", use_momentum},
-    {"bf16 weights without autocast", use_bf16},
-    {"flash attention", use_flash},
-};
-
-/* Needs no new simulation: the same events, another allocator. */
-static const change allocator_change = {"expandable segments", use_expandable};
+#include "ledger/change.h"
 
 /* A change that applies, and what became of it. Tasks share nothing but what they read. */
 typedef struct task {
@@ -129,7 +20,7 @@ typedef struct task {
     ms_error err;
 } task;
 
-enum { MAX_TASKS = sizeof changes / sizeof changes[0] + 1 };
+enum { MAX_TASKS = 16 };
 
 typedef struct task_list {
     task tasks[MAX_TASKS];
@@ -185,10 +76,12 @@ static void work(void *context, uint32_t index)
     t->status = simulate(t, &repeats);
 }
 
-static bool add_task(task_list *list, const ms_ledger *ledger, const change *c, ms_arena *arena)
+static bool add_task(task_list *list, const ms_ledger *ledger, const ms_change *c, ms_arena *arena)
 {
+    if (list->count == MAX_TASKS)
+        return true;
     task *t = &list->tasks[list->count];
-    *t = (task){.ledger = ledger, .run = *ledger->run, .same_events = c == &allocator_change};
+    *t = (task){.ledger = ledger, .run = *ledger->run, .same_events = c == &ms_allocator_change};
     t->suggestion.title = c->title;
     if (!c->apply(ledger->model, &t->run, arena, &t->suggestion.option) ||
         ms_attention_refusal(t->run.attention, ledger->model, &t->run))
@@ -200,10 +93,10 @@ static bool add_task(task_list *list, const ms_ledger *ledger, const change *c, 
 /* The allocator's comes last: it is the shortest. */
 static bool list_tasks(task_list *list, const ms_ledger *ledger, ms_arena *arena)
 {
-    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++)
-        if (!add_task(list, ledger, &changes[i], arena))
+    for (size_t i = 0; ms_change_at(i); i++)
+        if (!add_task(list, ledger, ms_change_at(i), arena))
             return false;
-    return add_task(list, ledger, &allocator_change, arena);
+    return add_task(list, ledger, &ms_allocator_change, arena);
 }
 
 /* Beyond this a simulation takes so long that nobody waits for half a dozen of them. */

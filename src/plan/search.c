@@ -19,7 +19,7 @@
 #include "step/step.h"
 
 /* Attempts at lowering the limit, and halvings once something fits. */
-enum { MOST_STEPS = 8, MOST_HALVINGS = 3, LEAST_HALVINGS = 8 };
+enum { MOST_STEPS = 8, MOST_HALVINGS = 2, LEAST_HALVINGS = 7 };
 
 static bool is_stopped(const ms_step_task *task)
 {
@@ -273,6 +273,68 @@ static ms_status search_loss(ms_search *s, ms_chooser with, ms_chosen *first)
     return status;
 }
 
+ms_status ms_search_plainly(ms_search *s, ms_chooser with, ms_chosen *first)
+{
+    s->loss = MS_ANY_LOSS;
+    return search_loss(s, with, first);
+}
+
+/* The search with one way to make the loss, alone in its thread. */
+typedef struct branch {
+    ms_search search;
+    ms_step_plan plan; /* counts simulations, nothing else */
+    ms_chooser with;
+    ms_status status;
+    ms_error err;
+} branch;
+
+static void search_branch(void *context, uint32_t index)
+{
+    branch *b = &((branch *)context)[index];
+    ms_chosen chosen;
+    b->status = search_loss(&b->search, b->with, &chosen);
+}
+
+/* The best of the branches becomes the search's. */
+static ms_status join_branch(ms_search *s, const branch *b)
+{
+    s->plan->simulations += b->plan.simulations;
+    if (b->status != MS_OK && s->err && s->err->status == MS_OK)
+        *s->err = b->err;
+    if (b->status != MS_OK || !b->search.has_best ||
+        (s->has_best && b->search.best_ms >= s->best_ms))
+        return b->status;
+    s->has_best = true;
+    s->best_ms = b->search.best_ms;
+    s->is_best_proven = b->search.is_best_proven;
+    return ms_stack_copy(s->arena, &s->stack, &b->search.best, &s->best, s->err);
+}
+
+static ms_status search_branches(ms_search *s, ms_chooser with)
+{
+    uint32_t count = s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
+    branch branches[MS_STACK_MOST_LOSSES];
+    ms_status status = MS_OK;
+    for (uint32_t l = 0; l < count; l++) {
+        branch *b = &branches[l];
+        *b = (branch){.search = *s, .with = with};
+        b->search.loss = l;
+        b->search.arena = ms_arena_create(0);
+        b->search.plan = &b->plan;
+        b->search.err = &b->err;
+        if (!b->search.arena)
+            status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the search");
+    }
+    if (status == MS_OK)
+        ms_parallel_run(count, search_branch, branches);
+    for (uint32_t l = 0; l < count; l++) {
+        if (status == MS_OK)
+            status = join_branch(s, &branches[l]);
+        ms_arena_free(branches[l].search.arena);
+    }
+    return status;
+}
+
 ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
 {
     bool yes;
@@ -280,15 +342,7 @@ ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
     ms_status status = try_limit(s, with, s->limit_bytes, first, &yes);
     if (status != MS_OK || !first->has_choice || s->has_best)
         return status;
-    for (uint32_t l = 0; l < s->stack.loss_count && status == MS_OK; l++) {
-        ms_chosen chosen;
-        if (l > 0 && !(s->techniques & MS_MAY_CHUNK_LOSS))
-            break;
-        s->loss = l;
-        status = search_loss(s, with, &chosen);
-    }
-    s->loss = MS_ANY_LOSS;
-    return status;
+    return search_branches(s, with);
 }
 
 /* What the simpler ways find, when it counts as faster than the best so far. */
@@ -358,49 +412,106 @@ ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatment
     return status;
 }
 
-/* The least with one way to make the loss; kept if it beats *least. */
-static ms_status try_least(ms_search *s, uint32_t loss, uint64_t *least, ms_treatments *best)
+/* What needs least so far. */
+typedef struct least_plan {
+    uint64_t budget_bytes;
+    double ms; /* as counted */
+    ms_treatments treatments;
+} least_plan;
+
+/* A little more memory is not worth being slower. */
+static const double worth_a_slower_plan = 0.002;
+
+static ms_status offer_least(ms_search *s, const ms_stack_choice *choice, least_plan *least)
+{
+    ms_stack_sum sum = ms_stack_count(&s->stack, choice);
+    ms_treatments treatments;
+    uint64_t budget, wanted;
+    bool yes = true;
+    ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &treatments, s->err);
+    if (status == MS_OK && least->budget_bytes != UINT64_MAX) {
+        ms_run_config run = *s->task->run;
+        ms_search_set_budget(&run, least->budget_bytes);
+        s->plan->simulations++;
+        status = fits(s->task->model, &run, &treatments, &yes, &wanted, s->err);
+    }
+    if (status != MS_OK || !yes)
+        return status;
+    status = ms_search_smallest_budget(s, &treatments, sum.peak_bytes, &budget);
+    double gain = 1 - (double)budget / (double)least->budget_bytes;
+    if (status != MS_OK || (gain < worth_a_slower_plan && sum.step_ms >= least->ms))
+        return status;
+    *least = (least_plan){budget, sum.step_ms, treatments};
+    return ms_stack_copy(s->arena, &s->stack, choice, &s->best, s->err);
+}
+
+/* With one way to make the loss: the lowest peak, the fastest of about that peak, and every layer
+ * checkpointed. */
+static ms_status try_least(ms_search *s, uint32_t loss, least_plan *least)
 {
     ms_choose_task task = choose_task(s, UINT64_MAX);
-    ms_chosen chosen;
-    ms_treatments treatments;
-    uint64_t budget;
+    ms_chosen lowest, fastest = {0};
     task.aim = MS_LEAST_PEAK;
     task.loss = loss;
-    ms_status status = ms_choose_milp(s->arena, &task, &chosen, s->err);
-    if (status != MS_OK || !chosen.has_choice)
+    ms_status status = ms_choose_milp(s->arena, &task, &lowest, s->err);
+    if (status != MS_OK || !lowest.has_choice)
         return status;
-    uint64_t live = ms_stack_count(&s->stack, &chosen.choice).peak_bytes;
-    status = ms_stack_treatments(s->arena, &s->stack, &chosen.choice, &treatments, s->err);
+    uint64_t live = ms_stack_count(&s->stack, &lowest.choice).peak_bytes;
+    task.aim = MS_LEAST_TIME;
+    task.limit_bytes = live + live / 100000;
+    status = ms_choose_milp(s->arena, &task, &fastest, s->err);
+    if (status == MS_OK && fastest.has_choice)
+        status = offer_least(s, &fastest.choice, least);
     if (status == MS_OK)
-        status = ms_search_smallest_budget(s, &treatments, live, &budget);
-    if (status != MS_OK || budget >= *least)
+        status = offer_least(s, &lowest.choice, least);
+    if (status != MS_OK || !(s->techniques & MS_MAY_CHECKPOINT))
         return status;
-    *least = budget;
-    *best = treatments;
-    s->best = chosen.choice;
-    return MS_OK;
+    for (uint32_t i = 0; i < s->stack.layer_count; i++)
+        lowest.choice.options[i] = 1;
+    return offer_least(s, &lowest.choice, least);
+}
+
+static ms_status finish_least(ms_search *s, const least_plan *least)
+{
+    ms_run_config run = *s->task->run;
+    ms_search_set_budget(&run, least->budget_bytes);
+    s->plan->simulations++;
+    ms_status status = ms_step_plan_simulate(s->arena, s->task->model, &run, &least->treatments,
+                                             &s->plan->plan, s->err);
+    s->plan->least_budget_bytes = least->budget_bytes;
+    s->plan->plan.fits = least->budget_bytes <= s->plan->budget_bytes;
+    s->has_best = s->plan->plan.fits; /* the search had stopped short of it */
+    s->plan->outcome = MS_PLAN_LIMIT;
+    return status;
 }
 
 ms_status ms_search_least(ms_search *s)
 {
-    uint64_t least = UINT64_MAX;
-    ms_treatments best = {0};
+    least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
     ms_status status = MS_OK;
     bool chunks = (s->techniques & MS_MAY_CHUNK_LOSS) != 0;
     for (uint32_t l = 0; l < (chunks ? s->stack.loss_count : 1) && status == MS_OK; l++)
-        status = try_least(s, l, &least, &best);
-    if (status != MS_OK || least == UINT64_MAX)
+        status = try_least(s, l, &least);
+    if (status != MS_OK || least.budget_bytes == UINT64_MAX)
         return status;
-    ms_run_config run = *s->task->run;
-    ms_search_set_budget(&run, least);
-    s->plan->simulations++;
-    status = ms_step_plan_simulate(s->arena, s->task->model, &run, &best, &s->plan->plan, s->err);
-    s->plan->least_budget_bytes = least;
-    s->plan->plan.fits = least <= s->plan->budget_bytes;
-    s->has_best = s->plan->plan.fits; /* the search had stopped short of it */
-    s->plan->outcome = MS_PLAN_LIMIT;
-    return status;
+    return finish_least(s, &least);
+}
+
+ms_status ms_search_least_of(ms_search *s, const ms_stack_choice *choices, size_t stride,
+                             uint32_t count)
+{
+    least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < count && status == MS_OK; i++) {
+        const ms_stack_choice *choice =
+            (const ms_stack_choice *)((const char *)choices + i * stride);
+        if (least.budget_bytes == UINT64_MAX ||
+            ms_stack_count(&s->stack, choice).peak_bytes < least.budget_bytes)
+            status = offer_least(s, choice, &least);
+    }
+    if (status != MS_OK || least.budget_bytes == UINT64_MAX)
+        return status;
+    return finish_least(s, &least);
 }
 
 static uint64_t limit_of(const ms_run_config *run)

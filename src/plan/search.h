@@ -37,12 +37,18 @@ void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes);
 void ms_search_set_limit(ms_search *s);
 /* Looks for the fastest choice that is proven to fit; *first: what was chosen at the full limit. */
 ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first);
+/* The same, but the loss is made as the choice at each limit has it. */
+ms_status ms_search_plainly(ms_search *s, ms_chooser with, ms_chosen *first);
 /* What the simpler ways find, when it counts as faster than the best so far. */
 ms_status ms_search_simpler(ms_search *s);
 /* Keeps the choice if it fits and is faster than the best so far. */
 ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *yes);
-/* The choice with the smallest peak, and whether it fits after all. */
+/* The plan that needs the smallest budget, run into s->plan->plan, and whether it fits after all.
+ */
 ms_status ms_search_least(ms_search *s);
+/* The same of these choices, which lie `stride` bytes apart. */
+ms_status ms_search_least_of(ms_search *s, const ms_stack_choice *choices, size_t stride,
+                             uint32_t count);
 /* The smallest budget under which these treatments run: between what is live, and what the
  * allocator takes when nothing stops it. */
 ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,

@@ -52,8 +52,8 @@ static const char *selective_keys(const ms_shape_list *list, const char *checkpo
                                                                  : "");
 }
 
-/* Its own TiledMLP adds up gradients beside those that are there; DeepSpeed's, which it uses with
- * DeepSpeed, adds to them. */
+/* Its own TiledMLP adds up gradients beside those that are there, and mixes up the sequences of a
+ * batch: tiles are for a batch of one. DeepSpeed's, which it uses with DeepSpeed, does neither. */
 static const char *tile_keys(const ms_shape_list *list, const char *checkpoint, uint32_t tiles)
 {
     if (!checkpoint)
@@ -87,7 +87,7 @@ ms_status ms_shapes_axolotl(MS_SHAPES_ARGUMENTS)
     ms_shapes_add(&list, MS_NO_LAYERS, MS_OPTION_KEEP, keep);
     if (ms_shapes_may(&list, MS_MAY_CHECKPOINT))
         ms_shapes_add(&list, all, MS_OPTION_CHECKPOINT, checkpoint);
-    if (ms_shapes_may(&list, MS_MAY_TILE))
+    if (ms_shapes_may(&list, MS_MAY_TILE) && task->run->batch == 1)
         add_tiles(&list, keep, checkpoint);
     if (!ms_shapes_may(&list, MS_MAY_SELECT) ||
         task->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)

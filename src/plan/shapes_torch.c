@@ -167,6 +167,14 @@ static const char *deepspeed_tiles(const ms_shape_list *list, uint32_t tiles, co
         tiles, *behind ? "\n" : "", behind);
 }
 
+/* TiledMLP hands on pieces along the tokens, which are not contiguous in a batch of several
+ * sequences; Conv1D refuses those. */
+static bool may_tile(const ms_shape_list *list)
+{
+    return ms_shapes_may(list, MS_MAY_TILE) &&
+           (list->task->run->batch == 1 || strcmp(list->task->model->model_type, "gpt2") != 0);
+}
+
 ms_status ms_shapes_deepspeed(MS_SHAPES_ARGUMENTS)
 {
     ms_shape_list list = {arena, task, stack, shapes, err, MS_OK};
@@ -176,7 +184,7 @@ ms_status ms_shapes_deepspeed(MS_SHAPES_ARGUMENTS)
     ms_shapes_add(&list, MS_NO_LAYERS, MS_OPTION_KEEP, "model.gradient_checkpointing_disable()");
     if (may_checkpoint)
         ms_shapes_add(&list, all, MS_OPTION_CHECKPOINT, checkpoint);
-    for (uint32_t i = 0; ms_shapes_may(&list, MS_MAY_TILE) && i < stack->option_count; i++) {
+    for (uint32_t i = 0; may_tile(&list) && i < stack->option_count; i++) {
         const ms_treatment *t = &stack->options[i].treatment;
         if (t->tiles > 0 && t->kind == MS_TREAT_KEEP)
             ms_shapes_add(&list, all, i, deepspeed_tiles(&list, t->tiles, ""));

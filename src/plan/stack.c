@@ -588,6 +588,18 @@ ms_stack_sum ms_stack_count(const ms_stack *stack, const ms_stack_choice *choice
     return sum;
 }
 
+ms_status ms_stack_copy(ms_arena *arena, const ms_stack *stack, const ms_stack_choice *from,
+                        ms_stack_choice *to, ms_error *err)
+{
+    to->loss = from->loss;
+    to->options = ms_arena_array(arena, uint32_t, stack->layer_count);
+    if (!to->options)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu32 " layers",
+                       stack->layer_count);
+    memcpy(to->options, from->options, stack->layer_count * sizeof *to->options);
+    return MS_OK;
+}
+
 ms_status ms_stack_treatments(ms_arena *arena, const ms_stack *stack, const ms_stack_choice *choice,
                               ms_treatments *treatments, ms_error *err)
 {

@@ -104,6 +104,10 @@ typedef struct ms_stack_sum {
 
 ms_stack_sum ms_stack_count(const ms_stack *stack, const ms_stack_choice *choice);
 
+/* A choice of its own in the arena. */
+ms_status ms_stack_copy(ms_arena *arena, const ms_stack *stack, const ms_stack_choice *from,
+                        ms_stack_choice *to, ms_error *err);
+
 /* The treatments that a choice stands for; layers in the arena. */
 ms_status ms_stack_treatments(ms_arena *arena, const ms_stack *stack, const ms_stack_choice *choice,
                               ms_treatments *treatments, ms_error *err);

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "config/size.h"
+#include "plan/compare.h"
 #include "plan/explain.h"
 #include "plan/rules.h"
 #include "plan/search.h"
@@ -64,7 +65,7 @@ static ms_status plan_milp(ms_search *s)
 static ms_status plan_simply(ms_search *s, ms_chooser with)
 {
     ms_chosen chosen;
-    ms_status status = ms_search_run(s, with, &chosen);
+    ms_status status = ms_search_plainly(s, with, &chosen);
     if (status != MS_OK || !s->has_best)
         return status;
     s->plan->outcome = MS_PLAN_LIMIT;
@@ -113,9 +114,13 @@ static ms_status plan_for_target(ms_search *s, const ms_target *target)
         if (s->has_best)
             s->plan->target_text = shapes.items[next].text;
     }
-    ms_vec_free(&shapes);
     s->plan->outcome = MS_PLAN_LIMIT;
-    return status == MS_OK && s->has_best ? ms_search_finish(s) : status;
+    if (status == MS_OK)
+        status = s->has_best ? ms_search_finish(s)
+                             : ms_search_least_of(s, &shapes.items[0].choice,
+                                                  sizeof shapes.items[0], shapes.count);
+    ms_vec_free(&shapes);
+    return status;
 }
 
 static ms_status plan_with(ms_search *s, const ms_target *target)
@@ -150,8 +155,8 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
         return ms_fail(s->err, MS_ERR_INFEASIBLE, "the %s planner has no plan that fits %s",
                        ms_planner_names[s->task->planner], budget);
     if (!target->is_free)
-        return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan that %s can express fits %s",
-                       target->title, budget);
+        return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s has no plan that fits %s", target->title,
+                       budget);
     return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan fits %s: the least is %s", budget, least);
 }
 
@@ -168,17 +173,28 @@ static ms_status explain(ms_search *s, const ms_target *target)
     return ms_explain(s->arena, &s->stack, &s->best, s->plan, s->err);
 }
 
+/* What the answer is set beside. */
+static ms_status compare(ms_search *s, const ms_target *target)
+{
+    if (!target->is_free)
+        return s->has_best ? ms_price_target(s) : MS_OK;
+    if (s->task->planner != MS_PLANNER_MILP)
+        return MS_OK;
+    if (!s->has_best)
+        return ms_suggest_changes(s);
+    return s->plan->keep_all.fits ? MS_OK : ms_compare_planners(s);
+}
+
 static ms_status solve(ms_search *s, const ms_target *target)
 {
     ms_status status = ms_search_begin(s, target);
     if (status == MS_OK)
         status = plan_with(s, target);
-    if (status == MS_OK && !s->has_best &&
-        (s->task->planner == MS_PLANNER_MILP || !target->is_free))
+    if (status == MS_OK && !s->has_best && s->task->planner == MS_PLANNER_MILP && target->is_free)
         status = ms_search_least(s);
-    if (status != MS_OK)
-        return status;
-    if (s->best.options)
+    if (status == MS_OK)
+        status = compare(s, target);
+    if (status == MS_OK && s->best.options)
         status = explain(s, target);
     return status == MS_OK && !s->has_best ? fail_infeasible(s, target) : status;
 }

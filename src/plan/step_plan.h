@@ -81,6 +81,8 @@ typedef struct ms_alternative {
     ms_step_figures figures;
 } ms_alternative;
 
+typedef ms_vec(ms_alternative) ms_vec_alternatives;
+
 typedef struct ms_step_plan {
     ms_plan_outcome outcome;
     ms_step_figures keep_all, checkpoint_all;
@@ -91,10 +93,10 @@ typedef struct ms_step_plan {
                                     (step_ms - bound_ms) / step_ms */
     double solve_ms;             /* of everything, simulations included */
     uint32_t simulations;
-    ms_vec(ms_decision) decisions;      /* most freed bytes first */
-    ms_vec(ms_alternative) compared;    /* other planners at the same budget */
-    ms_vec(ms_alternative) suggestions; /* infeasible: nearest changes that fit */
-    const char *target_text;            /* flags, keys or code for the trainer; NULL for "free" */
+    ms_vec(ms_decision) decisions;   /* most freed bytes first */
+    ms_vec_alternatives compared;    /* other planners at the same budget */
+    ms_vec_alternatives suggestions; /* infeasible: nearest changes that fit */
+    const char *target_text;         /* flags, keys or code for the trainer; NULL for "free" */
     double target_free_ms; /* step time of the free plan at the same budget; 0 when not asked */
     uint64_t target_free_peak_bytes; /* that plan's peak */
     uint64_t rules_estimate_bytes;   /* MS_PLANNER_RULES: its own estimate of the peak */

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ledger/change.h"
+
+#include <inttypes.h>
+
+static bool checkpoint_all(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                           const char **option)
+{
+    ms_treatment *layers = ms_arena_array(arena, ms_treatment, model->num_layers);
+    uint64_t added = 0;
+    if (run->treat && *run->treat) /* it would win over the option */
+        return false;
+    for (uint64_t i = 0; layers && i < model->num_layers; i++) {
+        layers[i] = run->treatments.layers[i];
+        added += layers[i].kind == MS_TREAT_KEEP;
+        if (layers[i].kind == MS_TREAT_KEEP)
+            layers[i].kind = MS_TREAT_CHECKPOINT;
+    }
+    run->treatments.layers = layers;
+    run->checkpointing = "all";
+    *option = layers ? "--checkpointing all" : NULL;
+    return !layers || added > 0;
+}
+
+static bool halve_batch(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                        const char **option)
+{
+    (void)model;
+    run->batch /= 2;
+    *option = ms_arena_printf(arena, "--batch %" PRIu64, run->batch);
+    return run->batch > 0;
+}
+
+static bool halve_sequence(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                           const char **option)
+{
+    (void)model;
+    run->seq_tokens /= 2;
+    *option = ms_arena_printf(arena, "--seq %" PRIu64, run->seq_tokens);
+    return run->batch == 1 && run->seq_tokens > 0;
+}
+
+static bool fuse_optimizer(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                           const char **option)
+{
+    (void)model, (void)arena;
+    bool applies = run->optimizer_impl != MS_OPTIMIZER_FUSED;
+    run->optimizer_impl = MS_OPTIMIZER_FUSED;
+    *option = "--optimizer-impl fused";
+    return applies;
+}
+
+static bool use_momentum(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                         const char **option)
+{
+    (void)model, (void)arena;
+    bool applies = run->optimizer == MS_OPTIMIZER_ADAMW || run->optimizer == MS_OPTIMIZER_ADAM;
+    run->optimizer = MS_OPTIMIZER_SGD_MOMENTUM;
+    *option = "--optimizer sgd-momentum";
+    return applies;
+}
+
+static bool use_bf16(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                     const char **option)
+{
+    (void)model, (void)arena;
+    bool applies = run->dtype == MS_DTYPE_F32;
+    run->dtype = MS_DTYPE_BF16;
+    run->autocast = MS_AUTOCAST_NONE;
+    *option = "--dtype bf16 --autocast none";
+    return applies;
+}
+
+static bool use_flash(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                      const char **option)
+{
+    (void)model, (void)arena;
+    bool quadratic = run->attention == MS_ATTENTION_MATH || run->attention == MS_ATTENTION_EAGER;
+    run->attention = MS_ATTENTION_FLASH;
+    *option = "--attention flash";
+    return quadratic;
+}
+
+static bool use_expandable(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                           const char **option)
+{
+    (void)model, (void)arena;
+    bool applies = run->allocator.kind == MS_ALLOCATOR_CUDA;
+    run->allocator.kind = MS_ALLOCATOR_CUDA_EXPANDABLE;
+    *option = "--allocator cuda-expandable";
+    return applies;
+}
+
+static const ms_change changes[] = {
+    {"checkpoint every layer", true, false, checkpoint_all},
+    {"half the batch", false, true, halve_batch},
+    {"half the sequence length", false, true, halve_sequence},
+    {"a fused optimizer", false, false, fuse_optimizer},
+    {"SGD with momentum", false, false, use_momentum},
+    {"bf16 weights without autocast", false, false, use_bf16},
+    {"flash attention", false, false, use_flash},
+};
+
+const ms_change ms_allocator_change = {"expandable segments", false, false, use_expandable};
+
+const ms_change *ms_change_at(size_t index)
+{
+    return index < sizeof changes / sizeof changes[0] ? &changes[index] : NULL;
+}
