@@ -22,6 +22,8 @@
 #include <string.h>
 
 static const double mib = 1024.0 * 1024.0;
+/* Of sums in MiB, so that what fits to the byte is not refused. */
+static const double rounding = 1e-4;
 
 /* An option in a segment. */
 typedef struct block {
@@ -165,7 +167,7 @@ static double cost_of(const model *p, double ms)
 /* Of equally fast options the one that does least: a trifle for each byte on the host. */
 static double effort(const ms_layer_cost *cost)
 {
-    return (double)cost->sent_bytes / mib * 1e-7;
+    return (double)cost->sent_bytes / mib * 1e-9;
 }
 
 static void add_block_columns(model *p, block *b)
@@ -258,7 +260,7 @@ static void add_fixed_rows(model *p)
 static void begin_level(model *p, const int64_t *constants)
 {
     bool limited = p->task->aim == MS_LEAST_TIME;
-    double limit = limited ? (double)p->task->limit_bytes / mib : 0;
+    double limit = limited ? (double)p->task->limit_bytes / mib + rounding : 0;
     ms_problem_row(&p->problem, (ms_problem_bounds){-INFINITY, limit});
     if (!limited)
         ms_problem_term(&p->problem, p->peak_column, -1);

@@ -282,7 +282,7 @@ static uint64_t first_begin(const ms_profile *profile)
 }
 
 /* Every layer of the model gets the figures of the one that stands for it. */
-static const ms_layer_cost *spread(builder *b, const ms_layer_cost *reduced)
+static ms_layer_cost *spread(builder *b, const ms_layer_cost *reduced)
 {
     uint64_t count = b->model->num_layers;
     ms_layer_cost *costs = ms_arena_array(b->arena, ms_layer_cost, count);
@@ -301,7 +301,7 @@ static ms_status add_option(builder *b, const ms_treatment *treatment, const ms_
     ms_status status = read_costs(b, profile, *costs);
     if (status != MS_OK)
         return status;
-    const ms_layer_cost *all = spread(b, *costs);
+    ms_layer_cost *all = spread(b, *costs);
     if (!all)
         return no_memory(b);
     int64_t fixed = kept ? difference(first_begin(profile), first_begin(kept_profile)) : 0;
@@ -396,6 +396,19 @@ static bool same_layers(const ms_stack *stack, uint64_t a, uint64_t b)
     return true;
 }
 
+/* The layers of a segment take as long as the one in its middle. */
+static void level_time(ms_stack *stack, uint32_t first, uint32_t end)
+{
+    for (uint32_t o = 0; o < stack->option_count; o++) {
+        ms_layer_cost *layers = stack->options[o].layers;
+        const ms_layer_cost middle = layers[first + (end - first) / 2];
+        for (uint32_t i = first; i < end; i++) {
+            layers[i].ms = middle.ms;
+            layers[i].exposed_ms = middle.exposed_ms;
+        }
+    }
+}
+
 static ms_status cut_segments(builder *b)
 {
     ms_stack *stack = b->stack;
@@ -408,6 +421,8 @@ static ms_status cut_segments(builder *b)
             firsts[stack->segment_count++] = i;
     firsts[stack->segment_count] = stack->layer_count;
     stack->segments = firsts;
+    for (uint32_t s = 0; s < stack->segment_count; s++)
+        level_time(stack, firsts[s], firsts[s + 1]);
     return MS_OK;
 }
 

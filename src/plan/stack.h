@@ -39,9 +39,9 @@ typedef struct ms_layer_cost {
 
 typedef struct ms_stack_option {
     ms_treatment treatment;
-    const ms_layer_cost *layers; /* per layer */
-    int64_t fixed_bytes; /* there is more of from the first step on (a library's workspace), once
-                            for all options that have it */
+    ms_layer_cost *layers; /* per layer */
+    int64_t fixed_bytes;   /* there is more of from the first step on (a library's workspace), once
+                              for all options that have it */
 } ms_stack_option;
 
 /* What lies outside the layers, with the loss in one or in chunks. Bytes as if no layer saved
