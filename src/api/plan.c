@@ -61,8 +61,8 @@ static void forget_answer(ms_plan *plan)
     ms_curve_free(&plan->curve);
     plan->step = (ms_step_plan){0};
     plan->curve = (ms_curve){0};
-    plan->file = (ms_file_plan){
-        .arena = plan->arena, .settings = &plan->settings, .stop = &plan->stop};
+    plan->file =
+        (ms_file_plan){.arena = plan->arena, .settings = &plan->settings, .stop = &plan->stop};
     plan->notes = (ms_notes){0};
     plan->is_solved = false;
 }
@@ -167,12 +167,13 @@ static ms_status solve_plan(ms_plan *plan, ms_error *err)
     if (status == MS_OK)
         set_price(&plan->step, &free_plan);
     ms_step_plan_free(&free_plan);
-    if (status == MS_OK || status == MS_ERR_INFEASIBLE)
+    if (status == MS_OK || status == MS_ERR_INFEASIBLE || status == MS_ERR_STOPPED)
         return MS_OK;
     return ms_fail(err, status, "%s", reason.text);
 }
 
-/* The free plan is there; a trainer that cannot fit the budget is an answer too. */
+/* The free plan is there; a trainer that cannot fit the budget is an answer too. Who stops has the
+ * trainers so far. */
 static ms_status solve_targets(ms_plan *plan, ms_error *err)
 {
     const ms_target *target;
@@ -182,6 +183,11 @@ static ms_status solve_targets(ms_plan *plan, ms_error *err)
         ms_error reason = {0};
         task.target = target->name;
         ms_status status = ms_step_plan_solve(plan->arena, &task, &answer.plan, &reason);
+        if (status == MS_ERR_STOPPED) {
+            ms_step_plan_free(&answer.plan);
+            return ms_fail(err, status, "stopped; %s and later trainers are left out",
+                           target->name);
+        }
         set_price(&answer.plan, &plan->step);
         if (status == MS_OK || status == MS_ERR_INFEASIBLE)
             status = ms_vec_push(&plan->targets, answer)
@@ -209,7 +215,8 @@ static ms_status solve_run(ms_plan *plan, ms_error *err)
         status = solve_plan(plan, err);
     if (status == MS_OK && is_for_all(plan))
         status = solve_targets(plan, err);
-    plan->is_solved = status == MS_OK || (status == MS_ERR_INFEASIBLE && !plan->settings.curve);
+    plan->is_solved = status == MS_OK || status == MS_ERR_STOPPED ||
+                      (status == MS_ERR_INFEASIBLE && !plan->settings.curve);
     return status;
 }
 

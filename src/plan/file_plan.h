@@ -27,7 +27,7 @@ typedef struct ms_file_plan {
     ms_arena *arena;
     const ms_plan_settings *settings;
     const ms_stop *stop; /* or NULL */
-    ms_plan_kind kind; /* what was answered */
+    ms_plan_kind kind;   /* what was answered */
     ms_operator_task operator_task;
     ms_operator_plan operators;
     ms_graph graph;

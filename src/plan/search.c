@@ -372,8 +372,10 @@ ms_status ms_search_finish(ms_search *s)
 void ms_search_set_gap(ms_search *s, const ms_chosen *first)
 {
     double ms = s->plan->plan.time.step_ms;
-    s->plan->bound_ms = fmin(first->bound, ms);
-    s->plan->gap = ms > 0 ? fmax(0, (ms - first->bound) / ms) : 0;
+    /* Who was stopped before there was a bound knows at least this one. */
+    double bound = isfinite(first->bound) ? first->bound : s->plan->keep_all.time.step_ms;
+    s->plan->bound_ms = fmin(bound, ms);
+    s->plan->gap = ms > 0 ? fmax(0, (ms - bound) / ms) : 0;
     s->plan->outcome = s->is_best_proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
 }
 
@@ -491,7 +493,7 @@ ms_status ms_search_least(ms_search *s)
     ms_status status = MS_OK;
     bool chunks = (s->techniques & MS_MAY_CHUNK_LOSS) != 0;
     for (uint32_t l = 0; l < (chunks ? s->stack.loss_count : 1) && status == MS_OK; l++)
-        status = try_least(s, l, &least);
+        status = is_stopped(s->task) ? MS_OK : try_least(s, l, &least);
     if (status != MS_OK || least.budget_bytes == UINT64_MAX)
         return status;
     return finish_least(s, &least);
@@ -502,7 +504,7 @@ ms_status ms_search_least_of(ms_search *s, const ms_stack_choice *choices, size_
 {
     least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
     ms_status status = MS_OK;
-    for (uint32_t i = 0; i < count && status == MS_OK; i++) {
+    for (uint32_t i = 0; i < count && status == MS_OK && !is_stopped(s->task); i++) {
         const ms_stack_choice *choice =
             (const ms_stack_choice *)((const char *)choices + i * stride);
         if (least.budget_bytes == UINT64_MAX ||

@@ -86,7 +86,8 @@ typedef ms_vec(ms_alternative) ms_vec_alternatives;
 typedef struct ms_step_plan {
     ms_plan_outcome outcome;
     ms_step_figures keep_all, checkpoint_all;
-    ms_step_figures plan; /* unless infeasible; then the smallest peak that can be reached */
+    ms_step_figures plan; /* unless infeasible; then the smallest peak that can be reached; empty
+                             when stopped before there was one */
     uint64_t budget_bytes;
     uint64_t least_budget_bytes; /* infeasible: the smallest budget that has a plan */
     double bound_ms, gap;        /* with an allocator that wastes nothing no plan is faster;
@@ -103,8 +104,9 @@ typedef struct ms_step_plan {
     double rules_estimate_overhead;
 } ms_step_plan;
 
-/* MS_ERR_INFEASIBLE when nothing fits; `plan` is filled then as well. Free the plan also after a
- * failure; texts and treatments are in the arena. */
+/* MS_ERR_INFEASIBLE when nothing fits, MS_ERR_STOPPED when the task's stop came before a proof;
+ * `plan` is filled then as well. Free the plan also after a failure; texts and treatments are in
+ * the arena. */
 ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
                              ms_error *err);
 void ms_step_plan_free(ms_step_plan *plan);
@@ -128,7 +130,8 @@ typedef struct ms_curve {
     double solve_ms;
 } ms_curve;
 
-/* From the smallest budget that fits to the one that keeps everything. */
+/* From the smallest budget that fits to the one that keeps everything. MS_ERR_STOPPED: as far as it
+ * came. */
 ms_status ms_curve_trace(ms_arena *arena, const ms_step_task *task, uint32_t point_count,
                          ms_curve *curve, ms_error *err);
 void ms_curve_free(ms_curve *curve);

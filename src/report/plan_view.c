@@ -142,6 +142,9 @@ static const char *plan_verdict(const ms_plan_view *view)
     ms_gib(view->budget_bytes, budget);
     if (!time)
         return NULL;
+    if (view->is_infeasible && view->plan->outcome == MS_PLAN_STOPPED)
+        return ms_arena_printf(view->arena, "stopped before a plan for %s GiB on %s was found",
+                               budget, device);
     if (view->is_infeasible && plan->device_bytes > view->budget_bytes)
         return ms_arena_printf(
             view->arena, "does not fit: short by %s GiB at best (needs %s of %s GiB on %s)",
@@ -159,7 +162,7 @@ static const char *curve_verdict(const ms_plan_view *view)
     uint32_t count = view->curve->points.count;
     char least[MS_GIB_TEXT], most[MS_GIB_TEXT], percent[MS_FIXED_TEXT];
     if (count == 0)
-        return "nothing fits";
+        return "stopped before a point was found";
     const ms_curve_point *first = &view->curve->points.items[0];
     const ms_curve_point *last = &view->curve->points.items[count - 1];
     return ms_arena_printf(
@@ -172,7 +175,7 @@ static const char *curve_verdict(const ms_plan_view *view)
 static const char *why_infeasible(const ms_plan_view *view)
 {
     ms_planner planner = view->answer->task->planner;
-    if (view->plan->outcome == MS_PLAN_LIMIT)
+    if (view->plan->outcome == MS_PLAN_LIMIT || view->plan->outcome == MS_PLAN_STOPPED)
         return "stopped before all plans were ruled out";
     if (view->target_title)
         return ms_arena_printf(view->arena, "%s can express nothing that fits", view->target_title);
@@ -185,6 +188,10 @@ static const char *why_infeasible(const ms_plan_view *view)
 /* "no plan is faster than 512.300 ms: gap 0.04 %, proven" */
 static const char *proof(const ms_plan_view *view)
 {
+    static const char *const endings[] = {[MS_PLAN_OPTIMAL] = "proven",
+                                          [MS_PLAN_INFEASIBLE] = "proven",
+                                          [MS_PLAN_LIMIT] = "not closed",
+                                          [MS_PLAN_STOPPED] = "stopped"};
     const ms_step_plan *p = view->plan;
     char bound[MS_FIXED_TEXT], gap[MS_FIXED_TEXT];
     if (view->is_infeasible)
@@ -193,7 +200,7 @@ static const char *proof(const ms_plan_view *view)
         return "no bound was worked out";
     return ms_arena_printf(view->arena, "no plan is faster than %s ms: gap %s %%, %s",
                            ms_fixed(p->bound_ms, 3, bound), ms_fixed(100 * p->gap, 3, gap),
-                           p->outcome == MS_PLAN_LIMIT ? "not closed" : "proven");
+                           endings[p->outcome]);
 }
 
 static const char *kept_layers(const ms_plan_view *view)
