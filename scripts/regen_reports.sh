@@ -38,6 +38,20 @@ gpt2-cpu --config gpt2 --device cpu --batch 2 --seq 512 --dtype fp32 --allocator
 ROWS
 }
 
+# name and formats, then the arguments of `memscope plan`
+plans() {
+    grep -v '^#' << 'ROWS'
+llama-3.2-1b-rtx-4090-plan txt,json,md --config llama-3.2-1b --device rtx-4090 --batch 4 --seq 2048
+llama-3.1-8b-h100-curve svg,csv --config llama-3.1-8b --device h100-80gb --batch 1 --seq 4096 --curve
+ROWS
+}
+
+# How long it took to plan is no part of a sample.
+mask_time() {
+    sed -e 's/"solve_ms": [0-9.]*/"solve_ms": 0.000/' \
+        -e 's/\([0-9] simulations\), [0-9]* ms/\1/' "$1"
+}
+
 # The table of figures beside PyTorch's; stays as it is without python3.
 fill_accuracy() {
     grep -q '^<!-- accuracy -->' "$1" && command -v python3 > /dev/null || return 0
@@ -63,6 +77,25 @@ while read -r name arguments; do
     done
 done << EOF_ROWS
 $(samples)
+EOF_ROWS
+
+while read -r name formats arguments; do
+    for suffix in $(echo "$formats" | tr , ' '); do
+        case $suffix in txt) format=console ;; *) format=$suffix ;; esac
+        # shellcheck disable=SC2086
+        memscope plan $arguments --format $format -o - > "$work/raw" 2> "$work/raw.err"
+        status=$?
+        if [ $status -ne 0 ]; then
+            echo "reports/$name.$suffix: exit $status"
+            cat "$work/raw.err"
+            failed=$((failed + 1))
+            continue
+        fi
+        mask_time "$work/raw" > "$work/$name.$suffix"
+        place "reports/$name.$suffix" "$work/$name.$suffix" "reports/$name.$suffix"
+    done
+done << EOF_ROWS
+$(plans)
 EOF_ROWS
 
 for file in README.md docs/*.md; do

@@ -6,7 +6,7 @@
  *     ms_error err = {0};
  *     ms_plan *plan = ms_plan_create();
  *     ms_plan_set_run(plan, "config", "llama-3.1-8b", &err);
- *     ms_plan_set(plan, "budget", "40GiB", &err);
+ *     ms_plan_set(plan, "budget", "65GiB", &err);
  *     ms_plan_solve(plan, &err);
  *     ms_plan_write(plan, "console", stdout, &err);
  *     ms_plan_free(plan);

@@ -147,31 +147,6 @@ static ms_status load(ms_plan *plan, ms_error *err)
     return status;
 }
 
-/* What a restriction costs is told against the free plan. */
-static void set_price(ms_step_plan *plan, const ms_step_plan *free_plan)
-{
-    plan->target_free_ms = free_plan->plan.time.step_ms;
-    plan->target_free_peak_bytes = free_plan->plan.peak_bytes;
-}
-
-static ms_status solve_plan(ms_plan *plan, ms_error *err)
-{
-    ms_status status = ms_step_plan_solve(plan->arena, &plan->task, &plan->step, err);
-    ms_step_task task = plan->task;
-    ms_step_plan free_plan = {0};
-    ms_error reason = {0};
-    task.target = ms_target_at(0)->name;
-    if (status != MS_OK || strcmp(plan->task.target, task.target) == 0)
-        return status;
-    status = ms_step_plan_solve(plan->arena, &task, &free_plan, &reason);
-    if (status == MS_OK)
-        set_price(&plan->step, &free_plan);
-    ms_step_plan_free(&free_plan);
-    if (status == MS_OK || status == MS_ERR_INFEASIBLE || status == MS_ERR_STOPPED)
-        return MS_OK;
-    return ms_fail(err, status, "%s", reason.text);
-}
-
 /* The free plan is there; a trainer that cannot fit the budget is an answer too. Who stops has the
  * trainers so far. */
 static ms_status solve_targets(ms_plan *plan, ms_error *err)
@@ -182,13 +157,15 @@ static ms_status solve_targets(ms_plan *plan, ms_error *err)
         ms_target_answer answer = {.target = target};
         ms_error reason = {0};
         task.target = target->name;
+        task.alone = true;
         ms_status status = ms_step_plan_solve(plan->arena, &task, &answer.plan, &reason);
         if (status == MS_ERR_STOPPED) {
             ms_step_plan_free(&answer.plan);
             return ms_fail(err, status, "stopped; %s and later trainers are left out",
                            target->name);
         }
-        set_price(&answer.plan, &plan->step);
+        answer.plan.target_free_ms = plan->step.plan.time.step_ms;
+        answer.plan.target_free_peak_bytes = plan->step.plan.peak_bytes;
         if (status == MS_OK || status == MS_ERR_INFEASIBLE)
             status = ms_vec_push(&plan->targets, answer)
                          ? MS_OK
@@ -203,20 +180,22 @@ static ms_status solve_targets(ms_plan *plan, ms_error *err)
 
 static ms_status solve_run(ms_plan *plan, ms_error *err)
 {
-    if (plan->settings.curve && is_for_all(plan))
-        return ms_fail(err, MS_ERR_USAGE, "--curve wants one --target, not all");
+    const ms_plan_settings *s = &plan->settings;
+    if (s->curve &&
+        (s->planner != MS_PLANNER_MILP || strcmp(s->target, ms_target_at(0)->name) != 0))
+        return ms_fail(err, MS_ERR_USAGE,
+                       "--curve is of the best plans: leave out --planner and --target");
     ms_status status = load(plan, err);
     if (status != MS_OK)
         return status;
-    if (plan->settings.curve)
-        status = ms_curve_trace(plan->arena, &plan->task, (uint32_t)plan->settings.points,
-                                &plan->curve, err);
+    if (s->curve)
+        status = ms_curve_trace(plan->arena, &plan->task, (uint32_t)s->points, &plan->curve, err);
     else
-        status = solve_plan(plan, err);
+        status = ms_step_plan_solve(plan->arena, &plan->task, &plan->step, err);
     if (status == MS_OK && is_for_all(plan))
         status = solve_targets(plan, err);
-    plan->is_solved = status == MS_OK || status == MS_ERR_STOPPED ||
-                      (status == MS_ERR_INFEASIBLE && !plan->settings.curve);
+    plan->is_solved =
+        status == MS_OK || status == MS_ERR_STOPPED || (status == MS_ERR_INFEASIBLE && !s->curve);
     return status;
 }
 
@@ -234,7 +213,7 @@ ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
     if (s->graph || s->ops)
         return ms_file_plan_solve(&plan->file, err);
     return ms_fail(err, MS_ERR_USAGE,
-                   "nothing to plan: name a model (memscope plan llama-3.1-8b --budget 40GiB), "
+                   "nothing to plan: name a model (memscope plan llama-3.1-8b --budget 65GiB), "
                    "or give --graph or --ops");
 }
 

@@ -16,11 +16,11 @@ static const char *const analyze_examples[] = {
     NULL,
 };
 static const char *const plan_examples[] = {
-    "memscope plan --config llama-3.1-8b --seq 4096 --device h100-80gb --budget 40GiB",
+    "memscope plan --config llama-3.1-8b --seq 4096 --device h100-80gb --budget 70GiB",
     "which layers to checkpoint, offload or tile, for the least time",
-    "memscope plan llama-3.1-8b --budget 40GiB --target torchtitan -o plan.json",
+    "memscope plan llama-3.1-8b --seq 4096 --budget 70GiB --target torchtitan -o plan.json",
     "what a trainer can express; memscope analyze --plan plan.json reads it",
-    "memscope plan llama-3.1-8b --curve -o curve.svg",
+    "memscope plan llama-3.1-8b --seq 4096 --curve -o curve.svg",
     "time against budget, as a picture",
     "memscope plan --graph modules.json --budget 40GiB --world-size 8",
     "which modules to checkpoint, for the least recomputation",

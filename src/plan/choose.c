@@ -54,7 +54,7 @@ bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques)
     return (wanted & ~techniques) == 0;
 }
 
-static bool loss_allowed(const ms_choose_task *task, uint32_t loss)
+bool ms_loss_allowed(const ms_choose_task *task, uint32_t loss)
 {
     if (task->loss != MS_ANY_LOSS)
         return loss == task->loss;
@@ -191,7 +191,7 @@ static void add_columns(model *p)
     }
     for (uint32_t l = 0; l < p->stack->loss_count; l++) {
         p->loss_columns[l] =
-            ms_problem_column(&p->problem, (ms_problem_bounds){0, loss_allowed(p->task, l)},
+            ms_problem_column(&p->problem, (ms_problem_bounds){0, ms_loss_allowed(p->task, l)},
                               cost_of(p, p->stack->losses[l].ms), true);
         most_fixed = fmax(most_fixed, (double)p->stack->losses[l].fixed_bytes);
     }
@@ -342,15 +342,6 @@ static void add_rows(model *p)
 
 /* ---- back to layers ---- */
 
-static ms_status new_choice(ms_arena *arena, const ms_stack *stack, ms_stack_choice *choice,
-                            ms_error *err)
-{
-    *choice = (ms_stack_choice){.options = ms_arena_array(arena, uint32_t, stack->layer_count)};
-    return choice->options ? MS_OK
-                           : ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu32 " layers",
-                                     stack->layer_count);
-}
-
 static void read_choice(const model *p, const ms_solution *solution, ms_stack_choice *choice)
 {
     uint32_t layer = 0;
@@ -379,7 +370,7 @@ static ms_status solve(ms_arena *arena, model *p, ms_chosen *chosen, ms_error *e
         chosen->bound = solution.bound;
         chosen->has_choice = solution.has_solution;
         if (solution.has_solution)
-            status = new_choice(arena, p->stack, &chosen->choice, err);
+            status = ms_choice_new(arena, p->stack, &chosen->choice, err);
         if (status == MS_OK && solution.has_solution)
             read_choice(p, &solution, &chosen->choice);
     }
@@ -404,114 +395,4 @@ ms_status ms_choose_milp(ms_arena *arena, const ms_choose_task *task, ms_chosen 
     ms_status status = solve(arena, &p, chosen, err);
     ms_problem_free(&p.problem);
     return status;
-}
-
-/* ---- simpler ways ---- */
-
-static ms_status finish_simple(const ms_choose_task *task, ms_chosen *chosen)
-{
-    chosen->has_choice =
-        ms_stack_count(task->stack, &chosen->choice).peak_bytes <= task->limit_bytes;
-    chosen->outcome = chosen->has_choice ? MS_SOLVER_PROVEN : MS_SOLVER_INFEASIBLE;
-    chosen->bound = 0;
-    return MS_OK;
-}
-
-/* Tries `option` for `layer` (for the loss, when layer is the number of layers): how many bytes the
- * peak falls for each ms. */
-static double worth(const ms_stack *stack, ms_stack_choice *choice, uint32_t layer, uint32_t option,
-                    ms_stack_sum now)
-{
-    uint32_t *place = layer == stack->layer_count ? &choice->loss : &choice->options[layer];
-    uint32_t before = *place;
-    *place = option;
-    ms_stack_sum then = ms_stack_count(stack, choice);
-    *place = before;
-    if (then.peak_bytes >= now.peak_bytes)
-        return 0;
-    double ms = fmax(then.step_ms - now.step_ms, 1e-6);
-    return (double)(now.peak_bytes - then.peak_bytes) / ms;
-}
-
-typedef struct step {
-    double worth;
-    uint32_t layer, option;
-} step;
-
-static void offer(const ms_choose_task *task, ms_stack_choice *choice, uint32_t layer,
-                  ms_stack_sum now, step *best)
-{
-    const ms_stack *stack = task->stack;
-    bool is_loss = layer == stack->layer_count;
-    uint32_t count = is_loss ? stack->loss_count : stack->option_count;
-    for (uint32_t o = 0; o < count; o++) {
-        if (is_loss ? !loss_allowed(task, o)
-                    : !ms_treatment_allowed(&stack->options[o].treatment, task->techniques))
-            continue;
-        double value = worth(stack, choice, layer, o, now);
-        if (value > best->worth)
-            *best = (step){value, layer, o};
-    }
-}
-
-ms_status ms_choose_greedy(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
-                           ms_error *err)
-{
-    const ms_stack *stack = task->stack;
-    ms_status status = new_choice(arena, stack, &chosen->choice, err);
-    if (status != MS_OK)
-        return status;
-    uint32_t next = 0; /* the first layer that is kept as it is */
-    for (;;) {
-        ms_stack_sum now = ms_stack_count(stack, &chosen->choice);
-        step best = {0};
-        if (now.peak_bytes <= task->limit_bytes)
-            break;
-        if (next < stack->layer_count)
-            offer(task, &chosen->choice, next, now, &best);
-        else
-            for (uint32_t i = 0; i < stack->layer_count && best.worth <= 0; i++)
-                offer(task, &chosen->choice, i, now, &best);
-        offer(task, &chosen->choice, stack->layer_count, now, &best);
-        if (best.worth <= 0 && next >= stack->layer_count)
-            break;
-        if (best.worth <= 0 || best.layer == next)
-            next++;
-        if (best.worth > 0 && best.layer == stack->layer_count)
-            chosen->choice.loss = best.option;
-        else if (best.worth > 0)
-            chosen->choice.options[best.layer] = best.option;
-    }
-    return finish_simple(task, chosen);
-}
-
-ms_status ms_choose_uniform(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
-                            ms_error *err)
-{
-    const ms_stack *stack = task->stack;
-    ms_stack_choice tried;
-    ms_status status = new_choice(arena, stack, &chosen->choice, err);
-    if (status == MS_OK)
-        status = new_choice(arena, stack, &tried, err);
-    if (status != MS_OK)
-        return status;
-    double best = INFINITY;
-    uint32_t best_option = 0;
-    for (uint32_t o = 0; o < stack->option_count; o++)
-        for (tried.loss = 0; tried.loss < stack->loss_count; tried.loss++) {
-            if (!ms_treatment_allowed(&stack->options[o].treatment, task->techniques) ||
-                !loss_allowed(task, tried.loss))
-                continue;
-            for (uint32_t i = 0; i < stack->layer_count; i++)
-                tried.options[i] = o;
-            ms_stack_sum sum = ms_stack_count(stack, &tried);
-            if (sum.peak_bytes > task->limit_bytes || sum.step_ms >= best)
-                continue;
-            best = sum.step_ms;
-            best_option = o;
-            chosen->choice.loss = tried.loss;
-        }
-    for (uint32_t i = 0; i < stack->layer_count; i++)
-        chosen->choice.options[i] = best_option;
-    return finish_simple(task, chosen);
 }

@@ -46,6 +46,12 @@ ms_status ms_choose_greedy(ms_arena *arena, const ms_choose_task *task, ms_chose
 ms_status ms_choose_uniform(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
                             ms_error *err);
 
+/* Every layer kept, the loss in one. */
+ms_status ms_choice_new(ms_arena *arena, const ms_stack *stack, ms_stack_choice *choice,
+                        ms_error *err);
+
+bool ms_loss_allowed(const ms_choose_task *task, uint32_t loss);
+
 /* Whether an option, or a way to make the loss, needs no more than these techniques. */
 bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques);
 

@@ -161,6 +161,7 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
     if (status == MS_OK)
         status = ms_search_smallest_budget(&base, &plan.keep_all.treatments,
                                            plan.keep_all.peak_bytes, &most);
+    curve->keep_all = plan.keep_all;
     point *points = ms_arena_array(arena, point, count);
     if (status == MS_OK && !points)
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");

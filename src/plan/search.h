@@ -29,6 +29,16 @@ typedef struct ms_search {
 typedef ms_status (*ms_chooser)(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
                                 ms_error *err);
 
+/* Whether the run fits under these treatments: allocations alone, under the allocator. If not,
+ * *wanted is what the allocator took once it was allowed to. */
+ms_status ms_step_plan_fits(const ms_model_config *model, const ms_run_config *run,
+                            const ms_treatments *treatments, bool *yes, uint64_t *wanted,
+                            ms_error *err);
+/* Every layer kept, and every layer checkpointed: what a plan is compared with. */
+ms_status ms_search_extremes(ms_search *s);
+/* The limits of choosing, as a task. */
+ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes);
+
 /* Runs what a plan is compared with, and measures the options. */
 ms_status ms_search_begin(ms_search *s, const ms_target *target);
 /* Gives the run a budget, and its allocator what the context leaves of it. */

@@ -209,6 +209,8 @@ static ms_status explain(ms_search *s, const ms_target *target)
 /* What the answer is set beside. */
 static ms_status compare(ms_search *s, const ms_target *target)
 {
+    if (s->task->alone)
+        return MS_OK;
     if (!target->is_free)
         return s->has_best ? ms_price_target(s) : MS_OK;
     if (s->task->planner != MS_PLANNER_MILP)

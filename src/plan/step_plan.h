@@ -45,6 +45,7 @@ typedef struct ms_step_task {
     const char *target; /* a row of ms_targets, never NULL: "free" */
     ms_rules_mode rules_mode;
     uint64_t max_host_bytes; /* rules: the host's share; UINT64_MAX = half of what is there */
+    bool alone;              /* the answer is set beside no others */
     const ms_stop *stop;     /* answer with what there is; or NULL */
 } ms_step_task;
 
@@ -127,6 +128,7 @@ typedef struct ms_curve_point {
 
 typedef struct ms_curve {
     ms_vec(ms_curve_point) points; /* ascending budgets; step_ms never rises along them */
+    ms_step_figures keep_all;      /* what its times are compared with */
     double solve_ms;
 } ms_curve;
 

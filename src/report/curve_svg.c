@@ -102,16 +102,23 @@ static uint32_t decimals_of(double step)
     return decimals;
 }
 
+static int tick_count(const axis *a)
+{
+    return (int)lround((a->high - a->low) / a->step) + 1;
+}
+
 static void write_axes(const picture *p)
 {
     char text[MS_FIXED_TEXT];
-    for (double v = p->gib.low; v <= p->gib.high + p->gib.step / 2; v += p->gib.step) {
+    for (int i = 0; i < tick_count(&p->gib); i++) {
+        double v = p->gib.low + i * p->gib.step;
         double x = along(&p->gib, v, LEFT, WIDTH - RIGHT);
         put_line(p->out, (spot){x, TOP}, (spot){x, HEIGHT - BOTTOM}, "grid");
         put_label(p->out, x, HEIGHT - BOTTOM + 20, "text-anchor=\"middle\"",
                   ms_fixed(v, decimals_of(p->gib.step), text));
     }
-    for (double v = p->ms.low; v <= p->ms.high + p->ms.step / 2; v += p->ms.step) {
+    for (int i = 0; i < tick_count(&p->ms); i++) {
+        double v = p->ms.low + i * p->ms.step;
         double y = along(&p->ms, v, HEIGHT - BOTTOM, TOP);
         put_line(p->out, (spot){LEFT, y}, (spot){WIDTH - RIGHT, y}, "grid");
         put_label(p->out, LEFT - 8, y + 4, "text-anchor=\"end\"",
@@ -152,6 +159,23 @@ static void write_point(const picture *p, const ms_curve_point *point)
     fputs("</title></circle>\n", p->out);
 }
 
+/* What the times are compared with: no plan, so it is hollow. */
+static void write_keep_all(const picture *p)
+{
+    const ms_step_figures *f = &p->view->curve->keep_all;
+    char x[MS_FIXED_TEXT], y[MS_FIXED_TEXT], gib[MS_GIB_TEXT], ms[MS_FIXED_TEXT];
+    fprintf(p->out,
+            "<circle class=\"keep\" cx=\"%s\" cy=\"%s\" r=\"7\"><title>keep everything: %s GiB, %s "
+            "ms</title></circle>\n",
+            ms_fixed(along(&p->gib, gib_of(f->device_bytes), LEFT, WIDTH - RIGHT), 1, x),
+            ms_fixed(along(&p->ms, f->time.step_ms, HEIGHT - BOTTOM, TOP), 1, y),
+            ms_gib(f->device_bytes, gib), ms_fixed(f->time.step_ms, 3, ms));
+    double legend_x = WIDTH - RIGHT - 150;
+    fprintf(p->out, "<circle class=\"keep\" cx=\"%s\" cy=\"45\" r=\"7\"/>\n",
+            ms_fixed(legend_x, 1, x));
+    put_label(p->out, legend_x + 14, 50, "", "everything kept");
+}
+
 static bool overlaps(spot a, spot b)
 {
     return fabs(a.x - b.x) < LABEL_WIDTH && fabs(a.y - b.y) < LABEL_HEIGHT;
@@ -167,7 +191,7 @@ static void write_labels(const picture *p)
         uint32_t i = n == 0 ? 0 : n == 1 ? count - 1 : n - 1;
         const ms_curve_point *point = &curve->points.items[i];
         spot s = spot_of(p, point);
-        bool is_right = s.x > WIDTH - RIGHT - LABEL_WIDTH;
+        bool is_right = s.x > WIDTH - LABEL_WIDTH - 6;
         spot at = {s.x + (is_right ? -LABEL_WIDTH : 6), s.y - 20};
         bool free_place = true;
         for (uint32_t k = 0; k < placed_count; k++)
@@ -200,6 +224,7 @@ static void write_head(const picture *p)
           ".axis { stroke: #222 }\n"
           ".curve { fill: none; stroke: #1f6feb; stroke-width: 2 }\n"
           "circle { fill: #1f6feb; stroke: #fff }\n"
+          ".keep { fill: none; stroke: #222 }\n"
           "</style>\n",
           p->out);
     fprintf(p->out, "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", WIDTH, HEIGHT);
@@ -211,7 +236,9 @@ bool ms_curve_svg(FILE *out, const ms_plan_view *view)
 {
     const ms_curve *curve = view->curve;
     picture p = {.out = out, .view = view};
-    double low_ms = INFINITY, high_ms = 0, low_gib = INFINITY, high_gib = 0;
+    const ms_step_figures *keep = &curve->keep_all;
+    double low_ms = keep->time.step_ms, high_ms = low_ms;
+    double low_gib = gib_of(keep->device_bytes), high_gib = low_gib;
     for (uint32_t i = 0; i < curve->points.count; i++) {
         const ms_curve_point *point = &curve->points.items[i];
         low_ms = fmin(low_ms, point->figures.time.step_ms);
@@ -225,6 +252,7 @@ bool ms_curve_svg(FILE *out, const ms_plan_view *view)
         p.ms = axis_around(low_ms, high_ms);
         write_axes(&p);
         write_path(&p);
+        write_keep_all(&p);
         for (uint32_t i = 0; i < curve->points.count; i++)
             write_point(&p, &curve->points.items[i]);
         write_labels(&p);

@@ -25,8 +25,9 @@ static void write_verdict(const ms_page *p, const ms_plan_view *v)
     ms_tone t = v->is_infeasible ? MS_TONE_BAD : MS_TONE_GOOD;
     fprintf(p->out, "%s\n\n  %s%s%s\n", v->title, ms_page_tone(p, t), v->verdict,
             ms_page_tone(p, MS_TONE_END));
-    fprintf(p->out, "  %s%s%s\n", ms_page_tone(p, MS_TONE_DIM), v->proof,
-            ms_page_tone(p, MS_TONE_END));
+    fputs(ms_page_tone(p, MS_TONE_DIM), p->out);
+    ms_page_paragraph(p, v->proof);
+    fputs(ms_page_tone(p, MS_TONE_END), p->out);
 }
 
 static void write_treat(const ms_page *p, const ms_plan_view *v)

@@ -199,6 +199,10 @@ bool ms_plan_json(FILE *out, const ms_plan_view *v)
         ms_json_uint(&w, "budget_bytes", v->budget_bytes);
     else
         ms_json_null(&w, "budget_bytes");
+    if (v->is_infeasible)
+        ms_json_uint(&w, "least_budget_bytes", v->least_budget_bytes);
+    else
+        ms_json_null(&w, "least_budget_bytes");
     write_figures(&w, v, v->figures);
     write_proof(&w, v);
     bool ok = write_treatments(&w, v);
@@ -242,6 +246,9 @@ bool ms_curve_json(FILE *out, const ms_plan_view *v)
     ms_json_string(&w, "planner", ms_planner_names[v->answer->task->planner]);
     ms_json_string(&w, "target", v->answer->task->target);
     ms_json_double(&w, "solve_ms", v->curve->solve_ms, 3);
+    ms_json_object(&w, "keep_all");
+    write_figures(&w, v, &v->curve->keep_all);
+    ms_json_close(&w);
     ms_json_array(&w, "points");
     for (uint32_t i = 0; i < v->curve->points.count; i++)
         write_point(&w, v, &v->curve->points.items[i]);

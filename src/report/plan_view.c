@@ -51,13 +51,9 @@ const char *ms_plan_gib_more(uint64_t bytes, uint64_t base_bytes, char text[MS_F
     return text;
 }
 
-/* The curve's last point keeps everything. */
 static double keep_all_ms(const ms_plan_view *view)
 {
-    if (view->plan)
-        return view->plan->keep_all.time.step_ms;
-    uint32_t count = view->curve->points.count;
-    return count ? view->curve->points.items[count - 1].figures.time.step_ms : 0;
+    return view->plan ? view->plan->keep_all.time.step_ms : view->curve->keep_all.time.step_ms;
 }
 
 double ms_plan_overhead(const ms_plan_view *view, double step_ms)
@@ -145,10 +141,12 @@ static const char *plan_verdict(const ms_plan_view *view)
     if (view->is_infeasible && view->plan->outcome == MS_PLAN_STOPPED)
         return ms_arena_printf(view->arena, "stopped before a plan for %s GiB on %s was found",
                                budget, device);
-    if (view->is_infeasible && plan->device_bytes > view->budget_bytes)
+    if (view->is_infeasible && view->least_budget_bytes > view->budget_bytes)
         return ms_arena_printf(
-            view->arena, "does not fit: short by %s GiB at best (needs %s of %s GiB on %s)",
-            ms_gib(plan->device_bytes - view->budget_bytes, missing), need, budget, device);
+            view->arena,
+            "does not fit: short by %s GiB (%s is the least that has a plan, of %s on %s)",
+            ms_gib(view->least_budget_bytes - view->budget_bytes, missing),
+            ms_gib(view->least_budget_bytes, need), budget, device);
     if (view->is_infeasible)
         return ms_arena_printf(view->arena, "no plan fits %s GiB on %s", budget, device);
     if (view->budget_bytes == 0)
@@ -160,16 +158,17 @@ static const char *plan_verdict(const ms_plan_view *view)
 static const char *curve_verdict(const ms_plan_view *view)
 {
     uint32_t count = view->curve->points.count;
-    char least[MS_GIB_TEXT], most[MS_GIB_TEXT], percent[MS_FIXED_TEXT];
+    char least[MS_GIB_TEXT], most[MS_GIB_TEXT], first[MS_FIXED_TEXT], last[MS_FIXED_TEXT];
     if (count == 0)
         return "stopped before a point was found";
-    const ms_curve_point *first = &view->curve->points.items[0];
-    const ms_curve_point *last = &view->curve->points.items[count - 1];
-    return ms_arena_printf(
-        view->arena, "from %s GiB (%s time) to %s GiB (everything kept) on %s",
-        ms_gib(first->figures.device_bytes, least),
-        ms_plan_percent(ms_plan_overhead(view, first->figures.time.step_ms), percent),
-        ms_gib(last->figures.device_bytes, most), view->run->device->name);
+    const ms_step_figures *low = &view->curve->points.items[0].figures;
+    const ms_step_figures *high = &view->curve->points.items[count - 1].figures;
+    return ms_arena_printf(view->arena, "from %s GiB and %s time to %s GiB and %s time on %s",
+                           ms_gib(low->device_bytes, least),
+                           ms_plan_percent(ms_plan_overhead(view, low->time.step_ms), first),
+                           ms_gib(high->device_bytes, most),
+                           ms_plan_percent(ms_plan_overhead(view, high->time.step_ms), last),
+                           view->run->device->name);
 }
 
 static const char *why_infeasible(const ms_plan_view *view)
@@ -188,19 +187,24 @@ static const char *why_infeasible(const ms_plan_view *view)
 /* "no plan is faster than 512.300 ms: gap 0.04 %, proven" */
 static const char *proof(const ms_plan_view *view)
 {
-    static const char *const endings[] = {[MS_PLAN_OPTIMAL] = "proven",
-                                          [MS_PLAN_INFEASIBLE] = "proven",
-                                          [MS_PLAN_LIMIT] = "not closed",
-                                          [MS_PLAN_STOPPED] = "stopped"};
     const ms_step_plan *p = view->plan;
     char bound[MS_FIXED_TEXT], gap[MS_FIXED_TEXT];
+    const char *if_ideal = "", *how = "not closed";
     if (view->is_infeasible)
         return why_infeasible(view);
     if (!(p->bound_ms > 0))
-        return "no bound was worked out";
-    return ms_arena_printf(view->arena, "no plan is faster than %s ms: gap %s %%, %s",
-                           ms_fixed(p->bound_ms, 3, bound), ms_fixed(100 * p->gap, 3, gap),
-                           endings[p->outcome]);
+        return *view->figures->treat ? "no bound was worked out" : "nothing has to be treated";
+    if (p->gap <= view->answer->task->gap) {
+        how = "proven";
+    } else if (p->outcome == MS_PLAN_STOPPED) {
+        how = "stopped";
+    } else if (p->outcome == MS_PLAN_OPTIMAL) {
+        if_ideal = ", had the allocator no waste";
+        how = "closed but for that";
+    }
+    return ms_arena_printf(view->arena, "no plan is faster than %s ms%s: gap %s %%, %s",
+                           ms_fixed(p->bound_ms, 3, bound), if_ideal,
+                           ms_fixed(100 * p->gap, 3, gap), how);
 }
 
 static const char *kept_layers(const ms_plan_view *view)
@@ -271,6 +275,9 @@ static void pick_figures(ms_plan_view *view)
             view->figures = extremes[i];
     }
     view->is_fallback = view->figures != &plan->plan;
+    if (view->is_infeasible)
+        view->least_budget_bytes =
+            plan->least_budget_bytes ? plan->least_budget_bytes : view->figures->device_bytes;
 }
 
 static bool fill_plan(ms_plan_view *view)

@@ -29,6 +29,7 @@ typedef struct ms_plan_view {
     const ms_step_figures *figures;  /* the plan's, or of what needs least */
     bool is_infeasible, is_fallback; /* fallback: the planner named nothing that needs less */
     uint64_t budget_bytes;           /* 0: without limit */
+    uint64_t least_budget_bytes;     /* infeasible: that a plan was found for; else 0 */
     const char *title;               /* "llama-3.1-8b: batch 1 x 4096 tokens, ..." */
     const char *verdict;             /* "fits: 39.42 of 40.00 GiB on h100-80gb, ..." */
     const char *proof;               /* how far from the best it can be: a sentence */

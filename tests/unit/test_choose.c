@@ -113,9 +113,6 @@ static void nothing_is_better(void **state)
     ms_stack_choice choice = {.options = ms_arena_array(arena, uint32_t, c->layers)};
     every e = {.stack = &stack, .techniques = c->techniques, .lowest = UINT64_MAX};
     enumerate(&e, &choice, 0);
-    /* Within a segment the problem knows one order of options, the best for the last micro-step;
-     * the first may have another, worth some KiB: the lowest limit leaves that much. */
-    e.lowest += e.lowest / 2000;
     for (int i = 0; i < LIMITS; i++) {
         e.limits[i] = e.lowest + (e.highest - e.lowest) * (uint64_t)i / (LIMITS - 1);
         e.least_ms[i] = INFINITY;

@@ -23,6 +23,7 @@ typedef enum fixture {
     INFEASIBLE,
     NO_PLAN,
     STOPPED,
+    WASTE,
     RULES,
     TARGET,
     ALL_TARGETS,
@@ -95,6 +96,7 @@ static void set_plan(scene *s, fixture which)
     s->plan.outcome = is_infeasible      ? MS_PLAN_INFEASIBLE
                       : which == STOPPED ? MS_PLAN_LIMIT
                                          : MS_PLAN_OPTIMAL;
+    s->task.gap = which == WASTE || which == STOPPED ? 0.001 : 0.01;
     s->task.planner = which == RULES     ? MS_PLANNER_RULES
                       : which == NO_PLAN ? MS_PLANNER_GREEDY
                                          : MS_PLANNER_MILP;
@@ -149,6 +151,7 @@ static void set_curve(scene *s, fixture which)
             p.budget_bytes = 4 * GIB;
         assert_true(ms_vec_push(&s->curve.points, p));
     }
+    s->curve.keep_all = figures(s, "", 6144, 100);
     s->curve.solve_ms = 77.7;
 }
 
@@ -234,15 +237,17 @@ static const report_case report_cases[] = {
     {"console, everything kept", KEEPS_ALL, "console",
      {"fits: 3.75 of 4.00 GiB on a100-80gb, with everything kept"}, {"--treat", "Why", "Treated"}},
     {"console, infeasible", INFEASIBLE, "console",
-     {"does not fit: short by 0.50 GiB at best (needs 2.50 of 2.00 GiB on a100-80gb)",
+     {"does not fit: short by 0.50 GiB (2.50 is the least that has a plan, of 2.00 on a100-80gb)",
       "this is the least that was found", "What needs least", "What would fit", "half the batch", "--batch 1",
       "At the peak", "too much"}, {"proven"}},
     {"console, a planner without a plan", NO_PLAN, "console",
-     {"short by 0.75 GiB at best", "the greedy planner has no plan; another may have one",
+     {"short by 0.75 GiB (2.75 is", "the greedy planner has no plan; another may have one",
       "--treat all=checkpoint", "At the peak"}, {"Treated", "Why", "nan"}},
     {"json, a planner without a plan", NO_PLAN, "json",
      {"\"status\": \"infeasible\"", "\"fits\": false", "\"treat\": \"all=checkpoint\"", "\"rationale\": []"},
      {NULL}},
+    {"console, a wasteful allocator", WASTE, "console",
+     {"112.000 ms, had the allocator no waste: gap 0.223 %, closed but for that"}, {"proven"}},
     {"console, stopped", STOPPED, "console",
      {"gap 0.223 %, not closed"}, {"proven"}},
     {"console, rules", RULES, "console",
@@ -258,7 +263,7 @@ static const report_case report_cases[] = {
      {"fits: 3.75 of 4.00 GiB on a100-80gb\n", "the rates of this device are not known"},
      {"nan", "1,000 steps"}},
     {"console, curve", CURVE, "console",
-     {"from 3.75 GiB (+66.1 % time) to 6.63 GiB (everything kept) on a100-80gb", "4.00", "166.1",
+     {"from 3.75 GiB and +66.1 % time to 6.63 GiB and +0.0 % time on a100-80gb", "4.00", "166.1",
       "6.88", "keep everything", "24 points, 78 ms"}, {"nan"}},
     {"json, fits", FITS, "json",
      {"\"status\": \"optimal\"", "\"budget_bytes\": 4294967296", "\"fits\": true",

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The smallest budget that has a plan.
+ */
+#include <math.h>
+
+#include "plan/search.h"
+
+enum { LEAST_HALVINGS = 7 };
+
+void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes)
+{
+    uint64_t context = run->device->context_expected_bytes;
+    run->has_budget = true;
+    run->budget_bytes = budget_bytes;
+    if (run->allocator.kind != MS_ALLOCATOR_RAW)
+        run->allocator.capacity_bytes = budget_bytes > context ? budget_bytes - context : 1;
+}
+
+/* The smallest budget under which these treatments run: between what is live, and what the
+ * allocator takes when nothing stops it. */
+ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
+                                    uint64_t live_bytes, uint64_t *budget)
+{
+    ms_run_config run = *s->task->run;
+    uint64_t low = live_bytes + run.device->context_expected_bytes, wanted;
+    bool yes;
+    ms_search_set_budget(&run, UINT64_MAX / 4);
+    ms_status status = ms_step_plan_fits(s->task->model, &run, treatments, &yes, &wanted, s->err);
+    *budget = wanted + run.device->context_expected_bytes;
+    for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {
+        uint64_t middle = low + (*budget - low) / 2;
+        ms_search_set_budget(&run, middle);
+        status = ms_step_plan_fits(s->task->model, &run, treatments, &yes, &wanted, s->err);
+        if (yes)
+            *budget = middle;
+        else
+            low = middle + 1;
+    }
+    s->plan->simulations += 1 + LEAST_HALVINGS;
+    return status;
+}
+
+/* What needs least so far. */
+typedef struct least_plan {
+    uint64_t budget_bytes;
+    double ms; /* as counted */
+    ms_treatments treatments;
+} least_plan;
+
+/* A little more memory is not worth being slower. */
+static const double worth_a_slower_plan = 0.002;
+
+static ms_status offer_least(ms_search *s, const ms_stack_choice *choice, least_plan *least)
+{
+    ms_stack_sum sum = ms_stack_count(&s->stack, choice);
+    ms_treatments treatments;
+    uint64_t budget, wanted;
+    bool yes = true;
+    ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &treatments, s->err);
+    if (status == MS_OK && least->budget_bytes != UINT64_MAX) {
+        ms_run_config run = *s->task->run;
+        ms_search_set_budget(&run, least->budget_bytes);
+        s->plan->simulations++;
+        status = ms_step_plan_fits(s->task->model, &run, &treatments, &yes, &wanted, s->err);
+    }
+    if (status != MS_OK || !yes)
+        return status;
+    status = ms_search_smallest_budget(s, &treatments, sum.peak_bytes, &budget);
+    double gain = 1 - (double)budget / (double)least->budget_bytes;
+    if (status != MS_OK || (gain < worth_a_slower_plan && sum.step_ms >= least->ms))
+        return status;
+    *least = (least_plan){budget, sum.step_ms, treatments};
+    return ms_stack_copy(s->arena, &s->stack, choice, &s->best, s->err);
+}
+
+/* With one way to make the loss: the lowest peak, the fastest of about that peak, and every layer
+ * checkpointed. */
+static ms_status try_least(ms_search *s, uint32_t loss, least_plan *least)
+{
+    ms_choose_task task = ms_search_task(s, UINT64_MAX);
+    ms_chosen lowest, fastest = {0};
+    task.aim = MS_LEAST_PEAK;
+    task.loss = loss;
+    ms_status status = ms_choose_milp(s->arena, &task, &lowest, s->err);
+    if (status != MS_OK || !lowest.has_choice)
+        return status;
+    uint64_t live = ms_stack_count(&s->stack, &lowest.choice).peak_bytes;
+    task.aim = MS_LEAST_TIME;
+    task.limit_bytes = live + live / 100000;
+    status = ms_choose_milp(s->arena, &task, &fastest, s->err);
+    if (status == MS_OK && fastest.has_choice)
+        status = offer_least(s, &fastest.choice, least);
+    if (status == MS_OK)
+        status = offer_least(s, &lowest.choice, least);
+    if (status != MS_OK || !(s->techniques & MS_MAY_CHECKPOINT))
+        return status;
+    for (uint32_t i = 0; i < s->stack.layer_count; i++)
+        lowest.choice.options[i] = 1;
+    return offer_least(s, &lowest.choice, least);
+}
+
+static ms_status finish_least(ms_search *s, const least_plan *least)
+{
+    ms_run_config run = *s->task->run;
+    ms_search_set_budget(&run, least->budget_bytes);
+    s->plan->simulations++;
+    ms_status status = ms_step_plan_simulate(s->arena, s->task->model, &run, &least->treatments,
+                                             &s->plan->plan, s->err);
+    s->plan->least_budget_bytes = least->budget_bytes;
+    s->plan->plan.fits = least->budget_bytes <= s->plan->budget_bytes;
+    s->has_best = s->plan->plan.fits; /* the search had stopped short of it */
+    s->plan->outcome = MS_PLAN_LIMIT;
+    return status;
+}
+
+ms_status ms_search_least(ms_search *s)
+{
+    least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
+    ms_status status = MS_OK;
+    bool chunks = (s->techniques & MS_MAY_CHUNK_LOSS) != 0;
+    for (uint32_t l = 0; l < (chunks ? s->stack.loss_count : 1) && status == MS_OK; l++)
+        status = ms_stop_asked(s->task->stop) ? MS_OK : try_least(s, l, &least);
+    if (status != MS_OK || least.budget_bytes == UINT64_MAX)
+        return status;
+    return finish_least(s, &least);
+}
+
+ms_status ms_search_least_of(ms_search *s, const ms_stack_choice *choices, size_t stride,
+                             uint32_t count)
+{
+    least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < count && status == MS_OK && !ms_stop_asked(s->task->stop); i++) {
+        const ms_stack_choice *choice =
+            (const ms_stack_choice *)((const char *)choices + i * stride);
+        if (least.budget_bytes == UINT64_MAX ||
+            ms_stack_count(&s->stack, choice).peak_bytes < least.budget_bytes)
+            status = offer_least(s, choice, &least);
+    }
+    if (status != MS_OK || least.budget_bytes == UINT64_MAX)
+        return status;
+    return finish_least(s, &least);
+}

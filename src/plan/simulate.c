@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Running the step under given treatments: in full for its figures, lean for whether it fits.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "ledger/ledger.h"
+#include "ledger/usage.h"
+#include "plan/search.h"
+#include "step/step.h"
+
+static void read_figures(const ms_ledger *ledger, ms_step_figures *f)
+{
+    const ms_summary *s = &ledger->summary;
+    f->peak_bytes = s->peak_memory_bytes;
+    f->reserved_bytes = s->reserved_memory_bytes;
+    f->device_bytes = s->expected_device_bytes;
+    f->host_bytes = s->host_memory_bytes;
+    f->retries = s->allocator_retries;
+    f->peak_phase = (ms_phase)ledger->peak.phase;
+    f->fits = s->fits;
+    f->time = ledger->profile.time;
+    memcpy(f->category_bytes, ledger->peak.category_bytes, sizeof f->category_bytes);
+}
+
+ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
+                                const ms_run_config *run, const ms_treatments *treatments,
+                                ms_step_figures *figures, ms_error *err)
+{
+    ms_run_config treated = *run;
+    ms_simulation simulation;
+    ms_usage usage = {0};
+    ms_ledger ledger;
+    treated.treatments = *treatments;
+    treated.detail = MS_STEPS_ALL;
+    *figures = (ms_step_figures){.treatments = *treatments};
+    figures->treat = ms_treatments_text(treatments, model->num_layers, arena);
+    if (!figures->treat)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a plan's text");
+    ms_status status = ms_step_simulate(model, &treated, &simulation, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_usage_measure(&simulation.trace, &treated.allocator, &usage, err);
+    if (status == MS_OK)
+        status =
+            ms_ledger_build(model, &treated, &simulation, &usage, MS_FOLD_LAYERS, &ledger, err);
+    if (status == MS_OK) {
+        read_figures(&ledger, figures);
+        ms_ledger_free(&ledger);
+    }
+    ms_usage_free(&usage);
+    ms_simulation_free(&simulation);
+    return status;
+}
+
+static bool usage_fits(const ms_run_config *run, const ms_usage *usage)
+{
+    uint64_t budget = run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
+    uint64_t device = usage->peak_reserved_bytes + run->device->context_expected_bytes;
+    return !usage->out_of_memory && (budget == 0 || device <= budget);
+}
+
+ms_status ms_step_plan_fits(const ms_model_config *model, const ms_run_config *run,
+                            const ms_treatments *treatments, bool *yes, uint64_t *wanted,
+                            ms_error *err)
+{
+    static const ms_step_detail details[] = {MS_STEPS_LEAN, MS_STEPS_ALL};
+    ms_run_config treated = *run;
+    treated.treatments = *treatments;
+    ms_status status = MS_OK;
+    bool repeats = false;
+    for (int i = 0; i < 2 && status == MS_OK && !repeats; i++) {
+        ms_simulation simulation;
+        ms_usage usage = {0};
+        treated.detail = details[i];
+        repeats = i == 1;
+        status = ms_step_simulate(model, &treated, &simulation, err);
+        if (status != MS_OK)
+            return status;
+        status = i == 0 ? ms_usage_measure_lean(&simulation.trace, &treated.allocator, &usage,
+                                                &repeats, err)
+                        : ms_usage_measure(&simulation.trace, &treated.allocator, &usage, err);
+        *yes = status == MS_OK && usage_fits(run, &usage);
+        *wanted = usage.peak_reserved_bytes;
+        ms_usage_free(&usage);
+        ms_simulation_free(&simulation);
+    }
+    return status;
+}
+
+/* Several simulations side by side. */
+typedef struct simulation_task {
+    const ms_model_config *model;
+    const ms_run_config *run;
+    ms_arena *arena;
+    ms_treatments treatments;
+    ms_step_figures *figures;
+    ms_status status;
+    ms_error err;
+} simulation_task;
+
+static void simulate_one(void *context, uint32_t index)
+{
+    simulation_task *t = &((simulation_task *)context)[index];
+    t->status =
+        ms_step_plan_simulate(t->arena, t->model, t->run, &t->treatments, t->figures, &t->err);
+}
+
+ms_status ms_search_extremes(ms_search *s)
+{
+    static const ms_treatment_kind kinds[] = {MS_TREAT_KEEP, MS_TREAT_CHECKPOINT};
+    ms_step_figures *figures[] = {&s->plan->keep_all, &s->plan->checkpoint_all};
+    simulation_task tasks[2] = {0};
+    ms_status status = MS_OK;
+    uint64_t layers = s->task->model->num_layers;
+    for (uint32_t i = 0; i < 2 && status == MS_OK; i++) {
+        ms_treatment *treatments = ms_arena_array(s->arena, ms_treatment, layers);
+        /* Arenas serve one thread. */
+        ms_arena *arena = i == 0 ? s->arena : ms_arena_create(0);
+        if (!treatments || !arena)
+            status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers", layers);
+        for (uint64_t k = 0; treatments && k < layers; k++)
+            treatments[k].kind = kinds[i];
+        tasks[i] = (simulation_task){.model = s->task->model,
+                                     .run = s->task->run,
+                                     .arena = arena,
+                                     .treatments = {treatments, 0},
+                                     .figures = figures[i]};
+    }
+    if (status == MS_OK)
+        ms_parallel_run(2, simulate_one, tasks);
+    for (uint32_t i = 0; i < 2 && status == MS_OK; i++) {
+        status = tasks[i].status;
+        if (status != MS_OK && s->err && s->err->status == MS_OK)
+            *s->err = tasks[i].err;
+    }
+    if (status == MS_OK && tasks[1].figures->treat) {
+        figures[1]->treat = ms_arena_strdup(s->arena, figures[1]->treat);
+        if (!figures[1]->treat)
+            status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a plan's text");
+    }
+    ms_arena_free(tasks[1].arena);
+    s->plan->simulations += 2;
+    return status;
+}
