@@ -58,6 +58,18 @@ try "compile with the static library" ${CC:-gcc} $warnings $flags $sanitize "$wo
     -o "$work/static" "$work/root/usr/lib/libmemscope.a" $(PKG_CONFIG_SYSROOT_DIR='' pkg-config --libs-only-l --static memscope | sed 's/-lmemscope//')
 try "run with the static library" sh -c "'$work/static' > '$work/static.txt'"
 try "the same report from both" cmp "$work/shared.txt" "$work/static.txt"
+{
+    echo '#include <memscope/plan.h>'
+    echo 'int main(void)'
+    echo '{'
+    sed -n '1,/^ \*\//s/^ \*     /    /p' "$work/root/usr/include/memscope/plan.h"
+    echo '    return ms_status_exit_code(err.status);'
+    echo '}'
+} > "$work/plan.c"
+# shellcheck disable=SC2086
+try "compile the example of a plan" ${CC:-gcc} $warnings $flags $sanitize "$work/plan.c" -o "$work/plan" $libs
+try "run it" env LD_LIBRARY_PATH="$work/root/usr/lib" sh -c "'$work/plan' > '$work/plan.txt'"
+try "its plan" has_report "$work/plan.txt"
 for header in include/memscope/*.h; do
     echo "#include <memscope/$(basename "$header")>" > "$work/alone.c"
     # shellcheck disable=SC2086

@@ -9,6 +9,7 @@
 #include "ledger/events.h"
 #include "ledger/ledger.h"
 #include "ledger/usage.h"
+#include "plan/stack.h"
 #include "report/reporter.h"
 #include "step/step.h"
 
@@ -75,6 +76,9 @@ static ms_status analyze(const ms_run *run, ms_analysis *a, ms_error *err)
     if (status != MS_OK)
         return status;
     limit_allocator(&a->run);
+    status = ms_shares_resolve(a->arena, &a->model, &a->run, err);
+    if (status != MS_OK)
+        return status;
     status = ms_step_simulate(&a->model, &a->run, &a->simulation, err);
     if (status != MS_OK)
         return status;

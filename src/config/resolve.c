@@ -186,6 +186,15 @@ static ms_status resolve_layers(const context *c)
     return MS_OK;
 }
 
+/* A kept dropout does not draw again, so those behind it draw other numbers than in forward. */
+static bool keeps_dropout(const ms_treatment *t)
+{
+    for (uint32_t i = 0; i < t->kept_count; i++)
+        if (strstr(t->kept_ops[i].name, "dropout"))
+            return true;
+    return false;
+}
+
 static ms_status check_treatments(const context *c)
 {
     const ms_run_config *run = c->run;
@@ -196,6 +205,11 @@ static ms_status check_treatments(const context *c)
                         "layer %" PRIu64 " cannot go to the host: the device is the cpu", i);
         if (t->kind == MS_TREAT_SELECTIVE && run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
             return fail(c, "treat", "reentrant checkpoints cannot be selective");
+        if (keeps_dropout(t))
+            return fail(c, "treat",
+                        "layer %" PRIu64 ": a dropout must be run again, or those behind it draw "
+                        "other numbers",
+                        i);
     }
     if (run->treatments.loss_chunks > run->batch * run->seq_tokens)
         return fail(c, "treat", "%" PRIu32 " chunks of %" PRIu64 " tokens",

@@ -11,7 +11,7 @@
  *     checkpoint        the layer's input alone stays; backward runs the layer again
  *     selective:OP+OP   the same, but the results of these operators stay as well: "mm" is each
  *                       of that name in the layer, "mm#2" the third
- *     selective:0.5     the same; which operators is left to the planner
+ *     selective:0.5     the same; those that spare most time for half of all results' bytes
  *     offload:0.5       half of the bytes that the layer saves go to the host and come back
  *     tile:4            the MLP in 4 pieces of the tokens, each run again by backward; behind
  *                       another treatment "+tile:4"

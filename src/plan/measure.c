@@ -357,3 +357,38 @@ ms_status ms_stack_add_option(ms_arena *arena, const ms_model_config *model,
     free_all(m, 2);
     return status == MS_OK ? cut_segments(&b) : status;
 }
+
+/* ---- shares ---- */
+
+static bool wants_share(const ms_treatment *t)
+{
+    return t->kind == MS_TREAT_SELECTIVE && t->kept_count == 0;
+}
+
+ms_status ms_shares_resolve(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
+                            ms_error *err)
+{
+    const ms_model_config reduced = ms_model_reduce(model);
+    ms_op_list ops = {.arena = arena};
+    measurement m = {0};
+    ms_status status = MS_OK;
+    for (uint64_t i = 0; i < model->num_layers && status == MS_OK; i++) {
+        ms_treatment *t = &run->treatments.layers[i], kept;
+        if (!wants_share(t))
+            continue;
+        if (!ops.items) {
+            status = set_measurement(arena, &reduced, run, &checkpoint, 0, &m, err);
+            m.ops = &ops;
+            if (status == MS_OK)
+                status = run_all(&m, 1, err);
+        }
+        if (status == MS_OK)
+            status = ms_selective_of_share(arena, &ops, t->share, &kept, err);
+        if (status == MS_OK) {
+            kept.tiles = t->tiles;
+            *t = kept;
+        }
+    }
+    free_all(&m, 1);
+    return status;
+}

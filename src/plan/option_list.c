@@ -87,26 +87,25 @@ static bool add(ms_option_list *list, const ms_treatment *treatment, uint32_t mo
     return true;
 }
 
-static ms_status keep_set(ms_arena *arena, const ms_op_list *ops, const bool *taken,
-                          ms_option_list *list, uint32_t most, ms_error *err)
+static ms_status keep_taken(ms_arena *arena, const ms_op_list *ops, const bool *taken,
+                            ms_treatment *treatment, ms_error *err)
 {
     ms_kept_op *kept = ms_arena_array(arena, ms_kept_op, ops->count);
     if (!kept)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for kept operators");
-    ms_treatment t = {.kind = MS_TREAT_SELECTIVE, .kept_ops = kept};
+    *treatment = (ms_treatment){.kind = MS_TREAT_SELECTIVE, .kept_ops = kept};
     for (uint32_t i = 0; i < ops->count; i++)
         if (taken[i])
-            kept[t.kept_count++] = (ms_kept_op){ops->items[i].name, ops->items[i].occurrence};
-    if (t.kept_count > 0)
-        (void)add(list, &t, most);
+            kept[treatment->kept_count++] =
+                (ms_kept_op){ops->items[i].name, ops->items[i].occurrence};
+    if (treatment->kept_count == 0)
+        treatment->kind = MS_TREAT_CHECKPOINT;
     return MS_OK;
 }
 
-/* The sets that spare most time for a share of all results' bytes. */
-static ms_status add_selective(ms_arena *arena, const ms_op_list *ops, ms_option_list *list,
-                               uint32_t most, ms_error *err)
+ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double share,
+                                ms_treatment *treatment, ms_error *err)
 {
-    static const double shares[] = {0.08, 0.16, 0.25, 0.35, 0.5, 0.7};
     ms_item *items = ms_arena_array(arena, ms_item, ops->count);
     bool *taken = ms_arena_array(arena, bool, ops->count), proven;
     if (!items || !taken)
@@ -117,11 +116,20 @@ static ms_status add_selective(ms_arena *arena, const ms_op_list *ops, ms_option
         items[i] = (ms_item){(double)op->bytes, is_random(op->name) ? 0 : op->ms};
         all += items[i].weight;
     }
+    ms_status status = ms_knapsack(items, ops->count, share * all, NULL, taken, &proven, err);
+    return status == MS_OK ? keep_taken(arena, ops, taken, treatment, err) : status;
+}
+
+static ms_status add_selective(ms_arena *arena, const ms_op_list *ops, ms_option_list *list,
+                               uint32_t most, ms_error *err)
+{
+    static const double shares[] = {0.08, 0.16, 0.25, 0.35, 0.5, 0.7};
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK; i++) {
-        status = ms_knapsack(items, ops->count, shares[i] * all, NULL, taken, &proven, err);
-        if (status == MS_OK)
-            status = keep_set(arena, ops, taken, list, most, err);
+        ms_treatment t;
+        status = ms_selective_of_share(arena, ops, shares[i], &t, err);
+        if (status == MS_OK && t.kept_count > 0)
+            (void)add(list, &t, most);
     }
     return status;
 }

@@ -27,6 +27,11 @@ typedef struct ms_op_list {
 ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_list *list,
                           ms_error *err);
 
+/* The operators that spare most time when their results, together at most `share` of all results'
+ * bytes, are kept; a plain checkpoint when there are none. Random ones are always run again. */
+ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double share,
+                                ms_treatment *treatment, ms_error *err);
+
 typedef struct ms_option_list {
     ms_treatment options[MS_STACK_MOST_OPTIONS];
     uint32_t losses[MS_STACK_MOST_LOSSES]; /* chunks */

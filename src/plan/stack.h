@@ -79,6 +79,11 @@ typedef enum ms_technique {
     MS_MAY_ALL = 31
 } ms_technique;
 
+/* Puts operators in the place of "selective:0.5" among the run's treatments: those that
+ * ms_selective_of_share keeps. Simulates one step if there are any. */
+ms_status ms_shares_resolve(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
+                            ms_error *err);
+
 /* Simulates what it takes. `techniques`: ms_technique bits that options may use. Lives in the
  * arena. */
 ms_status ms_stack_measure(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,

@@ -10,7 +10,7 @@
 #include "report/page.h"
 #include "report/plan_view.h"
 
-enum { LABEL_WIDTH = 28, MAX_DECISIONS = 12 };
+enum { LABEL_WIDTH = 28, MAX_DECISIONS = 12, MAX_TARGET_LINES = 20 };
 
 static const int column_widths[MS_PLAN_COLUMNS] = {10, 10, 16};
 
@@ -216,6 +216,15 @@ static void write_target(const ms_page *p, const ms_plan_view *v)
     ms_page_paragraph(p, text);
 }
 
+/* Code of more than a few lines comes last. */
+static bool target_is_long(const ms_plan_view *v)
+{
+    uint32_t lines = 0;
+    for (const char *text = v->plan->target_text; text && *text; text++)
+        lines += *text == '\n';
+    return lines > MAX_TARGET_LINES;
+}
+
 static void target_row(const ms_page *p, const ms_plan_view *v, const char *name,
                        const ms_step_plan *plan, uint32_t width)
 {
@@ -326,7 +335,8 @@ bool ms_plan_console(FILE *out, const ms_plan_view *view)
     const ms_page p = ms_page_begin(out, &view->answer->style);
     write_verdict(&p, view);
     write_treat(&p, view);
-    write_target(&p, view);
+    if (!target_is_long(view))
+        write_target(&p, view);
     write_suggestions(&p, view);
     write_peak(&p, view);
     write_time(&p, view);
@@ -336,5 +346,7 @@ bool ms_plan_console(FILE *out, const ms_plan_view *view)
     write_rules(&p, view);
     ms_page_run(&p, view->metadata, view->metadata_count);
     write_solving(&p, view);
+    if (target_is_long(view))
+        write_target(&p, view);
     return true;
 }

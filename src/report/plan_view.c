@@ -176,7 +176,7 @@ static const char *why_infeasible(const ms_plan_view *view)
     ms_planner planner = view->answer->task->planner;
     if (view->plan->outcome == MS_PLAN_LIMIT || view->plan->outcome == MS_PLAN_STOPPED)
         return "stopped before all plans were ruled out";
-    if (view->target_title)
+    if (view->is_restricted)
         return ms_arena_printf(view->arena, "%s can express nothing that fits", view->target_title);
     if (planner != MS_PLANNER_MILP)
         return ms_arena_printf(view->arena, "the %s planner has no plan; another may have one",
@@ -293,7 +293,8 @@ static bool fill_plan(ms_plan_view *view)
     };
     memcpy(view->columns, columns, sizeof columns);
     const ms_target *target = ms_target_find(view->answer->task->target);
-    view->target_title = target && !target->is_free ? target->title : NULL;
+    view->target_title = target && target != ms_target_at(0) ? target->title : NULL;
+    view->is_restricted = target && !target->is_free;
     fill_categories(view);
     view->verdict = plan_verdict(view);
     view->proof = proof(view);

@@ -27,6 +27,7 @@ typedef struct ms_plan_view {
     const ms_curve *curve;    /* or NULL */
     ms_arena *arena;
     const ms_step_figures *figures;  /* the plan's, or of what needs least */
+    bool is_restricted;              /* to what a trainer can express */
     bool is_infeasible, is_fallback; /* fallback: the planner named nothing that needs less */
     uint64_t budget_bytes;           /* 0: without limit */
     uint64_t least_budget_bytes;     /* infeasible: that a plan was found for; else 0 */
