@@ -9,6 +9,7 @@
 #include "config/layers.h"
 #include "config/run_fields.h"
 #include "config/size.h"
+#include "config/treatment.h"
 #include "fuzz/fuzz.h"
 
 static void try_fields(const char *text)
@@ -23,6 +24,24 @@ static void try_fields(const char *text)
     ms_error err = {0};
     if (arena && ms_run_field_set(&draft, arena, text, "1", &err) != MS_OK)
         assert(err.text[0]);
+    ms_arena_free(arena);
+}
+
+/* What can be said can be said again. */
+static void try_treatments(const char *text)
+{
+    enum { LAYERS = 12 };
+    ms_arena *arena = ms_arena_create(1 << 18);
+    ms_treatment layers[LAYERS] = {{0}};
+    ms_treatments t = {.layers = layers};
+    ms_error err = {0};
+    if (arena && ms_treatments_apply(text, arena, LAYERS, &t, &err) == MS_OK) {
+        const char *again = ms_treatments_text(&t, LAYERS, arena);
+        if (again && *again)
+            assert(ms_treatments_check(again, &err) == MS_OK);
+    } else if (arena) {
+        assert(err.text[0]);
+    }
     ms_arena_free(arena);
 }
 
@@ -42,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(strlen(shown) + 1 < sizeof shown);
     (void)ms_layer_list_select(text, sizeof layers, layers, NULL);
     try_fields(text);
+    try_treatments(text);
     free(text);
     return 0;
 }

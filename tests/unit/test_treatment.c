@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/treatment.h"
+
+#include <string.h>
+
+#include "unit/support.h"
+
+enum { LAYERS = 12 };
+
+typedef struct text_case {
+    const char *label, *text;
+    const char *expected; /* as ms_treatments_text writes it for 12 layers; NULL: refused */
+    const char *reason;   /* part of the refusal */
+} text_case;
+
+/* clang-format off */
+static const text_case cases[] = {
+    {"one kind", "all=checkpoint", "0-11=checkpoint", NULL},
+    {"the issue's example", "first:8=checkpoint,8-11=offload:0.5", "0-7=checkpoint,8-11=offload:0.5", NULL},
+    {"a list of layers", "0,2,5-9=tile:4", "0=tile:4,2=tile:4,5-9=tile:4", NULL},
+    {"later ones win", "all=checkpoint,last:2=keep", "0-9=checkpoint", NULL},
+    {"stride", "every:6=checkpoint", "0=checkpoint,6=checkpoint", NULL},
+    {"loss", "loss=chunk:8", "loss=chunk:8", NULL},
+    {"everything kept", "all=keep", "", NULL},
+    {"operators", "3=selective:mm+silu#1", "3=selective:mm+silu#1", NULL},
+    {"ATen's names", "3=selective:_scaled_dot_product_flash_attention+_to_copy", "3=selective:flash_attention+to", NULL},
+    {"operators and tiles", "3=selective:mm+tile:2", "3=selective:mm+tile:2", NULL},
+    {"tiles behind another", "0-1=checkpoint+tile:16", "0-1=checkpoint+tile:16", NULL},
+    {"a share", "1=selective:0.25", "1=selective:0.25", NULL},
+    {"shares to six places", "1=offload:0.1234567", "1=offload:0.123457", NULL},
+    {"all of it", "1=offload:1.0", "1=offload:1", NULL},
+    {"nothing", "", NULL, "nothing given"},
+    {"no treatment", "all", NULL, "is not LAYERS=TREATMENT"},
+    {"no layers", "=checkpoint", NULL, "is not LAYERS=TREATMENT"},
+    {"unknown", "all=chekpoint", NULL, "'chekpoint' is no treatment"},
+    {"a share of nothing", "all=offload:0", NULL, "'offload:0' is no treatment"},
+    {"more than all", "all=offload:1.5", NULL, "is no treatment"},
+    {"no number", "all=offload:x", NULL, "is no treatment"},
+    {"too many decimals", "all=offload:0.1234567890", NULL, "is no treatment"},
+    {"one tile", "all=tile:1", NULL, "is no treatment"},
+    {"two tiles", "all=tile:2+tile:4", NULL, "is no treatment"},
+    {"too many tiles", "all=tile:1025", NULL, "is no treatment"},
+    {"two treatments", "all=checkpoint+offload:1", NULL, "'offload:1' is no treatment"},
+    {"operators of a share", "all=selective:0.5+mm", NULL, "'mm' is no treatment"},
+    {"an operator's sign", "all=selective:mm-1", NULL, "is no treatment"},
+    {"a comma too many", "all=checkpoint,", NULL, "nothing behind the last comma"},
+    {"layers alone at the end", "0=checkpoint,3", NULL, "is not LAYERS=TREATMENT"},
+    {"no such layers", "some=checkpoint", NULL, "'some' does not name layers"},
+    {"past the last", "12=checkpoint", NULL, "layer 12 is past the last"},
+    {"a loss that is no chunk", "loss=checkpoint", NULL, "'checkpoint' is no treatment"},
+};
+/* clang-format on */
+
+static void check_text(void **state)
+{
+    const text_case *c = *state;
+    ms_arena *arena = ms_arena_create(0);
+    ms_treatment layers[LAYERS] = {{.kind = MS_TREAT_KEEP}},
+                 again[LAYERS] = {{.kind = MS_TREAT_KEEP}};
+    ms_treatments t = {.layers = layers}, u = {.layers = again};
+    ms_error err = {0};
+    ms_status status = ms_treatments_check(c->text, &err);
+    if (status == MS_OK)
+        status = ms_treatments_apply(c->text, arena, LAYERS, &t, &err);
+    if (c->expected) {
+        assert_int_equal(status, MS_OK);
+        const char *text = ms_treatments_text(&t, LAYERS, arena);
+        assert_string_equal(text, c->expected);
+        /* What was written says the same again. */
+        assert_int_equal(ms_treatments_apply(text, arena, LAYERS, &u, &err), MS_OK);
+        assert_string_equal(ms_treatments_text(&u, LAYERS, arena), c->expected);
+    } else {
+        assert_int_not_equal(status, MS_OK);
+        if (!strstr(err.text, c->reason))
+            fail_msg("%s", err.text);
+    }
+    ms_arena_free(arena);
+}
+
+int main(void)
+{
+    return run_rows("wording of treatments", check_text, cases);
+}
