@@ -201,8 +201,9 @@ coverage:                            ## lines of src that the tests run, as a nu
 bench: $(BENCH) $(BINARY)            ## measure the time of the analysis
 	@set -e; for b in $(BENCH); do $$b; done
 
-bench-plan: $(BINARY)                ## plan the reference instances, with solve times
-	@sh tests/plan/run.sh
+CBC_SECONDS ?= 10
+bench-plan: $(BINARY)                ## plan the reference instances beside CBC, with solve times
+	@sh tests/plan/run.sh --cbc $(CBC_SECONDS)
 
 FUZZ_SECONDS ?= 30
 fuzz:                                ## run each fuzz target for FUZZ_SECONDS (needs clang)
@@ -258,7 +259,7 @@ help:                                ## list the targets
 	@echo 'Targets:'
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
-	@echo 'Settings: CONFIG=release|debug|asan|cov  WERROR=1  CC=clang  V=1  PREFIX=  DESTDIR=  FUZZ_SECONDS='
+	@echo 'Settings: CONFIG=release|debug|asan|cov  WERROR=1  CC=clang  V=1  PREFIX=  DESTDIR=  FUZZ_SECONDS=  CBC_SECONDS='
 
 print-%: ; @echo '$* = $($*)'
 FORCE:

@@ -25,7 +25,8 @@ extern "C" {
     X(MS_ERR_LIMIT, 8, 2, "input larger than supported")                                           \
     X(MS_ERR_USAGE, 9, 2, "bad usage")                                                             \
     X(MS_ERR_OVER_BUDGET, 10, 1, "does not fit")                                                   \
-    X(MS_ERR_INTERNAL, 11, 70, "internal fault")
+    X(MS_ERR_INTERNAL, 11, 70, "internal fault")                                                   \
+    X(MS_ERR_STOPPED, 12, 130, "stopped")
 
 typedef enum ms_status {
 #define MS_STATUS_ENUM(name, value, exit_code, text) name = value,
@@ -47,7 +48,7 @@ typedef struct ms_error {
 /* "out of memory" and so on; never NULL. */
 const char *ms_status_text(ms_status status);
 
-/* 0, 1, 2, 3 or 70: see the exit codes in memscope(1). */
+/* 0, 1, 2, 3, 70 or 130: see the exit codes in memscope(1). */
 int ms_status_exit_code(ms_status status);
 
 #ifdef __cplusplus

@@ -12,7 +12,7 @@
  *     ms_plan_free(plan);
  *
  * A plan belongs to one thread, and to the one that solves it; that thread must not use GLPK at the
- * same time.
+ * same time. Only ms_plan_stop may come from elsewhere.
  */
 #ifndef MEMSCOPE_PLAN_H
 #define MEMSCOPE_PLAN_H
@@ -41,13 +41,13 @@ ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_er
  * set aside. */
 ms_status ms_plan_set_run(ms_plan *plan, const char *field, const char *value, ms_error *err);
 
-/* While solving, *stop is looked at now and then; not 0: answer with the best plan so far. It must
- * outlive the solving; NULL: never. */
-void ms_plan_set_stop(ms_plan *plan, const volatile int *stop);
-
-/* Reads the files and plans. MS_ERR_INFEASIBLE when nothing fits, or nothing was found in time;
- * that too is an answer and can be written. */
+/* Reads the files and plans. MS_ERR_INFEASIBLE when nothing fits, MS_ERR_STOPPED when ms_plan_stop
+ * came before a proof; these too are answers and can be written. */
 ms_status ms_plan_solve(ms_plan *plan, ms_error *err);
+
+/* Makes ms_plan_solve end soon, with the best plan that it has by then. Safe in a signal handler
+ * and in any thread; holds for every later call. */
+void ms_plan_stop(ms_plan *plan);
 
 /* What a user should know about an input that was accepted: sentences; NULL past the last. */
 const char *ms_plan_note(const ms_plan *plan, size_t index);

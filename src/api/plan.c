@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/limit.h"
 #include "config/load.h"
 #include "config/run_fields.h"
 #include "memscope/plan.h"
@@ -21,7 +22,7 @@ struct ms_plan {
     ms_plan_settings settings;
     ms_run_draft draft; /* only to refuse a bad value at once, and to see what was said */
     ms_vec(ms_run_setting) run_settings;
-    const volatile int *stop;
+    ms_stop stop;
     ms_style style;
     ms_notes notes;
     ms_file_plan file; /* for figures in a file */
@@ -45,6 +46,7 @@ ms_plan *ms_plan_create(void)
         free(plan);
         return NULL;
     }
+    atomic_init(&plan->stop, 0);
     plan->settings = ms_plan_defaults;
     plan->style = (ms_style){.columns = 80};
     return plan;
@@ -59,7 +61,8 @@ static void forget_answer(ms_plan *plan)
     ms_curve_free(&plan->curve);
     plan->step = (ms_step_plan){0};
     plan->curve = (ms_curve){0};
-    plan->file = (ms_file_plan){.arena = plan->arena, .settings = &plan->settings};
+    plan->file =
+        (ms_file_plan){.arena = plan->arena, .settings = &plan->settings, .stop = &plan->stop};
     plan->notes = (ms_notes){0};
     plan->is_solved = false;
 }
@@ -97,9 +100,9 @@ ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_er
     return status;
 }
 
-void ms_plan_set_stop(ms_plan *plan, const volatile int *stop)
+void ms_plan_stop(ms_plan *plan)
 {
-    plan->stop = stop;
+    atomic_store_explicit(&plan->stop, 1, memory_order_relaxed);
 }
 
 void ms_plan_set_style(ms_plan *plan, const ms_style *style)
@@ -139,12 +142,13 @@ static ms_status load(ms_plan *plan, ms_error *err)
         .target = is_for_all(plan) ? ms_target_at(0)->name : s->target,
         .rules_mode = (ms_rules_mode)s->rules_mode,
         .max_host_bytes = s->max_host_bytes,
-        .stop = plan->stop,
+        .stop = &plan->stop,
     };
     return status;
 }
 
-/* The free plan is there; a trainer that cannot fit the budget is an answer too. */
+/* The free plan is there; a trainer that cannot fit the budget is an answer too. Who stops has the
+ * trainers so far. */
 static ms_status solve_targets(ms_plan *plan, ms_error *err)
 {
     const ms_target *target;
@@ -155,6 +159,11 @@ static ms_status solve_targets(ms_plan *plan, ms_error *err)
         task.target = target->name;
         task.alone = true;
         ms_status status = ms_step_plan_solve(plan->arena, &task, &answer.plan, &reason);
+        if (status == MS_ERR_STOPPED) {
+            ms_step_plan_free(&answer.plan);
+            return ms_fail(err, status, "stopped; %s and later trainers are left out",
+                           target->name);
+        }
         answer.plan.target_free_ms = plan->step.plan.time.step_ms;
         answer.plan.target_free_peak_bytes = plan->step.plan.peak_bytes;
         if (status == MS_OK || status == MS_ERR_INFEASIBLE)
@@ -185,7 +194,8 @@ static ms_status solve_run(ms_plan *plan, ms_error *err)
         status = ms_step_plan_solve(plan->arena, &plan->task, &plan->step, err);
     if (status == MS_OK && is_for_all(plan))
         status = solve_targets(plan, err);
-    plan->is_solved = status == MS_OK || (status == MS_ERR_INFEASIBLE && !s->curve);
+    plan->is_solved =
+        status == MS_OK || status == MS_ERR_STOPPED || (status == MS_ERR_INFEASIBLE && !s->curve);
     return status;
 }
 

@@ -38,6 +38,10 @@ int ms_cli_models(int argc, char **argv);
 int ms_cli_devices(int argc, char **argv);
 int ms_cli_help(int argc, char **argv);
 
+/* From now on Ctrl-C makes the plan end with what it has, and a second one ends the program; NULL:
+ * no more. Stays away from SIGINT where whoever started the program had it ignored. */
+void ms_cli_stop_on_interrupt(ms_plan *plan);
+
 /* ---- options ---- */
 
 typedef struct ms_cli_settings ms_cli_settings;

@@ -2,7 +2,6 @@
  *
  * memscope plan: its options are the fields of a plan, those of a run and the few below.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,26 +78,16 @@ static ms_status write_answer(const ms_cli_settings *s, ms_error *err)
     return ms_cli_write_file(s->file ? s->file : "-", &source, err);
 }
 
-/* The first Ctrl-C asks for the best plan so far, the second ends the program. */
-static volatile int stop;
-
-static void ask_to_stop(int signal_number)
-{
-    stop = 1;
-    signal(signal_number, SIG_DFL);
-}
-
 /* That nothing fits is an answer, which is written before it is said. */
 static int solve(const ms_cli_settings *s, ms_error *err)
 {
-    ms_plan_set_stop(s->plan, &stop);
-    signal(SIGINT, ask_to_stop);
+    ms_cli_stop_on_interrupt(s->plan);
     ms_status status = ms_plan_solve(s->plan, err);
-    signal(SIGINT, SIG_DFL);
+    ms_cli_stop_on_interrupt(NULL);
     const char *note;
     for (size_t i = 0; !s->quiet && (note = ms_plan_note(s->plan, i)) != NULL; i++)
         fprintf(stderr, "note: %s\n", note);
-    if (status == MS_OK || status == MS_ERR_INFEASIBLE) {
+    if (status == MS_OK || status == MS_ERR_INFEASIBLE || status == MS_ERR_STOPPED) {
         ms_error write_error = {.status = MS_OK};
         if (write_answer(s, &write_error) != MS_OK)
             return ms_cli_complain(&write_error);

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/limit.h"
 #include "plan/graph.h"
 
 /* Discarded fractions are whole numbers of these parts, so that what is printed is what was
@@ -23,12 +24,14 @@ typedef struct ms_checkpoint_task {
     uint64_t budget_bytes, reserve_bytes; /* the reserve is part of the peak */
     uint32_t world_size;
     double gap, time_limit_s;
+    const ms_stop *stop; /* or NULL */
 } ms_checkpoint_task;
 
 typedef enum ms_plan_outcome {
     MS_PLAN_OPTIMAL, /* proven within the gap */
     MS_PLAN_INFEASIBLE,
-    MS_PLAN_LIMIT
+    MS_PLAN_LIMIT,  /* out of time */
+    MS_PLAN_STOPPED /* somebody asked for it */
 } ms_plan_outcome;
 extern const char *const ms_plan_outcome_names[]; /* by ms_plan_outcome */
 

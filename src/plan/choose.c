@@ -359,8 +359,10 @@ static void read_choice(const model *p, const ms_solution *solution, ms_stack_ch
 
 static ms_status solve(ms_arena *arena, model *p, ms_chosen *chosen, ms_error *err)
 {
-    const ms_solver_options options = {
-        .gap = p->task->gap, .time_limit_s = p->task->time_limit_s, .memory_mib = 1024};
+    const ms_solver_options options = {.gap = p->task->gap,
+                                       .time_limit_s = p->task->time_limit_s,
+                                       .stop = p->task->stop,
+                                       .memory_mib = 1024};
     ms_solution solution = {0};
     ms_status status = ms_problem_solve(&p->problem, &options, &solution, err);
     if (status == MS_OK) {

@@ -68,6 +68,8 @@ static void run_attempt(void *context, uint32_t index)
                                       [MS_PLANNER_UNIFORM] = ms_choose_uniform};
     attempt *a = &((attempt *)context)[index];
     ms_chosen chosen;
+    if (ms_stop_asked(a->task.stop))
+        return;
     if (a->measures)
         a->status = ms_search_begin(&a->search, ms_target_find("free"));
     if (a->status == MS_OK)

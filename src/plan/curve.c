@@ -138,7 +138,8 @@ static ms_status trace_points(ms_search *base, uint64_t least, uint64_t most, ui
     if (status == MS_OK)
         status = carry_over(base->task, points, count, base->err);
     for (uint32_t i = 0; i < count && status == MS_OK; i++)
-        status = keep_point(base->arena, base->task, &points[i], curve, base->err);
+        if (points[i].search.has_best || !ms_stop_asked(base->task->stop))
+            status = keep_point(base->arena, base->task, &points[i], curve, base->err);
     for (uint32_t i = 0; i < count; i++)
         ms_arena_free(points[i].arena);
     return status;
@@ -165,9 +166,11 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
     point *points = ms_arena_array(arena, point, count);
     if (status == MS_OK && !points)
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");
-    if (status == MS_OK)
+    if (status == MS_OK && !ms_stop_asked(task->stop))
         status = trace_points(&base, least < most ? least : most, most, count, points, curve);
     ms_step_plan_free(&plan);
+    if (status == MS_OK && ms_stop_asked(task->stop))
+        return ms_fail(err, MS_ERR_STOPPED, "stopped; the points are the best found by then");
     return status;
 }
 

@@ -12,6 +12,14 @@ const char *const ms_plan_outcome_names[] = {
     [MS_PLAN_OPTIMAL] = "optimal",
     [MS_PLAN_INFEASIBLE] = "infeasible",
     [MS_PLAN_LIMIT] = "limit",
+    [MS_PLAN_STOPPED] = "stopped",
+};
+
+static const char *const ending_texts[] = {
+    [MS_PLAN_OPTIMAL] = "proven",
+    [MS_PLAN_INFEASIBLE] = "",
+    [MS_PLAN_LIMIT] = "stopped by the time limit",
+    [MS_PLAN_STOPPED] = "stopped",
 };
 
 /* ---- JSON ---- */
@@ -37,8 +45,7 @@ static void write_figures(const ms_file_plan *plan, ms_json_writer *w)
         ms_json_null(w, "bound_ms");
         ms_json_null(w, "gap");
         ms_json_null(w, "peak_bytes");
-        if (p->least_bytes > 0)
-            ms_json_uint(w, "smallest_peak_bytes", p->least_bytes);
+        ms_json_uint(w, "smallest_peak_bytes", p->least_bytes);
     }
 }
 
@@ -137,9 +144,7 @@ static void write_checkpoints(const ms_file_plan *plan, FILE *out)
     char peak[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES];
     size_text(plan->settings->budget_bytes, budget);
     if (!p->has_plan) {
-        fprintf(out,
-                p->outcome == MS_PLAN_INFEASIBLE ? "Does not fit %s.\n" : "No plan found for %s.\n",
-                budget);
+        fprintf(out, "Does not fit %s.\n", budget);
         return;
     }
     fprintf(out, "Fits: peak %s of %s, in the backward of %s.\n", size_text(p->peak_bytes, peak),
@@ -149,8 +154,7 @@ static void write_checkpoints(const ms_file_plan *plan, FILE *out)
         return;
     }
     fprintf(out, "Recomputes %.3f ms; at least %.3f ms are needed (gap %.3f %%, %s).\n",
-            p->recompute_ms, p->bound_ms, 100 * p->gap,
-            p->outcome == MS_PLAN_OPTIMAL ? "proven" : "stopped by the time limit");
+            p->recompute_ms, p->bound_ms, 100 * p->gap, ending_texts[p->outcome]);
     write_decisions(plan, out);
 }
 
@@ -172,7 +176,9 @@ static void write_shards(const ms_file_plan *plan, FILE *out)
     char peak[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES], text[MS_SIZE_TEXT_BYTES];
     size_text(plan->settings->budget_bytes, budget);
     if (!p->units[0]) {
-        fprintf(out, "Does not fit %s.\n", budget);
+        fprintf(out,
+                p->outcome == MS_PLAN_INFEASIBLE ? "Does not fit %s.\n" : "No set found for %s.\n",
+                budget);
         return;
     }
     fprintf(out, "Fits: peak %s of %s; %.3f ms of communication show (%s).\n\n",

@@ -74,17 +74,17 @@ static ms_status choose_units(ms_file_plan *plan, ms_error *err)
 
 /* ---- the two kinds ---- */
 
+static ms_status stopped(ms_error *err)
+{
+    return ms_fail(err, MS_ERR_STOPPED, "stopped; the plan is the best found by then");
+}
+
 static ms_status no_plan(const ms_file_plan *plan, ms_error *err)
 {
     const ms_checkpoint_plan *p = &plan->checkpoints;
     char budget[MS_SIZE_TEXT_BYTES], least[MS_SIZE_TEXT_BYTES];
     ms_size_format(plan->settings->budget_bytes, budget, sizeof budget);
     ms_size_format(p->least_bytes, least, sizeof least);
-    if (p->outcome == MS_PLAN_LIMIT)
-        return ms_fail(err, MS_ERR_INFEASIBLE, "no plan found within %g s, and none ruled out",
-                       plan->settings->time_limit_s);
-    if (p->least_bytes == 0)
-        return ms_fail(err, MS_ERR_INFEASIBLE, "no plan fits %s", budget);
     return ms_fail(err, MS_ERR_INFEASIBLE,
                    "no plan fits %s: the smallest peak is %s, in the backward of %.80s", budget,
                    least, plan->graph.modules[p->peak_module].fqn);
@@ -109,6 +109,7 @@ static ms_status plan_graph(ms_file_plan *plan, ms_json_value root, ms_error *er
         .world_size = (uint32_t)s->world_size,
         .gap = s->gap,
         .time_limit_s = s->time_limit_s,
+        .stop = plan->stop,
     };
     if (status == MS_OK)
         status = choose_units(plan, err);
@@ -117,6 +118,8 @@ static ms_status plan_graph(ms_file_plan *plan, ms_json_value root, ms_error *er
     if (status != MS_OK)
         return status;
     plan->kind = MS_PLAN_CHECKPOINTS;
+    if (plan->checkpoints.outcome == MS_PLAN_STOPPED)
+        return stopped(err);
     return plan->checkpoints.has_plan ? MS_OK : no_plan(plan, err);
 }
 
@@ -140,13 +143,16 @@ static ms_status plan_shards(ms_file_plan *plan, ms_json_value root, ms_error *e
         .world_size = (uint32_t)s->world_size,
         .latency_ms = s->latency_ms,
         .time_limit_s = s->time_limit_s,
+        .stop = plan->stop,
         .bytes_per_ms = (double)s->bandwidth_bytes / 1000,
     };
     if ((status = ms_shards_plan(plan->arena, &task, &plan->shards, err)) != MS_OK)
         return status;
     plan->kind = MS_PLAN_SHARDS;
     if (plan->shards.units[0])
-        return MS_OK;
+        return plan->shards.outcome == MS_PLAN_STOPPED ? stopped(err) : MS_OK;
+    if (plan->shards.outcome == MS_PLAN_STOPPED)
+        return ms_fail(err, MS_ERR_STOPPED, "stopped before a set of FSDP units was found");
     char budget[MS_SIZE_TEXT_BYTES];
     return ms_fail(err, MS_ERR_INFEASIBLE, "no %s of FSDP units fits %s",
                    plan->shards.outcome == MS_PLAN_LIMIT ? "set that was tried" : "set",
@@ -158,10 +164,14 @@ static ms_status plan_operators(ms_file_plan *plan, ms_json_value root, ms_error
     ms_status status = ms_operators_read(plan->arena, root, &plan->operator_task, err);
     if (status == MS_OK)
         status = ms_operators_plan(plan->arena, &plan->operator_task, plan->settings->memory_budget,
-                                   &plan->operators, err);
+                                   plan->stop, &plan->operators, err);
     if (status == MS_OK || status == MS_ERR_INFEASIBLE)
         plan->kind = MS_PLAN_OPERATORS;
-    if (status == MS_OK && !plan->operators.is_proven)
+    if (status != MS_OK || plan->operators.is_proven)
+        return status;
+    if (ms_stop_asked(plan->stop))
+        status = stopped(err);
+    else
         status =
             add_note(plan, ms_arena_strdup(plan->arena, "this plan is not proven to be best"), err);
     return status;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "base/limit.h"
 #include "plan/checkpoints.h"
 #include "plan/operators.h"
 #include "plan/settings.h"
@@ -21,11 +22,12 @@ typedef enum ms_plan_kind {
     MS_PLAN_SHARDS
 } ms_plan_kind;
 
-/* Arena and settings come from the caller; the rest is filled by ms_file_plan_solve. */
+/* Arena, settings and stop come from the caller; the rest is filled by ms_file_plan_solve. */
 typedef struct ms_file_plan {
     ms_arena *arena;
     const ms_plan_settings *settings;
-    ms_plan_kind kind; /* what was answered */
+    const ms_stop *stop; /* or NULL */
+    ms_plan_kind kind;   /* what was answered */
     ms_operator_task operator_task;
     ms_operator_plan operators;
     ms_graph graph;
@@ -36,7 +38,7 @@ typedef struct ms_file_plan {
     const char *note; /* or NULL */
 } ms_file_plan;
 
-/* Reads the file and plans; MS_ERR_INFEASIBLE is an answer too. */
+/* Reads the file and plans; MS_ERR_INFEASIBLE and MS_ERR_STOPPED are answers too. */
 ms_status ms_file_plan_solve(ms_file_plan *plan, ms_error *err);
 
 /* "console" or "json". */

@@ -178,8 +178,24 @@ static ms_status not_a_tree(ms_json_value order, const ms_module *m, ms_error *e
                         "the orders fit no tree: see module \"%.100s\"", m->fqn);
 }
 
-/* A module follows its parent and that one's other descendants without a gap, and is left before
- * its parent is. */
+/* A module is left when all have been that were entered before it, but those around it, and all
+ * that lie inside. */
+static ms_status check_left(const ms_graph *g, ms_json_value order, ms_error *err)
+{
+    uint32_t depth = 0, around = MS_GRAPH_NO_MODULE;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const ms_module *m = &g->modules[i];
+        for (; around != m->parent; around = g->modules[around].parent)
+            depth--;
+        if (m->left != m->after - 1 - depth)
+            return not_a_tree(order, m, err);
+        around = i;
+        depth++;
+    }
+    return MS_OK;
+}
+
+/* A module follows its parent and that one's other descendants without a gap. */
 static ms_status build_tree(const reader *r, ms_json_value order, ms_error *err)
 {
     ms_graph *g = r->graph;
@@ -196,14 +212,13 @@ static ms_status build_tree(const reader *r, ms_json_value order, ms_error *err)
         m->parent = parent_by_name(g, m->fqn, scratch);
         for (; open != m->parent && open != MS_GRAPH_NO_MODULE; open = g->modules[open].parent)
             g->modules[open].after = i;
-        if (open != m->parent || (i > 0) != (m->parent != MS_GRAPH_NO_MODULE) ||
-            (i > 0 && g->modules[m->parent].left < m->left))
+        if (open != m->parent || (i > 0) != (m->parent != MS_GRAPH_NO_MODULE))
             return not_a_tree(order, m, err);
         open = i;
     }
     for (; open != MS_GRAPH_NO_MODULE; open = g->modules[open].parent)
         g->modules[open].after = g->count;
-    return MS_OK;
+    return check_left(g, order, err);
 }
 
 /* ---- figures ---- */

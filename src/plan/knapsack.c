@@ -33,7 +33,8 @@ typedef struct search {
     ms_vec(uint32_t) front, next; /* by weight rising, value rising */
     double best;
     uint32_t best_state, best_from; /* that state, and greedily the items from that rank on */
-    bool no_memory;
+    ms_limit limit;                 /* only its stop */
+    bool is_stopped, no_memory;
 } search;
 
 static ms_status no_memory(ms_error *err)
@@ -91,7 +92,8 @@ static uint32_t grow(search *s, uint32_t from, uint32_t rank)
     grown.value += s->items[rank].value;
     grown.parent = from;
     grown.item = rank;
-    if (grown.weight > s->capacity || s->states.count >= MS_KNAPSACK_MAX_STATES)
+    s->is_stopped = s->is_stopped || ms_limit_stopped(&s->limit);
+    if (grown.weight > s->capacity || s->states.count >= MS_KNAPSACK_MAX_STATES || s->is_stopped)
         return NO_STATE;
     if (!ms_vec_push(&s->states, grown)) {
         s->no_memory = true;
@@ -149,7 +151,7 @@ static ms_status run(search *s, bool *taken, ms_error *err)
     if (!ms_vec_push(&s->states, (state){.parent = NO_STATE}) || !ms_vec_push(&s->front, 0))
         return no_memory(err);
     look_ahead(s, 0, 0);
-    for (uint32_t i = 0; i < s->count && s->front.count > 0 && !s->no_memory; i++)
+    for (uint32_t i = 0; i < s->count && s->front.count > 0 && !s->no_memory && !s->is_stopped; i++)
         step(s, i);
     if (s->no_memory)
         return no_memory(err);
@@ -157,10 +159,10 @@ static ms_status run(search *s, bool *taken, ms_error *err)
     return MS_OK;
 }
 
-ms_status ms_knapsack(const ms_item *items, uint32_t count, double capacity, bool *taken,
-                      bool *is_proven, ms_error *err)
+ms_status ms_knapsack(const ms_item *items, uint32_t count, double capacity, const ms_stop *stop,
+                      bool *taken, bool *is_proven, ms_error *err)
 {
-    search s = {.capacity = capacity};
+    search s = {.capacity = capacity, .limit = {.stop = stop}};
     s.items = calloc(count + (size_t)1, sizeof *s.items);
     if (!s.items)
         return no_memory(err);
@@ -171,7 +173,7 @@ ms_status ms_knapsack(const ms_item *items, uint32_t count, double capacity, boo
     }
     qsort(s.items, s.count, sizeof *s.items, compare_ranked);
     ms_status status = run(&s, taken, err);
-    *is_proven = s.states.count < MS_KNAPSACK_MAX_STATES;
+    *is_proven = s.states.count < MS_KNAPSACK_MAX_STATES && !s.is_stopped;
     free(s.items);
     ms_vec_free(&s.states);
     ms_vec_free(&s.front);

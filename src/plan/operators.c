@@ -243,7 +243,7 @@ static void make_items(const ms_operator_task *task, ms_item *items, bool *save)
 }
 
 ms_status ms_operators_plan(ms_arena *arena, const ms_operator_task *task, double fraction,
-                            ms_operator_plan *plan, ms_error *err)
+                            const ms_stop *stop, ms_operator_plan *plan, ms_error *err)
 {
     *plan = (ms_operator_plan){.save = ms_arena_array(arena, bool, task->count)};
     ms_item *items = ms_arena_array(arena, ms_item, task->count);
@@ -261,7 +261,7 @@ ms_status ms_operators_plan(ms_arena *arena, const ms_operator_task *task, doubl
         return ms_fail(err, MS_ERR_INFEASIBLE,
                        "operators that must be saved need %" PRIu64 " B of %" PRIu64 " B", settled,
                        plan->budget_bytes);
-    ms_status status = ms_knapsack(items, task->count, (double)(plan->budget_bytes - settled),
+    ms_status status = ms_knapsack(items, task->count, (double)(plan->budget_bytes - settled), stop,
                                    taken, &plan->is_proven, err);
     if (status != MS_OK)
         return status;

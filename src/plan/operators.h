@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/limit.h"
 #include "json/value.h"
 
 enum { MS_OPERATORS_MAX = 4096 };
@@ -45,8 +46,8 @@ typedef struct ms_operator_plan {
 } ms_operator_plan;
 
 /* The most run time saved within `fraction` of all operators' memory. MS_ERR_INFEASIBLE when the
- * rules contradict or what must be saved is over that. */
+ * rules contradict or what must be saved is over that. `stop` may be NULL. */
 ms_status ms_operators_plan(ms_arena *arena, const ms_operator_task *task, double fraction,
-                            ms_operator_plan *plan, ms_error *err);
+                            const ms_stop *stop, ms_operator_plan *plan, ms_error *err);
 
 #endif

@@ -116,7 +116,7 @@ ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double s
         items[i] = (ms_item){(double)op->bytes, is_random(op->name) ? 0 : op->ms};
         all += items[i].weight;
     }
-    ms_status status = ms_knapsack(items, ops->count, share * all, taken, &proven, err);
+    ms_status status = ms_knapsack(items, ops->count, share * all, NULL, taken, &proven, err);
     return status == MS_OK ? keep_taken(arena, ops, taken, treatment, err) : status;
 }
 

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "base/parallel.h"
 #include "ledger/ledger.h"
 #include "ledger/usage.h"
@@ -22,7 +23,7 @@ enum { MOST_STEPS = 8, MOST_HALVINGS = 2 };
 
 static bool is_stopped(const ms_step_task *task)
 {
-    return task->stop && *task->stop;
+    return ms_stop_asked(task->stop);
 }
 
 /* ---- choosing and proving ---- */
@@ -59,7 +60,8 @@ ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
                             .techniques = s->techniques,
                             .loss = s->loss,
                             .gap = s->task->gap,
-                            .time_limit_s = s->task->time_limit_s};
+                            .time_limit_s = s->task->time_limit_s,
+                            .stop = s->task->stop};
 }
 
 /* One limit: whether there is a choice, and whether it was proven to fit. What would not be the
@@ -249,8 +251,10 @@ ms_status ms_search_finish(ms_search *s)
 void ms_search_set_gap(ms_search *s, const ms_chosen *first)
 {
     double ms = s->plan->plan.time.step_ms;
-    s->plan->bound_ms = fmin(first->bound, ms);
-    s->plan->gap = ms > 0 ? fmax(0, (ms - first->bound) / ms) : 0;
+    /* Who was stopped before there was a bound knows at least this one. */
+    double bound = isfinite(first->bound) ? first->bound : s->plan->keep_all.time.step_ms;
+    s->plan->bound_ms = fmin(bound, ms);
+    s->plan->gap = ms > 0 ? fmax(0, (ms - bound) / ms) : 0;
     s->plan->outcome = s->is_best_proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
 }
 

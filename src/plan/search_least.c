@@ -120,7 +120,7 @@ ms_status ms_search_least(ms_search *s)
     ms_status status = MS_OK;
     bool chunks = (s->techniques & MS_MAY_CHUNK_LOSS) != 0;
     for (uint32_t l = 0; l < (chunks ? s->stack.loss_count : 1) && status == MS_OK; l++)
-        status = try_least(s, l, &least);
+        status = ms_stop_asked(s->task->stop) ? MS_OK : try_least(s, l, &least);
     if (status != MS_OK || least.budget_bytes == UINT64_MAX)
         return status;
     return finish_least(s, &least);
@@ -131,7 +131,7 @@ ms_status ms_search_least_of(ms_search *s, const ms_stack_choice *choices, size_
 {
     least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
     ms_status status = MS_OK;
-    for (uint32_t i = 0; i < count && status == MS_OK; i++) {
+    for (uint32_t i = 0; i < count && status == MS_OK && !ms_stop_asked(s->task->stop); i++) {
         const ms_stack_choice *choice =
             (const ms_stack_choice *)((const char *)choices + i * stride);
         if (least.budget_bytes == UINT64_MAX ||

@@ -13,7 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/vec.h"
 
@@ -35,7 +34,7 @@ typedef struct search {
     const ms_shard_task *task;
     ms_shard_plan *plan; /* the best so far */
     bool has_plan, is_late;
-    struct timespec end;
+    ms_limit limit;
     uint64_t *params_ahead, *grads_ahead; /* by module: the most that units from there on hold */
     uint64_t *base;       /* bytes at the peak of a module's backward without any parameters */
     uint64_t *inner_base; /* the most of them in it and its descendants */
@@ -128,10 +127,8 @@ static bool is_hopeless(const search *s, uint32_t module, const state *x)
 
 static void look_at_clock(search *s)
 {
-    struct timespec now;
-    if (s->states.count % CLOCK_STATES == 0 && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
-        s->is_late |= now.tv_sec > s->end.tv_sec ||
-                      (now.tv_sec == s->end.tv_sec && now.tv_nsec > s->end.tv_nsec);
+    if (s->states.count % CLOCK_STATES == 0)
+        s->is_late |= ms_limit_reached(&s->limit);
 }
 
 static void add(search *s, uint32_t module, state x)
@@ -312,20 +309,20 @@ ms_status ms_shards_plan(ms_arena *arena, const ms_shard_task *task, ms_shard_pl
     search s = {.task = task, .plan = plan};
     ms_status status = prepare(&s, arena, plan, err);
     bool *guess = ms_arena_array(arena, bool, task->graph->count);
-    if (!guess && status == MS_OK)
+    if (status == MS_OK && (!guess || !ms_vec_reserve(&s.states)))
         status = no_memory(err);
     if (status == MS_OK) {
-        clock_gettime(CLOCK_MONOTONIC, &s.end);
-        s.end.tv_sec += (time_t)task->time_limit_s;
+        s.limit = ms_limit_begin(task->time_limit_s, task->stop);
         if (task->fixed)
             walk(&s, task->fixed);
         else
             search_all(&s, guess);
         if (s.no_memory)
             status = no_memory(err);
-        plan->outcome = s.is_late    ? MS_PLAN_LIMIT
-                        : s.has_plan ? MS_PLAN_OPTIMAL
-                                     : MS_PLAN_INFEASIBLE;
+        plan->outcome = s.is_late && ms_limit_stopped(&s.limit) ? MS_PLAN_STOPPED
+                        : s.is_late                             ? MS_PLAN_LIMIT
+                        : s.has_plan                            ? MS_PLAN_OPTIMAL
+                                                                : MS_PLAN_INFEASIBLE;
     }
     ms_vec_free(&s.states);
     return status;

@@ -22,6 +22,7 @@ typedef struct ms_shard_task {
     uint64_t budget_bytes;
     uint32_t world_size;
     double latency_ms, bytes_per_ms, time_limit_s;
+    const ms_stop *stop; /* or NULL */
 } ms_shard_task;
 
 typedef struct ms_shard_plan {

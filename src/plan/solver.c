@@ -22,7 +22,8 @@ typedef struct session {
     glp_prob *lp;
     int *indices; /* of one row, from 1 */
     double *coefficients;
-    bool is_plain; /* neither presolve nor cuts: the second try */
+    bool may_escape, has_failed; /* within the setjmp; by GLPK's own error */
+    bool is_plain;               /* neither presolve nor cuts: the second try */
     char said[160];
     jmp_buf escape;
 } session;
@@ -34,19 +35,28 @@ const char *ms_solver_version(void)
 
 /* ---- hooks ---- */
 
-/* Keeps the last line for a message and prints nothing. */
+static bool is_stopped(const session *s)
+{
+    return ms_stop_asked(s->options->stop);
+}
+
+/* Keeps the last line for a message and prints nothing. The simplex method calls nobody else, and
+ * may take long. */
 static int hear(void *info, const char *text)
 {
     session *s = info;
     size_t length = strcspn(text, "\n");
     if (length > 0 && strncmp(text, "Error detected", 14) != 0)
         snprintf(s->said, sizeof s->said, "%.*s", (int)(length < 150 ? length : 150), text);
+    if (is_stopped(s) && s->may_escape)
+        longjmp(s->escape, 1);
     return 1;
 }
 
 static void leave(void *info)
 {
     session *s = info;
+    s->has_failed = true;
     longjmp(s->escape, 1);
 }
 
@@ -55,11 +65,12 @@ static void watch(glp_tree *tree, void *info)
 {
     session *s = info;
     int node = glp_ios_best_node(tree);
-    if (node == 0)
-        return;
-    double bound = glp_ios_node_bound(tree, node);
+    double bound = node != 0 ? glp_ios_node_bound(tree, node) : -INFINITY;
     if (bound > s->solution->bound && bound < DBL_MAX)
         s->solution->bound = bound;
+    bool is_enough = s->options->enough > 0 && s->solution->bound >= s->options->enough;
+    if (is_enough || is_stopped(s))
+        glp_ios_terminate(tree);
 }
 
 /* ---- loading ---- */
@@ -114,9 +125,10 @@ static void set_parameters(session *s, glp_iocp *parameters)
     glp_init_iocp(parameters);
     int on = s->is_plain ? GLP_OFF : GLP_ON;
     double limit_ms = s->options->time_limit_s * 1000;
-    parameters->msg_lev = GLP_MSG_OFF;
+    parameters->msg_lev = s->options->stop ? GLP_MSG_ON : GLP_MSG_OFF;
     parameters->presolve = on;
     parameters->gmi_cuts = parameters->mir_cuts = parameters->cov_cuts = parameters->clq_cuts = on;
+    parameters->tol_int = 1e-8; /* GLPK's own takes a hundred-thousandth of a module for none */
     parameters->mip_gap = s->options->gap;
     parameters->tm_lim = limit_ms < INT_MAX ? (int)limit_ms : INT_MAX;
     parameters->cb_func = watch;
@@ -130,7 +142,7 @@ static int run_solver(session *s)
     if (s->is_plain) { /* without presolve the search wants an optimal relaxation */
         glp_smcp simplex;
         glp_init_smcp(&simplex);
-        simplex.msg_lev = GLP_MSG_OFF;
+        simplex.msg_lev = parameters.msg_lev;
         simplex.tm_lim = parameters.tm_lim;
         int code = glp_simplex(s->lp, &simplex);
         if (code != 0)
@@ -163,10 +175,15 @@ static bool read_answer(session *s, int code)
     }
     if (code == 0 && status == GLP_OPT)
         solution->bound = solution->objective;
-    solution->outcome = code == GLP_ETMLIM ? MS_SOLVER_LIMIT : MS_SOLVER_PROVEN;
+    /* It may have ended right after the bound rose, and then nobody was told. */
+    double implied = solution->objective - s->options->gap * fabs(solution->objective);
+    if (code == GLP_EMIPGAP && solution->has_solution && implied > solution->bound)
+        solution->bound = implied;
+    bool ended_early = code == GLP_ETMLIM || code == GLP_ESTOP;
+    solution->outcome = ended_early ? MS_SOLVER_LIMIT : MS_SOLVER_PROVEN;
     if (solution->has_solution && solution->bound > solution->objective)
         solution->bound = solution->objective;
-    return code == GLP_ETMLIM || (solution->has_solution && (code == 0 || code == GLP_EMIPGAP));
+    return ended_early || (solution->has_solution && (code == 0 || code == GLP_EMIPGAP));
 }
 
 /* Nothing of this frame changes after setjmp but what lies in the session. */
@@ -175,6 +192,7 @@ static bool solve_guarded(session *s)
     if (setjmp(s->escape) != 0)
         return false;
     glp_error_hook(leave, s);
+    s->may_escape = true;
     if (s->options->memory_mib > 0)
         glp_mem_limit((int)s->options->memory_mib);
     s->lp = glp_create_prob();
@@ -187,7 +205,7 @@ static bool solve_guarded(session *s)
 /* One try in an environment of its own. */
 static ms_status try_once(session *s, bool *answered, ms_error *err)
 {
-    *answered = false;
+    *answered = s->has_failed = s->may_escape = false;
     s->said[0] = '\0';
     s->solution->has_solution = false;
     s->solution->bound = -INFINITY;
@@ -198,8 +216,13 @@ static ms_status try_once(session *s, bool *answered, ms_error *err)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the solver");
     glp_term_hook(hear, s);
     *answered = solve_guarded(s);
+    s->may_escape = false;
     glp_free_env();
-    if (*answered || !strstr(s->said, "memory"))
+    if (!*answered && !s->has_failed && is_stopped(s)) {
+        s->solution->outcome = MS_SOLVER_LIMIT;
+        *answered = true;
+    }
+    if (*answered || !s->has_failed || !strstr(s->said, "memory"))
         return MS_OK;
     if (strstr(s->said, "limit"))
         return ms_fail(err, MS_ERR_LIMIT, "the solver needs more than %u MiB",
@@ -219,7 +242,7 @@ static ms_status solve(session *s, ms_error *err)
     }
     if (!answered)
         return ms_fail(err, MS_ERR_SOLVER, "the solver gave up: %s",
-                       s->said[0] ? s->said : "no reason given");
+                       s->has_failed ? s->said : "no reason given");
     return MS_OK;
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/limit.h"
 #include "base/vec.h"
 
 typedef struct ms_problem_bounds {
@@ -48,13 +49,15 @@ void ms_problem_free(ms_problem *problem);
 typedef struct ms_solver_options {
     double gap;          /* relative; 0 = to the optimum */
     double time_limit_s; /* looked at between nodes of the search */
+    double enough;       /* a bound that ends the search; 0 = none */
+    const ms_stop *stop; /* or NULL; looked at between nodes, too */
     uint32_t memory_mib; /* most the solver may take; 0 = no limit */
 } ms_solver_options;
 
 typedef enum ms_solver_outcome {
     MS_SOLVER_PROVEN,     /* within the gap of the optimum */
     MS_SOLVER_INFEASIBLE, /* proven to have no solution */
-    MS_SOLVER_LIMIT       /* out of time; see has_solution */
+    MS_SOLVER_LIMIT       /* out of time, stopped, or enough is proven; see has_solution */
 } ms_solver_outcome;
 
 typedef struct ms_solution {

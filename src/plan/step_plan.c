@@ -41,6 +41,19 @@ static ms_status keep_all(ms_search *s)
     return MS_OK;
 }
 
+/* Who is stopped before anything else fits has this; it has been run already. */
+static ms_status checkpoint_all(ms_search *s)
+{
+    s->best = (ms_stack_choice){ms_arena_array(s->arena, uint32_t, s->stack.layer_count), 0};
+    if (!s->best.options)
+        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the plan");
+    for (uint32_t i = 0; i < s->stack.layer_count; i++)
+        s->best.options[i] = 1;
+    s->plan->plan = s->plan->checkpoint_all;
+    s->has_best = true;
+    return MS_OK;
+}
+
 /* Nothing is faster than what does nothing. */
 static ms_status plan_milp(ms_search *s)
 {
@@ -54,9 +67,11 @@ static ms_status plan_milp(ms_search *s)
     ms_status status = ms_search_run(s, ms_choose_milp, &chosen);
     if (status == MS_OK)
         status = ms_search_simpler(s);
-    if (status != MS_OK || !s->has_best)
+    bool may_fall_back = ms_stop_asked(s->task->stop) && (s->techniques & MS_MAY_CHECKPOINT) &&
+                         s->plan->checkpoint_all.fits;
+    if (status != MS_OK || (!s->has_best && !may_fall_back))
         return status;
-    status = ms_search_finish(s);
+    status = s->has_best ? ms_search_finish(s) : checkpoint_all(s);
     if (status == MS_OK)
         ms_search_set_gap(s, &chosen);
     return status;
@@ -106,7 +121,7 @@ static ms_status plan_for_target(ms_search *s, const ms_target *target)
             least = sum.step_ms;
             next = i;
         }
-        if (next == shapes.count)
+        if (next == shapes.count || ms_stop_asked(s->task->stop))
             break;
         bool yes;
         tried[next] = true;
@@ -160,6 +175,24 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
     return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan fits %s: the least is %s", budget, least);
 }
 
+/* ---- when somebody asks to stop ---- */
+
+static ms_status fail_stopped(ms_search *s)
+{
+    s->plan->outcome = MS_PLAN_STOPPED;
+    return ms_fail(s->err, MS_ERR_STOPPED, "%s",
+                   s->has_best ? "stopped; the plan is the best found by then"
+                               : "stopped before a plan that fits was found");
+}
+
+/* What others would do with a search that was cut short says nothing. */
+static void forget_comparison(ms_step_plan *plan)
+{
+    plan->compared.count = 0;
+    plan->target_free_ms = 0;
+    plan->target_free_peak_bytes = 0;
+}
+
 /* ---- solving ---- */
 
 /* What the plan frees and costs, in words. */
@@ -195,10 +228,16 @@ static ms_status solve(ms_search *s, const ms_target *target)
     bool has_figures = s->plan->plan.treat != NULL;
     if (status == MS_OK && !s->has_best && !has_figures && target->is_free)
         status = ms_search_least(s);
-    if (status == MS_OK)
+    bool is_stopped = ms_stop_asked(s->task->stop);
+    if (status == MS_OK && !is_stopped)
         status = compare(s, target);
+    if (ms_stop_asked(s->task->stop))
+        forget_comparison(s->plan);
     if (status == MS_OK && s->best.options)
         status = explain(s, target);
+    bool is_proven = s->has_best && s->plan->outcome == MS_PLAN_OPTIMAL;
+    if (status == MS_OK && is_stopped && !is_proven)
+        return fail_stopped(s);
     return status == MS_OK && !s->has_best ? fail_infeasible(s, target) : status;
 }
 

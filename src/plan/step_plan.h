@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/limit.h"
 #include "base/vec.h"
 #include "config/model_config.h"
 #include "config/run_config.h"
@@ -43,9 +44,9 @@ typedef struct ms_step_task {
     double gpu_cost_per_hour;
     const char *target; /* a row of ms_targets, never NULL: "free" */
     ms_rules_mode rules_mode;
-    uint64_t max_host_bytes;  /* rules: the host's share; UINT64_MAX = half of what is there */
-    bool alone;               /* the answer is set beside no others */
-    const volatile int *stop; /* not 0: answer with what there is; may be NULL */
+    uint64_t max_host_bytes; /* rules: the host's share; UINT64_MAX = half of what is there */
+    bool alone;              /* the answer is set beside no others */
+    const ms_stop *stop;     /* answer with what there is; or NULL */
 } ms_step_task;
 
 /* One way to run the step, simulated. */
@@ -86,7 +87,8 @@ typedef ms_vec(ms_alternative) ms_vec_alternatives;
 typedef struct ms_step_plan {
     ms_plan_outcome outcome;
     ms_step_figures keep_all, checkpoint_all;
-    ms_step_figures plan; /* unless infeasible; then the smallest peak that can be reached */
+    ms_step_figures plan; /* unless infeasible; then the smallest peak that can be reached; empty
+                             when stopped before there was one */
     uint64_t budget_bytes;
     uint64_t least_budget_bytes; /* infeasible: the smallest budget that has a plan */
     double bound_ms, gap;        /* with an allocator that wastes nothing no plan is faster;
@@ -103,8 +105,9 @@ typedef struct ms_step_plan {
     double rules_estimate_overhead;
 } ms_step_plan;
 
-/* MS_ERR_INFEASIBLE when nothing fits; `plan` is filled then as well. Free the plan also after a
- * failure; texts and treatments are in the arena. */
+/* MS_ERR_INFEASIBLE when nothing fits, MS_ERR_STOPPED when the task's stop came before a proof;
+ * `plan` is filled then as well. Free the plan also after a failure; texts and treatments are in
+ * the arena. */
 ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
                              ms_error *err);
 void ms_step_plan_free(ms_step_plan *plan);
@@ -129,7 +132,8 @@ typedef struct ms_curve {
     double solve_ms;
 } ms_curve;
 
-/* From the smallest budget that fits to the one that keeps everything. */
+/* From the smallest budget that fits to the one that keeps everything. MS_ERR_STOPPED: as far as it
+ * came. */
 ms_status ms_curve_trace(ms_arena *arena, const ms_step_task *task, uint32_t point_count,
                          ms_curve *curve, ms_error *err);
 void ms_curve_free(ms_curve *curve);

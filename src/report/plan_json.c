@@ -17,7 +17,8 @@ static void number_or_null(ms_json_writer *w, const char *key, bool known, doubl
 
 static const char *status_name(const ms_plan_view *v)
 {
-    return ms_plan_outcome_names[v->is_infeasible ? MS_PLAN_INFEASIBLE : v->plan->outcome];
+    bool is_infeasible = v->is_infeasible && v->plan->outcome != MS_PLAN_STOPPED;
+    return ms_plan_outcome_names[is_infeasible ? MS_PLAN_INFEASIBLE : v->plan->outcome];
 }
 
 /* The members that every way to run the step has. `view` is NULL for another run, whose time says

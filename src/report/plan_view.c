@@ -138,6 +138,9 @@ static const char *plan_verdict(const ms_plan_view *view)
     ms_gib(view->budget_bytes, budget);
     if (!time)
         return NULL;
+    if (view->is_infeasible && view->plan->outcome == MS_PLAN_STOPPED)
+        return ms_arena_printf(view->arena, "stopped before a plan for %s GiB on %s was found",
+                               budget, device);
     if (view->is_infeasible && view->least_budget_bytes > view->budget_bytes)
         return ms_arena_printf(
             view->arena,
@@ -157,7 +160,7 @@ static const char *curve_verdict(const ms_plan_view *view)
     uint32_t count = view->curve->points.count;
     char least[MS_GIB_TEXT], most[MS_GIB_TEXT], first[MS_FIXED_TEXT], last[MS_FIXED_TEXT];
     if (count == 0)
-        return "nothing fits";
+        return "stopped before a point was found";
     const ms_step_figures *low = &view->curve->points.items[0].figures;
     const ms_step_figures *high = &view->curve->points.items[count - 1].figures;
     return ms_arena_printf(view->arena, "from %s GiB and %s time to %s GiB and %s time on %s",
@@ -171,7 +174,7 @@ static const char *curve_verdict(const ms_plan_view *view)
 static const char *why_infeasible(const ms_plan_view *view)
 {
     ms_planner planner = view->answer->task->planner;
-    if (view->plan->outcome == MS_PLAN_LIMIT)
+    if (view->plan->outcome == MS_PLAN_LIMIT || view->plan->outcome == MS_PLAN_STOPPED)
         return "stopped before all plans were ruled out";
     if (view->is_restricted)
         return ms_arena_printf(view->arena, "%s can express nothing that fits", view->target_title);
@@ -193,6 +196,8 @@ static const char *proof(const ms_plan_view *view)
         return *view->figures->treat ? "no bound was worked out" : "nothing has to be treated";
     if (p->gap <= view->answer->task->gap) {
         how = "proven";
+    } else if (p->outcome == MS_PLAN_STOPPED) {
+        how = "stopped";
     } else if (p->outcome == MS_PLAN_OPTIMAL) {
         if_ideal = ", had the allocator no waste";
         how = "closed but for that";

@@ -93,7 +93,7 @@ static void check_policy(void **state)
     assert_int_equal(ms_json_parse(&source, &document, &err), MS_OK);
     ms_status status = ms_operators_read(arena, ms_json_root(document), &task, &err);
     if (status == MS_OK)
-        status = ms_operators_plan(arena, &task, c->fraction, &plan, &err);
+        status = ms_operators_plan(arena, &task, c->fraction, NULL, &plan, &err);
     assert_int_equal(status, c->status);
     assert_int_equal(err.status, c->status);
     for (size_t i = 0; c->save && i < strlen(c->save); i++)
@@ -142,13 +142,26 @@ static void check_knapsack(void **state)
     double value = 0;
     for (uint32_t i = 0; i < c->count; i++)
         items[i] = (ms_item){c->weights[i], c->values[i]};
-    assert_int_equal(ms_knapsack(items, c->count, c->capacity, taken, &is_proven, &err), MS_OK);
+    assert_int_equal(ms_knapsack(items, c->count, c->capacity, NULL, taken, &is_proven, &err),
+                     MS_OK);
     for (uint32_t i = 0; i < c->count; i++)
         value += taken[i] ? c->values[i] : 0;
     assert_true(is_proven && value >= c->value && value <= c->value);
     /* Two sets are worth most in one case; upstream's is any, ours is fixed. */
     for (uint32_t i = 0; i < c->count; i++)
         assert_int_equal(taken[i], c->taken[i] == '1');
+}
+
+static void stops_with_a_set(void **state)
+{
+    (void)state;
+    const ms_item items[] = {{1, 1}, {2, 3}, {3, 3}};
+    bool taken[3] = {false}, is_proven = true;
+    ms_error err = {0};
+    ms_stop stop = 1;
+    assert_int_equal(ms_knapsack(items, 3, 4, &stop, taken, &is_proven, &err), MS_OK);
+    assert_false(is_proven);
+    assert_true(taken[0] && taken[1] && !taken[2]);
 }
 
 enum { RANDOM_ITEMS = 14, RANDOM_ROUNDS = 200 };
@@ -184,7 +197,7 @@ static void check_random(void **state)
             total += items[i].weight;
         }
         double capacity = (double)(uint32_t)(total * (seed >> 24) / 256);
-        assert_int_equal(ms_knapsack(items, RANDOM_ITEMS, capacity, taken, &is_proven, &err),
+        assert_int_equal(ms_knapsack(items, RANDOM_ITEMS, capacity, NULL, taken, &is_proven, &err),
                          MS_OK);
         for (uint32_t i = 0; i < RANDOM_ITEMS; i++) {
             value += taken[i] ? items[i].value : 0;
@@ -197,9 +210,10 @@ static void check_random(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT_OF(policies) + COUNT_OF(knapsacks) + 1];
+    struct CMUnitTest tests[COUNT_OF(policies) + COUNT_OF(knapsacks) + 2];
     size_t count = ADD_ROWS(tests, check_policy, policies);
     count += ADD_ROWS(tests + count, check_knapsack, knapsacks);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(check_random);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(stops_with_a_set);
     return _cmocka_run_group_tests("operators", tests, count, NULL, NULL);
 }

@@ -62,6 +62,23 @@ static void finds_no_solution(void **state)
     ms_problem_free(&p);
 }
 
+static void stops(void **state)
+{
+    (void)state;
+    ms_problem p = {.no_memory = false};
+    ms_solution s = {0};
+    ms_error err = {0};
+    ms_stop stop = 1;
+    ms_solver_options options = exact;
+    options.stop = &stop;
+    build_cover(&p, false);
+    assert_int_equal(ms_problem_solve(&p, &options, &s, &err), MS_OK);
+    assert_int_equal(s.outcome, MS_SOLVER_LIMIT);
+    assert_true(s.bound <= 2 + 1e-6);
+    ms_solution_free(&s);
+    ms_problem_free(&p);
+}
+
 static void refuses_bad_problem(void **state)
 {
     (void)state;
@@ -108,6 +125,7 @@ static const graph_case graphs[] = {
     {"fits as it is", two_layers, 2150, MS_OK, MS_PLAN_OPTIMAL, 2150, 0},
     {"the later one cannot help itself", two_layers, 1250, MS_OK, MS_PLAN_OPTIMAL, 1250, 13},
     {"one module is enough", two_layers, 1750, MS_OK, MS_PLAN_OPTIMAL, 1750, 6},
+    {"a byte too much", two_layers, 2149, MS_OK, MS_PLAN_OPTIMAL, 2149, 2.01},
     {"a byte short", two_layers, 1149, MS_OK, MS_PLAN_INFEASIBLE, 0, 0},
     {"under the static part", two_layers, 99, MS_OK, MS_PLAN_INFEASIBLE, 0, 0},
     {"in any order of figures",
@@ -117,6 +135,7 @@ static const graph_case graphs[] = {
     {"no modules", ORDER("", "") "\"mod_stats\": []}", 1, MS_ERR_CONFIG, 0, 0, 0},
     {"no figures", ORDER("\"M\"", "\"M\"") "\"mod_stats\": []}", 1, MS_ERR_CONFIG, 0, 0, 0},
     {"listed twice", ORDER("\"M\", \"M.a\", \"M.a\"", "\"M.a\", \"M.a\", \"M\"") "\"mod_stats\": []}", 1, MS_ERR_CONFIG, 0, 0, 0},
+    {"left too late", ORDER("\"M\", \"M.a\", \"M.a.x\", \"M.b\"", "\"M.a.x\", \"M.b\", \"M.a\", \"M\"") "\"mod_stats\": []}", 1, MS_ERR_CONFIG, 0, 0, 0},
     {"left twice", ORDER("\"M\", \"M.a\"", "\"M.a\", \"M.a\"") "\"mod_stats\": []}", 1, MS_ERR_CONFIG, 0, 0, 0},
     {"never left", ORDER("\"M\", \"M.a\"", "\"M\"") "\"mod_stats\": []}", 1, MS_ERR_CONFIG, 0, 0, 0},
     {"parent left before its child", ORDER("\"M\", \"M.a\"", "\"M\", \"M.a\"") "\"mod_stats\": []}", 1, MS_ERR_CONFIG, 0, 0, 0},
@@ -135,8 +154,8 @@ static const graph_case graphs[] = {
 };
 /* clang-format on */
 
-static ms_status plan_text(ms_arena *arena, const graph_case *c, ms_checkpoint_plan *plan,
-                           ms_error *err)
+static ms_status plan_text(ms_arena *arena, const graph_case *c, const ms_stop *stop,
+                           ms_checkpoint_plan *plan, ms_error *err)
 {
     ms_json_source source = {.name = "graph", .text = c->text, .length = strlen(c->text)};
     ms_json *document = NULL;
@@ -152,7 +171,8 @@ static ms_status plan_text(ms_arena *arena, const graph_case *c, ms_checkpoint_p
                                .may = may,
                                .budget_bytes = c->budget_bytes,
                                .world_size = 1,
-                               .time_limit_s = 10};
+                               .time_limit_s = 10,
+                               .stop = stop};
     return ms_checkpoints_plan(arena, &task, plan, err);
 }
 
@@ -163,7 +183,7 @@ static void check_graph(void **state)
     ms_checkpoint_plan plan = {0};
     ms_arena *arena = ms_arena_create(0);
     assert_non_null(arena);
-    assert_int_equal(plan_text(arena, c, &plan, &err), c->status);
+    assert_int_equal(plan_text(arena, c, NULL, &plan, &err), c->status);
     assert_int_equal(err.status, c->status);
     assert_int_equal(err.text[0] != '\0', c->status != MS_OK);
     if (c->status == MS_OK) {
@@ -178,12 +198,32 @@ static void check_graph(void **state)
     ms_arena_free(arena);
 }
 
+/* Whoever stops at once still gets a plan that fits, and an honest gap. */
+static void stops_with_a_plan(void **state)
+{
+    (void)state;
+    const graph_case c = {"", two_layers, 1250, MS_OK, MS_PLAN_STOPPED, 1250, 13};
+    ms_error err = {0};
+    ms_checkpoint_plan plan = {0};
+    ms_stop stop = 1;
+    ms_arena *arena = ms_arena_create(0);
+    assert_non_null(arena);
+    assert_int_equal(plan_text(arena, &c, &stop, &plan, &err), MS_OK);
+    assert_int_equal(plan.outcome, MS_PLAN_STOPPED);
+    assert_true(plan.has_plan && plan.peak_bytes <= c.budget_bytes);
+    assert_true(plan.recompute_ms >= c.recompute_ms && plan.bound_ms <= c.recompute_ms);
+    assert_true(plan.gap > 0.001 && plan.gap <= 1);
+    ms_arena_free(arena);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT_OF(graphs) + 3];
+    struct CMUnitTest tests[COUNT_OF(graphs) + 5];
     size_t count = ADD_ROWS(tests, check_graph, graphs);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(solves_after_an_error);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(finds_no_solution);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(refuses_bad_problem);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(stops);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(stops_with_a_plan);
     return _cmocka_run_group_tests("plan", tests, count, NULL, NULL);
 }

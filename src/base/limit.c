@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/limit.h"
+
+#define LONGEST_S 1e9
+
+bool ms_stop_asked(const ms_stop *stop)
+{
+    return stop && atomic_load_explicit(stop, memory_order_relaxed) != 0;
+}
+
+ms_limit ms_limit_begin(double seconds, const ms_stop *stop)
+{
+    ms_limit limit = {.stop = stop};
+    double whole = seconds < LONGEST_S ? seconds : LONGEST_S;
+    clock_gettime(CLOCK_MONOTONIC, &limit.end);
+    limit.end.tv_sec += (time_t)whole;
+    limit.end.tv_nsec += (long)((whole - (double)(time_t)whole) * 1e9);
+    if (limit.end.tv_nsec >= 1000000000) {
+        limit.end.tv_sec++;
+        limit.end.tv_nsec -= 1000000000;
+    }
+    return limit;
+}
+
+bool ms_limit_stopped(const ms_limit *limit)
+{
+    return ms_stop_asked(limit->stop);
+}
+
+double ms_limit_left_s(const ms_limit *limit)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double left =
+        (double)(limit->end.tv_sec - now.tv_sec) + (double)(limit->end.tv_nsec - now.tv_nsec) / 1e9;
+    return left > 0 ? left : 0;
+}
+
+bool ms_limit_reached(const ms_limit *limit)
+{
+    return ms_limit_stopped(limit) || !(ms_limit_left_s(limit) > 0);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * When a search must end with what it has: at a time, or when somebody asks for it.
+ */
+#ifndef MS_BASE_LIMIT_H
+#define MS_BASE_LIMIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+
+/* Not 0: stop. A signal handler or another thread may set it. */
+typedef atomic_int ms_stop;
+
+bool ms_stop_asked(const ms_stop *stop); /* NULL: never */
+
+typedef struct ms_limit {
+    const ms_stop *stop; /* or NULL */
+    struct timespec end;
+} ms_limit;
+
+/* From now on; at most 10^9 seconds. */
+ms_limit ms_limit_begin(double seconds, const ms_stop *stop);
+
+bool ms_limit_stopped(const ms_limit *limit);
+bool ms_limit_reached(const ms_limit *limit); /* stopped, or out of time */
+double ms_limit_left_s(const ms_limit *limit);
+
+#endif
