@@ -36,12 +36,14 @@ static void search_point(void *context, uint32_t index)
     point *p = &((point *)context)[index];
     ms_chosen chosen;
     ms_search_set_limit(&p->search);
-    if (p->task.stop && *p->task.stop)
+    if (ms_stop_asked(p->task.stop))
         return;
     p->status = ms_search_run(&p->search, ms_choose_milp, &chosen);
     bool yes;
     if (p->status == MS_OK && !p->search.has_best)
         p->status = ms_search_consider(&p->search, &p->least, &yes);
+    if (p->status == MS_OK && p->search.has_best)
+        p->status = ms_search_simpler(&p->search);
     if (p->status != MS_OK || !p->search.has_best)
         return;
     p->status = ms_search_finish(&p->search);
@@ -49,7 +51,7 @@ static void search_point(void *context, uint32_t index)
         ms_search_set_gap(&p->search, &chosen);
 }
 
-/* A larger budget is never slower: the plan of a smaller one fits as well. */
+/* A larger budget is never slower: the plan of a smaller one will do. */
 static ms_status carry_over(const ms_step_task *task, point *points, uint32_t count, ms_error *err)
 {
     ms_status status = MS_OK;
@@ -63,8 +65,10 @@ static ms_status carry_over(const ms_step_task *task, point *points, uint32_t co
         ms_step_figures figures;
         status = ms_step_plan_simulate(p->arena, task->model, &p->run,
                                        &before->plan.plan.treatments, &figures, err);
-        if (status != MS_OK || !figures.fits)
+        if (status != MS_OK)
             continue;
+        if (!figures.fits) /* then it is to be run with the smaller one as its limit */
+            figures = before->plan.plan;
         double bound = p->search.has_best ? p->plan.bound_ms : before->plan.bound_ms;
         p->plan.plan = figures;
         p->plan.gap = (figures.time.step_ms - bound) / figures.time.step_ms;

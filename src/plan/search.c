@@ -19,7 +19,7 @@
 #include "step/step.h"
 
 /* Attempts at lowering the limit, and halvings once something fits. */
-enum { MOST_STEPS = 8, MOST_HALVINGS = 2 };
+enum { MOST_STEPS = 8, MOST_HALVINGS = 2, MOST_UNIFORM = 8 };
 
 static bool is_stopped(const ms_step_task *task)
 {
@@ -225,16 +225,57 @@ ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
 }
 
 /* What the simpler ways find, when it counts as faster than the best so far. */
-ms_status ms_search_simpler(ms_search *s)
+/* The fastest of those that treat every layer alike and are not tried yet: slower than `after_ms`.
+ */
+static bool next_uniform(const ms_search *s, double after_ms, ms_stack_choice *tried,
+                         ms_stack_choice *next, double *next_ms)
 {
-    static const ms_chooser ways[] = {ms_choose_greedy, ms_choose_uniform};
-    ms_status status = MS_OK;
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && status == MS_OK; i++) {
-        ms_chosen chosen;
-        bool yes;
-        status = try_limit(s, ways[i], s->limit_bytes, &chosen, &yes);
+    const ms_choose_task task = ms_search_task(s, s->limit_bytes);
+    bool found = false;
+    for (uint32_t o = 0; o < s->stack.option_count; o++) {
+        if (!ms_treatment_allowed(&s->stack.options[o].treatment, s->techniques))
+            continue;
+        for (uint32_t i = 0; i < s->stack.layer_count; i++)
+            tried->options[i] = o;
+        for (tried->loss = 0; tried->loss < s->stack.loss_count; tried->loss++) {
+            ms_stack_sum sum = ms_stack_count(&s->stack, tried);
+            if (!ms_loss_allowed(&task, tried->loss) || sum.peak_bytes > s->limit_bytes ||
+                sum.step_ms <= after_ms || (found && sum.step_ms >= *next_ms))
+                continue;
+            found = true;
+            *next_ms = sum.step_ms;
+            next->loss = tried->loss;
+            next->options[0] = o;
+        }
+    }
+    for (uint32_t i = 1; found && i < s->stack.layer_count; i++)
+        next->options[i] = next->options[0];
+    return found;
+}
+
+/* Where the allocator refuses what counts as best, layers that are alike often fit. */
+static ms_status try_uniform(ms_search *s)
+{
+    ms_stack_choice tried, next;
+    double ms = 0;
+    bool yes = false;
+    ms_status status = ms_choice_new(s->arena, &s->stack, &tried, s->err);
+    for (int i = 0; i < MOST_UNIFORM && status == MS_OK && !yes && !is_stopped(s->task); i++) {
+        status = ms_choice_new(s->arena, &s->stack, &next, s->err);
+        if (status != MS_OK || !next_uniform(s, ms, &tried, &next, &ms) ||
+            (s->has_best && ms >= s->best_ms))
+            break;
+        status = ms_search_consider(s, &next, &yes);
     }
     return status;
+}
+
+ms_status ms_search_simpler(ms_search *s)
+{
+    ms_chosen chosen;
+    bool yes;
+    ms_status status = try_limit(s, ms_choose_greedy, s->limit_bytes, &chosen, &yes);
+    return status == MS_OK ? try_uniform(s) : status;
 }
 
 ms_status ms_search_finish(ms_search *s)

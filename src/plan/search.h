@@ -54,6 +54,8 @@ ms_status ms_search_plainly(ms_search *s, ms_chooser with, ms_chosen *first);
 ms_status ms_search_simpler(ms_search *s);
 /* Keeps the choice if it fits and is faster than the best so far. */
 ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *yes);
+/* Offers the choices that peak lowest, for where the allocator refused what is better. */
+ms_status ms_search_lowest(ms_search *s);
 /* The plan that needs the smallest budget, run into s->plan->plan, and whether it fits after all.
  */
 ms_status ms_search_least(ms_search *s);

@@ -26,6 +26,7 @@ ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatment
     uint64_t low = live_bytes + run.device->context_expected_bytes, wanted;
     bool yes;
     ms_search_set_budget(&run, UINT64_MAX / 4);
+    run.allocator.capacity_bytes = 0; /* no limit */
     ms_status status = ms_step_plan_fits(s->task->model, &run, treatments, &yes, &wanted, s->err);
     *budget = wanted + run.device->context_expected_bytes;
     for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {
@@ -74,12 +75,14 @@ static ms_status offer_least(ms_search *s, const ms_stack_choice *choice, least_
     return ms_stack_copy(s->arena, &s->stack, choice, &s->best, s->err);
 }
 
-/* With one way to make the loss: the lowest peak, the fastest of about that peak, and every layer
- * checkpointed. */
-static ms_status try_least(ms_search *s, uint32_t loss, least_plan *least)
+/* With one way to make the loss: the lowest peak, and the fastest of about that peak; *count of
+ * them, fastest first. */
+static ms_status choose_lowest(ms_search *s, uint32_t loss, ms_stack_choice choices[2],
+                               uint32_t *count)
 {
     ms_choose_task task = ms_search_task(s, UINT64_MAX);
     ms_chosen lowest, fastest = {0};
+    *count = 0;
     task.aim = MS_LEAST_PEAK;
     task.loss = loss;
     ms_status status = ms_choose_milp(s->arena, &task, &lowest, s->err);
@@ -90,36 +93,72 @@ static ms_status try_least(ms_search *s, uint32_t loss, least_plan *least)
     task.limit_bytes = live + live / 100000;
     status = ms_choose_milp(s->arena, &task, &fastest, s->err);
     if (status == MS_OK && fastest.has_choice)
-        status = offer_least(s, &fastest.choice, least);
-    if (status == MS_OK)
-        status = offer_least(s, &lowest.choice, least);
-    if (status != MS_OK || !(s->techniques & MS_MAY_CHECKPOINT))
-        return status;
-    for (uint32_t i = 0; i < s->stack.layer_count; i++)
-        lowest.choice.options[i] = 1;
-    return offer_least(s, &lowest.choice, least);
+        choices[(*count)++] = fastest.choice;
+    choices[(*count)++] = lowest.choice;
+    return status;
 }
 
+static uint32_t loss_count(const ms_search *s)
+{
+    return s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
+}
+
+/* These, and every layer checkpointed. */
+static ms_status try_least(ms_search *s, uint32_t loss, least_plan *least)
+{
+    ms_stack_choice choices[2], all;
+    uint32_t count;
+    ms_status status = choose_lowest(s, loss, choices, &count);
+    for (uint32_t i = 0; i < count && status == MS_OK; i++)
+        status = offer_least(s, &choices[i], least);
+    if (status != MS_OK || count == 0 || !(s->techniques & MS_MAY_CHECKPOINT))
+        return status;
+    status = ms_stack_copy(s->arena, &s->stack, &choices[0], &all, s->err);
+    for (uint32_t i = 0; i < s->stack.layer_count && status == MS_OK; i++)
+        all.options[i] = 1;
+    return status == MS_OK ? offer_least(s, &all, least) : status;
+}
+
+ms_status ms_search_lowest(ms_search *s)
+{
+    ms_status status = MS_OK;
+    for (uint32_t l = 0; l < loss_count(s) && status == MS_OK; l++) {
+        ms_stack_choice choices[2];
+        uint32_t count;
+        bool yes;
+        status = choose_lowest(s, l, choices, &count);
+        for (uint32_t i = 0; i < count && status == MS_OK; i++)
+            if (!s->has_best || ms_stack_count(&s->stack, &choices[i]).step_ms < s->best_ms)
+                status = ms_search_consider(s, &choices[i], &yes);
+    }
+    return status;
+}
+
+/* Should the budget be large enough after all, the plan is proven under it: an allocator may refuse
+ * with more memory what it does with less. */
 static ms_status finish_least(ms_search *s, const least_plan *least)
 {
     ms_run_config run = *s->task->run;
+    const ms_stack_choice choice = s->best;
+    bool yes;
     ms_search_set_budget(&run, least->budget_bytes);
     s->plan->simulations++;
     ms_status status = ms_step_plan_simulate(s->arena, s->task->model, &run, &least->treatments,
                                              &s->plan->plan, s->err);
     s->plan->least_budget_bytes = least->budget_bytes;
-    s->plan->plan.fits = least->budget_bytes <= s->plan->budget_bytes;
-    s->has_best = s->plan->plan.fits; /* the search had stopped short of it */
+    s->plan->plan.fits = false;
     s->plan->outcome = MS_PLAN_LIMIT;
-    return status;
+    s->has_best = false;
+    if (status == MS_OK && least->budget_bytes <= s->plan->budget_bytes)
+        status = ms_search_consider(s, &choice, &yes);
+    return status == MS_OK && s->has_best ? ms_search_finish(s) : status;
 }
 
 ms_status ms_search_least(ms_search *s)
 {
     least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
     ms_status status = MS_OK;
-    bool chunks = (s->techniques & MS_MAY_CHUNK_LOSS) != 0;
-    for (uint32_t l = 0; l < (chunks ? s->stack.loss_count : 1) && status == MS_OK; l++)
+    for (uint32_t l = 0; l < loss_count(s) && status == MS_OK; l++)
         status = ms_stop_asked(s->task->stop) ? MS_OK : try_least(s, l, &least);
     if (status != MS_OK || least.budget_bytes == UINT64_MAX)
         return status;

@@ -54,6 +54,9 @@ static ms_status checkpoint_all(ms_search *s)
     return MS_OK;
 }
 
+/* Beyond this share it is worth looking elsewhere. */
+static const double far_from_bound = 0.03;
+
 /* Nothing is faster than what does nothing. */
 static ms_status plan_milp(ms_search *s)
 {
@@ -65,7 +68,12 @@ static ms_status plan_milp(ms_search *s)
     }
     ms_chosen chosen;
     ms_status status = ms_search_run(s, ms_choose_milp, &chosen);
-    if (status == MS_OK)
+    if (status == MS_OK && !s->has_best && !ms_stop_asked(s->task->stop))
+        status = ms_search_least(s);
+    if (status == MS_OK && s->has_best && s->best_ms > chosen.bound * (1 + far_from_bound))
+        status = ms_search_lowest(s);
+    bool fits_none = status == MS_OK && !s->has_best && s->plan->plan.treat;
+    if (status == MS_OK && !fits_none)
         status = ms_search_simpler(s);
     bool may_fall_back = ms_stop_asked(s->task->stop) && (s->techniques & MS_MAY_CHECKPOINT) &&
                          s->plan->checkpoint_all.fits;
