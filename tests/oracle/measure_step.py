@@ -9,7 +9,8 @@ cuda: torch.cuda memory statistics of the third step (allocated = block bytes, r
       process of its own, so that the caching allocator starts empty; with --events DIR also the allocator's own
       event list (action, size, address, stream) of that step, as gzip JSON; --stacks adds who asked: the ATen
       operator, the autograd node (in backward), the innermost Python frames.
-CASES.json is a list of cases, or a file this program wrote, whose cases are measured again. "treat" in a case: see treatments.py.
+CASES.json is a list of cases, or a file this program wrote, whose cases are measured again. "treat" in a case: see treatments.py;
+"optimizer_device": "host": see host_optimizer.py.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
 """
 import argparse, gc, gzip, json, multiprocessing, os, re, sys, traceback, warnings
@@ -70,6 +71,11 @@ def build(case, device):
 def optimizer_of(case, model):
     params = [p for p in model.parameters() if p.requires_grad]
     name = case["optimizer"]
+    if case.get("optimizer_device") == "host":
+        from host_optimizer import HostOptimizer
+        make = {"adamw_fused": torch.optim.AdamW, "sgd": torch.optim.SGD, "sgd_momentum": torch.optim.SGD}[name]
+        more = {"adamw_fused": {}, "sgd": {"lr": 1e-3}, "sgd_momentum": {"lr": 1e-3, "momentum": 0.9}}[name]
+        return HostOptimizer(params, lambda p: make(p, fused=True, **more))
     if name.startswith("adamw"):
         impl = name.split("_")[1]
         return torch.optim.AdamW(params, fused=impl == "fused" or None, foreach={"foreach": True, "loop": False}.get(impl))
@@ -131,8 +137,13 @@ class Step:
         out["weight_bytes"] = sum(weights.values())
         out["buffer_bytes"] = sum(v for k, v in buffers.items() if k not in weights)
         out["gradient_bytes"] = sum(p.numel() * p.element_size() for p in params if p.requires_grad)
-        state = (v for s in self.optimizer.state.values() for v in s.values() if torch.is_tensor(v))
-        out["optimizer_state_bytes"] = sum(storages(state).values())
+        if self.case.get("optimizer_device") == "host":
+            out["optimizer_state_bytes"] = 0  # on the device
+            if "offload" not in self.case.get("treat", ""):  # what that sends is the host's too
+                out["host_bytes"] = self.optimizer.host_bytes()
+        else:
+            state = (v for s in self.optimizer.state.values() for v in s.values() if torch.is_tensor(v))
+            out["optimizer_state_bytes"] = sum(storages(state).values())
         skip, keep, saved = set(weights) | set(buffers), [], {}
 
         def pack(t):
