@@ -17,6 +17,7 @@ _memscope_values() {
     --autocast) echo none bf16 fp16 ;;
     --optimizer) echo adamw adam sgd sgd-momentum ;;
     --optimizer-impl) echo fused foreach loop ;;
+    --optimizer-device) echo device host ;;
     --attention) echo auto flash efficient math eager cpu-flash ;;
     --checkpointing) echo none all ;;
     --checkpoint-kind) echo non-reentrant reentrant ;;

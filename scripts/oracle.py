@@ -6,7 +6,7 @@ A case file holds {"cases": [{"id", "config", "batch", "seq", "weights", ..., "m
 as tests/oracle/measure_step.py writes it, on a CPU or on a GPU. Each case is run through the binary;
 figures that differ are printed, then a summary of each group of figures:
 
-  static    parameters, weights, gradients, optimizer states
+  static    parameters, weights, gradients, optimizer states, memory of the host
   saved     what autograd keeps from forward for backward
   phases    CPU: peak and end of every phase of the step
   steady    CUDA: allocated at the start, and at peak and end of every phase, steady step
@@ -31,7 +31,7 @@ OPTIMIZERS = {"adamw_fused": ("adamw", "fused"), "adamw_foreach": ("adamw", "for
               "sgd_momentum": ("sgd-momentum", "foreach")}
 STATIC = {"parameters": "param_count", "trainable_parameters": "trainable_param_count",
           "weight_bytes": "weight_memory_bytes", "gradient_bytes": "grad_memory_bytes",
-          "optimizer_state_bytes": "optimizer_memory_bytes"}
+          "optimizer_state_bytes": "optimizer_memory_bytes", "host_bytes": "host_memory_bytes"}
 GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "detail")
 
 
@@ -60,6 +60,7 @@ def command_of(case, config_path, args):
     command += ["--dtype", case.get("weights", "bf16"), "--autocast", case.get("autocast") or "none"]
     command += ["--attention", BACKENDS.get(case.get("backend"), "eager" if case.get("attn") == "eager" else "auto")]
     command += ["--optimizer", optimizer, "--optimizer-impl", implementation]
+    command += ["--optimizer-device", case["optimizer_device"]] if case.get("optimizer_device") else []
     command += ["--accumulate", str(case.get("accumulate", 1))]
     command += ["--clip", "1.0"] if case.get("clip") else []
     command += ["--checkpointing", "all"] if case.get("checkpointing") else []

@@ -67,7 +67,8 @@ void ms_analysis_free(ms_analysis *analysis);
 
 typedef struct ms_summary {
     uint64_t param_count, trainable_param_count;
-    uint64_t weight_memory_bytes, buffer_memory_bytes, grad_memory_bytes, optimizer_memory_bytes;
+    uint64_t weight_memory_bytes, buffer_memory_bytes, grad_memory_bytes;
+    uint64_t optimizer_memory_bytes;                          /* of states on the device */
     uint64_t activation_memory_bytes, temporary_memory_bytes; /* alive at the peak */
     uint64_t persistent_memory_bytes; /* weights, buffers, gradients, optimizer states */
     uint64_t saved_bytes;             /* unique storages autograd holds at the end of forward */
@@ -82,8 +83,9 @@ typedef struct ms_summary {
     bool fits;                  /* expected device bytes are within the budget */
     int64_t headroom_bytes;     /* budget - expected device bytes; negative = short by */
     double step_time_ms;        /* roofline estimate; 0 when the device has no rates */
-    double exposed_copy_ms;     /* of that: waiting for copies between device and host */
-    uint64_t host_memory_bytes; /* pinned memory of the host that holds offloaded tensors */
+    double exposed_copy_ms;     /* of that: waiting for copies, and for updates on the host */
+    uint64_t host_memory_bytes; /* memory of the host: offloaded tensors; and of an optimizer there
+                                   its states and its copies of parameters and gradients */
 } ms_summary;
 const ms_summary *ms_analysis_summary(const ms_analysis *analysis);
 

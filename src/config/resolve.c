@@ -103,6 +103,11 @@ static ms_status resolve_optimizer(const context *c)
         said(c, "optimizer") ? (ms_optimizer_kind)draft->optimizer : MS_OPTIMIZER_ADAMW;
     run->optimizer_impl =
         said(c, "optimizer-impl") ? (ms_optimizer_impl)draft->optimizer_impl : MS_OPTIMIZER_FUSED;
+    run->optimizer_device = said(c, "optimizer-device")
+                                ? (ms_optimizer_device)draft->optimizer_device
+                                : MS_OPTIMIZER_ON_DEVICE;
+    if (run->optimizer_device == MS_OPTIMIZER_ON_HOST && run->device->is_cpu)
+        return fail(c, "optimizer-device", "the device is the cpu: it is on the host already");
     run->weight_decay = said(c, "weight-decay")                ? draft->weight_decay
                         : run->optimizer == MS_OPTIMIZER_ADAMW ? 0.01
                                                                : 0;

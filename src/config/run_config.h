@@ -30,6 +30,11 @@ typedef enum ms_optimizer_impl {
     MS_OPTIMIZER_IMPL_COUNT
 } ms_optimizer_impl;
 
+typedef enum ms_optimizer_device {
+    MS_OPTIMIZER_ON_DEVICE,
+    MS_OPTIMIZER_ON_HOST /* states in its memory, the update on its processor */
+} ms_optimizer_device;
+
 typedef enum ms_attention {
     MS_ATTENTION_AUTO, /* what the named torch picks on the named device */
     MS_ATTENTION_FLASH,
@@ -61,6 +66,7 @@ typedef struct ms_run_config {
     ms_autocast autocast;
     ms_optimizer_kind optimizer;
     ms_optimizer_impl optimizer_impl;
+    ms_optimizer_device optimizer_device;
     double weight_decay;
     uint64_t accumulate; /* micro-batches per optimizer step */
     bool clip;

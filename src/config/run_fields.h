@@ -22,6 +22,8 @@
     X("autocast", "TYPE", "none, bf16 or fp16", "none", "Training")                                \
     X("optimizer", "NAME", "adamw, adam, sgd or sgd-momentum", "adamw", "Training")                \
     X("optimizer-impl", "NAME", "fused, foreach or loop", "fused", "Training")                     \
+    X("optimizer-device", "PLACE", "where its states are and its updates run: device or host",     \
+      "device", "Training")                                                                        \
     X("weight-decay", "X", "0 or more", "0.01 for adamw, else 0", "Training")                      \
     X("accumulate", "N", "micro-batches per optimizer step", "1", "Training")                      \
     X("clip", "X", "largest gradient norm, or none", "none", "Training")                           \
@@ -45,7 +47,8 @@
 typedef struct ms_run_draft {
     const char *config;
     uint64_t batch, seq_tokens, accumulate;
-    int dtype, autocast, optimizer, optimizer_impl, checkpoint_kind, attention, allocator;
+    int dtype, autocast, optimizer, optimizer_impl, optimizer_device, checkpoint_kind, attention,
+        allocator;
     double weight_decay, clip_norm;
     const char *checkpointing, *treat, *plan, *device;
     uint32_t torch[2]; /* major, minor */

@@ -227,7 +227,12 @@ static ms_status read_devices(ms_arena *arena, ms_json_value root, const ms_devi
                               uint32_t *count, ms_error *err)
 {
     ms_json_value list, v;
-    ms_status status = ms_json_get_list(root, "devices", &list, err);
+    double host_rate = 0;
+    ms_status status = ms_json_find_pointer(root, "/host/memory_gb_per_s", &v)
+                           ? ms_json_get_number(v, 0, 1e9, &host_rate, err)
+                           : MS_OK;
+    if (status == MS_OK)
+        status = ms_json_get_list(root, "devices", &list, err);
     if (status != MS_OK)
         return status;
     uint32_t found = ms_json_length(list);
@@ -236,8 +241,10 @@ static ms_status read_devices(ms_arena *arena, ms_json_value root, const ms_devi
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for %u devices", found);
     *devices = rows;
     *count = found;
-    for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v))
+    for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v)) {
+        rows->host_memory_bytes_per_s = host_rate * 1e9;
         status = read_device(arena, v, rows++, err);
+    }
     return status;
 }
 

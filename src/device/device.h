@@ -23,6 +23,7 @@ typedef struct ms_device {
     double memory_bytes_per_s;
     double bf16_flops, fp16_flops, fp8_flops, tf32_flops, fp32_flops; /* dense; 0 = none */
     double host_link_bytes_per_s;                                     /* each way */
+    double host_memory_bytes_per_s;                                   /* of any host: the table's */
     double peer_link_bytes_per_s;                                     /* total; 0 = none */
     uint64_t context_low_bytes, context_expected_bytes,
         context_high_bytes; /* CUDA context, an estimate */

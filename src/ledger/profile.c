@@ -16,10 +16,10 @@ typedef struct walker {
     bool is_leaving;   /* a layer ended in forward; until something is made, frees are its own */
     uint32_t next_storage, phase_storage, layers_storage; /* the first of what is made from now on,
                                                               since the phase, the layers began */
-    ms_vec(uint32_t) late; /* storages that forward freed since the last layer that ran */
-    double now_ms;         /* of the compute stream */
-    double ready_ms[2];    /* when the stream of each direction is done: from the host, to it */
-    double *done_ms;       /* per copy */
+    ms_vec(uint32_t) late;          /* storages that forward freed since the last layer that ran */
+    double now_ms;                  /* of the compute stream */
+    double ready_ms[MS_LANE_COUNT]; /* when each lane is done */
+    double *done_ms;                /* per copy */
     bool no_memory;
 } walker;
 
@@ -117,13 +117,16 @@ static void play_op(walker *w, const ms_op_exec *op)
 static void play_copy(walker *w, uint32_t id)
 {
     const ms_copy *copy = &w->trace->copies.items[id];
-    double rate = w->device->host_link_bytes_per_s;
+    double rate = copy->lane == MS_LANE_HOST ? w->device->host_memory_bytes_per_s
+                                             : w->device->host_link_bytes_per_s;
     double ms = rate > 0 ? (double)copy->bytes / rate * 1e3 : 0;
-    double *ready = &w->ready_ms[copy->to_host];
+    double *ready = &w->ready_ms[copy->lane];
     *ready = (*ready > w->now_ms ? *ready : w->now_ms) + ms;
     w->done_ms[id] = *ready;
+    if (copy->lane == MS_LANE_HOST)
+        return;
     w->profile->time.copy_ms += ms * open_stretch(w)->repeats;
-    if (copy->to_host)
+    if (copy->lane == MS_LANE_TO_HOST)
         open_stretch(w)->sent_bytes += copy->bytes;
     else
         open_stretch(w)->returned_bytes +=
@@ -175,8 +178,8 @@ static void play(walker *w)
         if (w->is_leaving && event.kind != MS_EVENT_FREE)
             leave_layer(w);
         if (event.kind != MS_EVENT_FREE)
-            w->is_releasing =
-                event.kind == MS_EVENT_WAIT && w->trace->copies.items[event.id].to_host;
+            w->is_releasing = event.kind == MS_EVENT_WAIT &&
+                              w->trace->copies.items[event.id].lane == MS_LANE_TO_HOST;
         if (event.kind == MS_EVENT_ALLOC) {
             w->live_bytes += block_of(w, event.id);
             w->next_storage = event.id + 1;

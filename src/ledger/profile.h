@@ -3,9 +3,10 @@
  * Profile: the last step of a trace cut where another layer or phase begins, with the bytes that
  * are live and the time that passes in each stretch.
  *
- * Time runs on three streams. Operators follow one another on the first; copies to the host and
- * back follow one another on one stream each, beside it; where an operator needs a copy that is not
- * done, the first stream waits. A trace of which operators were not recorded has no time.
+ * Time runs on streams. Operators follow one another on the first; copies to the host, copies back
+ * and updates on the host follow one another on a lane each, beside it; where an operator needs one
+ * that is not done, the first stream waits. A trace of which operators were not recorded has no
+ * time.
  */
 #ifndef MS_LEDGER_PROFILE_H
 #define MS_LEDGER_PROFILE_H
@@ -31,7 +32,7 @@ typedef struct ms_stretch {
     uint64_t returned_bytes; /* allocated for what comes back */
     double compute_ms;       /* recomputation included */
     double recompute_ms;
-    double exposed_ms; /* waiting for copies */
+    double exposed_ms; /* waiting for copies and the host */
     double flops;
 } ms_stretch;
 

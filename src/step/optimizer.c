@@ -3,10 +3,14 @@
  * An optimizer is a row: what it keeps per parameter, and whether its update needs a denominator.
  * An implementation decides the temporaries: fused kernels need none, foreach makes whole lists,
  * the plain loop goes parameter by parameter.
+ *
+ * On the host nothing of it is on the device: for each parameter the gradient goes to the host,
+ * where a copy of the parameter is updated and sent back, beside the copies of other parameters.
  */
 #include "step/optimizer.h"
 
 #include "ops/ops.h"
+#include "tape/engine.h"
 
 typedef struct optimizer_row {
     const char *states[2]; /* tensors of the parameter's shape and dtype */
@@ -94,14 +98,24 @@ static void loop_denominators(ms_tape *tape)
     ms_frame_end(&f, NULL);
 }
 
-/* What the update reads and writes: parameter, gradient and states. */
+static uint64_t state_count(const optimizer_row *row)
+{
+    return (uint64_t)(row->states[0] != NULL) + (row->states[1] != NULL);
+}
+
+/* Times of a parameter's bytes that its update moves: parameter and states are read and written,
+ * the gradient is read. */
+static uint64_t passes_over_bytes(const optimizer_row *row)
+{
+    return 3 + 2 * state_count(row);
+}
+
 static void update_work(ms_tape *tape, const optimizer_row *row, ms_op_mark mark)
 {
     double bytes = 0;
     for (uint32_t i = 0; i < tape->parameters.count; i++)
         bytes += (double)ms_tensor_bytes(tape, tape->parameters.items[i].tensor);
-    double state_count = (row->states[0] != NULL) + (row->states[1] != NULL);
-    ms_op_work(tape, mark, 0, bytes * (3 + 2 * state_count), MS_DTYPE_F32);
+    ms_op_work(tape, mark, 0, bytes * (double)passes_over_bytes(row), MS_DTYPE_F32);
 }
 
 /* Python numbers that an update multiplies or adds on the CPU: the step counter's 1, momentum, the
@@ -116,9 +130,52 @@ static void cpu_numbers(ms_tape *tape, const optimizer_row *row)
         ms_transient(tape, 4, MS_DTYPE_F32);
 }
 
-void ms_optimizer_step(ms_tape *tape)
+/* ---- on the host ---- */
+
+/* All gradients set out first. What waits is the device, which has nothing else to do. */
+static void step_on_host(ms_tape *tape, const optimizer_row *row)
+{
+    ms_vec(uint32_t) gone = {0}, back = {0};
+    uint32_t count = tape->parameters.count;
+    bool ok = ms_vec_expect(&gone, count) && ms_vec_expect(&back, count);
+    for (uint32_t i = 0; i < count && ok; i++) {
+        ms_tensor grad = tape->parameters.items[i].grad;
+        uint32_t copy =
+            grad ? ms_copy_begin(tape, ms_tensor_bytes(tape, grad), MS_LANE_TO_HOST) : MS_NONE;
+        ok = ms_vec_push(&gone, copy);
+    }
+    for (uint32_t i = 0; i < count && ok && tape->status == MS_OK; i++) {
+        if (gone.items[i] == MS_NONE)
+            continue;
+        uint64_t bytes = ms_tensor_bytes(tape, tape->parameters.items[i].tensor);
+        ms_copy_wait(tape, gone.items[i]);
+        ms_copy_wait(tape, ms_copy_begin(tape, bytes * passes_over_bytes(row), MS_LANE_HOST));
+        ok = ms_vec_push(&back, ms_copy_begin(tape, bytes, MS_LANE_TO_DEVICE));
+    }
+    for (uint32_t i = 0; i < back.count && tape->status == MS_OK; i++)
+        ms_copy_wait(tape, back.items[i]);
+    if (!ok)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    ms_vec_free(&gone);
+    ms_vec_free(&back);
+}
+
+uint64_t ms_optimizer_host_bytes(ms_tape *tape)
 {
     const optimizer_row *row = &rows[tape->run->optimizer];
+    uint64_t bytes = 0;
+    if (tape->run->optimizer_device != MS_OPTIMIZER_ON_HOST)
+        return 0;
+    for (uint32_t i = 0; i < tape->parameters.count; i++)
+        bytes += ms_tensor_bytes(tape, tape->parameters.items[i].tensor) * (2 + state_count(row)) +
+                 (row->has_step ? ms_dtype_bytes(MS_DTYPE_F32) : 0);
+    return bytes;
+}
+
+/* ---- on the device ---- */
+
+static void step_on_device(ms_tape *tape, const optimizer_row *row)
+{
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++)
         create_states(tape, row, &tape->parameters.items[i]);
     ms_op_mark mark = ms_op_begin(tape, &optimizer_op);
@@ -130,6 +187,15 @@ void ms_optimizer_step(ms_tape *tape)
     if (row->has_denominator && tape->run->optimizer_impl == MS_OPTIMIZER_LOOP)
         loop_denominators(tape);
     ms_op_end(tape, mark);
+}
+
+void ms_optimizer_step(ms_tape *tape)
+{
+    const optimizer_row *row = &rows[tape->run->optimizer];
+    if (tape->run->optimizer_device == MS_OPTIMIZER_ON_HOST)
+        step_on_host(tape, row);
+    else
+        step_on_device(tape, row);
 }
 
 void ms_zero_grad(ms_tape *tape)

@@ -10,6 +10,10 @@
 /* One optimizer.step(): creates states for parameters that have none yet, then updates. */
 void ms_optimizer_step(ms_tape *tape);
 
+/* Memory of the host: copies of parameters and gradients, and states; 0 when it is on the device.
+ */
+uint64_t ms_optimizer_host_bytes(ms_tape *tape);
+
 /* optimizer.zero_grad(set_to_none=True) */
 void ms_zero_grad(ms_tape *tape);
 

@@ -66,11 +66,14 @@ static void measure_parameters(trainer *t)
             s->buffer_bytes += trace->storages.items[i].bytes;
 }
 
-/* The step counters of optimizers that keep them on the host are state all the same. */
+/* What is on the device; but the step counters of optimizers that keep them on the host are state
+ * all the same. */
 static void measure_optimizer(trainer *t)
 {
     bool adam =
         t->tape.run->optimizer == MS_OPTIMIZER_ADAMW || t->tape.run->optimizer == MS_OPTIMIZER_ADAM;
+    if (t->tape.run->optimizer_device == MS_OPTIMIZER_ON_HOST)
+        return;
     for (uint32_t i = 0; i < t->tape.parameters.count; i++) {
         const ms_parameter *parameter = &t->tape.parameters.items[i];
         t->simulation->optimizer_state_bytes += tensor_bytes(t, parameter->states[0]) +
@@ -263,7 +266,7 @@ static void train(trainer *t)
         run_step(t);
     }
     measure_optimizer(t);
-    t->simulation->host_peak_bytes = t->tape.host_peak_bytes;
+    t->simulation->host_peak_bytes = t->tape.host_peak_bytes + ms_optimizer_host_bytes(&t->tape);
 }
 
 ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *run,

@@ -52,6 +52,10 @@ ms_tensor ms_rerun(ms_tape *tape, const ms_region *region, ms_tensor input, ms_t
 /* torch.get_rng_state() where the device is the host, held; else 0. */
 ms_tensor ms_host_random_state(ms_tape *tape);
 
+/* Gives a lane something to do, and yields its number; what follows a wait comes after that. */
+uint32_t ms_copy_begin(ms_tape *tape, uint64_t bytes, ms_lane lane);
+void ms_copy_wait(ms_tape *tape, uint32_t copy);
+
 /* Runs the region while its saved tensors go to the host: online, a storage goes when with it at
  * most `share` of the bytes seen so far have gone. */
 ms_tensor ms_offload_run(ms_tape *tape, const ms_region *region, ms_tensor input, double share);

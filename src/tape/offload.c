@@ -14,15 +14,20 @@
 
 enum { LEAST_BYTES = 1024 };
 
-static uint32_t start_copy(ms_tape *tape, uint64_t bytes, bool to_host)
+uint32_t ms_copy_begin(ms_tape *tape, uint64_t bytes, ms_lane lane)
 {
     uint32_t index = tape->trace->copies.count;
-    if (!ms_vec_push(&tape->trace->copies, (ms_copy){bytes, to_host})) {
+    if (!ms_vec_push(&tape->trace->copies, (ms_copy){bytes, lane})) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return 0;
     }
     ms_trace_event(tape, MS_EVENT_COPY, index);
     return index;
+}
+
+void ms_copy_wait(ms_tape *tape, uint32_t copy)
+{
+    ms_trace_event(tape, MS_EVENT_WAIT, copy);
 }
 
 /* ---- going ---- */
@@ -38,7 +43,7 @@ static uint32_t send(ms_tape *tape, uint32_t storage)
 {
     uint64_t bytes = tape->trace->storages.items[storage].bytes;
     ms_sent_piece piece = {.storage = storage, .shape_of = storage};
-    piece.copy_out = start_copy(tape, bytes, true);
+    piece.copy_out = ms_copy_begin(tape, bytes, MS_LANE_TO_HOST);
     uint32_t index = tape->sent_pieces.count;
     if (!ms_vec_push(&tape->sent_pieces, piece)) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
@@ -113,8 +118,7 @@ static void release(ms_tape *tape, ms_offload *offload)
 {
     offload->is_released = true;
     for (uint32_t i = 0; i < offload->piece_count; i++)
-        ms_trace_event(tape, MS_EVENT_WAIT,
-                       tape->sent_pieces.items[offload->first_piece + i].copy_out);
+        ms_copy_wait(tape, tape->sent_pieces.items[offload->first_piece + i].copy_out);
     for (uint32_t i = 0; i < offload->piece_count; i++) {
         ms_sent_piece *piece = &tape->sent_pieces.items[offload->first_piece + i];
         ms_storage_release(tape, piece->storage);
@@ -149,7 +153,7 @@ static void fetch(ms_tape *tape, ms_sent_piece *piece)
     to->name = from.name;
     to->category = MS_CATEGORY_ACTIVATION;
     to->saved = true;
-    piece->copy_in = start_copy(tape, from.bytes, false);
+    piece->copy_in = ms_copy_begin(tape, from.bytes, MS_LANE_TO_DEVICE);
     tape->host_bytes -= from.bytes;
 }
 
@@ -174,7 +178,7 @@ ms_tensor ms_offload_unpack(ms_tape *tape, uint32_t slot)
     if (ms_idle(tape))
         return 0;
     if (!piece->is_waited_for)
-        ms_trace_event(tape, MS_EVENT_WAIT, piece->copy_in);
+        ms_copy_wait(tape, piece->copy_in);
     piece->is_waited_for = true;
     ms_tensor tensor = ms_alias(tape, piece->returned, row->shape, row->strides);
     ms_retain(tape, tensor);

@@ -24,7 +24,7 @@ typedef enum ms_event_kind {
     MS_EVENT_OP_END,   /* id = operator execution */
     MS_EVENT_MARK,     /* id = mark */
     MS_EVENT_LAYER, /* from now on this layer runs; id = its number, or MS_NONE: what is outside */
-    MS_EVENT_COPY,  /* id = copy: its stream has got it to do */
+    MS_EVENT_COPY,  /* id = copy: its lane has got it to do */
     MS_EVENT_WAIT   /* id = copy: what follows waits until it is done */
 } ms_event_kind;
 
@@ -79,10 +79,13 @@ typedef struct ms_mark {
     uint32_t repeats;    /* micro-steps that this one stands for, itself included; else 1 */
 } ms_mark;
 
-/* A transfer between the device and pinned memory of the host, on a stream of its direction. */
+/* What goes on beside the operators, each on a lane of its own: transfers between the device and
+ * pinned memory of the host, and what the host's processor updates. */
+typedef enum ms_lane { MS_LANE_TO_DEVICE, MS_LANE_TO_HOST, MS_LANE_HOST, MS_LANE_COUNT } ms_lane;
+
 typedef struct ms_copy {
-    uint64_t bytes;
-    bool to_host;
+    uint64_t bytes; /* moved; on the host: read and written */
+    ms_lane lane;
 } ms_copy;
 
 typedef enum ms_pass {

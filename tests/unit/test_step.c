@@ -18,6 +18,7 @@ typedef struct step_case {
     bool checkpoint;
     ms_checkpoint_kind kind;
     double dropout;
+    ms_optimizer_device place;
 } step_case;
 
 static const ms_device gpu = {.name = "gpu", .compute_capability = 80, .multiprocessors = 108};
@@ -54,6 +55,7 @@ static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *sim
                          .autocast = c->autocast,
                          .optimizer = c->optimizer,
                          .optimizer_impl = c->implementation,
+                         .optimizer_device = c->place,
                          .accumulate = accumulate,
                          .clip = true,
                          .treat = "",
@@ -136,22 +138,53 @@ static void a_step_frees_what_it_allocates(void **state)
     ms_simulation_free(&s);
 }
 
+/* States on the host take nothing from the device, and the host has them and two copies. */
+static void the_host_has_the_optimizer(void **state)
+{
+    step_case c = *(const step_case *)*state;
+    ms_simulation s;
+    c.place = MS_OPTIMIZER_ON_HOST;
+    simulate(&c, 2, &s);
+    uint64_t passes = c.optimizer == MS_OPTIMIZER_SGD            ? 3
+                      : c.optimizer == MS_OPTIMIZER_SGD_MOMENTUM ? 5
+                                                                 : 7;
+    uint64_t moved[MS_LANE_COUNT] = {0}, counters = 0;
+    uint32_t begin = begin_of(&s.trace, 3, MS_PHASE_OPTIMIZER, 0);
+    uint32_t end = begin_of(&s.trace, 3, MS_PHASE_ZERO_GRAD, 0);
+    for (uint32_t i = begin; i < end; i++) {
+        ms_event e = s.trace.events.items[i];
+        assert_false(is_allocator_event(e));
+        if (e.kind != MS_EVENT_COPY)
+            continue;
+        moved[s.trace.copies.items[e.id].lane] += s.trace.copies.items[e.id].bytes;
+        counters += passes == 7 && s.trace.copies.items[e.id].lane == MS_LANE_HOST ? 4 : 0;
+    }
+    assert_int_equal(moved[MS_LANE_TO_HOST], s.gradient_bytes);
+    assert_int_equal(moved[MS_LANE_TO_DEVICE], s.weight_bytes);
+    assert_int_equal(moved[MS_LANE_HOST], passes * s.weight_bytes);
+    assert_int_equal(s.optimizer_state_bytes, 0);
+    assert_int_equal(s.host_peak_bytes, s.weight_bytes * (passes + 1) / 2 + counters);
+    ms_simulation_free(&s);
+}
+
 /* clang-format off */
 static const step_case cases[] = {
-    {"llama bf16",          "llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0},
-    {"llama autocast",      "llama",   MS_DTYPE_F32,  MS_AUTOCAST_BF16, MS_OPTIMIZER_ADAM,  MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0},
-    {"mistral checkpoints", "mistral", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_LOOP,    true,  MS_CHECKPOINT_NON_REENTRANT, 0},
-    {"qwen2 reentrant",     "qwen2",   MS_DTYPE_F16,  MS_AUTOCAST_NONE, MS_OPTIMIZER_SGD,   MS_OPTIMIZER_FOREACH, true,  MS_CHECKPOINT_REENTRANT,     0},
-    {"qwen3 autocast ckpt", "qwen3",   MS_DTYPE_F32,  MS_AUTOCAST_F16,  MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   true,  MS_CHECKPOINT_NON_REENTRANT, 0},
-    {"gpt2 dropout",        "gpt2",    MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_SGD_MOMENTUM, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0.1},
+    {"llama bf16",          "llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE},
+    {"llama autocast",      "llama",   MS_DTYPE_F32,  MS_AUTOCAST_BF16, MS_OPTIMIZER_ADAM,  MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE},
+    {"mistral checkpoints", "mistral", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_LOOP,    true,  MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE},
+    {"qwen2 reentrant",     "qwen2",   MS_DTYPE_F16,  MS_AUTOCAST_NONE, MS_OPTIMIZER_SGD,   MS_OPTIMIZER_FOREACH, true,  MS_CHECKPOINT_REENTRANT,     0, MS_OPTIMIZER_ON_DEVICE},
+    {"qwen3 autocast ckpt", "qwen3",   MS_DTYPE_F32,  MS_AUTOCAST_F16,  MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   true,  MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE},
+    {"gpt2 dropout",        "gpt2",    MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_SGD_MOMENTUM, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0.1, MS_OPTIMIZER_ON_DEVICE},
+    {"llama on the host",   "llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_HOST},
 };
 /* clang-format on */
 
 int main(void)
 {
-    struct CMUnitTest tests[3 * COUNT_OF(cases)];
+    struct CMUnitTest tests[4 * COUNT_OF(cases)];
     size_t count = ADD_ROWS(tests, steps_repeat, cases);
     count += ADD_ROWS(tests + count, micro_steps_repeat, cases);
     count += ADD_ROWS(tests + count, a_step_frees_what_it_allocates, cases);
+    count += ADD_ROWS(tests + count, the_host_has_the_optimizer, cases);
     return _cmocka_run_group_tests("steps", tests, count, NULL, NULL);
 }
