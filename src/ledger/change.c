@@ -60,6 +60,16 @@ static bool use_momentum(const ms_model_config *model, ms_run_config *run, ms_ar
     return applies;
 }
 
+static bool move_optimizer(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                           const char **option)
+{
+    (void)model, (void)arena;
+    bool applies = run->optimizer_device == MS_OPTIMIZER_ON_DEVICE && !run->device->is_cpu;
+    run->optimizer_device = MS_OPTIMIZER_ON_HOST;
+    *option = "--optimizer-device host";
+    return applies;
+}
+
 static bool use_bf16(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
                      const char **option)
 {
@@ -97,6 +107,7 @@ static const ms_change changes[] = {
     {"half the sequence length", false, true, halve_sequence},
     {"a fused optimizer", false, false, fuse_optimizer},
     {"SGD with momentum", false, false, use_momentum},
+    {"optimizer states on the host", false, false, move_optimizer},
     {"bf16 weights without autocast", false, false, use_bf16},
     {"flash attention", false, false, use_flash},
 };
