@@ -26,6 +26,7 @@ _memscope_values() {
     --planner) echo milp greedy rules uniform none ;;
     --target) echo free hf pytorch torchtitan torchtune megatron deepspeed nemo axolotl all ;;
     --without) echo checkpoint selective offload tile chunk ;;
+    --allow) echo host-optimizer none ;;
     --rules-mode) echo conservative balanced aggressive ;;
     --color) echo auto always never ;;
     esac

@@ -57,6 +57,7 @@ complete -c memscope -n $plan -l target -x -a 'free hf pytorch torchtitan torcht
 complete -c memscope -n $plan -l curve -d 'Time against budget'
 complete -c memscope -n $plan -l points -x -d 'Budgets of the curve'
 complete -c memscope -n $plan -l without -x -a 'checkpoint selective offload tile chunk' -d 'Techniques switched off'
+complete -c memscope -n $plan -l allow -x -a 'host-optimizer none' -d 'When nothing fits'
 complete -c memscope -n $plan -l gpu-cost-per-hour -x -d 'Money'
 complete -c memscope -n $plan -l rules-mode -x -a 'conservative balanced aggressive' -d 'Of the rules'
 complete -c memscope -n $plan -l max-cpu-offload -x -d 'Memory of the host the rules may use'

@@ -178,6 +178,31 @@ static ms_status solve_targets(ms_plan *plan, ms_error *err)
     return MS_OK;
 }
 
+/* Nothing fits with the optimizer on the device, so it goes to the host. */
+static ms_status solve_on_host(ms_plan *plan, ms_error *err)
+{
+    const double before_ms = plan->step.solve_ms;
+    const uint32_t before = plan->step.simulations;
+    ms_step_plan_free(&plan->step);
+    plan->run.optimizer_device = MS_OPTIMIZER_ON_HOST;
+    plan->task.moved_optimizer = true;
+    ms_status status = ms_step_plan_solve(plan->arena, &plan->task, &plan->step, err);
+    plan->step.solve_ms += before_ms;
+    plan->step.simulations += before;
+    return status;
+}
+
+static ms_status solve_step(ms_plan *plan, ms_error *err)
+{
+    const ms_run_config *run = &plan->run;
+    ms_error reason = {0};
+    ms_status status = ms_step_plan_solve(plan->arena, &plan->task, &plan->step, &reason);
+    if (status == MS_ERR_INFEASIBLE && (plan->settings.allowed & MS_ALLOW_HOST_OPTIMIZER) &&
+        run->optimizer_device == MS_OPTIMIZER_ON_DEVICE && !run->device->is_cpu)
+        return solve_on_host(plan, err);
+    return status == MS_OK ? status : ms_fail(err, status, "%s", reason.text);
+}
+
 static ms_status solve_run(ms_plan *plan, ms_error *err)
 {
     const ms_plan_settings *s = &plan->settings;
@@ -185,13 +210,16 @@ static ms_status solve_run(ms_plan *plan, ms_error *err)
         (s->planner != MS_PLANNER_MILP || strcmp(s->target, ms_target_at(0)->name) != 0))
         return ms_fail(err, MS_ERR_USAGE,
                        "--curve is of the best plans: leave out --planner and --target");
+    if (s->allowed && (s->curve || strcmp(s->target, ms_target_at(0)->name) != 0))
+        return ms_fail(err, MS_ERR_USAGE,
+                       "--allow is for one free plan: leave out --curve and --target");
     ms_status status = load(plan, err);
     if (status != MS_OK)
         return status;
     if (s->curve)
         status = ms_curve_trace(plan->arena, &plan->task, (uint32_t)s->points, &plan->curve, err);
     else
-        status = ms_step_plan_solve(plan->arena, &plan->task, &plan->step, err);
+        status = solve_step(plan, err);
     if (status == MS_OK && is_for_all(plan))
         status = solve_targets(plan, err);
     plan->is_solved =

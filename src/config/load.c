@@ -271,24 +271,35 @@ static ms_status settle_plan(loading *l, const char *other)
     return MS_OK;
 }
 
-static ms_status take_treat(loading *l, ms_json_value root)
+static ms_status take_field(loading *l, ms_json_value value, const char *field)
 {
-    ms_json_value value;
     const char *text = NULL;
     ms_error reason = {0};
+    ms_status status = ms_json_get_string(value, &text, l->err);
+    if (status != MS_OK || !*text)
+        return status;
+    status = ms_run_field_set(&l->draft, l->arena, field, text, &reason);
+    if (status != MS_OK)
+        return ms_json_fail(l->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s",
+                            reason.text + strlen(field) + strlen(": ")); /* the place names it */
+    l->origins.in_file[ms_run_field_find(field)] = false;
+    return MS_OK;
+}
+
+/* Where the optimizer is was said by the plan, unless it was said beside it. */
+static ms_status take_plan(loading *l, ms_json_value root)
+{
+    static const char place[] = "optimizer-device";
+    ms_json_value value;
     if (!ms_json_find(root, "treat", &value))
         return ms_json_fail(
             l->err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
             "no \"treat\" in it: expected what `memscope plan -o plan.json` writes");
-    ms_status status = ms_json_get_string(value, &text, l->err);
-    if (status != MS_OK || !*text)
+    ms_status status = take_field(l, value, "treat");
+    bool said = ms_run_field_said(&l->draft, place) && (!in_file(l, place) || in_file(l, "plan"));
+    if (status != MS_OK || said || !ms_json_find(root, "optimizer_device", &value))
         return status;
-    status = ms_run_field_set(&l->draft, l->arena, "treat", text, &reason);
-    if (status != MS_OK)
-        return ms_json_fail(l->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s",
-                            reason.text + strlen("treat: ")); /* the place names it */
-    l->origins.in_file[ms_run_field_find("treat")] = false;
-    return MS_OK;
+    return take_field(l, value, place);
 }
 
 /* The treatments of a plan stand for those that could have been given. */
@@ -311,7 +322,7 @@ static ms_status apply_plan(loading *l, const char *run_path)
     if (status == MS_OK)
         status = ms_json_parse(&source, &document, l->err);
     if (status == MS_OK)
-        status = take_treat(l, ms_json_root(document));
+        status = take_plan(l, ms_json_root(document));
     ms_json_free(document);
     free(text);
     return status;

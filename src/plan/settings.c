@@ -27,6 +27,7 @@
     X("curve",             NULL,       "time against budget, from the least that fits",            NULL,       RUN,       flag,       curve,             0, 0)   \
     X("points",            "N",        "budgets of the curve",                                     "24",       RUN,       count,      points,            2, 200) \
     X("without",           "LIST",     "of checkpoint, selective, offload, tile, chunk",           "none",     RUN,       techniques, without,           0, 0)   \
+    X("allow",             "LIST",     "what else when nothing fits: host-optimizer",               "none",     RUN,       allowances, allowed,           0, 0)   \
     X("gpu-cost-per-hour", "X",        "money, in any currency",                                   "2.50",     RUN,       number,     gpu_cost_per_hour, 0, 1e6) \
     X("rules-mode",        "NAME",     "for --planner rules: conservative, balanced, aggressive",  "balanced", RUN,       mode,       rules_mode,        0, 0)   \
     X("max-cpu-offload",   "SIZE",     "for --planner rules: memory of the host it may use",       "half of it", RUN,     size,       max_host_bytes,    0, 0)   \
@@ -157,25 +158,40 @@ static const char *const technique_names[] = {"checkpoint", "selective", "offloa
 _Static_assert(MS_MAY_ALL == (1 << (sizeof technique_names / sizeof technique_names[0] - 1)) - 1,
                "a technique has no name");
 
-static ms_status set_techniques(const place *p, const char *name, const char *value, void *member,
-                                ms_arena *arena, ms_error *err)
+/* A comma-separated list of them, or none, as bits. */
+static ms_status set_bits(const char *const *choices, const char *name, const char *value,
+                          uint32_t *bits, ms_arena *arena, ms_error *err)
 {
-    (void)p;
     uint32_t found = 0;
     char *names = ms_arena_strdup(arena, value);
     if (!names)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", name);
     for (char *rest = names, *one; (one = strtok_r(rest, ",", &rest)) != NULL;) {
-        int technique = 0;
+        int choice = 0;
         if (strcmp(value, "none") == 0)
             break;
-        ms_status status = ms_value_choice(name, one, technique_names, &technique, err);
+        ms_status status = ms_value_choice(name, one, choices, &choice, err);
         if (status != MS_OK)
             return status;
-        found |= 1u << technique;
+        found |= 1u << choice;
     }
-    *(uint32_t *)member = found;
+    *bits = found;
     return MS_OK;
+}
+
+static ms_status set_techniques(const place *p, const char *name, const char *value, void *member,
+                                ms_arena *arena, ms_error *err)
+{
+    (void)p;
+    return set_bits(technique_names, name, value, member, arena, err);
+}
+
+static ms_status set_allowances(const place *p, const char *name, const char *value, void *member,
+                                ms_arena *arena, ms_error *err)
+{
+    static const char *const allowances[] = {"host-optimizer", NULL}; /* by bit of ms_allowance */
+    (void)p;
+    return set_bits(allowances, name, value, member, arena, err);
 }
 
 /* clang-format off */

@@ -11,6 +11,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 
+/* Changes of the run itself that a plan may make when nothing fits without them. */
+typedef enum ms_allowance { MS_ALLOW_HOST_OPTIMIZER = 1 } ms_allowance;
+
 typedef struct ms_plan_settings {
     /* every plan */
     uint64_t budget_bytes; /* 0: not given */
@@ -21,6 +24,7 @@ typedef struct ms_plan_settings {
     bool curve;
     uint64_t points;
     uint32_t without; /* ms_technique bits */
+    uint32_t allowed; /* ms_allowance bits */
     double gpu_cost_per_hour;
     int rules_mode;          /* ms_rules_mode */
     uint64_t max_host_bytes; /* UINT64_MAX: half of what is there */

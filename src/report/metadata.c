@@ -18,9 +18,6 @@ static const char *const optimizer_names[MS_OPTIMIZER_COUNT] = {
 static const char *const impl_names[MS_OPTIMIZER_IMPL_COUNT] = {
     [MS_OPTIMIZER_FUSED] = "fused", [MS_OPTIMIZER_FOREACH] = "foreach", [MS_OPTIMIZER_LOOP] = "loop",
 };
-static const char *const place_names[] = {
-    [MS_OPTIMIZER_ON_DEVICE] = "device", [MS_OPTIMIZER_ON_HOST] = "host",
-};
 static const char *const checkpoint_names[] = {
     [MS_CHECKPOINT_NON_REENTRANT] = "non-reentrant", [MS_CHECKPOINT_REENTRANT] = "reentrant",
 };
@@ -29,6 +26,11 @@ static const char *const allocator_names[MS_ALLOCATOR_COUNT] = {
     [MS_ALLOCATOR_CUDA_EXPANDABLE] = "cuda-expandable",
 };
 /* clang-format on */
+
+const char *const ms_optimizer_device_names[] = {
+    [MS_OPTIMIZER_ON_DEVICE] = "device",
+    [MS_OPTIMIZER_ON_HOST] = "host",
+};
 
 typedef struct list {
     ms_field *fields;
@@ -80,7 +82,7 @@ static void add_training(list *l, const ms_metadata_source *source)
     add_text(l, "autocast", autocast_names[run->autocast]);
     add_text(l, "optimizer", optimizer_names[run->optimizer]);
     add_text(l, "optimizer_impl", impl_names[run->optimizer_impl]);
-    add_text(l, "optimizer_device", place_names[run->optimizer_device]);
+    add_text(l, "optimizer_device", ms_optimizer_device_names[run->optimizer_device]);
     add_number(l, "weight_decay", run->weight_decay);
     add_count(l, "accumulate", run->accumulate);
     if (run->clip)

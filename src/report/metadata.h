@@ -36,6 +36,8 @@ typedef struct ms_field {
     double number;
 } ms_field;
 
+extern const char *const ms_optimizer_device_names[]; /* by ms_optimizer_device */
+
 enum { MS_METADATA_FIELDS = 48 };
 
 /* What the fields are about. */

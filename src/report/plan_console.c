@@ -33,13 +33,16 @@ static void write_verdict(const ms_page *p, const ms_plan_view *v)
 static void write_treat(const ms_page *p, const ms_plan_view *v)
 {
     const char *treat = v->figures->treat;
-    if (!*treat)
+    const bool moved = v->answer->task->moved_optimizer;
+    if (!*treat && !moved)
         return;
     ms_page_heading(p, v->is_infeasible ? "What needs least" : "The plan",
                     "  (memscope analyze takes it)");
-    if (strlen(treat) + 10 <= p->columns)
+    if (moved)
+        fputs("  --optimizer-device host\n", p->out);
+    if (*treat && strlen(treat) + 10 <= p->columns)
         fprintf(p->out, "  --treat %s\n", treat);
-    else
+    else if (*treat)
         ms_page_paragraph(p, "--plan plan.json, which -o plan.json writes; as --treat it is long");
 }
 
@@ -98,7 +101,7 @@ static void write_peak(const ms_page *p, const ms_plan_view *v)
         bytes_row(p, v, "on the device, with context", total_bytes, TOTAL_DEVICE);
     }
     if (uses_host)
-        bytes_row(p, v, "pinned on the host", total_bytes, TOTAL_HOST);
+        bytes_row(p, v, "on the host", total_bytes, TOTAL_HOST);
     row_label(p, "");
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)
         fprintf(p->out, "%*s", column_widths[i], v->columns[i].figures->fits ? "fits" : "too much");
@@ -136,7 +139,7 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
     columns_row(p, v);
     numbers_row(p, "computing", compute, 1);
     numbers_row(p, "computing again", again, 1);
-    numbers_row(p, "waiting for copies", exposed, 1);
+    numbers_row(p, "waiting for the host", exposed, 1);
     numbers_row(p, "together", step, 1);
     row_label(p, "beside keeping everything");
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)

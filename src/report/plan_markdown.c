@@ -11,9 +11,12 @@
 static void write_treat(FILE *out, const ms_plan_view *v)
 {
     const char *treat = v->figures->treat;
-    if (*treat)
-        fprintf(out, "\n%s\n\n```\n--treat %s\n```\n",
-                v->is_infeasible ? "What needs least:" : "`memscope analyze` takes it as", treat);
+    const bool moved = v->answer->task->moved_optimizer;
+    if (*treat || moved)
+        fprintf(out, "\n%s\n\n```\n%s%s%s%s```\n",
+                v->is_infeasible ? "What needs least:" : "`memscope analyze` takes it as",
+                moved ? "--optimizer-device host\n" : "", *treat ? "--treat " : "", treat,
+                *treat ? "\n" : "");
 }
 
 static void write_target(FILE *out, const ms_plan_view *v)
@@ -74,7 +77,7 @@ static void write_peak(FILE *out, const ms_plan_view *v)
     bytes_row(out, "**allocated**", peak);
     bytes_row(out, "reserved by the allocator", reserved);
     bytes_row(out, "on the device, with context", device);
-    bytes_row(out, "pinned on the host", host);
+    bytes_row(out, "on the host", host);
     fputs("| fits |", out);
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)
         fprintf(out, " %s |", v->columns[i].figures->fits ? "yes" : "no");
@@ -110,7 +113,7 @@ static void write_time(FILE *out, const ms_plan_view *v)
     columns_head(out, v, "ms");
     numbers_row(out, "computing", compute, 3);
     numbers_row(out, "computing again", again, 3);
-    numbers_row(out, "waiting for copies", exposed, 3);
+    numbers_row(out, "waiting for the host", exposed, 3);
     numbers_row(out, "**together**", step, 3);
     fputs("| beside keeping everything |", out);
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)

@@ -185,7 +185,7 @@ static const char *why_infeasible(const ms_plan_view *view)
 }
 
 /* "no plan is faster than 512.300 ms: gap 0.04 %, proven" */
-static const char *proof(const ms_plan_view *view)
+static const char *proof_of_plan(const ms_plan_view *view)
 {
     const ms_step_plan *p = view->plan;
     char bound[MS_FIXED_TEXT], gap[MS_FIXED_TEXT];
@@ -205,6 +205,18 @@ static const char *proof(const ms_plan_view *view)
     return ms_arena_printf(view->arena, "no plan is faster than %s ms%s: gap %s %%, %s",
                            ms_fixed(p->bound_ms, 3, bound), if_ideal,
                            ms_fixed(100 * p->gap, 3, gap), how);
+}
+
+static const char *proof(const ms_plan_view *view)
+{
+    const char *text = proof_of_plan(view);
+    if (!text || !view->answer->task->moved_optimizer)
+        return text;
+    return ms_arena_printf(view->arena,
+                           view->is_infeasible
+                               ? "%s, with the optimizer on the host"
+                               : "%s; the optimizer is on the host: else nothing fits",
+                           text);
 }
 
 static const char *kept_layers(const ms_plan_view *view)

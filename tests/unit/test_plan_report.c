@@ -227,7 +227,7 @@ static const report_case report_cases[] = {
     {"console, time", FITS, "console",
      {"computing                         98.0      98.0            98.0",
       "computing again                   12.3       0.0            30.0",
-      "waiting for copies                 2.0       2.0             2.0",
+      "waiting for the host               2.0       2.0             2.0",
       "together                         112.3     100.0           130.0",
       "+12.3 %    +0.0 %         +30.0 %", "kept: layers 10-11,13-29"},
      {"nan"}},
