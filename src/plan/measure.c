@@ -297,6 +297,7 @@ static ms_status build(builder *b, uint32_t techniques, measurement *first)
     ms_status status = set_first(b, first, &ops);
     if (status == MS_OK)
         status = run_all(first, FIRST_COUNT, b->err);
+    first[CHECKPOINTED].ops = NULL; /* it is this function's */
     if (status != MS_OK)
         return status;
     stack->simulations = FIRST_COUNT;
