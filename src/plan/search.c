@@ -21,6 +21,9 @@
 /* Attempts at lowering the limit, and halvings once something fits. */
 enum { MOST_STEPS = 8, MOST_HALVINGS = 2, MOST_UNIFORM = 8 };
 
+/* For choices on the way. */
+static const double brief_s = 0.5;
+
 static bool is_stopped(const ms_step_task *task)
 {
     return ms_stop_asked(task->stop);
@@ -60,7 +63,7 @@ ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
                             .techniques = s->techniques,
                             .loss = s->loss,
                             .gap = s->task->gap,
-                            .time_limit_s = s->task->time_limit_s,
+                            .time_limit_s = fmin(s->task->time_limit_s, brief_s),
                             .stop = s->task->stop};
 }
 
@@ -69,7 +72,9 @@ ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
 static ms_status try_limit(ms_search *s, ms_chooser with, uint64_t limit_bytes, ms_chosen *chosen,
                            bool *yes)
 {
-    const ms_choose_task task = ms_search_task(s, limit_bytes);
+    ms_choose_task task = ms_search_task(s, limit_bytes);
+    if (limit_bytes == s->limit_bytes && s->loss == MS_ANY_LOSS)
+        task.time_limit_s = s->task->time_limit_s; /* the one whose bound is told */
     *yes = false;
     *chosen = (ms_chosen){0};
     s->wanted_bytes = 0;
