@@ -22,7 +22,7 @@
 enum { MOST_STEPS = 8, MOST_HALVINGS = 2, MOST_UNIFORM = 8 };
 
 /* For choices on the way. */
-static const double brief_s = 0.5;
+static const double brief_s = 0.25;
 
 static bool is_stopped(const ms_step_task *task)
 {
