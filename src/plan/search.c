@@ -145,6 +145,20 @@ ms_status ms_search_plainly(ms_search *s, ms_chooser with, ms_chosen *first)
     return search_loss(s, with, first);
 }
 
+void ms_search_fork(const ms_search *base, const ms_step_task *task, ms_arena *arena,
+                    ms_step_plan *plan, ms_error *err, ms_search *fork)
+{
+    *plan =
+        (ms_step_plan){.budget_bytes = base->plan->budget_bytes, .keep_all = base->plan->keep_all};
+    *fork = *base;
+    fork->task = task;
+    fork->arena = arena;
+    fork->plan = plan;
+    fork->err = err;
+    fork->has_best = false;
+    fork->is_one_of_many = true;
+}
+
 /* The search with one way to make the loss, alone in its thread. */
 typedef struct branch {
     ms_search search;
@@ -183,11 +197,10 @@ static ms_status search_branches(ms_search *s, ms_chooser with)
     ms_status status = MS_OK;
     for (uint32_t l = 0; l < count; l++) {
         branch *b = &branches[l];
-        *b = (branch){.search = *s, .with = with};
+        *b = (branch){.with = with};
+        ms_search_fork(s, s->task, ms_arena_create(0), &b->plan, &b->err, &b->search);
         b->search.loss = l;
-        b->search.arena = ms_arena_create(0);
-        b->search.plan = &b->plan;
-        b->search.err = &b->err;
+        b->search.is_one_of_many = false; /* few enough */
         if (!b->search.arena)
             status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the search");
     }
