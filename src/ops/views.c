@@ -272,7 +272,7 @@ uint32_t ms_chunk_rows(ms_tape *tape, ms_tensor a, uint32_t pieces, ms_tensor *o
 {
     for (uint32_t i = 0; i < pieces; i++)
         out[i] = 0;
-    if (ms_idle(tape) || !a)
+    if (ms_idle(tape) || !a || pieces == 0)
         return 0;
     uint32_t node = ms_record(tape, &split_op, 1, &a);
     ms_tensor_info info = *ms_info(tape, a);

@@ -311,8 +311,8 @@ static void add_block_row(model *p, uint32_t m, const int64_t *constants, uint32
 
 static void add_level_rows(model *p, uint32_t m)
 {
-    int64_t loss[MS_STACK_MOST_LOSSES], loss_backward[MS_STACK_MOST_LOSSES],
-        backward[MS_STACK_MOST_LOSSES], after[MS_STACK_MOST_LOSSES];
+    int64_t loss[MS_STACK_MOST_LOSSES] = {0}, loss_backward[MS_STACK_MOST_LOSSES] = {0},
+            backward[MS_STACK_MOST_LOSSES] = {0}, after[MS_STACK_MOST_LOSSES] = {0};
     for (uint32_t l = 0; l < p->stack->loss_count; l++) {
         const ms_stack_ends *ends = &p->stack->losses[l];
         loss[l] = ends->loss_peak[m];

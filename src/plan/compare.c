@@ -30,23 +30,15 @@ static bool set_attempt(const ms_search *base, const char *name, attempt *a)
                    .option = "",
                    .task = *base->task,
                    .run = *base->task->run,
-                   .search = *base,
                    .planner = MS_PLANNER_MILP};
     return a->arena != NULL;
 }
 
 /* Attempts move when their array grows, so what points into them is set at last. */
-static void link_attempt(attempt *a)
+static void link_attempt(const ms_search *base, attempt *a)
 {
     a->task.run = &a->run;
-    a->plan = (ms_step_plan){.budget_bytes = a->search.plan->budget_bytes,
-                             .keep_all = a->search.plan->keep_all};
-    a->search.arena = a->arena;
-    a->search.task = &a->task;
-    a->search.plan = &a->plan;
-    a->search.err = &a->err;
-    a->search.has_best = false;
-    a->search.is_one_of_many = true;
+    ms_search_fork(base, &a->task, a->arena, &a->plan, &a->err, &a->search);
 }
 
 static ms_status run_rules(attempt *a)
@@ -82,28 +74,23 @@ static void run_attempt(void *context, uint32_t index)
 }
 
 /* Figures outlive the attempt's arena. */
-static ms_status keep_figures(ms_arena *arena, const attempt *a, uint64_t layers,
-                              ms_alternative *kept)
+static ms_status keep_figures(const ms_search *base, const attempt *a, ms_alternative *kept)
 {
     *kept = (ms_alternative){.name = a->name,
-                             .option = ms_arena_strdup(arena, a->option),
-                             .has_figures = a->search.has_best,
-                             .figures = a->plan.plan};
-    if (!kept->option || !kept->has_figures)
-        return kept->option ? MS_OK : MS_ERR_NOMEM;
-    ms_treatment *copy = ms_arena_array(arena, ms_treatment, layers);
-    kept->figures.treat = ms_arena_strdup(arena, a->plan.plan.treat);
-    if (!copy || !kept->figures.treat)
-        return MS_ERR_NOMEM;
-    memcpy(copy, a->plan.plan.treatments.layers, layers * sizeof *copy);
-    kept->figures.treatments.layers = copy;
-    return MS_OK;
+                             .option = ms_arena_strdup(base->arena, a->option),
+                             .has_figures = a->search.has_best};
+    if (!kept->option)
+        return ms_fail(base->err, MS_ERR_NOMEM, "out of memory for the comparison");
+    if (!kept->has_figures)
+        return MS_OK;
+    return ms_step_figures_copy(base->arena, base->task->model->num_layers, &a->plan.plan,
+                                &kept->figures, base->err);
 }
 
-static void run_side_by_side(attempt *attempts, uint32_t count)
+static void run_side_by_side(const ms_search *base, attempt *attempts, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        link_attempt(&attempts[i]);
+        link_attempt(base, &attempts[i]);
     ms_parallel_run(count, run_attempt, attempts);
 }
 
@@ -118,7 +105,7 @@ static ms_status collect(const ms_search *base, attempt *attempts, uint32_t coun
         if (status != MS_OK && base->err && base->err->status == MS_OK)
             *base->err = attempts[i].err;
         if (status == MS_OK)
-            status = keep_figures(base->arena, &attempts[i], base->task->model->num_layers, &kept);
+            status = keep_figures(base, &attempts[i], &kept);
         if (status == MS_OK && !ms_vec_push(list, kept))
             status = MS_ERR_NOMEM;
         if (status == MS_ERR_NOMEM)
@@ -145,7 +132,7 @@ static ms_status adopt(ms_search *search, const attempt *a)
         a->plan.plan.time.step_ms >= plan->plan.time.step_ms)
         return MS_OK;
     ms_alternative kept;
-    ms_status status = keep_figures(search->arena, a, search->task->model->num_layers, &kept);
+    ms_status status = keep_figures(search, a, &kept);
     if (status == MS_OK)
         status = ms_stack_copy(search->arena, &search->stack, &a->search.best, &search->best,
                                search->err);
@@ -168,7 +155,7 @@ ms_status ms_compare_planners(ms_search *search)
             return no_memory(search, attempts, i);
         attempts[i].planner = others[i];
     }
-    run_side_by_side(attempts, COUNT);
+    run_side_by_side(search, attempts, COUNT);
     ms_status status = MS_OK;
     for (uint32_t i = 0; i < COUNT && status == MS_OK; i++)
         status = adopt(search, &attempts[i]);
@@ -242,7 +229,7 @@ ms_status ms_suggest_changes(const ms_search *search)
             ok = add_change(search, ms_change_at(i), &list);
     ok = ok && add_change(search, &ms_allocator_change, &list);
     if (ok)
-        run_side_by_side(list.items, list.count);
+        run_side_by_side(search, list.items, list.count);
     ms_status status = ok ? collect(search, list.items, list.count, &search->plan->suggestions)
                           : no_memory(search, list.items, list.count);
     free(list.items);
@@ -261,7 +248,7 @@ ms_status ms_price_target(const ms_search *search)
         return no_memory(search, NULL, 0);
     free_plan.measures = true;
     free_plan.task.target = "free";
-    run_side_by_side(&free_plan, 1);
+    run_side_by_side(search, &free_plan, 1);
     ms_status status = collect(search, &free_plan, 1, &list);
     if (status == MS_OK && list.items[0].has_figures) {
         search->plan->target_free_ms = list.items[0].figures.time.step_ms;

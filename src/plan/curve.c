@@ -83,22 +83,17 @@ static ms_status carry_over(const ms_step_task *task, point *points, uint32_t co
 static ms_status keep_point(ms_arena *arena, const ms_step_task *task, const point *p,
                             ms_curve *curve, ms_error *err)
 {
-    uint64_t layers = task->model->num_layers;
     ms_curve_point kept = {.budget_bytes = p->run.budget_bytes,
                            .fits = p->search.has_best,
                            .figures = p->plan.plan,
                            .bound_ms = p->plan.bound_ms,
                            .gap = p->plan.gap};
-    if (!kept.fits)
-        kept.figures.treat = "";
-    else {
-        ms_treatment *copy = ms_arena_array(arena, ms_treatment, layers);
-        kept.figures.treat = ms_arena_strdup(arena, kept.figures.treat);
-        if (!copy || !kept.figures.treat)
-            return ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");
-        memcpy(copy, kept.figures.treatments.layers, layers * sizeof *copy);
-        kept.figures.treatments.layers = copy;
-    }
+    kept.figures.treat = "";
+    ms_status status = kept.fits ? ms_step_figures_copy(arena, task->model->num_layers,
+                                                        &p->plan.plan, &kept.figures, err)
+                                 : MS_OK;
+    if (status != MS_OK)
+        return status;
     if (!ms_vec_push(&curve->points, kept))
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");
     return MS_OK;
@@ -111,14 +106,8 @@ static ms_status set_point(const ms_search *base, uint64_t budget_bytes, point *
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");
     ms_search_set_budget(&p->run, budget_bytes);
     p->task.run = &p->run;
-    p->search = *base;
     p->least = base->best;
-    p->search.arena = p->arena;
-    p->search.task = &p->task;
-    p->search.plan = &p->plan;
-    p->search.err = &p->err;
-    p->search.has_best = false;
-    p->search.is_one_of_many = true;
+    ms_search_fork(base, &p->task, p->arena, &p->plan, &p->err, &p->search);
     return MS_OK;
 }
 

@@ -89,8 +89,7 @@ static ms_status no_memory(builder *b)
     return ms_fail(b->err, MS_ERR_NOMEM, "out of memory for the plan's options");
 }
 
-/* Figures of the reduced model's layers under an option; `kept` are those under keep, NULL when
- * this is keep. */
+/* Figures of the reduced model's layers under an option. */
 static ms_status read_costs(builder *b, const ms_profile *profile, ms_layer_cost *costs)
 {
     uint64_t layers = b->reduced->num_layers;
@@ -297,6 +296,7 @@ static ms_status build(builder *b, uint32_t techniques, measurement *first)
     ms_status status = set_first(b, first, &ops);
     if (status == MS_OK)
         status = run_all(first, FIRST_COUNT, b->err);
+    first[CHECKPOINTED].ops = NULL; /* it is this function's */
     if (status != MS_OK)
         return status;
     stack->simulations = FIRST_COUNT;

@@ -21,6 +21,9 @@
 /* Attempts at lowering the limit, and halvings once something fits. */
 enum { MOST_STEPS = 8, MOST_HALVINGS = 2, MOST_UNIFORM = 8 };
 
+/* For choices on the way. */
+static const double brief_s = 0.25;
+
 static bool is_stopped(const ms_step_task *task)
 {
     return ms_stop_asked(task->stop);
@@ -60,7 +63,7 @@ ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
                             .techniques = s->techniques,
                             .loss = s->loss,
                             .gap = s->task->gap,
-                            .time_limit_s = s->task->time_limit_s,
+                            .time_limit_s = fmin(s->task->time_limit_s, brief_s),
                             .stop = s->task->stop};
 }
 
@@ -69,7 +72,9 @@ ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
 static ms_status try_limit(ms_search *s, ms_chooser with, uint64_t limit_bytes, ms_chosen *chosen,
                            bool *yes)
 {
-    const ms_choose_task task = ms_search_task(s, limit_bytes);
+    ms_choose_task task = ms_search_task(s, limit_bytes);
+    if (limit_bytes == s->limit_bytes && s->loss == MS_ANY_LOSS)
+        task.time_limit_s = s->task->time_limit_s; /* the one whose bound is told */
     *yes = false;
     *chosen = (ms_chosen){0};
     s->wanted_bytes = 0;
@@ -140,6 +145,20 @@ ms_status ms_search_plainly(ms_search *s, ms_chooser with, ms_chosen *first)
     return search_loss(s, with, first);
 }
 
+void ms_search_fork(const ms_search *base, const ms_step_task *task, ms_arena *arena,
+                    ms_step_plan *plan, ms_error *err, ms_search *fork)
+{
+    *plan =
+        (ms_step_plan){.budget_bytes = base->plan->budget_bytes, .keep_all = base->plan->keep_all};
+    *fork = *base;
+    fork->task = task;
+    fork->arena = arena;
+    fork->plan = plan;
+    fork->err = err;
+    fork->has_best = false;
+    fork->is_one_of_many = true;
+}
+
 /* The search with one way to make the loss, alone in its thread. */
 typedef struct branch {
     ms_search search;
@@ -178,11 +197,10 @@ static ms_status search_branches(ms_search *s, ms_chooser with)
     ms_status status = MS_OK;
     for (uint32_t l = 0; l < count; l++) {
         branch *b = &branches[l];
-        *b = (branch){.search = *s, .with = with};
+        *b = (branch){.with = with};
+        ms_search_fork(s, s->task, ms_arena_create(0), &b->plan, &b->err, &b->search);
         b->search.loss = l;
-        b->search.arena = ms_arena_create(0);
-        b->search.plan = &b->plan;
-        b->search.err = &b->err;
+        b->search.is_one_of_many = false; /* few enough */
         if (!b->search.arena)
             status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the search");
     }

@@ -44,6 +44,10 @@ ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes);
 ms_status ms_search_begin(ms_search *s, const ms_target *target);
 /* Gives the run a budget, and its allocator what the context leaves of it. */
 void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes);
+/* A search of its own for another thread: what was measured, nothing found yet. `plan` gets the
+ * budget and what keeps everything. */
+void ms_search_fork(const ms_search *base, const ms_step_task *task, ms_arena *arena,
+                    ms_step_plan *plan, ms_error *err, ms_search *fork);
 /* The budget of the search's run has been set anew: the limit that follows from it. */
 void ms_search_set_limit(ms_search *s);
 /* Looks for the fastest choice that is proven to fit; *first: what was chosen at the full limit. */

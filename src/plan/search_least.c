@@ -90,7 +90,7 @@ static ms_status choose_lowest(ms_search *s, uint32_t loss, ms_stack_choice choi
         return status;
     uint64_t live = ms_stack_count(&s->stack, &lowest.choice).peak_bytes;
     task.aim = MS_LEAST_TIME;
-    task.limit_bytes = live + live / 100000;
+    task.limit_bytes = live + live / 2000;
     status = ms_choose_milp(s->arena, &task, &fastest, s->err);
     if (status == MS_OK && fastest.has_choice)
         choices[(*count)++] = fastest.choice;

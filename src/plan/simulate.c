@@ -145,3 +145,16 @@ ms_status ms_search_extremes(ms_search *s)
     s->plan->simulations += 2;
     return status;
 }
+
+ms_status ms_step_figures_copy(ms_arena *arena, uint64_t num_layers, const ms_step_figures *from,
+                               ms_step_figures *to, ms_error *err)
+{
+    ms_treatment *layers = ms_arena_array(arena, ms_treatment, num_layers);
+    *to = *from;
+    to->treat = ms_arena_strdup(arena, from->treat);
+    if (!layers || !to->treat)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers", num_layers);
+    memcpy(layers, from->treatments.layers, num_layers * sizeof *layers);
+    to->treatments.layers = layers;
+    return MS_OK;
+}

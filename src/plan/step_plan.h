@@ -113,6 +113,10 @@ ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_
                              ms_error *err);
 void ms_step_plan_free(ms_step_plan *plan);
 
+/* Figures of their own in the arena, treatments and text too. */
+ms_status ms_step_figures_copy(ms_arena *arena, uint64_t num_layers, const ms_step_figures *from,
+                               ms_step_figures *to, ms_error *err);
+
 /* Runs the step with these treatments under the run's budget. */
 ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
                                 const ms_run_config *run, const ms_treatments *treatments,

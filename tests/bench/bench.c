@@ -113,23 +113,38 @@ static double peak_rss_mib(const char *config)
 
 /* ---- the whole command ---- */
 
-static double command_ms(const void *config)
+/* The program with these words for arguments; what it prints goes nowhere. */
+static double run_ms(const void *words)
 {
+    enum { MOST_ARGUMENTS = 24 };
+    char name[] = "memscope", text[512], *arguments[MOST_ARGUMENTS + 2] = {name};
     const char *binary = getenv("MEMSCOPE");
+    int count = 1;
+    snprintf(text, sizeof text, "%s", (const char *)words);
+    for (char *rest = text, *word; (word = strtok_r(rest, " ", &rest)) != NULL;)
+        if (count <= MOST_ARGUMENTS)
+            arguments[count++] = word;
     double start = now_ms();
     pid_t child = fork();
     if (child == 0) {
         int null = open("/dev/null", O_WRONLY);
         dup2(null, STDOUT_FILENO);
-        execl(binary ? binary : "build/release/memscope", "memscope", "analyze", "--config",
-              (const char *)config, "--batch", "1", "--seq", "4096", "--device", "h100-80gb",
-              "--format", "json", "-o", "-", (char *)NULL);
+        execv(binary ? binary : "build/release/memscope", arguments);
         _exit(127);
     }
     int status = 0;
     waitpid(child, &status, 0);
     double took = now_ms() - start;
     return WIFEXITED(status) && WEXITSTATUS(status) <= 1 ? took : -1;
+}
+
+static double command_ms(const void *config)
+{
+    char words[384];
+    snprintf(words, sizeof words,
+             "analyze --config %s --batch 1 --seq 4096 --device h100-80gb --format json -o -",
+             (const char *)config);
+    return run_ms(words);
 }
 
 static void bench_models(void)
@@ -144,6 +159,27 @@ static void bench_models(void)
         spread command = measure(command_ms, models[i], ROUNDS);
         printf("%-18s %12.2f %12.2f %12.1f %16.2f %16.2f\n", models[i], in_process.best,
                in_process.median, rss_mib, command.best, command.median);
+    }
+}
+
+/* ---- plans ---- */
+
+static void bench_plans(void)
+{
+    static const char *const plans[] = {
+        "plan -q llama-3.2-1b --batch 4 --budget 18GiB",
+        "plan -q llama-3.1-8b --batch 2 --budget 70GiB",
+        "plan -q llama-3.1-8b --batch 2 --budget 66GiB",
+        "plan -q qwen3-8b --batch 4 --device h200 --budget 100GiB",
+        "plan -q llama-3.1-8b --batch 2 --curve",
+        "plan -q llama-3.1-405b --batch 1 --device h200 --budget 3040GiB",
+        "plan -q llama-3.1-405b --batch 8 --device h200 --curve",
+    };
+    enum { PLAN_ROUNDS = 5 };
+    printf("\n%-60s %12s %12s\n", "whole command", "best ms", "median ms");
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        spread s = measure(run_ms, plans[i], PLAN_ROUNDS);
+        printf("%-60s %12.1f %12.1f\n", plans[i], s.best, s.median);
     }
 }
 
@@ -242,6 +278,7 @@ static void bench_allocator(void)
 int main(void)
 {
     bench_models();
+    bench_plans();
     bench_layers();
     bench_allocator();
     return 0;
