@@ -35,7 +35,7 @@ static void write_treat(const ms_page *p, const ms_plan_view *v)
     const char *treat = v->figures->treat;
     if (!*treat)
         return;
-    ms_page_heading(p, v->is_infeasible ? "What needs least" : "The plan",
+    ms_page_heading(p, v->is_least ? "What needs least" : "The plan",
                     "  (memscope analyze takes it)");
     if (strlen(treat) + 10 <= p->columns)
         fprintf(p->out, "  --treat %s\n", treat);

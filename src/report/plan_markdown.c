@@ -13,7 +13,7 @@ static void write_treat(FILE *out, const ms_plan_view *v)
     const char *treat = v->figures->treat;
     if (*treat)
         fprintf(out, "\n%s\n\n```\n--treat %s\n```\n",
-                v->is_infeasible ? "What needs least:" : "`memscope analyze` takes it as", treat);
+                v->is_least ? "What needs least:" : "`memscope analyze` takes it as", treat);
 }
 
 static void write_target(FILE *out, const ms_plan_view *v)

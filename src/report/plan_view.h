@@ -28,7 +28,8 @@ typedef struct ms_plan_view {
     ms_arena *arena;
     const ms_step_figures *figures;  /* the plan's, or of what needs least */
     bool is_restricted;              /* to what a trainer can express */
-    bool is_infeasible, is_fallback; /* fallback: the planner named nothing that needs less */
+    bool is_infeasible, is_fallback; /* fallback: the planner named nothing */
+    bool is_least;                   /* the figures are of what needs least */
     uint64_t budget_bytes;           /* 0: without limit */
     uint64_t least_budget_bytes;     /* infeasible: that a plan was found for; else 0 */
     const char *title;               /* "llama-3.1-8b: batch 1 x 4096 tokens, ..." */

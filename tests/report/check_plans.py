@@ -35,6 +35,8 @@ PLANS = [
     ("llama-3.2-1b --batch 2 --device a100-40gb --budget 16GiB", "--target torchtitan", 0),
     ("llama-3.2-1b --batch 2 --device a100-40gb --budget 16GiB", "--target pytorch", 0),
     ("llama-3.2-1b --batch 2 --device a100-40gb --budget 16GiB", "--target all", 0),
+    ("smollm2-135m --batch 8 --device rtx-4090 --budget 1500MiB --allocator cuda-expandable", "", 3),
+    ("smollm2-135m --batch 8 --device rtx-4090 --budget 6GiB", "--without checkpoint,chunk", 3),
     ("gpt2 --batch 4 --dtype fp32 --device cpu --budget 8GiB", "", 0),
     ("qwen3-0.6b --batch 4 --dtype fp32 --autocast bf16 --device a100-40gb --budget 20GiB",
      "--gpu-cost-per-hour 10", 0),
@@ -129,7 +131,7 @@ def check_analysis(answer, program, arguments):
         path = pathlib.Path(folder) / "plan.json"
         path.write_text(json.dumps(answer))
         asked = [*arguments.split(), "--plan", str(path), "--format", "json"]
-        if answer["status"] == "infeasible":
+        if answer["least_budget_bytes"]:
             asked += ["--budget", f"{answer['least_budget_bytes']}B"]
         done = run(program, "analyze", *asked)
     assert done.returncode in (0, 1), done.stderr.decode()

@@ -85,6 +85,7 @@ static void set_plan(scene *s, fixture which)
                              .keep_all = figures(s, "", 7168, 100),
                              .checkpoint_all = figures(s, "all=checkpoint", 2048, 130),
                              .plan = figures(s, which == KEEPS_ALL ? "" : treat, peak_mib, 112.25),
+                             .least_budget_bytes = which == INFEASIBLE ? 5 * GIB / 2 : 0,
                              .bound_ms = 112,
                              .gap = 0.25 / 112.25,
                              .solve_ms = 41.5,
@@ -164,6 +165,7 @@ static void set_scene(scene *s, fixture which)
         ms_run_load(s->arena, settings, COUNT_OF(settings), &s->model, &s->run, NULL, NULL), MS_OK);
     s->task = (ms_step_task){.model = &s->model,
                              .run = &s->run,
+                             .techniques = MS_MAY_ALL,
                              .gpu_cost_per_hour = 3.6,
                              .target = ms_target_at(0)->name};
     s->answer = (ms_plan_answer){.task = &s->task, .targets = &s->targets, .style.columns = 100};
@@ -241,11 +243,11 @@ static const report_case report_cases[] = {
       "this is the least that was found", "What needs least", "What would fit", "half the batch", "--batch 1",
       "At the peak", "too much"}, {"proven"}},
     {"console, a planner without a plan", NO_PLAN, "console",
-     {"short by 0.75 GiB (2.75 is", "the greedy planner has no plan; another may have one",
+     {"short by 0.75 GiB (needs 2.75 of 2.00", "the greedy planner has no plan; another may have one",
       "--treat all=checkpoint", "At the peak"}, {"Treated", "Why", "nan"}},
     {"json, a planner without a plan", NO_PLAN, "json",
-     {"\"status\": \"infeasible\"", "\"fits\": false", "\"treat\": \"all=checkpoint\"", "\"rationale\": []"},
-     {NULL}},
+     {"\"status\": \"infeasible\"", "\"least_budget_bytes\": null", "\"fits\": false",
+      "\"treat\": \"all=checkpoint\"", "\"rationale\": []"}, {NULL}},
     {"console, a wasteful allocator", WASTE, "console",
      {"112.000 ms, had the allocator no waste: gap 0.223 %, closed but for that"}, {"proven"}},
     {"console, stopped", STOPPED, "console",
