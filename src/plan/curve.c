@@ -36,11 +36,13 @@ static void search_point(void *context, uint32_t index)
     point *p = &((point *)context)[index];
     ms_chosen chosen;
     ms_search_set_limit(&p->search);
-    if (p->task.stop && *p->task.stop)
+    if (ms_stop_asked(p->task.stop))
         return;
     p->status = ms_search_run(&p->search, ms_choose_milp, &chosen);
     bool yes;
-    if (p->status == MS_OK && !p->search.has_best)
+    if (p->status == MS_OK)
+        p->status = ms_search_checkpoints(&p->search);
+    if (p->status == MS_OK && !p->search.has_best && p->least.options)
         p->status = ms_search_consider(&p->search, &p->least, &yes);
     if (p->status != MS_OK || !p->search.has_best)
         return;
@@ -166,8 +168,12 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
     point *points = ms_arena_array(arena, point, count);
     if (status == MS_OK && !points)
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");
+    if (least == 0 || least >= most) { /* nothing is known to need less than all kept */
+        least = most;
+        count = 1;
+    }
     if (status == MS_OK && !ms_stop_asked(task->stop))
-        status = trace_points(&base, least < most ? least : most, most, count, points, curve);
+        status = trace_points(&base, least, most, count, points, curve);
     ms_step_plan_free(&plan);
     if (status == MS_OK && ms_stop_asked(task->stop))
         return ms_fail(err, MS_ERR_STOPPED, "stopped; the points are the best found by then");

@@ -224,7 +224,24 @@ ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
                              : search_branches(s, with);
 }
 
-/* What the simpler ways find, when it counts as faster than the best so far. */
+ms_status ms_search_checkpoints(ms_search *s)
+{
+    ms_stack_choice choice;
+    bool yes;
+    if (!(s->techniques & MS_MAY_CHECKPOINT))
+        return MS_OK;
+    ms_status status = ms_choice_checkpoints(s->arena, &s->stack, 0, &choice, s->err);
+    if (status != MS_OK)
+        return status;
+    ms_stack_sum sum = ms_stack_count(&s->stack, &choice);
+    if (sum.peak_bytes > s->limit_bytes || (s->has_best && sum.step_ms >= s->best_ms))
+        return MS_OK;
+    status = ms_search_consider(s, &choice, &yes);
+    if (status == MS_OK && yes)
+        s->is_best_proven = false;
+    return status;
+}
+
 ms_status ms_search_simpler(ms_search *s)
 {
     static const ms_chooser ways[] = {ms_choose_greedy, ms_choose_uniform};
@@ -234,7 +251,7 @@ ms_status ms_search_simpler(ms_search *s)
         bool yes;
         status = try_limit(s, ways[i], s->limit_bytes, &chosen, &yes);
     }
-    return status;
+    return status == MS_OK ? ms_search_checkpoints(s) : status;
 }
 
 ms_status ms_search_finish(ms_search *s)
@@ -252,7 +269,8 @@ void ms_search_set_gap(ms_search *s, const ms_chosen *first)
 {
     double ms = s->plan->plan.time.step_ms;
     /* Who was stopped before there was a bound knows at least this one. */
-    double bound = isfinite(first->bound) ? first->bound : s->plan->keep_all.time.step_ms;
+    bool has_bound = isfinite(first->bound) && first->bound > 0;
+    double bound = has_bound ? first->bound : s->plan->keep_all.time.step_ms;
     s->plan->bound_ms = fmin(bound, ms);
     s->plan->gap = ms > 0 ? fmax(0, (ms - bound) / ms) : 0;
     s->plan->outcome = s->is_best_proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
@@ -279,9 +297,7 @@ ms_status ms_search_begin(ms_search *s, const ms_target *target)
 {
     const ms_step_task *task = s->task;
     s->techniques = task->techniques & target->techniques;
-    s->limit_bytes = limit_of(task->run);
-    s->plan->budget_bytes =
-        task->run->has_budget ? task->run->budget_bytes : ms_device_usable_bytes(task->run->device);
+    ms_search_set_limit(s);
     ms_status status = ms_search_extremes(s);
     if (status == MS_OK)
         status =

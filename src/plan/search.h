@@ -50,7 +50,9 @@ void ms_search_set_limit(ms_search *s);
 ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first);
 /* The same, but the loss is made as the choice at each limit has it. */
 ms_status ms_search_plainly(ms_search *s, ms_chooser with, ms_chosen *first);
-/* What the simpler ways find, when it counts as faster than the best so far. */
+/* Every layer checkpointed, when that fits and counts as faster than the best so far. */
+ms_status ms_search_checkpoints(ms_search *s);
+/* The same of this and of what the simpler ways find. */
 ms_status ms_search_simpler(ms_search *s);
 /* Keeps the choice if it fits and is faster than the best so far. */
 ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *yes);

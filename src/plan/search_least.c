@@ -17,15 +17,13 @@ void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes)
         run->allocator.capacity_bytes = budget_bytes > context ? budget_bytes - context : 1;
 }
 
-/* The smallest budget under which these treatments run: between what is live, and what the
- * allocator takes when nothing stops it. */
 ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
                                     uint64_t live_bytes, uint64_t *budget)
 {
     ms_run_config run = *s->task->run;
-    uint64_t low = live_bytes + run.device->context_expected_bytes, wanted;
+    uint64_t low = live_bytes + run.device->context_expected_bytes, wanted = 0;
     bool yes;
-    ms_search_set_budget(&run, UINT64_MAX / 4);
+    run.allocator.capacity_bytes = 0; /* no limit */
     ms_status status = ms_step_plan_fits(s->task->model, &run, treatments, &yes, &wanted, s->err);
     *budget = wanted + run.device->context_expected_bytes;
     for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {
@@ -74,6 +72,15 @@ static ms_status offer_least(ms_search *s, const ms_stack_choice *choice, least_
     return ms_stack_copy(s->arena, &s->stack, choice, &s->best, s->err);
 }
 
+static ms_status offer_checkpoints(ms_search *s, uint32_t loss, least_plan *least)
+{
+    ms_stack_choice choice;
+    if (!(s->techniques & MS_MAY_CHECKPOINT))
+        return MS_OK;
+    ms_status status = ms_choice_checkpoints(s->arena, &s->stack, loss, &choice, s->err);
+    return status == MS_OK ? offer_least(s, &choice, least) : status;
+}
+
 /* With one way to make the loss: the lowest peak, the fastest of about that peak, and every layer
  * checkpointed. */
 static ms_status try_least(ms_search *s, uint32_t loss, least_plan *least)
@@ -83,7 +90,9 @@ static ms_status try_least(ms_search *s, uint32_t loss, least_plan *least)
     task.aim = MS_LEAST_PEAK;
     task.loss = loss;
     ms_status status = ms_choose_milp(s->arena, &task, &lowest, s->err);
-    if (status != MS_OK || !lowest.has_choice)
+    if (status == MS_OK && !lowest.has_choice)
+        return offer_checkpoints(s, loss, least); /* the solver had too little time */
+    if (status != MS_OK)
         return status;
     uint64_t live = ms_stack_count(&s->stack, &lowest.choice).peak_bytes;
     task.aim = MS_LEAST_TIME;
@@ -93,23 +102,22 @@ static ms_status try_least(ms_search *s, uint32_t loss, least_plan *least)
         status = offer_least(s, &fastest.choice, least);
     if (status == MS_OK)
         status = offer_least(s, &lowest.choice, least);
-    if (status != MS_OK || !(s->techniques & MS_MAY_CHECKPOINT))
-        return status;
-    for (uint32_t i = 0; i < s->stack.layer_count; i++)
-        lowest.choice.options[i] = 1;
-    return offer_least(s, &lowest.choice, least);
+    return status == MS_OK ? offer_checkpoints(s, loss, least) : status;
 }
 
+/* Under the budget when it is within that, for the search had stopped short of it. */
 static ms_status finish_least(ms_search *s, const least_plan *least)
 {
     ms_run_config run = *s->task->run;
-    ms_search_set_budget(&run, least->budget_bytes);
+    bool is_within = least->budget_bytes <= s->plan->budget_bytes;
+    if (!is_within)
+        ms_search_set_budget(&run, least->budget_bytes);
     s->plan->simulations++;
     ms_status status = ms_step_plan_simulate(s->arena, s->task->model, &run, &least->treatments,
                                              &s->plan->plan, s->err);
     s->plan->least_budget_bytes = least->budget_bytes;
-    s->plan->plan.fits = least->budget_bytes <= s->plan->budget_bytes;
-    s->has_best = s->plan->plan.fits; /* the search had stopped short of it */
+    s->plan->plan.fits = is_within && s->plan->plan.fits;
+    s->has_best = s->plan->plan.fits;
     s->plan->outcome = MS_PLAN_LIMIT;
     return status;
 }

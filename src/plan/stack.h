@@ -59,6 +59,8 @@ typedef struct ms_stack_ends {
     double ms;           /* of all that is outside the layers */
 } ms_stack_ends;
 
+enum { MS_OPTION_KEEP, MS_OPTION_CHECKPOINT }; /* in every stack */
+
 typedef struct ms_stack {
     uint32_t layer_count, option_count, loss_count;
     ms_stack_option options[MS_STACK_MOST_OPTIONS]; /* [0]: keep; [1]: checkpoint */

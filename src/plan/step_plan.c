@@ -41,19 +41,6 @@ static ms_status keep_all(ms_search *s)
     return MS_OK;
 }
 
-/* Who is stopped before anything else fits has this; it has been run already. */
-static ms_status checkpoint_all(ms_search *s)
-{
-    s->best = (ms_stack_choice){ms_arena_array(s->arena, uint32_t, s->stack.layer_count), 0};
-    if (!s->best.options)
-        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the plan");
-    for (uint32_t i = 0; i < s->stack.layer_count; i++)
-        s->best.options[i] = 1;
-    s->plan->plan = s->plan->checkpoint_all;
-    s->has_best = true;
-    return MS_OK;
-}
-
 /* Nothing is faster than what does nothing. */
 static ms_status plan_milp(ms_search *s)
 {
@@ -67,11 +54,9 @@ static ms_status plan_milp(ms_search *s)
     ms_status status = ms_search_run(s, ms_choose_milp, &chosen);
     if (status == MS_OK)
         status = ms_search_simpler(s);
-    bool may_fall_back = ms_stop_asked(s->task->stop) && (s->techniques & MS_MAY_CHECKPOINT) &&
-                         s->plan->checkpoint_all.fits;
-    if (status != MS_OK || (!s->has_best && !may_fall_back))
+    if (status != MS_OK || !s->has_best)
         return status;
-    status = s->has_best ? ms_search_finish(s) : checkpoint_all(s);
+    status = ms_search_finish(s);
     if (status == MS_OK)
         ms_search_set_gap(s, &chosen);
     return status;
@@ -172,6 +157,8 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
     if (!target->is_free)
         return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s has no plan that fits %s", target->title,
                        budget);
+    if (s->plan->least_budget_bytes == 0)
+        return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan that fits %s was found", budget);
     return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan fits %s: the least is %s", budget, least);
 }
 
