@@ -4,11 +4,10 @@
  * searched side by side, and where a smaller budget has a faster plan, that plan is proven under
  * the larger one.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/limit.h"
 #include "base/parallel.h"
 #include "plan/search.h"
 
@@ -23,13 +22,6 @@ typedef struct point {
     ms_status status;
     ms_error err;
 } point;
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 static void search_point(void *context, uint32_t index)
 {
@@ -183,10 +175,10 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
 ms_status ms_curve_trace(ms_arena *arena, const ms_step_task *task, uint32_t point_count,
                          ms_curve *curve, ms_error *err)
 {
-    double start = now_ms();
+    double start = ms_now_ms();
     *curve = (ms_curve){0};
     ms_status status = trace(arena, task, point_count, curve, err);
-    curve->solve_ms = now_ms() - start;
+    curve->solve_ms = ms_now_ms() - start;
     return status;
 }
 

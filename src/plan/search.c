@@ -8,15 +8,10 @@
  */
 #include "plan/search.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/limit.h"
 #include "base/parallel.h"
-#include "ledger/ledger.h"
-#include "ledger/usage.h"
-#include "step/step.h"
 
 /* Attempts at lowering the limit, and halvings once something fits. */
 enum { MOST_STEPS = 8, MOST_HALVINGS = 2 };

@@ -4,12 +4,10 @@
  */
 #include "plan/step_plan.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
+#include "base/limit.h"
 #include "config/size.h"
 #include "plan/compare.h"
 #include "plan/explain.h"
@@ -20,13 +18,6 @@ const char *const ms_planner_names[] = {
     [MS_PLANNER_MILP] = "milp",       [MS_PLANNER_GREEDY] = "greedy", [MS_PLANNER_RULES] = "rules",
     [MS_PLANNER_UNIFORM] = "uniform", [MS_PLANNER_NONE] = "none",     [MS_PLANNER_COUNT] = NULL,
 };
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 /* ---- the planners ---- */
 
@@ -231,14 +222,14 @@ static ms_status solve(ms_search *s, const ms_target *target)
 ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
                              ms_error *err)
 {
-    double start = now_ms();
+    double start = ms_now_ms();
     *plan = (ms_step_plan){0};
     ms_search s = {.arena = arena, .task = task, .plan = plan, .err = err};
     const ms_target *target = ms_target_find(task->target);
     if (!target)
         return ms_fail(err, MS_ERR_USAGE, "no target '%.40s'", task->target);
     ms_status status = solve(&s, target);
-    plan->solve_ms = now_ms() - start;
+    plan->solve_ms = ms_now_ms() - start;
     return status;
 }
 

@@ -4,7 +4,6 @@
  * layers are treated how and why, what a trainer wants to be told, and what else would fit.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "report/page.h"
