@@ -32,6 +32,11 @@ const char *ms_fixed(double value, uint32_t decimals, char text[MS_FIXED_TEXT])
     return text;
 }
 
+const char *ms_plan_ms(double ms, uint32_t decimals, char text[MS_FIXED_TEXT])
+{
+    return ms_fixed(ms > 0 ? ms : NAN, decimals, text);
+}
+
 const char *ms_plan_percent(double fraction, char text[MS_FIXED_TEXT])
 {
     char number[MS_FIXED_TEXT];
@@ -167,6 +172,10 @@ static const char *curve_verdict(const ms_plan_view *view)
         return "stopped before a point was found";
     const ms_step_figures *low = &view->curve->points.items[0].figures;
     const ms_step_figures *high = &view->curve->points.items[count - 1].figures;
+    if (!(low->time.step_ms > 0))
+        return ms_arena_printf(view->arena, "from %s GiB to %s GiB on %s",
+                               ms_gib(low->device_bytes, least), ms_gib(high->device_bytes, most),
+                               view->run->device->name);
     return ms_arena_printf(view->arena, "from %s GiB and %s time to %s GiB and %s time on %s",
                            ms_gib(low->device_bytes, least),
                            ms_plan_percent(ms_plan_overhead(view, low->time.step_ms), first),

@@ -65,6 +65,8 @@ const char *ms_plan_short(const ms_plan_view *view, const char *treatment);
 enum { MS_FIXED_TEXT = 40 };
 const char *ms_fixed(double value, uint32_t decimals, char text[MS_FIXED_TEXT]);
 
+/* A time to so many decimals; "-" when the device's rates are not known. */
+const char *ms_plan_ms(double ms, uint32_t decimals, char text[MS_FIXED_TEXT]);
 /* "+6.3 %"; "-" for NaN. */
 const char *ms_plan_percent(double fraction, char text[MS_FIXED_TEXT]);
 
