@@ -86,24 +86,30 @@ static ms_status try_limit(ms_search *s, ms_chooser with, uint64_t limit_bytes, 
     return status;
 }
 
-/* Lowers the limit until a choice fits, then raises it by halves. */
+/* Lowers the limit until a choice fits, then raises it by halves. Where nothing can be chosen it
+ * was lowered too far. */
 static ms_status lower_limit(ms_search *s, ms_chooser with)
 {
-    uint64_t fails = s->limit_bytes, works = 0, least_step = s->limit_bytes / 400 + 1;
-    ms_chosen chosen = {.has_choice = true};
+    uint64_t fails = s->limit_bytes, works = 0, too_low = 0;
+    uint64_t least_step = s->limit_bytes / 400 + 1;
+    ms_chosen chosen;
     bool yes = false;
     ms_status status = MS_OK;
     for (int i = 0; i < MOST_STEPS && status == MS_OK && !yes && !is_stopped(s->task); i++) {
         uint64_t step = s->wanted_bytes > s->limit_bytes ? s->wanted_bytes - s->limit_bytes : 0;
         step = step > least_step ? step : least_step;
-        if (step >= fails || !chosen.has_choice)
+        uint64_t limit = step < fails ? fails - step : 0;
+        if (limit <= too_low)
+            limit = too_low + (fails - too_low) / 2;
+        if (limit == 0 || fails - too_low <= s->limit_bytes / 1000)
             break;
-        uint64_t limit = fails - step;
         status = try_limit(s, with, limit, &chosen, &yes);
         if (yes)
             works = limit;
-        else
+        else if (chosen.has_choice)
             fails = limit;
+        else
+            too_low = limit;
         least_step *= 2;
     }
     int halvings = s->is_one_of_many ? 1 : MOST_HALVINGS;
