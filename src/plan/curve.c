@@ -148,7 +148,11 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
     ms_step_task free_task = *task;
     unlimited.allocator.capacity_bytes = 0;
     free_task.run = &unlimited;
-    ms_search base = {.arena = arena, .task = &free_task, .plan = &plan, .err = err};
+    ms_search base = {.arena = arena,
+                      .task = &free_task,
+                      .plan = &plan,
+                      .err = err,
+                      .limit = ms_limit_begin(task->time_limit_s, task->stop)};
     ms_status status = ms_search_begin(&base, ms_target_find("free"));
     if (status == MS_OK)
         status = ms_search_least(&base);

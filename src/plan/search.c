@@ -55,7 +55,7 @@ ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
                             .techniques = s->techniques,
                             .loss = s->loss,
                             .gap = s->task->gap,
-                            .time_limit_s = s->task->time_limit_s,
+                            .time_limit_s = ms_limit_left_s(&s->limit),
                             .stop = s->task->stop};
 }
 

@@ -5,6 +5,7 @@
 #ifndef MS_PLAN_SEARCH_H
 #define MS_PLAN_SEARCH_H
 
+#include "base/limit.h"
 #include "plan/choose.h"
 #include "plan/step_plan.h"
 #include "plan/target.h"
@@ -14,6 +15,7 @@ typedef struct ms_search {
     const ms_step_task *task;
     ms_step_plan *plan;
     ms_error *err;
+    ms_limit limit; /* of all of the search */
     ms_stack stack;
     uint32_t techniques;   /* the task's and the target's */
     uint64_t limit_bytes;  /* for what is allocated; UINT64_MAX: none */

@@ -224,7 +224,11 @@ ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_
 {
     double start = ms_now_ms();
     *plan = (ms_step_plan){0};
-    ms_search s = {.arena = arena, .task = task, .plan = plan, .err = err};
+    ms_search s = {.arena = arena,
+                   .task = task,
+                   .plan = plan,
+                   .err = err,
+                   .limit = ms_limit_begin(task->time_limit_s, task->stop)};
     const ms_target *target = ms_target_find(task->target);
     if (!target)
         return ms_fail(err, MS_ERR_USAGE, "no target '%.40s'", task->target);
