@@ -123,6 +123,14 @@ static bool is_set_aside(const ms_run_config *run)
            (run->checkpointing && strcmp(run->checkpointing, "none") != 0);
 }
 
+/* What a cpu saves is on the host already. */
+static uint32_t techniques_of(const ms_plan *plan)
+{
+    uint32_t techniques = MS_MAY_ALL & ~plan->settings.without;
+    bool is_cpu = plan->run.device && plan->run.device->is_cpu;
+    return is_cpu ? techniques & ~(uint32_t)MS_MAY_OFFLOAD : techniques;
+}
+
 static ms_status load(ms_plan *plan, ms_error *err)
 {
     const ms_plan_settings *s = &plan->settings;
@@ -135,7 +143,7 @@ static ms_status load(ms_plan *plan, ms_error *err)
         .model = &plan->model,
         .run = &plan->run,
         .planner = (ms_planner)s->planner,
-        .techniques = MS_MAY_ALL & ~s->without,
+        .techniques = techniques_of(plan),
         .gap = s->gap,
         .time_limit_s = s->time_limit_s,
         .gpu_cost_per_hour = s->gpu_cost_per_hour,

@@ -8,6 +8,13 @@ bool ms_stop_asked(const ms_stop *stop)
     return stop && atomic_load_explicit(stop, memory_order_relaxed) != 0;
 }
 
+double ms_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
 ms_limit ms_limit_begin(double seconds, const ms_stop *stop)
 {
     ms_limit limit = {.stop = stop};

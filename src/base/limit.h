@@ -14,6 +14,9 @@ typedef atomic_int ms_stop;
 
 bool ms_stop_asked(const ms_stop *stop); /* NULL: never */
 
+/* By a clock that never goes back. */
+double ms_now_ms(void);
+
 typedef struct ms_limit {
     const ms_stop *stop; /* or NULL */
     struct timespec end;

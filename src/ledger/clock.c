@@ -15,7 +15,8 @@ double ms_clock_op_ms(const ms_device *device, const ms_op_exec *op)
 {
     double rate = ms_clock_rate_flops(device, (ms_dtype)op->matmul_dtype);
     double arithmetic = rate > 0 ? (double)op->flops / rate : 0;
-    double traffic =
-        device->memory_bytes_per_s > 0 ? (double)op->traffic_bytes / device->memory_bytes_per_s : 0;
+    if (!(device->memory_bytes_per_s > 0)) /* most operators would take no time */
+        return 0;
+    double traffic = (double)op->traffic_bytes / device->memory_bytes_per_s;
     return (arithmetic > traffic ? arithmetic : traffic) * 1e3;
 }

@@ -13,7 +13,7 @@
 /* Arithmetic rate for operands of a dtype; 0 when the device's row has none. */
 double ms_clock_rate_flops(const ms_device *device, ms_dtype dtype);
 
-/* One execution of an operator; 0 when the device has no rates. */
+/* One execution of an operator; 0 when the memory's bandwidth is not known. */
 double ms_clock_op_ms(const ms_device *device, const ms_op_exec *op);
 
 #endif

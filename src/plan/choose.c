@@ -16,10 +16,8 @@
  */
 #include "plan/choose.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double mib = 1024.0 * 1024.0;
 /* Of sums in MiB, so that what fits to the byte is not refused. */

@@ -37,8 +37,7 @@ typedef struct ms_chosen {
 ms_status ms_choose_milp(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
                          ms_error *err);
 
-/* From the first layer on, what frees most per ms; with room left again, what costs most goes back.
- */
+/* From the first layer on, and for the loss, what frees most per ms until it fits. */
 ms_status ms_choose_greedy(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
                            ms_error *err);
 
@@ -50,9 +49,13 @@ ms_status ms_choose_uniform(ms_arena *arena, const ms_choose_task *task, ms_chos
 ms_status ms_choice_new(ms_arena *arena, const ms_stack *stack, ms_stack_choice *choice,
                         ms_error *err);
 
+/* Every layer checkpointed. */
+ms_status ms_choice_checkpoints(ms_arena *arena, const ms_stack *stack, uint32_t loss,
+                                ms_stack_choice *choice, ms_error *err);
+
 bool ms_loss_allowed(const ms_choose_task *task, uint32_t loss);
 
-/* Whether an option, or a way to make the loss, needs no more than these techniques. */
+/* Whether an option needs no more than these techniques. */
 bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques);
 
 #endif

@@ -16,6 +16,16 @@ ms_status ms_choice_new(ms_arena *arena, const ms_stack *stack, ms_stack_choice 
                                      stack->layer_count);
 }
 
+ms_status ms_choice_checkpoints(ms_arena *arena, const ms_stack *stack, uint32_t loss,
+                                ms_stack_choice *choice, ms_error *err)
+{
+    ms_status status = ms_choice_new(arena, stack, choice, err);
+    for (uint32_t i = 0; status == MS_OK && i < stack->layer_count; i++)
+        choice->options[i] = MS_OPTION_CHECKPOINT;
+    choice->loss = loss;
+    return status;
+}
+
 static ms_status finish_simple(const ms_choose_task *task, ms_chosen *chosen)
 {
     chosen->has_choice =

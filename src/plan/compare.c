@@ -55,7 +55,6 @@ static ms_status run_rules(attempt *a)
 static void run_attempt(void *context, uint32_t index)
 {
     static const ms_chooser ways[] = {[MS_PLANNER_MILP] = ms_choose_milp,
-
                                       [MS_PLANNER_GREEDY] = ms_choose_greedy,
                                       [MS_PLANNER_UNIFORM] = ms_choose_uniform};
     attempt *a = &((attempt *)context)[index];

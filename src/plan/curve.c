@@ -4,11 +4,10 @@
  * searched side by side, and where a smaller budget has a faster plan, that plan is proven under
  * the larger one.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/limit.h"
 #include "base/parallel.h"
 #include "plan/search.h"
 
@@ -19,16 +18,24 @@ typedef struct point {
     ms_run_config run;
     ms_step_plan plan;
     ms_search search;
-    ms_stack_choice least; /* what needs least */
+    ms_stack_choice least;      /* what needs least */
+    uint64_t keep_budget_bytes; /* with this much everything can be kept */
     ms_status status;
     ms_error err;
 } point;
 
-static double now_ms(void)
+/* Nothing is faster than what does nothing. */
+static ms_status keep_all(point *p)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+    ms_stack_choice kept;
+    bool yes;
+    ms_status status = ms_choice_new(p->arena, &p->search.stack, &kept, &p->err);
+    if (status == MS_OK)
+        status = ms_search_consider(&p->search, &kept, &yes);
+    if (status == MS_OK && p->search.has_best)
+        status = ms_search_finish(&p->search);
+    p->plan.bound_ms = p->plan.plan.time.step_ms;
+    return status;
 }
 
 static void search_point(void *context, uint32_t index)
@@ -38,9 +45,15 @@ static void search_point(void *context, uint32_t index)
     ms_search_set_limit(&p->search);
     if (ms_stop_asked(p->task.stop))
         return;
-    p->status = ms_search_run(&p->search, ms_choose_milp, &chosen);
     bool yes;
-    if (p->status == MS_OK && !p->search.has_best)
+    if (p->run.budget_bytes >= p->keep_budget_bytes) {
+        p->status = keep_all(p);
+        return;
+    }
+    p->status = ms_search_run(&p->search, ms_choose_milp, &chosen);
+    if (p->status == MS_OK)
+        p->status = ms_search_checkpoints(&p->search);
+    if (p->status == MS_OK && !p->search.has_best && p->least.options)
         p->status = ms_search_consider(&p->search, &p->least, &yes);
     if (p->status == MS_OK && p->search.has_best)
         p->status = ms_search_simpler(&p->search);
@@ -120,6 +133,7 @@ static ms_status trace_points(ms_search *base, uint64_t least, uint64_t most, ui
         uint64_t budget =
             i + 1 == count ? most : least + (uint64_t)((double)(most - least) * share);
         status = set_point(base, budget, &points[i], base->err);
+        points[i].keep_budget_bytes = most;
     }
     if (status == MS_OK)
         ms_parallel_run(count, search_point, points);
@@ -147,7 +161,11 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
     ms_step_task free_task = *task;
     unlimited.allocator.capacity_bytes = 0;
     free_task.run = &unlimited;
-    ms_search base = {.arena = arena, .task = &free_task, .plan = &plan, .err = err};
+    ms_search base = {.arena = arena,
+                      .task = &free_task,
+                      .plan = &plan,
+                      .err = err,
+                      .limit = ms_limit_begin(task->time_limit_s, task->stop)};
     ms_status status = ms_search_begin(&base, ms_target_find("free"));
     if (status == MS_OK)
         status = ms_search_least(&base);
@@ -159,8 +177,12 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
     point *points = ms_arena_array(arena, point, count);
     if (status == MS_OK && !points)
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");
+    if (least == 0 || least >= most) { /* nothing is known to need less than all kept */
+        least = most;
+        count = 1;
+    }
     if (status == MS_OK && !ms_stop_asked(task->stop))
-        status = trace_points(&base, least < most ? least : most, most, count, points, curve);
+        status = trace_points(&base, least, most, count, points, curve);
     ms_step_plan_free(&plan);
     if (status == MS_OK && ms_stop_asked(task->stop))
         return ms_fail(err, MS_ERR_STOPPED, "stopped; the points are the best found by then");
@@ -170,10 +192,10 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
 ms_status ms_curve_trace(ms_arena *arena, const ms_step_task *task, uint32_t point_count,
                          ms_curve *curve, ms_error *err)
 {
-    double start = now_ms();
+    double start = ms_now_ms();
     *curve = (ms_curve){0};
     ms_status status = trace(arena, task, point_count, curve, err);
-    curve->solve_ms = now_ms() - start;
+    curve->solve_ms = ms_now_ms() - start;
     return status;
 }
 

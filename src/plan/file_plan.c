@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
+#include "base/limit.h"
 #include "config/size.h"
 #include "json/read.h"
 
@@ -190,26 +190,19 @@ static ms_status check_settings(const ms_plan_settings *s, ms_error *err)
     return MS_OK;
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static ms_status solve_text(ms_file_plan *plan, const ms_json_source *source, ms_error *err)
 {
     ms_json *document = NULL;
     ms_status status = ms_json_parse(source, &document, err);
     if (status == MS_OK) {
-        double start = now_ms();
+        double start = ms_now_ms();
         ms_json_value root = ms_json_root(document);
         if (!plan->settings->graph)
             status = plan_operators(plan, root, err);
         else
             status =
                 plan->settings->fsdp ? plan_shards(plan, root, err) : plan_graph(plan, root, err);
-        plan->solve_ms = now_ms() - start;
+        plan->solve_ms = ms_now_ms() - start;
     }
     ms_json_free(document);
     return status;

@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/parallel.h"
 #include "plan/option_list.h"
@@ -310,8 +309,7 @@ static ms_status build(builder *b, uint32_t techniques, measurement *first)
                             kept, &checkpointed);
     ms_option_list list;
     if (status == MS_OK)
-        status =
-            ms_option_list_make(b->arena, b->model, b->run, techniques, &ops, stack, &list, b->err);
+        status = ms_option_list_make(b->arena, b->run, techniques, &ops, stack, &list, b->err);
     if (status == MS_OK)
         status = add_options(b, &list, first, kept);
     return status == MS_OK ? cut_segments(b) : status;

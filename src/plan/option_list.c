@@ -175,15 +175,14 @@ static void add_tiles(uint64_t tokens, uint32_t techniques, ms_option_list *list
     }
 }
 
-ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
-                              const ms_run_config *run, uint32_t techniques, const ms_op_list *ops,
-                              const ms_stack *stack, ms_option_list *list, ms_error *err)
+ms_status ms_option_list_make(ms_arena *arena, const ms_run_config *run, uint32_t techniques,
+                              const ms_op_list *ops, const ms_stack *stack, ms_option_list *list,
+                              ms_error *err)
 {
     static const uint32_t chunks[] = {4, 16};
     uint32_t most = MS_STACK_MOST_OPTIONS - stack->option_count - 6; /* room for a trainer's own */
     uint64_t tokens = run->batch * run->seq_tokens;
     ms_status status = MS_OK;
-    (void)model;
     *list = (ms_option_list){0};
     if ((techniques & MS_MAY_SELECT) && run->checkpoint_kind == MS_CHECKPOINT_NON_REENTRANT)
         status = add_selective(arena, ops, list, most, err);

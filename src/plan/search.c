@@ -8,15 +8,10 @@
  */
 #include "plan/search.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/limit.h"
 #include "base/parallel.h"
-#include "ledger/ledger.h"
-#include "ledger/usage.h"
-#include "step/step.h"
 
 /* Attempts at lowering the limit, and halvings once something fits. */
 enum { MOST_STEPS = 8, MOST_HALVINGS = 2, MOST_UNIFORM = 8 };
@@ -63,7 +58,7 @@ ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
                             .techniques = s->techniques,
                             .loss = s->loss,
                             .gap = s->task->gap,
-                            .time_limit_s = fmin(s->task->time_limit_s, brief_s),
+                            .time_limit_s = fmin(ms_limit_left_s(&s->limit), brief_s),
                             .stop = s->task->stop};
 }
 
@@ -74,7 +69,7 @@ static ms_status try_limit(ms_search *s, ms_chooser with, uint64_t limit_bytes, 
 {
     ms_choose_task task = ms_search_task(s, limit_bytes);
     if (limit_bytes == s->limit_bytes && s->loss == MS_ANY_LOSS)
-        task.time_limit_s = s->task->time_limit_s; /* the one whose bound is told */
+        task.time_limit_s = ms_limit_left_s(&s->limit); /* the one whose bound is told */
     *yes = false;
     *chosen = (ms_chosen){0};
     s->wanted_bytes = 0;
@@ -96,24 +91,30 @@ static ms_status try_limit(ms_search *s, ms_chooser with, uint64_t limit_bytes, 
     return status;
 }
 
-/* Lowers the limit until a choice fits, then raises it by halves. */
+/* Lowers the limit until a choice fits, then raises it by halves. Where nothing can be chosen it
+ * was lowered too far. */
 static ms_status lower_limit(ms_search *s, ms_chooser with)
 {
-    uint64_t fails = s->limit_bytes, works = 0, least_step = s->limit_bytes / 400 + 1;
-    ms_chosen chosen = {.has_choice = true};
+    uint64_t fails = s->limit_bytes, works = 0, too_low = 0;
+    uint64_t least_step = s->limit_bytes / 400 + 1;
+    ms_chosen chosen;
     bool yes = false;
     ms_status status = MS_OK;
     for (int i = 0; i < MOST_STEPS && status == MS_OK && !yes && !is_stopped(s->task); i++) {
         uint64_t step = s->wanted_bytes > s->limit_bytes ? s->wanted_bytes - s->limit_bytes : 0;
         step = step > least_step ? step : least_step;
-        if (step >= fails || !chosen.has_choice)
+        uint64_t limit = step < fails ? fails - step : 0;
+        if (limit <= too_low)
+            limit = too_low + (fails - too_low) / 2;
+        if (limit == 0 || fails - too_low <= s->limit_bytes / 1000)
             break;
-        uint64_t limit = fails - step;
         status = try_limit(s, with, limit, &chosen, &yes);
         if (yes)
             works = limit;
-        else
+        else if (chosen.has_choice)
             fails = limit;
+        else
+            too_low = limit;
         least_step *= 2;
     }
     int halvings = s->is_one_of_many ? 1 : MOST_HALVINGS;
@@ -236,13 +237,31 @@ ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
     bool yes;
     s->loss = MS_ANY_LOSS;
     ms_status status = try_limit(s, with, s->limit_bytes, first, &yes);
+    s->is_ruled_out = status == MS_OK && first->outcome == MS_SOLVER_INFEASIBLE;
     if (status != MS_OK || !first->has_choice || s->has_best)
         return status;
     return s->is_one_of_many ? search_in_turn(s, with, first->choice.loss)
                              : search_branches(s, with);
 }
 
-/* What the simpler ways find, when it counts as faster than the best so far. */
+ms_status ms_search_checkpoints(ms_search *s)
+{
+    ms_stack_choice choice;
+    bool yes;
+    if (!(s->techniques & MS_MAY_CHECKPOINT))
+        return MS_OK;
+    ms_status status = ms_choice_checkpoints(s->arena, &s->stack, 0, &choice, s->err);
+    if (status != MS_OK)
+        return status;
+    ms_stack_sum sum = ms_stack_count(&s->stack, &choice);
+    if (sum.peak_bytes > s->limit_bytes || (s->has_best && sum.step_ms >= s->best_ms))
+        return MS_OK;
+    status = ms_search_consider(s, &choice, &yes);
+    if (status == MS_OK && yes)
+        s->is_best_proven = false;
+    return status;
+}
+
 /* The fastest of those that treat every layer alike and are not tried yet: slower than `after_ms`.
  */
 static bool next_uniform(const ms_search *s, double after_ms, ms_stack_choice *tried,
@@ -284,6 +303,8 @@ static ms_status try_uniform(ms_search *s)
             (s->has_best && ms >= s->best_ms))
             break;
         status = ms_search_consider(s, &next, &yes);
+        if (yes)
+            s->is_best_proven = false;
     }
     return status;
 }
@@ -293,7 +314,9 @@ ms_status ms_search_simpler(ms_search *s)
     ms_chosen chosen;
     bool yes;
     ms_status status = try_limit(s, ms_choose_greedy, s->limit_bytes, &chosen, &yes);
-    return status == MS_OK ? try_uniform(s) : status;
+    if (status == MS_OK)
+        status = try_uniform(s);
+    return status == MS_OK ? ms_search_checkpoints(s) : status;
 }
 
 ms_status ms_search_finish(ms_search *s)
@@ -311,10 +334,12 @@ void ms_search_set_gap(ms_search *s, const ms_chosen *first)
 {
     double ms = s->plan->plan.time.step_ms;
     /* Who was stopped before there was a bound knows at least this one. */
-    double bound = isfinite(first->bound) ? first->bound : s->plan->keep_all.time.step_ms;
+    bool has_bound = isfinite(first->bound) && first->bound > 0;
+    double bound = has_bound ? first->bound : s->plan->keep_all.time.step_ms;
     s->plan->bound_ms = fmin(bound, ms);
     s->plan->gap = ms > 0 ? fmax(0, (ms - bound) / ms) : 0;
-    s->plan->outcome = s->is_best_proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
+    bool is_proven = s->is_best_proven && !is_stopped(s->task);
+    s->plan->outcome = is_proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
 }
 
 static uint64_t limit_of(const ms_run_config *run)
@@ -338,9 +363,7 @@ ms_status ms_search_begin(ms_search *s, const ms_target *target)
 {
     const ms_step_task *task = s->task;
     s->techniques = task->techniques & target->techniques;
-    s->limit_bytes = limit_of(task->run);
-    s->plan->budget_bytes =
-        task->run->has_budget ? task->run->budget_bytes : ms_device_usable_bytes(task->run->device);
+    ms_search_set_limit(s);
     ms_status status = ms_search_extremes(s);
     if (status == MS_OK)
         status =

@@ -5,6 +5,7 @@
 #ifndef MS_PLAN_SEARCH_H
 #define MS_PLAN_SEARCH_H
 
+#include "base/limit.h"
 #include "plan/choose.h"
 #include "plan/step_plan.h"
 #include "plan/target.h"
@@ -14,12 +15,14 @@ typedef struct ms_search {
     const ms_step_task *task;
     ms_step_plan *plan;
     ms_error *err;
+    ms_limit limit; /* of all of the search */
     ms_stack stack;
     uint32_t techniques;   /* the task's and the target's */
     uint64_t limit_bytes;  /* for what is allocated; UINT64_MAX: none */
     bool is_one_of_many;   /* other searches run beside it: no threads of its own, fewer attempts */
     uint32_t loss;         /* the only way to make it, or MS_ANY_LOSS */
     uint64_t wanted_bytes; /* by the choice that was tried last and did not fit */
+    bool is_ruled_out;     /* no choice is within the limit, whatever the allocator does */
     /* the best that was proven */
     bool has_best;
     bool is_best_proven; /* to be the fastest within the limit that it was chosen for */
@@ -54,7 +57,9 @@ void ms_search_set_limit(ms_search *s);
 ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first);
 /* The same, but the loss is made as the choice at each limit has it. */
 ms_status ms_search_plainly(ms_search *s, ms_chooser with, ms_chosen *first);
-/* What the simpler ways find, when it counts as faster than the best so far. */
+/* Every layer checkpointed, when that fits and counts as faster than the best so far. */
+ms_status ms_search_checkpoints(ms_search *s);
+/* The same of this and of what the simpler ways find. */
 ms_status ms_search_simpler(ms_search *s);
 /* Keeps the choice if it fits and is faster than the best so far. */
 ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *yes);

@@ -6,7 +6,7 @@
 
 #include "plan/search.h"
 
-enum { LEAST_HALVINGS = 6 };
+enum { LEAST_HALVINGS = 6, MOST_LOWEST = 3 };
 
 void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes)
 {
@@ -17,15 +17,12 @@ void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes)
         run->allocator.capacity_bytes = budget_bytes > context ? budget_bytes - context : 1;
 }
 
-/* The smallest budget under which these treatments run: between what is live, and what the
- * allocator takes when nothing stops it. */
 ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
                                     uint64_t live_bytes, uint64_t *budget)
 {
     ms_run_config run = *s->task->run;
-    uint64_t low = live_bytes + run.device->context_expected_bytes, wanted;
+    uint64_t low = live_bytes + run.device->context_expected_bytes, wanted = 0;
     bool yes;
-    ms_search_set_budget(&run, UINT64_MAX / 4);
     run.allocator.capacity_bytes = 0; /* no limit */
     ms_status status = ms_step_plan_fits(s->task->model, &run, treatments, &yes, &wanted, s->err);
     *budget = wanted + run.device->context_expected_bytes;
@@ -75,25 +72,37 @@ static ms_status offer_least(ms_search *s, const ms_stack_choice *choice, least_
     return ms_stack_copy(s->arena, &s->stack, choice, &s->best, s->err);
 }
 
-/* With one way to make the loss: the lowest peak, and the fastest of about that peak; *count of
- * them, fastest first. */
-static ms_status choose_lowest(ms_search *s, uint32_t loss, ms_stack_choice choices[2],
+static ms_status offer_checkpoints(ms_search *s, uint32_t loss, least_plan *least)
+{
+    ms_stack_choice choice;
+    if (!(s->techniques & MS_MAY_CHECKPOINT))
+        return MS_OK;
+    ms_status status = ms_choice_checkpoints(s->arena, &s->stack, loss, &choice, s->err);
+    return status == MS_OK ? offer_least(s, &choice, least) : status;
+}
+
+/* With one way to make the loss: the lowest peak, and the fastest of about that peak, and of a
+ * little more; *count of them, fastest first. */
+static ms_status choose_lowest(ms_search *s, uint32_t loss, ms_stack_choice choices[MOST_LOWEST],
                                uint32_t *count)
 {
+    static const double above[] = {1.03, 1.0005};
     ms_choose_task task = ms_search_task(s, UINT64_MAX);
     ms_chosen lowest, fastest = {0};
     *count = 0;
     task.aim = MS_LEAST_PEAK;
     task.loss = loss;
     ms_status status = ms_choose_milp(s->arena, &task, &lowest, s->err);
-    if (status != MS_OK || !lowest.has_choice)
+    if (status != MS_OK || !lowest.has_choice) /* the solver had too little time */
         return status;
     uint64_t live = ms_stack_count(&s->stack, &lowest.choice).peak_bytes;
     task.aim = MS_LEAST_TIME;
-    task.limit_bytes = live + live / 2000;
-    status = ms_choose_milp(s->arena, &task, &fastest, s->err);
-    if (status == MS_OK && fastest.has_choice)
-        choices[(*count)++] = fastest.choice;
+    for (size_t i = 0; i < sizeof above / sizeof above[0] && status == MS_OK; i++) {
+        task.limit_bytes = (uint64_t)((double)live * above[i]);
+        status = ms_choose_milp(s->arena, &task, &fastest, s->err);
+        if (status == MS_OK && fastest.has_choice)
+            choices[(*count)++] = fastest.choice;
+    }
     choices[(*count)++] = lowest.choice;
     return status;
 }
@@ -106,24 +115,19 @@ static uint32_t loss_count(const ms_search *s)
 /* These, and every layer checkpointed. */
 static ms_status try_least(ms_search *s, uint32_t loss, least_plan *least)
 {
-    ms_stack_choice choices[2], all;
+    ms_stack_choice choices[MOST_LOWEST];
     uint32_t count;
     ms_status status = choose_lowest(s, loss, choices, &count);
     for (uint32_t i = 0; i < count && status == MS_OK; i++)
         status = offer_least(s, &choices[i], least);
-    if (status != MS_OK || count == 0 || !(s->techniques & MS_MAY_CHECKPOINT))
-        return status;
-    status = ms_stack_copy(s->arena, &s->stack, &choices[0], &all, s->err);
-    for (uint32_t i = 0; i < s->stack.layer_count && status == MS_OK; i++)
-        all.options[i] = 1;
-    return status == MS_OK ? offer_least(s, &all, least) : status;
+    return status == MS_OK ? offer_checkpoints(s, loss, least) : status;
 }
 
 ms_status ms_search_lowest(ms_search *s)
 {
     ms_status status = MS_OK;
     for (uint32_t l = 0; l < loss_count(s) && status == MS_OK; l++) {
-        ms_stack_choice choices[2];
+        ms_stack_choice choices[MOST_LOWEST];
         uint32_t count;
         bool yes;
         status = choose_lowest(s, l, choices, &count);

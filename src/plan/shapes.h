@@ -25,8 +25,6 @@ typedef struct ms_layer_range {
 #define MS_NO_LAYERS ((ms_layer_range){0, 1, 0})
 #define MS_FIRST_LAYERS(n) ((ms_layer_range){0, 1, (n)})
 
-enum { MS_OPTION_KEEP, MS_OPTION_CHECKPOINT }; /* as the stack has them */
-
 /* Whether the task allows all of these ms_technique bits. */
 bool ms_shapes_may(const ms_shape_list *list, uint32_t techniques);
 

@@ -146,6 +146,28 @@ ms_status ms_search_extremes(ms_search *s)
     return status;
 }
 
+/* The operators of neighbours are often the same list. */
+static ms_status copy_kept_ops(ms_arena *arena, uint64_t num_layers, ms_treatment *layers,
+                               ms_error *err)
+{
+    const ms_kept_op *copied = NULL;
+    for (uint64_t i = 0; i < num_layers; i++) {
+        ms_treatment *t = &layers[i];
+        const ms_kept_op *from = t->kept_ops;
+        if (i > 0 && from && from == copied) {
+            t->kept_ops = layers[i - 1].kept_ops;
+        } else if (t->kept_count > 0) {
+            ms_kept_op *kept = ms_arena_array(arena, ms_kept_op, t->kept_count);
+            if (!kept)
+                return ms_fail(err, MS_ERR_NOMEM, "out of memory for kept operators");
+            memcpy(kept, from, t->kept_count * sizeof *kept);
+            t->kept_ops = kept;
+        }
+        copied = from;
+    }
+    return MS_OK;
+}
+
 ms_status ms_step_figures_copy(ms_arena *arena, uint64_t num_layers, const ms_step_figures *from,
                                ms_step_figures *to, ms_error *err)
 {
@@ -156,5 +178,5 @@ ms_status ms_step_figures_copy(ms_arena *arena, uint64_t num_layers, const ms_st
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers", num_layers);
     memcpy(layers, from->treatments.layers, num_layers * sizeof *layers);
     to->treatments.layers = layers;
-    return MS_OK;
+    return copy_kept_ops(arena, num_layers, layers, err);
 }

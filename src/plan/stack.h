@@ -59,6 +59,8 @@ typedef struct ms_stack_ends {
     double ms;           /* of all that is outside the layers */
 } ms_stack_ends;
 
+enum { MS_OPTION_KEEP, MS_OPTION_CHECKPOINT }; /* in every stack */
+
 typedef struct ms_stack {
     uint32_t layer_count, option_count, loss_count;
     ms_stack_option options[MS_STACK_MOST_OPTIONS]; /* [0]: keep; [1]: checkpoint */
@@ -89,8 +91,8 @@ ms_status ms_shares_resolve(ms_arena *arena, const ms_model_config *model, ms_ru
 ms_status ms_stack_measure(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
                            uint32_t techniques, ms_stack *stack, ms_error *err);
 
-/* Adds one more option, measured; its index. UINT32_MAX when there is no room (an error as well).
- */
+/* The index of the option with this treatment, which is measured and added when there is none yet.
+ * MS_ERR_LIMIT when there is no room. */
 ms_status ms_stack_add_option(ms_arena *arena, const ms_model_config *model,
                               const ms_run_config *run, const ms_treatment *treatment,
                               ms_stack *stack, uint32_t *index, ms_error *err);

@@ -4,12 +4,10 @@
  */
 #include "plan/step_plan.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
+#include "base/limit.h"
 #include "config/size.h"
 #include "plan/compare.h"
 #include "plan/explain.h"
@@ -21,13 +19,6 @@ const char *const ms_planner_names[] = {
     [MS_PLANNER_UNIFORM] = "uniform", [MS_PLANNER_NONE] = "none",     [MS_PLANNER_COUNT] = NULL,
 };
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 /* ---- the planners ---- */
 
 static ms_status keep_all(ms_search *s)
@@ -38,19 +29,6 @@ static ms_status keep_all(ms_search *s)
     s->plan->plan = s->plan->keep_all;
     s->plan->outcome = MS_PLAN_LIMIT;
     s->has_best = s->plan->plan.fits;
-    return MS_OK;
-}
-
-/* Who is stopped before anything else fits has this; it has been run already. */
-static ms_status checkpoint_all(ms_search *s)
-{
-    s->best = (ms_stack_choice){ms_arena_array(s->arena, uint32_t, s->stack.layer_count), 0};
-    if (!s->best.options)
-        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the plan");
-    for (uint32_t i = 0; i < s->stack.layer_count; i++)
-        s->best.options[i] = 1;
-    s->plan->plan = s->plan->checkpoint_all;
-    s->has_best = true;
     return MS_OK;
 }
 
@@ -75,11 +53,9 @@ static ms_status plan_milp(ms_search *s)
     bool fits_none = status == MS_OK && !s->has_best && s->plan->plan.treat;
     if (status == MS_OK && !fits_none)
         status = ms_search_simpler(s);
-    bool may_fall_back = ms_stop_asked(s->task->stop) && (s->techniques & MS_MAY_CHECKPOINT) &&
-                         s->plan->checkpoint_all.fits;
-    if (status != MS_OK || (!s->has_best && !may_fall_back))
+    if (status != MS_OK || !s->has_best)
         return status;
-    status = s->has_best ? ms_search_finish(s) : checkpoint_all(s);
+    status = ms_search_finish(s);
     if (status == MS_OK)
         ms_search_set_gap(s, &chosen);
     return status;
@@ -180,7 +156,10 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
     if (!target->is_free)
         return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s has no plan that fits %s", target->title,
                        budget);
-    return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan fits %s: the least is %s", budget, least);
+    if (s->plan->least_budget_bytes == 0)
+        return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan that fits %s was found", budget);
+    return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s %s: the least is %s",
+                   s->is_ruled_out ? "no plan fits" : "found no plan that fits", budget, least);
 }
 
 /* ---- when somebody asks to stop ---- */
@@ -252,14 +231,18 @@ static ms_status solve(ms_search *s, const ms_target *target)
 ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
                              ms_error *err)
 {
-    double start = now_ms();
+    double start = ms_now_ms();
     *plan = (ms_step_plan){0};
-    ms_search s = {.arena = arena, .task = task, .plan = plan, .err = err};
+    ms_search s = {.arena = arena,
+                   .task = task,
+                   .plan = plan,
+                   .err = err,
+                   .limit = ms_limit_begin(task->time_limit_s, task->stop)};
     const ms_target *target = ms_target_find(task->target);
     if (!target)
         return ms_fail(err, MS_ERR_USAGE, "no target '%.40s'", task->target);
     ms_status status = solve(&s, target);
-    plan->solve_ms = now_ms() - start;
+    plan->solve_ms = ms_now_ms() - start;
     return status;
 }
 

@@ -36,7 +36,7 @@ static void write_treat(const ms_page *p, const ms_plan_view *v)
     const bool moved = v->answer->task->moved_optimizer;
     if (!*treat && !moved)
         return;
-    ms_page_heading(p, v->is_infeasible ? "What needs least" : "The plan",
+    ms_page_heading(p, v->is_least ? "What needs least" : "The plan",
                     "  (memscope analyze takes it)");
     if (moved)
         fputs("  --optimizer-device host\n", p->out);
@@ -239,8 +239,9 @@ static void target_row(const ms_page *p, const ms_plan_view *v, const char *name
                 "-");
         return;
     }
-    ms_fixed(f->time.step_ms - free_plan->time.step_ms, 1, ms);
-    fprintf(p->out, "%10s%10s%10s%10s  ", ms_fixed(f->time.step_ms, 1, step), ms,
+    bool has_time = f->time.step_ms > 0;
+    ms_fixed(has_time ? f->time.step_ms - free_plan->time.step_ms : NAN, 1, ms);
+    fprintf(p->out, "%10s%10s%10s%10s  ", ms_plan_ms(f->time.step_ms, 1, step), ms,
             ms_gib(f->peak_bytes, gib),
             ms_plan_gib_more(f->peak_bytes, free_plan->peak_bytes, more));
     ms_page_last_cell(p, *f->treat ? f->treat : "keep everything", width);
@@ -284,7 +285,7 @@ static void write_suggestions(const ms_page *p, const ms_plan_view *v)
         fputs("  ", p->out);
         ms_page_cell(p, a->name, 32);
         fprintf(p->out, "%8s%10s  ", a->has_figures ? ms_gib(a->figures.device_bytes, gib) : "-",
-                a->has_figures ? ms_fixed(a->figures.time.step_ms, 1, ms) : "-");
+                a->has_figures ? ms_plan_ms(a->figures.time.step_ms, 1, ms) : "-");
         ms_page_last_cell(p, alternative_text(a), p->columns - 52);
     }
 }
@@ -306,7 +307,7 @@ static void write_compared(const ms_page *p, const ms_plan_view *v)
             continue;
         }
         fprintf(p->out, "%8s%10s%11s  ", ms_gib(a->figures.device_bytes, gib),
-                ms_fixed(step_ms, 1, ms), ms_plan_percent(ms_plan_overhead(v, step_ms), percent));
+                ms_plan_ms(step_ms, 1, ms), ms_plan_percent(ms_plan_overhead(v, step_ms), percent));
         ms_page_last_cell(p, alternative_text(a), p->columns - 49);
     }
 }

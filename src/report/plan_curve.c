@@ -16,7 +16,7 @@ static void write_point(const ms_page *p, const ms_plan_view *v, const ms_curve_
     char ms[MS_FIXED_TEXT], percent[MS_FIXED_TEXT];
     fprintf(p->out, "  %8s%9s%9s%9s%10s%9s  ", ms_gib(point->budget_bytes, budget),
             ms_gib(f->device_bytes, device), ms_gib(f->peak_bytes, peak),
-            f->host_bytes ? ms_gib(f->host_bytes, host) : "-", ms_fixed(f->time.step_ms, 1, ms),
+            f->host_bytes ? ms_gib(f->host_bytes, host) : "-", ms_plan_ms(f->time.step_ms, 1, ms),
             ms_plan_percent(ms_plan_overhead(v, f->time.step_ms), percent));
     ms_page_last_cell(p, *f->treat ? f->treat : "keep everything", p->columns - 58);
 }

@@ -199,7 +199,7 @@ bool ms_plan_json(FILE *out, const ms_plan_view *v)
         ms_json_uint(&w, "budget_bytes", v->budget_bytes);
     else
         ms_json_null(&w, "budget_bytes");
-    if (v->is_infeasible)
+    if (v->least_budget_bytes)
         ms_json_uint(&w, "least_budget_bytes", v->least_budget_bytes);
     else
         ms_json_null(&w, "least_budget_bytes");

@@ -14,7 +14,7 @@ static void write_treat(FILE *out, const ms_plan_view *v)
     const bool moved = v->answer->task->moved_optimizer;
     if (*treat || moved)
         fprintf(out, "\n%s\n\n```\n%s%s%s%s```\n",
-                v->is_infeasible ? "What needs least:" : "`memscope analyze` takes it as",
+                v->is_least ? "What needs least:" : "`memscope analyze` takes it as",
                 moved ? "--optimizer-device host\n" : "", *treat ? "--treat " : "", treat,
                 *treat ? "\n" : "");
 }
@@ -151,7 +151,7 @@ static void figures_row(FILE *out, const ms_plan_view *v, const char *name,
     char gib[MS_GIB_TEXT], peak[MS_GIB_TEXT], ms[MS_FIXED_TEXT], percent[MS_FIXED_TEXT];
     double overhead = v ? ms_plan_overhead(v, f->time.step_ms) : NAN; /* of another run: nothing */
     fprintf(out, "| %s | %s | %s | %s | %s | %s | `%s` |\n", name, ms_gib(f->peak_bytes, peak),
-            ms_gib(f->device_bytes, gib), ms_fixed(f->time.step_ms, 3, ms),
+            ms_gib(f->device_bytes, gib), ms_plan_ms(f->time.step_ms, 3, ms),
             ms_plan_percent(overhead, percent), f->fits ? "yes" : "no",
             *text ? text : "keep everything");
 }

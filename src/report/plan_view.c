@@ -32,6 +32,11 @@ const char *ms_fixed(double value, uint32_t decimals, char text[MS_FIXED_TEXT])
     return text;
 }
 
+const char *ms_plan_ms(double ms, uint32_t decimals, char text[MS_FIXED_TEXT])
+{
+    return ms_fixed(ms > 0 ? ms : NAN, decimals, text);
+}
+
 const char *ms_plan_percent(double fraction, char text[MS_FIXED_TEXT])
 {
     char number[MS_FIXED_TEXT];
@@ -147,6 +152,10 @@ static const char *plan_verdict(const ms_plan_view *view)
             "does not fit: short by %s GiB (%s is the least that has a plan, of %s on %s)",
             ms_gib(view->least_budget_bytes - view->budget_bytes, missing),
             ms_gib(view->least_budget_bytes, need), budget, device);
+    if (view->is_infeasible && plan->device_bytes > view->budget_bytes)
+        return ms_arena_printf(
+            view->arena, "does not fit: short by %s GiB (needs %s of %s GiB on %s)",
+            ms_gib(plan->device_bytes - view->budget_bytes, missing), need, budget, device);
     if (view->is_infeasible)
         return ms_arena_printf(view->arena, "no plan fits %s GiB on %s", budget, device);
     if (view->budget_bytes == 0)
@@ -163,6 +172,10 @@ static const char *curve_verdict(const ms_plan_view *view)
         return "stopped before a point was found";
     const ms_step_figures *low = &view->curve->points.items[0].figures;
     const ms_step_figures *high = &view->curve->points.items[count - 1].figures;
+    if (!(low->time.step_ms > 0))
+        return ms_arena_printf(view->arena, "from %s GiB to %s GiB on %s",
+                               ms_gib(low->device_bytes, least), ms_gib(high->device_bytes, most),
+                               view->run->device->name);
     return ms_arena_printf(view->arena, "from %s GiB and %s time to %s GiB and %s time on %s",
                            ms_gib(low->device_bytes, least),
                            ms_plan_percent(ms_plan_overhead(view, low->time.step_ms), first),
@@ -275,21 +288,20 @@ static void fill_categories(ms_plan_view *view)
     }
 }
 
-/* When nothing fits: what needs least of all that was run. */
+/* When the planner names nothing: what needs less of the two that it is compared with. */
 static void pick_figures(ms_plan_view *view)
 {
     const ms_step_plan *plan = view->plan;
-    const ms_step_figures *extremes[] = {&plan->checkpoint_all, &plan->keep_all};
+    view->is_fallback = !plan->plan.treat;
     view->figures = &plan->plan;
-    for (size_t i = 0; view->is_infeasible && i < 2; i++) {
-        bool is_none = !view->figures->treat;
-        if (is_none || extremes[i]->device_bytes < view->figures->device_bytes)
-            view->figures = extremes[i];
+    if (view->is_fallback) {
+        bool may = (view->answer->task->techniques & MS_MAY_CHECKPOINT) != 0;
+        bool less = plan->checkpoint_all.device_bytes < plan->keep_all.device_bytes;
+        view->figures = may && less ? &plan->checkpoint_all : &plan->keep_all;
     }
-    view->is_fallback = view->figures != &plan->plan;
     if (view->is_infeasible)
-        view->least_budget_bytes =
-            plan->least_budget_bytes ? plan->least_budget_bytes : view->figures->device_bytes;
+        view->least_budget_bytes = plan->least_budget_bytes;
+    view->is_least = view->is_fallback || view->least_budget_bytes > 0;
 }
 
 static bool fill_plan(ms_plan_view *view)
@@ -299,7 +311,7 @@ static bool fill_plan(ms_plan_view *view)
     view->budget_bytes = plan->budget_bytes;
     pick_figures(view);
     const ms_plan_column columns[MS_PLAN_COLUMNS] = {
-        {view->is_infeasible ? "least" : "plan", "plan", view->figures},
+        {view->is_least ? "least" : "plan", "plan", view->figures},
         {"keep all", "keep_all", &plan->keep_all},
         {"checkpoint all", "checkpoint_all", &plan->checkpoint_all},
     };

@@ -30,6 +30,10 @@ static const clock_case cases[] = {
      {.fp32_flops = 20e12, .memory_bytes_per_s = 2e12},
      {.flops = 2000000000000, .matmul_dtype = MS_DTYPE_F16},
      100},
+    {"no bandwidth",
+     {.bf16_flops = 200e12, .fp32_flops = 20e12},
+     {.flops = 2000000000000, .matmul_dtype = MS_DTYPE_BF16},
+     0},
     {"no rates at all", {0}, {.flops = 2000000000000, .traffic_bytes = 1}, 0},
 };
 

@@ -85,6 +85,7 @@ static void set_plan(scene *s, fixture which)
                              .keep_all = figures(s, "", 7168, 100),
                              .checkpoint_all = figures(s, "all=checkpoint", 2048, 130),
                              .plan = figures(s, which == KEEPS_ALL ? "" : treat, peak_mib, 112.25),
+                             .least_budget_bytes = which == INFEASIBLE ? 5 * GIB / 2 : 0,
                              .bound_ms = 112,
                              .gap = 0.25 / 112.25,
                              .solve_ms = 41.5,
@@ -111,7 +112,8 @@ static void set_plan(scene *s, fixture which)
                                                         figures(s, "0-11=checkpoint", 2900, 118)}));
     assert_true(ms_vec_push(&s->plan.compared, (ms_alternative){.name = "uniform"}));
     if (which == NO_RATES)
-        s->plan.keep_all.time = s->plan.plan.time = s->plan.checkpoint_all.time = (ms_step_time){0};
+        s->plan.keep_all.time = s->plan.plan.time = s->plan.checkpoint_all.time =
+            s->plan.compared.items[0].figures.time = (ms_step_time){0};
 }
 
 static void set_targets(scene *s, fixture which)
@@ -164,6 +166,7 @@ static void set_scene(scene *s, fixture which)
         ms_run_load(s->arena, settings, COUNT_OF(settings), &s->model, &s->run, NULL, NULL), MS_OK);
     s->task = (ms_step_task){.model = &s->model,
                              .run = &s->run,
+                             .techniques = MS_MAY_ALL,
                              .gpu_cost_per_hour = 3.6,
                              .target = ms_target_at(0)->name};
     s->answer = (ms_plan_answer){.task = &s->task, .targets = &s->targets, .style.columns = 100};
@@ -241,11 +244,11 @@ static const report_case report_cases[] = {
       "this is the least that was found", "What needs least", "What would fit", "half the batch", "--batch 1",
       "At the peak", "too much"}, {"proven"}},
     {"console, a planner without a plan", NO_PLAN, "console",
-     {"short by 0.75 GiB (2.75 is", "the greedy planner has no plan; another may have one",
+     {"short by 0.75 GiB (needs 2.75 of 2.00", "the greedy planner has no plan; another may have one",
       "--treat all=checkpoint", "At the peak"}, {"Treated", "Why", "nan"}},
     {"json, a planner without a plan", NO_PLAN, "json",
-     {"\"status\": \"infeasible\"", "\"fits\": false", "\"treat\": \"all=checkpoint\"", "\"rationale\": []"},
-     {NULL}},
+     {"\"status\": \"infeasible\"", "\"least_budget_bytes\": null", "\"fits\": false",
+      "\"treat\": \"all=checkpoint\"", "\"rationale\": []"}, {NULL}},
     {"console, a wasteful allocator", WASTE, "console",
      {"112.000 ms, had the allocator no waste: gap 0.223 %, closed but for that"}, {"proven"}},
     {"console, stopped", STOPPED, "console",
@@ -260,7 +263,8 @@ static const report_case report_cases[] = {
      {"Trainers", "free ", "130.0      17.8      2.00     -1.00  all=checkpoint", "does not fit"},
      {NULL}},
     {"console, a device without rates", NO_RATES, "console",
-     {"fits: 3.75 of 4.00 GiB on a100-80gb\n", "the rates of this device are not known"},
+     {"fits: 3.75 of 4.00 GiB on a100-80gb\n", "the rates of this device are not known",
+      "greedy              3.58         -          -  0-11=checkpoint"},
      {"nan", "1,000 steps"}},
     {"console, curve", CURVE, "console",
      {"from 3.75 GiB and +66.1 % time to 6.63 GiB and +0.0 % time on a100-80gb", "4.00", "166.1",
