@@ -38,6 +38,9 @@ static ms_status keep_all(point *p)
     return status;
 }
 
+/* Nearer than that it is not worth looking elsewhere. */
+static const double near_bound = 1.03;
+
 static void search_point(void *context, uint32_t index)
 {
     point *p = &((point *)context)[index];
@@ -51,11 +54,12 @@ static void search_point(void *context, uint32_t index)
         return;
     }
     p->status = ms_search_run(&p->search, ms_choose_milp, &chosen);
-    if (p->status == MS_OK)
+    bool is_near = p->search.has_best && p->search.best_ms < near_bound * chosen.bound;
+    if (p->status == MS_OK && !is_near)
         p->status = ms_search_checkpoints(&p->search);
     if (p->status == MS_OK && !p->search.has_best && p->least.options)
         p->status = ms_search_consider(&p->search, &p->least, &yes);
-    if (p->status == MS_OK && p->search.has_best)
+    if (p->status == MS_OK && p->search.has_best && !is_near)
         p->status = ms_search_simpler(&p->search);
     if (p->status != MS_OK || !p->search.has_best)
         return;

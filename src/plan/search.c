@@ -120,7 +120,7 @@ static ms_status lower_limit(ms_search *s, ms_chooser with)
     int halvings = s->is_one_of_many ? 1 : MOST_HALVINGS;
     for (int i = 0; i < halvings && status == MS_OK && works > 0 && !is_stopped(s->task); i++) {
         uint64_t middle = works + (fails - works) / 2;
-        if (fails - works <= s->limit_bytes / 1000)
+        if (fails - works <= s->limit_bytes / (s->is_one_of_many ? 100 : 1000))
             break;
         status = try_limit(s, with, middle, &chosen, &yes);
         if (yes)

@@ -156,7 +156,7 @@ static ms_status copy_kept_ops(ms_arena *arena, uint64_t num_layers, ms_treatmen
         const ms_kept_op *from = t->kept_ops;
         if (i > 0 && from && from == copied) {
             t->kept_ops = layers[i - 1].kept_ops;
-        } else if (t->kept_count > 0) {
+        } else if (from && t->kept_count > 0) {
             ms_kept_op *kept = ms_arena_array(arena, ms_kept_op, t->kept_count);
             if (!kept)
                 return ms_fail(err, MS_ERR_NOMEM, "out of memory for kept operators");
