@@ -360,7 +360,8 @@ static ms_status solve(ms_arena *arena, model *p, ms_chosen *chosen, ms_error *e
     const ms_solver_options options = {.gap = p->task->gap,
                                        .time_limit_s = p->task->time_limit_s,
                                        .stop = p->task->stop,
-                                       .memory_mib = 1024};
+                                       .memory_mib = 1024,
+                                       .nodes = p->task->nodes};
     ms_solution solution = {0};
     ms_status status = ms_problem_solve(&p->problem, &options, &solution, err);
     if (status == MS_OK) {

@@ -22,6 +22,7 @@ typedef struct ms_choose_task {
     uint32_t techniques; /* options that need others are left out */
     uint32_t loss;       /* the only way to make it, or MS_ANY_LOSS */
     double gap, time_limit_s;
+    uint32_t nodes;      /* of the solver's search at most; 0 = no limit */
     const ms_stop *stop; /* or NULL; of the mixed-integer problem */
 } ms_choose_task;
 

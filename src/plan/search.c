@@ -16,8 +16,8 @@
 /* Attempts at lowering the limit, and halvings once something fits. */
 enum { MOST_STEPS = 8, MOST_HALVINGS = 2, MOST_UNIFORM = 8 };
 
-/* For choices on the way. */
-static const double brief_s = 0.25;
+/* For choices on the way: nodes of the solver's search. */
+enum { FEW_NODES = 600 };
 
 static bool is_stopped(const ms_step_task *task)
 {
@@ -58,7 +58,8 @@ ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
                             .techniques = s->techniques,
                             .loss = s->loss,
                             .gap = s->task->gap,
-                            .time_limit_s = fmin(ms_limit_left_s(&s->limit), brief_s),
+                            .time_limit_s = ms_limit_left_s(&s->limit),
+                            .nodes = FEW_NODES,
                             .stop = s->task->stop};
 }
 
@@ -69,7 +70,7 @@ static ms_status try_limit(ms_search *s, ms_chooser with, uint64_t limit_bytes, 
 {
     ms_choose_task task = ms_search_task(s, limit_bytes);
     if (limit_bytes == s->limit_bytes && s->loss == MS_ANY_LOSS)
-        task.time_limit_s = ms_limit_left_s(&s->limit); /* the one whose bound is told */
+        task.nodes = 0; /* the one whose bound is told */
     *yes = false;
     *chosen = (ms_chosen){0};
     s->wanted_bytes = 0;

@@ -69,7 +69,10 @@ static void watch(glp_tree *tree, void *info)
     if (bound > s->solution->bound && bound < DBL_MAX)
         s->solution->bound = bound;
     bool is_enough = s->options->enough > 0 && s->solution->bound >= s->options->enough;
-    if (is_enough || is_stopped(s))
+    int nodes = 0;
+    glp_ios_tree_size(tree, NULL, NULL, &nodes);
+    bool is_long = s->options->nodes > 0 && nodes > (int)s->options->nodes;
+    if (is_enough || is_long || is_stopped(s))
         glp_ios_terminate(tree);
 }
 

@@ -52,6 +52,7 @@ typedef struct ms_solver_options {
     double enough;       /* a bound that ends the search; 0 = none */
     const ms_stop *stop; /* or NULL; looked at between nodes, too */
     uint32_t memory_mib; /* most the solver may take; 0 = no limit */
+    uint32_t nodes;      /* most of the search, the same on every machine; 0 = no limit */
 } ms_solver_options;
 
 typedef enum ms_solver_outcome {
