@@ -61,15 +61,15 @@ bool ms_loss_allowed(const ms_choose_task *task, uint32_t loss)
 
 /* ---- what a layer adds ---- */
 
-/* To the level when forward has left the layers, and when its casts have gone too. */
-static double made(const ms_layer_cost *c, uint32_t m)
-{
-    return (double)(c->bytes[m].forward_end - c->bytes[m].input) - (double)c->released_bytes;
-}
-
+/* To the level when forward is over, and before, when its casts are still there. */
 static double saved(const ms_layer_cost *c, uint32_t m)
 {
-    return made(c, m) - (double)c->bytes[m].forward_late;
+    return (double)ms_layer_saved(c, m);
+}
+
+static double made(const ms_layer_cost *c, uint32_t m)
+{
+    return saved(c, m) + (double)c->bytes[m].forward_late;
 }
 
 /* By its backward: at the highest, and afterwards; what comes back from the host is part of it. */

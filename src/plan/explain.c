@@ -13,19 +13,13 @@ typedef struct group {
     double added_ms, recompute_ms, exposed_ms;
 } group;
 
-static int64_t stays(const ms_layer_cost *c, uint32_t m)
-{
-    return c->bytes[m].forward_end - c->bytes[m].input - c->bytes[m].forward_late -
-           (int64_t)c->released_bytes;
-}
-
 static group sum_group(const ms_stack *stack, uint32_t first, uint32_t last, uint32_t option)
 {
     group g = {.first = first, .last = last, .option = option};
     for (uint32_t i = first; i <= last; i++) {
         const ms_layer_cost *kept = &stack->options[0].layers[i];
         const ms_layer_cost *now = &stack->options[option].layers[i];
-        g.freed_bytes += stays(kept, 0) - stays(now, 0);
+        g.freed_bytes += ms_layer_saved(kept, 0) - ms_layer_saved(now, 0);
         g.host_bytes += now->sent_bytes;
         g.added_ms += now->ms - kept->ms;
         g.recompute_ms += now->recompute_ms;

@@ -94,8 +94,7 @@ static ms_status read_costs(builder *b, const ms_profile *profile, ms_layer_cost
     uint64_t layers = b->reduced->num_layers;
     for (uint32_t m = 0; m < b->stack->micro_steps; m++) {
         ms_pass_figures p;
-        uint32_t number = m == 0 ? 0 : ms_last_micro_step(profile);
-        ms_status status = ms_pass_read(b->arena, profile, number, layers, &p, b->err);
+        ms_status status = ms_pass_read(b->arena, profile, m, layers, &p, b->err);
         if (status != MS_OK)
             return status;
         for (uint64_t i = 0; i < layers; i++) {
@@ -145,15 +144,14 @@ static ms_status read_ends(builder *b, const ms_profile *profile, uint64_t layer
     *ends = (ms_stack_ends){0};
     for (uint32_t m = 0; m < b->stack->micro_steps; m++) {
         ms_pass_figures p;
-        uint32_t number = m == 0 ? 0 : ms_last_micro_step(profile);
-        ms_status status = ms_pass_read(b->arena, profile, number, layers, &p, b->err);
+        ms_status status = ms_pass_read(b->arena, profile, m, layers, &p, b->err);
         if (status != MS_OK)
             return status;
         int64_t made = 0, saved = 0, left = 0;
         for (uint64_t i = 0; i < layers; i++) {
             made += kept[i].bytes[m].forward_end - kept[i].bytes[m].input;
-            saved += ms_layer_stays(&kept[i].bytes[m]);
-            left += ms_layer_stays(&kept[i].bytes[m]) + kept[i].bytes[m].backward_end;
+            saved += ms_layer_saved(&kept[i], m);
+            left += ms_layer_saved(&kept[i], m) + kept[i].bytes[m].backward_end;
         }
         ends->before_layers[m] = (int64_t)p.forward[0].begin;
         ends->loss_peak[m] = (int64_t)p.loss.peak - made;

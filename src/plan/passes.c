@@ -43,9 +43,10 @@ static bool in_a_pass(const ms_stretch *stretch)
     return stretch->phase == MS_PHASE_FORWARD || stretch->phase == MS_PHASE_BACKWARD;
 }
 
-ms_status ms_pass_read(ms_arena *arena, const ms_profile *profile, uint32_t micro_step,
-                       uint64_t layers, ms_pass_figures *p, ms_error *err)
+ms_status ms_pass_read(ms_arena *arena, const ms_profile *profile, uint32_t which, uint64_t layers,
+                       ms_pass_figures *p, ms_error *err)
 {
+    uint32_t micro_step = which == 0 ? 0 : ms_last_micro_step(profile);
     *p = (ms_pass_figures){.forward = ms_arena_array(arena, ms_span, layers),
                            .backward = ms_arena_array(arena, ms_span, layers)};
     if (!p->forward || !p->backward)
@@ -82,11 +83,6 @@ void ms_pass_layer(const ms_pass_figures *p, uint64_t i, ms_layer_bytes *bytes)
         .backward_peak = ms_byte_difference(b->peak, b->begin) - (int64_t)b->returned,
         .backward_end = ms_byte_difference(b->end, b->begin) - (int64_t)b->returned,
     };
-}
-
-int64_t ms_layer_stays(const ms_layer_bytes *bytes)
-{
-    return bytes->forward_end - bytes->input - bytes->forward_late;
 }
 
 void ms_layers_add_time(const ms_profile *profile, uint64_t layers, ms_layer_cost *costs)

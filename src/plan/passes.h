@@ -22,19 +22,16 @@ typedef struct ms_pass_figures {
     ms_span after;               /* behind the backward pass */
 } ms_pass_figures;
 
-/* Micro-step 0 is the first that differs, the last simulated one is the other. */
+/* Of the micro-steps that differ, 0 is the first and this, the last simulated one, the other. */
 uint32_t ms_last_micro_step(const ms_profile *profile);
 
-/* Spans live in the arena. */
-ms_status ms_pass_read(ms_arena *arena, const ms_profile *profile, uint32_t micro_step,
-                       uint64_t layers, ms_pass_figures *p, ms_error *err);
+/* `which`: one of the stack's micro-steps that differ. Spans live in the arena. */
+ms_status ms_pass_read(ms_arena *arena, const ms_profile *profile, uint32_t which, uint64_t layers,
+                       ms_pass_figures *p, ms_error *err);
 
 /* What layer `i` sent comes back while the layer above runs backward. */
 uint64_t ms_pass_sent_by(const ms_pass_figures *p, uint64_t i, uint64_t layers);
 void ms_pass_layer(const ms_pass_figures *p, uint64_t i, ms_layer_bytes *bytes);
-
-/* What is left of a layer when forward is over. */
-int64_t ms_layer_stays(const ms_layer_bytes *bytes);
 
 /* Adds to costs[0 .. layers - 1]. */
 void ms_layers_add_time(const ms_profile *profile, uint64_t layers, ms_layer_cost *costs);

@@ -7,6 +7,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+int64_t ms_layer_saved(const ms_layer_cost *cost, uint32_t m)
+{
+    const ms_layer_bytes *b = &cost->bytes[m];
+    return b->forward_end - b->input - b->forward_late - (int64_t)cost->released_bytes;
+}
+
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;

@@ -111,6 +111,9 @@ typedef struct ms_stack_sum {
 
 ms_stack_sum ms_stack_count(const ms_stack *stack, const ms_stack_choice *choice);
 
+/* What is left of a layer when forward is over: without what went to the host. */
+int64_t ms_layer_saved(const ms_layer_cost *cost, uint32_t m);
+
 /* A choice of its own in the arena. */
 ms_status ms_stack_copy(ms_arena *arena, const ms_stack *stack, const ms_stack_choice *from,
                         ms_stack_choice *to, ms_error *err);
