@@ -125,14 +125,14 @@ static void write_advice(FILE *out, const ms_view *v)
     }
 }
 
-static void write_run(FILE *out, const ms_view *v)
+void ms_markdown_run(FILE *out, const ms_field *fields, uint32_t count)
 {
     fputs("\n## The run\n\nDefaults unless given.\n\n| field | value |\n|---|---|\n", out);
-    for (uint32_t i = 0; i < v->metadata_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         char text[256];
-        ms_field_value(&v->metadata[i], text, sizeof text);
+        ms_field_value(&fields[i], text, sizeof text);
         fputs("| ", out);
-        ms_markdown_cell(out, v->metadata[i].name);
+        ms_markdown_cell(out, fields[i].name);
         fputs(" | ", out);
         ms_markdown_cell(out, text);
         fputs(" |\n", out);
@@ -146,7 +146,7 @@ bool ms_report_markdown(FILE *out, const ms_view *view)
     write_phases(out, view);
     write_largest(out, view);
     write_advice(out, view);
-    write_run(out, view);
+    ms_markdown_run(out, view->metadata, view->metadata_count);
     fputs("\n## Not in these figures\n\n", out);
     const char *text;
     for (size_t i = 0; (text = ms_ledger_not_modelled(view->ledger, i)) != NULL; i++)

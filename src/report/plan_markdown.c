@@ -199,20 +199,6 @@ static void write_targets(FILE *out, const ms_plan_view *v)
     }
 }
 
-static void write_run(FILE *out, const ms_plan_view *v)
-{
-    fputs("\n## The run\n\nDefaults unless given.\n\n| field | value |\n|---|---|\n", out);
-    for (uint32_t i = 0; i < v->metadata_count; i++) {
-        char text[256];
-        ms_field_value(&v->metadata[i], text, sizeof text);
-        fputs("| ", out);
-        ms_markdown_cell(out, v->metadata[i].name);
-        fputs(" | ", out);
-        ms_markdown_cell(out, text);
-        fputs(" |\n", out);
-    }
-}
-
 bool ms_plan_markdown(FILE *out, const ms_plan_view *v)
 {
     const ms_step_plan *plan = v->plan;
@@ -233,7 +219,7 @@ bool ms_plan_markdown(FILE *out, const ms_plan_view *v)
         fprintf(out, "\nThe rules expected a peak of %s GiB and %s time.\n",
                 ms_gib(plan->rules_estimate_bytes, gib),
                 ms_plan_percent(plan->rules_estimate_overhead, percent));
-    write_run(out, v);
+    ms_markdown_run(out, v->metadata, v->metadata_count);
     fprintf(out, "\nPlanned by %s: %" PRIu32 " simulations, %s ms.\n",
             ms_planner_names[v->answer->task->planner], plan->simulations,
             ms_fixed(plan->solve_ms, 0, ms));
@@ -249,6 +235,6 @@ bool ms_curve_markdown(FILE *out, const ms_plan_view *v)
         char budget[MS_GIB_TEXT];
         figures_row(out, v, ms_gib(p->budget_bytes, budget), &p->figures, p->figures.treat);
     }
-    write_run(out, v);
+    ms_markdown_run(out, v->metadata, v->metadata_count);
     return true;
 }
