@@ -4,6 +4,8 @@
  */
 #include "model/families.h"
 
+#include "model/family_keys.h"
+
 static const ms_family *const families[] = {
     &ms_family_llama, &ms_family_mistral, &ms_family_qwen2, &ms_family_qwen3, &ms_family_gpt2,
 };
@@ -12,4 +14,13 @@ const ms_family *const *ms_families(size_t *count)
 {
     *count = sizeof families / sizeof *families;
     return families;
+}
+
+ms_status ms_check_heads_divide(const ms_model_config *config, ms_error *err)
+{
+    if (config->hidden_size % config->num_heads == 0)
+        return MS_OK;
+    snprintf(err->pointer, sizeof err->pointer, "/num_attention_heads");
+    return ms_fail(err, MS_ERR_CONFIG, "%" PRIu64 " does not divide hidden_size %" PRIu64,
+                   config->num_heads, config->hidden_size);
 }

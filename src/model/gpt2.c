@@ -2,11 +2,47 @@
  *
  * GPT-2: learned positions, layer norms, fused q/k/v, dropout, biases everywhere.
  */
-#define MS_GPT2_KEYS
 #include "model/blocks.h"
 #include "model/families.h"
 #include "model/family_keys.h"
 #include "ops/ops.h"
+
+/* clang-format off */
+static const ms_key keys[] = {
+    COUNT("vocab_size", vocab_size, 50257, MAX_VOCAB),
+    { .name = "n_embd", .aliases = { "hidden_size" }, .kind = MS_KEY_COUNT,
+      .offset = MEMBER(hidden_size), .default_value = 768, .minimum = 1, .maximum = MAX_HIDDEN },
+    { .name = "n_layer", .aliases = { "num_hidden_layers" }, .kind = MS_KEY_COUNT,
+      .offset = MEMBER(num_layers), .default_value = 12, .minimum = 1, .maximum = MAX_LAYERS },
+    { .name = "n_head", .aliases = { "num_attention_heads" }, .kind = MS_KEY_COUNT,
+      .offset = MEMBER(num_heads), .default_value = 12, .minimum = 1, .maximum = MAX_HEADS },
+    { .name = "n_positions", .aliases = { "max_position_embeddings" }, .kind = MS_KEY_COUNT,
+      .offset = MEMBER(max_positions), .default_value = 1024, .minimum = 1, .maximum = MAX_POSITIONS,
+      .learned = true },
+    OPTIONAL("n_inner", intermediate_size, MS_DEFAULT_FOUR_HIDDEN, 0, MS_DEFAULT_FOUR_HIDDEN, 0, MAX_INTERMEDIATE),
+    ACTIVATION("activation_function", MS_ACTIVATION_GELU_NEW),
+    FRACTION("resid_pdrop", residual_dropout, 0.1),
+    FRACTION("embd_pdrop", embedding_dropout, 0.1),
+    FRACTION("attn_pdrop", attention_dropout, 0.1),
+    BOOL("tie_word_embeddings", tie_word_embeddings, true),
+    BOOL("scale_attn_weights", scale_attn_weights, true),
+    PAD_TOKEN,
+    FIXED("scale_attn_by_inverse_layer_idx", false),
+    FIXED("reorder_and_upcast_attn", false),
+    FIXED("add_cross_attention", false),
+    IGNORED("n_ctx"),
+    IGNORED("layer_norm_epsilon"),
+    IGNORED("initializer_range"),
+    IGNORED("summary_type"),
+    IGNORED("summary_use_proj"),
+    IGNORED("summary_activation"),
+    IGNORED("summary_proj_to_labels"),
+    IGNORED("summary_first_dropout"),
+    IGNORED("use_cache"),
+    IGNORED("bos_token_id"),
+    IGNORED("eos_token_id"),
+};
+/* clang-format on */
 
 typedef struct block {
     uint32_t scope, attention_scope, mlp_scope;
@@ -207,7 +243,7 @@ static const ms_model_program program = {build, forward};
 
 const ms_family ms_family_gpt2 = {.model_type = "gpt2",
                                   .class_name = "GPT2LMHeadModel",
-                                  .keys = gpt2_keys,
-                                  .key_count = sizeof gpt2_keys / sizeof *gpt2_keys,
-                                  .check = check_heads_divide,
+                                  .keys = keys,
+                                  .key_count = sizeof keys / sizeof *keys,
+                                  .check = ms_check_heads_divide,
                                   .program = &program};

@@ -2,10 +2,30 @@
  *
  * Llama: the plain decoder; biases only where the file asks for them.
  */
-#define MS_LLAMA_KEYS
 #include "model/decoder.h"
 #include "model/families.h"
 #include "model/family_keys.h"
+
+/* clang-format off */
+static const ms_key keys[] = {
+    COUNT("vocab_size", vocab_size, 32000, MAX_VOCAB),
+    COUNT("hidden_size", hidden_size, 4096, MAX_HIDDEN),
+    COUNT("intermediate_size", intermediate_size, 11008, MAX_INTERMEDIATE),
+    COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),
+    COUNT("num_attention_heads", num_heads, 32, MAX_HEADS),
+    KV_HEADS_AS_HEADS,
+    HEAD_DIM_FROM_HIDDEN,
+    COUNT("max_position_embeddings", max_positions, 2048, MAX_POSITIONS),
+    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),
+    BOOL("tie_word_embeddings", tie_word_embeddings, false),
+    BOOL("attention_bias", attention_bias, false),
+    BOOL("mlp_bias", mlp_bias, false),
+    FRACTION("attention_dropout", attention_dropout, 0),
+    PAD_TOKEN,
+    IGNORED("pretraining_tp"),
+    DECODER_IGNORED,
+};
+/* clang-format on */
 
 static bool build(ms_model *model)
 {
@@ -18,7 +38,7 @@ static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_llama = {.model_type = "llama",
                                    .class_name = "LlamaForCausalLM",
-                                   .keys = llama_keys,
-                                   .key_count = sizeof llama_keys / sizeof *llama_keys,
-                                   .check = check_heads_divide,
+                                   .keys = keys,
+                                   .key_count = sizeof keys / sizeof *keys,
+                                   .check = ms_check_heads_divide,
                                    .program = &program};

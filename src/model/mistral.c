@@ -2,10 +2,28 @@
  *
  * Mistral: the plain decoder without biases.
  */
-#define MS_MISTRAL_KEYS
 #include "model/decoder.h"
 #include "model/families.h"
 #include "model/family_keys.h"
+
+/* clang-format off */
+static const ms_key keys[] = {
+    COUNT("vocab_size", vocab_size, 32000, MAX_VOCAB),
+    COUNT("hidden_size", hidden_size, 4096, MAX_HIDDEN),
+    COUNT("intermediate_size", intermediate_size, 14336, MAX_INTERMEDIATE),
+    COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),
+    COUNT("num_attention_heads", num_heads, 32, MAX_HEADS),
+    OPTIONAL("num_key_value_heads", num_kv_heads, MS_DEFAULT_VALUE, 8, MS_DEFAULT_SAME_AS, 0, MAX_HEADS),
+    HEAD_DIM_FROM_HIDDEN,
+    COUNT("max_position_embeddings", max_positions, 131072, MAX_POSITIONS),
+    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),
+    BOOL("tie_word_embeddings", tie_word_embeddings, false),
+    SLIDING_WINDOW,
+    FRACTION("attention_dropout", attention_dropout, 0),
+    PAD_TOKEN,
+    DECODER_IGNORED,
+};
+/* clang-format on */
 
 static bool build(ms_model *model)
 {
@@ -16,6 +34,6 @@ static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_mistral = {.model_type = "mistral",
                                      .class_name = "MistralForCausalLM",
-                                     .keys = mistral_keys,
-                                     .key_count = sizeof mistral_keys / sizeof *mistral_keys,
+                                     .keys = keys,
+                                     .key_count = sizeof keys / sizeof *keys,
                                      .program = &program};

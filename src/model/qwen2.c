@@ -2,10 +2,32 @@
  *
  * Qwen2: queries, keys and values have biases, which no key says.
  */
-#define MS_QWEN2_KEYS
 #include "model/decoder.h"
 #include "model/families.h"
 #include "model/family_keys.h"
+
+/* clang-format off */
+static const ms_key keys[] = {
+    COUNT("vocab_size", vocab_size, 151936, MAX_VOCAB),
+    COUNT("hidden_size", hidden_size, 4096, MAX_HIDDEN),
+    COUNT("intermediate_size", intermediate_size, 22016, MAX_INTERMEDIATE),
+    COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),
+    COUNT("num_attention_heads", num_heads, 32, MAX_HEADS),
+    OPTIONAL("num_key_value_heads", num_kv_heads, MS_DEFAULT_VALUE, 32, MS_DEFAULT_SAME_AS, 0, MAX_HEADS),
+    HEAD_DIM_FROM_HIDDEN,
+    COUNT("max_position_embeddings", max_positions, 32768, MAX_POSITIONS),
+    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),
+    BOOL("tie_word_embeddings", tie_word_embeddings, false),
+    BOOL("use_sliding_window", use_sliding_window, false),
+    SLIDING_WINDOW,
+    { .name = "max_window_layers", .kind = MS_KEY_COUNT, .offset = MEMBER(sliding_layers_from),
+      .default_value = 28, .maximum = MAX_POSITIONS },
+    { .name = "layer_types", .kind = MS_KEY_LAYER_TYPES, .offset = MEMBER(sliding_layers_from) },
+    FRACTION("attention_dropout", attention_dropout, 0),
+    PAD_TOKEN,
+    DECODER_IGNORED,
+};
+/* clang-format on */
 
 static bool build(ms_model *model)
 {
@@ -16,6 +38,6 @@ static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_qwen2 = {.model_type = "qwen2",
                                    .class_name = "Qwen2ForCausalLM",
-                                   .keys = qwen2_keys,
-                                   .key_count = sizeof qwen2_keys / sizeof *qwen2_keys,
+                                   .keys = keys,
+                                   .key_count = sizeof keys / sizeof *keys,
                                    .program = &program};
