@@ -25,6 +25,13 @@ typedef enum ms_activation {
 
 struct ms_family;
 
+/* What layers of one model differ in. */
+enum {
+    MS_LAYER_SLIDES = 1, /* attention within sliding_window tokens */
+    MS_LAYER_SPARSE = 2, /* a mixture of experts in the place of the MLP */
+    MS_LAYER_KINDS = 4   /* how many values of flags there are */
+};
+
 /* Every member is bounded by its key's row, so products of three members fit 64 bits. */
 typedef struct ms_model_config {
     const struct ms_family *family;
@@ -32,10 +39,11 @@ typedef struct ms_model_config {
     const char *name;       /* preset name, file stem or directory; for titles */
     uint64_t vocab_size, hidden_size, intermediate_size;
     uint64_t num_layers, num_heads, num_kv_heads, head_dim;
-    uint64_t max_positions;       /* rows of a learned position table; else only informative */
-    uint64_t sliding_window;      /* tokens; 0 = none, use_sliding_window taken into account */
-    uint64_t sliding_layers_from; /* layers >= this one slide; num_layers when none does */
-    uint64_t pad_token_id;        /* UINT64_MAX = none */
+    uint64_t max_positions;     /* rows of a learned position table; else only informative */
+    uint64_t sliding_window;    /* tokens; 0 = none, use_sliding_window taken into account */
+    uint64_t max_window_layers; /* qwen: layers >= this one slide by default */
+    const uint8_t *layer_kinds; /* of each layer, MS_LAYER_ flags */
+    uint64_t pad_token_id;      /* UINT64_MAX = none */
     bool use_sliding_window;
     bool tie_word_embeddings;
     bool attention_bias, mlp_bias;
@@ -53,7 +61,8 @@ typedef enum ms_key_kind {
     MS_KEY_FRACTION,    /* number in [0, 1], double member */
     MS_KEY_ACTIVATION,  /* name, ms_activation member */
     MS_KEY_FIXED_BOOL,  /* a bool that must have the default value: the other is not modelled */
-    MS_KEY_LAYER_TYPES, /* list of "full_attention" and "sliding_attention", one per layer */
+    MS_KEY_LAYER_TYPES, /* list of "full_attention" and "sliding_attention", one per layer; read
+                           with the rules that span keys */
     MS_KEY_IGNORED      /* known, has no effect on memory */
 } ms_key_kind;
 
@@ -91,8 +100,25 @@ typedef struct ms_family {
     /* Checks that span keys (heads divide, and so on); may be NULL. `pointer` of the failing key is
      * set through err->pointer as "/key". */
     ms_status (*check)(const ms_model_config *config, ms_error *err);
+    /* MS_LAYER_ flags of a layer where the file lists no layer_types; NULL: all are alike, and
+     * slide where there is a window. */
+    uint8_t (*layer_kind)(const ms_model_config *config, uint64_t layer);
     const struct ms_model_program *program;
 } ms_family;
+
+static inline uint8_t ms_layer_kind(const ms_model_config *config, uint64_t layer)
+{
+    return config->layer_kinds ? config->layer_kinds[layer] : 0;
+}
+
+static inline bool ms_layer_slides(const ms_model_config *config, uint64_t layer)
+{
+    return ms_layer_kind(config, layer) & MS_LAYER_SLIDES;
+}
+
+/* Whether any layer has all of these flags, or lacks one of them. */
+bool ms_model_has_layers(const ms_model_config *config, uint8_t flags);
+bool ms_model_has_layers_but(const ms_model_config *config, uint8_t flags);
 
 /* All families, in the order they are listed; defined by the model stage. */
 const ms_family *const *ms_families(size_t *count);

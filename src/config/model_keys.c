@@ -185,43 +185,6 @@ static ms_status get_activation(ms_json_value value, const ms_key *key, ms_model
                         name);
 }
 
-/* Full attention first, then sliding windows: the pattern of every published file of these
- * families, and all that "layers from this one on slide" can hold. */
-static ms_status get_layer_types(ms_json_value value, const ms_key *key, ms_model_config *config,
-                                 ms_error *err)
-{
-    if (ms_json_kind_of(value) == MS_JSON_NULL)
-        return MS_OK;
-    uint64_t count = 0, first_sliding = UINT64_MAX;
-    ms_json_value v;
-    ms_status status = ms_json_expect(value, MS_JSON_ARRAY, err);
-    for (bool more = status == MS_OK && ms_json_first(value, &v); more;
-         more = ms_json_next(&v), count++) {
-        const char *type = NULL;
-        status = ms_json_get_string(v, &type, err);
-        if (status != MS_OK)
-            return status;
-        bool slides = strcmp(type, "sliding_attention") == 0;
-        if (!slides && strcmp(type, "full_attention") != 0)
-            return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "'%.40s' is not modelled; full_attention and sliding_attention are",
-                                type);
-        if (!slides && first_sliding != UINT64_MAX)
-            return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "full attention after sliding layers is not modelled");
-        if (slides && first_sliding == UINT64_MAX)
-            first_sliding = count;
-    }
-    if (status == MS_OK && count != config->num_layers)
-        return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "%" PRIu64 " layer types, but num_hidden_layers is %" PRIu64, count,
-                            config->num_layers);
-    if (status == MS_OK)
-        *count_at(config, key->offset) =
-            first_sliding == UINT64_MAX ? config->num_layers : first_sliding;
-    return status;
-}
-
 static ms_status get_nothing(ms_json_value value, const ms_key *key, ms_model_config *config,
                              ms_error *err)
 {
@@ -236,7 +199,7 @@ static const key_getter getters[] = {
     [MS_KEY_FRACTION] = get_fraction,
     [MS_KEY_ACTIVATION] = get_activation,
     [MS_KEY_FIXED_BOOL] = get_fixed_bool,
-    [MS_KEY_LAYER_TYPES] = get_layer_types,
+    [MS_KEY_LAYER_TYPES] = get_nothing,
     [MS_KEY_IGNORED] = get_nothing,
 };
 

@@ -104,7 +104,7 @@ ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, ms_family_li
     if (status == MS_OK)
         status = ms_model_keys_read(root, config, err);
     if (status == MS_OK)
-        status = ms_model_rules_check(root, config, err);
+        status = ms_model_rules_check(arena, root, config, err);
     if (status == MS_OK)
         status = ms_model_note_unknown(arena, root, config->family, notes, err);
     return status;

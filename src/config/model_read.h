@@ -35,7 +35,11 @@ ms_status ms_model_keys_read(ms_json_value root, ms_model_config *config, ms_err
 /* Refuses keys that change shapes and that no family knows. */
 ms_status ms_model_refuse_keys(ms_json_value root, ms_error *err);
 /* Checks what spans keys, and fills in what follows from them. */
-ms_status ms_model_rules_check(ms_json_value root, ms_model_config *config, ms_error *err);
+ms_status ms_model_rules_check(ms_arena *arena, ms_json_value root, ms_model_config *config,
+                               ms_error *err);
+/* Decides the kind of every layer, by the file's layer_types or the family's rule. */
+ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_config *config,
+                              ms_error *err);
 /* Notes keys that look like misspelt ones. */
 ms_status ms_model_note_unknown(ms_arena *arena, ms_json_value root, const ms_family *family,
                                 ms_notes *notes, ms_error *err);

@@ -145,27 +145,6 @@ static ms_status check_heads(ms_json_value root, ms_model_config *config, ms_err
                         config->head_dim);
 }
 
-/* After this, layers from sliding_layers_from on slide over sliding_window tokens. */
-static ms_status resolve_sliding(ms_json_value root, ms_model_config *config, ms_error *err)
-{
-    const ms_family *family = config->family;
-    ms_json_value value;
-    bool has_switch = ms_model_key_row(family, "use_sliding_window") != NULL;
-    bool has_types = name_in_file(root, family, "layer_types", &value) != NULL;
-    bool switched_on = config->use_sliding_window;
-    if (has_switch && !switched_on)
-        config->sliding_window = 0;
-    if (has_types && config->sliding_layers_from < config->num_layers &&
-        config->sliding_window == 0)
-        return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "sliding layers, but %s",
-                            has_switch && !switched_on ? "use_sliding_window is false"
-                                                       : "sliding_window is null");
-    if (config->sliding_window == 0 || config->sliding_layers_from > config->num_layers)
-        config->sliding_layers_from = config->num_layers;
-    config->use_sliding_window = config->sliding_window > 0;
-    return MS_OK;
-}
-
 /* The family's own rule names its key; the place is looked up here. */
 static ms_status check_family(ms_json_value root, const ms_model_config *config, ms_error *err)
 {
@@ -179,11 +158,12 @@ static ms_status check_family(ms_json_value root, const ms_model_config *config,
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, found.status, "%s", found.text);
 }
 
-ms_status ms_model_rules_check(ms_json_value root, ms_model_config *config, ms_error *err)
+ms_status ms_model_rules_check(ms_arena *arena, ms_json_value root, ms_model_config *config,
+                               ms_error *err)
 {
     ms_status status = check_heads(root, config, err);
     if (status == MS_OK)
-        status = resolve_sliding(root, config, err);
+        status = ms_layer_kinds_read(arena, root, config, err);
     return status == MS_OK ? check_family(root, config, err) : status;
 }
 

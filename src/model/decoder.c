@@ -93,14 +93,9 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
 
 /* ---- forward ---- */
 
-static bool slides(const ms_model *model, uint64_t number)
-{
-    return model->config->sliding_window > 0 && number >= model->config->sliding_layers_from;
-}
-
 static ms_tensor mask_of(const ms_model *model, const decoder *d, uint64_t number)
 {
-    return slides(model, number) ? d->sliding_mask : d->full_mask;
+    return ms_layer_slides(model->config, number) ? d->sliding_mask : d->full_mask;
 }
 
 static ms_tensor project(ms_model *model, const ms_linear_module *linear,
@@ -212,7 +207,8 @@ static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
 /* One mask, or with layers of both kinds one of each. */
 static void make_masks(ms_model *model, decoder *d, ms_frame *f, ms_tensor position_ids)
 {
-    bool any_full = !slides(model, 0), any_sliding = slides(model, model->config->num_layers - 1);
+    bool any_full = ms_model_has_layers_but(model->config, MS_LAYER_SLIDES);
+    bool any_sliding = ms_model_has_layers(model->config, MS_LAYER_SLIDES);
     d->full_mask = d->sliding_mask = 0;
     if (any_full || d->style.mask_arguments)
         d->full_mask = *ms_local(f, ms_causal_mask(model, position_ids, false));

@@ -24,3 +24,8 @@ ms_status ms_check_heads_divide(const ms_model_config *config, ms_error *err)
     return ms_fail(err, MS_ERR_CONFIG, "%" PRIu64 " does not divide hidden_size %" PRIu64,
                    config->num_heads, config->hidden_size);
 }
+
+uint8_t ms_slides_from_max_window(const ms_model_config *config, uint64_t layer)
+{
+    return layer >= config->max_window_layers ? MS_LAYER_SLIDES : 0;
+}

@@ -74,6 +74,11 @@
     OPTIONAL("sliding_window", sliding_window, MS_DEFAULT_VALUE, 4096, MS_DEFAULT_VALUE, 0,        \
              MAX_POSITIONS)
 
+#define LAYER_TYPES                                                                                \
+    {                                                                                              \
+        .name = "layer_types", .kind = MS_KEY_LAYER_TYPES                                          \
+    }
+
 /* Known to every decoder here, and without effect on memory. */
 #define DECODER_IGNORED                                                                            \
     IGNORED("initializer_range"), IGNORED("rms_norm_eps"), IGNORED("use_cache"),                   \
@@ -83,5 +88,8 @@
 /* A rule for families whose class refuses heads that do not divide the width, whatever head_dim
  * says. The others only need it to derive head_dim. */
 ms_status ms_check_heads_divide(const ms_model_config *config, ms_error *err);
+
+/* Qwen's rule: layers from max_window_layers on slide. */
+uint8_t ms_slides_from_max_window(const ms_model_config *config, uint64_t layer);
 
 #endif

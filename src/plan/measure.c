@@ -78,6 +78,7 @@ static ms_status set_measurement(ms_arena *arena, const ms_model_config *model,
 typedef struct builder {
     ms_arena *arena;
     const ms_model_config *model, *reduced;
+    const uint32_t *stands_in;
     const ms_run_config *run;
     ms_stack *stack;
     ms_error *err;
@@ -113,7 +114,7 @@ static ms_layer_cost *spread(builder *b, const ms_layer_cost *reduced)
     uint64_t count = b->model->num_layers;
     ms_layer_cost *costs = ms_arena_array(b->arena, ms_layer_cost, count);
     for (uint64_t i = 0; costs && i < count; i++)
-        costs[i] = reduced[ms_model_reduced_layer(b->model, i)];
+        costs[i] = reduced[b->stands_in[i]];
     return costs;
 }
 
@@ -316,11 +317,14 @@ static ms_status build(builder *b, uint32_t techniques, measurement *first)
 ms_status ms_stack_measure(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
                            uint32_t techniques, ms_stack *stack, ms_error *err)
 {
-    const ms_model_config reduced = ms_model_reduce(model);
+    ms_reduced_model reduced;
     measurement first[FIRST_COUNT] = {0};
     *stack = (ms_stack){.layer_count = (uint32_t)model->num_layers};
-    builder b = {arena, model, &reduced, run, stack, err};
-    ms_status status = build(&b, techniques, first);
+    ms_status status = ms_model_reduce(arena, model, &reduced, err);
+    if (status != MS_OK)
+        return status;
+    builder b = {arena, model, &reduced.model, reduced.stands_in, run, stack, err};
+    status = build(&b, techniques, first);
     free_all(first, FIRST_COUNT);
     return status;
 }
@@ -334,15 +338,18 @@ ms_status ms_stack_add_option(ms_arena *arena, const ms_model_config *model,
             return MS_OK;
     if (stack->option_count == MS_STACK_MOST_OPTIONS)
         return ms_fail(err, MS_ERR_LIMIT, "more than %d options", MS_STACK_MOST_OPTIONS);
-    const ms_model_config reduced = ms_model_reduce(model);
-    builder b = {arena, model, &reduced, run, stack, err};
+    ms_reduced_model reduced;
+    ms_status status = ms_model_reduce(arena, model, &reduced, err);
+    if (status != MS_OK)
+        return status;
+    builder b = {arena, model, &reduced.model, reduced.stands_in, run, stack, err};
     measurement m[2] = {0};
-    ms_layer_cost *kept = ms_arena_array(arena, ms_layer_cost, reduced.num_layers), *costs;
-    ms_status status = kept ? MS_OK : no_memory(&b);
+    ms_layer_cost *kept = ms_arena_array(arena, ms_layer_cost, reduced.model.num_layers), *costs;
+    status = kept ? MS_OK : no_memory(&b);
     if (status == MS_OK)
-        status = set_measurement(arena, &reduced, run, &keep, 0, &m[0], err);
+        status = set_measurement(arena, b.reduced, run, &keep, 0, &m[0], err);
     if (status == MS_OK)
-        status = set_measurement(arena, &reduced, run, treatment, 0, &m[1], err);
+        status = set_measurement(arena, b.reduced, run, treatment, 0, &m[1], err);
     if (status == MS_OK)
         status = run_all(m, 2, err);
     stack->simulations += 2;
@@ -364,16 +371,16 @@ static bool wants_share(const ms_treatment *t)
 ms_status ms_shares_resolve(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
                             ms_error *err)
 {
-    const ms_model_config reduced = ms_model_reduce(model);
+    ms_reduced_model reduced;
     ms_op_list ops = {.arena = arena};
     measurement m = {0};
-    ms_status status = MS_OK;
+    ms_status status = ms_model_reduce(arena, model, &reduced, err);
     for (uint64_t i = 0; i < model->num_layers && status == MS_OK; i++) {
         ms_treatment *t = &run->treatments.layers[i], kept;
         if (!wants_share(t))
             continue;
         if (!ops.items) {
-            status = set_measurement(arena, &reduced, run, &checkpoint, 0, &m, err);
+            status = set_measurement(arena, &reduced.model, run, &checkpoint, 0, &m, err);
             m.ops = &ops;
             if (status == MS_OK)
                 status = run_all(&m, 1, err);

@@ -3,34 +3,38 @@
 
 enum { FEW = 5, FEW_AT_EACH_END = 2 };
 
-static uint64_t few(uint64_t count)
+/* Which of the few layers of its kind stands for the one that has `before` of its kind before it.
+ */
+static uint64_t representative(uint64_t before, uint64_t count)
 {
-    return count < FEW ? count : FEW;
+    if (count <= FEW || before < FEW_AT_EACH_END)
+        return before;
+    return count - before <= FEW_AT_EACH_END ? FEW - (count - before) : FEW_AT_EACH_END;
 }
 
-ms_model_config ms_model_reduce(const ms_model_config *model)
+ms_status ms_model_reduce(ms_arena *arena, const ms_model_config *model, ms_reduced_model *reduced,
+                          ms_error *err)
 {
-    ms_model_config reduced = *model;
-    uint64_t full = model->sliding_layers_from < model->num_layers ? model->sliding_layers_from
-                                                                   : model->num_layers;
-    reduced.num_layers = few(full) + few(model->num_layers - full);
-    reduced.sliding_layers_from = full < model->num_layers ? few(full) : reduced.num_layers;
-    return reduced;
-}
-
-/* The layer of the reduced model that stands for layer `at` of a kind that has `count`. */
-static uint64_t representative(uint64_t at, uint64_t count)
-{
-    if (count <= FEW || at < FEW_AT_EACH_END)
-        return at;
-    return count - at <= FEW_AT_EACH_END ? FEW - (count - at) : FEW_AT_EACH_END;
-}
-
-uint64_t ms_model_reduced_layer(const ms_model_config *model, uint64_t layer)
-{
-    uint64_t full = model->sliding_layers_from < model->num_layers ? model->sliding_layers_from
-                                                                   : model->num_layers;
-    if (layer < full)
-        return representative(layer, full);
-    return few(full) + representative(layer - full, model->num_layers - full);
+    uint64_t counts[MS_LAYER_KINDS] = {0}, before[MS_LAYER_KINDS] = {0};
+    uint32_t places[MS_LAYER_KINDS][FEW];
+    uint32_t *stands_in = ms_arena_array(arena, uint32_t, model->num_layers), used = 0;
+    uint8_t *kinds = ms_arena_array(arena, uint8_t, (size_t)FEW * MS_LAYER_KINDS);
+    if (!kinds || !stands_in)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the reduced model");
+    for (uint64_t i = 0; i < model->num_layers; i++)
+        counts[ms_layer_kind(model, i)]++;
+    uint64_t seen[MS_LAYER_KINDS] = {0}; /* representatives of a kind that have a place */
+    for (uint64_t i = 0; i < model->num_layers; i++) {
+        uint8_t kind = ms_layer_kind(model, i);
+        uint64_t at = representative(before[kind]++, counts[kind]);
+        if (at == seen[kind]) {
+            kinds[used] = kind;
+            places[kind][seen[kind]++] = used++;
+        }
+        stands_in[i] = places[kind][at];
+    }
+    *reduced = (ms_reduced_model){.model = *model, .stands_in = stands_in};
+    reduced->model.layer_kinds = kinds;
+    reduced->model.num_layers = used;
+    return MS_OK;
 }

@@ -5,13 +5,18 @@
 #ifndef MS_PLAN_REDUCED_H
 #define MS_PLAN_REDUCED_H
 
+#include "base/arena.h"
+#include "base/error.h"
 #include "config/model_config.h"
 
-/* Of each kind of layer the first two and the last two, which may be special, and one that stands
- * for those between. */
-ms_model_config ms_model_reduce(const ms_model_config *model);
+typedef struct ms_reduced_model {
+    ms_model_config model;
+    const uint32_t *stands_in; /* for each layer of the whole model, the one that stands for it */
+} ms_reduced_model;
 
-/* The layer of the reduced model that stands for `layer`. */
-uint64_t ms_model_reduced_layer(const ms_model_config *model, uint64_t layer);
+/* Keeps of each kind of layer the first two and the last two, which may be special, and one that
+ * stands for those between, in the model's order. Allocated in the arena. */
+ms_status ms_model_reduce(ms_arena *arena, const ms_model_config *model, ms_reduced_model *reduced,
+                          ms_error *err);
 
 #endif

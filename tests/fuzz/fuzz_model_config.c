@@ -17,8 +17,8 @@ static void check_bounds(const ms_model_config *m)
     assert(m->num_layers >= 1 && m->num_layers <= 4096);
     assert(m->num_heads >= 1 && m->num_kv_heads >= 1 && m->num_heads % m->num_kv_heads == 0);
     assert(m->head_dim >= 1 && m->head_dim <= 1u << 18);
-    assert(m->sliding_layers_from <= m->num_layers);
     assert((m->sliding_window > 0) == m->use_sliding_window);
+    assert(m->use_sliding_window || !ms_model_has_layers(m, MS_LAYER_SLIDES));
     assert(m->attention_dropout >= 0 && m->attention_dropout <= 1);
 }
 

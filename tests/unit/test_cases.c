@@ -58,6 +58,14 @@ static ms_status load(ms_arena *arena, const char *folder, ms_model_config *mode
 
 /* ---- valid ---- */
 
+static uint64_t sliding_layers(const ms_model_config *model)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < model->num_layers; i++)
+        count += ms_layer_slides(model, i);
+    return count;
+}
+
 static uint64_t value_of(const char *key, const ms_model_config *model,
                          const ms_simulation *simulation)
 {
@@ -75,7 +83,7 @@ static uint64_t value_of(const char *key, const ms_model_config *model,
         {"max_positions", model->max_positions},
         {"tie_word_embeddings", model->tie_word_embeddings},
         {"sliding_window", model->sliding_window},
-        {"sliding_layers", model->num_layers - model->sliding_layers_from},
+        {"sliding_layers", sliding_layers(model)},
         {"parameters", simulation->param_count},
     };
     for (size_t i = 0; i < COUNT_OF(values); i++)

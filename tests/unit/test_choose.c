@@ -107,7 +107,7 @@ static void nothing_is_better(void **state)
     while (count < COUNT_OF(c->settings) && c->settings[count].field)
         count++;
     assert_int_equal(ms_run_load(arena, c->settings, count, &model, &run, &notes, &err), MS_OK);
-    model.num_layers = model.sliding_layers_from = c->layers;
+    model.num_layers = c->layers;
     ms_stack stack;
     assert_int_equal(ms_stack_measure(arena, &model, &run, c->techniques, &stack, &err), MS_OK);
     ms_stack_choice choice = {.options = ms_arena_array(arena, uint32_t, c->layers)};

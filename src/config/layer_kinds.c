@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Which layers slide: what the file's layer_types say, else the family's rule.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "config/model_read.h"
+
+bool ms_model_has_layers(const ms_model_config *config, uint8_t flags)
+{
+    for (uint64_t i = 0; i < config->num_layers; i++)
+        if ((ms_layer_kind(config, i) & flags) == flags)
+            return true;
+    return false;
+}
+
+bool ms_model_has_layers_but(const ms_model_config *config, uint8_t flags)
+{
+    for (uint64_t i = 0; i < config->num_layers; i++)
+        if ((ms_layer_kind(config, i) & flags) != flags)
+            return true;
+    return false;
+}
+
+/* False when the file has no such key, or null. */
+static bool find_types(ms_json_value root, const ms_family *family, ms_json_value *value)
+{
+    const ms_key *key = ms_model_key_row(family, "layer_types");
+    return key && ms_model_key_find(root, key, value) && ms_json_kind_of(*value) != MS_JSON_NULL;
+}
+
+static ms_status read_type(ms_json_value value, uint8_t *kind, ms_error *err)
+{
+    const char *type = NULL;
+    ms_status status = ms_json_get_string(value, &type, err);
+    if (status != MS_OK)
+        return status;
+    *kind &= (uint8_t)~MS_LAYER_SLIDES;
+    if (strcmp(type, "sliding_attention") == 0)
+        *kind |= MS_LAYER_SLIDES;
+    else if (strcmp(type, "full_attention") != 0)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "'%.40s' is not modelled; full_attention and sliding_attention are",
+                            type);
+    return MS_OK;
+}
+
+static ms_status read_types(ms_json_value list, const ms_model_config *config, uint8_t *kinds,
+                            ms_error *err)
+{
+    uint64_t count = 0;
+    ms_json_value v;
+    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
+    if (status != MS_OK)
+        return status;
+    for (bool more = ms_json_first(list, &v); more && status == MS_OK;
+         more = ms_json_next(&v), count++) {
+        uint8_t past_the_end = 0;
+        status = read_type(v, count < config->num_layers ? &kinds[count] : &past_the_end, err);
+    }
+    if (status == MS_OK && count != config->num_layers)
+        return ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "%" PRIu64 " layer types, but num_hidden_layers is %" PRIu64, count,
+                            config->num_layers);
+    return status;
+}
+
+/* Without a window, nothing slides; a list that says otherwise contradicts it. */
+static ms_status check_window(ms_json_value list, const ms_model_config *config, bool switched_off,
+                              ms_error *err)
+{
+    if (config->sliding_window > 0 || !ms_model_has_layers(config, MS_LAYER_SLIDES))
+        return MS_OK;
+    return ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_CONFIG, "sliding layers, but %s",
+                        switched_off ? "use_sliding_window is false" : "sliding_window is null");
+}
+
+ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_config *config,
+                              ms_error *err)
+{
+    const ms_family *family = config->family;
+    uint8_t *kinds = ms_arena_array(arena, uint8_t, config->num_layers);
+    ms_json_value list;
+    if (!kinds)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the model");
+    bool switched_off =
+        ms_model_key_row(family, "use_sliding_window") && !config->use_sliding_window;
+    if (switched_off)
+        config->sliding_window = 0;
+    config->use_sliding_window = config->sliding_window > 0;
+    config->layer_kinds = kinds;
+    for (uint64_t i = 0; i < config->num_layers; i++) {
+        kinds[i] = family->layer_kind ? family->layer_kind(config, i) : MS_LAYER_SLIDES;
+        if (!config->use_sliding_window)
+            kinds[i] &= (uint8_t)~MS_LAYER_SLIDES;
+    }
+    if (!find_types(root, family, &list))
+        return MS_OK;
+    ms_status status = read_types(list, config, kinds, err);
+    return status == MS_OK ? check_window(list, config, switched_off, err) : status;
+}
