@@ -33,7 +33,7 @@ static ms_status read_family(ms_arena *arena, ms_json_value root, ms_family_list
     ms_json_value value;
     const char *type = NULL;
     if (!ms_json_find(root, "model_type", &value)) {
-        ms_status refused = ms_model_refuse_keys(root, err);
+        ms_status refused = ms_model_refuse_keys(root, config->family, err);
         if (refused != MS_OK)
             return refused;
         return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
@@ -96,7 +96,7 @@ ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, ms_family_li
     if (status == MS_OK)
         status = read_family(arena, root, families, config, err);
     if (status == MS_OK)
-        status = ms_model_refuse_keys(root, err);
+        status = ms_model_refuse_keys(root, config->family, err);
     if (status == MS_OK)
         status = check_architecture(root, config->family, err);
     if (status == MS_OK)

@@ -32,8 +32,8 @@ bool ms_model_learns_positions(const ms_family *family);
 
 /* Reads all keys of config->family; absent ones get their defaults. */
 ms_status ms_model_keys_read(ms_json_value root, ms_model_config *config, ms_error *err);
-/* Refuses keys that change shapes and that no family knows. */
-ms_status ms_model_refuse_keys(ms_json_value root, ms_error *err);
+/* Refuses keys that change shapes and that the family (may be NULL) does not read. */
+ms_status ms_model_refuse_keys(ms_json_value root, const ms_family *family, ms_error *err);
 /* Checks what spans keys, and fills in what follows from them. */
 ms_status ms_model_rules_check(ms_arena *arena, ms_json_value root, ms_model_config *config,
                                ms_error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What spans keys: shapes that must divide, keys that no family models, keys that look misspelt.
+ * What spans keys: shapes that must divide, keys that the family does not model, keys that look
+ * misspelt.
  */
 #include "config/model_read.h"
 
@@ -70,10 +71,19 @@ static bool is_refused(ms_json_value value, refuse_when when)
     return false;
 }
 
-ms_status ms_model_refuse_keys(ms_json_value root, ms_error *err)
+/* Whether the family reads the key and does with it whatever it says. */
+static bool shapes_family(const ms_family *family, const char *name)
+{
+    const ms_key *row = family ? ms_model_key_row(family, name) : NULL;
+    return row && row->kind != MS_KEY_FIXED_BOOL && row->kind != MS_KEY_IGNORED;
+}
+
+ms_status ms_model_refuse_keys(ms_json_value root, const ms_family *family, ms_error *err)
 {
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         ms_json_value value;
+        if (shapes_family(family, refused[i].pointer + 1))
+            continue;
         if (ms_json_find_pointer(root, refused[i].pointer, &value) &&
             is_refused(value, refused[i].when))
             return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "%s", refused[i].reason);

@@ -1,21 +1,82 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The pre-norm rotary decoder that llama, mistral, qwen2 and qwen3 share.
+ * The rotary decoder: what the framework's decoder families have in common. The shell (decoder.c)
+ * is the embedding, masks, rotary tables, the loop over layers, the last norm and the head. A layer
+ * is a program over an attention and an MLP; a family picks all three, its own or those declared
+ * here.
  */
 #ifndef MS_MODEL_DECODER_H
 #define MS_MODEL_DECODER_H
 
 #include "model/blocks.h"
 
+typedef struct ms_decoder ms_decoder;
+
+/* A layer's modules: the parts keep their own. */
+typedef struct ms_decoder_layer {
+    uint32_t scope, number;
+    void *attention, *mlp, *norms;
+} ms_decoder_layer;
+
+/* Builds the modules of a part of a layer below `scope`, in the arena; NULL when out of memory. */
+typedef void *(*ms_part_build)(ms_model *model, const ms_decoder *d, uint32_t scope,
+                               uint32_t number);
+
+/* What a family is made of. */
 typedef struct ms_decoder_style {
+    /* Builds the parts of a layer in the framework's order and sets layer->{attention,mlp,norms};
+     * NULL: ms_pre_norm_layer_new */
+    bool (*build_layer)(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer);
+    ms_region_fn run_layer;        /* NULL: ms_pre_norm_layer; context is the model */
+    ms_part_build build_attention; /* NULL: ms_self_attention_new */
+    /* [B, S, H] to [B, S, H]; *weights: the probabilities, if eager. NULL: ms_self_attention */
+    ms_tensor (*attention)(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
+                           ms_tensor hidden, ms_tensor *weights);
+    ms_part_build build_mlp; /* NULL: ms_gated_mlp_new */
+    ms_tensor (*mlp)(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
+    /* Every norm of width H; NULL: ms_rms_norm_call. */
+    ms_tensor (*norm)(ms_model *model, const ms_norm_module *module, ms_tensor x);
     bool qkv_bias, output_bias, mlp_bias;
     bool head_norms;         /* RMS norms over each head's query and key */
     bool position_ids_first; /* among a layer's keyword arguments, before the rotary tables */
-    bool
-        mask_arguments; /* forward keeps the masks' arguments in a dictionary: a second reference */
+    /* forward keeps the masks' arguments in a dictionary: a second reference */
+    bool mask_arguments;
 } ms_decoder_style;
+
+struct ms_decoder {
+    ms_decoder_style style; /* nothing in it is NULL */
+    uint32_t scope, rotary_scope, embedding_scope;
+    ms_tensor embedding;
+    ms_decoder_layer *layers;
+    ms_norm_module norm;
+    ms_tensor inv_freq[2];
+    ms_linear_module head;
+    /* Of the running micro-batch: a checkpointed layer finds them here. */
+    ms_tensor cos, sin, full_mask, sliding_mask;
+};
 
 bool ms_decoder_build(ms_model *model, ms_decoder_style style);
 ms_tensor ms_decoder_forward(ms_model *model, ms_tensor ids, ms_tensor labels);
+/* The mask of a layer: 0 where none is needed. */
+ms_tensor ms_decoder_mask(const ms_model *model, const ms_decoder *d, uint64_t layer);
+
+/* ---- parts (decoder_layer.c) ---- */
+
+/* q, k, v and o projections, with norms over heads where the style wants them. */
+void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
+ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
+                            ms_tensor hidden, ms_tensor *weights);
+/* down(act(gate(x)) * up(x)) */
+void *ms_gated_mlp_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
+ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
+/* x += attention(norm(x)); x += mlp(norm(x)) */
+bool ms_pre_norm_layer_new(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer);
+ms_tensor ms_pre_norm_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input);
+
+/* For other programs of a layer: its attention (the probabilities are bound in `f`), and its MLP as
+ * the run treats it. Both consume `hidden` as a call does. */
+ms_tensor ms_layer_attention(ms_model *model, const ms_decoder_layer *layer, ms_frame *f,
+                             ms_tensor hidden);
+ms_tensor ms_layer_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
 
 #endif

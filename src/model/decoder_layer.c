@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The parts that most decoders share: attention, gated MLP, and the pre-norm layer over both.
+ */
+#include "model/decoder.h"
+#include "ops/ops.h"
+
+/* ---- attention ---- */
+
+typedef struct self_attention {
+    uint32_t scope;
+    ms_linear_module q_proj, k_proj, v_proj, o_proj;
+    ms_norm_module q_norm, k_norm;
+} self_attention;
+
+void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
+{
+    (void)number;
+    ms_symbols *s = &model->tape->trace->symbols;
+    self_attention *a = ms_arena_array(model->arena, self_attention, 1);
+    if (!a)
+        return NULL;
+    ms_dim q = ms_dim_mul(s, model->heads, model->head_dim);
+    ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
+    uint32_t scope = a->scope = ms_scope_add(model->tape, parent, "self_attn", MS_NONE);
+    a->q_proj = ms_linear_new(model, scope, "q_proj", model->hidden, q, d->style.qkv_bias);
+    a->k_proj = ms_linear_new(model, scope, "k_proj", model->hidden, kv, d->style.qkv_bias);
+    a->v_proj = ms_linear_new(model, scope, "v_proj", model->hidden, kv, d->style.qkv_bias);
+    a->o_proj = ms_linear_new(model, scope, "o_proj", q, model->hidden, d->style.output_bias);
+    if (d->style.head_norms) {
+        a->q_norm = ms_norm_new(model, scope, "q_norm", model->head_dim, false);
+        a->k_norm = ms_norm_new(model, scope, "k_norm", model->head_dim, false);
+    }
+    return a;
+}
+
+static ms_tensor project(ms_model *model, const ms_decoder *d, const ms_linear_module *linear,
+                         const ms_norm_module *norm, ms_tensor hidden, ms_dim heads)
+{
+    ms_tensor out = ms_view(model->tape, ms_linear_call(model, linear, hidden),
+                            MS_SHAPE(model->batch, model->seq, heads, model->head_dim));
+    if (norm)
+        out = d->style.norm(model, norm, out);
+    return ms_transpose(model->tape, out, 1, 2);
+}
+
+ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
+                            ms_tensor x, ms_tensor *weights)
+{
+    ms_tape *tape = model->tape;
+    const self_attention *a = layer->attention;
+    ms_tensor mask = ms_decoder_mask(model, d, layer->number);
+    uint32_t previous = ms_scope_enter(tape, a->scope);
+    bool norms = d->style.head_norms;
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_tensor *query = ms_local(
+        &f, project(model, d, &a->q_proj, norms ? &a->q_norm : NULL, *hidden, model->heads));
+    ms_tensor *key = ms_local(
+        &f, project(model, d, &a->k_proj, norms ? &a->k_norm : NULL, *hidden, model->kv_heads));
+    ms_tensor *value = ms_local(&f, project(model, d, &a->v_proj, NULL, *hidden, model->kv_heads));
+    ms_tensor cos = ms_unsqueeze(tape, d->cos, 1), sin = ms_unsqueeze(tape, d->sin, 1);
+    ms_retain(tape, cos);
+    ms_retain(tape, sin);
+    ms_tensor turned_query = ms_apply_rotary(model, *query, cos, sin);
+    ms_retain(tape, turned_query);
+    ms_tensor turned_key = ms_apply_rotary(model, *key, cos, sin);
+    ms_retain(tape, turned_key);
+    ms_release(tape, cos);
+    ms_release(tape, sin);
+    ms_assign(&f, query, turned_query);
+    ms_assign(&f, key, turned_key);
+    ms_release(tape, turned_query);
+    ms_release(tape, turned_key);
+    ms_tensor *output =
+        ms_local(&f, ms_attention_call(model, *query, *key, *value, mask, true, weights));
+    ms_retain(tape, *weights);
+    ms_dim width = ms_dim_mul(&tape->trace->symbols, model->heads, model->head_dim);
+    ms_assign(&f, output, ms_reshape(tape, *output, MS_SHAPE(model->batch, model->seq, width)));
+    ms_assign(&f, output, ms_linear_call(model, &a->o_proj, *output));
+    ms_tensor result = ms_frame_end(&f, output);
+    ms_unown(tape, *weights);
+    tape->scope = previous;
+    return result;
+}
+
+/* ---- MLP ---- */
+
+typedef struct gated_mlp {
+    uint32_t scope;
+    ms_linear_module gate_proj, up_proj, down_proj;
+} gated_mlp;
+
+void *ms_gated_mlp_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
+{
+    (void)number;
+    gated_mlp *m = ms_arena_array(model->arena, gated_mlp, 1);
+    if (!m)
+        return NULL;
+    ms_dim hidden = model->hidden, middle = model->intermediate;
+    bool bias = d->style.mlp_bias;
+    uint32_t scope = m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
+    m->gate_proj = ms_linear_new(model, scope, "gate_proj", hidden, middle, bias);
+    m->up_proj = ms_linear_new(model, scope, "up_proj", hidden, middle, bias);
+    m->down_proj = ms_linear_new(model, scope, "down_proj", middle, hidden, bias);
+    return m;
+}
+
+ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    const gated_mlp *m = layer->mlp;
+    uint32_t previous = ms_scope_enter(tape, m->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *input = ms_argument(&f, x);
+    ms_tensor gate = ms_activation_call(model, ms_linear_call(model, &m->gate_proj, *input));
+    ms_tensor product = ms_mul(tape, gate, ms_linear_call(model, &m->up_proj, *input));
+    ms_tensor *down = ms_local(&f, ms_linear_call(model, &m->down_proj, product));
+    ms_tensor result = ms_frame_end(&f, down);
+    tape->scope = previous;
+    return result;
+}
+
+/* ---- layer ---- */
+
+typedef struct pre_norms {
+    ms_norm_module input, post_attention;
+} pre_norms;
+
+bool ms_pre_norm_layer_new(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer)
+{
+    pre_norms *norms = ms_arena_array(model->arena, pre_norms, 1);
+    if (!norms)
+        return false;
+    uint32_t scope = layer->scope;
+    layer->attention = d->style.build_attention(model, d, scope, layer->number);
+    layer->mlp = d->style.build_mlp(model, d, scope, layer->number);
+    layer->norms = norms;
+    norms->input = ms_norm_new(model, scope, "input_layernorm", model->hidden, false);
+    norms->post_attention =
+        ms_norm_new(model, scope, "post_attention_layernorm", model->hidden, false);
+    return layer->attention && layer->mlp;
+}
+
+ms_tensor ms_layer_attention(ms_model *model, const ms_decoder_layer *layer, ms_frame *f,
+                             ms_tensor hidden)
+{
+    ms_decoder *d = model->modules;
+    ms_tensor weights = 0;
+    ms_tensor out = d->style.attention(model, d, layer, hidden, &weights);
+    ms_local(f, weights);
+    return out;
+}
+
+static ms_tensor run_mlp(ms_tape *tape, void *context, uint64_t number, ms_tensor hidden)
+{
+    (void)tape;
+    ms_model *model = context;
+    const ms_decoder *d = model->modules;
+    return d->style.mlp(model, &d->layers[number], hidden);
+}
+
+ms_tensor ms_layer_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden)
+{
+    const ms_region region = {.run = run_mlp, .context = model, .number = layer->number};
+    return ms_mlp_call(model, &region, hidden);
+}
+
+ms_tensor ms_pre_norm_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
+{
+    ms_model *model = context;
+    const ms_decoder *d = model->modules;
+    const ms_decoder_layer *l = &d->layers[number];
+    const pre_norms *norms = l->norms;
+    uint32_t previous = ms_scope_enter(tape, l->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, input);
+    ms_tensor *residual = ms_local(&f, *hidden);
+    ms_assign(&f, hidden, d->style.norm(model, &norms->input, *hidden));
+    ms_assign(&f, hidden, ms_layer_attention(model, l, &f, *hidden));
+    ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
+    ms_assign(&f, residual, *hidden);
+    ms_assign(&f, hidden, d->style.norm(model, &norms->post_attention, *hidden));
+    ms_assign(&f, hidden, ms_layer_mlp(model, l, *hidden));
+    ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
+    ms_tensor result = ms_frame_end(&f, hidden);
+    tape->scope = previous;
+    return result;
+}
