@@ -48,6 +48,11 @@ def device_options(case, args):
     return ["--device", "cpu"]
 
 
+def lora_text(lora):
+    text = f"r={lora['r']},targets={'+'.join(lora['targets'])}"
+    return text + (f",dropout={lora['dropout']}" if lora.get("dropout") else "")
+
+
 def command_of(case, config_path, args):
     """The command line that describes the case's run."""
     device = device_options(case, args)
@@ -57,6 +62,10 @@ def command_of(case, config_path, args):
     optimizer = "adam" if case.get("adam") else optimizer
     command = [args.binary, "analyze", "--config", config_path]
     command += ["--batch", str(case.get("batch", 1)), "--seq", str(case.get("seq", 128))]
+    if case.get("lora"):
+        command += ["--lora", lora_text(case["lora"])]
+        if case["lora"].get("adapter_dtype"):
+            command += ["--adapter-dtype", case["lora"]["adapter_dtype"]]
     command += ["--dtype", case.get("weights", "bf16"), "--autocast", case.get("autocast") or "none"]
     command += ["--attention", BACKENDS.get(case.get("backend"), "eager" if case.get("attn") == "eager" else "auto")]
     command += ["--optimizer", optimizer, "--optimizer-impl", implementation]
@@ -210,14 +219,12 @@ def print_case(result, args):
                     "missing" if ours is None else "%+d (%s)" % (ours - measured, percent(error_of(ours, measured)))))
 
 
-def print_summary(summary, refused, skipped):
+def print_summary(summary, refused):
     print("%-9s %6s %7s %9s %12s %12s %12s" % ("group", "cases", "exact", "share", "median", "95th pct.", "worst"))
     for group, row in summary.items():
         print("%-9s %6d %7d %8.1f%% %12s %12s %12s" % (
             group, row["cases"], row["exact"], 100 * row["exact"] / row["cases"],
             percent(row["median"]), percent(row["p95"]), percent(row["worst"])))
-    if skipped:
-        print("skipped: %d (LoRA)" % skipped)
     if refused:
         print("refused or failed: %d" % refused)
 
@@ -243,7 +250,7 @@ def select(cases, args):
     families = set(filter(None, args.family.split(",")))
     chosen = [c for c in cases if args.only in c["id"] and "error" not in c.get("measured", {})
               and (not families or c["config"]["model_type"] in families)]
-    return [c for c in chosen if not c.get("lora")], sum(bool(c.get("lora")) for c in chosen)
+    return chosen
 
 
 def compare(case, args, folder):
@@ -262,18 +269,18 @@ def main():
     with open(args.file) as f:
         file = json.load(f)
     file = {"cases": file} if isinstance(file, list) else file
-    cases, skipped = select(file["cases"], args)
+    cases = select(file["cases"], args)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         results = list(pool.map(lambda c: compare(c, args, folder), cases))
     if not args.summary:
         for result in results:
             print_case(result, args)
     summary, refused = summarize(results), sum(bool(r["error"]) for r in results)
-    print_summary(summary, refused, skipped)
+    print_summary(summary, refused)
     if args.json:
         with open(args.json, "w") as f:
             json.dump({"file": os.path.basename(args.file), "torch": file.get("torch"), "device": file.get("device"),
-                       "skipped": skipped, "refused": refused, "summary": summary, "cases": results}, f, indent=1)
+                       "refused": refused, "summary": summary, "cases": results}, f, indent=1)
     passed = failed = 0
     for group, text in requirements(args, file):
         fault = check(group, text, summary)

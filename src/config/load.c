@@ -233,6 +233,7 @@ typedef struct loading {
     ms_run_origins origins;
     ms_model_config *model;
     ms_run_config *run;
+    ms_adapter *adapter;
     ms_notes *notes;
     ms_error *err;
 } loading;
@@ -250,12 +251,34 @@ static ms_status apply_settings(loading *l, const ms_run_setting *settings, size
     return MS_OK;
 }
 
-/* ---- plans ---- */
-
 static bool in_file(const loading *l, const char *field)
 {
     return l->origins.in_file[ms_run_field_find(field)];
 }
+
+/* Reads the file that a field names, beside the run file if that names it, and takes what is in it.
+ */
+static ms_status read_beside(loading *l, const char *field, const char *path, const char *run_path,
+                             ms_status (*take)(loading *l, ms_json_value root))
+{
+    ms_json_source source;
+    char *text = NULL;
+    ms_json *document = NULL;
+    if (in_file(l, field))
+        path = path_beside(l->arena, run_path, path);
+    if (!path)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a path");
+    ms_status status = ms_json_read(path, &source, &text, l->err);
+    if (status == MS_OK)
+        status = ms_json_parse(&source, &document, l->err);
+    if (status == MS_OK)
+        status = take(l, ms_json_root(document));
+    ms_json_free(document);
+    free(text);
+    return status;
+}
+
+/* ---- plans ---- */
 
 /* A plan and what says the same do not go together; of a flag and the run file the flag wins. */
 static ms_status settle_plan(loading *l, const char *other)
@@ -310,22 +333,52 @@ static ms_status apply_plan(loading *l, const char *run_path)
         status = settle_plan(l, "checkpointing");
     if (status != MS_OK || !ms_run_field_said(&l->draft, "plan"))
         return status;
-    const char *path = l->draft.plan;
-    if (in_file(l, "plan"))
-        path = path_beside(l->arena, run_path, path);
-    if (!path)
-        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a path");
-    ms_json_source source;
-    char *text = NULL;
-    ms_json *document = NULL;
-    status = ms_json_read(path, &source, &text, l->err);
-    if (status == MS_OK)
-        status = ms_json_parse(&source, &document, l->err);
-    if (status == MS_OK)
-        status = take_plan(l, ms_json_root(document));
-    ms_json_free(document);
-    free(text);
-    return status;
+    return read_beside(l, "plan", l->draft.plan, run_path, take_plan);
+}
+
+/* ---- adapters ---- */
+
+static ms_status take_adapter(loading *l, ms_json_value root)
+{
+    ms_adapter *adapter = ms_arena_array(l->arena, ms_adapter, 1);
+    l->run->adapter = l->adapter = adapter;
+    if (!adapter)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for the adapter");
+    return ms_adapter_read(l->arena, root, adapter, l->err);
+}
+
+static ms_status parse_adapter(loading *l)
+{
+    ms_adapter *adapter = ms_arena_array(l->arena, ms_adapter, 1);
+    l->run->adapter = l->adapter = adapter;
+    if (!adapter)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for the adapter");
+    return ms_adapter_parse(l->arena, l->draft.lora, adapter, l->err);
+}
+
+static ms_status apply_adapter(loading *l, const char *run_path)
+{
+    bool has_file = ms_run_field_said(&l->draft, "adapter");
+    bool has_text = ms_run_field_said(&l->draft, "lora");
+    bool has_dtype = ms_run_field_said(&l->draft, "adapter-dtype");
+    if (has_file && has_text)
+        return ms_fail(l->err, MS_ERR_USAGE, "adapter and lora say the same: give one of them");
+    if (!has_file && !has_text)
+        return has_dtype ? ms_fail(l->err, MS_ERR_USAGE,
+                                   "adapter-dtype without an adapter: give adapter or lora too")
+                         : MS_OK;
+    ms_status status = has_text
+                           ? parse_adapter(l)
+                           : read_beside(l, "adapter", l->draft.adapter, run_path, take_adapter);
+    if (status != MS_OK)
+        return status;
+    ms_adapter *adapter = l->adapter;
+    adapter->dtype = l->run->dtype == MS_DTYPE_BF16 || l->run->dtype == MS_DTYPE_F16
+                         ? MS_DTYPE_F32 /* get_peft_model(autocast_adapter_dtype=True) */
+                         : l->run->dtype;
+    if (has_dtype)
+        adapter->dtype = (ms_dtype)l->draft.adapter_dtype;
+    return MS_OK;
 }
 
 /* ---- all of it ---- */
@@ -349,7 +402,7 @@ static ms_status load_document(loading *l, const input *in, ms_json_value root,
     if (status == MS_OK)
         status =
             ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);
-    return status;
+    return status == MS_OK ? apply_adapter(l, in->path) : status;
 }
 
 static ms_status load_config(loading *l, const char *config, const ms_run_setting *settings,

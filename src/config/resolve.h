@@ -11,7 +11,7 @@
 #include "config/run_fields.h"
 #include "json/value.h"
 
-enum { MS_RUN_MAX_FIELDS = 32 };
+enum { MS_RUN_MAX_FIELDS = 64 };
 
 /* Where the run file says a field; a message about it shows the place. */
 typedef struct ms_run_origins {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "allocator/allocator.h"
+#include "config/adapter.h"
 #include "config/model_config.h"
 #include "config/treatment.h"
 #include "device/device.h"
@@ -75,6 +76,7 @@ typedef struct ms_run_config {
                                   "every:2" */
     const char *treat;        /* the specification as given, on top of `checkpointing`; "" = none */
     ms_treatments treatments; /* what both come to; layers in the arena */
+    const ms_adapter *adapter; /* NULL: the model's own weights are trained */
     ms_checkpoint_kind checkpoint_kind;
     ms_attention attention;
     ms_allocator_options allocator;

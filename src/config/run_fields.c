@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/adapter.h"
 #include "config/attention.h"
 #include "config/layers.h"
 #include "config/nearest.h"
@@ -24,7 +25,8 @@ typedef enum field_kind {
     FIELD_SPLIT,   /* uint64_t, above minimum; none = 0 */
     FIELD_VERSION, /* uint32_t[2] */
     FIELD_LAYERS,  /* const char *, a list of layers */
-    FIELD_TREAT    /* const char *, treatments */
+    FIELD_TREAT,   /* const char *, treatments */
+    FIELD_LORA     /* const char *, an adapter */
 } field_kind;
 
 /* In the order of the enums of run_config.h. */
@@ -68,6 +70,9 @@ static const field_row rows[] = {
     {"clip",            FIELD_CLIP,    AT(clip_norm),       0, 0,              NULL},
     {"checkpointing",   FIELD_LAYERS,  AT(checkpointing),   0, 0,              NULL},
     {"treat",           FIELD_TREAT,   AT(treat),           0, 0,              NULL},
+    {"adapter",         FIELD_TEXT,    AT(adapter),         0, 0,              NULL},
+    {"lora",            FIELD_LORA,    AT(lora),            0, 0,              NULL},
+    {"adapter-dtype",   FIELD_CHOICE,  AT(adapter_dtype),   0, 0,              dtypes},
     {"plan",            FIELD_TEXT,    AT(plan),            0, 0,              NULL},
     {"checkpoint-kind", FIELD_CHOICE,  AT(checkpoint_kind), 0, 0,              checkpoint_kinds},
     {"attention",       FIELD_CHOICE,  AT(attention),       0, 0,              ms_attention_names},
@@ -89,7 +94,7 @@ enum {
 #undef ONE_MORE
 };
 _Static_assert((int)LISTED_FIELDS == (int)FIELD_COUNT_OF_ROWS, "a field has no row");
-_Static_assert(FIELD_COUNT_OF_ROWS <= 32, "ms_run_draft.said has 32 bits");
+_Static_assert(FIELD_COUNT_OF_ROWS <= 64, "ms_run_draft.said has 64 bits");
 
 /* ---- finding ---- */
 
@@ -121,7 +126,7 @@ void ms_run_field_unsay(ms_run_draft *draft, const char *name)
 {
     int index = ms_run_field_find(name);
     if (index >= 0)
-        draft->said &= ~(1u << index);
+        draft->said &= ~(UINT64_C(1) << index);
 }
 
 ms_run_field_form ms_run_field_form_of(size_t index)
@@ -140,6 +145,7 @@ ms_run_field_form ms_run_field_form_of(size_t index)
     case FIELD_VERSION:
     case FIELD_LAYERS:
     case FIELD_TREAT:
+    case FIELD_LORA:
         break;
     }
     return MS_RUN_FIELD_STRING;
@@ -278,11 +284,22 @@ static ms_status set_treat(const field_row *row, const char *value, void *member
     return set_text(row, value, member, arena, err);
 }
 
+static ms_status set_lora(const field_row *row, const char *value, void *member, ms_arena *arena,
+                          ms_error *err)
+{
+    ms_error reason = {0};
+    ms_adapter adapter;
+    ms_status status = ms_adapter_parse(arena, value, &adapter, &reason);
+    if (status != MS_OK)
+        return ms_fail(err, status, "%s: %s", row->name, reason.text);
+    return set_text(row, value, member, arena, err);
+}
+
 static const field_setter setters[] = {
     [FIELD_TEXT] = set_text,     [FIELD_COUNT] = set_count, [FIELD_POWER] = set_power,
     [FIELD_NUMBER] = set_number, [FIELD_CLIP] = set_clip,   [FIELD_CHOICE] = set_choice,
     [FIELD_SIZE] = set_size,     [FIELD_SPLIT] = set_split, [FIELD_VERSION] = set_version,
-    [FIELD_LAYERS] = set_layers, [FIELD_TREAT] = set_treat,
+    [FIELD_LAYERS] = set_layers, [FIELD_TREAT] = set_treat, [FIELD_LORA] = set_lora,
 };
 
 ms_status ms_run_field_set(ms_run_draft *draft, ms_arena *arena, const char *name,
@@ -296,6 +313,6 @@ ms_status ms_run_field_set(ms_run_draft *draft, ms_arena *arena, const char *nam
     const field_row *row = &rows[index];
     ms_status status = setters[row->kind](row, value, (char *)draft + row->offset, arena, err);
     if (status == MS_OK)
-        draft->said |= 1u << index;
+        draft->said |= UINT64_C(1) << index;
     return status;
 }

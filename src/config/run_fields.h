@@ -31,6 +31,11 @@
       "Training")                                                                                  \
     X("treat", "SPEC", "more, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8", "none",          \
       "Training")                                                                                  \
+    X("adapter", "FILE", "an adapter_config.json of PEFT: train that alone", "none", "Training")   \
+    X("lora", "SPEC", "the same in short, e.g. r=16,targets=all-linear,dropout=0.05", "none",      \
+      "Training")                                                                                  \
+    X("adapter-dtype", "TYPE", "of an adapter's weights: fp32, bf16 or fp16",                      \
+      "fp32 where the model is in half precision", "Training")                                     \
     X("plan", "FILE", "treatments from a plan.json of `memscope plan`", "none", "Training")        \
     X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", "Training")        \
     X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", "Training") \
@@ -47,13 +52,13 @@
 typedef struct ms_run_draft {
     const char *config;
     uint64_t batch, seq_tokens, accumulate;
-    int dtype, autocast, optimizer, optimizer_impl, optimizer_device, checkpoint_kind, attention,
-        allocator;
+    int dtype, adapter_dtype, autocast, optimizer, optimizer_impl, optimizer_device,
+        checkpoint_kind, attention, allocator;
     double weight_decay, clip_norm;
-    const char *checkpointing, *treat, *plan, *device;
+    const char *checkpointing, *treat, *adapter, *lora, *plan, *device;
     uint32_t torch[2]; /* major, minor */
     uint64_t max_split_size_bytes, roundup_power2_divisions, budget_bytes;
-    uint32_t said; /* bit i: field i was given */
+    uint64_t said; /* bit i: field i was given */
 } ms_run_draft;
 
 /* The row of that name; case and `_` for `-` are forgiven. -1 when unknown. */

@@ -4,6 +4,7 @@
  */
 #include "model/blocks.h"
 
+#include "model/adapter.h"
 #include "ops/ops.h"
 
 void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_model_config *config,
@@ -22,6 +23,11 @@ void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_mod
                         .heads = ms_dim_name(s, "Hq", config->num_heads),
                         .kv_heads = ms_dim_name(s, "Hk", config->num_kv_heads),
                         .head_dim = ms_dim_name(s, "D", config->head_dim)};
+}
+
+void ms_model_free(ms_model *model)
+{
+    ms_vec_free(&model->leaves);
 }
 
 static const ms_treatment *treatment_of(const ms_model *model, uint64_t layer)
@@ -70,12 +76,45 @@ ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden
     return region->run(model->tape, region->context, region->number, hidden);
 }
 
-ms_tensor ms_linear_call(ms_model *model, const ms_linear_module *module, ms_tensor x)
+static bool has_checkpoints(const ms_model *model)
 {
-    uint32_t previous = ms_scope_enter(model->tape, module->scope);
-    ms_tensor out = ms_linear(model->tape, x, module->weight, module->bias);
+    for (uint64_t i = 0; i < model->config->num_layers; i++) {
+        ms_treatment_kind kind = treatment_of(model, i)->kind;
+        if (kind == MS_TREAT_CHECKPOINT || kind == MS_TREAT_SELECTIVE)
+            return true;
+    }
+    return false;
+}
+
+ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor ids)
+{
+    uint32_t previous = ms_scope_enter(model->tape, scope);
+    ms_tensor out = ms_embedding(model->tape, weight, ids);
+    if (model->run->adapter && has_checkpoints(model))
+        ms_require_grad(model->tape, out);
     model->tape->scope = previous;
     return out;
+}
+
+static ms_tensor call_linear(ms_model *model, const ms_linear_module *module, ms_tensor x,
+                             ms_linear_fn linear)
+{
+    if (ms_is_adapted(model, module->scope))
+        return ms_adapted_call(model, module, x, linear);
+    uint32_t previous = ms_scope_enter(model->tape, module->scope);
+    ms_tensor out = linear(model->tape, x, module->weight, module->bias);
+    model->tape->scope = previous;
+    return out;
+}
+
+ms_tensor ms_linear_call(ms_model *model, const ms_linear_module *module, ms_tensor x)
+{
+    return call_linear(model, module, x, ms_linear);
+}
+
+ms_tensor ms_conv1d_call(ms_model *model, const ms_linear_module *module, ms_tensor x)
+{
+    return call_linear(model, module, x, ms_conv1d);
 }
 
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)

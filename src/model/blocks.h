@@ -14,6 +14,9 @@ typedef struct ms_linear_module {
     ms_tensor weight, bias; /* bias 0: none */
 } ms_linear_module;
 
+/* A linear layer's operator: y = x Wᵀ + b, or Conv1D's. */
+typedef ms_tensor (*ms_linear_fn)(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
+
 typedef struct ms_norm_module {
     uint32_t scope;
     ms_tensor weight, bias;
@@ -36,9 +39,17 @@ ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding);
 /* Inverse frequencies of the rotary embedding and their copy, both buffers. */
 void ms_rotary_new(ms_model *model, uint32_t parent, ms_tensor buffers[2]);
 
+/* module.to(dtype) for one tensor of it (0: none): the handle keeps its number and gets a new
+ * storage. */
+void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype);
+
 /* ---- calls ---- */
 
+/* The embedding of the input. Where an adapter is trained with checkpoints its result wants a
+ * gradient, as enable_input_require_grads() makes it. */
+ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor ids);
 ms_tensor ms_linear_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
+ms_tensor ms_conv1d_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
 ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* A layer, treated as the run says for its number. */

@@ -26,6 +26,13 @@ ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms
     return tensor;
 }
 
+/* Enters a module into the model's list. */
+static void list_leaf(ms_model *model, ms_leaf_module leaf)
+{
+    if (!ms_vec_push(&model->leaves, leaf))
+        ms_tape_fail(model->tape, MS_ERR_NOMEM);
+}
+
 static uint32_t child(ms_model *model, uint32_t parent, const char *name)
 {
     return ms_scope_add(model->tape, parent, name, MS_NONE);
@@ -38,6 +45,10 @@ ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *nam
     module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(out, in));
     if (bias)
         module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(out));
+    list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_LINEAR,
+                                      .scope = module.scope,
+                                      .weight = module.weight,
+                                      .bias = module.bias});
     return module;
 }
 
@@ -47,6 +58,10 @@ ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *nam
     ms_linear_module module = {.scope = child(model, parent, name)};
     module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(in, out));
     module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(out));
+    list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_CONV1D,
+                                      .scope = module.scope,
+                                      .weight = module.weight,
+                                      .bias = module.bias});
     return module;
 }
 
@@ -57,22 +72,36 @@ ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, m
     module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(width));
     if (bias)
         module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(width));
+    list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_NORM,
+                                      .scope = module.scope,
+                                      .weight = module.weight,
+                                      .bias = module.bias});
     return module;
 }
 
 ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows,
                            ms_dim width)
 {
-    return ms_parameter_new(model, child(model, parent, name), "weight", MS_SHAPE(rows, width));
+    uint32_t scope = child(model, parent, name);
+    ms_tensor weight = ms_parameter_new(model, scope, "weight", MS_SHAPE(rows, width));
+    list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_EMBEDDING, .scope = scope, .weight = weight});
+    return weight;
 }
 
 ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding)
 {
-    if (!model->config->tie_word_embeddings)
-        return ms_linear_new(model, MS_NONE, "lm_head", model->hidden, model->vocab, false);
-    ms_linear_module module = {.scope = child(model, MS_NONE, "lm_head"), .weight = embedding};
-    ms_consume(model->tape,
-               ms_empty(model->tape, MS_SHAPE(model->vocab, model->hidden), model->run->dtype));
+    ms_linear_module module = {.weight = embedding};
+    if (model->config->tie_word_embeddings) {
+        module.scope = child(model, MS_NONE, "lm_head");
+        ms_consume(model->tape,
+                   ms_empty(model->tape, MS_SHAPE(model->vocab, model->hidden), model->run->dtype));
+        list_leaf(model, (ms_leaf_module){
+                             .kind = MS_LEAF_LINEAR, .scope = module.scope, .weight = embedding});
+    } else {
+        module = ms_linear_new(model, MS_NONE, "lm_head", model->hidden, model->vocab, false);
+    }
+    if (model->leaves.count > 0)
+        model->leaves.items[model->leaves.count - 1].is_head = true;
     return module;
 }
 
@@ -113,4 +142,22 @@ void ms_rotary_new(ms_model *model, uint32_t parent, ms_tensor buffers[2])
         buffers[1] = buffer(model, ms_empty(tape, ms_info(tape, buffers[0])->shape, MS_DTYPE_F32));
     ms_consume(tape, inverse_frequencies(model));
     tape->scope = previous;
+}
+
+void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype)
+{
+    ms_tape *tape = model->tape;
+    if (!tensor || ms_idle(tape) || ms_info(tape, tensor)->dtype == dtype)
+        return;
+    const ms_storage from = tape->trace->storages.items[ms_info(tape, tensor)->storage];
+    tape->new_category = from.category;
+    ms_tensor cast = ms_empty_like(tape, tensor, dtype);
+    tape->new_category = MS_CATEGORY_TEMPORARY;
+    if (!cast)
+        return;
+    ms_storage_swap(tape, tensor, cast);
+    ms_storage *to = &tape->trace->storages.items[ms_info(tape, tensor)->storage];
+    to->name = from.name;
+    to->scope = from.scope;
+    ms_consume(tape, cast);
 }

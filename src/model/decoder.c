@@ -101,9 +101,8 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
     uint32_t previous = ms_scope_enter(tape, d->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *position_ids = ms_local(&f, 0);
-    ms_scope_enter(tape, d->embedding_scope);
-    ms_tensor *embeds = ms_local(&f, ms_embedding(tape, d->embedding, ids));
-    ms_scope_enter(tape, d->scope);
+    ms_tensor *embeds =
+        ms_local(&f, ms_input_embedding(model, d->embedding_scope, d->embedding, ids));
     ms_assign(&f, position_ids, ms_position_ids(model));
     make_masks(model, d, &f, *position_ids);
     if (d->style.mask_arguments) {

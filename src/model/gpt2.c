@@ -105,14 +105,6 @@ static bool build(ms_model *model)
 
 /* ---- forward ---- */
 
-static ms_tensor conv1d(ms_model *model, const ms_linear_module *module, ms_tensor x)
-{
-    uint32_t previous = ms_scope_enter(model->tape, module->scope);
-    ms_tensor out = ms_conv1d(model->tape, x, module->weight, module->bias);
-    model->tape->scope = previous;
-    return out;
-}
-
 static ms_tensor heads(ms_model *model, ms_tensor x)
 {
     ms_tensor split =
@@ -127,7 +119,7 @@ static ms_tensor attention(ms_model *model, gpt2 *g, block *b, ms_tensor x, ms_t
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor parts[3];
-    ms_split3(tape, conv1d(model, &b->c_attn, *hidden), 2, model->hidden, parts);
+    ms_split3(tape, ms_conv1d_call(model, &b->c_attn, *hidden), 2, model->hidden, parts);
     ms_tensor *query = ms_local(&f, parts[0]);
     ms_tensor *key = ms_local(&f, parts[1]);
     ms_tensor *value = ms_local(&f, parts[2]);
@@ -139,7 +131,7 @@ static ms_tensor attention(ms_model *model, gpt2 *g, block *b, ms_tensor x, ms_t
     ms_retain(tape, *weights);
     ms_shape merged = MS_SHAPE(model->batch, model->seq, model->hidden);
     ms_assign(&f, output, ms_contiguous(tape, ms_reshape(tape, *output, merged)));
-    ms_assign(&f, output, conv1d(model, &b->attn_proj, *output));
+    ms_assign(&f, output, ms_conv1d_call(model, &b->attn_proj, *output));
     ms_assign(&f, output, ms_dropout(tape, *output, model->config->residual_dropout));
     ms_tensor result = ms_frame_end(&f, output);
     ms_unown(tape, *weights);
@@ -155,9 +147,9 @@ static ms_tensor mlp(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
     uint32_t previous = ms_scope_enter(tape, b->mlp_scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
-    ms_assign(&f, hidden, conv1d(model, &b->c_fc, *hidden));
+    ms_assign(&f, hidden, ms_conv1d_call(model, &b->c_fc, *hidden));
     ms_assign(&f, hidden, ms_activation_call(model, *hidden));
-    ms_assign(&f, hidden, conv1d(model, &b->mlp_proj, *hidden));
+    ms_assign(&f, hidden, ms_conv1d_call(model, &b->mlp_proj, *hidden));
     ms_assign(&f, hidden, ms_dropout(tape, *hidden, model->config->residual_dropout));
     ms_tensor result = ms_frame_end(&f, hidden);
     tape->scope = previous;
@@ -214,7 +206,7 @@ static ms_tensor run_model(ms_model *model, gpt2 *g, ms_tensor ids)
     uint32_t previous = ms_scope_enter(tape, g->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *position_ids = ms_local(&f, 0);
-    ms_tensor *embeds = ms_local(&f, embed(model, g->wte_scope, g->wte, ids));
+    ms_tensor *embeds = ms_local(&f, ms_input_embedding(model, g->wte_scope, g->wte, ids));
     ms_assign(&f, position_ids, ms_position_ids(model));
     ms_tensor *positions = ms_local(&f, embed(model, g->wpe_scope, g->wpe, *position_ids));
     ms_tensor *hidden = ms_local(&f, ms_add(tape, *embeds, *positions));

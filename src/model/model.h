@@ -11,6 +11,25 @@
 #include "config/run_config.h"
 #include "tape/tape.h"
 
+/* A module that holds parameters itself: what an adapter may change. */
+typedef enum ms_leaf_kind {
+    MS_LEAF_LINEAR,
+    MS_LEAF_CONV1D, /* GPT-2's linear layer: the weight is transposed */
+    MS_LEAF_EMBEDDING,
+    MS_LEAF_NORM
+} ms_leaf_kind;
+
+struct ms_adapted; /* see model/adapter.h */
+
+typedef struct ms_leaf_module {
+    ms_leaf_kind kind;
+    uint32_t scope;
+    ms_tensor weight, bias; /* bias 0: none */
+    bool is_head;
+    bool is_saved; /* by an adapter: trained as a whole */
+    struct ms_adapted *adapted;
+} ms_leaf_module;
+
 typedef struct ms_model {
     ms_tape *tape;
     ms_arena *arena;
@@ -19,7 +38,10 @@ typedef struct ms_model {
     ms_attention attention;        /* resolved: never auto */
     ms_attention masked_attention; /* of layers that need a mask */
     ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
-    void *modules; /* the family's own */
+    void *modules;                        /* the family's own */
+    ms_vec(ms_leaf_module) leaves;        /* in the order of the framework's named_modules() */
+    struct ms_adapted **adapted_by_scope; /* of `adapted_scopes` scopes; NULL: not adapted */
+    uint32_t adapted_scopes;
 } ms_model;
 
 typedef struct ms_model_program {
@@ -31,5 +53,6 @@ typedef struct ms_model_program {
 /* Fills dimensions and resolves attention; build and forward come from the config's family. */
 void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_model_config *config,
                    const ms_run_config *run);
+void ms_model_free(ms_model *model); /* tape and arena are the caller's */
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "config/attention.h"
-#include "model/model.h"
+#include "model/adapter.h"
 #include "ops/ops.h"
 #include "step/optimizer.h"
 #include "tape/engine.h"
@@ -26,6 +26,7 @@ typedef struct trainer {
     ms_tensor ids;
     uint16_t step;
     ms_simulation *simulation;
+    ms_error *err;
 } trainer;
 
 static void mark(trainer *t, bool begin, ms_phase phase, uint32_t micro_step)
@@ -53,12 +54,17 @@ static void measure_parameters(trainer *t)
 {
     ms_simulation *s = t->simulation;
     for (uint32_t i = 0; i < t->tape.parameters.count; i++) {
-        ms_parameter *parameter = &t->tape.parameters.items[i];
-        s->param_count += ms_elements(&ms_info(&t->tape, parameter->tensor)->shape);
-        s->weight_bytes += tensor_bytes(t, parameter->tensor);
+        ms_tensor tensor = t->tape.parameters.items[i].tensor;
+        s->trainable_param_count += ms_elements(&ms_info(&t->tape, tensor)->shape);
+        s->gradient_bytes += tensor_bytes(t, tensor);
     }
-    s->trainable_param_count = s->param_count;
-    s->gradient_bytes = s->weight_bytes;
+    s->param_count = s->trainable_param_count;
+    s->weight_bytes = s->gradient_bytes;
+    for (uint32_t i = 0; i < t->tape.frozen.count; i++) {
+        ms_tensor tensor = t->tape.frozen.items[i];
+        s->param_count += ms_elements(&ms_info(&t->tape, tensor)->shape);
+        s->weight_bytes += tensor_bytes(t, tensor);
+    }
     const ms_trace *trace = t->tape.trace;
     for (uint32_t i = 0; i < trace->storages.count; i++)
         if (trace->storages.items[i].category == MS_CATEGORY_BUFFER &&
@@ -188,34 +194,11 @@ static void run_step(trainer *t)
     mark(t, false, MS_PHASE_ZERO_GRAD, 0);
 }
 
-/* model.to(dtype): buffers are made in fp32. The handle keeps its number and gets the new storage.
- */
-static void cast_buffer(ms_tape *tape, ms_tensor tensor)
+/* model.to(dtype): buffers are made in fp32. */
+static void cast_buffers(ms_model *model)
 {
-    tape->new_category = MS_CATEGORY_BUFFER;
-    ms_tensor cast = ms_empty_like(tape, tensor, tape->run->dtype);
-    tape->new_category = MS_CATEGORY_TEMPORARY;
-    if (!cast)
-        return;
-    ms_tensor_info *info = ms_info(tape, tensor), *other = ms_info(tape, cast);
-    uint32_t old = info->storage;
-    info->storage = other->storage;
-    info->dtype = other->dtype;
-    other->storage = old;
-    const ms_storage *from = &tape->trace->storages.items[old];
-    ms_storage *to = &tape->trace->storages.items[info->storage];
-    to->name = from->name;
-    to->scope = from->scope;
-    ms_consume(tape, cast);
-}
-
-static void cast_buffers(ms_tape *tape)
-{
-    for (uint32_t i = 0; i < tape->module_buffers.count; i++) {
-        ms_tensor tensor = tape->module_buffers.items[i];
-        if (ms_info(tape, tensor)->dtype != tape->run->dtype)
-            cast_buffer(tape, tensor);
-    }
+    for (uint32_t i = 0; i < model->tape->module_buffers.count; i++)
+        ms_module_cast(model, model->tape->module_buffers.items[i], model->run->dtype);
 }
 
 static bool build(trainer *t)
@@ -225,7 +208,10 @@ static bool build(trainer *t)
     mark(t, true, MS_PHASE_BUILD, 0);
     if (!t->model.config->family->program->build(&t->model))
         ms_tape_fail(tape, MS_ERR_NOMEM);
-    cast_buffers(tape);
+    cast_buffers(&t->model);
+    ms_status attached = ms_adapter_attach(&t->model, t->err);
+    if (attached != MS_OK)
+        ms_tape_fail(tape, attached);
     tape->new_category = MS_CATEGORY_INPUT;
     t->ids = ms_empty(tape, MS_SHAPE(t->model.batch, t->model.seq), MS_DTYPE_I64);
     tape->new_category = MS_CATEGORY_TEMPORARY;
@@ -273,7 +259,7 @@ ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *ru
                            ms_simulation *simulation, ms_error *err)
 {
     memset(simulation, 0, sizeof *simulation);
-    trainer t = {.simulation = simulation};
+    trainer t = {.simulation = simulation, .err = err};
     ms_arena *arena = ms_arena_create(0);
     if (!arena || !ms_trace_init(&simulation->trace)) {
         ms_arena_free(arena);
@@ -287,6 +273,7 @@ ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *ru
         train(&t);
         status = t.tape.status;
     }
+    ms_model_free(&t.model);
     ms_tape_free(&t.tape);
     ms_arena_free(arena);
     if (status == MS_OK)

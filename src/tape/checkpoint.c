@@ -210,8 +210,31 @@ void ms_graph_hold(ms_tape *tape, ms_tensor tensor)
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
+void ms_require_grad(ms_tape *tape, ms_tensor tensor)
+{
+    if (ms_idle(tape) || !tensor || !tape->grad_enabled || ms_info(tape, tensor)->requires_grad)
+        return;
+    uint32_t leaf = add_leaf(tape, tensor);
+    if (tape->status != MS_OK)
+        return;
+    tape->parameters.items[leaf].scope = tape->scope;
+    tape->parameters.items[leaf].name = ms_tape_name(tape, "grad");
+    tape->graph_leaves++;
+}
+
+/* Their gradients go with the graph. */
+static void drop_leaves(ms_tape *tape)
+{
+    for (; tape->graph_leaves > 0; tape->graph_leaves--) {
+        ms_parameter *leaf = &tape->parameters.items[--tape->parameters.count];
+        ms_release(tape, leaf->grad);
+        ms_release(tape, leaf->tensor);
+    }
+}
+
 void ms_graph_drop(ms_tape *tape)
 {
+    drop_leaves(tape);
     while (tape->graph_holds.count)
         ms_release(tape, tape->graph_holds.items[--tape->graph_holds.count]);
     tape->nodes.count = tape->metas.count = tape->buffers.count = 0;
@@ -242,7 +265,8 @@ ms_tensor ms_checkpoint_run(ms_tape *tape, const ms_region *region, ms_tensor in
 {
     if (ms_idle(tape) || !input)
         return 0;
-    if (!tape->grad_enabled || !ms_info(tape, input)->requires_grad)
+    bool is_reentrant = tape->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT;
+    if (!tape->grad_enabled || (is_reentrant && !ms_info(tape, input)->requires_grad))
         return region->run(tape, region->context, region->number, input);
     ms_checkpoint frame = {.region = region->run,
                            .context = region->context,
@@ -254,7 +278,5 @@ ms_tensor ms_checkpoint_run(ms_tape *tape, const ms_region *region, ms_tensor in
                            .first_kept = tape->kept.count,
                            .scope = tape->scope};
     memcpy(frame.held, region->held, sizeof frame.held);
-    if (tape->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
-        return run_reentrant(tape, frame);
-    return run_non_reentrant(tape, frame);
+    return is_reentrant ? run_reentrant(tape, frame) : run_non_reentrant(tape, frame);
 }

@@ -69,6 +69,10 @@ ms_tensor ms_tiled_run(ms_tape *tape, const ms_region *region, ms_tensor input, 
 /* Holds a tensor until the graph goes. */
 void ms_graph_hold(ms_tape *tape, ms_tensor tensor);
 
+/* tensor.requires_grad_(True) on a result that nothing trained made: its gradient is kept until the
+ * graph goes. */
+void ms_require_grad(ms_tape *tape, ms_tensor tensor);
+
 /* Forgets the graph of a micro-step, when its loss is dropped. */
 void ms_graph_drop(ms_tape *tape);
 

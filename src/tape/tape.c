@@ -31,6 +31,7 @@ void ms_tape_free(ms_tape *tape)
     ms_vec_free(&tape->metas);
     ms_vec_free(&tape->buffers);
     ms_vec_free(&tape->parameters);
+    ms_vec_free(&tape->frozen);
     ms_vec_free(&tape->module_buffers);
     ms_vec_free(&tape->checkpoints);
     ms_vec_free(&tape->recomputed);
@@ -269,4 +270,15 @@ void ms_name_storage(ms_tape *tape, ms_tensor tensor, const char *name, ms_categ
     ms_storage *storage = &tape->trace->storages.items[ms_info(tape, tensor)->storage];
     storage->name = name_index;
     storage->category = (uint8_t)category;
+}
+
+void ms_storage_swap(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    ms_tensor_info *x = ms_info(tape, a), *y = ms_info(tape, b);
+    uint32_t storage = x->storage;
+    x->storage = y->storage;
+    y->storage = storage;
+    ms_dtype dtype = (ms_dtype)x->dtype;
+    x->dtype = y->dtype;
+    y->dtype = (uint8_t)dtype;
 }

@@ -221,7 +221,9 @@ typedef struct ms_tape {
     ms_vec(ms_node) nodes;
     ms_vec(ms_meta) metas;
     ms_vec(ms_tensor) buffers;
-    ms_vec(ms_parameter) parameters;
+    ms_vec(ms_parameter) parameters;  /* those that are trained */
+    ms_vec(ms_tensor) frozen;         /* those that are not */
+    uint32_t graph_leaves;            /* the last of `parameters`, made by ms_require_grad */
     ms_vec(ms_tensor) module_buffers; /* a module's tensors that are not trained, in order */
     ms_vec(ms_checkpoint) checkpoints;
     ms_vec(ms_tensor) recomputed;
@@ -277,6 +279,9 @@ ms_tensor ms_empty_strided(ms_tape *tape, ms_shape shape, const uint64_t *stride
 ms_tensor ms_empty_like(ms_tape *tape, ms_tensor like, ms_dtype dtype);
 /* A raw buffer of bytes. */
 ms_tensor ms_empty_bytes(ms_tape *tape, uint64_t bytes, ms_dtype dtype);
+
+/* Gives two tensors of one shape each other's storage and element type. */
+void ms_storage_swap(ms_tape *tape, ms_tensor a, ms_tensor b);
 
 /* A floating tensor that shares the storage of `base`. */
 ms_tensor ms_alias(ms_tape *tape, ms_tensor base, ms_shape shape, const uint64_t *strides);

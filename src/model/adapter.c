@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/adapter.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/nearest.h"
+#include "ops/ops.h"
+
+/* An adapted module's own weights. */
+struct ms_adapted {
+    ms_linear_module lora_a, lora_b;
+    ms_tensor scale; /* ia3's vector */
+    bool scales_input;
+};
+
+typedef struct attaching {
+    ms_model *model;
+    const ms_adapter *adapter;
+    ms_adapter_matcher *matcher;
+    ms_error *err;
+} attaching;
+
+/* ---- names ---- */
+
+enum { MOST_NAME_BYTES = 200 };
+
+/* "model.layers.0.self_attn.q_proj" */
+static void name_of(const ms_model *model, uint32_t scope, char *out, size_t size)
+{
+    const ms_trace *trace = model->tape->trace;
+    uint32_t chain[16], depth = 0;
+    for (; scope != MS_NONE && depth < 16; scope = trace->scopes.items[scope].parent)
+        chain[depth++] = scope;
+    size_t used = 0;
+    out[0] = '\0';
+    while (depth-- > 0 && used < size)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? "." : "",
+                                 trace->names.items[trace->scopes.items[chain[depth]].name]);
+}
+
+/* ---- making ---- */
+
+static bool is_linear(const ms_leaf_module *leaf)
+{
+    return leaf->kind == MS_LEAF_LINEAR || leaf->kind == MS_LEAF_CONV1D;
+}
+
+/* in and out of a linear layer: Conv1D stores its weight the other way round. */
+static void widths_of(ms_model *model, const ms_leaf_module *leaf, ms_dim *in, ms_dim *out)
+{
+    const ms_shape *shape = &ms_info(model->tape, leaf->weight)->shape;
+    bool is_conv = leaf->kind == MS_LEAF_CONV1D;
+    *in = shape->dims[is_conv ? 0 : 1];
+    *out = shape->dims[is_conv ? 1 : 0];
+}
+
+/* Not one of the model's modules: it is not listed. */
+static ms_linear_module new_linear(ms_model *model, uint32_t parent, const char *name, ms_dim in,
+                                   ms_dim out, bool bias)
+{
+    ms_linear_module module = {.scope = ms_scope_add(model->tape, parent, name, MS_NONE)};
+    module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(out, in));
+    if (bias)
+        module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(out));
+    return module;
+}
+
+static void make_lora(attaching *a, const ms_leaf_module *leaf, const char *name,
+                      struct ms_adapted *adapted)
+{
+    ms_dim in, out;
+    ms_model *model = a->model;
+    widths_of(model, leaf, &in, &out);
+    ms_dim rank =
+        ms_dim_name(&model->tape->trace->symbols, "r", ms_adapter_rank_of(a->matcher, name));
+    adapted->lora_a = new_linear(model, leaf->scope, "lora_A", in, rank, false);
+    adapted->lora_b = new_linear(model, leaf->scope, "lora_B", rank, out, a->adapter->has_bias);
+}
+
+static void make_ia3(attaching *a, const ms_leaf_module *leaf, const char *name,
+                     struct ms_adapted *adapted)
+{
+    ms_dim in, out, one = ms_dim_number(&a->model->tape->trace->symbols, 1);
+    widths_of(a->model, leaf, &in, &out);
+    adapted->scales_input = ms_adapter_scales_input(a->matcher, name);
+    ms_shape shape = adapted->scales_input ? MS_SHAPE(one, in) : MS_SHAPE(out, one);
+    adapted->scale = ms_parameter_new(a->model, leaf->scope, "ia3_l", shape);
+}
+
+static ms_status adapt(attaching *a, ms_leaf_module *leaf, const char *name)
+{
+    if (!is_linear(leaf))
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: '%.80s' is no linear layer, and others cannot be adapted here",
+                       name);
+    leaf->adapted = ms_arena_array(a->model->arena, struct ms_adapted, 1);
+    if (!leaf->adapted)
+        return ms_fail(a->err, MS_ERR_NOMEM, "out of memory for the adapter");
+    if (a->adapter->kind == MS_ADAPTER_LORA)
+        make_lora(a, leaf, name, leaf->adapted);
+    else
+        make_ia3(a, leaf, name, leaf->adapted);
+    a->model->adapted_by_scope[leaf->scope] = leaf->adapted;
+    return MS_OK;
+}
+
+/* ---- which modules ---- */
+
+static ms_status fail_no_target(attaching *a)
+{
+    char hint[96];
+    const ms_trace *trace = a->model->tape->trace;
+    const ms_module_list *targets = &a->adapter->targets;
+    if (!targets->pattern && targets->count == 0)
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: names no targets, and PEFT has none of its own for %s; name them, "
+                       "or all-linear",
+                       a->model->config->model_type);
+    const char *wanted = targets->pattern ? targets->pattern : targets->names[0];
+    ms_nearest nearest = ms_nearest_to(wanted);
+    for (uint32_t i = 0; i < a->model->leaves.count; i++) {
+        const ms_leaf_module *leaf = &a->model->leaves.items[i];
+        if (is_linear(leaf))
+            ms_nearest_offer(&nearest, trace->names.items[trace->scopes.items[leaf->scope].name]);
+    }
+    return ms_fail(a->err, MS_ERR_CONFIG, "adapter: no module of the model is called '%.80s'%s",
+                   wanted, ms_nearest_hint(&nearest, hint, sizeof hint));
+}
+
+static ms_status adapt_targets(attaching *a)
+{
+    char name[MOST_NAME_BYTES];
+    uint32_t found = 0;
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < a->model->leaves.count && status == MS_OK; i++) {
+        ms_leaf_module *leaf = &a->model->leaves.items[i];
+        name_of(a->model, leaf->scope, name, sizeof name);
+        if (!ms_adapter_takes(a->matcher, name, is_linear(leaf), leaf->is_head))
+            continue;
+        found++;
+        status = adapt(a, leaf, name);
+    }
+    return status == MS_OK && found == 0 ? fail_no_target(a) : status;
+}
+
+/* ---- modules that are trained as a whole ---- */
+
+static bool is_shared(const ms_model *model, const ms_leaf_module *leaf)
+{
+    for (uint32_t i = 0; i < model->leaves.count; i++)
+        if (&model->leaves.items[i] != leaf && model->leaves.items[i].weight == leaf->weight)
+            return true;
+    return false;
+}
+
+/* A copy takes the place of a weight, and the weight stays, frozen. */
+static void copy_weight(ms_model *model, ms_tensor tensor)
+{
+    ms_tape *tape = model->tape;
+    if (!tensor || tape->status != MS_OK)
+        return;
+    uint32_t leaf = ms_info(tape, tensor)->leaf;
+    const ms_parameter *parameter = &tape->parameters.items[leaf];
+    ms_tensor copy =
+        ms_parameter_new(model, parameter->scope, tape->trace->names.items[parameter->name],
+                         ms_info(tape, tensor)->shape);
+    if (!copy)
+        return;
+    ms_storage_swap(tape, tensor, copy);
+}
+
+static ms_status save_modules(attaching *a)
+{
+    char name[MOST_NAME_BYTES];
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < a->model->leaves.count; i++) {
+        ms_leaf_module *leaf = &a->model->leaves.items[i];
+        name_of(a->model, leaf->scope, name, sizeof name);
+        if (!ms_adapter_saves(a->matcher, name))
+            continue;
+        found++;
+        if (is_shared(a->model, leaf))
+            return ms_fail(a->err, MS_ERR_CONFIG,
+                           "adapter: modules_to_save of '%.80s', whose weight another module "
+                           "shares, is not modelled",
+                           name);
+        copy_weight(a->model, leaf->weight);
+        copy_weight(a->model, leaf->bias);
+        leaf->is_saved = true;
+    }
+    if (a->adapter->saved.count > 0 && found == 0)
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: no module that can be saved is called '%.80s'",
+                       a->adapter->saved.names[0]);
+    return MS_OK;
+}
+
+/* ---- freezing ---- */
+
+/* The parameters that are trained, in the order of modules. */
+typedef struct trained {
+    ms_tape *tape;
+    ms_parameter *all;
+    uint32_t count;
+} trained;
+
+static void train(trained *t, ms_tensor tensor)
+{
+    if (!tensor || ms_info(t->tape, tensor)->requires_grad)
+        return;
+    ms_parameter parameter = t->all[ms_info(t->tape, tensor)->leaf];
+    ms_info(t->tape, tensor)->requires_grad = true;
+    if (!ms_vec_push(&t->tape->parameters, parameter))
+        ms_tape_fail(t->tape, MS_ERR_NOMEM);
+}
+
+static void train_leaf(trained *t, const ms_adapter *adapter, const ms_leaf_module *leaf)
+{
+    const struct ms_adapted *adapted = leaf->adapted;
+    bool only = adapter->bias == MS_ADAPTER_BIAS_ONLY && adapted;
+    if (leaf->is_saved)
+        train(t, leaf->weight);
+    if (leaf->is_saved || only || adapter->bias == MS_ADAPTER_BIAS_ALL)
+        train(t, leaf->bias);
+    if (!adapted)
+        return;
+    train(t, adapted->lora_a.weight);
+    train(t, adapted->lora_b.weight);
+    train(t, adapted->lora_b.bias);
+    train(t, adapted->scale);
+}
+
+/* Leaves in tape->parameters what is trained; the rest goes to tape->frozen. */
+static void freeze(attaching *a)
+{
+    ms_tape *tape = a->model->tape;
+    uint32_t count = tape->parameters.count;
+    ms_parameter *all = ms_arena_array(a->model->arena, ms_parameter, count);
+    if (!all) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return;
+    }
+    memcpy(all, tape->parameters.items, count * sizeof *all);
+    for (uint32_t i = 0; i < count; i++)
+        ms_info(tape, all[i].tensor)->requires_grad = false;
+    tape->parameters.count = 0;
+    trained t = {tape, all, count};
+    for (uint32_t i = 0; i < a->model->leaves.count; i++)
+        train_leaf(&t, a->adapter, &a->model->leaves.items[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        ms_info(tape, all[i].tensor)->leaf = MS_NONE;
+        if (!ms_info(tape, all[i].tensor)->requires_grad &&
+            !ms_vec_push(&tape->frozen, all[i].tensor))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+    for (uint32_t i = 0; i < tape->parameters.count; i++)
+        ms_info(tape, tape->parameters.items[i].tensor)->leaf = i;
+}
+
+/* What the adapters added gets their type, in the order of modules. */
+static void cast_adapters(attaching *a)
+{
+    ms_dtype dtype = a->adapter->dtype;
+    for (uint32_t i = 0; i < a->model->leaves.count; i++) {
+        const struct ms_adapted *adapted = a->model->leaves.items[i].adapted;
+        if (!adapted)
+            continue;
+        ms_module_cast(a->model, adapted->lora_a.weight, dtype);
+        ms_module_cast(a->model, adapted->lora_b.weight, dtype);
+        ms_module_cast(a->model, adapted->lora_b.bias, dtype);
+        ms_module_cast(a->model, adapted->scale, dtype);
+    }
+}
+
+ms_status ms_adapter_attach(ms_model *model, ms_error *err)
+{
+    attaching a = {.model = model, .adapter = model->run->adapter, .err = err};
+    if (!a.adapter)
+        return MS_OK;
+    uint32_t scopes = model->tape->trace->scopes.count;
+    model->adapted_by_scope = ms_arena_array(model->arena, struct ms_adapted *, scopes);
+    model->adapted_scopes = scopes;
+    if (!model->adapted_by_scope)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the adapter");
+    ms_status status =
+        ms_adapter_matcher_new(a.adapter, model->config->model_type, &a.matcher, err);
+    if (status == MS_OK)
+        status = adapt_targets(&a);
+    if (status == MS_OK)
+        status = save_modules(&a);
+    ms_adapter_matcher_free(a.matcher);
+    if (status != MS_OK)
+        return status;
+    freeze(&a);
+    cast_adapters(&a);
+    return model->tape->status;
+}
+
+/* ---- running ---- */
+
+static struct ms_adapted *adapted_of(const ms_model *model, uint32_t scope)
+{
+    return scope < model->adapted_scopes ? model->adapted_by_scope[scope] : NULL;
+}
+
+bool ms_is_adapted(const ms_model *model, uint32_t scope)
+{
+    return adapted_of(model, scope) != NULL;
+}
+
+/* result + lora_B(lora_A(dropout(x))) * scaling, in the result's type at the end */
+static void add_lora(ms_model *model, const struct ms_adapted *adapted, ms_frame *f, ms_tensor *x,
+                     ms_tensor *result)
+{
+    ms_tape *tape = model->tape;
+    const ms_adapter *adapter = model->run->adapter;
+    if (ms_idle(tape) || !*result)
+        return;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, *result)->dtype;
+    ms_assign(f, x, ms_to(tape, *x, adapter->dtype));
+    ms_tensor dropped = ms_dropout(tape, *x, adapter->dropout);
+    ms_tensor down = ms_linear_call(model, &adapted->lora_a, dropped);
+    ms_tensor up = ms_linear_call(model, &adapted->lora_b, down);
+    ms_assign(f, result, ms_add(tape, *result, ms_mul_scalar(tape, up)));
+    ms_assign(f, result, ms_to(tape, *result, dtype));
+}
+
+/* (x * l).to(x.dtype) */
+static ms_tensor scaled(ms_tape *tape, ms_tensor x, ms_tensor scale)
+{
+    if (ms_idle(tape) || !x)
+        return 0;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
+    return ms_to(tape, ms_mul(tape, x, scale), dtype);
+}
+
+/* 1 * l.flatten() */
+static ms_tensor ia3_scaling(ms_tape *tape, ms_tensor vector)
+{
+    if (ms_idle(tape))
+        return 0;
+    const ms_shape *shape = &ms_info(tape, vector)->shape;
+    ms_dim width = shape->dims[0].value == 1 ? shape->dims[1] : shape->dims[0];
+    return ms_mul_scalar(tape, ms_view(tape, vector, MS_SHAPE(width)));
+}
+
+static ms_tensor base_call(ms_model *model, const ms_linear_module *module, ms_tensor x,
+                           ms_linear_fn linear)
+{
+    return linear(model->tape, x, module->weight, module->bias);
+}
+
+ms_tensor ms_adapted_call(ms_model *model, const ms_linear_module *module, ms_tensor x,
+                          ms_linear_fn linear)
+{
+    ms_tape *tape = model->tape;
+    const struct ms_adapted *adapted = adapted_of(model, module->scope);
+    uint32_t previous = ms_scope_enter(tape, module->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *input = ms_argument(&f, x);
+    ms_tensor *result = ms_local(&f, 0);
+    if (adapted->scale) {
+        ms_tensor *scaling = ms_local(&f, ia3_scaling(tape, adapted->scale));
+        if (adapted->scales_input) {
+            ms_tensor *interm = ms_local(&f, scaled(tape, *input, *scaling));
+            ms_assign(&f, result, base_call(model, module, *interm, linear));
+        } else {
+            ms_assign(&f, result, base_call(model, module, *input, linear));
+            ms_assign(&f, result, scaled(tape, *result, *scaling));
+        }
+    } else {
+        ms_assign(&f, result, base_call(model, module, *input, linear));
+        add_lora(model, adapted, &f, input, result);
+    }
+    ms_tensor out = ms_frame_end(&f, result);
+    tape->scope = previous;
+    return out;
+}
