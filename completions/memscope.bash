@@ -18,6 +18,7 @@ _memscope_values() {
     --optimizer) echo adamw adam sgd sgd-momentum ;;
     --optimizer-impl) echo fused foreach loop ;;
     --optimizer-device) echo device host ;;
+    --adapter-dtype) echo fp32 bf16 fp16 ;;
     --attention) echo auto flash efficient math eager cpu-flash ;;
     --checkpointing) echo none all ;;
     --checkpoint-kind) echo non-reentrant reentrant ;;

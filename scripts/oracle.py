@@ -79,12 +79,22 @@ def command_of(case, config_path, args):
     return command + device + ["--torch", "2.11"]
 
 
+def adapter_options(case, folder):
+    """The adapter_config.json of the case, written for the command to read."""
+    if not case.get("adapter"):
+        return []
+    path = os.path.join(folder, case["id"].replace("/", "_") + ".adapter.json")
+    with open(path, "w") as f:
+        json.dump(case["adapter"], f)
+    return ["--adapter", path, "--adapter-dtype", case.get("adapter_dtype", "fp32")]
+
+
 def run_case(case, args, folder):
     """Returns (report, None) or (None, why not)."""
     path = os.path.join(folder, case["id"].replace("/", "_") + ".json")
     with open(path, "w") as f:
         json.dump(case["config"], f)
-    command = command_of(case, path, args) + ["--format", "json", "-o", "-"]
+    command = command_of(case, path, args) + adapter_options(case, folder) + ["--format", "json", "-o", "-"]
     if args.commands:
         print(shlex.join(command), flush=True)
     done = subprocess.run(command, capture_output=True, text=True)

@@ -64,6 +64,12 @@ ms_status ms_adapter_parse(ms_arena *arena, const char *text, ms_adapter *adapte
 /* Reads an adapter_config.json. */
 ms_status ms_adapter_read(ms_arena *arena, ms_json_value root, ms_adapter *adapter, ms_error *err);
 
+/* The adapter in the words of `--lora`; what those cannot say is counted. NULL: out of memory. */
+const char *ms_adapter_text(ms_arena *arena, const ms_adapter *adapter);
+
+/* Whether it treats all layers alike; NULL does. */
+bool ms_adapter_is_uniform(const ms_adapter *adapter);
+
 /* ---- which modules ---- */
 
 /* An adapter's patterns, compiled. */

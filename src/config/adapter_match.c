@@ -48,7 +48,7 @@ ms_status ms_adapter_matcher_new(const ms_adapter *adapter, const char *model_ty
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the adapter");
     m->adapter = adapter;
     m->targets = has_targets || adapter->all_linear ? adapter->targets : defaults[0];
-    m->feedforward = has_targets ? adapter->feedforward : defaults[1];
+    m->feedforward = adapter->feedforward.names ? adapter->feedforward : defaults[1];
     m->rank_patterns = calloc(adapter->rank_count + 1, sizeof *m->rank_patterns);
     m->layer_patterns = calloc(adapter->layers_pattern.count + 1, sizeof *m->layer_patterns);
     if (m->rank_patterns && m->layer_patterns)
@@ -185,4 +185,21 @@ uint64_t ms_adapter_rank_of(const ms_adapter_matcher *m, const char *name)
         if (ms_pattern_matches(m->rank_patterns[i], name))
             return m->adapter->ranks[i].rank;
     return m->adapter->rank;
+}
+
+/* "layers.3.mlp" */
+static bool names_number(const ms_module_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        for (const char *p = strchr(list->names[i], '.'); p; p = strchr(p + 1, '.'))
+            if (p[1] >= '0' && p[1] <= '9')
+                return true;
+    return false;
+}
+
+bool ms_adapter_is_uniform(const ms_adapter *a)
+{
+    return !a || (a->layer_count == 0 && a->rank_count == 0 && !a->targets.pattern &&
+                  !a->exclude.pattern && !names_number(&a->targets) && !names_number(&a->exclude) &&
+                  !names_number(&a->saved));
 }

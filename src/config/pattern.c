@@ -124,7 +124,7 @@ ms_status ms_pattern_new(const char *before, const char *text, const char *after
             status = ms_fail(err, MS_ERR_NOMEM, "out of memory");
         else if (result != 0)
             status = ms_fail(err, MS_ERR_CONFIG,
-                             "'%.80s' is no pattern that can be read here; groups, classes, "
+                             "pattern '%.80s' cannot be read here; groups, classes, "
                              "alternatives and plain repeats can",
                              text);
     }

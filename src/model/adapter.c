@@ -6,14 +6,6 @@
 #include <string.h>
 
 #include "config/nearest.h"
-#include "ops/ops.h"
-
-/* An adapted module's own weights. */
-struct ms_adapted {
-    ms_linear_module lora_a, lora_b;
-    ms_tensor scale; /* ia3's vector */
-    bool scales_input;
-};
 
 typedef struct attaching {
     ms_model *model;
@@ -77,6 +69,8 @@ static void make_lora(attaching *a, const ms_leaf_module *leaf, const char *name
         ms_dim_name(&model->tape->trace->symbols, "r", ms_adapter_rank_of(a->matcher, name));
     adapted->lora_a = new_linear(model, leaf->scope, "lora_A", in, rank, false);
     adapted->lora_b = new_linear(model, leaf->scope, "lora_B", rank, out, a->adapter->has_bias);
+    if (a->adapter->is_dora)
+        adapted->magnitude = ms_dora_magnitude(model, leaf->scope, leaf->weight, adapted);
 }
 
 static void make_ia3(attaching *a, const ms_leaf_module *leaf, const char *name,
@@ -229,6 +223,7 @@ static void train_leaf(trained *t, const ms_adapter *adapter, const ms_leaf_modu
     train(t, adapted->lora_a.weight);
     train(t, adapted->lora_b.weight);
     train(t, adapted->lora_b.bias);
+    train(t, adapted->magnitude);
     train(t, adapted->scale);
 }
 
@@ -270,6 +265,7 @@ static void cast_adapters(attaching *a)
         ms_module_cast(a->model, adapted->lora_a.weight, dtype);
         ms_module_cast(a->model, adapted->lora_b.weight, dtype);
         ms_module_cast(a->model, adapted->lora_b.bias, dtype);
+        ms_module_cast(a->model, adapted->magnitude, dtype);
         ms_module_cast(a->model, adapted->scale, dtype);
     }
 }
@@ -296,85 +292,4 @@ ms_status ms_adapter_attach(ms_model *model, ms_error *err)
     freeze(&a);
     cast_adapters(&a);
     return model->tape->status;
-}
-
-/* ---- running ---- */
-
-static struct ms_adapted *adapted_of(const ms_model *model, uint32_t scope)
-{
-    return scope < model->adapted_scopes ? model->adapted_by_scope[scope] : NULL;
-}
-
-bool ms_is_adapted(const ms_model *model, uint32_t scope)
-{
-    return adapted_of(model, scope) != NULL;
-}
-
-/* result + lora_B(lora_A(dropout(x))) * scaling, in the result's type at the end */
-static void add_lora(ms_model *model, const struct ms_adapted *adapted, ms_frame *f, ms_tensor *x,
-                     ms_tensor *result)
-{
-    ms_tape *tape = model->tape;
-    const ms_adapter *adapter = model->run->adapter;
-    if (ms_idle(tape) || !*result)
-        return;
-    ms_dtype dtype = (ms_dtype)ms_info(tape, *result)->dtype;
-    ms_assign(f, x, ms_to(tape, *x, adapter->dtype));
-    ms_tensor dropped = ms_dropout(tape, *x, adapter->dropout);
-    ms_tensor down = ms_linear_call(model, &adapted->lora_a, dropped);
-    ms_tensor up = ms_linear_call(model, &adapted->lora_b, down);
-    ms_assign(f, result, ms_add(tape, *result, ms_mul_scalar(tape, up)));
-    ms_assign(f, result, ms_to(tape, *result, dtype));
-}
-
-/* (x * l).to(x.dtype) */
-static ms_tensor scaled(ms_tape *tape, ms_tensor x, ms_tensor scale)
-{
-    if (ms_idle(tape) || !x)
-        return 0;
-    ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
-    return ms_to(tape, ms_mul(tape, x, scale), dtype);
-}
-
-/* 1 * l.flatten() */
-static ms_tensor ia3_scaling(ms_tape *tape, ms_tensor vector)
-{
-    if (ms_idle(tape))
-        return 0;
-    const ms_shape *shape = &ms_info(tape, vector)->shape;
-    ms_dim width = shape->dims[0].value == 1 ? shape->dims[1] : shape->dims[0];
-    return ms_mul_scalar(tape, ms_view(tape, vector, MS_SHAPE(width)));
-}
-
-static ms_tensor base_call(ms_model *model, const ms_linear_module *module, ms_tensor x,
-                           ms_linear_fn linear)
-{
-    return linear(model->tape, x, module->weight, module->bias);
-}
-
-ms_tensor ms_adapted_call(ms_model *model, const ms_linear_module *module, ms_tensor x,
-                          ms_linear_fn linear)
-{
-    ms_tape *tape = model->tape;
-    const struct ms_adapted *adapted = adapted_of(model, module->scope);
-    uint32_t previous = ms_scope_enter(tape, module->scope);
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *input = ms_argument(&f, x);
-    ms_tensor *result = ms_local(&f, 0);
-    if (adapted->scale) {
-        ms_tensor *scaling = ms_local(&f, ia3_scaling(tape, adapted->scale));
-        if (adapted->scales_input) {
-            ms_tensor *interm = ms_local(&f, scaled(tape, *input, *scaling));
-            ms_assign(&f, result, base_call(model, module, *interm, linear));
-        } else {
-            ms_assign(&f, result, base_call(model, module, *input, linear));
-            ms_assign(&f, result, scaled(tape, *result, *scaling));
-        }
-    } else {
-        ms_assign(&f, result, base_call(model, module, *input, linear));
-        add_lora(model, adapted, &f, input, result);
-    }
-    ms_tensor out = ms_frame_end(&f, result);
-    tape->scope = previous;
-    return out;
 }

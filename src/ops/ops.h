@@ -55,8 +55,9 @@ ms_tensor ms_reshape_raw(ms_tape *tape, ms_tensor grad, const ms_shape *shape);
 
 /* ---- joining, reducing (reduce.c) ---- */
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
-ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a);   /* of a bool [B, S], in int64 */
-ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);     /* mean(-1, keepdim=True) */
+ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a); /* of a bool [B, S], in int64 */
+ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);   /* mean(-1, keepdim=True) */
+ms_tensor ms_norm_last(ms_tape *tape, ms_tensor a); /* linalg.norm(dim=-1), outside autograd only */
 ms_tensor ms_count_nonzero(ms_tape *tape, ms_tensor a); /* sum() of a bool tensor: int64 scalar */
 
 /* ---- matrix products (matmul.c, linear.c) ---- */

@@ -63,6 +63,21 @@ ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a)
     return ms_op_finish(tape, mark, node, 1, &a, out);
 }
 
+/* ---- norms of rows ---- */
+
+static const ms_op norm_op = {"linalg_vector_norm", NULL, NULL};
+
+ms_tensor ms_norm_last(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &norm_op);
+    ms_shape shape = ms_info(tape, a)->shape;
+    shape.rank--;
+    ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
+    return ms_op_finish(tape, mark, MS_NONE, 1, &a, out);
+}
+
 /* ---- running sum: one row goes through CUB, several through a kernel of PyTorch's own ---- */
 
 static const ms_op cumsum_op = {"cumsum", NULL, NULL};

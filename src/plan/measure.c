@@ -320,7 +320,7 @@ ms_status ms_stack_measure(ms_arena *arena, const ms_model_config *model, const 
     ms_reduced_model reduced;
     measurement first[FIRST_COUNT] = {0};
     *stack = (ms_stack){.layer_count = (uint32_t)model->num_layers};
-    ms_status status = ms_model_reduce(arena, model, &reduced, err);
+    ms_status status = ms_model_reduce(arena, model, run, &reduced, err);
     if (status != MS_OK)
         return status;
     builder b = {arena, model, &reduced.model, reduced.stands_in, run, stack, err};
@@ -339,7 +339,7 @@ ms_status ms_stack_add_option(ms_arena *arena, const ms_model_config *model,
     if (stack->option_count == MS_STACK_MOST_OPTIONS)
         return ms_fail(err, MS_ERR_LIMIT, "more than %d options", MS_STACK_MOST_OPTIONS);
     ms_reduced_model reduced;
-    ms_status status = ms_model_reduce(arena, model, &reduced, err);
+    ms_status status = ms_model_reduce(arena, model, run, &reduced, err);
     if (status != MS_OK)
         return status;
     builder b = {arena, model, &reduced.model, reduced.stands_in, run, stack, err};
@@ -374,7 +374,7 @@ ms_status ms_shares_resolve(ms_arena *arena, const ms_model_config *model, ms_ru
     ms_reduced_model reduced;
     ms_op_list ops = {.arena = arena};
     measurement m = {0};
-    ms_status status = ms_model_reduce(arena, model, &reduced, err);
+    ms_status status = ms_model_reduce(arena, model, run, &reduced, err);
     for (uint64_t i = 0; i < model->num_layers && status == MS_OK; i++) {
         ms_treatment *t = &run->treatments.layers[i], kept;
         if (!wants_share(t))

@@ -12,9 +12,23 @@ static uint64_t representative(uint64_t before, uint64_t count)
     return count - before <= FEW_AT_EACH_END ? FEW - (count - before) : FEW_AT_EACH_END;
 }
 
-ms_status ms_model_reduce(ms_arena *arena, const ms_model_config *model, ms_reduced_model *reduced,
+static ms_status keep_all(ms_arena *arena, const ms_model_config *model, ms_reduced_model *reduced,
                           ms_error *err)
 {
+    uint32_t *stands_in = ms_arena_array(arena, uint32_t, model->num_layers);
+    if (!stands_in)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the reduced model");
+    for (uint32_t i = 0; i < model->num_layers; i++)
+        stands_in[i] = i;
+    *reduced = (ms_reduced_model){.model = *model, .stands_in = stands_in};
+    return MS_OK;
+}
+
+ms_status ms_model_reduce(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
+                          ms_reduced_model *reduced, ms_error *err)
+{
+    if (!ms_adapter_is_uniform(run->adapter))
+        return keep_all(arena, model, reduced, err);
     uint64_t counts[MS_LAYER_KINDS] = {0}, before[MS_LAYER_KINDS] = {0};
     uint32_t places[MS_LAYER_KINDS][FEW];
     uint32_t *stands_in = ms_arena_array(arena, uint32_t, model->num_layers), used = 0;

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "config/model_config.h"
+#include "config/run_config.h"
 
 typedef struct ms_reduced_model {
     ms_model_config model;
@@ -15,8 +15,9 @@ typedef struct ms_reduced_model {
 } ms_reduced_model;
 
 /* Keeps of each kind of layer the first two and the last two, which may be special, and one that
- * stands for those between, in the model's order. Allocated in the arena. */
-ms_status ms_model_reduce(ms_arena *arena, const ms_model_config *model, ms_reduced_model *reduced,
-                          ms_error *err);
+ * stands for those between, in the model's order; all of them where the
+ * run's adapter tells layers apart. Allocated in the arena. */
+ms_status ms_model_reduce(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
+                          ms_reduced_model *reduced, ms_error *err);
 
 #endif

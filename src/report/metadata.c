@@ -73,7 +73,7 @@ static void add_null(list *l, const char *name)
     add(l, (ms_field){.name = name, .kind = MS_FIELD_NULL});
 }
 
-static void add_training(list *l, const ms_metadata_source *source)
+static void add_training(list *l, const ms_metadata_source *source, ms_arena *arena)
 {
     const ms_run_config *run = source->run;
     add_count(l, "batch", run->batch);
@@ -91,6 +91,7 @@ static void add_training(list *l, const ms_metadata_source *source)
         add_null(l, "clip");
     add_text(l, "checkpointing", run->checkpointing ? run->checkpointing : "none");
     add_text(l, "treat", run->treat && *run->treat ? run->treat : "none");
+    add_text(l, "adapter", run->adapter ? ms_adapter_text(arena, run->adapter) : "none");
     add_text(l, "checkpoint_kind", checkpoint_names[run->checkpoint_kind]);
     add_text(l, "attention", ms_attention_names[source->attention]);
 }
@@ -138,7 +139,7 @@ uint32_t ms_metadata_fill(const ms_metadata_source *source, ms_arena *arena,
     add_text(&l, "model_type", source->model->model_type);
     add_model(&l, source->model);
     l.group = MS_FIELD_RUN;
-    add_training(&l, source);
+    add_training(&l, source, arena);
     add_place(&l, source, arena);
     l.group = MS_FIELD_DETAIL;
     add_details(&l, source);

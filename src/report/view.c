@@ -204,14 +204,26 @@ static const char *verdict(const ms_view *view)
 }
 
 /* "8.03 B", "134.5 M" */
+static const char *millions(ms_arena *arena, uint64_t count)
+{
+    uint64_t hundredths = (count + 5000000) / 10000000, tenths = (count + 50000) / 100000;
+    if (count >= 1000000000)
+        return ms_arena_printf(arena, "%" PRIu64 ".%02" PRIu64 " B", hundredths / 100,
+                               hundredths % 100);
+    return ms_arena_printf(arena, "%" PRIu64 ".%" PRIu64 " M", tenths / 10, tenths % 10);
+}
+
+/* "1.25 B parameters, 11.3 M trained" */
 static const char *parameters(const ms_view *view)
 {
-    uint64_t count = view->summary->param_count, hundredths = (count + 5000000) / 10000000;
-    uint64_t tenths = (count + 50000) / 100000;
-    if (count >= 1000000000)
-        return ms_arena_printf(view->arena, "%" PRIu64 ".%02" PRIu64 " B", hundredths / 100,
-                               hundredths % 100);
-    return ms_arena_printf(view->arena, "%" PRIu64 ".%" PRIu64 " M", tenths / 10, tenths % 10);
+    const ms_simulation *simulation = view->ledger->simulation;
+    const char *all = millions(view->arena, simulation->param_count);
+    const char *trained = millions(view->arena, simulation->trainable_param_count);
+    if (!all || !trained)
+        return NULL;
+    if (simulation->trainable_param_count == simulation->param_count)
+        return ms_arena_printf(view->arena, "%s parameters", all);
+    return ms_arena_printf(view->arena, "%s parameters, %s trained", all, trained);
 }
 
 static const char *title(const ms_view *view)
@@ -223,7 +235,7 @@ static const char *title(const ms_view *view)
     if (!count)
         return NULL;
     return ms_arena_printf(view->arena,
-                           "%s: %s parameters, batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s (%s)",
+                           "%s: %s, batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s (%s)",
                            model->name && *model->name ? model->name : model->model_type, count,
                            run->batch, run->seq_tokens, ms_dtype_info_of(run->dtype)->short_name,
                            ms_metadata_text(fields, view->metadata_count, "optimizer"),

@@ -61,9 +61,15 @@ def build(case, device):
             for p in model.parameters():
                 if p.requires_grad:
                     p.data = p.data.to(DTYPES[lora["adapter_dtype"]])
+    if case.get("adapter"):
+        import peft
+        kind = {"LORA": peft.LoraConfig, "IA3": peft.IA3Config}[case["adapter"]["peft_type"]]
+        settings = {k: v for k, v in case["adapter"].items() if k != "peft_type"}
+        model = peft.get_peft_model(model, kind(**settings, task_type="CAUSAL_LM"),
+                                    autocast_adapter_dtype=case.get("adapter_dtype", "fp32") == "fp32")
     if case.get("checkpointing"):
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-        if case.get("lora"):
+        if case.get("lora") or case.get("adapter"):
             model.enable_input_require_grads()
     return model.train()
 
