@@ -66,6 +66,8 @@ def command_of(case, config_path, args):
         command += ["--lora", lora_text(case["lora"])]
         if case["lora"].get("adapter_dtype"):
             command += ["--adapter-dtype", case["lora"]["adapter_dtype"]]
+    command += ["--quantize", case["quantize"]] if case.get("quantize") else []
+    command += ["--upcast", "yes" if case["upcast"] else "no"] if "upcast" in case else []
     command += ["--dtype", case.get("weights", "bf16"), "--autocast", case.get("autocast") or "none"]
     command += ["--attention", BACKENDS.get(case.get("backend"), "eager" if case.get("attn") == "eager" else "auto")]
     command += ["--optimizer", optimizer, "--optimizer-impl", implementation]

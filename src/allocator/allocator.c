@@ -54,6 +54,12 @@ void ms_allocator_release(ms_allocator *allocator, ms_block block)
     allocator->ops->release(allocator, block);
 }
 
+ms_status ms_allocator_empty_cache(ms_allocator *allocator)
+{
+    bool done = !allocator->ops->empty_cache || allocator->ops->empty_cache(allocator);
+    return done ? MS_OK : MS_ERR_NOMEM;
+}
+
 void ms_allocator_lift_capacity(ms_allocator *allocator)
 {
     allocator->options.capacity_bytes = 0;

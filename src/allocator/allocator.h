@@ -54,6 +54,10 @@ ms_status ms_allocator_allocate(ms_allocator *allocator, uint64_t bytes, uint32_
                                 ms_block *block);
 void ms_allocator_release(ms_allocator *allocator, ms_block block);
 
+/* torch.cuda.empty_cache(): what is cached and not split goes back to the device. Fails only when
+ * memscope is out of memory. */
+ms_status ms_allocator_empty_cache(ms_allocator *allocator);
+
 /* From now on the device never runs out: for going on after MS_ERR_OVER_BUDGET. */
 void ms_allocator_lift_capacity(ms_allocator *allocator);
 

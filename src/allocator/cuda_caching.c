@@ -57,14 +57,14 @@ static bool release_oversize(ms_allocator *allocator, uint32_t pool, uint64_t by
     return true;
 }
 
-static void release_all(ms_allocator *allocator)
+static bool release_all(ms_allocator *allocator)
 {
     for (uint32_t i = 1; i < allocator->heap.blocks.count; i++) {
         const ms_heap_block *b = &allocator->heap.blocks.items[i];
         if (b->state == MS_BLOCK_FREE && !ms_heap_is_split(b))
             release_segment(allocator, i);
     }
-    allocator->stats.retries++;
+    return true;
 }
 
 static ms_status add_segment(ms_allocator *allocator, uint32_t pool, uint64_t bytes,
@@ -74,7 +74,8 @@ static ms_status add_segment(ms_allocator *allocator, uint32_t pool, uint64_t by
     if (!ms_allocator_has_room(allocator, segment_bytes) &&
         !(release_oversize(allocator, pool, bytes) &&
           ms_allocator_has_room(allocator, segment_bytes))) {
-        release_all(allocator);
+        (void)release_all(allocator);
+        allocator->stats.retries++;
         if (!ms_allocator_has_room(allocator, segment_bytes))
             return MS_ERR_OVER_BUDGET;
     }
@@ -132,4 +133,4 @@ static void release(ms_allocator *allocator, ms_block block)
         allocator->stats.inactive_split_bytes += b->bytes;
 }
 
-const ms_allocator_ops ms_allocator_cuda = {"cuda", allocate, release};
+const ms_allocator_ops ms_allocator_cuda = {"cuda", allocate, release, release_all};

@@ -215,7 +215,6 @@ static bool unmap(ms_allocator *allocator, uint32_t block)
 
 static bool unmap_all(ms_allocator *allocator)
 {
-    allocator->stats.retries++;
     for (uint32_t i = 1; i < allocator->heap.blocks.count; i++)
         if (allocator->heap.blocks.items[i].state == MS_BLOCK_FREE && !unmap(allocator, i))
             return false;
@@ -236,6 +235,7 @@ static ms_status allocate(ms_allocator *allocator, uint64_t bytes, uint32_t stre
     if (!block) {
         ms_status status = take_mapped(allocator, pool, rounded, &block);
         if (status == MS_ERR_OVER_BUDGET) {
+            allocator->stats.retries++;
             if (!unmap_all(allocator) || !ms_heap_reserve(heap, 4))
                 return MS_ERR_NOMEM;
             status = take_mapped(allocator, pool, rounded, &block);
@@ -256,4 +256,5 @@ static void release(ms_allocator *allocator, ms_block block)
     (void)ms_allocator_return_block(allocator, block);
 }
 
-const ms_allocator_ops ms_allocator_cuda_expandable = {"cuda-expandable", allocate, release};
+const ms_allocator_ops ms_allocator_cuda_expandable = {"cuda-expandable", allocate, release,
+                                                       unmap_all};

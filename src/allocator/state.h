@@ -24,6 +24,7 @@ typedef struct ms_allocator_ops {
     ms_status (*allocate)(ms_allocator *allocator, uint64_t bytes, uint32_t stream,
                           ms_block *block);
     void (*release)(ms_allocator *allocator, ms_block block);
+    bool (*empty_cache)(ms_allocator *allocator); /* NULL: nothing is cached */
 } ms_allocator_ops;
 
 extern const ms_allocator_ops ms_allocator_raw, ms_allocator_cuda, ms_allocator_cuda_expandable;

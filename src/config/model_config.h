@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "config/quantize.h"
 #include "tensor/dtype.h"
 
 typedef enum ms_activation {
@@ -51,7 +52,8 @@ typedef struct ms_model_config {
     ms_activation activation;
     double attention_dropout, residual_dropout, embedding_dropout;
     bool has_dtype;
-    ms_dtype dtype; /* "torch_dtype" or "dtype" in the file, when has_dtype */
+    ms_dtype dtype;               /* "torch_dtype" or "dtype" in the file, when has_dtype */
+    ms_quantization quantization; /* quantization_config of the file */
 } ms_model_config;
 
 typedef enum ms_key_kind {

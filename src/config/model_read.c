@@ -88,6 +88,15 @@ static ms_status read_dtype(ms_json_value root, ms_model_config *config, ms_erro
     return MS_OK;
 }
 
+static ms_status read_quantization(ms_json_value root, ms_model_config *config, ms_error *err)
+{
+    ms_json_value value;
+    if (!ms_json_find(root, "quantization_config", &value) ||
+        ms_json_kind_of(value) == MS_JSON_NULL)
+        return MS_OK;
+    return ms_quantization_read(value, &config->quantization, err);
+}
+
 ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, ms_family_list families,
                                ms_model_config *config, ms_notes *notes, ms_error *err)
 {
@@ -101,6 +110,8 @@ ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, ms_family_li
         status = check_architecture(root, config->family, err);
     if (status == MS_OK)
         status = read_dtype(root, config, err);
+    if (status == MS_OK)
+        status = read_quantization(root, config, err);
     if (status == MS_OK)
         status = ms_model_keys_read(root, config, err);
     if (status == MS_OK)

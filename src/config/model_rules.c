@@ -24,8 +24,6 @@ static const struct refused_row {
     refuse_when when;
     const char *reason;
 } refused[] = {
-    {"/quantization_config", IF_SET,
-     "quantized weights are not modelled yet; remove the key to analyze the plain model"},
     {"/text_config", IF_SET, multimodal},
     {"/vision_config", IF_SET, multimodal},
     {"/audio_config", IF_SET, multimodal},

@@ -125,6 +125,30 @@ static ms_status resolve_optimizer(const context *c)
     return MS_OK;
 }
 
+/* A quantised weight has no gradient: something else must be trained. Whether an adapter is there
+ * is looked at where it is read. */
+static ms_status resolve_quantization(const context *c)
+{
+    ms_run_config *run = c->run;
+    ms_quantization *q = &run->quantization;
+    *q = c->model->quantization;
+    if (said(c, "quantize") && ms_quantization_parse(c->draft->quantize, q, c->err) != MS_OK)
+        return c->err->status;
+    bool is_quantized = q->kind != MS_QUANTIZE_NONE;
+    run->upcast = is_quantized && (!said(c, "upcast") || c->draft->upcast);
+    if (is_quantized && run->device->is_cpu)
+        return fail(c, "quantize", "is not modelled on the cpu");
+    if (is_quantized && !said(c, "adapter") && !said(c, "lora"))
+        return fail(c, "quantize",
+                    "a quantised base is frozen: give an adapter to train, or "
+                    "quantize none");
+    if (!is_quantized && said(c, "upcast"))
+        return fail(c, "upcast", "nothing is quantised");
+    if (!q->has_compute_dtype)
+        q->compute_dtype = run->dtype;
+    return MS_OK;
+}
+
 static ms_status resolve_allocator(const context *c)
 {
     ms_run_config *run = c->run;
@@ -248,8 +272,8 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
 {
     /* In this order: later ones look at what earlier ones resolved. */
     static ms_status (*const steps[])(const context *) = {
-        resolve_device, resolve_torch,  resolve_tokens,   resolve_optimizer, resolve_allocator,
-        resolve_budget, resolve_layers, check_treatments, resolve_attention,
+        resolve_device,    resolve_torch,  resolve_tokens, resolve_optimizer, resolve_quantization,
+        resolve_allocator, resolve_budget, resolve_layers, check_treatments,  resolve_attention,
     };
     const context c = {arena, draft, origins, model, run, notes, err};
     ms_status status = MS_OK;

@@ -76,7 +76,9 @@ typedef struct ms_run_config {
                                   "every:2" */
     const char *treat;        /* the specification as given, on top of `checkpointing`; "" = none */
     ms_treatments treatments; /* what both come to; layers in the arena */
-    const ms_adapter *adapter; /* NULL: the model's own weights are trained */
+    const ms_adapter *adapter;    /* NULL: the model's own weights are trained */
+    ms_quantization quantization; /* of the frozen base */
+    bool upcast; /* prepare_model_for_kbit_training: what is not quantised goes to fp32 */
     ms_checkpoint_kind checkpoint_kind;
     ms_attention attention;
     ms_allocator_options allocator;

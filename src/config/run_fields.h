@@ -36,6 +36,10 @@
       "Training")                                                                                  \
     X("adapter-dtype", "TYPE", "of an adapter's weights: fp32, bf16 or fp16",                      \
       "fp32 where the model is in half precision", "Training")                                     \
+    X("quantize", "KIND", "of the frozen base: none, nf4, fp4, nf4:double or fp4:double",          \
+      "what the config says", "Training")                                                          \
+    X("upcast", "YESNO", "a quantised base's other weights go to fp32, as PEFT prepares them",     \
+      "yes", "Training")                                                                           \
     X("plan", "FILE", "treatments from a plan.json of `memscope plan`", "none", "Training")        \
     X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", "Training")        \
     X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", "Training") \
@@ -52,10 +56,10 @@
 typedef struct ms_run_draft {
     const char *config;
     uint64_t batch, seq_tokens, accumulate;
-    int dtype, adapter_dtype, autocast, optimizer, optimizer_impl, optimizer_device,
+    int dtype, adapter_dtype, upcast, autocast, optimizer, optimizer_impl, optimizer_device,
         checkpoint_kind, attention, allocator;
     double weight_decay, clip_norm;
-    const char *checkpointing, *treat, *adapter, *lora, *plan, *device;
+    const char *checkpointing, *treat, *adapter, *lora, *quantize, *plan, *device;
     uint32_t torch[2]; /* major, minor */
     uint64_t max_split_size_bytes, roundup_power2_divisions, budget_bytes;
     uint64_t said; /* bit i: field i was given */

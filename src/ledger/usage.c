@@ -145,6 +145,9 @@ static ms_status play(player *p, uint32_t begin, uint32_t end, ms_error *err)
                 raise_phase(p, i);
         } else if (event->kind == MS_EVENT_FREE) {
             play_free(p, event->id);
+        } else if (event->kind == MS_EVENT_EMPTY_CACHE) {
+            if (ms_allocator_empty_cache(p->allocator) != MS_OK)
+                return ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");
         } else if (event->kind == MS_EVENT_MARK &&
                    !play_mark(p, &trace->marks.items[event->id], i)) {
             return ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");

@@ -6,16 +6,6 @@
 #include "model/adapter.h"
 #include "ops/ops.h"
 
-static struct ms_adapted *adapted_of(const ms_model *model, uint32_t scope)
-{
-    return scope < model->adapted_scopes ? model->adapted_by_scope[scope] : NULL;
-}
-
-bool ms_is_adapted(const ms_model *model, uint32_t scope)
-{
-    return adapted_of(model, scope) != NULL;
-}
-
 /* ---- DoRA: the magnitude of each row of the weight times its direction ---- */
 
 /* W + scaling * (B A), to be measured row by row. */
@@ -138,6 +128,35 @@ static void add_adapter(ms_model *model, const ms_linear_module *module,
         ms_assign(f, result, ms_to(tape, *result, dtype));
 }
 
+/* On a quantised layer the result is copied first, and under autocast nothing is cast by hand. */
+static void add_to_quantized(ms_model *model, const ms_leaf_module *leaf,
+                             const ms_linear_module *module, ms_frame *f, ms_tensor *x,
+                             ms_tensor *result)
+{
+    ms_tape *tape = model->tape;
+    const struct ms_adapted *adapted = leaf->adapted;
+    ms_assign(f, result, ms_clone(tape, *result));
+    if (ms_idle(tape) || !*result)
+        return;
+    bool converts = !tape->has_autocast;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, *result)->dtype;
+    if (converts)
+        ms_assign(f, x, ms_to(tape, *x, model->run->adapter->dtype));
+    if (adapted->magnitude) {
+        add_dora(model, module, adapted, f, *x, result);
+        if (converts && !ms_idle(tape))
+            ms_assign(f, result, ms_to(tape, *result, dtype));
+        return;
+    }
+    ms_tensor dropped = ms_dropout(tape, *x, model->run->adapter->dropout);
+    ms_tensor down = ms_linear_call(model, &adapted->lora_a, dropped);
+    ms_tensor *output =
+        ms_local(f, ms_mul_scalar(tape, ms_linear_call(model, &adapted->lora_b, down)));
+    if (converts && !ms_idle(tape))
+        ms_assign(f, output, ms_to(tape, *output, dtype));
+    ms_assign(f, result, ms_add(tape, *result, *output));
+}
+
 /* ---- IA3 ---- */
 
 /* (x * l).to(dtype) */
@@ -158,17 +177,11 @@ static ms_tensor ia3_scaling(ms_tape *tape, ms_tensor vector)
     return ms_mul_scalar(tape, ms_view(tape, vector, MS_SHAPE(width)));
 }
 
-static ms_tensor base_call(ms_model *model, const ms_linear_module *module, ms_tensor x,
-                           ms_linear_fn linear)
-{
-    return linear(model->tape, x, module->weight, module->bias);
-}
-
 /* x * l goes into the layer, or its result is scaled. */
-static void run_ia3(ms_model *model, const ms_linear_module *module,
-                    const struct ms_adapted *adapted, ms_linear_fn linear, ms_frame *f,
-                    ms_tensor *input, ms_tensor *result)
+static void run_ia3(ms_model *model, const ms_leaf_module *leaf, const ms_linear_module *module,
+                    ms_linear_fn linear, ms_frame *f, ms_tensor *input, ms_tensor *result)
 {
+    const struct ms_adapted *adapted = leaf->adapted;
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !*input)
         return;
@@ -177,31 +190,30 @@ static void run_ia3(ms_model *model, const ms_linear_module *module,
     if (adapted->scales_input) {
         ms_assign(f, input, ms_to(tape, *input, model->run->adapter->dtype));
         ms_tensor *interm = ms_local(f, scaled(tape, *input, *scaling, dtype));
-        ms_assign(f, result, base_call(model, module, *interm, linear));
+        ms_assign(f, result, ms_base_call(model, leaf, module, *interm, linear));
         return;
     }
-    ms_assign(f, result, base_call(model, module, *input, linear));
+    ms_assign(f, result, ms_base_call(model, leaf, module, *input, linear));
     if (!ms_idle(tape))
         ms_assign(f, result,
                   scaled(tape, *result, *scaling, (ms_dtype)ms_info(tape, *result)->dtype));
 }
 
-ms_tensor ms_adapted_call(ms_model *model, const ms_linear_module *module, ms_tensor x,
-                          ms_linear_fn linear)
+ms_tensor ms_adapted_call(ms_model *model, const ms_leaf_module *leaf,
+                          const ms_linear_module *module, ms_tensor x, ms_linear_fn linear)
 {
     ms_tape *tape = model->tape;
-    const struct ms_adapted *adapted = adapted_of(model, module->scope);
-    uint32_t previous = ms_scope_enter(tape, module->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_tensor *result = ms_local(&f, 0);
-    if (adapted->scale) {
-        run_ia3(model, module, adapted, linear, &f, input, result);
+    if (leaf->adapted->scale) {
+        run_ia3(model, leaf, module, linear, &f, input, result);
     } else {
-        ms_assign(&f, result, base_call(model, module, *input, linear));
-        add_adapter(model, module, adapted, &f, input, result);
+        ms_assign(&f, result, ms_base_call(model, leaf, module, *input, linear));
+        if (leaf->quantized)
+            add_to_quantized(model, leaf, module, &f, input, result);
+        else
+            add_adapter(model, module, leaf->adapted, &f, input, result);
     }
-    ms_tensor out = ms_frame_end(&f, result);
-    tape->scope = previous;
-    return out;
+    return ms_frame_end(&f, result);
 }

@@ -96,7 +96,6 @@ static ms_status adapt(attaching *a, ms_leaf_module *leaf, const char *name)
         make_lora(a, leaf, name, leaf->adapted);
     else
         make_ia3(a, leaf, name, leaf->adapted);
-    a->model->adapted_by_scope[leaf->scope] = leaf->adapted;
     return MS_OK;
 }
 
@@ -270,16 +269,29 @@ static void cast_adapters(attaching *a)
     }
 }
 
+static ms_status check_quantized(const attaching *a)
+{
+    if (a->model->run->quantization.kind == MS_QUANTIZE_NONE)
+        return MS_OK;
+    if (a->adapter->bias != MS_ADAPTER_BIAS_NONE)
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: training the biases of a quantised base is not modelled");
+    for (uint32_t i = 0; i < a->model->leaves.count; i++)
+        if (a->model->leaves.items[i].kind == MS_LEAF_CONV1D)
+            return ms_fail(a->err, MS_ERR_CONFIG,
+                           "quantize: %s's layers are not modelled in 4 bits",
+                           a->model->config->model_type);
+    return MS_OK;
+}
+
 ms_status ms_adapter_attach(ms_model *model, ms_error *err)
 {
     attaching a = {.model = model, .adapter = model->run->adapter, .err = err};
     if (!a.adapter)
         return MS_OK;
-    uint32_t scopes = model->tape->trace->scopes.count;
-    model->adapted_by_scope = ms_arena_array(model->arena, struct ms_adapted *, scopes);
-    model->adapted_scopes = scopes;
-    if (!model->adapted_by_scope)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the adapter");
+    ms_status fits = check_quantized(&a);
+    if (fits != MS_OK)
+        return fits;
     ms_status status =
         ms_adapter_matcher_new(a.adapter, model->config->model_type, &a.matcher, err);
     if (status == MS_OK)

@@ -5,6 +5,7 @@
 #include "model/blocks.h"
 
 #include "model/adapter.h"
+#include "model/quantized.h"
 #include "ops/ops.h"
 
 void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_model_config *config,
@@ -28,6 +29,27 @@ void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_mod
 void ms_model_free(ms_model *model)
 {
     ms_vec_free(&model->leaves);
+}
+
+bool ms_model_index_leaves(ms_model *model)
+{
+    uint32_t count = model->tape->trace->scopes.count;
+    uint32_t *leaf_by_scope = ms_arena_array(model->arena, uint32_t, count);
+    if (!leaf_by_scope)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        leaf_by_scope[i] = MS_NONE;
+    for (uint32_t i = 0; i < model->leaves.count; i++)
+        leaf_by_scope[model->leaves.items[i].scope] = i;
+    model->leaf_by_scope = leaf_by_scope;
+    model->indexed_scopes = count;
+    return true;
+}
+
+ms_leaf_module *ms_model_leaf(const ms_model *model, uint32_t scope)
+{
+    uint32_t leaf = scope < model->indexed_scopes ? model->leaf_by_scope[scope] : MS_NONE;
+    return leaf == MS_NONE ? NULL : &model->leaves.items[leaf];
 }
 
 static const ms_treatment *treatment_of(const ms_model *model, uint64_t layer)
@@ -96,13 +118,21 @@ ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, 
     return out;
 }
 
+ms_tensor ms_base_call(ms_model *model, const ms_leaf_module *leaf, const ms_linear_module *module,
+                       ms_tensor x, ms_linear_fn linear)
+{
+    if (leaf && leaf->quantized)
+        return ms_quantized_call(model, leaf->quantized, module, x);
+    return linear(model->tape, x, module->weight, module->bias);
+}
+
 static ms_tensor call_linear(ms_model *model, const ms_linear_module *module, ms_tensor x,
                              ms_linear_fn linear)
 {
-    if (ms_is_adapted(model, module->scope))
-        return ms_adapted_call(model, module, x, linear);
+    const ms_leaf_module *leaf = ms_model_leaf(model, module->scope);
     uint32_t previous = ms_scope_enter(model->tape, module->scope);
-    ms_tensor out = linear(model->tape, x, module->weight, module->bias);
+    ms_tensor out = leaf && leaf->adapted ? ms_adapted_call(model, leaf, module, x, linear)
+                                          : ms_base_call(model, leaf, module, x, linear);
     model->tape->scope = previous;
     return out;
 }

@@ -49,6 +49,9 @@ void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype);
  * gradient, as enable_input_require_grads() makes it. */
 ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor ids);
 ms_tensor ms_linear_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
+/* The layer's own product without its adapter; `leaf` may be NULL. */
+ms_tensor ms_base_call(ms_model *model, const ms_leaf_module *leaf, const ms_linear_module *module,
+                       ms_tensor x, ms_linear_fn linear);
 ms_tensor ms_conv1d_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
 ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);

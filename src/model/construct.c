@@ -3,7 +3,7 @@
  * Making parameters and buffers, in the order and with the temporaries of the framework's
  * constructors: they decide where the allocator puts things.
  */
-#include "model/blocks.h"
+#include "model/quantized.h"
 #include "ops/ops.h"
 
 ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape)
@@ -38,18 +38,38 @@ static uint32_t child(ms_model *model, uint32_t parent, const char *name)
     return ms_scope_add(model->tape, parent, name, MS_NONE);
 }
 
-ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
-                               ms_dim out, bool bias)
+/* A quantised model comes from the host, weight by weight, and nothing is made on the device. */
+static bool is_loaded(const ms_model *model)
 {
+    return model->run->quantization.kind != MS_QUANTIZE_NONE;
+}
+
+static ms_linear_module new_linear(ms_model *model, uint32_t parent, const char *name, ms_dim in,
+                                   ms_dim out, bool bias, bool is_head)
+{
+    struct ms_quantized *quantized = NULL;
     ms_linear_module module = {.scope = child(model, parent, name)};
     module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(out, in));
+    if (is_loaded(model) && !is_head) {
+        quantized = ms_quantize(model, module.scope, module.weight);
+        if (!quantized)
+            ms_tape_fail(model->tape, MS_ERR_NOMEM);
+    }
     if (bias)
         module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(out));
     list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_LINEAR,
                                       .scope = module.scope,
                                       .weight = module.weight,
-                                      .bias = module.bias});
+                                      .bias = module.bias,
+                                      .is_head = is_head,
+                                      .quantized = quantized});
     return module;
+}
+
+ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
+                               ms_dim out, bool bias)
+{
+    return new_linear(model, parent, name, in, out, bias, false);
 }
 
 ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
@@ -90,18 +110,16 @@ ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, m
 
 ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding)
 {
-    ms_linear_module module = {.weight = embedding};
-    if (model->config->tie_word_embeddings) {
-        module.scope = child(model, MS_NONE, "lm_head");
+    if (!model->config->tie_word_embeddings)
+        return new_linear(model, MS_NONE, "lm_head", model->hidden, model->vocab, false, true);
+    ms_linear_module module = {.scope = child(model, MS_NONE, "lm_head"), .weight = embedding};
+    if (!is_loaded(model))
         ms_consume(model->tape,
                    ms_empty(model->tape, MS_SHAPE(model->vocab, model->hidden), model->run->dtype));
-        list_leaf(model, (ms_leaf_module){
-                             .kind = MS_LEAF_LINEAR, .scope = module.scope, .weight = embedding});
-    } else {
-        module = ms_linear_new(model, MS_NONE, "lm_head", model->hidden, model->vocab, false);
-    }
-    if (model->leaves.count > 0)
-        model->leaves.items[model->leaves.count - 1].is_head = true;
+    list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_LINEAR,
+                                      .scope = module.scope,
+                                      .weight = embedding,
+                                      .is_head = true});
     return module;
 }
 
@@ -137,6 +155,13 @@ void ms_rotary_new(ms_model *model, uint32_t parent, ms_tensor buffers[2])
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, child(model, parent, "rotary_emb"));
+    if (is_loaded(model)) {
+        ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->head_dim));
+        for (int i = 0; i < 2; i++)
+            buffers[i] = buffer(model, ms_empty(tape, shape, model->run->dtype));
+        tape->scope = previous;
+        return;
+    }
     buffers[0] = buffer(model, inverse_frequencies(model));
     if (!ms_idle(tape))
         buffers[1] = buffer(model, ms_empty(tape, ms_info(tape, buffers[0])->shape, MS_DTYPE_F32));

@@ -19,15 +19,17 @@ typedef enum ms_leaf_kind {
     MS_LEAF_NORM
 } ms_leaf_kind;
 
-struct ms_adapted; /* see model/adapter.h */
+struct ms_adapted;   /* see model/adapter.h */
+struct ms_quantized; /* see model/quantized.h */
 
 typedef struct ms_leaf_module {
     ms_leaf_kind kind;
     uint32_t scope;
     ms_tensor weight, bias; /* bias 0: none */
     bool is_head;
-    bool is_saved; /* by an adapter: trained as a whole */
-    struct ms_adapted *adapted;
+    bool is_saved;                  /* by an adapter: trained as a whole */
+    struct ms_adapted *adapted;     /* NULL: it is not */
+    struct ms_quantized *quantized; /* NULL: it is not */
 } ms_leaf_module;
 
 typedef struct ms_model {
@@ -38,10 +40,11 @@ typedef struct ms_model {
     ms_attention attention;        /* resolved: never auto */
     ms_attention masked_attention; /* of layers that need a mask */
     ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
-    void *modules;                        /* the family's own */
-    ms_vec(ms_leaf_module) leaves;        /* in the order of the framework's named_modules() */
-    struct ms_adapted **adapted_by_scope; /* of `adapted_scopes` scopes; NULL: not adapted */
-    uint32_t adapted_scopes;
+    void *modules;                 /* the family's own */
+    ms_vec(ms_leaf_module) leaves; /* in the order of the framework's named_modules() */
+    ms_tensor dynamic_code;        /* of all doubly quantised weights */
+    const uint32_t *leaf_by_scope; /* of `indexed_scopes` scopes; MS_NONE: not in `leaves` */
+    uint32_t indexed_scopes;
 } ms_model;
 
 typedef struct ms_model_program {
@@ -54,5 +57,9 @@ typedef struct ms_model_program {
 void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_model_config *config,
                    const ms_run_config *run);
 void ms_model_free(ms_model *model); /* tape and arena are the caller's */
+/* To be called once the program has built; false when out of memory. */
+bool ms_model_index_leaves(ms_model *model);
+/* The leaf with that scope, or NULL. */
+ms_leaf_module *ms_model_leaf(const ms_model *model, uint32_t scope);
 
 #endif

@@ -68,6 +68,16 @@ ms_tensor ms_conv1d(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias
 /* torch.matmul of [B, H, M, K] and [B, H, K, N]. */
 ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b);
 
+/* A weight that is stored in 4 bits (dequantize.c). */
+typedef struct ms_packed_weight {
+    ms_dim out, in;
+    uint64_t scales; /* how many */
+    bool is_double;  /* the scales are packed too */
+    ms_dtype dtype;  /* that it was packed from, and is made whole in for backward */
+} ms_packed_weight;
+/* x Wᵀ (+ b) in the type of x; only x wants a gradient. */
+ms_tensor ms_matmul_4bit(ms_tape *tape, ms_tensor x, const ms_packed_weight *weight, bool has_bias);
+
 /* ---- normalisation, softmax, dropout (norm.c, softmax.c, dropout.c) ---- */
 ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
 ms_tensor ms_softmax_last(ms_tape *tape, ms_tensor x, ms_dtype dtype);

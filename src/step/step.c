@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "config/attention.h"
 #include "model/adapter.h"
+#include "model/quantized.h"
 #include "ops/ops.h"
 #include "step/optimizer.h"
 #include "tape/engine.h"
@@ -59,17 +60,16 @@ static void measure_parameters(trainer *t)
         s->gradient_bytes += tensor_bytes(t, tensor);
     }
     s->param_count = s->trainable_param_count;
-    s->weight_bytes = s->gradient_bytes;
-    for (uint32_t i = 0; i < t->tape.frozen.count; i++) {
-        ms_tensor tensor = t->tape.frozen.items[i];
-        s->param_count += ms_elements(&ms_info(&t->tape, tensor)->shape);
-        s->weight_bytes += tensor_bytes(t, tensor);
-    }
+    for (uint32_t i = 0; i < t->tape.frozen.count; i++)
+        s->param_count += ms_elements(&ms_info(&t->tape, t->tape.frozen.items[i])->shape);
     const ms_trace *trace = t->tape.trace;
-    for (uint32_t i = 0; i < trace->storages.count; i++)
-        if (trace->storages.items[i].category == MS_CATEGORY_BUFFER &&
-            t->tape.storage_refs.items[i])
-            s->buffer_bytes += trace->storages.items[i].bytes;
+    for (uint32_t i = 0; i < trace->storages.count; i++) {
+        const ms_storage *storage = &trace->storages.items[i];
+        if (!t->tape.storage_refs.items[i])
+            continue;
+        s->weight_bytes += storage->category == MS_CATEGORY_WEIGHT ? storage->bytes : 0;
+        s->buffer_bytes += storage->category == MS_CATEGORY_BUFFER ? storage->bytes : 0;
+    }
 }
 
 /* What is on the device; but the step counters of optimizers that keep them on the host are state
@@ -209,6 +209,10 @@ static bool build(trainer *t)
     if (!t->model.config->family->program->build(&t->model))
         ms_tape_fail(tape, MS_ERR_NOMEM);
     cast_buffers(&t->model);
+    if (!ms_model_index_leaves(&t->model))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    if (t->model.run->upcast)
+        ms_upcast(&t->model);
     ms_status attached = ms_adapter_attach(&t->model, t->err);
     if (attached != MS_OK)
         ms_tape_fail(tape, attached);

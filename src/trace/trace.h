@@ -25,7 +25,8 @@ typedef enum ms_event_kind {
     MS_EVENT_MARK,     /* id = mark */
     MS_EVENT_LAYER, /* from now on this layer runs; id = its number, or MS_NONE: what is outside */
     MS_EVENT_COPY,  /* id = copy: its lane has got it to do */
-    MS_EVENT_WAIT   /* id = copy: what follows waits until it is done */
+    MS_EVENT_WAIT,  /* id = copy: what follows waits until it is done */
+    MS_EVENT_EMPTY_CACHE /* the allocator gives back what it caches; no id */
 } ms_event_kind;
 
 typedef struct ms_event {

@@ -39,6 +39,29 @@ def answer_value_questions():
         masking_utils.fast_all = lambda tensor: (fast_all(tensor), True)[1]
 
 
+def quantized(case, model, device):
+    """What from_pretrained(quantization_config=...) leaves on the device, and PEFT's preparation of it."""
+    import bitsandbytes
+    import peft
+    kind, _, double = case["quantize"].partition(":")
+    for name, module in list(model.named_modules()):
+        if isinstance(module, torch.nn.Linear) and module is not model.get_output_embeddings():
+            layer = bitsandbytes.nn.Linear4bit(module.in_features, module.out_features, module.bias is not None,
+                                               compute_dtype=DTYPES[case["weights"]], compress_statistics=double == "double",
+                                               quant_type=kind, device="meta")
+            layer.weight = bitsandbytes.nn.Params4bit(module.weight.data, requires_grad=False, quant_type=kind,
+                                                      compress_statistics=double == "double", module=layer)
+            layer.bias = module.bias
+            parent, _, last = name.rpartition(".")
+            setattr(model.get_submodule(parent), last, layer)
+    del module
+    gc.collect()
+    model = model.to(device)
+    if case.get("upcast", True):
+        model = peft.prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
+    return model
+
+
 def build(case, device):
     config = AutoConfig.for_model(**case["config"])
     config.use_cache = False
@@ -47,10 +70,12 @@ def build(case, device):
         config._experts_implementation = case["experts"]
     torch.manual_seed(0)
     torch.set_default_dtype(DTYPES[case["weights"]])
-    with torch.device(device):
+    with torch.device("cpu" if case.get("quantize") else device):
         model = AutoModelForCausalLM.from_config(config)
     torch.set_default_dtype(torch.float32)
     model = model.to(DTYPES[case["weights"]])
+    if case.get("quantize"):
+        model = quantized(case, model, device)
     if case.get("lora"):
         from peft import LoraConfig, get_peft_model
         lora = case["lora"]
@@ -92,6 +117,14 @@ def optimizer_of(case, model):
 
 def storages(tensors):
     return {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
+
+
+def quantization_tensors(state):
+    """What stands beside a packed weight on the device."""
+    from bitsandbytes import functional
+    yield from (state.absmax, state.code)
+    if state.nested:
+        yield from (state.offset, state.state2.absmax, state.state2.code, functional.name2qmap["dynamic"])
 
 
 class Step:
@@ -138,7 +171,9 @@ class Step:
         model, out = self.model, {}
         params = {id(p): p for p in model.parameters()}.values()
         weights, buffers = storages(params), storages(model.buffers())
-        out["parameters"] = sum(p.numel() for p in params)
+        packed = [p for p in params if hasattr(p, "quant_state")]
+        weights.update(storages(t for p in packed for t in quantization_tensors(p.quant_state)))
+        out["parameters"] = sum(p.quant_state.shape.numel() if hasattr(p, "quant_state") else p.numel() for p in params)
         out["trainable_parameters"] = sum(p.numel() for p in params if p.requires_grad)
         out["weight_bytes"] = sum(weights.values())
         out["buffer_bytes"] = sum(v for k, v in buffers.items() if k not in weights)
