@@ -15,7 +15,8 @@ const char *const ms_treatment_names[] = {
     [MS_TREAT_OFFLOAD] = "offload",
 };
 
-static const char tile_word[] = "tile:", loss_word[] = "loss", chunk_word[] = "chunk:";
+static const char tile_word[] = "tile:", attention_word[] = "tile-attention:", loss_word[] = "loss",
+                  chunk_word[] = "chunk:";
 
 /* A stretch of the specification. */
 typedef struct piece {
@@ -90,7 +91,7 @@ static ms_status fail_wording(reader *r, piece p)
 {
     return ms_fail(r->err, MS_ERR_USAGE,
                    "'%.*s' is no treatment; write keep, checkpoint, selective:mm+silu, "
-                   "offload:0.5, tile:4, or loss=chunk:8",
+                   "offload:0.5, tile:4, tile-attention:4, or loss=chunk:8",
                    (int)(p.length < 60 ? p.length : 60), p.text);
 }
 
@@ -150,6 +151,8 @@ static ms_status read_part(reader *r, piece p, bool is_first)
     piece rest;
     if (piece_starts(p, tile_word, &rest) && t->tiles == 0)
         return read_pieces(rest, &t->tiles) ? MS_OK : fail_wording(r, p);
+    if (piece_starts(p, attention_word, &rest) && t->attention_tiles == 0)
+        return read_pieces(rest, &t->attention_tiles) ? MS_OK : fail_wording(r, p);
     if (!is_first)
         return t->kind == MS_TREAT_SELECTIVE && t->share == 0 ? read_op(r, p) : fail_wording(r, p);
     if (piece_is(p, "keep"))
@@ -262,8 +265,8 @@ ms_status ms_treatments_apply(const char *text, ms_arena *arena, uint64_t num_la
 
 bool ms_treatment_equal(const ms_treatment *a, const ms_treatment *b)
 {
-    if (a->kind != b->kind || a->tiles != b->tiles || a->kept_count != b->kept_count ||
-        a->share < b->share || a->share > b->share)
+    if (a->kind != b->kind || a->tiles != b->tiles || a->attention_tiles != b->attention_tiles ||
+        a->kept_count != b->kept_count || a->share < b->share || a->share > b->share)
         return false;
     for (uint32_t i = 0; i < a->kept_count; i++)
         if (strcmp(a->kept_ops[i].name, b->kept_ops[i].name) != 0 ||
@@ -297,16 +300,23 @@ static const char *kept_text(const ms_treatment *t, ms_arena *arena)
     return text;
 }
 
+/* "text+tile:4"; pieces of a layer that is kept stand alone. */
+static const char *with_tiles(const char *text, const char *word, uint32_t tiles, ms_arena *arena)
+{
+    if (!text || tiles == 0)
+        return text;
+    bool is_kept = strcmp(text, ms_treatment_names[MS_TREAT_KEEP]) == 0;
+    return ms_arena_printf(arena, "%s%s%s%" PRIu32, is_kept ? "" : text, is_kept ? "" : "+", word,
+                           tiles);
+}
+
 const char *ms_treatment_text(const ms_treatment *t, ms_arena *arena)
 {
     const char *text = t->kept_count > 0 ? kept_text(t, arena)
                        : t->share > 0    ? share_text(t, arena)
                                          : ms_treatment_names[t->kind];
-    if (!text || t->tiles == 0)
-        return text;
-    if (t->kind == MS_TREAT_KEEP)
-        return ms_arena_printf(arena, "%s%" PRIu32, tile_word, t->tiles);
-    return ms_arena_printf(arena, "%s+%s%" PRIu32, text, tile_word, t->tiles);
+    text = with_tiles(text, tile_word, t->tiles, arena);
+    return with_tiles(text, attention_word, t->attention_tiles, arena);
 }
 
 const char *ms_treatments_text(const ms_treatments *treatments, uint64_t num_layers,

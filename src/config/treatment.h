@@ -15,6 +15,7 @@
  *     offload:0.5       half of the bytes that the layer saves go to the host and come back
  *     tile:4            the MLP in 4 pieces of the tokens, each run again by backward; behind
  *                       another treatment "+tile:4"
+ *     tile-attention:4  attention in 4 pieces of the queries, the same
  *     loss=chunk:8      head and loss in 8 pieces of the tokens, each run again by backward
  */
 #ifndef MS_CONFIG_TREATMENT_H
@@ -42,9 +43,10 @@ typedef struct ms_kept_op {
 
 typedef struct ms_treatment {
     ms_treatment_kind kind;
-    uint32_t tiles; /* pieces of the MLP; 0 = in one */
-    double share;   /* offload: of the saved bytes; selective: of the results to keep, when
-                       kept_count is 0 */
+    uint32_t tiles;           /* pieces of the MLP; 0 = in one */
+    uint32_t attention_tiles; /* pieces of attention; 0 = in one */
+    double share; /* offload: of the saved bytes; selective: of the results to keep, when
+                     kept_count is 0 */
     const ms_kept_op *kept_ops; /* selective; arena */
     uint32_t kept_count;
 } ms_treatment;
@@ -52,6 +54,12 @@ typedef struct ms_treatment {
 enum { MS_MOST_TILES = 1024, MS_MOST_KEPT_OPS = 256 };
 
 extern const char *const ms_treatment_names[]; /* by kind: "keep", "checkpoint", ... */
+
+/* The MLP runs in pieces, and attention does not. */
+static inline bool ms_treatment_tiles_mlp_alone(const ms_treatment *t)
+{
+    return t->tiles > 0 && t->attention_tiles == 0;
+}
 
 /* What a whole specification comes to for a model of num_layers layers. */
 typedef struct ms_treatments {

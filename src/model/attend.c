@@ -67,7 +67,8 @@ static ms_tensor bool_mask(ms_model *model, bool windowed)
 /* 0 where allowed, the lowest number of the dtype elsewhere. */
 static ms_tensor additive_mask(ms_model *model, ms_tensor allowed)
 {
-    ms_tensor mask = ms_additive_mask(model->tape, model->batch, model->seq, model->run->dtype);
+    ms_tensor mask =
+        ms_additive_mask(model->tape, model->batch, model->seq, model->seq, model->run->dtype);
     ms_consume(model->tape, allowed);
     return mask;
 }
@@ -80,7 +81,9 @@ ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)
         return additive_mask(model, bool_mask(model, windowed));
     /* The fused call gets no mask where causality says it all. */
     if (windowed && model->seq.value >= model->config->sliding_window)
-        return bool_mask(model, true);
+        return ms_expand(model->tape, bool_mask(model, true),
+                         MS_SHAPE(model->batch, ms_dim_number(&model->tape->trace->symbols, 1),
+                                  model->seq, model->seq));
     return 0;
 }
 
@@ -91,18 +94,19 @@ static ms_tensor repeat_kv(ms_model *model, ms_tensor kv)
         return kv;
     ms_dim groups =
         ms_dim_number(&tape->trace->symbols, model->heads.value / model->kv_heads.value);
+    ms_dim keys = ms_info(tape, kv)->shape.dims[2];
     ms_tensor wide =
         ms_expand(tape, ms_unsqueeze(tape, kv, 2),
-                  MS_SHAPE(model->batch, model->kv_heads, groups, model->seq, model->head_dim));
-    return ms_reshape(tape, wide,
-                      MS_SHAPE(model->batch, model->heads, model->seq, model->head_dim));
+                  MS_SHAPE(model->batch, model->kv_heads, groups, keys, model->head_dim));
+    return ms_reshape(tape, wide, MS_SHAPE(model->batch, model->heads, keys, model->head_dim));
 }
 
 /* The arguments are the caller's locals. */
 static ms_tensor eager_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v,
-                                 ms_tensor mask, bool softmax_in_fp32, ms_tensor *weights)
+                                 ms_tensor mask, ms_tensor *weights)
 {
     ms_tape *tape = model->tape;
+    bool softmax_in_fp32 = model->softmax_in_fp32;
     if (ms_idle(tape) || !q)
         return 0;
     ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype,
@@ -133,12 +137,9 @@ static ms_tensor eager_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_t
     return result;
 }
 
-ms_tensor ms_attention_call(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor mask,
-                            bool softmax_in_fp32, ms_tensor *weights)
+static ms_tensor fused_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v,
+                                 ms_tensor mask)
 {
-    *weights = 0;
-    if (model->attention == MS_ATTENTION_EAGER)
-        return eager_attention(model, q, k, v, mask, softmax_in_fp32, weights);
     ms_tape *tape = model->tape;
     ms_frame f = ms_frame_begin(tape);
     /* With a mask the framework repeats keys and values itself. */
@@ -149,4 +150,32 @@ ms_tensor ms_attention_call(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
     ms_tensor *out = ms_local(&f, ms_sdpa(tape, backend, q, *key, *value, mask, dropout));
     ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
     return ms_frame_end(&f, out);
+}
+
+static ms_tensor run_piece(ms_tape *tape, void *context, ms_tensor q, ms_tensor k, ms_tensor v,
+                           ms_tensor mask)
+{
+    ms_model *model = context;
+    if (model->attention != MS_ATTENTION_EAGER)
+        return fused_attention(model, q, k, v, mask);
+    ms_tensor weights;
+    ms_tensor out = eager_attention(model, q, k, v, mask, &weights);
+    ms_consume(tape, weights);
+    return out;
+}
+
+ms_tensor ms_attention_call(ms_model *model, uint64_t layer, ms_tensor q, ms_tensor k, ms_tensor v,
+                            ms_tensor mask, ms_tensor *weights)
+{
+    const ms_tiled_attention tiled = {
+        .run = run_piece,
+        .context = model,
+        .pieces = model->run->treatments.layers[layer].attention_tiles,
+    };
+    *weights = 0;
+    if (tiled.pieces > 1)
+        return ms_tiled_attention_run(model->tape, tiled, q, k, v, mask);
+    if (model->attention == MS_ATTENTION_EAGER)
+        return eager_attention(model, q, k, v, mask, weights);
+    return fused_attention(model, q, k, v, mask);
 }

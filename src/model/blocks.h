@@ -74,8 +74,9 @@ ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding);
 void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
                     ms_dtype dtype, ms_tensor out[2]);
 ms_tensor ms_apply_rotary(ms_model *model, ms_tensor x, ms_tensor cos, ms_tensor sin);
-/* Attention over [B, H, S, D]; yields [B, S, H, D]. weights[0]: the probabilities, if eager. */
-ms_tensor ms_attention_call(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor mask,
-                            bool softmax_in_fp32, ms_tensor *weights);
+/* A layer's attention over [B, H, S, D], in one or in pieces of the queries; yields [B, S, H, D].
+ * weights[0]: the probabilities, if eager and in one. */
+ms_tensor ms_attention_call(ms_model *model, uint64_t layer, ms_tensor q, ms_tensor k, ms_tensor v,
+                            ms_tensor mask, ms_tensor *weights);
 
 #endif

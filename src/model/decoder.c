@@ -44,6 +44,7 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
     if (!d || !layers)
         return false;
     model->modules = d;
+    model->softmax_in_fp32 = true;
     d->layers = layers;
     d->style = with_defaults(style);
     d->scope = ms_scope_add(model->tape, MS_NONE, "model", MS_NONE);

@@ -73,7 +73,7 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
     ms_release(tape, turned_query);
     ms_release(tape, turned_key);
     ms_tensor *output =
-        ms_local(&f, ms_attention_call(model, *query, *key, *value, mask, true, weights));
+        ms_local(&f, ms_attention_call(model, layer->number, *query, *key, *value, mask, weights));
     ms_retain(tape, *weights);
     ms_dim width = ms_dim_mul(&tape->trace->symbols, model->heads, model->head_dim);
     ms_assign(&f, output, ms_reshape(tape, *output, MS_SHAPE(model->batch, model->seq, width)));

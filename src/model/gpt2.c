@@ -112,9 +112,11 @@ static ms_tensor heads(ms_model *model, ms_tensor x)
     return ms_transpose(model->tape, split, 1, 2);
 }
 
-static ms_tensor attention(ms_model *model, gpt2 *g, block *b, ms_tensor x, ms_tensor *weights)
+static ms_tensor attention(ms_model *model, gpt2 *g, uint64_t number, ms_tensor x,
+                           ms_tensor *weights)
 {
     ms_tape *tape = model->tape;
+    const block *b = &g->blocks[number];
     uint32_t previous = ms_scope_enter(tape, b->attention_scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
@@ -127,7 +129,7 @@ static ms_tensor attention(ms_model *model, gpt2 *g, block *b, ms_tensor x, ms_t
     ms_assign(&f, value, heads(model, *value));
     ms_assign(&f, query, heads(model, *query));
     ms_tensor *output =
-        ms_local(&f, ms_attention_call(model, *query, *key, *value, g->mask, false, weights));
+        ms_local(&f, ms_attention_call(model, number, *query, *key, *value, g->mask, weights));
     ms_retain(tape, *weights);
     ms_shape merged = MS_SHAPE(model->batch, model->seq, model->hidden);
     ms_assign(&f, output, ms_contiguous(tape, ms_reshape(tape, *output, merged)));
@@ -167,7 +169,7 @@ static ms_tensor run_block(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_assign(&f, hidden, ms_layer_norm_call(model, &b->ln_1, *hidden));
     ms_tensor weights;
-    ms_tensor *attn_output = ms_local(&f, attention(model, g, b, *hidden, &weights));
+    ms_tensor *attn_output = ms_local(&f, attention(model, g, number, *hidden, &weights));
     ms_local(&f, weights);
     ms_assign(&f, hidden, ms_add(tape, *attn_output, *residual));
     ms_assign(&f, residual, *hidden);

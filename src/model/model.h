@@ -39,6 +39,7 @@ typedef struct ms_model {
     const ms_run_config *run;
     ms_attention attention;        /* resolved: never auto */
     ms_attention masked_attention; /* of layers that need a mask */
+    bool softmax_in_fp32;          /* eager attention's; its output is then also made contiguous */
     ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
     void *modules;                 /* the family's own */
     ms_vec(ms_leaf_module) leaves; /* in the order of the framework's named_modules() */

@@ -13,12 +13,12 @@ static ms_dim padded(ms_tape *tape, ms_dim dim, uint64_t step)
 }
 
 typedef struct sizes {
-    ms_dim batch, heads, kv_heads, seq, head_dim;
+    ms_dim batch, heads, kv_heads, seq, keys, head_dim; /* seq: of the queries */
 } sizes;
 
 static sizes sizes_of(const ms_shape *q, const ms_shape *k)
 {
-    return (sizes){q->dims[0], q->dims[1], k->dims[1], q->dims[2], q->dims[3]};
+    return (sizes){q->dims[0], q->dims[1], k->dims[1], q->dims[2], k->dims[2], q->dims[3]};
 }
 
 static sizes node_sizes(const ms_tape *tape, const ms_node *node)
@@ -26,12 +26,14 @@ static sizes node_sizes(const ms_tape *tape, const ms_node *node)
     return sizes_of(&ms_input_meta(tape, node, 0)->shape, &ms_input_meta(tape, node, 1)->shape);
 }
 
-/* Causal: half of the two S*S products; backward does five products for the forward's two. */
+/* Causal: the last query sees all keys, each one before it one key less, so of S queries and keys
+ * half of the two S*S products; backward does five products for the forward's two. */
 static void attention_work(ms_tape *tape, ms_op_mark mark, const sizes *s, double products,
                            ms_dtype dtype)
 {
-    double flops = products * (double)s->batch.value * (double)s->heads.value *
-                   (double)s->seq.value * (double)s->seq.value * (double)s->head_dim.value;
+    double queries = (double)s->seq.value, seen = (double)s->keys.value - queries / 2;
+    double flops = products * (double)s->batch.value * (double)s->heads.value * 2 * queries * seen *
+                   (double)s->head_dim.value;
     ms_op_work(tape, mark, flops, 0, dtype);
 }
 
@@ -174,7 +176,7 @@ static uint64_t efficient_workspace_bytes(const sizes *s, ms_dtype dtype)
     uint64_t blocks = (n + rows - 1) / rows * ((d + columns - 1) / columns);
     uint64_t bytes = blocks * (LOCK_BYTES + 4 * rows * columns);
     if (half && d > 128) {
-        uint64_t key_blocks = (n + KEY_BLOCK - 1) / KEY_BLOCK;
+        uint64_t key_blocks = (s->keys.value + KEY_BLOCK - 1) / KEY_BLOCK;
         uint64_t splits = MOST_SPLITS / heads ? MOST_SPLITS / heads : 1;
         uint64_t width = (d + KEY_COLUMNS - 1) / KEY_COLUMNS * KEY_COLUMNS;
         bytes += 2 * 4 * KEY_BLOCK * width * (splits < key_blocks ? splits : key_blocks);
@@ -213,7 +215,7 @@ static void cpu_flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
 {
     sizes s = token_major_gradients(tape, node, grads[0], out);
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
-    ms_attention_cpu_backward_buffers(tape, s.seq.value, dtype);
+    ms_attention_cpu_backward_buffers(tape, s.seq.value, s.keys.value, dtype);
     mark_views(tape, out);
 }
 
@@ -266,14 +268,13 @@ static ms_tensor attention_bias(ms_tape *tape, ms_tensor q, ms_tensor mask)
     enum { BIAS_ALIGNMENT = 8 };
     if (!mask || ms_idle(tape))
         return 0;
-    const ms_tensor_info *info = ms_info(tape, q);
-    ms_dim batch = info->shape.dims[0], seq = info->shape.dims[2], one = {.value = 1};
-    ms_dtype dtype = (ms_dtype)info->dtype;
-    ms_tensor bias = ms_additive_mask(tape, batch, seq, dtype);
-    if (seq.value % BIAS_ALIGNMENT == 0 || tape->on_cpu)
+    ms_shape shape = ms_info(tape, mask)->shape;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
+    ms_tensor bias = ms_additive_of(tape, mask, dtype);
+    if (shape.dims[3].value % BIAS_ALIGNMENT == 0 || tape->on_cpu)
         return bias;
-    ms_tensor wide =
-        ms_empty(tape, MS_SHAPE(batch, one, seq, padded(tape, seq, BIAS_ALIGNMENT)), dtype);
+    shape.dims[3] = padded(tape, shape.dims[3], BIAS_ALIGNMENT);
+    ms_tensor wide = ms_empty(tape, shape, dtype);
     ms_consume(tape, bias);
     return wide;
 }
@@ -310,7 +311,7 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     ms_consume(tape, splits.lse);
     ms_consume(tape, splits.out);
     if (row->backend == MS_ATTENTION_CPU_FLASH)
-        ms_attention_cpu_forward_buffers(tape, s.seq.value, s.head_dim.value, dtype);
+        ms_attention_cpu_forward_buffers(tape, s.seq.value, s.keys.value, s.head_dim.value, dtype);
     if (row->backend == MS_ATTENTION_EFFICIENT && dtype != MS_DTYPE_F32 && s.head_dim.value > 128)
         ms_consume(tape, ms_empty(tape, shape, MS_DTYPE_F32));
     ms_attach(tape, node, 1, &out);

@@ -17,10 +17,10 @@ static uint64_t block_rows(uint64_t seq)
     return at_most(seq >= 768 ? 256 : seq >= 192 ? 64 : 32, seq);
 }
 
-void ms_attention_cpu_forward_buffers(ms_tape *tape, uint64_t seq, uint64_t head_dim,
-                                      ms_dtype dtype)
+void ms_attention_cpu_forward_buffers(ms_tape *tape, uint64_t queries, uint64_t all_keys,
+                                      uint64_t head_dim, ms_dtype dtype)
 {
-    uint64_t rows = block_rows(seq), keys = at_most(CPU_KEY_BLOCK, seq);
+    uint64_t rows = block_rows(queries), keys = at_most(CPU_KEY_BLOCK, all_keys);
     uint64_t floats = rows * keys + 2 * rows + rows * head_dim;
     ms_tensor buffer = ms_empty_bytes(tape, 4 * CPU_THREADS * floats, MS_DTYPE_F32);
     if (dtype != MS_DTYPE_F32)
@@ -28,9 +28,10 @@ void ms_attention_cpu_forward_buffers(ms_tape *tape, uint64_t seq, uint64_t head
     ms_consume(tape, buffer);
 }
 
-void ms_attention_cpu_backward_buffers(ms_tape *tape, uint64_t seq, ms_dtype dtype)
+void ms_attention_cpu_backward_buffers(ms_tape *tape, uint64_t queries, uint64_t all_keys,
+                                       ms_dtype dtype)
 {
-    uint64_t rows = block_rows(seq), keys = at_most(CPU_KEY_BLOCK, seq);
+    uint64_t rows = block_rows(queries), keys = at_most(CPU_KEY_BLOCK, all_keys);
     ms_tensor scores = ms_empty_bytes(tape, 2 * 4 * CPU_THREADS * rows * keys, MS_DTYPE_F32);
     ms_tensor reduced = 0;
     if (dtype != MS_DTYPE_F32)

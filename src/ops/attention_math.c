@@ -7,15 +7,23 @@
 
 #include "ops/ops.h"
 
-ms_tensor ms_additive_mask(ms_tape *tape, ms_dim batch, ms_dim seq, ms_dtype dtype)
+ms_tensor ms_additive_mask(ms_tape *tape, ms_dim batch, ms_dim rows, ms_dim keys, ms_dtype dtype)
 {
     ms_dim one = {.value = 1};
     ms_tensor zero = ms_empty_bytes(tape, ms_dtype_bytes(dtype), dtype);
     ms_tensor lowest = ms_empty_bytes(tape, ms_dtype_bytes(dtype), dtype);
-    ms_tensor mask = ms_empty(tape, MS_SHAPE(batch, one, seq, seq), dtype);
+    ms_tensor mask = ms_empty(tape, MS_SHAPE(batch, one, rows, keys), dtype);
     ms_consume(tape, lowest);
     ms_consume(tape, zero);
     return mask;
+}
+
+ms_tensor ms_additive_of(ms_tape *tape, ms_tensor bool_mask, ms_dtype dtype)
+{
+    if (ms_idle(tape) || !bool_mask)
+        return 0;
+    const ms_shape shape = ms_info(tape, bool_mask)->shape;
+    return ms_additive_mask(tape, shape.dims[0], shape.dims[2], shape.dims[3], dtype);
 }
 
 /* ones -> tril -> float mask of 0 and -inf */
@@ -25,7 +33,7 @@ static ms_tensor causal_mask(ms_tape *tape, ms_dim seq)
     ms_tensor ones = ms_empty(tape, shape, MS_DTYPE_BOOL);
     ms_tensor lower = ms_empty(tape, shape, MS_DTYPE_BOOL);
     ms_consume(tape, ones);
-    ms_tensor mask = ms_additive_mask(tape, (ms_dim){.value = 1}, seq, MS_DTYPE_F32);
+    ms_tensor mask = ms_additive_mask(tape, (ms_dim){.value = 1}, seq, seq, MS_DTYPE_F32);
     ms_consume(tape, lower);
     return mask;
 }
@@ -69,9 +77,8 @@ ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v
     ms_tensor *key = ms_local(&f, ms_to(tape, k, MS_DTYPE_F32));
     ms_tensor *value = ms_local(&f, ms_to(tape, v, MS_DTYPE_F32));
     ms_tensor *scaled_query = ms_local(&f, ms_scale(tape, *query));
-    ms_tensor *mask =
-        ms_local(&f, bool_mask ? ms_additive_mask(tape, shape.dims[0], shape.dims[2], MS_DTYPE_F32)
-                               : causal_mask(tape, shape.dims[2]));
+    ms_tensor *mask = ms_local(&f, bool_mask ? ms_additive_of(tape, bool_mask, MS_DTYPE_F32)
+                                             : causal_mask(tape, shape.dims[2]));
     ms_tensor *wide_key = ms_local(&f, for_every_head(tape, *key, shape.dims[1]));
     ms_tensor *wide_value = ms_local(&f, for_every_head(tape, *value, shape.dims[1]));
     ms_tensor scaled_key = ms_scale(tape, *wide_key);

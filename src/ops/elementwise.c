@@ -328,7 +328,7 @@ ms_tensor ms_autocast_lower(ms_tape *tape, ms_tensor a)
     if (info->dtype == tape->autocast_dtype || info->dtype != MS_DTYPE_F32)
         return a;
     uint32_t leaf = info->leaf;
-    if (leaf == MS_NONE || !info->requires_grad)
+    if (leaf == MS_NONE || !info->requires_grad || tape->parameters.items[leaf].is_captured)
         return ms_to(tape, a, (ms_dtype)tape->autocast_dtype);
     if (tape->parameters.items[leaf].cast)
         return tape->parameters.items[leaf].cast;

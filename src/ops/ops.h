@@ -93,7 +93,7 @@ ms_tensor ms_cross_entropy(ms_tape *tape, ms_tensor logits, ms_tensor labels);
 ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k, ms_tensor v,
                   ms_tensor mask, double dropout);
 /* where(mask, 0, lowest) as [B, 1, S, S] in `dtype`. */
-ms_tensor ms_additive_mask(ms_tape *tape, ms_dim batch, ms_dim seq, ms_dtype dtype);
+ms_tensor ms_additive_mask(ms_tape *tape, ms_dim batch, ms_dim rows, ms_dim keys, ms_dtype dtype);
 
 /* ---- autocast ---- */
 /* The tensor in autocast's lower dtype if a context is open; parameters' copies are cached. */

@@ -28,15 +28,24 @@ static group sum_group(const ms_stack *stack, uint32_t first, uint32_t last, uin
     return g;
 }
 
+/* What of a layer runs in pieces; "" for nothing. */
+static const char *tiled_parts(const ms_treatment *t)
+{
+    if (t->attention_tiles == 0)
+        return t->tiles > 0 ? "MLP" : "";
+    return t->tiles > 0 ? "MLP and attention" : "attention";
+}
+
 static const char *why(ms_arena *arena, const ms_treatment *t, const group *g)
 {
     double layers = g->last - g->first + 1;
     double each_ms = g->recompute_ms / layers;
+    const char *tiled = tiled_parts(t);
     switch (t->kind) {
     case MS_TREAT_CHECKPOINT:
-        return ms_arena_printf(arena,
-                               "only the input stays; backward runs each layer again, %.2f ms%s",
-                               each_ms, t->tiles > 1 ? ", its MLP in pieces" : "");
+        return ms_arena_printf(
+            arena, "only the input stays; backward runs each layer again, %.2f ms%s%s%s", each_ms,
+            *tiled ? ", its " : "", tiled, *tiled ? " in pieces" : "");
     case MS_TREAT_SELECTIVE:
         return ms_arena_printf(arena,
                                "the results of %" PRIu32 " operators stay, so that running a layer "
@@ -52,8 +61,9 @@ static const char *why(ms_arena *arena, const ms_treatment *t, const group *g)
     case MS_TREAT_KIND_COUNT:
         break;
     }
-    return ms_arena_printf(arena, "the MLP runs again in %" PRIu32 " pieces, %.2f ms a layer",
-                           t->tiles, each_ms);
+    return ms_arena_printf(arena, "the %s run%s again in %" PRIu32 " pieces, %.2f ms a layer",
+                           tiled, t->tiles && t->attention_tiles ? "" : "s",
+                           t->tiles ? t->tiles : t->attention_tiles, each_ms);
 }
 
 static ms_status add(ms_step_plan *plan, const ms_decision *decision, ms_error *err)

@@ -32,11 +32,17 @@ static bool same_tiles(const ms_treatment *a, const ms_treatment *b)
     return a->tiles == b->tiles;
 }
 
+static bool same_attention_tiles(const ms_treatment *a, const ms_treatment *b)
+{
+    return a->attention_tiles == b->attention_tiles;
+}
+
 /* All but the tiles. */
 static bool same_kind(const ms_treatment *a, const ms_treatment *b)
 {
     ms_treatment other = *b;
     other.tiles = a->tiles;
+    other.attention_tiles = a->attention_tiles;
     return ms_treatment_equal(a, &other);
 }
 
@@ -138,10 +144,14 @@ static void write_loop(writer *w, const char *set, const char *call)
 static void write_tiles(writer *w)
 {
     for (uint32_t i = 0; i < w->count && w->text; i++) {
-        uint32_t tiles = w->treatments->layers[i].tiles;
-        if (tiles > 0 && is_first_of_its_kind(w, i, same_tiles))
+        const ms_treatment *t = &w->treatments->layers[i];
+        if (t->tiles > 0 && is_first_of_its_kind(w, i, same_tiles))
             write_loop(w, layer_set(w, i, same_tiles),
-                       ms_arena_printf(w->arena, "tile(layers[i].mlp, %" PRIu32 ")", tiles));
+                       ms_arena_printf(w->arena, "tile(layers[i].mlp, %" PRIu32 ")", t->tiles));
+        if (t->attention_tiles > 0 && is_first_of_its_kind(w, i, same_attention_tiles))
+            write_loop(w, layer_set(w, i, same_attention_tiles),
+                       ms_arena_printf(w->arena, "tile_attention(layers[i], %" PRIu32 ")",
+                                       t->attention_tiles));
     }
 }
 
@@ -196,7 +206,7 @@ static void write_loss(writer *w)
 /* ---- the pieces ---- */
 
 typedef struct needs {
-    bool recompute, selective, offload, tile, loss;
+    bool recompute, selective, offload, tile, tile_attention, loss;
 } needs;
 
 static needs needs_of(const writer *w)
@@ -208,6 +218,7 @@ static needs needs_of(const writer *w)
         n.recompute |= t->kind == MS_TREAT_CHECKPOINT || t->kind == MS_TREAT_SELECTIVE;
         n.offload |= t->kind == MS_TREAT_OFFLOAD;
         n.tile |= t->tiles > 0;
+        n.tile_attention |= t->attention_tiles > 0;
     }
     return n;
 }
@@ -232,7 +243,12 @@ static const char *body_of(const char *piece)
     return piece;
 }
 
-enum { MOST_PIECES = 6 };
+static bool is_third_party(const char *line)
+{
+    return strstr(line, "torch") || strstr(line, "transformers");
+}
+
+enum { MOST_PIECES = 8 };
 
 /* Each import once; those of Python itself first. */
 static void write_imports(writer *w, const char *const *pieces, uint32_t count)
@@ -244,7 +260,7 @@ static void write_imports(writer *w, const char *const *pieces, uint32_t count)
                  line = next_line(line)) {
                 const char *copy =
                     ms_arena_printf(w->arena, "%.*s", (int)(next_line(line) - line), line);
-                if (copy && ((strstr(copy, "torch") != NULL) != of_torch || strstr(imports, copy)))
+                if (copy && (is_third_party(copy) != of_torch || strstr(imports, copy)))
                     continue;
                 imports = copy ? ms_arena_printf(w->arena, "%s%s", imports, copy) : NULL;
             }
@@ -257,8 +273,14 @@ static void write_pieces(writer *w, needs n)
         bool is_needed;
         const char *name;
     } all[MOST_PIECES] = {
-        {n.recompute, "recompute"},   {n.selective, "selective"}, {n.offload, "offload"},
-        {n.tile || n.loss, "pieces"}, {n.tile, "tile"},           {n.loss, "loss"},
+        {n.recompute, "recompute"},
+        {n.selective, "selective"},
+        {n.offload, "offload"},
+        {n.tile || n.loss, "pieces"},
+        {n.tile || n.tile_attention, "again"},
+        {n.tile, "tile"},
+        {n.tile_attention, "tile_attention"},
+        {n.loss, "loss"},
     };
     const char *pieces[MOST_PIECES];
     uint32_t count = 0;
@@ -286,7 +308,7 @@ const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
                              treat);
     needs n = needs_of(&w);
     write_pieces(&w, n);
-    if (n.recompute || n.offload || n.tile)
+    if (n.recompute || n.offload || n.tile || n.tile_attention)
         write_layers(&w);
     if (n.loss)
         write_loss(&w);

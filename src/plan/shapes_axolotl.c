@@ -72,9 +72,9 @@ static void add_tiles(ms_shape_list *list, const char *keep, const char *checkpo
     bool may_checkpoint = ms_shapes_may(list, MS_MAY_CHECKPOINT);
     for (uint32_t i = 0; i < list->stack->option_count; i++) {
         const ms_treatment *t = &list->stack->options[i].treatment;
-        if (t->tiles > 0 && t->kind == MS_TREAT_KEEP)
+        if (ms_treatment_tiles_mlp_alone(t) && t->kind == MS_TREAT_KEEP)
             ms_shapes_add(list, all, i, tile_keys(list, keep, t->tiles));
-        if (t->tiles > 0 && t->kind == MS_TREAT_CHECKPOINT && may_checkpoint)
+        if (ms_treatment_tiles_mlp_alone(t) && t->kind == MS_TREAT_CHECKPOINT && may_checkpoint)
             ms_shapes_add(list, all, i, tile_keys(list, checkpoint, t->tiles));
     }
 }

@@ -186,9 +186,9 @@ ms_status ms_shapes_deepspeed(MS_SHAPES_ARGUMENTS)
         ms_shapes_add(&list, all, MS_OPTION_CHECKPOINT, checkpoint);
     for (uint32_t i = 0; may_tile(&list) && i < stack->option_count; i++) {
         const ms_treatment *t = &stack->options[i].treatment;
-        if (t->tiles > 0 && t->kind == MS_TREAT_KEEP)
+        if (ms_treatment_tiles_mlp_alone(t) && t->kind == MS_TREAT_KEEP)
             ms_shapes_add(&list, all, i, deepspeed_tiles(&list, t->tiles, ""));
-        if (t->tiles > 0 && t->kind == MS_TREAT_CHECKPOINT && may_checkpoint)
+        if (ms_treatment_tiles_mlp_alone(t) && t->kind == MS_TREAT_CHECKPOINT && may_checkpoint)
             ms_shapes_add(&list, all, i,
                           checkpoint ? deepspeed_tiles(&list, t->tiles, checkpoint) : NULL);
     }

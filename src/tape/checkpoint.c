@@ -42,6 +42,24 @@ static void drop_numbers(ms_tape *tape, uint32_t first_node)
             ms_release(tape, tape->nodes.items[i].saved[k]);
 }
 
+ms_rerun_mode ms_rerun_begin(ms_tape *tape)
+{
+    ms_rerun_mode mode = {tape->pass, tape->has_autocast};
+    tape->pass = MS_PASS_RECOMPUTE;
+    tape->in_backward = false;
+    tape->grad_enabled = true;
+    tape->has_autocast = tape->run->autocast != MS_AUTOCAST_NONE;
+    return mode;
+}
+
+void ms_rerun_end(ms_tape *tape, ms_rerun_mode mode)
+{
+    tape->has_autocast = mode.had_autocast;
+    tape->grad_enabled = false;
+    tape->in_backward = true;
+    tape->pass = mode.pass;
+}
+
 static void recompute(ms_tape *tape, uint32_t index)
 {
     ms_checkpoint frame = tape->checkpoints.items[index];
@@ -52,12 +70,7 @@ static void recompute(ms_tape *tape, uint32_t index)
             ms_tape_fail(tape, MS_ERR_NOMEM);
     tape->checkpoints.items[index].first_recomputed = first;
     tape->checkpoints.items[index].is_recomputed = true;
-    uint8_t pass = tape->pass;
-    bool had_autocast = tape->has_autocast;
-    tape->pass = MS_PASS_RECOMPUTE;
-    tape->in_backward = false;
-    tape->grad_enabled = true;
-    tape->has_autocast = tape->run->autocast != MS_AUTOCAST_NONE;
+    ms_rerun_mode mode = ms_rerun_begin(tape);
     ms_tensor random_state = ms_host_random_state(tape);
     tape->recompute_frame = index;
     tape->op_counts.count = 0;
@@ -70,10 +83,7 @@ static void recompute(ms_tape *tape, uint32_t index)
     if (tape->has_autocast)
         ms_autocast_clear(tape);
     ms_release(tape, random_state);
-    tape->has_autocast = had_autocast;
-    tape->grad_enabled = false;
-    tape->in_backward = true;
-    tape->pass = pass;
+    ms_rerun_end(tape, mode);
     drop_numbers(tape, end.nodes);
     ms_graph_cut(tape, end);
 }
@@ -129,9 +139,7 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoint frame)
     return result;
 }
 
-/* A leaf that stands for the input in the graph of a rerun: the nested backward accumulates into
- * it, as it would into .grad. */
-static uint32_t add_leaf(ms_tape *tape, ms_tensor input)
+uint32_t ms_leaf_add(ms_tape *tape, ms_tensor input)
 {
     uint32_t leaf = tape->parameters.count;
     ms_retain(tape, input);
@@ -149,20 +157,12 @@ ms_tensor ms_rerun(ms_tape *tape, const ms_region *region, ms_tensor input, ms_t
 {
     if (ms_idle(tape) || !input)
         return 0;
-    uint32_t leaf = add_leaf(tape, input);
-    uint8_t pass = tape->pass;
-    bool had_autocast = tape->has_autocast;
-    tape->pass = MS_PASS_RECOMPUTE;
-    tape->in_backward = false;
-    tape->grad_enabled = true;
-    tape->has_autocast = tape->run->autocast != MS_AUTOCAST_NONE;
+    uint32_t leaf = ms_leaf_add(tape, input);
+    ms_rerun_mode mode = ms_rerun_begin(tape);
     ms_tensor result = region->run(tape, region->context, region->number, input);
     if (tape->has_autocast && casts == MS_RERUN_DROPS_CASTS)
         ms_autocast_clear(tape);
-    tape->has_autocast = had_autocast;
-    tape->grad_enabled = false;
-    tape->in_backward = true;
-    tape->pass = pass;
+    ms_rerun_end(tape, mode);
     ms_retain(tape, result);
     ms_backward(tape, result, grad);
     ms_release(tape, result);
@@ -214,7 +214,7 @@ void ms_require_grad(ms_tape *tape, ms_tensor tensor)
 {
     if (ms_idle(tape) || !tensor || !tape->grad_enabled || ms_info(tape, tensor)->requires_grad)
         return;
-    uint32_t leaf = add_leaf(tape, tensor);
+    uint32_t leaf = ms_leaf_add(tape, tensor);
     if (tape->status != MS_OK)
         return;
     tape->parameters.items[leaf].scope = tape->scope;
@@ -239,6 +239,7 @@ void ms_graph_drop(ms_tape *tape)
         ms_release(tape, tape->graph_holds.items[--tape->graph_holds.count]);
     tape->nodes.count = tape->metas.count = tape->buffers.count = 0;
     tape->checkpoints.count = tape->recomputed.count = tape->kept.count = 0;
+    tape->tiled_attentions.count = 0;
     tape->offloads.count = tape->sent_pieces.count = tape->sent_slots.count = 0;
     tape->next_return = 0;
 }

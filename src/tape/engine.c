@@ -121,6 +121,10 @@ static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
     parameter->buffer = 0;
     if (!incoming || ms_idle(tape))
         return;
+    if (parameter->is_captured) {
+        parameter->grad = incoming;
+        return;
+    }
     if (parameter->grad) {
         ms_release(tape, incoming);
         return;

@@ -49,6 +49,18 @@ typedef enum ms_rerun_casts { MS_RERUN_DROPS_CASTS, MS_RERUN_KEEPS_CASTS } ms_re
 ms_tensor ms_rerun(ms_tape *tape, const ms_region *region, ms_tensor input, ms_tensor grad,
                    ms_rerun_casts casts);
 
+/* Forward again in the midst of a backward, until ms_rerun_end. */
+typedef struct ms_rerun_mode {
+    uint8_t pass;
+    bool had_autocast;
+} ms_rerun_mode;
+ms_rerun_mode ms_rerun_begin(ms_tape *tape);
+void ms_rerun_end(ms_tape *tape, ms_rerun_mode mode);
+
+/* A leaf, behind the parameters, that stands for the input in the graph of a rerun: a backward
+ * leaves its gradient there. The input is held. */
+uint32_t ms_leaf_add(ms_tape *tape, ms_tensor input);
+
 /* torch.get_rng_state() where the device is the host, held; else 0. */
 ms_tensor ms_host_random_state(ms_tape *tape);
 
@@ -65,6 +77,11 @@ void ms_offload_release(ms_tape *tape, uint32_t number);
 /* Runs the region over `pieces` pieces of the rows of `input` without a graph, and over each again,
  * forward and backward, when backward comes to it. The region consumes its input, [rows, H]. */
 ms_tensor ms_tiled_run(ms_tape *tape, const ms_region *region, ms_tensor input, uint32_t pieces);
+
+/* Causal attention in pieces of the queries, each with the keys up to its end, without a graph; and
+ * each again, forward and backward, when backward comes to it. The arguments are the caller's. */
+ms_tensor ms_tiled_attention_run(ms_tape *tape, ms_tiled_attention attention, ms_tensor query,
+                                 ms_tensor key, ms_tensor value, ms_tensor mask);
 
 /* Holds a tensor until the graph goes. */
 void ms_graph_hold(ms_tape *tape, ms_tensor tensor);

@@ -34,6 +34,7 @@ void ms_tape_free(ms_tape *tape)
     ms_vec_free(&tape->frozen);
     ms_vec_free(&tape->module_buffers);
     ms_vec_free(&tape->checkpoints);
+    ms_vec_free(&tape->tiled_attentions);
     ms_vec_free(&tape->recomputed);
     ms_vec_free(&tape->kept);
     ms_vec_free(&tape->backings);

@@ -98,6 +98,8 @@ typedef struct ms_parameter {
     uint32_t name, scope;
     ms_tensor states[3]; /* of the optimizer: two of its shape, and the step counter */
     bool states_made;
+    bool is_captured; /* no parameter but an input whose gradient is asked for: it is handed over as
+                         it is, and casts are not kept */
     uint32_t pending; /* gradient contributions still to come in this backward */
     ms_tensor buffer; /* contributions so far */
 } ms_parameter;
@@ -132,6 +134,18 @@ typedef struct ms_checkpoint {
     uint32_t first_kept, kept_count; /* into kept: storages held since forward */
     uint32_t taken_count;            /* of those, what recomputation has taken */
 } ms_checkpoint;
+
+/* Attention over queries [B, H, S, D], keys, values and a mask (0: none), held by the caller;
+ * yields [B, S, H, D]. */
+typedef ms_tensor (*ms_attention_fn)(struct ms_tape *tape, void *context, ms_tensor query,
+                                     ms_tensor key, ms_tensor value, ms_tensor mask);
+
+/* An attention function that backward calls again: see tape/tile_attention.c. */
+typedef struct ms_tiled_attention {
+    ms_attention_fn run;
+    void *context;
+    uint32_t pieces;
+} ms_tiled_attention;
 
 /* A saved storage that went to the host: see tape/offload.c. */
 typedef struct ms_sent_piece {
@@ -226,6 +240,7 @@ typedef struct ms_tape {
     uint32_t graph_leaves;            /* the last of `parameters`, made by ms_require_grad */
     ms_vec(ms_tensor) module_buffers; /* a module's tensors that are not trained, in order */
     ms_vec(ms_checkpoint) checkpoints;
+    ms_vec(ms_tiled_attention) tiled_attentions;
     ms_vec(ms_tensor) recomputed;
     ms_vec(uint32_t) kept; /* storages, see ms_checkpoint */
     ms_vec(ms_backing) backings;

@@ -10,7 +10,7 @@ cuda: torch.cuda memory statistics of the third step (allocated = block bytes, r
       event list (action, size, address, stream) of that step, as gzip JSON; --stacks adds who asked: the ATen
       operator, the autograd node (in backward), the innermost Python frames.
 CASES.json is a list of cases, or a file this program wrote, whose cases are measured again. "treat" in a case: see treatments.py;
-"optimizer_device": "host": see host_optimizer.py.
+"optimizer_device": "host": see host_optimizer.py; "backend": the one kernel of scaled_dot_product_attention that may run.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
 """
 import argparse, gc, gzip, json, multiprocessing, os, re, sys, traceback, warnings
@@ -289,6 +289,9 @@ def measure_cuda(case, events_path, stacks=False):
 
 
 def child(case, args, pipe):
+    if case.get("backend"):
+        for name, allow in (("FLASH_ATTENTION", "flash"), ("EFFICIENT_ATTENTION", "mem_efficient"), ("MATH", "math"), ("CUDNN_ATTENTION", "cudnn")):
+            getattr(torch.backends.cuda, f"enable_{allow}_sdp")(name == case["backend"])
     try:
         path = args.events and os.path.join(args.events, case["id"].replace("/", "_") + ".json.gz")
         pipe.send(measure_cuda(case, path, args.stacks) if args.device == "cuda" else measure_cpu(case))

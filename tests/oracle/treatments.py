@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Treatments of the layers of a Hugging Face causal LM: checkpoint, selective checkpoint, offload, tiled MLP, chunked loss.
+"""Treatments of the layers of a Hugging Face causal LM: checkpoint, selective checkpoint, offload, tiled MLP and attention, chunked loss.
 
     loss_of = treatments.apply(model, "first:8=checkpoint,8-31=offload:0.5,loss=chunk:8")
     loss_of(input_ids, labels).backward()
@@ -13,6 +13,7 @@ ranges such as 0,2,5-9 (a comma part without '=' belongs to the layers of the ne
                     mm#2 is only the third mm of the layer's forward
     offload:R       keep, but of what the layer saved for backward, R (0 < R <= 1) of the bytes wait in pinned host memory
     tile:N          run the MLP in N pieces of the tokens; may follow one of the others: checkpoint+tile:2
+    tile-attention:N  run attention in N pieces of the queries; the same
     loss=chunk:N    logits and loss in N pieces of the tokens, each recomputed in backward
 
 The code is what `--target pytorch` prints, in src/plan/pytorch. How long what lives is said there at each class: memscope's
@@ -23,7 +24,7 @@ import re
 from functools import partial
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/plan/pytorch")
-for piece in ("recompute", "selective", "offload", "pieces", "tile", "loss"):
+for piece in ("recompute", "selective", "offload", "pieces", "again", "tile", "tile_attention", "loss"):
     with open(os.path.join(FOLDER, piece + ".py")) as file:
         exec(compile(file.read(), file.name, "exec"))
 
@@ -69,10 +70,13 @@ def apply(model, plan):
     ratios = {}
     for i, (layer, treatment) in enumerate(zip(layers, treatments)):
         words = treatment.split("+")
-        pieces = next((w for w in words if w.startswith("tile:")), None)
-        if pieces:
-            words.remove(pieces)
-            tile(layer.mlp, int(pieces[5:]))
+        for word in [w for w in words if w.startswith("tile")]:
+            words.remove(word)
+            name, _, number = word.partition(":")
+            if name == "tile":
+                tile(layer.mlp, int(number))
+            else:
+                tile_attention(layer, int(number))
         name, _, value = words[0].partition(":") if words else ("keep", "", "")
         if name == "checkpoint":
             recompute(layer)

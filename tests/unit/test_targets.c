@@ -143,7 +143,7 @@ static void counts_plans(void **state)
         for (uint32_t layer = 0; layer < c->layers; layer++) {
             const ms_treatment *t = &l.stack.options[shape->choice.options[layer]].treatment;
             uint32_t used = (t->kind == MS_TREAT_KEEP ? 0 : (uint32_t)technique_of(t->kind)) |
-                            (t->tiles > 0 ? (uint32_t)MS_MAY_TILE : 0);
+                            (t->tiles + t->attention_tiles > 0 ? (uint32_t)MS_MAY_TILE : 0);
             assert_int_equal(used & ~(c->techniques & target->techniques), 0);
         }
     }
@@ -430,15 +430,23 @@ static const code_case code_cases[] = {
     {"offload", "first:8=offload:0.5,8-10=offload:1", "o",
      "    Offload(layers, {**dict.fromkeys(range(0, 8), 0.5), **dict.fromkeys(range(8, 11), "
      "1)})"},
-    {"tiles of two kinds", "all=tile:4,first:3=checkpoint+tile:2,3=checkpoint+tile:4", "rpt",
+    {"tiles of two kinds", "all=tile:4,first:3=checkpoint+tile:2,3=checkpoint+tile:4", "rpgt",
      "    for i in range(0, 3):\n"
      "        tile(layers[i].mlp, 2)\n"
      "    for i in range(3, 12):\n"
      "        tile(layers[i].mlp, 4)\n"
      "    for i in range(0, 4):\n"
      "        recompute(layers[i])"},
+    {"tiles of attention", "all=tile-attention:8,first:2=checkpoint+tile:2+tile-attention:8",
+     "rpgta",
+     "    for i in range(0, 2):\n"
+     "        tile(layers[i].mlp, 2)\n"
+     "    for i in range(0, 12):\n"
+     "        tile_attention(layers[i], 8)\n"
+     "    for i in range(0, 2):\n"
+     "        recompute(layers[i])"},
     {"loss alone", "loss=chunk:8", "pl", LOSS_OF},
-    {"everything", "0=checkpoint,1=selective:mm,2=offload:0.25+tile:2,loss=chunk:8", "rsoptl",
+    {"everything", "0=checkpoint,1=selective:mm,2=offload:0.25+tile:2,loss=chunk:8", "rsopgtl",
      "    for i in (2,):\n"
      "        tile(layers[i].mlp, 2)\n"
      "    for i in (0,):\n"
@@ -450,10 +458,11 @@ static const code_case code_cases[] = {
 };
 
 /* What each piece defines. */
-static const char *const definitions[] = {"\ndef recompute(", "\ndef selective_contexts(",
-                                          "\nclass Offload:", "\ndef pieces_of(",
-                                          "\nclass Tiled(",   "\ndef chunked_loss("};
-static const char letters[] = "rsoptl";
+static const char *const definitions[] = {"\ndef recompute(",        "\ndef selective_contexts(",
+                                          "\nclass Offload:",        "\ndef pieces_of(",
+                                          "\nclass Surroundings:",   "\nclass Tiled(",
+                                          "\nclass TiledAttention(", "\ndef chunked_loss("};
+static const char letters[] = "rsopgtal";
 
 static void prints_code(void **state)
 {

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from functools import partial
 import torch
-from torch.utils.checkpoint import get_device_states, set_device_states
 
 
 class Tiled(torch.autograd.Function):
@@ -17,10 +16,7 @@ class Tiled(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, mlp, number):
-        device = x.device.type
-        ctx.mlp, ctx.number = mlp, number
-        ctx.autocast = dict(device_type=device, enabled=torch.is_autocast_enabled(device), dtype=torch.get_autocast_dtype(device))
-        ctx.random = torch.get_rng_state(), *get_device_states(x)  # on the host: dropout repeats itself in backward
+        ctx.mlp, ctx.number, ctx.surroundings = mlp, number, Surroundings(x)
         ctx.save_for_backward(x)
         return torch.cat([mlp(piece) for piece in pieces_of(x, number)]).view_as(x)
 
@@ -29,12 +25,8 @@ class Tiled(torch.autograd.Function):
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         x_grad = torch.empty_like(x, memory_format=torch.contiguous_format)
-        cpu_state, devices, states = ctx.random
         # A cache from an autocast region around this backward could hold casts that forward made without a graph.
-        cache = not torch.is_autocast_enabled(x.device.type)
-        with torch.random.fork_rng(devices), torch.autocast(**ctx.autocast, cache_enabled=cache):
-            torch.set_rng_state(cpu_state)
-            set_device_states(devices, states)
+        with ctx.surroundings.again(keep_casts=not torch.is_autocast_enabled(x.device.type)):
             for x_piece, grad_piece, x_grad_piece in zip(*(pieces_of(t, ctx.number) for t in (x.detach(), grad, x_grad))):
                 x_piece = x_piece.detach().requires_grad_()
                 with torch.enable_grad():
