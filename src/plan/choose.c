@@ -48,7 +48,8 @@ bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques)
                                       [MS_TREAT_CHECKPOINT] = MS_MAY_CHECKPOINT,
                                       [MS_TREAT_SELECTIVE] = MS_MAY_SELECT,
                                       [MS_TREAT_OFFLOAD] = MS_MAY_OFFLOAD};
-    uint32_t wanted = needed[treatment->kind] | (treatment->tiles > 1 ? MS_MAY_TILE : 0u);
+    uint32_t wanted = needed[treatment->kind] |
+                      (treatment->tiles + treatment->attention_tiles > 0 ? MS_MAY_TILE : 0u);
     return (wanted & ~techniques) == 0;
 }
 
@@ -107,7 +108,8 @@ static bool is_useless(const model *p, uint32_t option, uint32_t layer)
     for (uint32_t o = 0; o < p->stack->option_count; o++) {
         const ms_layer_cost *y = &options[o].layers[layer];
         if (o == option || !ms_treatment_allowed(&options[o].treatment, p->task->techniques) ||
-            options[o].fixed_bytes > options[option].fixed_bytes)
+            options[o].fixed_bytes > options[option].fixed_bytes ||
+            options[o].shared_bytes > options[option].shared_bytes)
             continue;
         if (is_dominated(x, y, p->stack) && (o < option || !is_dominated(y, x, p->stack)))
             return true;

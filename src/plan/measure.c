@@ -8,70 +8,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/parallel.h"
-#include "plan/option_list.h"
+#include "plan/held.h"
+#include "plan/measurement.h"
 #include "plan/passes.h"
 #include "plan/reduced.h"
-#include "step/step.h"
-
-/* One simulation, alone in its thread. */
-typedef struct measurement {
-    const ms_model_config *model;
-    ms_run_config run;
-    ms_profile profile;
-    ms_op_list *ops; /* what recomputation does, when asked for */
-    ms_status status;
-    ms_error err;
-} measurement;
-
-static void measure_one(void *context, uint32_t index)
-{
-    measurement *m = &((measurement *)context)[index];
-    ms_simulation simulation;
-    m->run.detail = MS_STEPS_TIMED;
-    m->status = ms_step_simulate(m->model, &m->run, &simulation, &m->err);
-    if (m->status != MS_OK)
-        return;
-    m->status = ms_profile_build(&simulation.trace, m->run.device, m->run.allocator.kind,
-                                 &m->profile, &m->err);
-    if (m->status == MS_OK && m->ops)
-        m->status = ms_op_list_read(&simulation.trace, m->run.device, m->ops, &m->err);
-    ms_simulation_free(&simulation);
-}
-
-static ms_status run_all(measurement *list, uint32_t count, ms_error *err)
-{
-    ms_parallel_run(count, measure_one, list);
-    for (uint32_t i = 0; i < count; i++)
-        if (list[i].status != MS_OK) {
-            if (err && err->status == MS_OK)
-                *err = list[i].err;
-            return list[i].status;
-        }
-    return MS_OK;
-}
-
-static void free_all(measurement *list, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        ms_profile_free(&list[i].profile);
-}
-
-/* The run with every layer under one treatment. */
-static ms_status set_measurement(ms_arena *arena, const ms_model_config *model,
-                                 const ms_run_config *run, const ms_treatment *treatment,
-                                 uint32_t loss_chunks, measurement *m, ms_error *err)
-{
-    *m = (measurement){.model = model, .run = *run};
-    ms_treatment *layers = ms_arena_array(arena, ms_treatment, model->num_layers);
-    if (!layers)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers",
-                       model->num_layers);
-    for (uint64_t i = 0; i < model->num_layers; i++)
-        layers[i] = *treatment;
-    m->run.treatments = (ms_treatments){layers, loss_chunks};
-    return MS_OK;
-}
 
 /* ---- the stack ---- */
 
@@ -134,7 +74,8 @@ static ms_status add_option(builder *b, const ms_treatment *treatment, const ms_
     int64_t fixed =
         kept ? ms_byte_difference(ms_first_layer_begin(profile), ms_first_layer_begin(kept_profile))
              : 0;
-    b->stack->options[b->stack->option_count++] = (ms_stack_option){*treatment, all, fixed};
+    b->stack->options[b->stack->option_count++] =
+        (ms_stack_option){.treatment = *treatment, .layers = all, .fixed_bytes = fixed};
     return MS_OK;
 }
 
@@ -241,34 +182,36 @@ enum { WHOLE, KEPT, CHECKPOINTED, FIRST_COUNT };
 static const ms_treatment keep = {.kind = MS_TREAT_KEEP},
                           checkpoint = {.kind = MS_TREAT_CHECKPOINT};
 
-static ms_status set_first(builder *b, measurement *first, ms_op_list *ops)
+static ms_status set_first(builder *b, ms_measurement *first, ms_op_list *ops)
 {
-    ms_status status = set_measurement(b->arena, b->model, b->run, &keep, 0, &first[WHOLE], b->err);
+    ms_status status =
+        ms_measurement_set(b->arena, b->model, b->run, &keep, 0, &first[WHOLE], b->err);
     if (status == MS_OK)
-        status = set_measurement(b->arena, b->reduced, b->run, &keep, 0, &first[KEPT], b->err);
+        status = ms_measurement_set(b->arena, b->reduced, b->run, &keep, 0, &first[KEPT], b->err);
     if (status == MS_OK)
-        status = set_measurement(b->arena, b->reduced, b->run, &checkpoint, 0, &first[CHECKPOINTED],
-                                 b->err);
+        status = ms_measurement_set(b->arena, b->reduced, b->run, &checkpoint, 0,
+                                    &first[CHECKPOINTED], b->err);
     first[CHECKPOINTED].ops = ops;
     return status;
 }
 
 /* Measures the options that `list` names, and adds them. */
-static ms_status add_options(builder *b, const ms_option_list *list, const measurement *first,
+static ms_status add_options(builder *b, const ms_option_list *list, const ms_measurement *first,
                              const ms_layer_cost *kept)
 {
     uint32_t count = list->option_count + list->loss_count;
-    measurement *m = ms_arena_array(b->arena, measurement, count);
+    ms_measurement *m = ms_arena_array(b->arena, ms_measurement, count);
     ms_status status = m ? MS_OK : no_memory(b);
     for (uint32_t i = 0; i < list->option_count && status == MS_OK; i++)
-        status = set_measurement(b->arena, b->reduced, b->run, &list->options[i], 0, &m[i], b->err);
+        status =
+            ms_measurement_set(b->arena, b->reduced, b->run, &list->options[i], 0, &m[i], b->err);
     for (uint32_t i = 0; i < list->loss_count && status == MS_OK; i++)
-        status = set_measurement(b->arena, b->reduced, b->run, &keep, list->losses[i],
-                                 &m[list->option_count + i], b->err);
+        status = ms_measurement_set(b->arena, b->reduced, b->run, &keep, list->losses[i],
+                                    &m[list->option_count + i], b->err);
     if (status != MS_OK)
         return status;
     b->stack->simulations += count;
-    status = run_all(m, count, b->err);
+    status = ms_measurements_run(m, count, b->err);
     ms_layer_cost *costs;
     for (uint32_t i = 0; i < list->option_count && status == MS_OK; i++)
         status =
@@ -282,18 +225,18 @@ static ms_status add_options(builder *b, const ms_option_list *list, const measu
         shift_ends(&b->stack->losses[0], &reduced, &chunked, list->losses[i],
                    &b->stack->losses[b->stack->loss_count++]);
     }
-    free_all(m, count);
+    ms_measurements_free(m, count);
     return status;
 }
 
-static ms_status build(builder *b, uint32_t techniques, measurement *first)
+static ms_status build(builder *b, uint32_t techniques, ms_measurement *first)
 {
     ms_stack *stack = b->stack;
     ms_op_list ops = {.arena = b->arena};
     ms_layer_cost *kept, *checkpointed;
     ms_status status = set_first(b, first, &ops);
     if (status == MS_OK)
-        status = run_all(first, FIRST_COUNT, b->err);
+        status = ms_measurements_run(first, FIRST_COUNT, b->err);
     first[CHECKPOINTED].ops = NULL; /* it is this function's */
     if (status != MS_OK)
         return status;
@@ -308,9 +251,15 @@ static ms_status build(builder *b, uint32_t techniques, measurement *first)
                             kept, &checkpointed);
     ms_option_list list;
     if (status == MS_OK)
-        status = ms_option_list_make(b->arena, b->run, techniques, &ops, stack, &list, b->err);
+        status =
+            ms_option_list_make(b->arena, b->model, b->run, techniques, &ops, stack, &list, b->err);
     if (status == MS_OK)
         status = add_options(b, &list, first, kept);
+    ms_stack_ends ends;
+    if (status == MS_OK)
+        status = read_ends(b, &first[KEPT].profile, b->reduced->num_layers, kept, &ends);
+    if (status == MS_OK)
+        status = ms_held_measure(b->arena, b->reduced, b->run, kept, &ends, stack, b->err);
     return status == MS_OK ? cut_segments(b) : status;
 }
 
@@ -318,14 +267,14 @@ ms_status ms_stack_measure(ms_arena *arena, const ms_model_config *model, const 
                            uint32_t techniques, ms_stack *stack, ms_error *err)
 {
     ms_reduced_model reduced;
-    measurement first[FIRST_COUNT] = {0};
+    ms_measurement first[FIRST_COUNT] = {0};
     *stack = (ms_stack){.layer_count = (uint32_t)model->num_layers};
     ms_status status = ms_model_reduce(arena, model, run, &reduced, err);
     if (status != MS_OK)
         return status;
     builder b = {arena, model, &reduced.model, reduced.stands_in, run, stack, err};
     status = build(&b, techniques, first);
-    free_all(first, FIRST_COUNT);
+    ms_measurements_free(first, FIRST_COUNT);
     return status;
 }
 
@@ -343,21 +292,23 @@ ms_status ms_stack_add_option(ms_arena *arena, const ms_model_config *model,
     if (status != MS_OK)
         return status;
     builder b = {arena, model, &reduced.model, reduced.stands_in, run, stack, err};
-    measurement m[2] = {0};
+    ms_measurement m[2] = {0};
     ms_layer_cost *kept = ms_arena_array(arena, ms_layer_cost, reduced.model.num_layers), *costs;
     status = kept ? MS_OK : no_memory(&b);
     if (status == MS_OK)
-        status = set_measurement(arena, b.reduced, run, &keep, 0, &m[0], err);
+        status = ms_measurement_set(arena, b.reduced, run, &keep, 0, &m[0], err);
     if (status == MS_OK)
-        status = set_measurement(arena, b.reduced, run, treatment, 0, &m[1], err);
+        status = ms_measurement_set(arena, b.reduced, run, treatment, 0, &m[1], err);
     if (status == MS_OK)
-        status = run_all(m, 2, err);
+        status = ms_measurements_run(m, 2, err);
     stack->simulations += 2;
     if (status == MS_OK)
         status = read_costs(&b, &m[0].profile, kept);
     if (status == MS_OK)
         status = add_option(&b, treatment, &m[1].profile, &m[0].profile, kept, &costs);
-    free_all(m, 2);
+    if (status == MS_OK)
+        ms_held_share(run, stack);
+    ms_measurements_free(m, 2);
     return status == MS_OK ? cut_segments(&b) : status;
 }
 
@@ -373,25 +324,26 @@ ms_status ms_shares_resolve(ms_arena *arena, const ms_model_config *model, ms_ru
 {
     ms_reduced_model reduced;
     ms_op_list ops = {.arena = arena};
-    measurement m = {0};
+    ms_measurement m = {0};
     ms_status status = ms_model_reduce(arena, model, run, &reduced, err);
     for (uint64_t i = 0; i < model->num_layers && status == MS_OK; i++) {
         ms_treatment *t = &run->treatments.layers[i], kept;
         if (!wants_share(t))
             continue;
         if (!ops.items) {
-            status = set_measurement(arena, &reduced.model, run, &checkpoint, 0, &m, err);
+            status = ms_measurement_set(arena, &reduced.model, run, &checkpoint, 0, &m, err);
             m.ops = &ops;
             if (status == MS_OK)
-                status = run_all(&m, 1, err);
+                status = ms_measurements_run(&m, 1, err);
         }
         if (status == MS_OK)
             status = ms_selective_of_share(arena, &ops, t->share, &kept, err);
         if (status == MS_OK) {
             kept.tiles = t->tiles;
+            kept.attention_tiles = t->attention_tiles;
             *t = kept;
         }
     }
-    free_all(&m, 1);
+    ms_measurements_free(&m, 1);
     return status;
 }

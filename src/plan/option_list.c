@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "config/attention.h"
 #include "ledger/clock.h"
 #include "plan/knapsack.h"
 
@@ -161,23 +162,41 @@ static void add_offload(const ms_run_config *run, const ms_stack *stack, ms_opti
     }
 }
 
-static void add_tiles(uint64_t tokens, uint32_t techniques, ms_option_list *list, uint32_t most)
+/* Attention whose scores are tensors: their bytes grow with the square of the sequence. Fused
+ * kernels keep none, so nothing is won in pieces. */
+static bool has_scores(const ms_model_config *model, const ms_run_config *run)
 {
-    static const uint32_t tiles[] = {4, 16};
-    for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
-        ms_treatment t = {.kind = MS_TREAT_KEEP, .tiles = tiles[i]};
-        if (tiles[i] > tokens)
-            continue;
-        (void)add(list, &t, most);
-        t.kind = MS_TREAT_CHECKPOINT;
-        if (techniques & MS_MAY_CHECKPOINT)
-            (void)add(list, &t, most);
-    }
+    bool has_window =
+        ms_model_has_layers(model, MS_LAYER_SLIDES) && run->seq_tokens >= model->sliding_window;
+    ms_attention plain = ms_attention_choose(model, run);
+    return plain == MS_ATTENTION_EAGER || plain == MS_ATTENTION_MATH ||
+           (has_window && ms_attention_choose_masked(model, run) == MS_ATTENTION_MATH);
 }
 
-ms_status ms_option_list_make(ms_arena *arena, const ms_run_config *run, uint32_t techniques,
-                              const ms_op_list *ops, const ms_stack *stack, ms_option_list *list,
-                              ms_error *err)
+/* Kept and checkpointed layers with the MLP, attention or both in pieces. */
+static void add_tiles(const ms_model_config *model, const ms_run_config *run, uint32_t techniques,
+                      ms_option_list *list, uint32_t most)
+{
+    static const uint32_t tiles[] = {4, 16};
+    enum { MLP = 1, ATTENTION = 2 };
+    const int ways = has_scores(model, run) ? MLP | ATTENTION : MLP;
+    for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++)
+        for (int way = MLP; way <= ways; way++) {
+            ms_treatment t = {.kind = MS_TREAT_KEEP,
+                              .tiles = way & MLP ? tiles[i] : 0,
+                              .attention_tiles = way & ATTENTION ? tiles[i] : 0};
+            if (tiles[i] > (way & ATTENTION ? run->seq_tokens : run->batch * run->seq_tokens))
+                continue;
+            (void)add(list, &t, most);
+            t.kind = MS_TREAT_CHECKPOINT;
+            if (techniques & MS_MAY_CHECKPOINT)
+                (void)add(list, &t, most);
+        }
+}
+
+ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
+                              const ms_run_config *run, uint32_t techniques, const ms_op_list *ops,
+                              const ms_stack *stack, ms_option_list *list, ms_error *err)
 {
     static const uint32_t chunks[] = {4, 16};
     uint32_t most = MS_STACK_MOST_OPTIONS - stack->option_count - 6; /* room for a trainer's own */
@@ -189,7 +208,7 @@ ms_status ms_option_list_make(ms_arena *arena, const ms_run_config *run, uint32_
     if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu)
         add_offload(run, stack, list, most);
     if (techniques & MS_MAY_TILE)
-        add_tiles(tokens, techniques, list, most);
+        add_tiles(model, run, techniques, list, most);
     for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++)
         if ((techniques & MS_MAY_CHUNK_LOSS) && chunks[i] <= tokens)
             list->losses[list->loss_count++] = chunks[i];

@@ -39,8 +39,8 @@ typedef struct ms_option_list {
 } ms_option_list;
 
 /* What may be tried beside keep and checkpoint, which the stack has. */
-ms_status ms_option_list_make(ms_arena *arena, const ms_run_config *run, uint32_t techniques,
-                              const ms_op_list *ops, const ms_stack *stack, ms_option_list *list,
-                              ms_error *err);
+ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
+                              const ms_run_config *run, uint32_t techniques, const ms_op_list *ops,
+                              const ms_stack *stack, ms_option_list *list, ms_error *err);
 
 #endif

@@ -18,10 +18,51 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* What layers above the first hold of what came before them all: with each layer that holds more
+ * than the ones below it, how much more than what the first layer's figures have. */
+typedef struct holds {
+    uint32_t count;
+    struct {
+        uint32_t layer;
+        int64_t bytes;
+    } items[4];
+    int64_t to_end;
+} holds;
+
+static holds find_holds(const ms_stack *stack, const ms_stack_choice *choice)
+{
+    holds h = {0};
+    int64_t first = stack->options[choice->options[0]].shared_bytes, most = 0;
+    for (uint32_t i = 1; i < stack->layer_count; i++) {
+        const ms_stack_option *option = &stack->options[choice->options[i]];
+        int64_t bytes = option->shared_bytes - first;
+        if (option->holds_to_end)
+            h.to_end = larger(h.to_end, bytes);
+        if (bytes <= most)
+            continue;
+        most = bytes;
+        h.items[h.count].layer = i;
+        h.items[h.count].bytes = bytes;
+        h.count += h.count + 1 < sizeof h.items / sizeof h.items[0];
+    }
+    return h;
+}
+
+/* While backward has not done with layer `i`. */
+static int64_t held_at(const holds *h, uint32_t i)
+{
+    int64_t bytes = h->to_end;
+    for (uint32_t k = 0; k < h->count; k++)
+        if (h->items[k].layer <= i)
+            bytes = larger(bytes, h->items[k].bytes);
+    return bytes;
+}
+
 /* The highest level in one micro-step. */
 static int64_t count_micro_step(const ms_stack *stack, const ms_stack_choice *choice, uint32_t m)
 {
     const ms_stack_ends *ends = &stack->losses[choice->loss];
+    const holds h = find_holds(stack, choice);
     int64_t level = ends->before_layers[m], made = 0, late = 0, peak = level;
     uint64_t below = 0;
     for (uint32_t i = 0; i < stack->layer_count; i++) {
@@ -32,6 +73,7 @@ static int64_t count_micro_step(const ms_stack *stack, const ms_stack_choice *ch
         late += cost->bytes[m].forward_late;
         below = cost->released_bytes;
     }
+    made += held_at(&h, stack->layer_count);
     peak = larger(peak, ends->loss_peak[m] + made);
     peak = larger(peak, ends->loss_backward_peak[m] + made - late);
     level = ends->before_backward[m] + made - late;
@@ -40,7 +82,7 @@ static int64_t count_micro_step(const ms_stack *stack, const ms_stack_choice *ch
         if (i > 0)
             level += (int64_t)stack->options[choice->options[i - 1]].layers[i - 1].sent_bytes;
         peak = larger(peak, level + cost->bytes[m].backward_peak);
-        level += cost->bytes[m].backward_end;
+        level += cost->bytes[m].backward_end - held_at(&h, i) + held_at(&h, i > 0 ? i - 1 : 0);
     }
     int64_t left = level - ends->before_backward[m];
     return larger(peak, ends->after_peak[m] + left);

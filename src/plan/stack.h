@@ -16,7 +16,7 @@
 #include "config/run_config.h"
 #include "ledger/profile.h"
 
-enum { MS_STACK_MOST_OPTIONS = 24, MS_STACK_MOST_LOSSES = 6, MS_STACK_MICRO_STEPS = 2 };
+enum { MS_STACK_MOST_OPTIONS = 40, MS_STACK_MOST_LOSSES = 6, MS_STACK_MICRO_STEPS = 2 };
 
 /* A layer under one option, in one of the micro-steps that differ: the first, and the last. Bytes
  * are relative to what is live when the layer begins. */
@@ -42,6 +42,10 @@ typedef struct ms_stack_option {
     ms_layer_cost *layers; /* per layer */
     int64_t fixed_bytes;   /* there is more of from the first step on (a library's workspace), once
                               for all options that have it */
+    int64_t shared_bytes;  /* of what came before the layers (a mask), what any layer but the first
+                              holds until its backward, once for all of them; the first layer's is in
+                              its figures */
+    bool holds_to_end;     /* until all of backward is over */
 } ms_stack_option;
 
 /* What lies outside the layers, with the loss in one or in chunks. Bytes as if no layer saved
