@@ -3,6 +3,8 @@
 
     optimizer = HostOptimizer(model.parameters(), lambda p: torch.optim.AdamW(p, fused=True))
     loss.backward(); optimizer.step(); optimizer.zero_grad()
+
+Parameters that are on the host themselves (host_parameters.py) have their copies and gradients there already.
 """
 import torch
 
@@ -20,38 +22,52 @@ class HostOptimizer:
     Nothing is allocated on the device. The gradients there live until zero_grad(), as ever.
     """
 
-    def __init__(self, params, make):
+    def __init__(self, params, make, at_home=None):
         self.params = [p for p in params if p.requires_grad]
-        self.copies = [torch.nn.Parameter(self.pinned(p)) for p in self.params]
-        for parameter, copy in zip(self.params, self.copies):
-            copy.grad = self.pinned(parameter)
-            copy.data.copy_(parameter)
+        self.at_home = at_home  # HostParameters
+        self.backend = getattr(torch, self.params[0].device.type)
+        self.copies = [at_home.host[p] if self.is_home(p) else self.copy_of(p) for p in self.params]
         self.optimizers = [make([copy]) for copy in self.copies]
-        self.outward, self.homeward = torch.cuda.Stream(), torch.cuda.Stream()
+        self.outward, self.homeward = self.backend.Stream(), self.backend.Stream()
 
-    @staticmethod
-    def pinned(parameter):
-        return torch.empty_like(parameter, device="cpu", pin_memory=True, requires_grad=False)
+    def is_home(self, parameter):
+        return self.at_home is not None and parameter in self.at_home.host
+
+    def copy_of(self, parameter):
+        pin = parameter.device.type != "cpu"
+        copy, grad = (torch.empty_like(parameter, device="cpu", pin_memory=pin, requires_grad=False) for _ in range(2))
+        copy.copy_(parameter.data)
+        copy = torch.nn.Parameter(copy)
+        copy.grad = grad
+        return copy
+
+    def with_gradients(self):
+        """What to clip: each parameter, or where its gradient is on the host, its copy."""
+        return [copy if self.is_home(p) else p for p, copy in zip(self.params, self.copies)]
 
     @torch.no_grad()
     def step(self):
         arrived = []
-        self.outward.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self.outward):
+        self.outward.wait_stream(self.backend.current_stream())
+        with self.backend.stream(self.outward):
             for parameter, copy in zip(self.params, self.copies):
                 if parameter.grad is not None:
                     copy.grad.copy_(parameter.grad, non_blocking=True)
-                arrived.append(self.outward.record_event())
+                arrived.append(self.backend.Event())
+                arrived[-1].record(self.outward)
         for parameter, copy, optimizer, event in zip(self.params, self.copies, self.optimizers, arrived):
-            if parameter.grad is None:
-                continue
-            event.synchronize()
-            optimizer.step()
-            with torch.cuda.stream(self.homeward):
-                parameter.copy_(copy, non_blocking=True)
-        torch.cuda.current_stream().wait_stream(self.homeward)
+            if self.is_home(parameter):
+                optimizer.step()
+            elif parameter.grad is not None:
+                event.synchronize()
+                optimizer.step()
+                with self.backend.stream(self.homeward):
+                    parameter.copy_(copy, non_blocking=True)
+        self.backend.current_stream().wait_stream(self.homeward)
 
     def zero_grad(self, set_to_none=True):
+        if self.at_home is not None:
+            self.at_home.micro_step = 0  # the next gradients overwrite
         for parameter in self.params:
             if set_to_none:
                 parameter.grad = None
@@ -65,4 +81,5 @@ class HostOptimizer:
     def host_bytes(self):
         """Of the copies, the gradients and the states; what pinned buffers are rounded up to is not in it."""
         states = [v for s in self.state.values() for v in s.values() if torch.is_tensor(v)]
-        return sum(t.untyped_storage().nbytes() for t in states + self.copies + [c.grad for c in self.copies])
+        kept = sum(t.untyped_storage().nbytes() for t in states + self.copies + [c.grad for c in self.copies])
+        return kept + (self.at_home.host_bytes() if self.at_home is not None else 0)

@@ -10,7 +10,8 @@ cuda: torch.cuda memory statistics of the third step (allocated = block bytes, r
       event list (action, size, address, stream) of that step, as gzip JSON; --stacks adds who asked: the ATen
       operator, the autograd node (in backward), the innermost Python frames.
 CASES.json is a list of cases, or a file this program wrote, whose cases are measured again. "treat" in a case: see treatments.py;
-"optimizer_device": "host": see host_optimizer.py; "backend": the one kernel of scaled_dot_product_attention that may run.
+"optimizer_device": "host": see host_optimizer.py; "parameter_device": "host": see host_parameters.py.
+"backend": the one kernel of scaled_dot_product_attention that may run.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
 """
 import argparse, gc, gzip, json, multiprocessing, os, re, sys, traceback, warnings
@@ -93,20 +94,27 @@ def build(case, device):
         model = peft.get_peft_model(model, kind(**settings, task_type="CAUSAL_LM"),
                                     autocast_adapter_dtype=case.get("adapter_dtype", "fp32") == "fp32")
     if case.get("checkpointing"):
-        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": bool(case.get("reentrant"))})
         if case.get("lora") or case.get("adapter"):
             model.enable_input_require_grads()
     return model.train()
 
 
-def optimizer_of(case, model):
+def build_on_host(case, device):
+    """The model, of which all but the layers goes to the device, and what brings the layers there for a while."""
+    from host_parameters import HostParameters
+    model = build(case, "cpu")
+    return model, HostParameters(model, device)
+
+
+def optimizer_of(case, model, at_home):
     params = [p for p in model.parameters() if p.requires_grad]
     name = case["optimizer"]
     if case.get("optimizer_device") == "host":
         from host_optimizer import HostOptimizer
         make = {"adamw_fused": torch.optim.AdamW, "sgd": torch.optim.SGD, "sgd_momentum": torch.optim.SGD}[name]
         more = {"adamw_fused": {}, "sgd": {"lr": 1e-3}, "sgd_momentum": {"lr": 1e-3, "momentum": 0.9}}[name]
-        return HostOptimizer(params, lambda p: make(p, fused=True, **more))
+        return HostOptimizer(params, lambda p: make(p, fused=True, **more), at_home)
     if name.startswith("adamw"):
         impl = name.split("_")[1]
         return torch.optim.AdamW(params, fused=impl == "fused" or None, foreach={"foreach": True, "loop": False}.get(impl))
@@ -132,12 +140,12 @@ class Step:
 
     def __init__(self, case, device):
         self.case, self.device = case, device
-        self.model = build(case, device)
+        self.model, at_home = build_on_host(case, device) if case.get("parameter_device") == "host" else (build(case, device), None)
         self.loss_of = None
         if case.get("treat"):
             import treatments
             self.loss_of = treatments.apply(self.model, case["treat"])
-        self.optimizer = optimizer_of(case, self.model)
+        self.optimizer = optimizer_of(case, self.model, at_home)
         vocab = self.model.config.get_text_config().vocab_size
         self.ids = torch.randint(0, vocab, (case["batch"], case["seq"]), device=device)
 
@@ -161,11 +169,16 @@ class Step:
             del loss
         if self.case.get("clip"):
             with mark("clip"):
-                torch.nn.utils.clip_grad_norm_([p for p in self.model.parameters() if p.requires_grad], 1.0, foreach=True)
+                torch.nn.utils.clip_grad_norm_(self.with_gradients(), 1.0, foreach=True)
         with mark("optimizer"):
             self.optimizer.step()
         with mark("zero_grad"):
             self.optimizer.zero_grad(set_to_none=True)
+
+    def with_gradients(self):
+        if self.case.get("optimizer_device") == "host":
+            return self.optimizer.with_gradients()
+        return [p for p in self.model.parameters() if p.requires_grad]
 
     def static_figures(self):
         model, out = self.model, {}
@@ -177,7 +190,8 @@ class Step:
         out["trainable_parameters"] = sum(p.numel() for p in params if p.requires_grad)
         out["weight_bytes"] = sum(weights.values())
         out["buffer_bytes"] = sum(v for k, v in buffers.items() if k not in weights)
-        out["gradient_bytes"] = sum(p.numel() * p.element_size() for p in params if p.requires_grad)
+        stays = lambda p: p.untyped_storage().nbytes() > 0  # on the device between steps
+        out["gradient_bytes"] = sum(p.numel() * p.element_size() for p in params if p.requires_grad and stays(p))
         if self.case.get("optimizer_device") == "host":
             out["optimizer_state_bytes"] = 0  # on the device
             if "offload" not in self.case.get("treat", ""):  # what that sends is the host's too
@@ -185,11 +199,12 @@ class Step:
         else:
             state = (v for s in self.optimizer.state.values() for v in s.values() if torch.is_tensor(v))
             out["optimizer_state_bytes"] = sum(storages(state).values())
-        skip, keep, saved = set(weights) | set(buffers), [], {}
+        keep, saved = [], {}
+        skip = {t.untyped_storage()._cdata for t in (*params, *model.buffers())}
 
         def pack(t):
             s = t.untyped_storage()
-            if s.data_ptr() not in skip:
+            if s._cdata not in skip:
                 saved[s.data_ptr()] = s.nbytes()
                 keep.append(t)
             return t
