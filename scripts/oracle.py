@@ -72,6 +72,7 @@ def command_of(case, config_path, args):
     command += ["--attention", BACKENDS.get(case.get("backend"), "eager" if case.get("attn") == "eager" else "auto")]
     command += ["--optimizer", optimizer, "--optimizer-impl", implementation]
     command += ["--optimizer-device", case["optimizer_device"]] if case.get("optimizer_device") else []
+    command += ["--parameter-device", case["parameter_device"]] if case.get("parameter_device") else []
     command += ["--accumulate", str(case.get("accumulate", 1))]
     command += ["--clip", "1.0"] if case.get("clip") else []
     command += ["--checkpointing", "all"] if case.get("checkpointing") else []

@@ -67,7 +67,9 @@ void ms_analysis_free(ms_analysis *analysis);
 
 typedef struct ms_summary {
     uint64_t param_count, trainable_param_count;
-    uint64_t weight_memory_bytes, buffer_memory_bytes, grad_memory_bytes;
+    uint64_t weight_memory_bytes, buffer_memory_bytes,
+        grad_memory_bytes;                                    /* that stay on the
+                                                                 device between layers */
     uint64_t optimizer_memory_bytes;                          /* of states on the device */
     uint64_t activation_memory_bytes, temporary_memory_bytes; /* alive at the peak */
     uint64_t persistent_memory_bytes; /* weights, buffers, gradients, optimizer states */
@@ -86,6 +88,8 @@ typedef struct ms_summary {
     double exposed_copy_ms;     /* of that: waiting for copies, and for updates on the host */
     uint64_t host_memory_bytes; /* memory of the host: offloaded tensors; and of an optimizer there
                                    its states and its copies of parameters and gradients */
+    uint64_t
+        host_weight_memory_bytes; /* of that: parameters that come for their layer's run alone */
 } ms_summary;
 const ms_summary *ms_analysis_summary(const ms_analysis *analysis);
 

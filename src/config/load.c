@@ -363,6 +363,9 @@ static ms_status apply_adapter(loading *l, const char *run_path)
     bool has_dtype = ms_run_field_said(&l->draft, "adapter-dtype");
     if (has_file && has_text)
         return ms_fail(l->err, MS_ERR_USAGE, "adapter and lora say the same: give one of them");
+    if ((has_file || has_text) && l->run->parameter_device == MS_PARAMETERS_ON_HOST)
+        return ms_fail(l->err, MS_ERR_USAGE,
+                       "parameter-device host is not modelled with an adapter: leave out one");
     if (!has_file && !has_text)
         return has_dtype ? ms_fail(l->err, MS_ERR_USAGE,
                                    "adapter-dtype without an adapter: give adapter or lora too")

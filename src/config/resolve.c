@@ -108,6 +108,13 @@ static ms_status resolve_optimizer(const context *c)
                                 : MS_OPTIMIZER_ON_DEVICE;
     if (run->optimizer_device == MS_OPTIMIZER_ON_HOST && run->device->is_cpu)
         return fail(c, "optimizer-device", "the device is the cpu: it is on the host already");
+    run->parameter_device = said(c, "parameter-device")
+                                ? (ms_parameter_device)draft->parameter_device
+                                : MS_PARAMETERS_ON_DEVICE;
+    if (run->parameter_device == MS_PARAMETERS_ON_HOST &&
+        run->optimizer_device != MS_OPTIMIZER_ON_HOST)
+        return fail(c, "parameter-device",
+                    "parameters on the host need the optimizer there: optimizer-device is device");
     run->weight_decay = said(c, "weight-decay")                ? draft->weight_decay
                         : run->optimizer == MS_OPTIMIZER_ADAMW ? 0.01
                                                                : 0;

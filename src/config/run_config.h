@@ -36,6 +36,11 @@ typedef enum ms_optimizer_device {
     MS_OPTIMIZER_ON_HOST /* states in its memory, the update on its processor */
 } ms_optimizer_device;
 
+typedef enum ms_parameter_device {
+    MS_PARAMETERS_ON_DEVICE,
+    MS_PARAMETERS_ON_HOST /* those of the layers; each comes when its layer runs */
+} ms_parameter_device;
+
 typedef enum ms_attention {
     MS_ATTENTION_AUTO, /* what the named torch picks on the named device */
     MS_ATTENTION_FLASH,
@@ -68,6 +73,7 @@ typedef struct ms_run_config {
     ms_optimizer_kind optimizer;
     ms_optimizer_impl optimizer_impl;
     ms_optimizer_device optimizer_device;
+    ms_parameter_device parameter_device; /* on the host only with the optimizer there */
     double weight_decay;
     uint64_t accumulate; /* micro-batches per optimizer step */
     bool clip;

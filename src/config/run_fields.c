@@ -36,7 +36,7 @@ static const char *const autocasts[] = {"none", "bf16", "fp16", NULL};
 static const char *const optimizers[] = {"adamw", "adam", "sgd", "sgd-momentum", NULL};
 static const char *const optimizer_impls[] = {"fused", "foreach", "loop", NULL};
 static const char *const answers[] = {"no", "yes", NULL};
-static const char *const optimizer_devices[] = {"device", "host", NULL};
+static const char *const places[] = {"device", "host", NULL};
 static const char *const checkpoint_kinds[] = {"non-reentrant", "reentrant", NULL};
 static const char *const allocators[] = {"raw", "cuda", "cuda-expandable", NULL};
 
@@ -66,7 +66,8 @@ static const field_row rows[] = {
     {"autocast",        FIELD_CHOICE,  AT(autocast),        0, 0,              autocasts},
     {"optimizer",       FIELD_CHOICE,  AT(optimizer),       0, 0,              optimizers},
     {"optimizer-impl",  FIELD_CHOICE,  AT(optimizer_impl),  0, 0,              optimizer_impls},
-    {"optimizer-device", FIELD_CHOICE, AT(optimizer_device), 0, 0,             optimizer_devices},
+    {"optimizer-device", FIELD_CHOICE, AT(optimizer_device), 0, 0,             places},
+    {"parameter-device", FIELD_CHOICE, AT(parameter_device), 0, 0,             places},
     {"weight-decay",    FIELD_NUMBER,  AT(weight_decay),    0, 0,              NULL},
     {"accumulate",      FIELD_COUNT,   AT(accumulate),      1, MAX_ACCUMULATE, NULL},
     {"clip",            FIELD_CLIP,    AT(clip_norm),       0, 0,              NULL},

@@ -24,6 +24,8 @@
     X("optimizer-impl", "NAME", "fused, foreach or loop", "fused", "Training")                     \
     X("optimizer-device", "PLACE", "where its states are and its updates run: device or host",     \
       "device", "Training")                                                                        \
+    X("parameter-device", "PLACE", "where parameters of the layers are: device or host", "device", \
+      "Training")                                                                                  \
     X("weight-decay", "X", "0 or more", "0.01 for adamw, else 0", "Training")                      \
     X("accumulate", "N", "micro-batches per optimizer step", "1", "Training")                      \
     X("clip", "X", "largest gradient norm, or none", "none", "Training")                           \
@@ -57,7 +59,7 @@ typedef struct ms_run_draft {
     const char *config;
     uint64_t batch, seq_tokens, accumulate;
     int dtype, adapter_dtype, upcast, autocast, optimizer, optimizer_impl, optimizer_device,
-        checkpoint_kind, attention, allocator;
+        parameter_device, checkpoint_kind, attention, allocator;
     double weight_decay, clip_norm;
     const char *checkpointing, *treat, *adapter, *lora, *quantize, *plan, *device;
     uint32_t torch[2]; /* major, minor */

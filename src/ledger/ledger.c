@@ -57,6 +57,7 @@ static void summarize(ms_ledger *ledger)
     s->step_time_ms = ledger->profile.time.step_ms;
     s->exposed_copy_ms = ledger->profile.time.exposed_ms;
     s->host_memory_bytes = sim->host_peak_bytes;
+    s->host_weight_memory_bytes = sim->host_weight_bytes;
     summarize_device(ledger, s);
 }
 

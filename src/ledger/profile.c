@@ -121,11 +121,15 @@ static void play_copy(walker *w, uint32_t id)
                                              : w->device->host_link_bytes_per_s;
     double ms = rate > 0 ? (double)copy->bytes / rate * 1e3 : 0;
     double *ready = &w->ready_ms[copy->lane];
-    *ready = (*ready > w->now_ms ? *ready : w->now_ms) + ms;
-    w->done_ms[id] = *ready;
+    double begin = *ready > w->now_ms ? *ready : w->now_ms;
+    if (copy->after != MS_NONE && w->done_ms[copy->after] > begin)
+        begin = w->done_ms[copy->after];
+    w->done_ms[id] = *ready = begin + ms;
     if (copy->lane == MS_LANE_HOST)
         return;
     w->profile->time.copy_ms += ms * open_stretch(w)->repeats;
+    if (!copy->is_saved)
+        return;
     if (copy->lane == MS_LANE_TO_HOST)
         open_stretch(w)->sent_bytes += copy->bytes;
     else
@@ -171,6 +175,12 @@ static void play_layer(walker *w, uint32_t layer)
         begin_stretch(w);
 }
 
+static bool releases(const walker *w, uint32_t id)
+{
+    const ms_copy *copy = &w->trace->copies.items[id];
+    return copy->is_saved && copy->lane == MS_LANE_TO_HOST;
+}
+
 static void play(walker *w)
 {
     for (uint32_t i = 0; i < w->trace->events.count && !w->no_memory; i++) {
@@ -178,8 +188,7 @@ static void play(walker *w)
         if (w->is_leaving && event.kind != MS_EVENT_FREE)
             leave_layer(w);
         if (event.kind != MS_EVENT_FREE)
-            w->is_releasing = event.kind == MS_EVENT_WAIT &&
-                              w->trace->copies.items[event.id].lane == MS_LANE_TO_HOST;
+            w->is_releasing = event.kind == MS_EVENT_WAIT && releases(w, event.id);
         if (event.kind == MS_EVENT_ALLOC) {
             w->live_bytes += block_of(w, event.id);
             w->next_storage = event.id + 1;

@@ -27,7 +27,7 @@ typedef struct ms_stretch {
                             the phase ended */
     uint64_t input_bytes; /* of the first layer's forward: what came before it and went behind the
                              last layer, before the loss */
-    uint64_t sent_bytes;  /* to the host */
+    uint64_t sent_bytes;  /* to the host, of saved tensors */
     uint64_t released_bytes; /* freed because it has gone to the host */
     uint64_t returned_bytes; /* allocated for what comes back */
     double compute_ms;       /* recomputation included */

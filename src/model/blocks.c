@@ -83,9 +83,12 @@ static ms_tensor run_treated(ms_model *model, const ms_region *region, ms_tensor
 
 ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden)
 {
-    ms_layer_enter(model->tape, (uint32_t)region->number);
+    uint32_t number = (uint32_t)region->number;
+    ms_layer_enter(model->tape, number);
+    ms_home_begin_layer(model->tape, number);
     ms_tensor out = run_treated(model, region, hidden);
-    ms_offload_release(model->tape, (uint32_t)region->number);
+    ms_home_end_layer(model->tape, number);
+    ms_offload_release(model->tape, number);
     ms_layer_enter(model->tape, MS_NONE);
     return out;
 }

@@ -23,6 +23,8 @@ ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms
     ms_info(tape, tensor)->requires_grad = true;
     if (!ms_vec_push(&tape->parameters, parameter))
         ms_tape_fail(tape, MS_ERR_NOMEM);
+    else if (ms_home_is_host(tape, scope))
+        ms_home_add(tape, tape->parameters.count - 1);
     return tensor;
 }
 
@@ -38,10 +40,15 @@ static uint32_t child(ms_model *model, uint32_t parent, const char *name)
     return ms_scope_add(model->tape, parent, name, MS_NONE);
 }
 
-/* A quantised model comes from the host, weight by weight, and nothing is made on the device. */
-static bool is_loaded(const ms_model *model)
+static bool is_quantized(const ms_model *model)
 {
     return model->run->quantization.kind != MS_QUANTIZE_NONE;
+}
+
+/* Then it moves to the device when it is whole: temporaries were the host's. */
+static bool is_made_on_host(const ms_model *model)
+{
+    return is_quantized(model) || model->run->parameter_device == MS_PARAMETERS_ON_HOST;
 }
 
 static ms_linear_module new_linear(ms_model *model, uint32_t parent, const char *name, ms_dim in,
@@ -50,7 +57,7 @@ static ms_linear_module new_linear(ms_model *model, uint32_t parent, const char 
     struct ms_quantized *quantized = NULL;
     ms_linear_module module = {.scope = child(model, parent, name)};
     module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(out, in));
-    if (is_loaded(model) && !is_head) {
+    if (is_quantized(model) && !is_head) {
         quantized = ms_quantize(model, module.scope, module.weight);
         if (!quantized)
             ms_tape_fail(model->tape, MS_ERR_NOMEM);
@@ -113,7 +120,7 @@ ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding)
     if (!model->config->tie_word_embeddings)
         return new_linear(model, MS_NONE, "lm_head", model->hidden, model->vocab, false, true);
     ms_linear_module module = {.scope = child(model, MS_NONE, "lm_head"), .weight = embedding};
-    if (!is_loaded(model))
+    if (!is_made_on_host(model))
         ms_consume(model->tape,
                    ms_empty(model->tape, MS_SHAPE(model->vocab, model->hidden), model->run->dtype));
     list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_LINEAR,
@@ -150,22 +157,23 @@ static ms_tensor buffer(ms_model *model, ms_tensor tensor)
     return tensor;
 }
 
-/* Made twice: by the constructor, and again (and dropped) when weights are initialised. */
+/* On the device made twice: by the constructor, and again (and dropped) when weights are
+ * initialised. */
 void ms_rotary_new(ms_model *model, uint32_t parent, ms_tensor buffers[2])
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, child(model, parent, "rotary_emb"));
-    if (is_loaded(model)) {
+    if (is_made_on_host(model)) {
         ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->head_dim));
         for (int i = 0; i < 2; i++)
             buffers[i] = buffer(model, ms_empty(tape, shape, model->run->dtype));
-        tape->scope = previous;
-        return;
+    } else {
+        buffers[0] = buffer(model, inverse_frequencies(model));
+        if (!ms_idle(tape))
+            buffers[1] =
+                buffer(model, ms_empty(tape, ms_info(tape, buffers[0])->shape, MS_DTYPE_F32));
+        ms_consume(tape, inverse_frequencies(model));
     }
-    buffers[0] = buffer(model, inverse_frequencies(model));
-    if (!ms_idle(tape))
-        buffers[1] = buffer(model, ms_empty(tape, ms_info(tape, buffers[0])->shape, MS_DTYPE_F32));
-    ms_consume(tape, inverse_frequencies(model));
     tape->scope = previous;
 }
 

@@ -39,6 +39,16 @@ static void write_verdict(const ms_page *p, const ms_view *v)
             ms_page_tone(p, MS_TONE_END));
 }
 
+static void host_row(const ms_page *p, const ms_summary *s, uint32_t label_width)
+{
+    char weights[MS_GIB_TEXT], remark[MS_GIB_TEXT + 32];
+    snprintf(remark, sizeof remark, "%s of it parameters",
+             ms_gib(s->host_weight_memory_bytes, weights));
+    if (s->host_memory_bytes)
+        total_row(p, "on the host", label_width, s->host_memory_bytes,
+                  s->host_weight_memory_bytes ? remark : "");
+}
+
 static void write_peak(const ms_page *p, const ms_view *v)
 {
     const ms_summary *s = v->summary;
@@ -58,12 +68,13 @@ static void write_peak(const ms_page *p, const ms_view *v)
         return;
     total_row(p, "reserved by the allocator", label_width, s->reserved_memory_bytes,
               s->fits && s->allocator_retries ? "after it gave cached memory back" : "");
-    if (s->high_device_bytes == s->low_device_bytes)
-        return;
-    char low[MS_GIB_TEXT], high[MS_GIB_TEXT], remark[2 * MS_GIB_TEXT + 32];
-    snprintf(remark, sizeof remark, "estimate, %s to %s", ms_gib(s->low_device_bytes, low),
-             ms_gib(s->high_device_bytes, high));
-    total_row(p, "on the device, with context", label_width, s->expected_device_bytes, remark);
+    if (s->high_device_bytes != s->low_device_bytes) {
+        char low[MS_GIB_TEXT], high[MS_GIB_TEXT], remark[2 * MS_GIB_TEXT + 32];
+        snprintf(remark, sizeof remark, "estimate, %s to %s", ms_gib(s->low_device_bytes, low),
+                 ms_gib(s->high_device_bytes, high));
+        total_row(p, "on the device, with context", label_width, s->expected_device_bytes, remark);
+    }
+    host_row(p, s, label_width);
 }
 
 static void write_layers(const ms_page *p, const ms_view *v)

@@ -46,6 +46,7 @@ static void write_summary(ms_json_writer *w, const ms_summary *s)
     ms_json_double(w, "step_time_ms", s->step_time_ms, 3);
     ms_json_double(w, "exposed_copy_ms", s->exposed_copy_ms, 3);
     ms_json_uint(w, "host_memory_bytes", s->host_memory_bytes);
+    ms_json_uint(w, "host_weight_memory_bytes", s->host_weight_memory_bytes);
     ms_json_close(w);
 }
 

@@ -44,7 +44,12 @@ static void write_device(FILE *out, const ms_summary *s)
             "%s GiB.",
             ms_gib(s->expected_device_bytes, a), ms_gib(s->low_device_bytes, b),
             ms_gib(s->high_device_bytes, c));
-    fputc('\n', out);
+    if (s->host_memory_bytes)
+        fprintf(out, " The host keeps **%s GiB**", ms_gib(s->host_memory_bytes, a));
+    if (s->host_weight_memory_bytes)
+        fprintf(out, ", %s GiB of it parameters of the layers",
+                ms_gib(s->host_weight_memory_bytes, a));
+    fputs(s->host_memory_bytes ? ".\n" : "\n", out);
 }
 
 static void write_peak(FILE *out, const ms_view *v)

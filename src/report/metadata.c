@@ -32,6 +32,11 @@ const char *const ms_optimizer_device_names[] = {
     [MS_OPTIMIZER_ON_HOST] = "host",
 };
 
+const char *const ms_parameter_device_names[] = {
+    [MS_PARAMETERS_ON_DEVICE] = "device",
+    [MS_PARAMETERS_ON_HOST] = "host",
+};
+
 typedef struct list {
     ms_field *fields;
     uint32_t count;
@@ -83,6 +88,7 @@ static void add_training(list *l, const ms_metadata_source *source, ms_arena *ar
     add_text(l, "optimizer", optimizer_names[run->optimizer]);
     add_text(l, "optimizer_impl", impl_names[run->optimizer_impl]);
     add_text(l, "optimizer_device", ms_optimizer_device_names[run->optimizer_device]);
+    add_text(l, "parameter_device", ms_parameter_device_names[run->parameter_device]);
     add_number(l, "weight_decay", run->weight_decay);
     add_count(l, "accumulate", run->accumulate);
     if (run->clip)

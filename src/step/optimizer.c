@@ -132,7 +132,8 @@ static void cpu_numbers(ms_tape *tape, const optimizer_row *row)
 
 /* ---- on the host ---- */
 
-/* All gradients set out first. What waits is the device, which has nothing else to do. */
+/* All gradients set out first; those of parameters that the host keeps are there. What waits is the
+ * device, which has nothing else to do. */
 static void step_on_host(ms_tape *tape, const optimizer_row *row)
 {
     ms_vec(uint32_t) gone = {0}, back = {0};
@@ -145,12 +146,15 @@ static void step_on_host(ms_tape *tape, const optimizer_row *row)
         ok = ms_vec_push(&gone, copy);
     }
     for (uint32_t i = 0; i < count && ok && tape->status == MS_OK; i++) {
-        if (gone.items[i] == MS_NONE)
+        bool is_at_home = tape->parameters.items[i].is_at_home;
+        if (gone.items[i] == MS_NONE && !is_at_home)
             continue;
         uint64_t bytes = ms_tensor_bytes(tape, tape->parameters.items[i].tensor);
-        ms_copy_wait(tape, gone.items[i]);
+        if (!is_at_home)
+            ms_copy_wait(tape, gone.items[i]);
         ms_copy_wait(tape, ms_copy_begin(tape, bytes * passes_over_bytes(row), MS_LANE_HOST));
-        ok = ms_vec_push(&back, ms_copy_begin(tape, bytes, MS_LANE_TO_DEVICE));
+        if (!is_at_home)
+            ok = ms_vec_push(&back, ms_copy_begin(tape, bytes, MS_LANE_TO_DEVICE));
     }
     for (uint32_t i = 0; i < back.count && tape->status == MS_OK; i++)
         ms_copy_wait(tape, back.items[i]);
@@ -212,7 +216,17 @@ void ms_zero_grad(ms_tape *tape)
 static const ms_op clip_op = {"clip_grad_norm", NULL, NULL};
 enum { NORM_CHUNK_ELEMENTS = 65536 };
 
-/* One partial result per chunk of the largest gradient for every gradient, in fp32. */
+/* The host works on the gradients that it keeps, and the device waits. */
+static void work_at_home(ms_tape *tape, uint64_t passes)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < tape->homes.count; i++)
+        bytes += tape->homes.items[i].bytes;
+    if (bytes)
+        ms_copy_wait(tape, ms_copy_begin(tape, passes * bytes, MS_LANE_HOST));
+}
+
+/* One partial result per chunk of the largest gradient on the device for each, in fp32. */
 static uint64_t norm_buffer_bytes(ms_tape *tape)
 {
     uint64_t most = 0, count = 0;
@@ -227,28 +241,50 @@ static uint64_t norm_buffer_bytes(ms_tape *tape)
     return 4 * count * ((most + NORM_CHUNK_ELEMENTS - 1) / NORM_CHUNK_ELEMENTS);
 }
 
-/* norm = vector_norm(stack(foreach_norm(grads))) */
+typedef ms_vec(ms_tensor) norm_list;
+
+/* One norm for each gradient on the device, or for each that the host keeps. */
+static void push_norms(ms_tape *tape, norm_list *norms, bool at_home, ms_dtype dtype)
+{
+    ms_shape scalar = {.rank = 0};
+    for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
+        const ms_parameter *parameter = &tape->parameters.items[i];
+        bool wanted = at_home ? parameter->is_at_home : parameter->grad != 0;
+        if (wanted && !ms_vec_push(norms, ms_empty(tape, scalar, dtype)))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+}
+
+static void drop_norms(ms_tape *tape, norm_list *norms, uint32_t left)
+{
+    while (norms->count > left)
+        ms_consume(tape, norms->items[--norms->count]);
+}
+
+/* norm = vector_norm(stack(norm.to(device) for norm in foreach_norm(grads))) */
 static ms_tensor total_norm(ms_tape *tape, ms_dtype dtype)
 {
-    ms_vec(ms_tensor) norms = {0};
+    norm_list norms = {0};
     ms_shape scalar = {.rank = 0};
     ms_tensor partial =
         tape->on_cpu ? 0 : ms_empty_bytes(tape, norm_buffer_bytes(tape), MS_DTYPE_F32);
-    for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++)
-        if (tape->parameters.items[i].grad && !ms_vec_push(&norms, ms_empty(tape, scalar, dtype)))
-            ms_tape_fail(tape, MS_ERR_NOMEM);
+    push_norms(tape, &norms, false, dtype);
     ms_consume(tape, partial);
+    uint32_t of_device = norms.count;
+    push_norms(tape, &norms, true, dtype);
     ms_tensor stacked = ms_empty_bytes(tape, ms_dtype_bytes(dtype) * norms.count, dtype);
+    drop_norms(tape, &norms, of_device);
     ms_tensor norm = ms_empty(tape, scalar, dtype);
     ms_consume(tape, stacked);
-    while (norms.count)
-        ms_consume(tape, norms.items[--norms.count]);
+    drop_norms(tape, &norms, 0);
     ms_vec_free(&norms);
     return norm;
 }
 
 void ms_clip_gradients(ms_tape *tape)
 {
+    enum { NORM_PASSES = 1, SCALE_PASSES = 2 };
+    work_at_home(tape, NORM_PASSES);
     ms_op_mark mark = ms_op_begin(tape, &clip_op);
     ms_dtype dtype = tape->run->dtype;
     ms_shape scalar = {.rank = 0};
@@ -263,4 +299,5 @@ void ms_clip_gradients(ms_tape *tape)
     ms_consume(tape, clamped);
     ms_consume(tape, norm);
     ms_op_end(tape, mark);
+    work_at_home(tape, SCALE_PASSES);
 }

@@ -55,9 +55,10 @@ static void measure_parameters(trainer *t)
 {
     ms_simulation *s = t->simulation;
     for (uint32_t i = 0; i < t->tape.parameters.count; i++) {
-        ms_tensor tensor = t->tape.parameters.items[i].tensor;
-        s->trainable_param_count += ms_elements(&ms_info(&t->tape, tensor)->shape);
-        s->gradient_bytes += tensor_bytes(t, tensor);
+        const ms_parameter *parameter = &t->tape.parameters.items[i];
+        s->trainable_param_count += ms_elements(&ms_info(&t->tape, parameter->tensor)->shape);
+        *(parameter->is_at_home ? &s->host_weight_bytes : &s->gradient_bytes) +=
+            tensor_bytes(t, parameter->tensor);
     }
     s->param_count = s->trainable_param_count;
     for (uint32_t i = 0; i < t->tape.frozen.count; i++)
@@ -131,10 +132,12 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
     mark(t, true, MS_PHASE_FORWARD, micro_step);
     tape->host_saved_bytes = 0;
     tape->pass = MS_PASS_FORWARD;
+    tape->micro_step = micro_step;
     tape->grad_enabled = true;
     tape->on_backward_thread = false;
     tape->has_autocast = tape->run->autocast != MS_AUTOCAST_NONE;
     tape->autocast_dtype = tape->run->autocast == MS_AUTOCAST_F16 ? MS_DTYPE_F16 : MS_DTYPE_BF16;
+    ms_home_begin(tape);
     ms_tensor loss = t->model.config->family->program->forward(&t->model, t->ids, t->ids);
     ms_retain(tape, loss);
     if (tape->has_autocast)
@@ -256,7 +259,8 @@ static void train(trainer *t)
         run_step(t);
     }
     measure_optimizer(t);
-    t->simulation->host_peak_bytes = t->tape.host_peak_bytes + ms_optimizer_host_bytes(&t->tape);
+    t->simulation->host_peak_bytes = t->tape.host_peak_bytes + ms_optimizer_host_bytes(&t->tape) +
+                                     ms_home_landing_bytes(&t->tape);
 }
 
 ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *run,

@@ -241,14 +241,15 @@ static void hand_on(ms_tape *tape, node_run *run)
 }
 
 /* Backward comes to another layer: what the one below sent to the host comes back meanwhile. */
-static void enter_layer_of(ms_tape *tape, uint32_t scope)
+static void enter_layer(ms_tape *tape, uint32_t layer)
 {
-    uint32_t layer = scope == MS_NONE ? MS_NONE : tape->trace->scopes.items[scope].layer;
-    if (layer == tape->layer)
+    uint32_t previous = tape->layer;
+    if (layer == previous)
         return;
     ms_layer_enter(tape, layer);
     if (layer != MS_NONE && layer > 0)
         ms_offload_fetch(tape, layer - 1);
+    ms_home_pass(tape, previous, layer);
 }
 
 static void run_node(ms_tape *tape, uint32_t base, uint32_t index)
@@ -265,7 +266,7 @@ static void run_node(ms_tape *tape, uint32_t base, uint32_t index)
         run.grads[i] = tape->buffers.items[run.node.first_buffer + i];
         tape->buffers.items[run.node.first_buffer + i] = 0;
     }
-    enter_layer_of(tape, run.node.scope);
+    enter_layer(tape, run.node.layer);
     if (run.node.frame != MS_NONE || run.node.has_sent)
         unpack_saved(tape, &run);
     compute(tape, &run);
@@ -320,8 +321,10 @@ void ms_backward(ms_tape *tape, ms_tensor root, ms_tensor grad)
     heap_push(tape, base, node);
     while (tape->ready.count > base && tape->status == MS_OK)
         run_node(tape, base, heap_pop(tape, base));
-    if (!outer)
-        ms_layer_enter(tape, MS_NONE);
+    if (!outer) {
+        enter_layer(tape, MS_NONE);
+        ms_home_end(tape);
+    }
     tape->in_backward = outer;
     tape->grad_enabled = grad_enabled;
 }

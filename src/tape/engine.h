@@ -66,6 +66,7 @@ ms_tensor ms_host_random_state(ms_tape *tape);
 
 /* Gives a lane something to do, and yields its number; what follows a wait comes after that. */
 uint32_t ms_copy_begin(ms_tape *tape, uint64_t bytes, ms_lane lane);
+uint32_t ms_copy_begin_after(ms_tape *tape, uint64_t bytes, ms_lane lane, uint32_t after);
 void ms_copy_wait(ms_tape *tape, uint32_t copy);
 
 /* Runs the region while its saved tensors go to the host: online, a storage goes when with it at
@@ -82,6 +83,16 @@ ms_tensor ms_tiled_run(ms_tape *tape, const ms_region *region, ms_tensor input, 
  * each again, forward and backward, when backward comes to it. The arguments are the caller's. */
 ms_tensor ms_tiled_attention_run(ms_tape *tape, ms_tiled_attention attention, ms_tensor query,
                                  ms_tensor key, ms_tensor value, ms_tensor mask);
+
+/* Parameters whose home is the host. Whether those of the module are such; making one, that is on
+ * the device, one; what the host needs to add up gradients. */
+bool ms_home_is_host(const ms_tape *tape, uint32_t scope);
+void ms_home_add(ms_tape *tape, uint32_t parameter);
+uint64_t ms_home_landing_bytes(const ms_tape *tape);
+/* Forward begins; a layer's forward begins and ends. */
+void ms_home_begin(ms_tape *tape);
+void ms_home_begin_layer(ms_tape *tape, uint32_t layer);
+void ms_home_end_layer(ms_tape *tape, uint32_t layer);
 
 /* Holds a tensor until the graph goes. */
 void ms_graph_hold(ms_tape *tape, ms_tensor tensor);
@@ -100,6 +111,8 @@ void ms_checkpoint_drop(ms_tape *tape, uint32_t frame, uint32_t holders);
 /* Internal to the tape: a storage's references. */
 void ms_storage_retain(ms_tape *tape, uint32_t storage);
 void ms_storage_release(ms_tape *tape, uint32_t storage);
+/* Gives a tensor whose storage is gone one like it. */
+void ms_storage_renew(ms_tape *tape, ms_tensor tensor);
 void ms_trace_event(ms_tape *tape, ms_event_kind kind, uint32_t id);
 void ms_mark_saved(ms_tape *tape, ms_tensor tensor);
 
@@ -115,6 +128,10 @@ void ms_selective_drop(ms_tape *tape, ms_checkpoint *checkpoint);
 bool ms_offload_save(ms_tape *tape, ms_tensor tensor, uint32_t *slot);
 ms_tensor ms_offload_unpack(ms_tape *tape, uint32_t slot);
 void ms_offload_fetch(ms_tape *tape, uint32_t layer);
+
+/* Internal to the tape: backward goes from one layer to another (MS_NONE: outside), and ends. */
+void ms_home_pass(ms_tape *tape, uint32_t from, uint32_t to);
+void ms_home_end(ms_tape *tape);
 
 /* The copies of weights that autocast made; called when its context ends. */
 void ms_autocast_clear(ms_tape *tape);

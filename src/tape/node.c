@@ -122,6 +122,7 @@ uint32_t ms_record(ms_tape *tape, const ms_op *op, uint32_t input_count, const m
     ms_node *node = &tape->nodes.items[tape->nodes.count];
     node->op = op;
     node->scope = tape->scope;
+    node->layer = tape->layer;
     node->edge_count = (uint8_t)input_count;
     node->output_count = node->saved_count = 0;
     node->frame = MS_NONE;

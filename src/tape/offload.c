@@ -14,15 +14,31 @@
 
 enum { LEAST_BYTES = 1024 };
 
-uint32_t ms_copy_begin(ms_tape *tape, uint64_t bytes, ms_lane lane)
+static uint32_t begin(ms_tape *tape, ms_copy copy)
 {
     uint32_t index = tape->trace->copies.count;
-    if (!ms_vec_push(&tape->trace->copies, (ms_copy){bytes, lane})) {
+    if (!ms_vec_push(&tape->trace->copies, copy)) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return 0;
     }
     ms_trace_event(tape, MS_EVENT_COPY, index);
     return index;
+}
+
+uint32_t ms_copy_begin(ms_tape *tape, uint64_t bytes, ms_lane lane)
+{
+    return begin(tape, (ms_copy){.bytes = bytes, .lane = lane, .after = MS_NONE});
+}
+
+uint32_t ms_copy_begin_after(ms_tape *tape, uint64_t bytes, ms_lane lane, uint32_t after)
+{
+    return begin(tape, (ms_copy){.bytes = bytes, .lane = lane, .after = after});
+}
+
+/* A copy of a tensor that was saved. */
+static uint32_t begin_saved(ms_tape *tape, uint64_t bytes, ms_lane lane)
+{
+    return begin(tape, (ms_copy){.bytes = bytes, .lane = lane, .after = MS_NONE, .is_saved = true});
 }
 
 void ms_copy_wait(ms_tape *tape, uint32_t copy)
@@ -43,7 +59,7 @@ static uint32_t send(ms_tape *tape, uint32_t storage)
 {
     uint64_t bytes = tape->trace->storages.items[storage].bytes;
     ms_sent_piece piece = {.storage = storage, .shape_of = storage};
-    piece.copy_out = ms_copy_begin(tape, bytes, MS_LANE_TO_HOST);
+    piece.copy_out = begin_saved(tape, bytes, MS_LANE_TO_HOST);
     uint32_t index = tape->sent_pieces.count;
     if (!ms_vec_push(&tape->sent_pieces, piece)) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
@@ -153,7 +169,7 @@ static void fetch(ms_tape *tape, ms_sent_piece *piece)
     to->name = from.name;
     to->category = MS_CATEGORY_ACTIVATION;
     to->saved = true;
-    piece->copy_in = ms_copy_begin(tape, from.bytes, MS_LANE_TO_DEVICE);
+    piece->copy_in = begin_saved(tape, from.bytes, MS_LANE_TO_DEVICE);
     tape->host_bytes -= from.bytes;
 }
 

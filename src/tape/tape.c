@@ -32,6 +32,7 @@ void ms_tape_free(ms_tape *tape)
     ms_vec_free(&tape->buffers);
     ms_vec_free(&tape->parameters);
     ms_vec_free(&tape->frozen);
+    ms_vec_free(&tape->homes);
     ms_vec_free(&tape->module_buffers);
     ms_vec_free(&tape->checkpoints);
     ms_vec_free(&tape->tiled_attentions);
@@ -74,6 +75,18 @@ static void contiguous_strides(const ms_shape *shape, uint64_t *strides)
 
 /* ---- storages ---- */
 
+static uint32_t push_storage(ms_tape *tape, ms_storage storage)
+{
+    uint32_t index = tape->trace->storages.count;
+    if (!ms_vec_push(&tape->trace->storages, storage) || !ms_vec_push(&tape->storage_refs, 0u)) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return MS_NONE;
+    }
+    if (storage.bytes)
+        ms_trace_event(tape, MS_EVENT_ALLOC, index);
+    return index;
+}
+
 static uint32_t add_storage(ms_tape *tape, const ms_shape *shape, ms_dtype dtype)
 {
     ms_size bytes = ms_size_mul(ms_size_of(1), ms_dtype_bytes(dtype));
@@ -92,14 +105,17 @@ static uint32_t add_storage(ms_tape *tape, const ms_shape *shape, ms_dtype dtype
                           .category = tape->new_category};
     for (uint32_t i = 0; i < shape->rank; i++)
         storage.symbols[i] = shape->dims[i].symbol;
-    uint32_t index = tape->trace->storages.count;
-    if (!ms_vec_push(&tape->trace->storages, storage) || !ms_vec_push(&tape->storage_refs, 0u)) {
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-        return MS_NONE;
-    }
-    if (storage.bytes)
-        ms_trace_event(tape, MS_EVENT_ALLOC, index);
-    return index;
+    return push_storage(tape, storage);
+}
+
+void ms_storage_renew(ms_tape *tape, ms_tensor tensor)
+{
+    const ms_storage old = tape->trace->storages.items[ms_info(tape, tensor)->storage];
+    uint32_t index = push_storage(tape, old);
+    if (index == MS_NONE)
+        return;
+    tape->storage_refs.items[index] = 1;
+    ms_info(tape, tensor)->storage = index;
 }
 
 void ms_storage_retain(ms_tape *tape, uint32_t storage)

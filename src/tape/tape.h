@@ -75,7 +75,7 @@ typedef struct ms_meta {
 
 struct ms_node {
     const ms_op *op;
-    uint32_t scope;
+    uint32_t scope, layer;
     uint8_t edge_count, saved_count;
     uint16_t output_count;
     ms_edge edges[MS_MAX_EDGES];
@@ -94,7 +94,9 @@ struct ms_node {
 /* A parameter: its storage, and the gradient once there is one. */
 typedef struct ms_parameter {
     ms_tensor tensor, grad;
-    ms_tensor cast; /* autocast's copy in the lower dtype, while the context is open */
+    ms_tensor leaving; /* its gradient, on the way to the host */
+    bool is_at_home;   /* the host keeps it: see tape/home.c */
+    ms_tensor cast;    /* autocast's copy in the lower dtype, while the context is open */
     uint32_t name, scope;
     ms_tensor states[3]; /* of the optimizer: two of its shape, and the step counter */
     bool states_made;
@@ -103,6 +105,14 @@ typedef struct ms_parameter {
     uint32_t pending; /* gradient contributions still to come in this backward */
     ms_tensor buffer; /* contributions so far */
 } ms_parameter;
+
+/* One layer's parameters, which the host keeps: see tape/home.c. */
+typedef struct ms_home {
+    uint32_t first_parameter, parameter_count;
+    uint64_t bytes;
+    uint32_t copy_in, copy_out; /* of the parameters, of the gradients */
+    bool is_here, is_coming;    /* on the device, or soon */
+} ms_home;
 
 /* A parameter's copy in autocast's dtype. */
 typedef struct ms_cast {
@@ -208,6 +218,7 @@ typedef struct ms_tape {
     uint8_t autocast_dtype;
     uint8_t pass;             /* ms_pass */
     uint8_t phase;            /* ms_phase */
+    uint32_t micro_step;      /* of the step */
     uint32_t repeats;         /* micro-steps that the running one stands for */
     uint8_t new_category;     /* ms_category of what is allocated now */
     uint32_t scope;           /* module that runs */
@@ -238,6 +249,7 @@ typedef struct ms_tape {
     ms_vec(ms_parameter) parameters;  /* those that are trained */
     ms_vec(ms_tensor) frozen;         /* those that are not */
     uint32_t graph_leaves;            /* the last of `parameters`, made by ms_require_grad */
+    ms_vec(ms_home) homes;            /* per layer, if the host keeps its parameters */
     ms_vec(ms_tensor) module_buffers; /* a module's tensors that are not trained, in order */
     ms_vec(ms_checkpoint) checkpoints;
     ms_vec(ms_tiled_attention) tiled_attentions;

@@ -87,6 +87,8 @@ typedef enum ms_lane { MS_LANE_TO_DEVICE, MS_LANE_TO_HOST, MS_LANE_HOST, MS_LANE
 typedef struct ms_copy {
     uint64_t bytes; /* moved; on the host: read and written */
     ms_lane lane;
+    uint32_t after; /* a copy that must be done before it begins, or MS_NONE */
+    bool is_saved;  /* of a tensor that autograd saved: a layer was treated so */
 } ms_copy;
 
 typedef enum ms_pass {

@@ -34,10 +34,11 @@ FILES = {
     "backends_cuda": ", attention back ends, reentrant checkpoints",
     "treat_cuda": ", treated layers",
     "host_cuda": ", optimizer on the host",
+    "host_parameters_cuda": ", parameters on the host",
 }
 
 # What hooks see of a treated layer is not what it saves: see the README here.
-NOT_COMPARABLE = {("treat_cuda", "saved"), ("host_cuda", "saved")}
+NOT_COMPARABLE = {(name, "saved") for name in ("treat_cuda", "host_cuda", "host_parameters_cuda")}
 
 
 def source_of(result):

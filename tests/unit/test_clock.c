@@ -60,40 +60,65 @@ static void check_case(void **state)
     ms_trace_free(&trace);
 }
 
-/* Two gradients go, are updated, and come back: 1 ms each way, 3 ms on the host. */
-static void updates_on_the_host_overlap_copies(void **state)
+/* Of a step that does nothing else. */
+static ms_step_time time_of(const ms_device *device, const ms_copy *copies, size_t copy_count,
+                            const ms_event *events, size_t event_count)
 {
-    (void)state;
-    const ms_device device = {.host_link_bytes_per_s = 1e9, .host_memory_bytes_per_s = 2e9};
-    const ms_copy copies[] = {{1000000, MS_LANE_TO_HOST}, {1000000, MS_LANE_TO_HOST},
-                              {6000000, MS_LANE_HOST},    {1000000, MS_LANE_TO_DEVICE},
-                              {6000000, MS_LANE_HOST},    {1000000, MS_LANE_TO_DEVICE}};
-    const ms_event events[] = {{MS_EVENT_MARK, 0}, {MS_EVENT_COPY, 0}, {MS_EVENT_COPY, 1},
-                               {MS_EVENT_WAIT, 0}, {MS_EVENT_COPY, 2}, {MS_EVENT_WAIT, 2},
-                               {MS_EVENT_COPY, 3}, {MS_EVENT_WAIT, 1}, {MS_EVENT_COPY, 4},
-                               {MS_EVENT_WAIT, 4}, {MS_EVENT_COPY, 5}, {MS_EVENT_WAIT, 3},
-                               {MS_EVENT_WAIT, 5}};
     ms_trace trace;
     ms_profile profile;
     ms_error err = {0};
     ms_mark mark = {.begin = true, .phase = MS_PHASE_OPTIMIZER, .step = 1, .repeats = 1};
     assert_true(ms_trace_init(&trace) && ms_vec_push(&trace.marks, mark));
-    for (size_t i = 0; i < COUNT_OF(copies); i++)
+    for (size_t i = 0; i < copy_count; i++)
         assert_true(ms_vec_push(&trace.copies, copies[i]));
-    for (size_t i = 0; i < COUNT_OF(events); i++)
+    for (size_t i = 0; i < event_count; i++)
         assert_true(ms_vec_push(&trace.events, events[i]));
-    assert_int_equal(ms_profile_build(&trace, &device, MS_ALLOCATOR_RAW, &profile, &err), MS_OK);
-    assert_float_equal((float)profile.time.step_ms, 1 + 3 + 3 + 1, 1e-4f);
-    assert_float_equal((float)profile.time.exposed_ms, 8, 1e-4f);
-    assert_float_equal((float)profile.time.copy_ms, 4, 1e-4f);
+    assert_int_equal(ms_profile_build(&trace, device, MS_ALLOCATOR_RAW, &profile, &err), MS_OK);
+    const ms_step_time time = profile.time;
     ms_profile_free(&profile);
     ms_trace_free(&trace);
+    return time;
+}
+
+/* Two gradients go, are updated, and come back: 1 ms each way, 3 ms on the host. */
+static void updates_on_the_host_overlap_copies(void **state)
+{
+    (void)state;
+    const ms_device device = {.host_link_bytes_per_s = 1e9, .host_memory_bytes_per_s = 2e9};
+    const ms_copy out = {1000000, MS_LANE_TO_HOST, MS_NONE, false};
+    const ms_copy update = {6000000, MS_LANE_HOST, MS_NONE, false};
+    const ms_copy back = {1000000, MS_LANE_TO_DEVICE, MS_NONE, false};
+    const ms_copy copies[] = {out, out, update, back, update, back};
+    const ms_event events[] = {{MS_EVENT_MARK, 0}, {MS_EVENT_COPY, 0}, {MS_EVENT_COPY, 1},
+                               {MS_EVENT_WAIT, 0}, {MS_EVENT_COPY, 2}, {MS_EVENT_WAIT, 2},
+                               {MS_EVENT_COPY, 3}, {MS_EVENT_WAIT, 1}, {MS_EVENT_COPY, 4},
+                               {MS_EVENT_WAIT, 4}, {MS_EVENT_COPY, 5}, {MS_EVENT_WAIT, 3},
+                               {MS_EVENT_WAIT, 5}};
+    const ms_step_time time = time_of(&device, copies, COUNT_OF(copies), events, COUNT_OF(events));
+    assert_float_equal((float)time.step_ms, 1 + 3 + 3 + 1, 1e-4f);
+    assert_float_equal((float)time.exposed_ms, 8, 1e-4f);
+    assert_float_equal((float)time.copy_ms, 4, 1e-4f);
+}
+
+/* Nobody waits for the copy between, but what the host adds is there only then: 1 ms and 3 ms. */
+static void what_comes_after_a_copy_begins_then(void **state)
+{
+    (void)state;
+    const ms_device device = {.host_link_bytes_per_s = 1e9, .host_memory_bytes_per_s = 2e9};
+    const ms_copy copies[] = {{1000000, MS_LANE_TO_HOST, MS_NONE, false},
+                              {6000000, MS_LANE_HOST, 0, false}};
+    const ms_event events[] = {
+        {MS_EVENT_MARK, 0}, {MS_EVENT_COPY, 0}, {MS_EVENT_COPY, 1}, {MS_EVENT_WAIT, 1}};
+    const ms_step_time time = time_of(&device, copies, COUNT_OF(copies), events, COUNT_OF(events));
+    assert_float_equal((float)time.exposed_ms, 1 + 3, 1e-4f);
+    assert_float_equal((float)time.copy_ms, 1, 1e-4f);
 }
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT_OF(cases) + 1];
+    struct CMUnitTest tests[COUNT_OF(cases) + 2];
     size_t count = ADD_ROWS(tests, check_case, cases);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(updates_on_the_host_overlap_copies);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(what_comes_after_a_copy_begins_then);
     return _cmocka_run_group_tests("the clock", tests, count, NULL, NULL);
 }

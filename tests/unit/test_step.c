@@ -19,7 +19,10 @@ typedef struct step_case {
     ms_checkpoint_kind kind;
     double dropout;
     ms_optimizer_device place;
+    ms_parameter_device parameters;
 } step_case;
+
+enum { LAYERS = 4 };
 
 static const ms_device gpu = {.name = "gpu", .compute_capability = 80, .multiprocessors = 108};
 
@@ -37,12 +40,14 @@ static const ms_family *family_of(const char *name)
 static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *simulation)
 {
     ms_treatment_kind kind = c->checkpoint ? MS_TREAT_CHECKPOINT : MS_TREAT_KEEP;
-    ms_treatment layers[2] = {{.kind = kind}, {.kind = kind}};
+    ms_treatment layers[LAYERS];
+    for (int i = 0; i < LAYERS; i++)
+        layers[i] = (ms_treatment){.kind = kind};
     ms_model_config model = {.family = family_of(c->family),
                              .vocab_size = 512,
                              .hidden_size = 64,
                              .intermediate_size = 160,
-                             .num_layers = 2,
+                             .num_layers = LAYERS,
                              .num_heads = 4,
                              .num_kv_heads = strcmp(c->family, "gpt2") == 0 ? 4 : 2,
                              .head_dim = 16,
@@ -56,6 +61,7 @@ static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *sim
                          .optimizer = c->optimizer,
                          .optimizer_impl = c->implementation,
                          .optimizer_device = c->place,
+                         .parameter_device = c->parameters,
                          .accumulate = accumulate,
                          .clip = true,
                          .treat = "",
@@ -138,7 +144,50 @@ static void a_step_frees_what_it_allocates(void **state)
     ms_simulation_free(&s);
 }
 
-/* States on the host take nothing from the device, and the host has them and two copies. */
+/* How many layers have any. */
+static uint32_t layers_with(const uint64_t layer_bytes[LAYERS])
+{
+    uint32_t count = 0;
+    for (int i = 0; i < LAYERS; i++)
+        count += layer_bytes[i] > 0;
+    return count;
+}
+
+/* Parameters and gradients of two layers at a time; when a step begins or ends, of none. */
+static void layers_come_and_go(void **state)
+{
+    const step_case *c = *state;
+    ms_simulation s;
+    if (c->parameters == MS_PARAMETERS_ON_DEVICE)
+        skip();
+    simulate(c, 3, &s);
+    uint64_t weights[LAYERS] = {0}, gradients[LAYERS] = {0};
+    uint32_t most = 0, begin = begin_of(&s.trace, 2, MS_PHASE_FORWARD, 0);
+    for (uint32_t i = 0; i < s.trace.events.count; i++) {
+        ms_event e = s.trace.events.items[i];
+        if (i == begin)
+            assert_int_equal(layers_with(weights) + layers_with(gradients), 0);
+        if (!is_allocator_event(e))
+            continue;
+        const ms_storage *storage = &s.trace.storages.items[e.id];
+        uint32_t layer =
+            storage->scope == MS_NONE ? MS_NONE : s.trace.scopes.items[storage->scope].layer;
+        uint64_t *bytes = storage->category == MS_CATEGORY_WEIGHT     ? weights
+                          : storage->category == MS_CATEGORY_GRADIENT ? gradients
+                                                                      : NULL;
+        if (layer == MS_NONE || !bytes)
+            continue;
+        bytes[layer] += e.kind == MS_EVENT_ALLOC ? storage->bytes : -storage->bytes;
+        assert_true(layers_with(bytes) <= 2);
+        most = bytes == gradients && layers_with(bytes) > most ? layers_with(bytes) : most;
+    }
+    assert_int_equal(most, 2);
+    assert_int_equal(layers_with(weights) + layers_with(gradients), 0);
+    ms_simulation_free(&s);
+}
+
+/* States on the host take nothing from the device, and the host has them and two copies; and of
+ * parameters that it keeps, what lands of a layer while gradients are added up. */
 static void the_host_has_the_optimizer(void **state)
 {
     step_case c = *(const step_case *)*state;
@@ -161,30 +210,37 @@ static void the_host_has_the_optimizer(void **state)
     }
     assert_int_equal(moved[MS_LANE_TO_HOST], s.gradient_bytes);
     assert_int_equal(moved[MS_LANE_TO_DEVICE], s.weight_bytes);
-    assert_int_equal(moved[MS_LANE_HOST], passes * s.weight_bytes);
+    uint64_t all_bytes = s.weight_bytes + s.host_weight_bytes;
+    assert_int_equal(moved[MS_LANE_HOST], passes * all_bytes);
+    assert_true((s.host_weight_bytes > 0) == (c.parameters == MS_PARAMETERS_ON_HOST));
     assert_int_equal(s.optimizer_state_bytes, 0);
-    assert_int_equal(s.host_peak_bytes, s.weight_bytes * (passes + 1) / 2 + counters);
+    assert_int_equal(s.host_peak_bytes,
+                     all_bytes * (passes + 1) / 2 + counters + s.host_weight_bytes / LAYERS);
     ms_simulation_free(&s);
 }
 
 /* clang-format off */
 static const step_case cases[] = {
-    {"llama bf16",          "llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE},
-    {"llama autocast",      "llama",   MS_DTYPE_F32,  MS_AUTOCAST_BF16, MS_OPTIMIZER_ADAM,  MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE},
-    {"mistral checkpoints", "mistral", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_LOOP,    true,  MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE},
-    {"qwen2 reentrant",     "qwen2",   MS_DTYPE_F16,  MS_AUTOCAST_NONE, MS_OPTIMIZER_SGD,   MS_OPTIMIZER_FOREACH, true,  MS_CHECKPOINT_REENTRANT,     0, MS_OPTIMIZER_ON_DEVICE},
-    {"qwen3 autocast ckpt", "qwen3",   MS_DTYPE_F32,  MS_AUTOCAST_F16,  MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   true,  MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE},
-    {"gpt2 dropout",        "gpt2",    MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_SGD_MOMENTUM, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0.1, MS_OPTIMIZER_ON_DEVICE},
-    {"llama on the host",   "llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_HOST},
+    {"llama bf16",          "llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"llama autocast",      "llama",   MS_DTYPE_F32,  MS_AUTOCAST_BF16, MS_OPTIMIZER_ADAM,  MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"mistral checkpoints", "mistral", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_LOOP,    true,  MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"qwen2 reentrant",     "qwen2",   MS_DTYPE_F16,  MS_AUTOCAST_NONE, MS_OPTIMIZER_SGD,   MS_OPTIMIZER_FOREACH, true,  MS_CHECKPOINT_REENTRANT,     0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"qwen3 autocast ckpt", "qwen3",   MS_DTYPE_F32,  MS_AUTOCAST_F16,  MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   true,  MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"gpt2 dropout",        "gpt2",    MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_SGD_MOMENTUM, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0.1, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"qwen3 at home",       "qwen3",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_HOST, MS_PARAMETERS_ON_HOST},
+    {"gpt2 at home, ckpt",  "gpt2",    MS_DTYPE_F32,  MS_AUTOCAST_BF16, MS_OPTIMIZER_SGD,   MS_OPTIMIZER_FUSED,   true,  MS_CHECKPOINT_NON_REENTRANT, 0.1, MS_OPTIMIZER_ON_HOST, MS_PARAMETERS_ON_HOST},
+    {"llama at home, again","llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_SGD_MOMENTUM, MS_OPTIMIZER_FUSED, true, MS_CHECKPOINT_REENTRANT,    0, MS_OPTIMIZER_ON_HOST, MS_PARAMETERS_ON_HOST},
+    {"llama on the host",   "llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_HOST, MS_PARAMETERS_ON_DEVICE},
 };
 /* clang-format on */
 
 int main(void)
 {
-    struct CMUnitTest tests[4 * COUNT_OF(cases)];
+    struct CMUnitTest tests[5 * COUNT_OF(cases)];
     size_t count = ADD_ROWS(tests, steps_repeat, cases);
     count += ADD_ROWS(tests + count, micro_steps_repeat, cases);
     count += ADD_ROWS(tests + count, a_step_frees_what_it_allocates, cases);
+    count += ADD_ROWS(tests + count, layers_come_and_go, cases);
     count += ADD_ROWS(tests + count, the_host_has_the_optimizer, cases);
     return _cmocka_run_group_tests("steps", tests, count, NULL, NULL);
 }
