@@ -17,8 +17,8 @@ _memscope_values() {
     --autocast) echo none bf16 fp16 ;;
     --optimizer) echo adamw adam sgd sgd-momentum ;;
     --optimizer-impl) echo fused foreach loop ;;
-    --optimizer-device) echo device host ;;
     --adapter-dtype) echo fp32 bf16 fp16 ;;
+    --optimizer-device | --parameter-device) echo device host ;;
     --attention) echo auto flash efficient math eager cpu-flash ;;
     --checkpointing) echo none all ;;
     --checkpoint-kind) echo non-reentrant reentrant ;;
@@ -27,7 +27,7 @@ _memscope_values() {
     --planner) echo milp greedy rules uniform none ;;
     --target) echo free hf pytorch torchtitan torchtune megatron deepspeed nemo axolotl all ;;
     --without) echo checkpoint selective offload tile chunk ;;
-    --allow) echo host-optimizer none ;;
+    --allow) echo host-optimizer host-parameters none ;;
     --rules-mode) echo conservative balanced aggressive ;;
     --color) echo auto always never ;;
     esac

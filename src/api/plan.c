@@ -186,29 +186,42 @@ static ms_status solve_targets(ms_plan *plan, ms_error *err)
     return MS_OK;
 }
 
-/* Nothing fits with the optimizer on the device, so it goes to the host. */
-static ms_status solve_on_host(ms_plan *plan, ms_error *err)
+/* Moves the next of what is allowed to the host; 0 when there is nothing more. */
+static ms_allowance move_to_host(const ms_plan *plan, ms_run_config *run)
 {
-    const double before_ms = plan->step.solve_ms;
-    const uint32_t before = plan->step.simulations;
-    ms_step_plan_free(&plan->step);
-    plan->run.optimizer_device = MS_OPTIMIZER_ON_HOST;
-    plan->task.moved_optimizer = true;
-    ms_status status = ms_step_plan_solve(plan->arena, &plan->task, &plan->step, err);
-    plan->step.solve_ms += before_ms;
-    plan->step.simulations += before;
-    return status;
+    const uint32_t allowed = plan->settings.allowed;
+    if (run->device->is_cpu)
+        return 0;
+    if (allowed && run->optimizer_device == MS_OPTIMIZER_ON_DEVICE) {
+        run->optimizer_device = MS_OPTIMIZER_ON_HOST;
+        return MS_ALLOW_HOST_OPTIMIZER;
+    }
+    if ((allowed & MS_ALLOW_HOST_PARAMETERS) && ms_parameters_may_move(run)) {
+        run->parameter_device = MS_PARAMETERS_ON_HOST;
+        return MS_ALLOW_HOST_PARAMETERS;
+    }
+    return 0;
 }
 
+/* Nothing fits, so more goes to the host, as long as there is something that may. */
 static ms_status solve_step(ms_plan *plan, ms_error *err)
 {
-    const ms_run_config *run = &plan->run;
-    ms_error reason = {0};
-    ms_status status = ms_step_plan_solve(plan->arena, &plan->task, &plan->step, &reason);
-    if (status == MS_ERR_INFEASIBLE && (plan->settings.allowed & MS_ALLOW_HOST_OPTIMIZER) &&
-        run->optimizer_device == MS_OPTIMIZER_ON_DEVICE && !run->device->is_cpu)
-        return solve_on_host(plan, err);
-    return status == MS_OK ? status : ms_fail(err, status, "%s", reason.text);
+    double before_ms = 0;
+    uint32_t before = 0;
+    for (;;) {
+        ms_error reason = {0};
+        ms_status status = ms_step_plan_solve(plan->arena, &plan->task, &plan->step, &reason);
+        plan->step.solve_ms += before_ms;
+        plan->step.simulations += before;
+        ms_allowance moved =
+            status == MS_ERR_INFEASIBLE ? move_to_host(plan, &plan->run) : (ms_allowance)0;
+        if (!moved)
+            return status == MS_OK ? status : ms_fail(err, status, "%s", reason.text);
+        plan->task.moved |= moved;
+        before_ms = plan->step.solve_ms;
+        before = plan->step.simulations;
+        ms_step_plan_free(&plan->step);
+    }
 }
 
 static ms_status solve_run(ms_plan *plan, ms_error *err)

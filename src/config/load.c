@@ -309,20 +309,29 @@ static ms_status take_field(loading *l, ms_json_value value, const char *field)
     return MS_OK;
 }
 
-/* Where the optimizer is was said by the plan, unless it was said beside it. */
+/* Where the optimizer or the parameters are was said by the plan, unless it was said beside it. */
+static ms_status take_place(loading *l, ms_json_value root, const char *field, const char *key)
+{
+    ms_json_value value;
+    bool said = ms_run_field_said(&l->draft, field) && (!in_file(l, field) || in_file(l, "plan"));
+    if (said || !ms_json_find(root, key, &value))
+        return MS_OK;
+    return take_field(l, value, field);
+}
+
 static ms_status take_plan(loading *l, ms_json_value root)
 {
-    static const char place[] = "optimizer-device";
     ms_json_value value;
     if (!ms_json_find(root, "treat", &value))
         return ms_json_fail(
             l->err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
             "no \"treat\" in it: expected what `memscope plan -o plan.json` writes");
     ms_status status = take_field(l, value, "treat");
-    bool said = ms_run_field_said(&l->draft, place) && (!in_file(l, place) || in_file(l, "plan"));
-    if (status != MS_OK || said || !ms_json_find(root, "optimizer_device", &value))
-        return status;
-    return take_field(l, value, place);
+    if (status == MS_OK)
+        status = take_place(l, root, "optimizer-device", "optimizer_device");
+    if (status == MS_OK)
+        status = take_place(l, root, "parameter-device", "parameter_device");
+    return status;
 }
 
 /* The treatments of a plan stand for those that could have been given. */

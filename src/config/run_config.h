@@ -95,4 +95,11 @@ typedef struct ms_run_config {
     ms_step_detail detail;
 } ms_run_config;
 
+/* Whether parameters that are on the device could be on the host, with the optimizer. */
+static inline bool ms_parameters_may_move(const ms_run_config *run)
+{
+    return run->parameter_device == MS_PARAMETERS_ON_DEVICE && !run->device->is_cpu &&
+           !run->adapter;
+}
+
 #endif

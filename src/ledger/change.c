@@ -70,6 +70,17 @@ static bool move_optimizer(const ms_model_config *model, ms_run_config *run, ms_
     return applies;
 }
 
+static bool move_parameters(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
+                            const char **option)
+{
+    bool applies = ms_parameters_may_move(run);
+    bool with_optimizer = move_optimizer(model, run, arena, option);
+    run->parameter_device = MS_PARAMETERS_ON_HOST;
+    *option = with_optimizer ? "--optimizer-device host --parameter-device host"
+                             : "--parameter-device host";
+    return applies;
+}
+
 static bool use_bf16(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
                      const char **option)
 {
@@ -108,6 +119,7 @@ static const ms_change changes[] = {
     {"a fused optimizer", false, false, fuse_optimizer},
     {"SGD with momentum", false, false, use_momentum},
     {"optimizer states on the host", false, false, move_optimizer},
+    {"parameters on the host as well", false, false, move_parameters},
     {"bf16 weights without autocast", false, false, use_bf16},
     {"flash attention", false, false, use_flash},
 };

@@ -27,7 +27,7 @@
     X("curve",             NULL,       "time against budget, from the least that fits",            NULL,       RUN,       flag,       curve,             0, 0)   \
     X("points",            "N",        "budgets of the curve",                                     "24",       RUN,       count,      points,            2, 200) \
     X("without",           "LIST",     "of checkpoint, selective, offload, tile, chunk",           "none",     RUN,       techniques, without,           0, 0)   \
-    X("allow",             "LIST",     "what else when nothing fits: host-optimizer",               "none",     RUN,       allowances, allowed,           0, 0)   \
+    X("allow",             "LIST",     "when nothing fits else: host-optimizer, host-parameters",   "none",     RUN,       allowances, allowed,           0, 0)   \
     X("gpu-cost-per-hour", "X",        "money, in any currency",                                   "2.50",     RUN,       number,     gpu_cost_per_hour, 0, 1e6) \
     X("rules-mode",        "NAME",     "for --planner rules: conservative, balanced, aggressive",  "balanced", RUN,       mode,       rules_mode,        0, 0)   \
     X("max-cpu-offload",   "SIZE",     "for --planner rules: memory of the host it may use",       "half of it", RUN,     size,       max_host_bytes,    0, 0)   \
@@ -189,7 +189,8 @@ static ms_status set_techniques(const place *p, const char *name, const char *va
 static ms_status set_allowances(const place *p, const char *name, const char *value, void *member,
                                 ms_arena *arena, ms_error *err)
 {
-    static const char *const allowances[] = {"host-optimizer", NULL}; /* by bit of ms_allowance */
+    static const char *const allowances[] = {"host-optimizer", "host-parameters",
+                                             NULL}; /* by bit of ms_allowance */
     (void)p;
     return set_bits(allowances, name, value, member, arena, err);
 }

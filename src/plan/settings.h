@@ -12,7 +12,10 @@
 #include "base/error.h"
 
 /* Changes of the run itself that a plan may make when nothing fits without them. */
-typedef enum ms_allowance { MS_ALLOW_HOST_OPTIMIZER = 1 } ms_allowance;
+typedef enum ms_allowance {
+    MS_ALLOW_HOST_OPTIMIZER = 1,
+    MS_ALLOW_HOST_PARAMETERS = 2 /* and the optimizer */
+} ms_allowance;
 
 typedef struct ms_plan_settings {
     /* every plan */

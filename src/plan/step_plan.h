@@ -45,7 +45,7 @@ typedef struct ms_step_task {
     const char *target; /* a row of ms_targets, never NULL: "free" */
     ms_rules_mode rules_mode;
     uint64_t max_host_bytes; /* rules: the host's share; UINT64_MAX = half of what is there */
-    bool moved_optimizer;    /* to the host, because nothing fitted otherwise */
+    uint32_t moved;          /* ms_allowance bits: to the host, because nothing fitted otherwise */
     bool alone;              /* the answer is set beside no others */
     const ms_stop *stop;     /* answer with what there is; or NULL */
 } ms_step_task;

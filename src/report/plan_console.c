@@ -33,13 +33,12 @@ static void write_verdict(const ms_page *p, const ms_plan_view *v)
 static void write_treat(const ms_page *p, const ms_plan_view *v)
 {
     const char *treat = v->figures->treat;
-    const bool moved = v->answer->task->moved_optimizer;
-    if (!*treat && !moved)
+    if (!*treat && !*v->moved)
         return;
     ms_page_heading(p, v->is_least ? "What needs least" : "The plan",
                     "  (memscope analyze takes it)");
-    if (moved)
-        fputs("  --optimizer-device host\n", p->out);
+    if (*v->moved)
+        fprintf(p->out, "  %s\n", v->moved);
     if (*treat && strlen(treat) + 10 <= p->columns)
         fprintf(p->out, "  --treat %s\n", treat);
     else if (*treat)

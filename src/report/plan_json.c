@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * plan.json, the contract: schemas/plan.schema.json says what it holds. `memscope analyze --plan`
- * reads "treat" and "optimizer_device".
+ * reads "treat" and where optimizer and parameters are.
  */
 #include <math.h>
 
@@ -205,6 +205,7 @@ bool ms_plan_json(FILE *out, const ms_plan_view *v)
         ms_json_null(&w, "least_budget_bytes");
     write_figures(&w, v, v->figures);
     ms_json_string(&w, "optimizer_device", ms_optimizer_device_names[v->run->optimizer_device]);
+    ms_json_string(&w, "parameter_device", ms_parameter_device_names[v->run->parameter_device]);
     write_proof(&w, v);
     bool ok = write_treatments(&w, v);
     write_rationale(&w, v);

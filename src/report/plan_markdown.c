@@ -11,12 +11,10 @@
 static void write_treat(FILE *out, const ms_plan_view *v)
 {
     const char *treat = v->figures->treat;
-    const bool moved = v->answer->task->moved_optimizer;
-    if (*treat || moved)
-        fprintf(out, "\n%s\n\n```\n%s%s%s%s```\n",
-                v->is_least ? "What needs least:" : "`memscope analyze` takes it as",
-                moved ? "--optimizer-device host\n" : "", *treat ? "--treat " : "", treat,
-                *treat ? "\n" : "");
+    if (*treat || *v->moved)
+        fprintf(out, "\n%s\n\n```\n%s%s%s%s%s```\n",
+                v->is_least ? "What needs least:" : "`memscope analyze` takes it as", v->moved,
+                *v->moved ? "\n" : "", *treat ? "--treat " : "", treat, *treat ? "\n" : "");
 }
 
 static void write_target(FILE *out, const ms_plan_view *v)

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "config/attention.h"
+#include "plan/settings.h"
 
 /* ---- numbers ---- */
 
@@ -220,16 +221,27 @@ static const char *proof_of_plan(const ms_plan_view *view)
                            ms_fixed(100 * p->gap, 3, gap), how);
 }
 
+/* By what of ms_allowance was moved. */
+static const struct {
+    const char *options, *what;
+} moves[] = {
+    [MS_ALLOW_HOST_OPTIMIZER] = {"--optimizer-device host", "the optimizer"},
+    [MS_ALLOW_HOST_PARAMETERS] = {"--parameter-device host", "the layers' parameters"},
+    [MS_ALLOW_HOST_OPTIMIZER |
+        MS_ALLOW_HOST_PARAMETERS] = {"--optimizer-device host --parameter-device host",
+                                     "the optimizer and the layers' parameters"},
+};
+
 static const char *proof(const ms_plan_view *view)
 {
     const char *text = proof_of_plan(view);
-    if (!text || !view->answer->task->moved_optimizer)
+    const uint32_t moved = view->answer->task->moved;
+    if (!text || !moved)
         return text;
     return ms_arena_printf(view->arena,
-                           view->is_infeasible
-                               ? "%s, with the optimizer on the host"
-                               : "%s; the optimizer is on the host: else nothing fits",
-                           text);
+                           view->is_infeasible ? "%s, with %s on the host"
+                                               : "%s; with %s on the host: else nothing fits",
+                           text, moves[moved].what);
 }
 
 static const char *kept_layers(const ms_plan_view *view)
@@ -316,10 +328,12 @@ static bool fill_plan(ms_plan_view *view)
         {"checkpoint all", "checkpoint_all", &plan->checkpoint_all},
     };
     memcpy(view->columns, columns, sizeof columns);
-    const ms_target *target = ms_target_find(view->answer->task->target);
+    const ms_step_task *task = view->answer->task;
+    const ms_target *target = ms_target_find(task->target);
     view->target_title = target && target != ms_target_at(0) ? target->title : NULL;
     view->is_restricted = target && !target->is_free;
     fill_categories(view);
+    view->moved = task->moved ? moves[task->moved].options : "";
     view->verdict = plan_verdict(view);
     view->proof = proof(view);
     view->kept_layers = kept_layers(view);

@@ -26,15 +26,16 @@ typedef struct ms_plan_view {
     const ms_step_plan *plan; /* NULL: a curve */
     const ms_curve *curve;    /* or NULL */
     ms_arena *arena;
-    const ms_step_figures *figures;            /* the plan's, or of what needs least */
-    bool is_restricted;                        /* to what a trainer can express */
-    bool is_infeasible, is_fallback;           /* fallback: the planner named nothing */
-    bool is_least;                             /* the figures are of what needs least */
-    uint64_t budget_bytes;                     /* 0: without limit */
-    uint64_t least_budget_bytes;               /* infeasible: that a plan was found for; else 0 */
-    const char *title;                         /* "llama-3.1-8b: batch 1 x 4096 tokens, ..." */
-    const char *verdict;                       /* "fits: 39.42 of 40.00 GiB on h100-80gb, ..." */
-    const char *proof;                         /* how far from the best it can be: a sentence */
+    const ms_step_figures *figures;  /* the plan's, or of what needs least */
+    bool is_restricted;              /* to what a trainer can express */
+    bool is_infeasible, is_fallback; /* fallback: the planner named nothing */
+    bool is_least;                   /* the figures are of what needs least */
+    uint64_t budget_bytes;           /* 0: without limit */
+    uint64_t least_budget_bytes;     /* infeasible: that a plan was found for; else 0 */
+    const char *title;               /* "llama-3.1-8b: batch 1 x 4096 tokens, ..." */
+    const char *verdict;             /* "fits: 39.42 of 40.00 GiB on h100-80gb, ..." */
+    const char *proof;               /* how far from the best it can be: a sentence */
+    const char *moved; /* options that put things on the host that nothing fits without, or "" */
     const char *target_title;                  /* "Hugging Face Trainer"; NULL: any */
     ms_plan_column columns[MS_PLAN_COLUMNS];   /* the plan first */
     ms_category categories[MS_CATEGORY_COUNT]; /* at the peaks, the plan's largest first */

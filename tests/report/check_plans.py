@@ -39,6 +39,12 @@ PLANS = [
     ("llama-3.2-1b --batch 1 --device rtx-4090 --budget 4GiB", "--allow host-optimizer", 3),
     ("llama-3.2-1b --batch 1 --device rtx-4090 --budget 20GiB", "--allow host-optimizer", 0),
     ("smollm2-135m --batch 8 --device rtx-4090 --budget 5GiB --optimizer-device host", "", 0),
+    ("llama-3.1-8b --batch 1 --device rtx-4090 --budget 12GiB", "--allow host-parameters", 0),
+    ("llama-3.2-1b --batch 1 --device rtx-4090 --budget 8GiB", "--allow host-parameters", 0),
+    ("gpt2 --batch 4 --accumulate 2 --clip 1 --device rtx-4090 --budget 2GiB",
+     "--allow host-optimizer,host-parameters", 0),
+    ("qwen3-0.6b --dtype fp32 --autocast bf16 --device rtx-4090 --budget 7GiB"
+     " --optimizer-device host --parameter-device host", "", 0),
     ("smollm2-135m --batch 8 --device rtx-4090 --budget 1500MiB --allocator cuda-expandable", "", 3),
     ("smollm2-135m --batch 8 --device rtx-4090 --budget 6GiB", "--without checkpoint,chunk", 3),
     ("gpt2 --batch 4 --dtype fp32 --device cpu --budget 8GiB", "", 0),
