@@ -29,6 +29,9 @@ static const oom_case cases[] = {
     {"checkpointing, accumulation, expandable segments",
      "tests/oom/llama.json",
      {{"checkpointing", "all"}, {"accumulate", "2"}, {"allocator", "cuda-expandable"}}},
+    {"parameters on the host",
+     "tests/oom/llama.json",
+     {{"optimizer-device", "host"}, {"parameter-device", "host"}, {"accumulate", "2"}}},
     {"run file", "tests/oom/memscope.run.json", {{"batch", "2"}}},
 };
 

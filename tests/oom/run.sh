@@ -89,7 +89,7 @@ if [ -x "$program" ]; then
     # shellcheck disable=SC2086
     program_case "plan as JSON" plan $run --planner rules --budget 650MiB --format json
     # shellcheck disable=SC2086
-    program_case "plan for a trainer" plan $run --target hf --budget 650MiB --format md
+    program_case "plan for a trainer" plan $run --target hf --budget 700MiB --format md
     program_case "run as planned" analyze --config tests/oom/llama.json --plan tests/oom/plan.json -o -
     program_case "help" analyze --help
 fi
