@@ -24,7 +24,7 @@ static ms_dtype compute_dtype(const ms_run_config *run)
     case MS_AUTOCAST_NONE:
         break;
     }
-    return run->dtype;
+    return run->upcast ? MS_DTYPE_F32 : run->dtype; /* norms and embeddings are in fp32 */
 }
 
 static bool in_half(const ms_run_config *run)

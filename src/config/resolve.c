@@ -120,12 +120,19 @@ static ms_status resolve_optimizer(const context *c)
                                                                : 0;
     run->clip_norm = said(c, "clip") ? draft->clip_norm : 0;
     run->clip = run->clip_norm > 0;
+    return MS_OK;
+}
+
+/* What is said of autocast where it has nothing to do. */
+static ms_status note_autocast(const context *c)
+{
+    const ms_run_config *run = c->run;
     static const ms_dtype autocast_types[] = {
         [MS_AUTOCAST_NONE] = MS_DTYPE_COUNT,
         [MS_AUTOCAST_BF16] = MS_DTYPE_BF16,
         [MS_AUTOCAST_F16] = MS_DTYPE_F16,
     };
-    if (run->dtype == autocast_types[run->autocast])
+    if (!run->upcast && run->dtype == autocast_types[run->autocast])
         return ms_note_add(c->notes, c->arena, c->err,
                            "the weights already are %s: autocast casts none of them",
                            ms_dtype_info_of(run->dtype)->name);
@@ -279,8 +286,9 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
 {
     /* In this order: later ones look at what earlier ones resolved. */
     static ms_status (*const steps[])(const context *) = {
-        resolve_device,    resolve_torch,  resolve_tokens, resolve_optimizer, resolve_quantization,
-        resolve_allocator, resolve_budget, resolve_layers, check_treatments,  resolve_attention,
+        resolve_device,       resolve_torch,    resolve_tokens,    resolve_optimizer,
+        resolve_quantization, note_autocast,    resolve_allocator, resolve_budget,
+        resolve_layers,       check_treatments, resolve_attention,
     };
     const context c = {arena, draft, origins, model, run, notes, err};
     ms_status status = MS_OK;

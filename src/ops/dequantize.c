@@ -27,10 +27,10 @@ static ms_tensor dequantize(ms_tape *tape, const ms_packed_weight *w, ms_dtype d
 
 static void drop(ms_tape *tape, const ms_tensor scales[2])
 {
-    if (scales[0])
-        ms_consume(tape, scales[0]);
     if (scales[1])
         ms_consume(tape, scales[1]);
+    if (scales[0])
+        ms_consume(tape, scales[0]);
 }
 
 static void matmul_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)

@@ -58,6 +58,7 @@ def quantized(case, model, device):
     del module
     gc.collect()
     model = model.to(device)
+    model.is_loaded_in_4bit = True  # PEFT asks
     if case.get("upcast", True):
         model = peft.prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
     return model
