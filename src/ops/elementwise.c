@@ -320,16 +320,25 @@ ms_tensor ms_to(ms_tape *tape, ms_tensor a, ms_dtype dtype)
 
 /* ---- autocast ---- */
 
+static bool is_lowered(ms_tape *tape, ms_tensor a)
+{
+    return tape->has_autocast && a && !ms_idle(tape) && ms_info(tape, a)->dtype == MS_DTYPE_F32 &&
+           tape->autocast_dtype != MS_DTYPE_F32;
+}
+
+ms_tensor ms_autocast_lower_view(ms_tape *tape, ms_tensor a)
+{
+    return is_lowered(tape, a) ? ms_to(tape, a, (ms_dtype)tape->autocast_dtype) : a;
+}
+
 ms_tensor ms_autocast_lower(ms_tape *tape, ms_tensor a)
 {
-    if (!tape->has_autocast || !a || ms_idle(tape))
+    if (!is_lowered(tape, a))
         return a;
-    const ms_tensor_info *info = ms_info(tape, a);
-    if (info->dtype == tape->autocast_dtype || info->dtype != MS_DTYPE_F32)
-        return a;
-    uint32_t leaf = info->leaf;
-    if (leaf == MS_NONE || !info->requires_grad || tape->parameters.items[leaf].is_captured)
-        return ms_to(tape, a, (ms_dtype)tape->autocast_dtype);
+    uint32_t leaf = ms_info(tape, a)->leaf;
+    if (leaf == MS_NONE || !ms_info(tape, a)->requires_grad ||
+        tape->parameters.items[leaf].is_captured)
+        return ms_autocast_lower_view(tape, a);
     if (tape->parameters.items[leaf].cast)
         return tape->parameters.items[leaf].cast;
     ms_tensor cast = ms_to(tape, a, (ms_dtype)tape->autocast_dtype);

@@ -185,7 +185,7 @@ ms_tensor ms_conv1d(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias
     ms_tensor kept = x;
     ms_retain(tape, kept);
     ms_tensor cast_weight = ms_autocast_lower(tape, weight);
-    ms_tensor cast_x = ms_autocast_lower(tape, x);
+    ms_tensor cast_x = ms_autocast_lower_view(tape, x); /* as rows */
     ms_tensor cast_bias = ms_autocast_lower(tape, bias);
     ms_tensor out = product(tape, &addmm_op, cast_x, cast_weight, cast_bias,
                             ms_info(tape, weight)->shape.dims[1]);

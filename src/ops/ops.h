@@ -98,6 +98,8 @@ ms_tensor ms_additive_mask(ms_tape *tape, ms_dim batch, ms_dim rows, ms_dim keys
 /* ---- autocast ---- */
 /* The tensor in autocast's lower dtype if a context is open; parameters' copies are cached. */
 ms_tensor ms_autocast_lower(ms_tape *tape, ms_tensor a);
+/* The same of a view of `a` in other dimensions: its cast is never kept. */
+ms_tensor ms_autocast_lower_view(ms_tape *tape, ms_tensor a);
 /* The tensor in fp32 if a context is open (operators autocast runs in full precision). */
 ms_tensor ms_autocast_fp32(ms_tape *tape, ms_tensor a);
 
