@@ -243,11 +243,13 @@ static ms_status check_treatments(const context *c)
     const ms_run_config *run = c->run;
     for (uint64_t i = 0; i < c->model->num_layers; i++) {
         const ms_treatment *t = &run->treatments.layers[i];
-        if (t->kind == MS_TREAT_OFFLOAD && run->device->is_cpu)
+        if (ms_treatment_sends(t) && run->device->is_cpu)
             return fail(c, "treat",
                         "layer %" PRIu64 " cannot go to the host: the device is the cpu", i);
         if (t->kind == MS_TREAT_SELECTIVE && run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
             return fail(c, "treat", "reentrant checkpoints cannot be selective");
+        if (t->input != MS_INPUT_ON_DEVICE && run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
+            return fail(c, "treat", "reentrant checkpoints keep their input on the device");
         if (keeps_dropout(t))
             return fail(c, "treat",
                         "layer %" PRIu64 ": a dropout must be run again, or those behind it draw "

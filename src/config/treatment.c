@@ -15,6 +15,13 @@ const char *const ms_treatment_names[] = {
     [MS_TREAT_OFFLOAD] = "offload",
 };
 
+/* Behind "+". */
+static const char *const input_places[] = {
+    [MS_INPUT_ON_DEVICE] = NULL,
+    [MS_INPUT_OFFLOADED] = "offload",
+    [MS_INPUT_SAVED_ON_CPU] = "save_on_cpu",
+};
+
 static const char tile_word[] = "tile:", attention_word[] = "tile-attention:", loss_word[] = "loss",
                   chunk_word[] = "chunk:";
 
@@ -91,7 +98,7 @@ static ms_status fail_wording(reader *r, piece p)
 {
     return ms_fail(r->err, MS_ERR_USAGE,
                    "'%.*s' is no treatment; write keep, checkpoint, selective:mm+silu, "
-                   "offload:0.5, tile:4, tile-attention:4, or loss=chunk:8",
+                   "checkpoint+offload, offload:0.5, tile:4, tile-attention:4, or loss=chunk:8",
                    (int)(p.length < 60 ? p.length : 60), p.text);
 }
 
@@ -144,6 +151,18 @@ static ms_status read_op(reader *r, piece p)
     return MS_OK;
 }
 
+/* "offload" or "save_on_cpu" behind a checkpoint that has neither yet. */
+static bool read_input_place(ms_treatment *t, piece p)
+{
+    if (t->input != MS_INPUT_ON_DEVICE ||
+        (t->kind != MS_TREAT_CHECKPOINT && t->kind != MS_TREAT_SELECTIVE))
+        return false;
+    for (int i = MS_INPUT_ON_DEVICE + 1; i < MS_INPUT_PLACE_COUNT; i++)
+        if (piece_is(p, input_places[i]))
+            t->input = (ms_input_place)i;
+    return t->input != MS_INPUT_ON_DEVICE;
+}
+
 /* What stands between two "+". */
 static ms_status read_part(reader *r, piece p, bool is_first)
 {
@@ -153,6 +172,8 @@ static ms_status read_part(reader *r, piece p, bool is_first)
         return read_pieces(rest, &t->tiles) ? MS_OK : fail_wording(r, p);
     if (piece_starts(p, attention_word, &rest) && t->attention_tiles == 0)
         return read_pieces(rest, &t->attention_tiles) ? MS_OK : fail_wording(r, p);
+    if (!is_first && read_input_place(t, p))
+        return MS_OK;
     if (!is_first)
         return t->kind == MS_TREAT_SELECTIVE && t->share == 0 ? read_op(r, p) : fail_wording(r, p);
     if (piece_is(p, "keep"))
@@ -263,10 +284,16 @@ ms_status ms_treatments_apply(const char *text, ms_arena *arena, uint64_t num_la
 
 /* ---- back to text ---- */
 
+bool ms_treatment_sends(const ms_treatment *treatment)
+{
+    return treatment->kind == MS_TREAT_OFFLOAD || treatment->input != MS_INPUT_ON_DEVICE;
+}
+
 bool ms_treatment_equal(const ms_treatment *a, const ms_treatment *b)
 {
-    if (a->kind != b->kind || a->tiles != b->tiles || a->attention_tiles != b->attention_tiles ||
-        a->kept_count != b->kept_count || a->share < b->share || a->share > b->share)
+    if (a->kind != b->kind || a->input != b->input || a->tiles != b->tiles ||
+        a->attention_tiles != b->attention_tiles || a->kept_count != b->kept_count ||
+        a->share < b->share || a->share > b->share)
         return false;
     for (uint32_t i = 0; i < a->kept_count; i++)
         if (strcmp(a->kept_ops[i].name, b->kept_ops[i].name) != 0 ||
@@ -315,6 +342,8 @@ const char *ms_treatment_text(const ms_treatment *t, ms_arena *arena)
     const char *text = t->kept_count > 0 ? kept_text(t, arena)
                        : t->share > 0    ? share_text(t, arena)
                                          : ms_treatment_names[t->kind];
+    if (text && t->input != MS_INPUT_ON_DEVICE)
+        text = ms_arena_printf(arena, "%s+%s", text, input_places[t->input]);
     text = with_tiles(text, tile_word, t->tiles, arena);
     return with_tiles(text, attention_word, t->attention_tiles, arena);
 }

@@ -13,6 +13,9 @@
  *                       of that name in the layer, "mm#2" the third
  *     selective:0.5     the same; those that spare most time for half of all results' bytes
  *     offload:0.5       half of the bytes that the layer saves go to the host and come back
+ *     +offload          behind a checkpoint, selective or not: its input goes to the host and comes
+ *                       back beside the layers' work, but for the last layer's
+ *     +save_on_cpu      the same, by PyTorch's save_on_cpu: the step waits for each copy
  *     tile:4            the MLP in 4 pieces of the tokens, each run again by backward; behind
  *                       another treatment "+tile:4"
  *     tile-attention:4  attention in 4 pieces of the queries, the same
@@ -35,6 +38,14 @@ typedef enum ms_treatment_kind {
     MS_TREAT_KIND_COUNT
 } ms_treatment_kind;
 
+/* Where a checkpoint's input waits for backward. */
+typedef enum ms_input_place {
+    MS_INPUT_ON_DEVICE,
+    MS_INPUT_OFFLOADED,    /* on the host; copies run beside the layers, the last layer's stays */
+    MS_INPUT_SAVED_ON_CPU, /* on the host; the compute stream waits for each copy */
+    MS_INPUT_PLACE_COUNT
+} ms_input_place;
+
 /* An operator whose results a selective checkpoint keeps. */
 typedef struct ms_kept_op {
     const char *name;    /* as the operator's row has it */
@@ -43,6 +54,7 @@ typedef struct ms_kept_op {
 
 typedef struct ms_treatment {
     ms_treatment_kind kind;
+    ms_input_place input;     /* checkpoint and selective */
     uint32_t tiles;           /* pieces of the MLP; 0 = in one */
     uint32_t attention_tiles; /* pieces of attention; 0 = in one */
     double share; /* offload: of the saved bytes; selective: of the results to keep, when
@@ -81,6 +93,9 @@ const char *ms_treatment_text(const ms_treatment *treatment, ms_arena *arena);
  * kept. In the arena; NULL when out of memory. */
 const char *ms_treatments_text(const ms_treatments *treatments, uint64_t num_layers,
                                ms_arena *arena);
+
+/* Whether any of it goes to the host. */
+bool ms_treatment_sends(const ms_treatment *treatment);
 
 bool ms_treatment_equal(const ms_treatment *a, const ms_treatment *b);
 

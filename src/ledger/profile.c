@@ -128,20 +128,24 @@ static void play_copy(walker *w, uint32_t id)
     if (copy->lane == MS_LANE_HOST)
         return;
     w->profile->time.copy_ms += ms * open_stretch(w)->repeats;
-    if (!copy->is_saved)
+    if (copy->layer == MS_NONE)
         return;
     if (copy->lane == MS_LANE_TO_HOST)
         open_stretch(w)->sent_bytes += copy->bytes;
-    else
+    else if (copy->layer != w->layer)
         open_stretch(w)->returned_bytes +=
             (copy->bytes + w->block_bytes - 1) / w->block_bytes * w->block_bytes;
 }
 
 static void play_wait(walker *w, uint32_t id)
 {
-    if (w->done_ms[id] <= w->now_ms)
+    double ms = w->done_ms[id] - w->now_ms;
+    uint32_t layer = w->trace->copies.items[id].layer;
+    if (ms <= 0)
         return;
-    open_stretch(w)->exposed_ms += w->done_ms[id] - w->now_ms;
+    open_stretch(w)->exposed_ms += ms;
+    if (layer != MS_NONE && layer + 1 == w->layer)
+        open_stretch(w)->exposed_below_ms += ms;
     w->now_ms = w->done_ms[id];
 }
 
@@ -178,7 +182,7 @@ static void play_layer(walker *w, uint32_t layer)
 static bool releases(const walker *w, uint32_t id)
 {
     const ms_copy *copy = &w->trace->copies.items[id];
-    return copy->is_saved && copy->lane == MS_LANE_TO_HOST;
+    return copy->layer != MS_NONE && copy->lane == MS_LANE_TO_HOST;
 }
 
 static void play(walker *w)

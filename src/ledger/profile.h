@@ -29,10 +29,11 @@ typedef struct ms_stretch {
                              last layer, before the loss */
     uint64_t sent_bytes;  /* to the host, of saved tensors */
     uint64_t released_bytes; /* freed because it has gone to the host */
-    uint64_t returned_bytes; /* allocated for what comes back */
+    uint64_t returned_bytes; /* allocated for what comes back for another layer */
     double compute_ms;       /* recomputation included */
     double recompute_ms;
-    double exposed_ms; /* waiting for copies and the host */
+    double exposed_ms;       /* waiting for copies and the host */
+    double exposed_below_ms; /* of that, for copies of the layer below */
     double flops;
 } ms_stretch;
 

@@ -57,19 +57,27 @@ static const ms_treatment *treatment_of(const ms_model *model, uint64_t layer)
     return &model->run->treatments.layers[layer];
 }
 
+static ms_tensor run_checkpoint(ms_model *model, const ms_region *region, ms_tensor hidden,
+                                bool is_last)
+{
+    const ms_treatment *treatment = treatment_of(model, region->number);
+    ms_region checkpoint = *region;
+    checkpoint.kept_ops = treatment->kept_ops;
+    checkpoint.kept_op_count = treatment->kept_count;
+    if (treatment->input != MS_INPUT_OFFLOADED || !is_last)
+        checkpoint.input_place = treatment->input;
+    return ms_checkpoint_run(model->tape, &checkpoint, hidden);
+}
+
 /* Nothing runs behind the last layer that could hide its copies: what it saves stays. */
 static ms_tensor run_treated(ms_model *model, const ms_region *region, ms_tensor hidden)
 {
     const ms_treatment *treatment = treatment_of(model, region->number);
     bool is_last = region->number + 1 == model->config->num_layers;
-    ms_region checkpoint = *region;
     switch (treatment->kind) {
-    case MS_TREAT_SELECTIVE:
-        checkpoint.kept_ops = treatment->kept_ops;
-        checkpoint.kept_op_count = treatment->kept_count;
-        return ms_checkpoint_run(model->tape, &checkpoint, hidden);
     case MS_TREAT_CHECKPOINT:
-        return ms_checkpoint_run(model->tape, region, hidden);
+    case MS_TREAT_SELECTIVE:
+        return run_checkpoint(model, region, hidden, is_last);
     case MS_TREAT_OFFLOAD:
         if (!is_last)
             return ms_offload_run(model->tape, region, hidden, treatment->share);

@@ -185,11 +185,11 @@ static ms_tensor run_block(ms_tape *tape, void *context, uint64_t number, ms_ten
 static ms_tensor call_block(ms_model *model, uint32_t number, ms_tensor hidden,
                             ms_tensor position_ids)
 {
-    const gpt2 *g = model->modules;
+    gpt2 *g = model->modules;
     ms_region region = {.run = run_block,
                         .context = model,
                         .number = number,
-                        .positional = g->mask,
+                        .positional = &g->mask,
                         .held = {position_ids}};
     return ms_layer_call(model, &region, hidden);
 }

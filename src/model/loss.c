@@ -45,7 +45,7 @@ static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor lab
 typedef struct chunk_context {
     ms_model *model;
     const ms_linear_module *head;
-    const ms_tensor *labels; /* by chunk; a recomputation finds them here */
+    ms_tensor *labels; /* by chunk; a recomputation finds them here */
 } chunk_context;
 
 /* cross_entropy(head(hidden).float(), labels, reduction="sum") */
@@ -70,7 +70,7 @@ static ms_tensor sum_chunks(ms_model *model, chunk_context *context, const ms_te
     ms_tensor *total = ms_local(f, 0);
     for (uint32_t i = 0; i < count && !ms_idle(tape); i++) {
         const ms_region region = {
-            .run = chunk_loss, .context = context, .number = i, .positional = context->labels[i]};
+            .run = chunk_loss, .context = context, .number = i, .positional = &context->labels[i]};
         ms_tensor loss = ms_checkpoint_run(tape, &region, hidden[i]);
         ms_assign(f, total, i ? ms_add(tape, *total, loss) : loss);
     }

@@ -5,7 +5,8 @@
  * Non-reentrant: in forward every saved tensor of the region becomes an empty holder, and the
  * region's input is kept. The first holder that backward unpacks runs the region again; its saved
  * tensors fill the holders in order, and the last one stops it. Each tensor goes with the node that
- * unpacked it; the input goes with the last holder.
+ * unpacked it; the input goes with the last holder. An input on the host comes back for the
+ * recomputation and goes with it.
  *
  * Reentrant: forward runs without a graph; backward runs the region again with one, on a detached
  * input, and a nested backward through it.
@@ -60,9 +61,51 @@ void ms_rerun_end(ms_tape *tape, ms_rerun_mode mode)
     tape->pass = mode.pass;
 }
 
+/* The frame's arguments, those that are on the host back from there. */
+typedef struct arguments {
+    ms_tensor input, positional;
+} arguments;
+
+static arguments fetch_arguments(ms_tape *tape, const ms_checkpoint *frame)
+{
+    arguments a = {frame->input, frame->positional};
+    if (frame->input_slot != MS_NONE)
+        a.input = ms_offload_unpack(tape, frame->input_slot);
+    if (frame->positional_slot != MS_NONE)
+        a.positional = ms_offload_unpack(tape, frame->positional_slot);
+    return a;
+}
+
+static void drop_arguments(ms_tape *tape, const ms_checkpoint *frame, arguments a)
+{
+    if (frame->input_slot != MS_NONE)
+        ms_release(tape, a.input);
+    if (frame->positional_slot != MS_NONE)
+        ms_release(tape, a.positional);
+}
+
+/* The region once more, with the arguments in their places. */
+static void run_again(ms_tape *tape, const ms_checkpoint *frame, arguments a)
+{
+    ms_tensor before = frame->positional_at ? *frame->positional_at : 0;
+    uint32_t previous = ms_scope_enter(tape, frame->scope);
+    if (frame->positional_at)
+        *frame->positional_at = a.positional;
+    ms_tensor result = frame->region(tape, frame->context, frame->number, a.input);
+    if (frame->positional_at)
+        *frame->positional_at = before;
+    tape->scope = previous;
+    tape->stopped = false;
+    tape->recompute_frame = MS_NONE;
+    ms_consume(tape, result);
+}
+
 static void recompute(ms_tape *tape, uint32_t index)
 {
     ms_checkpoint frame = tape->checkpoints.items[index];
+    arguments given = fetch_arguments(tape, &frame);
+    if (ms_idle(tape))
+        return;
     ms_graph_end end = ms_graph_end_of(tape);
     uint32_t first = tape->recomputed.count;
     for (uint32_t i = 0; i < frame.holder_count; i++)
@@ -74,15 +117,11 @@ static void recompute(ms_tape *tape, uint32_t index)
     ms_tensor random_state = ms_host_random_state(tape);
     tape->recompute_frame = index;
     tape->op_counts.count = 0;
-    uint32_t previous = ms_scope_enter(tape, frame.scope);
-    ms_tensor result = frame.region(tape, frame.context, frame.number, frame.input);
-    tape->scope = previous;
-    tape->stopped = false;
-    tape->recompute_frame = MS_NONE;
-    ms_consume(tape, result);
+    run_again(tape, &frame, given);
     if (tape->has_autocast)
         ms_autocast_clear(tape);
     ms_release(tape, random_state);
+    drop_arguments(tape, &frame, given);
     ms_rerun_end(tape, mode);
     drop_numbers(tape, end.nodes);
     ms_graph_cut(tape, end);
@@ -116,10 +155,27 @@ void ms_checkpoint_drop(ms_tape *tape, uint32_t frame, uint32_t holders)
     }
 }
 
-static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoint frame)
+/* What goes to the host is no longer the frame's. */
+static void send_arguments(ms_tape *tape, ms_checkpoint *frame, ms_input_place place)
+{
+    bool on_cpu = place == MS_INPUT_SAVED_ON_CPU;
+    bool sent = on_cpu ? ms_save_on_cpu(tape, frame->input, &frame->input_slot)
+                       : ms_offload_input(tape, frame->number, frame->input, &frame->input_slot);
+    if (sent)
+        frame->input = 0;
+    if (on_cpu && frame->positional &&
+        ms_save_on_cpu(tape, frame->positional, &frame->positional_slot))
+        frame->positional = 0;
+}
+
+static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoint frame, ms_input_place place)
 {
     uint32_t index = tape->checkpoints.count;
+    ms_tensor input = frame.input;
     frame.random_state = ms_host_random_state(tape);
+    ms_mark_saved(tape, input);
+    if (place != MS_INPUT_ON_DEVICE)
+        send_arguments(tape, &frame, place);
     if (!ms_vec_push(&tape->checkpoints, frame)) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return 0;
@@ -128,13 +184,9 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoint frame)
     ms_retain(tape, frame.positional);
     for (uint32_t i = 0; i < MS_MAX_HELD; i++)
         ms_retain(tape, frame.held[i]);
-    ms_storage *storage = &tape->trace->storages.items[ms_info(tape, frame.input)->storage];
-    if (storage->category == MS_CATEGORY_TEMPORARY)
-        storage->category = MS_CATEGORY_ACTIVATION;
-    storage->saved = true;
     tape->saving_frame = index;
     tape->op_counts.count = 0;
-    ms_tensor result = frame.region(tape, frame.context, frame.number, frame.input);
+    ms_tensor result = frame.region(tape, frame.context, frame.number, input);
     tape->saving_frame = MS_NONE;
     return result;
 }
@@ -273,11 +325,15 @@ ms_tensor ms_checkpoint_run(ms_tape *tape, const ms_region *region, ms_tensor in
                            .context = region->context,
                            .number = region->number,
                            .input = input,
-                           .positional = region->positional,
+                           .positional = region->positional ? *region->positional : 0,
+                           .positional_at = region->positional,
+                           .input_slot = MS_NONE,
+                           .positional_slot = MS_NONE,
                            .kept_ops = region->kept_ops,
                            .kept_op_count = region->kept_op_count,
                            .first_kept = tape->kept.count,
                            .scope = tape->scope};
     memcpy(frame.held, region->held, sizeof frame.held);
-    return is_reentrant ? run_reentrant(tape, frame) : run_non_reentrant(tape, frame);
+    return is_reentrant ? run_reentrant(tape, frame)
+                        : run_non_reentrant(tape, frame, region->input_place);
 }

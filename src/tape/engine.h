@@ -18,13 +18,15 @@ ms_tensor ms_cast_raw(ms_tape *tape, ms_tensor tensor, ms_dtype dtype);
 /* Adds `tensor` (its reference moves) into `*slot`, in place where PyTorch would. */
 void ms_accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor);
 
-/* What a checkpoint runs: region(tape, context, number, input). `positional` is a second positional
- * argument, saved as the input is; `held` are keyword arguments, which live as long (0: none). */
+/* What a checkpoint runs: region(tape, context, number, input). `positional` is where the region
+ * reads a second positional argument, saved as the input is (NULL or 0: none); `held` are keyword
+ * arguments, which live as long (0: none). */
 typedef struct ms_region {
     ms_region_fn run;
     void *context;
     uint64_t number;
-    ms_tensor positional;
+    ms_tensor *positional;
+    ms_input_place input_place;
     ms_tensor held[MS_MAX_HELD];
     const ms_kept_op *kept_ops; /* operators whose results stay (selective); may be NULL */
     uint32_t kept_op_count;
@@ -126,6 +128,9 @@ void ms_selective_drop(ms_tape *tape, ms_checkpoint *checkpoint);
 /* Internal to the tape: an open offload takes a saved tensor (false: it stays), hands one back, and
  * fetches what the layer below sent. */
 bool ms_offload_save(ms_tape *tape, ms_tensor tensor, uint32_t *slot);
+/* The same of the input of a layer's checkpoint; and of whatever save_on_cpu takes, at once. */
+bool ms_offload_input(ms_tape *tape, uint64_t layer, ms_tensor input, uint32_t *slot);
+bool ms_save_on_cpu(ms_tape *tape, ms_tensor tensor, uint32_t *slot);
 ms_tensor ms_offload_unpack(ms_tape *tape, uint32_t slot);
 void ms_offload_fetch(ms_tape *tape, uint32_t layer);
 

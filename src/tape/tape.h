@@ -129,10 +129,12 @@ typedef struct ms_checkpoint {
     ms_region_fn region;
     void *context;
     uint64_t number;
-    ms_tensor input;             /* held until the last holder goes */
+    ms_tensor input;             /* held until the last holder goes; 0 when it went to the host */
     ms_tensor held[MS_MAX_HELD]; /* other arguments of the region, held as long */
     ms_tensor positional;        /* a second positional argument: saved like the input */
-    ms_tensor random_state;      /* of the host, where that is the device */
+    ms_tensor *positional_at;    /* where the region reads it */
+    uint32_t input_slot, positional_slot; /* in sent_slots, or MS_NONE */
+    ms_tensor random_state;               /* of the host, where that is the device */
     uint32_t scope;
     uint32_t holder_count; /* saved tensors of the region */
     uint32_t live_holders;
@@ -163,6 +165,7 @@ typedef struct ms_sent_piece {
     uint32_t shape_of;  /* the same storage, for its shape, after it has gone */
     ms_tensor returned; /* what came back; held until the last slot has taken it */
     uint32_t slots;     /* saved slots that have not taken it yet */
+    uint32_t layer;
     uint32_t copy_out, copy_in;
     bool is_back, is_waited_for;
 } ms_sent_piece;
@@ -170,6 +173,8 @@ typedef struct ms_sent_piece {
 /* A saved slot whose storage went to the host. */
 typedef struct ms_sent_slot {
     uint32_t piece;
+    uint32_t leaf; /* as the tensor's that was saved */
+    bool requires_grad;
     ms_shape shape;
     uint64_t strides[MS_MAX_RANK];
 } ms_sent_slot;

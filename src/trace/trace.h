@@ -88,7 +88,7 @@ typedef struct ms_copy {
     uint64_t bytes; /* moved; on the host: read and written */
     ms_lane lane;
     uint32_t after; /* a copy that must be done before it begins, or MS_NONE */
-    bool is_saved;  /* of a tensor that autograd saved: a layer was treated so */
+    uint32_t layer; /* whose saved tensor it is, which was treated so; or MS_NONE */
 } ms_copy;
 
 typedef enum ms_pass {

@@ -20,8 +20,11 @@ SIZES = dict(vocab_size=101, hidden_size=64, intermediate_size=96, num_hidden_la
 MODELS = {"llama": SIZES, "qwen2": SIZES, "qwen3": dict(SIZES, head_dim=24), "mistral": SIZES,
           "gpt2": dict(vocab_size=101, n_embd=64, n_layer=4, n_head=4, n_positions=64, resid_pdrop=0, attn_pdrop=0, embd_pdrop=0)}
 SAME = ["all=keep", "all=checkpoint", "first:2=checkpoint", "1,3=checkpoint", "all=selective:mm", "all=selective:mm#1+mm#6+mul",
-        "all=selective:addmm+silu+add+to,2=keep", "all=offload:1", "all=offload:0.5", "0=offload:0.25,1=checkpoint,2=offload:1"]
-CLOSE = ["all=tile:2", "0=tile:7", "all=checkpoint+tile:2", "all=selective:mm+tile:3", "all=offload:1+tile:2", "loss=chunk:2",
+        "all=selective:addmm+silu+add+to,2=keep", "all=offload:1", "all=offload:0.5", "0=offload:0.25,1=checkpoint,2=offload:1",
+        "all=checkpoint+offload", "all=checkpoint+save_on_cpu",
+        "0=checkpoint+offload,1=offload:0.5,2=selective:mm+offload,3=checkpoint+save_on_cpu"]
+CLOSE = ["all=tile:2", "0=tile:7", "all=checkpoint+tile:2", "all=selective:mm+tile:3", "all=offload:1+tile:2",
+         "all=checkpoint+offload+tile:2", "loss=chunk:2",
          "loss=chunk:7", "0,2=offload:0.5,1=checkpoint+tile:2,3=selective:mm,loss=chunk:4", "all=tile-attention:4",
          "0-2=checkpoint+tile:2+tile-attention:3"]
 

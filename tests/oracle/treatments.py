@@ -12,6 +12,8 @@ ranges such as 0,2,5-9 (a comma part without '=' belongs to the layers of the ne
     selective:OPS   the same, but keep the outputs of OPS: ATen names joined by '+', as mm+_scaled_dot_product_flash_attention;
                     mm#2 is only the third mm of the layer's forward
     offload:R       keep, but of what the layer saved for backward, R (0 < R <= 1) of the bytes wait in pinned host memory
+    +offload        behind checkpoint or selective:OPS: the layer's input waits in pinned host memory, but for the last layer's
+    +save_on_cpu    the same by PyTorch's save_on_cpu: nothing runs beside the copies, the last layer's input goes as well
     tile:N          run the MLP in N pieces of the tokens; may follow one of the others: checkpoint+tile:2
     tile-attention:N  run attention in N pieces of the queries; the same
     loss=chunk:N    logits and loss in N pieces of the tokens, each recomputed in backward
@@ -24,7 +26,7 @@ import re
 from functools import partial
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/plan/pytorch")
-for piece in ("recompute", "selective", "offload", "pieces", "again", "tile", "tile_attention", "loss"):
+for piece in ("recompute", "selective", "save_on_cpu", "offload", "pieces", "again", "tile", "tile_attention", "loss"):
     with open(os.path.join(FOLDER, piece + ".py")) as file:
         exec(compile(file.read(), file.name, "exec"))
 
@@ -67,7 +69,7 @@ def apply(model, plan):
     decoder = model.get_decoder()
     layers = decoder.layers if hasattr(decoder, "layers") else decoder.h
     treatments, chunks = parse(plan, len(layers))
-    ratios = {}
+    ratios, inputs = {}, set()
     for i, (layer, treatment) in enumerate(zip(layers, treatments)):
         words = treatment.split("+")
         for word in [w for w in words if w.startswith("tile")]:
@@ -77,6 +79,9 @@ def apply(model, plan):
                 tile(layer.mlp, int(number))
             else:
                 tile_attention(layer, int(number))
+        places = [w for w in ("offload", "save_on_cpu") if w in words]
+        for place in places:
+            words.remove(place)
         name, _, value = words[0].partition(":") if words else ("keep", "", "")
         if name == "checkpoint":
             recompute(layer)
@@ -86,8 +91,14 @@ def apply(model, plan):
             ratios[i] = float(value)
         elif name != "keep":
             raise ValueError(f"'{treatment}' is no treatment")
-    if ratios:
-        Offload(layers, ratios)
+        if places and name not in ("checkpoint", "selective"):
+            raise ValueError(f"'{treatment}' is no treatment")
+        if places == ["offload"]:
+            inputs.add(i)
+        elif places:
+            save_input_on_cpu(layer)
+    if ratios or inputs:
+        Offload(layers, ratios, inputs)
     if chunks:
         return partial(chunked_loss, decoder, model.get_output_embeddings(), chunks)
     return lambda input_ids, labels: model(input_ids=input_ids, labels=labels).loss

@@ -85,9 +85,9 @@ static void updates_on_the_host_overlap_copies(void **state)
 {
     (void)state;
     const ms_device device = {.host_link_bytes_per_s = 1e9, .host_memory_bytes_per_s = 2e9};
-    const ms_copy out = {1000000, MS_LANE_TO_HOST, MS_NONE, false};
-    const ms_copy update = {6000000, MS_LANE_HOST, MS_NONE, false};
-    const ms_copy back = {1000000, MS_LANE_TO_DEVICE, MS_NONE, false};
+    const ms_copy out = {1000000, MS_LANE_TO_HOST, MS_NONE, MS_NONE};
+    const ms_copy update = {6000000, MS_LANE_HOST, MS_NONE, MS_NONE};
+    const ms_copy back = {1000000, MS_LANE_TO_DEVICE, MS_NONE, MS_NONE};
     const ms_copy copies[] = {out, out, update, back, update, back};
     const ms_event events[] = {{MS_EVENT_MARK, 0}, {MS_EVENT_COPY, 0}, {MS_EVENT_COPY, 1},
                                {MS_EVENT_WAIT, 0}, {MS_EVENT_COPY, 2}, {MS_EVENT_WAIT, 2},
@@ -105,8 +105,8 @@ static void what_comes_after_a_copy_begins_then(void **state)
 {
     (void)state;
     const ms_device device = {.host_link_bytes_per_s = 1e9, .host_memory_bytes_per_s = 2e9};
-    const ms_copy copies[] = {{1000000, MS_LANE_TO_HOST, MS_NONE, false},
-                              {6000000, MS_LANE_HOST, 0, false}};
+    const ms_copy copies[] = {{1000000, MS_LANE_TO_HOST, MS_NONE, MS_NONE},
+                              {6000000, MS_LANE_HOST, 0, MS_NONE}};
     const ms_event events[] = {
         {MS_EVENT_MARK, 0}, {MS_EVENT_COPY, 0}, {MS_EVENT_COPY, 1}, {MS_EVENT_WAIT, 1}};
     const ms_step_time time = time_of(&device, copies, COUNT_OF(copies), events, COUNT_OF(events));

@@ -59,7 +59,7 @@ class Sent:
 
 
 class LayerOffload:
-    """What one run of one layer's forward saves: who stays, who goes.
+    """What one run of one layer's forward, or its checkpoint, saves: who stays, who goes.
 
     `pending` holds the device bytes of what was sent, in the order of packing, until release(). The rest is held by the
     autograd graph alone: the tensors that stay, and each Sent (here are only weak references).
@@ -129,30 +129,44 @@ class Offload:
     Two streams, one each way. All device memory is allocated on the compute stream and goes back to it after it has waited
     for the copy, so the caching allocator knows of one stream only and blocks are free for reuse at once.
 
-    forward of layer i      a storage to be sent is copied when it is first packed; the layer's `pending` holds it
+    forward of layer i      a storage to be sent is copied when it is first packed (a checkpoint's input before the layer
+                            runs); the layer's `pending` holds it
     end of forward i+1      the compute stream waits for layer i's copies; `pending` is dropped
     backward reaches i+1    the gradient of its output is ready, none of its nodes has run: all that layer i sent is
                             allocated, last sent first, each with its copy
-    backward of layer i     the first unpack makes the compute stream wait for that storage's copy, the last drops it
+    backward of layer i     the first unpack makes the compute stream wait for that storage's copy, the last drops it; a
+                            checkpoint's input then lives as long as the recomputation, or what that saves, needs it
 
     Candidates are strided tensors on the model's device whose storage has 1024 bytes or more and is not one of an argument
     of the layer, of its parameters or its buffers: what the layer's forward made. (Under autocast that includes the cast
     weights; the autocast cache holds their device memory too, until the region ends.) A storage counts once: its first pack
     decides. It goes if the bytes sent, with it, are at most R times the bytes seen, with it. The last layer keeps all.
+    Of a checkpointed layer in `inputs` the candidate is its input, the hidden states; recompute() comes first. Its other
+    arguments and what a selective checkpoint keeps stay.
     PyTorch rounds each pinned buffer up to a power of two, and keeps it for the next step.
     """
 
-    def __init__(self, layers, ratios):
+    def __init__(self, layers, ratios, inputs=()):
         self.device = next(layers.parameters()).device
         self.backend = getattr(torch, self.device.type)
         self.outward, self.homeward = self.backend.Stream(self.device), self.backend.Stream(self.device)
         self.previous = None  # the LayerOffload of the layer before the one that runs
         for i, layer in enumerate(layers):
-            ratio = ratios.get(i) if i + 1 < len(layers) else None
-            layer.forward = partial(self.run, layer, layer.forward, ratio)
+            is_last = i + 1 == len(layers)
+            layer.forward = partial(self.run, layer, layer.forward, None if is_last else ratios.get(i))
+            if i in inputs and not is_last:
+                layer._gradient_checkpointing_func = partial(self.checkpoint, layer._gradient_checkpointing_func)
 
     def compute(self):
         return self.backend.current_stream(self.device)
+
+    def checkpoint(self, checkpoint, forward, hidden, *args):
+        mine = LayerOffload(self, 1, [t for t in args if torch.is_tensor(t)])
+        with torch.autograd.graph.saved_tensors_hooks(mine.pack, unpack):
+            output = checkpoint(forward, hidden, *args)
+        mine.end()
+        self.previous = mine
+        return output
 
     def run(self, layer, forward, ratio, *args, **kwargs):
         before, self.previous = self.previous, None
