@@ -47,9 +47,10 @@ bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques)
     static const uint32_t needed[] = {[MS_TREAT_KEEP] = 0,
                                       [MS_TREAT_CHECKPOINT] = MS_MAY_CHECKPOINT,
                                       [MS_TREAT_SELECTIVE] = MS_MAY_SELECT,
-                                      [MS_TREAT_OFFLOAD] = MS_MAY_OFFLOAD};
+                                      [MS_TREAT_OFFLOAD] = 0};
     uint32_t wanted = needed[treatment->kind] |
-                      (treatment->tiles + treatment->attention_tiles > 0 ? MS_MAY_TILE : 0u);
+                      (treatment->tiles + treatment->attention_tiles > 0 ? MS_MAY_TILE : 0u) |
+                      (ms_treatment_sends(treatment) ? MS_MAY_OFFLOAD : 0u);
     return (wanted & ~techniques) == 0;
 }
 
@@ -88,7 +89,7 @@ static double backward_change(const ms_layer_cost *c, uint32_t m)
 
 static bool is_dominated(const ms_layer_cost *x, const ms_layer_cost *y, const ms_stack *stack)
 {
-    if (y->ms > x->ms || y->sent_bytes > x->sent_bytes)
+    if (y->ms > x->ms || y->host_bytes > x->host_bytes || y->sent_bytes > x->sent_bytes)
         return false;
     for (uint32_t m = 0; m < stack->micro_steps; m++)
         if (made(y, m) > made(x, m) || saved(y, m) > saved(x, m) ||
@@ -167,7 +168,7 @@ static double cost_of(const model *p, double ms)
 /* Of equally fast options the one that does least: a trifle for each byte on the host. */
 static double effort(const ms_layer_cost *cost)
 {
-    return (double)cost->sent_bytes / mib * 1e-9;
+    return (double)cost->host_bytes / mib * 1e-9;
 }
 
 static void add_block_columns(model *p, block *b)

@@ -20,7 +20,7 @@ static group sum_group(const ms_stack *stack, uint32_t first, uint32_t last, uin
         const ms_layer_cost *kept = &stack->options[0].layers[i];
         const ms_layer_cost *now = &stack->options[option].layers[i];
         g.freed_bytes += ms_layer_saved(kept, 0) - ms_layer_saved(now, 0);
-        g.host_bytes += now->sent_bytes;
+        g.host_bytes += now->host_bytes;
         g.added_ms += now->ms - kept->ms;
         g.recompute_ms += now->recompute_ms;
         g.exposed_ms += now->exposed_ms;
@@ -36,34 +36,59 @@ static const char *tiled_parts(const ms_treatment *t)
     return t->tiles > 0 ? "MLP and attention" : "attention";
 }
 
+static double layers_of(const group *g)
+{
+    return g->last - g->first + 1;
+}
+
+/* Of each layer's copies. */
+static double shown_ms(const group *g)
+{
+    return g->exposed_ms / layers_of(g);
+}
+
+/* Of layers that run again. */
+static const char *why_again(ms_arena *arena, const ms_treatment *t, const group *g)
+{
+    bool stays = t->input == MS_INPUT_ON_DEVICE;
+    double again_ms = g->recompute_ms / layers_of(g);
+    const char *tiled = tiled_parts(t);
+    const char *copies = stays || shown_ms(g) < 0.005
+                             ? ""
+                             : ms_arena_printf(arena, "; %.2f ms of its copies show", shown_ms(g));
+    if (!copies)
+        return NULL;
+    if (t->kind == MS_TREAT_CHECKPOINT)
+        return ms_arena_printf(
+            arena, "only the input stays%s; backward runs each layer again, %.2f ms%s%s%s%s",
+            stays ? "" : ", on the host", again_ms, *tiled ? ", its " : "", tiled,
+            *tiled ? " in pieces" : "", copies);
+    return ms_arena_printf(arena,
+                           "the results of %" PRIu32 " operators stay%s, so that running a layer "
+                           "again takes %.2f ms%s",
+                           t->kept_count, stays ? "" : ", the input on the host", again_ms, copies);
+}
+
 static const char *why(ms_arena *arena, const ms_treatment *t, const group *g)
 {
-    double layers = g->last - g->first + 1;
-    double each_ms = g->recompute_ms / layers;
-    const char *tiled = tiled_parts(t);
     switch (t->kind) {
     case MS_TREAT_CHECKPOINT:
-        return ms_arena_printf(
-            arena, "only the input stays; backward runs each layer again, %.2f ms%s%s%s", each_ms,
-            *tiled ? ", its " : "", tiled, *tiled ? " in pieces" : "");
     case MS_TREAT_SELECTIVE:
-        return ms_arena_printf(arena,
-                               "the results of %" PRIu32 " operators stay, so that running a layer "
-                               "again takes %.2f ms",
-                               t->kept_count, each_ms);
+        return why_again(arena, t, g);
     case MS_TREAT_OFFLOAD:
-        if (g->exposed_ms < 0.005 * layers)
+        if (shown_ms(g) < 0.005)
             return ms_arena_strdup(arena, "the copies are done before anybody waits for them");
         return ms_arena_printf(
             arena, "%.2f ms of each layer's copies show: its neighbours are done sooner",
-            g->exposed_ms / layers);
+            shown_ms(g));
     case MS_TREAT_KEEP:
     case MS_TREAT_KIND_COUNT:
         break;
     }
     return ms_arena_printf(arena, "the %s run%s again in %" PRIu32 " pieces, %.2f ms a layer",
-                           tiled, t->tiles && t->attention_tiles ? "" : "s",
-                           t->tiles ? t->tiles : t->attention_tiles, each_ms);
+                           tiled_parts(t), t->tiles && t->attention_tiles ? "" : "s",
+                           t->tiles ? t->tiles : t->attention_tiles,
+                           g->recompute_ms / layers_of(g));
 }
 
 static ms_status add(ms_step_plan *plan, const ms_decision *decision, ms_error *err)

@@ -8,17 +8,21 @@
 #include "plan/measurement.h"
 #include "plan/passes.h"
 
-enum { MOST_HOLDERS = 2 };
+enum { MOST_HOLDERS = 3 };
 
 /* Options hold the same if they are of a kind, so one stands for them: MS_NONE where nothing is
  * held. */
 static uint32_t holder_of(const ms_stack *stack, const ms_treatment *t)
 {
-    if (t->kind == MS_TREAT_CHECKPOINT || t->kind == MS_TREAT_SELECTIVE)
+    bool on_cpu =
+        t->input == MS_INPUT_SAVED_ON_CPU; /* takes a mask along, where it is positional */
+    if ((t->kind == MS_TREAT_CHECKPOINT || t->kind == MS_TREAT_SELECTIVE) && !on_cpu)
         return MS_OPTION_CHECKPOINT;
-    for (uint32_t o = 0; t->attention_tiles > 0 && o < stack->option_count; o++) {
+    for (uint32_t o = 0; (on_cpu || t->attention_tiles > 0) && o < stack->option_count; o++) {
         const ms_treatment *other = &stack->options[o].treatment;
-        if (other->kind == MS_TREAT_KEEP && other->attention_tiles > 0)
+        if (on_cpu && other->input == MS_INPUT_SAVED_ON_CPU)
+            return o;
+        if (!on_cpu && other->kind == MS_TREAT_KEEP && other->attention_tiles > 0)
             return o;
     }
     return MS_NONE;

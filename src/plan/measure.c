@@ -40,6 +40,7 @@ static ms_status read_costs(builder *b, const ms_profile *profile, ms_layer_cost
             return status;
         for (uint64_t i = 0; i < layers; i++) {
             ms_pass_layer(&p, i, &costs[i].bytes[m]);
+            costs[i].host_bytes = p.forward[i].sent;
             costs[i].sent_bytes = ms_pass_sent_by(&p, i, layers);
             costs[i].released_bytes = i + 1 < layers ? p.forward[i + 1].released : 0;
         }
@@ -139,8 +140,8 @@ static bool same_layers(const ms_stack *stack, uint64_t a, uint64_t b)
             if (!same_bytes(&x->bytes[m], &y->bytes[m]))
                 return false;
         double ms = x->ms - x->exposed_ms - (y->ms - y->exposed_ms);
-        if (x->sent_bytes != y->sent_bytes || x->released_bytes != y->released_bytes ||
-            ms < -1e-9 || ms > 1e-9)
+        if (x->host_bytes != y->host_bytes || x->sent_bytes != y->sent_bytes ||
+            x->released_bytes != y->released_bytes || ms < -1e-9 || ms > 1e-9)
             return false;
     }
     return true;
@@ -340,6 +341,7 @@ ms_status ms_shares_resolve(ms_arena *arena, const ms_model_config *model, ms_ru
             status = ms_selective_of_share(arena, &ops, t->share, &kept, err);
         if (status == MS_OK) {
             kept.tiles = t->tiles;
+            kept.input = t->input;
             kept.attention_tiles = t->attention_tiles;
             *t = kept;
         }

@@ -194,12 +194,31 @@ static void add_tiles(const ms_model_config *model, const ms_run_config *run, ui
         }
 }
 
+/* Every checkpoint once more, with its input on the host. That nothing is held beside the copies is
+ * for where no byte is left: there a selective checkpoint is too much. */
+static void add_inputs(uint32_t techniques, ms_option_list *list, uint32_t most)
+{
+    uint32_t count = list->option_count;
+    for (uint32_t place = MS_INPUT_OFFLOADED; place < MS_INPUT_PLACE_COUNT; place++) {
+        ms_treatment t = {.kind = MS_TREAT_CHECKPOINT, .input = (ms_input_place)place};
+        if (techniques & MS_MAY_CHECKPOINT)
+            (void)add(list, &t, most);
+        for (uint32_t i = 0; i < count; i++) {
+            t = list->options[i];
+            t.input = (ms_input_place)place;
+            if (t.kind == MS_TREAT_CHECKPOINT ||
+                (t.kind == MS_TREAT_SELECTIVE && place == MS_INPUT_OFFLOADED))
+                (void)add(list, &t, most);
+        }
+    }
+}
+
 ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
                               const ms_run_config *run, uint32_t techniques, const ms_op_list *ops,
                               const ms_stack *stack, ms_option_list *list, ms_error *err)
 {
     static const uint32_t chunks[] = {4, 16};
-    uint32_t most = MS_STACK_MOST_OPTIONS - stack->option_count - 6; /* room for a trainer's own */
+    uint32_t most = MS_STACK_MOST_OPTIONS - MS_STACK_TRAINERS_OPTIONS - stack->option_count;
     uint64_t tokens = run->batch * run->seq_tokens;
     ms_status status = MS_OK;
     *list = (ms_option_list){0};
@@ -209,6 +228,9 @@ ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
         add_offload(run, stack, list, most);
     if (techniques & MS_MAY_TILE)
         add_tiles(model, run, techniques, list, most);
+    if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu &&
+        run->checkpoint_kind == MS_CHECKPOINT_NON_REENTRANT)
+        add_inputs(techniques, list, most);
     for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++)
         if ((techniques & MS_MAY_CHUNK_LOSS) && chunks[i] <= tokens)
             list->losses[list->loss_count++] = chunks[i];

@@ -10,6 +10,7 @@ static void extend(ms_span *s, const ms_stretch *stretch)
     s->end = stretch->end_bytes;
     s->late += stretch->late_bytes;
     s->input += stretch->input_bytes;
+    s->sent += stretch->sent_bytes;
     s->released += stretch->released_bytes;
     s->returned += stretch->returned_bytes;
     s->compute_ms += stretch->compute_ms;
@@ -85,21 +86,25 @@ void ms_pass_layer(const ms_pass_figures *p, uint64_t i, ms_layer_bytes *bytes)
     };
 }
 
+static void add_wait(ms_layer_cost *cost, double ms)
+{
+    cost->ms += ms;
+    cost->exposed_ms += ms;
+}
+
 void ms_layers_add_time(const ms_profile *profile, uint64_t layers, ms_layer_cost *costs)
 {
     for (uint32_t i = 0; i < profile->stretches.count; i++) {
         const ms_stretch *s = &profile->stretches.items[i];
         if (s->layer >= layers)
             continue;
-        /* Forward waits for what the layer below has sent. */
-        bool below = s->phase == MS_PHASE_FORWARD && s->layer > 0;
-        ms_layer_cost *cost = &costs[s->layer], *waited = &costs[below ? s->layer - 1 : s->layer];
+        ms_layer_cost *cost = &costs[s->layer], *below = s->layer > 0 ? cost - 1 : cost;
         cost->ms += s->compute_ms * s->repeats;
         cost->recompute_ms += s->recompute_ms * s->repeats;
         if (s->phase == MS_PHASE_FORWARD && s->micro_step == 0)
             cost->forward_flops += s->flops;
-        waited->ms += s->exposed_ms * s->repeats;
-        waited->exposed_ms += s->exposed_ms * s->repeats;
+        add_wait(cost, (s->exposed_ms - s->exposed_below_ms) * s->repeats);
+        add_wait(below, s->exposed_below_ms * s->repeats);
     }
 }
 

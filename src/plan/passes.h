@@ -11,7 +11,7 @@
 /* What a layer does in one phase of a micro-step. */
 typedef struct ms_span {
     bool is_seen;
-    uint64_t begin, peak, end, late, input, released, returned;
+    uint64_t begin, peak, end, late, input, sent, released, returned;
     double compute_ms, recompute_ms, exposed_ms;
 } ms_span;
 

@@ -37,11 +37,12 @@ static bool same_attention_tiles(const ms_treatment *a, const ms_treatment *b)
     return a->attention_tiles == b->attention_tiles;
 }
 
-/* All but the tiles. */
+/* All but the tiles and the place of the input. */
 static bool same_kind(const ms_treatment *a, const ms_treatment *b)
 {
     ms_treatment other = *b;
     other.tiles = a->tiles;
+    other.input = a->input;
     other.attention_tiles = a->attention_tiles;
     return ms_treatment_equal(a, &other);
 }
@@ -162,9 +163,30 @@ static void write_kinds(writer *w)
             write_loop(w, layer_set(w, i, same_kind), kind_call(w, &w->treatments->layers[i]));
 }
 
+static bool same_input(const ms_treatment *a, const ms_treatment *b)
+{
+    return a->input == b->input;
+}
+
+/* "range(0, 8)" of the layers whose checkpoint's input goes to this place; "" when none does. */
+static const char *input_set(writer *w, ms_input_place place)
+{
+    for (uint32_t i = 0; i < w->count; i++)
+        if (w->treatments->layers[i].input == place)
+            return layer_set(w, i, same_input);
+    return "";
+}
+
+static void write_saved_on_cpu(writer *w)
+{
+    const char *set = input_set(w, MS_INPUT_SAVED_ON_CPU);
+    if (!set || *set)
+        write_loop(w, set, "save_input_on_cpu(layers[i])");
+}
+
 static void write_offload(writer *w)
 {
-    const char *shares = "";
+    const char *shares = "", *inputs = input_set(w, MS_INPUT_OFFLOADED);
     for (uint32_t i = 0; i < w->count && shares; i++) {
         const ms_treatment *t = &w->treatments->layers[i];
         if (t->kind != MS_TREAT_OFFLOAD || !is_first_of_its_kind(w, i, same_kind))
@@ -174,10 +196,11 @@ static void write_offload(writer *w)
                                        *shares ? ", " : "", set, t->share)
                      : NULL;
     }
-    if (!shares)
+    if (!shares || !inputs)
         w->text = NULL;
-    else if (*shares)
-        append(w, ms_arena_printf(w->arena, "    Offload(layers, {%s})\n", shares));
+    else if (*shares || *inputs)
+        append(w, ms_arena_printf(w->arena, "    Offload(layers, {%s}%s%s)\n", shares,
+                                  *inputs ? ", inputs=" : "", inputs));
 }
 
 static void write_layers(writer *w)
@@ -189,6 +212,7 @@ static void write_layers(writer *w)
            "    layers = decoder.layers if hasattr(decoder, \"layers\") else decoder.h\n");
     write_tiles(w);
     write_kinds(w);
+    write_saved_on_cpu(w);
     write_offload(w);
 }
 
@@ -206,7 +230,7 @@ static void write_loss(writer *w)
 /* ---- the pieces ---- */
 
 typedef struct needs {
-    bool recompute, selective, offload, tile, tile_attention, loss;
+    bool recompute, selective, save_on_cpu, offload, tile, tile_attention, loss;
 } needs;
 
 static needs needs_of(const writer *w)
@@ -216,7 +240,8 @@ static needs needs_of(const writer *w)
         const ms_treatment *t = &w->treatments->layers[i];
         n.selective |= t->kind == MS_TREAT_SELECTIVE;
         n.recompute |= t->kind == MS_TREAT_CHECKPOINT || t->kind == MS_TREAT_SELECTIVE;
-        n.offload |= t->kind == MS_TREAT_OFFLOAD;
+        n.save_on_cpu |= t->input == MS_INPUT_SAVED_ON_CPU;
+        n.offload |= t->kind == MS_TREAT_OFFLOAD || t->input == MS_INPUT_OFFLOADED;
         n.tile |= t->tiles > 0;
         n.tile_attention |= t->attention_tiles > 0;
     }
@@ -248,7 +273,7 @@ static bool is_third_party(const char *line)
     return strstr(line, "torch") || strstr(line, "transformers");
 }
 
-enum { MOST_PIECES = 8 };
+enum { MOST_PIECES = 9 };
 
 /* Each import once; those of Python itself first. */
 static void write_imports(writer *w, const char *const *pieces, uint32_t count)
@@ -275,6 +300,7 @@ static void write_pieces(writer *w, needs n)
     } all[MOST_PIECES] = {
         {n.recompute, "recompute"},
         {n.selective, "selective"},
+        {n.save_on_cpu, "save_on_cpu"},
         {n.offload, "offload"},
         {n.tile || n.loss, "pieces"},
         {n.tile || n.tile_attention, "again"},

@@ -263,6 +263,28 @@ ms_status ms_search_checkpoints(ms_search *s)
     return status;
 }
 
+ms_status ms_search_any_checkpoints(ms_search *s)
+{
+    ms_stack_choice choice;
+    uint32_t losses = s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
+    ms_status status = MS_OK;
+    for (uint32_t o = 0; o < s->stack.option_count && status == MS_OK; o++) {
+        const ms_treatment *t = &s->stack.options[o].treatment;
+        if (t->kind != MS_TREAT_CHECKPOINT || !ms_treatment_allowed(t, s->techniques))
+            continue;
+        for (uint32_t l = 0; l < losses && status == MS_OK && !s->has_best; l++) {
+            bool yes;
+            status = ms_choice_new(s->arena, &s->stack, &choice, s->err);
+            for (uint32_t i = 0; status == MS_OK && i < s->stack.layer_count; i++)
+                choice.options[i] = o;
+            choice.loss = l;
+            if (status == MS_OK && ms_stack_count(&s->stack, &choice).peak_bytes <= s->limit_bytes)
+                status = ms_search_consider(s, &choice, &yes);
+        }
+    }
+    return status;
+}
+
 /* The fastest of those that treat every layer alike and are not tried yet: slower than `after_ms`.
  */
 static bool next_uniform(const ms_search *s, double after_ms, ms_stack_choice *tried,

@@ -57,6 +57,8 @@ void ms_search_set_limit(ms_search *s);
 ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first);
 /* The same, but the loss is made as the choice at each limit has it. */
 ms_status ms_search_plainly(ms_search *s, ms_chooser with, ms_chosen *first);
+/* Checkpoints of one kind in every layer, the first that fits, when nothing has so far. */
+ms_status ms_search_any_checkpoints(ms_search *s);
 /* Every layer checkpointed, when that fits and counts as faster than the best so far. */
 ms_status ms_search_checkpoints(ms_search *s);
 /* The same of this and of what the simpler ways find. */

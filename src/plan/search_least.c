@@ -49,19 +49,33 @@ typedef struct least_plan {
 /* A little more memory is not worth being slower. */
 static const double worth_a_slower_plan = 0.002;
 
+/* An allocator may refuse with more memory what it does with less: a refusal is asked once more, a
+ * little below. */
+static ms_status fits_within(ms_search *s, const ms_treatments *treatments, uint64_t budget,
+                             bool *yes)
+{
+    static const double shares[] = {1, 0.99};
+    ms_run_config run = *s->task->run;
+    ms_status status = MS_OK;
+    uint64_t wanted;
+    *yes = false;
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK && !*yes; i++) {
+        ms_search_set_budget(&run, (uint64_t)((double)budget * shares[i]));
+        s->plan->simulations++;
+        status = ms_step_plan_fits(s->task->model, &run, treatments, yes, &wanted, s->err);
+    }
+    return status;
+}
+
 static ms_status offer_least(ms_search *s, const ms_stack_choice *choice, least_plan *least)
 {
     ms_stack_sum sum = ms_stack_count(&s->stack, choice);
     ms_treatments treatments;
-    uint64_t budget, wanted;
+    uint64_t budget;
     bool yes = true;
     ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &treatments, s->err);
-    if (status == MS_OK && least->budget_bytes != UINT64_MAX) {
-        ms_run_config run = *s->task->run;
-        ms_search_set_budget(&run, least->budget_bytes);
-        s->plan->simulations++;
-        status = ms_step_plan_fits(s->task->model, &run, &treatments, &yes, &wanted, s->err);
-    }
+    if (status == MS_OK && least->budget_bytes != UINT64_MAX)
+        status = fits_within(s, &treatments, least->budget_bytes, &yes);
     if (status != MS_OK || !yes)
         return status;
     status = ms_search_smallest_budget(s, &treatments, sum.peak_bytes, &budget);

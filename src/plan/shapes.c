@@ -6,6 +6,18 @@ bool ms_shapes_may(const ms_shape_list *list, uint32_t techniques)
     return (list->task->techniques & techniques) == techniques;
 }
 
+bool ms_shapes_may_save_on_cpu(const ms_shape_list *list)
+{
+    const ms_run_config *run = list->task->run;
+    return ms_shapes_may(list, MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD) && !run->device->is_cpu &&
+           run->checkpoint_kind == MS_CHECKPOINT_NON_REENTRANT;
+}
+
+bool ms_is_plain_checkpoint(const ms_treatment *treatment)
+{
+    return treatment->kind == MS_TREAT_CHECKPOINT && treatment->input == MS_INPUT_ON_DEVICE;
+}
+
 uint32_t ms_shapes_option(ms_shape_list *list, const ms_treatment *treatment)
 {
     uint32_t index = MS_OPTION_KEEP;

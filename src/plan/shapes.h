@@ -28,6 +28,12 @@ typedef struct ms_layer_range {
 /* Whether the task allows all of these ms_technique bits. */
 bool ms_shapes_may(const ms_shape_list *list, uint32_t techniques);
 
+/* Whether it may send checkpoints' inputs to the host by save_on_cpu. */
+bool ms_shapes_may_save_on_cpu(const ms_shape_list *list);
+
+/* A checkpoint that keeps its input on the device; what is in it may be in tiles. */
+bool ms_is_plain_checkpoint(const ms_treatment *treatment);
+
 /* The stack's option for this treatment; it is measured when there is none yet. */
 uint32_t ms_shapes_option(ms_shape_list *list, const ms_treatment *treatment);
 

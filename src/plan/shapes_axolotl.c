@@ -2,7 +2,8 @@
  *
  * Axolotl's keys, as read in axolotl 0.19. Checkpoints and pieces of the MLP go together.
  *
- * Left out: activation_offloading, which sends the checkpoints' inputs to the host;
+ * Left out: activation_offloading, which sends more than the checkpoints' inputs to the host, or
+ * keeps two and brings the others back into a stream's own memory;
  * selective_checkpointing.offload, which sends what is kept there; layer_offloading, for frozen
  * weights; chunked and cut cross entropy, which keep other tensors than a recomputed chunk does.
  */
@@ -74,7 +75,7 @@ static void add_tiles(ms_shape_list *list, const char *keep, const char *checkpo
         const ms_treatment *t = &list->stack->options[i].treatment;
         if (ms_treatment_tiles_mlp_alone(t) && t->kind == MS_TREAT_KEEP)
             ms_shapes_add(list, all, i, tile_keys(list, keep, t->tiles));
-        if (ms_treatment_tiles_mlp_alone(t) && t->kind == MS_TREAT_CHECKPOINT && may_checkpoint)
+        if (ms_treatment_tiles_mlp_alone(t) && ms_is_plain_checkpoint(t) && may_checkpoint)
             ms_shapes_add(list, all, i, tile_keys(list, checkpoint, t->tiles));
     }
 }

@@ -14,9 +14,34 @@ static bool is_reentrant(const ms_shape_list *list)
     return list->task->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT;
 }
 
-/* ---- Hugging Face Trainer ----
- *
- * Left out: {"offload": true}, which sends the checkpoints' inputs to the host. */
+/* PyTorch's save_on_cpu around each checkpoint: "offload" in transformers. */
+static uint32_t save_on_cpu_option(ms_shape_list *list, uint32_t tiles)
+{
+    const ms_treatment t = {
+        .kind = MS_TREAT_CHECKPOINT, .input = MS_INPUT_SAVED_ON_CPU, .tiles = tiles};
+    return ms_shapes_option(list, &t);
+}
+
+/* ---- Hugging Face Trainer ---- */
+
+/* Every n-th layer, from the first on. */
+static void add_hf_offload(ms_shape_list *list)
+{
+    uint32_t count = list->stack->layer_count, option = save_on_cpu_option(list, 0);
+    for (uint32_t n = 1; n <= count; n++) {
+        const char *every =
+            n > 1 ? ms_arena_printf(list->arena, "\"every_n_layers\": %" PRIu32 ", ", n) : "";
+        ms_shapes_add(list, (ms_layer_range){0, n, count}, option,
+                      every
+                          ? ms_arena_printf(list->arena,
+                                            "TrainingArguments(activation_checkpointing=True, "
+                                            "activation_checkpointing_kwargs={%s\"offload\": True, "
+                                            "\"use_reentrant\": False})\n"
+                                            "# transformers 5.23; older ones have no offload",
+                                            every)
+                          : NULL);
+    }
+}
 
 ms_status ms_shapes_hf(MS_SHAPES_ARGUMENTS)
 {
@@ -42,6 +67,8 @@ ms_status ms_shapes_hf(MS_SHAPES_ARGUMENTS)
                                       "%" PRIu32 ", \"use_reentrant\": %s})\n"
                                       "# transformers 5.23; older ones have no every_n_layers",
                                       n, reentrant));
+    if (ms_shapes_may_save_on_cpu(&list))
+        add_hf_offload(&list);
     return list.status;
 }
 
@@ -111,8 +138,9 @@ ms_status ms_shapes_torchtitan(MS_SHAPES_ARGUMENTS)
 /* ---- torchtune ----
  *
  * Counts layers from one, so every second is 1, 3, 5, ... here. Left out: ac_option "op", which
- * torchtune 0.6 names but does not run; enable_activation_offloading, which sends the checkpoints'
- * inputs to the host; CEWithChunkedOutputLoss, which keeps all logits for backward. */
+ * torchtune 0.6 names but does not run; enable_activation_offloading, which sends all that autograd
+ * saves in the model; CEWithChunkedOutputLoss, which keeps all logits
+ * for backward. */
 
 ms_status ms_shapes_torchtune(MS_SHAPES_ARGUMENTS)
 {
@@ -136,9 +164,9 @@ ms_status ms_shapes_torchtune(MS_SHAPES_ARGUMENTS)
 
 /* ---- DeepSpeed ----
  *
- * Left out: "cpu_checkpointing", which sends the checkpoints' inputs to the host;
- * "number_checkpoints", several layers a checkpoint; TiledFusedLogitsLoss, which runs backward
- * within forward. */
+ * Checkpoints are those of transformers. Left out: "cpu_checkpointing", which only models read that
+ * call DeepSpeed's own checkpoints, a kind of reentrant ones; "number_checkpoints", several layers
+ * a checkpoint; TiledFusedLogitsLoss, which runs backward within forward. */
 
 static const char *deepspeed_checkpoint(const ms_shape_list *list)
 {
@@ -150,6 +178,11 @@ static const char *deepspeed_checkpoint(const ms_shape_list *list)
         "deepspeed.checkpointing.checkpoint",
         is_reentrant(list) ? "True" : "False");
 }
+
+static const char deepspeed_offload[] =
+    "model.activation_checkpointing_enable(activation_checkpointing_kwargs={\"use_reentrant\": "
+    "False}, offload=True)\n"
+    "# transformers 5.23; older ones have no offload";
 
 static const char *deepspeed_tiles(const ms_shape_list *list, uint32_t tiles, const char *behind)
 {
@@ -175,22 +208,35 @@ static bool may_tile(const ms_shape_list *list)
            (list->task->run->batch == 1 || strcmp(list->task->model->model_type, "gpt2") != 0);
 }
 
+/* The MLP in as many pieces as option `i` has them, with and without checkpoints. */
+static void add_deepspeed_tiles(ms_shape_list *list, uint32_t i, const char *checkpoint)
+{
+    const ms_treatment t = list->stack->options[i].treatment;
+    ms_layer_range all = MS_FIRST_LAYERS(list->stack->layer_count);
+    if (!ms_treatment_tiles_mlp_alone(&t))
+        return;
+    if (t.kind == MS_TREAT_KEEP)
+        ms_shapes_add(list, all, i, deepspeed_tiles(list, t.tiles, ""));
+    if (!ms_is_plain_checkpoint(&t) || !ms_shapes_may(list, MS_MAY_CHECKPOINT))
+        return;
+    ms_shapes_add(list, all, i, checkpoint ? deepspeed_tiles(list, t.tiles, checkpoint) : NULL);
+    if (ms_shapes_may_save_on_cpu(list))
+        ms_shapes_add(list, all, save_on_cpu_option(list, t.tiles),
+                      deepspeed_tiles(list, t.tiles, deepspeed_offload));
+}
+
 ms_status ms_shapes_deepspeed(MS_SHAPES_ARGUMENTS)
 {
     ms_shape_list list = {arena, task, stack, shapes, err, MS_OK};
     ms_layer_range all = MS_FIRST_LAYERS(stack->layer_count);
-    bool may_checkpoint = ms_shapes_may(&list, MS_MAY_CHECKPOINT);
+    uint32_t option_count = stack->option_count;
     const char *checkpoint = deepspeed_checkpoint(&list);
     ms_shapes_add(&list, MS_NO_LAYERS, MS_OPTION_KEEP, "model.gradient_checkpointing_disable()");
-    if (may_checkpoint)
+    if (ms_shapes_may(&list, MS_MAY_CHECKPOINT))
         ms_shapes_add(&list, all, MS_OPTION_CHECKPOINT, checkpoint);
-    for (uint32_t i = 0; may_tile(&list) && i < stack->option_count; i++) {
-        const ms_treatment *t = &stack->options[i].treatment;
-        if (ms_treatment_tiles_mlp_alone(t) && t->kind == MS_TREAT_KEEP)
-            ms_shapes_add(&list, all, i, deepspeed_tiles(&list, t->tiles, ""));
-        if (ms_treatment_tiles_mlp_alone(t) && t->kind == MS_TREAT_CHECKPOINT && may_checkpoint)
-            ms_shapes_add(&list, all, i,
-                          checkpoint ? deepspeed_tiles(&list, t->tiles, checkpoint) : NULL);
-    }
+    if (ms_shapes_may_save_on_cpu(&list))
+        ms_shapes_add(&list, all, save_on_cpu_option(&list, 0), deepspeed_offload);
+    for (uint32_t i = 0; may_tile(&list) && i < option_count; i++)
+        add_deepspeed_tiles(&list, i, checkpoint);
     return list.status;
 }

@@ -105,7 +105,7 @@ ms_stack_sum ms_stack_count(const ms_stack *stack, const ms_stack_choice *choice
     for (uint32_t i = 0; i < stack->layer_count; i++) {
         const ms_layer_cost *cost = &stack->options[choice->options[i]].layers[i];
         sum.step_ms += cost->ms;
-        sum.host_bytes += cost->sent_bytes;
+        sum.host_bytes += cost->host_bytes;
     }
     return sum;
 }

@@ -16,7 +16,12 @@
 #include "config/run_config.h"
 #include "ledger/profile.h"
 
-enum { MS_STACK_MOST_OPTIONS = 40, MS_STACK_MOST_LOSSES = 6, MS_STACK_MICRO_STEPS = 2 };
+enum {
+    MS_STACK_MOST_OPTIONS = 50,
+    MS_STACK_TRAINERS_OPTIONS = 8, /* of those, room for what trainers add */
+    MS_STACK_MOST_LOSSES = 6,
+    MS_STACK_MICRO_STEPS = 2
+};
 
 /* A layer under one option, in one of the micro-steps that differ: the first, and the last. Bytes
  * are relative to what is live when the layer begins. */
@@ -29,7 +34,8 @@ typedef struct ms_layer_bytes {
 
 typedef struct ms_layer_cost {
     ms_layer_bytes bytes[MS_STACK_MICRO_STEPS];
-    uint64_t sent_bytes;     /* to the host; come back before it runs backward */
+    uint64_t host_bytes;     /* wait on the host */
+    uint64_t sent_bytes;     /* of those, what comes back before it runs backward, in blocks */
     uint64_t released_bytes; /* of those, what leaves when the next layer has run forward; neither
                                 is part of `bytes` */
     double ms; /* of the step, forward and backward, all micro-steps, waiting included */

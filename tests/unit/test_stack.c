@@ -36,6 +36,7 @@ static const stack_case cases[] = {
       {"accumulate", "3"},
       {"optimizer-device", "host"},
       {"parameter-device", "host"}}},
+    {"gpt2, eager", {{"config", "gpt2"}, {"attention", "eager"}, {"seq", "200"}}},
     {"mistral, eager", {{"config", "mistral-7b-v0.1"}, {"attention", "eager"}, {"seq", "200"}}},
     {"mistral, math, a window",
      {{"config", "mistral-7b-v0.1"}, {"attention", "math"}, {"seq", "4200"}}},
@@ -90,7 +91,7 @@ static void check_choice(ms_arena *arena, const ms_model_config *model, const ms
 
 static bool sends(const ms_stack *stack, uint32_t option)
 {
-    return stack->options[option].treatment.kind == MS_TREAT_OFFLOAD;
+    return ms_treatment_sends(&stack->options[option].treatment);
 }
 
 /* Both among equals, side by side, and in turn. */

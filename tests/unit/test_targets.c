@@ -90,8 +90,10 @@ typedef struct count_case {
 } count_case;
 
 static const count_case count_cases[] = {
-    {"hf", "hf", LAYERS, MS_MAY_ALL, 5, false}, /* none, all, every 2nd, 3rd, 4th */
-    {"hf, one layer", "hf", 1, MS_MAY_ALL, 2, false},
+    {"hf", "hf", LAYERS, MS_MAY_ALL, 9, false}, /* none, all, every 2nd, 3rd, 4th; the same */
+    {"hf, no offload", "hf", LAYERS, MS_MAY_CHECKPOINT, 5, false},
+    {"hf, reentrant", "hf", LAYERS, MS_MAY_ALL, 5, true},
+    {"hf, one layer", "hf", 1, MS_MAY_ALL, 3, false},
     {"hf, nothing allowed", "hf", LAYERS, 0, 1, false},
     {"hf, offload alone", "hf", LAYERS, MS_MAY_OFFLOAD, 1, false},
     {"torchtitan", "torchtitan", LAYERS, MS_MAY_ALL, 3, false},
@@ -104,7 +106,8 @@ static const count_case count_cases[] = {
     {"megatron, no checkpoint", "megatron", LAYERS, MS_MAY_OFFLOAD, 4, false},
     {"megatron, one layer", "megatron", 1, MS_MAY_ALL, 2, false},
     {"nemo", "nemo", LAYERS, MS_MAY_ALL, 8, false},
-    {"deepspeed", "deepspeed", LAYERS, MS_MAY_ALL, 6, false} /* 2, and 4 or 16 pieces */,
+    {"deepspeed", "deepspeed", LAYERS, MS_MAY_ALL, 9, false} /* 3, and 4 or 16 pieces */,
+    {"deepspeed, reentrant", "deepspeed", LAYERS, MS_MAY_ALL, 6, true},
     {"deepspeed, no tiles", "deepspeed", LAYERS, MS_MAY_CHECKPOINT, 2, false},
     {"deepspeed, tiles alone", "deepspeed", LAYERS, MS_MAY_TILE, 3, false},
     {"axolotl", "axolotl", LAYERS, MS_MAY_ALL, 8, false},
@@ -113,11 +116,13 @@ static const count_case count_cases[] = {
     {"axolotl, tiles alone", "axolotl", LAYERS, MS_MAY_TILE, 3, false},
 };
 
-static ms_technique technique_of(ms_treatment_kind kind)
+static uint32_t techniques_of(const ms_treatment *t)
 {
-    return kind == MS_TREAT_CHECKPOINT  ? MS_MAY_CHECKPOINT
-           : kind == MS_TREAT_SELECTIVE ? MS_MAY_SELECT
-                                        : MS_MAY_OFFLOAD;
+    uint32_t used = (t->kind == MS_TREAT_CHECKPOINT  ? (uint32_t)MS_MAY_CHECKPOINT
+                     : t->kind == MS_TREAT_SELECTIVE ? (uint32_t)MS_MAY_SELECT
+                                                     : 0);
+    return used | (t->tiles + t->attention_tiles > 0 ? (uint32_t)MS_MAY_TILE : 0) |
+           (ms_treatment_sends(t) ? (uint32_t)MS_MAY_OFFLOAD : 0);
 }
 
 /* Each plan uses what is allowed and what its row says, and no two are the same. */
@@ -142,9 +147,7 @@ static void counts_plans(void **state)
         }
         for (uint32_t layer = 0; layer < c->layers; layer++) {
             const ms_treatment *t = &l.stack.options[shape->choice.options[layer]].treatment;
-            uint32_t used = (t->kind == MS_TREAT_KEEP ? 0 : (uint32_t)technique_of(t->kind)) |
-                            (t->tiles + t->attention_tiles > 0 ? (uint32_t)MS_MAY_TILE : 0);
-            assert_int_equal(used & ~(c->techniques & target->techniques), 0);
+            assert_int_equal(techniques_of(t) & ~(c->techniques & target->techniques), 0);
         }
     }
     drop(&l);
@@ -171,6 +174,15 @@ static const text_case text_cases[] = {
      "TrainingArguments(activation_checkpointing=True, "
      "activation_checkpointing_kwargs={\"every_n_layers\": 2, \"use_reentrant\": False})\n"
      "# transformers 5.23; older ones have no every_n_layers"},
+    {"hf, all on the host", "hf", "0-3=checkpoint+save_on_cpu",
+     "TrainingArguments(activation_checkpointing=True, "
+     "activation_checkpointing_kwargs={\"offload\": True, \"use_reentrant\": False})\n"
+     "# transformers 5.23; older ones have no offload"},
+    {"hf, every third on the host", "hf", "0=checkpoint+save_on_cpu,3=checkpoint+save_on_cpu",
+     "TrainingArguments(activation_checkpointing=True, "
+     "activation_checkpointing_kwargs={\"every_n_layers\": 3, \"offload\": True, "
+     "\"use_reentrant\": False})\n"
+     "# transformers 5.23; older ones have no offload"},
     {"torchtitan, none", "torchtitan", "",
      "activation_checkpoint:none\n"
      "# in a config function: activation_checkpoint=None"},
@@ -210,6 +222,23 @@ static const text_case text_cases[] = {
      "cfg.model.recompute_granularity = None\n"
      "cfg.model.cpu_offloading = True\n"
      "cfg.model.cpu_offloading_num_layers = 3"},
+    {"deepspeed, inputs on the host", "deepspeed", "0-3=checkpoint+save_on_cpu",
+     "model.activation_checkpointing_enable(activation_checkpointing_kwargs={\"use_reentrant\": "
+     "False}, offload=True)\n"
+     "# transformers 5.23; older ones have no offload"},
+    {"deepspeed, tiles and inputs on the host", "deepspeed", "0-3=checkpoint+save_on_cpu+tile:16",
+     "from deepspeed.runtime.sequence_parallel.ulysses_sp import TiledMLP\n"
+     "\n"
+     "def tile(mlp, shards):\n"
+     "    run, weights = type(mlp).forward, list(mlp.parameters())\n"
+     "    mlp.forward = lambda x: TiledMLP.apply(run, mlp, x, shards, weights)\n"
+     "\n"
+     "decoder = model.get_decoder()\n"
+     "for layer in decoder.layers if hasattr(decoder, \"layers\") else decoder.h:\n"
+     "    tile(layer.mlp, 16)\n"
+     "model.activation_checkpointing_enable(activation_checkpointing_kwargs={\"use_reentrant\": "
+     "False}, offload=True)\n"
+     "# transformers 5.23; older ones have no offload"},
     {"deepspeed, none", "deepspeed", "", "model.gradient_checkpointing_disable()"},
     {"deepspeed, tiles", "deepspeed", "0-3=tile:4",
      "from deepspeed.runtime.sequence_parallel.ulysses_sp import TiledMLP\n"
