@@ -1,155 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/load.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "config/input.h"
 #include "config/model_read.h"
 #include "config/nearest.h"
 #include "config/resolve.h"
 #include "config/run_file.h"
-#include "json/embedded.h"
 #include "json/read.h"
 #include "json/value.h"
-
-static const char devices_name[] = "devices"; /* the one embedded file that is no model */
 
 static ms_family_list families(void)
 {
     ms_family_list list = {0};
     list.items = ms_families(&list.count);
     return list;
-}
-
-/* ---- presets ---- */
-
-static const ms_embedded *find_preset(const char *name)
-{
-    for (size_t i = 0; i < ms_embedded_count; i++)
-        if (ms_name_equal(ms_embedded_files[i].name, name) &&
-            strcmp(ms_embedded_files[i].name, devices_name) != 0)
-            return &ms_embedded_files[i];
-    return NULL;
-}
-
-const char *ms_preset_name(size_t index)
-{
-    for (size_t i = 0; i < ms_embedded_count; i++)
-        if (strcmp(ms_embedded_files[i].name, devices_name) != 0 && index-- == 0)
-            return ms_embedded_files[i].name;
-    return NULL;
-}
-
-static ms_status fail_no_config(const char *name, ms_error *err)
-{
-    char hint[96];
-    /* "meta-llama/Llama-3.1-8B": a hub's name of a model ends in the model's own. */
-    const char *slash = strrchr(name, '/'), *preset;
-    ms_nearest nearest = ms_nearest_to(slash ? slash + 1 : name);
-    for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++)
-        ms_nearest_offer(&nearest, preset);
-    return ms_fail(err, MS_ERR_IO, "'%.100s' is no built-in model, file or directory%s", name,
-                   nearest.name ? ms_nearest_hint(&nearest, hint, sizeof hint)
-                                : "; `memscope models` lists the built-in ones");
-}
-
-/* ---- where a config is ---- */
-
-/* What "config", or "model" in a run file, turned out to name. */
-typedef struct input {
-    ms_json_source source;
-    char *text;       /* to free; NULL for presets */
-    const char *path; /* of the file; NULL for presets and standard input */
-    const char *name; /* for titles; NULL: the model type will do */
-} input;
-
-static bool is_directory(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-static bool exists(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0;
-}
-
-/* Cuts a path down to the part that names the model: "x/llama/config.json" and "x/llama/" give
- * "llama"; NULL when nothing does. */
-static const char *cut_title(char *text)
-{
-    for (int tries = 0; tries < 2; tries++) {
-        size_t length = strlen(text);
-        while (length > 0 && text[length - 1] == '/')
-            text[--length] = '\0';
-        char *slash = strrchr(text, '/'), *base = slash ? slash + 1 : text;
-        char *dot = strrchr(base, '.');
-        if (dot && strcmp(dot, ".json") == 0)
-            *dot = '\0';
-        if (strcmp(base, "config") != 0 && strcmp(base, "memscope.run") != 0)
-            return *base && strcmp(base, ".") != 0 && strcmp(base, "..") != 0 ? base : NULL;
-        if (!slash)
-            return NULL;
-        *slash = '\0';
-    }
-    return NULL;
-}
-
-static bool looks_like_path(const char *text)
-{
-    return strstr(text, ".json") || text[0] == '/' || text[0] == '.';
-}
-
-static ms_status read_path(ms_arena *arena, const char *path, input *in, ms_error *err)
-{
-    char *title = ms_arena_strdup(arena, path);
-    if (!title)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a path");
-    in->path = path;
-    in->name = cut_title(title);
-    return ms_json_read(path, &in->source, &in->text, err);
-}
-
-/* What a directory is asked for: a run, which may be there beside the model, or the model alone. */
-typedef enum wanted { WANTED_RUN, WANTED_MODEL } wanted;
-
-static ms_status read_directory(ms_arena *arena, const char *path, wanted what, input *in,
-                                ms_error *err)
-{
-    static const char *const names[] = {"memscope.run.json", "config.json"};
-    size_t length = strlen(path);
-    for (size_t i = what == WANTED_MODEL; i < sizeof names / sizeof names[0]; i++) {
-        const char *slash = length > 0 && path[length - 1] == '/' ? "" : "/";
-        const char *file = ms_arena_printf(arena, "%s%s%s", path, slash, names[i]);
-        if (!file)
-            return ms_fail(err, MS_ERR_NOMEM, "out of memory for a path");
-        if (exists(file))
-            return read_path(arena, file, in, err);
-    }
-    if (what == WANTED_MODEL)
-        return ms_fail(err, MS_ERR_IO, "'%.100s' holds no %s", path, names[1]);
-    return ms_fail(err, MS_ERR_IO, "'%.100s' holds neither %s nor %s", path, names[0], names[1]);
-}
-
-static ms_status open_input(ms_arena *arena, const char *config, wanted what, input *in,
-                            ms_error *err)
-{
-    const ms_embedded *preset = find_preset(config);
-    if (preset) {
-        in->source = (ms_json_source){preset->name, preset->text, preset->length};
-        in->name = preset->name;
-        return MS_OK;
-    }
-    if (strcmp(config, "-") == 0)
-        return ms_json_read(config, &in->source, &in->text, err);
-    if (is_directory(config))
-        return read_directory(arena, config, what, in, err);
-    if (exists(config) || looks_like_path(config))
-        return read_path(arena, config, in, err);
-    return fail_no_config(config, err);
 }
 
 /* ---- models ---- */
@@ -167,9 +34,9 @@ static ms_status read_model(ms_arena *arena, ms_json_value root, const char *nam
 static ms_status load_model(ms_arena *arena, const char *config, ms_model_config *model,
                             ms_notes *notes, ms_error *err)
 {
-    input in = {0};
+    ms_input in = {0};
     ms_json *document = NULL;
-    ms_status status = open_input(arena, config, WANTED_MODEL, &in, err);
+    ms_status status = ms_input_open(arena, config, MS_WANTED_MODEL, &in, err);
     if (status == MS_OK)
         status = ms_json_parse(&in.source, &document, err);
     if (status == MS_OK)
@@ -181,23 +48,12 @@ static ms_status load_model(ms_arena *arena, const char *config, ms_model_config
 
 ms_status ms_preset_load(ms_arena *arena, const char *name, ms_model_config *model, ms_error *err)
 {
-    return find_preset(name) ? load_model(arena, name, model, NULL, err)
-                             : fail_no_config(name, err);
-}
-
-/* A path in a run file starts at the run file; what is neither there nor looks like a path is taken
- * for a misspelt preset. */
-static const char *path_beside(ms_arena *arena, const char *run_path, const char *path)
-{
-    const char *slash = run_path ? strrchr(run_path, '/') : NULL;
-    if (!slash || path[0] == '/' || find_preset(path))
-        return path;
-    const char *beside = ms_arena_printf(arena, "%.*s/%s", (int)(slash - run_path), run_path, path);
-    return !beside || exists(beside) || looks_like_path(path) ? beside : path;
+    return ms_is_preset(name) ? load_model(arena, name, model, NULL, err)
+                              : ms_fail_no_config(name, err);
 }
 
 /* "model" of a run file: a config, or the name of one. */
-static ms_status read_run_model(ms_arena *arena, const input *in, ms_json_value value,
+static ms_status read_run_model(ms_arena *arena, const ms_input *in, ms_json_value value,
                                 ms_model_config *model, ms_notes *notes, ms_error *err)
 {
     const char *text = NULL;
@@ -207,7 +63,7 @@ static ms_status read_run_model(ms_arena *arena, const input *in, ms_json_value 
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "expected a config, the name of a built-in model, or a path");
     (void)ms_json_get_string(value, &text, err);
-    const char *config = path_beside(arena, in->path, text);
+    const char *config = ms_path_beside(arena, in->path, text);
     if (!config)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a path");
     if (strcmp(config, "-") == 0)
@@ -265,7 +121,7 @@ static ms_status read_beside(loading *l, const char *field, const char *path, co
     char *text = NULL;
     ms_json *document = NULL;
     if (in_file(l, field))
-        path = path_beside(l->arena, run_path, path);
+        path = ms_path_beside(l->arena, run_path, path);
     if (!path)
         return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a path");
     ms_status status = ms_json_read(path, &source, &text, l->err);
@@ -395,7 +251,7 @@ static ms_status apply_adapter(loading *l, const char *run_path)
 
 /* ---- all of it ---- */
 
-static ms_status load_document(loading *l, const input *in, ms_json_value root,
+static ms_status load_document(loading *l, const ms_input *in, ms_json_value root,
                                const ms_run_setting *settings, size_t count)
 {
     ms_json_value member;
@@ -420,9 +276,9 @@ static ms_status load_document(loading *l, const input *in, ms_json_value root,
 static ms_status load_config(loading *l, const char *config, const ms_run_setting *settings,
                              size_t count)
 {
-    input in = {0};
+    ms_input in = {0};
     ms_json *document = NULL;
-    ms_status status = open_input(l->arena, config, WANTED_RUN, &in, l->err);
+    ms_status status = ms_input_open(l->arena, config, MS_WANTED_RUN, &in, l->err);
     if (status == MS_OK)
         status = ms_json_parse(&in.source, &document, l->err);
     if (status == MS_OK)
