@@ -17,6 +17,8 @@ _memscope_values() {
     --autocast) echo none bf16 fp16 ;;
     --optimizer) echo adamw adam sgd sgd-momentum ;;
     --optimizer-impl) echo fused foreach loop ;;
+    --quantize) echo none nf4 fp4 nf4:double fp4:double ;;
+    --upcast) echo yes no ;;
     --adapter-dtype) echo fp32 bf16 fp16 ;;
     --optimizer-device | --parameter-device) echo device host ;;
     --attention) echo auto flash efficient math eager cpu-flash ;;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-const char *const ms_quantize_names[] = {
+static const char *const kind_names[] = {
     [MS_QUANTIZE_NONE] = "none",
     [MS_QUANTIZE_NF4] = "nf4",
     [MS_QUANTIZE_FP4] = "fp4",
@@ -13,10 +13,20 @@ const char *const ms_quantize_names[] = {
 static ms_quantize_kind kind_of(const char *name, size_t length)
 {
     int kind = 0;
-    while (ms_quantize_names[kind] && (strlen(ms_quantize_names[kind]) != length ||
-                                       memcmp(ms_quantize_names[kind], name, length) != 0))
+    while (kind_names[kind] &&
+           (strlen(kind_names[kind]) != length || memcmp(kind_names[kind], name, length) != 0))
         kind++;
     return (ms_quantize_kind)kind;
+}
+
+const char *ms_quantization_text(const ms_quantization *quantization)
+{
+    static const char *const doubles[] = {
+        [MS_QUANTIZE_NONE] = "none",
+        [MS_QUANTIZE_NF4] = "nf4:double",
+        [MS_QUANTIZE_FP4] = "fp4:double",
+    };
+    return (quantization->is_double ? doubles : kind_names)[quantization->kind];
 }
 
 ms_status ms_quantization_parse(const char *text, ms_quantization *quantization, ms_error *err)

@@ -28,7 +28,8 @@ typedef struct ms_quantization {
     ms_dtype compute_dtype;
 } ms_quantization;
 
-extern const char *const ms_quantize_names[]; /* by kind, ending in NULL */
+/* "nf4:double", as it is read; static text. */
+const char *ms_quantization_text(const ms_quantization *quantization);
 
 /* Reads "nf4", "nf4:double", "none". */
 ms_status ms_quantization_parse(const char *text, ms_quantization *quantization, ms_error *err);

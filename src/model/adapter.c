@@ -48,14 +48,21 @@ static void widths_of(ms_model *model, const ms_leaf_module *leaf, ms_dim *in, m
     *out = shape->dims[is_conv ? 1 : 0];
 }
 
-/* Not one of the model's modules: it is not listed. */
-static ms_linear_module new_linear(ms_model *model, uint32_t parent, const char *name, ms_dim in,
-                                   ms_dim out, bool bias)
+/* PEFT makes its weights in fp32 and gives them the type of the base's, if those are numbers. */
+static ms_dtype dtype_beside(const ms_model *model, const ms_leaf_module *leaf)
 {
-    ms_linear_module module = {.scope = ms_scope_add(model->tape, parent, name, MS_NONE)};
-    module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(out, in));
+    return leaf->quantized ? MS_DTYPE_F32 : (ms_dtype)ms_info(model->tape, leaf->weight)->dtype;
+}
+
+/* Not one of the model's modules: it is not listed. */
+static ms_linear_module new_linear(ms_model *model, const ms_leaf_module *leaf, const char *name,
+                                   ms_dim in, ms_dim out, bool bias)
+{
+    ms_dtype dtype = dtype_beside(model, leaf);
+    ms_linear_module module = {.scope = ms_scope_add(model->tape, leaf->scope, name, MS_NONE)};
+    module.weight = ms_parameter_of(model, module.scope, "weight", MS_SHAPE(out, in), dtype);
     if (bias)
-        module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(out));
+        module.bias = ms_parameter_of(model, module.scope, "bias", MS_SHAPE(out), dtype);
     return module;
 }
 
@@ -67,8 +74,8 @@ static void make_lora(attaching *a, const ms_leaf_module *leaf, const char *name
     widths_of(model, leaf, &in, &out);
     ms_dim rank =
         ms_dim_name(&model->tape->trace->symbols, "r", ms_adapter_rank_of(a->matcher, name));
-    adapted->lora_a = new_linear(model, leaf->scope, "lora_A", in, rank, false);
-    adapted->lora_b = new_linear(model, leaf->scope, "lora_B", rank, out, a->adapter->has_bias);
+    adapted->lora_a = new_linear(model, leaf, "lora_A", in, rank, false);
+    adapted->lora_b = new_linear(model, leaf, "lora_B", rank, out, a->adapter->has_bias);
     if (a->adapter->is_dora)
         adapted->magnitude = ms_dora_magnitude(model, leaf->scope, leaf->weight, adapted);
 }
@@ -80,7 +87,8 @@ static void make_ia3(attaching *a, const ms_leaf_module *leaf, const char *name,
     widths_of(a->model, leaf, &in, &out);
     adapted->scales_input = ms_adapter_scales_input(a->matcher, name);
     ms_shape shape = adapted->scales_input ? MS_SHAPE(one, in) : MS_SHAPE(out, one);
-    adapted->scale = ms_parameter_new(a->model, leaf->scope, "ia3_l", shape);
+    adapted->scale =
+        ms_parameter_of(a->model, leaf->scope, "ia3_l", shape, dtype_beside(a->model, leaf));
 }
 
 static ms_status adapt(attaching *a, ms_leaf_module *leaf, const char *name)
@@ -157,8 +165,8 @@ static void copy_weight(ms_model *model, ms_tensor tensor)
     uint32_t leaf = ms_info(tape, tensor)->leaf;
     const ms_parameter *parameter = &tape->parameters.items[leaf];
     ms_tensor copy =
-        ms_parameter_new(model, parameter->scope, tape->trace->names.items[parameter->name],
-                         ms_info(tape, tensor)->shape);
+        ms_parameter_of(model, parameter->scope, tape->trace->names.items[parameter->name],
+                        ms_info(tape, tensor)->shape, (ms_dtype)ms_info(tape, tensor)->dtype);
     if (!copy)
         return;
     ms_storage_swap(tape, tensor, copy);

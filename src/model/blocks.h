@@ -26,6 +26,9 @@ typedef struct ms_norm_module {
 
 /* A parameter on the device, in the run's weight dtype, to be trained. */
 ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape);
+/* The same in another type. */
+ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
+                          ms_dtype dtype);
 ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
                                ms_dim out, bool bias);
 ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,

@@ -6,12 +6,13 @@
 #include "model/quantized.h"
 #include "ops/ops.h"
 
-ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape)
+ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
+                          ms_dtype dtype)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, scope);
     tape->new_category = MS_CATEGORY_WEIGHT;
-    ms_tensor tensor = ms_empty(tape, shape, model->run->dtype);
+    ms_tensor tensor = ms_empty(tape, shape, dtype);
     tape->new_category = MS_CATEGORY_TEMPORARY;
     tape->scope = previous;
     if (!tensor)
@@ -26,6 +27,11 @@ ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms
     else if (ms_home_is_host(tape, scope))
         ms_home_add(tape, tape->parameters.count - 1);
     return tensor;
+}
+
+ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape)
+{
+    return ms_parameter_of(model, scope, name, shape, model->run->dtype);
 }
 
 /* Enters a module into the model's list. */

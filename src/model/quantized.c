@@ -97,13 +97,22 @@ struct ms_quantized *ms_quantize(ms_model *model, uint32_t scope, ms_tensor weig
     return q;
 }
 
+/* The bias of a packed weight is brought to the type that is computed in when it is first used. */
+static bool stands_by_packed(const ms_model *model, const ms_parameter *parameter)
+{
+    const ms_leaf_module *leaf = ms_model_leaf(model, parameter->scope);
+    return leaf && leaf->quantized && leaf->bias == parameter->tensor;
+}
+
 void ms_upcast(ms_model *model)
 {
     ms_tape *tape = model->tape;
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
         ms_tensor tensor = tape->parameters.items[i].tensor;
         ms_dtype dtype = (ms_dtype)ms_info(tape, tensor)->dtype;
-        if (dtype == MS_DTYPE_BF16 || dtype == MS_DTYPE_F16)
+        if (stands_by_packed(model, &tape->parameters.items[i]))
+            ms_module_cast(model, tensor, model->run->quantization.compute_dtype);
+        else if (dtype == MS_DTYPE_BF16 || dtype == MS_DTYPE_F16)
             ms_module_cast(model, tensor, MS_DTYPE_F32);
     }
     ms_trace_event(tape, MS_EVENT_EMPTY_CACHE, 0);
