@@ -26,6 +26,7 @@ _memscope_values() {
     --checkpoint-kind) echo non-reentrant reentrant ;;
     --allocator) echo cuda cuda-expandable raw ;;
     --format) echo console json md csv $([ "$2" != plan ] || echo svg) ;;
+    --what) echo batch seq rank layers ;;
     --planner) echo milp greedy rules uniform none ;;
     --target) echo free hf pytorch torchtitan torchtune megatron deepspeed nemo axolotl all ;;
     --without) echo checkpoint selective offload tile chunk ;;
@@ -44,12 +45,12 @@ _memscope() {
         previous=${COMP_WORDS[COMP_CWORD - 2]}
     fi
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'analyze plan models devices help --help --version' -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W 'analyze plan fit models devices help --help --version' -- "$current")
         return
     fi
     case ${COMP_WORDS[1]} in
-    help) mapfile -t COMPREPLY < <(compgen -W 'analyze plan models devices help' -- "$current") ;;
-    analyze | plan)
+    help) mapfile -t COMPREPLY < <(compgen -W 'analyze plan fit models devices help' -- "$current") ;;
+    analyze | plan | fit)
         case $previous in
         --*)
             local values

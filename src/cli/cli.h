@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "memscope/fit.h"
 #include "memscope/memscope.h"
 #include "memscope/plan.h"
 
@@ -34,6 +35,7 @@ const ms_cli_command *ms_cli_command_find(const char *name);
 
 int ms_cli_analyze(int argc, char **argv);
 int ms_cli_plan(int argc, char **argv);
+int ms_cli_fit(int argc, char **argv);
 int ms_cli_models(int argc, char **argv);
 int ms_cli_devices(int argc, char **argv);
 int ms_cli_help(int argc, char **argv);
@@ -71,7 +73,7 @@ struct ms_cli_grammar {
     const char *(*format_at)(size_t index); /* of --format; NULL past the last */
     const char *notes;                      /* below the options in the help, or NULL */
 };
-extern const ms_cli_grammar ms_cli_analyze_grammar, ms_cli_plan_grammar;
+extern const ms_cli_grammar ms_cli_analyze_grammar, ms_cli_plan_grammar, ms_cli_fit_grammar;
 
 typedef enum ms_cli_color { MS_COLOR_AUTO, MS_COLOR_ALWAYS, MS_COLOR_NEVER } ms_cli_color;
 
@@ -91,6 +93,8 @@ struct ms_cli_settings {
     size_t output_count;
     const char *directory; /* --out */
     const char *events;    /* --events */
+    const char *what;      /* --what, or NULL */
+    uint64_t step;         /* --step; 0: not given */
     bool unroll, quiet, help;
     ms_cli_color color;
 };
@@ -135,6 +139,7 @@ struct ms_cli_source {
     ms_analysis *analysis;
     const char *format;
     const ms_plan *plan; /* for `plan`, instead of the analysis */
+    const ms_fit *fit;   /* for `fit` */
 };
 
 /* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no

@@ -28,6 +28,13 @@ static const char *const plan_examples[] = {
     "which operators of a module to save",
     NULL,
 };
+static const char *const fit_examples[] = {
+    "memscope fit llama-3.1-8b --checkpointing all --device h100-80gb",
+    "the largest batch that fits, and what stops the next one",
+    "memscope fit llama-3.2-1b --what seq --lora r=16,targets=all-linear --device rtx-4090",
+    "the longest sequence",
+    NULL,
+};
 static const char *const models_examples[] = {
     "memscope models",
     "names for --config",
@@ -48,11 +55,14 @@ static const char analyze_outcomes[] =
     "  0   the step fits the budget (--budget, else what the device has)\n"
     "  1   it does not\n";
 static const char plan_outcomes[] = "  0   the plan fits the budget\n";
+static const char fit_outcomes[] = "  0   something fits\n"
+                                   "  1   nothing does\n";
 
 /* clang-format off */
 static const ms_cli_command commands[] = {
     {"analyze", "[OPTION...] [CONFIG]", "How much memory a training step needs, and what for.", analyze_examples, &ms_cli_analyze_grammar, analyze_outcomes, ms_cli_analyze},
     {"plan",    "[OPTION...] [CONFIG]", "How to treat layers so that a step fits a budget.",    plan_examples,    &ms_cli_plan_grammar,    plan_outcomes,    ms_cli_plan},
+    {"fit",     "[OPTION...] [CONFIG]", "The largest batch, sequence, rank or depth that fits.", fit_examples,     &ms_cli_fit_grammar,     fit_outcomes,     ms_cli_fit},
     {"models",  "",                     "List the built-in models.",                            models_examples,  NULL,                    NULL,             ms_cli_models},
     {"devices", "",                     "List the built-in devices.",                           devices_examples, NULL,                    NULL,             ms_cli_devices},
     {"help",    "[COMMAND]",            "Explain a command.",                                   help_examples,    NULL,                    NULL,             ms_cli_help},
@@ -89,7 +99,7 @@ static int no_command(const char *name)
     ms_error err = {.status = MS_OK};
     char hint[MS_CLI_HINT_BYTES];
     ms_cli_fail(&err, MS_ERR_USAGE,
-                "no command \"%.40s\"%s (analyze, plan, models, devices or help)", name,
+                "no command \"%.40s\"%s (analyze, plan, fit, models, devices or help)", name,
                 ms_cli_hint(name, command_name, commands, "", hint));
     return ms_cli_complain(&err);
 }

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The largest batch, sequence, adapter rank or number of layers with which a step fits.
+ *
+ *     ms_error err = {0};
+ *     ms_run *run = ms_run_create();
+ *     ms_run_set(run, "config", "llama-3.2-1b", &err);
+ *     ms_fit *fit = ms_fit_find(run, "batch", 0, &err);
+ *     ms_fit_write(fit, "console", stdout, &err);
+ *     ms_fit_free(fit);
+ *     ms_run_free(run);
+ */
+#ifndef MEMSCOPE_FIT_H
+#define MEMSCOPE_FIT_H
+
+#include "memscope/memscope.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MS_FIT_SCHEMA_VERSION "1.0"
+
+typedef struct ms_fit ms_fit;
+
+/* Searches by simulation. `what` is "batch", "seq", "rank" or "layers"; values tried are multiples
+ * of `step`, 0 being 64 tokens for seq and else 1. What the run says about `what` itself is set
+ * aside. NULL on failure. The result does not refer to `run` afterwards. */
+ms_fit *ms_fit_find(const ms_run *run, const char *what, uint64_t step, ms_error *err);
+void ms_fit_free(ms_fit *fit);
+
+/* The largest value that fits; 0 when none does. */
+uint64_t ms_fit_value(const ms_fit *fit);
+
+/* As ms_analysis_note and ms_analysis_set_style. */
+const char *ms_fit_note(const ms_fit *fit, size_t index);
+void ms_fit_set_style(ms_fit *fit, const ms_style *style);
+
+/* Writes "console" or "json". */
+ms_status ms_fit_write(const ms_fit *fit, const char *format, FILE *out, ms_error *err);
+
+/* Names of the formats, and of what can be searched; NULL past the last. */
+const char *ms_fit_format_at(size_t index);
+const char *ms_fit_what_name(size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

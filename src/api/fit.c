@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memscope/fit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/run.h"
+#include "report/fit_report.h"
+
+struct ms_fit {
+    ms_arena *arena;
+    ms_model_config model;
+    ms_run_config run;
+    ms_notes notes;
+    ms_fit_answer answer;
+    ms_style style;
+};
+
+static const struct fit_format {
+    const char *name;
+    ms_status (*write)(const ms_fit_view *view, FILE *out, ms_error *err);
+} formats[] = {{"console", ms_fit_write_console}, {"json", ms_fit_write_json}};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+const char *ms_fit_format_at(size_t index)
+{
+    return index < FORMATS ? formats[index].name : NULL;
+}
+
+const char *ms_fit_what_name(size_t index)
+{
+    const ms_fit_what *what = ms_fit_what_at(index);
+    return what ? what->name : NULL;
+}
+
+void ms_fit_free(ms_fit *fit)
+{
+    if (!fit)
+        return;
+    ms_arena_free(fit->arena);
+    free(fit);
+}
+
+static ms_status find(const ms_run *run, const char *name, uint64_t step, ms_fit *fit,
+                      ms_error *err)
+{
+    const ms_fit_what *what = NULL;
+    ms_status status = ms_fit_what_find(name, &what, err);
+    if (status != MS_OK)
+        return status;
+    fit->arena = ms_arena_create(0);
+    if (!fit->arena)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory");
+    status = ms_run_load(fit->arena, run->settings.items, run->settings.count, &fit->model,
+                         &fit->run, &fit->notes, err);
+    return status == MS_OK
+               ? ms_fit_search(fit->arena, &fit->model, &fit->run, what, step, &fit->answer, err)
+               : status;
+}
+
+ms_fit *ms_fit_find(const ms_run *run, const char *what, uint64_t step, ms_error *err)
+{
+    ms_fit *fit = run && what ? calloc(1, sizeof *fit) : NULL;
+    if (!fit) {
+        ms_error_set(err, MS_ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    fit->style = (ms_style){.columns = 80};
+    if (find(run, what, step, fit, err) == MS_OK)
+        return fit;
+    ms_fit_free(fit);
+    return NULL;
+}
+
+uint64_t ms_fit_value(const ms_fit *fit)
+{
+    return fit->answer.value;
+}
+
+const char *ms_fit_note(const ms_fit *fit, size_t index)
+{
+    const ms_note *note = fit->notes.first;
+    for (; note && index; index--)
+        note = note->next;
+    return note ? note->text : NULL;
+}
+
+void ms_fit_set_style(ms_fit *fit, const ms_style *style)
+{
+    fit->style = *style;
+}
+
+ms_status ms_fit_write(const ms_fit *fit, const char *format, FILE *out, ms_error *err)
+{
+    const ms_fit_view view = {&fit->model, &fit->run, &fit->answer, &fit->style};
+    for (size_t i = 0; i < FORMATS; i++)
+        if (strcmp(formats[i].name, format) == 0)
+            return formats[i].write(&view, out, err);
+    return ms_fail(err, MS_ERR_USAGE, "no format \"%.40s\" (console or json)", format);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope fit: the largest of something with which a step fits.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const char default_what[] = "batch";
+
+static const char *what_name(const void *list, size_t index)
+{
+    (void)list;
+    return ms_fit_what_name(index);
+}
+
+static ms_status set_what(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    char hint[MS_CLI_HINT_BYTES];
+    s->what = value;
+    for (size_t i = 0; ms_fit_what_name(i); i++)
+        if (strcmp(ms_fit_what_name(i), value) == 0)
+            return MS_OK;
+    return ms_cli_fail(err, MS_ERR_USAGE, "--what: no \"%.40s\"%s (batch, seq, rank or layers)",
+                       value, ms_cli_hint(value, what_name, NULL, "", hint));
+}
+
+static ms_status set_step(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long step = *value >= '0' && *value <= '9' ? strtoull(value, &end, 10) : 0;
+    if (step == 0 || errno != 0 || *end != '\0')
+        return ms_cli_fail(err, MS_ERR_USAGE, "--step: found '%.40s', expected a number above 0",
+                           value);
+    s->step = step;
+    return MS_OK;
+}
+
+/* clang-format off */
+static const ms_cli_option options[] = {
+    {"what",     0,   "NAME",  "what to make as large as it goes: batch, seq, rank or layers [batch]", set_what},
+    {"step",     0,   "N",     "only multiples of it [1, for seq 64]",                  set_step},
+    {"format",   0,   "NAME",  "console or json",                                       ms_cli_set_format},
+    {"file",     'o', "FILE",  "where the answer goes; - is standard output",           ms_cli_set_file},
+    {"quiet",    'q', NULL,    "no messages but errors",                                ms_cli_set_quiet},
+    {"color",    0,   "WHEN",  "auto, always or never",                                 ms_cli_set_color},
+    {"no-color", 0,   NULL,    "the same as --color=never",                             ms_cli_set_no_color},
+    {"help",     'h', NULL,    "this text",                                             ms_cli_set_help},
+    {NULL,       0,   NULL,    NULL,                                                    NULL},
+};
+/* clang-format on */
+
+static const ms_cli_fields field_lists[] = {{.list = ms_run_fields, .set = ms_cli_set_run},
+                                            {.list = NULL}};
+
+const ms_cli_grammar ms_cli_fit_grammar = {
+    .options = options,
+    .fields = field_lists,
+    .take_word = ms_cli_take_config,
+    .format_at = ms_fit_format_at,
+    .notes =
+        "\nWhat the run says about it is set aside; layers past the model's own are like them.\n"
+        "The configuration may also be given without --config; - reads standard input.\n",
+};
+
+static ms_status write_fit(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    return ms_fit_write(source->fit, source->format, out, err);
+}
+
+static ms_status write_answer(const ms_cli_settings *s, ms_fit *fit, ms_error *err)
+{
+    ms_style style = ms_cli_style(s->file ? MS_COLOR_NEVER : s->color);
+    const ms_cli_source source = {.write = write_fit, .fit = fit, .format = ms_cli_format(s)};
+    ms_fit_set_style(fit, &style);
+    return ms_cli_write_file(s->file ? s->file : "-", &source, err);
+}
+
+static int find(const ms_cli_settings *s, ms_error *err)
+{
+    const char *note;
+    ms_fit *fit = ms_fit_find(s->run, s->what ? s->what : default_what, s->step, err);
+    if (!fit)
+        return ms_cli_complain(err);
+    for (size_t i = 0; !s->quiet && (note = ms_fit_note(fit, i)) != NULL; i++)
+        fprintf(stderr, "note: %s\n", note);
+    ms_status status = write_answer(s, fit, err);
+    bool any = ms_fit_value(fit) > 0;
+    ms_fit_free(fit);
+    if (status != MS_OK)
+        return ms_cli_complain(err);
+    return any ? EXIT_FITS : EXIT_OVER_BUDGET;
+}
+
+int ms_cli_fit(int argc, char **argv)
+{
+    ms_cli_settings settings = {.run = ms_run_create()};
+    int code = ms_cli_run(argc, argv, "fit", &settings, find);
+    ms_run_free(settings.run);
+    return code;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/fit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "config/model_read.h"
+#include "config/nearest.h"
+#include "plan/search.h"
+#include "plan/stack.h"
+
+enum { MOST_BATCH = 1 << 20, MOST_TOKENS = 1 << 24, MOST_RANK = 1 << 16, MOST_LAYERS = 4096 };
+
+static const ms_fit_what whats[] = {
+    {"batch", "sequences per micro-batch", 1, MOST_BATCH},
+    {"seq", "tokens per sequence", 64, MOST_TOKENS},
+    {"rank", "of the adapter", 1, MOST_RANK},
+    {"layers", "of this model's kind", 1, MOST_LAYERS},
+};
+enum { BATCH, SEQ, RANK, LAYERS };
+
+const ms_fit_what *ms_fit_what_at(size_t index)
+{
+    return index < sizeof whats / sizeof whats[0] ? &whats[index] : NULL;
+}
+
+ms_status ms_fit_what_find(const char *name, const ms_fit_what **what, ms_error *err)
+{
+    char hint[64];
+    ms_nearest nearest = ms_nearest_to(name);
+    for (size_t i = 0; (*what = ms_fit_what_at(i)) != NULL; i++) {
+        if (ms_name_equal((*what)->name, name))
+            return MS_OK;
+        ms_nearest_offer(&nearest, (*what)->name);
+    }
+    return ms_fail(err, MS_ERR_USAGE, "what: '%.40s' is none of batch, seq, rank and layers%s",
+                   name, ms_nearest_hint(&nearest, hint, sizeof hint));
+}
+
+/* A search under way. A trial has its own arena, so that many of them need no more than one. */
+typedef struct search {
+    const ms_model_config *model;
+    const ms_run_config *run;
+    ms_fit_answer *answer;
+    ms_error *err;
+} search;
+
+/* ---- one value ---- */
+
+/* Layers past the model's own are as the model's, again from the first on. */
+static bool set_layers(ms_arena *arena, const ms_model_config *from, uint64_t count,
+                       ms_model_config *model, ms_run_config *run)
+{
+    uint8_t *kinds = ms_arena_array(arena, uint8_t, count);
+    ms_treatment *treatments = ms_arena_array(arena, ms_treatment, count);
+    if (!kinds || !treatments)
+        return false;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t as = i % from->num_layers;
+        kinds[i] = ms_layer_kind(from, as);
+        treatments[i] = run->treatments.layers[as];
+    }
+    model->num_layers = count;
+    model->layer_kinds = kinds;
+    run->treatments.layers = treatments;
+    return true;
+}
+
+static bool set_rank(ms_arena *arena, uint64_t rank, ms_run_config *run)
+{
+    ms_adapter *adapter = ms_arena_array(arena, ms_adapter, 1);
+    if (!adapter)
+        return false;
+    *adapter = *run->adapter;
+    adapter->rank = rank;
+    run->adapter = adapter;
+    return true;
+}
+
+/* The run with that value; shares of operators are chosen for it. */
+static ms_status apply(search *s, ms_arena *arena, uint64_t value, ms_model_config *model,
+                       ms_run_config *run)
+{
+    uint64_t layers = s->model->num_layers;
+    ms_treatment *treatments = ms_arena_array(arena, ms_treatment, layers);
+    bool done = treatments != NULL;
+    *model = *s->model;
+    *run = *s->run;
+    if (done) {
+        memcpy(treatments, s->run->treatments.layers, layers * sizeof *treatments);
+        run->treatments.layers = treatments;
+    }
+    switch (s->answer->what - whats) {
+    case BATCH:
+        run->batch = value;
+        break;
+    case SEQ:
+        run->seq_tokens = value;
+        break;
+    case RANK:
+        done = done && set_rank(arena, value, run);
+        break;
+    default:
+        done = done && set_layers(arena, s->model, value, model, run);
+        break;
+    }
+    if (!done)
+        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a run");
+    return ms_shares_resolve(arena, model, run, s->err);
+}
+
+static ms_status fits(search *s, uint64_t value, bool *yes)
+{
+    ms_model_config model;
+    ms_run_config run;
+    uint64_t wanted;
+    ms_arena *arena = ms_arena_create(0);
+    if (!arena)
+        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a run");
+    ms_status status = apply(s, arena, value, &model, &run);
+    if (status == MS_OK)
+        status = ms_step_plan_fits(&model, &run, &run.treatments, yes, &wanted, s->err);
+    s->answer->simulations++;
+    ms_arena_free(arena);
+    return status;
+}
+
+/* In full, for the report. */
+static ms_status look(search *s, ms_arena *arena, uint64_t value, ms_step_figures *figures)
+{
+    ms_model_config model;
+    ms_run_config run;
+    ms_status status = apply(s, arena, value, &model, &run);
+    if (status != MS_OK)
+        return status;
+    s->answer->simulations++;
+    return ms_step_plan_simulate(arena, &model, &run, &run.treatments, figures, s->err);
+}
+
+/* ---- searching ---- */
+
+/* The largest value that may be tried, and why nothing larger is. */
+static uint64_t most_of(const search *s, ms_fit_end *end)
+{
+    const ms_fit_what *what = s->answer->what;
+    uint64_t most = what->most;
+    *end = MS_FIT_MOST;
+    if (what - whats == SEQ && ms_model_learns_positions(s->model->family) &&
+        s->model->max_positions < most) {
+        most = s->model->max_positions;
+        *end = MS_FIT_POSITIONS;
+    }
+    return most / s->answer->step * s->answer->step;
+}
+
+/* Afterwards `low` fits (or is 0), and `high` does not, or is past `most`. */
+static ms_status bracket(search *s, uint64_t most, uint64_t *low, uint64_t *high)
+{
+    uint64_t step = s->answer->step;
+    bool yes = true;
+    ms_status status = MS_OK;
+    *low = 0;
+    *high = step;
+    while (status == MS_OK && *high <= most) {
+        status = fits(s, *high, &yes);
+        if (!yes)
+            return status;
+        *low = *high;
+        *high = *high == most ? most + step : *high > most / 2 ? most : 2 * *high;
+    }
+    return status;
+}
+
+static ms_status halve(search *s, uint64_t most, uint64_t *low, uint64_t *high)
+{
+    uint64_t step = s->answer->step;
+    ms_status status = MS_OK;
+    while (status == MS_OK && *high <= most && *high - *low > step) {
+        uint64_t middle = *low + (*high - *low) / (2 * step) * step;
+        bool yes = false;
+        status = fits(s, middle, &yes);
+        *(yes ? low : high) = middle;
+    }
+    return status;
+}
+
+static ms_status check(const search *s)
+{
+    const ms_adapter *adapter = s->run->adapter;
+    uint64_t step = s->answer->step;
+    if (s->answer->what - whats == RANK &&
+        (!adapter || adapter->kind != MS_ADAPTER_LORA || adapter->rank_count > 0))
+        return ms_fail(s->err, MS_ERR_USAGE, "what: rank needs a LoRA adapter of one rank");
+    if (s->answer->what - whats == LAYERS && !ms_adapter_is_uniform(adapter))
+        return ms_fail(s->err, MS_ERR_USAGE,
+                       "what: layers, but the adapter tells this model's layers apart");
+    if (step > s->answer->what->most)
+        return ms_fail(s->err, MS_ERR_USAGE,
+                       "step: %" PRIu64 " is more than the most that is tried", step);
+    if (s->run->budget_bytes == 0)
+        return ms_fail(s->err, MS_ERR_USAGE, "%s has no capacity that is known: give a budget",
+                       s->run->device->name);
+    return MS_OK;
+}
+
+ms_status ms_fit_search(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
+                        const ms_fit_what *what, uint64_t step, ms_fit_answer *answer,
+                        ms_error *err)
+{
+    *answer = (ms_fit_answer){.what = what, .step = step ? step : what->step};
+    search s = {model, run, answer, err};
+    uint64_t low = 0, high = 0;
+    ms_status status = check(&s);
+    if (status != MS_OK)
+        return status;
+    uint64_t most = most_of(&s, &answer->end);
+    status = bracket(&s, most, &low, &high);
+    if (status == MS_OK)
+        status = halve(&s, most, &low, &high);
+    if (status != MS_OK)
+        return status;
+    answer->value = low;
+    if (high <= most) {
+        answer->next = high;
+        answer->end = MS_FIT_MEMORY;
+        status = look(&s, arena, high, &answer->at_next);
+    }
+    return status == MS_OK && low > 0 ? look(&s, arena, low, &answer->at_value) : status;
+}

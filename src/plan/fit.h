@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The largest batch, sequence, adapter rank or depth with which a step fits, found by running it.
+ */
+#ifndef MS_PLAN_FIT_H
+#define MS_PLAN_FIT_H
+
+#include "plan/step_plan.h"
+
+/* What can be made larger. */
+typedef struct ms_fit_what {
+    const char *name; /* "batch": the value of --what */
+    const char *unit; /* "sequences per micro-batch" */
+    uint64_t step;    /* values tried are its multiples */
+    uint64_t most;    /* that is tried */
+} ms_fit_what;
+
+/* NULL past the last. */
+const ms_fit_what *ms_fit_what_at(size_t index);
+/* Refuses an unknown name with the nearest. */
+ms_status ms_fit_what_find(const char *name, const ms_fit_what **what, ms_error *err);
+
+typedef enum ms_fit_end {
+    MS_FIT_MEMORY,    /* the next value does not fit */
+    MS_FIT_POSITIONS, /* the model has learned no more positions */
+    MS_FIT_MOST       /* nothing larger is tried */
+} ms_fit_end;
+
+typedef struct ms_fit_answer {
+    const ms_fit_what *what;
+    uint64_t step;
+    uint64_t value; /* the largest that fits; 0: not even one step does */
+    uint64_t next;  /* what does not; 0 unless `end` is MS_FIT_MEMORY */
+    ms_fit_end end;
+    ms_step_figures at_value, at_next; /* of those that there are */
+    uint32_t simulations;
+} ms_fit_answer;
+
+/* Doubles, then halves the gap: taken for granted is that what fits once fits with less. `step` 0:
+ * the one of `what`. Texts belong to the arena. */
+ms_status ms_fit_search(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
+                        const ms_fit_what *what, uint64_t step, ms_fit_answer *answer,
+                        ms_error *err);
+
+#endif

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""usage: check_fits.py MEMSCOPE
+
+Holds `memscope fit` to `memscope analyze`: the largest value fits there and the next one does not,
+with the same figures, and the schema (where python3-jsonschema is there) accepts the answer.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RUNS = [  # of a run, and what is searched
+    ("llama-3.2-1b --checkpointing all --device rtx-4090", "batch", ""),
+    ("llama-3.2-1b --budget 12GiB", "batch", ""),
+    ("llama-3.2-1b --device rtx-4090", "seq", "--step 500"),
+    ("gpt2 --device rtx-4090", "seq", ""),
+    ("smollm2-135m --batch 2 --budget 3GiB --allocator cuda-expandable --treat loss=chunk:8", "batch", ""),
+    ("llama-3.2-1b --lora targets=all-linear --device rtx-4090 --seq 1024", "rank", "--step 16"),
+    ("llama-3.1-8b --budget 60GiB", "batch", ""),
+]
+
+
+def run(binary, *words):
+    done = subprocess.run([binary, *words], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def analyzed(binary, settings, what, value):
+    words = settings.split()
+    if what == "rank":
+        words[words.index("--lora") + 1] += f",r={value}"
+    else:
+        words += [f"--{what}", str(value)]
+    code, out, err = run(binary, "analyze", *words, "--format", "json", "-o", "-")
+    assert code in (0, 1), err
+    return code, json.loads(out)["summary"]
+
+
+def check(binary, settings, what, more, validate):
+    code, out, err = run(binary, "fit", *settings.split(), "--what", what, *more.split(), "--format", "json", "-o", "-")
+    assert code in (0, 1), err
+    answer = json.loads(out)
+    validate(answer)
+    assert (code == 0) == (answer["value"] > 0)
+    assert answer["value"] % answer["step"] == 0
+    for part, fits in (("largest", True), ("next", False)):
+        figures = answer[part]
+        if figures is None:
+            continue
+        code, summary = analyzed(binary, settings, what, figures["value"])
+        assert (code == 0) == fits == figures["fits"], (part, figures["value"], code)
+        for key in ("peak_memory_bytes", "reserved_memory_bytes", "expected_device_bytes", "peak_stage"):
+            assert summary[key] == figures[key], (part, key, summary[key], figures[key])
+        assert sum(figures["peak_composition"].values()) == figures["peak_memory_bytes"]
+    if answer["stopped_by"] == "memory":
+        assert answer["next"]["value"] == answer["value"] + answer["step"]
+        assert answer["largest"] is not None or answer["value"] == 0
+    else:
+        assert answer["next"] is None
+
+
+def validator():
+    try:
+        import jsonschema
+    except ImportError:
+        print("python3-jsonschema is not there: answers are not validated")
+        return lambda answer: None
+    return jsonschema.Draft7Validator(json.loads((ROOT / "schemas/fit.schema.json").read_text())).validate
+
+
+def main():
+    binary, passed, failed, validate = sys.argv[1], 0, 0, validator()
+    for settings, what, more in RUNS:
+        try:
+            check(binary, settings, what, more, validate)
+            passed += 1
+        except Exception as e:
+            failed += 1
+            print(f"fit {settings} --what {what}: {type(e).__name__}: {e}")
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
