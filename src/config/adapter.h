@@ -84,10 +84,11 @@ ms_status ms_adapter_matcher_new(const ms_adapter *adapter, const char *model_ty
                                  ms_adapter_matcher **matcher, ms_error *err);
 void ms_adapter_matcher_free(ms_adapter_matcher *matcher);
 /* Whether the module of that name ("model.layers.0.self_attn.q_proj") gets an adapter. */
-bool ms_adapter_takes(const ms_adapter_matcher *matcher, const char *name, bool is_linear,
-                      bool is_head);
+bool ms_adapter_takes(ms_adapter_matcher *matcher, const char *name, bool is_linear, bool is_head);
 bool ms_adapter_saves(const ms_adapter_matcher *matcher, const char *name);
 bool ms_adapter_scales_input(const ms_adapter_matcher *matcher, const char *name); /* ia3 */
-uint64_t ms_adapter_rank_of(const ms_adapter_matcher *matcher, const char *name);
+uint64_t ms_adapter_rank_of(ms_adapter_matcher *matcher, const char *name);
+/* Whether an answer above is wrong, because memory ran out. */
+bool ms_adapter_ran_out(const ms_adapter_matcher *matcher);
 
 #endif

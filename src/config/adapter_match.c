@@ -15,6 +15,7 @@ struct ms_adapter_matcher {
     ms_pattern *target_pattern, *exclude_pattern;
     ms_pattern **rank_patterns;  /* one for each of adapter->ranks */
     ms_pattern **layer_patterns; /* one for each of adapter->layers_pattern */
+    bool ran_out;                /* of memory, in matching */
 };
 
 static ms_status compile_list(const ms_module_list *list, ms_pattern **pattern, ms_error *err)
@@ -84,9 +85,10 @@ static bool list_has(const ms_module_list *list, const char *name)
     return false;
 }
 
-static bool is_listed(const ms_module_list *list, const ms_pattern *pattern, const char *name)
+static bool is_listed(ms_adapter_matcher *m, const ms_module_list *list, const ms_pattern *pattern,
+                      const char *name)
 {
-    return pattern ? ms_pattern_matches(pattern, name) : list_has(list, name);
+    return pattern ? ms_pattern_matches(pattern, name, &m->ran_out) : list_has(list, name);
 }
 
 /* ---- layers ---- */
@@ -100,18 +102,18 @@ static bool wants_layer(const ms_adapter *a, uint64_t layer)
 }
 
 /* What stands before the layer's number is a whole part of the name, or ends in a given pattern. */
-static bool is_layer_list(const ms_adapter_matcher *m, const char *before)
+static bool is_layer_list(ms_adapter_matcher *m, const char *before)
 {
     if (m->adapter->layers_pattern.count == 0)
         return strchr(before, '.') != NULL; /* something holds the list */
     for (uint32_t i = 0; i < m->adapter->layers_pattern.count; i++)
-        if (ms_pattern_matches(m->layer_patterns[i], before))
+        if (ms_pattern_matches(m->layer_patterns[i], before, &m->ran_out))
             return true;
     return false;
 }
 
 /* The first part of the name that is a number, where it stands for a layer. */
-static bool is_in_layers(const ms_adapter_matcher *m, const char *name)
+static bool is_in_layers(ms_adapter_matcher *m, const char *name)
 {
     char before[256];
     if (m->adapter->layer_count == 0)
@@ -149,14 +151,14 @@ static bool is_inside_saved(const ms_adapter *a, const char *name)
     return false;
 }
 
-bool ms_adapter_takes(const ms_adapter_matcher *m, const char *name, bool is_linear, bool is_head)
+bool ms_adapter_takes(ms_adapter_matcher *m, const char *name, bool is_linear, bool is_head)
 {
     const ms_adapter *a = m->adapter;
-    if (is_listed(&a->exclude, m->exclude_pattern, name) || is_inside_saved(a, name))
+    if (is_listed(m, &a->exclude, m->exclude_pattern, name) || is_inside_saved(a, name))
         return false;
     if (a->all_linear)
         return is_linear && !is_head;
-    if (!is_listed(&m->targets, m->target_pattern, name))
+    if (!is_listed(m, &m->targets, m->target_pattern, name))
         return false;
     return m->target_pattern || is_in_layers(m, name); /* a pattern says which layers itself */
 }
@@ -179,10 +181,15 @@ bool ms_adapter_scales_input(const ms_adapter_matcher *m, const char *name)
     return list_has(&m->feedforward, name);
 }
 
-uint64_t ms_adapter_rank_of(const ms_adapter_matcher *m, const char *name)
+bool ms_adapter_ran_out(const ms_adapter_matcher *m)
+{
+    return m->ran_out;
+}
+
+uint64_t ms_adapter_rank_of(ms_adapter_matcher *m, const char *name)
 {
     for (uint32_t i = 0; i < m->adapter->rank_count; i++)
-        if (ms_pattern_matches(m->rank_patterns[i], name))
+        if (ms_pattern_matches(m->rank_patterns[i], name, &m->ran_out))
             return m->adapter->ranks[i].rank;
     return m->adapter->rank;
 }

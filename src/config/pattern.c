@@ -144,7 +144,9 @@ void ms_pattern_free(ms_pattern *pattern)
     free(pattern);
 }
 
-bool ms_pattern_matches(const ms_pattern *pattern, const char *subject)
+bool ms_pattern_matches(const ms_pattern *pattern, const char *subject, bool *ran_out)
 {
-    return regexec(&pattern->regex, subject, 0, NULL, 0) == 0;
+    int result = regexec(&pattern->regex, subject, 0, NULL, 0);
+    *ran_out = *ran_out || result == REG_ESPACE;
+    return result == 0;
 }

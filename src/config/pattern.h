@@ -17,7 +17,7 @@ typedef struct ms_pattern ms_pattern;
 ms_status ms_pattern_new(const char *before, const char *text, const char *after,
                          ms_pattern **pattern, ms_error *err);
 void ms_pattern_free(ms_pattern *pattern); /* NULL is fine */
-/* Whether the whole subject matches. */
-bool ms_pattern_matches(const ms_pattern *pattern, const char *subject);
+/* Whether the whole subject matches; when memory runs out on the way, false and *ran_out. */
+bool ms_pattern_matches(const ms_pattern *pattern, const char *subject, bool *ran_out);
 
 #endif

@@ -22,7 +22,7 @@ enum { MOST_NAME_BYTES = 200 };
 static void name_of(const ms_model *model, uint32_t scope, char *out, size_t size)
 {
     const ms_trace *trace = model->tape->trace;
-    uint32_t chain[16], depth = 0;
+    uint32_t chain[16] = {0}, depth = 0;
     for (; scope != MS_NONE && depth < 16; scope = trace->scopes.items[scope].parent)
         chain[depth++] = scope;
     size_t used = 0;
@@ -143,6 +143,8 @@ static ms_status adapt_targets(attaching *a)
         found++;
         status = adapt(a, leaf, name);
     }
+    if (status == MS_OK && ms_adapter_ran_out(a->matcher))
+        return ms_fail(a->err, MS_ERR_NOMEM, "out of memory for the adapter");
     return status == MS_OK && found == 0 ? fail_no_target(a) : status;
 }
 

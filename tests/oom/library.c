@@ -32,6 +32,9 @@ static const oom_case cases[] = {
     {"parameters on the host",
      "tests/oom/llama.json",
      {{"optimizer-device", "host"}, {"parameter-device", "host"}, {"accumulate", "2"}}},
+    {"an adapter on a base in 4 bits",
+     "tests/oom/llama.json",
+     {{"adapter", "tests/oom/adapter.json"}, {"quantize", "nf4:double"}, {"checkpointing", "all"}}},
     {"run file", "tests/oom/memscope.run.json", {{"batch", "2"}}},
 };
 
