@@ -34,6 +34,12 @@ static bool in_half(const ms_run_config *run)
 
 typedef bool (*condition)(const ms_model_config *model, const ms_run_config *run);
 
+static bool is_eager_only(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)run;
+    return model->family->eager_only;
+}
+
 static bool on_cpu(const ms_model_config *model, const ms_run_config *run)
 {
     (void)model;
@@ -86,6 +92,8 @@ static bool drops_attention(const ms_model_config *model, const ms_run_config *r
     return model->attention_dropout > 0;
 }
 
+#define EAGER_ONLY "is not for this family: the framework runs it eager alone"
+
 typedef struct refusal {
     ms_attention backend;
     condition holds;
@@ -95,6 +103,10 @@ typedef struct refusal {
 
 /* clang-format off */
 static const refusal refusals[] = {
+    {MS_ATTENTION_FLASH,     is_eager_only,       EAGER_ONLY, false},
+    {MS_ATTENTION_EFFICIENT, is_eager_only,       EAGER_ONLY, false},
+    {MS_ATTENTION_MATH,      is_eager_only,       EAGER_ONLY, false},
+    {MS_ATTENTION_CPU_FLASH, is_eager_only,       EAGER_ONLY, false},
     {MS_ATTENTION_FLASH,     on_cpu,              "runs on GPUs; the cpu has cpu-flash, math and eager", false},
     {MS_ATTENTION_FLASH,     is_fp32,             "takes bf16 or fp16, and the run is fp32", false},
     {MS_ATTENTION_FLASH,     before_ampere,       "needs compute capability 8.0, and the device has less", false},
@@ -128,11 +140,11 @@ static ms_attention first_that_runs(const ms_model_config *model, const ms_run_c
                                     bool with_mask)
 {
     static const ms_attention order[] = {MS_ATTENTION_FLASH, MS_ATTENTION_CPU_FLASH,
-                                         MS_ATTENTION_EFFICIENT};
+                                         MS_ATTENTION_EFFICIENT, MS_ATTENTION_MATH};
     for (size_t i = with_mask ? 1 : 0; i < sizeof order / sizeof *order; i++)
         if (!refusal_of(order[i], model, run, with_mask))
             return order[i];
-    return MS_ATTENTION_MATH;
+    return MS_ATTENTION_EAGER;
 }
 
 ms_attention ms_attention_choose(const ms_model_config *model, const ms_run_config *run)

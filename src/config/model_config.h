@@ -43,12 +43,14 @@ typedef struct ms_model_config {
     uint64_t max_positions;     /* rows of a learned position table; else only informative */
     uint64_t sliding_window;    /* tokens; 0 = none, use_sliding_window taken into account */
     uint64_t max_window_layers; /* qwen: layers >= this one slide by default */
+    uint64_t sliding_pattern;   /* gemma3: every so-many-th layer does not slide */
     const uint8_t *layer_kinds; /* of each layer, MS_LAYER_ flags */
     uint64_t pad_token_id;      /* UINT64_MAX = none */
     bool use_sliding_window;
     bool tie_word_embeddings;
     bool attention_bias, mlp_bias;
-    bool scale_attn_weights; /* gpt2 */
+    bool scale_attn_weights;       /* gpt2 */
+    bool caps_scores, caps_logits; /* c * tanh(x / c), of attention and of the head */
     ms_activation activation;
     double attention_dropout, residual_dropout, embedding_dropout;
     bool has_dtype;
@@ -62,7 +64,9 @@ typedef enum ms_key_kind {
     MS_KEY_BOOL,
     MS_KEY_FRACTION,    /* number in [0, 1], double member */
     MS_KEY_ACTIVATION,  /* name, ms_activation member */
-    MS_KEY_FIXED_BOOL,  /* a bool that must have the default value: the other is not modelled */
+    MS_KEY_IS_SET,      /* a number, whatever it is, or null; bool member: whether it is one */
+    MS_KEY_FIXED_BOOL,  /* a bool that must have the default value (as null does): the other is not
+                           modelled */
     MS_KEY_LAYER_TYPES, /* list of "full_attention" and "sliding_attention", one per layer; read
                            with the rules that span keys */
     MS_KEY_IGNORED      /* known, has no effect on memory */
@@ -105,6 +109,8 @@ typedef struct ms_family {
     /* MS_LAYER_ flags of a layer where the file lists no layer_types; NULL: all are alike, and
      * slide where there is a window. */
     uint8_t (*layer_kind)(const ms_model_config *config, uint64_t layer);
+    /* The framework's class takes no fused attention. */
+    bool eager_only;
     const struct ms_model_program *program;
 } ms_family;
 

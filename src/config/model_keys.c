@@ -105,6 +105,7 @@ static void set_default(ms_model_config *config, const ms_key *key)
                           key->default_value < 0 ? UINT64_MAX : (uint64_t)key->default_value);
         break;
     case MS_KEY_BOOL:
+    case MS_KEY_IS_SET:
         *(bool *)member = key->default_value > 0;
         break;
     case MS_KEY_FRACTION:
@@ -146,11 +147,21 @@ static ms_status get_bool(ms_json_value value, const ms_key *key, ms_model_confi
     return ms_json_get_bool(value, (bool *)((char *)config + key->offset), err);
 }
 
+static ms_status get_is_set(ms_json_value value, const ms_key *key, ms_model_config *config,
+                            ms_error *err)
+{
+    bool *member = (bool *)((char *)config + key->offset);
+    *member = ms_json_kind_of(value) != MS_JSON_NULL;
+    return *member ? ms_json_expect(value, MS_JSON_NUMBER, err) : MS_OK;
+}
+
 static ms_status get_fixed_bool(ms_json_value value, const ms_key *key, ms_model_config *config,
                                 ms_error *err)
 {
     (void)config;
     bool truth = false, wanted = key->default_value > 0;
+    if (ms_json_kind_of(value) == MS_JSON_NULL)
+        return MS_OK;
     ms_status status = ms_json_get_bool(value, &truth, err);
     if (status == MS_OK && truth != wanted)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
@@ -198,6 +209,7 @@ static const key_getter getters[] = {
     [MS_KEY_BOOL] = get_bool,
     [MS_KEY_FRACTION] = get_fraction,
     [MS_KEY_ACTIVATION] = get_activation,
+    [MS_KEY_IS_SET] = get_is_set,
     [MS_KEY_FIXED_BOOL] = get_fixed_bool,
     [MS_KEY_LAYER_TYPES] = get_nothing,
     [MS_KEY_IGNORED] = get_nothing,

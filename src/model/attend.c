@@ -116,6 +116,8 @@ static ms_tensor eager_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_t
     ms_tensor *values = ms_local(&f, repeat_kv(model, v));
     ms_tensor product = ms_matmul(tape, q, ms_transpose(tape, *keys, 2, 3));
     ms_tensor *attn_weights = ms_local(&f, ms_mul_scalar(tape, product));
+    if (model->config->caps_scores)
+        ms_soft_cap(model, &f, attn_weights);
     ms_assign(&f, attn_weights, ms_add(tape, *attn_weights, mask));
     if (softmax_in_fp32) {
         ms_assign(&f, attn_weights,

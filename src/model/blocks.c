@@ -119,10 +119,13 @@ static bool has_checkpoints(const ms_model *model)
     return false;
 }
 
-ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor ids)
+ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor scale,
+                             ms_tensor ids)
 {
     uint32_t previous = ms_scope_enter(model->tape, scope);
     ms_tensor out = ms_embedding(model->tape, weight, ids);
+    if (scale)
+        out = ms_mul(model->tape, out, scale);
     if (model->run->adapter && has_checkpoints(model))
         ms_require_grad(model->tape, out);
     model->tape->scope = previous;
@@ -188,6 +191,37 @@ ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_ten
     return ms_unown(tape, out);
 }
 
+/* x * rsqrt((x ** 2).mean() + eps) */
+static ms_tensor normed(ms_tape *tape, ms_tensor x)
+{
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_local(&f, x);
+    ms_tensor variance = ms_mean_last(tape, ms_pow(tape, *hidden));
+    ms_tensor scale = ms_rsqrt(tape, ms_add_scalar(tape, variance));
+    ms_tensor *out = ms_local(&f, ms_mul(tape, *hidden, scale));
+    return ms_frame_end(&f, out);
+}
+
+ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !x) {
+        ms_consume(tape, x);
+        return 0;
+    }
+    uint32_t previous = ms_scope_enter(tape, module->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_tensor *output = ms_local(&f, normed(tape, ms_to(tape, *hidden, MS_DTYPE_F32)));
+    ms_tensor scale = ms_add_scalar(tape, ms_to(tape, module->weight, MS_DTYPE_F32));
+    ms_assign(&f, output, ms_mul(tape, *output, scale));
+    ms_assign(&f, output, ms_to(tape, *output, input_dtype));
+    ms_tensor result = ms_frame_end(&f, output);
+    tape->scope = previous;
+    return result;
+}
+
 /* 0.5 * x * (1 + tanh(c * (x + c * x**3))), operator by operator */
 static ms_tensor gelu_new(ms_tape *tape, ms_tensor x)
 {
@@ -196,6 +230,13 @@ static ms_tensor gelu_new(ms_tape *tape, ms_tensor x)
     ms_tensor inner = ms_mul_scalar(tape, ms_add(tape, x, cubic));
     ms_tensor outer = ms_add_scalar(tape, ms_tanh(tape, inner));
     return ms_mul(tape, half, outer);
+}
+
+void ms_soft_cap(ms_model *model, ms_frame *f, ms_tensor *x)
+{
+    ms_assign(f, x, ms_div_scalar(model->tape, *x));
+    ms_assign(f, x, ms_tanh(model->tape, *x));
+    ms_assign(f, x, ms_mul_scalar(model->tape, *x));
 }
 
 ms_tensor ms_activation_call(ms_model *model, ms_tensor x)

@@ -39,8 +39,11 @@ ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, m
                            ms_dim width);
 /* The output head: its own weight, or made and dropped at once when it is tied to `embedding`. */
 ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding);
-/* Inverse frequencies of the rotary embedding and their copy, both buffers. */
-void ms_rotary_new(ms_model *model, uint32_t parent, ms_tensor buffers[2]);
+/* A buffer of a module: on the device, not trained. */
+ms_tensor ms_buffer_new(ms_model *model, ms_shape shape, ms_dtype dtype, const char *name);
+/* For each table of a rotary embedding inverse frequencies and their copy, buffers all: yields the
+ * former, by table. */
+void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor *inv_freq);
 
 /* module.to(dtype) for one tensor of it (0: none): the handle keeps its number and gets a new
  * storage. */
@@ -48,15 +51,18 @@ void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype);
 
 /* ---- calls ---- */
 
-/* The embedding of the input. Where an adapter is trained with checkpoints its result wants a
- * gradient, as enable_input_require_grads() makes it. */
-ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor ids);
+/* The embedding of the input, times `scale` (0: none). Where an adapter is trained with checkpoints
+ * its result wants a gradient, as enable_input_require_grads() makes it. */
+ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor scale,
+                             ms_tensor ids);
 ms_tensor ms_linear_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
 /* The layer's own product without its adapter; `leaf` may be NULL. */
 ms_tensor ms_base_call(ms_model *model, const ms_leaf_module *leaf, const ms_linear_module *module,
                        ms_tensor x, ms_linear_fn linear);
 ms_tensor ms_conv1d_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
 ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
+/* The same with 1 + weight, all of it in fp32. */
+ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* A layer, treated as the run says for its number. */
 ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden);
@@ -67,6 +73,8 @@ ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden
 ms_tensor *ms_head_loss(ms_model *model, ms_frame *f, const ms_linear_module *head,
                         ms_tensor hidden, ms_tensor labels);
 ms_tensor ms_activation_call(ms_model *model, ms_tensor x);
+/* c * tanh(x / c), a statement for each operator. */
+void ms_soft_cap(ms_model *model, ms_frame *f, ms_tensor *x);
 
 /* arange(S) + 0, as [1, S] */
 ms_tensor ms_position_ids(ms_model *model);

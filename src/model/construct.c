@@ -154,32 +154,43 @@ static ms_tensor inverse_frequencies(ms_model *model)
     return result;
 }
 
-static ms_tensor buffer(ms_model *model, ms_tensor tensor)
+static ms_tensor buffer(ms_model *model, ms_tensor tensor, const char *name)
 {
     ms_retain(model->tape, tensor);
-    ms_name_storage(model->tape, tensor, "inv_freq", MS_CATEGORY_BUFFER);
+    ms_name_storage(model->tape, tensor, name, MS_CATEGORY_BUFFER);
     if (tensor && !ms_vec_push(&model->tape->module_buffers, tensor))
         ms_tape_fail(model->tape, MS_ERR_NOMEM);
     return tensor;
 }
 
+ms_tensor ms_buffer_new(ms_model *model, ms_shape shape, ms_dtype dtype, const char *name)
+{
+    return buffer(model, ms_empty(model->tape, shape, dtype), name);
+}
+
+/* Inverse frequencies and their copy. */
+static ms_tensor rotary_table(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->head_dim));
+    bool on_host = is_made_on_host(model);
+    ms_dtype dtype = on_host ? model->run->dtype : MS_DTYPE_F32;
+    ms_tensor made = on_host ? ms_empty(tape, shape, dtype) : inverse_frequencies(model);
+    ms_tensor inv_freq = buffer(model, made, "inv_freq");
+    ms_buffer_new(model, shape, dtype, "inv_freq");
+    return inv_freq;
+}
+
 /* On the device made twice: by the constructor, and again (and dropped) when weights are
  * initialised. */
-void ms_rotary_new(ms_model *model, uint32_t parent, ms_tensor buffers[2])
+void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor *inv_freq)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, child(model, parent, "rotary_emb"));
-    if (is_made_on_host(model)) {
-        ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->head_dim));
-        for (int i = 0; i < 2; i++)
-            buffers[i] = buffer(model, ms_empty(tape, shape, model->run->dtype));
-    } else {
-        buffers[0] = buffer(model, inverse_frequencies(model));
-        if (!ms_idle(tape))
-            buffers[1] =
-                buffer(model, ms_empty(tape, ms_info(tape, buffers[0])->shape, MS_DTYPE_F32));
+    for (uint32_t i = 0; i < tables; i++)
+        inv_freq[i] = rotary_table(model);
+    for (uint32_t i = 0; i < tables && !is_made_on_host(model); i++)
         ms_consume(tape, inverse_frequencies(model));
-    }
     tape->scope = previous;
 }
 

@@ -36,6 +36,35 @@ static bool build_layer(ms_model *model, ms_decoder *d, uint32_t layers_scope, u
     return d->style.build_layer(model, d, l);
 }
 
+static ms_tensor embedding_scale(ms_model *model, const ms_decoder *d)
+{
+    uint32_t previous = ms_scope_enter(model->tape, d->embedding_scope);
+    ms_tensor scale = ms_buffer_new(model, (ms_shape){0}, model->run->dtype, "embed_scale");
+    model->tape->scope = previous;
+    return scale;
+}
+
+/* The places in d->rotary of the tables there are, in the framework's order. */
+static uint32_t rotary_places(const ms_model *model, const ms_decoder *d, uint32_t places[2])
+{
+    uint32_t count = 0;
+    if (!d->style.rotary_by_kind || ms_model_has_layers_but(model->config, MS_LAYER_SLIDES))
+        places[count++] = 0;
+    if (d->style.rotary_by_kind && ms_model_has_layers(model->config, MS_LAYER_SLIDES))
+        places[count++] = 1;
+    return count;
+}
+
+static void build_rotary(ms_model *model, ms_decoder *d)
+{
+    uint32_t places[2], count = rotary_places(model, d, places);
+    ms_tensor inv_freq[2] = {0};
+    ms_rotary_new(model, d->scope, count, inv_freq);
+    for (uint32_t i = 0; i < count; i++)
+        d->rotary[places[i]].inv_freq = inv_freq[i];
+    d->rotary_scope = model->tape->trace->scopes.count - 1;
+}
+
 bool ms_decoder_build(ms_model *model, ms_decoder_style style)
 {
     ms_decoder *d = ms_arena_array(model->arena, ms_decoder, 1);
@@ -50,13 +79,14 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
     d->scope = ms_scope_add(model->tape, MS_NONE, "model", MS_NONE);
     d->embedding = ms_embedding_new(model, d->scope, "embed_tokens", model->vocab, model->hidden);
     d->embedding_scope = model->tape->trace->scopes.count - 1;
+    if (style.scaled_embedding)
+        d->embedding_scale = embedding_scale(model, d);
     uint32_t layers_scope = ms_scope_add(model->tape, d->scope, "layers", MS_NONE);
     for (uint32_t i = 0; i < count && model->tape->status == MS_OK; i++)
         if (!build_layer(model, d, layers_scope, i))
             return false;
     d->norm = ms_norm_new(model, d->scope, "norm", model->hidden, false);
-    ms_rotary_new(model, d->scope, d->inv_freq);
-    d->rotary_scope = model->tape->trace->scopes.count - 1;
+    build_rotary(model, d);
     d->head = ms_head_new(model, d->embedding);
     return true;
 }
@@ -68,18 +98,25 @@ ms_tensor ms_decoder_mask(const ms_model *model, const ms_decoder *d, uint64_t l
     return ms_layer_slides(model->config, layer) ? d->sliding_mask : d->full_mask;
 }
 
+const ms_rotary *ms_decoder_rotary(const ms_model *model, const ms_decoder *d, uint64_t layer)
+{
+    return &d->rotary[d->style.rotary_by_kind && ms_layer_slides(model->config, layer)];
+}
+
 static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
                             ms_tensor position_ids)
 {
     const ms_decoder *d = model->modules;
+    ms_tensor mask = ms_decoder_mask(model, d, number);
+    const ms_rotary *rotary = ms_decoder_rotary(model, d, number);
     ms_region region = {.run = d->style.run_layer,
                         .context = model,
                         .number = number,
-                        .held = {ms_decoder_mask(model, d, number), d->sin, d->cos, position_ids}};
+                        .held = {mask, rotary->sin, rotary->cos, position_ids}};
     if (d->style.position_ids_first) {
         region.held[1] = position_ids;
-        region.held[2] = d->sin;
-        region.held[3] = d->cos;
+        region.held[2] = rotary->sin;
+        region.held[3] = rotary->cos;
     }
     return ms_layer_call(model, &region, hidden);
 }
@@ -92,8 +129,26 @@ static void make_masks(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor po
     d->full_mask = d->sliding_mask = 0;
     if (any_full || d->style.mask_arguments)
         d->full_mask = *ms_local(f, ms_causal_mask(model, position_ids, false));
-    if (any_sliding)
+    if (any_sliding || d->style.both_masks)
         d->sliding_mask = *ms_local(f, ms_causal_mask(model, position_ids, true));
+}
+
+static void make_rotary(ms_model *model, ms_decoder *d, ms_frame *f, ms_dtype dtype,
+                        ms_tensor position_ids)
+{
+    uint32_t places[2], count = rotary_places(model, d, places);
+    for (uint32_t i = 0; i < count; i++) {
+        ms_rotary *r = &d->rotary[places[i]];
+        ms_tensor tables[2] = {0};
+        ms_rotary_call(model, d->rotary_scope, r->inv_freq, position_ids, dtype, tables);
+        r->cos = *ms_local(f, tables[0]);
+        r->sin = *ms_local(f, tables[1]);
+    }
+}
+
+static ms_tensor embed(ms_model *model, const ms_decoder *d, ms_tensor ids)
+{
+    return ms_input_embedding(model, d->embedding_scope, d->embedding, d->embedding_scale, ids);
 }
 
 static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
@@ -102,8 +157,7 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
     uint32_t previous = ms_scope_enter(tape, d->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *position_ids = ms_local(&f, 0);
-    ms_tensor *embeds =
-        ms_local(&f, ms_input_embedding(model, d->embedding_scope, d->embedding, ids));
+    ms_tensor *embeds = ms_local(&f, embed(model, d, ids));
     ms_assign(&f, position_ids, ms_position_ids(model));
     make_masks(model, d, &f, *position_ids);
     if (d->style.mask_arguments) {
@@ -111,11 +165,8 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
         ms_local(&f, *position_ids);
     }
     ms_tensor *hidden = ms_local(&f, *embeds);
-    ms_tensor rotary[2] = {0};
     ms_dtype dtype = (ms_dtype)ms_info(tape, *hidden)->dtype;
-    ms_rotary_call(model, d->rotary_scope, d->inv_freq[0], *position_ids, dtype, rotary);
-    d->cos = *ms_local(&f, rotary[0]);
-    d->sin = *ms_local(&f, rotary[1]);
+    make_rotary(model, d, &f, dtype, *position_ids);
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)
         ms_assign(&f, hidden, call_layer(model, i, *hidden, *position_ids));
     ms_assign(&f, hidden, d->style.norm(model, &d->norm, *hidden));

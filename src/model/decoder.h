@@ -37,28 +37,38 @@ typedef struct ms_decoder_style {
     /* Every norm of width H; NULL: ms_rms_norm_call. */
     ms_tensor (*norm)(ms_model *model, const ms_norm_module *module, ms_tensor x);
     bool qkv_bias, output_bias, mlp_bias;
-    bool head_norms;         /* RMS norms over each head's query and key */
+    bool head_norms;         /* norms over each head's query and key */
+    bool head_norms_last;    /* after all projections, on [B, H, S, D] */
+    bool scaled_embedding;   /* times a buffer of one element */
+    bool rotary_by_kind;     /* tables of their own for sliding layers */
     bool position_ids_first; /* among a layer's keyword arguments, before the rotary tables */
     /* forward keeps the masks' arguments in a dictionary: a second reference */
     bool mask_arguments;
+    bool both_masks; /* the sliding one too where no layer slides */
 } ms_decoder_style;
+
+typedef struct ms_rotary {
+    ms_tensor inv_freq;
+    ms_tensor cos, sin; /* of the running micro-batch: a checkpointed layer finds them here */
+} ms_rotary;
 
 struct ms_decoder {
     ms_decoder_style style; /* nothing in it is NULL */
     uint32_t scope, rotary_scope, embedding_scope;
-    ms_tensor embedding;
+    ms_tensor embedding, embedding_scale;
     ms_decoder_layer *layers;
     ms_norm_module norm;
-    ms_tensor inv_freq[2];
+    ms_rotary rotary[2]; /* the second: of sliding layers, if by kind */
     ms_linear_module head;
-    /* Of the running micro-batch: a checkpointed layer finds them here. */
-    ms_tensor cos, sin, full_mask, sliding_mask;
+    ms_tensor full_mask, sliding_mask; /* of the running micro-batch, too */
 };
 
 bool ms_decoder_build(ms_model *model, ms_decoder_style style);
 ms_tensor ms_decoder_forward(ms_model *model, ms_tensor ids, ms_tensor labels);
 /* The mask of a layer: 0 where none is needed. */
 ms_tensor ms_decoder_mask(const ms_model *model, const ms_decoder *d, uint64_t layer);
+/* The rotary tables of a layer. */
+const ms_rotary *ms_decoder_rotary(const ms_model *model, const ms_decoder *d, uint64_t layer);
 
 /* ---- parts (decoder_layer.c) ---- */
 

@@ -51,7 +51,7 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
     const self_attention *a = layer->attention;
     ms_tensor mask = ms_decoder_mask(model, d, layer->number);
     uint32_t previous = ms_scope_enter(tape, a->scope);
-    bool norms = d->style.head_norms;
+    bool norms = d->style.head_norms && !d->style.head_norms_last;
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *query = ms_local(
@@ -59,7 +59,12 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
     ms_tensor *key = ms_local(
         &f, project(model, d, &a->k_proj, norms ? &a->k_norm : NULL, *hidden, model->kv_heads));
     ms_tensor *value = ms_local(&f, project(model, d, &a->v_proj, NULL, *hidden, model->kv_heads));
-    ms_tensor cos = ms_unsqueeze(tape, d->cos, 1), sin = ms_unsqueeze(tape, d->sin, 1);
+    if (d->style.head_norms_last) {
+        ms_assign(&f, query, d->style.norm(model, &a->q_norm, *query));
+        ms_assign(&f, key, d->style.norm(model, &a->k_norm, *key));
+    }
+    const ms_rotary *rotary = ms_decoder_rotary(model, d, layer->number);
+    ms_tensor cos = ms_unsqueeze(tape, rotary->cos, 1), sin = ms_unsqueeze(tape, rotary->sin, 1);
     ms_retain(tape, cos);
     ms_retain(tape, sin);
     ms_tensor turned_query = ms_apply_rotary(model, *query, cos, sin);

@@ -49,6 +49,10 @@
         .name = text, .kind = MS_KEY_ACTIVATION, .offset = MEMBER(activation),                     \
         .default_value = value                                                                     \
     }
+#define IS_SET(text, member, value)                                                                \
+    {                                                                                              \
+        .name = text, .kind = MS_KEY_IS_SET, .offset = MEMBER(member), .default_value = value      \
+    }
 #define FIXED(text, value)                                                                         \
     {                                                                                              \
         .name = text, .kind = MS_KEY_FIXED_BOOL, .default_value = value                            \

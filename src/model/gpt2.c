@@ -208,7 +208,7 @@ static ms_tensor run_model(ms_model *model, gpt2 *g, ms_tensor ids)
     uint32_t previous = ms_scope_enter(tape, g->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *position_ids = ms_local(&f, 0);
-    ms_tensor *embeds = ms_local(&f, ms_input_embedding(model, g->wte_scope, g->wte, ids));
+    ms_tensor *embeds = ms_local(&f, ms_input_embedding(model, g->wte_scope, g->wte, 0, ids));
     ms_assign(&f, position_ids, ms_position_ids(model));
     ms_tensor *positions = ms_local(&f, embed(model, g->wpe_scope, g->wpe, *position_ids));
     ms_tensor *hidden = ms_local(&f, ms_add(tape, *embeds, *positions));

@@ -232,6 +232,7 @@ static void mul_scalar_backward(ms_tape *tape, const ms_node *node, ms_tensor *g
 
 static const ms_op add_scalar_op = {"add", "AddBackward0", add_backward};
 static const ms_op mul_scalar_op = {"mul", "MulBackward0", mul_scalar_backward};
+static const ms_op div_scalar_op = {"div", "DivBackward0", mul_scalar_backward};
 
 static ms_tensor scalar_op(ms_tape *tape, const ms_op *op, ms_tensor a, ms_dtype result)
 {
@@ -242,7 +243,7 @@ static ms_tensor scalar_op(ms_tape *tape, const ms_op *op, ms_tensor a, ms_dtype
     ms_op_mark mark = ms_op_begin(tape, op);
     uint32_t node = ms_record(tape, op, 1, &a);
     cpu_scalar scalar = cpu_scalar_begin(tape, (ms_dtype)ms_info(tape, a)->dtype);
-    if (op == &mul_scalar_op)
+    if (op == &mul_scalar_op || op == &div_scalar_op)
         ms_save_number(tape, node, scalar.wrapped);
     ms_tensor out = ms_elementwise_out(tape, 1, &a, result);
     cpu_scalar_end(tape, scalar);
@@ -257,6 +258,11 @@ ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a)
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a)
 {
     return scalar_op(tape, &mul_scalar_op, a, (ms_dtype)ms_info(tape, a)->dtype);
+}
+
+ms_tensor ms_div_scalar(ms_tape *tape, ms_tensor a)
+{
+    return scalar_op(tape, &div_scalar_op, a, (ms_dtype)ms_info(tape, a)->dtype);
 }
 
 /* ATen's own multiplication by a scalar: its node keeps no tensor of the number. */

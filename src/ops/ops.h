@@ -14,6 +14,7 @@ ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_mul(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a); /* a + c, a - c: c is a Python number */
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a);
+ms_tensor ms_div_scalar(ms_tape *tape, ms_tensor a);
 ms_tensor ms_scale(ms_tape *tape, ms_tensor a);                /* as C++ writes it: a * Scalar */
 ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b);     /* b wants no gradient */
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b); /* b may be 0: a Python number */
