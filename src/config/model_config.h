@@ -33,6 +33,13 @@ enum {
     MS_LAYER_KINDS = 4   /* how many values of flags there are */
 };
 
+/* The tower that sees, of models that have one. */
+typedef struct ms_vision_config {
+    uint64_t hidden_size, intermediate_size, num_layers, num_heads;
+    uint64_t image_size, patch_size, channels; /* pixels, pixels, colours */
+    bool has_head;                             /* pools by attention */
+} ms_vision_config;
+
 /* Every member is bounded by its key's row, so products of three members fit 64 bits. */
 typedef struct ms_model_config {
     const struct ms_family *family;
@@ -52,6 +59,8 @@ typedef struct ms_model_config {
     bool scale_attn_weights;       /* gpt2 */
     bool caps_scores, caps_logits; /* c * tanh(x / c), of attention and of the head */
     ms_activation activation;
+    ms_vision_config vision;
+    uint64_t image_token_id; /* stands for an image among the ids */
     double attention_dropout, residual_dropout, embedding_dropout;
     bool has_dtype;
     ms_dtype dtype;               /* "torch_dtype" or "dtype" in the file, when has_dtype */
@@ -95,6 +104,14 @@ typedef struct ms_key {
     bool learned; /* rows of a learned position table: no sequence is longer */
 } ms_key;
 
+/* Keys of an object in the file. */
+typedef struct ms_key_table {
+    const char *object;     /* NULL: the file itself */
+    const char *model_type; /* what the object's must be, if it has one */
+    const ms_key *keys;
+    size_t key_count;
+} ms_key_table;
+
 struct ms_tape; /* the program's argument; see model/model.h */
 
 /* A model family: names, keys with their defaults, and the program that runs it. */
@@ -103,6 +120,11 @@ typedef struct ms_family {
     const char *class_name; /* "LlamaForCausalLM": what `architectures` must name, if present */
     const ms_key *keys;
     size_t key_count;
+    /* Where files nest: the object that holds `keys`, with its model_type; NULL: the file itself.
+     * Then what else is read. */
+    const char *object, *object_type;
+    const ms_key_table *more;
+    size_t more_count;
     /* Checks that span keys (heads divide, and so on); may be NULL. `pointer` of the failing key is
      * set through err->pointer as "/key". */
     ms_status (*check)(const ms_model_config *config, ms_error *err);

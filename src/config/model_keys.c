@@ -215,17 +215,18 @@ static const key_getter getters[] = {
     [MS_KEY_IGNORED] = get_nothing,
 };
 
-ms_status ms_model_keys_read(ms_json_value root, ms_model_config *config, ms_error *err)
+ms_status ms_model_keys_read(ms_json_value object, const ms_key *keys, size_t key_count,
+                             ms_model_config *config, ms_error *err)
 {
     ms_status status = MS_OK;
-    for (size_t i = 0; i < config->family->key_count && status == MS_OK; i++) {
-        const ms_key *key = &config->family->keys[i];
+    for (size_t i = 0; i < key_count && status == MS_OK; i++) {
+        const ms_key *key = &keys[i];
         ms_json_value value;
-        if (!ms_model_key_find(root, key, &value)) {
+        if (!ms_model_key_find(object, key, &value)) {
             set_default(config, key);
             continue;
         }
-        status = check_aliases(root, key, value, err);
+        status = check_aliases(object, key, value, err);
         if (status == MS_OK)
             status = getters[key->kind](value, key, config, err);
     }

@@ -97,6 +97,61 @@ static ms_status read_quantization(ms_json_value root, ms_model_config *config, 
     return ms_quantization_read(value, &config->quantization, err);
 }
 
+/* An object of a file that nests; `type` is the only model_type it may have. */
+static ms_status find_object(ms_json_value root, const char *name, const char *type,
+                             ms_json_value *object, ms_error *err)
+{
+    ms_json_value value;
+    const char *text = NULL;
+    if (!ms_json_find(root, name, object) || ms_json_kind_of(*object) == MS_JSON_NULL)
+        return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "no \"%s\", which holds a part of the model", name);
+    ms_status status = ms_json_expect(*object, MS_JSON_OBJECT, err);
+    if (status != MS_OK || !ms_json_find(*object, "model_type", &value))
+        return status;
+    status = ms_json_get_string(value, &text, err);
+    if (status == MS_OK && strcmp(text, type) != 0)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "'%.40s' is not modelled here, only %s is", text, type);
+    return status;
+}
+
+static ms_status read_more(ms_json_value root, ms_model_config *config, ms_error *err)
+{
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < config->family->more_count && status == MS_OK; i++) {
+        const ms_key_table *table = &config->family->more[i];
+        ms_json_value object = root;
+        if (table->object)
+            status = find_object(root, table->object, table->model_type, &object, err);
+        if (status == MS_OK)
+            status = ms_model_keys_read(object, table->keys, table->key_count, config, err);
+    }
+    return status;
+}
+
+/* The keys, in the object that holds them, and what spans them. */
+static ms_status read_keys(ms_arena *arena, ms_json_value root, ms_model_config *config,
+                           ms_notes *notes, ms_error *err)
+{
+    const ms_family *family = config->family;
+    ms_json_value object = root;
+    ms_status status = MS_OK;
+    if (family->object)
+        status = find_object(root, family->object, family->object_type, &object, err);
+    if (status == MS_OK && family->object)
+        status = ms_model_refuse_keys(object, family, err);
+    if (status == MS_OK)
+        status = ms_model_keys_read(object, family->keys, family->key_count, config, err);
+    if (status == MS_OK)
+        status = read_more(root, config, err);
+    if (status == MS_OK)
+        status = ms_model_rules_check(arena, object, config, err);
+    if (status == MS_OK)
+        status = ms_model_note_unknown(arena, object, family, notes, err);
+    return status;
+}
+
 ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, ms_family_list families,
                                ms_model_config *config, ms_notes *notes, ms_error *err)
 {
@@ -113,10 +168,6 @@ ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, ms_family_li
     if (status == MS_OK)
         status = read_quantization(root, config, err);
     if (status == MS_OK)
-        status = ms_model_keys_read(root, config, err);
-    if (status == MS_OK)
-        status = ms_model_rules_check(arena, root, config, err);
-    if (status == MS_OK)
-        status = ms_model_note_unknown(arena, root, config->family, notes, err);
+        status = read_keys(arena, root, config, notes, err);
     return status;
 }

@@ -30,8 +30,9 @@ const ms_key *ms_model_key_row(const ms_family *family, const char *name);
 /* Whether positions come from a learned table instead of rotary embeddings. */
 bool ms_model_learns_positions(const ms_family *family);
 
-/* Reads all keys of config->family; absent ones get their defaults. */
-ms_status ms_model_keys_read(ms_json_value root, ms_model_config *config, ms_error *err);
+/* Reads all keys of a table from their object; absent ones get their defaults. */
+ms_status ms_model_keys_read(ms_json_value object, const ms_key *keys, size_t key_count,
+                             ms_model_config *config, ms_error *err);
 /* Refuses keys that change shapes and that the family (may be NULL) does not read. */
 ms_status ms_model_refuse_keys(ms_json_value root, const ms_family *family, ms_error *err);
 /* Checks what spans keys, and fills in what follows from them. */

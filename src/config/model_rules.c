@@ -69,9 +69,22 @@ static bool is_refused(ms_json_value value, refuse_when when)
     return false;
 }
 
+/* Whether the family reads an object of that name. */
+static bool has_object(const ms_family *family, const char *name)
+{
+    if (!family || !family->object)
+        return false;
+    for (size_t i = 0; i < family->more_count; i++)
+        if (family->more[i].object && strcmp(family->more[i].object, name) == 0)
+            return true;
+    return strcmp(family->object, name) == 0;
+}
+
 /* Whether the family reads the key and does with it whatever it says. */
 static bool shapes_family(const ms_family *family, const char *name)
 {
+    if (has_object(family, name))
+        return true;
     const ms_key *row = family ? ms_model_key_row(family, name) : NULL;
     return row && row->kind != MS_KEY_FIXED_BOOL && row->kind != MS_KEY_IGNORED;
 }

@@ -75,7 +75,8 @@ static ms_tensor additive_mask(ms_model *model, ms_tensor allowed)
 
 ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)
 {
-    look_for_packed_sequences(model, position_ids);
+    if (position_ids)
+        look_for_packed_sequences(model, position_ids);
     bool windowed = sliding && model->config->sliding_window > 0;
     if (model->attention == MS_ATTENTION_EAGER)
         return additive_mask(model, bool_mask(model, windowed));

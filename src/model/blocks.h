@@ -78,8 +78,8 @@ void ms_soft_cap(ms_model *model, ms_frame *f, ms_tensor *x);
 
 /* arange(S) + 0, as [1, S] */
 ms_tensor ms_position_ids(ms_model *model);
-/* The look for packed sequences, and the mask: additive for eager attention, bool where a sliding
- * window is shorter than the sequence, else 0. */
+/* The look for packed sequences (position_ids 0: none), and the mask: additive for eager attention,
+ * bool where a sliding window is shorter than the sequence, else 0. */
 ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding);
 /* cos and sin of the positions, in the dtype of the hidden states: out[0], out[1]. */
 void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,

@@ -197,7 +197,8 @@ void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor 
 void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype)
 {
     ms_tape *tape = model->tape;
-    if (!tensor || ms_idle(tape) || ms_info(tape, tensor)->dtype == dtype)
+    if (!tensor || ms_idle(tape) || ms_info(tape, tensor)->dtype == dtype ||
+        !ms_dtype_info_of((ms_dtype)ms_info(tape, tensor)->dtype)->floating)
         return;
     const ms_storage from = tape->trace->storages.items[ms_info(tape, tensor)->storage];
     tape->new_category = from.category;

@@ -65,6 +65,17 @@ static void build_rotary(ms_model *model, ms_decoder *d)
     d->rotary_scope = model->tape->trace->scopes.count - 1;
 }
 
+static bool add_scope(ms_model *model, ms_decoder *d)
+{
+    uint32_t scope = d->scope = ms_scope_add(model->tape, MS_NONE, "model", MS_NONE);
+    if (!d->style.build_towers)
+        return true;
+    if (!d->style.build_towers(model, scope))
+        return false;
+    d->scope = ms_scope_add(model->tape, scope, "language_model", MS_NONE);
+    return true;
+}
+
 bool ms_decoder_build(ms_model *model, ms_decoder_style style)
 {
     ms_decoder *d = ms_arena_array(model->arena, ms_decoder, 1);
@@ -76,7 +87,8 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
     model->softmax_in_fp32 = true;
     d->layers = layers;
     d->style = with_defaults(style);
-    d->scope = ms_scope_add(model->tape, MS_NONE, "model", MS_NONE);
+    if (!add_scope(model, d))
+        return false;
     d->embedding = ms_embedding_new(model, d->scope, "embed_tokens", model->vocab, model->hidden);
     d->embedding_scope = model->tape->trace->scopes.count - 1;
     if (style.scaled_embedding)
@@ -121,8 +133,7 @@ static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
     return ms_layer_call(model, &region, hidden);
 }
 
-/* One mask, or with layers of both kinds one of each. */
-static void make_masks(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor position_ids)
+void ms_decoder_masks(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor position_ids)
 {
     bool any_full = ms_model_has_layers_but(model->config, MS_LAYER_SLIDES);
     bool any_sliding = ms_model_has_layers(model->config, MS_LAYER_SLIDES);
@@ -146,9 +157,21 @@ static void make_rotary(ms_model *model, ms_decoder *d, ms_frame *f, ms_dtype dt
     }
 }
 
-static ms_tensor embed(ms_model *model, const ms_decoder *d, ms_tensor ids)
+ms_tensor ms_decoder_embed(ms_model *model, const ms_decoder *d, ms_tensor ids)
 {
     return ms_input_embedding(model, d->embedding_scope, d->embedding, d->embedding_scale, ids);
+}
+
+ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor embeds,
+                             ms_tensor position_ids)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor *hidden = ms_local(f, embeds);
+    make_rotary(model, d, f, (ms_dtype)ms_info(tape, *hidden)->dtype, position_ids);
+    for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)
+        ms_assign(f, hidden, call_layer(model, i, *hidden, position_ids));
+    ms_assign(f, hidden, d->style.norm(model, &d->norm, *hidden));
+    return hidden;
 }
 
 static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
@@ -157,19 +180,14 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
     uint32_t previous = ms_scope_enter(tape, d->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *position_ids = ms_local(&f, 0);
-    ms_tensor *embeds = ms_local(&f, embed(model, d, ids));
+    ms_tensor *embeds = ms_local(&f, ms_decoder_embed(model, d, ids));
     ms_assign(&f, position_ids, ms_position_ids(model));
-    make_masks(model, d, &f, *position_ids);
+    ms_decoder_masks(model, d, &f, *position_ids);
     if (d->style.mask_arguments) {
         ms_local(&f, *embeds);
         ms_local(&f, *position_ids);
     }
-    ms_tensor *hidden = ms_local(&f, *embeds);
-    ms_dtype dtype = (ms_dtype)ms_info(tape, *hidden)->dtype;
-    make_rotary(model, d, &f, dtype, *position_ids);
-    for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)
-        ms_assign(&f, hidden, call_layer(model, i, *hidden, *position_ids));
-    ms_assign(&f, hidden, d->style.norm(model, &d->norm, *hidden));
+    ms_tensor *hidden = ms_decoder_layers(model, d, &f, *embeds, *position_ids);
     ms_tensor result = ms_frame_end(&f, hidden);
     tape->scope = previous;
     return result;

@@ -36,6 +36,9 @@ typedef struct ms_decoder_style {
     ms_tensor (*mlp)(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
     /* Every norm of width H; NULL: ms_rms_norm_call. */
     ms_tensor (*norm)(ms_model *model, const ms_norm_module *module, ms_tensor x);
+    /* What stands before the text model in a model of several parts; the text model then is its
+     * "language_model". NULL: the text model is all. */
+    bool (*build_towers)(ms_model *model, uint32_t scope);
     bool qkv_bias, output_bias, mlp_bias;
     bool head_norms;         /* norms over each head's query and key */
     bool head_norms_last;    /* after all projections, on [B, H, S, D] */
@@ -65,6 +68,14 @@ struct ms_decoder {
 
 bool ms_decoder_build(ms_model *model, ms_decoder_style style);
 ms_tensor ms_decoder_forward(ms_model *model, ms_tensor ids, ms_tensor labels);
+/* The pieces of forward, for families with a shell of their own. Tables, masks and the hidden
+ * states are locals of `f`. */
+ms_tensor ms_decoder_embed(ms_model *model, const ms_decoder *d, ms_tensor ids);
+/* One mask, or with layers of both kinds one of each. position_ids 0: nobody looks whether
+ * sequences are packed. */
+void ms_decoder_masks(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor position_ids);
+ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor embeds,
+                             ms_tensor position_ids);
 /* The mask of a layer: 0 where none is needed. */
 ms_tensor ms_decoder_mask(const ms_model *model, const ms_decoder *d, uint64_t layer);
 /* The rotary tables of a layer. */

@@ -7,8 +7,9 @@
 #include "model/family_keys.h"
 
 static const ms_family *const families[] = {
-    &ms_family_llama, &ms_family_mistral, &ms_family_qwen2,  &ms_family_qwen3,
-    &ms_family_gpt2,  &ms_family_gemma,   &ms_family_gemma2, &ms_family_gemma3_text,
+    &ms_family_llama,  &ms_family_mistral,     &ms_family_qwen2,
+    &ms_family_qwen3,  &ms_family_gpt2,        &ms_family_gemma,
+    &ms_family_gemma2, &ms_family_gemma3_text, &ms_family_gemma3,
 };
 
 const ms_family *const *ms_families(size_t *count)

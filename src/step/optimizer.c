@@ -114,7 +114,8 @@ static void update_work(ms_tape *tape, const optimizer_row *row, ms_op_mark mark
 {
     double bytes = 0;
     for (uint32_t i = 0; i < tape->parameters.count; i++)
-        bytes += (double)ms_tensor_bytes(tape, tape->parameters.items[i].tensor);
+        if (tape->parameters.items[i].grad)
+            bytes += (double)ms_tensor_bytes(tape, tape->parameters.items[i].tensor);
     ms_op_work(tape, mark, 0, bytes * (double)passes_over_bytes(row), MS_DTYPE_F32);
 }
 

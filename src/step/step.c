@@ -57,8 +57,8 @@ static void measure_parameters(trainer *t)
     for (uint32_t i = 0; i < t->tape.parameters.count; i++) {
         const ms_parameter *parameter = &t->tape.parameters.items[i];
         s->trainable_param_count += ms_elements(&ms_info(&t->tape, parameter->tensor)->shape);
-        *(parameter->is_at_home ? &s->host_weight_bytes : &s->gradient_bytes) +=
-            tensor_bytes(t, parameter->tensor);
+        if (parameter->is_at_home)
+            s->host_weight_bytes += tensor_bytes(t, parameter->tensor);
     }
     s->param_count = s->trainable_param_count;
     for (uint32_t i = 0; i < t->tape.frozen.count; i++)
@@ -70,6 +70,16 @@ static void measure_parameters(trainer *t)
             continue;
         s->weight_bytes += storage->category == MS_CATEGORY_WEIGHT ? storage->bytes : 0;
         s->buffer_bytes += storage->category == MS_CATEGORY_BUFFER ? storage->bytes : 0;
+    }
+}
+
+/* On the device: of parameters that stay there and that the loss reaches. */
+static void measure_gradients(trainer *t)
+{
+    for (uint32_t i = 0; i < t->tape.parameters.count; i++) {
+        const ms_parameter *parameter = &t->tape.parameters.items[i];
+        if (parameter->is_reached && !parameter->is_at_home)
+            t->simulation->gradient_bytes += tensor_bytes(t, parameter->tensor);
     }
 }
 
@@ -85,7 +95,7 @@ static void measure_optimizer(trainer *t)
         const ms_parameter *parameter = &t->tape.parameters.items[i];
         t->simulation->optimizer_state_bytes += tensor_bytes(t, parameter->states[0]) +
                                                 tensor_bytes(t, parameter->states[1]) +
-                                                (adam ? 4 : 0);
+                                                (adam && parameter->states_made ? 4 : 0);
     }
 }
 
@@ -258,6 +268,7 @@ static void train(trainer *t)
         t->tape.recording = t->step == last && detail != MS_STEPS_LEAN;
         run_step(t);
     }
+    measure_gradients(t);
     measure_optimizer(t);
     t->simulation->host_peak_bytes = t->tape.host_peak_bytes + ms_optimizer_host_bytes(&t->tape) +
                                      ms_home_landing_bytes(&t->tape);

@@ -125,6 +125,7 @@ static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
         parameter->grad = incoming;
         return;
     }
+    parameter->is_reached = true;
     if (parameter->grad) {
         ms_release(tape, incoming);
         return;

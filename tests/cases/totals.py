@@ -17,6 +17,8 @@ def totals(values):
     config = transformers.AutoConfig.for_model(**values)
     with torch.device("meta"):
         model = transformers.AutoModelForCausalLM.from_config(config)
+    tied = config.tie_word_embeddings
+    config = config.get_text_config()
     heads = config.num_attention_heads
     head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
     if config.model_type == "gpt2":
@@ -36,7 +38,7 @@ def totals(values):
         "num_kv_heads": getattr(config, "num_key_value_heads", None) or heads,
         "head_dim": head_dim,
         "max_positions": config.max_position_embeddings,
-        "tie_word_embeddings": int(config.tie_word_embeddings),
+        "tie_word_embeddings": int(tied),
         "sliding_window": window,
         "sliding_layers": sliding,
         "parameters": sum(p.numel() for p in model.parameters()),

@@ -170,6 +170,7 @@ class Step:
             with mark("backward"):
                 loss.backward()
             del loss
+        self.reached = {id(p) for p in self.model.parameters() if p.grad is not None}
         if self.case.get("clip"):
             with mark("clip"):
                 torch.nn.utils.clip_grad_norm_(self.with_gradients(), 1.0, foreach=True)
@@ -194,7 +195,7 @@ class Step:
         out["weight_bytes"] = sum(weights.values())
         out["buffer_bytes"] = sum(v for k, v in buffers.items() if k not in weights)
         stays = lambda p: p.untyped_storage().nbytes() > 0  # on the device between steps
-        out["gradient_bytes"] = sum(p.numel() * p.element_size() for p in params if p.requires_grad and stays(p))
+        out["gradient_bytes"] = sum(p.numel() * p.element_size() for p in params if id(p) in self.reached and stays(p))
         if self.case.get("optimizer_device") == "host":
             out["optimizer_state_bytes"] = 0  # on the device
             if "offload" not in self.case.get("treat", ""):  # what that sends is the host's too

@@ -11,6 +11,9 @@ import os
 LLAMA = "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim".split()
 GPT2 = "n_embd n_layer n_head".split()
 TIED, UNTIED = True, False
+# The tower of the larger Gemma 3 models.
+SIGLIP = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
+          "image_size": 896, "patch_size": 14, "vision_use_head": False}
 
 # name, model_type, tied, shapes (a missing head_dim = hidden_size / heads), parameters, mark
 ROWS = [
@@ -39,6 +42,18 @@ ROWS = [
     ("qwen3-4b", "qwen3", TIED, "151936/2560/9728/36/32/8/128", 4022468096, "published"),
     ("qwen3-8b", "qwen3", UNTIED, "151936/4096/12288/36/32/8/128", 8190735360, "published"),
     ("qwen3-32b", "qwen3", UNTIED, "151936/5120/25600/64/64/8/128", 32762123264, "published"),
+    ("gemma-2b", "gemma", TIED, "256000/2048/16384/18/8/1/256", 2506172416, "counted"),
+    ("gemma-7b", "gemma", TIED, "256000/3072/24576/28/16/16/256", 8537680896, "counted"),
+    ("gemma-2-2b", "gemma2", TIED, "256000/2304/9216/26/8/4/256", 2614341888, "published"),
+    ("gemma-2-9b", "gemma2", TIED, "256000/3584/14336/42/16/8/256", 9241705984, "published"),
+    ("gemma-2-27b", "gemma2", TIED, "256000/4608/36864/46/32/16/128", 27227128320, "published"),
+    ("gemma-3-1b", "gemma3_text", TIED, "262144/1152/6912/26/4/1/256", 999885952, "published"),
+    ("gemma-3-4b-text", "gemma3_text", TIED, "262208/2560/10240/34/8/4/256", 3880263168, "published"),
+    ("gemma-3-12b-text", "gemma3_text", TIED, "262208/3840/15360/48/16/8/256", 11766034176, "published"),
+    ("gemma-3-27b-text", "gemma3_text", TIED, "262208/5376/21504/62/32/16/128", 27009346304, "published"),
+    ("gemma-3-4b", "gemma3", TIED, "262208/2560/10240/34/8/4/256", 4300079472, "published"),
+    ("gemma-3-12b", "gemma3", TIED, "262208/3840/15360/48/16/8/256", 12187325040, "published"),
+    ("gemma-3-27b", "gemma3", TIED, "262208/5376/21504/62/32/16/128", 27432406640, "published"),
     ("gpt2", "gpt2", TIED, "768/12/12", 124439808, "published"),
     ("gpt2-medium", "gpt2", TIED, "1024/24/16", 354823168, "counted"),
     ("gpt2-large", "gpt2", TIED, "1280/36/20", 774030080, "counted"),
@@ -49,7 +64,11 @@ ROWS = [
 def case(name, model_type, tied, shapes, parameters, mark):
     keys = GPT2 if model_type == "gpt2" else LLAMA
     config = {"model_type": model_type, "tie_word_embeddings": tied}
-    config.update(zip(keys, map(int, shapes.split("/"))))
+    sizes = dict(zip(keys, map(int, shapes.split("/"))))
+    if model_type == "gemma3":
+        config.update(text_config=sizes, vision_config=SIGLIP)
+    else:
+        config.update(sizes)
     return {"id": name, "config": config, "mark": mark, "measured": {"parameters": parameters}}
 
 

@@ -71,6 +71,31 @@ static uint64_t llama_autocast(const shape *x)
            2 * matrices + RANDOM_STATE;
 }
 
+/* Norms by 1 + weight keep the input and the normed in fp32, the root, and 1 + weight. */
+static uint64_t gemma_norm(uint64_t rows, uint64_t width)
+{
+    return 8 * rows * width + 4 * rows + 4 * width;
+}
+
+static uint64_t gemma_half(const shape *x)
+{
+    return 2 * gemma_norm(N, x->h) + 4 * N * x->h + 4 * N * Q + 4 * N * K + 4 * N * x->hq +
+           8 * N * x->i;
+}
+
+/* Eager: the fused kernel's figures give way to queries, keys and values for every head, tanh and
+ * probabilities in half, and the softmax in fp32. */
+static uint64_t gemma2_half(const shape *x)
+{
+    return 4 * gemma_norm(N, x->h) + 4 * N * x->h + 8 * N * Q + 8 * N * x->s * x->hq + 8 * N * x->i;
+}
+
+static uint64_t gemma3_half(const shape *x)
+{
+    return gemma_half(x) + 2 * gemma_norm(N, x->h) + gemma_norm(N * x->hq, x->d) +
+           gemma_norm(N * x->hk, x->d);
+}
+
 static uint64_t gpt2_fused_gelu(const shape *x)
 {
     return 34 * N * x->h + 16 * N + 4 * N * x->hq + RANDOM_STATE;
@@ -114,6 +139,7 @@ static uint64_t saved_bytes(const closed_form *c, uint64_t layers)
                              .head_dim = c->x.d,
                              .max_positions = 1024,
                              .activation = c->activation,
+                             .caps_scores = c->expected == gemma2_half,
                              .attention_dropout = c->dropout,
                              .residual_dropout = c->dropout,
                              .embedding_dropout = c->dropout};
@@ -161,6 +187,10 @@ static const closed_form cases[] = {
     {"qwen3 bf16 cpu",       "qwen3", {2, 50, 128, 384, 4, 2, 32}, MS_DTYPE_BF16, MS_AUTOCAST_NONE, true, 0, MS_ACTIVATION_SILU, qwen3_half, 0},
     {"llama fp32 efficient", "llama", {2, 200, 128, 384, 4, 4, 32}, MS_DTYPE_F32, MS_AUTOCAST_NONE, false, 0, MS_ACTIVATION_SILU, llama_fp32, 0},
     {"llama autocast",       "llama", {2, 128, 128, 384, 4, 2, 32}, MS_DTYPE_F32, MS_AUTOCAST_BF16, false, 0, MS_ACTIVATION_SILU, llama_autocast, 0},
+    {"gemma bf16 cpu",       "gemma", {2, 50, 128, 384, 4, 2, 40}, MS_DTYPE_BF16, MS_AUTOCAST_NONE, true, 0, MS_ACTIVATION_GELU_TANH, gemma_half, 0},
+    {"gemma2 bf16 cpu",      "gemma2", {3, 50, 128, 384, 4, 2, 40}, MS_DTYPE_BF16, MS_AUTOCAST_NONE, true, 0, MS_ACTIVATION_GELU_TANH, gemma2_half, 0},
+    {"gemma2 bf16 cuda",     "gemma2", {1, 77, 96, 176, 6, 2, 24}, MS_DTYPE_BF16, MS_AUTOCAST_NONE, false, 0, MS_ACTIVATION_GELU_TANH, gemma2_half, 0},
+    {"gemma3 bf16 cpu",      "gemma3_text", {2, 50, 128, 384, 4, 2, 40}, MS_DTYPE_BF16, MS_AUTOCAST_NONE, true, 0, MS_ACTIVATION_GELU_TANH, gemma3_half, 0},
     {"gpt2 fused gelu",      "gpt2", {2, 64, 128, 512, 4, 4, 32}, MS_DTYPE_BF16, MS_AUTOCAST_NONE, false, 0.1, MS_ACTIVATION_GELU, gpt2_fused_gelu, 0},
     {"gpt2 gelu_new",        "gpt2", {2, 64, 128, 512, 4, 4, 32}, MS_DTYPE_BF16, MS_AUTOCAST_NONE, false, 0.1, MS_ACTIVATION_GELU_NEW, gpt2_new_gelu, 0},
     {"gpt2 without dropout", "gpt2", {1, 99, 128, 512, 4, 4, 32}, MS_DTYPE_BF16, MS_AUTOCAST_NONE, false, 0, MS_ACTIVATION_GELU_NEW, gpt2_no_dropout, 0},

@@ -14,6 +14,7 @@ typedef struct note_case {
     uint32_t capability, torch_minor;
     ms_attention asked, run;
     const char *says, *does_not_say;
+    uint64_t vision_width;
 } note_case;
 
 #define AUTO MS_ATTENTION_AUTO
@@ -22,17 +23,19 @@ typedef struct note_case {
 
 /* clang-format off */
 static const note_case cases[] = {
-    {"A100",                 false, 80,  11, AUTO,  FLASH, "CUDA context",     "cuDNN attention"},
-    {"H100",                 false, 90,  11, AUTO,  FLASH, "cuDNN attention",  "HIP"},
-    {"H100, flash asked",    false, 90,  11, FLASH, FLASH, "CUDA context",     "cuDNN attention"},
-    {"H100, math",           false, 90,  11, AUTO,  MATH,  "CUDA context",     "cuDNN attention"},
-    {"H100, older torch",    false, 90,  6,  AUTO,  FLASH, "torch 2.11 with",  "cuDNN attention"},
-    {"B200",                 false, 100, 11, AUTO,  FLASH, "cuDNN attention",  "torch 2.11 with"},
-    {"B300",                 false, 103, 11, AUTO,  FLASH, "cuDNN attention",  "torch 2.11 with"},
-    {"RTX 5090",             false, 120, 11, AUTO,  FLASH, "CUDA context",     "cuDNN attention"},
-    {"AMD",                  false, 0,   11, AUTO,  MATH,  "HIP context",      "CUDA context"},
-    {"CPU",                  true,  0,   11, AUTO,  MATH,  "AVX-512",          "context"},
-    {"CPU, newer torch",     true,  0,   12, AUTO,  MATH,  "torch 2.11 with",  "device"},
+    {"A100",                 false, 80,  11, AUTO,  FLASH, "CUDA context",     "cuDNN attention", 0},
+    {"H100",                 false, 90,  11, AUTO,  FLASH, "cuDNN attention",  "HIP", 0},
+    {"H100, flash asked",    false, 90,  11, FLASH, FLASH, "CUDA context",     "cuDNN attention", 0},
+    {"H100, math",           false, 90,  11, AUTO,  MATH,  "CUDA context",     "cuDNN attention", 0},
+    {"H100, older torch",    false, 90,  6,  AUTO,  FLASH, "torch 2.11 with",  "cuDNN attention", 0},
+    {"B200",                 false, 100, 11, AUTO,  FLASH, "cuDNN attention",  "torch 2.11 with", 0},
+    {"B300",                 false, 103, 11, AUTO,  FLASH, "cuDNN attention",  "torch 2.11 with", 0},
+    {"RTX 5090",             false, 120, 11, AUTO,  FLASH, "CUDA context",     "cuDNN attention", 0},
+    {"AMD",                  false, 0,   11, AUTO,  MATH,  "HIP context",      "CUDA context", 0},
+    {"CPU",                  true,  0,   11, AUTO,  MATH,  "AVX-512",          "context", 0},
+    {"CPU, newer torch",     true,  0,   12, AUTO,  MATH,  "torch 2.11 with",  "device", 0},
+    {"text alone",           false, 80,  11, AUTO,  FLASH, "CUDA context",     "vision tower", 0},
+    {"with a vision tower",  false, 80,  11, AUTO,  FLASH, "the vision tower", "cuDNN attention", 1152},
 };
 /* clang-format on */
 
@@ -43,7 +46,8 @@ static void check_notes(void **state)
     const ms_run_config run = {
         .device = &device, .attention = c->asked, .torch_major = 2, .torch_minor = c->torch_minor};
     const ms_simulation simulation = {.attention = c->run};
-    const ms_ledger ledger = {.run = &run, .simulation = &simulation};
+    const ms_model_config model = {.vision = {.hidden_size = c->vision_width}};
+    const ms_ledger ledger = {.model = &model, .run = &run, .simulation = &simulation};
     bool said = false;
     const char *text;
     for (size_t i = 0; (text = ms_ledger_not_modelled(&ledger, i)) != NULL; i++) {

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "model/blocks.h"
 #include "ops/ops.h"
 #include "tape/engine.h"
 #include "unit/support.h"
@@ -140,6 +141,21 @@ static void an_own_gradient_is_added_in_place(void **state)
     expect_events(b, "+0 +1 +2 +3 -1 -2 +4 +5 +6 -4 -6");
 }
 
+/* y = c * tanh(x / c), in three statements: of their results only tanh's is saved. */
+static void a_cap_saves_one_result(void **state)
+{
+    bench *b = *state;
+    ms_model model = {.tape = &b->tape};
+    ms_frame f = ms_frame_begin(&b->tape);
+    ms_tensor *y = ms_local(&f, parameter(b, 4));
+    ms_soft_cap(&model, &f, y);
+    ms_tensor result = ms_frame_end(&f, y);
+    ms_retain(&b->tape, result);
+    expect_events(b, "+0 +1 +2 -1 +3");
+    ms_backward(&b->tape, result, fresh(b, 4));
+    expect_events(b, "+0 +1 +2 -1 +3 +4 +5 -4 +6 -5 -2 +7 -6");
+}
+
 /* The next micro-step adds into .grad and drops the new one. */
 static void the_second_micro_step_accumulates(void **state)
 {
@@ -227,6 +243,7 @@ int main(void)
         TEST(a_view_keeps_its_storage),
         TEST(a_shared_gradient_is_added_out_of_place),
         TEST(an_own_gradient_is_added_in_place),
+        TEST(a_cap_saves_one_result),
         TEST(the_second_micro_step_accumulates),
         TEST(a_checkpoint_keeps_its_input_and_stops_early),
         TEST(a_transposed_tensor_is_copied),
