@@ -30,13 +30,24 @@ static uint64_t row_blocks(uint64_t rows)
     return blocks;
 }
 
+/* With a left side stored by columns, threads share the rows, and each cuts its own into equal
+ * blocks. How numbers that cannot be cut so are shared is not known. */
+static uint64_t transposed_rows(uint64_t rows)
+{
+    enum { SMALLEST_BLOCK = 16 };
+    if (rows % THREADS != 0)
+        return rows;
+    uint64_t own = rows / THREADS, block = own / row_blocks(own);
+    return block < SMALLEST_BLOCK ? rows : THREADS * block;
+}
+
 static uint64_t scratch_bytes(const ms_gemm *g)
 {
     uint64_t inner = rounded_up(g->inner, INNER_STEP);
     uint64_t columns = g->columns < COLUMN_BLOCK ? g->columns : COLUMN_BLOCK;
     uint64_t packed = (uint64_t)THREADS * inner * COLUMN_BLOCK * 2;
     if (g->transposed)
-        return g->rows * (4 * COLUMN_BLOCK + 2 * inner) + packed + TRANSPOSED_BYTES;
+        return transposed_rows(g->rows) * (4 * columns + 2 * inner) + packed + TRANSPOSED_BYTES;
     uint64_t blocks = row_blocks(g->rows);
     uint64_t tasks = g->batches * blocks * ((g->columns + COLUMN_BLOCK - 1) / COLUMN_BLOCK);
     uint64_t threads = tasks % THREADS == 0 ? THREADS : 1;
