@@ -52,8 +52,9 @@ static const struct {
     bool (*holds)(const ms_ledger *ledger);
     const char *text;
 } rows[] = {
-    {has_tower, "the vision tower and its projector: they are held as parameters, but text alone does "
-                "not run them and gives them no gradients"},
+    {has_tower,
+     "the vision tower and its projector: they are held as parameters, but text alone does "
+     "not run them and gives them no gradients"},
     {prefers_cudnn,
      "torch 2.11 prefers cuDNN attention on this device; its workspace is not known, "
      "the figures are those of flash attention "

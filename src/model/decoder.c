@@ -133,7 +133,8 @@ static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
     return ms_layer_call(model, &region, hidden);
 }
 
-void ms_decoder_masks(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor position_ids)
+/* One mask, or with layers of both kinds one of each. */
+static void make_masks(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor position_ids)
 {
     bool any_full = ms_model_has_layers_but(model->config, MS_LAYER_SLIDES);
     bool any_sliding = ms_model_has_layers(model->config, MS_LAYER_SLIDES);
@@ -182,7 +183,7 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
     ms_tensor *position_ids = ms_local(&f, 0);
     ms_tensor *embeds = ms_local(&f, ms_decoder_embed(model, d, ids));
     ms_assign(&f, position_ids, ms_position_ids(model));
-    ms_decoder_masks(model, d, &f, *position_ids);
+    make_masks(model, d, &f, *position_ids);
     if (d->style.mask_arguments) {
         ms_local(&f, *embeds);
         ms_local(&f, *position_ids);

@@ -68,12 +68,9 @@ struct ms_decoder {
 
 bool ms_decoder_build(ms_model *model, ms_decoder_style style);
 ms_tensor ms_decoder_forward(ms_model *model, ms_tensor ids, ms_tensor labels);
-/* The pieces of forward, for families with a shell of their own. Tables, masks and the hidden
- * states are locals of `f`. */
+/* The pieces of forward, for families with a shell of their own. The rotary tables
+ * and the hidden states are locals of `f`. */
 ms_tensor ms_decoder_embed(ms_model *model, const ms_decoder *d, ms_tensor ids);
-/* One mask, or with layers of both kinds one of each. position_ids 0: nobody looks whether
- * sequences are packed. */
-void ms_decoder_masks(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor position_ids);
 ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor embeds,
                              ms_tensor position_ids);
 /* The mask of a layer: 0 where none is needed. */

@@ -113,7 +113,6 @@ static bool build_whole(ms_model *model)
 {
     ms_decoder_style style = style_of(model->config);
     style.build_towers = build_towers;
-    style.mask_arguments = style.both_masks = false; /* see run_whole */
     return ms_decoder_build(model, style);
 }
 
@@ -125,15 +124,24 @@ static ms_tensor run_text(ms_model *model, ms_decoder *d, ms_tensor embeds)
     return ms_frame_end(&f, hidden);
 }
 
-/* The whole model embeds the ids and makes the masks that layers need, before there are positions.
- */
+/* Those that layers need, before there are positions that could be packed. */
+static void make_masks(ms_model *model, ms_decoder *d, ms_frame *f)
+{
+    d->full_mask = d->sliding_mask = 0;
+    if (ms_model_has_layers_but(model->config, MS_LAYER_SLIDES))
+        d->full_mask = *ms_local(f, ms_causal_mask(model, 0, false));
+    if (ms_model_has_layers(model->config, MS_LAYER_SLIDES))
+        d->sliding_mask = *ms_local(f, ms_causal_mask(model, 0, true));
+}
+
+/* The whole model embeds the ids and makes the masks. */
 static ms_tensor run_whole(ms_model *model, ms_decoder *d, ms_tensor ids)
 {
     uint32_t previous = ms_scope_enter(model->tape, d->scope);
     ms_frame f = ms_frame_begin(model->tape);
     ms_tensor *embeds = ms_local(&f, 0);
     ms_assign(&f, embeds, ms_decoder_embed(model, d, ids));
-    ms_decoder_masks(model, d, &f, 0);
+    make_masks(model, d, &f);
     ms_local(&f, *embeds); /* among the masks' arguments */
     ms_tensor *hidden = ms_local(&f, run_text(model, d, *embeds));
     ms_tensor result = ms_frame_end(&f, hidden);
@@ -144,6 +152,8 @@ static ms_tensor run_whole(ms_model *model, ms_decoder *d, ms_tensor ids)
 static ms_tensor forward_whole(ms_model *model, ms_tensor ids, ms_tensor labels)
 {
     ms_decoder *d = model->modules;
+    if (model->run->treatments.loss_chunks > 1) /* calls the text model itself */
+        return ms_decoder_forward(model, ids, labels);
     ms_frame f = ms_frame_begin(model->tape);
     ms_tensor *hidden = ms_local(&f, run_whole(model, d, ids));
     ms_tensor *loss = ms_head_loss(model, &f, &d->head, *hidden, labels);

@@ -48,14 +48,28 @@ typedef struct chunk_context {
     ms_tensor *labels; /* by chunk; a recomputation finds them here */
 } chunk_context;
 
-/* cross_entropy(head(hidden).float(), labels, reduction="sum") */
+/* head(hidden), or (logits / cap).tanh() * cap */
+static ms_tensor chunk_logits(const chunk_context *c, ms_tensor hidden)
+{
+    ms_tape *tape = c->model->tape;
+    ms_tensor out = ms_linear_call(c->model, c->head, hidden);
+    if (!c->model->config->caps_logits || ms_idle(tape))
+        return out;
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *logits = ms_local(&f, out);
+    ms_tensor tanh = ms_tanh(tape, ms_div_scalar(tape, *logits));
+    ms_tensor *capped = ms_local(&f, ms_idle(tape) ? 0 : ms_mul_scalar(tape, tanh));
+    return ms_frame_end(&f, capped);
+}
+
+/* cross_entropy(logits.float(), labels, reduction="sum") */
 static ms_tensor chunk_loss(ms_tape *tape, void *context, uint64_t number, ms_tensor hidden)
 {
     const chunk_context *c = context;
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *input = ms_argument(&f, hidden);
     /* An argument of the call: it lives until that has returned. */
-    ms_tensor scores = ms_to(tape, ms_linear_call(c->model, c->head, *input), MS_DTYPE_F32);
+    ms_tensor scores = ms_to(tape, chunk_logits(c, *input), MS_DTYPE_F32);
     ms_retain(tape, scores);
     ms_tensor *loss = ms_local(&f, ms_cross_entropy(tape, scores, c->labels[number]));
     ms_release(tape, scores);

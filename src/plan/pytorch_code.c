@@ -223,8 +223,9 @@ static void write_loss(writer *w)
                   "\n\ndef loss_of(model, input_ids, labels):\n"
                   "    \"\"\"In place of model(input_ids=input_ids, labels=labels).loss.\"\"\"\n"
                   "    return chunked_loss(model.get_decoder(), model.get_output_embeddings(), "
-                  "%" PRIu32 ", input_ids, labels)\n",
-                  w->treatments->loss_chunks));
+                  "%" PRIu32 ", input_ids, labels%s)\n",
+                  w->treatments->loss_chunks,
+                  w->task->model->caps_logits ? ", model.config.final_logit_softcapping" : ""));
 }
 
 /* ---- the pieces ---- */

@@ -100,5 +100,6 @@ def apply(model, plan):
     if ratios or inputs:
         Offload(layers, ratios, inputs)
     if chunks:
-        return partial(chunked_loss, decoder, model.get_output_embeddings(), chunks)
+        cap = getattr(model.config, "final_logit_softcapping", None)
+        return partial(chunked_loss, decoder, model.get_output_embeddings(), chunks, cap=cap)
     return lambda input_ids, labels: model(input_ids=input_ids, labels=labels).loss
