@@ -178,7 +178,7 @@ cli: all | results                  ## run the command-line and input cases
 	@$(SUITE) script $(sort $(filter-out tests/oom/%,$(wildcard tests/*/run.sh)))
 
 oracle: all | results                ## compare with PyTorch's figures (needs python3)
-	@$(SUITE) oracle $(sort $(wildcard tests/oracle/*.json))
+	@$(SUITE) oracle $(sort $(wildcard tests/oracle/*.json tests/oracle/families/*.json))
 
 example: all | results               ## build and run the example of the public header
 	@$(SUITE) script $(wildcard scripts/check_example.sh)

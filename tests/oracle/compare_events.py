@@ -3,7 +3,7 @@
 """Compare memscope's allocations and frees with PyTorch's, event by event.
 
 usage: compare_events.py OURS TRACE         two event files
-       compare_events.py [--only SUBSTR]    every trace of traces/, run through the binary
+       compare_events.py [--only SUBSTR]    every trace of traces/, with the cases of cpu_step.json and families/*_cpu.json
        compare_events.py --cases FILE.json --traces DIR     the cases of a file, with the event
                                             lists of `measure_step.py --events DIR --stacks`
 
@@ -13,6 +13,7 @@ operator, autograd node, frame or module; a trace may also be an event list (.js
 is "N passed, M failed".
 """
 import argparse
+import glob
 import json
 import os
 import re
@@ -94,10 +95,18 @@ def trace_of(case, folder):
     return next((stem + end for end in (".txt", ".json.gz") if os.path.exists(stem + end)), None)
 
 
-def run_all(args):
-    with open(args.cases) as f:
+def default_files():
+    return [os.path.join(HERE, "cpu_step.json")] + sorted(glob.glob(os.path.join(HERE, "families", "*_cpu.json")))
+
+
+def cases_of(path):
+    with open(path) as f:
         cases = json.load(f)
-    cases = cases if isinstance(cases, list) else cases["cases"]
+    return cases if isinstance(cases, list) else cases["cases"]
+
+
+def run_all(args):
+    cases = [c for path in args.cases or default_files() for c in cases_of(path)]
     chosen = [c for c in cases if args.only in c["id"] and trace_of(c, args.traces) and not c.get("lora")]
     with tempfile.TemporaryDirectory() as folder:
         return [run_case(c, trace_of(c, args.traces), args, folder) for c in chosen]
@@ -108,7 +117,7 @@ def main():
     ap.add_argument("files", nargs="*", metavar="FILE")
     ap.add_argument("--binary", default=os.environ.get("MEMSCOPE", "build/release/memscope"))
     ap.add_argument("--only", default="", help="only cases whose id contains this")
-    ap.add_argument("--cases", default=os.path.join(HERE, "cpu_step.json"))
+    ap.add_argument("--cases", nargs="*", help="case files")
     ap.add_argument("--traces", default=os.path.join(HERE, "traces"))
     args = ap.parse_args()
     args.device, args.cuda = "", True

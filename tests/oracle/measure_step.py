@@ -66,7 +66,7 @@ def quantized(case, model, device):
 
 def build(case, device):
     config = AutoConfig.for_model(**case["config"])
-    config.use_cache = False
+    config.use_cache = config.get_text_config().use_cache = False
     config._attn_implementation = case["attn"]
     if case.get("experts"):
         config._experts_implementation = case["experts"]
