@@ -98,7 +98,7 @@ typedef struct ms_parameter {
     bool is_at_home;   /* the host keeps it: see tape/home.c */
     ms_tensor cast;    /* autocast's copy in the lower dtype, while the context is open */
     uint32_t name, scope;
-    bool is_reached; /* a gradient has arrived */
+    bool is_reached;     /* a gradient has arrived */
     ms_tensor states[3]; /* of the optimizer: two of its shape, and the step counter */
     bool states_made;
     bool is_captured; /* no parameter but an input whose gradient is asked for: it is handed over as
