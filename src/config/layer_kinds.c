@@ -66,6 +66,35 @@ static ms_status read_types(ms_json_value list, const ms_model_config *config, u
     return status;
 }
 
+/* Layers that turn nothing: as the file lists them, 0 for each such layer, else every so-many-th.
+ */
+static ms_status read_rotary_layers(ms_json_value root, const ms_model_config *config,
+                                    uint8_t *kinds, ms_error *err)
+{
+    uint64_t count = 0, turns, interval = config->no_rotary_interval;
+    const ms_key *key = ms_model_key_row(config->family, "no_rope_layers");
+    ms_json_value list, v;
+    if (!key || !ms_model_key_find(root, key, &list) || ms_json_kind_of(list) == MS_JSON_NULL) {
+        for (uint64_t i = 0; interval > 0 && i < config->num_layers; i++)
+            kinds[i] |= (i + 1) % interval == 0 ? MS_LAYER_NO_ROTARY : 0;
+        return MS_OK;
+    }
+    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
+    if (status != MS_OK)
+        return status;
+    for (bool more = ms_json_first(list, &v); more && status == MS_OK;
+         more = ms_json_next(&v), count++) {
+        status = ms_json_get_count(v, 0, 1, &turns, err);
+        if (status == MS_OK && count < config->num_layers && turns == 0)
+            kinds[count] |= MS_LAYER_NO_ROTARY;
+    }
+    if (status == MS_OK && count < config->num_layers)
+        return ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "%" PRIu64 " entries, but num_hidden_layers is %" PRIu64, count,
+                            config->num_layers);
+    return status;
+}
+
 /* Without a window, nothing slides; a list that says otherwise contradicts it. */
 static ms_status check_window(ms_json_value list, const ms_model_config *config, bool switched_off,
                               ms_error *err)
@@ -90,13 +119,16 @@ ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_conf
         config->sliding_window = 0;
     config->use_sliding_window = config->sliding_window > 0;
     config->layer_kinds = kinds;
+    ms_status status = read_rotary_layers(root, config, kinds, err);
+    if (status != MS_OK)
+        return status;
     for (uint64_t i = 0; i < config->num_layers; i++) {
-        kinds[i] = family->layer_kind ? family->layer_kind(config, i) : MS_LAYER_SLIDES;
+        kinds[i] |= family->layer_kind ? family->layer_kind(config, i) : MS_LAYER_SLIDES;
         if (!config->use_sliding_window)
             kinds[i] &= (uint8_t)~MS_LAYER_SLIDES;
     }
     if (!find_types(root, family, &list))
         return MS_OK;
-    ms_status status = read_types(list, config, kinds, err);
+    status = read_types(list, config, kinds, err);
     return status == MS_OK ? check_window(list, config, switched_off, err) : status;
 }

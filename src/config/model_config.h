@@ -20,6 +20,7 @@ typedef enum ms_activation {
     MS_ACTIVATION_GELU,      /* "gelu": fused, erf */
     MS_ACTIVATION_GELU_TANH, /* "gelu_pytorch_tanh": fused */
     MS_ACTIVATION_GELU_NEW,  /* "gelu_new": composed of eight operators */
+    MS_ACTIVATION_GELU_FAST, /* "gelu_fast": composed of nine operators */
     MS_ACTIVATION_RELU,      /* "relu" */
     MS_ACTIVATION_COUNT
 } ms_activation;
@@ -28,9 +29,10 @@ struct ms_family;
 
 /* What layers of one model differ in. */
 enum {
-    MS_LAYER_SLIDES = 1, /* attention within sliding_window tokens */
-    MS_LAYER_SPARSE = 2, /* a mixture of experts in the place of the MLP */
-    MS_LAYER_KINDS = 4   /* how many values of flags there are */
+    MS_LAYER_SLIDES = 1,    /* attention within sliding_window tokens */
+    MS_LAYER_SPARSE = 2,    /* a mixture of experts in the place of the MLP */
+    MS_LAYER_NO_ROTARY = 4, /* attention that knows no positions */
+    MS_LAYER_KINDS = 8      /* how many values of flags there are */
 };
 
 /* The tower that sees, of models that have one. */
@@ -47,21 +49,27 @@ typedef struct ms_model_config {
     const char *name;       /* preset name, file stem or directory; for titles */
     uint64_t vocab_size, hidden_size, intermediate_size;
     uint64_t num_layers, num_heads, num_kv_heads, head_dim;
-    uint64_t max_positions;     /* rows of a learned position table; else only informative */
-    uint64_t sliding_window;    /* tokens; 0 = none, use_sliding_window taken into account */
-    uint64_t max_window_layers; /* qwen: layers >= this one slide by default */
-    uint64_t sliding_pattern;   /* gemma3: every so-many-th layer does not slide */
-    const uint8_t *layer_kinds; /* of each layer, MS_LAYER_ flags */
-    uint64_t pad_token_id;      /* UINT64_MAX = none */
+    uint64_t max_positions;      /* rows of a learned position table; else only informative */
+    uint64_t sliding_window;     /* tokens; 0 = none, use_sliding_window taken into account */
+    uint64_t max_window_layers;  /* qwen: layers >= this one slide by default */
+    uint64_t sliding_pattern;    /* every so-many-th layer does not slide */
+    uint64_t no_rotary_interval; /* smollm3: every so-many-th layer turns nothing */
+    const uint8_t *layer_kinds;  /* of each layer, MS_LAYER_ flags */
+    uint64_t pad_token_id;       /* UINT64_MAX = none */
     bool use_sliding_window;
     bool tie_word_embeddings;
-    bool attention_bias, mlp_bias;
+    bool attention_bias, output_bias, mlp_bias;
+    bool head_norms;               /* phi, cohere: over each head's query and key */
     bool scale_attn_weights;       /* gpt2 */
     bool caps_scores, caps_logits; /* c * tanh(x / c), of attention and of the head */
+    bool long_rotary;              /* two sets of inverse frequencies, chosen in every forward */
+    bool parallel_residual;        /* gpt_neox: attention and MLP both read the layer's input */
     ms_activation activation;
     ms_vision_config vision;
     uint64_t image_token_id; /* stands for an image among the ids */
     double attention_dropout, residual_dropout, embedding_dropout;
+    double
+        rotary_share; /* of each head's elements, the first, that turn; 0: the family turns all */
     bool has_dtype;
     ms_dtype dtype;               /* "torch_dtype" or "dtype" in the file, when has_dtype */
     ms_quantization quantization; /* quantization_config of the file */
@@ -78,7 +86,9 @@ typedef enum ms_key_kind {
                            modelled */
     MS_KEY_LAYER_TYPES, /* list of "full_attention" and "sliding_attention", one per layer; read
                            with the rules that span keys */
-    MS_KEY_IGNORED      /* known, has no effect on memory */
+    MS_KEY_ROTARY_LAYERS, /* list of 1 and 0, one per layer at least: 0 where nothing turns */
+    MS_KEY_ROPE,          /* an object or null; of it only matters whether its type is "longrope" */
+    MS_KEY_IGNORED        /* known, has no effect on memory */
 } ms_key_kind;
 
 /* What an absent key means; and, for MS_KEY_OPTIONAL, what null means. */
@@ -92,7 +102,8 @@ typedef enum ms_default_kind {
 /* One key of one family's config.json. */
 typedef struct ms_key {
     const char *name;
-    const char *aliases[3]; /* other spellings of the same key; the first that is present wins */
+    /* other spellings of the same key, "/a/b" for one inside an object; the first present wins */
+    const char *aliases[3];
     ms_key_kind kind;
     size_t offset; /* of the member in ms_model_config */
     ms_default_kind default_kind;
@@ -131,6 +142,9 @@ typedef struct ms_family {
     /* MS_LAYER_ flags of a layer where the file lists no layer_types; NULL: all are alike, and
      * slide where there is a window. */
     uint8_t (*layer_kind)(const ms_model_config *config, uint64_t layer);
+    /* The logits are scaled outside of the head: code that replaces head and loss would not know.
+     */
+    bool scales_logits;
     /* The framework's class takes no fused attention. */
     bool eager_only;
     const struct ms_model_program *program;
@@ -144,6 +158,13 @@ static inline uint8_t ms_layer_kind(const ms_model_config *config, uint64_t laye
 static inline bool ms_layer_slides(const ms_model_config *config, uint64_t layer)
 {
     return ms_layer_kind(config, layer) & MS_LAYER_SLIDES;
+}
+
+/* How many elements of each head the rotary embedding turns. */
+static inline uint64_t ms_rotary_dim(const ms_model_config *config)
+{
+    bool all = config->rotary_share <= 0;
+    return all ? config->head_dim : (uint64_t)((double)config->head_dim * config->rotary_share);
 }
 
 /* Whether any layer has all of these flags, or lacks one of them. */

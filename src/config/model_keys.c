@@ -12,9 +12,10 @@ static const struct activation_row {
     const char *name;
     ms_activation activation;
 } activations[] = {
-    {"silu", MS_ACTIVATION_SILU},         {"swish", MS_ACTIVATION_SILU},
-    {"gelu", MS_ACTIVATION_GELU},         {"gelu_pytorch_tanh", MS_ACTIVATION_GELU_TANH},
-    {"gelu_new", MS_ACTIVATION_GELU_NEW}, {"relu", MS_ACTIVATION_RELU},
+    {"silu", MS_ACTIVATION_SILU},           {"swish", MS_ACTIVATION_SILU},
+    {"gelu", MS_ACTIVATION_GELU},           {"gelu_pytorch_tanh", MS_ACTIVATION_GELU_TANH},
+    {"gelu_new", MS_ACTIVATION_GELU_NEW},   {"relu", MS_ACTIVATION_RELU},
+    {"gelu_fast", MS_ACTIVATION_GELU_FAST},
 };
 
 static uint64_t *count_at(ms_model_config *config, size_t offset)
@@ -45,12 +46,18 @@ bool ms_model_learns_positions(const ms_family *family)
     return false;
 }
 
+static bool find_spelling(ms_json_value root, const char *name, ms_json_value *value)
+{
+    return name[0] == '/' ? ms_json_find_pointer(root, name, value)
+                          : ms_json_find(root, name, value);
+}
+
 bool ms_model_key_find(ms_json_value root, const ms_key *key, ms_json_value *value)
 {
     if (ms_json_find(root, key->name, value))
         return true;
     for (size_t i = 0; i < 3 && key->aliases[i]; i++)
-        if (ms_json_find(root, key->aliases[i], value))
+        if (find_spelling(root, key->aliases[i], value))
             return true;
     return false;
 }
@@ -61,7 +68,7 @@ static ms_status check_aliases(ms_json_value root, const ms_key *key, ms_json_va
 {
     for (size_t i = 0; i < 3 && key->aliases[i]; i++) {
         ms_json_value other;
-        if (!ms_json_find(root, key->aliases[i], &other) || other.span == found.span)
+        if (!find_spelling(root, key->aliases[i], &other) || other.span == found.span)
             continue;
         size_t a_bytes, b_bytes;
         const char *a = ms_json_source_text(found, &a_bytes);
@@ -116,6 +123,8 @@ static void set_default(ms_model_config *config, const ms_key *key)
         break;
     case MS_KEY_FIXED_BOOL:
     case MS_KEY_LAYER_TYPES:
+    case MS_KEY_ROTARY_LAYERS:
+    case MS_KEY_ROPE:
     case MS_KEY_IGNORED:
         break;
     }
@@ -192,8 +201,24 @@ static ms_status get_activation(ms_json_value value, const ms_key *key, ms_model
         }
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                         "activation '%.40s' is not modelled; silu, gelu, gelu_pytorch_tanh, "
-                        "gelu_new and relu are",
+                        "gelu_new, gelu_fast and relu are",
                         name);
+}
+
+/* "su" is what the first files called it. */
+static ms_status get_rope(ms_json_value value, const ms_key *key, ms_model_config *config,
+                          ms_error *err)
+{
+    (void)key;
+    static const char *const names[] = {"rope_type", "type"};
+    ms_json_value type;
+    const char *text = NULL;
+    for (size_t i = 0; i < 2 && ms_json_kind_of(value) == MS_JSON_OBJECT; i++)
+        if (ms_json_find(value, names[i], &type) && ms_json_kind_of(type) == MS_JSON_STRING &&
+            ms_json_get_string(type, &text, err) == MS_OK &&
+            (strcmp(text, "longrope") == 0 || strcmp(text, "su") == 0))
+            config->long_rotary = true;
+    return MS_OK;
 }
 
 static ms_status get_nothing(ms_json_value value, const ms_key *key, ms_model_config *config,
@@ -212,6 +237,8 @@ static const key_getter getters[] = {
     [MS_KEY_IS_SET] = get_is_set,
     [MS_KEY_FIXED_BOOL] = get_fixed_bool,
     [MS_KEY_LAYER_TYPES] = get_nothing,
+    [MS_KEY_ROTARY_LAYERS] = get_nothing,
+    [MS_KEY_ROPE] = get_rope,
     [MS_KEY_IGNORED] = get_nothing,
 };
 

@@ -9,19 +9,14 @@
 static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, const char *type,
                                    ms_family_list families, ms_error *err)
 {
-    char known[128] = "", hint[96];
-    size_t used = 0;
+    char hint[96];
     ms_json_value nested;
     ms_nearest nearest = ms_nearest_to(type);
-    for (size_t i = 0; i < families.count; i++) {
+    for (size_t i = 0; i < families.count; i++)
         ms_nearest_offer(&nearest, families.items[i]->model_type);
-        if (used < sizeof known)
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
-                                     families.items[i]->model_type);
-    }
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "unknown model_type '%.40s'; known are %s%s%s", type, known,
-                        ms_nearest_hint(&nearest, hint, sizeof hint),
+                        "unknown model_type '%.40s'; \"memscope models\" lists the known ones%s%s",
+                        type, ms_nearest_hint(&nearest, hint, sizeof hint),
                         ms_json_find(root, "text_config", &nested)
                             ? "; its \"text_config\" is the config of another model"
                             : "");

@@ -81,8 +81,9 @@ static bool has_object(const ms_family *family, const char *name)
 }
 
 /* Whether the family reads the key and does with it whatever it says. */
-static bool shapes_family(const ms_family *family, const char *name)
+static bool shapes_family(const ms_family *family, const char *pointer)
 {
+    const char *name = strchr(pointer + 1, '/') ? pointer : pointer + 1;
     if (has_object(family, name))
         return true;
     const ms_key *row = family ? ms_model_key_row(family, name) : NULL;
@@ -93,7 +94,7 @@ ms_status ms_model_refuse_keys(ms_json_value root, const ms_family *family, ms_e
 {
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         ms_json_value value;
-        if (shapes_family(family, refused[i].pointer + 1))
+        if (shapes_family(family, refused[i].pointer))
             continue;
         if (ms_json_find_pointer(root, refused[i].pointer, &value) &&
             is_refused(value, refused[i].when))
@@ -157,13 +158,29 @@ static ms_status check_heads(ms_json_value root, ms_model_config *config, ms_err
     if (status == MS_OK)
         status = check_divides(root, family, "num_key_value_heads", config->num_kv_heads,
                                "num_attention_heads", config->num_heads, err);
-    if (status != MS_OK || ms_model_learns_positions(family) || config->head_dim % 2 == 0)
-        return status;
-    bool stated = name_in_file(root, family, "head_dim", &value) ||
+    return status;
+}
+
+/* Rotary embeddings turn pairs: of whole heads, or of the share that the family's key gives. */
+static ms_status check_rotary(ms_json_value root, const ms_model_config *config, ms_error *err)
+{
+    const ms_family *family = config->family;
+    ms_json_value value = root;
+    bool share_stated = name_in_file(root, family, "partial_rotary_factor", &value) ||
+                        name_in_file(root, family, "rotary_pct", &value);
+    bool none = share_stated && config->rotary_share <= 0;
+    uint64_t turned = none ? 0 : ms_rotary_dim(config);
+    if (ms_model_learns_positions(family) || (turned > 0 && turned % 2 == 0))
+        return MS_OK;
+    bool stated = share_stated || name_in_file(root, family, "head_dim", &value) ||
                   name_in_file(root, family, "num_attention_heads", &value);
+    if (turned == config->head_dim)
+        return ms_json_fail(err, stated ? value : root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "head_dim %" PRIu64 " is odd; rotary embeddings turn pairs", turned);
     return ms_json_fail(err, stated ? value : root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "head_dim %" PRIu64 " is odd; rotary embeddings turn pairs",
-                        config->head_dim);
+                        "%" PRIu64 " of head_dim %" PRIu64
+                        " would turn; rotary embeddings turn pairs",
+                        turned, config->head_dim);
 }
 
 /* The family's own rule names its key; the place is looked up here. */
@@ -183,6 +200,8 @@ ms_status ms_model_rules_check(ms_arena *arena, ms_json_value root, ms_model_con
                                ms_error *err)
 {
     ms_status status = check_heads(root, config, err);
+    if (status == MS_OK)
+        status = check_rotary(root, config, err);
     if (status == MS_OK)
         status = ms_layer_kinds_read(arena, root, config, err);
     return status == MS_OK ? check_family(root, config, err) : status;

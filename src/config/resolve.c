@@ -256,6 +256,9 @@ static ms_status check_treatments(const context *c)
                         "other numbers",
                         i);
     }
+    if (run->treatments.loss_chunks > 1 && c->model->family->scales_logits)
+        return fail(c, "treat", "%s scales its logits outside of the head: no loss in chunks",
+                    c->model->family->model_type);
     if (run->treatments.loss_chunks > run->batch * run->seq_tokens)
         return fail(c, "treat", "%" PRIu32 " chunks of %" PRIu64 " tokens",
                     run->treatments.loss_chunks, run->batch * run->seq_tokens);

@@ -24,6 +24,8 @@ void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_mod
                         .heads = ms_dim_name(s, "Hq", config->num_heads),
                         .kv_heads = ms_dim_name(s, "Hk", config->num_kv_heads),
                         .head_dim = ms_dim_name(s, "D", config->head_dim)};
+    uint64_t turned = ms_rotary_dim(config);
+    model->rotary_dim = turned == config->head_dim ? model->head_dim : ms_dim_name(s, "R", turned);
 }
 
 void ms_model_free(ms_model *model)
@@ -104,8 +106,12 @@ ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidd
 ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden)
 {
     uint32_t tiles = treatment_of(model, region->number)->tiles;
-    if (tiles > 1)
-        return ms_tiled_run(model->tape, region, hidden, tiles);
+    if (tiles > 1) {
+        ms_frame f = ms_frame_begin(model->tape);
+        ms_tensor *input = ms_argument(&f, hidden);
+        ms_tensor *out = ms_local(&f, ms_tiled_run(model->tape, region, *input, tiles));
+        return ms_frame_end(&f, out);
+    }
     return region->run(model->tape, region->context, region->number, hidden);
 }
 
@@ -232,6 +238,17 @@ static ms_tensor gelu_new(ms_tape *tape, ms_tensor x)
     return ms_mul(tape, half, outer);
 }
 
+/* 0.5 * x * (1 + tanh(x * c * (1 + d * x * x))) */
+static ms_tensor gelu_fast(ms_tape *tape, ms_tensor x)
+{
+    ms_tensor half = ms_mul_scalar(tape, x);
+    ms_tensor scaled = ms_mul_scalar(tape, x);
+    ms_tensor square = ms_mul(tape, ms_mul_scalar(tape, x), x);
+    ms_tensor inner = ms_mul(tape, scaled, ms_add_scalar(tape, square));
+    ms_tensor outer = ms_add_scalar(tape, ms_tanh(tape, inner));
+    return ms_mul(tape, half, outer);
+}
+
 void ms_soft_cap(ms_model *model, ms_frame *f, ms_tensor *x)
 {
     ms_assign(f, x, ms_div_scalar(model->tape, *x));
@@ -254,6 +271,9 @@ ms_tensor ms_activation_call(ms_model *model, ms_tensor x)
         break;
     case MS_ACTIVATION_GELU_NEW:
         out = gelu_new(tape, x);
+        break;
+    case MS_ACTIVATION_GELU_FAST:
+        out = gelu_fast(tape, x);
         break;
     case MS_ACTIVATION_RELU:
     case MS_ACTIVATION_COUNT:

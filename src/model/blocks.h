@@ -35,15 +35,21 @@ ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *nam
                                ms_dim out);
 ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width,
                            bool bias);
+/* The same with weights of another shape than [width]. */
+ms_norm_module ms_shaped_norm_new(ms_model *model, uint32_t parent, const char *name,
+                                  ms_shape shape, bool bias);
 ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows,
                            ms_dim width);
 /* The output head: its own weight, or made and dropped at once when it is tied to `embedding`. */
 ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding);
+/* 1 / theta ** (arange(0, R, 2) / R): yields the result, floating. */
+ms_tensor ms_inverse_frequencies(ms_model *model);
 /* A buffer of a module: on the device, not trained. */
 ms_tensor ms_buffer_new(ms_model *model, ms_shape shape, ms_dtype dtype, const char *name);
-/* For each table of a rotary embedding inverse frequencies and their copy, buffers all: yields the
- * former, by table. */
-void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor *inv_freq);
+/* For each table of a rotary embedding inverse frequencies and their copy, buffers all, by table.
+ */
+void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor *inv_freq,
+                   ms_tensor *originals);
 
 /* module.to(dtype) for one tensor of it (0: none): the handle keeps its number and gets a new
  * storage. */
@@ -81,10 +87,36 @@ ms_tensor ms_position_ids(ms_model *model);
 /* The look for packed sequences (position_ids 0: none), and the mask: additive for eager attention,
  * bool where a sliding window is shorter than the sequence, else 0. */
 ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding);
+/* Chooses among the original inverse frequencies and those of long sequences, which the first call
+ * makes, by the last position. */
+void ms_rotary_choose(ms_model *model, uint32_t scope, ms_tensor original,
+                      ms_tensor *long_inv_freq);
 /* cos and sin of the positions, in the dtype of the hidden states: out[0], out[1]. */
 void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
                     ms_dtype dtype, ms_tensor out[2]);
-ms_tensor ms_apply_rotary(ms_model *model, ms_tensor x, ms_tensor cos, ms_tensor sin);
+/* apply_rotary_pos_emb: query and key, the caller's locals, turned: out[0], out[1]. */
+typedef void (*ms_rotary_fn)(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos,
+                             ms_tensor sin, ms_tensor out[2]);
+/* Whole heads, by halves. */
+void ms_rotary_whole(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
+                     ms_tensor out[2]);
+/* The same in fp32, and back to the dtypes of query and key. */
+void ms_rotary_whole_cast(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
+                          ms_tensor out[2]);
+/* Whole heads, by neighbours, in fp32. */
+void ms_rotary_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
+                          ms_tensor out[2]);
+/* The first part of each head, by halves, as a caller writes it whose locals the parts become. */
+void ms_rotary_around(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key, ms_tensor cos,
+                      ms_tensor sin);
+/* The first part of each head, by halves; the rest is joined when both are turned, or at once. */
+void ms_rotary_part(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
+                    ms_tensor out[2]);
+void ms_rotary_part_at_once(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
+                            ms_tensor out[2]);
+/* The first part of each head, by neighbours. */
+void ms_rotary_pairs(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
+                     ms_tensor out[2]);
 /* A layer's attention over [B, H, S, D], in one or in pieces of the queries; yields [B, S, H, D].
  * weights[0]: the probabilities, if eager and in one. */
 ms_tensor ms_attention_call(ms_model *model, uint64_t layer, ms_tensor q, ms_tensor k, ms_tensor v,

@@ -101,10 +101,16 @@ ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *nam
 ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width,
                            bool bias)
 {
+    return ms_shaped_norm_new(model, parent, name, MS_SHAPE(width), bias);
+}
+
+ms_norm_module ms_shaped_norm_new(ms_model *model, uint32_t parent, const char *name,
+                                  ms_shape shape, bool bias)
+{
     ms_norm_module module = {.scope = child(model, parent, name)};
-    module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(width));
+    module.weight = ms_parameter_new(model, module.scope, "weight", shape);
     if (bias)
-        module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(width));
+        module.bias = ms_parameter_new(model, module.scope, "bias", shape);
     list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_NORM,
                                       .scope = module.scope,
                                       .weight = module.weight,
@@ -136,11 +142,10 @@ ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding)
     return module;
 }
 
-/* 1 / theta ** (arange(0, D, 2) / D): yields the result, floating. */
-static ms_tensor inverse_frequencies(ms_model *model)
+ms_tensor ms_inverse_frequencies(ms_model *model)
 {
     ms_tape *tape = model->tape;
-    ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->head_dim));
+    ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->rotary_dim));
     ms_tensor range = ms_empty(tape, shape, MS_DTYPE_F32);
     ms_tensor exponent = ms_empty(tape, shape, MS_DTYPE_F32);
     ms_consume(tape, range);
@@ -169,28 +174,29 @@ ms_tensor ms_buffer_new(ms_model *model, ms_shape shape, ms_dtype dtype, const c
 }
 
 /* Inverse frequencies and their copy. */
-static ms_tensor rotary_table(ms_model *model)
+static ms_tensor rotary_table(ms_model *model, ms_tensor *original)
 {
     ms_tape *tape = model->tape;
-    ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->head_dim));
+    ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->rotary_dim));
     bool on_host = is_made_on_host(model);
     ms_dtype dtype = on_host ? model->run->dtype : MS_DTYPE_F32;
-    ms_tensor made = on_host ? ms_empty(tape, shape, dtype) : inverse_frequencies(model);
+    ms_tensor made = on_host ? ms_empty(tape, shape, dtype) : ms_inverse_frequencies(model);
     ms_tensor inv_freq = buffer(model, made, "inv_freq");
-    ms_buffer_new(model, shape, dtype, "inv_freq");
+    *original = ms_buffer_new(model, shape, dtype, "inv_freq");
     return inv_freq;
 }
 
 /* On the device made twice: by the constructor, and again (and dropped) when weights are
  * initialised. */
-void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor *inv_freq)
+void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor *inv_freq,
+                   ms_tensor *originals)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, child(model, parent, "rotary_emb"));
     for (uint32_t i = 0; i < tables; i++)
-        inv_freq[i] = rotary_table(model);
+        inv_freq[i] = rotary_table(model, &originals[i]);
     for (uint32_t i = 0; i < tables && !is_made_on_host(model); i++)
-        ms_consume(tape, inverse_frequencies(model));
+        ms_consume(tape, ms_inverse_frequencies(model));
     tape->scope = previous;
 }
 

@@ -17,12 +17,20 @@ static ms_decoder_style with_defaults(ms_decoder_style style)
         style.build_attention = ms_self_attention_new;
     if (!style.attention)
         style.attention = ms_self_attention;
+    if (!style.rotary)
+        style.rotary = ms_rotary_whole;
     if (!style.build_mlp)
         style.build_mlp = ms_gated_mlp_new;
     if (!style.mlp)
         style.mlp = ms_gated_mlp;
     if (!style.norm)
         style.norm = ms_rms_norm_call;
+    if (!style.root_name)
+        style.root_name = "model";
+    if (!style.embedding_name)
+        style.embedding_name = "embed_tokens";
+    if (!style.norm_name)
+        style.norm_name = "norm";
     return style;
 }
 
@@ -58,16 +66,18 @@ static uint32_t rotary_places(const ms_model *model, const ms_decoder *d, uint32
 static void build_rotary(ms_model *model, ms_decoder *d)
 {
     uint32_t places[2], count = rotary_places(model, d, places);
-    ms_tensor inv_freq[2] = {0};
-    ms_rotary_new(model, d->scope, count, inv_freq);
-    for (uint32_t i = 0; i < count; i++)
+    ms_tensor inv_freq[2] = {0}, originals[2] = {0};
+    ms_rotary_new(model, d->scope, count, inv_freq, originals);
+    for (uint32_t i = 0; i < count; i++) {
         d->rotary[places[i]].inv_freq = inv_freq[i];
+        d->rotary[places[i]].original = originals[i];
+    }
     d->rotary_scope = model->tape->trace->scopes.count - 1;
 }
 
 static bool add_scope(ms_model *model, ms_decoder *d)
 {
-    uint32_t scope = d->scope = ms_scope_add(model->tape, MS_NONE, "model", MS_NONE);
+    uint32_t scope = d->scope = ms_scope_add(model->tape, MS_NONE, d->style.root_name, MS_NONE);
     if (!d->style.build_towers)
         return true;
     if (!d->style.build_towers(model, scope))
@@ -89,7 +99,8 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
     d->style = with_defaults(style);
     if (!add_scope(model, d))
         return false;
-    d->embedding = ms_embedding_new(model, d->scope, "embed_tokens", model->vocab, model->hidden);
+    d->embedding =
+        ms_embedding_new(model, d->scope, d->style.embedding_name, model->vocab, model->hidden);
     d->embedding_scope = model->tape->trace->scopes.count - 1;
     if (style.scaled_embedding)
         d->embedding_scale = embedding_scale(model, d);
@@ -97,9 +108,14 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
     for (uint32_t i = 0; i < count && model->tape->status == MS_OK; i++)
         if (!build_layer(model, d, layers_scope, i))
             return false;
-    d->norm = ms_norm_new(model, d->scope, "norm", model->hidden, false);
-    build_rotary(model, d);
+    if (d->style.rotary_before_norm)
+        build_rotary(model, d);
+    d->norm = ms_norm_new(model, d->scope, d->style.norm_name, model->hidden, d->style.norm_bias);
+    if (!d->style.rotary_before_norm)
+        build_rotary(model, d);
     d->head = ms_head_new(model, d->embedding);
+    if (d->style.head_bias)
+        d->head.bias = ms_parameter_new(model, d->head.scope, "bias", MS_SHAPE(model->vocab));
     return true;
 }
 
@@ -152,9 +168,11 @@ static void make_rotary(ms_model *model, ms_decoder *d, ms_frame *f, ms_dtype dt
     for (uint32_t i = 0; i < count; i++) {
         ms_rotary *r = &d->rotary[places[i]];
         ms_tensor tables[2] = {0};
+        if (model->config->long_rotary)
+            ms_rotary_choose(model, d->rotary_scope, r->original, &d->long_inv_freq);
         ms_rotary_call(model, d->rotary_scope, r->inv_freq, position_ids, dtype, tables);
+        r->sin = *ms_local(f, tables[1]); /* a tuple drops its last item first */
         r->cos = *ms_local(f, tables[0]);
-        r->sin = *ms_local(f, tables[1]);
     }
 }
 
@@ -167,8 +185,10 @@ ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_frame *f, ms_ten
                              ms_tensor position_ids)
 {
     ms_tape *tape = model->tape;
-    ms_tensor *hidden = ms_local(f, embeds);
-    make_rotary(model, d, f, (ms_dtype)ms_info(tape, *hidden)->dtype, position_ids);
+    double dropout = d->style.rebinds_embedding ? 0 : d->style.embedding_dropout;
+    ms_tensor *hidden = ms_local(f, ms_dropout(tape, embeds, dropout));
+    ms_dtype dtype = d->style.fp32_rotary ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, *hidden)->dtype;
+    make_rotary(model, d, f, dtype, position_ids);
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)
         ms_assign(f, hidden, call_layer(model, i, *hidden, position_ids));
     ms_assign(f, hidden, d->style.norm(model, &d->norm, *hidden));
@@ -182,12 +202,16 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *position_ids = ms_local(&f, 0);
     ms_tensor *embeds = ms_local(&f, ms_decoder_embed(model, d, ids));
+    if (d->style.multiplied_embedding)
+        ms_assign(&f, embeds, ms_mul_scalar(tape, *embeds));
     ms_assign(&f, position_ids, ms_position_ids(model));
     make_masks(model, d, &f, *position_ids);
     if (d->style.mask_arguments) {
         ms_local(&f, *embeds);
         ms_local(&f, *position_ids);
     }
+    if (d->style.rebinds_embedding)
+        ms_assign(&f, embeds, ms_dropout(tape, *embeds, d->style.embedding_dropout));
     ms_tensor *hidden = ms_decoder_layers(model, d, &f, *embeds, *position_ids);
     ms_tensor result = ms_frame_end(&f, hidden);
     tape->scope = previous;

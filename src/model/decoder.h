@@ -32,6 +32,7 @@ typedef struct ms_decoder_style {
     /* [B, S, H] to [B, S, H]; *weights: the probabilities, if eager. NULL: ms_self_attention */
     ms_tensor (*attention)(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
                            ms_tensor hidden, ms_tensor *weights);
+    ms_rotary_fn rotary;     /* NULL: ms_rotary_whole */
     ms_part_build build_mlp; /* NULL: ms_gated_mlp_new */
     ms_tensor (*mlp)(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
     /* Every norm of width H; NULL: ms_rms_norm_call. */
@@ -40,18 +41,29 @@ typedef struct ms_decoder_style {
      * "language_model". NULL: the text model is all. */
     bool (*build_towers)(ms_model *model, uint32_t scope);
     bool qkv_bias, output_bias, mlp_bias;
-    bool head_norms;         /* norms over each head's query and key */
-    bool head_norms_last;    /* after all projections, on [B, H, S, D] */
-    bool scaled_embedding;   /* times a buffer of one element */
-    bool rotary_by_kind;     /* tables of their own for sliding layers */
-    bool position_ids_first; /* among a layer's keyword arguments, before the rotary tables */
+    bool head_bias;            /* of the output head */
+    bool inner_dropout;        /* attention and MLP end with the residual dropout, not the layer */
+    bool fp32_rotary;          /* tables stay in fp32 */
+    bool only_sliding_turn;    /* layers that do not slide know no positions */
+    bool both_masks;           /* the sliding one too where no layer slides */
+    bool rotary_before_norm;   /* among the shell's modules */
+    bool multiplied_embedding; /* by a number */
+    bool norm_bias;            /* of every norm of width H */
+    bool head_norms;           /* norms over each head's query and key */
+    bool head_norms_last;      /* after all projections, on [B, H, S, D] */
+    bool scaled_embedding;     /* times a buffer of one element */
+    bool rotary_by_kind;       /* tables of their own for sliding layers */
+    bool position_ids_first;   /* among a layer's keyword arguments, before the rotary tables */
+    double embedding_dropout;
+    bool rebinds_embedding; /* nothing holds the embedding once it went through dropout */
+    /* Names of modules where they differ from "model", "embed_tokens" and "norm". */
+    const char *root_name, *embedding_name, *norm_name;
     /* forward keeps the masks' arguments in a dictionary: a second reference */
     bool mask_arguments;
-    bool both_masks; /* the sliding one too where no layer slides */
 } ms_decoder_style;
 
 typedef struct ms_rotary {
-    ms_tensor inv_freq;
+    ms_tensor inv_freq, original; /* buffers: the one used, and its copy */
     ms_tensor cos, sin; /* of the running micro-batch: a checkpointed layer finds them here */
 } ms_rotary;
 
@@ -61,7 +73,8 @@ struct ms_decoder {
     ms_tensor embedding, embedding_scale;
     ms_decoder_layer *layers;
     ms_norm_module norm;
-    ms_rotary rotary[2]; /* the second: of sliding layers, if by kind */
+    ms_tensor long_inv_freq; /* once forward has run, with long rotary embeddings */
+    ms_rotary rotary[2];     /* the second: of sliding layers, if by kind */
     ms_linear_module head;
     ms_tensor full_mask, sliding_mask; /* of the running micro-batch, too */
 };
@@ -84,10 +97,28 @@ const ms_rotary *ms_decoder_rotary(const ms_model *model, const ms_decoder *d, u
 void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
 ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
                             ms_tensor hidden, ms_tensor *weights);
+/* view and transpose: [B, S, heads * D] to [B, heads, S, D] */
+ms_tensor ms_as_heads(ms_model *model, ms_tensor x, ms_dim heads);
+/* The attention interface, and what follows it: reshaped, and through `output`. Its arguments are
+ * the caller's locals; ends the caller's frame. */
+ms_tensor ms_attend_and_project(ms_model *model, ms_frame *f, const ms_decoder_layer *layer,
+                                const ms_tensor q_k_v[3], ms_tensor mask,
+                                const ms_linear_module *output, ms_tensor *weights);
 /* down(act(gate(x)) * up(x)) */
 void *ms_gated_mlp_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
 ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
-/* x += attention(norm(x)); x += mlp(norm(x)) */
+/* The same with gate and up in one product. */
+void *ms_fused_mlp_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
+ms_tensor ms_fused_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
+/* down(act(up(x))); for a build_mlp that knows the names */
+void *ms_plain_mlp_new(ms_model *model, uint32_t scope, const char *up, const char *down,
+                       bool bias);
+ms_tensor ms_plain_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
+typedef struct ms_pre_norms {
+    ms_norm_module input, post_attention;
+} ms_pre_norms;
+
+/* x += dropout(attention(norm(x))); x += dropout(mlp(norm(x))) */
 bool ms_pre_norm_layer_new(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer);
 ms_tensor ms_pre_norm_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input);
 

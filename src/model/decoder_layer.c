@@ -34,6 +34,12 @@ void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t paren
     return a;
 }
 
+ms_tensor ms_as_heads(ms_model *model, ms_tensor x, ms_dim heads)
+{
+    ms_shape shape = MS_SHAPE(model->batch, model->seq, heads, model->head_dim);
+    return ms_transpose(model->tape, ms_view(model->tape, x, shape), 1, 2);
+}
+
 static ms_tensor project(ms_model *model, const ms_decoder *d, const ms_linear_module *linear,
                          const ms_norm_module *norm, ms_tensor hidden, ms_dim heads)
 {
@@ -42,6 +48,20 @@ static ms_tensor project(ms_model *model, const ms_decoder *d, const ms_linear_m
     if (norm)
         out = d->style.norm(model, norm, out);
     return ms_transpose(model->tape, out, 1, 2);
+}
+
+/* The residual dropout where it ends attention and MLP. */
+static ms_tensor inner_dropout(ms_model *model, ms_tensor x)
+{
+    const ms_decoder *d = model->modules;
+    return ms_dropout(model->tape, x, d->style.inner_dropout ? model->config->residual_dropout : 0);
+}
+
+static bool knows_positions(const ms_model *model, const ms_decoder *d, uint64_t layer)
+{
+    if (d->style.only_sliding_turn)
+        return ms_layer_slides(model->config, layer);
+    return !(ms_layer_kind(model->config, layer) & MS_LAYER_NO_ROTARY);
 }
 
 ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
@@ -63,29 +83,33 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
         ms_assign(&f, query, d->style.norm(model, &a->q_norm, *query));
         ms_assign(&f, key, d->style.norm(model, &a->k_norm, *key));
     }
-    const ms_rotary *rotary = ms_decoder_rotary(model, d, layer->number);
-    ms_tensor cos = ms_unsqueeze(tape, rotary->cos, 1), sin = ms_unsqueeze(tape, rotary->sin, 1);
-    ms_retain(tape, cos);
-    ms_retain(tape, sin);
-    ms_tensor turned_query = ms_apply_rotary(model, *query, cos, sin);
-    ms_retain(tape, turned_query);
-    ms_tensor turned_key = ms_apply_rotary(model, *key, cos, sin);
-    ms_retain(tape, turned_key);
-    ms_release(tape, cos);
-    ms_release(tape, sin);
-    ms_assign(&f, query, turned_query);
-    ms_assign(&f, key, turned_key);
-    ms_release(tape, turned_query);
-    ms_release(tape, turned_key);
-    ms_tensor *output =
-        ms_local(&f, ms_attention_call(model, layer->number, *query, *key, *value, mask, weights));
+    ms_tensor turned[2];
+    if (knows_positions(model, d, layer->number)) {
+        const ms_rotary *rotary = ms_decoder_rotary(model, d, layer->number);
+        d->style.rotary(model, *query, *key, rotary->cos, rotary->sin, turned);
+        ms_assign(&f, query, turned[0]);
+        ms_assign(&f, key, turned[1]);
+    }
+    ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
+                                             mask, &a->o_proj, weights);
+    tape->scope = previous;
+    return result;
+}
+
+ms_tensor ms_attend_and_project(ms_model *model, ms_frame *f, const ms_decoder_layer *layer,
+                                const ms_tensor q_k_v[3], ms_tensor mask,
+                                const ms_linear_module *output, ms_tensor *weights)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor *out = ms_local(
+        f, ms_attention_call(model, layer->number, q_k_v[0], q_k_v[1], q_k_v[2], mask, weights));
     ms_retain(tape, *weights);
     ms_dim width = ms_dim_mul(&tape->trace->symbols, model->heads, model->head_dim);
-    ms_assign(&f, output, ms_reshape(tape, *output, MS_SHAPE(model->batch, model->seq, width)));
-    ms_assign(&f, output, ms_linear_call(model, &a->o_proj, *output));
-    ms_tensor result = ms_frame_end(&f, output);
+    ms_assign(f, out, ms_reshape(tape, *out, MS_SHAPE(model->batch, model->seq, width)));
+    ms_assign(f, out, ms_linear_call(model, output, *out));
+    ms_assign(f, out, inner_dropout(model, *out));
+    ms_tensor result = ms_frame_end(f, out);
     ms_unown(tape, *weights);
-    tape->scope = previous;
     return result;
 }
 
@@ -121,29 +145,99 @@ ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor
     ms_tensor gate = ms_activation_call(model, ms_linear_call(model, &m->gate_proj, *input));
     ms_tensor product = ms_mul(tape, gate, ms_linear_call(model, &m->up_proj, *input));
     ms_tensor *down = ms_local(&f, ms_linear_call(model, &m->down_proj, product));
+    ms_assign(&f, down, inner_dropout(model, *down));
     ms_tensor result = ms_frame_end(&f, down);
+    tape->scope = previous;
+    return result;
+}
+
+typedef struct fused_mlp {
+    uint32_t scope;
+    ms_linear_module gate_up_proj, down_proj;
+} fused_mlp;
+
+void *ms_fused_mlp_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
+{
+    (void)number;
+    ms_symbols *s = &model->tape->trace->symbols;
+    fused_mlp *m = ms_arena_array(model->arena, fused_mlp, 1);
+    if (!m)
+        return NULL;
+    ms_dim hidden = model->hidden, both = ms_dim_mul(s, ms_dim_number(s, 2), model->intermediate);
+    bool bias = d->style.mlp_bias;
+    uint32_t scope = m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
+    m->gate_up_proj = ms_linear_new(model, scope, "gate_up_proj", hidden, both, bias);
+    m->down_proj = ms_linear_new(model, scope, "down_proj", model->intermediate, hidden, bias);
+    return m;
+}
+
+ms_tensor ms_fused_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    const fused_mlp *m = layer->mlp;
+    uint32_t previous = ms_scope_enter(tape, m->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *input = ms_argument(&f, x);
+    ms_tensor *up = ms_local(&f, ms_linear_call(model, &m->gate_up_proj, *input));
+    ms_tensor parts[2];
+    uint32_t last = ms_idle(tape) || !*up ? 0 : ms_info(tape, *up)->shape.rank - 1;
+    ms_split(tape, *up, last, model->intermediate, 2, parts);
+    ms_tensor *gate = ms_local(&f, parts[0]);
+    ms_assign(&f, up, parts[1]);
+    ms_assign(&f, up, ms_mul(tape, *up, ms_activation_call(model, *gate)));
+    ms_tensor *down = ms_local(&f, ms_linear_call(model, &m->down_proj, *up));
+    ms_tensor result = ms_frame_end(&f, down);
+    tape->scope = previous;
+    return result;
+}
+
+typedef struct plain_mlp {
+    uint32_t scope;
+    ms_linear_module up, down;
+} plain_mlp;
+
+void *ms_plain_mlp_new(ms_model *model, uint32_t parent, const char *up, const char *down,
+                       bool bias)
+{
+    plain_mlp *m = ms_arena_array(model->arena, plain_mlp, 1);
+    if (!m)
+        return NULL;
+    m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
+    m->up = ms_linear_new(model, m->scope, up, model->hidden, model->intermediate, bias);
+    m->down = ms_linear_new(model, m->scope, down, model->intermediate, model->hidden, bias);
+    return m;
+}
+
+ms_tensor ms_plain_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    const plain_mlp *m = layer->mlp;
+    uint32_t previous = ms_scope_enter(tape, m->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_assign(&f, hidden, ms_linear_call(model, &m->up, *hidden));
+    ms_assign(&f, hidden, ms_activation_call(model, *hidden));
+    ms_assign(&f, hidden, ms_linear_call(model, &m->down, *hidden));
+    ms_assign(&f, hidden, inner_dropout(model, *hidden));
+    ms_tensor result = ms_frame_end(&f, hidden);
     tape->scope = previous;
     return result;
 }
 
 /* ---- layer ---- */
 
-typedef struct pre_norms {
-    ms_norm_module input, post_attention;
-} pre_norms;
-
 bool ms_pre_norm_layer_new(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer)
 {
-    pre_norms *norms = ms_arena_array(model->arena, pre_norms, 1);
+    ms_pre_norms *norms = ms_arena_array(model->arena, ms_pre_norms, 1);
     if (!norms)
         return false;
     uint32_t scope = layer->scope;
     layer->attention = d->style.build_attention(model, d, scope, layer->number);
     layer->mlp = d->style.build_mlp(model, d, scope, layer->number);
     layer->norms = norms;
-    norms->input = ms_norm_new(model, scope, "input_layernorm", model->hidden, false);
+    norms->input = ms_norm_new(model, scope, "input_layernorm", model->hidden, d->style.norm_bias);
     norms->post_attention =
-        ms_norm_new(model, scope, "post_attention_layernorm", model->hidden, false);
+        ms_norm_new(model, scope, "post_attention_layernorm", model->hidden, d->style.norm_bias);
     return layer->attention && layer->mlp;
 }
 
@@ -176,18 +270,19 @@ ms_tensor ms_pre_norm_layer(ms_tape *tape, void *context, uint64_t number, ms_te
     ms_model *model = context;
     const ms_decoder *d = model->modules;
     const ms_decoder_layer *l = &d->layers[number];
-    const pre_norms *norms = l->norms;
+    const ms_pre_norms *norms = l->norms;
     uint32_t previous = ms_scope_enter(tape, l->scope);
+    double dropout = d->style.inner_dropout ? 0 : model->config->residual_dropout;
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_assign(&f, hidden, d->style.norm(model, &norms->input, *hidden));
     ms_assign(&f, hidden, ms_layer_attention(model, l, &f, *hidden));
-    ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
+    ms_assign(&f, hidden, ms_add(tape, *residual, ms_dropout(tape, *hidden, dropout)));
     ms_assign(&f, residual, *hidden);
     ms_assign(&f, hidden, d->style.norm(model, &norms->post_attention, *hidden));
     ms_assign(&f, hidden, ms_layer_mlp(model, l, *hidden));
-    ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
+    ms_assign(&f, hidden, ms_add(tape, *residual, ms_dropout(tape, *hidden, dropout)));
     ms_tensor result = ms_frame_end(&f, hidden);
     tape->scope = previous;
     return result;

@@ -62,13 +62,19 @@
         .name = text, .kind = MS_KEY_IGNORED                                                       \
     }
 
+#define ROPE(text)                                                                                 \
+    {                                                                                              \
+        .name = text, .kind = MS_KEY_ROPE                                                          \
+    }
+
 /* null = no such token; a token id may be 0. */
-#define PAD_TOKEN                                                                                  \
+#define PAD_TOKEN_OR(value)                                                                        \
     {                                                                                              \
         .name = "pad_token_id", .kind = MS_KEY_OPTIONAL, .offset = MEMBER(pad_token_id),           \
-        .default_value = -1, .null_kind = MS_DEFAULT_VALUE, .null_value = UINT64_MAX,              \
+        .default_value = value, .null_kind = MS_DEFAULT_VALUE, .null_value = UINT64_MAX,           \
         .maximum = MAX_VOCAB                                                                       \
     }
+#define PAD_TOKEN PAD_TOKEN_OR(-1)
 #define KV_HEADS_AS_HEADS                                                                          \
     OPTIONAL("num_key_value_heads", num_kv_heads, MS_DEFAULT_SAME_AS, 0, MS_DEFAULT_SAME_AS, 0,    \
              MAX_HEADS)
@@ -77,6 +83,20 @@
 #define SLIDING_WINDOW                                                                             \
     OPTIONAL("sliding_window", sliding_window, MS_DEFAULT_VALUE, 4096, MS_DEFAULT_VALUE, 0,        \
              MAX_POSITIONS)
+
+/* None, unless the file has one. */
+#define NO_SLIDING_WINDOW                                                                          \
+    OPTIONAL("sliding_window", sliding_window, MS_DEFAULT_VALUE, 0, MS_DEFAULT_VALUE, 0,           \
+             MAX_POSITIONS)
+
+/* `text` or what newer files have in its place, inside rope_parameters. */
+#define ROTARY_SHARE(text, value)                                                                  \
+    {                                                                                              \
+        .name = text,                                                                              \
+        .aliases = {"/rope_scaling/partial_rotary_factor",                                         \
+                    "/rope_parameters/partial_rotary_factor"},                                     \
+        .kind = MS_KEY_FRACTION, .offset = MEMBER(rotary_share), .default_value = value            \
+    }
 
 #define LAYER_TYPES                                                                                \
     {                                                                                              \
@@ -87,7 +107,7 @@
 #define DECODER_IGNORED                                                                            \
     IGNORED("initializer_range"), IGNORED("rms_norm_eps"), IGNORED("use_cache"),                   \
         IGNORED("bos_token_id"), IGNORED("eos_token_id"), IGNORED("rope_theta"),                   \
-        IGNORED("rope_scaling"), IGNORED("rope_parameters")
+        ROPE("rope_scaling"), ROPE("rope_parameters")
 
 /* A rule for families whose class refuses heads that do not divide the width, whatever head_dim
  * says. The others only need it to derive head_dim. */

@@ -121,7 +121,7 @@ static ms_tensor attention(ms_model *model, gpt2 *g, uint64_t number, ms_tensor 
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor parts[3];
-    ms_split3(tape, ms_conv1d_call(model, &b->c_attn, *hidden), 2, model->hidden, parts);
+    ms_split(tape, ms_conv1d_call(model, &b->c_attn, *hidden), 2, model->hidden, 3, parts);
     ms_tensor *query = ms_local(&f, parts[0]);
     ms_tensor *key = ms_local(&f, parts[1]);
     ms_tensor *value = ms_local(&f, parts[2]);

@@ -130,6 +130,8 @@ ms_tensor *ms_head_loss(ms_model *model, ms_frame *f, const ms_linear_module *he
     if (model->run->treatments.loss_chunks > 1)
         return ms_local(f, chunked_loss(model, head, hidden));
     ms_tensor *logits = ms_local(f, ms_linear_call(model, head, hidden));
+    if (model->scale_logits)
+        ms_assign(f, logits, model->scale_logits(model->tape, *logits));
     if (model->config->caps_logits)
         ms_soft_cap(model, f, logits);
     return ms_local(f, causal_lm_loss(model, *logits, labels));

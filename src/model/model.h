@@ -41,6 +41,9 @@ typedef struct ms_model {
     ms_attention masked_attention; /* of layers that need a mask */
     bool softmax_in_fp32;          /* eager attention's; its output is then also made contiguous */
     ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
+    ms_dim rotary_dim; /* of each head, what the rotary embedding turns */
+    /* What becomes of the head's logits before the loss; NULL: nothing. */
+    ms_tensor (*scale_logits)(ms_tape *tape, ms_tensor logits);
     void *modules;                 /* the family's own */
     ms_vec(ms_leaf_module) leaves; /* in the order of the framework's named_modules() */
     ms_tensor dynamic_code;        /* of all doubly quantised weights */

@@ -298,8 +298,8 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     sizes s = sizes_of(&shape, &ms_info(tape, k)->shape);
     ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
     bool training = tape->grad_enabled || row->has_random_state || tape->on_cpu;
-    ms_tensor out = row->backend == MS_ATTENTION_FLASH ? ms_empty_like(tape, q, dtype)
-                                                       : like_query(tape, shape, dtype);
+    ms_tensor out = row->backend == MS_ATTENTION_EFFICIENT ? like_query(tape, shape, dtype)
+                                                           : ms_empty_like(tape, q, dtype);
     ms_dim rows = row->lse_step > 1 ? padded(tape, s.seq, row->lse_step) : s.seq;
     ms_tensor lse = training ? ms_empty(tape, MS_SHAPE(s.batch, s.heads, rows), MS_DTYPE_F32) : 0;
     ms_tensor state[2] = {0};
@@ -385,6 +385,8 @@ ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,
     tape->has_autocast = false; /* inside the call, operators run in the dtypes they are given */
     ms_tensor out = run_backend(tape, backend, *query, *key, *value, mask, dropout);
     tape->has_autocast = autocast;
+    ms_assign(&frame, query, 0); /* casts go in the reverse of the order they came in */
+    ms_assign(&frame, key, 0);
     ms_frame_end(&frame, NULL);
     ms_consume(tape, ms_unown(tape, q));
     ms_consume(tape, ms_unown(tape, k));

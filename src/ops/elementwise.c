@@ -183,6 +183,26 @@ ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b)
     return ms_op_finish(tape, mark, node, 2, inputs, binary_out(tape, a, b));
 }
 
+/* ---- sub: what is taken away gets the negated gradient, and first ---- */
+
+static void sub_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    if (ms_node_wants(node, 1))
+        out[1] = ms_empty_like(tape, grads[0], (ms_dtype)ms_info(tape, grads[0])->dtype);
+    if (ms_node_wants(node, 0))
+        out[0] = grads[0];
+}
+
+static const ms_op sub_op = {"sub", "SubBackward0", sub_backward};
+
+ms_tensor ms_sub(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    ms_op_mark mark = ms_op_begin(tape, &sub_op);
+    ms_tensor inputs[] = {a, b};
+    uint32_t node = ms_record(tape, &sub_op, 2, inputs);
+    return ms_op_finish(tape, mark, node, 2, inputs, binary_out(tape, a, b));
+}
+
 /* ---- mul: the gradient of `other` comes first, as PyTorch computes them by name ---- */
 
 enum { MUL_HAS_OTHER, MUL_HAS_SELF };

@@ -5,14 +5,25 @@
  */
 #include "ops/ops.h"
 
+/* The kernels read rows: what does not lie so is copied for the call. */
+static ms_tensor rows_copy(ms_tape *tape, ms_tensor x)
+{
+    const ms_tensor_info *info = ms_info(tape, x);
+    return ms_is_contiguous(info) ? 0 : ms_empty(tape, info->shape, (ms_dtype)info->dtype);
+}
+
 /* Input, weight and bias gradients. */
 static void layer_norm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
                                 ms_tensor *out)
 {
+    ms_tensor grad_rows = rows_copy(tape, grads[0]);
+    ms_tensor input_rows = rows_copy(tape, node->saved[node->numbers[0]]);
     for (uint32_t i = 0; i < 3; i++)
         if (ms_node_wants(node, i))
             out[i] = ms_empty(tape, ms_input_meta(tape, node, i)->shape,
                               (ms_dtype)ms_info(tape, grads[0])->dtype);
+    ms_consume(tape, input_rows);
+    ms_consume(tape, grad_rows);
 }
 
 static const ms_op layer_norm_op = {"layer_norm", "NativeLayerNormBackward0", layer_norm_backward};
@@ -37,16 +48,19 @@ ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor 
     ms_op_mark mark = ms_op_begin(tape, &layer_norm_op);
     ms_tensor inputs[] = {input, cast_weight, cast_bias};
     uint32_t node = ms_record(tape, &layer_norm_op, 3, inputs);
+    ms_node_numbers(tape, node, 1, (uint64_t[]){cast_bias != 0}); /* where the input is */
     ms_save(tape, node, cast_bias);
     ms_save(tape, node, input);
     ms_save(tape, node, cast_weight);
     ms_shape rows = ms_info(tape, input)->shape;
+    ms_tensor copy = rows_copy(tape, input);
     ms_tensor out = ms_empty(tape, rows, (ms_dtype)ms_info(tape, input)->dtype);
     rows.dims[rows.rank - 1] = (ms_dim){.value = 1};
     ms_dtype statistics = statistics_dtype(tape, cast_weight);
     ms_tensor mean = ms_empty(tape, rows, statistics), rstd = ms_empty(tape, rows, statistics);
     ms_save(tape, node, mean);
     ms_save(tape, node, rstd);
+    ms_consume(tape, copy);
     ms_consume(tape, mean);
     ms_consume(tape, rstd);
     out = ms_op_finish(tape, mark, node, 3, inputs, out);

@@ -11,6 +11,7 @@
 
 /* ---- elementwise (elementwise.c, unary.c) ---- */
 ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b);
+ms_tensor ms_sub(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_mul(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a); /* a + c, a - c: c is a Python number */
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a);
@@ -42,13 +43,18 @@ ms_tensor ms_contiguous(ms_tape *tape, ms_tensor a);
 ms_tensor ms_clone(ms_tape *tape, ms_tensor a);                  /* a contiguous copy */
 ms_tensor ms_slice_half(ms_tape *tape, ms_tensor a, bool upper); /* x[..., :D/2] or x[..., D/2:] */
 ms_tensor ms_narrow(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length);
+/* x[..., a:b] as Python slices: `length` of the last dimension, or all of it. */
+ms_tensor ms_slice_last(ms_tape *tape, ms_tensor a, ms_dim length);
+ms_tensor ms_slice_every_second(ms_tape *tape, ms_tensor a);      /* x[..., 0::2] or x[..., 1::2] */
 ms_tensor ms_pad_last(ms_tape *tape, ms_tensor a, ms_dim length); /* with zeros, a copy */
 ms_tensor ms_unsqueeze(ms_tape *tape, ms_tensor a, uint32_t dim);
 ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape);
 /* torch.chunk(a, pieces) along the first dimension: fills out[0 .. pieces - 1], yields how many
  * there are. */
 uint32_t ms_chunk_rows(ms_tape *tape, ms_tensor a, uint32_t pieces, ms_tensor *out);
-void ms_split3(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, ms_tensor out[3]);
+/* torch.split into `count` equal parts: fills out[0 .. count - 1]. */
+void ms_split(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, uint32_t count,
+              ms_tensor *out);
 /* True if `a` can be seen in `shape` without a copy; then its strides. */
 bool ms_view_strides(const ms_tensor_info *info, const ms_shape *shape, uint64_t *strides);
 /* In a backward: the gradient in another shape; consumes nothing, yields floating or `grad`. */
@@ -56,8 +62,9 @@ ms_tensor ms_reshape_raw(ms_tape *tape, ms_tensor grad, const ms_shape *shape);
 
 /* ---- joining, reducing (reduce.c) ---- */
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
-ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a); /* of a bool [B, S], in int64 */
-ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);   /* mean(-1, keepdim=True) */
+ms_tensor ms_stack_last(ms_tape *tape, ms_tensor a, ms_tensor b); /* stack((a, b), dim=-1) */
+ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a);             /* of a bool [B, S], in int64 */
+ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);               /* mean(-1, keepdim=True) */
 ms_tensor ms_norm_last(ms_tape *tape, ms_tensor a); /* linalg.norm(dim=-1), outside autograd only */
 ms_tensor ms_count_nonzero(ms_tape *tape, ms_tensor a); /* sum() of a bool tensor: int64 scalar */
 

@@ -14,6 +14,17 @@ static void cat_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
             out[i] = ms_alias(tape, grads[0], ms_input_meta(tape, node, i)->shape, info.strides);
 }
 
+/* On the CPU autocast runs cat in the wider type of its inputs; the kernel for CUDA converts. */
+static void widen(ms_tape *tape, ms_tensor *a, ms_tensor *b)
+{
+    if (!tape->has_autocast || !tape->on_cpu)
+        return;
+    ms_dtype dtype =
+        ms_promote((ms_dtype)ms_info(tape, *a)->dtype, (ms_dtype)ms_info(tape, *b)->dtype);
+    *a = ms_to(tape, *a, dtype);
+    *b = ms_to(tape, *b, dtype);
+}
+
 static const ms_op cat_op = {"cat", "CatBackward0", cat_backward};
 
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim)
@@ -23,6 +34,9 @@ ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim)
         ms_consume(tape, b);
         return 0;
     }
+    widen(tape, &a, &b);
+    if (ms_idle(tape))
+        return 0;
     ms_op_mark mark = ms_op_begin(tape, &cat_op);
     ms_tensor inputs[] = {a, b};
     uint32_t node = ms_record(tape, &cat_op, 2, inputs);
@@ -32,6 +46,36 @@ ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim)
     const ms_symbol *sa = &symbols->table.items[da.symbol];
     bool halves = sa->kind == MS_SYMBOL_HALF && da.symbol == db.symbol;
     shape.dims[dim] = halves ? (ms_dim){da.value * 2, sa->left} : ms_dim_add(symbols, da, db);
+    ms_dtype dtype =
+        ms_promote((ms_dtype)ms_info(tape, a)->dtype, (ms_dtype)ms_info(tape, b)->dtype);
+    ms_tensor out = ms_empty(tape, shape, dtype);
+    return ms_op_finish(tape, mark, node, 2, inputs, out);
+}
+
+/* ---- stack of two along a new last dimension ---- */
+
+static void stack_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    ms_tensor_info info = *ms_info(tape, grads[0]);
+    for (uint32_t i = 0; i < node->edge_count; i++)
+        if (ms_node_wants(node, i))
+            out[i] = ms_alias(tape, grads[0], ms_input_meta(tape, node, i)->shape, info.strides);
+}
+
+static const ms_op stack_op = {"stack", "StackBackward0", stack_backward};
+
+ms_tensor ms_stack_last(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    if (ms_idle(tape) || !a || !b) {
+        ms_consume(tape, a);
+        ms_consume(tape, b);
+        return 0;
+    }
+    ms_op_mark mark = ms_op_begin(tape, &stack_op);
+    ms_tensor inputs[] = {a, b};
+    uint32_t node = ms_record(tape, &stack_op, 2, inputs);
+    ms_shape shape = ms_info(tape, a)->shape;
+    shape.dims[shape.rank++] = ms_dim_number(&tape->trace->symbols, 2);
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
     return ms_op_finish(tape, mark, node, 2, inputs, out);
 }

@@ -179,6 +179,32 @@ ms_tensor ms_slice_half(ms_tape *tape, ms_tensor a, bool upper)
                      ms_dim_half(&tape->trace->symbols, ms_info(tape, a)->shape.dims[last]));
 }
 
+static const ms_op alias_op = {"alias", "AliasBackward0", clone_backward};
+
+ms_tensor ms_slice_last(ms_tape *tape, ms_tensor a, ms_dim length)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_tensor_info info = *ms_info(tape, a);
+    uint32_t last = info.shape.rank - 1;
+    if (info.shape.dims[last].value != length.value)
+        return ms_narrow(tape, a, last, length);
+    uint32_t node = ms_record(tape, &alias_op, 1, &a);
+    return attached(tape, node, a, ms_alias(tape, a, info.shape, info.strides));
+}
+
+ms_tensor ms_slice_every_second(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    uint32_t node = ms_record(tape, &slice_op, 1, &a);
+    ms_tensor_info info = *ms_info(tape, a);
+    uint32_t last = info.shape.rank - 1;
+    info.shape.dims[last] = ms_dim_half(&tape->trace->symbols, info.shape.dims[last]);
+    info.strides[last] *= 2;
+    return attached(tape, node, a, ms_alias(tape, a, info.shape, info.strides));
+}
+
 /* ---- padding the last dimension: a copy; backward copies the part that was there ---- */
 
 static void pad_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
@@ -241,7 +267,7 @@ ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape)
     return attached(tape, node, a, ms_alias(tape, a, shape, strides));
 }
 
-/* ---- split into three equal parts: backward is one cat ---- */
+/* ---- split into equal parts: backward is one cat ---- */
 
 static void split_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
@@ -251,18 +277,19 @@ static void split_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
 
 static const ms_op split_op = {"split", "SplitBackward0", split_backward};
 
-void ms_split3(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, ms_tensor out[3])
+void ms_split(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, uint32_t count, ms_tensor *out)
 {
-    out[0] = out[1] = out[2] = 0;
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = 0;
     if (ms_idle(tape) || !a)
         return;
     uint32_t node = ms_record(tape, &split_op, 1, &a);
     ms_tensor_info info = *ms_info(tape, a);
     info.shape.dims[dim] = part;
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < count; i++)
         out[i] = ms_alias(tape, a, info.shape, info.strides);
     if (!ms_idle(tape))
-        ms_attach(tape, node, 3, out);
+        ms_attach(tape, node, count, out);
     ms_consume(tape, a);
 }
 

@@ -385,7 +385,8 @@ void ms_search_set_limit(ms_search *s)
 ms_status ms_search_begin(ms_search *s, const ms_target *target)
 {
     const ms_step_task *task = s->task;
-    s->techniques = task->techniques & target->techniques;
+    uint32_t impossible = task->model->family->scales_logits ? MS_MAY_CHUNK_LOSS : 0u;
+    s->techniques = task->techniques & target->techniques & ~impossible;
     ms_search_set_limit(s);
     ms_status status = ms_search_extremes(s);
     if (status == MS_OK)

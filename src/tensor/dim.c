@@ -77,10 +77,21 @@ ms_dim ms_dim_mul(ms_symbols *symbols, ms_dim a, ms_dim b)
 
 ms_dim ms_dim_add(ms_symbols *symbols, ms_dim a, ms_dim b)
 {
+    const ms_symbol *rest = &symbols->table.items[b.symbol];
+    if (rest->kind == MS_SYMBOL_REST && rest->right == a.symbol)
+        return (ms_dim){a.value + b.value, rest->left};
     return intern(symbols, (ms_symbol){.kind = MS_SYMBOL_SUM,
                                        .left = a.symbol,
                                        .right = b.symbol,
                                        .value = saturating_add(a.value, b.value)});
+}
+
+ms_dim ms_dim_rest(ms_symbols *symbols, ms_dim a, ms_dim b)
+{
+    return intern(symbols, (ms_symbol){.kind = MS_SYMBOL_REST,
+                                       .left = a.symbol,
+                                       .right = b.symbol,
+                                       .value = a.value - b.value});
 }
 
 ms_dim ms_dim_half(ms_symbols *symbols, ms_dim a)
@@ -144,6 +155,9 @@ static void print_symbol(printer *p, uint32_t symbol, int outer)
         break;
     case MS_SYMBOL_SUM:
         print_binary(p, s, " + ", PRECEDENCE_SUM, outer);
+        break;
+    case MS_SYMBOL_REST: /* what is taken away is one dimension, never a sum */
+        print_binary(p, s, " - ", PRECEDENCE_SUM, outer);
         break;
     case MS_SYMBOL_HALF:
         put(p, "half(");

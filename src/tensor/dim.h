@@ -17,6 +17,7 @@ typedef enum ms_symbol_kind {
     MS_SYMBOL_NAME,    /* text */
     MS_SYMBOL_PRODUCT, /* left * right */
     MS_SYMBOL_SUM,     /* left + right */
+    MS_SYMBOL_REST,    /* left - right */
     MS_SYMBOL_HALF,    /* left / 2, exact */
     MS_SYMBOL_CEIL     /* left rounded up to a multiple of right (a number) */
 } ms_symbol_kind;
@@ -47,6 +48,8 @@ ms_dim ms_dim_number(ms_symbols *symbols, uint64_t value);
 ms_dim ms_dim_name(ms_symbols *symbols, const char *text, uint64_t value);
 ms_dim ms_dim_mul(ms_symbols *symbols, ms_dim a, ms_dim b);
 ms_dim ms_dim_add(ms_symbols *symbols, ms_dim a, ms_dim b);
+/* a - b, where b is no more than a; adding b to it again yields a. */
+ms_dim ms_dim_rest(ms_symbols *symbols, ms_dim a, ms_dim b);
 ms_dim ms_dim_half(ms_symbols *symbols, ms_dim a);
 ms_dim ms_dim_ceil(ms_symbols *symbols, ms_dim a, uint64_t step);
 

@@ -29,6 +29,8 @@ def totals(values):
     types = getattr(config, "layer_types", None)
     layers = config.num_hidden_layers
     sliding = types.count("sliding_attention") if types else layers if window else 0
+    rope = getattr(config, "rope_parameters", None) or {}
+    partial = {"rotary_dim": 2 * model.base_model.rotary_emb.inv_freq.numel()} if "partial_rotary_factor" in rope else {}
     return {
         "vocab_size": config.vocab_size,
         "hidden_size": config.hidden_size,
@@ -41,6 +43,7 @@ def totals(values):
         "tie_word_embeddings": int(tied),
         "sliding_window": window,
         "sliding_layers": sliding,
+        **partial,
         "parameters": sum(p.numel() for p in model.parameters()),
     }
 

@@ -95,18 +95,14 @@ def trace_of(case, folder):
     return next((stem + end for end in (".txt", ".json.gz") if os.path.exists(stem + end)), None)
 
 
-def default_files():
-    return [os.path.join(HERE, "cpu_step.json")] + sorted(glob.glob(os.path.join(HERE, "families", "*_cpu.json")))
-
-
-def cases_of(path):
-    with open(path) as f:
-        cases = json.load(f)
-    return cases if isinstance(cases, list) else cases["cases"]
-
-
 def run_all(args):
-    cases = [c for path in args.cases or default_files() for c in cases_of(path)]
+    cases = {}
+    for path in args.cases or sorted(glob.glob(os.path.join(HERE, "*_step.json")) + glob.glob(os.path.join(HERE, "families", "*.json"))):
+        with open(path) as f:
+            file = json.load(f)
+        for case in file if isinstance(file, list) else file["cases"]:
+            cases.setdefault(case["id"], case)
+    cases = cases.values()
     chosen = [c for c in cases if args.only in c["id"] and trace_of(c, args.traces) and not c.get("lora")]
     with tempfile.TemporaryDirectory() as folder:
         return [run_case(c, trace_of(c, args.traces), args, folder) for c in chosen]
@@ -117,7 +113,7 @@ def main():
     ap.add_argument("files", nargs="*", metavar="FILE")
     ap.add_argument("--binary", default=os.environ.get("MEMSCOPE", "build/release/memscope"))
     ap.add_argument("--only", default="", help="only cases whose id contains this")
-    ap.add_argument("--cases", nargs="*", help="case files")
+    ap.add_argument("--cases", action="append", help="instead of all cases that have a trace")
     ap.add_argument("--traces", default=os.path.join(HERE, "traces"))
     args = ap.parse_args()
     args.device, args.cuda = "", True

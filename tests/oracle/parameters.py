@@ -9,13 +9,14 @@ import json
 import os
 
 LLAMA = "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim".split()
-GPT2 = "n_embd n_layer n_head".split()
+SHAPES = {"gpt2": "n_embd n_layer n_head".split(),
+          "gpt_neox": "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads".split()}
 TIED, UNTIED = True, False
 # The tower of the larger Gemma 3 models.
 SIGLIP = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
           "image_size": 896, "patch_size": 14, "vision_use_head": False}
 
-# name, model_type, tied, shapes (a missing head_dim = hidden_size / heads), parameters, mark
+# name, model_type, tied, shapes (a missing head_dim = hidden_size / heads), parameters, mark, other keys
 ROWS = [
     ("llama-2-7b", "llama", UNTIED, "32000/4096/11008/32/32/32", 6738415616, "published"),
     ("llama-2-13b", "llama", UNTIED, "32000/5120/13824/40/40/40", 13015864320, "published"),
@@ -58,17 +59,46 @@ ROWS = [
     ("gpt2-medium", "gpt2", TIED, "1024/24/16", 354823168, "counted"),
     ("gpt2-large", "gpt2", TIED, "1280/36/20", 774030080, "counted"),
     ("gpt2-xl", "gpt2", TIED, "1600/48/25", 1557611200, "counted"),
+    ("phi-3-mini", "phi3", UNTIED, "32064/3072/8192/32/32/32", 3821079552, "published"),
+    ("phi-4", "phi3", UNTIED, "100352/5120/17920/40/40/10", 14659507200, "published"),
+    ("phi-4-mini", "phi3", TIED, "200064/3072/8192/32/24/8", 3836021760, "published"),
+    ("gpt-neox-20b", "gpt_neox", UNTIED, "50432/6144/24576/44/64", 20554567680, "published"),
+    ("pythia-70m", "gpt_neox", UNTIED, "50304/512/2048/6/8", 70426624, "counted"),
+    ("pythia-160m", "gpt_neox", UNTIED, "50304/768/3072/12/12", 162322944, "counted"),
+    ("pythia-410m", "gpt_neox", UNTIED, "50304/1024/4096/24/16", 405334016, "counted"),
+    ("pythia-1b", "gpt_neox", UNTIED, "50304/2048/8192/16/8", 1011781632, "counted"),
+    ("pythia-1.4b", "gpt_neox", UNTIED, "50304/2048/8192/24/16", 1414647808, "counted"),
+    ("pythia-2.8b", "gpt_neox", UNTIED, "50304/2560/10240/32/32", 2775208960, "counted"),
+    ("pythia-6.9b", "gpt_neox", UNTIED, "50432/4096/16384/32/32", 6857302016, "counted"),
+    ("pythia-12b", "gpt_neox", UNTIED, "50688/5120/20480/36/40", 11846072320, "counted"),
+    ("smollm3-3b", "smollm3", TIED, "128256/2048/11008/36/16/4", 3075098624, "counted"),
+    ("granite-3.3-8b", "granite", TIED, "49159/4096/12800/40/32/8", 8170864640, "counted"),
+    ("olmo-2-7b", "olmo2", UNTIED, "100352/4096/11008/32/32/32", 7298617344, "counted"),
+    ("olmo-2-13b", "olmo2", UNTIED, "100352/5120/13824/40/40/40", 13716198400, "counted"),
+    ("phi-1.5", "phi", UNTIED, "51200/2048/8192/24/32/32", 1418270720, "counted"),
+    ("phi-2", "phi", UNTIED, "51200/2560/10240/32/32/32", 2779683840, "counted"),
+    ("starcoder2-3b", "starcoder2", TIED, "49152/3072/12288/30/24/2", 3030371328, "counted"),
+    ("starcoder2-7b", "starcoder2", TIED, "49152/4608/18432/32/36/4", 7173923840, "counted"),
+    ("stablelm-3b-4e1t", "stablelm", UNTIED, "50304/2560/6912/32/32/32", 2795443200, "counted"),
+    ("stablelm-2-1.6b", "stablelm", UNTIED, "100352/2048/5632/24/32/32", 1644515328, "counted", {"use_qkv_bias": True}),
+    ("glm-4-9b-chat", "glm", UNTIED, "151552/4096/13696/40/32/2/128", 9399951360, "counted"),
+    ("seed-oss-36b", "seed_oss", UNTIED, "155136/5120/27648/64/80/8/128", 36151104512, "counted"),
+    ("command-r-v01", "cohere", TIED, "256000/8192/22528/40/64/64", 34980831232, "counted"),
+    ("command-r7b", "cohere2", TIED, "256000/4096/14336/32/32/8", 8028033024, "counted"),
+    ("glm-4-9b-0414", "glm4", UNTIED, "151552/4096/13696/40/32/2/128", 9400279040, "published"),
+    ("glm-4-32b-0414", "glm4", UNTIED, "151552/6144/23040/61/48/2/128", 32566081536, "counted", {"attention_bias": False}),
 ]
 
 
-def case(name, model_type, tied, shapes, parameters, mark):
-    keys = GPT2 if model_type == "gpt2" else LLAMA
+def case(name, model_type, tied, shapes, parameters, mark, more={}):
+    keys = SHAPES.get(model_type, LLAMA)
     config = {"model_type": model_type, "tie_word_embeddings": tied}
     sizes = dict(zip(keys, map(int, shapes.split("/"))))
     if model_type == "gemma3":
         config.update(text_config=sizes, vision_config=SIGLIP)
     else:
         config.update(sizes)
+    config.update(more)
     return {"id": name, "config": config, "mark": mark, "measured": {"parameters": parameters}}
 
 

@@ -84,6 +84,7 @@ static uint64_t value_of(const char *key, const ms_model_config *model,
         {"tie_word_embeddings", model->tie_word_embeddings},
         {"sliding_window", model->sliding_window},
         {"sliding_layers", sliding_layers(model)},
+        {"rotary_dim", ms_rotary_dim(model)},
         {"parameters", simulation->param_count},
     };
     for (size_t i = 0; i < COUNT_OF(values); i++)

@@ -44,6 +44,14 @@ static void prints_what_it_is(void **state)
     expect(ms_dim_ceil(&symbols, s, 128), 128, "ceil128(S)");
     expect(ms_dim_ceil(&symbols, h, 32), 64, "ceil32(H)");
     expect(ms_dim_mul(&symbols, ms_dim_add(&symbols, b, s), h), 103 * 64, "(B + S)*H");
+    expect(ms_dim_mul(&symbols, ms_dim_rest(&symbols, s, b), h), 97 * 64, "(S - B)*H");
+}
+
+static void a_rest_completes_what_it_is_of(void **state)
+{
+    (void)state;
+    expect(ms_dim_add(&symbols, b, ms_dim_rest(&symbols, s, b)), 100, "S");
+    expect(ms_dim_add(&symbols, h, ms_dim_rest(&symbols, s, b)), 161, "(H + S - B)");
 }
 
 static void one_is_neutral(void **state)
@@ -86,6 +94,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_what_it_is),
         cmocka_unit_test(one_is_neutral),
+        cmocka_unit_test(a_rest_completes_what_it_is_of),
         cmocka_unit_test(the_same_is_one_symbol),
         cmocka_unit_test(values_saturate),
         cmocka_unit_test(a_short_buffer_is_terminated),

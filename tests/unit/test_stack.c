@@ -23,6 +23,7 @@ static const stack_case cases[] = {
      {{"config", "gpt2"}, {"batch", "2"}, {"seq", "256"}, {"accumulate", "3"}, {"clip", "1"}}},
     {"qwen3, autocast",
      {{"config", "qwen3-0.6b"}, {"dtype", "fp32"}, {"autocast", "bf16"}, {"seq", "300"}}},
+    {"gpt_neox", {{"config", "pythia-160m"}, {"seq", "300"}}},
     {"llama, parameters on the host",
      {{"config", "llama-3.2-1b"},
       {"batch", "2"},

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Command R and Command R7B (cohere2): attention and MLP side by side behind one layer norm without
+ * bias, heads turned by pairs in fp32, logits scaled. cohere2's layers slide but for every fourth,
+ * and those know no positions.
+ */
+#include "model/decoder.h"
+#include "model/families.h"
+#include "model/family_keys.h"
+#include "ops/ops.h"
+
+/* clang-format off */
+#define COHERE_KEYS                                                                                \
+    COUNT("vocab_size", vocab_size, 256000, MAX_VOCAB),                                            \
+    COUNT("hidden_size", hidden_size, 8192, MAX_HIDDEN),                                           \
+    COUNT("intermediate_size", intermediate_size, 22528, MAX_INTERMEDIATE),                        \
+    COUNT("num_hidden_layers", num_layers, 40, MAX_LAYERS),                                        \
+    COUNT("num_attention_heads", num_heads, 64, MAX_HEADS),                                        \
+    KV_HEADS_AS_HEADS,                                                                             \
+    COUNT("max_position_embeddings", max_positions, 8192, MAX_POSITIONS),                          \
+    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),                                                  \
+    BOOL("tie_word_embeddings", tie_word_embeddings, true),                                        \
+    BOOL("attention_bias", attention_bias, false),                                                 \
+    FRACTION("attention_dropout", attention_dropout, 0),                                           \
+    PAD_TOKEN_OR(0),                                                                               \
+    IGNORED("logit_scale"), /* a factor of 1 is applied too */                                     \
+    IGNORED("layer_norm_eps"),                                                                     \
+    DECODER_IGNORED
+
+static const ms_key keys[] = {
+    COHERE_KEYS,
+    BOOL("use_qk_norm", head_norms, false),
+};
+
+static const ms_key keys2[] = {
+    COHERE_KEYS,
+    SLIDING_WINDOW,
+    COUNT("sliding_window_pattern", sliding_pattern, 4, MAX_LAYERS),
+    LAYER_TYPES,
+};
+/* clang-format on */
+
+/* A layer norm operator by operator, in fp32. */
+static ms_tensor norm(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !x) {
+        ms_consume(tape, x);
+        return 0;
+    }
+    uint32_t previous = ms_scope_enter(tape, module->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_assign(&f, hidden, ms_to(tape, *hidden, MS_DTYPE_F32));
+    ms_tensor *mean = ms_local(&f, ms_mean_last(tape, *hidden));
+    ms_tensor square = ms_pow(tape, ms_sub(tape, *hidden, *mean));
+    ms_tensor *variance = ms_local(&f, ms_mean_last(tape, square));
+    ms_tensor centered = ms_sub(tape, *hidden, *mean);
+    ms_tensor scale = ms_rsqrt(tape, ms_add_scalar(tape, *variance));
+    ms_assign(&f, hidden, ms_mul(tape, centered, scale));
+    ms_assign(&f, hidden, ms_mul(tape, ms_to(tape, module->weight, MS_DTYPE_F32), *hidden));
+    ms_tensor out = ms_to(tape, *hidden, input_dtype);
+    ms_retain(tape, out);
+    ms_frame_end(&f, NULL);
+    tape->scope = previous;
+    return ms_unown(tape, out);
+}
+
+/* ---- attention with norms over each head's query and key, each head with weights of its own ----
+ */
+
+typedef struct attention {
+    uint32_t scope;
+    ms_linear_module q_proj, k_proj, v_proj, o_proj;
+    ms_norm_module q_norm, k_norm;
+} attention;
+
+static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
+{
+    (void)number;
+    ms_symbols *s = &model->tape->trace->symbols;
+    attention *a = ms_arena_array(model->arena, attention, 1);
+    if (!a)
+        return NULL;
+    ms_dim hidden = model->hidden, q = ms_dim_mul(s, model->heads, model->head_dim);
+    ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
+    uint32_t scope = a->scope = ms_scope_add(model->tape, parent, "self_attn", MS_NONE);
+    a->q_proj = ms_linear_new(model, scope, "q_proj", hidden, q, d->style.qkv_bias);
+    a->k_proj = ms_linear_new(model, scope, "k_proj", hidden, kv, d->style.qkv_bias);
+    a->v_proj = ms_linear_new(model, scope, "v_proj", hidden, kv, d->style.qkv_bias);
+    a->o_proj = ms_linear_new(model, scope, "o_proj", q, hidden, d->style.output_bias);
+    a->q_norm =
+        ms_shaped_norm_new(model, scope, "q_norm", MS_SHAPE(model->heads, model->head_dim), false);
+    a->k_norm = ms_shaped_norm_new(model, scope, "k_norm",
+                                   MS_SHAPE(model->kv_heads, model->head_dim), false);
+    return a;
+}
+
+static ms_tensor by_heads(ms_model *model, const ms_linear_module *linear, ms_tensor x,
+                          ms_dim heads)
+{
+    return ms_view(model->tape, ms_linear_call(model, linear, x),
+                   MS_SHAPE(model->batch, model->seq, heads, model->head_dim));
+}
+
+static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
+                        ms_tensor *weights)
+{
+    ms_tape *tape = model->tape;
+    const attention *a = layer->attention;
+    uint32_t previous = ms_scope_enter(tape, a->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_tensor *query = ms_local(&f, by_heads(model, &a->q_proj, *hidden, model->heads));
+    ms_tensor *key = ms_local(&f, by_heads(model, &a->k_proj, *hidden, model->kv_heads));
+    ms_tensor *value = ms_local(&f, by_heads(model, &a->v_proj, *hidden, model->kv_heads));
+    ms_assign(&f, query, norm(model, &a->q_norm, *query));
+    ms_assign(&f, key, norm(model, &a->k_norm, *key));
+    ms_assign(&f, query, ms_transpose(tape, *query, 1, 2));
+    ms_assign(&f, key, ms_transpose(tape, *key, 1, 2));
+    ms_assign(&f, value, ms_transpose(tape, *value, 1, 2));
+    ms_tensor turned[2];
+    d->style.rotary(model, *query, *key, d->rotary[0].cos, d->rotary[0].sin, turned);
+    ms_assign(&f, query, turned[0]);
+    ms_assign(&f, key, turned[1]);
+    ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
+                                             d->full_mask, &a->o_proj, weights);
+    tape->scope = previous;
+    return result;
+}
+
+/* ---- layer ---- */
+
+static bool build_layer(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer)
+{
+    ms_norm_module *module = ms_arena_array(model->arena, ms_norm_module, 1);
+    if (!module)
+        return false;
+    layer->norms = module;
+    layer->attention = d->style.build_attention(model, d, layer->scope, layer->number);
+    layer->mlp = d->style.build_mlp(model, d, layer->scope, layer->number);
+    *module = ms_norm_new(model, layer->scope, "input_layernorm", model->hidden, false);
+    return layer->attention && layer->mlp;
+}
+
+static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
+{
+    ms_model *model = context;
+    const ms_decoder *d = model->modules;
+    const ms_decoder_layer *l = &d->layers[number];
+    uint32_t previous = ms_scope_enter(tape, l->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, input);
+    ms_tensor *residual = ms_local(&f, *hidden);
+    ms_assign(&f, hidden, norm(model, l->norms, *hidden));
+    ms_tensor *attn_output = ms_local(&f, 0);
+    ms_assign(&f, attn_output, ms_layer_attention(model, l, &f, *hidden));
+    ms_tensor *mlp = ms_local(&f, ms_layer_mlp(model, l, *hidden));
+    ms_tensor sum = ms_add(tape, *residual, *attn_output);
+    ms_assign(&f, hidden, ms_add(tape, sum, *mlp));
+    ms_tensor result = ms_frame_end(&f, hidden);
+    tape->scope = previous;
+    return result;
+}
+
+static ms_decoder_style style_of(ms_model *model)
+{
+    bool bias = model->config->attention_bias;
+    model->scale_logits = ms_mul_scalar;
+    return (ms_decoder_style){.build_layer = build_layer,
+                              .run_layer = run_layer,
+                              .rotary = ms_rotary_pairs_fp32,
+                              .norm = norm,
+                              .qkv_bias = bias,
+                              .output_bias = bias};
+}
+
+static bool build(ms_model *model)
+{
+    ms_decoder_style style = style_of(model);
+    if (model->config->head_norms) {
+        style.build_attention = build_attention;
+        style.attention = attend;
+    }
+    return ms_decoder_build(model, style);
+}
+
+static bool build2(ms_model *model)
+{
+    ms_decoder_style style = style_of(model);
+    style.mask_arguments = style.both_masks = style.only_sliding_turn = true;
+    return ms_decoder_build(model, style);
+}
+
+static uint8_t layer_kind2(const ms_model_config *config, uint64_t layer)
+{
+    return (layer + 1) % config->sliding_pattern ? MS_LAYER_SLIDES : 0;
+}
+
+static const ms_model_program program = {build, ms_decoder_forward};
+static const ms_model_program program2 = {build2, ms_decoder_forward};
+
+const ms_family ms_family_cohere = {.model_type = "cohere",
+                                    .class_name = "CohereForCausalLM",
+                                    .keys = keys,
+                                    .key_count = sizeof keys / sizeof *keys,
+                                    .check = ms_check_heads_divide,
+                                    .scales_logits = true,
+                                    .program = &program};
+
+const ms_family ms_family_cohere2 = {.model_type = "cohere2",
+                                     .class_name = "Cohere2ForCausalLM",
+                                     .keys = keys2,
+                                     .key_count = sizeof keys2 / sizeof *keys2,
+                                     .check = ms_check_heads_divide,
+                                     .layer_kind = layer_kind2,
+                                     .scales_logits = true,
+                                     .program = &program2};

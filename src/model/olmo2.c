@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * OLMo 2: norms behind attention and MLP and over the whole query and key, and weights that scale
+ * in fp32.
+ */
+#include "model/decoder.h"
+#include "model/families.h"
+#include "model/family_keys.h"
+#include "ops/ops.h"
+
+/* clang-format off */
+static const ms_key keys[] = {
+    COUNT("vocab_size", vocab_size, 50304, MAX_VOCAB),
+    COUNT("hidden_size", hidden_size, 4096, MAX_HIDDEN),
+    COUNT("intermediate_size", intermediate_size, 11008, MAX_INTERMEDIATE),
+    COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),
+    COUNT("num_attention_heads", num_heads, 32, MAX_HEADS),
+    KV_HEADS_AS_HEADS,
+    HEAD_DIM_FROM_HIDDEN,
+    COUNT("max_position_embeddings", max_positions, 2048, MAX_POSITIONS),
+    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),
+    BOOL("tie_word_embeddings", tie_word_embeddings, false),
+    BOOL("attention_bias", attention_bias, false),
+    FRACTION("attention_dropout", attention_dropout, 0),
+    PAD_TOKEN_OR(1),
+    DECODER_IGNORED,
+};
+/* clang-format on */
+
+/* (weight * x * rsqrt(...)).to(dtype) */
+static ms_tensor norm(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !x) {
+        ms_consume(tape, x);
+        return 0;
+    }
+    uint32_t previous = ms_scope_enter(tape, module->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_assign(&f, hidden, ms_to(tape, *hidden, MS_DTYPE_F32));
+    ms_tensor *variance = ms_local(&f, ms_mean_last(tape, ms_pow(tape, *hidden)));
+    ms_tensor scale = ms_rsqrt(tape, ms_add_scalar(tape, *variance));
+    ms_assign(&f, hidden, ms_mul(tape, *hidden, scale));
+    ms_tensor out = ms_to(tape, ms_mul(tape, module->weight, *hidden), input_dtype);
+    ms_retain(tape, out);
+    ms_frame_end(&f, NULL);
+    tape->scope = previous;
+    return ms_unown(tape, out);
+}
+
+typedef struct attention {
+    uint32_t scope;
+    ms_linear_module q_proj, k_proj, v_proj, o_proj;
+    ms_norm_module q_norm, k_norm;
+} attention;
+
+typedef struct norms {
+    ms_norm_module post_attention, post_feedforward;
+} norms;
+
+static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
+{
+    (void)d;
+    (void)number;
+    ms_symbols *s = &model->tape->trace->symbols;
+    attention *a = ms_arena_array(model->arena, attention, 1);
+    if (!a)
+        return NULL;
+    bool bias = model->config->attention_bias;
+    ms_dim hidden = model->hidden, q = ms_dim_mul(s, model->heads, model->head_dim);
+    ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
+    uint32_t scope = a->scope = ms_scope_add(model->tape, parent, "self_attn", MS_NONE);
+    a->q_proj = ms_linear_new(model, scope, "q_proj", hidden, q, bias);
+    a->k_proj = ms_linear_new(model, scope, "k_proj", hidden, kv, bias);
+    a->v_proj = ms_linear_new(model, scope, "v_proj", hidden, kv, bias);
+    a->o_proj = ms_linear_new(model, scope, "o_proj", q, hidden, bias);
+    a->q_norm = ms_norm_new(model, scope, "q_norm", q, false);
+    a->k_norm = ms_norm_new(model, scope, "k_norm", kv, false);
+    return a;
+}
+
+static bool build_layer(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer)
+{
+    norms *n = ms_arena_array(model->arena, norms, 1);
+    if (!n)
+        return false;
+    uint32_t scope = layer->scope;
+    layer->norms = n;
+    layer->attention = d->style.build_attention(model, d, scope, layer->number);
+    layer->mlp = d->style.build_mlp(model, d, scope, layer->number);
+    n->post_attention = ms_norm_new(model, scope, "post_attention_layernorm", model->hidden, false);
+    n->post_feedforward =
+        ms_norm_new(model, scope, "post_feedforward_layernorm", model->hidden, false);
+    return layer->attention && layer->mlp;
+}
+
+static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
+                        ms_tensor *weights)
+{
+    ms_tape *tape = model->tape;
+    const attention *a = layer->attention;
+    uint32_t previous = ms_scope_enter(tape, a->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_tensor *query =
+        ms_local(&f, norm(model, &a->q_norm, ms_linear_call(model, &a->q_proj, *hidden)));
+    ms_tensor *key =
+        ms_local(&f, norm(model, &a->k_norm, ms_linear_call(model, &a->k_proj, *hidden)));
+    ms_tensor *value = ms_local(&f, ms_linear_call(model, &a->v_proj, *hidden));
+    ms_assign(&f, query, ms_as_heads(model, *query, model->heads));
+    ms_assign(&f, key, ms_as_heads(model, *key, model->kv_heads));
+    ms_assign(&f, value, ms_as_heads(model, *value, model->kv_heads));
+    ms_tensor turned[2];
+    d->style.rotary(model, *query, *key, d->rotary[0].cos, d->rotary[0].sin, turned);
+    ms_assign(&f, query, turned[0]);
+    ms_assign(&f, key, turned[1]);
+    ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
+                                             d->full_mask, &a->o_proj, weights);
+    tape->scope = previous;
+    return result;
+}
+
+static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
+{
+    ms_model *model = context;
+    const ms_decoder *d = model->modules;
+    const ms_decoder_layer *l = &d->layers[number];
+    const norms *n = l->norms;
+    uint32_t previous = ms_scope_enter(tape, l->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, input);
+    ms_tensor *residual = ms_local(&f, *hidden);
+    ms_assign(&f, hidden, ms_layer_attention(model, l, &f, *hidden));
+    ms_assign(&f, hidden, norm(model, &n->post_attention, *hidden));
+    ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
+    ms_assign(&f, residual, *hidden);
+    ms_assign(&f, hidden, ms_layer_mlp(model, l, *hidden));
+    ms_assign(&f, hidden, norm(model, &n->post_feedforward, *hidden));
+    ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
+    ms_tensor result = ms_frame_end(&f, hidden);
+    tape->scope = previous;
+    return result;
+}
+
+static bool build(ms_model *model)
+{
+    return ms_decoder_build(model, (ms_decoder_style){.build_layer = build_layer,
+                                                      .run_layer = run_layer,
+                                                      .build_attention = build_attention,
+                                                      .attention = attend,
+                                                      .rotary = ms_rotary_whole_cast,
+                                                      .norm = norm,
+                                                      .fp32_rotary = true});
+}
+
+static const ms_model_program program = {build, ms_decoder_forward};
+
+const ms_family ms_family_olmo2 = {.model_type = "olmo2",
+                                   .class_name = "Olmo2ForCausalLM",
+                                   .keys = keys,
+                                   .key_count = sizeof keys / sizeof *keys,
+                                   .check = ms_check_heads_divide,
+                                   .program = &program};

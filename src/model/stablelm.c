@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * StableLM: layer norms, a part of each head turned, attention and MLP one after the other or side
+ * by side.
+ */
+#include "model/decoder.h"
+#include "model/families.h"
+#include "model/family_keys.h"
+#include "ops/ops.h"
+
+/* clang-format off */
+static const ms_key keys[] = {
+    COUNT("vocab_size", vocab_size, 50304, MAX_VOCAB),
+    COUNT("hidden_size", hidden_size, 2560, MAX_HIDDEN),
+    COUNT("intermediate_size", intermediate_size, 6912, MAX_INTERMEDIATE),
+    COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),
+    COUNT("num_attention_heads", num_heads, 32, MAX_HEADS),
+    COUNT("num_key_value_heads", num_kv_heads, 32, MAX_HEADS),
+    COUNT("max_position_embeddings", max_positions, 4096, MAX_POSITIONS),
+    ROTARY_SHARE("partial_rotary_factor", 0.25),
+    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),
+    BOOL("tie_word_embeddings", tie_word_embeddings, false),
+    BOOL("use_qkv_bias", attention_bias, false),
+    BOOL("use_parallel_residual", parallel_residual, false),
+    FRACTION("hidden_dropout", residual_dropout, 0),
+    FRACTION("attention_dropout", attention_dropout, 0),
+    FIXED("qk_layernorm", false),
+    PAD_TOKEN,
+    IGNORED("layer_norm_eps"),
+    DECODER_IGNORED,
+};
+/* clang-format on */
+
+typedef struct attention {
+    uint32_t scope;
+    ms_linear_module q_proj, k_proj, v_proj, o_proj;
+} attention;
+
+static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
+{
+    (void)number;
+    ms_symbols *s = &model->tape->trace->symbols;
+    attention *a = ms_arena_array(model->arena, attention, 1);
+    if (!a)
+        return NULL;
+    ms_dim hidden = model->hidden, q = ms_dim_mul(s, model->heads, model->head_dim);
+    ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
+    uint32_t scope = a->scope = ms_scope_add(model->tape, parent, "self_attn", MS_NONE);
+    a->q_proj = ms_linear_new(model, scope, "q_proj", hidden, q, d->style.qkv_bias);
+    a->k_proj = ms_linear_new(model, scope, "k_proj", hidden, kv, d->style.qkv_bias);
+    a->v_proj = ms_linear_new(model, scope, "v_proj", hidden, kv, d->style.qkv_bias);
+    a->o_proj = ms_linear_new(model, scope, "o_proj", hidden, hidden, false);
+    return a;
+}
+
+static bool build_layer(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer)
+{
+    ms_pre_norms *norms = ms_arena_array(model->arena, ms_pre_norms, 1);
+    if (!norms)
+        return false;
+    uint32_t scope = layer->scope;
+    layer->norms = norms;
+    layer->attention = d->style.build_attention(model, d, scope, layer->number);
+    layer->mlp = d->style.build_mlp(model, d, scope, layer->number);
+    norms->input = ms_norm_new(model, scope, "input_layernorm", model->hidden, true);
+    if (!model->config->parallel_residual)
+        norms->post_attention =
+            ms_norm_new(model, scope, "post_attention_layernorm", model->hidden, true);
+    return layer->attention && layer->mlp;
+}
+
+static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
+                        ms_tensor *weights)
+{
+    ms_tape *tape = model->tape;
+    const attention *a = layer->attention;
+    uint32_t previous = ms_scope_enter(tape, a->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_tensor *query = ms_local(&f, ms_linear_call(model, &a->q_proj, *hidden));
+    ms_tensor *key = ms_local(&f, ms_linear_call(model, &a->k_proj, *hidden));
+    ms_tensor *value = ms_local(&f, ms_linear_call(model, &a->v_proj, *hidden));
+    ms_assign(&f, query, ms_as_heads(model, *query, model->heads));
+    ms_assign(&f, key, ms_as_heads(model, *key, model->kv_heads));
+    ms_assign(&f, value, ms_as_heads(model, *value, model->kv_heads));
+    ms_rotary_around(model, &f, query, key, d->rotary[0].cos, d->rotary[0].sin);
+    ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
+                                             d->full_mask, &a->o_proj, weights);
+    tape->scope = previous;
+    return result;
+}
+
+static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
+{
+    ms_model *model = context;
+    const ms_decoder *d = model->modules;
+    const ms_decoder_layer *l = &d->layers[number];
+    const ms_pre_norms *norms = l->norms;
+    double dropout = model->config->residual_dropout;
+    bool parallel = model->config->parallel_residual;
+    uint32_t previous = ms_scope_enter(tape, l->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, input);
+    ms_tensor *residual = ms_local(&f, *hidden);
+    ms_assign(&f, hidden, d->style.norm(model, &norms->input, *hidden));
+    ms_tensor *attn_output = ms_local(&f, 0);
+    ms_assign(&f, attn_output, ms_layer_attention(model, l, &f, *hidden));
+    if (!parallel)
+        ms_assign(&f, residual, ms_add(tape, *residual, *attn_output));
+    ms_tensor normed = parallel ? *hidden : d->style.norm(model, &norms->post_attention, *residual);
+    ms_tensor *mlp_output = ms_local(&f, ms_layer_mlp(model, l, normed));
+    ms_assign(&f, mlp_output, ms_dropout(tape, *mlp_output, dropout));
+    ms_tensor sum = parallel ? ms_add(tape, *residual, *attn_output) : *residual;
+    ms_assign(&f, hidden, ms_add(tape, sum, *mlp_output));
+    ms_tensor result = ms_frame_end(&f, hidden);
+    tape->scope = previous;
+    return result;
+}
+
+static bool build(ms_model *model)
+{
+    return ms_decoder_build(model, (ms_decoder_style){.build_layer = build_layer,
+                                                      .run_layer = run_layer,
+                                                      .build_attention = build_attention,
+                                                      .attention = attend,
+                                                      .norm = ms_layer_norm_call,
+                                                      .norm_bias = true,
+                                                      .qkv_bias = model->config->attention_bias,
+                                                      .position_ids_first = true});
+}
+
+static const ms_model_program program = {build, ms_decoder_forward};
+
+const ms_family ms_family_stablelm = {.model_type = "stablelm",
+                                      .class_name = "StableLmForCausalLM",
+                                      .keys = keys,
+                                      .key_count = sizeof keys / sizeof *keys,
+                                      .check = ms_check_heads_divide,
+                                      .program = &program};
