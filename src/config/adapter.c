@@ -2,11 +2,12 @@
  *
  * The keys of an adapter, one row each, and the reader of PEFT's adapter_config.json.
  */
-#include "config/adapter_keys.h"
+#include "config/adapter.h"
 
 #include <stddef.h>
 #include <string.h>
 
+#include "config/adapter_keys.h"
 #include "config/nearest.h"
 
 #define AT(member) offsetof(ms_adapter, member)
