@@ -3,43 +3,30 @@
 
 #include <string.h>
 
-static const char *const kind_names[] = {
-    [MS_QUANTIZE_NONE] = "none",
-    [MS_QUANTIZE_NF4] = "nf4",
-    [MS_QUANTIZE_FP4] = "fp4",
-    [MS_QUANTIZE_KIND_COUNT] = NULL,
-};
+const char *const ms_quantization_choices[] = {"none", "nf4",        "nf4:double",
+                                               "fp4",  "fp4:double", NULL};
 
-static ms_quantize_kind kind_of(const char *name, size_t length)
+static const ms_quantization quantizations[] = {
+    {.kind = MS_QUANTIZE_NONE},
+    {.kind = MS_QUANTIZE_NF4},
+    {.kind = MS_QUANTIZE_NF4, .is_double = true},
+    {.kind = MS_QUANTIZE_FP4},
+    {.kind = MS_QUANTIZE_FP4, .is_double = true},
+};
+enum { CHOICES = sizeof quantizations / sizeof quantizations[0] };
+
+ms_quantization ms_quantization_of(int choice)
 {
-    int kind = 0;
-    while (kind_names[kind] &&
-           (strlen(kind_names[kind]) != length || memcmp(kind_names[kind], name, length) != 0))
-        kind++;
-    return (ms_quantize_kind)kind;
+    return quantizations[choice];
 }
 
 const char *ms_quantization_text(const ms_quantization *quantization)
 {
-    static const char *const doubles[] = {
-        [MS_QUANTIZE_NONE] = "none",
-        [MS_QUANTIZE_NF4] = "nf4:double",
-        [MS_QUANTIZE_FP4] = "fp4:double",
-    };
-    return (quantization->is_double ? doubles : kind_names)[quantization->kind];
-}
-
-ms_status ms_quantization_parse(const char *text, ms_quantization *quantization, ms_error *err)
-{
-    size_t length = strcspn(text, ":");
-    *quantization = (ms_quantization){.kind = kind_of(text, length)};
-    quantization->is_double = strcmp(text + length, ":double") == 0;
-    bool has_end =
-        text[length] == '\0' || (quantization->is_double && quantization->kind != MS_QUANTIZE_NONE);
-    if (quantization->kind != MS_QUANTIZE_KIND_COUNT && has_end)
-        return MS_OK;
-    return ms_fail(err, MS_ERR_USAGE,
-                   "'%.40s' is not modelled; none, nf4, nf4:double, fp4 and fp4:double are", text);
+    int i = 0;
+    while (i + 1 < CHOICES && (quantizations[i].kind != quantization->kind ||
+                               quantizations[i].is_double != quantization->is_double))
+        i++;
+    return ms_quantization_choices[i];
 }
 
 /* A member that is there and not null. */
@@ -79,8 +66,11 @@ static ms_status read_type(ms_json_value root, ms_quantization *quantization, ms
         status = ms_json_get_string(value, &type, err);
     if (status != MS_OK)
         return status;
-    quantization->kind = kind_of(type, strlen(type));
-    if (quantization->kind == MS_QUANTIZE_NONE || quantization->kind == MS_QUANTIZE_KIND_COUNT)
+    if (strcmp(type, "nf4") == 0)
+        quantization->kind = MS_QUANTIZE_NF4;
+    else if (strcmp(type, "fp4") == 0)
+        quantization->kind = MS_QUANTIZE_FP4;
+    else
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "'%.40s': expected nf4 or fp4", type);
     return MS_OK;

@@ -28,11 +28,12 @@ typedef struct ms_quantization {
     ms_dtype compute_dtype;
 } ms_quantization;
 
-/* "nf4:double", as it is read; static text. */
+/* What `--quantize` takes, ending in NULL; and the quantisation of each. */
+extern const char *const ms_quantization_choices[];
+ms_quantization ms_quantization_of(int choice);
+/* The choice that it is; static text. */
 const char *ms_quantization_text(const ms_quantization *quantization);
 
-/* Reads "nf4", "nf4:double", "none". */
-ms_status ms_quantization_parse(const char *text, ms_quantization *quantization, ms_error *err);
 /* Reads a quantization_config; methods that are not modelled are refused by name. */
 ms_status ms_quantization_read(ms_json_value value, ms_quantization *quantization, ms_error *err);
 

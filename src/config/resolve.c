@@ -146,8 +146,8 @@ static ms_status resolve_quantization(const context *c)
     ms_run_config *run = c->run;
     ms_quantization *q = &run->quantization;
     *q = c->model->quantization;
-    if (said(c, "quantize") && ms_quantization_parse(c->draft->quantize, q, c->err) != MS_OK)
-        return c->err->status;
+    if (said(c, "quantize"))
+        *q = ms_quantization_of(c->draft->quantize);
     bool is_quantized = q->kind != MS_QUANTIZE_NONE;
     run->upcast = is_quantized && (!said(c, "upcast") || c->draft->upcast);
     if (is_quantized && run->device->is_cpu)

@@ -26,8 +26,7 @@ typedef enum field_kind {
     FIELD_VERSION, /* uint32_t[2] */
     FIELD_LAYERS,  /* const char *, a list of layers */
     FIELD_TREAT,   /* const char *, treatments */
-    FIELD_LORA,    /* const char *, an adapter */
-    FIELD_QUANTIZE /* const char *, a quantisation */
+    FIELD_LORA     /* const char *, an adapter */
 } field_kind;
 
 /* In the order of the enums of run_config.h. */
@@ -76,7 +75,7 @@ static const field_row rows[] = {
     {"adapter",         FIELD_TEXT,    AT(adapter),         0, 0,              NULL},
     {"lora",            FIELD_LORA,    AT(lora),            0, 0,              NULL},
     {"adapter-dtype",   FIELD_CHOICE,  AT(adapter_dtype),   0, 0,              dtypes},
-    {"quantize",        FIELD_QUANTIZE, AT(quantize),       0, 0,              NULL},
+    {"quantize",        FIELD_CHOICE,  AT(quantize),        0, 0,              ms_quantization_choices},
     {"upcast",          FIELD_CHOICE,  AT(upcast),          0, 0,              answers},
     {"plan",            FIELD_TEXT,    AT(plan),            0, 0,              NULL},
     {"checkpoint-kind", FIELD_CHOICE,  AT(checkpoint_kind), 0, 0,              checkpoint_kinds},
@@ -151,7 +150,6 @@ ms_run_field_form ms_run_field_form_of(size_t index)
     case FIELD_LAYERS:
     case FIELD_TREAT:
     case FIELD_LORA:
-    case FIELD_QUANTIZE:
         break;
     }
     return MS_RUN_FIELD_STRING;
@@ -301,23 +299,11 @@ static ms_status set_lora(const field_row *row, const char *value, void *member,
     return set_text(row, value, member, arena, err);
 }
 
-static ms_status set_quantize(const field_row *row, const char *value, void *member,
-                              ms_arena *arena, ms_error *err)
-{
-    ms_error reason = {0};
-    ms_quantization quantization;
-    ms_status status = ms_quantization_parse(value, &quantization, &reason);
-    if (status != MS_OK)
-        return ms_fail(err, status, "%s: %s", row->name, reason.text);
-    return set_text(row, value, member, arena, err);
-}
-
 static const field_setter setters[] = {
-    [FIELD_TEXT] = set_text,         [FIELD_COUNT] = set_count, [FIELD_POWER] = set_power,
-    [FIELD_NUMBER] = set_number,     [FIELD_CLIP] = set_clip,   [FIELD_CHOICE] = set_choice,
-    [FIELD_SIZE] = set_size,         [FIELD_SPLIT] = set_split, [FIELD_VERSION] = set_version,
-    [FIELD_LAYERS] = set_layers,     [FIELD_TREAT] = set_treat, [FIELD_LORA] = set_lora,
-    [FIELD_QUANTIZE] = set_quantize,
+    [FIELD_TEXT] = set_text,     [FIELD_COUNT] = set_count, [FIELD_POWER] = set_power,
+    [FIELD_NUMBER] = set_number, [FIELD_CLIP] = set_clip,   [FIELD_CHOICE] = set_choice,
+    [FIELD_SIZE] = set_size,     [FIELD_SPLIT] = set_split, [FIELD_VERSION] = set_version,
+    [FIELD_LAYERS] = set_layers, [FIELD_TREAT] = set_treat, [FIELD_LORA] = set_lora,
 };
 
 ms_status ms_run_field_set(ms_run_draft *draft, ms_arena *arena, const char *name,

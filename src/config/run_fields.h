@@ -58,10 +58,10 @@
 typedef struct ms_run_draft {
     const char *config;
     uint64_t batch, seq_tokens, accumulate;
-    int dtype, adapter_dtype, upcast, autocast, optimizer, optimizer_impl, optimizer_device,
-        parameter_device, checkpoint_kind, attention, allocator;
+    int dtype, adapter_dtype, quantize, upcast, autocast, optimizer, optimizer_impl,
+        optimizer_device, parameter_device, checkpoint_kind, attention, allocator;
     double weight_decay, clip_norm;
-    const char *checkpointing, *treat, *adapter, *lora, *quantize, *plan, *device;
+    const char *checkpointing, *treat, *adapter, *lora, *plan, *device;
     uint32_t torch[2]; /* major, minor */
     uint64_t max_split_size_bytes, roundup_power2_divisions, budget_bytes;
     uint64_t said; /* bit i: field i was given */
