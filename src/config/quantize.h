@@ -16,8 +16,7 @@
 typedef enum ms_quantize_kind {
     MS_QUANTIZE_NONE,
     MS_QUANTIZE_NF4, /* bitsandbytes, 4 bits and a scale for every 64 weights */
-    MS_QUANTIZE_FP4,
-    MS_QUANTIZE_KIND_COUNT
+    MS_QUANTIZE_FP4
 } ms_quantize_kind;
 
 typedef struct ms_quantization {
