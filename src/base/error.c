@@ -2,6 +2,7 @@
 #include "base/error.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef struct status_row {
     ms_status status;
@@ -49,4 +50,14 @@ void ms_error_set(ms_error *err, ms_status status, const char *format, ...)
     va_start(args, format);
     ms_error_vset(err, status, format, args);
     va_end(args);
+}
+
+void ms_error_copy_place(ms_error *err, const ms_error *from)
+{
+    if (!err || !from)
+        return;
+    ms_error placed = *from;
+    placed.status = err->status;
+    memcpy(placed.text, err->text, sizeof placed.text);
+    *err = placed;
 }

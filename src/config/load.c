@@ -161,7 +161,12 @@ static ms_status take_field(loading *l, ms_json_value value, const char *field)
     if (status != MS_OK)
         return ms_json_fail(l->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s",
                             reason.text + strlen(field) + strlen(": ")); /* the place names it */
+    ms_error *place = ms_arena_array(l->arena, ms_error, 1);
+    if (!place)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a place");
+    ms_json_error_set(place, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s", field);
     l->origins.in_file[ms_run_field_find(field)] = false;
+    l->origins.places[ms_run_field_find(field)] = place;
     return MS_OK;
 }
 

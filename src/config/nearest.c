@@ -56,6 +56,11 @@ static size_t edit_distance(const char *a, const char *b, size_t limit)
     return last[b_length];
 }
 
+size_t ms_name_distance(const char *a, const char *b)
+{
+    return edit_distance(a, b, MAX_NAME);
+}
+
 ms_nearest ms_nearest_to(const char *wanted)
 {
     return (ms_nearest){.wanted = wanted, .distance = SIZE_MAX};

@@ -20,6 +20,9 @@ void ms_nearest_offer(ms_nearest *nearest, const char *name);
 /* "; did you mean 'llama'?" or "" when nothing is near. Writes into `out`, returns it. */
 const char *ms_nearest_hint(const ms_nearest *nearest, char *out, size_t size);
 
+/* How many letters apart two names are; SIZE_MAX for names that are too long. */
+size_t ms_name_distance(const char *a, const char *b);
+
 /* Equal but for case, and '_' for '-'. */
 int ms_name_equal(const char *a, const char *b);
 

@@ -43,7 +43,27 @@ __attribute__((format(printf, 3, 4))) static ms_status fail(const context *c, co
     if (c->origins->in_file[index])
         return ms_json_fail(c->err, c->origins->values[index], MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "%s", text);
-    return ms_fail(c->err, MS_ERR_CONFIG, "%s: %s", field, text);
+    if (!c->origins->places[index])
+        return ms_fail(c->err, MS_ERR_CONFIG, "%s: %s", field, text);
+    ms_status status = ms_fail(c->err, MS_ERR_CONFIG, "%s", text);
+    ms_error_copy_place(c->err, c->origins->places[index]);
+    return status;
+}
+
+/* The place itself, for what is found out later; *place NULL: on the command line. */
+static ms_status keep_place(const context *c, const char *field, const ms_error **place)
+{
+    int index = ms_run_field_find(field);
+    *place = c->origins->places[index];
+    if (!c->origins->in_file[index])
+        return MS_OK;
+    ms_error *kept = ms_arena_array(c->arena, ms_error, 1);
+    if (!kept)
+        return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for a place");
+    ms_json_error_set(kept, c->origins->values[index], MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s",
+                      field);
+    *place = kept;
+    return MS_OK;
 }
 
 /* ---- device ---- */
@@ -226,7 +246,7 @@ static ms_status resolve_layers(const context *c)
     run->treatments.layers = layers;
     if (ms_treatments_apply(run->treat, c->arena, count, &run->treatments, &reason) != MS_OK)
         return fail(c, "treat", "%s", reason.text);
-    return MS_OK;
+    return keep_place(c, "treat", &run->treat_place);
 }
 
 /* A kept dropout does not draw again, so those behind it draw other numbers than in forward. */

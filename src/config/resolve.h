@@ -13,10 +13,11 @@
 
 enum { MS_RUN_MAX_FIELDS = 64 };
 
-/* Where the run file says a field; a message about it shows the place. */
+/* Where the run file or a plan says a field; a message about it shows the place. */
 typedef struct ms_run_origins {
     bool in_file[MS_RUN_MAX_FIELDS];
     ms_json_value values[MS_RUN_MAX_FIELDS];
+    const ms_error *places[MS_RUN_MAX_FIELDS]; /* of what a plan file says; it is closed by now */
 } ms_run_origins;
 
 ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_run_origins *origins,

@@ -274,6 +274,20 @@ static void train(trainer *t)
                                      ms_home_landing_bytes(&t->tape);
 }
 
+static ms_status fail_simulation(const ms_tape *tape, ms_status status, ms_error *err)
+{
+    if (status == MS_ERR_CONFIG)
+        return ms_selective_complain(tape, err);
+    if (status == MS_ERR_LIMIT)
+        return ms_fail(err, status,
+                       "the step allocates and frees more than %d million times: simulate fewer "
+                       "layers or micro-steps",
+                       MS_MOST_EVENTS / 2000000);
+    if (status == MS_ERR_OVERFLOW)
+        return ms_fail(err, status, "a tensor of this model and batch has more than 2^62 bytes");
+    return ms_fail(err, status, "out of memory while simulating the step");
+}
+
 ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *run,
                            ms_simulation *simulation, ms_error *err)
 {
@@ -292,20 +306,15 @@ ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *ru
         train(&t);
         status = t.tape.status;
     }
+    if (status != MS_OK)
+        status = fail_simulation(&t.tape, status, err);
     ms_model_free(&t.model);
     ms_tape_free(&t.tape);
     ms_arena_free(arena);
     if (status == MS_OK)
         return MS_OK;
     ms_simulation_free(simulation);
-    if (status == MS_ERR_LIMIT)
-        return ms_fail(err, status,
-                       "the step allocates and frees more than %d million times: simulate fewer "
-                       "layers or micro-steps",
-                       MS_MOST_EVENTS / 2000000);
-    if (status == MS_ERR_OVERFLOW)
-        return ms_fail(err, status, "a tensor of this model and batch has more than 2^62 bytes");
-    return ms_fail(err, status, "out of memory while simulating the step");
+    return status;
 }
 
 void ms_simulation_free(ms_simulation *simulation)

@@ -124,6 +124,11 @@ void ms_selective_begin(ms_tape *tape, const ms_op *op, ms_op_mark *mark);
 void ms_selective_end(ms_tape *tape, ms_op_mark mark);
 void ms_selective_save(ms_tape *tape, ms_tensor tensor);
 void ms_selective_drop(ms_tape *tape, ms_checkpoint *checkpoint);
+/* Forward of the region has run: fails when an operator that it was to keep has not. */
+void ms_selective_check(ms_tape *tape, const ms_checkpoint *checkpoint);
+
+/* Which operator that was, and what the layer runs instead. */
+ms_status ms_selective_complain(const ms_tape *tape, ms_error *err);
 
 /* Internal to the tape: an open offload takes a saved tensor (false: it stays), hands one back, and
  * fetches what the layer below sent. */

@@ -8,14 +8,26 @@
  */
 #include "tape/engine.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "config/nearest.h"
+
+static ms_op_count *find_count(const ms_tape *tape, const char *name)
+{
+    for (uint32_t i = 0; i < tape->op_counts.count; i++)
+        if (strcmp(tape->op_counts.items[i].name, name) == 0)
+            return &tape->op_counts.items[i];
+    return NULL;
+}
 
 /* The number of times an operator of this name ran before in the region. */
 static uint32_t count_op(ms_tape *tape, const char *name)
 {
-    for (uint32_t i = 0; i < tape->op_counts.count; i++)
-        if (strcmp(tape->op_counts.items[i].name, name) == 0)
-            return tape->op_counts.items[i].count++;
+    ms_op_count *before = find_count(tape, name);
+    if (before)
+        return before->count++;
     if (!ms_vec_push(&tape->op_counts, (ms_op_count){name, 1}))
         ms_tape_fail(tape, MS_ERR_NOMEM);
     return 0;
@@ -111,4 +123,65 @@ void ms_selective_drop(ms_tape *tape, ms_checkpoint *checkpoint)
     while (checkpoint->taken_count < checkpoint->kept_count)
         ms_storage_release(tape,
                            tape->kept.items[checkpoint->first_kept + checkpoint->taken_count++]);
+}
+
+/* ---- operators that the layer does not run ---- */
+
+void ms_selective_check(ms_tape *tape, const ms_checkpoint *checkpoint)
+{
+    for (uint32_t i = 0; i < checkpoint->kept_op_count && tape->status == MS_OK; i++) {
+        const ms_kept_op *kept = &checkpoint->kept_ops[i];
+        const ms_op_count *ran = find_count(tape, kept->name);
+        if (ran && (kept->occurrence == UINT32_MAX || kept->occurrence < ran->count))
+            continue;
+        tape->missing_op = kept;
+        tape->missing_layer = checkpoint->number;
+        ms_tape_fail(tape, MS_ERR_CONFIG);
+    }
+}
+
+enum { MOST_NAMED = 3 };
+
+/* The names nearest to `wanted`, nearest first; of equals the one that runs first. */
+static uint32_t list_nearest(const ms_tape *tape, const char *wanted, const char **names)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < tape->op_counts.count; i++) {
+        const char *name = tape->op_counts.items[i].name;
+        uint32_t at = count < MOST_NAMED ? count++ : MOST_NAMED;
+        size_t distance = ms_name_distance(wanted, name);
+        for (; at > 0 && ms_name_distance(wanted, names[at - 1]) > distance; at--)
+            if (at < MOST_NAMED)
+                names[at] = names[at - 1];
+        if (at < MOST_NAMED)
+            names[at] = name;
+    }
+    return count;
+}
+
+ms_status ms_selective_complain(const ms_tape *tape, ms_error *err)
+{
+    const ms_kept_op *op = tape->missing_op;
+    const ms_op_count *ran = find_count(tape, op->name);
+    const ms_error *place = tape->run->treat_place;
+    const char *before = place ? "" : "treat: ", *names[MOST_NAMED];
+    char list[128] = "";
+    uint32_t count = ran ? 0 : list_nearest(tape, op->name, names);
+    for (uint32_t i = 0, used = 0; i < count && used < sizeof list; i++)
+        used += (uint32_t)snprintf(list + used, sizeof list - used, "%s%.30s",
+                                   i == 0           ? ""
+                                   : i + 1 == count ? " and "
+                                                    : ", ",
+                                   names[i]);
+    ms_status status =
+        ran ? ms_fail(err, MS_ERR_CONFIG,
+                      "%slayer %" PRIu64 " runs %.40s %" PRIu32
+                      " times, numbered from 0: there is no %.40s#%" PRIu32,
+                      before, tape->missing_layer, op->name, ran->count, op->name, op->occurrence)
+            : ms_fail(err, MS_ERR_CONFIG,
+                      "%slayer %" PRIu64
+                      " runs no operator '%.40s'; the nearest that it runs are %s",
+                      before, tape->missing_layer, op->name, list);
+    ms_error_copy_place(err, place);
+    return status;
 }
