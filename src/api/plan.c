@@ -15,8 +15,6 @@
 #include "plan/target.h"
 #include "report/plan_report.h"
 
-static const char all_targets[] = "all";
-
 struct ms_plan {
     ms_arena *arena;
     ms_plan_settings settings;
@@ -114,7 +112,7 @@ void ms_plan_set_style(ms_plan *plan, const ms_style *style)
 
 static bool is_for_all(const ms_plan *plan)
 {
-    return strcmp(plan->settings.target, all_targets) == 0;
+    return strcmp(plan->settings.target, ms_every_target) == 0;
 }
 
 static bool is_set_aside(const ms_run_config *run)
@@ -131,11 +129,27 @@ static uint32_t techniques_of(const ms_plan *plan)
     return is_cpu ? techniques & ~(uint32_t)MS_MAY_OFFLOAD : techniques;
 }
 
+/* What the run leaves nothing to do. */
+static ms_status check_for_run(const ms_plan *plan, ms_error *err)
+{
+    const ms_run_config *run = &plan->run;
+    if (run->device->is_cpu && ms_plan_settings_said(&plan->settings, "max-cpu-offload"))
+        return ms_fail(err, MS_ERR_USAGE, "--max-cpu-offload: a cpu offloads nothing");
+    const uint32_t allowed = plan->settings.allowed;
+    if (run->device->is_cpu && allowed)
+        return ms_fail(err, MS_ERR_USAGE, "--allow: on a cpu all is on the host already");
+    if (run->optimizer_device == MS_OPTIMIZER_ON_HOST && allowed == MS_ALLOW_HOST_OPTIMIZER)
+        return ms_fail(err, MS_ERR_USAGE, "--allow: the optimizer is on the host already");
+    return MS_OK;
+}
+
 static ms_status load(ms_plan *plan, ms_error *err)
 {
     const ms_plan_settings *s = &plan->settings;
     ms_status status = ms_run_load(plan->arena, plan->run_settings.items, plan->run_settings.count,
                                    &plan->model, &plan->run, &plan->notes, err);
+    if (status == MS_OK)
+        status = check_for_run(plan, err);
     if (status == MS_OK && is_set_aside(&plan->run))
         status = ms_note_add(&plan->notes, plan->arena, err,
                              "what the run says about treating its layers is set aside");
@@ -227,13 +241,6 @@ static ms_status solve_step(ms_plan *plan, ms_error *err)
 static ms_status solve_run(ms_plan *plan, ms_error *err)
 {
     const ms_plan_settings *s = &plan->settings;
-    if (s->curve &&
-        (s->planner != MS_PLANNER_MILP || strcmp(s->target, ms_target_at(0)->name) != 0))
-        return ms_fail(err, MS_ERR_USAGE,
-                       "--curve is of the best plans: leave out --planner and --target");
-    if (s->allowed && (s->curve || strcmp(s->target, ms_target_at(0)->name) != 0))
-        return ms_fail(err, MS_ERR_USAGE,
-                       "--allow is for one free plan: leave out --curve and --target");
     ms_status status = load(plan, err);
     if (status != MS_OK)
         return status;
@@ -248,6 +255,16 @@ static ms_status solve_run(ms_plan *plan, ms_error *err)
     return status;
 }
 
+/* The budget is that of either. */
+static ms_status refuse_run_settings(const ms_plan *plan, const char *file_option, ms_error *err)
+{
+    for (uint32_t i = 0; i < plan->run_settings.count; i++)
+        if (strcmp(plan->run_settings.items[i].field, "budget") != 0)
+            return ms_fail(err, MS_ERR_USAGE, "--%s is for a model, not for %s",
+                           plan->run_settings.items[i].field, file_option);
+    return MS_OK;
+}
+
 ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
 {
     const ms_plan_settings *s = &plan->settings;
@@ -257,13 +274,16 @@ ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
     if (has_config && (s->graph || s->ops))
         return ms_fail(err, MS_ERR_USAGE, "a plan is for a model or for %s, not for both",
                        file_option);
-    if (has_config)
-        return solve_run(plan, err);
-    if (s->graph || s->ops)
-        return ms_file_plan_solve(&plan->file, err);
-    return ms_fail(err, MS_ERR_USAGE,
-                   "nothing to plan: name a model (memscope plan llama-3.1-8b --budget 65GiB), "
-                   "or give --graph or --ops");
+    if (!has_config && !s->graph && !s->ops)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "nothing to plan: name a model (memscope plan llama-3.1-8b --budget 65GiB), "
+                       "or give --graph or --ops");
+    ms_status status = ms_plan_settings_check(s, err);
+    if (status == MS_OK && !has_config)
+        status = refuse_run_settings(plan, file_option, err);
+    if (status != MS_OK)
+        return status;
+    return has_config ? solve_run(plan, err) : ms_file_plan_solve(&plan->file, err);
 }
 
 const char *ms_plan_note(const ms_plan *plan, size_t index)

@@ -114,6 +114,8 @@ static ms_status keep_those_that_save(const task_list *list, ms_advice *advice, 
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const task *t = &list->tasks[i];
+        if (t->status == MS_ERR_CONFIG) /* without an operator that the run keeps */
+            continue;
         if (t->status != MS_OK) {
             if (err && err->status == MS_OK)
                 *err = t->err;

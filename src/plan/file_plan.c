@@ -179,17 +179,6 @@ static ms_status plan_operators(ms_file_plan *plan, ms_json_value root, ms_error
 
 /* ---- solving ---- */
 
-static ms_status check_settings(const ms_plan_settings *s, ms_error *err)
-{
-    if (s->ops && s->graph)
-        return ms_fail(err, MS_ERR_USAGE, "a plan wants either --graph or --ops");
-    if (s->graph && s->budget_bytes == 0)
-        return ms_fail(err, MS_ERR_USAGE, "--graph wants --budget, for example 40GiB");
-    if (s->ops && s->memory_budget < 0)
-        return ms_fail(err, MS_ERR_USAGE, "--ops wants --memory-budget, for example 0.5");
-    return MS_OK;
-}
-
 static ms_status solve_text(ms_file_plan *plan, const ms_json_source *source, ms_error *err)
 {
     ms_json *document = NULL;
@@ -213,12 +202,9 @@ ms_status ms_file_plan_solve(ms_file_plan *plan, ms_error *err)
     const ms_plan_settings *s = plan->settings;
     plan->kind = MS_PLAN_NOTHING;
     plan->note = NULL;
-    ms_status status = check_settings(s, err);
-    if (status != MS_OK)
-        return status;
     ms_json_source source;
     char *text;
-    status = ms_json_read(s->graph ? s->graph : s->ops, &source, &text, err);
+    ms_status status = ms_json_read(s->graph ? s->graph : s->ops, &source, &text, err);
     if (status == MS_OK)
         status = solve_text(plan, &source, err);
     free(text);

@@ -233,9 +233,9 @@ static ms_status add_options(builder *b, const ms_option_list *list, const ms_me
 static ms_status build(builder *b, uint32_t techniques, ms_measurement *first)
 {
     ms_stack *stack = b->stack;
-    ms_op_list ops = {.arena = b->arena};
     ms_layer_cost *kept, *checkpointed;
-    ms_status status = set_first(b, first, &ops);
+    stack->ops = (ms_op_list){.arena = b->arena};
+    ms_status status = set_first(b, first, &stack->ops);
     if (status == MS_OK)
         status = ms_measurements_run(first, FIRST_COUNT, b->err);
     first[CHECKPOINTED].ops = NULL; /* it is this function's */
@@ -252,8 +252,7 @@ static ms_status build(builder *b, uint32_t techniques, ms_measurement *first)
                             kept, &checkpointed);
     ms_option_list list;
     if (status == MS_OK)
-        status =
-            ms_option_list_make(b->arena, b->model, b->run, techniques, &ops, stack, &list, b->err);
+        status = ms_option_list_make(b->arena, b->model, b->run, techniques, stack, &list, b->err);
     if (status == MS_OK)
         status = add_options(b, &list, first, kept);
     ms_stack_ends ends;

@@ -214,8 +214,8 @@ static void add_inputs(uint32_t techniques, ms_option_list *list, uint32_t most)
 }
 
 ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
-                              const ms_run_config *run, uint32_t techniques, const ms_op_list *ops,
-                              const ms_stack *stack, ms_option_list *list, ms_error *err)
+                              const ms_run_config *run, uint32_t techniques, const ms_stack *stack,
+                              ms_option_list *list, ms_error *err)
 {
     static const uint32_t chunks[] = {4, 16};
     uint32_t most = MS_STACK_MOST_OPTIONS - MS_STACK_TRAINERS_OPTIONS - stack->option_count;
@@ -223,7 +223,7 @@ ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
     ms_status status = MS_OK;
     *list = (ms_option_list){0};
     if ((techniques & MS_MAY_SELECT) && run->checkpoint_kind == MS_CHECKPOINT_NON_REENTRANT)
-        status = add_selective(arena, ops, list, most, err);
+        status = add_selective(arena, &stack->ops, list, most, err);
     if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu)
         add_offload(run, stack, list, most);
     if (techniques & MS_MAY_TILE)

@@ -7,22 +7,6 @@
 
 #include "plan/stack.h"
 
-/* An operator that the recomputation of a layer runs. */
-typedef struct ms_recomputed_op {
-    const char *name; /* static */
-    uint32_t occurrence;
-    double ms;
-    uint64_t bytes; /* of its results */
-} ms_recomputed_op;
-
-enum { MS_MOST_RECOMPUTED_OPS = 256 };
-
-typedef struct ms_op_list {
-    ms_arena *arena;
-    ms_recomputed_op *items; /* of one layer from the middle */
-    uint32_t count;
-} ms_op_list;
-
 /* From a timed trace in which every layer is checkpointed. */
 ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_list *list,
                           ms_error *err);
@@ -40,7 +24,7 @@ typedef struct ms_option_list {
 
 /* What may be tried beside keep and checkpoint, which the stack has. */
 ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
-                              const ms_run_config *run, uint32_t techniques, const ms_op_list *ops,
-                              const ms_stack *stack, ms_option_list *list, ms_error *err);
+                              const ms_run_config *run, uint32_t techniques, const ms_stack *stack,
+                              ms_option_list *list, ms_error *err);
 
 #endif

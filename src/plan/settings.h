@@ -17,7 +17,11 @@ typedef enum ms_allowance {
     MS_ALLOW_HOST_PARAMETERS = 2 /* and the optimizer */
 } ms_allowance;
 
+/* Of --target: each trainer. */
+extern const char ms_every_target[];
+
 typedef struct ms_plan_settings {
+    uint32_t said; /* a bit for each field that was set, in the order of the rows */
     /* every plan */
     uint64_t budget_bytes; /* 0: not given */
     double gap, time_limit_s;
@@ -46,5 +50,9 @@ extern const ms_plan_settings ms_plan_defaults;
 /* Refuses an unknown field, and a value its field does not take. Text is copied into the arena. */
 ms_status ms_plan_settings_set(ms_plan_settings *settings, ms_arena *arena, const char *field,
                                const char *value, ms_error *err);
+
+/* Refuses fields that say nothing beside what else was set, and plans that lack a budget. */
+ms_status ms_plan_settings_check(const ms_plan_settings *settings, ms_error *err);
+bool ms_plan_settings_said(const ms_plan_settings *settings, const char *field);
 
 #endif

@@ -34,7 +34,8 @@ bool ms_shapes_may_save_on_cpu(const ms_shape_list *list);
 /* A checkpoint that keeps its input on the device; what is in it may be in tiles. */
 bool ms_is_plain_checkpoint(const ms_treatment *treatment);
 
-/* The stack's option for this treatment; it is measured when there is none yet. */
+/* The stack's option for this treatment, of whose operators only those are kept that layers run; it
+ * is measured when there is none yet. */
 uint32_t ms_shapes_option(ms_shape_list *list, const ms_treatment *treatment);
 
 /* Adds the plan that treats these layers by `option` and keeps the others; the loss is in one. A

@@ -69,6 +69,22 @@ typedef struct ms_stack_ends {
     double ms;           /* of all that is outside the layers */
 } ms_stack_ends;
 
+/* An operator that the recomputation of a layer runs. */
+typedef struct ms_recomputed_op {
+    const char *name; /* static */
+    uint32_t occurrence;
+    double ms;
+    uint64_t bytes; /* of its results */
+} ms_recomputed_op;
+
+enum { MS_MOST_RECOMPUTED_OPS = 256 };
+
+typedef struct ms_op_list {
+    ms_arena *arena;
+    ms_recomputed_op *items; /* of one layer from the middle */
+    uint32_t count;
+} ms_op_list;
+
 enum { MS_OPTION_KEEP, MS_OPTION_CHECKPOINT }; /* in every stack */
 
 typedef struct ms_stack {
@@ -79,6 +95,7 @@ typedef struct ms_stack {
     const uint32_t *segments; /* first layer of each run of layers that are alike under all options;
                                  segments[segment_count] = layer_count */
     uint32_t segment_count;
+    ms_op_list ops;
     uint32_t simulations; /* that were run to fill it */
 } ms_stack;
 

@@ -159,7 +159,7 @@ typedef struct text_case {
     const char *label, *target, *treat, *text;
 } text_case;
 
-#define TITAN_KEPT "flash_attention+efficient_attention+bmm+addmm+mm#0+mm#1+mm#2+mm#4+mm#6"
+#define TITAN_KEPT "flash_attention+mm#0+mm#1+mm#2+mm#4+mm#6"
 
 static const text_case text_cases[] = {
     {"hf, none", "hf", "",
@@ -255,14 +255,13 @@ static const text_case text_cases[] = {
      "gradient_checkpointing: true\n"
      "gradient_checkpointing_kwargs:\n"
      "  use_reentrant: false"},
-    {"axolotl, attention", "axolotl", "0-3=selective:flash_attention+efficient_attention",
+    {"axolotl, attention", "axolotl", "0-3=selective:flash_attention",
      "gradient_checkpointing: true\n"
      "gradient_checkpointing_kwargs:\n"
      "  use_reentrant: false\n"
      "selective_checkpointing:\n"
      "  save: [attention]"},
-    {"axolotl, attention and products", "axolotl",
-     "0-3=selective:flash_attention+efficient_attention+mm+addmm",
+    {"axolotl, attention and products", "axolotl", "0-3=selective:flash_attention+mm",
      "gradient_checkpointing: true\n"
      "gradient_checkpointing_kwargs:\n"
      "  use_reentrant: false\n"
@@ -323,13 +322,13 @@ static void titan_follows_biases(void **state)
     static const struct {
         const char *preset;
         bool attention_bias, mlp_bias;
-        const char *products;
+        const char *treat;
     } cases[] = {
-        {"smollm2-135m", false, false, "+mm#0+mm#1+mm#2+mm#4+mm#6"},
-        {"qwen2.5-0.5b", false, false, "+mm#0+mm#2"},
-        {"smollm2-135m", true, false, "+mm#0+mm#2"},
-        {"smollm2-135m", false, true, "+mm#0+mm#1+mm#2"},
-        {"smollm2-135m", true, true, ""},
+        {"smollm2-135m", false, false, "0=selective:" TITAN_KEPT},
+        {"qwen2.5-0.5b", false, false, "0=selective:flash_attention+addmm+mm#0+mm#2"},
+        {"smollm2-135m", true, false, "0=selective:flash_attention+addmm+mm#0+mm#2"},
+        {"smollm2-135m", false, true, "0=selective:flash_attention+addmm+mm#0+mm#1+mm#2"},
+        {"smollm2-135m", true, true, "0=selective:flash_attention+addmm"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         listing l;
@@ -339,10 +338,7 @@ static void titan_follows_biases(void **state)
         measure(&l);
         list(&l, "torchtitan");
         assert_int_equal(l.shapes.count, 2);
-        const char *treat = treat_text(&l, &l.shapes.items[1]);
-        assert_string_equal(treat + strlen("0=selective:flash_attention+efficient_attention+bmm"
-                                           "+addmm"),
-                            cases[i].products);
+        assert_string_equal(treat_text(&l, &l.shapes.items[1]), cases[i].treat);
         drop(&l);
     }
 }
