@@ -84,7 +84,7 @@ typedef struct ms_summary {
     uint64_t budget_bytes;      /* given, or what the device has; 0 = unlimited */
     bool fits;                  /* expected device bytes are within the budget */
     int64_t headroom_bytes;     /* budget - expected device bytes; negative = short by */
-    double step_time_ms;        /* roofline estimate; 0 when the device has no rates */
+    double step_time_ms;        /* roofline estimate; 0: the device's rates are not known */
     double exposed_copy_ms;     /* of that: waiting for copies, and for updates on the host */
     uint64_t host_memory_bytes; /* memory of the host: offloaded tensors; and of an optimizer there
                                    its states and its copies of parameters and gradients */

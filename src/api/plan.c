@@ -27,6 +27,7 @@ struct ms_plan {
     /* for a run */
     ms_model_config model;
     ms_run_config run;
+    ms_device device; /* of the run, when rates had to be assumed */
     ms_step_task task;
     ms_step_plan step;
     ms_curve curve;
@@ -153,6 +154,10 @@ static ms_status load(ms_plan *plan, ms_error *err)
     if (status == MS_OK && is_set_aside(&plan->run))
         status = ms_note_add(&plan->notes, plan->arena, err,
                              "what the run says about treating its layers is set aside");
+    if (status == MS_OK && !ms_device_has_rates(plan->run.device)) {
+        plan->device = ms_device_assume_rates(plan->run.device);
+        plan->run.device = &plan->device;
+    }
     plan->task = (ms_step_task){
         .model = &plan->model,
         .run = &plan->run,
@@ -238,6 +243,14 @@ static ms_status solve_step(ms_plan *plan, ms_error *err)
     }
 }
 
+static void forget_times(ms_plan *plan)
+{
+    ms_step_plan_forget_times(&plan->step);
+    ms_curve_forget_times(&plan->curve);
+    for (uint32_t i = 0; i < plan->targets.count; i++)
+        ms_step_plan_forget_times(&plan->targets.items[i].plan);
+}
+
 static ms_status solve_run(ms_plan *plan, ms_error *err)
 {
     const ms_plan_settings *s = &plan->settings;
@@ -250,6 +263,8 @@ static ms_status solve_run(ms_plan *plan, ms_error *err)
         status = solve_step(plan, err);
     if (status == MS_OK && is_for_all(plan))
         status = solve_targets(plan, err);
+    if (plan->run.device->has_assumed_rates)
+        forget_times(plan);
     plan->is_solved =
         status == MS_OK || status == MS_ERR_STOPPED || (status == MS_ERR_INFEASIBLE && !s->curve);
     return status;

@@ -223,14 +223,42 @@ static ms_status read_device(ms_arena *arena, ms_json_value value, ms_device *de
     return status;
 }
 
+/* "/assumed/cuda" and its like. */
+static ms_status read_assumed(ms_json_value root, const char *kind, ms_assumed_rates *rates,
+                              ms_error *err)
+{
+    const struct {
+        const char *key;
+        double *rate, scale;
+    } rows[] = {{"memory_gb_per_s", &rates->memory_bytes_per_s, 1e9},
+                {"tflops", &rates->flops, 1e12},
+                {"host_link_gb_per_s", &rates->host_link_bytes_per_s, 1e9}};
+    ms_json_value assumed, of_kind, v;
+    ms_status status = ms_json_get_member(root, "assumed", &assumed, err);
+    if (status == MS_OK)
+        status = ms_json_get_member(assumed, kind, &of_kind, err);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && status == MS_OK; i++) {
+        status = ms_json_get_member(of_kind, rows[i].key, &v, err);
+        if (status == MS_OK)
+            status = ms_json_get_number(v, 0, 1e9, rows[i].rate, err);
+        *rows[i].rate *= rows[i].scale;
+    }
+    return status;
+}
+
 static ms_status read_devices(ms_arena *arena, ms_json_value root, const ms_device **devices,
                               uint32_t *count, ms_error *err)
 {
     ms_json_value list, v;
     double host_rate = 0;
+    ms_assumed_rates cuda = {0}, cpu = {0};
     ms_status status = ms_json_find_pointer(root, "/host/memory_gb_per_s", &v)
                            ? ms_json_get_number(v, 0, 1e9, &host_rate, err)
                            : MS_OK;
+    if (status == MS_OK)
+        status = read_assumed(root, "cuda", &cuda, err);
+    if (status == MS_OK)
+        status = read_assumed(root, "cpu", &cpu, err);
     if (status == MS_OK)
         status = ms_json_get_list(root, "devices", &list, err);
     if (status != MS_OK)
@@ -243,7 +271,9 @@ static ms_status read_devices(ms_arena *arena, ms_json_value root, const ms_devi
     *count = found;
     for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v)) {
         rows->host_memory_bytes_per_s = host_rate * 1e9;
-        status = read_device(arena, v, rows++, err);
+        status = read_device(arena, v, rows, err);
+        rows->assumed = rows->is_cpu ? cpu : cuda;
+        rows++;
     }
     return status;
 }
@@ -270,4 +300,29 @@ uint64_t ms_device_usable_bytes(const ms_device *device)
     if (device->driver_bytes > LARGEST_GAP_BYTES)
         return device->driver_bytes - LARGEST_GAP_BYTES;
     return device->nominal_bytes;
+}
+
+bool ms_device_has_rates(const ms_device *device)
+{
+    return device->memory_bytes_per_s > 0 && (device->bf16_flops > 0 || device->fp32_flops > 0) &&
+           (device->is_cpu || device->host_link_bytes_per_s > 0);
+}
+
+ms_device ms_device_assume_rates(const ms_device *device)
+{
+    ms_device filled = *device;
+    if (ms_device_has_rates(device))
+        return filled;
+    const struct {
+        double *rate, assumed;
+    } rows[] = {{&filled.memory_bytes_per_s, device->assumed.memory_bytes_per_s},
+                {&filled.bf16_flops, device->assumed.flops},
+                {&filled.fp16_flops, device->assumed.flops},
+                {&filled.fp32_flops, device->assumed.flops},
+                {&filled.host_link_bytes_per_s, device->assumed.host_link_bytes_per_s}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (!(*rows[i].rate > 0))
+            *rows[i].rate = rows[i].assumed;
+    filled.has_assumed_rates = true;
+    return filled;
 }

@@ -11,6 +11,11 @@
 #include "base/arena.h"
 #include "base/error.h"
 
+/* What stands for rates that are not known where treatments must be weighed; no time is told. */
+typedef struct ms_assumed_rates {
+    double memory_bytes_per_s, flops, host_link_bytes_per_s;
+} ms_assumed_rates;
+
 typedef struct ms_device {
     const char *name;  /* "a100-80gb" */
     const char *title; /* "NVIDIA A100 80 GB" */
@@ -26,7 +31,9 @@ typedef struct ms_device {
     double host_memory_bytes_per_s;                                   /* of any host: the table's */
     double peer_link_bytes_per_s;                                     /* total; 0 = none */
     uint64_t context_low_bytes, context_expected_bytes,
-        context_high_bytes; /* CUDA context, an estimate */
+        context_high_bytes;   /* CUDA context, an estimate */
+    ms_assumed_rates assumed; /* for its kind: the table's */
+    bool has_assumed_rates;   /* some of the rates above are those */
     const char *source;
     const char *unchecked; /* cells from general knowledge, "cuda_mib, multiprocessors"; or "" */
 } ms_device;
@@ -38,5 +45,12 @@ ms_status ms_devices_load(ms_arena *arena, const ms_device **devices, uint32_t *
 /* What a CUDA program sees as total; where nobody has read it, what the driver shows less the
  * largest gap seen between the two; else what the vendor writes. 0 for the cpu. */
 uint64_t ms_device_usable_bytes(const ms_device *device);
+
+/* Whether operators and copies can be timed at the device's own rates. */
+bool ms_device_has_rates(const ms_device *device);
+
+/* The same device; rates that are not known are the assumed ones, if any of those that it takes to
+ * tell a time are missing. */
+ms_device ms_device_assume_rates(const ms_device *device);
 
 #endif

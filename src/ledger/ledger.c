@@ -54,8 +54,10 @@ static void summarize(ms_ledger *ledger)
     s->start_bytes = ledger->usage->start_bytes;
     s->peak_memory_bytes = ledger->usage->peak_bytes;
     s->peak_stage = ms_phase_name((ms_phase)peak->phase);
-    s->step_time_ms = ledger->profile.time.step_ms;
-    s->exposed_copy_ms = ledger->profile.time.exposed_ms;
+    if (ms_device_has_rates(ledger->run->device)) {
+        s->step_time_ms = ledger->profile.time.step_ms;
+        s->exposed_copy_ms = ledger->profile.time.exposed_ms;
+    }
     s->host_memory_bytes = sim->host_peak_bytes;
     s->host_weight_memory_bytes = sim->host_weight_bytes;
     summarize_device(ledger, s);

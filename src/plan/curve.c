@@ -207,3 +207,12 @@ void ms_curve_free(ms_curve *curve)
 {
     ms_vec_free(&curve->points);
 }
+
+void ms_curve_forget_times(ms_curve *curve)
+{
+    curve->keep_all.time = (ms_step_time){0};
+    for (uint32_t i = 0; i < curve->points.count; i++) {
+        curve->points.items[i].figures.time = (ms_step_time){0};
+        curve->points.items[i].bound_ms = 0;
+    }
+}

@@ -11,6 +11,7 @@ typedef struct group {
     int64_t freed_bytes;
     uint64_t host_bytes;
     double added_ms, recompute_ms, exposed_ms;
+    bool tells_time;
 } group;
 
 static group sum_group(const ms_stack *stack, uint32_t first, uint32_t last, uint32_t option)
@@ -47,48 +48,77 @@ static double shown_ms(const group *g)
     return g->exposed_ms / layers_of(g);
 }
 
-/* Of layers that run again. */
-static const char *why_again(ms_arena *arena, const ms_treatment *t, const group *g)
+/* ", 1.25 ms" that each layer takes again, or "" when no time is told; NULL: no memory. */
+static const char *again(ms_arena *arena, const group *g)
 {
-    bool stays = t->input == MS_INPUT_ON_DEVICE;
-    double again_ms = g->recompute_ms / layers_of(g);
-    const char *tiled = tiled_parts(t);
-    const char *copies = stays || shown_ms(g) < 0.005
-                             ? ""
-                             : ms_arena_printf(arena, "; %.2f ms of its copies show", shown_ms(g));
+    return g->tells_time ? ms_arena_printf(arena, ", %.2f ms", g->recompute_ms / layers_of(g)) : "";
+}
+
+/* "; 0.25 ms of its copies show", where the input is on the host and waited for; else "". */
+static const char *shown_copies(ms_arena *arena, const ms_treatment *t, const group *g)
+{
+    if (t->input == MS_INPUT_ON_DEVICE || !g->tells_time || shown_ms(g) < 0.005)
+        return "";
+    return ms_arena_printf(arena, "; %.2f ms of its copies show", shown_ms(g));
+}
+
+static const char *why_checkpoint(ms_arena *arena, const ms_treatment *t, const group *g)
+{
+    const char *ms = again(arena, g), *copies = shown_copies(arena, t, g), *tiled = tiled_parts(t);
+    if (!ms || !copies)
+        return NULL;
+    return ms_arena_printf(arena,
+                           "only the input stays%s; backward runs each layer again%s%s%s%s%s",
+                           t->input == MS_INPUT_ON_DEVICE ? "" : ", on the host", ms,
+                           *tiled ? ", its " : "", tiled, *tiled ? " in pieces" : "", copies);
+}
+
+static const char *why_selective(ms_arena *arena, const ms_treatment *t, const group *g)
+{
+    const char *copies = shown_copies(arena, t, g);
+    const char *input = t->input == MS_INPUT_ON_DEVICE ? "" : ", the input on the host";
     if (!copies)
         return NULL;
-    if (t->kind == MS_TREAT_CHECKPOINT)
+    if (!g->tells_time)
         return ms_arena_printf(
-            arena, "only the input stays%s; backward runs each layer again, %.2f ms%s%s%s%s",
-            stays ? "" : ", on the host", again_ms, *tiled ? ", its " : "", tiled,
-            *tiled ? " in pieces" : "", copies);
+            arena, "the results of %" PRIu32 " operators stay%s; backward runs the others again",
+            t->kept_count, input);
     return ms_arena_printf(arena,
                            "the results of %" PRIu32 " operators stay%s, so that running a layer "
                            "again takes %.2f ms%s",
-                           t->kept_count, stays ? "" : ", the input on the host", again_ms, copies);
+                           t->kept_count, input, g->recompute_ms / layers_of(g), copies);
+}
+
+static const char *why_offload(ms_arena *arena, const group *g)
+{
+    if (!g->tells_time)
+        return ms_arena_strdup(arena, "what is saved waits on the host");
+    if (shown_ms(g) < 0.005)
+        return ms_arena_strdup(arena, "the copies are done before anybody waits for them");
+    return ms_arena_printf(arena,
+                           "%.2f ms of each layer's copies show: its neighbours are done sooner",
+                           shown_ms(g));
 }
 
 static const char *why(ms_arena *arena, const ms_treatment *t, const group *g)
 {
+    const char *ms = again(arena, g);
+    if (!ms)
+        return NULL;
     switch (t->kind) {
     case MS_TREAT_CHECKPOINT:
+        return why_checkpoint(arena, t, g);
     case MS_TREAT_SELECTIVE:
-        return why_again(arena, t, g);
+        return why_selective(arena, t, g);
     case MS_TREAT_OFFLOAD:
-        if (shown_ms(g) < 0.005)
-            return ms_arena_strdup(arena, "the copies are done before anybody waits for them");
-        return ms_arena_printf(
-            arena, "%.2f ms of each layer's copies show: its neighbours are done sooner",
-            shown_ms(g));
+        return why_offload(arena, g);
     case MS_TREAT_KEEP:
     case MS_TREAT_KIND_COUNT:
         break;
     }
-    return ms_arena_printf(arena, "the %s run%s again in %" PRIu32 " pieces, %.2f ms a layer",
-                           tiled_parts(t), t->tiles && t->attention_tiles ? "" : "s",
-                           t->tiles ? t->tiles : t->attention_tiles,
-                           g->recompute_ms / layers_of(g));
+    return ms_arena_printf(arena, "the %s run%s again in %" PRIu32 " pieces%s%s", tiled_parts(t),
+                           t->tiles && t->attention_tiles ? "" : "s",
+                           t->tiles ? t->tiles : t->attention_tiles, ms, *ms ? " a layer" : "");
 }
 
 static ms_status add(ms_step_plan *plan, const ms_decision *decision, ms_error *err)
@@ -125,7 +155,7 @@ static int by_freed_bytes(const void *a, const void *b)
 }
 
 ms_status ms_explain(ms_arena *arena, const ms_stack *stack, const ms_stack_choice *choice,
-                     ms_step_plan *plan, ms_error *err)
+                     bool tells_time, ms_step_plan *plan, ms_error *err)
 {
     ms_status status = MS_OK;
     plan->decisions.count = 0;
@@ -136,6 +166,7 @@ ms_status ms_explain(ms_arena *arena, const ms_stack *stack, const ms_stack_choi
         if (option == 0)
             continue;
         group g = sum_group(stack, i, last, option);
+        g.tells_time = tells_time;
         const ms_treatment *t = &stack->options[option].treatment;
         const ms_decision decision = {.first_layer = i,
                                       .last_layer = last,

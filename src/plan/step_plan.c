@@ -192,7 +192,8 @@ static ms_status explain(ms_search *s, const ms_target *target)
         if (!s->plan->target_text)
             return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the trainer's text");
     }
-    return ms_explain(s->arena, &s->stack, &s->best, s->plan, s->err);
+    return ms_explain(s->arena, &s->stack, &s->best, !s->task->run->device->has_assumed_rates,
+                      s->plan, s->err);
 }
 
 /* What the answer is set beside. */
@@ -253,4 +254,24 @@ void ms_step_plan_free(ms_step_plan *plan)
     ms_vec_free(&plan->decisions);
     ms_vec_free(&plan->compared);
     ms_vec_free(&plan->suggestions);
+}
+
+static void forget_times(ms_step_figures *figures)
+{
+    figures->time = (ms_step_time){0};
+}
+
+void ms_step_plan_forget_times(ms_step_plan *plan)
+{
+    forget_times(&plan->plan);
+    forget_times(&plan->keep_all);
+    forget_times(&plan->checkpoint_all);
+    for (uint32_t i = 0; i < plan->compared.count; i++)
+        forget_times(&plan->compared.items[i].figures);
+    for (uint32_t i = 0; i < plan->suggestions.count; i++)
+        forget_times(&plan->suggestions.items[i].figures);
+    for (uint32_t i = 0; i < plan->decisions.count; i++)
+        plan->decisions.items[i].added_ms = NAN;
+    plan->bound_ms = 0;
+    plan->target_free_ms = 0;
 }

@@ -70,7 +70,7 @@ typedef struct ms_decision {
     const char *treatment;            /* "checkpoint", "offload:0.5+tile:4", "chunk:8" */
     uint64_t freed_bytes;             /* less saved at the end of forward than when kept */
     uint64_t host_bytes;
-    double added_ms; /* to the step */
+    double added_ms; /* to the step; NAN: no time is told */
     const char *why; /* one sentence */
 } ms_decision;
 
@@ -113,6 +113,9 @@ ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_
                              ms_error *err);
 void ms_step_plan_free(ms_step_plan *plan);
 
+/* Leaves no times in an answer that was weighed at assumed rates; its gap stays. */
+void ms_step_plan_forget_times(ms_step_plan *plan);
+
 /* Figures of their own in the arena, treatments and text too. */
 ms_status ms_step_figures_copy(ms_arena *arena, uint64_t num_layers, const ms_step_figures *from,
                                ms_step_figures *to, ms_error *err);
@@ -142,5 +145,6 @@ typedef struct ms_curve {
 ms_status ms_curve_trace(ms_arena *arena, const ms_step_task *task, uint32_t point_count,
                          ms_curve *curve, ms_error *err);
 void ms_curve_free(ms_curve *curve);
+void ms_curve_forget_times(ms_curve *curve);
 
 #endif

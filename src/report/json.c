@@ -2,6 +2,8 @@
  *
  * static_report.json, the contract: schemas/static_report.schema.json says what it holds.
  */
+#include <math.h>
+
 #include "json/write.h"
 #include "report/json_operators.h"
 #include "report/reporter.h"
@@ -43,8 +45,9 @@ static void write_summary(ms_json_writer *w, const ms_summary *s)
         ms_json_null(w, "budget_bytes");
         ms_json_null(w, "headroom_bytes");
     }
-    ms_json_double(w, "step_time_ms", s->step_time_ms, 3);
-    ms_json_double(w, "exposed_copy_ms", s->exposed_copy_ms, 3);
+    bool is_timed = s->step_time_ms > 0;
+    ms_json_double(w, "step_time_ms", is_timed ? s->step_time_ms : NAN, 3);
+    ms_json_double(w, "exposed_copy_ms", is_timed ? s->exposed_copy_ms : NAN, 3);
     ms_json_uint(w, "host_memory_bytes", s->host_memory_bytes);
     ms_json_uint(w, "host_weight_memory_bytes", s->host_weight_memory_bytes);
     ms_json_close(w);

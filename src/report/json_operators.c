@@ -2,6 +2,7 @@
 #include "report/json_operators.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* clang-format off */
 static const char *const category_ids[] = {
@@ -114,7 +115,8 @@ static void write_extra(ms_json_writer *w, const ms_view *view, const ms_record 
         ms_json_uint(w, "temporary_bytes", r->temporary_bytes);
         ms_json_uint(w, "flops", r->flops);
         ms_json_uint(w, "traffic_bytes", r->traffic_bytes);
-        ms_json_double(w, "time_us", r->time_us, 3);
+        bool is_timed = ms_device_has_rates(view->ledger->run->device);
+        ms_json_double(w, "time_us", is_timed ? r->time_us : NAN, 3);
     }
     ms_json_close(w);
 }

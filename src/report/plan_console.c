@@ -132,7 +132,7 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
     }
     ms_page_heading(p, "A step", "  (ms, at the device's rates)");
     if (!(step[1] > 0)) {
-        ms_page_paragraph(p, "the rates of this device are not known");
+        ms_page_paragraph(p, v->rates_note);
         return;
     }
     columns_row(p, v);

@@ -52,8 +52,9 @@ static void write_proof(ms_json_writer *w, const ms_plan_view *v)
 {
     const ms_step_plan *p = v->plan;
     bool known = !v->is_infeasible && p->bound_ms > 0;
+    bool assumed = !v->is_infeasible && v->run->device->has_assumed_rates;
     number_or_null(w, "bound_ms", known, p->bound_ms, 3);
-    number_or_null(w, "gap", known, p->gap, 6);
+    number_or_null(w, "gap", known || (assumed && p->outcome == MS_PLAN_OPTIMAL), p->gap, 6);
     ms_json_double(w, "solve_ms", p->solve_ms, 3);
     ms_json_uint(w, "simulations", p->simulations);
 }
@@ -178,8 +179,25 @@ static void write_rules(ms_json_writer *w, const ms_plan_view *v)
     ms_json_close(w);
 }
 
+/* What treatments were weighed at, where the device's rates are not known. */
+static void write_assumed_rates(ms_json_writer *w, const ms_plan_view *v)
+{
+    const ms_device *device = v->run->device;
+    if (!device->has_assumed_rates) {
+        ms_json_null(w, "assumed_rates");
+        return;
+    }
+    ms_json_object_inline(w, "assumed_rates");
+    ms_json_double(w, "bf16_tflops", device->bf16_flops / 1e12, 3);
+    ms_json_double(w, "fp32_tflops", device->fp32_flops / 1e12, 3);
+    ms_json_double(w, "memory_gb_per_s", device->memory_bytes_per_s / 1e9, 3);
+    ms_json_double(w, "host_link_gb_per_s", device->host_link_bytes_per_s / 1e9, 3);
+    ms_json_close(w);
+}
+
 static void write_metadata(ms_json_writer *w, const ms_plan_view *v)
 {
+    write_assumed_rates(w, v);
     ms_json_object(w, "metadata");
     for (uint32_t i = 0; i < v->metadata_count; i++)
         ms_field_json(w, &v->metadata[i]);

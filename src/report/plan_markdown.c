@@ -105,8 +105,11 @@ static void write_time(FILE *out, const ms_plan_view *v)
         step[i] = t->step_ms;
         cost[i] = ms_plan_cost(v, t->step_ms);
     }
-    if (!(step[1] > 0))
+    if (!(step[1] > 0)) {
+        if (*v->rates_note)
+            fprintf(out, "\n## A step\n\nHere %s.\n", v->rates_note);
         return;
+    }
     fputs("\n## A step\n\nAt the device's rates.\n", out);
     columns_head(out, v, "ms");
     numbers_row(out, "computing", compute, 3);

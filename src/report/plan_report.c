@@ -37,6 +37,11 @@ static ms_status find_writer(const ms_plan_answer *answer, const char *format, w
         if (strcmp(format, reporters[i].format.name) != 0)
             continue;
         *found = answer->curve ? reporters[i].curve : reporters[i].plan;
+        if (*found == ms_curve_svg && answer->task->run->device->has_assumed_rates)
+            return ms_fail(err, MS_ERR_USAGE,
+                           "svg draws times, and the rates of %s are not known; console, json, md "
+                           "and csv do without",
+                           answer->task->run->device->name);
         if (!*found)
             return ms_fail(err, MS_ERR_USAGE, "%s is for --curve; a plan is console, json or md",
                            format);

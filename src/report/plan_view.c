@@ -206,6 +206,10 @@ static const char *proof_of_plan(const ms_plan_view *view)
     const char *if_ideal = "", *how = "not closed";
     if (view->is_infeasible)
         return why_infeasible(view);
+    if (view->run->device->has_assumed_rates && *view->figures->treat &&
+        p->outcome == MS_PLAN_OPTIMAL)
+        return ms_arena_printf(view->arena, "weighed at assumed rates: gap %s %%",
+                               ms_fixed(100 * p->gap, 3, gap));
     if (!(p->bound_ms > 0))
         return *view->figures->treat ? "no bound was worked out" : "nothing has to be treated";
     if (p->gap <= view->answer->task->gap) {
@@ -242,6 +246,22 @@ static const char *proof(const ms_plan_view *view)
                            view->is_infeasible ? "%s, with %s on the host"
                                                : "%s; with %s on the host: else nothing fits",
                            text, moves[moved].what);
+}
+
+static const char *rates_note(const ms_plan_view *view)
+{
+    const ms_device *device = view->run->device;
+    char flops[MS_FIXED_TEXT], memory[MS_FIXED_TEXT], link[MS_FIXED_TEXT];
+    if (!device->has_assumed_rates)
+        return "";
+    return ms_arena_printf(
+        view->arena,
+        "no time is told, as not all rates of this device are known; treatments were weighed at "
+        "%s TFLOP/s%s %s GB/s of its memory%s%s%s",
+        ms_fixed(device->bf16_flops / 1e12, 0, flops), device->is_cpu ? " and" : ",",
+        ms_fixed(device->memory_bytes_per_s / 1e9, 0, memory), device->is_cpu ? "" : " and ",
+        device->is_cpu ? "" : ms_fixed(device->host_link_bytes_per_s / 1e9, 0, link),
+        device->is_cpu ? "" : " GB/s to the host");
 }
 
 static const char *kept_layers(const ms_plan_view *view)
@@ -345,7 +365,8 @@ static bool fill(ms_plan_view *view)
     if (!fill_metadata(view))
         return false;
     view->title = title(view);
-    if (!view->title)
+    view->rates_note = rates_note(view);
+    if (!view->title || !view->rates_note)
         return false;
     if (view->plan)
         return fill_plan(view);

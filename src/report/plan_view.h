@@ -41,6 +41,8 @@ typedef struct ms_plan_view {
     ms_category categories[MS_CATEGORY_COUNT]; /* at the peaks, the plan's largest first */
     uint32_t category_count;
     const char *kept_layers; /* "8-12,15", or "" */
+    const char *rates_note;  /* what treatments were weighed at where the device's rates are not
+                                known, or "" */
     const ms_field *metadata;
     uint32_t metadata_count;
 } ms_plan_view;

@@ -89,12 +89,36 @@ static void unknown_capacity_is_guarded(void **state)
     assert_int_equal(ms_device_usable_bytes(&d), 10000000000);
 }
 
+/* A known rate stays, one that is missing is the assumed one of the device's kind. */
+static void missing_rates_are_assumed(void **state)
+{
+    static const struct {
+        const char *name;
+        bool has_rates;
+        double memory, bf16, link; /* G, T, G a second */
+    } cases[] = {{"a100-80gb", true, 2039, 312, 32},
+                 {"t4", true, 320, 0, 16},
+                 {"h100-nvl", false, 2000, 835, 64},
+                 {"b300", false, 2000, 400, 64},
+                 {"cpu", false, 200, 2, 0}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const ms_device *device = find(*state, cases[i].name);
+        const ms_device filled = ms_device_assume_rates(device);
+        assert_int_equal(ms_device_has_rates(device), cases[i].has_rates);
+        assert_int_equal(filled.has_assumed_rates, !cases[i].has_rates);
+        assert_float_equal((float)(filled.memory_bytes_per_s / 1e9), (float)cases[i].memory, 0.1f);
+        assert_float_equal((float)(filled.bf16_flops / 1e12), (float)cases[i].bf16, 0.1f);
+        assert_float_equal((float)(filled.host_link_bytes_per_s / 1e9), (float)cases[i].link, 0.1f);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_rows),
         cmocka_unit_test(every_row_is_sane),
         cmocka_unit_test(unknown_capacity_is_guarded),
+        cmocka_unit_test(missing_rates_are_assumed),
     };
     return cmocka_run_group_tests_name("devices", tests, load, unload);
 }

@@ -29,6 +29,7 @@ typedef enum fixture {
     ALL_TARGETS,
     NO_RATES,
     CURVE,
+    NO_RATES_CURVE,
     FLAT_CURVE,
     EMPTY_CURVE
 } fixture;
@@ -44,6 +45,7 @@ typedef struct scene {
     ms_target target;
     ms_target_answers targets;
     ms_plan_answer answer;
+    ms_device device;
 } scene;
 
 static ms_step_figures figures(scene *s, const char *treat, uint64_t peak_mib, double step_ms)
@@ -111,9 +113,6 @@ static void set_plan(scene *s, fixture which)
         ms_vec_push(&s->plan.compared, (ms_alternative){"greedy", "", true,
                                                         figures(s, "0-11=checkpoint", 2900, 118)}));
     assert_true(ms_vec_push(&s->plan.compared, (ms_alternative){.name = "uniform"}));
-    if (which == NO_RATES)
-        s->plan.keep_all.time = s->plan.plan.time = s->plan.checkpoint_all.time =
-            s->plan.compared.items[0].figures.time = (ms_step_time){0};
 }
 
 static void set_targets(scene *s, fixture which)
@@ -157,6 +156,17 @@ static void set_curve(scene *s, fixture which)
     s->curve.solve_ms = 77.7;
 }
 
+/* The run's device, but for the bandwidth of its memory, which nobody knows. */
+static void forget_rates(scene *s)
+{
+    ms_device unknown = *s->run.device;
+    unknown.memory_bytes_per_s = 0;
+    s->device = ms_device_assume_rates(&unknown);
+    s->run.device = &s->device;
+    ms_step_plan_forget_times(&s->plan);
+    ms_curve_forget_times(&s->curve);
+}
+
 static void set_scene(scene *s, fixture which)
 {
     const ms_run_setting settings[] = {{"config", "smollm2-135m"}, {"batch", "2"}};
@@ -173,11 +183,13 @@ static void set_scene(scene *s, fixture which)
     if (which >= CURVE) {
         set_curve(s, which);
         s->answer.curve = &s->curve;
-        return;
+    } else {
+        set_plan(s, which);
+        set_targets(s, which);
+        s->answer.plan = &s->plan;
     }
-    set_plan(s, which);
-    set_targets(s, which);
-    s->answer.plan = &s->plan;
+    if (which == NO_RATES || which == NO_RATES_CURVE)
+        forget_rates(s);
 }
 
 static void clear_scene(scene *s)
@@ -263,7 +275,8 @@ static const report_case report_cases[] = {
      {"Trainers", "free ", "130.0      17.8      2.00     -1.00  all=checkpoint", "does not fit"},
      {NULL}},
     {"console, a device without rates", NO_RATES, "console",
-     {"fits: 3.75 of 4.00 GiB on a100-80gb\n", "the rates of this device are not known",
+     {"fits: 3.75 of 4.00 GiB on a100-80gb\n", "weighed at assumed rates: gap 0.223 %",
+      "weighed at 312", "2000 GB/s of its memory and 32 GB/s to the host",
       "greedy              3.58         -          -  0-11=checkpoint"},
      {"nan", "1,000 steps"}},
     {"console, curve", CURVE, "console",
@@ -288,7 +301,11 @@ static const report_case report_cases[] = {
      {"\"planner\": \"rules\"", "\"rules_estimate\": {", "\"overhead_pct\": 5.000"}, {NULL}},
     {"json, a device without rates", NO_RATES, "json",
      {"\"step_ms\": null", "\"overhead_pct\": null",
-      "{\"plan\": null, \"keep_all\": null, \"checkpoint_all\": null}"}, {"nan"}},
+      "\"bound_ms\": null", "\"gap\": 0.002227",
+      "\"added_ms\": null", "{\"plan\": null, \"keep_all\": null, \"checkpoint_all\": null}",
+      "\"memory_gb_per_s\": 2000.000"}, {"nan"}},
+    {"md, a device without rates", NO_RATES, "md",
+     {"Here no time is told, as not all rates of this device are known"}, {"nan"}},
     {"json, curve", CURVE, "json",
      {"\"target\": \"free\"", "\"points\": [", "\"budget_bytes\": 4294967296", "\"gap\": 0.010000"},
      {NULL}},
@@ -370,6 +387,12 @@ static void check_formats(void **state)
     set_scene(&s, FITS);
     assert_int_equal(ms_plan_report_write(&s.answer, "svg", stderr, &err), MS_ERR_USAGE);
     assert_string_equal(err.text, "svg is for --curve; a plan is console, json or md");
+    clear_scene(&s);
+    s = (scene){0};
+    err = (ms_error){0};
+    set_scene(&s, NO_RATES_CURVE);
+    assert_int_equal(ms_plan_report_write(&s.answer, "svg", stderr, &err), MS_ERR_USAGE);
+    assert_non_null(strstr(err.text, "the rates of a100-80gb are not known"));
     err = (ms_error){0};
     assert_int_equal(ms_plan_report_write(&s.answer, "html", stderr, &err), MS_ERR_USAGE);
     clear_scene(&s);
