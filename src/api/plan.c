@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/limit.h"
@@ -144,9 +145,17 @@ static ms_status check_for_run(const ms_plan *plan, ms_error *err)
     return MS_OK;
 }
 
+static uint64_t half_of_host_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes / 2 : 0;
+}
+
 static ms_status load(ms_plan *plan, ms_error *err)
 {
     const ms_plan_settings *s = &plan->settings;
+    /* Beside other planners the rules may use any host, so that answers are alike on every one. */
+    bool asks_host = s->planner == MS_PLANNER_RULES && s->max_host_bytes == UINT64_MAX;
     ms_status status = ms_run_load(plan->arena, plan->run_settings.items, plan->run_settings.count,
                                    &plan->model, &plan->run, &plan->notes, err);
     if (status == MS_OK)
@@ -168,7 +177,8 @@ static ms_status load(ms_plan *plan, ms_error *err)
         .gpu_cost_per_hour = s->gpu_cost_per_hour,
         .target = is_for_all(plan) ? ms_target_at(0)->name : s->target,
         .rules_mode = (ms_rules_mode)s->rules_mode,
-        .max_host_bytes = s->max_host_bytes,
+        .max_host_bytes = asks_host ? half_of_host_bytes() : s->max_host_bytes,
+        .is_host_half = asks_host,
         .stop = &plan->stop,
     };
     return status;

@@ -141,6 +141,8 @@ static ms_status play(player *p, uint32_t begin, uint32_t end, ms_error *err)
             ms_status status = play_alloc(p, event->id, err);
             if (status != MS_OK)
                 return status;
+            if (p->stats->reserved_bytes > p->usage->most_reserved_bytes)
+                p->usage->most_reserved_bytes = p->stats->reserved_bytes;
             if (p->phase)
                 raise_phase(p, i);
         } else if (event->kind == MS_EVENT_FREE) {

@@ -6,7 +6,6 @@
 #include "plan/rules.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "plan/choose.h"
 
@@ -44,15 +43,6 @@ typedef struct engine {
     double all_flops;
     ms_rules_answer *answer;
 } engine;
-
-/* Half of the memory that the host has. */
-static uint64_t host_bytes(const ms_step_task *task)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    if (task->max_host_bytes != UINT64_MAX)
-        return task->max_host_bytes;
-    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes / 2 : 0;
-}
 
 static int largest_first(const void *a, const void *b)
 {
@@ -139,7 +129,7 @@ ms_status ms_rules_choose(ms_arena *arena, const ms_step_task *task, const ms_st
     engine e = {.task = task,
                 .stack = stack,
                 .mode = &modes[task->rules_mode],
-                .host_left_bytes = host_bytes(task),
+                .host_left_bytes = task->max_host_bytes,
                 .answer = answer};
     *answer = (ms_rules_answer){.estimate_bytes = need_bytes};
     answer->choice.options = ms_arena_array(arena, uint32_t, stack->layer_count);

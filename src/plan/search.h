@@ -33,8 +33,9 @@ typedef struct ms_search {
 typedef ms_status (*ms_chooser)(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
                                 ms_error *err);
 
-/* Whether the run fits under these treatments: allocations alone, under the allocator. If not,
- * *wanted is what the allocator took once it was allowed to. */
+/* Whether the run fits under these treatments: allocations alone, under the allocator.
+ * *wanted is the most that the allocator took: if they do not fit, of the steady step, once it was
+ * allowed to. */
 ms_status ms_step_plan_fits(const ms_model_config *model, const ms_run_config *run,
                             const ms_treatments *treatments, bool *yes, uint64_t *wanted,
                             ms_error *err);

@@ -23,19 +23,21 @@ ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatment
     ms_run_config run = *s->task->run;
     uint64_t low = live_bytes + run.device->context_expected_bytes, wanted = 0;
     bool yes;
+    const uint64_t context = run.device->context_expected_bytes;
     run.allocator.capacity_bytes = 0; /* no limit */
     ms_status status = ms_step_plan_fits(s->task->model, &run, treatments, &yes, &wanted, s->err);
-    *budget = wanted + run.device->context_expected_bytes;
+    *budget = wanted + context;
     for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {
         uint64_t middle = low + (*budget - low) / 2;
         ms_search_set_budget(&run, middle);
         status = ms_step_plan_fits(s->task->model, &run, treatments, &yes, &wanted, s->err);
-        if (yes)
-            *budget = middle;
+        s->plan->simulations++;
+        if (yes) /* and with what it took at most it would do the same */
+            *budget = wanted + context;
         else
             low = middle + 1;
     }
-    s->plan->simulations += 1 + LEAST_HALVINGS;
+    s->plan->simulations++;
     return status;
 }
 

@@ -83,7 +83,7 @@ ms_status ms_step_plan_fits(const ms_model_config *model, const ms_run_config *r
                                                 &repeats, err)
                         : ms_usage_measure(&simulation.trace, &treated.allocator, &usage, err);
         *yes = status == MS_OK && usage_fits(run, &usage);
-        *wanted = usage.peak_reserved_bytes;
+        *wanted = usage.out_of_memory ? usage.peak_reserved_bytes : usage.most_reserved_bytes;
         ms_usage_free(&usage);
         ms_simulation_free(&simulation);
     }

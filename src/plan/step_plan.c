@@ -152,6 +152,7 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
     ms_size_format(s->plan->budget_bytes, budget, sizeof budget);
     ms_size_format(s->plan->least_budget_bytes, least, sizeof least);
     s->plan->outcome = MS_PLAN_INFEASIBLE;
+    s->plan->is_ruled_out = s->is_ruled_out;
     if (s->task->planner != MS_PLANNER_MILP && target->is_free)
         return ms_fail(s->err, MS_ERR_INFEASIBLE, "the %s planner has no plan that fits %s",
                        ms_planner_names[s->task->planner], budget);
@@ -160,7 +161,7 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
                        budget);
     if (s->plan->least_budget_bytes == 0)
         return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan that fits %s was found", budget);
-    return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s %s: the least is %s",
+    return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s %s: the smallest budget found is %s",
                    s->is_ruled_out ? "no plan fits" : "found no plan that fits", budget, least);
 }
 

@@ -44,7 +44,8 @@ typedef struct ms_step_task {
     double gpu_cost_per_hour;
     const char *target; /* a row of ms_targets, never NULL: "free" */
     ms_rules_mode rules_mode;
-    uint64_t max_host_bytes; /* rules: the host's share; UINT64_MAX = half of what is there */
+    uint64_t max_host_bytes; /* rules: what may go to the host; UINT64_MAX: no limit */
+    bool is_host_half;       /* that is half of this host's memory: nobody gave another figure */
     uint32_t moved;          /* ms_allowance bits: to the host, because nothing fitted otherwise */
     bool alone;              /* the answer is set beside no others */
     const ms_stop *stop;     /* answer with what there is; or NULL */
@@ -91,10 +92,12 @@ typedef struct ms_step_plan {
     ms_step_figures plan; /* unless infeasible; then the smallest peak that can be reached; empty
                              when stopped before there was one */
     uint64_t budget_bytes;
-    uint64_t least_budget_bytes; /* infeasible: the smallest budget that has a plan */
-    double bound_ms, gap;        /* with an allocator that wastes nothing no plan is faster;
-                                    (step_ms - bound_ms) / step_ms */
-    double solve_ms;             /* of everything, simulations included */
+    uint64_t least_budget_bytes; /* infeasible: the smallest for which a plan was found, context
+                                    included */
+    bool is_ruled_out;    /* infeasible: no mix of options fits, whatever the allocator does */
+    double bound_ms, gap; /* with an allocator that wastes nothing no plan is faster;
+                             (step_ms - bound_ms) / step_ms */
+    double solve_ms;      /* of everything, simulations included */
     uint32_t simulations;
     ms_vec(ms_decision) decisions;   /* most freed bytes first */
     ms_vec_alternatives compared;    /* other planners at the same budget */

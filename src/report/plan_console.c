@@ -314,7 +314,7 @@ static void write_compared(const ms_page *p, const ms_plan_view *v)
 static void write_rules(const ms_page *p, const ms_plan_view *v)
 {
     const ms_step_plan *plan = v->plan;
-    char text[160], gib[MS_GIB_TEXT], real[MS_GIB_TEXT], percent[MS_FIXED_TEXT];
+    char text[200], gib[MS_GIB_TEXT], real[MS_GIB_TEXT], percent[MS_FIXED_TEXT];
     if (v->answer->task->planner != MS_PLANNER_RULES)
         return;
     ms_page_heading(p, "What the rules expected", "");
@@ -323,6 +323,7 @@ static void write_rules(const ms_page *p, const ms_plan_view *v)
              ms_plan_percent(plan->rules_estimate_overhead, percent),
              ms_gib(plan->plan.peak_bytes, real));
     ms_page_paragraph(p, text);
+    ms_page_paragraph(p, v->host_note);
 }
 
 static void write_solving(const ms_page *p, const ms_plan_view *v)

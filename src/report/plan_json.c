@@ -176,6 +176,8 @@ static void write_rules(ms_json_writer *w, const ms_plan_view *v)
     ms_json_object(w, "rules_estimate");
     ms_json_uint(w, "peak_memory_bytes", p->rules_estimate_bytes);
     ms_json_double(w, "overhead_pct", 100 * p->rules_estimate_overhead, 3);
+    ms_json_uint(w, "max_cpu_offload_bytes", v->answer->task->max_host_bytes);
+    ms_json_bool(w, "is_half_of_host", v->answer->task->is_host_half);
     ms_json_close(w);
 }
 

@@ -217,9 +217,9 @@ bool ms_plan_markdown(FILE *out, const ms_plan_view *v)
     write_alternatives(out, v, "Other planners at the same budget", "planner", "plan",
                        plan->compared.items, plan->compared.count);
     if (v->answer->task->planner == MS_PLANNER_RULES)
-        fprintf(out, "\nThe rules expected a peak of %s GiB and %s time.\n",
+        fprintf(out, "\nThe rules expected a peak of %s GiB and %s time; %s.\n",
                 ms_gib(plan->rules_estimate_bytes, gib),
-                ms_plan_percent(plan->rules_estimate_overhead, percent));
+                ms_plan_percent(plan->rules_estimate_overhead, percent), v->host_note);
     ms_markdown_run(out, v->metadata, v->metadata_count);
     fprintf(out, "\nPlanned by %s: %" PRIu32 " simulations, %s ms.\n",
             ms_planner_names[v->answer->task->planner], plan->simulations,

@@ -150,7 +150,7 @@ static const char *plan_verdict(const ms_plan_view *view)
     if (view->is_infeasible && view->least_budget_bytes > view->budget_bytes)
         return ms_arena_printf(
             view->arena,
-            "does not fit: short by %s GiB (%s is the least that has a plan, of %s on %s)",
+            "does not fit: short by %s GiB (%s is the smallest budget found, of %s on %s)",
             ms_gib(view->least_budget_bytes - view->budget_bytes, missing),
             ms_gib(view->least_budget_bytes, need), budget, device);
     if (view->is_infeasible && plan->device_bytes > view->budget_bytes)
@@ -195,7 +195,9 @@ static const char *why_infeasible(const ms_plan_view *view)
     if (planner != MS_PLANNER_MILP)
         return ms_arena_printf(view->arena, "the %s planner has no plan; another may have one",
                                ms_planner_names[planner]);
-    return "this is the least that was found";
+    return view->plan->is_ruled_out
+               ? "no mix of treatments fits, even if the allocator wasted nothing"
+               : "other mixes of treatments are not ruled out";
 }
 
 /* "no plan is faster than 512.300 ms: gap 0.04 %, proven" */
@@ -262,6 +264,21 @@ static const char *rates_note(const ms_plan_view *view)
         ms_fixed(device->memory_bytes_per_s / 1e9, 0, memory), device->is_cpu ? "" : " and ",
         device->is_cpu ? "" : ms_fixed(device->host_link_bytes_per_s / 1e9, 0, link),
         device->is_cpu ? "" : " GB/s to the host");
+}
+
+static const char *host_note(const ms_plan_view *view)
+{
+    const ms_step_task *task = view->answer->task;
+    char gib[MS_GIB_TEXT];
+    if (task->planner != MS_PLANNER_RULES)
+        return "";
+    return ms_arena_printf(view->arena,
+                           task->is_host_half
+                               ? "up to %s GiB might go to the host, half of this one's memory: "
+                                 "--max-cpu-offload %" PRIu64 "B gives the same elsewhere"
+                               : "up to %s GiB might go to the host, as --max-cpu-offload %" PRIu64
+                                 "B says",
+                           ms_gib(task->max_host_bytes, gib), task->max_host_bytes);
 }
 
 static const char *kept_layers(const ms_plan_view *view)
@@ -366,7 +383,8 @@ static bool fill(ms_plan_view *view)
         return false;
     view->title = title(view);
     view->rates_note = rates_note(view);
-    if (!view->title || !view->rates_note)
+    view->host_note = host_note(view);
+    if (!view->title || !view->rates_note || !view->host_note)
         return false;
     if (view->plan)
         return fill_plan(view);

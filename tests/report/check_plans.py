@@ -157,6 +157,15 @@ def check_analysis(answer, program, arguments):
         assert abs(answer["step_ms"] - summary["step_time_ms"]) < 0.01
 
 
+def check_elsewhere(answer, program, arguments):
+    """With what the rules might send to the host, which the plan says, any host plans the same."""
+    rules = answer.get("rules_estimate")
+    if rules and rules["is_half_of_host"]:
+        most = rules["max_cpu_offload_bytes"]
+        rules["is_half_of_host"] = False
+        check_again(answer, program, f"{arguments} --max-cpu-offload {most}B")
+
+
 def check_again(answer, program, arguments):
     """Only the time of solving differs between two runs."""
     again = json.loads(plan(program, arguments).stdout)
@@ -246,6 +255,7 @@ def main():
         attempt(f"plan {label}", check_analysis, answer, program, arguments)
         attempt(f"plan {label}", check_again, answer, program, label)
         attempt(f"plan {label}", check_texts, answer, program, label)
+        attempt(f"plan {label}", check_elsewhere, answer, program, label)
     for label in (f"{curve} --curve --points 9" for curve in CURVES):
         try:
             curve = read(label, 0)
