@@ -382,16 +382,26 @@ void ms_search_set_limit(ms_search *s)
         run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
 }
 
-ms_status ms_search_begin(ms_search *s, const ms_target *target)
+ms_status ms_search_compare(ms_search *s, const ms_target *target)
+{
+    uint32_t impossible = s->task->model->family->scales_logits ? MS_MAY_CHUNK_LOSS : 0u;
+    s->techniques = s->task->techniques & target->techniques & ~impossible;
+    s->stack.layer_count = (uint32_t)s->task->model->num_layers;
+    ms_search_set_limit(s);
+    return ms_search_extremes(s);
+}
+
+ms_status ms_search_measure(ms_search *s)
 {
     const ms_step_task *task = s->task;
-    uint32_t impossible = task->model->family->scales_logits ? MS_MAY_CHUNK_LOSS : 0u;
-    s->techniques = task->techniques & target->techniques & ~impossible;
-    ms_search_set_limit(s);
-    ms_status status = ms_search_extremes(s);
-    if (status == MS_OK)
-        status =
-            ms_stack_measure(s->arena, task->model, task->run, s->techniques, &s->stack, s->err);
+    ms_status status =
+        ms_stack_measure(s->arena, task->model, task->run, s->techniques, &s->stack, s->err);
     s->plan->simulations += s->stack.simulations;
     return status;
+}
+
+ms_status ms_search_begin(ms_search *s, const ms_target *target)
+{
+    ms_status status = ms_search_compare(s, target);
+    return status == MS_OK ? ms_search_measure(s) : status;
 }

@@ -44,7 +44,11 @@ ms_status ms_search_extremes(ms_search *s);
 /* The limits of choosing, as a task. */
 ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes);
 
-/* Runs what a plan is compared with, and measures the options. */
+/* Sets the limit and runs what a plan is compared with. */
+ms_status ms_search_compare(ms_search *s, const ms_target *target);
+/* Measures the options. */
+ms_status ms_search_measure(ms_search *s);
+/* Both. */
 ms_status ms_search_begin(ms_search *s, const ms_target *target);
 /* Gives the run a budget, and its allocator what the context leaves of it. */
 void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes);

@@ -211,9 +211,19 @@ static ms_status compare(ms_search *s, const ms_target *target)
     return s->plan->keep_all.fits ? MS_OK : ms_compare_planners(s);
 }
 
+/* Then no option is looked at. */
+static bool needs_no_treatment(const ms_search *s, const ms_target *target)
+{
+    ms_planner planner = s->task->planner;
+    return target->is_free && s->plan->keep_all.fits &&
+           (planner == MS_PLANNER_MILP || planner == MS_PLANNER_NONE);
+}
+
 static ms_status solve(ms_search *s, const ms_target *target)
 {
-    ms_status status = ms_search_begin(s, target);
+    ms_status status = ms_search_compare(s, target);
+    if (status == MS_OK && !needs_no_treatment(s, target))
+        status = ms_search_measure(s);
     if (status == MS_OK)
         status = plan_with(s, target);
     bool has_figures = s->plan->plan.treat != NULL;
