@@ -13,8 +13,9 @@
 #include "trace/trace.h"
 
 typedef enum ms_fold_mode {
-    MS_FOLD_LAYERS, /* groups that agree in everything but the layer share their records */
-    MS_UNROLL       /* every group is its own class */
+    MS_FOLD_EVERYTHING, /* no records and no timeline: the peak, the time and the summary alone */
+    MS_FOLD_LAYERS,     /* groups that agree in everything but the layer share their records */
+    MS_UNROLL           /* every group is its own class */
 } ms_fold_mode;
 
 typedef ms_vec(uint32_t) ms_layer_numbers;

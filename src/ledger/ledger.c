@@ -67,12 +67,13 @@ static ms_status fill(ms_ledger *ledger, const ms_record_source *source, ms_erro
 {
     if (!source->lifetimes || !source->scope_hashes)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the ledger");
+    bool itemises = ledger->mode != MS_FOLD_EVERYTHING;
     ms_status status = ms_peak_compose(source, &ledger->peak, err);
-    if (status == MS_OK)
+    if (status == MS_OK && itemises)
         status = ms_records_add_persistent(source, ledger, err);
-    if (status == MS_OK)
+    if (status == MS_OK && itemises)
         status = ms_records_add_operators(source, ledger, err);
-    if (status == MS_OK)
+    if (status == MS_OK && itemises)
         status = ms_timeline_sample(source->trace, source->usage, ledger, err);
     if (status == MS_OK)
         status = ms_profile_build(source->trace, ledger->run->device, ledger->run->allocator.kind,

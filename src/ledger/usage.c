@@ -181,13 +181,18 @@ static void *zeroed(uint32_t count, size_t size)
     return calloc(count ? count : 1, size);
 }
 
-static bool has_tables(const player *p, bool lean)
+/* Which tables a caller wants, as bits. */
+enum { WANTS_BLOCKS = 1, WANTS_CURVE = 2 };
+
+static bool has_tables(const player *p, int wanted)
 {
     const ms_usage *usage = p->usage;
-    return p->allocator && p->blocks && (lean || (usage->block_bytes && usage->live_bytes));
+    return p->allocator && p->blocks && (!(wanted & WANTS_BLOCKS) || usage->block_bytes) &&
+           (!(wanted & WANTS_CURVE) || usage->live_bytes);
 }
 
-static ms_status measure(player *p, const ms_allocator_options *options, bool lean, ms_error *err)
+static ms_status measure(player *p, const ms_allocator_options *options, bool lean, int wanted,
+                         ms_error *err)
 {
     const ms_trace *trace = p->trace;
     ms_usage *usage = p->usage;
@@ -195,13 +200,13 @@ static ms_status measure(player *p, const ms_allocator_options *options, bool le
                         .steady_end_event = trace->events.count};
     p->allocator = ms_allocator_create(options);
     p->blocks = zeroed(trace->storages.count, sizeof *p->blocks);
-    if (!lean) {
+    if (wanted & WANTS_BLOCKS)
         usage->block_bytes = zeroed(trace->storages.count, sizeof *usage->block_bytes);
+    if (wanted & WANTS_CURVE)
         usage->live_bytes =
             zeroed(trace->events.count - usage->steady_first_event, sizeof *usage->live_bytes);
-    }
     ms_status status;
-    if (has_tables(p, lean)) {
+    if (has_tables(p, wanted)) {
         p->stats = ms_allocator_stats_of(p->allocator);
         status = play_steps(p, lean, err);
     } else {
@@ -219,16 +224,28 @@ ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *op
                            ms_usage *usage, ms_error *err)
 {
     player p = {.trace = trace, .usage = usage};
-    return measure(&p, options, false, err);
+    return measure(&p, options, false, WANTS_BLOCKS | WANTS_CURVE, err);
+}
+
+static ms_status measure_twice(const ms_trace *trace, const ms_allocator_options *options,
+                               int wanted, ms_usage *usage, bool *repeats, ms_error *err)
+{
+    player p = {.trace = trace, .usage = usage};
+    ms_status status = measure(&p, options, true, wanted, err);
+    *repeats = !p.broken;
+    return status;
 }
 
 ms_status ms_usage_measure_lean(const ms_trace *trace, const ms_allocator_options *options,
                                 ms_usage *usage, bool *repeats, ms_error *err)
 {
-    player p = {.trace = trace, .usage = usage};
-    ms_status status = measure(&p, options, true, err);
-    *repeats = !p.broken;
-    return status;
+    return measure_twice(trace, options, 0, usage, repeats, err);
+}
+
+ms_status ms_usage_measure_blocks(const ms_trace *trace, const ms_allocator_options *options,
+                                  ms_usage *usage, bool *repeats, ms_error *err)
+{
+    return measure_twice(trace, options, WANTS_BLOCKS, usage, repeats, err);
 }
 
 void ms_usage_free(ms_usage *usage)

@@ -47,6 +47,9 @@ ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *op
  */
 ms_status ms_usage_measure_lean(const ms_trace *trace, const ms_allocator_options *options,
                                 ms_usage *usage, bool *repeats, ms_error *err);
+/* The same with each storage's block, for what is alive at the peak. */
+ms_status ms_usage_measure_blocks(const ms_trace *trace, const ms_allocator_options *options,
+                                  ms_usage *usage, bool *repeats, ms_error *err);
 void ms_usage_free(ms_usage *usage);
 
 #endif

@@ -25,33 +25,48 @@ static void read_figures(const ms_ledger *ledger, ms_step_figures *f)
     memcpy(f->category_bytes, ledger->peak.category_bytes, sizeof f->category_bytes);
 }
 
-ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
-                                const ms_run_config *run, const ms_treatments *treatments,
-                                ms_step_figures *figures, ms_error *err)
+/* Runs two steps, of which the second is played again, or three; *done is false when the second
+ * cannot be. */
+static ms_status simulate_steps(const ms_model_config *model, ms_run_config *run,
+                                ms_step_detail detail, ms_step_figures *figures, bool *done,
+                                ms_error *err)
 {
-    ms_run_config treated = *run;
     ms_simulation simulation;
     ms_usage usage = {0};
     ms_ledger ledger;
-    treated.treatments = *treatments;
-    treated.detail = MS_STEPS_ALL;
-    *figures = (ms_step_figures){.treatments = *treatments};
-    figures->treat = ms_treatments_text(treatments, model->num_layers, arena);
-    if (!figures->treat)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a plan's text");
-    ms_status status = ms_step_simulate(model, &treated, &simulation, err);
+    *done = true;
+    run->detail = detail;
+    ms_status status = ms_step_simulate(model, run, &simulation, err);
     if (status != MS_OK)
         return status;
-    status = ms_usage_measure(&simulation.trace, &treated.allocator, &usage, err);
-    if (status == MS_OK)
-        status =
-            ms_ledger_build(model, &treated, &simulation, &usage, MS_FOLD_LAYERS, &ledger, err);
-    if (status == MS_OK) {
+    status = detail == MS_STEPS_TIMED
+                 ? ms_usage_measure_blocks(&simulation.trace, &run->allocator, &usage, done, err)
+                 : ms_usage_measure(&simulation.trace, &run->allocator, &usage, err);
+    if (status == MS_OK && *done)
+        status = ms_ledger_build(model, run, &simulation, &usage, MS_FOLD_EVERYTHING, &ledger, err);
+    if (status == MS_OK && *done) {
         read_figures(&ledger, figures);
         ms_ledger_free(&ledger);
     }
     ms_usage_free(&usage);
     ms_simulation_free(&simulation);
+    return status;
+}
+
+ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
+                                const ms_run_config *run, const ms_treatments *treatments,
+                                ms_step_figures *figures, ms_error *err)
+{
+    ms_run_config treated = *run;
+    bool done;
+    treated.treatments = *treatments;
+    *figures = (ms_step_figures){.treatments = *treatments};
+    figures->treat = ms_treatments_text(treatments, model->num_layers, arena);
+    if (!figures->treat)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a plan's text");
+    ms_status status = simulate_steps(model, &treated, MS_STEPS_TIMED, figures, &done, err);
+    if (status == MS_OK && !done)
+        status = simulate_steps(model, &treated, MS_STEPS_ALL, figures, &done, err);
     return status;
 }
 
