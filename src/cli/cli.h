@@ -40,6 +40,9 @@ int ms_cli_models(int argc, char **argv);
 int ms_cli_devices(int argc, char **argv);
 int ms_cli_help(int argc, char **argv);
 
+/* From now on memory that is freed is kept for what is allocated next. */
+void ms_cli_keep_memory(void);
+
 /* From now on Ctrl-C makes the plan end with what it has, and a second one ends the program; NULL:
  * no more. Stays away from SIGINT where whoever started the program had it ignored. */
 void ms_cli_stop_on_interrupt(ms_plan *plan);

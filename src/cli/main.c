@@ -179,5 +179,6 @@ int main(int argc, char **argv)
         buffer[STDOUT_BYTES]; /* holds any text for people, so that errors show when it is closed */
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     signal(SIGPIPE, SIG_IGN);
+    ms_cli_keep_memory();
     return close_stdout(run(argc, argv));
 }

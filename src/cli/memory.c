@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A plan simulates dozens of steps, whose tables are alike. glibc gives large ones back to the
+ * system each time, and the system clears the pages again: a fifth of a plan's time.
+ */
+#include <stdlib.h>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include "cli/cli.h"
+
+void ms_cli_keep_memory(void)
+{
+#ifdef __GLIBC__
+    enum { LARGEST_KEPT = 32 << 20, MOST_KEPT = 1 << 30 };
+    (void)mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT);
+    (void)mallopt(M_TRIM_THRESHOLD, MOST_KEPT);
+#endif
+}
