@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "config/load.h"
-#include "unit/support.h"
+#include "unit/fixtures.h"
 
 typedef struct choose_case {
     const char *label;
@@ -103,12 +102,8 @@ static void nothing_is_better(void **state)
     ms_arena *arena = ms_arena_create(0);
     ms_model_config model;
     ms_run_config run;
-    ms_notes notes = {0};
     ms_error err = {0};
-    size_t count = 0;
-    while (count < COUNT_OF(c->settings) && c->settings[count].field)
-        count++;
-    assert_int_equal(ms_run_load(arena, c->settings, count, &model, &run, &notes, &err), MS_OK);
+    load_run(arena, c->settings, COUNT_OF(c->settings), &model, &run);
     model.num_layers = c->layers;
     ms_stack stack;
     assert_int_equal(ms_stack_measure(arena, &model, &run, c->techniques, &stack, &err), MS_OK);

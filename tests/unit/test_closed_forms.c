@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "unit/support.h"
+#include "unit/fixtures.h"
 
 typedef struct shape {
     uint64_t b, s, h, i, hq, hk, d;
@@ -112,17 +112,6 @@ static uint64_t gpt2_no_dropout(const shape *x)
 }
 
 /* ---- the run ---- */
-
-static const ms_family *family_of(const char *name)
-{
-    size_t count;
-    const ms_family *const *families = ms_families(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(families[i]->model_type, name) == 0)
-            return families[i];
-    fail_msg("no family %s", name);
-    return NULL;
-}
 
 static uint64_t saved_bytes(const closed_form *c, uint64_t layers)
 {

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/load.h"
 #include "step/step.h"
-#include "unit/support.h"
+#include "unit/fixtures.h"
 
 typedef struct stack_case {
     const char *label;
@@ -115,12 +114,8 @@ static void mixes_add_up(void **state)
     ms_arena *arena = ms_arena_create(0);
     ms_model_config model;
     ms_run_config run;
-    ms_notes notes = {0};
     ms_error err = {0};
-    size_t count = 0;
-    while (count < 8 && c->settings[count].field)
-        count++;
-    assert_int_equal(ms_run_load(arena, c->settings, count, &model, &run, &notes, &err), MS_OK);
+    load_run(arena, c->settings, COUNT_OF(c->settings), &model, &run);
     ms_stack stack;
     assert_int_equal(ms_stack_measure(arena, &model, &run, MS_MAY_ALL, &stack, &err), MS_OK);
     uint32_t *options = ms_arena_array(arena, uint32_t, stack.layer_count);

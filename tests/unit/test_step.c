@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "unit/support.h"
+#include "unit/fixtures.h"
 
 typedef struct step_case {
     const char *label, *family;
@@ -25,17 +25,6 @@ typedef struct step_case {
 enum { LAYERS = 4 };
 
 static const ms_device gpu = {.name = "gpu", .compute_capability = 80, .multiprocessors = 108};
-
-static const ms_family *family_of(const char *name)
-{
-    size_t count;
-    const ms_family *const *families = ms_families(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(families[i]->model_type, name) == 0)
-            return families[i];
-    fail_msg("no family %s", name);
-    return NULL;
-}
 
 static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *simulation)
 {

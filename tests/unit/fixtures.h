@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What several programs set up alike.
+ */
+#ifndef MS_TESTS_UNIT_FIXTURES_H
+#define MS_TESTS_UNIT_FIXTURES_H
+
+#include <string.h>
+
+#include "config/load.h"
+#include "unit/support.h"
+
+/* The family of a model type, which there must be. */
+static inline const ms_family *family_of(const char *name)
+{
+    size_t count;
+    const ms_family *const *families = ms_families(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(families[i]->model_type, name) == 0)
+            return families[i];
+    fail_msg("no family %s", name);
+    return NULL;
+}
+
+/* Loads a run from at most `room` settings, which end where a field is NULL. */
+static inline void load_run(ms_arena *arena, const ms_run_setting *settings, size_t room,
+                            ms_model_config *model, ms_run_config *run)
+{
+    ms_notes notes = {0};
+    ms_error err = {0};
+    size_t count = 0;
+    while (count < room && settings[count].field)
+        count++;
+    if (ms_run_load(arena, settings, count, model, run, &notes, &err) != MS_OK)
+        fail_msg("%s", err.text);
+}
+
+#endif
