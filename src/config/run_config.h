@@ -81,8 +81,8 @@ typedef struct ms_run_config {
     const char *checkpointing; /* the specification as given: "none", "all", "first:8", "0,2,5-9",
                                   "every:2" */
     const char *treat; /* the specification as given, on top of `checkpointing`; "" = none */
-    const ms_error *treat_place; /* where it stands in a file, or NULL */
-    ms_treatments treatments; /* what both come to; layers in the arena */
+    const ms_error *treat_place;  /* where it stands in a file, or NULL */
+    ms_treatments treatments;     /* what both come to; layers in the arena */
     const ms_adapter *adapter;    /* NULL: the model's own weights are trained */
     ms_quantization quantization; /* of the frozen base */
     bool upcast; /* prepare_model_for_kbit_training: what is not quantised goes to fp32 */
