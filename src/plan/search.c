@@ -14,7 +14,7 @@
 #include "base/parallel.h"
 
 /* Attempts at lowering the limit, and halvings once something fits. */
-enum { MOST_STEPS = 8, MOST_HALVINGS = 2, MOST_UNIFORM = 8 };
+enum { MOST_STEPS = 8, MOST_HALVINGS = 4, MOST_UNIFORM = 8 };
 
 /* For choices on the way: nodes of the solver's search. */
 enum { FEW_NODES = 600 };
