@@ -51,6 +51,10 @@ typedef struct ms_plan_view {
 ms_status ms_plan_view_create(const ms_plan_answer *answer, ms_plan_view *view, ms_error *err);
 void ms_plan_view_free(ms_plan_view *view);
 
+/* For the view's members of these names; NULL: out of memory. */
+const char *ms_plan_rates_note(const ms_plan_view *view);
+const char *ms_plan_host_note(const ms_plan_view *view);
+
 /* Time of a step beyond keeping everything, as a fraction; NaN where time is not known. */
 double ms_plan_overhead(const ms_plan_view *view, double step_ms);
 
