@@ -95,9 +95,8 @@ static const char *why_offload(ms_arena *arena, const group *g)
         return ms_arena_strdup(arena, "what is saved waits on the host");
     if (shown_ms(g) < 0.005)
         return ms_arena_strdup(arena, "the copies are done before anybody waits for them");
-    return ms_arena_printf(arena,
-                           "%.2f ms of each layer's copies show: its neighbours are done sooner",
-                           shown_ms(g));
+    return ms_arena_printf(
+        arena, "%.2f ms of each layer's copies show: its neighbours are done sooner", shown_ms(g));
 }
 
 static const char *why(ms_arena *arena, const ms_treatment *t, const group *g)

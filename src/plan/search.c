@@ -365,23 +365,6 @@ void ms_search_set_gap(ms_search *s, const ms_chosen *first)
     s->plan->outcome = is_proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
 }
 
-static uint64_t limit_of(const ms_run_config *run)
-{
-    uint64_t budget = run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
-    uint64_t context = run->device->context_expected_bytes;
-    if (budget == 0)
-        return UINT64_MAX;
-    return budget > context ? budget - context : 0;
-}
-
-void ms_search_set_limit(ms_search *s)
-{
-    const ms_run_config *run = s->task->run;
-    s->limit_bytes = limit_of(run);
-    s->plan->budget_bytes =
-        run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
-}
-
 ms_status ms_search_compare(ms_search *s, const ms_target *target)
 {
     uint32_t impossible = s->task->model->family->scales_logits ? MS_MAY_CHUNK_LOSS : 0u;

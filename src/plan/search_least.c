@@ -17,6 +17,23 @@ void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes)
         run->allocator.capacity_bytes = budget_bytes > context ? budget_bytes - context : 1;
 }
 
+static uint64_t limit_of(const ms_run_config *run)
+{
+    uint64_t budget = run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
+    uint64_t context = run->device->context_expected_bytes;
+    if (budget == 0)
+        return UINT64_MAX;
+    return budget > context ? budget - context : 0;
+}
+
+void ms_search_set_limit(ms_search *s)
+{
+    const ms_run_config *run = s->task->run;
+    s->limit_bytes = limit_of(run);
+    s->plan->budget_bytes =
+        run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
+}
+
 ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
                                     uint64_t live_bytes, uint64_t *budget)
 {
