@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which layers slide: what the file's layer_types say, else the family's rule.
+ * What kind each layer is: by the file's lists, else by the family's rule.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -24,9 +24,13 @@ bool ms_model_has_layers_but(const ms_model_config *config, uint8_t flags)
 }
 
 /* False when the file has no such key, or null. */
-static bool find_types(ms_json_value root, const ms_family *family, ms_json_value *value)
+static bool find_list(ms_json_value root, const ms_family *family, ms_key_kind kind,
+                      ms_json_value *value)
 {
-    const ms_key *key = ms_model_key_row(family, "layer_types");
+    const ms_key *key = NULL;
+    for (size_t i = 0; i < family->key_count && !key; i++)
+        if (family->keys[i].kind == kind)
+            key = &family->keys[i];
     return key && ms_model_key_find(root, key, value) && ms_json_kind_of(*value) != MS_JSON_NULL;
 }
 
@@ -95,6 +99,23 @@ static ms_status read_rotary_layers(ms_json_value root, const ms_model_config *c
     return status;
 }
 
+/* Numbers past the last layer name none, as in the framework. */
+static ms_status read_dense_layers(ms_json_value list, const ms_model_config *config,
+                                   uint8_t *kinds, ms_error *err)
+{
+    ms_json_value v;
+    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
+    if (status != MS_OK)
+        return status;
+    for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v)) {
+        uint64_t layer = 0;
+        status = ms_json_get_count(v, 0, UINT64_MAX, &layer, err);
+        if (status == MS_OK && layer < config->num_layers)
+            kinds[layer] &= (uint8_t)~MS_LAYER_SPARSE;
+    }
+    return status;
+}
+
 /* Without a window, nothing slides; a list that says otherwise contradicts it. */
 static ms_status check_window(ms_json_value list, const ms_model_config *config, bool switched_off,
                               ms_error *err)
@@ -127,7 +148,12 @@ ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_conf
         if (!config->use_sliding_window)
             kinds[i] &= (uint8_t)~MS_LAYER_SLIDES;
     }
-    if (!find_types(root, family, &list))
+    if (find_list(root, family, MS_KEY_DENSE_LAYERS, &list)) {
+        status = read_dense_layers(list, config, kinds, err);
+        if (status != MS_OK)
+            return status;
+    }
+    if (!find_list(root, family, MS_KEY_LAYER_TYPES, &list))
         return MS_OK;
     status = read_types(list, config, kinds, err);
     return status == MS_OK ? check_window(list, config, switched_off, err) : status;

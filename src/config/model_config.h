@@ -56,6 +56,13 @@ typedef struct ms_model_config {
     uint64_t no_rotary_interval; /* smollm3: every so-many-th layer turns nothing */
     const uint8_t *layer_kinds;  /* of each layer, MS_LAYER_ flags */
     uint64_t pad_token_id;       /* UINT64_MAX = none */
+    uint64_t num_experts;        /* of a sparse layer; 0: the family has none */
+    uint64_t experts_per_token;
+    uint64_t expert_size;        /* intermediate size of one; 0: intermediate_size */
+    uint64_t shared_expert_size; /* of the expert that sees every token */
+    uint64_t sparse_step;        /* qwen: every so-many-th layer is sparse */
+    bool normalises_experts;     /* the weights of a token's experts add up to 1 */
+    bool outputs_router_logits;  /* and adds the auxiliary loss, if its coefficient is not 0 */
     bool use_sliding_window;
     bool tie_word_embeddings;
     bool attention_bias, output_bias, mlp_bias;
@@ -70,6 +77,7 @@ typedef struct ms_model_config {
     double attention_dropout, residual_dropout, embedding_dropout;
     double
         rotary_share; /* of each head's elements, the first, that turn; 0: the family turns all */
+    double router_jitter; /* mixtral */
     bool has_dtype;
     ms_dtype dtype;               /* "torch_dtype" or "dtype" in the file, when has_dtype */
     ms_quantization quantization; /* quantization_config of the file */
@@ -88,6 +96,8 @@ typedef enum ms_key_kind {
                            with the rules that span keys */
     MS_KEY_ROTARY_LAYERS, /* list of 1 and 0, one per layer at least: 0 where nothing turns */
     MS_KEY_ROPE,          /* an object or null; of it only matters whether its type is "longrope" */
+    MS_KEY_DENSE_LAYERS,  /* list of the layers, by number, that are not sparse; read with the rules
+                           */
     MS_KEY_IGNORED        /* known, has no effect on memory */
 } ms_key_kind;
 

@@ -125,6 +125,7 @@ static void set_default(ms_model_config *config, const ms_key *key)
     case MS_KEY_LAYER_TYPES:
     case MS_KEY_ROTARY_LAYERS:
     case MS_KEY_ROPE:
+    case MS_KEY_DENSE_LAYERS:
     case MS_KEY_IGNORED:
         break;
     }
@@ -239,6 +240,7 @@ static const key_getter getters[] = {
     [MS_KEY_LAYER_TYPES] = get_nothing,
     [MS_KEY_ROTARY_LAYERS] = get_nothing,
     [MS_KEY_ROPE] = get_rope,
+    [MS_KEY_DENSE_LAYERS] = get_nothing,
     [MS_KEY_IGNORED] = get_nothing,
 };
 

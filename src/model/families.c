@@ -12,7 +12,7 @@ static const ms_family *const families[] = {
     &ms_family_glm,         &ms_family_seed_oss, &ms_family_starcoder2, &ms_family_granite,
     &ms_family_smollm3,     &ms_family_olmo2,    &ms_family_phi,        &ms_family_stablelm,
     &ms_family_cohere,      &ms_family_cohere2,  &ms_family_gemma,      &ms_family_gemma2,
-    &ms_family_gemma3_text, &ms_family_gemma3,
+    &ms_family_gemma3_text, &ms_family_gemma3,   &ms_family_mixtral,    &ms_family_qwen3_moe,
 };
 
 const ms_family *const *ms_families(size_t *count)
@@ -28,6 +28,15 @@ ms_status ms_check_heads_divide(const ms_model_config *config, ms_error *err)
     snprintf(err->pointer, sizeof err->pointer, "/num_attention_heads");
     return ms_fail(err, MS_ERR_CONFIG, "%" PRIu64 " does not divide hidden_size %" PRIu64,
                    config->num_heads, config->hidden_size);
+}
+
+ms_status ms_check_experts(const ms_model_config *config, ms_error *err)
+{
+    if (config->experts_per_token <= config->num_experts)
+        return MS_OK;
+    snprintf(err->pointer, sizeof err->pointer, "/num_experts_per_tok");
+    return ms_fail(err, MS_ERR_CONFIG, "%" PRIu64 " experts per token, but there are %" PRIu64,
+                   config->experts_per_token, config->num_experts);
 }
 
 uint8_t ms_slides_from_max_window(const ms_model_config *config, uint64_t layer)

@@ -20,6 +20,7 @@
 #define MAX_HEADS 4096
 #define MAX_HEAD_DIM (1u << 14)
 #define MAX_POSITIONS (1u << 24)
+#define MAX_EXPERTS 4096
 
 #define MEMBER(m) offsetof(ms_model_config, m)
 
@@ -103,6 +104,18 @@
         .name = "layer_types", .kind = MS_KEY_LAYER_TYPES                                          \
     }
 
+#define EXPERTS(text, other, value)                                                                \
+    {                                                                                              \
+        .name = text, .aliases = {other}, .kind = MS_KEY_COUNT, .offset = MEMBER(num_experts),     \
+        .default_value = value, .minimum = 1, .maximum = MAX_EXPERTS                               \
+    }
+#define EXPERTS_PER_TOKEN(value) COUNT("num_experts_per_tok", experts_per_token, value, MAX_EXPERTS)
+#define DENSE_LAYERS                                                                               \
+    {                                                                                              \
+        .name = "mlp_only_layers", .kind = MS_KEY_DENSE_LAYERS                                     \
+    }
+#define ROUTER_LOGITS BOOL("output_router_logits", outputs_router_logits, false)
+
 /* Known to every decoder here, and without effect on memory. */
 #define DECODER_IGNORED                                                                            \
     IGNORED("initializer_range"), IGNORED("rms_norm_eps"), IGNORED("use_cache"),                   \
@@ -112,6 +125,9 @@
 /* A rule for families whose class refuses heads that do not divide the width, whatever head_dim
  * says. The others only need it to derive head_dim. */
 ms_status ms_check_heads_divide(const ms_model_config *config, ms_error *err);
+
+/* No token can have more experts than there are. */
+ms_status ms_check_experts(const ms_model_config *config, ms_error *err);
 
 /* Qwen's rule: layers from max_window_layers on slide. */
 uint8_t ms_slides_from_max_window(const ms_model_config *config, uint64_t layer);

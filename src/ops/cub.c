@@ -13,13 +13,26 @@ static uint64_t aligned(uint64_t bytes)
     return (bytes + CUB_ALIGN - 1) / CUB_ALIGN * CUB_ALIGN;
 }
 
-/* Radix sort of pairs: both buffers once more, digit histograms, a look-back row per tile. */
-uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items)
+/* Radix sort of pairs of 64-bit keys and values, by so many bits of the keys. Up to one block's
+ * worth nothing is needed (CUB asks for a byte); else a digit histogram for each pass of 8 bits, a
+ * look-back row per tile and, with more than one pass, both buffers once more. */
+uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items, uint32_t key_bits)
 {
-    enum { HISTOGRAM_BYTES = 16896, TILE_BYTES = 1024, TILE = 3840, HOPPER_TILE = 4600 };
+    enum {
+        SINGLE_TILE = 2304,
+        PASS_BITS = 8,
+        PASS_BYTES = 2048,
+        COUNTER_BYTES = 512,
+        TILE_BYTES = 1024,
+        TILE = 3840,
+        HOPPER_TILE = 4600
+    };
+    if (items <= SINGLE_TILE)
+        return 1;
     uint64_t tile = tape->run->device->compute_capability >= 90 ? HOPPER_TILE : TILE;
-    uint64_t tiles = (items + tile - 1) / tile;
-    return 2 * aligned(8 * items) + HISTOGRAM_BYTES + TILE_BYTES * tiles - 1;
+    uint64_t tiles = (items + tile - 1) / tile, passes = (key_bits + PASS_BITS - 1) / PASS_BITS;
+    uint64_t buffers = passes > 1 ? 2 * aligned(8 * items) : 0;
+    return buffers + COUNTER_BYTES + PASS_BYTES * passes + TILE_BYTES * tiles - 1;
 }
 
 static uint64_t scan_tiles(uint64_t items)
@@ -37,4 +50,10 @@ uint64_t ms_cub_unique_bytes(uint64_t items)
 uint64_t ms_cub_scan_bytes(uint64_t items)
 {
     return aligned(16 * scan_tiles(items)) + 2 * CUB_ALIGN - 1;
+}
+
+/* The same of 32-bit numbers: 8 bytes of state a tile. */
+uint64_t ms_cub_scan32_bytes(uint64_t items)
+{
+    return aligned(8 * scan_tiles(items)) + 2 * CUB_ALIGN - 1;
 }

@@ -261,7 +261,7 @@ static ms_tensor scalar_op(ms_tape *tape, const ms_op *op, ms_tensor a, ms_dtype
         return 0;
     }
     ms_op_mark mark = ms_op_begin(tape, op);
-    uint32_t node = ms_record(tape, op, 1, &a);
+    uint32_t node = op->backward ? ms_record(tape, op, 1, &a) : MS_NONE;
     cpu_scalar scalar = cpu_scalar_begin(tape, (ms_dtype)ms_info(tape, a)->dtype);
     if (op == &mul_scalar_op || op == &div_scalar_op)
         ms_save_number(tape, node, scalar.wrapped);
@@ -291,6 +291,13 @@ static const ms_op scale_op = {"mul", "MulBackward1", mul_scalar_backward};
 ms_tensor ms_scale(ms_tape *tape, ms_tensor a)
 {
     return scalar_op(tape, &scale_op, a, (ms_dtype)ms_info(tape, a)->dtype);
+}
+
+static const ms_op floor_divide_op = {"floor_divide", NULL, NULL};
+
+ms_tensor ms_floor_divide(ms_tape *tape, ms_tensor a)
+{
+    return scalar_op(tape, &floor_divide_op, a, (ms_dtype)ms_info(tape, a)->dtype);
 }
 
 /* The gradient of what is divided: divided too. */

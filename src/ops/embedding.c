@@ -16,7 +16,7 @@ static void sorted_gradient(ms_tape *tape, const ms_node *node, ms_tensor *grads
     ms_tensor sorted = ms_empty(tape, indices, MS_DTYPE_I64);
     ms_tensor original = ms_empty(tape, indices, MS_DTYPE_I64);
     ms_tensor range = ms_empty(tape, indices, MS_DTYPE_I64);
-    ms_transient(tape, ms_cub_sort_bytes(tape, count), MS_DTYPE_U8);
+    ms_transient(tape, ms_cub_sort_bytes(tape, count, 64), MS_DTYPE_U8);
     ms_consume(tape, range);
     out[0] = ms_empty(tape, weight.shape, (ms_dtype)ms_info(tape, grads[0])->dtype);
     ms_tensor segments = ms_empty(tape, indices, MS_DTYPE_I64);

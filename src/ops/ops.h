@@ -17,6 +17,7 @@ ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a); /* a + c, a - c: c is a Pyt
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a);
 ms_tensor ms_div_scalar(ms_tape *tape, ms_tensor a);
 ms_tensor ms_scale(ms_tape *tape, ms_tensor a);                /* as C++ writes it: a * Scalar */
+ms_tensor ms_floor_divide(ms_tape *tape, ms_tensor a);         /* a // c, of integers */
 ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b);     /* b wants no gradient */
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b); /* b may be 0: a Python number */
 ms_tensor ms_neg(ms_tape *tape, ms_tensor a);
@@ -28,6 +29,7 @@ ms_tensor ms_sin(ms_tape *tape, ms_tensor a);
 ms_tensor ms_silu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_gelu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_relu(ms_tape *tape, ms_tensor a);
+ms_tensor ms_sigmoid(ms_tape *tape, ms_tensor a);
 ms_tensor ms_to(ms_tape *tape, ms_tensor a, ms_dtype dtype); /* returns `a` itself if it has it */
 
 /* Output of a TensorIterator over these inputs: broadcast shape, strides by PyTorch's rule. */
@@ -66,6 +68,8 @@ ms_tensor ms_stack_last(ms_tape *tape, ms_tensor a, ms_tensor b); /* stack((a, b
 ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a);             /* of a bool [B, S], in int64 */
 ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);               /* mean(-1, keepdim=True) */
 ms_tensor ms_norm_last(ms_tape *tape, ms_tensor a); /* linalg.norm(dim=-1), outside autograd only */
+/* sum(dim), or with keepdim=True */
+ms_tensor ms_sum_dim(ms_tape *tape, ms_tensor a, uint32_t dim, bool keep);
 ms_tensor ms_count_nonzero(ms_tape *tape, ms_tensor a); /* sum() of a bool tensor: int64 scalar */
 
 /* ---- matrix products (matmul.c, linear.c) ---- */
@@ -112,9 +116,10 @@ ms_tensor ms_autocast_lower_view(ms_tape *tape, ms_tensor a);
 ms_tensor ms_autocast_fp32(ms_tape *tape, ms_tensor a);
 
 /* Temporary storage of CUB's device-wide algorithms (cub.c), in bytes. */
-uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items);
+uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items, uint32_t key_bits);
 uint64_t ms_cub_unique_bytes(uint64_t items);
 uint64_t ms_cub_scan_bytes(uint64_t items);
+uint64_t ms_cub_scan32_bytes(uint64_t items); /* of 32-bit numbers */
 
 /* A kernel's short-lived buffer: allocated and freed at once, or until ms_consume. */
 static inline void ms_transient(ms_tape *tape, uint64_t bytes, ms_dtype dtype)

@@ -141,6 +141,44 @@ ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a)
     return ms_op_finish(tape, mark, MS_NONE, 1, &a, out);
 }
 
+/* ---- sum over one dimension: backward sees the gradient expanded ---- */
+
+enum { SUM_DIM, SUM_KEEP }; /* a node's numbers */
+
+static void sum_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    ms_tensor_info info = *ms_info(tape, grads[0]);
+    const ms_shape shape = ms_input_meta(tape, node, 0)->shape;
+    uint32_t dim = (uint32_t)node->numbers[SUM_DIM];
+    if (!node->numbers[SUM_KEEP])
+        for (uint32_t i = shape.rank - 1; i > dim; i--)
+            info.strides[i] = info.strides[i - 1];
+    info.strides[dim] = 0;
+    out[0] = ms_alias(tape, grads[0], shape, info.strides);
+}
+
+static const ms_op sum_dim_op = {"sum", "SumBackward1", sum_backward};
+
+/* CUDA's autocast has sums in fp32; the kernel converts. */
+ms_tensor ms_sum_dim(ms_tape *tape, ms_tensor a, uint32_t dim, bool keep)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &sum_dim_op);
+    uint32_t node = ms_record(tape, &sum_dim_op, 1, &a);
+    ms_node_numbers(tape, node, 2, (uint64_t[]){dim, keep});
+    ms_shape shape = ms_info(tape, a)->shape;
+    bool widens = tape->has_autocast && !tape->on_cpu;
+    shape.dims[dim] = (ms_dim){.value = 1};
+    if (!keep) {
+        shape.rank--;
+        for (uint32_t i = dim; i < shape.rank; i++)
+            shape.dims[i] = shape.dims[i + 1];
+    }
+    ms_dtype dtype = widens ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, a)->dtype;
+    return ms_op_finish(tape, mark, node, 1, &a, ms_empty(tape, shape, dtype));
+}
+
 /* ---- sums of a whole tensor ---- */
 
 static const ms_op sum_op = {"sum", NULL, NULL};

@@ -55,6 +55,7 @@ static const unary_op tanh_op  = {{"tanh",  "TanhBackward0",  fused_backward}, S
 static const unary_op silu_op  = {{"silu",  "SiluBackward0",  fused_backward}, SAVES_INPUT};
 static const unary_op gelu_op  = {{"gelu",  "GeluBackward0",  fused_backward}, SAVES_INPUT};
 static const unary_op relu_op  = {{"relu",  "ReluBackward0",  fused_backward}, SAVES_RESULT};
+static const unary_op sigmoid_op = {{"sigmoid", "SigmoidBackward0", fused_backward}, SAVES_RESULT};
 static const unary_op cos_op   = {{"cos",   "CosBackward0",   NULL},           SAVES_NOTHING};
 static const unary_op sin_op   = {{"sin",   "SinBackward0",   NULL},           SAVES_NOTHING};
 /* clang-format on */
@@ -120,4 +121,9 @@ ms_tensor ms_gelu(ms_tape *tape, ms_tensor a)
 ms_tensor ms_relu(ms_tape *tape, ms_tensor a)
 {
     return run(tape, &relu_op, a);
+}
+
+ms_tensor ms_sigmoid(ms_tape *tape, ms_tensor a)
+{
+    return run(tape, &sigmoid_op, a);
 }

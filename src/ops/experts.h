@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The operators of mixtures of experts: choosing experts for tokens (routing.c), and products of
+ * many small matrices (grouped.c). Conventions are those of ops.h.
+ */
+#ifndef MS_OPS_EXPERTS_H
+#define MS_OPS_EXPERTS_H
+
+#include "ops/ops.h"
+
+/* ---- routing ---- */
+
+/* topk(a, k, dim=-1): the values, and where they were (int64), both [.., k]. */
+void ms_topk(ms_tape *tape, ms_tensor a, ms_dim k, ms_tensor out[2]);
+/* a /= b where both may want gradients: a's storage holds the result. */
+ms_tensor ms_div_into(ms_tape *tape, ms_tensor a, ms_tensor b);
+/* a += b: a's storage holds the result. */
+ms_tensor ms_add_into(ms_tape *tape, ms_tensor a, ms_tensor b);
+/* sort(a) of int64 [T]: the values, and where they were. */
+void ms_sort(ms_tape *tape, ms_tensor a, ms_tensor out[2]);
+/* a[rows]: the rows of a that `rows` (int64 [T]) names; [T, ..]. */
+ms_tensor ms_index_rows(ms_tape *tape, ms_tensor a, ms_tensor rows);
+/* histc(a) of [T] numbers in so many bins: how many fall into each. */
+ms_tensor ms_histogram(ms_tape *tape, ms_tensor a, ms_dim bins);
+/* cumsum(counts, dtype=int32), [E] */
+ms_tensor ms_offsets(ms_tape *tape, ms_tensor counts);
+/* inverse = empty_like(order); inverse[order] = arange(T) */
+ms_tensor ms_inverse_order(ms_tape *tape, ms_tensor order);
+
+/* ---- products ---- */
+
+/* grouped_mm: rows of x [T, K] up to each offset times the matrix of their group, of
+ * weights [E, K, N]: [T, N]. */
+ms_tensor ms_grouped_mm(ms_tape *tape, ms_tensor x, ms_tensor weights, ms_tensor offsets);
+/* How many rows a group has when they are spread evenly. */
+uint64_t ms_group_rows(uint64_t rows, uint64_t groups, uint64_t group);
+
+#endif

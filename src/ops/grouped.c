@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * grouped_mm: products of groups of rows with a matrix each. Data-centre GPUs from compute
+ * capability 9.0 on have a kernel for bf16, which needs a workspace; elsewhere one product follows
+ * the other.
+ */
+#include "ops/experts.h"
+
+enum { GROUPED_X, GROUPED_WEIGHTS }; /* inputs */
+
+/* One product as the library counts it: as if all groups were alike. */
+typedef struct group_shape {
+    uint64_t groups, rows, columns;
+} group_shape;
+
+/* The kernel's problem sizes and pointers, and a workspace per multiprocessor: CUTLASS's on Hopper,
+ * and on Blackwell what its two tile shapes take. */
+static void kernel_workspace(ms_tape *tape, ms_dtype dtype, group_shape g)
+{
+    enum {
+        HOPPER = 90,
+        BLACKWELL = 100,
+        NEXT = 110,
+        GROUP_BYTES = 60,
+        HOPPER_BYTES = 512,
+        SMALL_TILE = 128,
+        SMALL_BYTES = 5376,
+        LARGE_BYTES = 5888
+    };
+    const ms_device *device = tape->run->device;
+    uint32_t capability = device->compute_capability;
+    if (tape->on_cpu || dtype != MS_DTYPE_BF16 || capability < HOPPER || capability >= NEXT)
+        return;
+    bool small = g.rows <= SMALL_TILE || g.columns <= SMALL_TILE;
+    uint64_t each = capability < BLACKWELL ? HOPPER_BYTES : small ? SMALL_BYTES : LARGE_BYTES;
+    ms_tensor problems = ms_empty_bytes(tape, GROUP_BYTES * g.groups, MS_DTYPE_U8);
+    ms_transient(tape, each * device->multiprocessors, MS_DTYPE_U8);
+    ms_consume(tape, problems);
+}
+
+uint64_t ms_group_rows(uint64_t rows, uint64_t groups, uint64_t group)
+{
+    return rows / groups + (group < rows % groups ? 1 : 0);
+}
+
+/* On the CPU each group is a product of its own; the sizes of groups are data, and taken as equal.
+ * `gemm` is one group's without its number of rows; of transposed ones that is the inner size. */
+static void cpu_scratch(ms_tape *tape, ms_dtype dtype, uint64_t rows, uint64_t groups, ms_gemm gemm)
+{
+    if (!tape->on_cpu || dtype != MS_DTYPE_BF16)
+        return;
+    for (uint64_t i = 0; i < groups; i++) {
+        uint64_t *size = gemm.transposed ? &gemm.inner : &gemm.rows;
+        *size = ms_group_rows(rows, groups, i);
+        if (*size > 0)
+            ms_cpu_gemm_scratch(tape, dtype, gemm);
+    }
+}
+
+static double flops(uint64_t rows, const ms_shape *weights)
+{
+    return 2.0 * (double)rows * (double)weights->dims[1].value * (double)weights->dims[2].value;
+}
+
+/* The weights' gradient first, in their strides. */
+static ms_tensor weights_gradient(ms_tape *tape, const ms_shape *weights, const uint64_t *strides,
+                                  ms_tensor grad, uint64_t rows)
+{
+    ms_dtype dtype = (ms_dtype)ms_info(tape, grad)->dtype;
+    ms_tensor out = ms_empty_strided(tape, *weights, strides, dtype);
+    uint64_t groups = weights->dims[0].value;
+    uint64_t inner = weights->dims[1].value, columns = weights->dims[2].value;
+    bool by_columns = strides[1] == 1; /* then the kernel makes its transpose */
+    kernel_workspace(
+        tape, dtype,
+        (group_shape){groups, by_columns ? columns : inner, by_columns ? inner : columns});
+    ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    cpu_scratch(tape, dtype, rows, groups,
+                (ms_gemm){.batches = 1, .rows = columns, .columns = inner, .transposed = true});
+    return out;
+}
+
+static ms_tensor rows_gradient(ms_tape *tape, const ms_meta *x, const ms_shape *weights,
+                               ms_tensor grad)
+{
+    ms_dtype dtype = (ms_dtype)ms_info(tape, grad)->dtype;
+    ms_tensor out = ms_empty(tape, x->shape, dtype);
+    uint64_t groups = weights->dims[0].value, rows = x->shape.dims[0].value;
+    uint64_t inner = weights->dims[1].value, columns = weights->dims[2].value;
+    kernel_workspace(tape, dtype, (group_shape){groups, rows / groups, inner});
+    ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    cpu_scratch(tape, dtype, rows, groups,
+                (ms_gemm){.batches = 1, .inner = columns, .columns = inner});
+    return out;
+}
+
+static void grouped_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    const ms_meta x = *ms_input_meta(tape, node, GROUPED_X);
+    const ms_shape weights = ms_input_meta(tape, node, GROUPED_WEIGHTS)->shape;
+    uint64_t rows = x.shape.dims[0].value;
+    double products = 0;
+    if (ms_node_wants(node, GROUPED_WEIGHTS)) {
+        out[GROUPED_WEIGHTS] = weights_gradient(tape, &weights, node->numbers, grads[0], rows);
+        products++;
+    }
+    if (ms_node_wants(node, GROUPED_X)) {
+        out[GROUPED_X] = rows_gradient(tape, &x, &weights, grads[0]);
+        products++;
+    }
+    if (!ms_idle(tape))
+        ms_op_work(tape, ms_op_running(tape), products * flops(rows, &weights), 0,
+                   (ms_dtype)ms_info(tape, grads[0])->dtype);
+}
+
+static const ms_op grouped_op = {"_grouped_mm", "GroupedMmBackward0", grouped_backward};
+
+static void save(ms_tape *tape, uint32_t node, ms_tensor x, ms_tensor weights, ms_tensor offsets)
+{
+    ms_node_numbers(tape, node, 3, ms_info(tape, weights)->strides);
+    if (ms_needs_grad(tape, x))
+        ms_save(tape, node, weights);
+    ms_save(tape, node, offsets);
+    if (ms_needs_grad(tape, weights))
+        ms_save(tape, node, x);
+}
+
+ms_tensor ms_grouped_mm(ms_tape *tape, ms_tensor x, ms_tensor weights, ms_tensor offsets)
+{
+    if (ms_idle(tape) || !x || !weights)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &grouped_op);
+    uint32_t node = ms_record(tape, &grouped_op, 2, (ms_tensor[]){x, weights});
+    save(tape, node, x, weights, offsets);
+    ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
+    ms_shape shape = ms_info(tape, x)->shape, stack = ms_info(tape, weights)->shape;
+    uint64_t rows = shape.dims[0].value, groups = stack.dims[0].value;
+    shape.dims[1] = stack.dims[2];
+    ms_tensor out = ms_empty(tape, shape, dtype);
+    kernel_workspace(tape, dtype, (group_shape){groups, rows / groups, stack.dims[2].value});
+    ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    cpu_scratch(
+        tape, dtype, rows, groups,
+        (ms_gemm){.batches = 1, .inner = stack.dims[1].value, .columns = stack.dims[2].value});
+    ms_op_work(tape, mark, flops(rows, &stack), 0, dtype);
+    return ms_op_finish(tape, mark, node, 3, (ms_tensor[]){x, weights, offsets}, out);
+}
