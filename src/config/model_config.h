@@ -157,6 +157,8 @@ typedef struct ms_family {
     bool scales_logits;
     /* The framework's class takes no fused attention. */
     bool eager_only;
+    /* Sliding switched off is a window of 0 tokens, whose mask is made all the same. */
+    bool has_zero_window;
     const struct ms_model_program *program;
 } ms_family;
 

@@ -77,7 +77,8 @@ ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)
 {
     if (position_ids)
         look_for_packed_sequences(model, position_ids);
-    bool windowed = sliding && model->config->sliding_window > 0;
+    bool windowed =
+        sliding && (model->config->sliding_window > 0 || model->config->family->has_zero_window);
     if (model->attention == MS_ATTENTION_EAGER)
         return additive_mask(model, bool_mask(model, windowed));
     /* The fused call gets no mask where causality says it all. */

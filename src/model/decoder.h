@@ -107,6 +107,10 @@ ms_tensor ms_attend_and_project(ms_model *model, ms_frame *f, const ms_decoder_l
 /* down(act(gate(x)) * up(x)) */
 void *ms_gated_mlp_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
 ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
+/* The same under another name and of another width. */
+void *ms_gated_mlp_named(ms_model *model, uint32_t parent, const char *name, ms_dim middle,
+                         bool bias);
+ms_tensor ms_gated_mlp_call(ms_model *model, const void *mlp, ms_tensor hidden);
 /* The same with gate and up in one product. */
 void *ms_fused_mlp_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
 ms_tensor ms_fused_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);

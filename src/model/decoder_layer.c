@@ -120,25 +120,30 @@ typedef struct gated_mlp {
     ms_linear_module gate_proj, up_proj, down_proj;
 } gated_mlp;
 
-void *ms_gated_mlp_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
+void *ms_gated_mlp_named(ms_model *model, uint32_t parent, const char *name, ms_dim middle,
+                         bool bias)
 {
-    (void)number;
     gated_mlp *m = ms_arena_array(model->arena, gated_mlp, 1);
     if (!m)
         return NULL;
-    ms_dim hidden = model->hidden, middle = model->intermediate;
-    bool bias = d->style.mlp_bias;
-    uint32_t scope = m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
+    ms_dim hidden = model->hidden;
+    uint32_t scope = m->scope = ms_scope_add(model->tape, parent, name, MS_NONE);
     m->gate_proj = ms_linear_new(model, scope, "gate_proj", hidden, middle, bias);
     m->up_proj = ms_linear_new(model, scope, "up_proj", hidden, middle, bias);
     m->down_proj = ms_linear_new(model, scope, "down_proj", middle, hidden, bias);
     return m;
 }
 
-ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
+void *ms_gated_mlp_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
+{
+    (void)number;
+    return ms_gated_mlp_named(model, parent, "mlp", model->intermediate, d->style.mlp_bias);
+}
+
+ms_tensor ms_gated_mlp_call(ms_model *model, const void *mlp, ms_tensor x)
 {
     ms_tape *tape = model->tape;
-    const gated_mlp *m = layer->mlp;
+    const gated_mlp *m = mlp;
     uint32_t previous = ms_scope_enter(tape, m->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
@@ -149,6 +154,11 @@ ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor
     ms_tensor result = ms_frame_end(&f, down);
     tape->scope = previous;
     return result;
+}
+
+ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
+{
+    return ms_gated_mlp_call(model, layer->mlp, x);
 }
 
 typedef struct fused_mlp {

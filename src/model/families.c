@@ -13,6 +13,7 @@ static const ms_family *const families[] = {
     &ms_family_smollm3,     &ms_family_olmo2,    &ms_family_phi,        &ms_family_stablelm,
     &ms_family_cohere,      &ms_family_cohere2,  &ms_family_gemma,      &ms_family_gemma2,
     &ms_family_gemma3_text, &ms_family_gemma3,   &ms_family_mixtral,    &ms_family_qwen3_moe,
+    &ms_family_qwen2_moe,
 };
 
 const ms_family *const *ms_families(size_t *count)
