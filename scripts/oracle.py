@@ -37,6 +37,7 @@ GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "detail")
 
 # ---- from a case to a command ----
 
+EXPERTS = {"eager": "eager", "grouped_mm": "grouped"}
 BACKENDS = {"MATH": "math", "EFFICIENT_ATTENTION": "efficient", "FLASH_ATTENTION": "flash"}
 
 
@@ -76,6 +77,10 @@ def command_of(case, config_path, args):
     command += ["--accumulate", str(case.get("accumulate", 1))]
     command += ["--clip", "1.0"] if case.get("clip") else []
     command += ["--checkpointing", "all"] if case.get("checkpointing") else []
+    if case.get("experts"):
+        command += ["--experts", EXPERTS[case["experts"]]]
+    if case.get("routing"):
+        command += ["--routing", case["routing"]]
     command += ["--treat", case["treat"]] if case.get("treat") else []
     command += ["--checkpoint-kind", "reentrant"] if case.get("reentrant") else []
     command += ["--allocator", "raw" if cpu else "cuda-expandable" if expandable else "cuda"]

@@ -67,6 +67,7 @@ void ms_analysis_free(ms_analysis *analysis);
 
 typedef struct ms_summary {
     uint64_t param_count, trainable_param_count;
+    uint64_t active_param_count; /* that one token uses: of experts, those it is routed to */
     uint64_t weight_memory_bytes, buffer_memory_bytes,
         grad_memory_bytes;                                    /* that stay on the
                                                                  device between layers */
@@ -77,6 +78,8 @@ typedef struct ms_summary {
     uint64_t after_build_bytes;       /* allocated when the model is there, before the first step */
     uint64_t start_bytes;             /* allocated when a steady step begins */
     uint64_t peak_memory_bytes; /* most that is allocated at one time, as the allocator counts */
+    uint64_t balanced_peak_bytes, skewed_peak_bytes; /* the same by how tokens are routed, where it
+                                                        depends on that (eager experts); else 0 */
     uint64_t reserved_memory_bytes;
     uint64_t allocator_retries; /* times the allocator gave cached memory back to make room */
     uint64_t low_device_bytes, expected_device_bytes, high_device_bytes; /* what nvidia-smi shows */

@@ -2,6 +2,7 @@
  *
  * The stages in a row: load, simulate, play through the allocator, itemise.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "api/run.h"
@@ -23,6 +24,7 @@ struct ms_analysis {
     ms_ledger ledger;
     ms_advice advice;
     ms_style style;
+    uint64_t routing_peaks[MS_ROUTING_COUNT]; /* of eager experts, else 0 */
     /* Which of these are there to be freed. */
     bool has_simulation, has_usage, has_ledger, has_advice;
 };
@@ -51,6 +53,10 @@ static ms_status itemise(ms_analysis *a, ms_fold_mode mode, ms_error *err)
     ms_status status =
         ms_ledger_build(&a->model, &a->run, &a->simulation, &a->usage, mode, &a->ledger, err);
     a->has_ledger = status == MS_OK;
+    if (a->has_ledger) {
+        a->ledger.summary.balanced_peak_bytes = a->routing_peaks[MS_ROUTING_BALANCED];
+        a->ledger.summary.skewed_peak_bytes = a->routing_peaks[MS_ROUTING_SKEWED];
+    }
     return status;
 }
 
@@ -64,6 +70,46 @@ static void limit_allocator(ms_run_config *run)
     if (run->allocator.kind != MS_ALLOCATOR_RAW && run->allocator.capacity_bytes == 0 &&
         budget_bytes > context_bytes)
         run->allocator.capacity_bytes = budget_bytes - context_bytes;
+}
+
+/* The peak with another routing. */
+static ms_status measure_routing(const ms_analysis *a, ms_routing_kind routing, uint64_t *bytes,
+                                 ms_error *err)
+{
+    ms_run_config run = a->run;
+    ms_simulation simulation;
+    ms_usage usage;
+    run.routing = routing;
+    run.detail = MS_STEPS_LEAN;
+    ms_status status = ms_step_simulate(&a->model, &run, &simulation, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_usage_measure(&simulation.trace, &run.allocator, &usage, err);
+    if (status == MS_OK) {
+        *bytes = usage.peak_bytes;
+        ms_usage_free(&usage);
+    }
+    ms_simulation_free(&simulation);
+    return status;
+}
+
+/* Experts that run one by one: what the peak is when tokens are spread evenly, and when not. */
+static ms_status measure_routings(ms_analysis *a, ms_error *err)
+{
+    if (a->run.experts != MS_EXPERTS_EAGER)
+        return MS_OK;
+    for (int i = 0; i < MS_ROUTING_COUNT; i++) {
+        a->routing_peaks[i] = a->usage.peak_bytes;
+        ms_status status = MS_OK;
+        if (i != (int)a->run.routing)
+            status = measure_routing(a, (ms_routing_kind)i, &a->routing_peaks[i], err);
+        if (status != MS_OK)
+            return status;
+    }
+    return ms_note_add(&a->notes, a->arena, err,
+                       "experts run one by one: the peak is %" PRIu64
+                       " bytes with balanced routing, %" PRIu64 " where few experts get all tokens",
+                       a->routing_peaks[MS_ROUTING_BALANCED], a->routing_peaks[MS_ROUTING_SKEWED]);
 }
 
 static ms_status analyze(const ms_run *run, ms_analysis *a, ms_error *err)
@@ -87,7 +133,8 @@ static ms_status analyze(const ms_run *run, ms_analysis *a, ms_error *err)
     if (status != MS_OK)
         return status;
     a->has_usage = true;
-    return itemise(a, MS_FOLD_LAYERS, err);
+    status = measure_routings(a, err);
+    return status == MS_OK ? itemise(a, MS_FOLD_LAYERS, err) : status;
 }
 
 ms_analysis *ms_analyze(const ms_run *run, ms_error *err)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/attention.h"
+#include "config/experts.h"
 #include "config/layers.h"
 #include "config/model_read.h"
 #include "config/nearest.h"
@@ -297,6 +298,25 @@ static ms_status resolve_attention(const context *c)
     return fail(c, "attention", "%s attention %s", ms_attention_names[run->attention], reason);
 }
 
+/* ---- experts ---- */
+
+static ms_status resolve_experts(const context *c)
+{
+    ms_run_config *run = c->run;
+    bool sparse = ms_model_has_layers(c->model, MS_LAYER_SPARSE);
+    ms_experts asked = said(c, "experts") ? (ms_experts)c->draft->experts : MS_EXPERTS_AUTO;
+    run->experts = asked == MS_EXPERTS_AUTO ? MS_EXPERTS_GROUPED : asked;
+    run->routing = said(c, "routing") ? (ms_routing_kind)c->draft->routing : MS_ROUTING_BALANCED;
+    if (asked != MS_EXPERTS_AUTO && !sparse)
+        return fail(c, "experts", "the model has no experts");
+    if (said(c, "routing") && run->experts != MS_EXPERTS_EAGER)
+        return fail(c, "routing", "only the memory of eager experts depends on it");
+    const char *reason = ms_experts_refusal(run->experts, c->model, run);
+    if (!sparse || !reason)
+        return MS_OK;
+    return fail(c, "experts", "%s experts %s", ms_experts_names[run->experts], reason);
+}
+
 static ms_status resolve_torch(const context *c)
 {
     bool given = said(c, "torch");
@@ -314,6 +334,7 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
         resolve_device,       resolve_torch,    resolve_tokens,    resolve_optimizer,
         resolve_quantization, note_autocast,    resolve_allocator, resolve_budget,
         resolve_layers,       check_treatments, resolve_attention,
+        resolve_experts,
     };
     const context c = {arena, draft, origins, model, run, notes, err};
     ms_status status = MS_OK;

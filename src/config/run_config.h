@@ -51,6 +51,21 @@ typedef enum ms_attention {
     MS_ATTENTION_COUNT
 } ms_attention;
 
+typedef enum ms_experts {
+    MS_EXPERTS_AUTO,    /* what the framework picks: grouped */
+    MS_EXPERTS_GROUPED, /* all experts in one grouped product */
+    MS_EXPERTS_EAGER,   /* one after the other */
+    MS_EXPERTS_COUNT
+} ms_experts;
+
+/* Which experts tokens get. Only the memory of experts that run one after the other depends on it.
+ */
+typedef enum ms_routing_kind {
+    MS_ROUTING_BALANCED, /* each gets as many tokens */
+    MS_ROUTING_SKEWED,   /* the first get every token: what they save lasts longest */
+    MS_ROUTING_COUNT
+} ms_routing_kind;
+
 typedef enum ms_autocast { MS_AUTOCAST_NONE, MS_AUTOCAST_BF16, MS_AUTOCAST_F16 } ms_autocast;
 
 typedef enum ms_checkpoint_kind {
@@ -88,6 +103,8 @@ typedef struct ms_run_config {
     bool upcast; /* prepare_model_for_kbit_training: what is not quantised goes to fp32 */
     ms_checkpoint_kind checkpoint_kind;
     ms_attention attention;
+    ms_experts experts;      /* never auto */
+    ms_routing_kind routing; /* of eager experts */
     ms_allocator_options allocator;
     uint32_t torch_major, torch_minor;
     const ms_device *device; /* never NULL; "cpu" is a row */

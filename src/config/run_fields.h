@@ -45,6 +45,9 @@
     X("plan", "FILE", "treatments from a plan.json of `memscope plan`", "none", "Training")        \
     X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", "Training")        \
     X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", "Training") \
+    X("experts", "NAME", "of mixtures of experts: auto, grouped or eager", "auto", "Training")     \
+    X("routing", "NAME", "for eager experts: balanced, or skewed, where few get all tokens",       \
+      "balanced", "Training")                                                                      \
     X("device", "NAME", "a device of `memscope devices`, or cpu", "a100-80gb", "Device")           \
     X("torch", "X.Y", "version of PyTorch", "2.11", "Device")                                      \
     X("allocator", "NAME", "raw, cuda or cuda-expandable", "cuda, on cpu raw", "Device")           \
@@ -59,7 +62,7 @@ typedef struct ms_run_draft {
     const char *config;
     uint64_t batch, seq_tokens, accumulate;
     int dtype, adapter_dtype, quantize, upcast, autocast, optimizer, optimizer_impl,
-        optimizer_device, parameter_device, checkpoint_kind, attention, allocator;
+        optimizer_device, parameter_device, checkpoint_kind, attention, experts, routing, allocator;
     double weight_decay, clip_norm;
     const char *checkpointing, *treat, *adapter, *lora, *plan, *device;
     uint32_t torch[2]; /* major, minor */

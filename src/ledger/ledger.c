@@ -39,6 +39,7 @@ static void summarize(ms_ledger *ledger)
     ms_summary *s = &ledger->summary;
     s->param_count = sim->param_count;
     s->trainable_param_count = sim->trainable_param_count;
+    s->active_param_count = sim->active_param_count;
     s->weight_memory_bytes = sim->weight_bytes;
     s->buffer_memory_bytes = sim->buffer_bytes;
     s->grad_memory_bytes = sim->gradient_bytes;

@@ -54,6 +54,12 @@ ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_fo
         m.down_bias = ms_parameter_new(model, scope, "down_proj_bias", MS_SHAPE(count, hidden));
     if (!m.form.gate)
         m.form.gate = ms_gate_experts;
+    const ms_tensor stacks[] = {m.gate_up, m.gate_up_bias, m.down, m.down_bias};
+    for (uint32_t i = 0; i < sizeof stacks / sizeof *stacks && !ms_idle(model->tape); i++)
+        if (stacks[i])
+            model->idle_param_count += ms_elements(&ms_info(model->tape, stacks[i])->shape) /
+                                       count.value *
+                                       (count.value - model->config->experts_per_token);
     return m;
 }
 
@@ -148,7 +154,9 @@ ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_t
                           const ms_routing *routing)
 {
     uint32_t previous = ms_scope_enter(model->tape, module->scope);
-    ms_tensor out = run_grouped(model, module, hidden, routing);
+    ms_tensor out = model->run->experts == MS_EXPERTS_EAGER
+                        ? ms_experts_eager(model, module, hidden, routing)
+                        : run_grouped(model, module, hidden, routing);
     model->tape->scope = previous;
     return out;
 }

@@ -39,6 +39,9 @@ ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_fo
 /* hidden: [N, H]; the caller holds what the routing names. */
 ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_tensor hidden,
                           const ms_routing *routing);
+/* The same, one expert after the other (experts_eager.c). */
+ms_tensor ms_experts_eager(ms_model *model, const ms_experts_module *module, ms_tensor hidden,
+                           const ms_routing *routing);
 /* act(gate) * up of the halves. */
 ms_tensor ms_gate_experts(ms_model *model, ms_tensor gate_up);
 

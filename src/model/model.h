@@ -44,6 +44,7 @@ typedef struct ms_model {
     ms_dim rotary_dim; /* of each head, what the rotary embedding turns */
     /* What becomes of the head's logits before the loss; NULL: nothing. */
     ms_tensor (*scale_logits)(ms_tape *tape, ms_tensor logits);
+    uint64_t idle_param_count;     /* of experts that a token does not use */
     void *modules;                 /* the family's own */
     ms_vec(ms_leaf_module) leaves; /* in the order of the framework's named_modules() */
     ms_tensor dynamic_code;        /* of all doubly quantised weights */

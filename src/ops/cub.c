@@ -57,3 +57,20 @@ uint64_t ms_cub_scan32_bytes(uint64_t items)
 {
     return aligned(8 * scan_tiles(items)) + 2 * CUB_ALIGN - 1;
 }
+
+/* Count of what is not zero: one number for each of the blocks that a device runs. */
+uint64_t ms_cub_count_bytes(ms_tape *tape, uint64_t items)
+{
+    enum { ONE_BLOCK = 4096, MULTIPROCESSOR_BYTES = 40 };
+    uint64_t multiprocessors = tape->run->device->multiprocessors;
+    return items <= ONE_BLOCK ? 1 : aligned(MULTIPROCESSOR_BYTES * multiprocessors) + CUB_ALIGN - 1;
+}
+
+/* Selection by flags: 8 bytes of state a tile. */
+uint64_t ms_cub_select_bytes(ms_tape *tape, uint64_t items)
+{
+    enum { TILE = 2304, HOPPER_TILE = 4224 };
+    uint64_t tile = tape->run->device->compute_capability >= 90 ? HOPPER_TILE : TILE;
+    uint64_t tiles = SCAN_PADDING_TILES + (items + tile - 1) / tile;
+    return aligned(8 * tiles) + 2 * CUB_ALIGN - 1;
+}

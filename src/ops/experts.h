@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The operators of mixtures of experts: choosing experts for tokens (routing.c), and products of
- * many small matrices (grouped.c). Conventions are those of ops.h.
+ * The operators of mixtures of experts: choosing experts for tokens (routing.c), taking rows by
+ * index (rows.c), and products of many small matrices (grouped.c). Conventions are those of ops.h.
  */
 #ifndef MS_OPS_EXPERTS_H
 #define MS_OPS_EXPERTS_H
@@ -18,8 +18,6 @@ ms_tensor ms_div_into(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_add_into(ms_tape *tape, ms_tensor a, ms_tensor b);
 /* sort(a) of int64 [T]: the values, and where they were. */
 void ms_sort(ms_tape *tape, ms_tensor a, ms_tensor out[2]);
-/* a[rows]: the rows of a that `rows` (int64 [T]) names; [T, ..]. */
-ms_tensor ms_index_rows(ms_tape *tape, ms_tensor a, ms_tensor rows);
 /* histc(a) of [T] numbers in so many bins: how many fall into each. */
 ms_tensor ms_histogram(ms_tape *tape, ms_tensor a, ms_dim bins);
 /* cumsum(counts, dtype=int32), [E] */
@@ -27,12 +25,25 @@ ms_tensor ms_offsets(ms_tape *tape, ms_tensor counts);
 /* inverse = empty_like(order); inverse[order] = arange(T) */
 ms_tensor ms_inverse_order(ms_tape *tape, ms_tensor order);
 
+/* ---- rows by index ---- */
+
+/* a[rows]: the rows of a that `rows` (int64 [T]) names; [T, ..]. */
+ms_tensor ms_index_rows(ms_tape *tape, ms_tensor a, ms_tensor rows);
+/* a[rows, columns]: [T, ..]. */
+ms_tensor ms_index_pairs(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor columns);
+/* a.index_add_(0, rows, source): a's storage holds the result. */
+ms_tensor ms_index_add_into(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor source);
+/* stack[i]: which one makes no difference to memory. */
+ms_tensor ms_select_first(ms_tape *tape, ms_tensor stack);
+/* one_hot(a, classes), int64 */
+ms_tensor ms_one_hot(ms_tape *tape, ms_tensor a, ms_dim classes);
+/* nonzero() of a tensor of that shape with `count` of them: int64 [rank, count]. */
+ms_tensor ms_nonzero(ms_tape *tape, const ms_shape *shape, bool is_contiguous, ms_dim count);
+
 /* ---- products ---- */
 
 /* grouped_mm: rows of x [T, K] up to each offset times the matrix of their group, of
  * weights [E, K, N]: [T, N]. */
 ms_tensor ms_grouped_mm(ms_tape *tape, ms_tensor x, ms_tensor weights, ms_tensor offsets);
-/* How many rows a group has when they are spread evenly. */
-uint64_t ms_group_rows(uint64_t rows, uint64_t groups, uint64_t group);
 
 #endif

@@ -4,6 +4,7 @@
  * capability 9.0 on have a kernel for bf16, which needs a workspace; elsewhere one product follows
  * the other.
  */
+#include "config/experts.h"
 #include "ops/experts.h"
 
 enum { GROUPED_X, GROUPED_WEIGHTS }; /* inputs */
@@ -38,11 +39,6 @@ static void kernel_workspace(ms_tape *tape, ms_dtype dtype, group_shape g)
     ms_consume(tape, problems);
 }
 
-uint64_t ms_group_rows(uint64_t rows, uint64_t groups, uint64_t group)
-{
-    return rows / groups + (group < rows % groups ? 1 : 0);
-}
-
 /* On the CPU each group is a product of its own; the sizes of groups are data, and taken as equal.
  * `gemm` is one group's without its number of rows; of transposed ones that is the inner size. */
 static void cpu_scratch(ms_tape *tape, ms_dtype dtype, uint64_t rows, uint64_t groups, ms_gemm gemm)
@@ -51,7 +47,7 @@ static void cpu_scratch(ms_tape *tape, ms_dtype dtype, uint64_t rows, uint64_t g
         return;
     for (uint64_t i = 0; i < groups; i++) {
         uint64_t *size = gemm.transposed ? &gemm.inner : &gemm.rows;
-        *size = ms_group_rows(rows, groups, i);
+        *size = ms_expert_rows(MS_ROUTING_BALANCED, rows, 1, groups, i);
         if (*size > 0)
             ms_cpu_gemm_scratch(tape, dtype, gemm);
     }

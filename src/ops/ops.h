@@ -120,6 +120,8 @@ uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items, uint32_t key_bits);
 uint64_t ms_cub_unique_bytes(uint64_t items);
 uint64_t ms_cub_scan_bytes(uint64_t items);
 uint64_t ms_cub_scan32_bytes(uint64_t items); /* of 32-bit numbers */
+uint64_t ms_cub_count_bytes(ms_tape *tape, uint64_t items);
+uint64_t ms_cub_select_bytes(ms_tape *tape, uint64_t items);
 
 /* A kernel's short-lived buffer: allocated and freed at once, or until ms_consume. */
 static inline void ms_transient(ms_tape *tape, uint64_t bytes, ms_dtype dtype)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Choosing experts for tokens: topk, sort, and rows taken by index.
+ * Choosing experts for tokens: topk, sort and counts.
  */
 #include "ops/experts.h"
 
@@ -122,56 +122,6 @@ void ms_sort(ms_tape *tape, ms_tensor a, ms_tensor out[2])
     ms_op_operand(tape, mark, indices, true);
     out[0] = ms_op_finish(tape, mark, MS_NONE, 1, &a, values);
     out[1] = ms_unown(tape, indices);
-}
-
-/* ---- rows by index: backward adds into zeros; on a GPU it sorts the indices for that ---- */
-
-static uint32_t bits_of(uint64_t most)
-{
-    uint32_t bits = 0;
-    for (; most > 0; most >>= 1)
-        bits++;
-    return bits;
-}
-
-static void sort_indices(ms_tape *tape, ms_tensor indices, uint64_t rows)
-{
-    ms_shape shape = ms_info(tape, indices)->shape;
-    ms_tensor wrapped = ms_empty(tape, shape, MS_DTYPE_I64);
-    ms_tensor linear = ms_empty(tape, shape, MS_DTYPE_I64);
-    ms_consume(tape, wrapped);
-    ms_tensor sorted = ms_empty(tape, shape, MS_DTYPE_I64);
-    ms_tensor original = ms_empty(tape, shape, MS_DTYPE_I64);
-    ms_tensor range = ms_empty(tape, shape, MS_DTYPE_I64);
-    ms_transient(tape, ms_cub_sort_bytes(tape, ms_elements(&shape), bits_of(rows - 1)),
-                 MS_DTYPE_U8);
-    ms_consume(tape, range);
-    ms_consume(tape, original);
-    ms_consume(tape, sorted);
-    ms_consume(tape, linear);
-}
-
-static void index_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
-{
-    const ms_meta meta = *ms_input_meta(tape, node, 0);
-    out[0] = ms_empty(tape, meta.shape, dtype_of(tape, grads[0]));
-    if (!tape->on_cpu && !ms_idle(tape))
-        sort_indices(tape, node->saved[0], meta.shape.dims[0].value);
-}
-
-static const ms_op index_op = {"index", "IndexBackward0", index_backward};
-
-ms_tensor ms_index_rows(ms_tape *tape, ms_tensor a, ms_tensor rows)
-{
-    if (ms_idle(tape) || !a || !rows)
-        return 0;
-    ms_op_mark mark = ms_op_begin(tape, &index_op);
-    uint32_t node = ms_record(tape, &index_op, 1, &a);
-    ms_save(tape, node, rows);
-    ms_shape shape = ms_info(tape, a)->shape;
-    shape.dims[0] = ms_info(tape, rows)->shape.dims[0];
-    ms_tensor out = ms_empty(tape, shape, dtype_of(tape, a));
-    return ms_op_finish(tape, mark, node, 2, (ms_tensor[]){a, rows}, out);
 }
 
 /* ---- counts ---- */

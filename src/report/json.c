@@ -16,6 +16,7 @@ static void write_summary(ms_json_writer *w, const ms_summary *s)
     } rows[] = {
         {"param_count", s->param_count},
         {"trainable_param_count", s->trainable_param_count},
+        {"active_param_count", s->active_param_count},
         {"weight_memory_bytes", s->weight_memory_bytes},
         {"buffer_memory_bytes", s->buffer_memory_bytes},
         {"grad_memory_bytes", s->grad_memory_bytes},
@@ -36,6 +37,10 @@ static void write_summary(ms_json_writer *w, const ms_summary *s)
     ms_json_object(w, "summary");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         ms_json_uint(w, rows[i].name, rows[i].value);
+    if (s->balanced_peak_bytes) {
+        ms_json_uint(w, "balanced_peak_bytes", s->balanced_peak_bytes);
+        ms_json_uint(w, "skewed_peak_bytes", s->skewed_peak_bytes);
+    }
     ms_json_string(w, "peak_stage", s->peak_stage);
     ms_json_bool(w, "fits", s->fits);
     if (s->budget_bytes) {

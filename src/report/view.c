@@ -213,11 +213,14 @@ static const char *millions(ms_arena *arena, uint64_t count)
     return ms_arena_printf(arena, "%" PRIu64 ".%" PRIu64 " M", tenths / 10, tenths % 10);
 }
 
-/* "1.25 B parameters, 11.3 M trained" */
+/* "1.25 B parameters, 11.3 M trained"; "30.53 B (3.35 B active) parameters" */
 static const char *parameters(const ms_view *view)
 {
     const ms_simulation *simulation = view->ledger->simulation;
     const char *all = millions(view->arena, simulation->param_count);
+    if (all && simulation->active_param_count < simulation->param_count)
+        all = ms_arena_printf(view->arena, "%s (%s active)", all,
+                              millions(view->arena, simulation->active_param_count));
     const char *trained = millions(view->arena, simulation->trainable_param_count);
     if (!all || !trained)
         return NULL;

@@ -63,6 +63,7 @@ static void measure_parameters(trainer *t)
     s->param_count = s->trainable_param_count;
     for (uint32_t i = 0; i < t->tape.frozen.count; i++)
         s->param_count += ms_elements(&ms_info(&t->tape, t->tape.frozen.items[i])->shape);
+    s->active_param_count = s->param_count - t->model.idle_param_count;
     const ms_trace *trace = t->tape.trace;
     for (uint32_t i = 0; i < trace->storages.count; i++) {
         const ms_storage *storage = &trace->storages.items[i];

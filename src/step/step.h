@@ -14,7 +14,7 @@
 typedef struct ms_simulation {
     ms_trace trace;         /* build and all steps; operators and operands of the last step only */
     ms_attention attention; /* what was run: never MS_ATTENTION_AUTO */
-    uint64_t param_count, trainable_param_count;
+    uint64_t param_count, trainable_param_count, active_param_count;
     uint64_t weight_bytes, buffer_bytes, gradient_bytes, optimizer_state_bytes; /* raw */
     uint64_t host_weight_bytes; /* of parameters that the host keeps; not in weight_bytes */
     uint64_t host_peak_bytes;   /* memory of the host: saved tensors there, and the optimizer */

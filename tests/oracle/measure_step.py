@@ -12,6 +12,7 @@ cuda: torch.cuda memory statistics of the third step (allocated = block bytes, r
 CASES.json is a list of cases, or a file this program wrote, whose cases are measured again. "treat" in a case: see treatments.py;
 "optimizer_device": "host": see host_optimizer.py; "parameter_device": "host": see host_parameters.py.
 "backend": the one kernel of scaled_dot_product_attention that may run.
+"experts" is the framework's experts_implementation; "routing": see routing.py.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
 """
 import argparse, gc, gzip, json, multiprocessing, os, re, sys, traceback, warnings
@@ -98,6 +99,9 @@ def build(case, device):
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": bool(case.get("reentrant"))})
         if case.get("lora") or case.get("adapter"):
             model.enable_input_require_grads()
+    if case.get("routing"):
+        import routing
+        routing.apply(model, case["routing"], case["batch"] * case["seq"], device)
     return model.train()
 
 
