@@ -30,7 +30,7 @@ OPTIMIZERS = {"adamw_fused": ("adamw", "fused"), "adamw_foreach": ("adamw", "for
               "adamw_loop": ("adamw", "loop"), "sgd": ("sgd", "foreach"),
               "sgd_momentum": ("sgd-momentum", "foreach")}
 STATIC = {"parameters": "param_count", "trainable_parameters": "trainable_param_count",
-          "weight_bytes": "weight_memory_bytes", "gradient_bytes": "grad_memory_bytes",
+          "active_parameters": "active_param_count", "weight_bytes": "weight_memory_bytes", "gradient_bytes": "grad_memory_bytes",
           "optimizer_state_bytes": "optimizer_memory_bytes", "host_bytes": "host_memory_bytes"}
 GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "detail")
 

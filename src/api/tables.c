@@ -13,6 +13,7 @@
 #include "json/value.h"
 #include "memscope/memscope.h"
 #include "plan/solver.h"
+#include "step/step.h"
 
 static ms_status finish(FILE *out, ms_error *err)
 {
@@ -22,21 +23,52 @@ static ms_status finish(FILE *out, ms_error *err)
     return MS_OK;
 }
 
+/* "8.03 B", "134.5 M"; "-" for 0. */
+static const char *count_text(char *out, size_t size, uint64_t count)
+{
+    if (count >= 1000000000)
+        snprintf(out, size, "%.2f B", (double)count / 1e9);
+    else if (count > 0)
+        snprintf(out, size, "%.1f M", (double)count / 1e6);
+    else
+        snprintf(out, size, "-");
+    return out;
+}
+
+/* The model alone is built, by default settings. */
+static ms_status write_model(ms_arena *arena, const char *name, FILE *out, ms_error *err)
+{
+    const ms_run_setting setting = {"config", name};
+    ms_model_config m = {0};
+    ms_run_config run;
+    ms_simulation built;
+    char total[16], active[16];
+    ms_status status = ms_run_load(arena, &setting, 1, &m, &run, NULL, err);
+    run.detail = MS_STEPS_NONE;
+    if (status == MS_OK)
+        status = ms_step_simulate(&m, &run, &built, err);
+    if (status != MS_OK)
+        return status;
+    bool sparse = built.active_param_count < built.param_count;
+    fprintf(out,
+            "%-22s %-10s %9s %9s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %8" PRIu64
+            " %7" PRIu64 "\n",
+            name, m.model_type, count_text(total, sizeof total, built.param_count),
+            count_text(active, sizeof active, sparse ? built.active_param_count : 0), m.num_layers,
+            m.hidden_size, m.num_heads, m.num_kv_heads, m.intermediate_size, m.vocab_size);
+    ms_simulation_free(&built);
+    return MS_OK;
+}
+
 static ms_status write_models(ms_arena *arena, FILE *out, ms_error *err)
 {
-    fprintf(out, "%-22s %-10s %6s %6s %6s %5s %8s %7s\n", "NAME", "FAMILY", "LAYERS", "HIDDEN",
-            "HEADS", "KV", "MLP", "VOCAB");
+    fprintf(out, "%-22s %-10s %9s %9s %6s %6s %6s %5s %8s %7s\n", "NAME", "FAMILY", "PARAMS",
+            "ACTIVE", "LAYERS", "HIDDEN", "HEADS", "KV", "MLP", "VOCAB");
     const char *name;
     for (size_t i = 0; (name = ms_preset_name(i)) != NULL; i++) {
-        ms_model_config m = {0};
-        ms_status status = ms_preset_load(arena, name, &m, err);
+        ms_status status = write_model(arena, name, out, err);
         if (status != MS_OK)
             return status;
-        fprintf(out,
-                "%-22s %-10s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %8" PRIu64
-                " %7" PRIu64 "\n",
-                name, m.model_type, m.num_layers, m.hidden_size, m.num_heads, m.num_kv_heads,
-                m.intermediate_size, m.vocab_size);
     }
     return finish(out, err);
 }

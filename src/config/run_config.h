@@ -77,7 +77,8 @@ typedef enum ms_checkpoint_kind {
 typedef enum ms_step_detail {
     MS_STEPS_ALL,  /* three steps; operators of the last */
     MS_STEPS_LEAN, /* two; allocations alone */
-    MS_STEPS_TIMED /* two; operators of the last */
+    MS_STEPS_TIMED, /* two; operators of the last */
+    MS_STEPS_NONE   /* the model alone */
 } ms_step_detail;
 
 typedef struct ms_run_config {

@@ -264,6 +264,8 @@ static void train(trainer *t)
         return;
     measure_parameters(t);
     ms_step_detail detail = t->tape.run->detail;
+    if (detail == MS_STEPS_NONE)
+        return;
     uint16_t last = detail == MS_STEPS_ALL ? STEADY_STEP : STEADY_STEP - 1;
     for (t->step = 1; t->step <= last && t->tape.status == MS_OK; t->step++) {
         t->tape.recording = t->step == last && detail != MS_STEPS_LEAN;

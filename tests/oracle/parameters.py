@@ -9,14 +9,16 @@ import json
 import os
 
 LLAMA = "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim".split()
-SHAPES = {"gpt2": "n_embd n_layer n_head".split(),
+MOE = LLAMA + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split()
+SHAPES = {"gpt2": "n_embd n_layer n_head".split(), "qwen2_moe": MOE, "qwen3_moe": MOE,
+          "mixtral": LLAMA[:-1] + "num_local_experts num_experts_per_tok".split(),
           "gpt_neox": "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads".split()}
 TIED, UNTIED = True, False
 # The tower of the larger Gemma 3 models.
 SIGLIP = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
           "image_size": 896, "patch_size": 14, "vision_use_head": False}
 
-# name, model_type, tied, shapes (a missing head_dim = hidden_size / heads), parameters, mark, other keys
+# name, model_type, tied, shapes (a missing head_dim = hidden_size / heads), parameters or those and the active ones, mark, other keys
 ROWS = [
     ("llama-2-7b", "llama", UNTIED, "32000/4096/11008/32/32/32", 6738415616, "published"),
     ("llama-2-13b", "llama", UNTIED, "32000/5120/13824/40/40/40", 13015864320, "published"),
@@ -55,6 +57,11 @@ ROWS = [
     ("gemma-3-4b", "gemma3", TIED, "262208/2560/10240/34/8/4/256", 4300079472, "published"),
     ("gemma-3-12b", "gemma3", TIED, "262208/3840/15360/48/16/8/256", 12187325040, "published"),
     ("gemma-3-27b", "gemma3", TIED, "262208/5376/21504/62/32/16/128", 27432406640, "published"),
+    ("mixtral-8x7b", "mixtral", UNTIED, "32000/4096/14336/32/32/8/8/2", (46702792704, 12879925248), "published"),
+    ("mixtral-8x22b-v0.1", "mixtral", UNTIED, "32000/6144/16384/56/48/8/8/2", (140620634112, None), "counted"),
+    ("qwen1.5-moe-a2.7b", "qwen2_moe", UNTIED, "151936/2048/5632/24/16/16/128/60/4/1408/5632", (14315784192, 2689173504), "published"),
+    ("qwen3-30b-a3b", "qwen3_moe", UNTIED, "151936/2048/6144/48/32/4/128/128/8/768", (30532122624, 3353032704), "published"),
+    ("qwen3-235b-a22b", "qwen3_moe", UNTIED, "151936/4096/12288/94/64/4/128/128/8/1536", (235093634560, None), "published"),
     ("gpt2", "gpt2", TIED, "768/12/12", 124439808, "published"),
     ("gpt2-medium", "gpt2", TIED, "1024/24/16", 354823168, "counted"),
     ("gpt2-large", "gpt2", TIED, "1280/36/20", 774030080, "counted"),
@@ -99,7 +106,9 @@ def case(name, model_type, tied, shapes, parameters, mark, more={}):
     else:
         config.update(sizes)
     config.update(more)
-    return {"id": name, "config": config, "mark": mark, "measured": {"parameters": parameters}}
+    total, active = parameters if isinstance(parameters, tuple) else (parameters, parameters)
+    measured = {"parameters": total, **({"active_parameters": active} if active else {})}
+    return {"id": name, "config": config, "mark": mark, "measured": measured}
 
 
 def main():
