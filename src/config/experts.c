@@ -11,6 +11,11 @@ const char *const ms_experts_names[MS_EXPERTS_COUNT + 1] = {
     [MS_EXPERTS_EAGER] = "eager",
 };
 
+const char *const ms_routing_names[MS_ROUTING_COUNT + 1] = {
+    [MS_ROUTING_BALANCED] = "balanced",
+    [MS_ROUTING_SKEWED] = "skewed",
+};
+
 const char *ms_experts_refusal(ms_experts experts, const ms_model_config *model,
                                const ms_run_config *run)
 {

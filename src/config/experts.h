@@ -10,6 +10,7 @@
 
 /* By ms_experts, as options spell them; ends with NULL. */
 extern const char *const ms_experts_names[];
+extern const char *const ms_routing_names[];
 
 /* Why experts cannot run so in this model: the rest of a sentence that begins with the name. NULL
  * when they can. */

@@ -75,8 +75,8 @@ typedef enum ms_checkpoint_kind {
 
 /* How much of a run is simulated. The second step does what the steady one does. */
 typedef enum ms_step_detail {
-    MS_STEPS_ALL,  /* three steps; operators of the last */
-    MS_STEPS_LEAN, /* two; allocations alone */
+    MS_STEPS_ALL,   /* three steps; operators of the last */
+    MS_STEPS_LEAN,  /* two; allocations alone */
     MS_STEPS_TIMED, /* two; operators of the last */
     MS_STEPS_NONE   /* the model alone */
 } ms_step_detail;

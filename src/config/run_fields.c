@@ -38,7 +38,6 @@ static const char *const optimizer_impls[] = {"fused", "foreach", "loop", NULL};
 static const char *const answers[] = {"no", "yes", NULL};
 static const char *const places[] = {"device", "host", NULL};
 static const char *const checkpoint_kinds[] = {"non-reentrant", "reentrant", NULL};
-static const char *const routings[] = {"balanced", "skewed", NULL};
 static const char *const allocators[] = {"raw", "cuda", "cuda-expandable", NULL};
 
 /* Other names of the same thing. */
@@ -83,7 +82,7 @@ static const field_row rows[] = {
     {"checkpoint-kind", FIELD_CHOICE,  AT(checkpoint_kind), 0, 0,              checkpoint_kinds},
     {"attention",       FIELD_CHOICE,  AT(attention),       0, 0,              ms_attention_names},
     {"experts",         FIELD_CHOICE,  AT(experts),         0, 0,              ms_experts_names},
-    {"routing",         FIELD_CHOICE,  AT(routing),         0, 0,              routings},
+    {"routing",         FIELD_CHOICE,  AT(routing),         0, 0,              ms_routing_names},
     {"device",          FIELD_TEXT,    AT(device),          0, 0,              NULL},
     {"torch",           FIELD_VERSION, AT(torch),           0, 0,              NULL},
     {"allocator",       FIELD_CHOICE,  AT(allocator),       0, 0,              allocators},

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/attention.h"
+#include "config/experts.h"
 
 /* clang-format off */
 static const char *const autocast_names[] = {
@@ -101,6 +102,10 @@ static void add_training(list *l, const ms_metadata_source *source, ms_arena *ar
     add_text(l, "quantize", ms_quantization_text(&run->quantization));
     add_text(l, "checkpoint_kind", checkpoint_names[run->checkpoint_kind]);
     add_text(l, "attention", ms_attention_names[source->attention]);
+    if (source->model->num_experts)
+        add_text(l, "experts", ms_experts_names[run->experts]);
+    if (source->model->num_experts && run->experts == MS_EXPERTS_EAGER)
+        add_text(l, "routing", ms_routing_names[run->routing]);
 }
 
 static void add_place(list *l, const ms_metadata_source *source, ms_arena *arena)
@@ -131,6 +136,11 @@ static void add_model(list *l, const ms_model_config *model)
     add_count(l, "num_layers", model->num_layers);
     add_count(l, "hidden_size", model->hidden_size);
     add_count(l, "intermediate_size", model->intermediate_size);
+    if (model->num_experts) {
+        add_count(l, "num_experts", model->num_experts);
+        add_count(l, "experts_per_token", model->experts_per_token);
+        add_count(l, "expert_intermediate_size", ms_expert_size(model));
+    }
     add_count(l, "num_heads", model->num_heads);
     add_count(l, "num_kv_heads", model->num_kv_heads);
     add_count(l, "head_dim", model->head_dim);

@@ -31,6 +31,18 @@ def totals(values):
     sliding = types.count("sliding_attention") if types else layers if window else 0
     rope = getattr(config, "rope_parameters", None) or {}
     partial = {"rotary_dim": 2 * model.base_model.rotary_emb.inv_freq.numel()} if "partial_rotary_factor" in rope else {}
+    if getattr(config, "num_experts", 0):
+        experts = [p for name, p in model.named_parameters() if ".experts." in name]
+        each = config.num_experts_per_tok
+        idle = sum(p.numel() // config.num_experts * (config.num_experts - each) for p in experts)
+        more = {
+            "num_experts": config.num_experts,
+            "experts_per_token": each,
+            "sparse_layers": len(experts) // 2,
+            "active_parameters": sum(p.numel() for p in model.parameters()) - idle,
+        }
+    else:
+        more = {}
     return {
         "vocab_size": config.vocab_size,
         "hidden_size": config.hidden_size,
@@ -45,6 +57,7 @@ def totals(values):
         "sliding_layers": sliding,
         **partial,
         "parameters": sum(p.numel() for p in model.parameters()),
+        **more,
     }
 
 

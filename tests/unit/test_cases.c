@@ -58,11 +58,11 @@ static ms_status load(ms_arena *arena, const char *folder, ms_model_config *mode
 
 /* ---- valid ---- */
 
-static uint64_t sliding_layers(const ms_model_config *model)
+static uint64_t count_layers(const ms_model_config *model, uint8_t flag)
 {
     uint64_t count = 0;
     for (uint64_t i = 0; i < model->num_layers; i++)
-        count += ms_layer_slides(model, i);
+        count += (ms_layer_kind(model, i) & flag) != 0;
     return count;
 }
 
@@ -83,9 +83,13 @@ static uint64_t value_of(const char *key, const ms_model_config *model,
         {"max_positions", model->max_positions},
         {"tie_word_embeddings", model->tie_word_embeddings},
         {"sliding_window", model->sliding_window},
-        {"sliding_layers", sliding_layers(model)},
+        {"sliding_layers", count_layers(model, MS_LAYER_SLIDES)},
         {"rotary_dim", ms_rotary_dim(model)},
         {"parameters", simulation->param_count},
+        {"num_experts", model->num_experts},
+        {"experts_per_token", model->experts_per_token},
+        {"sparse_layers", count_layers(model, MS_LAYER_SPARSE)},
+        {"active_parameters", simulation->active_param_count},
     };
     for (size_t i = 0; i < COUNT_OF(values); i++)
         if (strcmp(values[i].key, key) == 0)

@@ -46,7 +46,7 @@ static void check_cub(void **state)
     ms_device device = {.compute_capability = c->capability};
     ms_run_config run = {.device = &device};
     ms_tape tape = {.run = &run};
-    assert_int_equal(ms_cub_sort_bytes(&tape, c->items), c->sort_bytes);
+    assert_int_equal(ms_cub_sort_bytes(&tape, c->items, 64), c->sort_bytes);
     if (c->unique_bytes)
         assert_int_equal(ms_cub_unique_bytes(c->items), c->unique_bytes);
     if (c->scan_bytes)
@@ -64,10 +64,67 @@ static const cub_case cub_cases[] = {
     {"131072 items on 9.0", 90, 131072, 2143743, 0, 0},
 };
 
+/* ---- CUB: sorts by few bits, selections ---- */
+
+typedef struct few_bits {
+    const char *label;
+    uint32_t capability, bits;
+    uint64_t items, bytes;
+} few_bits;
+
+static ms_tape tape_of(ms_run_config *run, ms_device *device, uint32_t capability)
+{
+    *device = (ms_device){.compute_capability = capability, .multiprocessors = 108};
+    *run = (ms_run_config){.device = device};
+    return (ms_tape){.run = run};
+}
+
+static void check_few_bits(void **state)
+{
+    const few_bits *c = *state;
+    ms_device device;
+    ms_run_config run;
+    ms_tape tape = tape_of(&run, &device, c->capability);
+    assert_int_equal(ms_cub_sort_bytes(&tape, c->items, c->bits), c->bytes);
+}
+
+static const few_bits few_bits_cases[] = {
+    {"one tile", 80, 11, 2304, 1},           {"one more", 80, 11, 2305, 43007},
+    {"one pass", 80, 8, 4096, 4607},         {"two passes", 80, 9, 5000, 87039},
+    {"three passes", 80, 17, 16384, 273919}, {"four passes", 80, 25, 7681, 135167},
+    {"one pass on 9.0", 90, 8, 4096, 3583},  {"two passes on 9.0", 90, 16, 262144, 4257279},
+};
+
+typedef struct selection {
+    const char *label;
+    uint32_t capability;
+    uint64_t items, count_bytes, select_bytes;
+} selection;
+
+static void check_selection(void **state)
+{
+    const selection *c = *state;
+    ms_device device;
+    ms_run_config run;
+    ms_tape tape = tape_of(&run, &device, c->capability);
+    assert_int_equal(ms_cub_count_bytes(&tape, c->items), c->count_bytes);
+    assert_int_equal(ms_cub_select_bytes(&tape, c->items), c->select_bytes);
+    assert_int_equal(ms_cub_scan32_bytes(512), 1023);
+}
+
+static const selection selections[] = {
+    {"few", 80, 4096, 1, 1023},          {"more", 80, 4097, 4607, 1023},
+    {"32 tiles", 80, 73728, 4607, 1023}, {"33 tiles", 80, 73729, 4607, 1279},
+    {"many", 80, 1000000, 4607, 4351},   {"33 tiles on 9.0", 90, 135169, 4607, 1279},
+};
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT_OF(reductions) + COUNT_OF(cub_cases)];
+    struct CMUnitTest tests[COUNT_OF(reductions) + COUNT_OF(cub_cases) + COUNT_OF(few_bits_cases) +
+                            COUNT_OF(selections)];
     size_t count = ADD_ROWS(tests, check_reduction, reductions);
     count += ADD_ROWS(tests + count, check_cub, cub_cases);
+    count += ADD_ROWS(tests + count, check_few_bits, few_bits_cases);
+    count += ADD_ROWS(tests + count, check_selection, selections);
     return _cmocka_run_group_tests("library temporaries", tests, count, NULL, NULL);
 }
