@@ -271,6 +271,9 @@ static ms_status check_treatments(const context *c)
             return fail(c, "treat", "reentrant checkpoints cannot be selective");
         if (t->input != MS_INPUT_ON_DEVICE && run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
             return fail(c, "treat", "reentrant checkpoints keep their input on the device");
+        if (t->tiles > 0 && (ms_layer_kind(c->model, i) & MS_LAYER_SPARSE))
+            return fail(c, "treat",
+                        "layer %" PRIu64 ": a mixture of experts takes its tokens in one piece", i);
         if (keeps_dropout(t))
             return fail(c, "treat",
                         "layer %" PRIu64 ": a dropout must be run again, or those behind it draw "
@@ -333,8 +336,7 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
     static ms_status (*const steps[])(const context *) = {
         resolve_device,       resolve_torch,    resolve_tokens,    resolve_optimizer,
         resolve_quantization, note_autocast,    resolve_allocator, resolve_budget,
-        resolve_layers,       check_treatments, resolve_attention,
-        resolve_experts,
+        resolve_layers,       check_treatments, resolve_attention, resolve_experts,
     };
     const context c = {arena, draft, origins, model, run, notes, err};
     ms_status status = MS_OK;

@@ -173,15 +173,19 @@ static bool has_scores(const ms_model_config *model, const ms_run_config *run)
            (has_window && ms_attention_choose_masked(model, run) == MS_ATTENTION_MATH);
 }
 
-/* Kept and checkpointed layers with the MLP, attention or both in pieces. */
+/* Kept and checkpointed layers with the MLP, attention or both in pieces. A mixture of experts
+ * takes its tokens in one. */
 static void add_tiles(const ms_model_config *model, const ms_run_config *run, uint32_t techniques,
                       ms_option_list *list, uint32_t most)
 {
     static const uint32_t tiles[] = {4, 16};
     enum { MLP = 1, ATTENTION = 2 };
-    const int ways = has_scores(model, run) ? MLP | ATTENTION : MLP;
+    const int all = (ms_model_has_layers(model, MS_LAYER_SPARSE) ? 0 : MLP) |
+                    (has_scores(model, run) ? ATTENTION : 0);
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++)
-        for (int way = MLP; way <= ways; way++) {
+        for (int way = MLP; way <= (MLP | ATTENTION); way++) {
+            if ((way & all) != way)
+                continue;
             ms_treatment t = {.kind = MS_TREAT_KEEP,
                               .tiles = way & MLP ? tiles[i] : 0,
                               .attention_tiles = way & ATTENTION ? tiles[i] : 0};
