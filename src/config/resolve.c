@@ -286,6 +286,8 @@ static ms_status check_treatments(const context *c)
     if (run->treatments.loss_chunks > run->batch * run->seq_tokens)
         return fail(c, "treat", "%" PRIu32 " chunks of %" PRIu64 " tokens",
                     run->treatments.loss_chunks, run->batch * run->seq_tokens);
+    if (run->treatments.loss_chunks > 1 && c->model->outputs_router_logits)
+        return fail(c, "treat", "a loss in chunks leaves out the routers' auxiliary loss");
     return MS_OK;
 }
 

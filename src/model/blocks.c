@@ -31,6 +31,7 @@ void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_mod
 void ms_model_free(ms_model *model)
 {
     ms_vec_free(&model->leaves);
+    ms_vec_free(&model->router_logits);
 }
 
 bool ms_model_index_leaves(ms_model *model)

@@ -224,6 +224,13 @@ ms_tensor ms_decoder_forward(ms_model *model, ms_tensor ids, ms_tensor labels)
     ms_decoder *d = model->modules;
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_local(&f, run_model(model, d, ids));
+    ms_tensor *more = ms_local(&f, 0);
     ms_tensor *loss = ms_head_loss(model, &f, &d->head, *hidden, labels);
-    return ms_frame_end(&f, loss);
+    if (d->style.add_loss)
+        d->style.add_loss(model, &f, more, loss);
+    ms_tensor result = ms_frame_end(&f, loss);
+    ms_retain(tape, result);
+    if (d->style.drop)
+        d->style.drop(model);
+    return ms_unown(tape, result);
 }

@@ -40,6 +40,10 @@ typedef struct ms_decoder_style {
     /* What stands before the text model in a model of several parts; the text model then is its
      * "language_model". NULL: the text model is all. */
     bool (*build_towers)(ms_model *model, uint32_t scope);
+    /* Adds to the loss (in place) what else the family minimises; *more: that, if it stays bound.
+     * Then drops what the model held for it. Both may be NULL. */
+    void (*add_loss)(ms_model *model, ms_frame *f, ms_tensor *more, ms_tensor *loss);
+    void (*drop)(ms_model *model);
     bool qkv_bias, output_bias, mlp_bias;
     bool head_bias;            /* of the output head */
     bool inner_dropout;        /* attention and MLP end with the residual dropout, not the layer */

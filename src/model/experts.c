@@ -198,6 +198,7 @@ void ms_router_call(ms_model *model, const ms_router_module *m, ms_router_form f
         ms_assign(&f, weights, ms_to(tape, *weights, (ms_dtype)ms_info(tape, *logits)->dtype));
     if (!tape->stopped)
         *out = (ms_routing){*logits, *weights, *experts};
+    ms_router_logits_keep(model, out->logits);
     ms_retain(tape, out->logits);
     ms_retain(tape, out->weights);
     ms_retain(tape, out->experts);

@@ -66,6 +66,14 @@ void ms_router_call(ms_model *model, const ms_router_module *module, ms_router_f
 /* Moves what the router yielded into locals of the frame: logits, weights, experts. */
 void ms_routing_bind(ms_frame *f, const ms_routing *routing);
 
+/* ---- their auxiliary loss (router_loss.c), where the config turns it on ---- */
+
+/* A router's logits are held until ms_router_logits_drop. */
+void ms_router_logits_keep(ms_model *model, ms_tensor logits);
+void ms_router_logits_drop(ms_model *model);
+/* loss += coefficient * auxiliary loss; members of ms_decoder_style. */
+void ms_router_loss_add(ms_model *model, ms_frame *f, ms_tensor *auxiliary, ms_tensor *loss);
+
 /* ---- the block in the place of an MLP ---- */
 
 typedef enum ms_block_order { MS_ROUTER_FIRST, MS_EXPERTS_FIRST } ms_block_order;

@@ -33,10 +33,6 @@ ms_status ms_check_heads_divide(const ms_model_config *config, ms_error *err)
 
 ms_status ms_check_experts(const ms_model_config *config, ms_error *err)
 {
-    if (config->outputs_router_logits) {
-        snprintf(err->pointer, sizeof err->pointer, "/output_router_logits");
-        return ms_fail(err, MS_ERR_CONFIG, "the routers' auxiliary loss is not modelled");
-    }
     if (config->experts_per_token <= config->num_experts)
         return MS_OK;
     snprintf(err->pointer, sizeof err->pointer, "/num_experts_per_tok");

@@ -126,7 +126,7 @@
  * says. The others only need it to derive head_dim. */
 ms_status ms_check_heads_divide(const ms_model_config *config, ms_error *err);
 
-/* No token can have more experts than there are; and what experts do that is not modelled. */
+/* No token can have more experts than there are. */
 ms_status ms_check_experts(const ms_model_config *config, ms_error *err);
 
 /* Qwen's rule: layers from max_window_layers on slide. */

@@ -43,8 +43,11 @@ static ms_tensor mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor h
 
 static bool build(ms_model *model)
 {
-    return ms_decoder_build(
-        model, (ms_decoder_style){.build_mlp = build_mlp, .mlp = mlp, .position_ids_first = true});
+    return ms_decoder_build(model, (ms_decoder_style){.build_mlp = build_mlp,
+                                                      .mlp = mlp,
+                                                      .add_loss = ms_router_loss_add,
+                                                      .drop = ms_router_logits_drop,
+                                                      .position_ids_first = true});
 }
 
 static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)

@@ -44,11 +44,12 @@ typedef struct ms_model {
     ms_dim rotary_dim; /* of each head, what the rotary embedding turns */
     /* What becomes of the head's logits before the loss; NULL: nothing. */
     ms_tensor (*scale_logits)(ms_tape *tape, ms_tensor logits);
-    uint64_t idle_param_count;     /* of experts that a token does not use */
-    void *modules;                 /* the family's own */
-    ms_vec(ms_leaf_module) leaves; /* in the order of the framework's named_modules() */
-    ms_tensor dynamic_code;        /* of all doubly quantised weights */
-    const uint32_t *leaf_by_scope; /* of `indexed_scopes` scopes; MS_NONE: not in `leaves` */
+    uint64_t idle_param_count;       /* of experts that a token does not use */
+    ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer: held for their loss */
+    void *modules;                   /* the family's own */
+    ms_vec(ms_leaf_module) leaves;   /* in the order of the framework's named_modules() */
+    ms_tensor dynamic_code;          /* of all doubly quantised weights */
+    const uint32_t *leaf_by_scope;   /* of `indexed_scopes` scopes; MS_NONE: not in `leaves` */
     uint32_t indexed_scopes;
 } ms_model;
 

@@ -107,6 +107,8 @@ static bool build(ms_model *model)
     return ms_decoder_build(model, (ms_decoder_style){.qkv_bias = model->config->attention_bias,
                                                       .build_mlp = build_mlp,
                                                       .mlp = mlp,
+                                                      .add_loss = ms_router_loss_add,
+                                                      .drop = ms_router_logits_drop,
                                                       .mask_arguments = true,
                                                       .both_masks = true});
 }

@@ -54,6 +54,8 @@ static bool build(ms_model *model)
                                                       .output_bias = model->config->attention_bias,
                                                       .build_mlp = build_mlp,
                                                       .mlp = mlp,
+                                                      .add_loss = ms_router_loss_add,
+                                                      .drop = ms_router_logits_drop,
                                                       .head_norms = true,
                                                       .position_ids_first = true});
 }

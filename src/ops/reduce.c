@@ -3,6 +3,7 @@
  * Joining and reducing.
  */
 #include "ops/ops.h"
+#include "tape/cuda_reduce.h"
 
 /* ---- cat of two: backward hands out narrow views of the gradient ---- */
 
@@ -159,6 +160,23 @@ static void sum_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
 
 static const ms_op sum_dim_op = {"sum", "SumBackward1", sum_backward};
 
+/* What the kernel needs when one block of threads cannot hold a sum. */
+static void sum_buffers(ms_tape *tape, ms_tensor a, uint32_t dim)
+{
+    if (tape->on_cpu || ms_idle(tape))
+        return;
+    const ms_shape shape = ms_info(tape, a)->shape;
+    uint64_t inputs = shape.dims[dim].value;
+    ms_reduce_buffers buffers =
+        ms_cuda_reduce_buffers(tape->run->device, inputs ? ms_elements(&shape) / inputs : 0, inputs,
+                               dim + 1 == shape.rank);
+    if (buffers.partial_bytes == 0)
+        return;
+    ms_tensor partial = ms_empty_bytes(tape, buffers.partial_bytes, MS_DTYPE_U8);
+    ms_transient(tape, buffers.semaphore_bytes, MS_DTYPE_I32);
+    ms_consume(tape, partial);
+}
+
 /* CUDA's autocast has sums in fp32; the kernel converts. */
 ms_tensor ms_sum_dim(ms_tape *tape, ms_tensor a, uint32_t dim, bool keep)
 {
@@ -176,7 +194,9 @@ ms_tensor ms_sum_dim(ms_tape *tape, ms_tensor a, uint32_t dim, bool keep)
             shape.dims[i] = shape.dims[i + 1];
     }
     ms_dtype dtype = widens ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, a)->dtype;
-    return ms_op_finish(tape, mark, node, 1, &a, ms_empty(tape, shape, dtype));
+    ms_tensor out = ms_empty(tape, shape, dtype);
+    sum_buffers(tape, a, dim);
+    return ms_op_finish(tape, mark, node, 1, &a, out);
 }
 
 /* ---- sums of a whole tensor ---- */
