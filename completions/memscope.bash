@@ -22,6 +22,8 @@ _memscope_values() {
     --adapter-dtype) echo fp32 bf16 fp16 ;;
     --optimizer-device | --parameter-device) echo device host ;;
     --attention) echo auto flash efficient math eager cpu-flash ;;
+    --experts) echo auto grouped eager ;;
+    --routing) echo balanced skewed ;;
     --checkpointing) echo none all ;;
     --checkpoint-kind) echo non-reentrant reentrant ;;
     --allocator) echo cuda cuda-expandable raw ;;

@@ -64,6 +64,6 @@ def apply(model, routing, tokens, device):
             continue
         config = model.config.get_text_config()
         chosen = pattern(routing, tokens, config.num_experts_per_tok, module.num_experts)
-        module.register_forward_pre_hook(overwrite(chosen.to(device)))
+        module.register_forward_pre_hook(overwrite(chosen))  # from the host: nothing of it is on the device
         if device == "cuda":
             module.forward = answer(module.forward, chosen, device)
