@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config/pattern.h"
 
+#include <errno.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,7 +147,8 @@ void ms_pattern_free(ms_pattern *pattern)
 
 bool ms_pattern_matches(const ms_pattern *pattern, const char *subject, bool *ran_out)
 {
+    errno = 0; /* the GNU library calls running out of memory no match */
     int result = regexec(&pattern->regex, subject, 0, NULL, 0);
-    *ran_out = *ran_out || result == REG_ESPACE;
+    *ran_out = *ran_out || result == REG_ESPACE || (result != 0 && errno == ENOMEM);
     return result == 0;
 }
