@@ -120,8 +120,7 @@ ms_status ms_pattern_new(const char *before, const char *text, const char *after
         put(&w, ")");
         put(&w, after);
         put(&w, "$");
-        errno =
-            0; /* the GNU library may run out of memory and leave an expression that fits nothing */
+        errno = 0; /* the GNU library may run out of memory and say nothing */
         int result = known ? regcomp(&made->regex, w.out, REG_EXTENDED | REG_NOSUB) : REG_BADPAT;
         if (result == 0 && errno == ENOMEM) {
             regfree(&made->regex);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Regular expressions as configs for Python programs write them, run by the C library's. What the
- * two do not share (look-around, back references, lazy repeats, named groups) is refused.
+ * two do not share (look-around, back references, lazy repeats, named groups) is refused. When
+ * memory runs out, the GNU library's may answer wrongly or worse: that is seen as far as it lets
+ * itself be seen.
  */
 #ifndef MS_CONFIG_PATTERN_H
 #define MS_CONFIG_PATTERN_H
