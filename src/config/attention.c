@@ -72,12 +72,19 @@ static bool bf16_before_ampere(const ms_model_config *model, const ms_run_config
 static bool has_wide_heads(const ms_model_config *model, const ms_run_config *run)
 {
     (void)run;
-    return model->head_dim > LARGEST_FLASH_HEAD;
+    return ms_key_dim(model) > LARGEST_FLASH_HEAD;
+}
+
+static bool has_unequal_heads(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)run;
+    return ms_key_dim(model) != ms_value_dim(model);
 }
 
 static bool has_unaligned_heads(const ms_model_config *model, const ms_run_config *run)
 {
-    return model->head_dim % (in_half(run) ? HALF_ALIGNMENT : FLOAT_ALIGNMENT) != 0;
+    uint64_t alignment = in_half(run) ? HALF_ALIGNMENT : FLOAT_ALIGNMENT;
+    return ms_key_dim(model) % alignment != 0 || ms_value_dim(model) % alignment != 0;
 }
 
 static bool has_grouped_queries(const ms_model_config *model, const ms_run_config *run)
@@ -93,6 +100,7 @@ static bool drops_attention(const ms_model_config *model, const ms_run_config *r
 }
 
 #define EAGER_ONLY "is not for this family: the framework runs it eager alone"
+#define UNEQUAL_HEADS "takes keys and values of one width"
 
 typedef struct refusal {
     ms_attention backend;
@@ -111,11 +119,13 @@ static const refusal refusals[] = {
     {MS_ATTENTION_FLASH,     is_fp32,             "takes bf16 or fp16, and the run is fp32", false},
     {MS_ATTENTION_FLASH,     before_ampere,       "needs compute capability 8.0, and the device has less", false},
     {MS_ATTENTION_FLASH,     has_wide_heads,      "takes heads of at most 256", false},
+    {MS_ATTENTION_FLASH,     has_unequal_heads,   UNEQUAL_HEADS, false},
     {MS_ATTENTION_EFFICIENT, on_cpu,              "runs on GPUs; the cpu has cpu-flash, math and eager", false},
     {MS_ATTENTION_EFFICIENT, bf16_before_ampere,  "needs compute capability 8.0 for bf16, and the device has less", false},
     {MS_ATTENTION_EFFICIENT, has_unaligned_heads, "takes heads of a multiple of 8 (fp32: 4)", false},
     {MS_ATTENTION_EFFICIENT, has_grouped_queries, "takes no grouped queries in torch 2.11", true},
     {MS_ATTENTION_CPU_FLASH, on_gpu,              "runs on the cpu alone", false},
+    {MS_ATTENTION_CPU_FLASH, has_unequal_heads,   UNEQUAL_HEADS, false},
     {MS_ATTENTION_CPU_FLASH, drops_attention,     "takes no dropout, and the model drops attention", false},
 };
 /* clang-format on */

@@ -19,6 +19,8 @@ const char *const ms_routing_names[MS_ROUTING_COUNT + 1] = {
 const char *ms_experts_refusal(ms_experts experts, const ms_model_config *model,
                                const ms_run_config *run)
 {
+    if (experts == MS_EXPERTS_EAGER && model->family->grouped_experts_only)
+        return "are not modelled for this family";
     uint64_t bytes = ms_dtype_bytes(run->dtype);
     bool aligned = model->hidden_size * bytes % ALIGNMENT == 0 &&
                    ms_expert_size(model) * bytes % ALIGNMENT == 0;

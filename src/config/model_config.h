@@ -49,6 +49,10 @@ typedef struct ms_model_config {
     const char *name;       /* preset name, file stem or directory; for titles */
     uint64_t vocab_size, hidden_size, intermediate_size;
     uint64_t num_layers, num_heads, num_kv_heads, head_dim;
+    uint64_t value_dim;          /* of a head's value; 0: head_dim */
+    uint64_t plain_key_dim;      /* of a head's key beside head_dim, not turned by position */
+    uint64_t query_rank;         /* of the latent queries are made from; 0: from the hidden state */
+    uint64_t latent_rank;        /* of the latent keys and values are made from; 0: none */
     uint64_t max_positions;      /* rows of a learned position table; else only informative */
     uint64_t sliding_window;     /* tokens; 0 = none, use_sliding_window taken into account */
     uint64_t max_window_layers;  /* qwen: layers >= this one slide by default */
@@ -58,11 +62,17 @@ typedef struct ms_model_config {
     uint64_t pad_token_id;       /* UINT64_MAX = none */
     uint64_t num_experts;        /* of a sparse layer; 0: the family has none */
     uint64_t experts_per_token;
-    uint64_t expert_size;        /* intermediate size of one; 0: intermediate_size */
-    uint64_t shared_expert_size; /* of the expert that sees every token */
-    uint64_t sparse_step;        /* qwen: every so-many-th layer is sparse */
-    bool normalises_experts;     /* the weights of a token's experts add up to 1 */
-    bool outputs_router_logits;  /* and adds the auxiliary loss, if its coefficient is not 0 */
+    uint64_t expert_size;                  /* intermediate size of one; 0: intermediate_size */
+    uint64_t shared_expert_size;           /* of the expert that sees every token */
+    uint64_t shared_experts;               /* how many of expert_size see every token, as one */
+    uint64_t sparse_step;                  /* qwen: every so-many-th layer is sparse */
+    uint64_t first_sparse_layer;           /* deepseek: layers before this one are dense */
+    uint64_t expert_groups, chosen_groups; /* deepseek: experts are taken from so many groups */
+    uint64_t prediction_layers; /* deepseek: stored with the model, no part of its class */
+    bool limits_groups;         /* deepseek_v2 */
+    bool pairs_neighbours;      /* rotary embeddings turn neighbours, not halves */
+    bool normalises_experts;    /* the weights of a token's experts add up to 1 */
+    bool outputs_router_logits; /* and adds the auxiliary loss, if its coefficient is not 0 */
     bool use_sliding_window;
     bool tie_word_embeddings;
     bool attention_bias, output_bias, mlp_bias;
@@ -90,6 +100,7 @@ typedef enum ms_key_kind {
     MS_KEY_FRACTION,    /* number in [0, 1], double member */
     MS_KEY_ACTIVATION,  /* name, ms_activation member */
     MS_KEY_IS_SET,      /* a number, whatever it is, or null; bool member: whether it is one */
+    MS_KEY_CHOICE,      /* one of two names, bool member: the second */
     MS_KEY_FIXED_BOOL,  /* a bool that must have the default value (as null does): the other is not
                            modelled */
     MS_KEY_LAYER_TYPES, /* list of "full_attention" and "sliding_attention", one per layer; read
@@ -122,7 +133,8 @@ typedef struct ms_key {
     uint64_t minimum, maximum;
     ms_default_kind null_kind; /* MS_KEY_OPTIONAL */
     uint64_t null_value;
-    bool learned; /* rows of a learned position table: no sequence is longer */
+    const char *choices[2]; /* MS_KEY_CHOICE */
+    bool learned;           /* rows of a learned position table: no sequence is longer */
 } ms_key;
 
 /* Keys of an object in the file. */
@@ -159,8 +171,21 @@ typedef struct ms_family {
     bool eager_only;
     /* Sliding switched off is a window of 0 tokens, whose mask is made all the same. */
     bool has_zero_window;
+    bool has_sinks; /* that attention sees a sink for each head */
+    bool grouped_experts_only;
     const struct ms_model_program *program;
 } ms_family;
+
+/* The widths of a head's key (and query) and of its value. */
+static inline uint64_t ms_key_dim(const ms_model_config *config)
+{
+    return config->head_dim + config->plain_key_dim;
+}
+
+static inline uint64_t ms_value_dim(const ms_model_config *config)
+{
+    return config->value_dim > 0 ? config->value_dim : config->head_dim;
+}
 
 static inline uint8_t ms_layer_kind(const ms_model_config *config, uint64_t layer)
 {

@@ -113,6 +113,7 @@ static void set_default(ms_model_config *config, const ms_key *key)
         break;
     case MS_KEY_BOOL:
     case MS_KEY_IS_SET:
+    case MS_KEY_CHOICE:
         *(bool *)member = key->default_value > 0;
         break;
     case MS_KEY_FRACTION:
@@ -222,6 +223,22 @@ static ms_status get_rope(ms_json_value value, const ms_key *key, ms_model_confi
     return MS_OK;
 }
 
+static ms_status get_choice(ms_json_value value, const ms_key *key, ms_model_config *config,
+                            ms_error *err)
+{
+    const char *name = NULL;
+    ms_status status = ms_json_get_string(value, &name, err);
+    if (status != MS_OK)
+        return status;
+    bool second = strcmp(name, key->choices[1]) == 0;
+    if (!second && strcmp(name, key->choices[0]) != 0)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "'%.40s' is not modelled; %s and %s are", name, key->choices[0],
+                            key->choices[1]);
+    *(bool *)((char *)config + key->offset) = second;
+    return MS_OK;
+}
+
 static ms_status get_nothing(ms_json_value value, const ms_key *key, ms_model_config *config,
                              ms_error *err)
 {
@@ -236,6 +253,7 @@ static const key_getter getters[] = {
     [MS_KEY_FRACTION] = get_fraction,
     [MS_KEY_ACTIVATION] = get_activation,
     [MS_KEY_IS_SET] = get_is_set,
+    [MS_KEY_CHOICE] = get_choice,
     [MS_KEY_FIXED_BOOL] = get_fixed_bool,
     [MS_KEY_LAYER_TYPES] = get_nothing,
     [MS_KEY_ROTARY_LAYERS] = get_nothing,

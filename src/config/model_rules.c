@@ -148,10 +148,11 @@ static ms_status check_heads(ms_json_value root, ms_model_config *config, ms_err
     ms_status status = MS_OK;
     bool derives_head_dim = !name_in_file(root, family, "head_dim", &value);
     const ms_key *row = ms_model_key_row(family, "head_dim");
-    if (!row || (derives_head_dim && row->default_kind == MS_DEFAULT_HEAD_DIM))
+    if ((!row && config->head_dim == 0) ||
+        (derives_head_dim && row->default_kind == MS_DEFAULT_HEAD_DIM))
         status = check_divides(root, family, "num_attention_heads", config->num_heads,
                                "hidden_size", config->hidden_size, err);
-    if (!row)
+    if (!row && config->head_dim == 0)
         config->head_dim = config->hidden_size / config->num_heads;
     if (!ms_model_key_row(family, "num_key_value_heads"))
         config->num_kv_heads = config->num_heads;

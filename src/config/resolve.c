@@ -274,6 +274,9 @@ static ms_status check_treatments(const context *c)
         if (t->tiles > 0 && (ms_layer_kind(c->model, i) & MS_LAYER_SPARSE))
             return fail(c, "treat",
                         "layer %" PRIu64 ": a mixture of experts takes its tokens in one piece", i);
+        if (t->attention_tiles > 0 && c->model->family->has_sinks)
+            return fail(c, "treat", "layer %" PRIu64 ": attention with sinks is not run in pieces",
+                        i);
         if (keeps_dropout(t))
             return fail(c, "treat",
                         "layer %" PRIu64 ": a dropout must be run again, or those behind it draw "

@@ -3,7 +3,7 @@
  * The attention interface: masks, the fused call, and the eager function.
  */
 #include "model/blocks.h"
-#include "ops/ops.h"
+#include "ops/experts.h"
 
 /* find_packed_sequence_indices: its answer is "one sequence per row"; its tensors come and go. */
 static void look_for_packed_sequences(ms_model *model, ms_tensor position_ids)
@@ -134,6 +134,49 @@ static ms_tensor eager_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_t
     ms_assign(&f, output, ms_transpose(tape, *output, 1, 2));
     if (softmax_in_fp32) /* the decoder families also make it contiguous here */
         ms_assign(&f, output, ms_contiguous(tape, *output));
+    *weights = tape->stopped ? 0 : *attn_weights;
+    ms_retain(tape, *weights);
+    ms_tensor result = ms_frame_end(&f, output);
+    ms_unown(tape, *weights);
+    return result;
+}
+
+/* combined - combined.max(dim=-1, keepdim=True).values */
+static ms_tensor less_the_largest(ms_tape *tape, ms_tensor scores)
+{
+    ms_tensor largest[2];
+    ms_max_last(tape, scores, true, largest);
+    ms_consume(tape, largest[1]);
+    return ms_sub(tape, scores, largest[0]);
+}
+
+ms_tensor ms_sink_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor mask,
+                            ms_tensor sinks, ms_tensor *weights)
+{
+    ms_tape *tape = model->tape;
+    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
+    *weights = 0;
+    if (ms_idle(tape) || !q)
+        return 0;
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *keys = ms_local(&f, repeat_kv(model, k));
+    ms_tensor *values = ms_local(&f, repeat_kv(model, v));
+    ms_tensor product = ms_matmul(tape, q, ms_transpose(tape, *keys, 2, 3));
+    ms_tensor *attn_weights = ms_local(&f, ms_mul_scalar(tape, product));
+    ms_assign(&f, attn_weights, ms_add(tape, *attn_weights, mask));
+    ms_tensor *sink =
+        ms_local(&f, ms_expand(tape, ms_view(tape, sinks, MS_SHAPE(one, model->heads, one, one)),
+                               MS_SHAPE(model->batch, model->heads, model->seq, one)));
+    ms_tensor *combined = ms_local(&f, ms_cat2(tape, *attn_weights, *sink, 3));
+    ms_assign(&f, combined, less_the_largest(tape, *combined));
+    ms_dtype dtype = ms_idle(tape) ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, *combined)->dtype;
+    ms_tensor *probs = ms_local(&f, ms_softmax_in(tape, *combined, dtype));
+    ms_tensor *scores = ms_local(&f, ms_narrow(tape, *probs, 3, model->seq));
+    ms_dtype wanted = ms_idle(tape) ? dtype : (ms_dtype)ms_info(tape, *values)->dtype;
+    ms_tensor dropped = ms_dropout(tape, *scores, model->config->attention_dropout);
+    ms_assign(&f, attn_weights, ms_to(tape, dropped, wanted));
+    ms_tensor *output = ms_local(&f, ms_matmul(tape, *attn_weights, *values));
+    ms_assign(&f, output, ms_contiguous(tape, ms_transpose(tape, *output, 1, 2)));
     *weights = tape->stopped ? 0 : *attn_weights;
     ms_retain(tape, *weights);
     ms_tensor result = ms_frame_end(&f, output);

@@ -29,6 +29,9 @@ ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms
 /* The same in another type. */
 ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
                           ms_dtype dtype);
+/* Lists the last parameter before those from number `before` on: a module's own come before its
+ * children's, though they may be made after them. */
+void ms_parameter_list_before(ms_model *model, uint32_t before);
 ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
                                ms_dim out, bool bias);
 ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
@@ -117,9 +120,14 @@ void ms_rotary_part_at_once(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
 /* The first part of each head, by neighbours. */
 void ms_rotary_pairs(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                      ms_tensor out[2]);
+/* Ends a function that returns two tensors, its locals. */
+void ms_return_both(ms_frame *f, ms_tensor first, ms_tensor second, ms_tensor out[2]);
 /* A layer's attention over [B, H, S, D], in one or in pieces of the queries; yields [B, S, H, D].
  * weights[0]: the probabilities, if eager and in one. */
 ms_tensor ms_attention_call(ms_model *model, uint64_t layer, ms_tensor q, ms_tensor k, ms_tensor v,
                             ms_tensor mask, ms_tensor *weights);
+/* The same, eager and in one, of a softmax that also sees a sink for each head. */
+ms_tensor ms_sink_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor mask,
+                            ms_tensor sinks, ms_tensor *weights);
 
 #endif

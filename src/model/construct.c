@@ -34,6 +34,20 @@ ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms
     return ms_parameter_of(model, scope, name, shape, model->run->dtype);
 }
 
+void ms_parameter_list_before(ms_model *model, uint32_t before)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || model->run->parameter_device == MS_PARAMETERS_ON_HOST)
+        return; /* the host's copies know parameters by number */
+    ms_parameter *items = tape->parameters.items, last = items[tape->parameters.count - 1];
+    for (uint32_t i = tape->parameters.count - 1; i > before; i--) {
+        items[i] = items[i - 1];
+        ms_info(tape, items[i].tensor)->leaf = i;
+    }
+    items[before] = last;
+    ms_info(tape, last.tensor)->leaf = before;
+}
+
 /* Enters a module into the model's list. */
 static void list_leaf(ms_model *model, ms_leaf_module leaf)
 {

@@ -17,6 +17,8 @@ static ms_decoder_style with_defaults(ms_decoder_style style)
         style.build_attention = ms_self_attention_new;
     if (!style.attention)
         style.attention = ms_self_attention;
+    if (!style.rotary_tables)
+        style.rotary_tables = ms_rotary_call;
     if (!style.rotary)
         style.rotary = ms_rotary_whole;
     if (!style.build_mlp)
@@ -155,6 +157,8 @@ static void make_masks(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor po
     bool any_full = ms_model_has_layers_but(model->config, MS_LAYER_SLIDES);
     bool any_sliding = ms_model_has_layers(model->config, MS_LAYER_SLIDES);
     d->full_mask = d->sliding_mask = 0;
+    if (d->style.masks_without_positions)
+        position_ids = 0;
     if (any_full || d->style.mask_arguments)
         d->full_mask = *ms_local(f, ms_causal_mask(model, position_ids, false));
     if (any_sliding || d->style.both_masks)
@@ -170,7 +174,7 @@ static void make_rotary(ms_model *model, ms_decoder *d, ms_frame *f, ms_dtype dt
         ms_tensor tables[2] = {0};
         if (model->config->long_rotary)
             ms_rotary_choose(model, d->rotary_scope, r->original, &d->long_inv_freq);
-        ms_rotary_call(model, d->rotary_scope, r->inv_freq, position_ids, dtype, tables);
+        d->style.rotary_tables(model, d->rotary_scope, r->inv_freq, position_ids, dtype, tables);
         r->sin = *ms_local(f, tables[1]); /* a tuple drops its last item first */
         r->cos = *ms_local(f, tables[0]);
     }

@@ -32,6 +32,10 @@ typedef struct ms_decoder_style {
     /* [B, S, H] to [B, S, H]; *weights: the probabilities, if eager. NULL: ms_self_attention */
     ms_tensor (*attention)(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
                            ms_tensor hidden, ms_tensor *weights);
+    /* What layers turn queries and keys by: cos and sin, or one tensor for both. NULL:
+     * ms_rotary_call */
+    void (*rotary_tables)(ms_model *model, uint32_t scope, ms_tensor inv_freq,
+                          ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2]);
     ms_rotary_fn rotary;     /* NULL: ms_rotary_whole */
     ms_part_build build_mlp; /* NULL: ms_gated_mlp_new */
     ms_tensor (*mlp)(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
@@ -64,6 +68,8 @@ typedef struct ms_decoder_style {
     const char *root_name, *embedding_name, *norm_name;
     /* forward keeps the masks' arguments in a dictionary: a second reference */
     bool mask_arguments;
+    bool masks_without_positions; /* among those arguments: nothing looks for packed sequences */
+    bool sinks;                   /* a parameter for each head that attention's softmax also sees */
 } ms_decoder_style;
 
 typedef struct ms_rotary {
@@ -81,6 +87,7 @@ struct ms_decoder {
     ms_rotary rotary[2];     /* the second: of sliding layers, if by kind */
     ms_linear_module head;
     ms_tensor full_mask, sliding_mask; /* of the running micro-batch, too */
+    ms_tensor second_result;           /* of the MLP that ran, held; 0: it has none */
 };
 
 bool ms_decoder_build(ms_model *model, ms_decoder_style style);

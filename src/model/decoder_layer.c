@@ -11,6 +11,7 @@ typedef struct self_attention {
     uint32_t scope;
     ms_linear_module q_proj, k_proj, v_proj, o_proj;
     ms_norm_module q_norm, k_norm;
+    ms_tensor sinks; /* 0: none */
 } self_attention;
 
 void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
@@ -23,10 +24,15 @@ void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t paren
     ms_dim q = ms_dim_mul(s, model->heads, model->head_dim);
     ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
     uint32_t scope = a->scope = ms_scope_add(model->tape, parent, "self_attn", MS_NONE);
+    uint32_t first = model->tape->parameters.count;
     a->q_proj = ms_linear_new(model, scope, "q_proj", model->hidden, q, d->style.qkv_bias);
     a->k_proj = ms_linear_new(model, scope, "k_proj", model->hidden, kv, d->style.qkv_bias);
     a->v_proj = ms_linear_new(model, scope, "v_proj", model->hidden, kv, d->style.qkv_bias);
     a->o_proj = ms_linear_new(model, scope, "o_proj", q, model->hidden, d->style.output_bias);
+    if (d->style.sinks) {
+        a->sinks = ms_parameter_new(model, scope, "sinks", MS_SHAPE(model->heads));
+        ms_parameter_list_before(model, first);
+    }
     if (d->style.head_norms) {
         a->q_norm = ms_norm_new(model, scope, "q_norm", model->head_dim, false);
         a->k_norm = ms_norm_new(model, scope, "k_norm", model->head_dim, false);
@@ -64,6 +70,22 @@ static bool knows_positions(const ms_model *model, const ms_decoder *d, uint64_t
     return !(ms_layer_kind(model->config, layer) & MS_LAYER_NO_ROTARY);
 }
 
+/* What follows the attention interface; ends the caller's frame. */
+static ms_tensor project_attended(ms_model *model, ms_frame *f, ms_tensor attended,
+                                  const ms_linear_module *output, ms_tensor *weights)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor *out = ms_local(f, attended);
+    ms_retain(tape, *weights);
+    ms_dim width = ms_dim_mul(&tape->trace->symbols, model->heads, model->head_dim);
+    ms_assign(f, out, ms_reshape(tape, *out, MS_SHAPE(model->batch, model->seq, width)));
+    ms_assign(f, out, ms_linear_call(model, output, *out));
+    ms_assign(f, out, inner_dropout(model, *out));
+    ms_tensor result = ms_frame_end(f, out);
+    ms_unown(tape, *weights);
+    return result;
+}
+
 ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
                             ms_tensor x, ms_tensor *weights)
 {
@@ -90,8 +112,14 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
         ms_assign(&f, query, turned[0]);
         ms_assign(&f, key, turned[1]);
     }
-    ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
-                                             mask, &a->o_proj, weights);
+    ms_tensor result;
+    if (a->sinks)
+        result = project_attended(
+            model, &f, ms_sink_attention(model, *query, *key, *value, mask, a->sinks, weights),
+            &a->o_proj, weights);
+    else
+        result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value}, mask,
+                                       &a->o_proj, weights);
     tape->scope = previous;
     return result;
 }
@@ -100,17 +128,9 @@ ms_tensor ms_attend_and_project(ms_model *model, ms_frame *f, const ms_decoder_l
                                 const ms_tensor q_k_v[3], ms_tensor mask,
                                 const ms_linear_module *output, ms_tensor *weights)
 {
-    ms_tape *tape = model->tape;
-    ms_tensor *out = ms_local(
-        f, ms_attention_call(model, layer->number, q_k_v[0], q_k_v[1], q_k_v[2], mask, weights));
-    ms_retain(tape, *weights);
-    ms_dim width = ms_dim_mul(&tape->trace->symbols, model->heads, model->head_dim);
-    ms_assign(f, out, ms_reshape(tape, *out, MS_SHAPE(model->batch, model->seq, width)));
-    ms_assign(f, out, ms_linear_call(model, output, *out));
-    ms_assign(f, out, inner_dropout(model, *out));
-    ms_tensor result = ms_frame_end(f, out);
-    ms_unown(tape, *weights);
-    return result;
+    ms_tensor out =
+        ms_attention_call(model, layer->number, q_k_v[0], q_k_v[1], q_k_v[2], mask, weights);
+    return project_attended(model, f, out, output, weights);
 }
 
 /* ---- MLP ---- */
@@ -278,7 +298,7 @@ ms_tensor ms_layer_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor
 ms_tensor ms_pre_norm_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
 {
     ms_model *model = context;
-    const ms_decoder *d = model->modules;
+    ms_decoder *d = model->modules;
     const ms_decoder_layer *l = &d->layers[number];
     const ms_pre_norms *norms = l->norms;
     uint32_t previous = ms_scope_enter(tape, l->scope);
@@ -288,10 +308,16 @@ ms_tensor ms_pre_norm_layer(ms_tape *tape, void *context, uint64_t number, ms_te
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_assign(&f, hidden, d->style.norm(model, &norms->input, *hidden));
     ms_assign(&f, hidden, ms_layer_attention(model, l, &f, *hidden));
+    ms_tensor *second = &f.slots[f.count - 1];
     ms_assign(&f, hidden, ms_add(tape, *residual, ms_dropout(tape, *hidden, dropout)));
     ms_assign(&f, residual, *hidden);
     ms_assign(&f, hidden, d->style.norm(model, &norms->post_attention, *hidden));
     ms_assign(&f, hidden, ms_layer_mlp(model, l, *hidden));
+    if (d->second_result) {
+        ms_assign(&f, second, d->second_result);
+        ms_release(tape, d->second_result);
+        d->second_result = 0;
+    }
     ms_assign(&f, hidden, ms_add(tape, *residual, ms_dropout(tape, *hidden, dropout)));
     ms_tensor result = ms_frame_end(&f, hidden);
     tape->scope = previous;

@@ -196,14 +196,21 @@ void ms_router_call(ms_model *model, const ms_router_module *m, ms_router_form f
         ms_assign(&f, weights, ms_div_into(tape, *weights, ms_sum_dim(tape, *weights, 1, true)));
     if (form.casts_back && !ms_idle(tape))
         ms_assign(&f, weights, ms_to(tape, *weights, (ms_dtype)ms_info(tape, *logits)->dtype));
-    if (!tape->stopped)
-        *out = (ms_routing){*logits, *weights, *experts};
-    ms_router_logits_keep(model, out->logits);
-    ms_retain(tape, out->logits);
-    ms_retain(tape, out->weights);
-    ms_retain(tape, out->experts);
+    ms_routing_keep(model, *logits, *weights, *experts, out);
     ms_frame_end(&f, NULL);
     tape->scope = previous;
+}
+
+void ms_routing_keep(ms_model *model, ms_tensor logits, ms_tensor weights, ms_tensor experts,
+                     ms_routing *out)
+{
+    if (model->tape->stopped)
+        return;
+    *out = (ms_routing){logits, weights, experts};
+    ms_router_logits_keep(model, logits);
+    ms_retain(model->tape, logits);
+    ms_retain(model->tape, weights);
+    ms_retain(model->tape, experts);
 }
 
 void ms_routing_bind(ms_frame *f, const ms_routing *routing)

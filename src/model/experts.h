@@ -63,6 +63,9 @@ ms_router_module ms_router_new(ms_model *model, uint32_t parent);
 /* hidden: [N, H]. What `out` names is held until ms_routing_bind. */
 void ms_router_call(ms_model *model, const ms_router_module *module, ms_router_form form,
                     ms_tensor hidden, ms_routing *out);
+/* What a router yields, its locals: held until ms_routing_bind. */
+void ms_routing_keep(ms_model *model, ms_tensor logits, ms_tensor weights, ms_tensor experts,
+                     ms_routing *out);
 /* Moves what the router yielded into locals of the frame: logits, weights, experts. */
 void ms_routing_bind(ms_frame *f, const ms_routing *routing);
 

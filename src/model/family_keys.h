@@ -54,6 +54,14 @@
     {                                                                                              \
         .name = text, .kind = MS_KEY_IS_SET, .offset = MEMBER(member), .default_value = value      \
     }
+/* One of two names; the first is the default. */
+#define CHOICE(text, member, first, second)                                                        \
+    {                                                                                              \
+        .name = text, .kind = MS_KEY_CHOICE, .offset = MEMBER(member), .choices = {                \
+            first,                                                                                 \
+            second                                                                                 \
+        }                                                                                          \
+    }
 #define FIXED(text, value)                                                                         \
     {                                                                                              \
         .name = text, .kind = MS_KEY_FIXED_BOOL, .default_value = value                            \
@@ -113,6 +121,16 @@
 #define DENSE_LAYERS                                                                               \
     {                                                                                              \
         .name = "mlp_only_layers", .kind = MS_KEY_DENSE_LAYERS                                     \
+    }
+#define FIRST_SPARSE_LAYER(value)                                                                  \
+    {                                                                                              \
+        .name = "first_k_dense_replace", .kind = MS_KEY_COUNT,                                     \
+        .offset = MEMBER(first_sparse_layer), .default_value = value, .maximum = MAX_LAYERS        \
+    }
+#define PREDICTION_LAYERS(text, other)                                                             \
+    {                                                                                              \
+        .name = text, .aliases = {other}, .kind = MS_KEY_COUNT,                                    \
+        .offset = MEMBER(prediction_layers), .default_value = 1, .maximum = MAX_LAYERS             \
     }
 #define ROUTER_LOGITS BOOL("output_router_logits", outputs_router_logits, false)
 

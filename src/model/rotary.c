@@ -90,11 +90,10 @@ static ms_tensor turn(ms_tape *tape, rotate_fn rotate, ms_tensor x, ms_tensor co
     return ms_add(tape, plain, turned);
 }
 
-/* Ends a function that returns two tensors. */
-static void return_both(ms_frame *f, ms_tensor q, ms_tensor k, ms_tensor out[2])
+void ms_return_both(ms_frame *f, ms_tensor first, ms_tensor second, ms_tensor out[2])
 {
-    out[0] = f->tape->stopped ? 0 : q;
-    out[1] = f->tape->stopped ? 0 : k;
+    out[0] = f->tape->stopped ? 0 : first;
+    out[1] = f->tape->stopped ? 0 : second;
     ms_retain(f->tape, out[0]);
     ms_retain(f->tape, out[1]);
     ms_frame_end(f, NULL);
@@ -111,7 +110,7 @@ void ms_rotary_whole(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, m
     ms_tensor *s = ms_local(&f, ms_unsqueeze(tape, sin, 1));
     ms_tensor *q_embed = ms_local(&f, turn(tape, rotate_half, q, *c, *s));
     ms_tensor *k_embed = ms_local(&f, turn(tape, rotate_half, k, *c, *s));
-    return_both(&f, *q_embed, *k_embed, out);
+    ms_return_both(&f, *q_embed, *k_embed, out);
 }
 
 void ms_rotary_whole_cast(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
@@ -130,7 +129,7 @@ void ms_rotary_whole_cast(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor c
     ms_tensor *q_embed = ms_local(&f, turn(tape, rotate_half, q, *c, *s));
     ms_tensor *k_embed = ms_local(&f, turn(tape, rotate_half, k, *c, *s));
     ms_tensor cast_q = ms_to(tape, *q_embed, q_dtype);
-    return_both(&f, cast_q, ms_to(tape, *k_embed, k_dtype), out);
+    ms_return_both(&f, cast_q, ms_to(tape, *k_embed, k_dtype), out);
 }
 
 void ms_rotary_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
@@ -150,7 +149,7 @@ void ms_rotary_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor c
     ms_tensor *q_embed = ms_local(&f, turn(tape, rotate_pairs, *query, *c, *s));
     ms_tensor *k_embed = ms_local(&f, turn(tape, rotate_pairs, *key, *c, *s));
     ms_tensor cast_q = ms_to(tape, *q_embed, dtype);
-    return_both(&f, cast_q, ms_to(tape, *k_embed, dtype), out);
+    ms_return_both(&f, cast_q, ms_to(tape, *k_embed, dtype), out);
 }
 
 /* ---- the first R elements of each head; the others pass ---- */
@@ -175,7 +174,7 @@ static void turn_parts(ms_model *model, rotate_fn rotate, joining join, ms_frame
     }
     for (int i = 0; i < 2 && join == JOIN_AT_THE_END; i++)
         ms_assign(f, embed[i], ms_cat2(tape, *embed[i], *pass[i], 3));
-    return_both(f, *embed[0], *embed[1], out);
+    ms_return_both(f, *embed[0], *embed[1], out);
 }
 
 static void turn_halves(ms_model *model, joining join, const ms_tensor q_k[2], ms_tensor cos,

@@ -39,6 +39,7 @@ static void choose(ms_model *model, ms_frame *f, const balance *b)
     tape->grad_enabled = false;
     ms_topk(tape, *b->weights, ms_experts_per_token(model), out);
     tape->grad_enabled = grad_enabled;
+    ms_save_in_passing(tape, out[1]);
     ms_retain(tape, out[1]);
     ms_assign(f, b->best, out[0]);
     ms_assign(f, b->chosen, ms_unown(tape, out[1]));

@@ -13,17 +13,19 @@ static ms_dim padded(ms_tape *tape, ms_dim dim, uint64_t step)
 }
 
 typedef struct sizes {
-    ms_dim batch, heads, kv_heads, seq, keys, head_dim; /* seq: of the queries */
+    ms_dim batch, heads, kv_heads, seq, keys, head_dim, value_dim; /* seq: of the queries */
 } sizes;
 
-static sizes sizes_of(const ms_shape *q, const ms_shape *k)
+static sizes sizes_of(const ms_shape *q, const ms_shape *k, const ms_shape *v)
 {
-    return (sizes){q->dims[0], q->dims[1], k->dims[1], q->dims[2], k->dims[2], q->dims[3]};
+    return (sizes){q->dims[0], q->dims[1], k->dims[1], q->dims[2],
+                   k->dims[2], q->dims[3], v->dims[3]};
 }
 
 static sizes node_sizes(const ms_tape *tape, const ms_node *node)
 {
-    return sizes_of(&ms_input_meta(tape, node, 0)->shape, &ms_input_meta(tape, node, 1)->shape);
+    return sizes_of(&ms_input_meta(tape, node, 0)->shape, &ms_input_meta(tape, node, 1)->shape,
+                    &ms_input_meta(tape, node, 2)->shape);
 }
 
 /* Causal: the last query sees all keys, each one before it one key less, so of S queries and keys
@@ -33,7 +35,7 @@ static void attention_work(ms_tape *tape, ms_op_mark mark, const sizes *s, doubl
 {
     double queries = (double)s->seq.value, seen = (double)s->keys.value - queries / 2;
     double flops = products * (double)s->batch.value * (double)s->heads.value * 2 * queries * seen *
-                   (double)s->head_dim.value;
+                   (double)(s->head_dim.value + s->value_dim.value) / 2;
     ms_op_work(tape, mark, flops, 0, dtype);
 }
 
@@ -154,11 +156,9 @@ static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
 static sizes token_major_gradients(ms_tape *tape, const ms_node *node, ms_tensor grad,
                                    ms_tensor *out)
 {
-    const ms_shape q = ms_input_meta(tape, node, 0)->shape, k = ms_input_meta(tape, node, 1)->shape;
     ms_dtype dtype = (ms_dtype)ms_info(tape, grad)->dtype;
-    out[0] = like_query(tape, q, dtype);
-    out[1] = like_query(tape, k, dtype);
-    out[2] = like_query(tape, k, dtype);
+    for (uint32_t i = 0; i < 3; i++)
+        out[i] = like_query(tape, ms_input_meta(tape, node, i)->shape, dtype);
     return node_sizes(tape, node);
 }
 
@@ -171,15 +171,17 @@ static uint64_t efficient_workspace_bytes(const sizes *s, ms_dtype dtype)
 {
     enum { LOCK_BYTES = 16, KEY_BLOCK = 64, KEY_COLUMNS = 128, MOST_SPLITS = 200 };
     bool half = ms_dtype_bytes(dtype) == 2;
-    uint64_t d = s->head_dim.value, n = s->seq.value, heads = s->batch.value * s->heads.value;
+    uint64_t key = s->head_dim.value, value = s->value_dim.value, d = key > value ? key : value;
+    uint64_t n = s->seq.value, heads = s->batch.value * s->heads.value;
     uint64_t rows = d <= 64 ? 64 : 128, columns = half && d > 64 && d <= 128 ? 128 : 64;
-    uint64_t blocks = (n + rows - 1) / rows * ((d + columns - 1) / columns);
+    uint64_t blocks = (n + rows - 1) / rows * ((key + columns - 1) / columns);
     uint64_t bytes = blocks * (LOCK_BYTES + 4 * rows * columns);
     if (half && d > 128) {
         uint64_t key_blocks = (s->keys.value + KEY_BLOCK - 1) / KEY_BLOCK;
         uint64_t splits = MOST_SPLITS / heads ? MOST_SPLITS / heads : 1;
-        uint64_t width = (d + KEY_COLUMNS - 1) / KEY_COLUMNS * KEY_COLUMNS;
-        bytes += 2 * 4 * KEY_BLOCK * width * (splits < key_blocks ? splits : key_blocks);
+        uint64_t width = (key + KEY_COLUMNS - 1) / KEY_COLUMNS * KEY_COLUMNS +
+                         (value + KEY_COLUMNS - 1) / KEY_COLUMNS * KEY_COLUMNS;
+        bytes += 4 * KEY_BLOCK * width * (splits < key_blocks ? splits : key_blocks);
     }
     return heads * bytes;
 }
@@ -191,7 +193,7 @@ static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
     ms_shape rows = MS_SHAPE(s.batch, s.heads, s.seq);
     ms_tensor delta;
     if (dtype == MS_DTYPE_F32) { /* the sum of grad * out; the kernel does it for half inputs */
-        ms_tensor product = ms_empty(tape, ms_input_meta(tape, node, 0)->shape, dtype);
+        ms_tensor product = ms_empty(tape, ms_info(tape, grads[0])->shape, dtype);
         delta = ms_empty(tape, rows, MS_DTYPE_F32);
         if (s.heads.value > 1) {
             ms_tensor transposed = ms_empty(tape, rows, MS_DTYPE_F32);
@@ -295,7 +297,8 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
         return 0;
     }
     ms_shape shape = ms_info(tape, q)->shape;
-    sizes s = sizes_of(&shape, &ms_info(tape, k)->shape);
+    sizes s = sizes_of(&shape, &ms_info(tape, k)->shape, &ms_info(tape, v)->shape);
+    shape.dims[3] = s.value_dim;
     ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
     bool training = tape->grad_enabled || row->has_random_state || tape->on_cpu;
     ms_tensor out = row->backend == MS_ATTENTION_EFFICIENT ? like_query(tape, shape, dtype)
@@ -312,7 +315,8 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     ms_consume(tape, splits.out);
     if (row->backend == MS_ATTENTION_CPU_FLASH)
         ms_attention_cpu_forward_buffers(tape, s.seq.value, s.keys.value, s.head_dim.value, dtype);
-    if (row->backend == MS_ATTENTION_EFFICIENT && dtype != MS_DTYPE_F32 && s.head_dim.value > 128)
+    if (row->backend == MS_ATTENTION_EFFICIENT && dtype != MS_DTYPE_F32 &&
+        (s.head_dim.value > 128 || s.value_dim.value > 128))
         ms_consume(tape, ms_empty(tape, shape, MS_DTYPE_F32));
     ms_attach(tape, node, 1, &out);
     ms_save(tape, node, lse);

@@ -12,6 +12,14 @@
 
 /* topk(a, k, dim=-1): the values, and where they were (int64), both [.., k]. */
 void ms_topk(ms_tape *tape, ms_tensor a, ms_dim k, ms_tensor out[2]);
+/* a.max(dim=-1) or with keepdim=True: the values, and where they were. */
+void ms_max_last(ms_tape *tape, ms_tensor a, bool keep, ms_tensor out[2]);
+ms_tensor ms_zeros_like(ms_tape *tape, ms_tensor a); /* wants no gradient */
+ms_tensor ms_where_zero(ms_tape *tape, ms_tensor a); /* ~a.bool() */
+/* a.masked_fill(mask, c): c is a Python number */
+ms_tensor ms_masked_fill(ms_tape *tape, ms_tensor a, ms_tensor mask);
+/* a.gather(-1, indices) */
+ms_tensor ms_gather_last(ms_tape *tape, ms_tensor a, ms_tensor indices);
 /* a /= b where both may want gradients: a's storage holds the result. */
 ms_tensor ms_div_into(ms_tape *tape, ms_tensor a, ms_tensor b);
 /* a += b: a's storage holds the result. */

@@ -21,7 +21,8 @@ ms_tensor ms_floor_divide(ms_tape *tape, ms_tensor a);         /* a // c, of int
 ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b);     /* b wants no gradient */
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b); /* b may be 0: a Python number */
 ms_tensor ms_neg(ms_tape *tape, ms_tensor a);
-ms_tensor ms_pow(ms_tape *tape, ms_tensor a); /* a ** c, saves a */
+ms_tensor ms_clamp(ms_tape *tape, ms_tensor a, uint32_t bounds); /* one Python number, or two */
+ms_tensor ms_pow(ms_tape *tape, ms_tensor a);                    /* a ** c, saves a */
 ms_tensor ms_rsqrt(ms_tape *tape, ms_tensor a);
 ms_tensor ms_tanh(ms_tape *tape, ms_tensor a);
 ms_tensor ms_cos(ms_tape *tape, ms_tensor a); /* cos and sin: outside autograd only */
@@ -57,10 +58,20 @@ uint32_t ms_chunk_rows(ms_tape *tape, ms_tensor a, uint32_t pieces, ms_tensor *o
 /* torch.split into `count` equal parts: fills out[0 .. count - 1]. */
 void ms_split(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, uint32_t count,
               ms_tensor *out);
+/* torch.split into two parts of the last dimension, the first of `first` elements. */
+void ms_split_at(ms_tape *tape, ms_tensor a, ms_dim first, ms_tensor out[2]);
+/* part = base[..., a:b]; part.copy_(source): base's storage holds the result. */
+ms_tensor ms_copy_into(ms_tape *tape, ms_tensor base, ms_tensor source);
 /* True if `a` can be seen in `shape` without a copy; then its strides. */
 bool ms_view_strides(const ms_tensor_info *info, const ms_shape *shape, uint64_t *strides);
 /* In a backward: the gradient in another shape; consumes nothing, yields floating or `grad`. */
 ms_tensor ms_reshape_raw(ms_tape *tape, ms_tensor grad, const ms_shape *shape);
+
+/* ---- complex numbers (complex.c) ---- */
+ms_tensor ms_view_as_complex(ms_tape *tape, ms_tensor a);
+ms_tensor ms_view_as_real(ms_tape *tape, ms_tensor a);
+ms_tensor ms_mul_complex(ms_tape *tape, ms_tensor a, ms_tensor factor); /* factor: no gradient */
+ms_tensor ms_polar(ms_tape *tape, ms_tensor angle);                     /* of length 1 */
 
 /* ---- joining, reducing (reduce.c) ---- */
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
@@ -93,6 +104,8 @@ ms_tensor ms_matmul_4bit(ms_tape *tape, ms_tensor x, const ms_packed_weight *wei
 /* ---- normalisation, softmax, dropout (norm.c, softmax.c, dropout.c) ---- */
 ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
 ms_tensor ms_softmax_last(ms_tape *tape, ms_tensor x, ms_dtype dtype);
+/* The same with dtype= said: autocast leaves it alone. */
+ms_tensor ms_softmax_in(ms_tape *tape, ms_tensor x, ms_dtype dtype);
 ms_tensor ms_dropout(ms_tape *tape, ms_tensor x, double p);
 
 /* ---- embedding and loss (embedding.c, loss.c) ---- */

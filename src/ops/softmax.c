@@ -23,14 +23,12 @@ static ms_tensor softmax(ms_tape *tape, ms_tensor x, ms_dtype result)
     return ms_op_finish(tape, mark, node, 1, &x, out);
 }
 
-ms_tensor ms_softmax_last(ms_tape *tape, ms_tensor x, ms_dtype dtype)
+ms_tensor ms_softmax_in(ms_tape *tape, ms_tensor x, ms_dtype dtype)
 {
     if (ms_idle(tape) || !x) {
         ms_consume(tape, x);
         return 0;
     }
-    if (tape->has_autocast)
-        dtype = MS_DTYPE_F32;
     ms_dtype from = (ms_dtype)ms_info(tape, x)->dtype;
     if (from == MS_DTYPE_F16 && dtype == MS_DTYPE_F32 && !tape->on_cpu)
         return softmax(tape, x, dtype);
@@ -38,4 +36,9 @@ ms_tensor ms_softmax_last(ms_tape *tape, ms_tensor x, ms_dtype dtype)
     ms_tensor out = softmax(tape, ms_to(tape, x, dtype), dtype);
     ms_consume(tape, ms_unown(tape, x));
     return out;
+}
+
+ms_tensor ms_softmax_last(ms_tape *tape, ms_tensor x, ms_dtype dtype)
+{
+    return ms_softmax_in(tape, x, tape->has_autocast ? MS_DTYPE_F32 : dtype);
 }

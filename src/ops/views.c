@@ -293,6 +293,65 @@ void ms_split(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, uint32_t co
     ms_consume(tape, a);
 }
 
+static const ms_op split_at_op = {"split_with_sizes", "SplitWithSizesBackward0", split_backward};
+
+void ms_split_at(ms_tape *tape, ms_tensor a, ms_dim first, ms_tensor out[2])
+{
+    out[0] = out[1] = 0;
+    if (ms_idle(tape) || !a)
+        return;
+    uint32_t node = ms_record(tape, &split_at_op, 1, &a);
+    ms_tensor_info info = *ms_info(tape, a);
+    ms_dim *last = &info.shape.dims[info.shape.rank - 1];
+    uint64_t rest = last->value - first.value;
+    *last = first;
+    out[0] = ms_alias(tape, a, info.shape, info.strides);
+    *last = ms_dim_number(&tape->trace->symbols, rest);
+    out[1] = ms_alias(tape, a, info.shape, info.strides);
+    if (!ms_idle(tape))
+        ms_attach(tape, node, 2, out);
+    ms_consume(tape, a);
+}
+
+/* ---- copies into a part: backward copies the whole gradient and the part of it; where the whole
+ * had a gradient before, that part of it becomes zero ---- */
+
+enum { COPY_BASE, COPY_SOURCE };
+
+static void copy_into_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
+    const ms_meta source = *ms_input_meta(tape, node, COPY_SOURCE);
+    ms_tensor whole = ms_empty(tape, ms_input_meta(tape, node, COPY_BASE)->shape, dtype);
+    ms_tensor part = ms_empty(tape, source.shape, dtype);
+    ms_tensor zeros = ms_node_wants(node, COPY_BASE) ? ms_empty(tape, source.shape, dtype) : 0;
+    if (source.dtype != dtype) {
+        ms_tensor cast = ms_empty(tape, source.shape, (ms_dtype)source.dtype);
+        ms_consume(tape, part);
+        part = cast;
+    }
+    ms_consume(tape, zeros);
+    out[COPY_SOURCE] = part;
+    if (ms_node_wants(node, COPY_BASE))
+        out[COPY_BASE] = whole;
+    else
+        ms_consume(tape, whole);
+}
+
+static const ms_op copy_into_op = {"copy_", "CopySlices", copy_into_backward};
+
+ms_tensor ms_copy_into(ms_tape *tape, ms_tensor base, ms_tensor source)
+{
+    if (ms_idle(tape) || !base || !source)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &copy_into_op);
+    ms_tensor inputs[] = {base, source};
+    uint32_t node = ms_record(tape, &copy_into_op, 2, inputs);
+    const ms_tensor_info info = *ms_info(tape, base);
+    return ms_op_finish(tape, mark, node, 2, inputs,
+                        ms_alias(tape, base, info.shape, info.strides));
+}
+
 /* ---- chunks of the rows: one node with an output for each ---- */
 
 uint32_t ms_chunk_rows(ms_tape *tape, ms_tensor a, uint32_t pieces, ms_tensor *out)

@@ -181,7 +181,7 @@ static void add_tiles(const ms_model_config *model, const ms_run_config *run, ui
     static const uint32_t tiles[] = {4, 16};
     enum { MLP = 1, ATTENTION = 2 };
     const int all = (ms_model_has_layers(model, MS_LAYER_SPARSE) ? 0 : MLP) |
-                    (has_scores(model, run) ? ATTENTION : 0);
+                    (has_scores(model, run) && !model->family->has_sinks ? ATTENTION : 0);
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++)
         for (int way = MLP; way <= (MLP | ATTENTION); way++) {
             if ((way & all) != way)

@@ -143,7 +143,7 @@ static void add_model(list *l, const ms_model_config *model)
     }
     add_count(l, "num_heads", model->num_heads);
     add_count(l, "num_kv_heads", model->num_kv_heads);
-    add_count(l, "head_dim", model->head_dim);
+    add_count(l, "head_dim", ms_key_dim(model));
     add_count(l, "vocab_size", model->vocab_size);
     add_bool(l, "tie_word_embeddings", model->tie_word_embeddings);
 }

@@ -122,7 +122,7 @@ static void measure_saved(trainer *t)
         ms_tape_fail(&t->tape, MS_ERR_NOMEM);
         return;
     }
-    t->simulation->saved_bytes = t->tape.host_saved_bytes;
+    t->simulation->saved_bytes = t->tape.host_saved_bytes + t->tape.passing_saved_bytes;
     for (uint32_t i = 0; i < t->tape.nodes.count; i++) {
         const ms_node *node = &t->tape.nodes.items[i];
         for (uint32_t k = 0; k < node->saved_count && node->frame == MS_NONE; k++)
@@ -141,7 +141,7 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
 {
     ms_tape *tape = &t->tape;
     mark(t, true, MS_PHASE_FORWARD, micro_step);
-    tape->host_saved_bytes = 0;
+    tape->host_saved_bytes = tape->passing_saved_bytes = 0;
     tape->pass = MS_PASS_FORWARD;
     tape->micro_step = micro_step;
     tape->grad_enabled = true;

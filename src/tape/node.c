@@ -145,6 +145,12 @@ uint32_t ms_record(ms_tape *tape, const ms_op *op, uint32_t input_count, const m
     return tape->nodes.count++;
 }
 
+void ms_save_in_passing(ms_tape *tape, ms_tensor tensor)
+{
+    if (tensor && tape->grad_enabled && tape->saving_frame == MS_NONE && !ms_idle(tape))
+        tape->passing_saved_bytes += ms_tensor_bytes(tape, tensor);
+}
+
 void ms_node_numbers(ms_tape *tape, uint32_t node, uint32_t count, const uint64_t *numbers)
 {
     if (node != MS_NONE)

@@ -26,6 +26,7 @@ typedef struct ms_tape {
     bool grad_enabled;
     bool in_backward;          /* names of operators executed are those of nodes */
     uint64_t host_saved_bytes; /* saved in host memory although the device is another */
+    uint64_t passing_saved_bytes; /* saved by nodes that are gone before the end of forward */
     bool recording;            /* write operator executions into the trace */
     bool has_autocast;
     uint8_t autocast_dtype;
@@ -206,6 +207,9 @@ uint32_t ms_record(ms_tape *tape, const ms_op *op, uint32_t input_count, const m
 void ms_save(ms_tape *tape, uint32_t node, ms_tensor tensor);
 /* Saves a Python number's tensor: checkpoints and hooks leave such alone. */
 void ms_save_number(ms_tape *tape, uint32_t node, ms_tensor tensor);
+/* Counts what a node saves that goes with its tensor, before the end of forward: such a node is not
+ * recorded. */
+void ms_save_in_passing(ms_tape *tape, ms_tensor tensor);
 /* Numbers the backward needs (at most MS_NODE_NUMBERS). */
 void ms_node_numbers(ms_tape *tape, uint32_t node, uint32_t count, const uint64_t *numbers);
 /* Makes the tensors the node's outputs. */

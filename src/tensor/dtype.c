@@ -14,6 +14,7 @@ static const ms_dtype_info dtypes[] = {
     [MS_DTYPE_U64]  = {"uint64",   "u64",  8, false},
     [MS_DTYPE_U8]   = {"uint8",    "u8",   1, false},
     [MS_DTYPE_BOOL] = {"bool",     "bool", 1, false},
+    [MS_DTYPE_C64]  = {"complex64", "c64", 8, true},
 };
 /* clang-format on */
 _Static_assert(sizeof dtypes / sizeof dtypes[0] == MS_DTYPE_COUNT, "a dtype has no row");

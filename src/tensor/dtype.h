@@ -18,6 +18,7 @@ typedef enum ms_dtype {
     MS_DTYPE_U64,
     MS_DTYPE_U8,
     MS_DTYPE_BOOL,
+    MS_DTYPE_C64, /* two fp32 */
     MS_DTYPE_COUNT
 } ms_dtype;
 
@@ -32,7 +33,7 @@ const ms_dtype_info *ms_dtype_info_of(ms_dtype dtype);
 
 static inline uint64_t ms_dtype_bytes(ms_dtype dtype)
 {
-    static const uint8_t bytes[MS_DTYPE_COUNT] = {4, 2, 2, 8, 8, 4, 8, 1, 1};
+    static const uint8_t bytes[MS_DTYPE_COUNT] = {4, 2, 2, 8, 8, 4, 8, 1, 1, 8};
     return bytes[dtype];
 }
 

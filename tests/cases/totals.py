@@ -31,14 +31,15 @@ def totals(values):
     sliding = types.count("sliding_attention") if types else layers if window else 0
     rope = getattr(config, "rope_parameters", None) or {}
     partial = {"rotary_dim": 2 * model.base_model.rotary_emb.inv_freq.numel()} if "partial_rotary_factor" in rope else {}
-    if getattr(config, "num_experts", 0):
-        experts = [p for name, p in model.named_parameters() if ".experts." in name]
+    count = getattr(config, "num_experts", 0) or getattr(config, "num_local_experts", 0)
+    if count:
+        stacks = {n: p for n, p in model.named_parameters() if ".experts." in n}
         each = config.num_experts_per_tok
-        idle = sum(p.numel() // config.num_experts * (config.num_experts - each) for p in experts)
+        idle = sum(p.numel() // count * (count - each) for p in stacks.values())
         more = {
-            "num_experts": config.num_experts,
+            "num_experts": count,
             "experts_per_token": each,
-            "sparse_layers": len(experts) // 2,
+            "sparse_layers": len({name.rpartition(".")[0] for name in stacks}),
             "active_parameters": sum(p.numel() for p in model.parameters()) - idle,
         }
     else:

@@ -10,8 +10,10 @@ import os
 
 LLAMA = "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim".split()
 MOE = LLAMA + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split()
+DEEPSEEK = LLAMA[:-2] + "n_routed_experts moe_intermediate_size n_shared_experts num_experts_per_tok first_k_dense_replace q_lora_rank".split()
 SHAPES = {"gpt2": "n_embd n_layer n_head".split(), "qwen2_moe": MOE, "qwen3_moe": MOE,
           "mixtral": LLAMA[:-1] + "num_local_experts num_experts_per_tok".split(),
+          "gpt_oss": LLAMA + "num_local_experts num_experts_per_tok".split(), "deepseek_v2": DEEPSEEK, "deepseek_v3": DEEPSEEK,
           "gpt_neox": "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads".split()}
 TIED, UNTIED = True, False
 # The tower of the larger Gemma 3 models.
@@ -62,6 +64,11 @@ ROWS = [
     ("qwen1.5-moe-a2.7b", "qwen2_moe", UNTIED, "151936/2048/5632/24/16/16/128/60/4/1408/5632", (14315784192, 2689173504), "published"),
     ("qwen3-30b-a3b", "qwen3_moe", UNTIED, "151936/2048/6144/48/32/4/128/128/8/768", (30532122624, 3353032704), "published"),
     ("qwen3-235b-a22b", "qwen3_moe", UNTIED, "151936/4096/12288/94/64/4/128/128/8/1536", (235093634560, None), "published"),
+    ("gpt-oss-20b", "gpt_oss", UNTIED, "201088/2880/2880/24/64/8/64/32/4", (20914757184, 4187440704), "published"),
+    ("gpt-oss-120b", "gpt_oss", UNTIED, "201088/2880/2880/36/64/8/64/128/4", (116829156672, 5711982912), "published"),
+    ("deepseek-v2-lite", "deepseek_v2", UNTIED, "102400/2048/10944/27/16/64/1408/2/6/1/null", (15706484224, 2661150208), "published"),
+    ("deepseek-v2", "deepseek_v2", UNTIED, "102400/5120/12288/60/128/160/1536/2/6/1/1536", (235741434880, None), "counted"),
+    ("deepseek-v3", "deepseek_v3", UNTIED, "129280/7168/18432/61/128/256/2048/1/8/3/1536", (671026404352, 37552282624), "published"),
     ("gpt2", "gpt2", TIED, "768/12/12", 124439808, "published"),
     ("gpt2-medium", "gpt2", TIED, "1024/24/16", 354823168, "counted"),
     ("gpt2-large", "gpt2", TIED, "1280/36/20", 774030080, "counted"),
@@ -100,7 +107,7 @@ ROWS = [
 def case(name, model_type, tied, shapes, parameters, mark, more={}):
     keys = SHAPES.get(model_type, LLAMA)
     config = {"model_type": model_type, "tie_word_embeddings": tied}
-    sizes = dict(zip(keys, map(int, shapes.split("/"))))
+    sizes = dict(zip(keys, map(json.loads, shapes.split("/"))))
     if model_type == "gemma3":
         config.update(text_config=sizes, vision_config=SIGLIP)
     else:

@@ -110,6 +110,68 @@ static ms_tensor where(bench *b, const uint64_t *n)
     return held(b, ms_nonzero(&b->tape, &shape, false, number(b, n[1])));
 }
 
+static ms_tensor largest(bench *b, const uint64_t *n)
+{
+    ms_tensor out[2];
+    ms_max_last(&b->tape, MAKE(b, MS_DTYPE_BF16, true, 2, n[0], n[1], n[2]), true, out);
+    ms_retain(&b->tape, out[1]);
+    return held(b, out[0]);
+}
+
+static ms_tensor filled(bench *b, const uint64_t *n)
+{
+    ms_tensor a = MAKE(b, MS_DTYPE_F32, true, n[0], n[1]);
+    ms_tensor keep = MAKE(b, MS_DTYPE_F32, false, n[0], n[1]);
+    return held(b, ms_masked_fill(&b->tape, a, ms_where_zero(&b->tape, keep)));
+}
+
+static ms_tensor gathered(bench *b, const uint64_t *n)
+{
+    ms_tensor a = MAKE(b, MS_DTYPE_F32, true, n[0], n[1]);
+    return held(b, ms_gather_last(&b->tape, a, MAKE(b, MS_DTYPE_I64, false, n[0], n[2])));
+}
+
+/* Every second of so many columns; one bound or two. */
+static ms_tensor clamped(bench *b, const uint64_t *n)
+{
+    ms_tensor a = ms_slice_every_second(&b->tape, MAKE(b, MS_DTYPE_BF16, true, n[0], n[1]));
+    return held(b, ms_clamp(&b->tape, a, (uint32_t)n[2]));
+}
+
+static ms_tensor difference(bench *b, const uint64_t *n)
+{
+    ms_tensor a = MAKE(b, MS_DTYPE_BF16, true, 2, n[0], n[1], n[2]);
+    return held(b, ms_sub(&b->tape, a, MAKE(b, MS_DTYPE_BF16, true, 2, n[0], n[1], 1)));
+}
+
+static ms_tensor turned(bench *b, const uint64_t *n)
+{
+    ms_tensor a = MAKE(b, MS_DTYPE_C64, true, 2, n[0], n[1], n[2]);
+    return held(b, ms_mul_complex(&b->tape, a, MAKE(b, MS_DTYPE_C64, false, 1, 1, n[1], n[2])));
+}
+
+static ms_tensor polar(bench *b, const uint64_t *n)
+{
+    return held(b, ms_polar(&b->tape, MAKE(b, MS_DTYPE_F32, false, 1, n[0], n[1])));
+}
+
+/* The first of two parts, and the last dimension. */
+static ms_tensor split(bench *b, const uint64_t *n)
+{
+    ms_tensor out[2];
+    ms_tensor a = MAKE(b, MS_DTYPE_BF16, true, 2, 6, n[0], n[2]);
+    ms_split_at(&b->tape, a, number(b, n[1]), out);
+    ms_retain(&b->tape, out[1]);
+    return held(b, out[0]);
+}
+
+/* Into a tensor with a gradient, or without. */
+static ms_tensor copied(bench *b, const uint64_t *n)
+{
+    ms_tensor base = MAKE(b, MS_DTYPE_BF16, n[3], 2, 6, n[0], n[2]);
+    return held(b, ms_copy_into(&b->tape, base, MAKE(b, MS_DTYPE_BF16, true, 2, 6, n[0], n[1])));
+}
+
 /* Experts, width in, width out, rows. */
 static ms_tensor grouped(bench *b, const uint64_t *n)
 {
@@ -192,6 +254,17 @@ static const request_case requests[] = {
      "+576 +384 +384 -384 +384 +384 -384 -384 +384 +384 +384 +1 -1 -384 -384 -384 -384"},
     {"select", 80, 108, selected, {6, 96, 48}, "", "+55296"},
     {"where", 80, 108, where, {72, 48}, "+1152 +4 +1 -1 +768 +1023 -1023 -4 -1152", NULL},
+    {"max of bf16", 80, 108, largest, {6, 200, 201}, "+4800 +19200", "+964800"},
+    {"masked fill", 80, 108, filled, {400, 4}, "+1600 +1600 -1600 +6400", "+6400"},
+    {"gather", 80, 108, gathered, {400, 4, 2}, "+3200", "+6400"},
+    {"clamp, one bound", 80, 108, clamped, {800, 352, 1}, "+281600", "+2 +140800 +281600 -140800 -2"},
+    {"clamp, two bounds", 80, 108, clamped, {800, 352, 2}, "+281600", "+2 +140800 +140800 +281600 -140800 -140800 -2"},
+    {"difference", 80, 108, difference, {6, 200, 201}, "+964800", "+964800"},
+    {"complex product", 80, 108, turned, {6, 200, 4}, "+76800", "+6400 +76800 -6400"},
+    {"polar", 80, 108, polar, {200, 4}, "+3200 +6400 -3200", NULL},
+    {"split in two", 80, 108, split, {200, 16, 32}, "", "+153600"},
+    {"copy into a part", 80, 108, copied, {200, 8, 24, 1}, "", "+115200 +38400 +38400 -38400"},
+    {"copy into a new tensor", 80, 108, copied, {200, 16, 24, 0}, "", "+115200 +76800 -115200"},
     {"grouped, one by one", 80, 108, grouped, {4, 96, 352, 800}, "+563200", "+270336 +153600"},
     {"grouped on 9.0", 90, 132, grouped, {4, 96, 352, 800}, "+563200 +240 +67584 -67584 -240",
      "+270336 +240 +67584 -67584 -240 +153600 +240 +67584 -67584 -240"},

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Choosing within groups: maxima, masks and picking by index.
+ */
+#include "ops/experts.h"
+
+static ms_dtype dtype_of(ms_tape *tape, ms_tensor a)
+{
+    return (ms_dtype)ms_info(tape, a)->dtype;
+}
+
+/* The gradient goes into zeros of the input's shape. */
+static void into_zeros(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    out[0] = ms_empty(tape, ms_input_meta(tape, node, 0)->shape, dtype_of(tape, grads[0]));
+}
+
+/* ---- max: keeps where the maxima were ---- */
+
+static const ms_op max_op = {"max", "MaxBackward0", into_zeros};
+
+void ms_max_last(ms_tape *tape, ms_tensor a, bool keep, ms_tensor out[2])
+{
+    out[0] = out[1] = 0;
+    if (ms_idle(tape) || !a)
+        return;
+    ms_op_mark mark = ms_op_begin(tape, &max_op);
+    uint32_t node = ms_record(tape, &max_op, 1, &a);
+    ms_shape shape = ms_info(tape, a)->shape;
+    shape.dims[shape.rank - 1] = (ms_dim){.value = 1};
+    shape.rank -= keep ? 0 : 1;
+    ms_tensor values = ms_empty(tape, shape, dtype_of(tape, a));
+    ms_tensor indices = ms_empty(tape, shape, MS_DTYPE_I64);
+    ms_retain(tape, indices);
+    ms_save(tape, node, indices);
+    out[0] = ms_op_finish(tape, mark, node, 1, &a, values);
+    out[1] = ms_unown(tape, indices);
+    if (!tape->stopped)
+        return;
+    ms_consume(tape, out[1]);
+    out[1] = 0;
+}
+
+ms_tensor ms_zeros_like(ms_tape *tape, ms_tensor a)
+{
+    return ms_idle(tape) || !a ? 0 : ms_empty_like(tape, a, dtype_of(tape, a));
+}
+
+/* ---- masks: backward fills the gradient ---- */
+
+static void masked_fill_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
+                                 ms_tensor *out)
+{
+    (void)node;
+    out[0] = ms_empty_like(tape, grads[0], dtype_of(tape, grads[0]));
+}
+
+static const ms_op masked_fill_op = {"masked_fill", "MaskedFillBackward0", masked_fill_backward};
+
+ms_tensor ms_where_zero(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_tensor as_bool = ms_empty_like(tape, a, MS_DTYPE_BOOL);
+    ms_tensor out = ms_empty_like(tape, as_bool, MS_DTYPE_BOOL);
+    ms_consume(tape, as_bool);
+    ms_consume(tape, a);
+    return out;
+}
+
+ms_tensor ms_masked_fill(ms_tape *tape, ms_tensor a, ms_tensor mask)
+{
+    if (ms_idle(tape) || !a || !mask)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &masked_fill_op);
+    ms_tensor inputs[] = {a, mask};
+    uint32_t node = ms_record(tape, &masked_fill_op, 1, inputs);
+    ms_save(tape, node, mask);
+    return ms_op_finish(tape, mark, node, 2, inputs, ms_empty_like(tape, a, dtype_of(tape, a)));
+}
+
+/* ---- gather ---- */
+
+static const ms_op gather_op = {"gather", "GatherBackward0", into_zeros};
+
+ms_tensor ms_gather_last(ms_tape *tape, ms_tensor a, ms_tensor indices)
+{
+    if (ms_idle(tape) || !a || !indices)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &gather_op);
+    ms_tensor inputs[] = {a, indices};
+    uint32_t node = ms_record(tape, &gather_op, 1, inputs);
+    ms_save(tape, node, indices);
+    ms_tensor out = ms_empty(tape, ms_info(tape, indices)->shape, dtype_of(tape, a));
+    return ms_op_finish(tape, mark, node, 2, inputs, out);
+}
