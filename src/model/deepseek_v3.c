@@ -49,7 +49,11 @@ static ms_tensor turn(ms_tape *tape, ms_tensor even, ms_tensor odd, ms_tensor co
     ms_retain(tape, lower);
     product = ms_mul(tape, odd, cos);
     ms_tensor upper = ms_add(tape, product, ms_mul(tape, even, sin));
-    return ms_cat2(tape, ms_unown(tape, lower), upper, 3);
+    ms_retain(tape, upper);
+    ms_tensor out = ms_cat2(tape, lower, upper, 3);
+    ms_release(tape, upper); /* a list drops its last item first */
+    ms_release(tape, lower);
+    return out;
 }
 
 static void turn_neighbours(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
