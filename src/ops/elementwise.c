@@ -321,38 +321,6 @@ ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b)
     return ms_op_finish(tape, mark, node, 2, inputs, out);
 }
 
-/* ---- clamp: backward asks where the bounds held ---- */
-
-static void clamp_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
-{
-    ms_tensor self = node->saved[0], within[2] = {0};
-    ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
-    ms_tensor zero = ms_empty_bytes(tape, ms_dtype_bytes(dtype), dtype);
-    for (uint64_t i = 0; i < node->numbers[0]; i++) {
-        cpu_scalar scalar = cpu_scalar_begin(tape, (ms_dtype)ms_info(tape, self)->dtype);
-        within[i] = ms_elementwise_out(tape, 1, &self, MS_DTYPE_BOOL);
-        cpu_scalar_end(tape, scalar);
-    }
-    out[0] = ms_elementwise_out(tape, 1, grads, dtype);
-    ms_consume(tape, within[1]);
-    ms_consume(tape, within[0]);
-    ms_consume(tape, zero);
-}
-
-static const ms_op clamp_op = {"clamp", "ClampBackward1", clamp_backward};
-
-ms_tensor ms_clamp(ms_tape *tape, ms_tensor a, uint32_t bounds)
-{
-    if (ms_idle(tape) || !a)
-        return 0;
-    ms_op_mark mark = ms_op_begin(tape, &clamp_op);
-    uint32_t node = ms_record(tape, &clamp_op, 1, &a);
-    ms_node_numbers(tape, node, 1, (uint64_t[]){bounds});
-    ms_save(tape, node, a);
-    ms_tensor out = ms_elementwise_out(tape, 1, &a, (ms_dtype)ms_info(tape, a)->dtype);
-    return ms_op_finish(tape, mark, node, 1, &a, out);
-}
-
 static const ms_op compare_op = {"compare", NULL, NULL};
 
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b)

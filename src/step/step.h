@@ -18,8 +18,7 @@ typedef struct ms_simulation {
     uint64_t weight_bytes, buffer_bytes, gradient_bytes, optimizer_state_bytes; /* raw */
     uint64_t host_weight_bytes; /* of parameters that the host keeps; not in weight_bytes */
     uint64_t host_peak_bytes;   /* memory of the host: saved tensors there, and the optimizer */
-    uint64_t
-        saved_bytes; /* unique storages autograd saved in forward, without weights */
+    uint64_t saved_bytes;       /* unique storages autograd saved in forward, without weights */
 } ms_simulation;
 
 ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *run,

@@ -24,10 +24,10 @@ typedef struct ms_tape {
     ms_status status;
     bool on_cpu;
     bool grad_enabled;
-    bool in_backward;          /* names of operators executed are those of nodes */
-    uint64_t host_saved_bytes; /* saved in host memory although the device is another */
+    bool in_backward;             /* names of operators executed are those of nodes */
+    uint64_t host_saved_bytes;    /* saved in host memory although the device is another */
     uint64_t passing_saved_bytes; /* saved by nodes that are gone before the end of forward */
-    bool recording;            /* write operator executions into the trace */
+    bool recording;               /* write operator executions into the trace */
     bool has_autocast;
     uint8_t autocast_dtype;
     uint8_t pass;             /* ms_pass */
