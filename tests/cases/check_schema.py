@@ -13,6 +13,7 @@ BEYOND_A_SCHEMA = {
     "run-flash-on-t4", "run-flash-on-cpu", "run-cpu-flash-on-gpu", "run-cuda-on-cpu",
     "run-host-optimizer-on-cpu", "run-host-parameters-alone",
     "run-chunks-of-scaled-logits", "run-gemma2-flash", "run-gemma2-math",
+    "run-latent-flash", "run-sinks-flash", "run-sinks-tile", "run-sinks-eager-experts",
     "run-experts-dense", "run-experts-unaligned", "run-routing-grouped", "run-tile-experts", "run-split-raw", "run-model-unknown", "run-model-missing-file", "run-inline-model",
     "run-batch-fraction",  # 4.0 is an integer to JSON Schema
 }
