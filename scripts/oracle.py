@@ -62,7 +62,9 @@ def command_of(case, config_path, args):
     optimizer, implementation = OPTIMIZERS[case.get("optimizer", "adamw_fused")]
     optimizer = "adam" if case.get("adam") else optimizer
     command = [args.binary, "analyze", "--config", config_path]
-    command += ["--batch", str(case.get("batch", 1)), "--seq", str(case.get("seq", 128))]
+    command += ["--batch", str(case.get("batch", 1))]
+    if case["config"]["model_type"] != "vit":  # there the sequence follows from the image
+        command += ["--seq", str(case.get("seq", 128))]
     if case.get("lora"):
         command += ["--lora", lora_text(case["lora"])]
         if case["lora"].get("adapter_dtype"):

@@ -102,6 +102,18 @@ static bool drops_attention(const ms_model_config *model, const ms_run_config *r
 #define EAGER_ONLY "is not for this family: the framework runs it eager alone"
 #define UNEQUAL_HEADS "takes keys and values of one width"
 
+static bool always_masks(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)run;
+    return model->family->always_masks;
+}
+
+static bool broadcasts_kv(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)run;
+    return model->broadcasts_kv;
+}
+
 typedef struct refusal {
     ms_attention backend;
     condition holds;
@@ -120,10 +132,13 @@ static const refusal refusals[] = {
     {MS_ATTENTION_FLASH,     before_ampere,       "needs compute capability 8.0, and the device has less", false},
     {MS_ATTENTION_FLASH,     has_wide_heads,      "takes heads of at most 256", false},
     {MS_ATTENTION_FLASH,     has_unequal_heads,   UNEQUAL_HEADS, false},
+    {MS_ATTENTION_FLASH,     always_masks,        "takes no mask, and the model always has one", false},
     {MS_ATTENTION_EFFICIENT, on_cpu,              "runs on GPUs; the cpu has cpu-flash, math and eager", false},
     {MS_ATTENTION_EFFICIENT, bf16_before_ampere,  "needs compute capability 8.0 for bf16, and the device has less", false},
     {MS_ATTENTION_EFFICIENT, has_unaligned_heads, "takes heads of a multiple of 8 (fp32: 4)", false},
     {MS_ATTENTION_EFFICIENT, has_grouped_queries, "takes no grouped queries in torch 2.11", true},
+    {MS_ATTENTION_EFFICIENT, broadcasts_kv,       "takes a key for each query, and the model has one key head", false},
+    {MS_ATTENTION_CPU_FLASH, broadcasts_kv,       "takes a key for each query, and the model has one key head", false},
     {MS_ATTENTION_CPU_FLASH, on_gpu,              "runs on the cpu alone", false},
     {MS_ATTENTION_CPU_FLASH, has_unequal_heads,   UNEQUAL_HEADS, false},
     {MS_ATTENTION_CPU_FLASH, drops_attention,     "takes no dropout, and the model drops attention", false},
@@ -143,7 +158,7 @@ static const char *refusal_of(ms_attention backend, const ms_model_config *model
 const char *ms_attention_refusal(ms_attention backend, const ms_model_config *model,
                                  const ms_run_config *run)
 {
-    return refusal_of(backend, model, run, false);
+    return refusal_of(backend, model, run, model->family->always_masks);
 }
 
 static ms_attention first_that_runs(const ms_model_config *model, const ms_run_config *run,
@@ -159,8 +174,9 @@ static ms_attention first_that_runs(const ms_model_config *model, const ms_run_c
 
 ms_attention ms_attention_choose(const ms_model_config *model, const ms_run_config *run)
 {
-    return run->attention != MS_ATTENTION_AUTO ? run->attention
-                                               : first_that_runs(model, run, false);
+    return run->attention != MS_ATTENTION_AUTO
+               ? run->attention
+               : first_that_runs(model, run, model->family->always_masks);
 }
 
 ms_attention ms_attention_choose_masked(const ms_model_config *model, const ms_run_config *run)

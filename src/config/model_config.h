@@ -25,6 +25,23 @@ typedef enum ms_activation {
     MS_ACTIVATION_COUNT
 } ms_activation;
 
+/* What stands on a family's trunk, and with it the loss and the labels. */
+typedef enum ms_head_kind {
+    MS_HEAD_CAUSAL_LM,   /* the next token's logits */
+    MS_HEAD_LAST_TOKEN,  /* classes of a sequence, by its last token that is no padding */
+    MS_HEAD_FIRST_TOKEN, /* classes of a sequence or an image, by its first token */
+    MS_HEAD_MASKED_LM,   /* each token's own logits */
+    MS_HEAD_PRETRAINING  /* the same, and whether the second sentence follows the first */
+} ms_head_kind;
+
+/* One class of a family, as `architectures` names it. */
+typedef struct ms_model_class {
+    const char *name; /* NULL: the end of the table */
+    ms_head_kind head;
+} ms_model_class;
+
+enum { MS_FAMILY_CLASSES = 6 };
+
 struct ms_family;
 
 /* What layers of one model differ in. */
@@ -46,6 +63,8 @@ typedef struct ms_vision_config {
 typedef struct ms_model_config {
     const struct ms_family *family;
     const char *model_type; /* as in the file */
+    ms_head_kind head;      /* of the class in `architectures` */
+    uint64_t num_labels;    /* classes, where the head tells classes apart */
     const char *name;       /* preset name, file stem or directory; for titles */
     uint64_t vocab_size, hidden_size, intermediate_size;
     uint64_t num_layers, num_heads, num_kv_heads, head_dim;
@@ -81,6 +100,22 @@ typedef struct ms_model_config {
     bool caps_scores, caps_logits; /* c * tanh(x / c), of attention and of the head */
     bool long_rotary;              /* two sets of inverse frequencies, chosen in every forward */
     bool parallel_residual;        /* gpt_neox: attention and MLP both read the layer's input */
+    uint64_t embedding_width;      /* opt: of word embeddings and head; projected to hidden_size */
+    bool norm_before;          /* opt: norms before attention and MLP; else after the residual */
+    bool drops_final_norm;     /* opt: _remove_final_layer_norm */
+    bool norm_affine;          /* opt: norms have parameters */
+    bool groups_kv, shares_kv; /* falcon: new_decoder_architecture, multi_query */
+    bool is_parallel;          /* falcon: attention and MLP side by side */
+    bool alibi;                /* falcon: positions as a bias of the scores, not rotary */
+    bool broadcasts_kv;        /* falcon: one key head that attention itself broadcasts */
+    uint64_t parallel_norms;   /* falcon: before attention and MLP side by side: 1 or 2 */
+    double mixing_dropout;     /* falcon: of attention's output where the MLP follows */
+    uint64_t image_sides[2], patch_sides[2]; /* vit: height and width, pixels */
+    uint64_t num_channels;                   /* vit */
+    uint64_t image_tokens;     /* vit: tokens of its image, the length of every sequence; else 0 */
+    uint64_t sentence_types;   /* bert: rows of the table of token types */
+    double classifier_dropout; /* bert: before a classifier's head */
+    double layer_drop;         /* opt: share of layers skipped at random; only 0 is modelled */
     ms_activation activation;
     ms_vision_config vision;
     uint64_t image_token_id; /* stands for an image among the ids */
@@ -97,7 +132,8 @@ typedef enum ms_key_kind {
     MS_KEY_COUNT,    /* positive exact integer, uint64_t member */
     MS_KEY_OPTIONAL, /* integer or null: null means what `null_kind` says */
     MS_KEY_BOOL,
-    MS_KEY_FRACTION,    /* number in [0, 1], double member */
+    MS_KEY_FRACTION,    /* number in [0, 1], double member; null only where null_kind says so */
+    MS_KEY_SIDES,       /* a count or two: height and width; uint64_t[2] member */
     MS_KEY_ACTIVATION,  /* name, ms_activation member */
     MS_KEY_IS_SET,      /* a number, whatever it is, or null; bool member: whether it is one */
     MS_KEY_CHOICE,      /* one of two names, bool member: the second */
@@ -150,7 +186,8 @@ struct ms_tape; /* the program's argument; see model/model.h */
 /* A model family: names, keys with their defaults, and the program that runs it. */
 typedef struct ms_family {
     const char *model_type; /* "llama" */
-    const char *class_name; /* "LlamaForCausalLM": what `architectures` must name, if present */
+    /* What `architectures` may name; the first is what a file without it has. */
+    ms_model_class classes[MS_FAMILY_CLASSES];
     const ms_key *keys;
     size_t key_count;
     /* Where files nest: the object that holds `keys`, with its model_type; NULL: the file itself.
@@ -158,6 +195,8 @@ typedef struct ms_family {
     const char *object, *object_type;
     const ms_key_table *more;
     size_t more_count;
+    /* Fills in what follows from several keys, before any check; fails as `check`; may be NULL. */
+    ms_status (*derive)(ms_model_config *config, ms_error *err);
     /* Checks that span keys (heads divide, and so on); may be NULL. `pointer` of the failing key is
      * set through err->pointer as "/key". */
     ms_status (*check)(const ms_model_config *config, ms_error *err);
@@ -173,6 +212,12 @@ typedef struct ms_family {
     bool has_zero_window;
     bool has_sinks; /* that attention sees a sink for each head */
     bool grouped_experts_only;
+    /* Its layers have no module of their own for the MLP, which tiles could wrap. */
+    bool has_no_mlp_module;
+    /* Its attention gets a mask even where causality would say it all. */
+    bool always_masks;
+    /* Every token sees all others: neither a mask nor causality. */
+    bool is_bidirectional;
     const struct ms_model_program *program;
 } ms_family;
 

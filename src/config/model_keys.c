@@ -23,6 +23,11 @@ static uint64_t *count_at(ms_model_config *config, size_t offset)
     return (uint64_t *)(void *)((char *)config + offset);
 }
 
+static double fraction_at(const ms_model_config *config, size_t offset)
+{
+    return *(const double *)(const void *)((const char *)config + offset);
+}
+
 /* ---- finding ---- */
 
 const ms_key *ms_model_key_row(const ms_family *family, const char *name)
@@ -111,13 +116,18 @@ static void set_default(ms_model_config *config, const ms_key *key)
             default_count(config, key, key->default_kind,
                           key->default_value < 0 ? UINT64_MAX : (uint64_t)key->default_value);
         break;
+    case MS_KEY_SIDES:
+        ((uint64_t *)member)[0] = ((uint64_t *)member)[1] = (uint64_t)key->default_value;
+        break;
     case MS_KEY_BOOL:
     case MS_KEY_IS_SET:
     case MS_KEY_CHOICE:
         *(bool *)member = key->default_value > 0;
         break;
     case MS_KEY_FRACTION:
-        *(double *)member = key->default_value;
+        *(double *)member = key->default_kind == MS_DEFAULT_SAME_AS
+                                ? fraction_at(config, key->default_offset)
+                                : key->default_value;
         break;
     case MS_KEY_ACTIVATION:
         *(ms_activation *)member = (ms_activation)key->default_value;
@@ -150,6 +160,27 @@ static ms_status get_optional(ms_json_value value, const ms_key *key, ms_model_c
         return get_count(value, key, config, err);
     *count_at(config, key->offset) = default_count(config, key, key->null_kind, key->null_value);
     return MS_OK;
+}
+
+static ms_status get_sides(ms_json_value value, const ms_key *key, ms_model_config *config,
+                           ms_error *err)
+{
+    uint64_t *sides = count_at(config, key->offset), count = 0;
+    ms_json_value v;
+    ms_status status = MS_OK;
+    if (ms_json_kind_of(value) != MS_JSON_ARRAY) {
+        status = get_count(value, key, config, err);
+        sides[1] = sides[0];
+        return status;
+    }
+    for (bool more = ms_json_first(value, &v); more && count < 3 && status == MS_OK;
+         more = ms_json_next(&v), count++)
+        if (count < 2)
+            status = ms_json_get_count(v, key->minimum, key->maximum, &sides[count], err);
+    if (status == MS_OK && count != 2)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "an image has two sides: height and width");
+    return status;
 }
 
 static ms_status get_bool(ms_json_value value, const ms_key *key, ms_model_config *config,
@@ -185,6 +216,10 @@ static ms_status get_fraction(ms_json_value value, const ms_key *key, ms_model_c
                               ms_error *err)
 {
     double *member = (double *)(void *)((char *)config + key->offset);
+    if (ms_json_kind_of(value) == MS_JSON_NULL && key->null_kind == MS_DEFAULT_SAME_AS) {
+        *member = fraction_at(config, key->default_offset);
+        return MS_OK;
+    }
     return ms_json_get_number(value, 0, 1, member, err);
 }
 
@@ -259,6 +294,7 @@ static const key_getter getters[] = {
     [MS_KEY_ROTARY_LAYERS] = get_nothing,
     [MS_KEY_ROPE] = get_rope,
     [MS_KEY_DENSE_LAYERS] = get_nothing,
+    [MS_KEY_SIDES] = get_sides,
     [MS_KEY_IGNORED] = get_nothing,
 };
 

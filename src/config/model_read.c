@@ -47,21 +47,77 @@ static ms_status read_family(ms_arena *arena, ms_json_value root, ms_family_list
     return config->model_type ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory for the model");
 }
 
-/* The class decides the head: only the causal language model's is known. */
-static ms_status check_architecture(ms_json_value root, const ms_family *family, ms_error *err)
+static ms_status fail_unknown_class(ms_json_value value, const char *name, const ms_family *family,
+                                    ms_error *err)
 {
+    char known[MS_FAMILY_CLASSES * 48] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < MS_FAMILY_CLASSES && family->classes[i].name; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                                 family->classes[i].name);
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "'%.64s' is not modelled; classes of %s that are: %s", name,
+                        family->model_type, known);
+}
+
+/* The class decides the head. */
+static ms_status read_class(ms_json_value root, ms_model_config *config, ms_error *err)
+{
+    const ms_family *family = config->family;
     ms_json_value list, first;
-    const char *class_name = NULL;
+    const char *name = NULL;
+    config->head = family->classes[0].head;
     if (!ms_json_find(root, "architectures", &list) || ms_json_kind_of(list) == MS_JSON_NULL)
         return MS_OK;
     ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
     if (status != MS_OK || !ms_json_first(list, &first))
         return status;
-    status = ms_json_get_string(first, &class_name, err);
-    if (status == MS_OK && strcmp(class_name, family->class_name) != 0)
-        return ms_json_fail(err, first, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.64s' is not modelled; of %s only the causal language model is: %s",
-                            class_name, family->model_type, family->class_name);
+    status = ms_json_get_string(first, &name, err);
+    if (status != MS_OK)
+        return status;
+    for (size_t i = 0; i < MS_FAMILY_CLASSES && family->classes[i].name; i++)
+        if (strcmp(name, family->classes[i].name) == 0) {
+            config->head = family->classes[i].head;
+            return MS_OK;
+        }
+    return fail_unknown_class(first, name, family, err);
+}
+
+static uint64_t count_members(ms_json_value object)
+{
+    uint64_t count = 0;
+    ms_json_value v;
+    for (bool more = ms_json_first(object, &v); more; more = ms_json_next(&v))
+        count++;
+    return count;
+}
+
+/* The names of the classes count them; without, num_labels does; else there are two. One class is
+ * a regression, which has another loss. */
+static ms_status read_labels(ms_json_value root, ms_model_config *config, ms_error *err)
+{
+    enum { MOST_LABELS = 1 << 20 };
+    static const char single[] = "single_label_classification";
+    ms_json_value value = root, kind;
+    const char *problem = single;
+    ms_status status = MS_OK;
+    config->num_labels = 2;
+    if (config->head != MS_HEAD_LAST_TOKEN && config->head != MS_HEAD_FIRST_TOKEN)
+        return MS_OK;
+    if (ms_json_find(root, "problem_type", &kind) && ms_json_kind_of(kind) != MS_JSON_NULL)
+        status = ms_json_get_string(kind, &problem, err);
+    if (status == MS_OK && strcmp(problem, single) != 0)
+        return ms_json_fail(err, kind, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "'%.40s' is not modelled, only %s is", problem, single);
+    if (ms_json_find(root, "id2label", &value) && ms_json_kind_of(value) != MS_JSON_NULL) {
+        status = status == MS_OK ? ms_json_expect(value, MS_JSON_OBJECT, err) : status;
+        config->num_labels = status == MS_OK ? count_members(value) : 0;
+    } else if (status == MS_OK && ms_json_find(root, "num_labels", &value)) {
+        status = ms_json_get_count(value, 1, MOST_LABELS, &config->num_labels, err);
+    }
+    if (status == MS_OK && config->num_labels < 2)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "a single class is a regression, which is not modelled");
     return status;
 }
 
@@ -157,7 +213,9 @@ ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, ms_family_li
     if (status == MS_OK)
         status = ms_model_refuse_keys(root, config->family, err);
     if (status == MS_OK)
-        status = check_architecture(root, config->family, err);
+        status = read_class(root, config, err);
+    if (status == MS_OK)
+        status = read_labels(root, config, err);
     if (status == MS_OK)
         status = read_dtype(root, config, err);
     if (status == MS_OK)

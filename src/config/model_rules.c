@@ -141,6 +141,16 @@ static ms_status check_divides(ms_json_value root, const ms_family *family, cons
                         dividend_value, row_name(family, divisor), divisor_value);
 }
 
+/* How the family spells the key of a count; NULL when it has none. */
+static const char *name_of_member(const ms_family *family, size_t offset)
+{
+    for (size_t i = 0; i < family->key_count; i++)
+        if (family->keys[i].offset == offset &&
+            (family->keys[i].kind == MS_KEY_COUNT || family->keys[i].kind == MS_KEY_OPTIONAL))
+            return family->keys[i].name;
+    return NULL;
+}
+
 static ms_status check_heads(ms_json_value root, ms_model_config *config, ms_error *err)
 {
     const ms_family *family = config->family;
@@ -154,11 +164,12 @@ static ms_status check_heads(ms_json_value root, ms_model_config *config, ms_err
                                "hidden_size", config->hidden_size, err);
     if (!row && config->head_dim == 0)
         config->head_dim = config->hidden_size / config->num_heads;
-    if (!ms_model_key_row(family, "num_key_value_heads"))
+    const char *kv_heads = name_of_member(family, offsetof(ms_model_config, num_kv_heads));
+    if (!kv_heads)
         config->num_kv_heads = config->num_heads;
-    if (status == MS_OK)
-        status = check_divides(root, family, "num_key_value_heads", config->num_kv_heads,
-                               "num_attention_heads", config->num_heads, err);
+    if (status == MS_OK && kv_heads)
+        status = check_divides(root, family, kv_heads, config->num_kv_heads, "num_attention_heads",
+                               config->num_heads, err);
     return status;
 }
 
@@ -171,7 +182,8 @@ static ms_status check_rotary(ms_json_value root, const ms_model_config *config,
                         name_in_file(root, family, "rotary_pct", &value);
     bool none = share_stated && config->rotary_share <= 0;
     uint64_t turned = none ? 0 : ms_rotary_dim(config);
-    if (ms_model_learns_positions(family) || (turned > 0 && turned % 2 == 0))
+    if (ms_model_learns_positions(family) || config->image_tokens ||
+        (turned > 0 && turned % 2 == 0))
         return MS_OK;
     bool stated = share_stated || name_in_file(root, family, "head_dim", &value) ||
                   name_in_file(root, family, "num_attention_heads", &value);
@@ -184,23 +196,39 @@ static ms_status check_rotary(ms_json_value root, const ms_model_config *config,
                         turned, config->head_dim);
 }
 
-/* The family's own rule names its key; the place is looked up here. */
+/* A family's own rule names its key; the place is looked up here. */
+static ms_status fail_family(ms_json_value root, const ms_family *family, const ms_error *found,
+                             ms_error *err)
+{
+    ms_json_value value;
+    const char *name = found->pointer[0] == '/' ? found->pointer + 1 : found->pointer;
+    if (!name_in_file(root, family, name, &value))
+        value = root;
+    return ms_json_fail(err, value, MS_JSON_AT_VALUE, found->status, "%s", found->text);
+}
+
+static ms_status derive(ms_json_value root, ms_model_config *config, ms_error *err)
+{
+    ms_error found = {0};
+    if (!config->family->derive || config->family->derive(config, &found) == MS_OK)
+        return MS_OK;
+    return fail_family(root, config->family, &found, err);
+}
+
 static ms_status check_family(ms_json_value root, const ms_model_config *config, ms_error *err)
 {
     ms_error found = {0};
-    ms_json_value value;
     if (!config->family->check || config->family->check(config, &found) == MS_OK)
         return MS_OK;
-    const char *name = found.pointer[0] == '/' ? found.pointer + 1 : found.pointer;
-    if (!name_in_file(root, config->family, name, &value))
-        value = root;
-    return ms_json_fail(err, value, MS_JSON_AT_VALUE, found.status, "%s", found.text);
+    return fail_family(root, config->family, &found, err);
 }
 
 ms_status ms_model_rules_check(ms_arena *arena, ms_json_value root, ms_model_config *config,
                                ms_error *err)
 {
-    ms_status status = check_heads(root, config, err);
+    ms_status status = derive(root, config, err);
+    if (status == MS_OK)
+        status = check_heads(root, config, err);
     if (status == MS_OK)
         status = check_rotary(root, config, err);
     if (status == MS_OK)

@@ -96,11 +96,22 @@ static ms_status resolve_device(const context *c)
 static ms_status resolve_tokens(const context *c)
 {
     ms_run_config *run = c->run;
+    uint64_t image_tokens = c->model->image_tokens;
+    if (image_tokens && said(c, "seq"))
+        return fail(c, "seq", "the sequence follows from the image: %" PRIu64 " tokens",
+                    image_tokens);
     bool learns = ms_model_learns_positions(c->model->family);
     uint64_t learned = learns ? c->model->max_positions : UINT64_MAX;
     run->batch = said(c, "batch") ? c->draft->batch : 1;
+    if (run->batch > 1 && c->model->head == MS_HEAD_LAST_TOKEN &&
+        c->model->pad_token_id == UINT64_MAX)
+        return fail(c, "batch",
+                    "%" PRIu64 " sequences, but a classifier without pad_token_id takes one",
+                    run->batch);
     run->accumulate = said(c, "accumulate") ? c->draft->accumulate : 1;
     run->seq_tokens = learned < DEFAULT_SEQ ? learned : DEFAULT_SEQ;
+    if (image_tokens)
+        run->seq_tokens = image_tokens;
     if (said(c, "seq"))
         run->seq_tokens = c->draft->seq_tokens;
     if (run->seq_tokens > learned)
@@ -277,6 +288,15 @@ static ms_status check_treatments(const context *c)
         if (t->attention_tiles > 0 && c->model->family->has_sinks)
             return fail(c, "treat", "layer %" PRIu64 ": attention with sinks is not run in pieces",
                         i);
+        if (t->attention_tiles > 1 &&
+            (c->model->family->always_masks || c->model->family->is_bidirectional))
+            return fail(c, "treat", "layer %" PRIu64 ": attention of %s is not modelled in tiles",
+                        i, c->model->family->model_type);
+        if (t->tiles > 1 && c->model->family->has_no_mlp_module)
+            return fail(c, "treat",
+                        "layer %" PRIu64 " of %s has no module of its own for the MLP that could "
+                        "run in tiles",
+                        i, c->model->family->model_type);
         if (keeps_dropout(t))
             return fail(c, "treat",
                         "layer %" PRIu64 ": a dropout must be run again, or those behind it draw "
@@ -286,6 +306,8 @@ static ms_status check_treatments(const context *c)
     if (run->treatments.loss_chunks > 1 && c->model->family->scales_logits)
         return fail(c, "treat", "%s scales its logits outside of the head: no loss in chunks",
                     c->model->family->model_type);
+    if (run->treatments.loss_chunks > 1 && c->model->head != MS_HEAD_CAUSAL_LM)
+        return fail(c, "treat", "only the loss of a causal language model is modelled in chunks");
     if (run->treatments.loss_chunks > run->batch * run->seq_tokens)
         return fail(c, "treat", "%" PRIu32 " chunks of %" PRIu64 " tokens",
                     run->treatments.loss_chunks, run->batch * run->seq_tokens);

@@ -34,10 +34,9 @@ static bool halve_batch(const ms_model_config *model, ms_run_config *run, ms_are
 static bool halve_sequence(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
                            const char **option)
 {
-    (void)model;
     run->seq_tokens /= 2;
     *option = ms_arena_printf(arena, "--seq %" PRIu64, run->seq_tokens);
-    return run->batch == 1 && run->seq_tokens > 0;
+    return run->batch == 1 && run->seq_tokens > 0 && model->image_tokens == 0;
 }
 
 static bool fuse_optimizer(const ms_model_config *model, ms_run_config *run, ms_arena *arena,

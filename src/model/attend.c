@@ -89,6 +89,16 @@ ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)
     return 0;
 }
 
+ms_tensor ms_full_mask(ms_model *model)
+{
+    ms_tensor mask = bool_mask(model, false);
+    if (model->attention == MS_ATTENTION_EAGER)
+        return additive_mask(model, mask);
+    return ms_expand(model->tape, mask,
+                     MS_SHAPE(model->batch, ms_dim_number(&model->tape->trace->symbols, 1),
+                              model->seq, model->seq));
+}
+
 static ms_tensor repeat_kv(ms_model *model, ms_tensor kv)
 {
     ms_tape *tape = model->tape;
@@ -120,19 +130,21 @@ static ms_tensor eager_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_t
     ms_tensor *attn_weights = ms_local(&f, ms_mul_scalar(tape, product));
     if (model->config->caps_scores)
         ms_soft_cap(model, &f, attn_weights);
-    ms_assign(&f, attn_weights, ms_add(tape, *attn_weights, mask));
+    if (mask)
+        ms_assign(&f, attn_weights, ms_add(tape, *attn_weights, mask));
     if (softmax_in_fp32) {
         ms_assign(&f, attn_weights,
                   ms_to(tape, ms_softmax_last(tape, *attn_weights, MS_DTYPE_F32), dtype));
     } else {
         ms_dtype scores = ms_idle(tape) ? dtype : (ms_dtype)ms_info(tape, *attn_weights)->dtype;
         ms_assign(&f, attn_weights, ms_softmax_last(tape, *attn_weights, scores));
-        ms_assign(&f, attn_weights, ms_to(tape, *attn_weights, value_dtype));
+        if (!model->softmax_uncast)
+            ms_assign(&f, attn_weights, ms_to(tape, *attn_weights, value_dtype));
     }
     ms_assign(&f, attn_weights, ms_dropout(tape, *attn_weights, model->config->attention_dropout));
     ms_tensor *output = ms_local(&f, ms_matmul(tape, *attn_weights, *values));
     ms_assign(&f, output, ms_transpose(tape, *output, 1, 2));
-    if (softmax_in_fp32) /* the decoder families also make it contiguous here */
+    if (softmax_in_fp32 || model->softmax_uncast) /* all but GPT-2 also make it contiguous here */
         ms_assign(&f, output, ms_contiguous(tape, *output));
     *weights = tape->stopped ? 0 : *attn_weights;
     ms_retain(tape, *weights);
@@ -194,7 +206,9 @@ static ms_tensor fused_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_t
     ms_tensor *value = ms_local(&f, mask ? repeat_kv(model, v) : v);
     double dropout = model->config->attention_dropout;
     ms_attention backend = mask ? model->masked_attention : model->attention;
-    ms_tensor *out = ms_local(&f, ms_sdpa(tape, backend, q, *key, *value, mask, dropout));
+    ms_tensor *out = ms_local(&f, model->config->family->is_bidirectional
+                                      ? ms_sdpa_both_ways(tape, backend, q, *key, *value, dropout)
+                                      : ms_sdpa(tape, backend, q, *key, *value, mask, dropout));
     ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
     return ms_frame_end(&f, out);
 }

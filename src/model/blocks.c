@@ -23,7 +23,10 @@ void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_mod
                         .vocab = ms_dim_name(s, "V", config->vocab_size),
                         .heads = ms_dim_name(s, "Hq", config->num_heads),
                         .kv_heads = ms_dim_name(s, "Hk", config->num_kv_heads),
-                        .head_dim = ms_dim_name(s, "D", config->head_dim)};
+                        .head_dim = ms_dim_name(s, "D", config->head_dim),
+                        .labels = {.value = config->num_labels}};
+    if (config->head != MS_HEAD_CAUSAL_LM && config->head != MS_HEAD_MASKED_LM)
+        model->labels = ms_dim_name(s, "C", config->num_labels);
     uint64_t turned = ms_rotary_dim(config);
     model->rotary_dim = turned == config->head_dim ? model->head_dim : ms_dim_name(s, "R", turned);
 }
@@ -147,8 +150,8 @@ ms_tensor ms_base_call(ms_model *model, const ms_leaf_module *leaf, const ms_lin
     return linear(model->tape, x, module->weight, module->bias);
 }
 
-static ms_tensor call_linear(ms_model *model, const ms_linear_module *module, ms_tensor x,
-                             ms_linear_fn linear)
+ms_tensor ms_linear_call_by(ms_model *model, const ms_linear_module *module, ms_tensor x,
+                            ms_linear_fn linear)
 {
     const ms_leaf_module *leaf = ms_model_leaf(model, module->scope);
     uint32_t previous = ms_scope_enter(model->tape, module->scope);
@@ -160,12 +163,12 @@ static ms_tensor call_linear(ms_model *model, const ms_linear_module *module, ms
 
 ms_tensor ms_linear_call(ms_model *model, const ms_linear_module *module, ms_tensor x)
 {
-    return call_linear(model, module, x, ms_linear);
+    return ms_linear_call_by(model, module, x, ms_linear);
 }
 
 ms_tensor ms_conv1d_call(ms_model *model, const ms_linear_module *module, ms_tensor x)
 {
-    return call_linear(model, module, x, ms_conv1d);
+    return ms_linear_call_by(model, module, x, ms_conv1d);
 }
 
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)

@@ -32,6 +32,11 @@ ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_
 /* Lists the last parameter before those from number `before` on: a module's own come before its
  * children's, though they may be made after them. */
 void ms_parameter_list_before(ms_model *model, uint32_t before);
+/* The parameter made last takes this place among all: a module's own come before those of its
+ * parts. Before the first step only. */
+void ms_parameter_move_last(ms_model *model, uint32_t place);
+/* Whether the model moves to the device when it is whole: temporaries were the host's. */
+bool ms_is_made_on_host(const ms_model *model);
 ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
                                ms_dim out, bool bias);
 ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
@@ -43,7 +48,8 @@ ms_norm_module ms_shaped_norm_new(ms_model *model, uint32_t parent, const char *
                                   ms_shape shape, bool bias);
 ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows,
                            ms_dim width);
-/* The output head: its own weight, or made and dropped at once when it is tied to `embedding`. */
+/* The output head, as wide as `embedding`: its own weight, or made and dropped at once when tied.
+ */
 ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding);
 /* 1 / theta ** (arange(0, R, 2) / R): yields the result, floating. */
 ms_tensor ms_inverse_frequencies(ms_model *model);
@@ -65,6 +71,9 @@ void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype);
 ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor scale,
                              ms_tensor ids);
 ms_tensor ms_linear_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
+/* The same where the family's own function makes the product. */
+ms_tensor ms_linear_call_by(ms_model *model, const ms_linear_module *module, ms_tensor x,
+                            ms_linear_fn linear);
 /* The layer's own product without its adapter; `leaf` may be NULL. */
 ms_tensor ms_base_call(ms_model *model, const ms_leaf_module *leaf, const ms_linear_module *module,
                        ms_tensor x, ms_linear_fn linear);
@@ -81,6 +90,8 @@ ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden
  * if there are any, and the loss in the caller's frame. */
 ms_tensor *ms_head_loss(ms_model *model, ms_frame *f, const ms_linear_module *head,
                         ms_tensor hidden, ms_tensor labels);
+/* The loss of a classifier's logits, [B, C], which stay the caller's. */
+ms_tensor ms_class_loss(ms_model *model, ms_tensor pooled);
 ms_tensor ms_activation_call(ms_model *model, ms_tensor x);
 /* c * tanh(x / c), a statement for each operator. */
 void ms_soft_cap(ms_model *model, ms_frame *f, ms_tensor *x);
@@ -94,6 +105,8 @@ ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding);
  * makes, by the last position. */
 void ms_rotary_choose(ms_model *model, uint32_t scope, ms_tensor original,
                       ms_tensor *long_inv_freq);
+/* The causal mask for families that always want one: additive for eager attention, else bool. */
+ms_tensor ms_full_mask(ms_model *model);
 /* cos and sin of the positions, in the dtype of the hidden states: out[0], out[1]. */
 void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
                     ms_dtype dtype, ms_tensor out[2]);

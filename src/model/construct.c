@@ -65,8 +65,7 @@ static bool is_quantized(const ms_model *model)
     return model->run->quantization.kind != MS_QUANTIZE_NONE;
 }
 
-/* Then it moves to the device when it is whole: temporaries were the host's. */
-static bool is_made_on_host(const ms_model *model)
+bool ms_is_made_on_host(const ms_model *model)
 {
     return is_quantized(model) || model->run->parameter_device == MS_PARAMETERS_ON_HOST;
 }
@@ -143,12 +142,16 @@ ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, m
 
 ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding)
 {
+    if (ms_idle(model->tape))
+        return (ms_linear_module){0};
+    const ms_shape shape = ms_info(model->tape, embedding)->shape;
+    if (model->config->head == MS_HEAD_LAST_TOKEN)
+        return ms_linear_new(model, MS_NONE, "score", shape.dims[1], model->labels, false);
     if (!model->config->tie_word_embeddings)
-        return new_linear(model, MS_NONE, "lm_head", model->hidden, model->vocab, false, true);
+        return new_linear(model, MS_NONE, "lm_head", shape.dims[1], shape.dims[0], false, true);
     ms_linear_module module = {.scope = child(model, MS_NONE, "lm_head"), .weight = embedding};
-    if (!is_made_on_host(model))
-        ms_consume(model->tape,
-                   ms_empty(model->tape, MS_SHAPE(model->vocab, model->hidden), model->run->dtype));
+    if (!ms_is_made_on_host(model))
+        ms_consume(model->tape, ms_empty(model->tape, shape, model->run->dtype));
     list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_LINEAR,
                                       .scope = module.scope,
                                       .weight = embedding,
@@ -192,12 +195,25 @@ static ms_tensor rotary_table(ms_model *model, ms_tensor *original)
 {
     ms_tape *tape = model->tape;
     ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->rotary_dim));
-    bool on_host = is_made_on_host(model);
+    bool on_host = ms_is_made_on_host(model);
     ms_dtype dtype = on_host ? model->run->dtype : MS_DTYPE_F32;
     ms_tensor made = on_host ? ms_empty(tape, shape, dtype) : ms_inverse_frequencies(model);
     ms_tensor inv_freq = buffer(model, made, "inv_freq");
     *original = ms_buffer_new(model, shape, dtype, "inv_freq");
     return inv_freq;
+}
+
+void ms_parameter_move_last(ms_model *model, uint32_t place)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || tape->parameters.count == 0)
+        return;
+    ms_parameter *items = tape->parameters.items, last = items[tape->parameters.count - 1];
+    for (uint32_t i = tape->parameters.count - 1; i > place; i--)
+        items[i] = items[i - 1];
+    items[place] = last;
+    for (uint32_t i = place; i < tape->parameters.count; i++)
+        ms_info(tape, items[i].tensor)->leaf = i;
 }
 
 /* On the device made twice: by the constructor, and again (and dropped) when weights are
@@ -209,7 +225,7 @@ void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor 
     uint32_t previous = ms_scope_enter(tape, child(model, parent, "rotary_emb"));
     for (uint32_t i = 0; i < tables; i++)
         inv_freq[i] = rotary_table(model, &originals[i]);
-    for (uint32_t i = 0; i < tables && !is_made_on_host(model); i++)
+    for (uint32_t i = 0; i < tables && !ms_is_made_on_host(model); i++)
         ms_consume(tape, ms_inverse_frequencies(model));
     tape->scope = previous;
 }

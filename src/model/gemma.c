@@ -44,7 +44,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_gemma = {.model_type = "gemma",
-                                   .class_name = "GemmaForCausalLM",
+                                   .classes = {{"GemmaForCausalLM"}},
                                    .keys = keys,
                                    .key_count = sizeof keys / sizeof *keys,
                                    .program = &program};

@@ -88,7 +88,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_gemma3_text = {.model_type = "gemma3_text",
-                                         .class_name = "Gemma3ForCausalLM",
+                                         .classes = {{"Gemma3ForCausalLM"}},
                                          .keys = text_keys,
                                          .key_count = sizeof text_keys / sizeof *text_keys,
                                          .check = ms_check_heads_divide,
@@ -179,7 +179,7 @@ static const ms_key_table more[] = {
 static const ms_model_program whole_program = {build_whole, forward_whole};
 
 const ms_family ms_family_gemma3 = {.model_type = "gemma3",
-                                    .class_name = "Gemma3ForConditionalGeneration",
+                                    .classes = {{"Gemma3ForConditionalGeneration"}},
                                     .keys = nested_text_keys,
                                     .key_count = sizeof nested_text_keys / sizeof *nested_text_keys,
                                     .object = "text_config",

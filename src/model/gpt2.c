@@ -235,9 +235,10 @@ static ms_tensor forward(ms_model *model, ms_tensor ids, ms_tensor labels)
 
 static const ms_model_program program = {build, forward};
 
-const ms_family ms_family_gpt2 = {.model_type = "gpt2",
-                                  .class_name = "GPT2LMHeadModel",
-                                  .keys = keys,
-                                  .key_count = sizeof keys / sizeof *keys,
-                                  .check = ms_check_heads_divide,
-                                  .program = &program};
+const ms_family ms_family_gpt2 = {
+    .model_type = "gpt2",
+    .classes = {{"GPT2LMHeadModel"}, {"GPT2ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
+    .keys = keys,
+    .key_count = sizeof keys / sizeof *keys,
+    .check = ms_check_heads_divide,
+    .program = &program};

@@ -36,9 +36,10 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
-const ms_family ms_family_llama = {.model_type = "llama",
-                                   .class_name = "LlamaForCausalLM",
-                                   .keys = keys,
-                                   .key_count = sizeof keys / sizeof *keys,
-                                   .check = ms_check_heads_divide,
-                                   .program = &program};
+const ms_family ms_family_llama = {
+    .model_type = "llama",
+    .classes = {{"LlamaForCausalLM"}, {"LlamaForSequenceClassification", MS_HEAD_LAST_TOKEN}},
+    .keys = keys,
+    .key_count = sizeof keys / sizeof *keys,
+    .check = ms_check_heads_divide,
+    .program = &program};

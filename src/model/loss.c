@@ -107,7 +107,7 @@ static ms_tensor chunked_loss(ms_model *model, const ms_linear_module *head, ms_
     ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, model->seq);
     ms_tensor *shifted = ms_local(&f, shift_labels(model, pad_labels(model)));
     ms_assign(&f, shifted, ms_view(tape, *shifted, MS_SHAPE(tokens)));
-    ms_tensor flat = ms_view(tape, hidden, MS_SHAPE(tokens, model->hidden));
+    ms_tensor flat = ms_view(tape, hidden, MS_SHAPE(tokens, ms_info(tape, hidden)->shape.dims[2]));
     count = ms_chunk_rows(tape, flat, most, parts);
     (void)ms_chunk_rows(tape, *shifted, most, label_parts);
     for (uint32_t i = 0; i < count; i++) {
@@ -124,9 +124,51 @@ static ms_tensor chunked_loss(ms_model *model, const ms_linear_module *head, ms_
     return ms_frame_end(&f, loss);
 }
 
+/* ---- classes by the last token ---- */
+
+/* (arange(S) * (ids != pad)).argmax(-1): the last token that is no padding. Binds what it makes. */
+static ms_tensor last_tokens(ms_model *model, ms_frame *f, ms_tensor ids)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor *is_text = ms_local(f, ms_to(tape, ms_compare(tape, ids, 0), MS_DTYPE_I32));
+    ms_tensor *numbers = ms_local(f, ms_empty(tape, MS_SHAPE(model->seq), MS_DTYPE_I32));
+    ms_tensor products = ms_mul(tape, *numbers, *is_text);
+    ms_tensor last = ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64);
+    ms_consume(tape, products);
+    return last;
+}
+
+/* cross_entropy(pooled.view(-1, C), labels.view(-1)) */
+ms_tensor ms_class_loss(ms_model *model, ms_tensor pooled)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor labels = ms_view(tape, model->class_labels, MS_SHAPE(model->batch));
+    return ms_cross_entropy(tape, ms_view(tape, pooled, MS_SHAPE(model->batch, model->labels)),
+                            labels);
+}
+
+static ms_tensor last_token_loss(ms_model *model, const ms_linear_module *head, ms_tensor hidden,
+                                 ms_tensor ids)
+{
+    ms_tape *tape = model->tape;
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *logits = ms_local(&f, ms_linear_call(model, head, hidden));
+    bool pads = model->config->pad_token_id != UINT64_MAX;
+    ms_tensor *last = ms_local(&f, pads ? last_tokens(model, &f, ids) : 0);
+    ms_tensor rows = ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64);
+    /* Without padding the last token is a number: the rest is indexed by rows alone. */
+    ms_tensor *pooled =
+        ms_local(&f, pads ? ms_index_rows(tape, *logits, rows, *last)
+                          : ms_index_rows(tape, ms_select(tape, *logits, 1), rows, 0));
+    ms_tensor *loss = ms_local(&f, ms_class_loss(model, *pooled));
+    return ms_frame_end(&f, loss);
+}
+
 ms_tensor *ms_head_loss(ms_model *model, ms_frame *f, const ms_linear_module *head,
                         ms_tensor hidden, ms_tensor labels)
 {
+    if (model->config->head == MS_HEAD_LAST_TOKEN)
+        return ms_local(f, last_token_loss(model, head, hidden, labels));
     if (model->run->treatments.loss_chunks > 1)
         return ms_local(f, chunked_loss(model, head, hidden));
     ms_tensor *logits = ms_local(f, ms_linear_call(model, head, hidden));

@@ -32,8 +32,9 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
-const ms_family ms_family_mistral = {.model_type = "mistral",
-                                     .class_name = "MistralForCausalLM",
-                                     .keys = keys,
-                                     .key_count = sizeof keys / sizeof *keys,
-                                     .program = &program};
+const ms_family ms_family_mistral = {
+    .model_type = "mistral",
+    .classes = {{"MistralForCausalLM"}, {"MistralForSequenceClassification", MS_HEAD_LAST_TOKEN}},
+    .keys = keys,
+    .key_count = sizeof keys / sizeof *keys,
+    .program = &program};

@@ -40,10 +40,14 @@ typedef struct ms_model {
     ms_attention attention;        /* resolved: never auto */
     ms_attention masked_attention; /* of layers that need a mask */
     bool softmax_in_fp32;          /* eager attention's; its output is then also made contiguous */
+    bool softmax_uncast; /* the same output, but probabilities stay in the scores' dtype */
     ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
     ms_dim rotary_dim; /* of each head, what the rotary embedding turns */
     /* What becomes of the head's logits before the loss; NULL: nothing. */
     ms_tensor (*scale_logits)(ms_tape *tape, ms_tensor logits);
+    ms_dim labels; /* classes a classifier tells apart */
+    /* [B], of what a head says of a whole sequence; 0: the head has no such labels. */
+    ms_tensor class_labels;
     uint64_t idle_param_count;       /* of experts that a token does not use */
     ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer: held for their loss */
     void *modules;                   /* the family's own */

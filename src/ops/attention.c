@@ -28,8 +28,9 @@ static sizes node_sizes(const ms_tape *tape, const ms_node *node)
                     &ms_input_meta(tape, node, 2)->shape);
 }
 
-/* Causal: the last query sees all keys, each one before it one key less, so of S queries and keys
- * half of the two S*S products; backward does five products for the forward's two. */
+/* The last query sees all keys, where attention is causal each one before it one key less: of S
+ * queries and keys half of the two S*S products; backward does five products for the forward's two.
+ */
 static void attention_work(ms_tape *tape, ms_op_mark mark, const sizes *s, double products,
                            ms_dtype dtype)
 {
@@ -46,6 +47,9 @@ static ms_tensor like_query(ms_tape *tape, ms_shape shape, ms_dtype dtype)
     uint64_t strides[MS_MAX_RANK] = {seq * heads * dim, dim, heads * dim, 1};
     return ms_empty_strided(tape, shape, strides, dtype);
 }
+
+/* Number of a kernel's node: how many halves of the S*S products it does. */
+enum { HALVES };
 
 /* ---- flash ---- */
 
@@ -148,7 +152,7 @@ static void flash_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
     const ms_tensor last_first[] = {dv, dk, accumulator, row_sums, out_copy, grad_copy};
     for (uint32_t i = 0; i < sizeof last_first / sizeof *last_first; i++)
         ms_consume(tape, last_first[i]);
-    attention_work(tape, ms_op_running(tape), &s, 5, dtype);
+    attention_work(tape, ms_op_running(tape), &s, 5 * (double)node->numbers[HALVES], dtype);
     mark_views(tape, out);
 }
 
@@ -207,7 +211,7 @@ static void efficient_backward(ms_tape *tape, const ms_node *node, ms_tensor *gr
     ms_tensor workspace = ms_empty_bytes(tape, efficient_workspace_bytes(&s, dtype), MS_DTYPE_F32);
     ms_consume(tape, delta);
     ms_consume(tape, workspace);
-    attention_work(tape, ms_op_running(tape), &s, 5, dtype);
+    attention_work(tape, ms_op_running(tape), &s, 5 * (double)node->numbers[HALVES], dtype);
     mark_views(tape, out);
 }
 
@@ -264,29 +268,33 @@ static void random_state(ms_tape *tape, double dropout, ms_tensor state[2])
     }
 }
 
-/* The bool mask as the kernel takes it: additive, its rows padded to a multiple of 8. */
+/* The same as the kernel takes it: rows padded to a multiple of 8. */
 static ms_tensor attention_bias(ms_tape *tape, ms_tensor q, ms_tensor mask)
 {
     enum { BIAS_ALIGNMENT = 8 };
     if (!mask || ms_idle(tape))
         return 0;
-    ms_shape shape = ms_info(tape, mask)->shape;
-    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
-    ms_tensor bias = ms_additive_of(tape, mask, dtype);
-    if (shape.dims[3].value % BIAS_ALIGNMENT == 0 || tape->on_cpu)
+    ms_tensor bias = ms_mask_as_bias(tape, q, mask);
+    if (ms_idle(tape) || tape->on_cpu)
         return bias;
+    ms_shape shape = ms_info(tape, bias)->shape;
+    if (shape.dims[3].value % BIAS_ALIGNMENT == 0)
+        return bias;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, bias)->dtype;
     shape.dims[3] = padded(tape, shape.dims[3], BIAS_ALIGNMENT);
     ms_tensor wide = ms_empty(tape, shape, dtype);
     ms_consume(tape, bias);
     return wide;
 }
 
-static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_tensor k, ms_tensor v,
-                            ms_tensor mask, double dropout)
+ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,
+                              ms_tensor v, ms_attention_call_args c)
 {
+    const kernel *row = kernel_of(backend);
     ms_op_mark work = ms_op_begin(tape, &row->op);
-    ms_tensor bias = attention_bias(tape, q, mask);
+    ms_tensor bias = attention_bias(tape, q, c.mask);
     uint32_t node = ms_record(tape, &row->op, 3, (ms_tensor[]){q, k, v});
+    ms_node_numbers(tape, node, 1, (uint64_t[]){c.both_ways ? 2 : 1});
     ms_save(tape, node, bias);
     ms_save(tape, node, k);
     ms_save(tape, node, q);
@@ -308,9 +316,9 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     ms_tensor state[2] = {0};
     split_buffers splits = {0};
     if (row->backend == MS_ATTENTION_FLASH)
-        splits = flash_split_buffers(tape, &s, dropout);
+        splits = flash_split_buffers(tape, &s, c.dropout);
     if (row->has_random_state)
-        random_state(tape, dropout, state);
+        random_state(tape, c.dropout, state);
     ms_consume(tape, splits.lse);
     ms_consume(tape, splits.out);
     if (row->backend == MS_ATTENTION_CPU_FLASH)
@@ -329,7 +337,7 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
     ms_op_operand(tape, work, k, false);
     ms_op_operand(tape, work, v, false);
     ms_op_operand(tape, work, out, true);
-    attention_work(tape, work, &s, 2, dtype);
+    attention_work(tape, work, &s, c.both_ways ? 4 : 2, dtype);
     ms_op_end(tape, work);
     ms_consume(tape, lse);
     ms_consume(tape, bias);
@@ -339,61 +347,5 @@ static ms_tensor run_kernel(ms_tape *tape, const kernel *row, ms_tensor q, ms_te
         ms_consume(tape, out);
         return 0;
     }
-    return out;
-}
-
-/* Flash attention takes heads of a multiple of 8: others are padded, and the output cut. */
-static ms_tensor run_flash(ms_tape *tape, const kernel *row, ms_tensor q, ms_tensor k, ms_tensor v,
-                           double dropout)
-{
-    enum { HEAD_MULTIPLE = 8 };
-    if (ms_idle(tape))
-        return 0;
-    ms_dim head_dim = ms_info(tape, q)->shape.dims[3];
-    if (head_dim.value % HEAD_MULTIPLE == 0)
-        return run_kernel(tape, row, q, k, v, 0, dropout);
-    ms_dim wide = padded(tape, head_dim, HEAD_MULTIPLE);
-    ms_frame frame = ms_frame_begin(tape);
-    ms_tensor *query = ms_local(&frame, ms_pad_last(tape, q, wide));
-    ms_tensor *key = ms_local(&frame, ms_pad_last(tape, k, wide));
-    ms_tensor *value = ms_local(&frame, ms_pad_last(tape, v, wide));
-    ms_tensor *out = ms_local(&frame, run_kernel(tape, row, *query, *key, *value, 0, dropout));
-    ms_assign(&frame, value, 0);
-    ms_assign(&frame, key, 0);
-    ms_assign(&frame, query, 0);
-    ms_assign(&frame, out, ms_narrow(tape, *out, 3, head_dim));
-    return ms_frame_end(&frame, out);
-}
-
-static ms_tensor run_backend(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,
-                             ms_tensor v, ms_tensor mask, double dropout)
-{
-    if (backend == MS_ATTENTION_MATH)
-        return ms_attention_math(tape, q, k, v, mask, dropout);
-    if (backend == MS_ATTENTION_FLASH)
-        return run_flash(tape, kernel_of(backend), q, k, v, dropout);
-    return run_kernel(tape, kernel_of(backend), q, k, v, mask, dropout);
-}
-
-ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k, ms_tensor v,
-                  ms_tensor mask, double dropout)
-{
-    ms_retain(tape, q);
-    ms_retain(tape, k);
-    ms_retain(tape, v);
-    ms_frame frame = ms_frame_begin(tape);
-    ms_tensor *value = ms_local(&frame, ms_autocast_lower(tape, v));
-    ms_tensor *key = ms_local(&frame, ms_autocast_lower(tape, k));
-    ms_tensor *query = ms_local(&frame, ms_autocast_lower(tape, q));
-    bool autocast = tape->has_autocast;
-    tape->has_autocast = false; /* inside the call, operators run in the dtypes they are given */
-    ms_tensor out = run_backend(tape, backend, *query, *key, *value, mask, dropout);
-    tape->has_autocast = autocast;
-    ms_assign(&frame, query, 0); /* casts go in the reverse of the order they came in */
-    ms_assign(&frame, key, 0);
-    ms_frame_end(&frame, NULL);
-    ms_consume(tape, ms_unown(tape, q));
-    ms_consume(tape, ms_unown(tape, k));
-    ms_consume(tape, ms_unown(tape, v));
     return out;
 }

@@ -66,23 +66,24 @@ static ms_tensor safe_softmax(ms_tape *tape, ms_tensor scores)
 }
 
 ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v,
-                            ms_tensor bool_mask, double dropout)
+                            ms_tensor given_mask, bool causal, double dropout)
 {
     if (ms_idle(tape))
         return 0;
     ms_frame f = ms_frame_begin(tape);
     ms_dtype origin = (ms_dtype)ms_info(tape, q)->dtype;
     ms_shape shape = ms_info(tape, q)->shape;
-    /* The dispatcher makes the mask additive, in the inputs' dtype, and keeps it to the end. */
-    ms_tensor bias = bool_mask ? ms_additive_of(tape, bool_mask, origin) : 0;
-    ms_retain(tape, bias);
     ms_tensor *query = ms_local(&f, ms_to(tape, q, MS_DTYPE_F32));
     ms_tensor *key = ms_local(&f, ms_to(tape, k, MS_DTYPE_F32));
     ms_tensor *value = ms_local(&f, ms_to(tape, v, MS_DTYPE_F32));
     ms_tensor *scaled_query = ms_local(&f, ms_scale(tape, *query));
-    ms_tensor *mask = ms_local(&f, bias ? bias : causal_mask(tape, shape.dims[2]));
-    ms_tensor *wide_key = ms_local(&f, for_every_head(tape, *key, shape.dims[1]));
-    ms_tensor *wide_value = ms_local(&f, for_every_head(tape, *value, shape.dims[1]));
+    ms_tensor *mask =
+        ms_local(&f, given_mask || !causal ? given_mask : causal_mask(tape, shape.dims[2]));
+    /* Beside a mask the heads are as many, or one key head, which the products broadcast. */
+    ms_tensor *wide_key =
+        ms_local(&f, given_mask ? *key : for_every_head(tape, *key, shape.dims[1]));
+    ms_tensor *wide_value =
+        ms_local(&f, given_mask ? *value : for_every_head(tape, *value, shape.dims[1]));
     ms_tensor scaled_key = ms_scale(tape, *wide_key);
     ms_tensor *scores =
         ms_local(&f, ms_matmul(tape, *scaled_query, ms_transpose(tape, scaled_key, 2, 3)));
@@ -98,6 +99,5 @@ ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v
         ms_assign(&f, last_first[i], 0);
     ms_tensor result = ms_frame_end(&f, out);
     ms_release(tape, probabilities);
-    ms_release(tape, bias);
     return result;
 }

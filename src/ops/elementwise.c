@@ -203,6 +203,26 @@ ms_tensor ms_sub(ms_tape *tape, ms_tensor a, ms_tensor b)
     return ms_op_finish(tape, mark, node, 2, inputs, binary_out(tape, a, b));
 }
 
+/* What an operator that works in place yields. */
+static ms_tensor same_storage(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    const ms_tensor_info info = *ms_info(tape, a);
+    ms_tensor same = ms_alias(tape, a, info.shape, info.strides);
+    if (same)
+        ms_info(tape, same)->is_view = info.is_view;
+    return same;
+}
+
+ms_tensor ms_add_(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    ms_op_mark mark = ms_op_begin(tape, &add_op);
+    ms_tensor inputs[] = {a, b};
+    uint32_t node = ms_record(tape, &add_op, 2, inputs);
+    return ms_op_finish(tape, mark, node, 2, inputs, same_storage(tape, a));
+}
+
 /* ---- mul: the gradient of `other` comes first, as PyTorch computes them by name ---- */
 
 enum { MUL_HAS_OTHER, MUL_HAS_SELF };
@@ -254,7 +274,13 @@ static const ms_op add_scalar_op = {"add", "AddBackward0", add_backward};
 static const ms_op mul_scalar_op = {"mul", "MulBackward0", mul_scalar_backward};
 static const ms_op div_scalar_op = {"div", "DivBackward0", mul_scalar_backward};
 
-static ms_tensor scalar_op(ms_tape *tape, const ms_op *op, ms_tensor a, ms_dtype result)
+static bool keeps_number(const ms_op *op)
+{
+    return op == &mul_scalar_op || op == &div_scalar_op;
+}
+
+static ms_tensor scalar_op(ms_tape *tape, const ms_op *op, ms_tensor a, ms_dtype result,
+                           bool in_place)
 {
     if (ms_idle(tape)) {
         ms_consume(tape, a);
@@ -263,26 +289,36 @@ static ms_tensor scalar_op(ms_tape *tape, const ms_op *op, ms_tensor a, ms_dtype
     ms_op_mark mark = ms_op_begin(tape, op);
     uint32_t node = op->backward ? ms_record(tape, op, 1, &a) : MS_NONE;
     cpu_scalar scalar = cpu_scalar_begin(tape, (ms_dtype)ms_info(tape, a)->dtype);
-    if (op == &mul_scalar_op || op == &div_scalar_op)
+    if (keeps_number(op))
         ms_save_number(tape, node, scalar.wrapped);
-    ms_tensor out = ms_elementwise_out(tape, 1, &a, result);
+    ms_tensor out = in_place ? same_storage(tape, a) : ms_elementwise_out(tape, 1, &a, result);
     cpu_scalar_end(tape, scalar);
     return ms_op_finish(tape, mark, node, 1, &a, out);
 }
 
 ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a)
 {
-    return scalar_op(tape, &add_scalar_op, a, (ms_dtype)ms_info(tape, a)->dtype);
+    return scalar_op(tape, &add_scalar_op, a, (ms_dtype)ms_info(tape, a)->dtype, false);
 }
 
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a)
 {
-    return scalar_op(tape, &mul_scalar_op, a, (ms_dtype)ms_info(tape, a)->dtype);
+    return scalar_op(tape, &mul_scalar_op, a, (ms_dtype)ms_info(tape, a)->dtype, false);
+}
+
+ms_tensor ms_mul_scalar_(ms_tape *tape, ms_tensor a)
+{
+    return scalar_op(tape, &mul_scalar_op, a, MS_DTYPE_F32, true);
 }
 
 ms_tensor ms_div_scalar(ms_tape *tape, ms_tensor a)
 {
-    return scalar_op(tape, &div_scalar_op, a, (ms_dtype)ms_info(tape, a)->dtype);
+    return scalar_op(tape, &div_scalar_op, a, (ms_dtype)ms_info(tape, a)->dtype, false);
+}
+
+ms_tensor ms_div_scalar_(ms_tape *tape, ms_tensor a)
+{
+    return scalar_op(tape, &div_scalar_op, a, MS_DTYPE_F32, true);
 }
 
 /* ATen's own multiplication by a scalar: its node keeps no tensor of the number. */
@@ -290,7 +326,7 @@ static const ms_op scale_op = {"mul", "MulBackward1", mul_scalar_backward};
 
 ms_tensor ms_scale(ms_tape *tape, ms_tensor a)
 {
-    return scalar_op(tape, &scale_op, a, (ms_dtype)ms_info(tape, a)->dtype);
+    return scalar_op(tape, &scale_op, a, (ms_dtype)ms_info(tape, a)->dtype, false);
 }
 
 static const ms_op floor_divide_op = {"floor_divide", NULL, NULL};
@@ -326,66 +362,9 @@ static const ms_op compare_op = {"compare", NULL, NULL};
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b)
 {
     if (!b)
-        return scalar_op(tape, &compare_op, a, MS_DTYPE_BOOL);
+        return scalar_op(tape, &compare_op, a, MS_DTYPE_BOOL, false);
     ms_op_mark mark = ms_op_begin(tape, &compare_op);
     ms_tensor inputs[] = {a, b};
     ms_tensor out = ms_elementwise_out(tape, 2, inputs, MS_DTYPE_BOOL);
     return ms_op_finish(tape, mark, MS_NONE, 2, inputs, out);
-}
-
-/* ---- casts ---- */
-
-static void to_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
-{
-    out[0] = ms_empty_like(tape, grads[0], (ms_dtype)ms_input_meta(tape, node, 0)->dtype);
-}
-
-static const ms_op to_op = {"to", "ToCopyBackward0", to_backward};
-
-ms_tensor ms_to(ms_tape *tape, ms_tensor a, ms_dtype dtype)
-{
-    if (ms_idle(tape) || ms_info(tape, a)->dtype == dtype)
-        return a;
-    ms_op_mark mark = ms_op_begin(tape, &to_op);
-    uint32_t node = ms_record(tape, &to_op, 1, &a);
-    return ms_op_finish(tape, mark, node, 1, &a, ms_empty_like(tape, a, dtype));
-}
-
-/* ---- autocast ---- */
-
-static bool is_lowered(ms_tape *tape, ms_tensor a)
-{
-    return tape->has_autocast && a && !ms_idle(tape) && ms_info(tape, a)->dtype == MS_DTYPE_F32 &&
-           tape->autocast_dtype != MS_DTYPE_F32;
-}
-
-ms_tensor ms_autocast_lower_view(ms_tape *tape, ms_tensor a)
-{
-    return is_lowered(tape, a) ? ms_to(tape, a, (ms_dtype)tape->autocast_dtype) : a;
-}
-
-ms_tensor ms_autocast_lower(ms_tape *tape, ms_tensor a)
-{
-    if (!is_lowered(tape, a))
-        return a;
-    uint32_t leaf = ms_info(tape, a)->leaf;
-    if (leaf == MS_NONE || !ms_info(tape, a)->requires_grad ||
-        tape->parameters.items[leaf].is_captured)
-        return ms_autocast_lower_view(tape, a);
-    if (tape->parameters.items[leaf].cast)
-        return tape->parameters.items[leaf].cast;
-    ms_tensor cast = ms_to(tape, a, (ms_dtype)tape->autocast_dtype);
-    ms_retain(tape, cast);
-    tape->parameters.items[leaf].cast = cast;
-    if (!ms_vec_push(&tape->casts, (ms_cast){leaf, cast}))
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-    return cast;
-}
-
-ms_tensor ms_autocast_fp32(ms_tape *tape, ms_tensor a)
-{
-    if (!tape->has_autocast || !a || ms_idle(tape) ||
-        !ms_dtype_info_of((ms_dtype)ms_info(tape, a)->dtype)->floating)
-        return a;
-    return ms_to(tape, a, MS_DTYPE_F32);
 }

@@ -123,7 +123,8 @@ static void addmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
         out[ADDMM_WEIGHT] = weight_gradient(tape, node, ADDMM_WEIGHT, grads[0]);
     if (ms_node_wants(node, ADDMM_BIAS))
         out[ADDMM_BIAS] = grads[0];
-    set_view(tape, out[ADDMM_X]);
+    if (ms_input_meta(tape, node, ADDMM_X)->shape.rank > 2)
+        set_view(tape, out[ADDMM_X]);
     backward_work(tape, node, ADDMM_X, ADDMM_WEIGHT, grads[0]);
 }
 
@@ -170,12 +171,13 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
 ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)
 {
     ms_tensor kept = x; /* the caller's reference lasts for the call, also when x is cast */
+    ms_dim columns = ms_info(tape, weight)->shape.dims[0];
     ms_retain(tape, kept);
     ms_tensor cast_bias = ms_autocast_lower(tape, bias);
     ms_tensor cast_weight = ms_autocast_lower(tape, weight);
     ms_tensor cast_x = ms_autocast_lower(tape, x);
-    ms_tensor out = product(tape, bias ? &linear_bias_op : &mm_op, cast_x, cast_weight, cast_bias,
-                            ms_info(tape, weight)->shape.dims[0]);
+    ms_tensor out =
+        product(tape, bias ? &linear_bias_op : &mm_op, cast_x, cast_weight, cast_bias, columns);
     ms_consume(tape, ms_unown(tape, kept));
     return out;
 }

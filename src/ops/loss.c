@@ -46,5 +46,13 @@ ms_tensor ms_cross_entropy(ms_tape *tape, ms_tensor logits, ms_tensor labels)
         ms_consume(tape, labels);
         return 0;
     }
-    return nll_loss(tape, log_softmax(tape, ms_autocast_fp32(tape, logits)), labels);
+    /* The CPU's autocast knows the whole loss, CUDA's its second part alone. */
+    if (tape->on_cpu) {
+        ms_tensor scores = ms_autocast_fp32(tape, logits);
+        ms_retain(tape, scores);
+        ms_tensor loss = nll_loss(tape, log_softmax(tape, scores), labels);
+        ms_consume(tape, ms_unown(tape, scores));
+        return loss;
+    }
+    return nll_loss(tape, ms_autocast_fp32(tape, log_softmax(tape, logits)), labels);
 }

@@ -91,11 +91,16 @@ static ms_tensor bmm(ms_tape *tape, ms_tensor a, ms_tensor b)
     return ms_op_finish(tape, mark, node, 2, inputs, out);
 }
 
-static ms_tensor as_batches(ms_tape *tape, ms_tensor a)
+/* [B, H, ., .] as [B*H, ., .]; one head may stand for all. */
+static ms_tensor as_batches(ms_tape *tape, ms_tensor a, ms_dim heads)
 {
     if (ms_idle(tape) || !a)
         return a;
     ms_shape s = ms_info(tape, a)->shape;
+    if (s.dims[1].value != heads.value) {
+        s.dims[1] = heads;
+        a = ms_expand(tape, a, s);
+    }
     ms_dim batches = ms_dim_mul(&tape->trace->symbols, s.dims[0], s.dims[1]);
     return ms_reshape(tape, a, MS_SHAPE(batches, s.dims[2], s.dims[3]));
 }
@@ -115,8 +120,8 @@ ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b)
     shape.dims[3] = ms_info(tape, b)->shape.dims[3];
     ms_retain(tape, cast_a);
     ms_retain(tape, cast_b);
-    ms_tensor a3 = as_batches(tape, cast_a);
-    ms_tensor b3 = as_batches(tape, cast_b);
+    ms_tensor a3 = as_batches(tape, cast_a, shape.dims[1]);
+    ms_tensor b3 = as_batches(tape, cast_b, shape.dims[1]);
     ms_retain(tape, a3);
     ms_retain(tape, b3);
     ms_tensor product = bmm(tape, a3, b3);

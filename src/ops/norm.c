@@ -29,10 +29,16 @@ static void layer_norm_backward(ms_tape *tape, const ms_node *node, ms_tensor *g
 static const ms_op layer_norm_op = {"layer_norm", "NativeLayerNormBackward0", layer_norm_backward};
 
 /* Mean and reciprocal deviation are kept in fp32; the CPU kernel keeps them in the dtype of the
- * parameters. */
-static ms_dtype statistics_dtype(ms_tape *tape, ms_tensor weight)
+ * parameters, without any in the input's. */
+static ms_dtype statistics_dtype(ms_tape *tape, ms_tensor x, ms_tensor weight)
 {
-    return tape->on_cpu ? (ms_dtype)ms_info(tape, weight)->dtype : MS_DTYPE_F32;
+    return tape->on_cpu ? (ms_dtype)ms_info(tape, weight ? weight : x)->dtype : MS_DTYPE_F32;
+}
+
+/* CUDA's autocast normalises in fp32; the CPU's kernel takes an input of another dtype. */
+static ms_tensor in_autocast(ms_tape *tape, ms_tensor a)
+{
+    return tape->on_cpu ? a : ms_autocast_fp32(tape, a);
 }
 
 ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)
@@ -42,9 +48,8 @@ ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor 
         return 0;
     }
     ms_retain(tape, x);
-    ms_tensor cast_bias = ms_autocast_fp32(tape, bias),
-              cast_weight = ms_autocast_fp32(tape, weight);
-    ms_tensor input = ms_autocast_fp32(tape, x);
+    ms_tensor cast_bias = in_autocast(tape, bias), cast_weight = in_autocast(tape, weight);
+    ms_tensor input = in_autocast(tape, x);
     ms_op_mark mark = ms_op_begin(tape, &layer_norm_op);
     ms_tensor inputs[] = {input, cast_weight, cast_bias};
     uint32_t node = ms_record(tape, &layer_norm_op, 3, inputs);
@@ -56,7 +61,7 @@ ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor 
     ms_tensor copy = rows_copy(tape, input);
     ms_tensor out = ms_empty(tape, rows, (ms_dtype)ms_info(tape, input)->dtype);
     rows.dims[rows.rank - 1] = (ms_dim){.value = 1};
-    ms_dtype statistics = statistics_dtype(tape, cast_weight);
+    ms_dtype statistics = statistics_dtype(tape, input, cast_weight);
     ms_tensor mean = ms_empty(tape, rows, statistics), rstd = ms_empty(tape, rows, statistics);
     ms_save(tape, node, mean);
     ms_save(tape, node, rstd);

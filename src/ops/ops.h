@@ -13,7 +13,10 @@
 ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_sub(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_mul(ms_tape *tape, ms_tensor a, ms_tensor b);
-ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a); /* a + c, a - c: c is a Python number */
+ms_tensor ms_add_(ms_tape *tape, ms_tensor a, ms_tensor b); /* a += b: yields `a` */
+ms_tensor ms_mul_scalar_(ms_tape *tape, ms_tensor a);       /* a *= c */
+ms_tensor ms_div_scalar_(ms_tape *tape, ms_tensor a);       /* a /= c */
+ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a);        /* a + c, a - c: c is a Python number */
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a);
 ms_tensor ms_div_scalar(ms_tape *tape, ms_tensor a);
 ms_tensor ms_scale(ms_tape *tape, ms_tensor a);                /* as C++ writes it: a * Scalar */
@@ -55,6 +58,7 @@ ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape);
 /* torch.chunk(a, pieces) along the first dimension: fills out[0 .. pieces - 1], yields how many
  * there are. */
 uint32_t ms_chunk_rows(ms_tape *tape, ms_tensor a, uint32_t pieces, ms_tensor *out);
+ms_tensor ms_select(ms_tape *tape, ms_tensor a, uint32_t dim); /* a[.., i, ..], without `dim` */
 /* torch.split into `count` equal parts: fills out[0 .. count - 1]. */
 void ms_split(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, uint32_t count,
               ms_tensor *out);
@@ -73,10 +77,15 @@ ms_tensor ms_view_as_real(ms_tape *tape, ms_tensor a);
 ms_tensor ms_mul_complex(ms_tape *tape, ms_tensor a, ms_tensor factor); /* factor: no gradient */
 ms_tensor ms_polar(ms_tape *tape, ms_tensor angle);                     /* of length 1 */
 
+/* ---- indexing with tensors (index.c): a copy ---- */
+ms_tensor ms_index_one(ms_tape *tape, ms_tensor a, uint32_t dim); /* a[.., [i], ..] */
+/* a[rows, columns] of [B, S, C] and [N], or with columns 0 a[rows] of [B, C]: [N, C]. */
+ms_tensor ms_index_rows(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor columns);
+
 /* ---- joining, reducing (reduce.c) ---- */
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
 ms_tensor ms_stack_last(ms_tape *tape, ms_tensor a, ms_tensor b); /* stack((a, b), dim=-1) */
-ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a);             /* of a bool [B, S], in int64 */
+ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a);             /* of [B, S]; of bools in int64 */
 ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);               /* mean(-1, keepdim=True) */
 ms_tensor ms_norm_last(ms_tape *tape, ms_tensor a); /* linalg.norm(dim=-1), outside autograd only */
 /* sum(dim), or with keepdim=True */
@@ -88,7 +97,7 @@ ms_tensor ms_count_nonzero(ms_tape *tape, ms_tensor a); /* sum() of a bool tenso
 ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
 /* GPT-2's Conv1D: y = x W + b, weight [in, out]. */
 ms_tensor ms_conv1d(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
-/* torch.matmul of [B, H, M, K] and [B, H, K, N]. */
+/* torch.matmul of [B, H, M, K] and [B, H, K, N]; one head on the right may stand for all. */
 ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b);
 
 /* A weight that is stored in 4 bits (dequantize.c). */
@@ -102,11 +111,16 @@ typedef struct ms_packed_weight {
 ms_tensor ms_matmul_4bit(ms_tape *tape, ms_tensor x, const ms_packed_weight *weight, bool has_bias);
 
 /* ---- normalisation, softmax, dropout (norm.c, softmax.c, dropout.c) ---- */
-ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
+ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias); /* 0: none */
 ms_tensor ms_softmax_last(ms_tape *tape, ms_tensor x, ms_dtype dtype);
 /* The same with dtype= said: autocast leaves it alone. */
 ms_tensor ms_softmax_in(ms_tape *tape, ms_tensor x, ms_dtype dtype);
 ms_tensor ms_dropout(ms_tape *tape, ms_tensor x, double p);
+
+/* ---- pictures (convolution.c) ---- */
+/* [B, C, height, width] into [B, H, rows, columns], one position for each patch. */
+ms_tensor ms_patches(ms_tape *tape, ms_tensor pixels, ms_tensor weight, ms_tensor bias, ms_dim rows,
+                     ms_dim columns);
 
 /* ---- embedding and loss (embedding.c, loss.c) ---- */
 ms_tensor ms_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids);
@@ -114,9 +128,13 @@ ms_tensor ms_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids);
 ms_tensor ms_cross_entropy(ms_tape *tape, ms_tensor logits, ms_tensor labels);
 
 /* ---- attention (attention.c) ---- */
-/* q, k, v: [B, H, S, D]; causal, or by a bool mask of [1, 1, S, S] (0: none). */
+/* q, k, v: [B, H, S, D]; causal, or by a mask, bool or additive, that broadcasts to [B, H, S, S].
+ */
 ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k, ms_tensor v,
                   ms_tensor mask, double dropout);
+/* The same without causality or mask. */
+ms_tensor ms_sdpa_both_ways(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,
+                            ms_tensor v, double dropout);
 /* where(mask, 0, lowest) as [B, 1, S, S] in `dtype`. */
 ms_tensor ms_additive_mask(ms_tape *tape, ms_dim batch, ms_dim rows, ms_dim keys, ms_dtype dtype);
 

@@ -133,8 +133,10 @@ ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a)
         return 0;
     ms_op_mark mark = ms_op_begin(tape, &cumsum_op);
     ms_shape shape = ms_info(tape, a)->shape;
-    ms_tensor out = ms_empty(tape, shape, MS_DTYPE_I64);
-    ms_tensor converted = ms_empty(tape, shape, MS_DTYPE_I64);
+    ms_dtype from = (ms_dtype)ms_info(tape, a)->dtype;
+    ms_dtype dtype = from == MS_DTYPE_BOOL ? MS_DTYPE_I64 : from;
+    ms_tensor out = ms_empty(tape, shape, dtype);
+    ms_tensor converted = dtype != from ? ms_empty(tape, shape, dtype) : 0;
     uint64_t items = ms_elements(&shape);
     if (!tape->on_cpu && items == shape.dims[shape.rank - 1].value)
         ms_transient(tape, ms_cub_scan_bytes(items), MS_DTYPE_U8);

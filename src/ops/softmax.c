@@ -40,5 +40,5 @@ ms_tensor ms_softmax_in(ms_tape *tape, ms_tensor x, ms_dtype dtype)
 
 ms_tensor ms_softmax_last(ms_tape *tape, ms_tensor x, ms_dtype dtype)
 {
-    return ms_softmax_in(tape, x, tape->has_autocast ? MS_DTYPE_F32 : dtype);
+    return ms_softmax_in(tape, x, tape->has_autocast && !tape->on_cpu ? MS_DTYPE_F32 : dtype);
 }

@@ -169,6 +169,22 @@ ms_tensor ms_narrow(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length)
     return attached(tape, node, a, ms_alias(tape, a, info.shape, info.strides));
 }
 
+static const ms_op select_op = {"select", "SelectBackward0", slice_backward};
+
+ms_tensor ms_select(ms_tape *tape, ms_tensor a, uint32_t dim)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    uint32_t node = ms_record(tape, &select_op, 1, &a);
+    ms_tensor_info info = *ms_info(tape, a);
+    info.shape.rank--;
+    for (uint32_t i = dim; i < info.shape.rank; i++) {
+        info.shape.dims[i] = info.shape.dims[i + 1];
+        info.strides[i] = info.strides[i + 1];
+    }
+    return attached(tape, node, a, ms_alias(tape, a, info.shape, info.strides));
+}
+
 ms_tensor ms_slice_half(ms_tape *tape, ms_tensor a, bool upper)
 {
     (void)upper; /* where the slice begins makes no difference to memory */

@@ -188,6 +188,10 @@ static ms_status check(const search *s)
 {
     const ms_adapter *adapter = s->run->adapter;
     uint64_t step = s->answer->step;
+    if (s->answer->what - whats == SEQ && s->model->image_tokens)
+        return ms_fail(s->err, MS_ERR_USAGE,
+                       "what: the sequence follows from the image: %" PRIu64 " tokens",
+                       s->model->image_tokens);
     if (s->answer->what - whats == RANK &&
         (!adapter || adapter->kind != MS_ADAPTER_LORA || adapter->rank_count > 0))
         return ms_fail(s->err, MS_ERR_USAGE, "what: rank needs a LoRA adapter of one rank");

@@ -166,6 +166,8 @@ static void add_offload(const ms_run_config *run, const ms_stack *stack, ms_opti
  * kernels keep none, so nothing is won in pieces. */
 static bool has_scores(const ms_model_config *model, const ms_run_config *run)
 {
+    if (model->family->always_masks || model->family->is_bidirectional)
+        return false; /* not modelled in pieces */
     bool has_window =
         ms_model_has_layers(model, MS_LAYER_SLIDES) && run->seq_tokens >= model->sliding_window;
     ms_attention plain = ms_attention_choose(model, run);
@@ -215,6 +217,13 @@ static void add_inputs(uint32_t techniques, ms_option_list *list, uint32_t most)
                 (void)add(list, &t, most);
         }
     }
+}
+
+uint32_t ms_techniques_impossible(const ms_model_config *model)
+{
+    const ms_family *family = model->family;
+    bool no_chunks = model->head != MS_HEAD_CAUSAL_LM || family->scales_logits;
+    return (family->has_no_mlp_module ? MS_MAY_TILE : 0u) | (no_chunks ? MS_MAY_CHUNK_LOSS : 0u);
 }
 
 ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,

@@ -12,6 +12,7 @@
 
 #include "base/limit.h"
 #include "base/parallel.h"
+#include "plan/option_list.h"
 
 /* Attempts at lowering the limit, and halvings once something fits. */
 enum { MOST_STEPS = 8, MOST_HALVINGS = 4, MOST_UNIFORM = 8 };
@@ -367,8 +368,8 @@ void ms_search_set_gap(ms_search *s, const ms_chosen *first)
 
 ms_status ms_search_compare(ms_search *s, const ms_target *target)
 {
-    uint32_t impossible = s->task->model->family->scales_logits ? MS_MAY_CHUNK_LOSS : 0u;
-    s->techniques = s->task->techniques & target->techniques & ~impossible;
+    s->techniques =
+        s->task->techniques & target->techniques & ~ms_techniques_impossible(s->task->model);
     s->stack.layer_count = (uint32_t)s->task->model->num_layers;
     ms_search_set_limit(s);
     return ms_search_extremes(s);

@@ -166,7 +166,8 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
     tape->on_backward_thread = true;
     ms_frame f = ms_frame_begin(tape);
     ms_shape scalar = {.rank = 0};
-    ms_tensor *one = ms_local(&f, ms_empty(tape, scalar, MS_DTYPE_F32));
+    ms_dtype dtype = loss ? (ms_dtype)ms_info(tape, loss)->dtype : MS_DTYPE_F32;
+    ms_tensor *one = ms_local(&f, ms_empty(tape, scalar, dtype));
     ms_backward(tape, loss, *one);
     ms_frame_end(&f, NULL);
     mark(t, false, MS_PHASE_BACKWARD, micro_step);
@@ -211,8 +212,36 @@ static void run_step(trainer *t)
 /* model.to(dtype): buffers are made in fp32. */
 static void cast_buffers(ms_model *model)
 {
-    for (uint32_t i = 0; i < model->tape->module_buffers.count; i++)
-        ms_module_cast(model, model->tape->module_buffers.items[i], model->run->dtype);
+    ms_tape *tape = model->tape;
+    for (uint32_t i = 0; i < tape->module_buffers.count; i++) {
+        ms_tensor tensor = tape->module_buffers.items[i];
+        if (ms_dtype_info_of((ms_dtype)ms_info(tape, tensor)->dtype)->floating)
+            ms_module_cast(model, tensor, model->run->dtype);
+    }
+}
+
+static bool labels_sequences(ms_head_kind head)
+{
+    return head != MS_HEAD_CAUSAL_LM && head != MS_HEAD_MASKED_LM;
+}
+
+/* Token ids, or pictures in the dtype of the weights. */
+static void make_input(trainer *t)
+{
+    ms_tape *tape = &t->tape;
+    const ms_model_config *config = t->model.config;
+    ms_symbols *s = &tape->trace->symbols;
+    if (config->image_tokens)
+        t->ids = ms_empty(tape,
+                          MS_SHAPE(t->model.batch, ms_dim_number(s, config->num_channels),
+                                   ms_dim_number(s, config->image_sides[0]),
+                                   ms_dim_number(s, config->image_sides[1])),
+                          tape->run->dtype);
+    else
+        t->ids = ms_empty(tape, MS_SHAPE(t->model.batch, t->model.seq), MS_DTYPE_I64);
+    ms_retain(tape, t->ids);
+    ms_name_storage(tape, t->ids, config->image_tokens ? "pixel_values" : "input_ids",
+                    MS_CATEGORY_INPUT);
 }
 
 static bool build(trainer *t)
@@ -231,10 +260,13 @@ static bool build(trainer *t)
     if (attached != MS_OK)
         ms_tape_fail(tape, attached);
     tape->new_category = MS_CATEGORY_INPUT;
-    t->ids = ms_empty(tape, MS_SHAPE(t->model.batch, t->model.seq), MS_DTYPE_I64);
+    make_input(t);
+    if (labels_sequences(t->model.config->head)) {
+        t->model.class_labels = ms_empty(tape, MS_SHAPE(t->model.batch), MS_DTYPE_I64);
+        ms_retain(tape, t->model.class_labels);
+        ms_name_storage(tape, t->model.class_labels, "labels", MS_CATEGORY_INPUT);
+    }
     tape->new_category = MS_CATEGORY_TEMPORARY;
-    ms_retain(tape, t->ids);
-    ms_name_storage(tape, t->ids, "input_ids", MS_CATEGORY_INPUT);
     mark(t, false, MS_PHASE_BUILD, 0);
     return tape->status == MS_OK;
 }

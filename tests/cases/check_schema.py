@@ -15,6 +15,8 @@ BEYOND_A_SCHEMA = {
     "run-chunks-of-scaled-logits", "run-gemma2-flash", "run-gemma2-math",
     "run-latent-flash", "run-sinks-flash", "run-sinks-tile", "run-sinks-eager-experts",
     "run-experts-dense", "run-experts-unaligned", "run-routing-grouped", "run-tile-experts", "run-split-raw", "run-model-unknown", "run-model-missing-file", "run-inline-model",
+    "run-seq-of-image", "run-classes-without-padding", "run-flash-falcon", "run-tile-opt",
+    "run-tile-attention-falcon", "run-chunk-classes",
     "run-batch-fraction",  # 4.0 is an integer to JSON Schema
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measure one steady-state training step of a Hugging Face causal model, phase by phase.
+"""Measure one steady-state training step of a Hugging Face model, phase by phase.
 
 usage: measure_step.py CASES.json OUT.json [--device cpu|cuda] [--only SUBSTRING] [--events DIR [--stacks]]
 
@@ -13,6 +13,7 @@ CASES.json is a list of cases, or a file this program wrote, whose cases are mea
 "optimizer_device": "host": see host_optimizer.py; "parameter_device": "host": see host_parameters.py.
 "backend": the one kernel of scaled_dot_product_attention that may run.
 "experts" is the framework's experts_implementation; "routing": see routing.py.
+"cudnn": false: PyTorch's own convolutions, as cuDNN's need a GPU. The config's "architectures" names the class; without it is the causal language model.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
 """
 import argparse, gc, gzip, json, multiprocessing, os, re, sys, traceback, warnings
@@ -74,7 +75,8 @@ def build(case, device):
     torch.manual_seed(0)
     torch.set_default_dtype(DTYPES[case["weights"]])
     with torch.device("cpu" if case.get("quantize") else device):
-        model = AutoModelForCausalLM.from_config(config)
+        name = (config.architectures or [None])[0]
+        model = getattr(transformers, name)._from_config(config) if name else AutoModelForCausalLM.from_config(config)
     torch.set_default_dtype(torch.float32)
     model = model.to(DTYPES[case["weights"]])
     if case.get("quantize"):
@@ -145,6 +147,7 @@ class Step:
 
     def __init__(self, case, device):
         self.case, self.device = case, device
+        torch.backends.cudnn.enabled = case.get("cudnn", True)
         self.model, at_home = build_on_host(case, device) if case.get("parameter_device") == "host" else (build(case, device), None)
         self.loss_of = None
         if case.get("treat"):
@@ -153,13 +156,27 @@ class Step:
                 self.model.enable_input_require_grads()  # as trainers do
             self.loss_of = treatments.apply(self.model, case["treat"])
         self.optimizer = optimizer_of(case, self.model, at_home)
-        vocab = self.model.config.get_text_config().vocab_size
-        self.ids = torch.randint(0, vocab, (case["batch"], case["seq"]), device=device)
+        self.inputs = self.make_inputs()
+
+    def make_inputs(self):
+        """The arguments of the model, with the labels of its class; pictures come in the weights' dtype."""
+        case, config, name = self.case, self.model.config, type(self.model).__name__
+        numbers = lambda end, *shape: torch.randint(0, end, shape, device=self.device)
+        if name.endswith("ForImageClassification"):
+            side = config.image_size if isinstance(config.image_size, (list, tuple)) else [config.image_size] * 2
+            pixels = torch.zeros(case["batch"], config.num_channels, *side, dtype=DTYPES[case["weights"]], device=self.device)
+            return {"pixel_values": pixels, "labels": numbers(config.num_labels, case["batch"])}
+        ids = numbers(config.get_text_config().vocab_size, case["batch"], case["seq"])
+        if name.endswith("ForSequenceClassification"):
+            return {"input_ids": ids, "labels": numbers(config.num_labels, case["batch"])}
+        if name.endswith("ForPreTraining"):
+            return {"input_ids": ids, "labels": ids, "next_sentence_label": numbers(2, case["batch"])}
+        return {"input_ids": ids, "labels": ids}
 
     def loss(self):
         if self.loss_of:
-            return self.loss_of(self.ids, self.ids)
-        return self.model(input_ids=self.ids, labels=self.ids).loss
+            return self.loss_of(self.inputs["input_ids"], self.inputs["labels"])
+        return self.model(**self.inputs).loss
 
     def forward(self):
         if self.case.get("autocast"):

@@ -52,8 +52,9 @@ static ms_status load(ms_arena *arena, const char *folder, ms_model_config *mode
 {
     /* A short sequence: parameters do not depend on it. */
     const ms_run_setting settings[] = {{"config", folder}, {"seq", "8"}};
-    bool is_valid = strstr(folder, "/valid/") != NULL;
-    return ms_run_load(arena, settings, is_valid ? 2 : 1, model, run, NULL, err);
+    bool shortens =
+        strstr(folder, "/valid/") && !strstr(folder, "/vit-"); /* an image has its own */
+    return ms_run_load(arena, settings, shortens ? 2 : 1, model, run, NULL, err);
 }
 
 /* ---- valid ---- */

@@ -38,6 +38,7 @@ typedef struct cub_case {
     const char *label;
     uint32_t capability;
     uint64_t items, sort_bytes, unique_bytes, scan_bytes;
+    uint32_t key_bits; /* 0: all 64 */
 } cub_case;
 
 static void check_cub(void **state)
@@ -46,7 +47,8 @@ static void check_cub(void **state)
     ms_device device = {.compute_capability = c->capability};
     ms_run_config run = {.device = &device};
     ms_tape tape = {.run = &run};
-    assert_int_equal(ms_cub_sort_bytes(&tape, c->items, 64), c->sort_bytes);
+    assert_int_equal(ms_cub_sort_bytes(&tape, c->items, c->key_bits ? c->key_bits : 64),
+                     c->sort_bytes);
     if (c->unique_bytes)
         assert_int_equal(ms_cub_unique_bytes(c->items), c->unique_bytes);
     if (c->scan_bytes)
@@ -54,14 +56,18 @@ static void check_cub(void **state)
 }
 
 static const cub_case cub_cases[] = {
-    {"3073 items", 80, 3073, 67583, 1279, 1279},
-    {"4096 items", 80, 4096, 84479, 1279, 1279},
-    {"16384 items", 80, 16384, 284159, 1279, 1535},
-    {"65536 items", 80, 65536, 1083903, 1791, 2303},
-    {"262144 items", 80, 262144, 4281855, 3583, 5887},
-    {"2000000 items", 80, 2000000, 32550399, 18943, 36863},
-    {"4096 items on 9.0", 90, 4096, 83455, 0, 0},
-    {"131072 items on 9.0", 90, 131072, 2143743, 0, 0},
+    {"one block sorts 2304", 80, 2304, 1, 0, 0, 15},
+    {"2560 keys of 15 bits", 80, 2560, 46591, 0, 0, 15},
+    {"3000 keys of 15 bits", 80, 3000, 53759, 0, 0, 15},
+    {"4000 keys of 15 bits", 80, 4000, 70655, 0, 0, 15},
+    {"3073 items", 80, 3073, 67583, 1279, 1279, 0},
+    {"4096 items", 80, 4096, 84479, 1279, 1279, 0},
+    {"16384 items", 80, 16384, 284159, 1279, 1535, 0},
+    {"65536 items", 80, 65536, 1083903, 1791, 2303, 0},
+    {"262144 items", 80, 262144, 4281855, 3583, 5887, 0},
+    {"2000000 items", 80, 2000000, 32550399, 18943, 36863, 0},
+    {"4096 items on 9.0", 90, 4096, 83455, 0, 0, 0},
+    {"131072 items on 9.0", 90, 131072, 2143743, 0, 0, 0},
 };
 
 /* ---- CUB: sorts by few bits, selections ---- */

@@ -221,6 +221,59 @@ static void a_contiguous_tensor_is_not(void **state)
     expect_events(b, "+0 -0");
 }
 
+/* ---- what encoders and classifiers add: figures of PyTorch's own event lists ---- */
+
+/* (-x) += y allocates nothing; both get the gradient. */
+static void an_operator_in_place_allocates_nothing(void **state)
+{
+    bench *b = *state;
+    ms_tensor x = parameter(b, 4), y = parameter(b, 4);
+    ms_tensor sum = ms_add_(&b->tape, ms_neg(&b->tape, x), y);
+    expect_events(b, "+0 +1 +2");
+    ms_retain(&b->tape, sum);
+    ms_backward(&b->tape, sum, fresh(b, 4));
+    assert_int_equal(ms_info(&b->tape, sum)->storage, 2);
+    assert_true(b->tape.parameters.items[0].grad && b->tape.parameters.items[1].grad);
+}
+
+/* x[:, i] is a view; its gradient is of the full size. */
+static void a_selection_is_a_view(void **state)
+{
+    bench *b = *state;
+    ms_tensor x = parameter(b, 4), y = ms_select(&b->tape, x, 1);
+    assert_int_equal(ms_info(&b->tape, y)->shape.rank, 1);
+    assert_int_equal(ms_info(&b->tape, y)->strides[0], 4);
+    ms_dim n = ms_dim_number(&b->trace.symbols, 4);
+    ms_retain(&b->tape, y);
+    ms_backward(&b->tape, y, ms_empty(&b->tape, MS_SHAPE(n), MS_DTYPE_F32));
+    expect_events(b, "+0 +1 +2 -1");
+    assert_int_equal(ms_tensor_bytes(&b->tape, b->tape.parameters.items[0].grad), 64);
+}
+
+/* x[[i]]: the index is saved, and backward sorts it: remainder, product, keys, order, range. */
+static void an_index_is_sorted_in_backward(void **state)
+{
+    bench *b = *state;
+    ms_tensor x = parameter(b, 4), y = ms_index_one(&b->tape, x, 0);
+    ms_dim one = ms_dim_number(&b->trace.symbols, 1), n = ms_dim_number(&b->trace.symbols, 4);
+    ms_retain(&b->tape, y);
+    assert_int_equal(ms_tensor_bytes(&b->tape, y), 16);
+    ms_backward(&b->tape, y, ms_empty(&b->tape, MS_SHAPE(one, n), MS_DTYPE_F32));
+    expect_events(b, "+0 +1 +2 +3 +4 +5 +6 -5 +7 +8 +9 +10 -10 -9 -8 -7 -6 -3 -1");
+}
+
+/* Without weight and bias only the input, mean and deviation are saved. */
+static void a_norm_without_parameters(void **state)
+{
+    bench *b = *state;
+    ms_tensor x = parameter(b, 4), y = ms_layer_norm(&b->tape, x, 0, 0);
+    ms_retain(&b->tape, y);
+    expect_events(b, "+0 +1 +2 +3");
+    assert_int_equal(b->tape.nodes.items[0].saved_count, 3);
+    ms_backward(&b->tape, y, fresh(b, 4));
+    expect_events(b, "+0 +1 +2 +3 +4 +5 -4 -2 -3");
+}
+
 /* ---- failures stick ---- */
 
 static void an_overflow_is_a_status(void **state)
@@ -248,6 +301,10 @@ int main(void)
         TEST(a_checkpoint_keeps_its_input_and_stops_early),
         TEST(a_transposed_tensor_is_copied),
         TEST(a_contiguous_tensor_is_not),
+        TEST(an_operator_in_place_allocates_nothing),
+        TEST(a_selection_is_a_view),
+        TEST(an_index_is_sorted_in_backward),
+        TEST(a_norm_without_parameters),
         TEST(an_overflow_is_a_status),
     };
     return cmocka_run_group_tests_name("tape", tests, NULL, NULL);
