@@ -14,6 +14,7 @@ static const ms_family *const families[] = {
     &ms_family_cohere,      &ms_family_cohere2,     &ms_family_gemma,       &ms_family_gemma2,
     &ms_family_gemma3_text, &ms_family_gemma3,      &ms_family_mixtral,     &ms_family_qwen3_moe,
     &ms_family_qwen2_moe,   &ms_family_deepseek_v2, &ms_family_deepseek_v3, &ms_family_gpt_oss,
+    &ms_family_opt,
 };
 
 const ms_family *const *ms_families(size_t *count)

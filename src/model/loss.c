@@ -158,8 +158,8 @@ static ms_tensor last_token_loss(ms_model *model, const ms_linear_module *head, 
     ms_tensor rows = ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64);
     /* Without padding the last token is a number: the rest is indexed by rows alone. */
     ms_tensor *pooled =
-        ms_local(&f, pads ? ms_index_rows(tape, *logits, rows, *last)
-                          : ms_index_rows(tape, ms_select(tape, *logits, 1), rows, 0));
+        ms_local(&f, pads ? ms_index_pairs(tape, *logits, rows, *last)
+                          : ms_index_pairs(tape, ms_select(tape, *logits, 1), rows, 0));
     ms_tensor *loss = ms_local(&f, ms_class_loss(model, *pooled));
     return ms_frame_end(&f, loss);
 }

@@ -68,7 +68,7 @@ ms_tensor ms_index_one(ms_tape *tape, ms_tensor a, uint32_t dim)
     return indexed(tape, a, ms_empty_bytes(tape, 8, MS_DTYPE_I64), 0, 1, shape);
 }
 
-ms_tensor ms_index_rows(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor columns)
+ms_tensor ms_index_pairs(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor columns)
 {
     if (ms_idle(tape) || !a) {
         ms_consume(tape, rows);

@@ -80,7 +80,7 @@ ms_tensor ms_polar(ms_tape *tape, ms_tensor angle);                     /* of le
 /* ---- indexing with tensors (index.c): a copy ---- */
 ms_tensor ms_index_one(ms_tape *tape, ms_tensor a, uint32_t dim); /* a[.., [i], ..] */
 /* a[rows, columns] of [B, S, C] and [N], or with columns 0 a[rows] of [B, C]: [N, C]. */
-ms_tensor ms_index_rows(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor columns);
+ms_tensor ms_index_pairs(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor columns);
 
 /* ---- joining, reducing (reduce.c) ---- */
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
