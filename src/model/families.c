@@ -39,6 +39,7 @@ static const ms_family *const families[] = {
     &ms_family_falcon,
     &ms_family_refined_web_model,
     &ms_family_refined_web,
+    &ms_family_bert,
 };
 
 const ms_family *const *ms_families(size_t *count)
