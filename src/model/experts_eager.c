@@ -59,7 +59,7 @@ static void find_tokens(ms_model *model, ms_frame *f, const loop *l, ms_dim rows
 
 static ms_tensor linear_of(ms_tape *tape, ms_tensor x, ms_tensor stack)
 {
-    ms_tensor weight = ms_select_first(tape, stack);
+    ms_tensor weight = ms_select(tape, stack, 0);
     if (!weight)
         return 0;
     ms_retain(tape, weight); /* an argument */

@@ -5,6 +5,7 @@
  */
 #include "model/falcon.h"
 
+#include "ops/experts.h"
 #include "ops/ops.h"
 
 /* x @ weight.T, and the bias added by an operator of its own. Of a view autocast keeps no cast. */

@@ -40,6 +40,7 @@ static const ms_family *const families[] = {
     &ms_family_refined_web_model,
     &ms_family_refined_web,
     &ms_family_bert,
+    &ms_family_vit,
 };
 
 const ms_family *const *ms_families(size_t *count)

@@ -5,6 +5,7 @@
  */
 #include "model/blocks.h"
 
+#include "ops/experts.h"
 #include "ops/ops.h"
 
 /* The labels with one more, ignored one at the end: [B, S + 1]. */
@@ -157,9 +158,8 @@ static ms_tensor last_token_loss(ms_model *model, const ms_linear_module *head, 
     ms_tensor *last = ms_local(&f, pads ? last_tokens(model, &f, ids) : 0);
     ms_tensor rows = ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64);
     /* Without padding the last token is a number: the rest is indexed by rows alone. */
-    ms_tensor *pooled =
-        ms_local(&f, pads ? ms_index_pairs(tape, *logits, rows, *last)
-                          : ms_index_pairs(tape, ms_select(tape, *logits, 1), rows, 0));
+    ms_tensor *pooled = ms_local(&f, pads ? ms_index_pairs(tape, *logits, rows, *last)
+                                          : ms_index_rows(tape, ms_select(tape, *logits, 1), rows));
     ms_tensor *loss = ms_local(&f, ms_class_loss(model, *pooled));
     return ms_frame_end(&f, loss);
 }

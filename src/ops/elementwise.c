@@ -333,7 +333,7 @@ static const ms_op floor_divide_op = {"floor_divide", NULL, NULL};
 
 ms_tensor ms_floor_divide(ms_tape *tape, ms_tensor a)
 {
-    return scalar_op(tape, &floor_divide_op, a, (ms_dtype)ms_info(tape, a)->dtype);
+    return scalar_op(tape, &floor_divide_op, a, (ms_dtype)ms_info(tape, a)->dtype, false);
 }
 
 /* The gradient of what is divided: divided too. */

@@ -77,11 +77,6 @@ ms_tensor ms_view_as_real(ms_tape *tape, ms_tensor a);
 ms_tensor ms_mul_complex(ms_tape *tape, ms_tensor a, ms_tensor factor); /* factor: no gradient */
 ms_tensor ms_polar(ms_tape *tape, ms_tensor angle);                     /* of length 1 */
 
-/* ---- indexing with tensors (index.c): a copy ---- */
-ms_tensor ms_index_one(ms_tape *tape, ms_tensor a, uint32_t dim); /* a[.., [i], ..] */
-/* a[rows, columns] of [B, S, C] and [N], or with columns 0 a[rows] of [B, C]: [N, C]. */
-ms_tensor ms_index_pairs(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor columns);
-
 /* ---- joining, reducing (reduce.c) ---- */
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
 ms_tensor ms_stack_last(ms_tape *tape, ms_tensor a, ms_tensor b); /* stack((a, b), dim=-1) */

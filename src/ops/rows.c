@@ -91,6 +91,20 @@ ms_tensor ms_index_pairs(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor c
     return take(tape, a, 2, (ms_tensor[]){rows, columns});
 }
 
+ms_tensor ms_index_one(ms_tape *tape, ms_tensor a, uint32_t dim)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &index_op);
+    ms_tensor index = ms_empty(tape, MS_SHAPE((ms_dim){.value = 1}), MS_DTYPE_I64);
+    uint32_t node = ms_record(tape, &index_op, 1, &a);
+    ms_save(tape, node, index);
+    ms_shape shape = ms_info(tape, a)->shape;
+    shape.dims[dim] = (ms_dim){.value = 1};
+    ms_tensor out = ms_empty(tape, shape, dtype_of(tape, a));
+    return ms_op_finish(tape, mark, node, 2, (ms_tensor[]){a, index}, out);
+}
+
 /* ---- index_add_: the source's gradient is selected from the result's ---- */
 
 enum { ADD_TARGET, ADD_SOURCE }; /* inputs */
@@ -117,32 +131,6 @@ ms_tensor ms_index_add_into(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tenso
     ms_save(tape, node, source); /* its shape would do */
     const ms_tensor_info info = *ms_info(tape, a);
     return ms_op_finish(tape, mark, node, 2, inputs, ms_alias(tape, a, info.shape, info.strides));
-}
-
-/* ---- select: one of a stack; backward makes zeros of the whole stack ---- */
-
-static void select_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
-{
-    out[0] = ms_empty(tape, ms_input_meta(tape, node, 0)->shape, dtype_of(tape, grads[0]));
-}
-
-static const ms_op select_op = {"select", "SelectBackward0", select_backward};
-
-ms_tensor ms_select_first(ms_tape *tape, ms_tensor stack)
-{
-    if (ms_idle(tape) || !stack)
-        return 0;
-    uint32_t node = ms_record(tape, &select_op, 1, &stack);
-    ms_tensor_info info = *ms_info(tape, stack);
-    info.shape.rank--;
-    for (uint32_t i = 0; i < info.shape.rank; i++) {
-        info.shape.dims[i] = info.shape.dims[i + 1];
-        info.strides[i] = info.strides[i + 1];
-    }
-    ms_tensor out = ms_alias(tape, stack, info.shape, info.strides);
-    ms_attach(tape, node, 1, &out);
-    ms_consume(tape, stack);
-    return out;
 }
 
 /* ---- who has which expert ---- */

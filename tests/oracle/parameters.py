@@ -14,7 +14,9 @@ DEEPSEEK = LLAMA[:-2] + "n_routed_experts moe_intermediate_size n_shared_experts
 SHAPES = {"gpt2": "n_embd n_layer n_head".split(), "qwen2_moe": MOE, "qwen3_moe": MOE,
           "mixtral": LLAMA[:-1] + "num_local_experts num_experts_per_tok".split(),
           "gpt_oss": LLAMA + "num_local_experts num_experts_per_tok".split(), "deepseek_v2": DEEPSEEK, "deepseek_v3": DEEPSEEK,
-          "gpt_neox": "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads".split()}
+          "gpt_neox": "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads".split(),
+          "opt": "hidden_size ffn_dim num_hidden_layers num_attention_heads word_embed_proj_dim".split(),
+          "falcon": "vocab_size hidden_size num_hidden_layers num_attention_heads num_kv_heads".split()}
 TIED, UNTIED = True, False
 # The tower of the larger Gemma 3 models.
 SIGLIP = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
@@ -101,6 +103,19 @@ ROWS = [
     ("command-r7b", "cohere2", TIED, "256000/4096/14336/32/32/8", 8028033024, "counted"),
     ("glm-4-9b-0414", "glm4", UNTIED, "151552/4096/13696/40/32/2/128", 9400279040, "published"),
     ("glm-4-32b-0414", "glm4", UNTIED, "151552/6144/23040/61/48/2/128", 32566081536, "counted", {"attention_bias": False}),
+    ("opt-125m", "opt", TIED, "768/3072/12/12/768", 125239296, "counted"),
+    ("opt-350m", "opt", TIED, "1024/4096/24/16/512", 331196416, "counted", {"do_layer_norm_before": False}),
+    ("opt-1.3b", "opt", TIED, "2048/8192/24/32/2048", 1315758080, "counted"),
+    ("opt-2.7b", "opt", TIED, "2560/10240/32/32/2560", 2651596800, "counted"),
+    ("opt-6.7b", "opt", TIED, "4096/16384/32/32/4096", 6658473984, "counted"),
+    ("opt-13b", "opt", TIED, "5120/20480/40/40/5120", 12853473280, "counted"),
+    ("opt-30b", "opt", TIED, "7168/28672/48/56/7168", 29974540288, "counted"),
+    ("opt-66b", "opt", TIED, "9216/36864/64/72/9216", 65719701504, "counted"),
+    ("falcon-7b", "falcon", TIED, "65024/4544/32/71/71", 6921720704, "published"),
+    ("falcon-40b", "falcon", TIED, "65024/8192/60/128/8", 41303293952, "counted", {"new_decoder_architecture": True}),
+    ("falcon-40b-untied", "falcon", UNTIED, "65024/8192/60/128/8", 41835970560, "counted", {"new_decoder_architecture": True}),
+    ("falcon-180b", "falcon", TIED, "65024/14848/80/232/8", 178557088768, "counted", {"new_decoder_architecture": True}),
+    ("falcon-180b-untied", "falcon", UNTIED, "65024/14848/80/232/8", 179522565120, "counted", {"new_decoder_architecture": True}),
 ]
 
 

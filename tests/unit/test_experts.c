@@ -101,7 +101,7 @@ static ms_tensor pairs(bench *b, const uint64_t *n)
 
 static ms_tensor selected(bench *b, const uint64_t *n)
 {
-    return held(b, ms_select_first(&b->tape, MAKE(b, MS_DTYPE_BF16, true, n[0], n[1], n[2])));
+    return held(b, ms_select(&b->tape, MAKE(b, MS_DTYPE_BF16, true, n[0], n[1], n[2]), 0));
 }
 
 static ms_tensor where(bench *b, const uint64_t *n)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "model/blocks.h"
+#include "ops/experts.h"
 #include "ops/ops.h"
 #include "tape/engine.h"
 #include "unit/support.h"
