@@ -37,8 +37,8 @@ endif
 PKG_CONFIG ?= pkg-config
 pkg = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null || echo $(3))
 # GLPK has no .pc file on Debian 12.
-DEP_CFLAGS  := $(call pkg,--cflags,libcjson,)
-DEP_LIBS    := $(call pkg,--libs,libcjson,-lcjson) -lglpk -lm -pthread
+DEP_CFLAGS  := $(call pkg,--cflags,libcjson,) $(call pkg,--cflags,yaml-0.1,)
+DEP_LIBS    := $(call pkg,--libs,libcjson,-lcjson) $(call pkg,--libs,yaml-0.1,-lyaml) -lglpk -lm -pthread
 TEST_CFLAGS := $(call pkg,--cflags,cmocka,)
 TEST_LIBS   := $(call pkg,--libs,cmocka,-lcmocka)
 

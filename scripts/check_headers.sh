@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/.."
 bad=0
-flags="-std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc -Itests $(pkg-config --cflags libcjson)"
+flags="-std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc -Itests $(pkg-config --cflags libcjson yaml-0.1)"
 for header in src/*/*.h include/memscope/*.h; do
     # shellcheck disable=SC2086
     echo "#include \"$header\"" | ${CC:-gcc} $flags -I. -Wall -Wextra -Werror -Wno-unused-function \

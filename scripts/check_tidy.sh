@@ -4,5 +4,5 @@
 # several, version 14 reports va_list faults that are not there.
 set -u
 cd "$(dirname "$0")/.."
-flags="-std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc $(pkg-config --cflags libcjson)"
+flags="-std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc $(pkg-config --cflags libcjson yaml-0.1)"
 printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 sh -c 'flags=$1; shift; clang-tidy --quiet "$@" -- $flags 2>/dev/null' tidy "$flags"

@@ -63,7 +63,7 @@ want() {
     }
 }
 
-BUILD_PACKAGES="gcc make pkg-config libc6-dev libcjson-dev libglpk-dev"
+BUILD_PACKAGES="gcc make pkg-config libc6-dev libcjson-dev libyaml-dev libglpk-dev"
 TEST_PACKAGES="libcmocka-dev"
 TEST_OPTIONAL="python3 python3-jsonschema g++"
 LINT_PACKAGES="clang clang-tidy clang-format cppcheck valgrind binutils"

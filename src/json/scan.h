@@ -7,6 +7,7 @@
 #ifndef MS_JSON_SCAN_H
 #define MS_JSON_SCAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,7 @@ typedef struct ms_json_span {
     uint32_t after;
     uint32_t item; /* position in the parent, from 0 */
     ms_json_kind kind;
+    bool is_raw; /* YAML: the key has no quotes, and no escapes are read in it */
 } ms_json_span;
 
 typedef ms_vec(ms_json_span) ms_json_spans;

@@ -5,24 +5,18 @@
  */
 #include "json/value.h"
 
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json/document.h"
 #include "json/number.h"
 #include "json/place.h"
 #include "json/pointer.h"
 
 /* Longer values are named in messages, not shown. */
 enum { LONGEST_SHOWN = 40 };
-
-struct ms_json {
-    ms_json_source source;
-    ms_json_spans spans;
-    cJSON *tree;
-};
 
 static const char *const kind_names[] = {
     [MS_JSON_NULL] = "null",       [MS_JSON_BOOL] = "true or false", [MS_JSON_NUMBER] = "a number",
@@ -182,7 +176,7 @@ static ms_status fail_found(ms_json_value value, const char *expected, ms_error 
     size_t bytes;
     const char *text = ms_json_source_text(value, &bytes);
     ms_json_kind kind = ms_json_kind_of(value);
-    if (bytes > LONGEST_SHOWN || kind == MS_JSON_ARRAY || kind == MS_JSON_OBJECT) {
+    if (bytes == 0 || bytes > LONGEST_SHOWN || kind == MS_JSON_ARRAY || kind == MS_JSON_OBJECT) {
         text = kind_names[kind];
         bytes = strlen(text);
     }
