@@ -9,8 +9,9 @@
 #include "config/nearest.h"
 #include "config/resolve.h"
 #include "config/run_file.h"
+#include "config/training_args.h"
 #include "json/read.h"
-#include "json/value.h"
+#include "json/yaml.h"
 
 static ms_family_list families(void)
 {
@@ -90,7 +91,9 @@ typedef struct loading {
     ms_model_config *model;
     ms_run_config *run;
     ms_adapter *adapter;
-    ms_notes *notes;
+    ms_json *training_args; /* as long as its places are needed; NULL: none */
+    char *training_text;
+    ms_notes *notes, left_out;
     ms_error *err;
 } loading;
 
@@ -206,6 +209,28 @@ static ms_status apply_plan(loading *l, const char *run_path)
     return read_beside(l, "plan", l->draft.plan, run_path, take_plan);
 }
 
+/* ---- training arguments ---- */
+
+/* Stays open: the run is resolved with its places. */
+static ms_status apply_training_args(loading *l, const char *run_path)
+{
+    ms_json_source source;
+    const char *path = l->draft.training_args;
+    if (!ms_run_field_said(&l->draft, "training-args"))
+        return MS_OK;
+    if (in_file(l, "training-args"))
+        path = ms_path_beside(l->arena, run_path, path);
+    if (!path)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a path");
+    ms_status status = ms_json_read(path, &source, &l->training_text, l->err);
+    if (status == MS_OK)
+        status = ms_json_or_yaml_parse(&source, &l->training_args, l->err);
+    if (status != MS_OK)
+        return status;
+    return ms_training_args_read(l->arena, ms_json_root(l->training_args), l->model, &l->draft,
+                                 &l->origins, l->notes, &l->left_out, l->err);
+}
+
 /* ---- adapters ---- */
 
 static ms_status take_adapter(loading *l, ms_json_value root)
@@ -271,10 +296,13 @@ static ms_status load_document(loading *l, const ms_input *in, ms_json_value roo
     if (status == MS_OK)
         status = apply_settings(l, settings, count);
     if (status == MS_OK)
+        status = apply_training_args(l, in->path);
+    if (status == MS_OK)
         status = apply_plan(l, in->path);
     if (status == MS_OK)
         status =
             ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);
+    l->run->left_out = l->left_out.first;
     return status == MS_OK ? apply_adapter(l, in->path) : status;
 }
 
@@ -288,6 +316,8 @@ static ms_status load_config(loading *l, const char *config, const ms_run_settin
         status = ms_json_parse(&in.source, &document, l->err);
     if (status == MS_OK)
         status = load_document(l, &in, ms_json_root(document), settings, count);
+    ms_json_free(l->training_args);
+    free(l->training_text);
     ms_json_free(document);
     free(in.text);
     return status;

@@ -12,6 +12,7 @@
 #include "allocator/allocator.h"
 #include "config/adapter.h"
 #include "config/model_config.h"
+#include "config/notes.h"
 #include "config/treatment.h"
 #include "device/device.h"
 #include "tensor/dtype.h"
@@ -112,6 +113,7 @@ typedef struct ms_run_config {
     bool has_budget;
     uint64_t budget_bytes; /* else the device's usable bytes */
     ms_step_detail detail;
+    const ms_note *left_out; /* what its training arguments say and is not modelled */
 } ms_run_config;
 
 /* Whether parameters that are on the device could be on the host, with the optimizer. */

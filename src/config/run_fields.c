@@ -60,6 +60,7 @@ enum { MAX_BATCH = 1 << 20, MAX_SEQ = 1 << 24, MAX_ACCUMULATE = 1 << 12 };
 /* clang-format off */
 static const field_row rows[] = {
     {"config",          FIELD_TEXT,    AT(config),          0, 0,              NULL},
+    {"training-args",   FIELD_TEXT,    AT(training_args),   0, 0,              NULL},
     {"batch",           FIELD_COUNT,   AT(batch),           1, MAX_BATCH,      NULL},
     {"seq",             FIELD_COUNT,   AT(seq_tokens),      2, MAX_SEQ,        NULL},
     {"dtype",           FIELD_CHOICE,  AT(dtype),           0, 0,              dtypes},

@@ -16,6 +16,8 @@
  * and the setters of run_fields.c must agree. */
 #define MS_RUN_FIELD_LIST(X)                                                                       \
     X("config", "NAME", "preset, config.json, run file, directory, or - for stdin", NULL, "Model") \
+    X("training-args", "FILE",                                                                     \
+      "TrainingArguments, or a file of axolotl, LLaMA-Factory or torchtune", "none", "Training")   \
     X("batch", "N", "sequences per micro-batch", "1", "Training")                                  \
     X("seq", "N", "tokens per sequence", "2048", "Training")                                       \
     X("dtype", "TYPE", "of the weights: bf16, fp16 or fp32", "bf16", "Training")                   \
@@ -64,7 +66,7 @@ typedef struct ms_run_draft {
     int dtype, adapter_dtype, quantize, upcast, autocast, optimizer, optimizer_impl,
         optimizer_device, parameter_device, checkpoint_kind, attention, experts, routing, allocator;
     double weight_decay, clip_norm;
-    const char *checkpointing, *treat, *adapter, *lora, *plan, *device;
+    const char *checkpointing, *treat, *adapter, *lora, *plan, *training_args, *device;
     uint32_t torch[2]; /* major, minor */
     uint64_t max_split_size_bytes, roundup_power2_divisions, budget_bytes;
     uint64_t said; /* bit i: field i was given */

@@ -84,5 +84,8 @@ const char *ms_ledger_not_modelled(const ms_ledger *ledger, size_t index)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if ((!rows[i].holds || rows[i].holds(ledger)) && index-- == 0)
             return rows[i].text;
+    for (const ms_note *note = ledger->run->left_out; note; note = note->next)
+        if (index-- == 0)
+            return note->text;
     return NULL;
 }

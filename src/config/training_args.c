@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From topics to fields of a run. Defaults are those of the trainers: transformers 5.23, axolotl
+ * 0.19, LLaMA-Factory 0.9.5, torchtune 0.6.
+ */
+#include "config/training_args.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "config/nearest.h"
+#include "config/training_reading.h"
+
+/* ---- values ---- */
+
+bool ms_training_flag(const ms_training_reading *r, ms_training_topic topic, bool absent)
+{
+    bool truth = absent;
+    if (r->file.given[topic])
+        (void)ms_json_get_bool(r->file.values[topic], &truth, NULL);
+    return truth;
+}
+
+const char *ms_training_text(const ms_training_reading *r, ms_training_topic topic,
+                             const char *absent)
+{
+    const char *text = absent;
+    if (r->file.given[topic])
+        (void)ms_json_get_string(r->file.values[topic], &text, NULL);
+    return text;
+}
+
+const char *ms_training_number(const ms_training_reading *r, ms_training_topic topic)
+{
+    size_t bytes;
+    const char *text = ms_json_source_text(r->file.values[topic], &bytes);
+    return ms_arena_printf(r->arena, "%.*s", (int)bytes, text);
+}
+
+static ms_status no_memory(const ms_training_reading *r)
+{
+    return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for the training arguments");
+}
+
+ms_status ms_training_offer(ms_training_reading *r, const char *field, const char *text,
+                            ms_training_topic topic)
+{
+    int index = ms_run_field_find(field);
+    ms_error reason = {0};
+    if (ms_run_field_said(r->draft, field))
+        return MS_OK;
+    if (!text)
+        return no_memory(r);
+    ms_status status = ms_run_field_set(r->draft, r->arena, field, text, &reason);
+    if (status == MS_ERR_NOMEM)
+        return no_memory(r);
+    if (status != MS_OK && r->file.given[topic])
+        return ms_training_fail(r, topic, "%s", reason.text);
+    if (status != MS_OK)
+        return ms_fail(r->err, status, "%s", reason.text);
+    if (r->file.given[topic]) {
+        r->origins->in_file[index] = true;
+        r->origins->values[index] = r->file.values[topic];
+    }
+    return MS_OK;
+}
+
+/* ---- numbers ---- */
+
+static const struct {
+    ms_training_topic topic;
+    const char *field;
+    const char *absent[MS_TRAINING_FORMAT_COUNT]; /* NULL: the field's own */
+} numbers[] = {
+    {MS_TOPIC_BATCH, "batch", {"8", "1", "8", NULL}},
+    {MS_TOPIC_ACCUMULATE, "accumulate", {"1", "1", "1", "1"}},
+    {MS_TOPIC_SEQ, "seq", {NULL, "512", "2048", NULL}},
+    {MS_TOPIC_WEIGHT_DECAY, "weight-decay", {"0.0", "0.0", "0.0", NULL}},
+};
+
+static ms_status set_numbers(ms_training_reading *r)
+{
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && status == MS_OK; i++) {
+        const char *absent = numbers[i].absent[r->file.format];
+        bool given = r->file.given[numbers[i].topic];
+        const char *text = given ? ms_training_number(r, numbers[i].topic) : absent;
+        if (given || absent)
+            status = ms_training_offer(r, numbers[i].field, text, numbers[i].topic);
+    }
+    return status;
+}
+
+/* Trainers take 0 for no clipping. */
+static ms_status set_clip(ms_training_reading *r)
+{
+    double norm = 1;
+    if (!r->file.given[MS_TOPIC_CLIP])
+        return r->file.format == MS_TRAINING_TORCHTUNE
+                   ? MS_OK
+                   : ms_training_offer(r, "clip", "1.0", MS_TOPIC_CLIP);
+    bool none = ms_json_get_number(r->file.values[MS_TOPIC_CLIP], 0, 0, &norm, NULL) == MS_OK;
+    return ms_training_offer(r, "clip", none ? "none" : ms_training_number(r, MS_TOPIC_CLIP),
+                             MS_TOPIC_CLIP);
+}
+
+/* ---- optimizers ---- */
+
+static const struct {
+    const char *name, *optimizer;
+    const char *impl; /* NULL: what PyTorch takes by itself */
+} optimizers[] = {
+    {"adamw_torch", "adamw", NULL},
+    {"adamw_torch_fused", "adamw", "fused"},
+    {"sgd", "sgd", NULL},
+    {"torch.optim.AdamW", "adamw", NULL},
+    {"torch.optim.Adam", "adam", NULL},
+    {"torch.optim.SGD", "sgd", NULL},
+};
+enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof optimizers[0] };
+
+static const char *default_optimizer(const ms_training_reading *r)
+{
+    enum { FIRST_FUSED_MINOR = 8 };
+    bool older = ms_run_field_said(r->draft, "torch") && r->draft->torch[1] < FIRST_FUSED_MINOR;
+    if (r->file.format == MS_TRAINING_AXOLOTL)
+        return "adamw_torch_fused";
+    if (r->file.format == MS_TRAINING_TORCHTUNE)
+        return "torch.optim.AdamW";
+    return older ? "adamw_torch" : "adamw_torch_fused";
+}
+
+static ms_status fail_optimizer(ms_training_reading *r, const char *name)
+{
+    char hint[96];
+    ms_nearest nearest = ms_nearest_to(name);
+    for (size_t i = 0; i < OPTIMIZER_COUNT; i++)
+        ms_nearest_offer(&nearest, optimizers[i].name);
+    return ms_training_fail(r, MS_TOPIC_OPTIMIZER, "optimizer '%.60s' is not modelled%s", name,
+                            ms_nearest_hint(&nearest, hint, sizeof hint));
+}
+
+/* PyTorch's own choice is foreach on a GPU, a loop on the CPU. */
+static const char *default_impl(const ms_training_reading *r)
+{
+    bool on_cpu = ms_run_field_said(r->draft, "device") && ms_name_equal(r->draft->device, "cpu");
+    return on_cpu ? "loop" : "foreach";
+}
+
+static ms_status set_optimizer(ms_training_reading *r)
+{
+    const char *name = ms_training_text(r, MS_TOPIC_OPTIMIZER, default_optimizer(r));
+    size_t i = 0;
+    double momentum = 0;
+    if (ms_run_field_said(r->draft, "optimizer"))
+        return MS_OK;
+    while (i < OPTIMIZER_COUNT && strcmp(optimizers[i].name, name) != 0)
+        i++;
+    if (i == OPTIMIZER_COUNT)
+        return fail_optimizer(r, name);
+    const char *optimizer = optimizers[i].optimizer, *impl = optimizers[i].impl;
+    if (r->file.given[MS_TOPIC_MOMENTUM])
+        (void)ms_json_get_number(r->file.values[MS_TOPIC_MOMENTUM], 0, 1, &momentum, NULL);
+    if (momentum > 0 && strcmp(optimizer, "sgd") == 0)
+        optimizer = "sgd-momentum";
+    if (!impl)
+        impl = ms_training_flag(r, MS_TOPIC_FUSED, false) ? "fused" : default_impl(r);
+    ms_status status = ms_training_offer(r, "optimizer", optimizer, MS_TOPIC_OPTIMIZER);
+    return status == MS_OK ? ms_training_offer(r, "optimizer-impl", impl, MS_TOPIC_OPTIMIZER)
+                           : status;
+}
+
+/* ---- precision ---- */
+
+/* The type that the config says its weights have; fp32 where it does not. */
+static const char *stored_dtype(const ms_training_reading *r)
+{
+    ms_dtype dtype = r->model->has_dtype ? r->model->dtype : MS_DTYPE_F32;
+    return dtype == MS_DTYPE_BF16 ? "bf16" : dtype == MS_DTYPE_F16 ? "fp16" : "fp32";
+}
+
+/* What autocast is told, by bf16 and fp16. */
+static ms_status mixed_precision(ms_training_reading *r, const char **autocast)
+{
+    bool is_axolotl = r->file.format == MS_TRAINING_AXOLOTL;
+    bool fp16 = ms_training_flag(r, MS_TOPIC_FP16, false);
+    /* axolotl's "auto": bf16 unless it is told fp16 */
+    bool automatic = is_axolotl && (!r->file.given[MS_TOPIC_BF16] ||
+                                    strcmp(ms_training_text(r, MS_TOPIC_BF16, ""), "auto") == 0);
+    bool is_text = is_axolotl && *ms_training_text(r, MS_TOPIC_BF16, "");
+    bool bf16 = automatic ? !fp16 : is_text || ms_training_flag(r, MS_TOPIC_BF16, false);
+    if (is_text && !automatic && strcmp(ms_training_text(r, MS_TOPIC_BF16, ""), "full") != 0)
+        return ms_training_fail(r, MS_TOPIC_BF16, "'%.40s': expected true, false, auto or full",
+                                ms_training_text(r, MS_TOPIC_BF16, ""));
+    if (bf16 && fp16 && !is_axolotl)
+        return ms_training_fail(r, MS_TOPIC_FP16, "fp16 and bf16 together; give one of them");
+    *autocast = bf16 ? "bf16" : fp16 ? "fp16" : "none";
+    return MS_OK;
+}
+
+/* Trainer leaves the weights as they were loaded, and from_pretrained takes the type the config
+ * says. */
+static ms_status hf_weights(ms_training_reading *r, const char **dtype)
+{
+    *dtype = ms_training_text(r, MS_TOPIC_DTYPE, "auto");
+    if (strcmp(*dtype, "auto") != 0)
+        return MS_OK;
+    *dtype = stored_dtype(r);
+    if (ms_run_field_said(r->draft, "dtype"))
+        return MS_OK;
+    return ms_note_add(
+        r->notes, r->arena, r->err,
+        "the weights are %s, %s: Trainer trains them as they were loaded (--dtype)", *dtype,
+        r->model->has_dtype ? "as the model's config says" : "the model's config says no type");
+}
+
+static const char *axolotl_weights(const ms_training_reading *r, const char *autocast)
+{
+    if (ms_training_flag(r, MS_TOPIC_WEIGHTS_BF16, false) || strcmp(autocast, "bf16") == 0)
+        return "bf16";
+    bool half = ms_training_flag(r, MS_TOPIC_WEIGHTS_FP16, false) || strcmp(autocast, "fp16") == 0;
+    return half ? "fp16" : "fp32";
+}
+
+/* What is trained as a whole goes to fp32, unless pure_bf16. */
+static const char *factory_weights(const ms_training_reading *r, const char *autocast)
+{
+    if (ms_training_flag(r, MS_TOPIC_PURE_BF16, false))
+        return "bf16";
+    if (!ms_training_has_adapter(r))
+        return "fp32";
+    return strcmp(autocast, "none") == 0 ? stored_dtype(r) : autocast;
+}
+
+/* Without an adapter, axolotl casts them back only where attention needs it. */
+static ms_status note_axolotl_weights(ms_training_reading *r, const char *dtype)
+{
+    if (ms_training_has_adapter(r) || r->file.given[MS_TOPIC_ATTENTION] ||
+        ms_training_flag(r, MS_TOPIC_FLASH, false) || strcmp(dtype, "fp32") == 0)
+        return MS_OK;
+    return ms_note_add(r->left_out, r->arena, r->err,
+                       "axolotl keeps embeddings, head and norms in fp32 here; all are %s", dtype);
+}
+
+static ms_status set_precision(ms_training_reading *r)
+{
+    const char *autocast = "none", *dtype = NULL;
+    ms_status status = mixed_precision(r, &autocast);
+    if (status != MS_OK)
+        return status;
+    ms_training_topic from = MS_TOPIC_BF16;
+    switch (r->file.format) {
+    case MS_TRAINING_AXOLOTL:
+        dtype = axolotl_weights(r, autocast);
+        status = note_axolotl_weights(r, dtype);
+        break;
+    case MS_TRAINING_FACTORY:
+        dtype = factory_weights(r, autocast);
+        break;
+    case MS_TRAINING_TORCHTUNE:
+        dtype = ms_training_text(r, MS_TOPIC_DTYPE, "bf16");
+        from = MS_TOPIC_DTYPE;
+        break;
+    case MS_TRAINING_HF:
+    case MS_TRAINING_FORMAT_COUNT:
+        status = hf_weights(r, &dtype);
+        from = MS_TOPIC_DTYPE;
+        break;
+    }
+    if (status == MS_OK)
+        status = ms_training_offer(r, "dtype", dtype, from);
+    return status == MS_OK
+               ? ms_training_offer(r, "autocast", autocast,
+                                   strcmp(autocast, "fp16") == 0 ? MS_TOPIC_FP16 : MS_TOPIC_BF16)
+               : status;
+}
+
+/* ---- checkpointing and attention ---- */
+
+static bool checkpoints(const ms_training_reading *r)
+{
+    if (r->file.format == MS_TRAINING_FACTORY)
+        return !ms_training_flag(r, MS_TOPIC_NO_CHECKPOINTING, false);
+    bool is_text = *ms_training_text(r, MS_TOPIC_CHECKPOINTING, "");
+    return is_text || ms_training_flag(r, MS_TOPIC_CHECKPOINTING, false);
+}
+
+/* transformers asks for non-reentrant ones unless it is given arguments that do not say; axolotl
+ * for reentrant ones when it is given none. */
+static bool is_reentrant(const ms_training_reading *r)
+{
+    const ms_training_file *file = &r->file;
+    bool has_kwargs = file->given[MS_TOPIC_CHECKPOINT_KWARGS];
+    bool absent =
+        file->format == MS_TRAINING_FACTORY || (file->format == MS_TRAINING_AXOLOTL && !has_kwargs);
+    return ms_training_flag(r, MS_TOPIC_REENTRANT, absent);
+}
+
+static ms_status note_offload(ms_training_reading *r, const char *word)
+{
+    static const char *const known[] = {"offload", "offload_disk", "unsloth"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i], word) == 0)
+            return ms_note_add(r->left_out, r->arena, r->err,
+                               "gradient_checkpointing %s of the training arguments: activations "
+                               "that go to the host",
+                               word);
+    return ms_training_fail(r, MS_TOPIC_CHECKPOINTING,
+                            "'%.40s': expected true, false, offload or offload_disk", word);
+}
+
+static ms_status set_checkpointing(ms_training_reading *r)
+{
+    ms_training_topic topic =
+        r->file.format == MS_TRAINING_FACTORY ? MS_TOPIC_NO_CHECKPOINTING : MS_TOPIC_CHECKPOINTING;
+    bool on = checkpoints(r);
+    const char *word = ms_training_text(r, MS_TOPIC_CHECKPOINTING, ""), *layers = "all";
+    ms_status status = *word ? note_offload(r, word) : MS_OK;
+    if (status != MS_OK || ms_run_field_said(r->draft, "plan"))
+        return status;
+    if (on && r->file.given[MS_TOPIC_EVERY_LAYERS]) {
+        const char *every = ms_training_number(r, MS_TOPIC_EVERY_LAYERS);
+        layers = every ? ms_arena_printf(r->arena, "every:%s", every) : NULL;
+        topic = MS_TOPIC_EVERY_LAYERS;
+    }
+    status = ms_training_offer(r, "checkpointing", on ? layers : "none", topic);
+    if (status != MS_OK || !on)
+        return status;
+    return ms_training_offer(r, "checkpoint-kind", is_reentrant(r) ? "reentrant" : "non-reentrant",
+                             MS_TOPIC_REENTRANT);
+}
+
+static const struct {
+    const char *name, *attention; /* NULL: what the run takes by itself */
+} attentions[] = {{"auto", NULL}, {"sdpa", NULL}, {"eager", "eager"}, {"disabled", "eager"}};
+
+static ms_status set_attention(ms_training_reading *r)
+{
+    const char *name = ms_training_text(r, MS_TOPIC_ATTENTION, "auto");
+    if (ms_training_flag(r, MS_TOPIC_EAGER, false))
+        return ms_training_offer(r, "attention", "eager", MS_TOPIC_EAGER);
+    for (size_t i = 0; i < sizeof attentions / sizeof attentions[0]; i++)
+        if (strcmp(attentions[i].name, name) == 0)
+            return attentions[i].attention
+                       ? ms_training_offer(r, "attention", attentions[i].attention,
+                                           MS_TOPIC_ATTENTION)
+                       : MS_OK;
+    return ms_note_add(r->left_out, r->arena, r->err,
+                       "attention '%.40s' of the training arguments; attention is PyTorch's", name);
+}
+
+/* ---- all of it ---- */
+
+ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_model_config *model,
+                                ms_run_draft *draft, ms_run_origins *origins, ms_notes *notes,
+                                ms_notes *left_out, ms_error *err)
+{
+    static ms_status (*const steps[])(ms_training_reading * r) = {
+        set_numbers,       set_clip,      set_optimizer,           set_precision,
+        set_checkpointing, set_attention, ms_training_set_adapter,
+    };
+    ms_training_reading r = {.arena = arena,
+                             .model = model,
+                             .draft = draft,
+                             .origins = origins,
+                             .notes = notes,
+                             .left_out = left_out,
+                             .err = err};
+    ms_status status = ms_training_file_read(root, &r.file, err);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
+        status = steps[i](&r);
+    if (status == MS_OK)
+        status = ms_training_left_out(arena, root, r.file.format, left_out, err);
+    return status == MS_OK ? ms_training_misspelt(arena, root, r.file.format, notes, err) : status;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What files of training settings say and is not modelled.
+ */
+#include <string.h>
+
+#include "config/training_keys.h"
+
+enum {
+    HF = 1 << MS_TRAINING_HF,
+    AXOLOTL = 1 << MS_TRAINING_AXOLOTL,
+    FACTORY = 1 << MS_TRAINING_FACTORY,
+    TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
+    TRAINER = HF | FACTORY /* TrainingArguments itself */
+};
+
+typedef struct left_out_row {
+    unsigned formats;
+    const char *pointer;
+    const char *text;
+} left_out_row;
+
+static const char compiled[] = "the step is run eagerly";
+static const char parallel[] = "sharding and parallelism; the figures are of one device alone";
+static const char liger[] = "Liger's kernels; logits and the loss are those of PyTorch";
+static const char evaluation[] = "evaluation between steps and the logits it keeps";
+static const char input_on_host[] = "activations that go to the host";
+static const char fp8[] = "fp8 training";
+static const char packed[] = "packing; each sequence is taken to be full";
+
+/* clang-format off */
+static const left_out_row left_out_rows[] = {
+    {TRAINER | AXOLOTL, "/torch_compile",            compiled},
+    {TRAINER | AXOLOTL, "/torch_compile_backend",    compiled},
+    {TRAINER,           "/torch_compile_mode",       compiled},
+    {TORCHTUNE,         "/compile",                  compiled},
+    {TRAINER | AXOLOTL, "/deepspeed",                parallel},
+    {TRAINER | AXOLOTL, "/fsdp",                     parallel},
+    {TRAINER | AXOLOTL, "/fsdp_config",              parallel},
+    {HF,                "/parallelism_config",       parallel},
+    {AXOLOTL,           "/tensor_parallel_size",     parallel},
+    {AXOLOTL,           "/context_parallel_size",    parallel},
+    {TORCHTUNE,         "/fsdp_cpu_offload",         parallel},
+    {TORCHTUNE,         "/tensor_parallel_dim",      parallel},
+    {TRAINER,           "/use_liger_kernel",         liger},
+    {FACTORY,           "/enable_liger_kernel",      liger},
+    {AXOLOTL,           "/liger_fused_linear_cross_entropy", liger},
+    {AXOLOTL,           "/liger_rope",               liger},
+    {AXOLOTL,           "/liger_rms_norm",           liger},
+    {AXOLOTL,           "/liger_glu_activation",     liger},
+    {AXOLOTL,           "/cut_cross_entropy",        "a fused loss; logits and the loss are those of PyTorch"},
+    {AXOLOTL,           "/plugins",                  "what plugins change"},
+    {TRAINER,           "/eval_strategy",            evaluation},
+    {TRAINER,           "/eval_on_start",            evaluation},
+    {TRAINER,           "/do_eval",                  evaluation},
+    {AXOLOTL | FACTORY, "/val_set_size",             evaluation},
+    {TRAINER | AXOLOTL, "/torch_empty_cache_steps",  "emptying the cache between steps"},
+    {TRAINER,           "/auto_find_batch_size",     "trying smaller batches; the figures are of the one given"},
+    {TRAINER | AXOLOTL, "/neftune_noise_alpha",      "noise on the embeddings"},
+    {TRAINER,           "/label_smoothing_factor",   "the loss with label smoothing"},
+    {TRAINER | AXOLOTL, "/optim_args",               "arguments of the optimizer"},
+    {TRAINER | AXOLOTL, "/optim_target_modules",     "an optimizer for some modules alone"},
+    {TRAINER,           "/use_cpu",                  "a device is named by --device; --device cpu is this one"},
+    {HF,                "/fp8",                      fp8},
+    {AXOLOTL,           "/fp8",                      fp8},
+    {FACTORY,           "/fp8",                      fp8},
+    {HF,                "/activation_checkpointing_kwargs/offload", input_on_host},
+    {HF,                "/gradient_checkpointing_kwargs/offload", input_on_host},
+    {HF,                "/activation_offloading",    input_on_host},
+    {AXOLOTL,           "/activation_offloading",    input_on_host},
+    {AXOLOTL,           "/layer_offloading",         "layers that go to the host"},
+    {TORCHTUNE,         "/enable_activation_offloading", input_on_host},
+    {TORCHTUNE,         "/optimizer_in_bwd",         "the optimizer in the backward pass"},
+    {TORCHTUNE,         "/loss/_component_",         "torchtune's loss; it is that of transformers"},
+    {TORCHTUNE,         "/model/_component_",        "torchtune's own model code; it is that of transformers"},
+    {TORCHTUNE,         "/dataset/packed",           packed},
+    {HF | FACTORY,      "/packing",                  packed},
+    {FACTORY,           "/neat_packing",             packed},
+    {AXOLOTL,           "/sample_packing",           packed},
+    {AXOLOTL,           "/flash_attention",          "the flash-attn package; attention is PyTorch's"},
+    {AXOLOTL,           "/xformers_attention",       "xFormers; attention is PyTorch's"},
+    {AXOLOTL,           "/unfrozen_parameters",      "training some parameters alone"},
+    {AXOLOTL,           "/relora",                   "ReLoRA"},
+    {AXOLOTL,           "/lora_target_parameters",   "adapters of parameters"},
+    {AXOLOTL,           "/bnb_config_kwargs",        "other settings of bitsandbytes"},
+    {AXOLOTL,           "/lora_mlp_kernel",          "axolotl's LoRA kernels"},
+    {AXOLOTL,           "/lora_qkv_kernel",          "axolotl's LoRA kernels"},
+    {AXOLOTL,           "/lora_o_kernel",            "axolotl's LoRA kernels"},
+    {AXOLOTL,           "/rl",                       "training from preferences; the step is one of fine-tuning"},
+    {FACTORY,           "/use_unsloth",              "Unsloth"},
+    {FACTORY,           "/use_unsloth_gc",           input_on_host},
+    {FACTORY,           "/upcast_layernorm",         "norms in fp32"},
+    {FACTORY,           "/upcast_lmhead_output",     "logits in fp32"},
+    {FACTORY,           "/use_galore",               "GaLore"},
+    {FACTORY,           "/use_apollo",               "APOLLO"},
+    {FACTORY,           "/use_badam",                "BAdam"},
+    {FACTORY,           "/use_muon",                 "Muon"},
+    {FACTORY,           "/use_adam_mini",            "Adam-mini"},
+    {FACTORY,           "/shift_attn",               "shifted sparse attention"},
+    {FACTORY,           "/mixture_of_depths",        "mixture of depths"},
+};
+/* clang-format on */
+
+/* "no", "none" and 0 say nothing either. */
+static bool says_nothing(ms_json_value value)
+{
+    ms_json_value child;
+    const char *text = "";
+    bool truth = true;
+    double number = 1;
+    switch (ms_json_kind_of(value)) {
+    case MS_JSON_NULL:
+        return true;
+    case MS_JSON_BOOL:
+        (void)ms_json_get_bool(value, &truth, NULL);
+        return !truth;
+    case MS_JSON_NUMBER:
+        return ms_json_get_number(value, 0, 0, &number, NULL) == MS_OK;
+    case MS_JSON_STRING:
+        (void)ms_json_get_string(value, &text, NULL);
+        return !*text || strcmp(text, "no") == 0 || strcmp(text, "none") == 0;
+    case MS_JSON_ARRAY:
+    case MS_JSON_OBJECT:
+        break;
+    }
+    return !ms_json_first(value, &child);
+}
+
+ms_status ms_training_left_out(ms_arena *arena, ms_json_value root, ms_training_format format,
+                               ms_notes *left_out, ms_error *err)
+{
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < sizeof left_out_rows / sizeof left_out_rows[0] && status == MS_OK; i++) {
+        ms_json_value value;
+        const left_out_row *row = &left_out_rows[i];
+        if (!(row->formats & 1U << format) || !ms_json_find_pointer(root, row->pointer, &value) ||
+            says_nothing(value))
+            continue;
+        ms_error at = {0};
+        ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
+        status = ms_note_add(left_out, arena, err, "%s (line %u of the training arguments): %s",
+                             row->pointer + 1, at.line, row->text);
+    }
+    return status;
+}
+
+bool ms_training_key_is_left_out(const char *name)
+{
+    for (size_t i = 0; i < sizeof left_out_rows / sizeof left_out_rows[0]; i++)
+        if (ms_training_key_starts(left_out_rows[i].pointer, name))
+            return true;
+    return false;
+}
