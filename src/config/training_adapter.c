@@ -147,12 +147,29 @@ static ms_status add_targets(writer *w)
     return MS_OK;
 }
 
+/* Where they stand; what fails later is told of the adapter as a whole. */
+static ms_status check_numbers(ms_training_reading *r)
+{
+    enum { MOST_RANK = 1 << 16 };
+    uint64_t rank;
+    double dropout;
+    const ms_training_file *file = &r->file;
+    ms_status status = MS_OK;
+    if (file->given[MS_TOPIC_RANK])
+        status = ms_json_get_count(file->values[MS_TOPIC_RANK], 1, MOST_RANK, &rank, r->err);
+    if (status == MS_OK && file->given[MS_TOPIC_DROPOUT])
+        status = ms_json_get_number(file->values[MS_TOPIC_DROPOUT], 0, 1, &dropout, r->err);
+    return status;
+}
+
 static ms_status set_lora(ms_training_reading *r)
 {
     writer w = {r, ""};
     const char *saved = "";
+    ms_status status = check_numbers(r);
     add_number(&w, "r", MS_TOPIC_RANK);
-    ms_status status = add_targets(&w);
+    if (status == MS_OK)
+        status = add_targets(&w);
     add_number(&w, "dropout", MS_TOPIC_DROPOUT);
     if (ms_training_flag(r, MS_TOPIC_DORA, false))
         add(&w, "dora", "");

@@ -5,7 +5,7 @@
  */
 #include "config/training_args.h"
 
-#include <stdio.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "config/nearest.h"
@@ -55,7 +55,7 @@ ms_status ms_training_offer(ms_training_reading *r, const char *field, const cha
     if (status == MS_ERR_NOMEM)
         return no_memory(r);
     if (status != MS_OK && r->file.given[topic])
-        return ms_training_fail(r, topic, "%s", reason.text);
+        return ms_training_fail(r, topic, "%s", reason.text + strlen(field) + strlen(": "));
     if (status != MS_OK)
         return ms_fail(r->err, status, "%s", reason.text);
     if (r->file.given[topic]) {
@@ -309,6 +309,20 @@ static ms_status note_offload(ms_training_reading *r, const char *word)
                             "'%.40s': expected true, false, offload or offload_disk", word);
 }
 
+/* transformers' `offload` of every layer's checkpoint. */
+static ms_status send_inputs(ms_training_reading *r)
+{
+    if (!ms_training_flag(r, MS_TOPIC_INPUT_ON_HOST, false))
+        return MS_OK;
+    if (r->file.given[MS_TOPIC_EVERY_LAYERS])
+        return ms_note_add(r->left_out, r->arena, r->err,
+                           "offload with every_n_layers, of the training arguments: the inputs of "
+                           "checkpoints stay on the device");
+    const char *treat =
+        ms_arena_printf(r->arena, "0-%" PRIu64 "=checkpoint+offload", r->model->num_layers - 1);
+    return ms_training_offer(r, "treat", treat, MS_TOPIC_INPUT_ON_HOST);
+}
+
 static ms_status set_checkpointing(ms_training_reading *r)
 {
     ms_training_topic topic =
@@ -324,6 +338,8 @@ static ms_status set_checkpointing(ms_training_reading *r)
         topic = MS_TOPIC_EVERY_LAYERS;
     }
     status = ms_training_offer(r, "checkpointing", on ? layers : "none", topic);
+    if (status == MS_OK && on)
+        status = send_inputs(r);
     if (status != MS_OK || !on)
         return status;
     return ms_training_offer(r, "checkpoint-kind", is_reentrant(r) ? "reentrant" : "non-reentrant",

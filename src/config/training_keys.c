@@ -119,6 +119,7 @@ static const key_row rows[] = {
 static const key_row inner_rows[] = {
     {HF | AXOLOTL,      "/use_reentrant",                 MS_TOPIC_REENTRANT,        FORM_FLAG},
     {HF,                "/every_n_layers",                MS_TOPIC_EVERY_LAYERS,     FORM_NUMBER},
+    {HF,                "/offload",                       MS_TOPIC_INPUT_ON_HOST,    FORM_FLAG},
 };
 /* clang-format on */
 
@@ -185,6 +186,9 @@ static bool has_hf_key(ms_json_value root)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if ((rows[i].formats & HF) && ms_json_find_pointer(root, rows[i].pointer, &value))
             return true;
+    for (bool more = ms_json_first(root, &value); more; more = ms_json_next(&value))
+        if (ms_training_key_is_left_out(ms_json_key(value), MS_TRAINING_HF))
+            return true;
     return ms_json_find(root, "output_dir", &value) || ms_json_find(root, "learning_rate", &value);
 }
 
@@ -240,7 +244,10 @@ static bool is_known(const char *name)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (ms_training_key_starts(rows[i].pointer, name))
             return true;
-    return ms_training_key_is_left_out(name);
+    for (int format = 0; format < MS_TRAINING_FORMAT_COUNT; format++)
+        if (ms_training_key_is_left_out(name, (ms_training_format)format))
+            return true;
+    return false;
 }
 
 /* The key of the format that `name` is a slip of; NULL when it is too far from all of them. */
@@ -251,8 +258,10 @@ static const char *meant_by(const char *name, ms_training_format format)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if ((rows[i].formats & 1U << format) && !strchr(rows[i].pointer + 1, '/'))
             ms_nearest_offer(&nearest, rows[i].pointer + 1);
-    bool near = nearest.name && nearest.distance >= 1 && nearest.distance <= MOST_SLIPS;
-    return near && strlen(name) >= LEAST_LENGTH ? nearest.name : NULL;
+    if (!nearest.name || strlen(name) < LEAST_LENGTH || nearest.distance > MOST_SLIPS)
+        return NULL;
+    /* Its beginning is at no distance at all. */
+    return strlen(nearest.name) <= strlen(name) + MOST_SLIPS ? nearest.name : NULL;
 }
 
 ms_status ms_training_misspelt(ms_arena *arena, ms_json_value root, ms_training_format format,

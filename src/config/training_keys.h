@@ -37,6 +37,7 @@ typedef enum ms_training_topic {
     MS_TOPIC_CHECKPOINT_KWARGS,
     MS_TOPIC_REENTRANT,
     MS_TOPIC_EVERY_LAYERS,
+    MS_TOPIC_INPUT_ON_HOST,
     MS_TOPIC_ATTENTION,
     MS_TOPIC_EAGER,
     MS_TOPIC_FLASH,
@@ -80,9 +81,9 @@ ms_status ms_training_left_out(ms_arena *arena, ms_json_value root, ms_training_
 ms_status ms_training_misspelt(ms_arena *arena, ms_json_value root, ms_training_format format,
                                ms_notes *notes, ms_error *err);
 
-/* Whether the pointer begins with the key of that name; whether some pointer of what is left out
- * does. */
+/* Whether the pointer begins with the key of that name; whether some pointer of what a format
+ * says and is not modelled does. */
 bool ms_training_key_starts(const char *pointer, const char *name);
-bool ms_training_key_is_left_out(const char *name);
+bool ms_training_key_is_left_out(const char *name, ms_training_format format);
 
 #endif

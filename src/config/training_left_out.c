@@ -64,8 +64,6 @@ static const left_out_row left_out_rows[] = {
     {HF,                "/fp8",                      fp8},
     {AXOLOTL,           "/fp8",                      fp8},
     {FACTORY,           "/fp8",                      fp8},
-    {HF,                "/activation_checkpointing_kwargs/offload", input_on_host},
-    {HF,                "/gradient_checkpointing_kwargs/offload", input_on_host},
     {HF,                "/activation_offloading",    input_on_host},
     {AXOLOTL,           "/activation_offloading",    input_on_host},
     {AXOLOTL,           "/layer_offloading",         "layers that go to the host"},
@@ -144,10 +142,11 @@ ms_status ms_training_left_out(ms_arena *arena, ms_json_value root, ms_training_
     return status;
 }
 
-bool ms_training_key_is_left_out(const char *name)
+bool ms_training_key_is_left_out(const char *name, ms_training_format format)
 {
     for (size_t i = 0; i < sizeof left_out_rows / sizeof left_out_rows[0]; i++)
-        if (ms_training_key_starts(left_out_rows[i].pointer, name))
+        if ((left_out_rows[i].formats & 1U << format) &&
+            ms_training_key_starts(left_out_rows[i].pointer, name))
             return true;
     return false;
 }
