@@ -285,14 +285,20 @@ static bool checkpoints(const ms_training_reading *r)
     return is_text || ms_training_flag(r, MS_TOPIC_CHECKPOINTING, false);
 }
 
-/* transformers asks for non-reentrant ones unless it is given arguments that do not say; axolotl
- * for reentrant ones when it is given none. */
+/* PyTorch's checkpoints are reentrant unless they are told otherwise. transformers tells them when
+ * it has no arguments to hand on, and takes two of its own out of them; axolotl makes some. */
 static bool is_reentrant(const ms_training_reading *r)
 {
+    static const char *const own[] = {"every_n_layers", "offload"};
     const ms_training_file *file = &r->file;
-    bool has_kwargs = file->given[MS_TOPIC_CHECKPOINT_KWARGS];
-    bool absent =
-        file->format == MS_TRAINING_FACTORY || (file->format == MS_TRAINING_AXOLOTL && !has_kwargs);
+    bool absent = file->format == MS_TRAINING_FACTORY || file->format == MS_TRAINING_AXOLOTL;
+    if (file->given[MS_TOPIC_CHECKPOINT_KWARGS]) {
+        ms_json_value kwargs = file->values[MS_TOPIC_CHECKPOINT_KWARGS], v;
+        uint32_t handed_on = ms_json_length(kwargs);
+        for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+            handed_on -= ms_json_find(kwargs, own[i], &v);
+        absent = handed_on > 0;
+    }
     return ms_training_flag(r, MS_TOPIC_REENTRANT, absent);
 }
 
@@ -319,7 +325,7 @@ static ms_status send_inputs(ms_training_reading *r)
                            "offload with every_n_layers, of the training arguments: the inputs of "
                            "checkpoints stay on the device");
     const char *treat =
-        ms_arena_printf(r->arena, "0-%" PRIu64 "=checkpoint+offload", r->model->num_layers - 1);
+        ms_arena_printf(r->arena, "0-%" PRIu64 "=checkpoint+save_on_cpu", r->model->num_layers - 1);
     return ms_training_offer(r, "treat", treat, MS_TOPIC_INPUT_ON_HOST);
 }
 
