@@ -253,7 +253,7 @@ static bool is_known(const char *name)
 /* The key of the format that `name` is a slip of; NULL when it is too far from all of them. */
 static const char *meant_by(const char *name, ms_training_format format)
 {
-    enum { LEAST_LENGTH = 5, MOST_SLIPS = 2 };
+    enum { LEAST_LENGTH = 5, MOST_SLIPS = 2, MOST_MISSING = 4 };
     ms_nearest nearest = ms_nearest_to(name);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if ((rows[i].formats & 1U << format) && !strchr(rows[i].pointer + 1, '/'))
@@ -261,7 +261,7 @@ static const char *meant_by(const char *name, ms_training_format format)
     if (!nearest.name || strlen(name) < LEAST_LENGTH || nearest.distance > MOST_SLIPS)
         return NULL;
     /* Its beginning is at no distance at all. */
-    return strlen(nearest.name) <= strlen(name) + MOST_SLIPS ? nearest.name : NULL;
+    return strlen(nearest.name) <= strlen(name) + MOST_MISSING ? nearest.name : NULL;
 }
 
 ms_status ms_training_misspelt(ms_arena *arena, ms_json_value root, ms_training_format format,

@@ -91,6 +91,8 @@ if [ -x "$program" ]; then
     # shellcheck disable=SC2086
     program_case "plan for a trainer" plan $run --target hf --budget 700MiB --format md
     program_case "run as planned" analyze --config tests/oom/llama.json --plan tests/oom/plan.json -o -
+    program_case "training arguments" analyze --config tests/oom/llama.json --training-args tests/oom/axolotl.yaml -o -
+    program_case "training arguments as JSON" analyze --config tests/oom/llama.json --training-args tests/oom/trainer.json --format json -o -
     program_case "help" analyze --help
 fi
 echo "$passed passed, $failed failed"

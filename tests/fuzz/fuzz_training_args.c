@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Training arguments on a small model: what is accepted sets fields that resolve, or are refused
+ * with a sentence.
+ */
+#include <assert.h>
+
+#include "config/load.h"
+#include "config/training_args.h"
+#include "fuzz/fuzz.h"
+#include "json/yaml.h"
+
+static void resolve(ms_arena *arena, const ms_run_draft *draft, const ms_run_origins *origins,
+                    const ms_model_config *model)
+{
+    ms_run_config run;
+    ms_notes notes = {0};
+    ms_error err = {0};
+    if (ms_run_resolve(arena, draft, origins, model, &run, &notes, &err) == MS_OK)
+        assert(run.batch >= 1 && run.accumulate >= 1 && run.optimizer < MS_OPTIMIZER_COUNT);
+    else
+        assert(err.text[0]);
+}
+
+static void read_args(ms_arena *arena, ms_json_value root, ms_error *err)
+{
+    ms_model_config model;
+    ms_run_draft draft = {0};
+    ms_run_origins origins = {0};
+    ms_notes notes = {0}, left_out = {0};
+    if (ms_preset_load(arena, "llama-3.2-1b", &model, err) == MS_OK &&
+        ms_training_args_read(arena, root, &model, &draft, &origins, &notes, &left_out, err) ==
+            MS_OK)
+        resolve(arena, &draft, &origins, &model);
+    else
+        assert(err->text[0]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    ms_json_source source = {"args", (const char *)data, size};
+    ms_json *document = NULL;
+    ms_arena *arena = ms_arena_create(4 << 20);
+    ms_error err = {0};
+    if (arena && ms_json_or_yaml_parse(&source, &document, &err) == MS_OK)
+        read_args(arena, ms_json_root(document), &err);
+    ms_json_free(document);
+    ms_arena_free(arena);
+    return 0;
+}
