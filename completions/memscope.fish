@@ -121,6 +121,7 @@ complete -c memscope -n $fit -l what -x -a 'batch seq rank layers' -d 'What to m
 complete -c memscope -n $fit -l step -x -d 'Only multiples of it'
 complete -c memscope -n $fit -l format -x -a 'console json' -d 'Format'
 complete -c memscope -n $fit -l config -r -a '(__memscope_models)' -d 'The model'
+complete -c memscope -n $fit -l training-args -r -d 'Settings of a trainer'
 complete -c memscope -n $fit -l batch -x -d 'Sequences per micro-batch'
 complete -c memscope -n $fit -l seq -x -d 'Tokens per sequence'
 complete -c memscope -n $fit -l dtype -x -a 'bf16 fp16 fp32' -d 'Of the weights'

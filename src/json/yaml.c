@@ -4,210 +4,60 @@
  */
 #include "json/yaml.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
-#include "json/document.h"
-#include "json/number.h"
 #include "json/place.h"
-#include "json/pointer.h"
-
-typedef struct anchor {
-    char *name;
-    uint32_t index;
-    uint32_t height; /* of the containers in it */
-    const cJSON *tree;
-} anchor;
-
-typedef struct builder {
-    yaml_parser_t parser;
-    yaml_event_t event; /* the one that is looked at; has_event: to be deleted */
-    bool has_event;
-    ms_json *document;
-    ms_vec(anchor) anchors;
-    size_t characters, bytes; /* the same place of the text, for byte_of */
-    size_t end;               /* where the last scalar or bracket ended */
-    uint32_t depth, deepest;
-    uint32_t open; /* the span being filled, for the pointer of a message */
-    ms_error *err;
-} builder;
+#include "json/yaml_builder.h"
+#include "json/yaml_scalar.h"
 
 const char *ms_yaml_version(void)
 {
     return yaml_get_version_string();
 }
 
-/* ---- places ---- */
-
-/* libyaml counts characters. */
-static size_t byte_of(builder *b, const yaml_mark_t *mark)
-{
-    const ms_json_source *source = &b->document->source;
-    if (mark->index < b->characters)
-        b->characters = b->bytes = 0;
-    while (b->characters < mark->index && b->bytes < source->length) {
-        do
-            b->bytes++;
-        while (b->bytes < source->length && ((unsigned char)source->text[b->bytes] & 0xc0) == 0x80);
-        b->characters++;
-    }
-    return b->bytes;
-}
-
-__attribute__((format(printf, 5, 6))) static ms_status
-fail(const builder *b, size_t at, size_t bytes, ms_status status, const char *format, ...)
-{
-    ms_error *err = b->err;
-    const ms_json *document = b->document;
-    if (!err || err->status != MS_OK)
-        return status;
-    va_list args;
-    va_start(args, format);
-    ms_error_vset(err, status, format, args);
-    va_end(args);
-    if (document->spans.count > 0)
-        ms_json_pointer(&document->source, &document->spans, b->open, err->pointer,
-                        sizeof err->pointer);
-    ms_json_place(&document->source, at, bytes, err);
-    return status;
-}
-
-/* About the event that is looked at. */
-#define fail_event(b, status, ...) fail((b), event_start(b), event_bytes(b), (status), __VA_ARGS__)
-
-static size_t event_start(builder *b)
-{
-    return byte_of(b, &b->event.start_mark);
-}
-
-static size_t event_bytes(builder *b)
-{
-    size_t start = event_start(b);
-    return byte_of(b, &b->event.end_mark) - start;
-}
-
-static ms_status fail_memory(const builder *b)
-{
-    return ms_fail(b->err, MS_ERR_NOMEM, "out of memory for %s", b->document->source.name);
-}
-
-static ms_status fail_parser(builder *b)
-{
-    const yaml_parser_t *p = &b->parser;
-    if (p->error == YAML_MEMORY_ERROR)
-        return fail_memory(b);
-    if (p->error == YAML_READER_ERROR)
-        return fail(b, p->problem_offset, 1, MS_ERR_SYNTAX, "%s", p->problem);
-    return fail(b, byte_of(b, &p->problem_mark), 1, MS_ERR_SYNTAX, "%s%s%s",
-                p->context ? p->context : "", p->context ? ": " : "",
-                p->problem ? p->problem : "no YAML");
-}
-
-/* The next event; the one before is gone. */
-static ms_status step(builder *b)
-{
-    if (b->has_event)
-        yaml_event_delete(&b->event);
-    b->has_event = yaml_parser_parse(&b->parser, &b->event) != 0;
-    return b->has_event ? MS_OK : fail_parser(b);
-}
-
 /* ---- scalars ---- */
 
-static bool is_one_of(const char *text, const char *const *words)
-{
-    while (*words && strcmp(*words, text) != 0)
-        words++;
-    return *words != NULL;
-}
-
-/* JSON's grammar. */
-static bool is_number(const char *text)
-{
-    const char *p = text + (*text == '-');
-    size_t digits = strspn(p, "0123456789");
-    if (digits == 0 || (digits > 1 && *p == '0'))
-        return false;
-    p += digits;
-    if (*p == '.') {
-        digits = strspn(p + 1, "0123456789");
-        if (digits == 0)
-            return false;
-        p += 1 + digits;
-    }
-    if (*p == 'e' || *p == 'E') {
-        p += 1 + (p[1] == '+' || p[1] == '-');
-        digits = strspn(p, "0123456789");
-        if (digits == 0)
-            return false;
-        p += digits;
-    }
-    size_t bytes = (size_t)(p - text);
-    return *p == '\0' && bytes <= MS_JSON_MAX_NUMBER_BYTES && ms_number_is_finite(text, bytes);
-}
-
-static cJSON *plain_scalar(const char *text, ms_json_kind *kind)
-{
-    static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
-    static const char *const trues[] = {"true", "True", "TRUE", "yes", "Yes",
-                                        "YES",  "on",   "On",   "ON",  NULL};
-    static const char *const falses[] = {"false", "False", "FALSE", "no",  "No",
-                                         "NO",    "off",   "Off",   "OFF", NULL};
-    *kind = MS_JSON_NULL;
-    if (is_one_of(text, nulls))
-        return cJSON_CreateNull();
-    *kind = MS_JSON_BOOL;
-    if (is_one_of(text, trues))
-        return cJSON_CreateTrue();
-    if (is_one_of(text, falses))
-        return cJSON_CreateFalse();
-    *kind = MS_JSON_NUMBER;
-    if (is_number(text))
-        return cJSON_Parse(text);
-    *kind = MS_JSON_STRING;
-    return cJSON_CreateString(text);
-}
-
 /* The text of the scalar that is looked at. */
-static ms_status scalar_text(builder *b, const char **text)
+static ms_status scalar_text(ms_yaml_builder *b, const char **text)
 {
     *text = (const char *)b->event.data.scalar.value;
     if (b->event.data.scalar.tag)
-        return fail_event(b, MS_ERR_SYNTAX, "a tag; tags are not read");
+        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a tag; tags are not read");
     if (memchr(*text, '\0', b->event.data.scalar.length))
-        return fail_event(b, MS_ERR_SYNTAX, "a NUL in a text");
+        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a NUL in a text");
     return MS_OK;
 }
 
-static ms_status read_scalar(builder *b, ms_json_span *span, cJSON **tree)
+static ms_status read_scalar(ms_yaml_builder *b, ms_json_span *span, cJSON **tree)
 {
     const char *text;
     ms_status status = scalar_text(b, &text);
     if (status != MS_OK)
         return status;
     span->kind = MS_JSON_STRING;
-    *tree = b->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? plain_scalar(text, &span->kind)
+    *tree = b->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? ms_yaml_plain(text, &span->kind)
                                                                   : cJSON_CreateString(text);
-    b->end = event_start(b) + event_bytes(b);
+    b->end = ms_yaml_event_start(b) + ms_yaml_event_bytes(b);
     span->bytes = (uint32_t)(b->end - span->start);
-    return *tree ? MS_OK : fail_memory(b);
+    return *tree ? MS_OK : ms_yaml_fail_memory(b);
 }
 
 /* ---- anchors ---- */
 
-static ms_status add_anchor(builder *b, char *name, uint32_t index, uint32_t height,
+static ms_status add_anchor(ms_yaml_builder *b, char *name, uint32_t index, uint32_t height,
                             const cJSON *tree)
 {
     if (b->anchors.count == MS_YAML_MAX_ANCHORS)
-        return fail(b, b->end, 1, MS_ERR_LIMIT, "more than %d anchors", MS_YAML_MAX_ANCHORS);
-    return ms_vec_push(&b->anchors, (anchor){name, index, height, tree}) ? MS_OK : fail_memory(b);
+        return ms_yaml_fail(b, b->end, 1, MS_ERR_LIMIT, "more than %d anchors",
+                            MS_YAML_MAX_ANCHORS);
+    return ms_vec_push(&b->anchors, (ms_yaml_anchor){name, index, height, tree})
+               ? MS_OK
+               : ms_yaml_fail_memory(b);
 }
 
 /* The last one of that name counts. */
-static const anchor *find_anchor(const builder *b, const char *name)
+static const ms_yaml_anchor *find_anchor(const ms_yaml_builder *b, const char *name)
 {
     for (uint32_t i = b->anchors.count; i > 0; i--)
         if (strcmp(b->anchors.items[i - 1].name, name) == 0)
@@ -215,32 +65,32 @@ static const anchor *find_anchor(const builder *b, const char *name)
     return NULL;
 }
 
-static ms_status add_span(builder *b, ms_json_span span, uint32_t *index)
+static ms_status add_span(ms_yaml_builder *b, ms_json_span span, uint32_t *index)
 {
     ms_json_spans *spans = &b->document->spans;
     *index = spans->count;
     if (*index >= MS_YAML_MAX_VALUES)
-        return fail(b, span.start + span.key_start, 1, MS_ERR_LIMIT, "more than %d values",
-                    MS_YAML_MAX_VALUES);
-    return ms_vec_push(spans, span) ? MS_OK : fail_memory(b);
+        return ms_yaml_fail(b, span.start + span.key_start, 1, MS_ERR_LIMIT, "more than %d values",
+                            MS_YAML_MAX_VALUES);
+    return ms_vec_push(spans, span) ? MS_OK : ms_yaml_fail_memory(b);
 }
 
 /* What an alias names, once more; its places are those of the anchor. */
-static ms_status read_alias(builder *b, uint32_t index, cJSON **tree)
+static ms_status read_alias(ms_yaml_builder *b, uint32_t index, cJSON **tree)
 {
     const char *name = (const char *)b->event.data.alias.anchor;
-    const anchor *from = find_anchor(b, name);
+    const ms_yaml_anchor *from = find_anchor(b, name);
     ms_json_spans *spans = &b->document->spans;
     if (!from)
-        return fail_event(b, MS_ERR_SYNTAX, "nothing before it, as a whole, is called '%.40s'",
-                          name);
+        return ms_yaml_fail_event(b, MS_ERR_SYNTAX,
+                                  "nothing before it, as a whole, is called '%.40s'", name);
     if (b->depth + from->height > MS_JSON_MAX_NESTING)
-        return fail_event(b, MS_ERR_LIMIT, "nested deeper than %d", MS_JSON_MAX_NESTING);
+        return ms_yaml_fail_event(b, MS_ERR_LIMIT, "nested deeper than %d", MS_JSON_MAX_NESTING);
     if (b->depth + from->height > b->deepest)
         b->deepest = b->depth + from->height;
     const ms_json_span first = spans->items[from->index];
     uint32_t shift = index - from->index, ignored;
-    b->end = event_start(b) + event_bytes(b);
+    b->end = ms_yaml_event_start(b) + ms_yaml_event_bytes(b);
     for (uint32_t i = from->index + 1; i < first.after; i++) {
         ms_json_span copy = spans->items[i];
         copy.parent += shift;
@@ -255,7 +105,7 @@ static ms_status read_alias(builder *b, uint32_t index, cJSON **tree)
     span->kind = first.kind;
     *tree = cJSON_Duplicate(from->tree, true);
     if (!*tree)
-        return fail_memory(b);
+        return ms_yaml_fail_memory(b);
     cJSON_free((*tree)->string); /* the key it had where it came from */
     (*tree)->string = NULL;
     return MS_OK;
@@ -263,10 +113,10 @@ static ms_status read_alias(builder *b, uint32_t index, cJSON **tree)
 
 /* ---- containers ---- */
 
-static ms_status read_value(builder *b, uint32_t index, cJSON **tree);
+static ms_status read_value(ms_yaml_builder *b, uint32_t index, cJSON **tree);
 
 /* Adds a child; it belongs to the container then. */
-static ms_status read_child(builder *b, uint32_t index, uint32_t parent, const char *key,
+static ms_status read_child(ms_yaml_builder *b, uint32_t index, uint32_t parent, const char *key,
                             cJSON *container)
 {
     cJSON *child = NULL;
@@ -276,45 +126,45 @@ static ms_status read_child(builder *b, uint32_t index, uint32_t parent, const c
     b->open = parent;
     if (status == MS_OK && !(key ? cJSON_AddItemToObject(container, key, child)
                                  : cJSON_AddItemToArray(container, child)))
-        status = fail_memory(b);
+        status = ms_yaml_fail_memory(b);
     if (status != MS_OK)
         cJSON_Delete(child);
     return status;
 }
 
-static ms_status read_item(builder *b, uint32_t parent, uint32_t item, cJSON *container)
+static ms_status read_item(ms_yaml_builder *b, uint32_t parent, uint32_t item, cJSON *container)
 {
     uint32_t index;
-    ms_json_span span = {.start = (uint32_t)event_start(b), .parent = parent, .item = item};
+    ms_json_span span = {.start = (uint32_t)ms_yaml_event_start(b), .parent = parent, .item = item};
     ms_status status = add_span(b, span, &index);
     return status == MS_OK ? read_child(b, index, parent, NULL, container) : status;
 }
 
 /* The key that is looked at. */
-static ms_status check_key(builder *b, const char *key, const cJSON *container)
+static ms_status check_key(ms_yaml_builder *b, const char *key, const cJSON *container)
 {
     if (!*key)
-        return fail_event(b, MS_ERR_SYNTAX, "an empty key");
+        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "an empty key");
     if (strcmp(key, "<<") == 0)
-        return fail_event(b, MS_ERR_SYNTAX, "a merge key; write its keys out");
+        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a merge key; write its keys out");
     if (cJSON_GetObjectItemCaseSensitive(container, key))
-        return fail_event(b, MS_ERR_SYNTAX, "key %.40s stands twice", key);
+        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "key %.40s stands twice", key);
     return MS_OK;
 }
 
-static ms_status read_member(builder *b, uint32_t parent, uint32_t item, cJSON *container)
+static ms_status read_member(ms_yaml_builder *b, uint32_t parent, uint32_t item, cJSON *container)
 {
     uint32_t index;
     const char *text;
     if (b->event.type != YAML_SCALAR_EVENT)
-        return fail_event(b, MS_ERR_SYNTAX, "a key that is no text");
+        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a key that is no text");
     ms_status status = scalar_text(b, &text);
     if (status == MS_OK)
         status = check_key(b, text, container);
     if (status != MS_OK)
         return status;
     bool quoted = b->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-    size_t start = event_start(b), bytes = event_bytes(b);
+    size_t start = ms_yaml_event_start(b), bytes = ms_yaml_event_bytes(b);
     ms_json_span span = {.key_start = (uint32_t)(start + quoted),
                          .key_bytes = (uint32_t)(bytes > 2 && quoted ? bytes - 2 : bytes),
                          .parent = parent,
@@ -322,11 +172,11 @@ static ms_status read_member(builder *b, uint32_t parent, uint32_t item, cJSON *
                          .is_raw = true};
     char *key = strdup(text);
     if (!key)
-        return fail_memory(b);
+        return ms_yaml_fail_memory(b);
     status = add_span(b, span, &index);
     if (status == MS_OK) {
         b->open = index;
-        status = step(b);
+        status = ms_yaml_step(b);
     }
     if (status == MS_OK)
         status = read_child(b, index, parent, key, container);
@@ -334,10 +184,11 @@ static ms_status read_member(builder *b, uint32_t parent, uint32_t item, cJSON *
     return status;
 }
 
-static ms_status read_children(builder *b, uint32_t index, yaml_event_type_t last, cJSON *container)
+static ms_status read_children(ms_yaml_builder *b, uint32_t index, yaml_event_type_t last,
+                               cJSON *container)
 {
     for (uint32_t item = 0;; item++) {
-        ms_status status = step(b);
+        ms_status status = ms_yaml_step(b);
         if (status != MS_OK || b->event.type == last)
             return status;
         status = last == YAML_MAPPING_END_EVENT ? read_member(b, index, item, container)
@@ -347,28 +198,28 @@ static ms_status read_children(builder *b, uint32_t index, yaml_event_type_t las
     }
 }
 
-static ms_status read_container(builder *b, uint32_t index, cJSON **tree)
+static ms_status read_container(ms_yaml_builder *b, uint32_t index, cJSON **tree)
 {
     bool is_object = b->event.type == YAML_MAPPING_START_EVENT;
     bool is_flow = is_object ? b->event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE
                              : b->event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
     if (is_object ? b->event.data.mapping_start.tag : b->event.data.sequence_start.tag)
-        return fail_event(b, MS_ERR_SYNTAX, "a tag; tags are not read");
+        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a tag; tags are not read");
     if (b->depth == MS_JSON_MAX_NESTING)
-        return fail_event(b, MS_ERR_LIMIT, "nested deeper than %d", MS_JSON_MAX_NESTING);
+        return ms_yaml_fail_event(b, MS_ERR_LIMIT, "nested deeper than %d", MS_JSON_MAX_NESTING);
     if (++b->depth > b->deepest)
         b->deepest = b->depth;
-    b->end = event_start(b);
+    b->end = ms_yaml_event_start(b);
     *tree = is_object ? cJSON_CreateObject() : cJSON_CreateArray();
     ms_status status =
         *tree ? read_children(b, index,
                               is_object ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT, *tree)
-              : fail_memory(b);
+              : ms_yaml_fail_memory(b);
     if (status != MS_OK)
         return status;
     b->depth--;
     if (is_flow)
-        b->end = event_start(b) + event_bytes(b);
+        b->end = ms_yaml_event_start(b) + ms_yaml_event_bytes(b);
     ms_json_span *span = &b->document->spans.items[index];
     span->kind = is_object ? MS_JSON_OBJECT : MS_JSON_ARRAY;
     span->bytes = b->end > span->start ? (uint32_t)(b->end - span->start) : 0;
@@ -384,10 +235,10 @@ static const yaml_char_t *anchor_of(const yaml_event_t *event)
 }
 
 /* Where the value itself starts, after "&name". */
-static size_t start_after(builder *b, const char *name)
+static size_t start_after(ms_yaml_builder *b, const char *name)
 {
     const ms_json_source *source = &b->document->source;
-    size_t start = event_start(b), end = start + event_bytes(b);
+    size_t start = ms_yaml_event_start(b), end = start + ms_yaml_event_bytes(b);
     start += name ? 1 + strlen(name) : 0;
     while (name && start < end && start < source->length && strchr(" \t\r\n", source->text[start]))
         start++;
@@ -395,13 +246,13 @@ static size_t start_after(builder *b, const char *name)
 }
 
 /* Reads what is looked at into an added span. `*tree` may be there after a failure too. */
-static ms_status read_value(builder *b, uint32_t index, cJSON **tree)
+static ms_status read_value(ms_yaml_builder *b, uint32_t index, cJSON **tree)
 {
     ms_json_span *span = &b->document->spans.items[index];
     uint32_t outside = b->deepest, depth = b->depth;
     char *name = NULL;
     if (anchor_of(&b->event) && !(name = strdup((const char *)anchor_of(&b->event))))
-        return fail_memory(b);
+        return ms_yaml_fail_memory(b);
     span->start = (uint32_t)start_after(b, name);
     b->deepest = depth;
     ms_status status = b->event.type == YAML_ALIAS_EVENT    ? read_alias(b, index, tree)
@@ -422,30 +273,30 @@ static ms_status read_value(builder *b, uint32_t index, cJSON **tree)
 
 /* ---- documents ---- */
 
-static ms_status read_document(builder *b)
+static ms_status read_document(ms_yaml_builder *b)
 {
     uint32_t index;
-    ms_status status = step(b); /* the start of the text */
+    ms_status status = ms_yaml_step(b); /* the start of the text */
     if (status == MS_OK)
-        status = step(b); /* of the document */
+        status = ms_yaml_step(b); /* of the document */
     if (status == MS_OK && b->event.type == YAML_STREAM_END_EVENT)
-        return fail(b, 0, 1, MS_ERR_SYNTAX, "nothing but blanks");
+        return ms_yaml_fail(b, 0, 1, MS_ERR_SYNTAX, "nothing but blanks");
     if (status == MS_OK)
-        status = step(b);
+        status = ms_yaml_step(b);
     if (status == MS_OK)
         status = add_span(b, (ms_json_span){0}, &index);
     if (status == MS_OK)
         status = read_value(b, index, &b->document->tree);
     if (status == MS_OK)
-        status = step(b); /* its end */
+        status = ms_yaml_step(b); /* its end */
     if (status == MS_OK)
-        status = step(b);
+        status = ms_yaml_step(b);
     if (status == MS_OK && b->event.type != YAML_STREAM_END_EVENT)
-        return fail_event(b, MS_ERR_SYNTAX, "a second document");
+        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a second document");
     return status;
 }
 
-static ms_status parse(builder *b)
+static ms_status parse(ms_yaml_builder *b)
 {
     const ms_json_source *source = &b->document->source;
     if (source->length > MS_YAML_MAX_BYTES) {
@@ -453,7 +304,7 @@ static ms_status parse(builder *b)
         return MS_ERR_LIMIT;
     }
     if (!yaml_parser_initialize(&b->parser))
-        return fail_memory(b);
+        return ms_yaml_fail_memory(b);
     yaml_parser_set_encoding(&b->parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&b->parser, (const unsigned char *)source->text, source->length);
     ms_status status = read_document(b);
@@ -468,7 +319,7 @@ static ms_status parse(builder *b)
 
 ms_status ms_yaml_parse(const ms_json_source *source, ms_json **document, ms_error *err)
 {
-    builder b = {.document = calloc(1, sizeof(ms_json)), .err = err};
+    ms_yaml_builder b = {.document = calloc(1, sizeof(ms_json)), .err = err};
     if (!b.document)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", source->name);
     b.document->source = *source;

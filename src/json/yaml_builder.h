@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A document of YAML while it is built: libyaml's events, and where they are in the text.
+ */
+#ifndef MS_JSON_YAML_BUILDER_H
+#define MS_JSON_YAML_BUILDER_H
+
+#include <yaml.h>
+
+#include "json/document.h"
+
+typedef struct ms_yaml_anchor {
+    char *name;
+    uint32_t index;
+    uint32_t height; /* of the containers in it */
+    const cJSON *tree;
+} ms_yaml_anchor;
+
+typedef struct ms_yaml_builder {
+    yaml_parser_t parser;
+    yaml_event_t event; /* the one that is looked at; has_event: to be deleted */
+    bool has_event;
+    ms_json *document;
+    ms_vec(ms_yaml_anchor) anchors;
+    size_t characters, bytes; /* the same place of the text, for byte_of */
+    size_t end;               /* where the last scalar or bracket ended */
+    uint32_t depth, deepest;
+    uint32_t open; /* the span being filled, for the pointer of a message */
+    ms_error *err;
+} ms_yaml_builder;
+
+/* Goes to the next event; the one before is gone. */
+ms_status ms_yaml_step(ms_yaml_builder *b);
+
+/* Places in the text. */
+size_t ms_yaml_byte_of(ms_yaml_builder *b, const yaml_mark_t *mark);
+size_t ms_yaml_event_start(ms_yaml_builder *b);
+size_t ms_yaml_event_bytes(ms_yaml_builder *b);
+
+/* Record a failure: at a place; about the event that is looked at; of memory. */
+__attribute__((format(printf, 5, 6))) ms_status ms_yaml_fail(const ms_yaml_builder *b, size_t at,
+                                                             size_t bytes, ms_status status,
+                                                             const char *format, ...);
+#define ms_yaml_fail_event(b, status, ...)                                                         \
+    ms_yaml_fail((b), ms_yaml_event_start(b), ms_yaml_event_bytes(b), (status), __VA_ARGS__)
+ms_status ms_yaml_fail_memory(const ms_yaml_builder *b);
+
+#endif
