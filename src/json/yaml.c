@@ -45,22 +45,25 @@ static ms_status read_scalar(ms_yaml_builder *b, ms_json_span *span, cJSON **tre
 
 /* ---- anchors ---- */
 
-static ms_status add_anchor(ms_yaml_builder *b, char *name, uint32_t index, uint32_t height,
-                            const cJSON *tree)
+/* Puts down the name of what is looked at, if it has one; it can be repeated once it is whole. */
+static ms_status open_anchor(ms_yaml_builder *b, uint32_t index, const char *name)
 {
+    if (!name)
+        return MS_OK;
     if (b->anchors.count == MS_YAML_MAX_ANCHORS)
-        return ms_yaml_fail(b, b->end, 1, MS_ERR_LIMIT, "more than %d anchors",
-                            MS_YAML_MAX_ANCHORS);
-    return ms_vec_push(&b->anchors, (ms_yaml_anchor){name, index, height, tree})
-               ? MS_OK
-               : ms_yaml_fail_memory(b);
+        return ms_yaml_fail_event(b, MS_ERR_LIMIT, "more than %d anchors", MS_YAML_MAX_ANCHORS);
+    ms_yaml_anchor anchor = {.name = strdup(name), .index = index};
+    if (anchor.name && ms_vec_push(&b->anchors, anchor))
+        return MS_OK;
+    free(anchor.name);
+    return ms_yaml_fail_memory(b);
 }
 
 /* The last one of that name counts. */
 static const ms_yaml_anchor *find_anchor(const ms_yaml_builder *b, const char *name)
 {
     for (uint32_t i = b->anchors.count; i > 0; i--)
-        if (strcmp(b->anchors.items[i - 1].name, name) == 0)
+        if (b->anchors.items[i - 1].tree && strcmp(b->anchors.items[i - 1].name, name) == 0)
             return &b->anchors.items[i - 1];
     return NULL;
 }
@@ -226,18 +229,21 @@ static ms_status read_container(ms_yaml_builder *b, uint32_t index, cJSON **tree
     return MS_OK;
 }
 
-static const yaml_char_t *anchor_of(const yaml_event_t *event)
+static const char *anchor_of(const yaml_event_t *event)
 {
-    return event->type == YAML_SCALAR_EVENT           ? event->data.scalar.anchor
-           : event->type == YAML_MAPPING_START_EVENT  ? event->data.mapping_start.anchor
-           : event->type == YAML_SEQUENCE_START_EVENT ? event->data.sequence_start.anchor
-                                                      : NULL;
+    const yaml_char_t *name =
+        event->type == YAML_SCALAR_EVENT           ? event->data.scalar.anchor
+        : event->type == YAML_MAPPING_START_EVENT  ? event->data.mapping_start.anchor
+        : event->type == YAML_SEQUENCE_START_EVENT ? event->data.sequence_start.anchor
+                                                   : NULL;
+    return (const char *)name;
 }
 
 /* Where the value itself starts, after "&name". */
-static size_t start_after(ms_yaml_builder *b, const char *name)
+static size_t value_start(ms_yaml_builder *b)
 {
     const ms_json_source *source = &b->document->source;
+    const char *name = anchor_of(&b->event);
     size_t start = ms_yaml_event_start(b), end = start + ms_yaml_event_bytes(b);
     start += name ? 1 + strlen(name) : 0;
     while (name && start < end && start < source->length && strchr(" \t\r\n", source->text[start]))
@@ -249,25 +255,22 @@ static size_t start_after(ms_yaml_builder *b, const char *name)
 static ms_status read_value(ms_yaml_builder *b, uint32_t index, cJSON **tree)
 {
     ms_json_span *span = &b->document->spans.items[index];
-    uint32_t outside = b->deepest, depth = b->depth;
-    char *name = NULL;
-    if (anchor_of(&b->event) && !(name = strdup((const char *)anchor_of(&b->event))))
-        return ms_yaml_fail_memory(b);
-    span->start = (uint32_t)start_after(b, name);
+    uint32_t outside = b->deepest, depth = b->depth, anchor = b->anchors.count;
+    bool has_anchor = anchor_of(&b->event) != NULL;
+    span->start = (uint32_t)value_start(b);
     b->deepest = depth;
-    ms_status status = b->event.type == YAML_ALIAS_EVENT    ? read_alias(b, index, tree)
-                       : b->event.type == YAML_SCALAR_EVENT ? read_scalar(b, span, tree)
-                                                            : read_container(b, index, tree);
+    ms_status status = open_anchor(b, index, anchor_of(&b->event));
+    if (status == MS_OK)
+        status = b->event.type == YAML_ALIAS_EVENT    ? read_alias(b, index, tree)
+                 : b->event.type == YAML_SCALAR_EVENT ? read_scalar(b, span, tree)
+                                                      : read_container(b, index, tree);
     b->document->spans.items[index].after = b->document->spans.count;
-    uint32_t height = b->deepest - depth;
+    if (status == MS_OK && has_anchor) {
+        b->anchors.items[anchor].tree = *tree;
+        b->anchors.items[anchor].height = b->deepest - depth;
+    }
     if (outside > b->deepest)
         b->deepest = outside;
-    if (status == MS_OK && name) {
-        status = add_anchor(b, name, index, height, *tree);
-        if (status == MS_OK)
-            return MS_OK;
-    }
-    free(name);
     return status;
 }
 

@@ -12,8 +12,8 @@
 typedef struct ms_yaml_anchor {
     char *name;
     uint32_t index;
-    uint32_t height; /* of the containers in it */
-    const cJSON *tree;
+    uint32_t height;   /* of the containers in it */
+    const cJSON *tree; /* NULL: not whole yet */
 } ms_yaml_anchor;
 
 typedef struct ms_yaml_builder {
