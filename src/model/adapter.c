@@ -297,8 +297,8 @@ static ms_status check_quantized(const attaching *a)
 ms_status ms_adapter_attach(ms_model *model, ms_error *err)
 {
     attaching a = {.model = model, .adapter = model->run->adapter, .err = err};
-    if (!a.adapter)
-        return MS_OK;
+    if (!a.adapter || model->tape->status != MS_OK)
+        return model->tape->status;
     ms_status fits = check_quantized(&a);
     if (fits != MS_OK)
         return fits;
@@ -306,6 +306,8 @@ ms_status ms_adapter_attach(ms_model *model, ms_error *err)
         ms_adapter_matcher_new(a.adapter, model->config->model_type, &a.matcher, err);
     if (status == MS_OK)
         status = adapt_targets(&a);
+    if (status == MS_OK)
+        status = model->tape->status;
     if (status == MS_OK)
         status = save_modules(&a);
     ms_adapter_matcher_free(a.matcher);
