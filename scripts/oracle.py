@@ -26,9 +26,6 @@ import subprocess
 import sys
 import tempfile
 
-OPTIMIZERS = {"adamw_fused": ("adamw", "fused"), "adamw_foreach": ("adamw", "foreach"),
-              "adamw_loop": ("adamw", "loop"), "sgd": ("sgd", "foreach"),
-              "sgd_momentum": ("sgd-momentum", "foreach")}
 STATIC = {"parameters": "param_count", "trainable_parameters": "trainable_param_count",
           "active_parameters": "active_param_count", "weight_bytes": "weight_memory_bytes", "gradient_bytes": "grad_memory_bytes",
           "optimizer_state_bytes": "optimizer_memory_bytes", "host_bytes": "host_memory_bytes"}
@@ -49,6 +46,14 @@ def device_options(case, args):
     return ["--device", "cpu"]
 
 
+def optimizer_of(case):
+    """("adamw", "fused") of "adamw_fused"; an implementation that is not named is the usual one, of SGD foreach."""
+    name, _, implementation = case.get("optimizer", "adamw_fused").partition("_")
+    if name == "sgd":
+        return ("sgd-momentum" if implementation else "sgd"), "foreach"
+    return ("adam" if case.get("adam") else name), implementation
+
+
 def lora_text(lora):
     text = f"r={lora['r']},targets={'+'.join(lora['targets'])}"
     return text + (f",dropout={lora['dropout']}" if lora.get("dropout") else "")
@@ -59,8 +64,7 @@ def command_of(case, config_path, args):
     device = device_options(case, args)
     cpu = device[1] == "cpu"
     expandable = "expandable_segments:True" in case.get("alloc_conf", "")
-    optimizer, implementation = OPTIMIZERS[case.get("optimizer", "adamw_fused")]
-    optimizer = "adam" if case.get("adam") else optimizer
+    optimizer, implementation = optimizer_of(case)
     command = [args.binary, "analyze", "--config", config_path]
     command += ["--batch", str(case.get("batch", 1))]
     if case["config"]["model_type"] != "vit":  # there the sequence follows from the image
@@ -73,7 +77,7 @@ def command_of(case, config_path, args):
     command += ["--upcast", "yes" if case["upcast"] else "no"] if "upcast" in case else []
     command += ["--dtype", case.get("weights", "bf16"), "--autocast", case.get("autocast") or "none"]
     command += ["--attention", BACKENDS.get(case.get("backend"), "eager" if case.get("attn") == "eager" else "auto")]
-    command += ["--optimizer", optimizer, "--optimizer-impl", implementation]
+    command += ["--optimizer", optimizer] + (["--optimizer-impl", implementation] if implementation else [])
     command += ["--optimizer-device", case["optimizer_device"]] if case.get("optimizer_device") else []
     command += ["--parameter-device", case["parameter_device"]] if case.get("parameter_device") else []
     command += ["--accumulate", str(case.get("accumulate", 1))]

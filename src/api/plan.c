@@ -221,7 +221,7 @@ static ms_allowance move_to_host(const ms_plan *plan, ms_run_config *run)
     const uint32_t allowed = plan->settings.allowed;
     if (run->device->is_cpu)
         return 0;
-    if (allowed && run->optimizer_device == MS_OPTIMIZER_ON_DEVICE) {
+    if (allowed && ms_optimizer_may_move(run)) {
         run->optimizer_device = MS_OPTIMIZER_ON_HOST;
         return MS_ALLOW_HOST_OPTIMIZER;
     }

@@ -125,33 +125,57 @@ static ms_status resolve_tokens(const context *c)
     return MS_OK;
 }
 
+/* What it is, how it is done, and where. */
 static ms_status resolve_optimizer(const context *c)
 {
     ms_run_config *run = c->run;
     const ms_run_draft *draft = c->draft;
-    run->dtype = said(c, "dtype") ? (ms_dtype)draft->dtype : MS_DTYPE_BF16;
-    run->autocast = said(c, "autocast") ? (ms_autocast)draft->autocast : MS_AUTOCAST_NONE;
-    run->optimizer =
-        said(c, "optimizer") ? (ms_optimizer_kind)draft->optimizer : MS_OPTIMIZER_ADAMW;
-    run->optimizer_impl =
-        said(c, "optimizer-impl") ? (ms_optimizer_impl)draft->optimizer_impl : MS_OPTIMIZER_FUSED;
-    run->optimizer_device = said(c, "optimizer-device")
-                                ? (ms_optimizer_device)draft->optimizer_device
-                                : MS_OPTIMIZER_ON_DEVICE;
-    if (run->optimizer_device == MS_OPTIMIZER_ON_HOST && run->device->is_cpu)
-        return fail(c, "optimizer-device", "the device is the cpu: it is on the host already");
-    run->parameter_device = said(c, "parameter-device")
-                                ? (ms_parameter_device)draft->parameter_device
-                                : MS_PARAMETERS_ON_DEVICE;
-    if (run->parameter_device == MS_PARAMETERS_ON_HOST &&
-        run->optimizer_device != MS_OPTIMIZER_ON_HOST)
-        return fail(c, "parameter-device",
-                    "parameters on the host need the optimizer there: optimizer-device is device");
-    run->weight_decay = said(c, "weight-decay")                ? draft->weight_decay
-                        : run->optimizer == MS_OPTIMIZER_ADAMW ? 0.01
-                                                               : 0;
+    if (said(c, "optimizer"))
+        run->optimizer = (ms_optimizer_kind)draft->optimizer;
+    const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->optimizer);
+    run->optimizer_impl = said(c, "optimizer-impl") ? (ms_optimizer_impl)draft->optimizer_impl
+                                                    : traits->usual;
+    if (!ms_optimizer_has(run->optimizer, run->optimizer_impl)) {
+        char others[64];
+        return fail(c, "optimizer-impl", "%s has no %s implementation: it has %s", traits->name,
+                    ms_optimizer_impl_names[run->optimizer_impl],
+                    ms_optimizer_implementations_text(run->optimizer, others, sizeof others));
+    }
+    if (run->device->is_cpu && !traits->is_everywhere)
+        return fail(c, "optimizer", "%s is known on GPUs alone, and the device is the cpu",
+                    traits->name);
+    run->weight_decay = said(c, "weight-decay") ? draft->weight_decay : traits->weight_decay;
     run->clip_norm = said(c, "clip") ? draft->clip_norm : 0;
     run->clip = run->clip_norm > 0;
+    return MS_OK;
+}
+
+static ms_status resolve_places(const context *c)
+{
+    ms_run_config *run = c->run;
+    const ms_run_draft *draft = c->draft;
+    if (said(c, "optimizer-device"))
+        run->optimizer_device = (ms_optimizer_device)draft->optimizer_device;
+    bool on_host = run->optimizer_device == MS_OPTIMIZER_ON_HOST;
+    if (on_host && run->device->is_cpu)
+        return fail(c, "optimizer-device", "the device is the cpu: it is on the host already");
+    const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->optimizer);
+    if (on_host && !traits->is_everywhere)
+        return fail(c, "optimizer-device", "%s is known on GPUs alone, not on the host",
+                    traits->name);
+    if (said(c, "parameter-device"))
+        run->parameter_device = (ms_parameter_device)draft->parameter_device;
+    if (run->parameter_device == MS_PARAMETERS_ON_HOST && !on_host)
+        return fail(c, "parameter-device",
+                    "parameters on the host need the optimizer there: optimizer-device is device");
+    return MS_OK;
+}
+
+static ms_status resolve_types(const context *c)
+{
+    ms_run_config *run = c->run;
+    run->dtype = said(c, "dtype") ? (ms_dtype)c->draft->dtype : MS_DTYPE_BF16;
+    run->autocast = said(c, "autocast") ? (ms_autocast)c->draft->autocast : MS_AUTOCAST_NONE;
     return MS_OK;
 }
 
@@ -361,9 +385,9 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
 {
     /* In this order: later ones look at what earlier ones resolved. */
     static ms_status (*const steps[])(const context *) = {
-        resolve_device,       resolve_torch,    resolve_tokens,    resolve_optimizer,
-        resolve_quantization, note_autocast,    resolve_allocator, resolve_budget,
-        resolve_layers,       check_treatments, resolve_attention, resolve_experts,
+        resolve_device, resolve_torch,        resolve_tokens, resolve_types,     resolve_optimizer,
+        resolve_places, resolve_quantization, note_autocast,  resolve_allocator, resolve_budget,
+        resolve_layers, check_treatments,     resolve_attention, resolve_experts,
     };
     const context c = {arena, draft, origins, model, run, notes, err};
     ms_status status = MS_OK;

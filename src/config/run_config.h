@@ -13,24 +13,10 @@
 #include "config/adapter.h"
 #include "config/model_config.h"
 #include "config/notes.h"
+#include "config/optimizer.h"
 #include "config/treatment.h"
 #include "device/device.h"
 #include "tensor/dtype.h"
-
-typedef enum ms_optimizer_kind {
-    MS_OPTIMIZER_ADAMW,
-    MS_OPTIMIZER_ADAM,
-    MS_OPTIMIZER_SGD,
-    MS_OPTIMIZER_SGD_MOMENTUM,
-    MS_OPTIMIZER_COUNT
-} ms_optimizer_kind;
-
-typedef enum ms_optimizer_impl {
-    MS_OPTIMIZER_FUSED,
-    MS_OPTIMIZER_FOREACH,
-    MS_OPTIMIZER_LOOP,
-    MS_OPTIMIZER_IMPL_COUNT
-} ms_optimizer_impl;
 
 typedef enum ms_optimizer_device {
     MS_OPTIMIZER_ON_DEVICE,
@@ -116,11 +102,18 @@ typedef struct ms_run_config {
     const ms_note *left_out; /* what its training arguments say and is not modelled */
 } ms_run_config;
 
+/* Whether an optimizer that is on the device could be on the host. */
+static inline bool ms_optimizer_may_move(const ms_run_config *run)
+{
+    return run->optimizer_device == MS_OPTIMIZER_ON_DEVICE && !run->device->is_cpu &&
+           ms_optimizer_traits_of(run->optimizer)->is_everywhere;
+}
+
 /* Whether parameters that are on the device could be on the host, with the optimizer. */
 static inline bool ms_parameters_may_move(const ms_run_config *run)
 {
     return run->parameter_device == MS_PARAMETERS_ON_DEVICE && !run->device->is_cpu &&
-           !run->adapter;
+           !run->adapter && ms_optimizer_traits_of(run->optimizer)->is_everywhere;
 }
 
 #endif

@@ -33,8 +33,6 @@ typedef enum field_kind {
 /* In the order of the enums of run_config.h. */
 static const char *const dtypes[] = {"fp32", "bf16", "fp16", NULL};
 static const char *const autocasts[] = {"none", "bf16", "fp16", NULL};
-static const char *const optimizers[] = {"adamw", "adam", "sgd", "sgd-momentum", NULL};
-static const char *const optimizer_impls[] = {"fused", "foreach", "loop", NULL};
 static const char *const answers[] = {"no", "yes", NULL};
 static const char *const places[] = {"device", "host", NULL};
 static const char *const checkpoint_kinds[] = {"non-reentrant", "reentrant", NULL};
@@ -42,7 +40,14 @@ static const char *const allocators[] = {"raw", "cuda", "cuda-expandable", NULL}
 
 /* Other names of the same thing. */
 static const char *const synonyms[][2] = {
-    {"float32", "fp32"}, {"bfloat16", "bf16"}, {"float16", "fp16"}};
+    {"float32", "fp32"},
+    {"bfloat16", "bf16"},
+    {"float16", "fp16"},
+    {"adamw-torch", "adamw"}, /* what Hugging Face's Trainer calls them */
+    {"adamw-bnb-8bit", "adamw-8bit"},
+    {"paged-adamw-32bit", "paged-adamw"},
+    {"lion-32bit", "lion"},
+    {"paged-lion-32bit", "paged-lion"}};
 
 typedef struct field_row {
     const char *name;
@@ -65,8 +70,8 @@ static const field_row rows[] = {
     {"seq",             FIELD_COUNT,   AT(seq_tokens),      2, MAX_SEQ,        NULL},
     {"dtype",           FIELD_CHOICE,  AT(dtype),           0, 0,              dtypes},
     {"autocast",        FIELD_CHOICE,  AT(autocast),        0, 0,              autocasts},
-    {"optimizer",       FIELD_CHOICE,  AT(optimizer),       0, 0,              optimizers},
-    {"optimizer-impl",  FIELD_CHOICE,  AT(optimizer_impl),  0, 0,              optimizer_impls},
+    {"optimizer",       FIELD_CHOICE,  AT(optimizer),       0, 0,              ms_optimizer_names},
+    {"optimizer-impl",  FIELD_CHOICE,  AT(optimizer_impl),  0, 0,              ms_optimizer_impl_names},
     {"optimizer-device", FIELD_CHOICE, AT(optimizer_device), 0, 0,             places},
     {"parameter-device", FIELD_CHOICE, AT(parameter_device), 0, 0,             places},
     {"weight-decay",    FIELD_NUMBER,  AT(weight_decay),    0, 0,              NULL},

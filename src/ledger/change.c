@@ -43,7 +43,8 @@ static bool fuse_optimizer(const ms_model_config *model, ms_run_config *run, ms_
                            const char **option)
 {
     (void)model, (void)arena;
-    bool applies = run->optimizer_impl != MS_OPTIMIZER_FUSED;
+    bool applies = run->optimizer_impl != MS_OPTIMIZER_FUSED &&
+                   ms_optimizer_has(run->optimizer, MS_OPTIMIZER_FUSED);
     run->optimizer_impl = MS_OPTIMIZER_FUSED;
     *option = "--optimizer-impl fused";
     return applies;
@@ -63,7 +64,7 @@ static bool move_optimizer(const ms_model_config *model, ms_run_config *run, ms_
                            const char **option)
 {
     (void)model, (void)arena;
-    bool applies = run->optimizer_device == MS_OPTIMIZER_ON_DEVICE && !run->device->is_cpu;
+    bool applies = ms_optimizer_may_move(run);
     run->optimizer_device = MS_OPTIMIZER_ON_HOST;
     *option = "--optimizer-device host";
     return applies;

@@ -12,13 +12,6 @@
 static const char *const autocast_names[] = {
     [MS_AUTOCAST_NONE] = "none", [MS_AUTOCAST_BF16] = "bf16", [MS_AUTOCAST_F16] = "fp16",
 };
-static const char *const optimizer_names[MS_OPTIMIZER_COUNT] = {
-    [MS_OPTIMIZER_ADAMW] = "adamw", [MS_OPTIMIZER_ADAM]         = "adam",
-    [MS_OPTIMIZER_SGD]   = "sgd",   [MS_OPTIMIZER_SGD_MOMENTUM] = "sgd-momentum",
-};
-static const char *const impl_names[MS_OPTIMIZER_IMPL_COUNT] = {
-    [MS_OPTIMIZER_FUSED] = "fused", [MS_OPTIMIZER_FOREACH] = "foreach", [MS_OPTIMIZER_LOOP] = "loop",
-};
 static const char *const checkpoint_names[] = {
     [MS_CHECKPOINT_NON_REENTRANT] = "non-reentrant", [MS_CHECKPOINT_REENTRANT] = "reentrant",
 };
@@ -86,8 +79,8 @@ static void add_training(list *l, const ms_metadata_source *source, ms_arena *ar
     add_count(l, "seq", run->seq_tokens);
     add_text(l, "dtype", ms_dtype_info_of(run->dtype)->short_name);
     add_text(l, "autocast", autocast_names[run->autocast]);
-    add_text(l, "optimizer", optimizer_names[run->optimizer]);
-    add_text(l, "optimizer_impl", impl_names[run->optimizer_impl]);
+    add_text(l, "optimizer", ms_optimizer_names[run->optimizer]);
+    add_text(l, "optimizer_impl", ms_optimizer_impl_names[run->optimizer_impl]);
     add_text(l, "optimizer_device", ms_optimizer_device_names[run->optimizer_device]);
     add_text(l, "parameter_device", ms_parameter_device_names[run->parameter_device]);
     add_number(l, "weight_decay", run->weight_decay);

@@ -84,22 +84,6 @@ static void measure_gradients(trainer *t)
     }
 }
 
-/* What is on the device; but the step counters of optimizers that keep them on the host are state
- * all the same. */
-static void measure_optimizer(trainer *t)
-{
-    bool adam =
-        t->tape.run->optimizer == MS_OPTIMIZER_ADAMW || t->tape.run->optimizer == MS_OPTIMIZER_ADAM;
-    if (t->tape.run->optimizer_device == MS_OPTIMIZER_ON_HOST)
-        return;
-    for (uint32_t i = 0; i < t->tape.parameters.count; i++) {
-        const ms_parameter *parameter = &t->tape.parameters.items[i];
-        t->simulation->optimizer_state_bytes += tensor_bytes(t, parameter->states[0]) +
-                                                tensor_bytes(t, parameter->states[1]) +
-                                                (adam && parameter->states_made ? 4 : 0);
-    }
-}
-
 static void count_saved(trainer *t, bool *seen, ms_tensor tensor)
 {
     if (!tensor)
@@ -259,6 +243,7 @@ static bool build(trainer *t)
     ms_status attached = ms_adapter_attach(&t->model, t->err);
     if (attached != MS_OK)
         ms_tape_fail(tape, attached);
+    ms_optimizer_build(tape);
     tape->new_category = MS_CATEGORY_INPUT;
     make_input(t);
     if (labels_sequences(t->model.config->head)) {
@@ -304,7 +289,7 @@ static void train(trainer *t)
         run_step(t);
     }
     measure_gradients(t);
-    measure_optimizer(t);
+    t->simulation->optimizer_state_bytes = ms_optimizer_state_bytes(&t->tape);
     t->simulation->host_peak_bytes = t->tape.host_peak_bytes + ms_optimizer_host_bytes(&t->tape) +
                                      ms_home_landing_bytes(&t->tape);
 }

@@ -80,6 +80,8 @@ struct ms_node {
     bool visited;
 };
 
+enum { MS_OPTIMIZER_STATES = 4 };
+
 /* A parameter: its storage, and the gradient once there is one. */
 typedef struct ms_parameter {
     ms_tensor tensor, grad;
@@ -88,7 +90,7 @@ typedef struct ms_parameter {
     ms_tensor cast;    /* autocast's copy in the lower dtype, while the context is open */
     uint32_t name, scope;
     bool is_reached;     /* a gradient has arrived */
-    ms_tensor states[3]; /* of the optimizer: two of its shape, and the step counter */
+    ms_tensor states[MS_OPTIMIZER_STATES]; /* its optimizer's */
     bool states_made;
     bool is_captured; /* no parameter but an input whose gradient is asked for: it is handed over as
                          it is, and casts are not kept */

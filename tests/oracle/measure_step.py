@@ -10,7 +10,7 @@ cuda: torch.cuda memory statistics of the third step (allocated = block bytes, r
       event list (action, size, address, stream) of that step, as gzip JSON; --stacks adds who asked: the ATen
       operator, the autograd node (in backward), the innermost Python frames.
 CASES.json is a list of cases, or a file this program wrote, whose cases are measured again. "treat" in a case: see treatments.py;
-"optimizer_device": "host": see host_optimizer.py; "parameter_device": "host": see host_parameters.py.
+"optimizer": see optimizers.py; "optimizer_device": "host": see host_optimizer.py; "parameter_device": "host": see host_parameters.py.
 "backend": the one kernel of scaled_dot_product_attention that may run.
 "experts" is the framework's experts_implementation; "routing": see routing.py.
 "cudnn": false: PyTorch's own convolutions, as cuDNN's need a GPU. The config's "architectures" names the class; without it is the causal language model.
@@ -122,12 +122,8 @@ def optimizer_of(case, model, at_home):
         make = {"adamw_fused": torch.optim.AdamW, "sgd": torch.optim.SGD, "sgd_momentum": torch.optim.SGD}[name]
         more = {"adamw_fused": {}, "sgd": {"lr": 1e-3}, "sgd_momentum": {"lr": 1e-3, "momentum": 0.9}}[name]
         return HostOptimizer(params, lambda p: make(p, fused=True, **more), at_home)
-    if name.startswith("adamw"):
-        impl = name.split("_")[1]
-        return torch.optim.AdamW(params, fused=impl == "fused" or None, foreach={"foreach": True, "loop": False}.get(impl))
-    if name in ("sgd", "sgd_momentum"):
-        return torch.optim.SGD(params, lr=1e-3, momentum=0.9 if name == "sgd_momentum" else 0.0, foreach=True)
-    raise ValueError(name)
+    from optimizers import Optimizers
+    return Optimizers(name, model)
 
 
 def storages(tensors):
@@ -222,8 +218,9 @@ class Step:
             if "offload" not in self.case.get("treat", ""):  # what that sends is the host's too
                 out["host_bytes"] = self.optimizer.host_bytes()
         else:
-            state = (v for s in self.optimizer.state.values() for v in s.values() if torch.is_tensor(v))
-            out["optimizer_state_bytes"] = sum(storages(state).values())
+            out["optimizer_state_bytes"] = sum(storages(self.optimizer.device_tensors()).values())
+            if self.optimizer.paged_bytes():
+                out["host_bytes"] = self.optimizer.paged_bytes()
         keep, saved = [], {}
         skip = {t.untyped_storage()._cdata for t in (*params, *model.buffers())}
 

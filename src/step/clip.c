@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * torch.nn.utils.clip_grad_norm_, the foreach way.
+ */
+#include "ops/ops.h"
+#include "step/optimizer.h"
+#include "tape/engine.h"
+
+static const ms_op clip_op = {"clip_grad_norm", NULL, NULL};
+enum { NORM_CHUNK_ELEMENTS = 65536 };
+
+/* The host works on the gradients that it keeps, and the device waits. */
+static void work_at_home(ms_tape *tape, uint64_t passes)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < tape->homes.count; i++)
+        bytes += tape->homes.items[i].bytes;
+    if (bytes)
+        ms_copy_wait(tape, ms_copy_begin(tape, passes * bytes, MS_LANE_HOST));
+}
+
+/* One partial result per chunk of the largest gradient on the device for each, in fp32. */
+static uint64_t norm_buffer_bytes(ms_tape *tape)
+{
+    uint64_t most = 0, count = 0;
+    for (uint32_t i = 0; i < tape->parameters.count; i++) {
+        ms_tensor grad = tape->parameters.items[i].grad;
+        if (!grad)
+            continue;
+        uint64_t elements = ms_elements(&ms_info(tape, grad)->shape);
+        most = elements > most ? elements : most;
+        count++;
+    }
+    return 4 * count * ((most + NORM_CHUNK_ELEMENTS - 1) / NORM_CHUNK_ELEMENTS);
+}
+
+typedef ms_vec(ms_tensor) norm_list;
+
+/* One norm for each gradient on the device, or for each that the host keeps. */
+static void push_norms(ms_tape *tape, norm_list *norms, bool at_home, ms_dtype dtype)
+{
+    ms_shape scalar = {.rank = 0};
+    for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
+        const ms_parameter *parameter = &tape->parameters.items[i];
+        bool wanted = at_home ? parameter->is_at_home : parameter->grad != 0;
+        if (wanted && !ms_vec_push(norms, ms_empty(tape, scalar, dtype)))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+}
+
+static void drop_norms(ms_tape *tape, norm_list *norms, uint32_t left)
+{
+    while (norms->count > left)
+        ms_consume(tape, norms->items[--norms->count]);
+}
+
+/* norm = vector_norm(stack(norm.to(device) for norm in foreach_norm(grads))) */
+static ms_tensor total_norm(ms_tape *tape, ms_dtype dtype)
+{
+    norm_list norms = {0};
+    ms_shape scalar = {.rank = 0};
+    ms_tensor partial =
+        tape->on_cpu ? 0 : ms_empty_bytes(tape, norm_buffer_bytes(tape), MS_DTYPE_F32);
+    push_norms(tape, &norms, false, dtype);
+    ms_consume(tape, partial);
+    uint32_t of_device = norms.count;
+    push_norms(tape, &norms, true, dtype);
+    ms_tensor stacked = ms_empty_bytes(tape, ms_dtype_bytes(dtype) * norms.count, dtype);
+    drop_norms(tape, &norms, of_device);
+    ms_tensor norm = ms_empty(tape, scalar, dtype);
+    ms_consume(tape, stacked);
+    drop_norms(tape, &norms, 0);
+    ms_vec_free(&norms);
+    return norm;
+}
+
+void ms_clip_gradients(ms_tape *tape)
+{
+    enum { NORM_PASSES = 1, SCALE_PASSES = 2 };
+    work_at_home(tape, NORM_PASSES);
+    ms_op_mark mark = ms_op_begin(tape, &clip_op);
+    ms_dtype dtype = tape->run->dtype;
+    ms_shape scalar = {.rank = 0};
+    ms_tensor norm = total_norm(tape, dtype);
+    ms_tensor sum = ms_empty(tape, scalar, dtype);
+    ms_tensor reciprocal = ms_empty(tape, scalar, dtype);
+    ms_tensor coefficient = ms_empty(tape, scalar, dtype);
+    ms_consume(tape, reciprocal);
+    ms_consume(tape, sum);
+    ms_tensor clamped = ms_empty(tape, scalar, dtype);
+    ms_consume(tape, coefficient);
+    ms_consume(tape, clamped);
+    ms_consume(tape, norm);
+    ms_op_end(tape, mark);
+    work_at_home(tape, SCALE_PASSES);
+}

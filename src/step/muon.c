@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * torch.optim.Muon steps matrices of the layers; embeddings, the output head, vectors and whatever
+ * is no matrix go to AdamW, as its documentation says. One matrix at a time: its update is made
+ * orthogonal by five Newton-Schulz steps in bf16.
+ */
+#include "ops/ops.h"
+#include "step/optimizer_row.h"
+
+enum { NEWTON_SCHULZ_STEPS = 5 };
+
+bool ms_muon_takes(ms_tape *tape, const ms_parameter *parameter)
+{
+    return ms_info(tape, parameter->tensor)->shape.rank == 2 &&
+           tape->trace->scopes.items[parameter->scope].layer != MS_NONE;
+}
+
+static ms_tensor product(ms_tape *tape, ms_dim rows, ms_dim columns)
+{
+    ms_tensor out = ms_empty(tape, MS_SHAPE(rows, columns), MS_DTYPE_BF16);
+    ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    return out;
+}
+
+/* X [s, l] with s <= l: A = X Xᵀ, B = b A + c A A, X = a X + B X. */
+static void orthogonalize_steps(ms_frame *f, ms_tensor *ortho, ms_dim small, ms_dim large)
+{
+    ms_tape *tape = f->tape;
+    ms_tensor *gram = ms_local(f, 0), *polynomial = ms_local(f, 0);
+    for (int i = 0; i < NEWTON_SCHULZ_STEPS; i++) {
+        ms_assign(f, gram, product(tape, small, small));
+        ms_assign(f, polynomial, product(tape, small, small));
+        ms_assign(f, ortho, product(tape, small, large));
+    }
+    double s = (double)small.value, l = (double)large.value;
+    ms_op_work(tape, ms_op_running(tape), NEWTON_SCHULZ_STEPS * (4 * s * s * l + 2 * s * s * s), 0,
+               MS_DTYPE_BF16);
+}
+
+static ms_tensor orthogonalize(ms_tape *tape, ms_tensor update)
+{
+    const ms_tensor_info info = *ms_info(tape, update);
+    ms_dim rows = info.shape.dims[0], columns = info.shape.dims[1];
+    bool is_tall = rows.value > columns.value;
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *ortho = ms_local(&f, update);
+    if (info.dtype != MS_DTYPE_BF16)
+        ms_assign(&f, ortho, ms_empty_like(tape, update, MS_DTYPE_BF16));
+    ms_tensor norm = ms_reduce_all(tape, *ortho);
+    ms_tensor clamped = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_BF16);
+    ms_consume(tape, norm);
+    ms_consume(tape, clamped);
+    orthogonalize_steps(&f, ortho, is_tall ? columns : rows, is_tall ? rows : columns);
+    return ms_frame_end(&f, ortho);
+}
+
+void ms_muon_loop(ms_tape *tape, const ms_stepped *stepped)
+{
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *update = ms_local(&f, 0);
+    for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
+        ms_tensor grad = ms_stepped_at(tape, stepped, i)->grad;
+        ms_assign(&f, update, ms_empty_like(tape, grad, (ms_dtype)ms_info(tape, grad)->dtype));
+        ms_assign(&f, update, orthogonalize(tape, *update));
+    }
+    ms_frame_end(&f, NULL);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * An optimizer on the host, beside a device: for each parameter the gradient goes to the host,
+ * where a copy of the parameter is updated and sent back, beside the copies of other parameters.
+ * Nothing of it is on the device.
+ */
+#include "step/optimizer_row.h"
+#include "tape/engine.h"
+
+/* All gradients set out first; those of parameters that the host keeps are there. What waits is the
+ * device, which has nothing else to do. */
+void ms_optimizer_step_on_host(ms_tape *tape, const ms_optimizer_row *row)
+{
+    ms_vec(uint32_t) gone = {0}, back = {0};
+    uint32_t count = tape->parameters.count;
+    bool ok = ms_vec_expect(&gone, count) && ms_vec_expect(&back, count);
+    for (uint32_t i = 0; i < count && ok; i++) {
+        ms_tensor grad = tape->parameters.items[i].grad;
+        uint32_t copy =
+            grad ? ms_copy_begin(tape, ms_tensor_bytes(tape, grad), MS_LANE_TO_HOST) : MS_NONE;
+        ok = ms_vec_push(&gone, copy);
+    }
+    for (uint32_t i = 0; i < count && ok && tape->status == MS_OK; i++) {
+        bool is_at_home = tape->parameters.items[i].is_at_home;
+        if (gone.items[i] == MS_NONE && !is_at_home)
+            continue;
+        uint64_t bytes = ms_tensor_bytes(tape, tape->parameters.items[i].tensor);
+        if (!is_at_home)
+            ms_copy_wait(tape, gone.items[i]);
+        ms_copy_wait(tape, ms_copy_begin(tape, bytes * ms_optimizer_passes(row), MS_LANE_HOST));
+        if (!is_at_home)
+            ok = ms_vec_push(&back, ms_copy_begin(tape, bytes, MS_LANE_TO_DEVICE));
+    }
+    for (uint32_t i = 0; i < back.count && tape->status == MS_OK; i++)
+        ms_copy_wait(tape, back.items[i]);
+    if (!ok)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    ms_vec_free(&gone);
+    ms_vec_free(&back);
+}
+
+uint64_t ms_optimizer_bytes_on_host(ms_tape *tape, const ms_optimizer_row *row)
+{
+    uint64_t bytes = 0, states = ms_optimizer_state_count(row);
+    for (uint32_t i = 0; i < tape->parameters.count; i++)
+        bytes += ms_tensor_bytes(tape, tape->parameters.items[i].tensor) * (2 + states) +
+                 (row->has_step ? ms_dtype_bytes(MS_DTYPE_F32) : 0);
+    return bytes;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Inside step/: an optimizer is a row, what it keeps per parameter and what a step allocates. Kinds
+ * of optimizers stand in files of their own: moments.c (PyTorch's plain ones), adafactor.c, muon.c,
+ * bitsandbytes.c.
+ */
+#ifndef MS_STEP_OPTIMIZER_ROW_H
+#define MS_STEP_OPTIMIZER_ROW_H
+
+#include "config/optimizer.h"
+#include "tape/tape.h"
+
+/* Numbers of parameters with a gradient, in their order: what one optimizer steps. */
+typedef struct ms_stepped {
+    const uint32_t *items;
+    uint32_t count;
+} ms_stepped;
+
+typedef void ms_optimizer_update(ms_tape *tape, const ms_stepped *stepped);
+
+typedef struct ms_optimizer_row ms_optimizer_row;
+struct ms_optimizer_row {
+    const char *states[2];    /* of the parameter's shape, or a factor of it */
+    uint8_t state_bits;       /* of bitsandbytes' states: 8 or 32 */
+    bool is_paged;            /* its large states are in unified memory */
+    bool has_step;            /* a 0-dim fp32 counter; on the device only when fused */
+    bool is_made_early;       /* its states are there before the first step */
+    ms_optimizer_kind others; /* what steps the parameters that this one does not take */
+    bool (*takes)(ms_tape *tape, const ms_parameter *parameter); /* NULL: all */
+    void (*make_states)(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
+    ms_optimizer_update *update[MS_OPTIMIZER_IMPL_COUNT]; /* NULL: it has no temporaries */
+};
+
+const ms_optimizer_row *ms_optimizer_row_of(ms_optimizer_kind kind);
+
+uint64_t ms_optimizer_state_count(const ms_optimizer_row *row);
+/* Times of a parameter's bytes that its update moves: parameter and states are read and written,
+ * the gradient is read. */
+uint64_t ms_optimizer_passes(const ms_optimizer_row *row);
+
+static inline ms_parameter *ms_stepped_at(ms_tape *tape, const ms_stepped *stepped, uint32_t i)
+{
+    return &tape->parameters.items[stepped->items[i]];
+}
+
+/* ---- making states ---- */
+ms_tensor ms_optimizer_state(ms_tape *tape, ms_shape shape, ms_dtype dtype, const char *name);
+/* In the type of the parameter, with a counter on the device if it is fused. */
+void ms_make_moments(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
+void ms_make_factors(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
+void ms_make_trainer_factors(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
+void ms_make_blocks(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
+
+/* ---- what a step allocates ---- */
+ms_optimizer_update ms_adam_foreach, ms_adam_loop, ms_rmsprop_foreach, ms_root_loop,
+    ms_adagrad_foreach, ms_adafactor_foreach, ms_adafactor_loop, ms_trainer_adafactor, ms_muon_loop;
+bool ms_muon_takes(ms_tape *tape, const ms_parameter *parameter);
+
+/* Of a parameter's states what is in unified memory, which is no memory of the device. */
+uint64_t ms_paged_bytes(ms_tape *tape, const ms_optimizer_row *row, const ms_parameter *parameter);
+
+/* ---- on the host, beside a device ---- */
+void ms_optimizer_step_on_host(ms_tape *tape, const ms_optimizer_row *row);
+uint64_t ms_optimizer_bytes_on_host(ms_tape *tape, const ms_optimizer_row *row);
+
+/* ---- lists of tensors; Python drops a list from its end ---- */
+typedef ms_vec(ms_tensor) ms_tensor_list;
+void ms_list_push(ms_tape *tape, ms_tensor_list *list, ms_tensor tensor);
+void ms_list_drop(ms_tape *tape, ms_tensor_list *list);
+/* One new tensor for each state (0 or 1) or gradient of the parameters. */
+enum { MS_LIST_OF_GRADIENTS = -1 };
+ms_tensor_list ms_list_like(ms_tape *tape, const ms_stepped *stepped, int state);
+
+/* ---- reductions: a new tensor, beside the partial results that its kernel makes ---- */
+ms_tensor ms_reduce_all(ms_tape *tape, ms_tensor a);  /* to a scalar */
+ms_tensor ms_reduce_rows(ms_tape *tape, ms_tensor a); /* [M, N] to [M]: over the last dimension */
+ms_tensor ms_reduce_columns(ms_tape *tape, ms_tensor a); /* [M, N] to [N] */
+
+#endif

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The optimizers of a case, by name, as users make them: torch's, transformers' Adafactor as its Trainer makes it, bitsandbytes'.
+
+A name is that of memscope, then "_" and an implementation where there are several. bitsandbytes' are imported when asked for.
+"""
+import torch
+
+
+def torch_kind(name, implementation, **settings):
+    how = {"foreach": implementation == "foreach"}
+    if implementation == "fused":
+        how = {"fused": True}
+    return lambda params: [getattr(torch.optim, name)([p for _, p in params], **how, **settings)]
+
+
+def trainer_adafactor(params):
+    from transformers.optimization import Adafactor
+    return [Adafactor([p for _, p in params], lr=1e-3, scale_parameter=False, relative_step=False)]
+
+
+def page_in_host_memory(functional):
+    """Unified memory needs a driver; memory of the host stands for it, as the allocator of the device sees neither."""
+    def get_paged(*shape, dtype=torch.float32, device=None):
+        tensor = torch.empty(shape, dtype=dtype)
+        tensor.is_paged, tensor.page_deviceid = True, 0
+        return tensor
+    functional.get_paged = get_paged
+    functional.fill = functional.prefetch_tensor = lambda *_, **__: None
+
+
+def bitsandbytes_kind(name, bits, paged=False):
+    def make(params):
+        import bitsandbytes
+        if paged:
+            page_in_host_memory(bitsandbytes.functional)
+        return [getattr(bitsandbytes.optim, name)([p for _, p in params], optim_bits=bits, is_paged=paged)]
+    return make
+
+
+def is_matrix_of_layer(name, parameter):
+    """What Muon is for: torch.optim.Muon takes matrices only, and its documentation leaves embeddings to AdamW."""
+    return parameter.ndim == 2 and any(part in name for part in (".layers.", ".h."))
+
+
+def muon(implementation):
+    def make(params):
+        matrices = [p for n, p in params if is_matrix_of_layer(n, p)]
+        others = [(n, p) for n, p in params if not is_matrix_of_layer(n, p)]
+        return [torch.optim.Muon(matrices)] + (torch_kind("AdamW", implementation)(others) if others else [])
+    return make
+
+
+MOMENTUM = {"lr": 1e-3, "momentum": 0.9}
+MAKERS = {
+    **{"adamw_" + i: torch_kind("AdamW", i) for i in ("fused", "foreach", "loop")},
+    **{"rmsprop_" + i: torch_kind("RMSprop", i) for i in ("foreach", "loop")},
+    **{"adagrad_" + i: torch_kind("Adagrad", i) for i in ("foreach", "loop")},
+    **{"muon_" + i: muon(i) for i in ("fused", "foreach", "loop")},
+    "sgd": torch_kind("SGD", "foreach", lr=1e-3),
+    "sgd_momentum": torch_kind("SGD", "foreach", **MOMENTUM),
+    "adafactor-torch_loop": torch_kind("Adafactor", "loop"),
+    "adafactor-torch_foreach": torch_kind("Adafactor", "foreach"),
+    "adafactor": trainer_adafactor,
+    "adamw-8bit": bitsandbytes_kind("AdamW", 8),
+    "adamw-32bit": bitsandbytes_kind("AdamW", 32),
+    "paged-adamw": bitsandbytes_kind("AdamW", 32, True),
+    "paged-adamw-8bit": bitsandbytes_kind("AdamW", 8, True),
+    "lion": bitsandbytes_kind("Lion", 32),
+    "lion-8bit": bitsandbytes_kind("Lion", 8),
+    "paged-lion": bitsandbytes_kind("Lion", 32, True),
+    "paged-lion-8bit": bitsandbytes_kind("Lion", 8, True),
+}
+
+
+class Optimizers:
+    """One optimizer, or several that share the parameters, stepped in turn."""
+
+    def __init__(self, name, model):
+        self.parts = MAKERS[name]([(n, p) for n, p in model.named_parameters() if p.requires_grad])
+
+    def step(self):
+        for part in self.parts:
+            part.step()
+
+    def zero_grad(self, set_to_none=True):
+        for part in self.parts:
+            part.zero_grad(set_to_none)
+
+    def state_tensors(self):
+        return [v for part in self.parts for state in part.state.values() for v in state.values() if torch.is_tensor(v)]
+
+    def device_tensors(self):
+        """States on the device; a step counter on the host belongs to them."""
+        return [v for v in self.state_tensors() if not getattr(v, "is_paged", False)]
+
+    def paged_bytes(self):
+        """In unified memory, which the allocator of the device knows nothing of."""
+        return sum(v.numel() * v.element_size() for v in self.state_tensors() if getattr(v, "is_paged", False))
