@@ -22,8 +22,9 @@
     X("seq", "N", "tokens per sequence", "2048", "Training")                                       \
     X("dtype", "TYPE", "of the weights: bf16, fp16 or fp32", "bf16", "Training")                   \
     X("autocast", "TYPE", "none, bf16 or fp16", "none", "Training")                                \
-    X("optimizer", "NAME", "adamw, adam, sgd or sgd-momentum", "adamw", "Training")                \
-    X("optimizer-impl", "NAME", "fused, foreach or loop", "fused", "Training")                     \
+    X("optimizer", "NAME", "adamw, sgd, adafactor, muon, lion, adamw-8bit, ...", "adamw",          \
+      "Training")                                                                                  \
+    X("optimizer-impl", "NAME", "fused, foreach or loop", "the usual one", "Training")             \
     X("optimizer-device", "PLACE", "where its states are and its updates run: device or host",     \
       "device", "Training")                                                                        \
     X("parameter-device", "PLACE", "where parameters of the layers are: device or host", "device", \

@@ -19,60 +19,124 @@ void ms_make_moments(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *p
                 ms_optimizer_state(tape, info.shape, (ms_dtype)info.dtype, row->states[i]);
 }
 
-static ms_tensor like_state(ms_tape *tape, const ms_parameter *parameter, uint32_t state)
+static ms_tensor like(ms_tape *tape, ms_tensor tensor)
 {
-    ms_tensor tensor = parameter->states[state];
-    return tensor ? ms_empty_like(tape, tensor, (ms_dtype)ms_info(tape, tensor)->dtype) : 0;
+    return ms_empty_like(tape, tensor, (ms_dtype)ms_info(tape, tensor)->dtype);
+}
+
+/* Decay that is added to the gradient needs another gradient; AdamW's is not. */
+static bool adds_decay(const ms_tape *tape)
+{
+    return ms_optimizer_row_of(tape->run->optimizer)->adds_decay && tape->run->weight_decay > 0;
+}
+
+/* ---- foreach ---- */
+
+/* device_grads = torch._foreach_add(device_grads, device_params, alpha=weight_decay) */
+static ms_tensor_list decayed_gradients(ms_tape *tape, const ms_stepped *stepped)
+{
+    ms_tensor_list none = {0};
+    return adds_decay(tape) ? ms_list_like(tape, stepped, MS_LIST_OF_GRADIENTS) : none;
+}
+
+void ms_sgd_foreach(ms_tape *tape, const ms_stepped *stepped)
+{
+    ms_tensor_list grads = decayed_gradients(tape, stepped);
+    ms_list_drop(tape, &grads);
+}
+
+static void root_lists(ms_tape *tape, const ms_stepped *stepped, int state)
+{
+    ms_tensor_list grads = decayed_gradients(tape, stepped);
+    ms_tensor_list roots = ms_list_like(tape, stepped, state);
+    if (tape->on_cpu)
+        ms_cpu_number(tape, tape->run->dtype); /* eps */
+    ms_list_drop(tape, &grads);
+    ms_list_drop(tape, &roots);
 }
 
 /* sqrt(exp_avg_sq) of every parameter. */
 void ms_adam_foreach(ms_tape *tape, const ms_stepped *stepped)
 {
-    ms_tensor_list roots = ms_list_like(tape, stepped, 1);
-    if (tape->on_cpu)
-        ms_cpu_number(tape, tape->run->dtype); /* eps */
-    ms_list_drop(tape, &roots);
+    root_lists(tape, stepped, 1);
 }
 
-/* denom = (exp_avg_sq.sqrt() / c).add_(eps): a local that lives until the next parameter's. */
+/* sqrt(square_avg) of every parameter. */
+void ms_rmsprop_foreach(ms_tape *tape, const ms_stepped *stepped)
+{
+    root_lists(tape, stepped, 0);
+}
+
+/* The numerators, gradients times the learning rate, are the decayed gradients if there are any. */
+void ms_adagrad_foreach(ms_tape *tape, const ms_stepped *stepped)
+{
+    ms_tensor_list numerators = decayed_gradients(tape, stepped);
+    ms_tensor_list roots = ms_list_like(tape, stepped, 0);
+    if (!numerators.count)
+        numerators = ms_list_like(tape, stepped, MS_LIST_OF_GRADIENTS);
+    ms_list_drop(tape, &roots);
+    ms_list_drop(tape, &numerators);
+}
+
+/* ---- the loop: a local lives until the next parameter's ---- */
+
+typedef struct loop {
+    ms_frame frame;
+    ms_tensor *grad, *root;
+} loop;
+
+static void loop_begin(ms_tape *tape, loop *l)
+{
+    l->frame = ms_frame_begin(tape);
+    l->grad = ms_local(&l->frame, 0);
+    l->root = ms_local(&l->frame, 0);
+}
+
+/* grad = grads[i], then grad.add(param, alpha=weight_decay) */
+static void take_gradient(loop *l, const ms_parameter *parameter)
+{
+    ms_tape *tape = l->frame.tape;
+    ms_assign(&l->frame, l->grad, parameter->grad);
+    if (adds_decay(tape))
+        ms_assign(&l->frame, l->grad, like(tape, parameter->grad));
+}
+
+void ms_sgd_loop(ms_tape *tape, const ms_stepped *stepped)
+{
+    loop l;
+    loop_begin(tape, &l);
+    for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++)
+        take_gradient(&l, ms_stepped_at(tape, stepped, i));
+    ms_frame_end(&l.frame, NULL);
+}
+
+/* denom = (exp_avg_sq.sqrt() / c).add_(eps) */
 void ms_adam_loop(ms_tape *tape, const ms_stepped *stepped)
 {
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *denominator = ms_local(&f, 0);
+    loop l;
+    loop_begin(tape, &l);
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
         const ms_parameter *parameter = ms_stepped_at(tape, stepped, i);
-        ms_tensor root = like_state(tape, parameter, 1);
-        ms_tensor quotient = like_state(tape, parameter, 1);
+        take_gradient(&l, parameter);
+        ms_tensor root = like(tape, parameter->states[1]);
+        ms_tensor quotient = like(tape, parameter->states[1]);
         if (tape->on_cpu)
             ms_cpu_number(tape, (ms_dtype)ms_info(tape, root)->dtype); /* the bias correction */
         ms_consume(tape, root);
-        ms_assign(&f, denominator, quotient);
+        ms_assign(&l.frame, l.root, quotient);
     }
-    ms_frame_end(&f, NULL);
+    ms_frame_end(&l.frame, NULL);
 }
 
-/* avg = square_avg.sqrt() of every parameter. */
-void ms_rmsprop_foreach(ms_tape *tape, const ms_stepped *stepped)
-{
-    ms_tensor_list roots = ms_list_like(tape, stepped, 0);
-    ms_list_drop(tape, &roots);
-}
-
-/* The root of the only state: a local, as in Adam's loop. */
+/* The root of the only state. */
 void ms_root_loop(ms_tape *tape, const ms_stepped *stepped)
 {
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *root = ms_local(&f, 0);
-    for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++)
-        ms_assign(&f, root, like_state(tape, ms_stepped_at(tape, stepped, i), 0));
-    ms_frame_end(&f, NULL);
-}
-
-/* std = sqrt(sum), then the numerators: gradients times the learning rate. */
-void ms_adagrad_foreach(ms_tape *tape, const ms_stepped *stepped)
-{
-    ms_tensor_list roots = ms_list_like(tape, stepped, 0);
-    ms_tensor_list numerators = ms_list_like(tape, stepped, MS_LIST_OF_GRADIENTS);
-    ms_list_drop(tape, &roots);
-    ms_list_drop(tape, &numerators);
+    loop l;
+    loop_begin(tape, &l);
+    for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
+        const ms_parameter *parameter = ms_stepped_at(tape, stepped, i);
+        take_gradient(&l, parameter);
+        ms_assign(&l.frame, l.root, like(tape, parameter->states[0]));
+    }
+    ms_frame_end(&l.frame, NULL);
 }

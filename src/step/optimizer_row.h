@@ -24,6 +24,7 @@ struct ms_optimizer_row {
     uint8_t state_bits;       /* of bitsandbytes' states: 8 or 32 */
     bool is_paged;            /* its large states are in unified memory */
     bool has_step;            /* a 0-dim fp32 counter; on the device only when fused */
+    bool adds_decay;          /* weight decay is added to the gradient */
     bool is_made_early;       /* its states are there before the first step */
     ms_optimizer_kind others; /* what steps the parameters that this one does not take */
     bool (*takes)(ms_tape *tape, const ms_parameter *parameter); /* NULL: all */
@@ -52,8 +53,9 @@ void ms_make_trainer_factors(ms_tape *tape, const ms_optimizer_row *row, ms_para
 void ms_make_blocks(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
 
 /* ---- what a step allocates ---- */
-ms_optimizer_update ms_adam_foreach, ms_adam_loop, ms_rmsprop_foreach, ms_root_loop,
-    ms_adagrad_foreach, ms_adafactor_foreach, ms_adafactor_loop, ms_trainer_adafactor, ms_muon_loop;
+ms_optimizer_update ms_sgd_foreach, ms_sgd_loop, ms_adam_foreach, ms_adam_loop, ms_rmsprop_foreach,
+    ms_adagrad_foreach, ms_root_loop, ms_adafactor_foreach, ms_adafactor_loop, ms_trainer_adafactor,
+    ms_muon_loop;
 bool ms_muon_takes(ms_tape *tape, const ms_parameter *parameter);
 
 /* Of a parameter's states what is in unified memory, which is no memory of the device. */

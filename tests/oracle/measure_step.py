@@ -123,7 +123,7 @@ def optimizer_of(case, model, at_home):
         more = {"adamw_fused": {}, "sgd": {"lr": 1e-3}, "sgd_momentum": {"lr": 1e-3, "momentum": 0.9}}[name]
         return HostOptimizer(params, lambda p: make(p, fused=True, **more), at_home)
     from optimizers import Optimizers
-    return Optimizers(name, model)
+    return Optimizers(case, model)
 
 
 def storages(tensors):

@@ -10,12 +10,12 @@ def torch_kind(name, implementation, **settings):
     how = {"foreach": implementation == "foreach"}
     if implementation == "fused":
         how = {"fused": True}
-    return lambda params: [getattr(torch.optim, name)([p for _, p in params], **how, **settings)]
+    return lambda params, more={}: [getattr(torch.optim, name)([p for _, p in params], **how, **settings, **more)]
 
 
-def trainer_adafactor(params):
+def trainer_adafactor(params, more={}):
     from transformers.optimization import Adafactor
-    return [Adafactor([p for _, p in params], lr=1e-3, scale_parameter=False, relative_step=False)]
+    return [Adafactor([p for _, p in params], lr=1e-3, scale_parameter=False, relative_step=False, **more)]
 
 
 def page_in_host_memory(functional):
@@ -29,11 +29,11 @@ def page_in_host_memory(functional):
 
 
 def bitsandbytes_kind(name, bits, paged=False):
-    def make(params):
+    def make(params, more={}):
         import bitsandbytes
         if paged:
             page_in_host_memory(bitsandbytes.functional)
-        return [getattr(bitsandbytes.optim, name)([p for _, p in params], optim_bits=bits, is_paged=paged)]
+        return [getattr(bitsandbytes.optim, name)([p for _, p in params], optim_bits=bits, is_paged=paged, **more)]
     return make
 
 
@@ -43,10 +43,10 @@ def is_matrix_of_layer(name, parameter):
 
 
 def muon(implementation):
-    def make(params):
+    def make(params, more={}):
         matrices = [p for n, p in params if is_matrix_of_layer(n, p)]
         others = [(n, p) for n, p in params if not is_matrix_of_layer(n, p)]
-        return [torch.optim.Muon(matrices)] + (torch_kind("AdamW", implementation)(others) if others else [])
+        return [torch.optim.Muon(matrices, **more)] + (torch_kind("AdamW", implementation)(others) if others else [])
     return make
 
 
@@ -56,6 +56,7 @@ MAKERS = {
     **{"rmsprop_" + i: torch_kind("RMSprop", i) for i in ("foreach", "loop")},
     **{"adagrad_" + i: torch_kind("Adagrad", i) for i in ("foreach", "loop")},
     **{"muon_" + i: muon(i) for i in ("fused", "foreach", "loop")},
+    **{"adam_" + i: torch_kind("Adam", i) for i in ("fused", "foreach", "loop")},
     "sgd": torch_kind("SGD", "foreach", lr=1e-3),
     "sgd_momentum": torch_kind("SGD", "foreach", **MOMENTUM),
     "adafactor-torch_loop": torch_kind("Adafactor", "loop"),
@@ -75,8 +76,9 @@ MAKERS = {
 class Optimizers:
     """One optimizer, or several that share the parameters, stepped in turn."""
 
-    def __init__(self, name, model):
-        self.parts = MAKERS[name]([(n, p) for n, p in model.named_parameters() if p.requires_grad])
+    def __init__(self, case, model):
+        more = {"weight_decay": case["weight_decay"]} if "weight_decay" in case else {}
+        self.parts = MAKERS[case["optimizer"]]([(n, p) for n, p in model.named_parameters() if p.requires_grad], more)
 
     def step(self):
         for part in self.parts:
