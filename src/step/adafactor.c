@@ -256,8 +256,7 @@ void ms_trainer_adafactor(ms_tape *tape, const ms_stepped *stepped)
         ms_assign(&f, grad, parameter->grad);
         if (is_half(tape, parameter->grad))
             ms_assign(&f, grad, ms_empty_like(tape, parameter->grad, MS_DTYPE_F32));
-        if (!parameter->states[0])
-            ms_make_trainer_factors(tape, row, parameter);
+        ms_optimizer_make_states(tape, row, parameter);
         ms_assign(&f, weight, parameter->tensor);
         if (is_half(tape, parameter->tensor))
             ms_assign(&f, weight, ms_empty_like(tape, parameter->tensor, MS_DTYPE_F32));

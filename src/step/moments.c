@@ -39,32 +39,34 @@ static ms_tensor_list decayed_gradients(ms_tape *tape, const ms_stepped *stepped
     return adds_decay(tape) ? ms_list_like(tape, stepped, MS_LIST_OF_GRADIENTS) : none;
 }
 
+/* The first momentum is a clone of the gradient. */
 void ms_sgd_foreach(ms_tape *tape, const ms_stepped *stepped)
 {
+    const ms_optimizer_row *row = ms_optimizer_row_of(tape->run->optimizer);
     ms_tensor_list grads = decayed_gradients(tape, stepped);
+    for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++)
+        ms_optimizer_make_states(tape, row, ms_stepped_at(tape, stepped, i));
     ms_list_drop(tape, &grads);
 }
 
-static void root_lists(ms_tape *tape, const ms_stepped *stepped, int state)
-{
-    ms_tensor_list grads = decayed_gradients(tape, stepped);
-    ms_tensor_list roots = ms_list_like(tape, stepped, state);
-    if (tape->on_cpu)
-        ms_cpu_number(tape, tape->run->dtype); /* eps */
-    ms_list_drop(tape, &grads);
-    ms_list_drop(tape, &roots);
-}
-
-/* sqrt(exp_avg_sq) of every parameter. */
+/* sqrt(exp_avg_sq) of every parameter; the decayed gradients are gone by then. */
 void ms_adam_foreach(ms_tape *tape, const ms_stepped *stepped)
 {
-    root_lists(tape, stepped, 1);
+    ms_tensor_list grads = decayed_gradients(tape, stepped);
+    ms_list_drop(tape, &grads);
+    ms_tensor_list roots = ms_list_like(tape, stepped, 1);
+    if (tape->on_cpu)
+        ms_cpu_number(tape, tape->run->dtype); /* eps */
+    ms_list_drop(tape, &roots);
 }
 
 /* sqrt(square_avg) of every parameter. */
 void ms_rmsprop_foreach(ms_tape *tape, const ms_stepped *stepped)
 {
-    root_lists(tape, stepped, 0);
+    ms_tensor_list grads = decayed_gradients(tape, stepped);
+    ms_tensor_list roots = ms_list_like(tape, stepped, 0);
+    ms_list_drop(tape, &grads);
+    ms_list_drop(tape, &roots);
 }
 
 /* The numerators, gradients times the learning rate, are the decayed gradients if there are any. */
@@ -103,10 +105,16 @@ static void take_gradient(loop *l, const ms_parameter *parameter)
 
 void ms_sgd_loop(ms_tape *tape, const ms_stepped *stepped)
 {
+    const ms_optimizer_row *row = ms_optimizer_row_of(tape->run->optimizer);
     loop l;
     loop_begin(tape, &l);
-    for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++)
-        take_gradient(&l, ms_stepped_at(tape, stepped, i));
+    for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
+        ms_parameter *parameter = ms_stepped_at(tape, stepped, i);
+        take_gradient(&l, parameter);
+        ms_optimizer_make_states(tape, row, parameter);
+        if (parameter->states[0])
+            ms_assign(&l.frame, l.grad, parameter->states[0]); /* grad = buf */
+    }
     ms_frame_end(&l.frame, NULL);
 }
 

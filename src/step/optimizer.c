@@ -28,7 +28,7 @@ static const ms_optimizer_row rows[] = {
     [MS_OPTIMIZER_SGD] = {.adds_decay = true, .make_states = ms_make_moments,
                           .update = AS_LISTS(ms_sgd_foreach, ms_sgd_loop)},
     [MS_OPTIMIZER_SGD_MOMENTUM] = {.states = {"momentum_buffer"}, .adds_decay = true,
-                                   .make_states = ms_make_moments,
+                                   .is_made_late = true, .make_states = ms_make_moments,
                                    .update = AS_LISTS(ms_sgd_foreach, ms_sgd_loop)},
     [MS_OPTIMIZER_RMSPROP] = {.states = {"square_avg"}, .has_step = true, .adds_decay = true,
                               .make_states = ms_make_moments,
@@ -38,6 +38,7 @@ static const ms_optimizer_row rows[] = {
                               .make_states = ms_make_moments,
                               .update = AS_LISTS(ms_adagrad_foreach, ms_root_loop)},
     [MS_OPTIMIZER_ADAFACTOR] = {.states = {"exp_avg_sq_row", "exp_avg_sq_col"},
+                                .is_made_late = true, .make_states = ms_make_trainer_factors,
                                 .update = ALWAYS(ms_trainer_adafactor)},
     [MS_OPTIMIZER_ADAFACTOR_TORCH] = {.states = {"row_var", "col_var"}, .has_step = true,
                                       .make_states = ms_make_factors,
@@ -125,15 +126,14 @@ static const ms_optimizer_row *row_for(ms_tape *tape, const ms_parameter *parame
     return is_taken(tape, row, parameter) ? row : &rows[row->others];
 }
 
-static void make_states(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
+void ms_optimizer_make_states(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
 {
     if (parameter->states_made)
         return;
     parameter->states_made = true;
-    tape->scope = parameter->scope;
-    if (row->make_states)
-        row->make_states(tape, row, parameter);
-    tape->scope = MS_NONE;
+    uint32_t previous = ms_scope_enter(tape, parameter->scope);
+    row->make_states(tape, row, parameter);
+    tape->scope = previous;
 }
 
 /* Of each state that has a parameter's size its bytes are read and written. */
@@ -166,13 +166,14 @@ static void cpu_numbers(ms_tape *tape, const ms_optimizer_row *row)
 
 static void step_with(ms_tape *tape, const ms_optimizer_row *row, const ms_stepped *stepped)
 {
-    for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++)
-        make_states(tape, row, ms_stepped_at(tape, stepped, i));
+    ms_optimizer_update *update = row->update[tape->run->optimizer_impl];
+    bool is_made_late = row->is_made_late && update;
+    for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK && !is_made_late; i++)
+        ms_optimizer_make_states(tape, row, ms_stepped_at(tape, stepped, i));
     ms_op_mark mark = ms_op_begin(tape, &optimizer_op);
     update_work(tape, stepped, mark);
     if (tape->on_cpu)
         cpu_numbers(tape, row);
-    ms_optimizer_update *update = row->update[tape->run->optimizer_impl];
     if (update && tape->status == MS_OK)
         update(tape, stepped);
     ms_op_end(tape, mark);
@@ -195,7 +196,7 @@ void ms_optimizer_build(ms_tape *tape)
 {
     const ms_optimizer_row *row = &rows[tape->run->optimizer];
     for (uint32_t i = 0; i < tape->parameters.count && row->is_made_early; i++)
-        make_states(tape, row, &tape->parameters.items[i]);
+        ms_optimizer_make_states(tape, row, &tape->parameters.items[i]);
 }
 
 void ms_optimizer_step(ms_tape *tape)

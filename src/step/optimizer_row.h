@@ -26,6 +26,7 @@ struct ms_optimizer_row {
     bool has_step;            /* a 0-dim fp32 counter; on the device only when fused */
     bool adds_decay;          /* weight decay is added to the gradient */
     bool is_made_early;       /* its states are there before the first step */
+    bool is_made_late;        /* its update makes its states, amidst temporaries */
     ms_optimizer_kind others; /* what steps the parameters that this one does not take */
     bool (*takes)(ms_tape *tape, const ms_parameter *parameter); /* NULL: all */
     void (*make_states)(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
@@ -45,6 +46,8 @@ static inline ms_parameter *ms_stepped_at(ms_tape *tape, const ms_stepped *stepp
 }
 
 /* ---- making states ---- */
+/* Those of the parameter that are not there yet. */
+void ms_optimizer_make_states(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
 ms_tensor ms_optimizer_state(ms_tape *tape, ms_shape shape, ms_dtype dtype, const char *name);
 /* In the type of the parameter, with a counter on the device if it is fused. */
 void ms_make_moments(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);

@@ -59,6 +59,7 @@ MAKERS = {
     **{"adam_" + i: torch_kind("Adam", i) for i in ("fused", "foreach", "loop")},
     "sgd": torch_kind("SGD", "foreach", lr=1e-3),
     "sgd_momentum": torch_kind("SGD", "foreach", **MOMENTUM),
+    **{"sgd-momentum_" + i: torch_kind("SGD", i, **MOMENTUM) for i in ("fused", "foreach", "loop")},
     "adafactor-torch_loop": torch_kind("Adafactor", "loop"),
     "adafactor-torch_foreach": torch_kind("Adafactor", "foreach"),
     "adafactor": trainer_adafactor,
