@@ -18,7 +18,7 @@ _memscope_values() {
     --optimizer) echo adamw adam sgd sgd-momentum rmsprop adagrad adafactor adafactor-torch muon lion lion-8bit paged-lion paged-lion-8bit adamw-32bit adamw-8bit paged-adamw paged-adamw-8bit ;;
     --optimizer-impl) echo fused foreach loop ;;
     --quantize) echo none nf4 fp4 nf4:double fp4:double ;;
-    --upcast) echo yes no ;;
+    --upcast | --optimizer-in-backward) echo yes no ;;
     --adapter-dtype) echo fp32 bf16 fp16 ;;
     --optimizer-device | --parameter-device) echo device host ;;
     --attention) echo auto flash efficient math eager cpu-flash ;;

@@ -79,6 +79,7 @@ def command_of(case, config_path, args):
     command += ["--attention", BACKENDS.get(case.get("backend"), "eager" if case.get("attn") == "eager" else "auto")]
     command += ["--optimizer", optimizer] + (["--optimizer-impl", implementation] if implementation else [])
     command += ["--weight-decay", str(case["weight_decay"])] if "weight_decay" in case else []
+    command += ["--optimizer-in-backward", "yes"] if case.get("in_backward") else []
     command += ["--optimizer-device", case["optimizer_device"]] if case.get("optimizer_device") else []
     command += ["--parameter-device", case["parameter_device"]] if case.get("parameter_device") else []
     command += ["--accumulate", str(case.get("accumulate", 1))]

@@ -137,7 +137,14 @@ static ms_status check_for_run(const ms_plan *plan, ms_error *err)
     const ms_run_config *run = &plan->run;
     if (run->device->is_cpu && ms_plan_settings_said(&plan->settings, "max-cpu-offload"))
         return ms_fail(err, MS_ERR_USAGE, "--max-cpu-offload: a cpu offloads nothing");
+    if (run->optimizer_in_backward)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "optimizer-in-backward: plans step after backward; leave it out");
     const uint32_t allowed = plan->settings.allowed;
+    const ms_optimizer_traits *optimizer = ms_optimizer_traits_of(run->optimizer);
+    if (allowed && !optimizer->is_everywhere)
+        return ms_fail(err, MS_ERR_USAGE, "--allow: %s is known on GPUs alone, not on the host",
+                       optimizer->name);
     if (run->device->is_cpu && allowed)
         return ms_fail(err, MS_ERR_USAGE, "--allow: on a cpu all is on the host already");
     if (run->optimizer_device == MS_OPTIMIZER_ON_HOST && allowed == MS_ALLOW_HOST_OPTIMIZER)

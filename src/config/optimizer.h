@@ -13,7 +13,8 @@
 #include "config/optimizer_list.h"
 
 typedef enum ms_optimizer_kind {
-#define MS_OPTIMIZER_KIND(kind, name, implementations, usual, decay, everywhere) MS_OPTIMIZER_##kind,
+#define MS_OPTIMIZER_KIND(kind, name, implementations, usual, decay, everywhere)                   \
+    MS_OPTIMIZER_##kind,
     MS_OPTIMIZER_LIST(MS_OPTIMIZER_KIND)
 #undef MS_OPTIMIZER_KIND
         MS_OPTIMIZER_COUNT

@@ -133,8 +133,8 @@ static ms_status resolve_optimizer(const context *c)
     if (said(c, "optimizer"))
         run->optimizer = (ms_optimizer_kind)draft->optimizer;
     const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->optimizer);
-    run->optimizer_impl = said(c, "optimizer-impl") ? (ms_optimizer_impl)draft->optimizer_impl
-                                                    : traits->usual;
+    run->optimizer_impl =
+        said(c, "optimizer-impl") ? (ms_optimizer_impl)draft->optimizer_impl : traits->usual;
     if (!ms_optimizer_has(run->optimizer, run->optimizer_impl)) {
         char others[64];
         return fail(c, "optimizer-impl", "%s has no %s implementation: it has %s", traits->name,
@@ -148,6 +148,24 @@ static ms_status resolve_optimizer(const context *c)
     run->clip_norm = said(c, "clip") ? draft->clip_norm : 0;
     run->clip = run->clip_norm > 0;
     return MS_OK;
+}
+
+/* A gradient that is used up at once cannot wait for others. */
+static ms_status resolve_in_backward(const context *c)
+{
+    ms_run_config *run = c->run;
+    static const char field[] = "optimizer-in-backward";
+    run->optimizer_in_backward = said(c, field) && c->draft->optimizer_in_backward;
+    if (!run->optimizer_in_backward)
+        return MS_OK;
+    if (run->accumulate > 1)
+        return fail(c, field, "gradients of %" PRIu64 " micro-batches cannot accumulate",
+                    run->accumulate);
+    if (run->clip)
+        return fail(c, field, "gradients are gone before their norm is known: clip must be none");
+    if (run->optimizer_device == MS_OPTIMIZER_ON_HOST)
+        return fail(c, field, "it is known for an optimizer on the device alone");
+    return run->device->is_cpu ? fail(c, field, "it is known on GPUs alone") : MS_OK;
 }
 
 static ms_status resolve_places(const context *c)
@@ -321,12 +339,21 @@ static ms_status check_treatments(const context *c)
                         "layer %" PRIu64 " of %s has no module of its own for the MLP that could "
                         "run in tiles",
                         i, c->model->family->model_type);
+        if (t->tiles > 0 && run->optimizer_in_backward)
+            return fail(c, "treat",
+                        "layer %" PRIu64 ": an MLP in pieces has a gradient from each, so the "
+                        "optimizer cannot step in backward",
+                        i);
         if (keeps_dropout(t))
             return fail(c, "treat",
                         "layer %" PRIu64 ": a dropout must be run again, or those behind it draw "
                         "other numbers",
                         i);
     }
+    if (run->treatments.loss_chunks > 0 && run->optimizer_in_backward)
+        return fail(c, "treat",
+                    "a loss in chunks has a gradient from each, so the optimizer cannot step in "
+                    "backward");
     if (run->treatments.loss_chunks > 1 && c->model->family->scales_logits)
         return fail(c, "treat", "%s scales its logits outside of the head: no loss in chunks",
                     c->model->family->model_type);
@@ -385,9 +412,10 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
 {
     /* In this order: later ones look at what earlier ones resolved. */
     static ms_status (*const steps[])(const context *) = {
-        resolve_device, resolve_torch,        resolve_tokens, resolve_types,     resolve_optimizer,
-        resolve_places, resolve_quantization, note_autocast,  resolve_allocator, resolve_budget,
-        resolve_layers, check_treatments,     resolve_attention, resolve_experts,
+        resolve_device,    resolve_torch,     resolve_tokens,      resolve_types,
+        resolve_optimizer, resolve_places,    resolve_in_backward, resolve_quantization,
+        note_autocast,     resolve_allocator, resolve_budget,      resolve_layers,
+        check_treatments,  resolve_attention, resolve_experts,
     };
     const context c = {arena, draft, origins, model, run, notes, err};
     ms_status status = MS_OK;

@@ -75,6 +75,7 @@ typedef struct ms_run_config {
     ms_autocast autocast;
     ms_optimizer_kind optimizer;
     ms_optimizer_impl optimizer_impl;
+    bool optimizer_in_backward; /* each parameter is stepped once its gradient is there */
     ms_optimizer_device optimizer_device;
     ms_parameter_device parameter_device; /* on the host only with the optimizer there */
     double weight_decay;
@@ -105,15 +106,16 @@ typedef struct ms_run_config {
 /* Whether an optimizer that is on the device could be on the host. */
 static inline bool ms_optimizer_may_move(const ms_run_config *run)
 {
-    return run->optimizer_device == MS_OPTIMIZER_ON_DEVICE && !run->device->is_cpu &&
-           ms_optimizer_traits_of(run->optimizer)->is_everywhere;
+    return run->optimizer_device == MS_OPTIMIZER_ON_DEVICE && !run->optimizer_in_backward &&
+           !run->device->is_cpu && ms_optimizer_traits_of(run->optimizer)->is_everywhere;
 }
 
 /* Whether parameters that are on the device could be on the host, with the optimizer. */
 static inline bool ms_parameters_may_move(const ms_run_config *run)
 {
     return run->parameter_device == MS_PARAMETERS_ON_DEVICE && !run->device->is_cpu &&
-           !run->adapter && ms_optimizer_traits_of(run->optimizer)->is_everywhere;
+           !run->adapter && !run->optimizer_in_backward &&
+           ms_optimizer_traits_of(run->optimizer)->is_everywhere;
 }
 
 #endif

@@ -72,6 +72,7 @@ static const field_row rows[] = {
     {"autocast",        FIELD_CHOICE,  AT(autocast),        0, 0,              autocasts},
     {"optimizer",       FIELD_CHOICE,  AT(optimizer),       0, 0,              ms_optimizer_names},
     {"optimizer-impl",  FIELD_CHOICE,  AT(optimizer_impl),  0, 0,              ms_optimizer_impl_names},
+    {"optimizer-in-backward", FIELD_CHOICE, AT(optimizer_in_backward), 0, 0,   answers},
     {"optimizer-device", FIELD_CHOICE, AT(optimizer_device), 0, 0,             places},
     {"parameter-device", FIELD_CHOICE, AT(parameter_device), 0, 0,             places},
     {"weight-decay",    FIELD_NUMBER,  AT(weight_decay),    0, 0,              NULL},

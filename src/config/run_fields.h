@@ -25,6 +25,8 @@
     X("optimizer", "NAME", "adamw, sgd, adafactor, muon, lion, adamw-8bit, ...", "adamw",          \
       "Training")                                                                                  \
     X("optimizer-impl", "NAME", "fused, foreach or loop", "the usual one", "Training")             \
+    X("optimizer-in-backward", "YESNO", "step each parameter once its gradient is there", "no",    \
+      "Training")                                                                                  \
     X("optimizer-device", "PLACE", "where its states are and its updates run: device or host",     \
       "device", "Training")                                                                        \
     X("parameter-device", "PLACE", "where parameters of the layers are: device or host", "device", \
@@ -65,7 +67,8 @@ typedef struct ms_run_draft {
     const char *config;
     uint64_t batch, seq_tokens, accumulate;
     int dtype, adapter_dtype, quantize, upcast, autocast, optimizer, optimizer_impl,
-        optimizer_device, parameter_device, checkpoint_kind, attention, experts, routing, allocator;
+        optimizer_in_backward, optimizer_device, parameter_device, checkpoint_kind, attention,
+        experts, routing, allocator;
     double weight_decay, clip_norm;
     const char *checkpointing, *treat, *adapter, *lora, *plan, *training_args, *device;
     uint32_t torch[2]; /* major, minor */

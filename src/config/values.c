@@ -67,7 +67,8 @@ ms_status ms_value_size(const char *field, const char *value, uint64_t minimum, 
 ms_status ms_value_choice(const char *field, const char *value, const char *const *choices,
                           int *choice, ms_error *err)
 {
-    char known[160] = "", hint[64];
+    enum { LONG_LIST = 160 }; /* one that leaves no room for a hint */
+    char known[224] = "", hint[64];
     size_t used = 0;
     ms_nearest nearest = ms_nearest_to(value);
     for (int i = 0; choices[i]; i++) {
@@ -80,6 +81,9 @@ ms_status ms_value_choice(const char *field, const char *value, const char *cons
             used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
                                      choices[i]);
     }
+    ms_nearest_hint(&nearest, hint, sizeof hint);
+    if (*hint && used > LONG_LIST)
+        return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s'%s", field, value, hint);
     return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected one of %s%s", field, value,
-                   known, ms_nearest_hint(&nearest, hint, sizeof hint));
+                   known, hint);
 }

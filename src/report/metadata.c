@@ -81,6 +81,7 @@ static void add_training(list *l, const ms_metadata_source *source, ms_arena *ar
     add_text(l, "autocast", autocast_names[run->autocast]);
     add_text(l, "optimizer", ms_optimizer_names[run->optimizer]);
     add_text(l, "optimizer_impl", ms_optimizer_impl_names[run->optimizer_impl]);
+    add_bool(l, "optimizer_in_backward", run->optimizer_in_backward);
     add_text(l, "optimizer_device", ms_optimizer_device_names[run->optimizer_device]);
     add_text(l, "parameter_device", ms_parameter_device_names[run->parameter_device]);
     add_number(l, "weight_decay", run->weight_decay);

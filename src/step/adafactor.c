@@ -76,7 +76,7 @@ static void update_matrix(ms_frame *f, const torch_locals *l, const ms_parameter
     ms_assign(f, l->row_mean, ms_reduce_rows(tape, parameter->grad));
     ms_assign(f, l->column_mean, ms_reduce_columns(tape, parameter->grad));
     ms_tensor product = estimate(tape, parameter);
-    ms_consume(tape, ms_reduce_all(tape, parameter->states[0]));
+    ms_consume(tape, ms_reduce_rows(tape, parameter->states[0]));
     ms_assign(f, l->update, product);
 }
 
@@ -123,8 +123,7 @@ static ms_tensor_list estimates(ms_tape *tape, const ms_stepped *stepped)
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++)
         ms_list_push(tape, &products, estimate(tape, ms_stepped_at(tape, stepped, i)));
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++)
-        ms_list_push(tape, &means,
-                     ms_reduce_all(tape, ms_stepped_at(tape, stepped, i)->states[0]));
+        ms_list_push(tape, &means, ms_reduce_all(tape, ms_stepped_at(tape, stepped, i)->states[0]));
     ms_list_drop(tape, &means);
     return products;
 }
@@ -209,7 +208,7 @@ static void keep_root_mean_square(ms_tape *tape, ms_parameter *parameter, ms_ten
 /* The second moment that row and column stand for: r.rsqrt() times c.rsqrt(). */
 static ms_tensor approximate(ms_tape *tape, const ms_parameter *parameter, ms_tensor grad)
 {
-    ms_tensor mean = ms_reduce_all(tape, parameter->states[0]);
+    ms_tensor mean = ms_reduce_rows(tape, parameter->states[0]);
     ms_tensor row = like(tape, parameter->states[0]);
     ms_consume(tape, mean);
     ms_tensor column = like(tape, parameter->states[1]);

@@ -8,7 +8,7 @@
 #include "step/optimizer_row.h"
 
 enum { LEAST_ELEMENTS_IN_8_BITS = 4096, LEAST_PAGED_ELEMENTS = 100000, BLOCK_ELEMENTS = 256 };
-enum { CODES = 256, STATE_SCALES = 2 };
+enum { CODES = 256, STATE_SCALES = 2, STATE_MAPS = 4 };
 
 static const char *const map_names[] = {"qmap1", "qmap2"};
 static const char *const scale_names[] = {"absmax1", "absmax2"};
@@ -39,13 +39,16 @@ uint64_t ms_paged_bytes(ms_tape *tape, const ms_optimizer_row *row, const ms_par
            ms_optimizer_state_count(row);
 }
 
-/* The maps of codes to numbers go to the device before the first states in 8 bits. */
-static void make_code_maps(ms_tape *tape, const ms_optimizer_row *row)
+/* The maps of codes to numbers go to the device before the first states in 8 bits. In backward each
+ * parameter has an optimizer of its own, with maps of its own. */
+static void make_code_maps(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
 {
+    ms_tensor *maps =
+        tape->run->optimizer_in_backward ? parameter->states + STATE_MAPS : tape->code_maps;
     for (uint32_t i = 0; i < 2; i++)
-        if (row->states[i] && !tape->code_maps[i])
-            tape->code_maps[i] = ms_optimizer_state(tape, MS_SHAPE({.value = CODES}), MS_DTYPE_F32,
-                                                    map_names[i]);
+        if (row->states[i] && !maps[i])
+            maps[i] =
+                ms_optimizer_state(tape, MS_SHAPE({.value = CODES}), MS_DTYPE_F32, map_names[i]);
 }
 
 void ms_make_blocks(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
@@ -53,13 +56,13 @@ void ms_make_blocks(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *pa
     ms_dtype type = state_type(tape, row, parameter);
     ms_shape shape = ms_info(tape, parameter->tensor)->shape;
     if (type == MS_DTYPE_U8)
-        make_code_maps(tape, row);
+        make_code_maps(tape, row, parameter);
     for (uint32_t i = 0; i < 2; i++)
         if (row->states[i] && !is_paged(tape, row, parameter))
             parameter->states[i] = ms_optimizer_state(tape, shape, type, row->states[i]);
     uint64_t blocks = (elements_of(tape, parameter) + BLOCK_ELEMENTS - 1) / BLOCK_ELEMENTS;
     for (uint32_t i = 0; i < 2 && type == MS_DTYPE_U8; i++)
         if (row->states[i])
-            parameter->states[STATE_SCALES + i] = ms_optimizer_state(
-                tape, MS_SHAPE({.value = blocks}), MS_DTYPE_F32, scale_names[i]);
+            parameter->states[STATE_SCALES + i] =
+                ms_optimizer_state(tape, MS_SHAPE({.value = blocks}), MS_DTYPE_F32, scale_names[i]);
 }

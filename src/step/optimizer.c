@@ -8,13 +8,19 @@
 #include "ops/ops.h"
 #include "step/optimizer_row.h"
 
-#define AS_LISTS(foreach, loop) {[MS_OPTIMIZER_FOREACH] = (foreach), [MS_OPTIMIZER_LOOP] = (loop)}
-#define ALWAYS(update) {(update), (update), (update)}
+#define AS_LISTS(foreach, loop)                                                                    \
+    {                                                                                              \
+        [MS_OPTIMIZER_FOREACH] = (foreach), [MS_OPTIMIZER_LOOP] = (loop)                           \
+    }
+#define ALWAYS(update)                                                                             \
+    {                                                                                              \
+        (update), (update), (update)                                                               \
+    }
 #define BLOCKS(bits, paged, ...)                                                                   \
-    {.states = {__VA_ARGS__},                                                                      \
-     .state_bits = (bits),                                                                         \
-     .is_paged = (paged),                                                                          \
-     .make_states = ms_make_blocks}
+    {                                                                                              \
+        .states = {__VA_ARGS__}, .state_bits = (bits), .is_paged = (paged),                        \
+        .make_states = ms_make_blocks                                                              \
+    }
 
 /* clang-format off */
 static const ms_optimizer_row rows[] = {
@@ -95,8 +101,7 @@ ms_tensor_list ms_list_like(ms_tape *tape, const ms_stepped *stepped, int state)
     ms_tensor_list list = {0};
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
         const ms_parameter *parameter = ms_stepped_at(tape, stepped, i);
-        ms_tensor like =
-            state == MS_LIST_OF_GRADIENTS ? parameter->grad : parameter->states[state];
+        ms_tensor like = state == MS_LIST_OF_GRADIENTS ? parameter->grad : parameter->states[state];
         ms_list_push(tape, &list, ms_empty_like(tape, like, (ms_dtype)ms_info(tape, like)->dtype));
     }
     return list;
@@ -192,8 +197,25 @@ static void step_part(ms_tape *tape, const ms_optimizer_row *row)
     ms_vec_free(&numbers);
 }
 
+static void drop_gradient(ms_tape *tape, ms_parameter *parameter)
+{
+    ms_tensor grad = parameter->grad;
+    parameter->grad = 0;
+    ms_release(tape, grad);
+}
+
+/* A hook of the parameter, which has an optimizer of its own. */
+static void step_in_backward(ms_tape *tape, uint32_t parameter)
+{
+    step_with(tape, row_for(tape, &tape->parameters.items[parameter]),
+              &(ms_stepped){&parameter, 1});
+    drop_gradient(tape, &tape->parameters.items[parameter]);
+}
+
 void ms_optimizer_build(ms_tape *tape)
 {
+    if (tape->run->optimizer_in_backward)
+        tape->on_gradient = step_in_backward;
     const ms_optimizer_row *row = &rows[tape->run->optimizer];
     for (uint32_t i = 0; i < tape->parameters.count && row->is_made_early; i++)
         ms_optimizer_make_states(tape, row, &tape->parameters.items[i]);
@@ -203,6 +225,8 @@ void ms_optimizer_step(ms_tape *tape)
 {
     const ms_optimizer_row *row = &rows[tape->run->optimizer];
     tape->on_backward_thread = false;
+    if (tape->run->optimizer_in_backward)
+        return;
     if (tape->run->optimizer_device == MS_OPTIMIZER_ON_HOST) {
         ms_optimizer_step_on_host(tape, row);
         return;
@@ -214,11 +238,8 @@ void ms_optimizer_step(ms_tape *tape)
 
 void ms_zero_grad(ms_tape *tape)
 {
-    for (uint32_t i = 0; i < tape->parameters.count; i++) {
-        ms_tensor grad = tape->parameters.items[i].grad;
-        tape->parameters.items[i].grad = 0;
-        ms_release(tape, grad);
-    }
+    for (uint32_t i = 0; i < tape->parameters.count; i++)
+        drop_gradient(tape, &tape->parameters.items[i]);
 }
 
 /* ---- sizes ---- */

@@ -74,9 +74,12 @@ static void measure_parameters(trainer *t)
     }
 }
 
-/* On the device: of parameters that stay there and that the loss reaches. */
+/* On the device: of parameters that stay there and that the loss reaches, unless backward uses them
+ * up. */
 static void measure_gradients(trainer *t)
 {
+    if (t->tape.run->optimizer_in_backward)
+        return;
     for (uint32_t i = 0; i < t->tape.parameters.count; i++) {
         const ms_parameter *parameter = &t->tape.parameters.items[i];
         if (parameter->is_reached && !parameter->is_at_home)

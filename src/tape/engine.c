@@ -131,14 +131,16 @@ static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
         return;
     }
     const ms_tensor_info *info = ms_info(tape, incoming);
+    ms_tensor cloned = 0;
     if (info->refs != 1 || !ms_is_contiguous(info)) {
-        ms_tensor clone = ms_empty(tape, info->shape, (ms_dtype)info->dtype);
-        ms_retain(tape, clone);
-        ms_release(tape, incoming);
-        incoming = clone;
+        cloned = incoming;
+        incoming = ms_empty(tape, info->shape, (ms_dtype)info->dtype);
+        ms_retain(tape, incoming);
     }
-    if (!incoming)
+    if (!incoming) {
+        ms_release(tape, cloned);
         return;
+    }
     ms_storage *storage = &tape->trace->storages.items[ms_info(tape, incoming)->storage];
     if (parameter->scope != MS_NONE) { /* else a rerun's input: see ms_rerun */
         storage->category = MS_CATEGORY_GRADIENT;
@@ -146,6 +148,9 @@ static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
         storage->scope = parameter->scope;
     }
     parameter->grad = incoming;
+    if (tape->on_gradient && parameter->scope != MS_NONE)
+        tape->on_gradient(tape, leaf);
+    ms_release(tape, cloned);
 }
 
 /* ---- running one node ---- */

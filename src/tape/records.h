@@ -80,7 +80,7 @@ struct ms_node {
     bool visited;
 };
 
-enum { MS_OPTIMIZER_STATES = 4 };
+enum { MS_OPTIMIZER_STATES = 6 };
 
 /* A parameter: its storage, and the gradient once there is one. */
 typedef struct ms_parameter {
@@ -89,7 +89,7 @@ typedef struct ms_parameter {
     bool is_at_home;   /* the host keeps it: see tape/home.c */
     ms_tensor cast;    /* autocast's copy in the lower dtype, while the context is open */
     uint32_t name, scope;
-    bool is_reached;     /* a gradient has arrived */
+    bool is_reached;                       /* a gradient has arrived */
     ms_tensor states[MS_OPTIMIZER_STATES]; /* its optimizer's */
     bool states_made;
     bool is_captured; /* no parameter but an input whose gradient is asked for: it is handed over as

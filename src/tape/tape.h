@@ -54,7 +54,9 @@ typedef struct ms_tape {
     uint64_t host_bytes, host_peak_bytes; /* pinned memory of the host that holds saved tensors */
     bool on_backward_thread;
     ms_tensor workspaces[2][MS_WORKSPACE_COUNT]; /* of the forward and the backward thread */
-    ms_tensor code_maps[2]; /* of optimizer states in 8 bits */
+    ms_tensor code_maps[2];                      /* of optimizer states in 8 bits */
+    /* NULL, or what backward does with a parameter whose gradient is there. */
+    void (*on_gradient)(struct ms_tape *tape, uint32_t parameter);
     ms_vec(ms_tensor_info) tensors;
     ms_vec(uint32_t) free_tensors;
     ms_vec(uint32_t) storage_refs; /* per storage of the trace */

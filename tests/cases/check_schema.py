@@ -17,6 +17,8 @@ BEYOND_A_SCHEMA = {
     "run-experts-dense", "run-experts-unaligned", "run-routing-grouped", "run-tile-experts", "run-split-raw", "run-model-unknown", "run-model-missing-file", "run-inline-model",
     "run-seq-of-image", "run-classes-without-padding", "run-flash-falcon", "run-tile-opt",
     "run-tile-attention-falcon", "run-chunk-classes",
+    "run-optimizer-impl", "run-optimizer-on-cpu", "run-optimizer-on-host",
+    "run-in-backward-accumulate", "run-in-backward-clip", "run-in-backward-tiles",
     "run-batch-fraction",  # 4.0 is an integer to JSON Schema
 }
 

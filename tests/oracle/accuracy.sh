@@ -7,7 +7,7 @@ cd "$here/../.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 results=
-for file in parameters cpu_step wide_cpu cuda_step_sm80 wide_cuda backends_cuda treat_cuda host_cuda host_parameters_cuda; do
+for file in parameters cpu_step wide_cpu cuda_step_sm80 wide_cuda backends_cuda treat_cuda optimizers_cuda host_cuda host_parameters_cuda; do
     python3 scripts/oracle.py "tests/oracle/$file.json" --summary --json "$folder/$file.json" || true
     results="$results $folder/$file.json"
 done

@@ -122,8 +122,8 @@ def optimizer_of(case, model, at_home):
         make = {"adamw_fused": torch.optim.AdamW, "sgd": torch.optim.SGD, "sgd_momentum": torch.optim.SGD}[name]
         more = {"adamw_fused": {}, "sgd": {"lr": 1e-3}, "sgd_momentum": {"lr": 1e-3, "momentum": 0.9}}[name]
         return HostOptimizer(params, lambda p: make(p, fused=True, **more), at_home)
-    from optimizers import Optimizers
-    return Optimizers(case, model)
+    from optimizers import optimizers_of
+    return optimizers_of(case, model)
 
 
 def storages(tensors):
@@ -211,7 +211,7 @@ class Step:
         out["trainable_parameters"] = sum(p.numel() for p in params if p.requires_grad)
         out["weight_bytes"] = sum(weights.values())
         out["buffer_bytes"] = sum(v for k, v in buffers.items() if k not in weights)
-        stays = lambda p: p.untyped_storage().nbytes() > 0  # on the device between steps
+        stays = lambda p: p.untyped_storage().nbytes() > 0 and not self.case.get("in_backward")  # on the device between steps
         out["gradient_bytes"] = sum(p.numel() * p.element_size() for p in params if id(p) in self.reached and stays(p))
         if self.case.get("optimizer_device") == "host":
             out["optimizer_state_bytes"] = 0  # on the device

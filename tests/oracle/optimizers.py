@@ -46,7 +46,7 @@ def muon(implementation):
     def make(params, more={}):
         matrices = [p for n, p in params if is_matrix_of_layer(n, p)]
         others = [(n, p) for n, p in params if not is_matrix_of_layer(n, p)]
-        return [torch.optim.Muon(matrices, **more)] + (torch_kind("AdamW", implementation)(others) if others else [])
+        return ([torch.optim.Muon(matrices, **more)] if matrices else []) + (torch_kind("AdamW", implementation)(others) if others else [])
     return make
 
 
@@ -77,9 +77,9 @@ MAKERS = {
 class Optimizers:
     """One optimizer, or several that share the parameters, stepped in turn."""
 
-    def __init__(self, case, model):
+    def __init__(self, case, parameters):
         more = {"weight_decay": case["weight_decay"]} if "weight_decay" in case else {}
-        self.parts = MAKERS[case["optimizer"]]([(n, p) for n, p in model.named_parameters() if p.requires_grad], more)
+        self.parts = MAKERS[case["optimizer"]](parameters, more)
 
     def step(self):
         for part in self.parts:
@@ -99,3 +99,22 @@ class Optimizers:
     def paged_bytes(self):
         """In unified memory, which the allocator of the device knows nothing of."""
         return sum(v.numel() * v.element_size() for v in self.state_tensors() if getattr(v, "is_paged", False))
+
+
+class OptimizersInBackward(Optimizers):
+    """One for each parameter, stepped by a hook when the gradient is there, which then goes: torch's tutorial, torchtune's optimizer_in_bwd."""
+
+    def __init__(self, case, parameters):
+        self.parts = []
+        for name, parameter in parameters:
+            mine = Optimizers(case, [(name, parameter)])
+            self.parts += mine.parts
+            parameter.register_post_accumulate_grad_hook(lambda _, mine=mine: (mine.step(), mine.zero_grad())[0])
+
+    def step(self):
+        pass
+
+
+def optimizers_of(case, model):
+    kind = OptimizersInBackward if case.get("in_backward") else Optimizers
+    return kind(case, [(n, p) for n, p in model.named_parameters() if p.requires_grad])

@@ -33,6 +33,7 @@ FILES = {
     "wide_cuda": ", modes, windows and shapes",
     "backends_cuda": ", attention back ends, reentrant checkpoints",
     "treat_cuda": ", treated layers",
+    "optimizers_cuda": ", other optimizers",
     "host_cuda": ", optimizer on the host",
     "host_parameters_cuda": ", parameters on the host",
 }

@@ -95,7 +95,7 @@ static void choices_agree(void **state)
     schema *s = *state;
     ms_json_value v, list, choice;
     for (bool more = ms_json_first(s->properties, &v); more; more = ms_json_next(&v)) {
-        char expected[192];
+        char expected[256];
         ms_error err = {0};
         const char *text = NULL;
         if (!ms_json_find(v, "enum", &list))

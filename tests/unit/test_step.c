@@ -20,6 +20,7 @@ typedef struct step_case {
     double dropout;
     ms_optimizer_device place;
     ms_parameter_device parameters;
+    bool in_backward;
 } step_case;
 
 enum { LAYERS = 4 };
@@ -51,8 +52,9 @@ static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *sim
                          .optimizer_impl = c->implementation,
                          .optimizer_device = c->place,
                          .parameter_device = c->parameters,
+                         .optimizer_in_backward = c->in_backward,
                          .accumulate = accumulate,
-                         .clip = true,
+                         .clip = !c->in_backward,
                          .treat = "",
                          .treatments = {.layers = layers},
                          .checkpoint_kind = c->kind,
@@ -181,6 +183,8 @@ static void the_host_has_the_optimizer(void **state)
 {
     step_case c = *(const step_case *)*state;
     ms_simulation s;
+    if (!ms_optimizer_traits_of(c.optimizer)->is_everywhere)
+        skip();
     c.place = MS_OPTIMIZER_ON_HOST;
     simulate(&c, 2, &s);
     uint64_t passes = c.optimizer == MS_OPTIMIZER_SGD            ? 3
@@ -208,6 +212,32 @@ static void the_host_has_the_optimizer(void **state)
     ms_simulation_free(&s);
 }
 
+/* Stepped in backward, no gradient is left after it, and the most that are there at once are a
+ * few. */
+static void gradients_go_in_backward(void **state)
+{
+    step_case c = *(const step_case *)*state;
+    ms_simulation s;
+    if (c.place == MS_OPTIMIZER_ON_HOST)
+        skip();
+    c.in_backward = true;
+    simulate(&c, 1, &s);
+    uint32_t live = 0, most = 0, all = 0, end = begin_of(&s.trace, 3, MS_PHASE_OPTIMIZER, 0);
+    for (uint32_t i = begin_of(&s.trace, 3, MS_PHASE_BACKWARD, 0); i < end; i++) {
+        ms_event e = s.trace.events.items[i];
+        if (!is_allocator_event(e) ||
+            s.trace.storages.items[e.id].category != MS_CATEGORY_GRADIENT)
+            continue;
+        all += e.kind == MS_EVENT_ALLOC;
+        live += e.kind == MS_EVENT_ALLOC ? 1 : -1U;
+        most = live > most ? live : most;
+    }
+    assert_int_equal(live, 0);
+    assert_true(all > 8 * LAYERS && most <= 4);
+    assert_int_equal(s.gradient_bytes, 0);
+    ms_simulation_free(&s);
+}
+
 /* clang-format off */
 static const step_case cases[] = {
     {"llama bf16",          "llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
@@ -219,17 +249,28 @@ static const step_case cases[] = {
     {"qwen3 at home",       "qwen3",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_HOST, MS_PARAMETERS_ON_HOST},
     {"gpt2 at home, ckpt",  "gpt2",    MS_DTYPE_F32,  MS_AUTOCAST_BF16, MS_OPTIMIZER_SGD,   MS_OPTIMIZER_FUSED,   true,  MS_CHECKPOINT_NON_REENTRANT, 0.1, MS_OPTIMIZER_ON_HOST, MS_PARAMETERS_ON_HOST},
     {"llama at home, again","llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_SGD_MOMENTUM, MS_OPTIMIZER_FUSED, true, MS_CHECKPOINT_REENTRANT,    0, MS_OPTIMIZER_ON_HOST, MS_PARAMETERS_ON_HOST},
+    {"rmsprop", "gpt2", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_RMSPROP, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
+    {"rmsprop loop", "gpt2", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_RMSPROP, MS_OPTIMIZER_LOOP, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
+    {"adagrad", "llama", MS_DTYPE_F32, MS_AUTOCAST_BF16, MS_OPTIMIZER_ADAGRAD, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
+    {"adafactor", "llama", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAFACTOR, MS_OPTIMIZER_LOOP, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
+    {"adafactor of torch", "gpt2", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAFACTOR_TORCH, MS_OPTIMIZER_LOOP, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
+    {"its lists", "qwen2", MS_DTYPE_F32, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAFACTOR_TORCH, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
+    {"muon", "qwen3", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_MUON, MS_OPTIMIZER_FUSED, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
+    {"muon fp32", "gpt2", MS_DTYPE_F32, MS_AUTOCAST_NONE, MS_OPTIMIZER_MUON, MS_OPTIMIZER_LOOP, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
+    {"lion", "llama", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_LION, MS_OPTIMIZER_FUSED, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
+    {"paged", "llama", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_PAGED_ADAMW_8BIT, MS_OPTIMIZER_FUSED, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
     {"llama on the host",   "llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_HOST, MS_PARAMETERS_ON_DEVICE},
 };
 /* clang-format on */
 
 int main(void)
 {
-    struct CMUnitTest tests[5 * COUNT_OF(cases)];
+    struct CMUnitTest tests[6 * COUNT_OF(cases)];
     size_t count = ADD_ROWS(tests, steps_repeat, cases);
     count += ADD_ROWS(tests + count, micro_steps_repeat, cases);
     count += ADD_ROWS(tests + count, a_step_frees_what_it_allocates, cases);
     count += ADD_ROWS(tests + count, layers_come_and_go, cases);
     count += ADD_ROWS(tests + count, the_host_has_the_optimizer, cases);
+    count += ADD_ROWS(tests + count, gradients_go_in_backward, cases);
     return _cmocka_run_group_tests("steps", tests, count, NULL, NULL);
 }
