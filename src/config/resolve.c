@@ -171,9 +171,8 @@ static ms_status resolve_in_backward(const context *c)
 static ms_status resolve_places(const context *c)
 {
     ms_run_config *run = c->run;
-    const ms_run_draft *draft = c->draft;
     if (said(c, "optimizer-device"))
-        run->optimizer_device = (ms_optimizer_device)draft->optimizer_device;
+        run->optimizer_device = (ms_optimizer_device)c->draft->optimizer_device;
     bool on_host = run->optimizer_device == MS_OPTIMIZER_ON_HOST;
     if (on_host && run->device->is_cpu)
         return fail(c, "optimizer-device", "the device is the cpu: it is on the host already");
@@ -182,7 +181,7 @@ static ms_status resolve_places(const context *c)
         return fail(c, "optimizer-device", "%s is known on GPUs alone, not on the host",
                     traits->name);
     if (said(c, "parameter-device"))
-        run->parameter_device = (ms_parameter_device)draft->parameter_device;
+        run->parameter_device = (ms_parameter_device)c->draft->parameter_device;
     if (run->parameter_device == MS_PARAMETERS_ON_HOST && !on_host)
         return fail(c, "parameter-device",
                     "parameters on the host need the optimizer there: optimizer-device is device");
