@@ -20,14 +20,14 @@ typedef struct step_case {
     double dropout;
     ms_optimizer_device place;
     ms_parameter_device parameters;
-    bool in_backward;
 } step_case;
 
 enum { LAYERS = 4 };
 
 static const ms_device gpu = {.name = "gpu", .compute_capability = 80, .multiprocessors = 108};
 
-static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *simulation)
+static void simulate_with(const step_case *c, uint64_t accumulate, bool in_backward,
+                          ms_simulation *simulation)
 {
     ms_treatment_kind kind = c->checkpoint ? MS_TREAT_CHECKPOINT : MS_TREAT_KEEP;
     ms_treatment layers[LAYERS];
@@ -52,9 +52,9 @@ static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *sim
                          .optimizer_impl = c->implementation,
                          .optimizer_device = c->place,
                          .parameter_device = c->parameters,
-                         .optimizer_in_backward = c->in_backward,
+                         .optimizer_in_backward = in_backward,
                          .accumulate = accumulate,
-                         .clip = !c->in_backward,
+                         .clip = !in_backward,
                          .treat = "",
                          .treatments = {.layers = layers},
                          .checkpoint_kind = c->kind,
@@ -63,6 +63,11 @@ static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *sim
                          .device = &gpu};
     ms_error err = {0};
     assert_int_equal(ms_step_simulate(&model, &run, simulation, &err), MS_OK);
+}
+
+static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *simulation)
+{
+    simulate_with(c, accumulate, false, simulation);
 }
 
 /* The event after the mark that begins this phase. */
@@ -216,17 +221,15 @@ static void the_host_has_the_optimizer(void **state)
  * few. */
 static void gradients_go_in_backward(void **state)
 {
-    step_case c = *(const step_case *)*state;
+    const step_case *c = *state;
     ms_simulation s;
-    if (c.place == MS_OPTIMIZER_ON_HOST)
+    if (c->place == MS_OPTIMIZER_ON_HOST)
         skip();
-    c.in_backward = true;
-    simulate(&c, 1, &s);
+    simulate_with(c, 1, true, &s);
     uint32_t live = 0, most = 0, all = 0, end = begin_of(&s.trace, 3, MS_PHASE_OPTIMIZER, 0);
     for (uint32_t i = begin_of(&s.trace, 3, MS_PHASE_BACKWARD, 0); i < end; i++) {
         ms_event e = s.trace.events.items[i];
-        if (!is_allocator_event(e) ||
-            s.trace.storages.items[e.id].category != MS_CATEGORY_GRADIENT)
+        if (!is_allocator_event(e) || s.trace.storages.items[e.id].category != MS_CATEGORY_GRADIENT)
             continue;
         all += e.kind == MS_EVENT_ALLOC;
         live += e.kind == MS_EVENT_ALLOC ? 1 : -1U;
@@ -249,16 +252,16 @@ static const step_case cases[] = {
     {"qwen3 at home",       "qwen3",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_HOST, MS_PARAMETERS_ON_HOST},
     {"gpt2 at home, ckpt",  "gpt2",    MS_DTYPE_F32,  MS_AUTOCAST_BF16, MS_OPTIMIZER_SGD,   MS_OPTIMIZER_FUSED,   true,  MS_CHECKPOINT_NON_REENTRANT, 0.1, MS_OPTIMIZER_ON_HOST, MS_PARAMETERS_ON_HOST},
     {"llama at home, again","llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_SGD_MOMENTUM, MS_OPTIMIZER_FUSED, true, MS_CHECKPOINT_REENTRANT,    0, MS_OPTIMIZER_ON_HOST, MS_PARAMETERS_ON_HOST},
-    {"rmsprop", "gpt2", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_RMSPROP, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
-    {"rmsprop loop", "gpt2", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_RMSPROP, MS_OPTIMIZER_LOOP, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
-    {"adagrad", "llama", MS_DTYPE_F32, MS_AUTOCAST_BF16, MS_OPTIMIZER_ADAGRAD, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
-    {"adafactor", "llama", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAFACTOR, MS_OPTIMIZER_LOOP, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
-    {"adafactor of torch", "gpt2", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAFACTOR_TORCH, MS_OPTIMIZER_LOOP, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
-    {"its lists", "qwen2", MS_DTYPE_F32, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAFACTOR_TORCH, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
-    {"muon", "qwen3", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_MUON, MS_OPTIMIZER_FUSED, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
-    {"muon fp32", "gpt2", MS_DTYPE_F32, MS_AUTOCAST_NONE, MS_OPTIMIZER_MUON, MS_OPTIMIZER_LOOP, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
-    {"lion", "llama", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_LION, MS_OPTIMIZER_FUSED, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
-    {"paged", "llama", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_PAGED_ADAMW_8BIT, MS_OPTIMIZER_FUSED, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE, false},
+    {"rmsprop", "gpt2", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_RMSPROP, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"rmsprop loop", "gpt2", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_RMSPROP, MS_OPTIMIZER_LOOP, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"adagrad", "llama", MS_DTYPE_F32, MS_AUTOCAST_BF16, MS_OPTIMIZER_ADAGRAD, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"adafactor", "llama", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAFACTOR, MS_OPTIMIZER_LOOP, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"adafactor of torch", "gpt2", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAFACTOR_TORCH, MS_OPTIMIZER_LOOP, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"its lists", "qwen2", MS_DTYPE_F32, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAFACTOR_TORCH, MS_OPTIMIZER_FOREACH, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"muon", "qwen3", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_MUON, MS_OPTIMIZER_FUSED, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"muon fp32", "gpt2", MS_DTYPE_F32, MS_AUTOCAST_NONE, MS_OPTIMIZER_MUON, MS_OPTIMIZER_LOOP, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"lion", "llama", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_LION, MS_OPTIMIZER_FUSED, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
+    {"paged", "llama", MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_PAGED_ADAMW_8BIT, MS_OPTIMIZER_FUSED, false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_DEVICE, MS_PARAMETERS_ON_DEVICE},
     {"llama on the host",   "llama",   MS_DTYPE_BF16, MS_AUTOCAST_NONE, MS_OPTIMIZER_ADAMW, MS_OPTIMIZER_FUSED,   false, MS_CHECKPOINT_NON_REENTRANT, 0, MS_OPTIMIZER_ON_HOST, MS_PARAMETERS_ON_DEVICE},
 };
 /* clang-format on */
