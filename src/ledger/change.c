@@ -55,6 +55,9 @@ static bool use_momentum(const ms_model_config *model, ms_run_config *run, ms_ar
 {
     (void)model, (void)arena;
     bool applies = run->optimizer == MS_OPTIMIZER_ADAMW || run->optimizer == MS_OPTIMIZER_ADAM;
+    /* A decay that was not chosen follows the optimizer. */
+    if (run->weight_decay == ms_optimizer_traits_of(run->optimizer)->weight_decay)
+        run->weight_decay = ms_optimizer_traits_of(MS_OPTIMIZER_SGD_MOMENTUM)->weight_decay;
     run->optimizer = MS_OPTIMIZER_SGD_MOMENTUM;
     *option = "--optimizer sgd-momentum";
     return applies;
