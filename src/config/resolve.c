@@ -11,29 +11,12 @@
 #include "config/layers.h"
 #include "config/model_read.h"
 #include "config/nearest.h"
+#include "config/resolving.h"
 
 enum { DEFAULT_SEQ = 2048 };
 static const char default_device[] = "a100-80gb";
 
-/* Everything a rule may look at. */
-typedef struct context {
-    ms_arena *arena;
-    const ms_run_draft *draft;
-    const ms_run_origins *origins;
-    const ms_model_config *model;
-    ms_run_config *run;
-    ms_notes *notes;
-    ms_error *err;
-} context;
-
-static bool said(const context *c, const char *field)
-{
-    return ms_run_field_said(c->draft, field);
-}
-
-/* A failure about a field: at its place in the run file, else by its name. */
-__attribute__((format(printf, 3, 4))) static ms_status fail(const context *c, const char *field,
-                                                            const char *format, ...)
+ms_status ms_resolve_fail(const ms_resolving *c, const char *field, const char *format, ...)
 {
     char text[192];
     int index = ms_run_field_find(field);
@@ -51,30 +34,14 @@ __attribute__((format(printf, 3, 4))) static ms_status fail(const context *c, co
     return status;
 }
 
-/* The place itself, for what is found out later; *place NULL: on the command line. */
-static ms_status keep_place(const context *c, const char *field, const ms_error **place)
-{
-    int index = ms_run_field_find(field);
-    *place = c->origins->places[index];
-    if (!c->origins->in_file[index])
-        return MS_OK;
-    ms_error *kept = ms_arena_array(c->arena, ms_error, 1);
-    if (!kept)
-        return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for a place");
-    ms_json_error_set(kept, c->origins->values[index], MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s",
-                      field);
-    *place = kept;
-    return MS_OK;
-}
-
 /* ---- device ---- */
 
-static ms_status resolve_device(const context *c)
+static ms_status resolve_device(const ms_resolving *c)
 {
     const ms_device *devices = NULL;
     uint32_t count = 0;
     char hint[64];
-    const char *name = said(c, "device") ? c->draft->device : default_device;
+    const char *name = ms_resolve_said(c, "device") ? c->draft->device : default_device;
     ms_nearest nearest = ms_nearest_to(name);
     ms_status status = ms_devices_load(c->arena, &devices, &count, c->err);
     if (status != MS_OK)
@@ -86,37 +53,38 @@ static ms_status resolve_device(const context *c)
         }
         ms_nearest_offer(&nearest, devices[i].name);
     }
-    return fail(c, "device", "unknown device '%.40s'%s", name,
-                nearest.name ? ms_nearest_hint(&nearest, hint, sizeof hint)
-                             : "; `memscope devices` lists the known ones");
+    return ms_resolve_fail(c, "device", "unknown device '%.40s'%s", name,
+                           nearest.name ? ms_nearest_hint(&nearest, hint, sizeof hint)
+                                        : "; `memscope devices` lists the known ones");
 }
 
 /* ---- defaults ---- */
 
-static ms_status resolve_tokens(const context *c)
+static ms_status resolve_tokens(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     uint64_t image_tokens = c->model->image_tokens;
-    if (image_tokens && said(c, "seq"))
-        return fail(c, "seq", "the sequence follows from the image: %" PRIu64 " tokens",
-                    image_tokens);
+    if (image_tokens && ms_resolve_said(c, "seq"))
+        return ms_resolve_fail(c, "seq", "the sequence follows from the image: %" PRIu64 " tokens",
+                               image_tokens);
     bool learns = ms_model_learns_positions(c->model->family);
     uint64_t learned = learns ? c->model->max_positions : UINT64_MAX;
-    run->batch = said(c, "batch") ? c->draft->batch : 1;
+    run->batch = ms_resolve_said(c, "batch") ? c->draft->batch : 1;
     if (run->batch > 1 && c->model->head == MS_HEAD_LAST_TOKEN &&
         c->model->pad_token_id == UINT64_MAX)
-        return fail(c, "batch",
-                    "%" PRIu64 " sequences, but a classifier without pad_token_id takes one",
-                    run->batch);
-    run->accumulate = said(c, "accumulate") ? c->draft->accumulate : 1;
+        return ms_resolve_fail(
+            c, "batch", "%" PRIu64 " sequences, but a classifier without pad_token_id takes one",
+            run->batch);
+    run->accumulate = ms_resolve_said(c, "accumulate") ? c->draft->accumulate : 1;
     run->seq_tokens = learned < DEFAULT_SEQ ? learned : DEFAULT_SEQ;
     if (image_tokens)
         run->seq_tokens = image_tokens;
-    if (said(c, "seq"))
+    if (ms_resolve_said(c, "seq"))
         run->seq_tokens = c->draft->seq_tokens;
     if (run->seq_tokens > learned)
-        return fail(c, "seq", "%" PRIu64 " tokens, but the model has learned %" PRIu64 " positions",
-                    run->seq_tokens, learned);
+        return ms_resolve_fail(
+            c, "seq", "%" PRIu64 " tokens, but the model has learned %" PRIu64 " positions",
+            run->seq_tokens, learned);
     if (run->seq_tokens > c->model->max_positions)
         return ms_note_add(c->notes, c->arena, c->err,
                            "%" PRIu64 " tokens are more than the %" PRIu64
@@ -126,78 +94,85 @@ static ms_status resolve_tokens(const context *c)
 }
 
 /* What it is, how it is done, and where. */
-static ms_status resolve_optimizer(const context *c)
+static ms_status resolve_optimizer(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     const ms_run_draft *draft = c->draft;
-    if (said(c, "optimizer"))
+    if (ms_resolve_said(c, "optimizer"))
         run->optimizer = (ms_optimizer_kind)draft->optimizer;
     const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->optimizer);
-    run->optimizer_impl =
-        said(c, "optimizer-impl") ? (ms_optimizer_impl)draft->optimizer_impl : traits->usual;
+    run->optimizer_impl = ms_resolve_said(c, "optimizer-impl")
+                              ? (ms_optimizer_impl)draft->optimizer_impl
+                              : traits->usual;
     if (!ms_optimizer_has(run->optimizer, run->optimizer_impl)) {
         char others[64];
-        return fail(c, "optimizer-impl", "%s has no %s implementation: it has %s", traits->name,
-                    ms_optimizer_impl_names[run->optimizer_impl],
-                    ms_optimizer_implementations_text(run->optimizer, others, sizeof others));
+        return ms_resolve_fail(
+            c, "optimizer-impl", "%s has no %s implementation: it has %s", traits->name,
+            ms_optimizer_impl_names[run->optimizer_impl],
+            ms_optimizer_implementations_text(run->optimizer, others, sizeof others));
     }
     if (run->device->is_cpu && !traits->is_everywhere)
-        return fail(c, "optimizer", "%s is known on GPUs alone, and the device is the cpu",
-                    traits->name);
-    run->weight_decay = said(c, "weight-decay") ? draft->weight_decay : traits->weight_decay;
-    run->clip_norm = said(c, "clip") ? draft->clip_norm : 0;
+        return ms_resolve_fail(
+            c, "optimizer", "%s is known on GPUs alone, and the device is the cpu", traits->name);
+    run->weight_decay =
+        ms_resolve_said(c, "weight-decay") ? draft->weight_decay : traits->weight_decay;
+    run->clip_norm = ms_resolve_said(c, "clip") ? draft->clip_norm : 0;
     run->clip = run->clip_norm > 0;
     return MS_OK;
 }
 
 /* A gradient that is used up at once cannot wait for others. */
-static ms_status resolve_in_backward(const context *c)
+static ms_status resolve_in_backward(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     static const char field[] = "optimizer-in-backward";
-    run->optimizer_in_backward = said(c, field) && c->draft->optimizer_in_backward;
+    run->optimizer_in_backward = ms_resolve_said(c, field) && c->draft->optimizer_in_backward;
     if (!run->optimizer_in_backward)
         return MS_OK;
     if (run->accumulate > 1)
-        return fail(c, field, "gradients of %" PRIu64 " micro-batches cannot accumulate",
-                    run->accumulate);
+        return ms_resolve_fail(c, field, "gradients of %" PRIu64 " micro-batches cannot accumulate",
+                               run->accumulate);
     if (run->clip)
-        return fail(c, field, "gradients are gone before their norm is known: clip must be none");
+        return ms_resolve_fail(c, field,
+                               "gradients are gone before their norm is known: clip must be none");
     if (run->optimizer_device == MS_OPTIMIZER_ON_HOST)
-        return fail(c, field, "it is known for an optimizer on the device alone");
-    return run->device->is_cpu ? fail(c, field, "it is known on GPUs alone") : MS_OK;
+        return ms_resolve_fail(c, field, "it is known for an optimizer on the device alone");
+    return run->device->is_cpu ? ms_resolve_fail(c, field, "it is known on GPUs alone") : MS_OK;
 }
 
-static ms_status resolve_places(const context *c)
+static ms_status resolve_places(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
-    if (said(c, "optimizer-device"))
+    if (ms_resolve_said(c, "optimizer-device"))
         run->optimizer_device = (ms_optimizer_device)c->draft->optimizer_device;
     bool on_host = run->optimizer_device == MS_OPTIMIZER_ON_HOST;
     if (on_host && run->device->is_cpu)
-        return fail(c, "optimizer-device", "the device is the cpu: it is on the host already");
+        return ms_resolve_fail(c, "optimizer-device",
+                               "the device is the cpu: it is on the host already");
     const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->optimizer);
     if (on_host && !traits->is_everywhere)
-        return fail(c, "optimizer-device", "%s is known on GPUs alone, not on the host",
-                    traits->name);
-    if (said(c, "parameter-device"))
+        return ms_resolve_fail(c, "optimizer-device", "%s is known on GPUs alone, not on the host",
+                               traits->name);
+    if (ms_resolve_said(c, "parameter-device"))
         run->parameter_device = (ms_parameter_device)c->draft->parameter_device;
     if (run->parameter_device == MS_PARAMETERS_ON_HOST && !on_host)
-        return fail(c, "parameter-device",
-                    "parameters on the host need the optimizer there: optimizer-device is device");
+        return ms_resolve_fail(
+            c, "parameter-device",
+            "parameters on the host need the optimizer there: optimizer-device is device");
     return MS_OK;
 }
 
-static ms_status resolve_types(const context *c)
+static ms_status resolve_types(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
-    run->dtype = said(c, "dtype") ? (ms_dtype)c->draft->dtype : MS_DTYPE_BF16;
-    run->autocast = said(c, "autocast") ? (ms_autocast)c->draft->autocast : MS_AUTOCAST_NONE;
+    run->dtype = ms_resolve_said(c, "dtype") ? (ms_dtype)c->draft->dtype : MS_DTYPE_BF16;
+    run->autocast =
+        ms_resolve_said(c, "autocast") ? (ms_autocast)c->draft->autocast : MS_AUTOCAST_NONE;
     return MS_OK;
 }
 
 /* What is said of autocast where it has nothing to do. */
-static ms_status note_autocast(const context *c)
+static ms_status note_autocast(const ms_resolving *c)
 {
     const ms_run_config *run = c->run;
     static const ms_dtype autocast_types[] = {
@@ -214,55 +189,58 @@ static ms_status note_autocast(const context *c)
 
 /* A quantised weight has no gradient: something else must be trained. Whether an adapter is there
  * is looked at where it is read. */
-static ms_status resolve_quantization(const context *c)
+static ms_status resolve_quantization(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     ms_quantization *q = &run->quantization;
     *q = c->model->quantization;
-    if (said(c, "quantize"))
+    if (ms_resolve_said(c, "quantize"))
         *q = ms_quantization_of(c->draft->quantize);
     bool is_quantized = q->kind != MS_QUANTIZE_NONE;
-    run->upcast = is_quantized && (!said(c, "upcast") || c->draft->upcast);
+    run->upcast = is_quantized && (!ms_resolve_said(c, "upcast") || c->draft->upcast);
     if (is_quantized && run->device->is_cpu)
-        return fail(c, "quantize", "is not modelled on the cpu");
-    if (is_quantized && !said(c, "adapter") && !said(c, "lora"))
-        return fail(c, "quantize",
-                    "a quantised base is frozen: give an adapter to train, or "
-                    "quantize none");
-    if (!is_quantized && said(c, "upcast"))
-        return fail(c, "upcast", "nothing is quantised");
+        return ms_resolve_fail(c, "quantize", "is not modelled on the cpu");
+    if (is_quantized && !ms_resolve_said(c, "adapter") && !ms_resolve_said(c, "lora"))
+        return ms_resolve_fail(c, "quantize",
+                               "a quantised base is frozen: give an adapter to train, or "
+                               "quantize none");
+    if (!is_quantized && ms_resolve_said(c, "upcast"))
+        return ms_resolve_fail(c, "upcast", "nothing is quantised");
     if (!q->has_compute_dtype)
         q->compute_dtype = run->dtype;
     return MS_OK;
 }
 
-static ms_status resolve_allocator(const context *c)
+static ms_status resolve_allocator(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     const ms_run_draft *draft = c->draft;
     ms_allocator_options *options = &run->allocator;
-    options->kind = said(c, "allocator")  ? (ms_allocator_kind)draft->allocator
-                    : run->device->is_cpu ? MS_ALLOCATOR_RAW
-                                          : MS_ALLOCATOR_CUDA;
+    options->kind = ms_resolve_said(c, "allocator") ? (ms_allocator_kind)draft->allocator
+                    : run->device->is_cpu           ? MS_ALLOCATOR_RAW
+                                                    : MS_ALLOCATOR_CUDA;
     if (run->device->is_cpu && options->kind != MS_ALLOCATOR_RAW)
-        return fail(c, "allocator", "CUDA's caching allocator does not serve the cpu; use raw");
-    options->max_split_size_bytes = said(c, "max-split-size") ? draft->max_split_size_bytes : 0;
-    options->roundup_power2_divisions =
-        said(c, "roundup-power2-divisions") ? (uint32_t)draft->roundup_power2_divisions : 0;
+        return ms_resolve_fail(c, "allocator",
+                               "CUDA's caching allocator does not serve the cpu; use raw");
+    options->max_split_size_bytes =
+        ms_resolve_said(c, "max-split-size") ? draft->max_split_size_bytes : 0;
+    options->roundup_power2_divisions = ms_resolve_said(c, "roundup-power2-divisions")
+                                            ? (uint32_t)draft->roundup_power2_divisions
+                                            : 0;
     if (options->kind == MS_ALLOCATOR_RAW && options->max_split_size_bytes > 0)
-        return fail(c, "max-split-size", "the raw allocator does not split blocks");
+        return ms_resolve_fail(c, "max-split-size", "the raw allocator does not split blocks");
     if (options->kind == MS_ALLOCATOR_RAW && options->roundup_power2_divisions > 0)
-        return fail(c, "roundup-power2-divisions", "the raw allocator does not round");
+        return ms_resolve_fail(c, "roundup-power2-divisions", "the raw allocator does not round");
     return MS_OK;
 }
 
 /* The budget is what the whole process may take; the context comes off before the allocator. */
-static ms_status resolve_budget(const context *c)
+static ms_status resolve_budget(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     uint64_t usable = ms_device_usable_bytes(run->device);
     uint64_t context_bytes = run->device->context_expected_bytes;
-    run->has_budget = said(c, "budget");
+    run->has_budget = ms_resolve_said(c, "budget");
     run->budget_bytes = run->has_budget ? c->draft->budget_bytes : usable;
     if (run->has_budget && usable > 0 && run->budget_bytes > usable) {
         ms_status status = ms_note_add(c->notes, c->arena, c->err, "the budget is more than %s has",
@@ -277,129 +255,44 @@ static ms_status resolve_budget(const context *c)
     return MS_OK;
 }
 
-/* Checkpointed layers first, then what `treat` says about them and others. */
-static ms_status resolve_layers(const context *c)
-{
-    ms_run_config *run = c->run;
-    ms_error reason = {0};
-    uint64_t count = c->model->num_layers;
-    run->checkpointing = said(c, "checkpointing") ? c->draft->checkpointing : "none";
-    run->treat = said(c, "treat") ? c->draft->treat : "";
-    run->checkpoint_kind = said(c, "checkpoint-kind")
-                               ? (ms_checkpoint_kind)c->draft->checkpoint_kind
-                               : MS_CHECKPOINT_NON_REENTRANT;
-    bool *checkpointed = ms_arena_array(c->arena, bool, count);
-    ms_treatment *layers = ms_arena_array(c->arena, ms_treatment, count);
-    if (!checkpointed || !layers)
-        return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers", count);
-    if (ms_layer_list_select(run->checkpointing, count, checkpointed, &reason) != MS_OK)
-        return fail(c, "checkpointing", "%s", reason.text);
-    for (uint64_t i = 0; i < count; i++)
-        layers[i].kind = checkpointed[i] ? MS_TREAT_CHECKPOINT : MS_TREAT_KEEP;
-    run->treatments.layers = layers;
-    if (ms_treatments_apply(run->treat, c->arena, count, &run->treatments, &reason) != MS_OK)
-        return fail(c, "treat", "%s", reason.text);
-    return keep_place(c, "treat", &run->treat_place);
-}
-
-/* A kept dropout does not draw again, so those behind it draw other numbers than in forward. */
-static bool keeps_dropout(const ms_treatment *t)
-{
-    for (uint32_t i = 0; i < t->kept_count; i++)
-        if (strstr(t->kept_ops[i].name, "dropout"))
-            return true;
-    return false;
-}
-
-static ms_status check_treatments(const context *c)
-{
-    const ms_run_config *run = c->run;
-    for (uint64_t i = 0; i < c->model->num_layers; i++) {
-        const ms_treatment *t = &run->treatments.layers[i];
-        if (ms_treatment_sends(t) && run->device->is_cpu)
-            return fail(c, "treat",
-                        "layer %" PRIu64 " cannot go to the host: the device is the cpu", i);
-        if (t->kind == MS_TREAT_SELECTIVE && run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
-            return fail(c, "treat", "reentrant checkpoints cannot be selective");
-        if (t->input != MS_INPUT_ON_DEVICE && run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
-            return fail(c, "treat", "reentrant checkpoints keep their input on the device");
-        if (t->tiles > 0 && (ms_layer_kind(c->model, i) & MS_LAYER_SPARSE))
-            return fail(c, "treat",
-                        "layer %" PRIu64 ": a mixture of experts takes its tokens in one piece", i);
-        if (t->attention_tiles > 0 && c->model->family->has_sinks)
-            return fail(c, "treat", "layer %" PRIu64 ": attention with sinks is not run in pieces",
-                        i);
-        if (t->attention_tiles > 1 &&
-            (c->model->family->always_masks || c->model->family->is_bidirectional))
-            return fail(c, "treat", "layer %" PRIu64 ": attention of %s is not modelled in tiles",
-                        i, c->model->family->model_type);
-        if (t->tiles > 1 && c->model->family->has_no_mlp_module)
-            return fail(c, "treat",
-                        "layer %" PRIu64 " of %s has no module of its own for the MLP that could "
-                        "run in tiles",
-                        i, c->model->family->model_type);
-        if (t->tiles > 0 && run->optimizer_in_backward)
-            return fail(c, "treat",
-                        "layer %" PRIu64 ": an MLP in pieces has a gradient from each, so the "
-                        "optimizer cannot step in backward",
-                        i);
-        if (keeps_dropout(t))
-            return fail(c, "treat",
-                        "layer %" PRIu64 ": a dropout must be run again, or those behind it draw "
-                        "other numbers",
-                        i);
-    }
-    if (run->treatments.loss_chunks > 0 && run->optimizer_in_backward)
-        return fail(c, "treat",
-                    "a loss in chunks has a gradient from each, so the optimizer cannot step in "
-                    "backward");
-    if (run->treatments.loss_chunks > 1 && c->model->family->scales_logits)
-        return fail(c, "treat", "%s scales its logits outside of the head: no loss in chunks",
-                    c->model->family->model_type);
-    if (run->treatments.loss_chunks > 1 && c->model->head != MS_HEAD_CAUSAL_LM)
-        return fail(c, "treat", "only the loss of a causal language model is modelled in chunks");
-    if (run->treatments.loss_chunks > run->batch * run->seq_tokens)
-        return fail(c, "treat", "%" PRIu32 " chunks of %" PRIu64 " tokens",
-                    run->treatments.loss_chunks, run->batch * run->seq_tokens);
-    if (run->treatments.loss_chunks > 1 && c->model->outputs_router_logits)
-        return fail(c, "treat", "a loss in chunks leaves out the routers' auxiliary loss");
-    return MS_OK;
-}
-
 /* ---- attention ---- */
 
-static ms_status resolve_attention(const context *c)
+static ms_status resolve_attention(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
-    run->attention = said(c, "attention") ? (ms_attention)c->draft->attention : MS_ATTENTION_AUTO;
+    run->attention =
+        ms_resolve_said(c, "attention") ? (ms_attention)c->draft->attention : MS_ATTENTION_AUTO;
     const char *reason = ms_attention_refusal(run->attention, c->model, run);
     if (!reason)
         return MS_OK;
-    return fail(c, "attention", "%s attention %s", ms_attention_names[run->attention], reason);
+    return ms_resolve_fail(c, "attention", "%s attention %s", ms_attention_names[run->attention],
+                           reason);
 }
 
 /* ---- experts ---- */
 
-static ms_status resolve_experts(const context *c)
+static ms_status resolve_experts(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     bool sparse = ms_model_has_layers(c->model, MS_LAYER_SPARSE);
-    ms_experts asked = said(c, "experts") ? (ms_experts)c->draft->experts : MS_EXPERTS_AUTO;
+    ms_experts asked =
+        ms_resolve_said(c, "experts") ? (ms_experts)c->draft->experts : MS_EXPERTS_AUTO;
     run->experts = asked == MS_EXPERTS_AUTO ? MS_EXPERTS_GROUPED : asked;
-    run->routing = said(c, "routing") ? (ms_routing_kind)c->draft->routing : MS_ROUTING_BALANCED;
+    run->routing =
+        ms_resolve_said(c, "routing") ? (ms_routing_kind)c->draft->routing : MS_ROUTING_BALANCED;
     if (asked != MS_EXPERTS_AUTO && !sparse)
-        return fail(c, "experts", "the model has no experts");
-    if (said(c, "routing") && run->experts != MS_EXPERTS_EAGER)
-        return fail(c, "routing", "only the memory of eager experts depends on it");
+        return ms_resolve_fail(c, "experts", "the model has no experts");
+    if (ms_resolve_said(c, "routing") && run->experts != MS_EXPERTS_EAGER)
+        return ms_resolve_fail(c, "routing", "only the memory of eager experts depends on it");
     const char *reason = ms_experts_refusal(run->experts, c->model, run);
     if (!sparse || !reason)
         return MS_OK;
-    return fail(c, "experts", "%s experts %s", ms_experts_names[run->experts], reason);
+    return ms_resolve_fail(c, "experts", "%s experts %s", ms_experts_names[run->experts], reason);
 }
 
-static ms_status resolve_torch(const context *c)
+static ms_status resolve_torch(const ms_resolving *c)
 {
-    bool given = said(c, "torch");
+    bool given = ms_resolve_said(c, "torch");
     c->run->torch_major = given ? c->draft->torch[0] : 2;
     c->run->torch_minor = given ? c->draft->torch[1] : 11;
     return MS_OK;
@@ -410,13 +303,13 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
                          ms_error *err)
 {
     /* In this order: later ones look at what earlier ones resolved. */
-    static ms_status (*const steps[])(const context *) = {
-        resolve_device,    resolve_torch,     resolve_tokens,      resolve_types,
-        resolve_optimizer, resolve_places,    resolve_in_backward, resolve_quantization,
-        note_autocast,     resolve_allocator, resolve_budget,      resolve_layers,
-        check_treatments,  resolve_attention, resolve_experts,
+    static ms_status (*const steps[])(const ms_resolving *) = {
+        resolve_device,        resolve_torch,     resolve_tokens,      resolve_types,
+        resolve_optimizer,     resolve_places,    resolve_in_backward, resolve_quantization,
+        note_autocast,         resolve_allocator, resolve_budget,      ms_resolve_layers,
+        ms_resolve_treatments, resolve_attention, resolve_experts,
     };
-    const context c = {arena, draft, origins, model, run, notes, err};
+    const ms_resolving c = {arena, draft, origins, model, run, notes, err};
     ms_status status = MS_OK;
     *run = (ms_run_config){0};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
