@@ -23,6 +23,7 @@ typedef struct chunk {
 struct ms_arena {
     chunk *newest;
     size_t used_bytes, limit_bytes;
+    bool has_failed;
 };
 
 ms_arena *ms_arena_create(size_t limit_bytes)
@@ -70,8 +71,10 @@ void *ms_arena_alloc(ms_arena *arena, size_t count, size_t size)
     chunk *c = arena->newest;
     if (!c || need_bytes > c->size_bytes - c->used_bytes)
         c = add_chunk(arena, need_bytes);
-    if (!c)
+    if (!c) {
+        arena->has_failed = true;
         return NULL;
+    }
     void *start = (char *)c->data + c->used_bytes;
     c->used_bytes += need_bytes;
     arena->used_bytes += need_bytes;
@@ -98,6 +101,11 @@ char *ms_arena_printf(ms_arena *arena, const char *format, ...)
     vsnprintf(text, (size_t)length + 1, format, args);
     va_end(args);
     return text;
+}
+
+bool ms_arena_has_failed(const ms_arena *arena)
+{
+    return arena->has_failed;
 }
 
 size_t ms_arena_used_bytes(const ms_arena *arena)

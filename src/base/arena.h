@@ -5,6 +5,7 @@
 #ifndef MS_BASE_ARENA_H
 #define MS_BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,9 @@ void *ms_arena_alloc(ms_arena *arena, size_t count, size_t size);
 char *ms_arena_strdup(ms_arena *arena, const char *text);
 __attribute__((format(printf, 2, 3))) char *ms_arena_printf(ms_arena *arena, const char *format,
                                                             ...);
+
+/* Whether memory ran out in any call, for those who cannot look at each. */
+bool ms_arena_has_failed(const ms_arena *arena);
 
 /* Bytes handed out so far. */
 size_t ms_arena_used_bytes(const ms_arena *arena);

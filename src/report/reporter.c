@@ -33,7 +33,7 @@ ms_status ms_report_write(const ms_reporter *reporter, const ms_view *view, FILE
                           ms_error *err)
 {
     errno = 0;
-    if (!reporter->write(out, view))
+    if (!reporter->write(out, view) || ms_arena_has_failed(view->arena))
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the %s report", reporter->format.name);
     if (fflush(out) != 0 || ferror(out))
         return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,

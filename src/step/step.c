@@ -327,7 +327,8 @@ ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *ru
         t.model.attention = simulation->attention = ms_attention_choose(model, run);
         t.model.masked_attention = ms_attention_choose_masked(model, run);
         train(&t);
-        status = t.tape.status;
+        status = t.tape.status == MS_OK && simulation->trace.symbols.ran_out ? MS_ERR_NOMEM
+                                                                             : t.tape.status;
     }
     if (status != MS_OK)
         status = fail_simulation(&t.tape, status, err);

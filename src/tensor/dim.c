@@ -30,15 +30,17 @@ static bool same(const ms_symbol *a, const ms_symbol *b)
            (a->text == b->text || (a->text && b->text && strcmp(a->text, b->text) == 0));
 }
 
-/* Symbol 0 (the number 1) when out of memory: the figure stays right, the formula loses a name. */
+/* Symbol 0 (the number 1) when out of memory: the figure stays right, the formula would not. */
 static ms_dim intern(ms_symbols *symbols, ms_symbol wanted)
 {
     for (uint32_t i = 0; i < symbols->table.count; i++)
         if (same(&symbols->table.items[i], &wanted))
             return (ms_dim){wanted.value, i};
     uint32_t index = symbols->table.count;
-    if (!ms_vec_push(&symbols->table, wanted))
+    if (!ms_vec_push(&symbols->table, wanted)) {
+        symbols->ran_out = true;
         index = 0;
+    }
     return (ms_dim){wanted.value, index};
 }
 

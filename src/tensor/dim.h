@@ -32,6 +32,7 @@ typedef struct ms_symbol {
 /* Interned symbols; index 0 is the number 1. Owned by the tape. */
 typedef struct ms_symbols {
     ms_vec(ms_symbol) table;
+    bool ran_out; /* of memory: formulas are wrong */
 } ms_symbols;
 
 typedef struct ms_dim {
