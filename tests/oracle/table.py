@@ -34,6 +34,10 @@ FILES = {
     "backends_cuda": ", attention back ends, reentrant checkpoints",
     "treat_cuda": ", treated layers",
     "optimizers_cuda": ", other optimizers",
+    "adapters_cuda": ", adapters",
+    "quantized_cuda": ", adapters on bases in 4 bits",
+    "families_cpu": ", further families",
+    "families_cuda": ", further families",
     "host_cuda": ", optimizer on the host",
     "host_parameters_cuda": ", parameters on the host",
 }
