@@ -159,7 +159,7 @@ static ms_status check_heads(ms_json_value root, ms_model_config *config, ms_err
     bool derives_head_dim = !name_in_file(root, family, "head_dim", &value);
     const ms_key *row = ms_model_key_row(family, "head_dim");
     if ((!row && config->head_dim == 0) ||
-        (derives_head_dim && row->default_kind == MS_DEFAULT_HEAD_DIM))
+        (row && derives_head_dim && row->default_kind == MS_DEFAULT_HEAD_DIM))
         status = check_divides(root, family, "num_attention_heads", config->num_heads,
                                "hidden_size", config->hidden_size, err);
     if (!row && config->head_dim == 0)

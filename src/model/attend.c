@@ -219,7 +219,7 @@ static ms_tensor run_piece(ms_tape *tape, void *context, ms_tensor q, ms_tensor 
     ms_model *model = context;
     if (model->attention != MS_ATTENTION_EAGER)
         return fused_attention(model, q, k, v, mask);
-    ms_tensor weights;
+    ms_tensor weights = 0;
     ms_tensor out = eager_attention(model, q, k, v, mask, &weights);
     ms_consume(tape, weights);
     return out;

@@ -202,7 +202,7 @@ static const ms_model_program program = {build, ms_decoder_forward};
 static const ms_model_program program2 = {build2, ms_decoder_forward};
 
 const ms_family ms_family_cohere = {.model_type = "cohere",
-                                    .classes = {{"CohereForCausalLM"}},
+                                    .classes = {{"CohereForCausalLM", MS_HEAD_CAUSAL_LM}},
                                     .keys = keys,
                                     .key_count = sizeof keys / sizeof *keys,
                                     .check = ms_check_heads_divide,
@@ -210,7 +210,7 @@ const ms_family ms_family_cohere = {.model_type = "cohere",
                                     .program = &program};
 
 const ms_family ms_family_cohere2 = {.model_type = "cohere2",
-                                     .classes = {{"Cohere2ForCausalLM"}},
+                                     .classes = {{"Cohere2ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                      .keys = keys2,
                                      .key_count = sizeof keys2 / sizeof *keys2,
                                      .check = ms_check_heads_divide,

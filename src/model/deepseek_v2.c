@@ -165,7 +165,7 @@ static ms_status check(const ms_model_config *config, ms_error *err)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_deepseek_v2 = {.model_type = "deepseek_v2",
-                                         .classes = {{"DeepseekV2ForCausalLM"}},
+                                         .classes = {{"DeepseekV2ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                          .keys = keys,
                                          .key_count = sizeof keys / sizeof *keys,
                                          .check = check,

@@ -339,9 +339,9 @@ static const ms_model_program program = {build, forward};
 #define FALCON(type, table)                                                                        \
     {                                                                                              \
         .model_type = type, .keys = table, .key_count = sizeof table / sizeof *table,              \
-        .classes = {{"FalconForCausalLM"},                                                         \
+        .classes = {{"FalconForCausalLM", MS_HEAD_CAUSAL_LM},                                      \
                     {"FalconForSequenceClassification", MS_HEAD_LAST_TOKEN},                       \
-                    {"RWForCausalLM"},                                                             \
+                    {"RWForCausalLM", MS_HEAD_CAUSAL_LM},                                          \
                     {"RWForSequenceClassification", MS_HEAD_LAST_TOKEN}},                          \
         .derive = derive, .always_masks = true, .program = &program                                \
     }

@@ -44,7 +44,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_gemma = {.model_type = "gemma",
-                                   .classes = {{"GemmaForCausalLM"}},
+                                   .classes = {{"GemmaForCausalLM", MS_HEAD_CAUSAL_LM}},
                                    .keys = keys,
                                    .key_count = sizeof keys / sizeof *keys,
                                    .program = &program};

@@ -101,7 +101,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_gemma2 = {.model_type = "gemma2",
-                                    .classes = {{"Gemma2ForCausalLM"}},
+                                    .classes = {{"Gemma2ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                     .keys = keys,
                                     .key_count = sizeof keys / sizeof *keys,
                                     .check = ms_check_heads_divide,

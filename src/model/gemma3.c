@@ -88,7 +88,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_gemma3_text = {.model_type = "gemma3_text",
-                                         .classes = {{"Gemma3ForCausalLM"}},
+                                         .classes = {{"Gemma3ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                          .keys = text_keys,
                                          .key_count = sizeof text_keys / sizeof *text_keys,
                                          .check = ms_check_heads_divide,
@@ -178,14 +178,15 @@ static const ms_key_table more[] = {
 
 static const ms_model_program whole_program = {build_whole, forward_whole};
 
-const ms_family ms_family_gemma3 = {.model_type = "gemma3",
-                                    .classes = {{"Gemma3ForConditionalGeneration"}},
-                                    .keys = nested_text_keys,
-                                    .key_count = sizeof nested_text_keys / sizeof *nested_text_keys,
-                                    .object = "text_config",
-                                    .object_type = "gemma3_text",
-                                    .more = more,
-                                    .more_count = sizeof more / sizeof *more,
-                                    .check = check_whole,
-                                    .layer_kind = layer_kind,
-                                    .program = &whole_program};
+const ms_family ms_family_gemma3 = {
+    .model_type = "gemma3",
+    .classes = {{"Gemma3ForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
+    .keys = nested_text_keys,
+    .key_count = sizeof nested_text_keys / sizeof *nested_text_keys,
+    .object = "text_config",
+    .object_type = "gemma3_text",
+    .more = more,
+    .more_count = sizeof more / sizeof *more,
+    .check = check_whole,
+    .layer_kind = layer_kind,
+    .program = &whole_program};

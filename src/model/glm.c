@@ -37,7 +37,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_glm = {.model_type = "glm",
-                                 .classes = {{"GlmForCausalLM"}},
+                                 .classes = {{"GlmForCausalLM", MS_HEAD_CAUSAL_LM}},
                                  .keys = keys,
                                  .key_count = sizeof keys / sizeof *keys,
                                  .program = &program};

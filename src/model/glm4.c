@@ -85,7 +85,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_glm4 = {.model_type = "glm4",
-                                  .classes = {{"Glm4ForCausalLM"}},
+                                  .classes = {{"Glm4ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                   .keys = keys,
                                   .key_count = sizeof keys / sizeof *keys,
                                   .program = &program};

@@ -237,7 +237,8 @@ static const ms_model_program program = {build, forward};
 
 const ms_family ms_family_gpt2 = {
     .model_type = "gpt2",
-    .classes = {{"GPT2LMHeadModel"}, {"GPT2ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
+    .classes = {{"GPT2LMHeadModel", MS_HEAD_CAUSAL_LM},
+                {"GPT2ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
     .check = ms_check_heads_divide,

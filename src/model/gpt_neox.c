@@ -154,7 +154,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_gpt_neox = {.model_type = "gpt_neox",
-                                      .classes = {{"GPTNeoXForCausalLM"}},
+                                      .classes = {{"GPTNeoXForCausalLM", MS_HEAD_CAUSAL_LM}},
                                       .keys = keys,
                                       .key_count = sizeof keys / sizeof *keys,
                                       .check = ms_check_heads_divide,

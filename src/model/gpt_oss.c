@@ -226,7 +226,7 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_gpt_oss = {.model_type = "gpt_oss",
-                                     .classes = {{"GptOssForCausalLM"}},
+                                     .classes = {{"GptOssForCausalLM", MS_HEAD_CAUSAL_LM}},
                                      .keys = keys,
                                      .key_count = sizeof keys / sizeof *keys,
                                      .check = ms_check_experts,

@@ -67,7 +67,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_granite = {.model_type = "granite",
-                                     .classes = {{"GraniteForCausalLM"}},
+                                     .classes = {{"GraniteForCausalLM", MS_HEAD_CAUSAL_LM}},
                                      .keys = keys,
                                      .key_count = sizeof keys / sizeof *keys,
                                      .scales_logits = true,

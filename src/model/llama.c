@@ -38,7 +38,8 @@ static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_llama = {
     .model_type = "llama",
-    .classes = {{"LlamaForCausalLM"}, {"LlamaForSequenceClassification", MS_HEAD_LAST_TOKEN}},
+    .classes = {{"LlamaForCausalLM", MS_HEAD_CAUSAL_LM},
+                {"LlamaForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
     .check = ms_check_heads_divide,

@@ -34,7 +34,8 @@ static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_mistral = {
     .model_type = "mistral",
-    .classes = {{"MistralForCausalLM"}, {"MistralForSequenceClassification", MS_HEAD_LAST_TOKEN}},
+    .classes = {{"MistralForCausalLM", MS_HEAD_CAUSAL_LM},
+                {"MistralForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
     .program = &program};

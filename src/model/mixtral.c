@@ -67,7 +67,7 @@ static ms_status check(const ms_model_config *config, ms_error *err)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_mixtral = {.model_type = "mixtral",
-                                     .classes = {{"MixtralForCausalLM"}},
+                                     .classes = {{"MixtralForCausalLM", MS_HEAD_CAUSAL_LM}},
                                      .keys = keys,
                                      .key_count = sizeof keys / sizeof *keys,
                                      .check = check,

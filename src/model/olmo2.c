@@ -158,7 +158,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_olmo2 = {.model_type = "olmo2",
-                                   .classes = {{"Olmo2ForCausalLM"}},
+                                   .classes = {{"Olmo2ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                    .keys = keys,
                                    .key_count = sizeof keys / sizeof *keys,
                                    .check = ms_check_heads_divide,

@@ -283,11 +283,11 @@ static ms_tensor forward(ms_model *model, ms_tensor ids, ms_tensor labels)
 
 static const ms_model_program program = {build, forward};
 
-const ms_family ms_family_opt = {
-    .model_type = "opt",
-    .classes = {{"OPTForCausalLM"}, {"OPTForSequenceClassification", MS_HEAD_LAST_TOKEN}},
-    .keys = keys,
-    .key_count = sizeof keys / sizeof *keys,
-    .check = check,
-    .has_no_mlp_module = true,
-    .program = &program};
+const ms_family ms_family_opt = {.model_type = "opt",
+                                 .classes = {{"OPTForCausalLM", MS_HEAD_CAUSAL_LM},
+                                             {"OPTForSequenceClassification", MS_HEAD_LAST_TOKEN}},
+                                 .keys = keys,
+                                 .key_count = sizeof keys / sizeof *keys,
+                                 .check = check,
+                                 .has_no_mlp_module = true,
+                                 .program = &program};

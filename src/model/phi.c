@@ -147,7 +147,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_phi = {.model_type = "phi",
-                                 .classes = {{"PhiForCausalLM"}},
+                                 .classes = {{"PhiForCausalLM", MS_HEAD_CAUSAL_LM}},
                                  .keys = keys,
                                  .key_count = sizeof keys / sizeof *keys,
                                  .check = ms_check_heads_divide,

@@ -98,7 +98,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_phi3 = {.model_type = "phi3",
-                                  .classes = {{"Phi3ForCausalLM"}},
+                                  .classes = {{"Phi3ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                   .keys = keys,
                                   .key_count = sizeof keys / sizeof *keys,
                                   .program = &program};

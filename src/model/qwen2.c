@@ -38,7 +38,8 @@ static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_qwen2 = {
     .model_type = "qwen2",
-    .classes = {{"Qwen2ForCausalLM"}, {"Qwen2ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
+    .classes = {{"Qwen2ForCausalLM", MS_HEAD_CAUSAL_LM},
+                {"Qwen2ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
     .layer_kind = ms_slides_from_max_window,

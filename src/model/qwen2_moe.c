@@ -127,7 +127,7 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_qwen2_moe = {.model_type = "qwen2_moe",
-                                       .classes = {{"Qwen2MoeForCausalLM"}},
+                                       .classes = {{"Qwen2MoeForCausalLM", MS_HEAD_CAUSAL_LM}},
                                        .keys = keys,
                                        .key_count = sizeof keys / sizeof *keys,
                                        .check = ms_check_experts,

@@ -42,7 +42,8 @@ static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_qwen3 = {
     .model_type = "qwen3",
-    .classes = {{"Qwen3ForCausalLM"}, {"Qwen3ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
+    .classes = {{"Qwen3ForCausalLM", MS_HEAD_CAUSAL_LM},
+                {"Qwen3ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
     .layer_kind = ms_slides_from_max_window,

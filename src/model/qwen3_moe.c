@@ -69,7 +69,7 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_qwen3_moe = {.model_type = "qwen3_moe",
-                                       .classes = {{"Qwen3MoeForCausalLM"}},
+                                       .classes = {{"Qwen3MoeForCausalLM", MS_HEAD_CAUSAL_LM}},
                                        .keys = keys,
                                        .key_count = sizeof keys / sizeof *keys,
                                        .check = ms_check_experts,

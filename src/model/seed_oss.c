@@ -40,7 +40,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_seed_oss = {.model_type = "seed_oss",
-                                      .classes = {{"SeedOssForCausalLM"}},
+                                      .classes = {{"SeedOssForCausalLM", MS_HEAD_CAUSAL_LM}},
                                       .keys = keys,
                                       .key_count = sizeof keys / sizeof *keys,
                                       .program = &program};

@@ -47,7 +47,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_smollm3 = {.model_type = "smollm3",
-                                     .classes = {{"SmolLM3ForCausalLM"}},
+                                     .classes = {{"SmolLM3ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                      .keys = keys,
                                      .key_count = sizeof keys / sizeof *keys,
                                      .layer_kind = layer_kind,

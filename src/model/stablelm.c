@@ -132,7 +132,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_stablelm = {.model_type = "stablelm",
-                                      .classes = {{"StableLmForCausalLM"}},
+                                      .classes = {{"StableLmForCausalLM", MS_HEAD_CAUSAL_LM}},
                                       .keys = keys,
                                       .key_count = sizeof keys / sizeof *keys,
                                       .check = ms_check_heads_divide,

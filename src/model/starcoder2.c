@@ -54,7 +54,7 @@ static bool build(ms_model *model)
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_starcoder2 = {.model_type = "starcoder2",
-                                        .classes = {{"Starcoder2ForCausalLM"}},
+                                        .classes = {{"Starcoder2ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                         .keys = keys,
                                         .key_count = sizeof keys / sizeof *keys,
                                         .program = &program};
