@@ -177,8 +177,11 @@ replay: $(REPLAY) | results          ## run the fuzz targets over their corpus
 cli: all | results                  ## run the command-line and input cases
 	@$(SUITE) script $(sort $(filter-out tests/oom/%,$(wildcard tests/*/run.sh)))
 
+# The slow programs of a sanitizer run one file of each family.
+ORACLES := $(wildcard tests/oracle/*.json tests/oracle/families/*$(if $(filter asan,$(CONFIG)),_cpu).json)
+
 oracle: all | results                ## compare with PyTorch's figures (needs python3)
-	@$(SUITE) oracle $(sort $(wildcard tests/oracle/*.json tests/oracle/families/*.json))
+	@$(SUITE) oracle $(sort $(ORACLES))
 
 example: all | results               ## build and run the example of the public header
 	@$(SUITE) script $(wildcard scripts/check_example.sh)
