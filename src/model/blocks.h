@@ -29,9 +29,6 @@ ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms
 /* The same in another type. */
 ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
                           ms_dtype dtype);
-/* Lists the last parameter before those from number `before` on: a module's own come before its
- * children's, though they may be made after them. */
-void ms_parameter_list_before(ms_model *model, uint32_t before);
 /* The parameter made last takes this place among all: a module's own come before those of its
  * parts. Before the first step only. */
 void ms_parameter_move_last(ms_model *model, uint32_t place);

@@ -34,20 +34,6 @@ ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms
     return ms_parameter_of(model, scope, name, shape, model->run->dtype);
 }
 
-void ms_parameter_list_before(ms_model *model, uint32_t before)
-{
-    ms_tape *tape = model->tape;
-    if (ms_idle(tape) || model->run->parameter_device == MS_PARAMETERS_ON_HOST)
-        return; /* the host's copies know parameters by number */
-    ms_parameter *items = tape->parameters.items, last = items[tape->parameters.count - 1];
-    for (uint32_t i = tape->parameters.count - 1; i > before; i--) {
-        items[i] = items[i - 1];
-        ms_info(tape, items[i].tensor)->leaf = i;
-    }
-    items[before] = last;
-    ms_info(tape, last.tensor)->leaf = before;
-}
-
 /* Enters a module into the model's list. */
 static void list_leaf(ms_model *model, ms_leaf_module leaf)
 {
@@ -209,6 +195,8 @@ void ms_parameter_move_last(ms_model *model, uint32_t place)
     if (ms_idle(tape) || tape->parameters.count == 0)
         return;
     ms_parameter *items = tape->parameters.items, last = items[tape->parameters.count - 1];
+    if (ms_home_is_host(tape, last.scope))
+        return; /* the host's copies know parameters by number */
     for (uint32_t i = tape->parameters.count - 1; i > place; i--)
         items[i] = items[i - 1];
     items[place] = last;

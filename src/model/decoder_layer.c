@@ -31,7 +31,7 @@ void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t paren
     a->o_proj = ms_linear_new(model, scope, "o_proj", q, model->hidden, d->style.output_bias);
     if (d->style.sinks) {
         a->sinks = ms_parameter_new(model, scope, "sinks", MS_SHAPE(model->heads));
-        ms_parameter_list_before(model, first);
+        ms_parameter_move_last(model, first);
     }
     if (d->style.head_norms) {
         a->q_norm = ms_norm_new(model, scope, "q_norm", model->head_dim, false);
