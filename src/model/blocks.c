@@ -179,7 +179,10 @@ ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_t
     return out;
 }
 
-ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+/* Where the weight is applied: to the result in the input's type, or in fp32 before that. */
+typedef enum weighing { WEIGHS_CAST, WEIGHS_IN_FP32 } weighing;
+
+static ms_tensor rms_norm(ms_model *model, const ms_norm_module *module, ms_tensor x, weighing how)
 {
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !x) {
@@ -194,11 +197,23 @@ ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_ten
     ms_tensor *variance = ms_local(&f, ms_mean_last(tape, ms_pow(tape, *hidden)));
     ms_tensor scale = ms_rsqrt(tape, ms_add_scalar(tape, *variance));
     ms_assign(&f, hidden, ms_mul(tape, *hidden, scale));
-    ms_tensor out = ms_mul(tape, module->weight, ms_to(tape, *hidden, input_dtype));
+    ms_tensor out = how == WEIGHS_IN_FP32
+                        ? ms_to(tape, ms_mul(tape, module->weight, *hidden), input_dtype)
+                        : ms_mul(tape, module->weight, ms_to(tape, *hidden, input_dtype));
     ms_retain(tape, out);
     ms_frame_end(&f, NULL);
     tape->scope = previous;
     return ms_unown(tape, out);
+}
+
+ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    return rms_norm(model, module, x, WEIGHS_CAST);
+}
+
+ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    return rms_norm(model, module, x, WEIGHS_IN_FP32);
 }
 
 /* x * rsqrt((x ** 2).mean() + eps) */

@@ -76,6 +76,8 @@ ms_tensor ms_base_call(ms_model *model, const ms_leaf_module *leaf, const ms_lin
                        ms_tensor x, ms_linear_fn linear);
 ms_tensor ms_conv1d_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
 ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
+/* The same with the weight applied in fp32, before the result is cast. */
+ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* The same with 1 + weight, all of it in fp32. */
 ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);

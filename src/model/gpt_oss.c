@@ -32,30 +32,6 @@ static const ms_key keys[] = {
 };
 /* clang-format on */
 
-/* ---- norms: the weight is applied in fp32 ---- */
-
-static ms_tensor norm(ms_model *model, const ms_norm_module *module, ms_tensor x)
-{
-    ms_tape *tape = model->tape;
-    if (ms_idle(tape) || !x) {
-        ms_consume(tape, x);
-        return 0;
-    }
-    uint32_t previous = ms_scope_enter(tape, module->scope);
-    ms_frame f = ms_frame_begin(tape);
-    ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;
-    ms_tensor *hidden = ms_argument(&f, x);
-    ms_assign(&f, hidden, ms_to(tape, *hidden, MS_DTYPE_F32));
-    ms_tensor *variance = ms_local(&f, ms_mean_last(tape, ms_pow(tape, *hidden)));
-    ms_tensor scale = ms_rsqrt(tape, ms_add_scalar(tape, *variance));
-    ms_assign(&f, hidden, ms_mul(tape, *hidden, scale));
-    ms_tensor out = ms_to(tape, ms_mul(tape, module->weight, *hidden), input_dtype);
-    ms_retain(tape, out);
-    ms_frame_end(&f, NULL);
-    tape->scope = previous;
-    return ms_unown(tape, out);
-}
-
 /* ---- rotary embeddings: tables of half a head ---- */
 
 static void rotary_tables(ms_model *model, uint32_t scope, ms_tensor inv_freq,
@@ -207,7 +183,7 @@ static bool build(ms_model *model)
                                                       .sinks = true,
                                                       .rotary_tables = rotary_tables,
                                                       .rotary = rotary,
-                                                      .norm = norm,
+                                                      .norm = ms_fp32_rms_norm_call,
                                                       .build_mlp = build_mlp,
                                                       .mlp = mlp,
                                                       .add_loss = ms_router_loss_add,

@@ -27,29 +27,6 @@ static const ms_key keys[] = {
 };
 /* clang-format on */
 
-/* (weight * x * rsqrt(...)).to(dtype) */
-static ms_tensor norm(ms_model *model, const ms_norm_module *module, ms_tensor x)
-{
-    ms_tape *tape = model->tape;
-    if (ms_idle(tape) || !x) {
-        ms_consume(tape, x);
-        return 0;
-    }
-    uint32_t previous = ms_scope_enter(tape, module->scope);
-    ms_frame f = ms_frame_begin(tape);
-    ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;
-    ms_tensor *hidden = ms_argument(&f, x);
-    ms_assign(&f, hidden, ms_to(tape, *hidden, MS_DTYPE_F32));
-    ms_tensor *variance = ms_local(&f, ms_mean_last(tape, ms_pow(tape, *hidden)));
-    ms_tensor scale = ms_rsqrt(tape, ms_add_scalar(tape, *variance));
-    ms_assign(&f, hidden, ms_mul(tape, *hidden, scale));
-    ms_tensor out = ms_to(tape, ms_mul(tape, module->weight, *hidden), input_dtype);
-    ms_retain(tape, out);
-    ms_frame_end(&f, NULL);
-    tape->scope = previous;
-    return ms_unown(tape, out);
-}
-
 typedef struct attention {
     uint32_t scope;
     ms_linear_module q_proj, k_proj, v_proj, o_proj;
@@ -104,10 +81,10 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
     uint32_t previous = ms_scope_enter(tape, a->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor *query =
-        ms_local(&f, norm(model, &a->q_norm, ms_linear_call(model, &a->q_proj, *hidden)));
-    ms_tensor *key =
-        ms_local(&f, norm(model, &a->k_norm, ms_linear_call(model, &a->k_proj, *hidden)));
+    ms_tensor *query = ms_local(
+        &f, ms_fp32_rms_norm_call(model, &a->q_norm, ms_linear_call(model, &a->q_proj, *hidden)));
+    ms_tensor *key = ms_local(
+        &f, ms_fp32_rms_norm_call(model, &a->k_norm, ms_linear_call(model, &a->k_proj, *hidden)));
     ms_tensor *value = ms_local(&f, ms_linear_call(model, &a->v_proj, *hidden));
     ms_assign(&f, query, ms_as_heads(model, *query, model->heads));
     ms_assign(&f, key, ms_as_heads(model, *key, model->kv_heads));
@@ -133,11 +110,11 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_assign(&f, hidden, ms_layer_attention(model, l, &f, *hidden));
-    ms_assign(&f, hidden, norm(model, &n->post_attention, *hidden));
+    ms_assign(&f, hidden, ms_fp32_rms_norm_call(model, &n->post_attention, *hidden));
     ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
     ms_assign(&f, residual, *hidden);
     ms_assign(&f, hidden, ms_layer_mlp(model, l, *hidden));
-    ms_assign(&f, hidden, norm(model, &n->post_feedforward, *hidden));
+    ms_assign(&f, hidden, ms_fp32_rms_norm_call(model, &n->post_feedforward, *hidden));
     ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
     ms_tensor result = ms_frame_end(&f, hidden);
     tape->scope = previous;
@@ -151,7 +128,7 @@ static bool build(ms_model *model)
                                                       .build_attention = build_attention,
                                                       .attention = attend,
                                                       .rotary = ms_rotary_whole_cast,
-                                                      .norm = norm,
+                                                      .norm = ms_fp32_rms_norm_call,
                                                       .fp32_rotary = true});
 }
 
