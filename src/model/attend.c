@@ -5,6 +5,12 @@
 #include "model/blocks.h"
 #include "ops/experts.h"
 
+ms_tensor ms_as_heads(ms_model *model, ms_tensor x, ms_dim heads)
+{
+    ms_shape shape = MS_SHAPE(model->batch, model->seq, heads, model->head_dim);
+    return ms_transpose(model->tape, ms_view(model->tape, x, shape), 1, 2);
+}
+
 /* find_packed_sequence_indices: its answer is "one sequence per row"; its tensors come and go. */
 static void look_for_packed_sequences(ms_model *model, ms_tensor position_ids)
 {

@@ -141,5 +141,7 @@ ms_tensor ms_attention_call(ms_model *model, uint64_t layer, ms_tensor q, ms_ten
 /* The same, eager and in one, of a softmax that also sees a sink for each head. */
 ms_tensor ms_sink_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor mask,
                             ms_tensor sinks, ms_tensor *weights);
+/* view and transpose: [B, S, heads * D] to [B, heads, S, D] */
+ms_tensor ms_as_heads(ms_model *model, ms_tensor x, ms_dim heads);
 
 #endif

@@ -108,8 +108,6 @@ const ms_rotary *ms_decoder_rotary(const ms_model *model, const ms_decoder *d, u
 void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
 ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
                             ms_tensor hidden, ms_tensor *weights);
-/* view and transpose: [B, S, heads * D] to [B, heads, S, D] */
-ms_tensor ms_as_heads(ms_model *model, ms_tensor x, ms_dim heads);
 /* The attention interface, and what follows it: reshaped, and through `output`. Its arguments are
  * the caller's locals; ends the caller's frame. */
 ms_tensor ms_attend_and_project(ms_model *model, ms_frame *f, const ms_decoder_layer *layer,

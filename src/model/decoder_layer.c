@@ -40,12 +40,6 @@ void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t paren
     return a;
 }
 
-ms_tensor ms_as_heads(ms_model *model, ms_tensor x, ms_dim heads)
-{
-    ms_shape shape = MS_SHAPE(model->batch, model->seq, heads, model->head_dim);
-    return ms_transpose(model->tape, ms_view(model->tape, x, shape), 1, 2);
-}
-
 static ms_tensor project(ms_model *model, const ms_decoder *d, const ms_linear_module *linear,
                          const ms_norm_module *norm, ms_tensor hidden, ms_dim heads)
 {

@@ -105,13 +105,6 @@ static bool build(ms_model *model)
 
 /* ---- forward ---- */
 
-static ms_tensor heads(ms_model *model, ms_tensor x)
-{
-    ms_tensor split =
-        ms_view(model->tape, x, MS_SHAPE(model->batch, model->seq, model->heads, model->head_dim));
-    return ms_transpose(model->tape, split, 1, 2);
-}
-
 static ms_tensor attention(ms_model *model, gpt2 *g, uint64_t number, ms_tensor x,
                            ms_tensor *weights)
 {
@@ -125,9 +118,9 @@ static ms_tensor attention(ms_model *model, gpt2 *g, uint64_t number, ms_tensor 
     ms_tensor *query = ms_local(&f, parts[0]);
     ms_tensor *key = ms_local(&f, parts[1]);
     ms_tensor *value = ms_local(&f, parts[2]);
-    ms_assign(&f, key, heads(model, *key));
-    ms_assign(&f, value, heads(model, *value));
-    ms_assign(&f, query, heads(model, *query));
+    ms_assign(&f, key, ms_as_heads(model, *key, model->heads));
+    ms_assign(&f, value, ms_as_heads(model, *value, model->heads));
+    ms_assign(&f, query, ms_as_heads(model, *query, model->heads));
     ms_tensor *output =
         ms_local(&f, ms_attention_call(model, number, *query, *key, *value, g->mask, weights));
     ms_retain(tape, *weights);

@@ -137,12 +137,6 @@ static bool build(ms_model *model)
 
 /* ---- forward ---- */
 
-static ms_tensor heads(ms_model *model, ms_tensor x)
-{
-    ms_shape split = MS_SHAPE(model->batch, model->seq, model->heads, model->head_dim);
-    return ms_transpose(model->tape, ms_view(model->tape, x, split), 1, 2);
-}
-
 static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor mask, ms_tensor x,
                            ms_tensor *weights)
 {
@@ -154,11 +148,11 @@ static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor mask, ms_
     /* Scaled here: the call below scales by 1. */
     ms_tensor *query =
         ms_local(&f, ms_mul_scalar(tape, ms_linear_call(model, &l->q_proj, *hidden)));
-    ms_assign(&f, query, heads(model, *query));
+    ms_assign(&f, query, ms_as_heads(model, *query, model->heads));
     ms_tensor *key = ms_local(&f, ms_linear_call(model, &l->k_proj, *hidden));
     ms_tensor *value = ms_local(&f, ms_linear_call(model, &l->v_proj, *hidden));
-    ms_assign(&f, key, heads(model, *key));
-    ms_assign(&f, value, heads(model, *value));
+    ms_assign(&f, key, ms_as_heads(model, *key, model->heads));
+    ms_assign(&f, value, ms_as_heads(model, *value, model->heads));
     ms_tensor *output =
         ms_local(&f, ms_attention_call(model, number, *query, *key, *value, mask, weights));
     ms_retain(tape, *weights);

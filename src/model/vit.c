@@ -136,12 +136,6 @@ static bool build(ms_model *model)
 
 /* ---- layers ---- */
 
-static ms_tensor heads(ms_model *model, ms_tensor x)
-{
-    ms_shape split = MS_SHAPE(model->batch, model->seq, model->heads, model->head_dim);
-    return ms_transpose(model->tape, ms_view(model->tape, x, split), 1, 2);
-}
-
 static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor x, ms_tensor *weights)
 {
     ms_tape *tape = model->tape;
@@ -149,9 +143,12 @@ static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor x, ms_ten
     uint32_t previous = ms_scope_enter(tape, l->attention_scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor *query = ms_local(&f, heads(model, ms_linear_call(model, &l->q_proj, *hidden)));
-    ms_tensor *key = ms_local(&f, heads(model, ms_linear_call(model, &l->k_proj, *hidden)));
-    ms_tensor *value = ms_local(&f, heads(model, ms_linear_call(model, &l->v_proj, *hidden)));
+    ms_tensor *query =
+        ms_local(&f, ms_as_heads(model, ms_linear_call(model, &l->q_proj, *hidden), model->heads));
+    ms_tensor *key =
+        ms_local(&f, ms_as_heads(model, ms_linear_call(model, &l->k_proj, *hidden), model->heads));
+    ms_tensor *value =
+        ms_local(&f, ms_as_heads(model, ms_linear_call(model, &l->v_proj, *hidden), model->heads));
     ms_tensor *output =
         ms_local(&f, ms_attention_call(model, number, *query, *key, *value, 0, weights));
     ms_retain(tape, *weights);
