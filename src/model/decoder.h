@@ -108,6 +108,9 @@ const ms_rotary *ms_decoder_rotary(const ms_model *model, const ms_decoder *d, u
 void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
 ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
                             ms_tensor hidden, ms_tensor *weights);
+/* Turns a layer's query and key, locals of `f`, by its rotary tables as the style does. */
+void ms_turn(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
+             ms_tensor *key);
 /* The attention interface, and what follows it: reshaped, and through `output`. Its arguments are
  * the caller's locals; ends the caller's frame. */
 ms_tensor ms_attend_and_project(ms_model *model, ms_frame *f, const ms_decoder_layer *layer,

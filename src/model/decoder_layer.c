@@ -64,6 +64,17 @@ static bool knows_positions(const ms_model *model, const ms_decoder *d, uint64_t
     return !(ms_layer_kind(model->config, layer) & MS_LAYER_NO_ROTARY);
 }
 
+void ms_turn(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
+             ms_tensor *key)
+{
+    const ms_decoder *d = model->modules;
+    const ms_rotary *rotary = ms_decoder_rotary(model, d, layer->number);
+    ms_tensor turned[2];
+    d->style.rotary(model, *query, *key, rotary->cos, rotary->sin, turned);
+    ms_assign(f, query, turned[0]);
+    ms_assign(f, key, turned[1]);
+}
+
 /* What follows the attention interface; ends the caller's frame. */
 static ms_tensor project_attended(ms_model *model, ms_frame *f, ms_tensor attended,
                                   const ms_linear_module *output, ms_tensor *weights)
@@ -99,13 +110,8 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
         ms_assign(&f, query, d->style.norm(model, &a->q_norm, *query));
         ms_assign(&f, key, d->style.norm(model, &a->k_norm, *key));
     }
-    ms_tensor turned[2];
-    if (knows_positions(model, d, layer->number)) {
-        const ms_rotary *rotary = ms_decoder_rotary(model, d, layer->number);
-        d->style.rotary(model, *query, *key, rotary->cos, rotary->sin, turned);
-        ms_assign(&f, query, turned[0]);
-        ms_assign(&f, key, turned[1]);
-    }
+    if (knows_positions(model, d, layer->number))
+        ms_turn(model, &f, layer, query, key);
     ms_tensor result;
     if (a->sinks)
         result = project_attended(

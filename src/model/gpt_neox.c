@@ -91,14 +91,12 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
     ms_shape shape = MS_SHAPE(model->batch, model->seq, model->heads, three_heads);
     ms_tensor fused = ms_linear_call(model, &a->query_key_value, *hidden);
     ms_tensor *qkv = ms_local(&f, ms_transpose(tape, ms_view(tape, fused, shape), 1, 2));
-    ms_tensor parts[3], turned[2];
+    ms_tensor parts[3];
     ms_split(tape, *qkv, 3, model->head_dim, 3, parts);
     ms_tensor *query = ms_local(&f, parts[0]);
     ms_tensor *key = ms_local(&f, parts[1]);
     ms_tensor *value = ms_local(&f, parts[2]);
-    d->style.rotary(model, *query, *key, d->rotary[0].cos, d->rotary[0].sin, turned);
-    ms_assign(&f, query, turned[0]);
-    ms_assign(&f, key, turned[1]);
+    ms_turn(model, &f, layer, query, key);
     ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
                                              d->full_mask, &a->dense, weights);
     tape->scope = previous;

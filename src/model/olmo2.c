@@ -89,10 +89,7 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
     ms_assign(&f, query, ms_as_heads(model, *query, model->heads));
     ms_assign(&f, key, ms_as_heads(model, *key, model->kv_heads));
     ms_assign(&f, value, ms_as_heads(model, *value, model->kv_heads));
-    ms_tensor turned[2];
-    d->style.rotary(model, *query, *key, d->rotary[0].cos, d->rotary[0].sin, turned);
-    ms_assign(&f, query, turned[0]);
-    ms_assign(&f, key, turned[1]);
+    ms_turn(model, &f, layer, query, key);
     ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
                                              d->full_mask, &a->o_proj, weights);
     tape->scope = previous;
