@@ -99,15 +99,12 @@ static void add_dora(ms_model *model, const ms_linear_module *module,
 
 /* ---- LoRA ---- */
 
-/* result + lora_B(lora_A(dropout(x))) * scaling */
-static void add_lora(ms_model *model, const struct ms_adapted *adapted, ms_frame *f, ms_tensor x,
-                     ms_tensor *result)
+/* lora_B(lora_A(dropout(x))) * scaling */
+static ms_tensor lora_delta(ms_model *model, const struct ms_adapted *adapted, ms_tensor x)
 {
-    ms_tape *tape = model->tape;
-    ms_tensor dropped = ms_dropout(tape, x, model->run->adapter->dropout);
+    ms_tensor dropped = ms_dropout(model->tape, x, model->run->adapter->dropout);
     ms_tensor down = ms_linear_call(model, &adapted->lora_a, dropped);
-    ms_tensor up = ms_linear_call(model, &adapted->lora_b, down);
-    ms_assign(f, result, ms_add(tape, *result, ms_mul_scalar(tape, up)));
+    return ms_mul_scalar(model->tape, ms_linear_call(model, &adapted->lora_b, down));
 }
 
 /* The adapter takes x in its own type; the sum goes back to the type of the base layer's result. */
@@ -123,7 +120,7 @@ static void add_adapter(ms_model *model, const ms_linear_module *module,
     if (adapted->magnitude)
         add_dora(model, module, adapted, f, *x, result);
     else
-        add_lora(model, adapted, f, *x, result);
+        ms_assign(f, result, ms_add(tape, *result, lora_delta(model, adapted, *x)));
     if (!ms_idle(tape))
         ms_assign(f, result, ms_to(tape, *result, dtype));
 }
@@ -148,10 +145,7 @@ static void add_to_quantized(ms_model *model, const ms_leaf_module *leaf,
             ms_assign(f, result, ms_to(tape, *result, dtype));
         return;
     }
-    ms_tensor dropped = ms_dropout(tape, *x, model->run->adapter->dropout);
-    ms_tensor down = ms_linear_call(model, &adapted->lora_a, dropped);
-    ms_tensor *output =
-        ms_local(f, ms_mul_scalar(tape, ms_linear_call(model, &adapted->lora_b, down)));
+    ms_tensor *output = ms_local(f, lora_delta(model, adapted, *x));
     if (converts && !ms_idle(tape))
         ms_assign(f, output, ms_to(tape, *output, dtype));
     ms_assign(f, result, ms_add(tape, *result, *output));
