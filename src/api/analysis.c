@@ -170,10 +170,7 @@ const ms_summary *ms_analysis_summary(const ms_analysis *analysis)
 
 const char *ms_analysis_note(const ms_analysis *analysis, size_t index)
 {
-    const ms_note *note = analysis->notes.first;
-    for (; note && index; index--)
-        note = note->next;
-    return note ? note->text : NULL;
+    return ms_note_at(&analysis->notes, index);
 }
 
 static ms_status write_view(const ms_analysis *a, const ms_reporter *reporter, FILE *out,

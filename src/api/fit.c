@@ -79,10 +79,7 @@ uint64_t ms_fit_value(const ms_fit *fit)
 
 const char *ms_fit_note(const ms_fit *fit, size_t index)
 {
-    const ms_note *note = fit->notes.first;
-    for (; note && index; index--)
-        note = note->next;
-    return note ? note->text : NULL;
+    return ms_note_at(&fit->notes, index);
 }
 
 void ms_fit_set_style(ms_fit *fit, const ms_style *style)

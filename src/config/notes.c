@@ -4,6 +4,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+const char *ms_note_at(const ms_notes *notes, size_t index)
+{
+    const ms_note *note = notes->first;
+    for (; note && index; index--)
+        note = note->next;
+    return note ? note->text : NULL;
+}
+
 ms_status ms_note_add(ms_notes *notes, ms_arena *arena, ms_error *err, const char *format, ...)
 {
     if (!notes)

@@ -17,6 +17,8 @@ typedef struct ms_notes {
     ms_note *first, *last;
 } ms_notes;
 
+/* The text of one, from 0 on; NULL past the last. */
+const char *ms_note_at(const ms_notes *notes, size_t index);
 /* Appends; does nothing when `notes` is NULL. */
 __attribute__((format(printf, 4, 5))) ms_status ms_note_add(ms_notes *notes, ms_arena *arena,
                                                             ms_error *err, const char *format, ...);
