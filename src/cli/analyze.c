@@ -76,12 +76,9 @@ static const ms_cli_option options[] = {
 };
 /* clang-format on */
 
-static const ms_cli_fields field_lists[] = {{.list = ms_run_fields, .set = ms_cli_set_run},
-                                            {.list = NULL}};
-
 const ms_cli_grammar ms_cli_analyze_grammar = {
     .options = options,
-    .fields = field_lists,
+    .fields = ms_cli_run_fields,
     .take_word = ms_cli_take_config,
     .format_at = format_at,
     .notes =

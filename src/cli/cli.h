@@ -127,6 +127,9 @@ ms_status ms_cli_set_run(ms_cli_settings *settings, const char *field, const cha
                          ms_error *err);
 ms_status ms_cli_take_config(ms_cli_settings *settings, const char *word, ms_error *err);
 
+/* The fields of a run, for such grammars. */
+extern const ms_cli_fields ms_cli_run_fields[];
+
 /* Fails unless it is a format of the grammar. */
 ms_status ms_cli_check_format(const ms_cli_grammar *grammar, const char *name, ms_error *err);
 

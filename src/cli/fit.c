@@ -53,12 +53,9 @@ static const ms_cli_option options[] = {
 };
 /* clang-format on */
 
-static const ms_cli_fields field_lists[] = {{.list = ms_run_fields, .set = ms_cli_set_run},
-                                            {.list = NULL}};
-
 const ms_cli_grammar ms_cli_fit_grammar = {
     .options = options,
-    .fields = field_lists,
+    .fields = ms_cli_run_fields,
     .take_word = ms_cli_take_config,
     .format_at = ms_fit_format_at,
     .notes =

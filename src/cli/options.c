@@ -99,6 +99,9 @@ ms_status ms_cli_set_run(ms_cli_settings *s, const char *field, const char *valu
     return ms_run_set(s->run, field, value, err);
 }
 
+const ms_cli_fields ms_cli_run_fields[] = {{.list = ms_run_fields, .set = ms_cli_set_run},
+                                           {.list = NULL}};
+
 ms_status ms_cli_take_config(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (s->config)
