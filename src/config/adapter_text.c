@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/adapter.h"
+#include "config/adapter_keys.h"
 
 /* What is written, as long as nothing has failed. */
 typedef struct writer {
@@ -40,7 +40,6 @@ static void add_list(writer *w, const char *name, const ms_module_list *list)
 
 const char *ms_adapter_text(ms_arena *arena, const ms_adapter *adapter)
 {
-    static const char *const biases[] = {NULL, "all", "lora_only"};
     writer w = {arena, ""};
     if (adapter->kind == MS_ADAPTER_IA3)
         add(&w, "ia3");
@@ -55,8 +54,8 @@ const char *ms_adapter_text(ms_arena *arena, const ms_adapter *adapter)
         add(&w, "%" PRIu32 " layers", adapter->layer_count);
     if (adapter->rank_count > 0)
         add(&w, "%" PRIu32 " rank patterns", adapter->rank_count);
-    if (biases[adapter->bias])
-        add(&w, "bias=%s", biases[adapter->bias]);
+    if (adapter->bias != MS_ADAPTER_BIAS_NONE)
+        add(&w, "bias=%s", ms_adapter_biases[adapter->bias]);
     if (adapter->has_bias)
         add(&w, "lora_bias");
     if (adapter->is_dora)
