@@ -128,6 +128,10 @@ static void play_copy(walker *w, uint32_t id)
     if (copy->lane == MS_LANE_HOST)
         return;
     w->profile->time.copy_ms += ms * open_stretch(w)->repeats;
+    if (copy->lane == MS_LANE_TO_HOST)
+        open_stretch(w)->to_host_ms += ms;
+    else
+        open_stretch(w)->from_host_ms += ms;
     if (copy->layer == MS_NONE)
         return;
     if (copy->lane == MS_LANE_TO_HOST)

@@ -32,8 +32,9 @@ typedef struct ms_stretch {
     uint64_t returned_bytes; /* allocated for what comes back for another layer */
     double compute_ms;       /* recomputation included */
     double recompute_ms;
-    double exposed_ms;       /* waiting for copies and the host */
-    double exposed_below_ms; /* of that, for copies of the layer below */
+    double exposed_ms;               /* waiting for copies and the host */
+    double exposed_below_ms;         /* of that, for copies of the layer below */
+    double to_host_ms, from_host_ms; /* copies that it begins, hidden or not */
     double flops;
 } ms_stretch;
 

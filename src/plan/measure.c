@@ -147,12 +147,20 @@ static bool same_layers(const ms_stack *stack, uint64_t a, uint64_t b)
     return true;
 }
 
-/* The layers of a segment take as long as the one in its middle. */
+/* The layers of a segment take as long as the one in its middle; the reduced model is too short for
+ * copies to pile up as they do among many. */
+enum { MANY = 3 };
+
 static void level_time(ms_stack *stack, uint32_t first, uint32_t end)
 {
     for (uint32_t o = 0; o < stack->option_count; o++) {
         ms_layer_cost *layers = stack->options[o].layers;
-        const ms_layer_cost middle = layers[first + (end - first) / 2];
+        ms_layer_cost middle = layers[first + (end - first) / 2];
+        double wait = middle.steady_exposed_ms - middle.exposed_ms;
+        if (wait > 0 && end - first > MANY) {
+            middle.ms += wait;
+            middle.exposed_ms += wait;
+        }
         for (uint32_t i = first; i < end; i++) {
             layers[i].ms = middle.ms;
             layers[i].exposed_ms = middle.exposed_ms;

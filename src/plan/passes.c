@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/passes.h"
 
+#include <math.h>
+
 static void extend(ms_span *s, const ms_stretch *stretch)
 {
     if (!s->is_seen)
@@ -92,6 +94,24 @@ static void add_wait(ms_layer_cost *cost, double ms)
     cost->exposed_ms += ms;
 }
 
+/* What a layer's forward or backward computes and copies in one micro-step. */
+static double steady_wait(const ms_profile *profile, const ms_stretch *first)
+{
+    double compute = 0, to_host = 0, from_host = 0;
+    for (uint32_t i = 0; i < profile->stretches.count; i++) {
+        const ms_stretch *s = &profile->stretches.items[i];
+        if (s->layer != first->layer || s->phase != first->phase ||
+            s->micro_step != first->micro_step)
+            continue;
+        if (s < first)
+            return 0; /* counted there */
+        compute += s->compute_ms;
+        to_host += s->to_host_ms;
+        from_host += s->from_host_ms;
+    }
+    return fmax(fmax(to_host, from_host) - compute, 0);
+}
+
 void ms_layers_add_time(const ms_profile *profile, uint64_t layers, ms_layer_cost *costs)
 {
     for (uint32_t i = 0; i < profile->stretches.count; i++) {
@@ -105,6 +125,7 @@ void ms_layers_add_time(const ms_profile *profile, uint64_t layers, ms_layer_cos
             cost->forward_flops += s->flops;
         add_wait(cost, (s->exposed_ms - s->exposed_below_ms) * s->repeats);
         add_wait(below, s->exposed_below_ms * s->repeats);
+        cost->steady_exposed_ms += steady_wait(profile, s) * s->repeats;
     }
 }
 

@@ -58,8 +58,12 @@ static int64_t held_at(const holds *h, uint32_t i)
     return bytes;
 }
 
-/* The highest level in one micro-step. */
-static int64_t count_micro_step(const ms_stack *stack, const ms_stack_choice *choice, uint32_t m)
+/* The highest levels in one micro-step. */
+typedef struct levels {
+    int64_t all, loss;
+} levels;
+
+static levels count_micro_step(const ms_stack *stack, const ms_stack_choice *choice, uint32_t m)
 {
     const ms_stack_ends *ends = &stack->losses[choice->loss];
     const holds h = find_holds(stack, choice);
@@ -74,8 +78,8 @@ static int64_t count_micro_step(const ms_stack *stack, const ms_stack_choice *ch
         below = cost->released_bytes;
     }
     made += held_at(&h, stack->layer_count);
-    peak = larger(peak, ends->loss_peak[m] + made);
-    peak = larger(peak, ends->loss_backward_peak[m] + made - late);
+    int64_t loss = larger(ends->loss_peak[m] + made, ends->loss_backward_peak[m] + made - late);
+    peak = larger(peak, loss);
     level = ends->before_backward[m] + made - late;
     for (uint32_t i = stack->layer_count; i-- > 0;) {
         const ms_layer_cost *cost = &stack->options[choice->options[i]].layers[i];
@@ -85,23 +89,25 @@ static int64_t count_micro_step(const ms_stack *stack, const ms_stack_choice *ch
         level += cost->bytes[m].backward_end - held_at(&h, i) + held_at(&h, i > 0 ? i - 1 : 0);
     }
     int64_t left = level - ends->before_backward[m];
-    return larger(peak, ends->after_peak[m] + left);
+    return (levels){larger(peak, ends->after_peak[m] + left), loss};
 }
 
 ms_stack_sum ms_stack_count(const ms_stack *stack, const ms_stack_choice *choice)
 {
     const ms_stack_ends *ends = &stack->losses[choice->loss];
-    ms_stack_sum sum = {.peak_bytes = ends->fixed_peak, .step_ms = ends->ms};
+    ms_stack_sum sum = {.step_ms = ends->ms};
     int64_t fixed = ends->fixed_bytes;
     for (uint32_t i = 0; i < stack->layer_count; i++)
         fixed = larger(fixed, stack->options[choice->options[i]].fixed_bytes);
-    if (fixed > 0)
-        sum.peak_bytes += (uint64_t)fixed;
+    int64_t level = 0, loss = 0;
     for (uint32_t m = 0; m < stack->micro_steps; m++) {
-        int64_t peak = count_micro_step(stack, choice, m) + fixed;
-        if (peak > 0 && (uint64_t)peak > sum.peak_bytes)
-            sum.peak_bytes = (uint64_t)peak;
+        levels highest = count_micro_step(stack, choice, m);
+        level = larger(level, highest.all + fixed);
+        loss = larger(loss, highest.loss + fixed);
     }
+    sum.level_bytes = (uint64_t)level;
+    sum.loss_bytes = (uint64_t)loss;
+    sum.peak_bytes = (uint64_t)larger(level, (int64_t)ends->fixed_peak + larger(fixed, 0));
     for (uint32_t i = 0; i < stack->layer_count; i++) {
         const ms_layer_cost *cost = &stack->options[choice->options[i]].layers[i];
         sum.step_ms += cost->ms;

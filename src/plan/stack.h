@@ -40,7 +40,8 @@ typedef struct ms_layer_cost {
                                 is part of `bytes` */
     double ms; /* of the step, forward and backward, all micro-steps, waiting included */
     double recompute_ms, exposed_ms; /* parts of ms */
-    double forward_flops;            /* of one micro-step */
+    double steady_exposed_ms; /* what it would wait among many like it: copies beyond its compute */
+    double forward_flops;     /* of one micro-step */
 } ms_layer_cost;
 
 typedef struct ms_stack_option {
@@ -131,7 +132,9 @@ typedef struct ms_stack_choice {
 } ms_stack_choice;
 
 typedef struct ms_stack_sum {
-    uint64_t peak_bytes; /* live, as requested and rounded to blocks */
+    uint64_t peak_bytes;  /* live, as requested and rounded to blocks */
+    uint64_t level_bytes; /* the highest where treatments have a say: the peak, or below it */
+    uint64_t loss_bytes;  /* the highest of the loss, where most is saved */
     double step_ms;
     uint64_t host_bytes;
 } ms_stack_sum;
