@@ -1,46 +1,10 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The problem. Layers that are alike under every option form a segment; a block is an option in a
- * segment, and its column says how many layers have it.
- *
- * The order of a segment's blocks. While backward runs, each layer takes memory for its peak and
- * leaves the level changed. To keep the highest level low, those that lower it come first, smallest
- * peak first, then those that raise it, largest (peak - change) first. This is the best order for
- * any counts, so the counts are all there is to choose. Backward begins at the end of the stack.
- *
- * Rows: the highest level of the loss, forward and backward; of each block's backward at the layer
- * where the level is highest; of what follows the layers. A block's own peak counts only if the
- * block is used, which a binary column says. Rows are never too strict, so the bound holds; where
- * they are not strict enough (forward inside a layer; what comes back from the host for the next
- * block), the recount in whole bytes sees it.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/choose.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
-static const double mib = 1024.0 * 1024.0;
-/* Of sums in MiB, so that what fits to the byte is not refused. */
-static const double rounding = 1e-4;
-
-/* An option in a segment. */
-typedef struct block {
-    uint32_t segment, option, size;
-    const ms_layer_cost *cost;                          /* of one layer */
-    uint32_t count_column, used_column, several_column; /* used: the count's own where size is 1 */
-    bool has_several;
-} block;
-
-typedef struct model {
-    const ms_choose_task *task;
-    const ms_stack *stack;
-    ms_problem problem;
-    block *blocks; /* in the order of the stack */
-    uint32_t block_count;
-    uint32_t loss_columns[MS_STACK_MOST_LOSSES];
-    uint32_t fixed_column, peak_column;
-    bool may_have_fixed;
-} model;
+#include "plan/stack_problem.h"
 
 bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques)
 {
@@ -61,340 +25,153 @@ bool ms_loss_allowed(const ms_choose_task *task, uint32_t loss)
     return loss == 0 || (task->techniques & MS_MAY_CHUNK_LOSS);
 }
 
-/* ---- what a layer adds ---- */
+/* ---- the mixed-integer problem ---- */
 
-/* To the level when forward is over, and before, when its casts are still there. */
-static double saved(const ms_layer_cost *c, uint32_t m)
+/* The relaxed problem tells what each block costs at least. Only blocks whose price is below a
+ * share of its cost are offered, few at first: what leaves the others out is proven to be the best
+ * if it costs no more than they would. */
+static const double shares[] = {0.001, 0.01, INFINITY};
+enum { SHARES = sizeof shares / sizeof shares[0] };
+
+typedef struct choosing {
+    ms_arena *arena;
+    ms_stack_problem stack;
+    const ms_stack_block *blocks; /* all of them */
+    double *prices;               /* of each */
+    uint32_t block_count;
+    ms_limit limit;
+    double relaxed; /* the relaxed problem's cost */
+    double cost;    /* of the choice */
+    ms_chosen *chosen;
+    ms_error *err;
+} choosing;
+
+static ms_solver_options solver_options(const choosing *c)
 {
-    return (double)ms_layer_saved(c, m);
+    const ms_choose_task *task = c->stack.task;
+    return (ms_solver_options){.gap = task->gap,
+                               .time_limit_s = ms_limit_left_s(&c->limit),
+                               .stop = task->stop,
+                               .memory_mib = 1024,
+                               .nodes = task->nodes};
 }
 
-static double made(const ms_layer_cost *c, uint32_t m)
+static ms_status keep_blocks(choosing *c)
 {
-    return saved(c, m) + (double)c->bytes[m].forward_late;
+    size_t count = c->block_count = c->stack.block_count;
+    ms_stack_block *blocks = ms_arena_array(c->arena, ms_stack_block, count);
+    c->prices = ms_arena_array(c->arena, double, count);
+    if (!blocks || !c->prices)
+        return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for the plan's blocks");
+    memcpy(blocks, c->stack.blocks, count * sizeof *blocks);
+    c->blocks = blocks;
+    return MS_OK;
 }
 
-/* By its backward: at the highest, and afterwards; what comes back from the host is part of it. */
-static double backward_peak(const ms_layer_cost *c, uint32_t m)
+/* What is infeasible without integers is so with them. Where the solver has no answer all prices
+ * stay 0. */
+static ms_status relax(choosing *c)
 {
-    return (double)c->bytes[m].backward_peak + (double)c->sent_bytes;
-}
-
-static double backward_change(const ms_layer_cost *c, uint32_t m)
-{
-    return (double)c->bytes[m].backward_end + (double)c->sent_bytes;
-}
-
-/* ---- blocks ---- */
-
-static bool is_dominated(const ms_layer_cost *x, const ms_layer_cost *y, const ms_stack *stack)
-{
-    if (y->ms > x->ms || y->host_bytes > x->host_bytes || y->sent_bytes > x->sent_bytes)
-        return false;
-    for (uint32_t m = 0; m < stack->micro_steps; m++)
-        if (made(y, m) > made(x, m) || saved(y, m) > saved(x, m) ||
-            saved(y, m) + backward_change(y, m) > saved(x, m) + backward_change(x, m) ||
-            backward_peak(y, m) + saved(y, m) > backward_peak(x, m) + saved(x, m) ||
-            backward_peak(y, m) > backward_peak(x, m) ||
-            y->bytes[m].forward_peak > x->bytes[m].forward_peak)
-            return false;
-    return true;
-}
-
-/* Whether another option of the segment is as good in every way; of equals the first stays. */
-static bool is_useless(const model *p, uint32_t option, uint32_t layer)
-{
-    const ms_stack_option *options = p->stack->options;
-    const ms_layer_cost *x = &options[option].layers[layer];
-    for (uint32_t o = 0; o < p->stack->option_count; o++) {
-        const ms_layer_cost *y = &options[o].layers[layer];
-        if (o == option || !ms_treatment_allowed(&options[o].treatment, p->task->techniques) ||
-            options[o].fixed_bytes > options[option].fixed_bytes ||
-            options[o].shared_bytes > options[option].shared_bytes)
-            continue;
-        if (is_dominated(x, y, p->stack) && (o < option || !is_dominated(y, x, p->stack)))
-            return true;
+    const ms_solver_options options = solver_options(c);
+    ms_solution relaxed = {0};
+    ms_stack_problem_build(&c->stack);
+    ms_status status = ms_problem_relax(&c->stack.problem, &options, &relaxed, c->err);
+    c->chosen->outcome = relaxed.outcome;
+    if (status == MS_OK && relaxed.has_solution) {
+        c->relaxed = c->chosen->bound = relaxed.objective;
+        for (uint32_t i = 0; i < c->block_count; i++)
+            c->prices[i] = ms_stack_block_price(&c->stack.blocks[i], &relaxed);
     }
-    return false;
+    ms_solution_free(&relaxed);
+    return status;
 }
 
-/* Backward takes `a` before `b`: see above. The stack has them the other way round. */
-static int in_backward_order(const ms_layer_cost *a, const ms_layer_cost *b, uint32_t m)
+static void offer_blocks(choosing *c, double most)
 {
-    double change_a = backward_change(a, m), change_b = backward_change(b, m);
-    bool falls_a = change_a <= 0, falls_b = change_b <= 0;
-    if (falls_a != falls_b)
-        return falls_a ? -1 : 1;
-    double key_a = falls_a ? backward_peak(a, m) : change_a - backward_peak(a, m);
-    double key_b = falls_b ? backward_peak(b, m) : change_b - backward_peak(b, m);
-    return key_a < key_b ? -1 : key_a > key_b;
+    c->stack.block_count = 0;
+    for (uint32_t i = 0; i < c->block_count; i++)
+        if (c->prices[i] <= most)
+            c->stack.blocks[c->stack.block_count++] = c->blocks[i];
+    ms_stack_problem_build(&c->stack);
 }
 
-static void sort_segment(block *blocks, uint32_t count, uint32_t m)
+static bool is_proven(const choosing *c)
 {
-    for (uint32_t i = 1; i < count; i++)
-        for (uint32_t k = i; k > 0 && in_backward_order(blocks[k - 1].cost, blocks[k].cost, m) < 0;
-             k--) {
-            block swap = blocks[k];
-            blocks[k] = blocks[k - 1];
-            blocks[k - 1] = swap;
-        }
+    return c->cost - c->chosen->bound <= c->stack.task->gap * fabs(c->cost);
 }
 
-static void list_blocks(model *p)
+static ms_status take(choosing *c, const ms_solution *solution)
 {
-    const ms_stack *stack = p->stack;
-    for (uint32_t s = 0; s < stack->segment_count; s++) {
-        uint32_t first = stack->segments[s], start = p->block_count;
-        uint32_t middle = first + (stack->segments[s + 1] - first) / 2;
-        for (uint32_t o = 0; o < stack->option_count; o++)
-            if (ms_treatment_allowed(&stack->options[o].treatment, p->task->techniques) &&
-                !is_useless(p, o, middle))
-                p->blocks[p->block_count++] = (block){.segment = s,
-                                                      .option = o,
-                                                      .size = stack->segments[s + 1] - first,
-                                                      .cost = &stack->options[o].layers[middle]};
-        sort_segment(p->blocks + start, p->block_count - start, stack->micro_steps - 1);
-    }
+    c->cost = solution->objective;
+    c->chosen->has_choice = true;
+    ms_status status = ms_choice_new(c->arena, c->stack.stack, &c->chosen->choice, c->err);
+    if (status == MS_OK)
+        ms_stack_problem_read(&c->stack, solution, &c->chosen->choice);
+    return status;
 }
 
-/* ---- columns ---- */
-
-static double cost_of(const model *p, double ms)
+/* Chooses among blocks up to this price. What has others costs at least as much more. */
+static ms_status choose_below(choosing *c, double most)
 {
-    return p->task->aim == MS_LEAST_TIME ? ms : ms * 1e-6; /* of equal peaks the faster */
-}
-
-/* Of equally fast options the one that does least: a trifle for each byte on the host. */
-static double effort(const ms_layer_cost *cost)
-{
-    return (double)cost->host_bytes / mib * 1e-9;
-}
-
-static void add_block_columns(model *p, block *b)
-{
-    ms_problem *q = &p->problem;
-    b->count_column = ms_problem_column(q, (ms_problem_bounds){0, b->size},
-                                        cost_of(p, b->cost->ms + effort(b->cost)), true);
-    b->used_column =
-        b->size == 1 ? b->count_column : ms_problem_column(q, (ms_problem_bounds){0, 1}, 0, true);
-    b->has_several = b->size > 1 && b->cost->sent_bytes > 0;
-    if (b->has_several)
-        b->several_column = ms_problem_column(q, (ms_problem_bounds){0, 1}, 0, true);
-}
-
-static void add_columns(model *p)
-{
-    double most_fixed = 0;
-    for (uint32_t i = 0; i < p->block_count; i++) {
-        add_block_columns(p, &p->blocks[i]);
-        most_fixed = fmax(most_fixed, (double)p->stack->options[p->blocks[i].option].fixed_bytes);
-    }
-    for (uint32_t l = 0; l < p->stack->loss_count; l++) {
-        p->loss_columns[l] =
-            ms_problem_column(&p->problem, (ms_problem_bounds){0, ms_loss_allowed(p->task, l)},
-                              cost_of(p, p->stack->losses[l].ms), true);
-        most_fixed = fmax(most_fixed, (double)p->stack->losses[l].fixed_bytes);
-    }
-    p->may_have_fixed = most_fixed > 0;
-    p->fixed_column =
-        ms_problem_column(&p->problem, (ms_problem_bounds){0, most_fixed / mib}, 0, false);
-    double least = (double)p->stack->losses[0].fixed_peak / mib;
-    p->peak_column = ms_problem_column(&p->problem, (ms_problem_bounds){least, INFINITY},
-                                       p->task->aim == MS_LEAST_PEAK, false);
-}
-
-/* ---- rows ---- */
-
-/* Every layer of a segment has one option. */
-static void add_segment_rows(model *p)
-{
-    for (uint32_t s = 0; s < p->stack->segment_count; s++) {
-        double size = p->stack->segments[s + 1] - p->stack->segments[s];
-        ms_problem_row(&p->problem, (ms_problem_bounds){size, size});
-        for (uint32_t i = 0; i < p->block_count; i++)
-            if (p->blocks[i].segment == s)
-                ms_problem_term(&p->problem, p->blocks[i].count_column, 1);
-    }
-    ms_problem_row(&p->problem, (ms_problem_bounds){1, 1});
-    for (uint32_t l = 0; l < p->stack->loss_count; l++)
-        ms_problem_term(&p->problem, p->loss_columns[l], 1);
-}
-
-/* count <= size * used; count <= 1 + (size - 1) * several */
-static void add_use_rows(model *p, const block *b)
-{
-    if (b->size == 1)
-        return;
-    ms_problem_row(&p->problem, (ms_problem_bounds){-INFINITY, 0});
-    ms_problem_term(&p->problem, b->count_column, 1);
-    ms_problem_term(&p->problem, b->used_column, -(double)b->size);
-    if (!b->has_several)
-        return;
-    ms_problem_row(&p->problem, (ms_problem_bounds){-INFINITY, 1});
-    ms_problem_term(&p->problem, b->count_column, 1);
-    ms_problem_term(&p->problem, b->several_column, 1 - (double)b->size);
-}
-
-/* fixed >= what each option in use brings */
-static void add_fixed_rows(model *p)
-{
-    for (uint32_t i = 0; i < p->block_count && p->may_have_fixed; i++) {
-        double fixed = (double)p->stack->options[p->blocks[i].option].fixed_bytes / mib;
-        if (fixed <= 0)
-            continue;
-        ms_problem_row(&p->problem, (ms_problem_bounds){0, INFINITY});
-        ms_problem_term(&p->problem, p->fixed_column, 1);
-        ms_problem_term(&p->problem, p->blocks[i].used_column, -fixed);
-    }
-    for (uint32_t l = 1; l < p->stack->loss_count && p->may_have_fixed; l++) {
-        double fixed = (double)p->stack->losses[l].fixed_bytes / mib;
-        if (fixed <= 0)
-            continue;
-        ms_problem_row(&p->problem, (ms_problem_bounds){0, INFINITY});
-        ms_problem_term(&p->problem, p->fixed_column, 1);
-        ms_problem_term(&p->problem, p->loss_columns[l], -fixed);
-    }
-}
-
-/* Begins a row "level <= limit", with what depends on the loss. */
-static void begin_level(model *p, const int64_t *constants)
-{
-    bool limited = p->task->aim == MS_LEAST_TIME;
-    double limit = limited ? (double)p->task->limit_bytes / mib + rounding : 0;
-    ms_problem_row(&p->problem, (ms_problem_bounds){-INFINITY, limit});
-    if (!limited)
-        ms_problem_term(&p->problem, p->peak_column, -1);
-    if (p->may_have_fixed)
-        ms_problem_term(&p->problem, p->fixed_column, 1);
-    for (uint32_t l = 0; l < p->stack->loss_count; l++)
-        ms_problem_term(&p->problem, p->loss_columns[l], (double)constants[l] / mib);
-}
-
-typedef double (*layer_term)(const ms_layer_cost *cost, uint32_t m);
-
-static double left(const ms_layer_cost *c, uint32_t m)
-{
-    return saved(c, m) + backward_change(c, m);
-}
-
-static void add_sum_row(model *p, uint32_t m, const int64_t *constants, layer_term term)
-{
-    begin_level(p, constants);
-    for (uint32_t i = 0; i < p->block_count; i++)
-        ms_problem_term(&p->problem, p->blocks[i].count_column, term(p->blocks[i].cost, m) / mib);
-}
-
-/* The level while block `at` runs backward, at its last layer (which comes first) or at its first.
- */
-static void add_block_row(model *p, uint32_t m, const int64_t *constants, uint32_t at,
-                          bool at_first)
-{
-    begin_level(p, constants);
-    for (uint32_t i = 0; i < p->block_count; i++) {
-        const block *b = &p->blocks[i];
-        double each = saved(b->cost, m), once = 0;
-        if (i > at || (i == at && at_first))
-            each += backward_change(b->cost, m);
-        if (i == at)
-            once = backward_peak(b->cost, m) - (at_first ? backward_change(b->cost, m) : 0);
-        if (b->used_column == b->count_column) {
-            ms_problem_term(&p->problem, b->count_column, (each + once) / mib);
-            continue;
-        }
-        ms_problem_term(&p->problem, b->count_column, each / mib);
-        if (i == at)
-            ms_problem_term(&p->problem, b->used_column, once / mib);
-        if (i == at && b->has_several && !at_first)
-            ms_problem_term(&p->problem, b->several_column, (double)b->cost->sent_bytes / mib);
-    }
-}
-
-static void add_level_rows(model *p, uint32_t m)
-{
-    int64_t loss[MS_STACK_MOST_LOSSES] = {0}, loss_backward[MS_STACK_MOST_LOSSES] = {0},
-            backward[MS_STACK_MOST_LOSSES] = {0}, after[MS_STACK_MOST_LOSSES] = {0};
-    for (uint32_t l = 0; l < p->stack->loss_count; l++) {
-        const ms_stack_ends *ends = &p->stack->losses[l];
-        loss[l] = ends->loss_peak[m];
-        loss_backward[l] = ends->loss_backward_peak[m];
-        backward[l] = ends->before_backward[m];
-        after[l] = ends->after_peak[m];
-    }
-    add_sum_row(p, m, loss, made);
-    add_sum_row(p, m, loss_backward, saved);
-    add_sum_row(p, m, after, left);
-    for (uint32_t i = 0; i < p->block_count; i++) {
-        add_block_row(p, m, backward, i, false);
-        if (p->blocks[i].size > 1 && backward_change(p->blocks[i].cost, m) > 0)
-            add_block_row(p, m, backward, i, true);
-    }
-}
-
-static void add_rows(model *p)
-{
-    add_segment_rows(p);
-    for (uint32_t i = 0; i < p->block_count; i++)
-        add_use_rows(p, &p->blocks[i]);
-    add_fixed_rows(p);
-    for (uint32_t m = 0; m < p->stack->micro_steps; m++)
-        add_level_rows(p, m);
-}
-
-/* ---- back to layers ---- */
-
-static void read_choice(const model *p, const ms_solution *solution, ms_stack_choice *choice)
-{
-    uint32_t layer = 0;
-    for (uint32_t i = 0; i < p->block_count; i++) {
-        const block *b = &p->blocks[i];
-        uint32_t end = p->stack->segments[b->segment + 1];
-        double count = solution->values[b->count_column] + 0.5;
-        for (uint32_t k = 1; k <= count && layer < end; k++)
-            choice->options[layer++] = b->option;
-    }
-    for (uint32_t l = 0; l < p->stack->loss_count; l++)
-        if (solution->values[p->loss_columns[l]] > 0.5)
-            choice->loss = l;
-}
-
-static ms_status solve(ms_arena *arena, model *p, ms_chosen *chosen, ms_error *err)
-{
-    const ms_solver_options options = {.gap = p->task->gap,
-                                       .time_limit_s = p->task->time_limit_s,
-                                       .stop = p->task->stop,
-                                       .memory_mib = 1024,
-                                       .nodes = p->task->nodes};
+    const ms_solver_options options = solver_options(c);
+    ms_chosen *chosen = c->chosen;
     ms_solution solution = {0};
-    ms_status status = ms_problem_solve(&p->problem, &options, &solution, err);
+    offer_blocks(c, most);
+    ms_status status = ms_problem_solve(&c->stack.problem, &options, &solution, c->err);
     if (status == MS_OK) {
-        chosen->outcome = solution.outcome;
-        chosen->bound = solution.bound;
-        chosen->has_choice = solution.has_solution;
-        if (solution.has_solution)
-            status = ms_choice_new(arena, p->stack, &chosen->choice, err);
-        if (status == MS_OK && solution.has_solution)
-            read_choice(p, &solution, &chosen->choice);
+        bool has_none = solution.outcome == MS_SOLVER_INFEASIBLE;
+        double bound = fmin(has_none ? INFINITY : solution.bound, c->relaxed + most);
+        chosen->bound = fmax(chosen->bound, bound);
+        if (solution.has_solution && (!chosen->has_choice || solution.objective < c->cost))
+            status = take(c, &solution);
+        chosen->outcome = has_none && isinf(most) ? MS_SOLVER_INFEASIBLE : MS_SOLVER_LIMIT;
+        if (chosen->has_choice && is_proven(c))
+            chosen->outcome = MS_SOLVER_PROVEN;
     }
     ms_solution_free(&solution);
+    return status;
+}
+
+/* Nothing better is to be found, or a choice will do. */
+static bool is_enough(const choosing *c)
+{
+    const ms_choose_task *task = c->stack.task;
+    const ms_chosen *chosen = c->chosen;
+    return chosen->outcome != MS_SOLVER_LIMIT || ms_chosen_is_no_better(task, chosen) ||
+           (task->nodes > 0 && chosen->has_choice) || ms_limit_reached(&c->limit);
+}
+
+bool ms_chosen_is_no_better(const ms_choose_task *task, const ms_chosen *chosen)
+{
+    return task->aim == MS_LEAST_TIME && task->best_ms > 0 && chosen->bound >= task->best_ms;
+}
+
+static ms_status choose(choosing *c)
+{
+    ms_status status = keep_blocks(c);
+    if (status == MS_OK)
+        status = relax(c);
+    if (c->chosen->outcome == MS_SOLVER_PROVEN)
+        c->chosen->outcome = MS_SOLVER_LIMIT;                  /* without integers only */
+    int last = c->stack.task->nodes > 0 ? SHARES - 1 : SHARES; /* all of them take long */
+    for (int i = 0; i < last && status == MS_OK && !is_enough(c); i++)
+        status = choose_below(c, shares[i] * fabs(c->relaxed));
     return status;
 }
 
 ms_status ms_choose_milp(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
                          ms_error *err)
 {
-    model p = {.task = task, .stack = task->stack};
     *chosen = (ms_chosen){.outcome = MS_SOLVER_INFEASIBLE};
-    if (task->aim == MS_LEAST_TIME && task->stack->losses[0].fixed_peak > task->limit_bytes)
-        return MS_OK;
-    p.blocks = ms_arena_array(arena, block,
-                              (size_t)task->stack->segment_count * task->stack->option_count);
-    if (!p.blocks)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan's blocks");
-    list_blocks(&p);
-    add_columns(&p);
-    add_rows(&p);
-    ms_status status = solve(arena, &p, chosen, err);
-    ms_problem_free(&p.problem);
+    chosen->bound = -INFINITY;
+    choosing c = {.arena = arena,
+                  .limit = ms_limit_begin(task->time_limit_s, task->stop),
+                  .relaxed = -INFINITY,
+                  .chosen = chosen,
+                  .err = err};
+    ms_status status = ms_stack_problem_begin(arena, task, &c.stack, err);
+    if (status == MS_OK)
+        status = choose(&c);
+    ms_problem_free(&c.stack.problem);
     return status;
 }

@@ -29,7 +29,7 @@ ms_status ms_choice_checkpoints(ms_arena *arena, const ms_stack *stack, uint32_t
 static ms_status finish_simple(const ms_choose_task *task, ms_chosen *chosen)
 {
     chosen->has_choice =
-        ms_stack_count(task->stack, &chosen->choice).peak_bytes <= task->limit_bytes;
+        ms_stack_count(task->stack, &chosen->choice).level_bytes <= task->limit_bytes;
     chosen->outcome = chosen->has_choice ? MS_SOLVER_PROVEN : MS_SOLVER_INFEASIBLE;
     chosen->bound = 0;
     return MS_OK;
@@ -45,10 +45,10 @@ static double worth(const ms_stack *stack, ms_stack_choice *choice, uint32_t lay
     *place = option;
     ms_stack_sum then = ms_stack_count(stack, choice);
     *place = before;
-    if (then.peak_bytes >= now.peak_bytes)
+    if (then.level_bytes >= now.level_bytes)
         return 0;
     double ms = fmax(then.step_ms - now.step_ms, 1e-6);
-    return (double)(now.peak_bytes - then.peak_bytes) / ms;
+    return (double)(now.level_bytes - then.level_bytes) / ms;
 }
 
 typedef struct step {
@@ -83,7 +83,7 @@ ms_status ms_choose_greedy(ms_arena *arena, const ms_choose_task *task, ms_chose
     for (;;) {
         ms_stack_sum now = ms_stack_count(stack, &chosen->choice);
         step best = {0};
-        if (now.peak_bytes <= task->limit_bytes)
+        if (now.level_bytes <= task->limit_bytes)
             break;
         if (next < stack->layer_count)
             offer(task, &chosen->choice, next, now, &best);
@@ -123,7 +123,7 @@ ms_status ms_choose_uniform(ms_arena *arena, const ms_choose_task *task, ms_chos
             for (uint32_t i = 0; i < stack->layer_count; i++)
                 tried.options[i] = o;
             ms_stack_sum sum = ms_stack_count(stack, &tried);
-            if (sum.peak_bytes > task->limit_bytes || sum.step_ms >= best)
+            if (sum.level_bytes > task->limit_bytes || sum.step_ms >= best)
                 continue;
             best = sum.step_ms;
             best_option = o;

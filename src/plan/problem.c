@@ -35,5 +35,6 @@ void ms_problem_free(ms_problem *problem)
 void ms_solution_free(ms_solution *solution)
 {
     free(solution->values);
-    solution->values = NULL;
+    free(solution->prices);
+    solution->values = solution->prices = NULL;
 }

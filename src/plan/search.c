@@ -9,16 +9,17 @@
 #include "plan/search.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/limit.h"
 #include "base/parallel.h"
 #include "plan/option_list.h"
 
 /* Attempts at lowering the limit, and halvings once something fits. */
-enum { MOST_STEPS = 8, MOST_HALVINGS = 4, MOST_UNIFORM = 8 };
+enum { MOST_STEPS = 8, MOST_HALVINGS = 4 };
 
 /* For choices on the way: nodes of the solver's search. */
-enum { FEW_NODES = 600 };
+enum { FEW_NODES = 200 };
 
 static bool is_stopped(const ms_step_task *task)
 {
@@ -27,15 +28,44 @@ static bool is_stopped(const ms_step_task *task)
 
 /* ---- choosing and proving ---- */
 
-static ms_status prove(ms_search *s, const ms_stack_choice *choice, bool *yes)
+static const ms_proof *find_proof(const ms_search *s, const ms_stack_choice *choice)
 {
-    s->wanted_bytes = 0;
+    size_t size = s->stack.layer_count * sizeof *choice->options;
+    const ms_proof *proof = s->proofs;
+    while (proof && (proof->choice.loss != choice->loss ||
+                     memcmp(proof->choice.options, choice->options, size) != 0))
+        proof = proof->before;
+    return proof;
+}
+
+static ms_status run_proof(ms_search *s, const ms_stack_choice *choice, ms_proof *proof)
+{
     ms_treatments treatments;
     ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &treatments, s->err);
     s->plan->simulations++;
-    return status == MS_OK ? ms_step_plan_fits(s->task->model, s->task->run, &treatments, yes,
-                                               &s->wanted_bytes, s->err)
+    if (status == MS_OK)
+        status = ms_step_plan_fits(s->task->model, s->task->run, &treatments, &proof->fits,
+                                   &proof->wanted_bytes, s->err);
+    return status == MS_OK ? ms_stack_copy(s->arena, &s->stack, choice, &proof->choice, s->err)
                            : status;
+}
+
+static ms_status prove(ms_search *s, const ms_stack_choice *choice, bool *yes)
+{
+    const ms_proof *proof = find_proof(s, choice);
+    if (!proof) {
+        ms_proof *made = ms_arena_array(s->arena, ms_proof, 1);
+        if (!made)
+            return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a proof");
+        ms_status status = run_proof(s, choice, made);
+        if (status != MS_OK)
+            return status;
+        made->before = s->proofs;
+        proof = s->proofs = made;
+    }
+    *yes = proof->fits;
+    s->wanted_bytes = proof->wanted_bytes;
+    return MS_OK;
 }
 
 /* Keeps the choice if it fits and is faster than the best so far. */
@@ -56,33 +86,32 @@ ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
     return (ms_choose_task){.stack = &s->stack,
                             .aim = MS_LEAST_TIME,
                             .limit_bytes = limit_bytes,
+                            .loss_limit_bytes = UINT64_MAX,
                             .techniques = s->techniques,
                             .loss = s->loss,
                             .gap = s->task->gap,
                             .time_limit_s = ms_limit_left_s(&s->limit),
+                            .best_ms = s->has_best ? s->best_ms : 0,
                             .nodes = FEW_NODES,
                             .stop = s->task->stop};
 }
 
-/* One limit: whether there is a choice, and whether it was proven to fit. What would not be the
- * best is not proven. */
-static ms_status try_limit(ms_search *s, ms_chooser with, uint64_t limit_bytes, ms_chosen *chosen,
-                           bool *yes)
+/* Whether there is a choice, and whether it was proven to fit. What would not be the best is not
+ * proven. */
+static ms_status try_task(ms_search *s, ms_chooser with, const ms_choose_task *task,
+                          ms_chosen *chosen, bool *yes)
 {
-    ms_choose_task task = ms_search_task(s, limit_bytes);
-    if (limit_bytes == s->limit_bytes && s->loss == MS_ANY_LOSS)
-        task.nodes = 0; /* the one whose bound is told */
     *yes = false;
     *chosen = (ms_chosen){0};
     s->wanted_bytes = 0;
-    ms_status status = with(s->arena, &task, chosen, s->err);
-    if (status != MS_OK || !chosen->has_choice)
+    ms_status status = with(s->arena, task, chosen, s->err);
+    *yes = ms_chosen_is_no_better(task, chosen); /* lowering the limit further is no use */
+    if (status != MS_OK || !chosen->has_choice || *yes)
         return status;
     ms_stack_sum sum = ms_stack_count(&s->stack, &chosen->choice);
-    if (s->has_best && sum.step_ms >= s->best_ms) {
-        *yes = true; /* as good as: lowering the limit further is no use */
+    *yes = s->has_best && sum.step_ms >= s->best_ms;
+    if (*yes)
         return MS_OK;
-    }
     if (sum.peak_bytes > s->limit_bytes) {
         s->wanted_bytes = sum.peak_bytes;
         return MS_OK;
@@ -93,52 +122,117 @@ static ms_status try_limit(ms_search *s, ms_chooser with, uint64_t limit_bytes, 
     return status;
 }
 
-/* Lowers the limit until a choice fits, then raises it by halves. Where nothing can be chosen it
- * was lowered too far. */
-static ms_status lower_limit(ms_search *s, ms_chooser with)
+ms_status ms_search_try(ms_search *s, ms_chooser with, ms_chosen *chosen, bool *yes)
 {
-    uint64_t fails = s->limit_bytes, works = 0, too_low = 0;
-    uint64_t least_step = s->limit_bytes / 400 + 1;
+    ms_choose_task task = ms_search_task(s, s->limit_bytes);
+    if (s->loss == MS_ANY_LOSS)
+        task.nodes = 0; /* the one whose bound is told */
+    return try_task(s, with, &task, chosen, yes);
+}
+
+/* Of a limit: where a choice did not fit, where one did, where there is none. Of the level of live
+ * bytes first; where gradients and states alone make that, of the loss's level. */
+typedef struct bracket {
+    uint64_t fails, works, too_low;
+    double fails_ms; /* as counted, of the choice that did not fit */
+    double saved_ms_per_mib;
+    bool is_of_loss;
+} bracket;
+
+/* Down to its own level a lower limit would have chosen the same. */
+static void set_failed(const ms_search *s, uint64_t limit_bytes, const ms_chosen *chosen,
+                       bracket *b)
+{
+    ms_stack_sum sum = ms_stack_count(&s->stack, &chosen->choice);
+    uint64_t level = b->is_of_loss ? sum.loss_bytes : sum.level_bytes;
+    b->fails = level < limit_bytes ? level : limit_bytes;
+    b->fails_ms = sum.step_ms;
+}
+
+static ms_status try_within(ms_search *s, ms_chooser with, uint64_t limit_bytes, bracket *b)
+{
+    ms_choose_task task = ms_search_task(s, b->is_of_loss ? s->limit_bytes : limit_bytes);
     ms_chosen chosen;
     bool yes = false;
+    task.saved_ms_per_mib = b->saved_ms_per_mib;
+    if (b->is_of_loss)
+        task.loss_limit_bytes = limit_bytes;
+    ms_status status = try_task(s, with, &task, &chosen, &yes);
+    if (status != MS_OK)
+        return status;
+    if (yes)
+        b->works = limit_bytes;
+    else if (chosen.has_choice)
+        set_failed(s, limit_bytes, &chosen, b);
+    else
+        b->too_low = limit_bytes;
+    return MS_OK;
+}
+
+/* Lowers the limit until a choice fits; where nothing can be chosen it was lowered too far. */
+static ms_status lower_limit(ms_search *s, ms_chooser with, bracket *b)
+{
+    uint64_t least_step = s->limit_bytes / 400 + 1;
     ms_status status = MS_OK;
-    for (int i = 0; i < MOST_STEPS && status == MS_OK && !yes && !is_stopped(s->task); i++) {
+    for (int i = 0; i < MOST_STEPS && status == MS_OK && b->works == 0 && !is_stopped(s->task);
+         i++) {
         uint64_t step = s->wanted_bytes > s->limit_bytes ? s->wanted_bytes - s->limit_bytes : 0;
         step = step > least_step ? step : least_step;
-        uint64_t limit = step < fails ? fails - step : 0;
-        if (limit <= too_low)
-            limit = too_low + (fails - too_low) / 2;
-        if (limit == 0 || fails - too_low <= s->limit_bytes / 1000)
+        uint64_t limit = step < b->fails ? b->fails - step : 0;
+        if (limit <= b->too_low)
+            limit = b->too_low + (b->fails - b->too_low) / 2;
+        if (limit == 0 || b->fails - b->too_low <= s->limit_bytes / 1000)
             break;
-        status = try_limit(s, with, limit, &chosen, &yes);
-        if (yes)
-            works = limit;
-        else if (chosen.has_choice)
-            fails = limit;
-        else
-            too_low = limit;
+        status = try_within(s, with, limit, b);
         least_step *= 2;
     }
+    return status;
+}
+
+/* Raises it by halves while there is something to gain. */
+static ms_status raise_limit(ms_search *s, ms_chooser with, bracket *b)
+{
     int halvings = s->is_one_of_many ? 1 : MOST_HALVINGS;
-    for (int i = 0; i < halvings && status == MS_OK && works > 0 && !is_stopped(s->task); i++) {
-        uint64_t middle = works + (fails - works) / 2;
-        if (fails - works <= s->limit_bytes / (s->is_one_of_many ? 100 : 1000))
+    uint64_t near = s->limit_bytes / (s->is_one_of_many ? 100 : 1000);
+    ms_status status = MS_OK;
+    for (int i = 0; i < halvings && status == MS_OK && b->works > 0 && !is_stopped(s->task); i++) {
+        bool has_gain = s->best_ms - b->fails_ms > s->task->gap * s->best_ms;
+        if (b->fails <= b->works + near || !has_gain)
             break;
-        status = try_limit(s, with, middle, &chosen, &yes);
-        if (yes)
-            works = middle;
-        else
-            fails = middle;
+        status = try_within(s, with, b->works + (b->fails - b->works) / 2, b);
     }
     return status;
+}
+
+/* Where about as fast a choice is to be had that saves less, it is taken: this much of the step's
+ * time may be lost. */
+static const double worth_saving_less = 0.0003;
+
+/* What `first` chose at the full limit did not fit. */
+static ms_status search_below(ms_search *s, ms_chooser with, const ms_chosen *first)
+{
+    const uint64_t wanted = s->wanted_bytes;
+    const ms_stack_sum sum = ms_stack_count(&s->stack, &first->choice);
+    const double mib = 1024.0 * 1024.0;
+    bracket b = {.saved_ms_per_mib =
+                     worth_saving_less * sum.step_ms / ((double)sum.level_bytes / mib)};
+    ms_status status = try_within(s, with, s->limit_bytes, &b);
+    for (int i = 0; i < (with == ms_choose_milp ? 2 : 1) && status == MS_OK && b.works == 0; i++) {
+        b.is_of_loss = i == 1;
+        b.too_low = 0;
+        s->wanted_bytes = wanted;
+        set_failed(s, s->limit_bytes, first, &b);
+        status = lower_limit(s, with, &b);
+    }
+    return status == MS_OK ? raise_limit(s, with, &b) : status;
 }
 
 static ms_status search_loss(ms_search *s, ms_chooser with, ms_chosen *first)
 {
     bool yes;
-    ms_status status = try_limit(s, with, s->limit_bytes, first, &yes);
+    ms_status status = ms_search_try(s, with, first, &yes);
     if (status == MS_OK && first->has_choice && !yes)
-        status = lower_limit(s, with);
+        status = search_below(s, with, first);
     return status;
 }
 
@@ -193,44 +287,47 @@ static ms_status join_branch(ms_search *s, const branch *b)
     return ms_stack_copy(s->arena, &s->stack, &b->search.best, &s->best, s->err);
 }
 
-static ms_status search_branches(ms_search *s, ms_chooser with)
+/* The other ways to make the loss side by side; all know what was found with this one. */
+static ms_status search_branches(ms_search *s, ms_chooser with, uint32_t found_loss)
 {
-    uint32_t count = s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
+    uint32_t losses = s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1, count = 0;
     branch branches[MS_STACK_MOST_LOSSES];
     ms_status status = MS_OK;
-    for (uint32_t l = 0; l < count; l++) {
-        branch *b = &branches[l];
+    for (uint32_t l = 0; l < losses && status == MS_OK; l++) {
+        branch *b = &branches[count];
+        if (l == found_loss)
+            continue;
         *b = (branch){.with = with};
         ms_search_fork(s, s->task, ms_arena_create(0), &b->plan, &b->err, &b->search);
         b->search.loss = l;
+        b->search.has_best = s->has_best;
         b->search.is_one_of_many = false; /* few enough */
-        if (!b->search.arena)
+        if (b->search.arena)
+            count++;
+        else
             status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the search");
     }
     if (status == MS_OK)
         ms_parallel_run(count, search_branch, branches);
-    for (uint32_t l = 0; l < count; l++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (status == MS_OK)
-            status = join_branch(s, &branches[l]);
-        ms_arena_free(branches[l].search.arena);
+            status = join_branch(s, &branches[i]);
+        ms_arena_free(branches[i].search.arena);
     }
     return status;
 }
 
-/* One way to make the loss after the other, `first_loss` first: what it finds spares the others
- * work.
- */
-static ms_status search_in_turn(ms_search *s, ms_chooser with, uint32_t first_loss)
+/* One after the other: what one finds spares the next work. */
+static ms_status search_in_turn(ms_search *s, ms_chooser with, uint32_t found_loss)
 {
-    uint32_t count = s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
+    uint32_t losses = s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
     ms_status status = MS_OK;
-    for (uint32_t i = 0; i <= count && status == MS_OK; i++) {
+    for (uint32_t l = 0; l < losses && status == MS_OK; l++) {
         ms_chosen chosen;
-        s->loss = i == 0 ? first_loss : i - 1;
-        if (i == 0 || s->loss != first_loss)
+        s->loss = l;
+        if (l != found_loss)
             status = search_loss(s, with, &chosen);
     }
-    s->loss = MS_ANY_LOSS;
     return status;
 }
 
@@ -238,109 +335,21 @@ ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
 {
     bool yes;
     s->loss = MS_ANY_LOSS;
-    ms_status status = try_limit(s, with, s->limit_bytes, first, &yes);
+    if (s->stack.losses[0].fixed_peak > s->limit_bytes) {
+        *first = (ms_chosen){.outcome = MS_SOLVER_INFEASIBLE};
+        s->is_ruled_out = true;
+        return MS_OK;
+    }
+    ms_status status = ms_search_try(s, with, first, &yes);
     s->is_ruled_out = status == MS_OK && first->outcome == MS_SOLVER_INFEASIBLE;
     if (status != MS_OK || !first->has_choice || s->has_best)
         return status;
-    return s->is_one_of_many ? search_in_turn(s, with, first->choice.loss)
-                             : search_branches(s, with);
-}
-
-ms_status ms_search_checkpoints(ms_search *s)
-{
-    ms_stack_choice choice;
-    bool yes;
-    if (!(s->techniques & MS_MAY_CHECKPOINT))
-        return MS_OK;
-    ms_status status = ms_choice_checkpoints(s->arena, &s->stack, 0, &choice, s->err);
-    if (status != MS_OK)
-        return status;
-    ms_stack_sum sum = ms_stack_count(&s->stack, &choice);
-    if (sum.peak_bytes > s->limit_bytes || (s->has_best && sum.step_ms >= s->best_ms))
-        return MS_OK;
-    status = ms_search_consider(s, &choice, &yes);
-    if (status == MS_OK && yes)
-        s->is_best_proven = false;
-    return status;
-}
-
-ms_status ms_search_any_checkpoints(ms_search *s)
-{
-    ms_stack_choice choice;
-    uint32_t losses = s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
-    ms_status status = MS_OK;
-    for (uint32_t o = 0; o < s->stack.option_count && status == MS_OK; o++) {
-        const ms_treatment *t = &s->stack.options[o].treatment;
-        if (t->kind != MS_TREAT_CHECKPOINT || !ms_treatment_allowed(t, s->techniques))
-            continue;
-        for (uint32_t l = 0; l < losses && status == MS_OK && !s->has_best; l++) {
-            bool yes;
-            status = ms_choice_new(s->arena, &s->stack, &choice, s->err);
-            for (uint32_t i = 0; status == MS_OK && i < s->stack.layer_count; i++)
-                choice.options[i] = o;
-            choice.loss = l;
-            if (status == MS_OK && ms_stack_count(&s->stack, &choice).peak_bytes <= s->limit_bytes)
-                status = ms_search_consider(s, &choice, &yes);
-        }
-    }
-    return status;
-}
-
-/* The fastest of those that treat every layer alike and are not tried yet: slower than `after_ms`.
- */
-static bool next_uniform(const ms_search *s, double after_ms, ms_stack_choice *tried,
-                         ms_stack_choice *next, double *next_ms)
-{
-    const ms_choose_task task = ms_search_task(s, s->limit_bytes);
-    bool found = false;
-    for (uint32_t o = 0; o < s->stack.option_count; o++) {
-        if (!ms_treatment_allowed(&s->stack.options[o].treatment, s->techniques))
-            continue;
-        for (uint32_t i = 0; i < s->stack.layer_count; i++)
-            tried->options[i] = o;
-        for (tried->loss = 0; tried->loss < s->stack.loss_count; tried->loss++) {
-            ms_stack_sum sum = ms_stack_count(&s->stack, tried);
-            if (!ms_loss_allowed(&task, tried->loss) || sum.peak_bytes > s->limit_bytes ||
-                sum.step_ms <= after_ms || (found && sum.step_ms >= *next_ms))
-                continue;
-            found = true;
-            *next_ms = sum.step_ms;
-            next->loss = tried->loss;
-            next->options[0] = o;
-        }
-    }
-    for (uint32_t i = 1; found && i < s->stack.layer_count; i++)
-        next->options[i] = next->options[0];
-    return found;
-}
-
-/* Where the allocator refuses what counts as best, layers that are alike often fit. */
-static ms_status try_uniform(ms_search *s)
-{
-    ms_stack_choice tried, next;
-    double ms = 0;
-    bool yes = false;
-    ms_status status = ms_choice_new(s->arena, &s->stack, &tried, s->err);
-    for (int i = 0; i < MOST_UNIFORM && status == MS_OK && !yes && !is_stopped(s->task); i++) {
-        status = ms_choice_new(s->arena, &s->stack, &next, s->err);
-        if (status != MS_OK || !next_uniform(s, ms, &tried, &next, &ms) ||
-            (s->has_best && ms >= s->best_ms))
-            break;
-        status = ms_search_consider(s, &next, &yes);
-        if (yes)
-            s->is_best_proven = false;
-    }
-    return status;
-}
-
-ms_status ms_search_simpler(ms_search *s)
-{
-    ms_chosen chosen;
-    bool yes;
-    ms_status status = try_limit(s, ms_choose_greedy, s->limit_bytes, &chosen, &yes);
+    uint32_t loss = s->loss = first->choice.loss;
+    status = search_below(s, with, first);
     if (status == MS_OK)
-        status = try_uniform(s);
-    return status == MS_OK ? ms_search_checkpoints(s) : status;
+        status = s->is_one_of_many ? search_in_turn(s, with, loss) : search_branches(s, with, loss);
+    s->loss = MS_ANY_LOSS;
+    return status;
 }
 
 ms_status ms_search_finish(ms_search *s)

@@ -10,6 +10,14 @@
 #include "plan/step_plan.h"
 #include "plan/target.h"
 
+/* A choice that was run, and what came of it. */
+typedef struct ms_proof {
+    const struct ms_proof *before;
+    ms_stack_choice choice;
+    bool fits;
+    uint64_t wanted_bytes;
+} ms_proof;
+
 typedef struct ms_search {
     ms_arena *arena;
     const ms_step_task *task;
@@ -23,6 +31,7 @@ typedef struct ms_search {
     uint32_t loss;         /* the only way to make it, or MS_ANY_LOSS */
     uint64_t wanted_bytes; /* by the choice that was tried last and did not fit */
     bool is_ruled_out;     /* no choice is within the limit, whatever the allocator does */
+    const ms_proof *proofs; /* at this budget, by this search and by those it came from */
     /* the best that was proven */
     bool has_best;
     bool is_best_proven; /* to be the fastest within the limit that it was chosen for */
@@ -58,6 +67,9 @@ void ms_search_fork(const ms_search *base, const ms_step_task *task, ms_arena *a
                     ms_step_plan *plan, ms_error *err, ms_search *fork);
 /* The budget of the search's run has been set anew: the limit that follows from it. */
 void ms_search_set_limit(ms_search *s);
+/* Chooses at the full limit: whether there is a choice, and whether it was proven to fit. What
+ * would not be the best is not proven. */
+ms_status ms_search_try(ms_search *s, ms_chooser with, ms_chosen *chosen, bool *yes);
 /* Looks for the fastest choice that is proven to fit; *first: what was chosen at the full limit. */
 ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first);
 /* The same, but the loss is made as the choice at each limit has it. */

@@ -30,6 +30,7 @@ void ms_search_set_limit(ms_search *s)
 {
     const ms_run_config *run = s->task->run;
     s->limit_bytes = limit_of(run);
+    s->proofs = NULL;
     s->plan->budget_bytes =
         run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
 }
@@ -128,10 +129,10 @@ static ms_status choose_lowest(ms_search *s, uint32_t loss, ms_stack_choice choi
     ms_status status = ms_choose_milp(s->arena, &task, &lowest, s->err);
     if (status != MS_OK || !lowest.has_choice) /* the solver had too little time */
         return status;
-    uint64_t live = ms_stack_count(&s->stack, &lowest.choice).peak_bytes;
+    uint64_t level = ms_stack_count(&s->stack, &lowest.choice).level_bytes;
     task.aim = MS_LEAST_TIME;
     for (size_t i = 0; i < sizeof above / sizeof above[0] && status == MS_OK; i++) {
-        task.limit_bytes = (uint64_t)((double)live * above[i]);
+        task.limit_bytes = (uint64_t)((double)level * above[i]);
         status = ms_choose_milp(s->arena, &task, &fastest, s->err);
         if (status == MS_OK && fastest.has_choice)
             choices[(*count)++] = fastest.choice;

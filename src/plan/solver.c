@@ -24,6 +24,7 @@ typedef struct session {
     double *coefficients;
     bool may_escape, has_failed; /* within the setjmp; by GLPK's own error */
     bool is_plain;               /* neither presolve nor cuts: the second try */
+    bool is_relaxed;             /* without integers */
     char said[160];
     jmp_buf escape;
 } session;
@@ -138,16 +139,23 @@ static void set_parameters(session *s, glp_iocp *parameters)
     parameters->cb_info = s;
 }
 
+static int run_simplex(session *s)
+{
+    glp_iocp parameters;
+    glp_smcp simplex;
+    set_parameters(s, &parameters);
+    glp_init_smcp(&simplex);
+    simplex.msg_lev = parameters.msg_lev;
+    simplex.tm_lim = parameters.tm_lim;
+    return glp_simplex(s->lp, &simplex);
+}
+
 static int run_solver(session *s)
 {
     glp_iocp parameters;
     set_parameters(s, &parameters);
     if (s->is_plain) { /* without presolve the search wants an optimal relaxation */
-        glp_smcp simplex;
-        glp_init_smcp(&simplex);
-        simplex.msg_lev = parameters.msg_lev;
-        simplex.tm_lim = parameters.tm_lim;
-        int code = glp_simplex(s->lp, &simplex);
+        int code = run_simplex(s);
         if (code != 0)
             return code;
         if (glp_get_status(s->lp) == GLP_NOFEAS)
@@ -189,6 +197,25 @@ static bool read_answer(session *s, int code)
     return ended_early || (solution->has_solution && (code == 0 || code == GLP_EMIPGAP));
 }
 
+/* False when the solver gave up without an answer. */
+static bool read_relaxed(session *s, int code)
+{
+    ms_solution *solution = s->solution;
+    int status = glp_get_status(s->lp);
+    bool has_none = code == 0 && status == GLP_NOFEAS;
+    solution->has_solution = code == 0 && status == GLP_OPT;
+    solution->outcome = has_none                 ? MS_SOLVER_INFEASIBLE
+                        : solution->has_solution ? MS_SOLVER_PROVEN
+                                                 : MS_SOLVER_LIMIT;
+    if (solution->has_solution)
+        solution->objective = solution->bound = glp_get_obj_val(s->lp);
+    for (uint32_t i = 0; solution->has_solution && i < s->problem->columns.count; i++) {
+        solution->values[i] = glp_get_col_prim(s->lp, (int)i + 1);
+        solution->prices[i] = glp_get_col_dual(s->lp, (int)i + 1);
+    }
+    return true;
+}
+
 /* Nothing of this frame changes after setjmp but what lies in the session. */
 static bool solve_guarded(session *s)
 {
@@ -202,7 +229,7 @@ static bool solve_guarded(session *s)
     glp_set_obj_dir(s->lp, GLP_MIN);
     load_columns(s);
     load_rows(s);
-    return read_answer(s, run_solver(s));
+    return s->is_relaxed ? read_relaxed(s, run_simplex(s)) : read_answer(s, run_solver(s));
 }
 
 /* One try in an environment of its own. */
@@ -270,8 +297,8 @@ static bool is_sound(const ms_problem *p)
     return p->columns.count < INT_MAX && p->rows.count < INT_MAX && p->terms.count < INT_MAX;
 }
 
-ms_status ms_problem_solve(const ms_problem *problem, const ms_solver_options *options,
-                           ms_solution *solution, ms_error *err)
+static ms_status solve_problem(const ms_problem *problem, const ms_solver_options *options,
+                               bool is_relaxed, ms_solution *solution, ms_error *err)
 {
     *solution = (ms_solution){.bound = -INFINITY};
     if (problem->no_memory)
@@ -282,7 +309,9 @@ ms_status ms_problem_solve(const ms_problem *problem, const ms_solver_options *o
     size_t columns = problem->columns.count + 1;
     ms_status status = MS_ERR_NOMEM;
     solution->values = calloc(columns, sizeof *solution->values);
-    if (s && solution->values) {
+    solution->prices = calloc(columns, sizeof *solution->prices);
+    if (s && solution->values && solution->prices) {
+        s->is_relaxed = is_relaxed;
         s->problem = problem;
         s->options = options;
         s->solution = solution;
@@ -297,4 +326,16 @@ ms_status ms_problem_solve(const ms_problem *problem, const ms_solver_options *o
     if (status == MS_ERR_NOMEM)
         ms_error_set(err, status, "out of memory for the solver");
     return status;
+}
+
+ms_status ms_problem_solve(const ms_problem *problem, const ms_solver_options *options,
+                           ms_solution *solution, ms_error *err)
+{
+    return solve_problem(problem, options, false, solution, err);
+}
+
+ms_status ms_problem_relax(const ms_problem *problem, const ms_solver_options *options,
+                           ms_solution *solution, ms_error *err)
+{
+    return solve_problem(problem, options, true, solution, err);
 }

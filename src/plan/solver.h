@@ -66,11 +66,17 @@ typedef struct ms_solution {
     bool has_solution;
     double objective, bound; /* bound: no solution is cheaper; -INFINITY when none is known */
     double *values;          /* one for each column, if there is a solution */
+    double *prices;          /* of a relaxed problem: see there */
 } ms_solution;
 
 /* Values are exact only to the solver's tolerance: count again what must hold. Free the solution
  * also after a failure. */
 ms_status ms_problem_solve(const ms_problem *problem, const ms_solver_options *options,
+                           ms_solution *solution, ms_error *err);
+/* Without integers; solved to the optimum, or it has no solution. prices[i]: any solution costs by
+ * at least that much more than the objective for each unit that column i is above its lower bound
+ * (reduced costs; negative where it is at its upper bound). */
+ms_status ms_problem_relax(const ms_problem *problem, const ms_solver_options *options,
                            ms_solution *solution, ms_error *err);
 void ms_solution_free(ms_solution *solution);
 

@@ -48,6 +48,9 @@ static ms_status plan_milp(ms_search *s)
     ms_status status = ms_search_run(s, ms_choose_milp, &chosen);
     if (status == MS_OK && !s->has_best && !s->is_ruled_out)
         status = ms_search_any_checkpoints(s);
+    ms_chosen simple;
+    if (status == MS_OK && !s->has_best && !s->is_ruled_out)
+        status = ms_search_plainly(s, ms_choose_greedy, &simple);
     if (status == MS_OK && !s->has_best && !ms_stop_asked(s->task->stop))
         status = ms_search_least(s);
     if (status == MS_OK && s->has_best && s->best_ms > chosen.bound * (1 + far_from_bound))

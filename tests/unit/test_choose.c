@@ -74,6 +74,7 @@ static void check_limit(ms_arena *arena, const every *e, int i)
     const ms_choose_task task = {.stack = e->stack,
                                  .aim = MS_LEAST_TIME,
                                  .limit_bytes = e->limits[i],
+                                 .loss_limit_bytes = UINT64_MAX,
                                  .techniques = e->techniques,
                                  .loss = MS_ANY_LOSS,
                                  .gap = 0,

@@ -45,6 +45,37 @@ static void solves_after_an_error(void **state)
     }
 }
 
+/* With a third item, of weight 2: one of the second, a third of the first, 1/3 for each unit of
+ * weight. */
+static void relaxes(void **state)
+{
+    (void)state;
+    static const double prices[] = {0, 1 - 4 / 3.0, 1 - 2 / 3.0};
+    ms_problem p = {.no_memory = false};
+    ms_solution s = {0};
+    ms_error err = {0};
+    build_cover(&p, false);
+    ms_problem_term(&p, ms_problem_column(&p, (ms_problem_bounds){0, 1}, 1, true), 2);
+    assert_int_equal(ms_problem_relax(&p, &exact, &s, &err), MS_OK);
+    assert_true(s.has_solution && fabs(s.objective - 4 / 3.0) < 1e-9);
+    for (size_t i = 0; i < COUNT_OF(prices); i++)
+        assert_true(fabs(s.prices[i] - prices[i]) < 1e-9);
+    ms_solution_free(&s);
+    ms_problem_row(&p, (ms_problem_bounds){-INFINITY, 0.5});
+    ms_problem_term(&p, 1, 1);
+    ms_problem_row(&p, (ms_problem_bounds){-INFINITY, 0.5});
+    ms_problem_term(&p, 0, 1);
+    assert_int_equal(ms_problem_relax(&p, &exact, &s, &err), MS_OK);
+    assert_true(s.has_solution); /* 1.5 + 2 + 2 * 0.75 = 5 */
+    ms_solution_free(&s);
+    ms_problem_row(&p, (ms_problem_bounds){-INFINITY, 0.5});
+    ms_problem_term(&p, 2, 1);
+    assert_int_equal(ms_problem_relax(&p, &exact, &s, &err), MS_OK);
+    assert_int_equal(s.outcome, MS_SOLVER_INFEASIBLE);
+    ms_solution_free(&s);
+    ms_problem_free(&p);
+}
+
 static void finds_no_solution(void **state)
 {
     (void)state;
@@ -218,9 +249,10 @@ static void stops_with_a_plan(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT_OF(graphs) + 5];
+    struct CMUnitTest tests[COUNT_OF(graphs) + 6];
     size_t count = ADD_ROWS(tests, check_graph, graphs);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(solves_after_an_error);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(relaxes);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(finds_no_solution);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(refuses_bad_problem);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(stops);

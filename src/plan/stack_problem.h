@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The mixed-integer problem of a stack: how many layers of each segment get which option.
+ */
+#ifndef MS_PLAN_STACK_PROBLEM_H
+#define MS_PLAN_STACK_PROBLEM_H
+
+#include "plan/choose.h"
+
+/* An option in a segment. */
+typedef struct ms_stack_block {
+    uint32_t segment, option, size;
+    const ms_layer_cost *cost;                          /* of one layer */
+    uint32_t count_column, used_column, several_column; /* used: the count's own where size is 1 */
+    bool has_several;
+} ms_stack_block;
+
+typedef struct ms_stack_problem {
+    const ms_choose_task *task;
+    const ms_stack *stack;
+    ms_problem problem;
+    ms_stack_block *blocks; /* in the order of the stack; those that may be used */
+    uint32_t block_count;
+    uint32_t loss_columns[MS_STACK_MOST_LOSSES];
+    uint32_t fixed_column, peak_column;
+    bool may_have_fixed;
+} ms_stack_problem;
+
+/* Lists the blocks, in the arena, but for those that others are better than in every way. */
+ms_status ms_stack_problem_begin(ms_arena *arena, const ms_choose_task *task, ms_stack_problem *p,
+                                 ms_error *err);
+/* Columns and rows anew, for the blocks that there are. Free p->problem. */
+void ms_stack_problem_build(ms_stack_problem *p);
+void ms_stack_problem_read(const ms_stack_problem *p, const ms_solution *solution,
+                           ms_stack_choice *choice);
+/* By how much a choice costs more than the relaxed problem, at the least, once a layer has this. */
+double ms_stack_block_price(const ms_stack_block *b, const ms_solution *relaxed);
+
+#endif
