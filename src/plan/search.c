@@ -216,8 +216,9 @@ static ms_status search_below(ms_search *s, ms_chooser with, const ms_chosen *fi
     const double mib = 1024.0 * 1024.0;
     bracket b = {.saved_ms_per_mib =
                      worth_saving_less * sum.step_ms / ((double)sum.level_bytes / mib)};
+    const int ways = with == ms_choose_milp && !s->has_best ? 2 : 1;
     ms_status status = try_within(s, with, s->limit_bytes, &b);
-    for (int i = 0; i < (with == ms_choose_milp ? 2 : 1) && status == MS_OK && b.works == 0; i++) {
+    for (int i = 0; i < ways && status == MS_OK && b.works == 0; i++) {
         b.is_of_loss = i == 1;
         b.too_low = 0;
         s->wanted_bytes = wanted;
