@@ -149,7 +149,8 @@ static double command_ms(const void *config)
 
 static void bench_models(void)
 {
-    static const char *const models[] = {"llama-3.2-1b", "llama-3.1-8b", "llama-3.1-405b"};
+    static const char *const models[] = {"llama-3.2-1b", "llama-3.1-8b", "llama-3.1-405b",
+                                         "deepseek-v3"};
     printf("batch 1, seq 4096, fused AdamW, caching allocator; %d rounds\n\n", (int)ROUNDS);
     printf("%-18s %12s %12s %12s %16s %16s\n", "model", "best ms", "median ms", "peak MiB",
            "command best ms", "command median");
