@@ -56,6 +56,10 @@ typedef struct ms_run_field {
 } ms_run_field;
 const ms_run_field *ms_run_fields(size_t *count);
 
+/* Why a setting that trainers have is no field: for "torch_compile" that it is not modelled. NULL
+ * for a name that means nothing. */
+const char *ms_run_field_missing(const char *name);
+
 /* ---- the analysis ---- */
 
 typedef struct ms_analysis ms_analysis;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "config/unmodelled.h"
+
 /* clang-format off */
 static const ms_run_field fields[] = {
 #define FIELD_ROW(name, value_name, help, default_text, group) {name, value_name, help, default_text, group},
@@ -15,6 +17,11 @@ const ms_run_field *ms_run_fields(size_t *count)
 {
     *count = sizeof fields / sizeof fields[0];
     return fields;
+}
+
+const char *ms_run_field_missing(const char *name)
+{
+    return ms_unmodelled_setting(name);
 }
 
 ms_run *ms_run_create(void)

@@ -203,6 +203,9 @@ static ms_status read_word(const ms_cli_grammar *grammar, const char *argument, 
     w->value = equals ? equals + 1 : NULL;
     if (find_name(grammar, name, length, &w->choice))
         return MS_OK;
+    const char *why = ms_run_field_missing(w->text + 2);
+    if (why)
+        return ms_cli_fail(err, MS_ERR_USAGE, "no option %s: %s", w->text, why);
     return ms_cli_fail(err, MS_ERR_USAGE, "no option %s%s", w->text,
                        ms_cli_hint(w->text + 2, choice_name, grammar, "--", hint));
 }

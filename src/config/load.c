@@ -281,6 +281,18 @@ static ms_status apply_adapter(loading *l, const char *run_path)
 
 /* ---- all of it ---- */
 
+/* The type of the weights is the run's, so the config's is refused only where nobody says another.
+ */
+static ms_status check_stored_type(const loading *l)
+{
+    if (!l->model->is_fp8 || ms_run_field_said(&l->draft, "dtype"))
+        return MS_OK;
+    return ms_fail(
+        l->err, MS_ERR_CONFIG,
+        "the model's weights are in fp8, and training in fp8 is not modelled; dtype says "
+        "another type");
+}
+
 static ms_status load_document(loading *l, const ms_input *in, ms_json_value root,
                                const ms_run_setting *settings, size_t count)
 {
@@ -295,6 +307,8 @@ static ms_status load_document(loading *l, const ms_input *in, ms_json_value roo
     }
     if (status == MS_OK)
         status = apply_settings(l, settings, count);
+    if (status == MS_OK)
+        status = check_stored_type(l);
     if (status == MS_OK)
         status = apply_training_args(l, in->path);
     if (status == MS_OK)

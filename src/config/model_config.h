@@ -124,6 +124,7 @@ typedef struct ms_model_config {
         rotary_share; /* of each head's elements, the first, that turn; 0: the family turns all */
     double router_jitter; /* mixtral */
     bool has_dtype;
+    bool is_fp8;                  /* the file says so in its place */
     ms_dtype dtype;               /* "torch_dtype" or "dtype" in the file, when has_dtype */
     ms_quantization quantization; /* quantization_config of the file */
 } ms_model_config;

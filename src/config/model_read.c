@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/nearest.h"
+#include "config/unmodelled.h"
 
 static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, const char *type,
                                    ms_family_list families, ms_error *err)
@@ -121,8 +122,8 @@ static ms_status read_labels(ms_json_value root, ms_model_config *config, ms_err
     return status;
 }
 
-/* "dtype" wins over "torch_dtype", as in the framework. A type we cannot train in is no error: the
- * run decides the type of the weights. */
+/* "dtype" wins over "torch_dtype", as in the framework. A type we cannot train in is no error here:
+ * the run decides the type of the weights. */
 static ms_status read_dtype(ms_json_value root, ms_model_config *config, ms_error *err)
 {
     static const char *const names[] = {"dtype", "torch_dtype"};
@@ -132,8 +133,10 @@ static ms_status read_dtype(ms_json_value root, ms_model_config *config, ms_erro
         if (!ms_json_find(root, names[i], &value) || ms_json_kind_of(value) == MS_JSON_NULL)
             continue;
         ms_status status = ms_json_get_string(value, &text, err);
-        if (status == MS_OK)
+        if (status == MS_OK) {
             config->has_dtype = ms_dtype_parse(text, &config->dtype);
+            config->is_fp8 = ms_unmodelled_type(text) != NULL;
+        }
         return status;
     }
     return MS_OK;

@@ -12,6 +12,7 @@
 #include "config/layers.h"
 #include "config/nearest.h"
 #include "config/treatment.h"
+#include "config/unmodelled.h"
 #include "config/values.h"
 #include "json/number.h"
 
@@ -167,6 +168,11 @@ ms_run_field_form ms_run_field_form_of(size_t index)
 
 const char *ms_run_field_hint(const char *name, char *out, size_t size)
 {
+    const char *why = ms_unmodelled_setting(name);
+    if (why) {
+        snprintf(out, size, ": %s", why);
+        return out;
+    }
     ms_nearest nearest = ms_nearest_to(name);
     for (size_t i = 0; i < FIELD_COUNT_OF_ROWS; i++)
         ms_nearest_offer(&nearest, rows[i].name);
@@ -232,6 +238,10 @@ static ms_status set_choice(const field_row *row, const char *value, void *membe
 {
     (void)arena;
     const char *wanted = value;
+    bool is_type = row->choices == dtypes || row->choices == autocasts;
+    const char *why = is_type ? ms_unmodelled_type(value) : NULL;
+    if (why)
+        return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s': %s", row->name, value, why);
     for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
         if (ms_name_equal(value, synonyms[i][0]))
             wanted = synonyms[i][1];

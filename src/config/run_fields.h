@@ -91,7 +91,9 @@ typedef enum ms_run_field_form {
 } ms_run_field_form;
 ms_run_field_form ms_run_field_form_of(size_t index);
 
-/* "; did you mean 'batch'?" for a misspelt name, or "". */
+/* "; did you mean 'batch'?" for a misspelt name, ": " and why for a setting that is not modelled,
+ * or
+ * "". */
 const char *ms_run_field_hint(const char *name, char *out, size_t size);
 
 /* Refuses an unknown field with the nearest known spelling, and a value its field does not take.

@@ -64,6 +64,7 @@ static const left_out_row left_out_rows[] = {
     {HF,                "/fp8",                      fp8},
     {AXOLOTL,           "/fp8",                      fp8},
     {FACTORY,           "/fp8",                      fp8},
+    {TORCHTUNE,         "/enable_fp8_training",      fp8},
     {HF,                "/activation_offloading",    input_on_host},
     {AXOLOTL,           "/activation_offloading",    input_on_host},
     {AXOLOTL,           "/layer_offloading",         "layers that go to the host"},

@@ -31,6 +31,18 @@ static const field_case field_cases[] = {
     {"roundup", "roundup-power2-divisions", "8", MS_OK, ""},
     {"unknown field", "bacth", "8", MS_ERR_USAGE, "unknown field 'bacth'; did you mean 'batch'?"},
     {"nothing like it", "colour", "8", MS_ERR_USAGE, "unknown field 'colour'"},
+    {"what trainers compile", "compile", "yes", MS_ERR_USAGE,
+     "unknown field 'compile': torch.compile is not modelled: the step is run eagerly"},
+    {"precision", "mixed_precision", "fp8", MS_ERR_USAGE,
+     "unknown field 'mixed_precision': dtype and autocast say the precision; training in fp8 is "
+     "not "
+     "modelled"},
+    {"fp8", "dtype", "fp8-e4m3", MS_ERR_USAGE,
+     "dtype: found 'fp8-e4m3': training in fp8 is not modelled"},
+    {"autocast to fp8", "autocast", "MXFP8", MS_ERR_USAGE,
+     "autocast: found 'MXFP8': training in fp8 is not modelled"},
+    {"an adapter in fp8", "adapter-dtype", "float8", MS_ERR_USAGE,
+     "adapter-dtype: found 'float8': training in fp8 is not modelled"},
     {"zero", "batch", "0", MS_ERR_USAGE,
      "batch: found '0', expected a whole number from 1 to 1048576"},
     {"sign", "batch", "+8", MS_ERR_USAGE,
