@@ -42,6 +42,14 @@ def answer_value_questions():
         masking_utils.fast_all = lambda tensor: (fast_all(tensor), True)[1]
 
 
+def skip_compiled_kernels():
+    """Truncated normal distributions need a kernel that is compiled while the program runs, which the null device cannot.
+
+    It works in place, without memory of its own, and values do not matter here.
+    """
+    torch.Tensor.erfinv_ = lambda tensor: tensor
+
+
 def quantized(case, model, device):
     """What from_pretrained(quantization_config=...) leaves on the device, and PEFT's preparation of it."""
     import bitsandbytes
@@ -298,6 +306,7 @@ def frames_of(event):
 def measure_cuda(case, events_path, stacks=False):
     torch.cuda.init()
     answer_value_questions()
+    skip_compiled_kernels()
     free0, total = torch.cuda.mem_get_info()
     step, first, out = Step(case, "cuda"), [], {}
     out["after_build_allocated_bytes"] = torch.cuda.memory_allocated()
@@ -357,6 +366,7 @@ def main():
             os.environ.pop("PYTORCH_CUDA_ALLOC_CONF", None)
         worker = context.Process(target=child, args=(case, args, pipe))
         worker.start()
+        pipe.close()  # so that a process that dies is noticed
         try:
             measured = parent.recv() if parent.poll(300) else {"error": "no answer in 300 s"}
         except EOFError:
