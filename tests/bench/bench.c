@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How long an analysis takes and how much memory it uses itself. Prints figures, judges none.
+ * How long an analysis takes and how much memory it uses itself. Fails when an analysis takes
+ * longer than its limit.
  */
 #include "memscope/memscope.h"
 
@@ -15,7 +16,7 @@
 
 #include "allocator/allocator.h"
 
-enum { ROUNDS = 20 };
+enum { ROUNDS = 20, LIMIT_MS = 50 /* of the best round in this process */ };
 
 static double now_ms(void)
 {
@@ -147,10 +148,11 @@ static double command_ms(const void *config)
     return run_ms(words);
 }
 
-static void bench_models(void)
+static bool bench_models(void)
 {
     static const char *const models[] = {"llama-3.2-1b", "llama-3.1-8b", "llama-3.1-405b",
                                          "deepseek-v3"};
+    bool good = true;
     printf("batch 1, seq 4096, fused AdamW, caching allocator; %d rounds\n\n", (int)ROUNDS);
     printf("%-18s %12s %12s %12s %16s %16s\n", "model", "best ms", "median ms", "peak MiB",
            "command best ms", "command median");
@@ -160,7 +162,12 @@ static void bench_models(void)
         spread command = measure(command_ms, models[i], ROUNDS);
         printf("%-18s %12.2f %12.2f %12.1f %16.2f %16.2f\n", models[i], in_process.best,
                in_process.median, rss_mib, command.best, command.median);
+        if (in_process.best < 0 || in_process.best > LIMIT_MS) {
+            printf("%s: the limit is %d ms\n", models[i], (int)LIMIT_MS);
+            good = false;
+        }
     }
+    return good;
 }
 
 /* ---- plans ---- */
@@ -278,9 +285,9 @@ static void bench_allocator(void)
 
 int main(void)
 {
-    bench_models();
+    bool good = bench_models();
     bench_plans();
     bench_layers();
     bench_allocator();
-    return 0;
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
