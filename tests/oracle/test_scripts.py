@@ -11,6 +11,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(HERE, "..", "..", "scripts"))
 import compare_events  # noqa: E402
 import oracle  # noqa: E402
+import published_peaks  # noqa: E402
+from rules import OUTSIDE, adapter_of, command_of, source_of  # noqa: E402
 
 MEASURED = {"parameters": 10, "saved_bytes": 70,
             "phases": [{"phase": "forward", "peak_bytes": 40, "end_bytes": 30},
@@ -78,6 +80,53 @@ class Events(unittest.TestCase):
         self.assertFalse(self.equal(["+8192"], ["-8192"]))
         self.assertFalse(self.equal(["+8192"], ["+8192", "-8192"]))
         self.assertFalse(self.equal([], []))
+
+
+def published_row(**changes):
+    row = {"id": "m1", "source": "litgpt:config_hub/x", "model": "meta-llama/Llama-2-7b-hf", "mode": "qlora", "framework": "litgpt",
+           "dtype": "bf16-true/bnb.nf4", "optimizer": "torch.optim.AdamW", "micro_batch": "2", "seq": "512", "ckpt": "none",
+           "world": "1", "gpu": "A10G-24GB", "metric": "allocated", "notes": "lora_r=32 targets=query,value"}
+    return {**row, **changes}
+
+
+class Published(unittest.TestCase):
+    def reason(self, **changes):
+        return next((title for title, holds in OUTSIDE if holds(published_row(**changes))), None)
+
+    def command(self, **changes):
+        with tempfile.TemporaryDirectory() as folder:
+            return " ".join(command_of(published_row(**changes), "memscope", folder))
+
+    def test_what_is_outside(self):
+        self.assertIsNone(self.reason())
+        self.assertIn("inference", self.reason(mode="infer"))
+        self.assertIn("device", self.reason(world="4"))
+        self.assertEqual(self.reason(notes="packed, compile"), "torch.compile")
+        self.assertIn("sequence", self.reason(seq="alpaca"))
+        self.assertIsNone(self.reason(seq="<=768"))
+        self.assertIn("shapes", self.reason(model="somebody/unknown"))
+
+    def test_command(self):
+        self.assertIn("--config llama-2-7b --batch 2 --seq 512 --dtype bf16 --optimizer adamw", self.command())
+        self.assertIn("--quantize nf4 ", self.command())
+        self.assertIn("--quantize nf4:double ", self.command(dtype="bf16-true/bnb.nf4-dq"))
+        self.assertNotIn("--upcast", self.command(mode="lora"))
+        self.assertNotIn("--adapter", self.command(mode="train"))
+        self.assertIn("--checkpointing all", self.command(ckpt="full"))
+
+    def test_adapter(self):
+        adapter = adapter_of(published_row(), source_of(published_row()))
+        self.assertEqual((adapter["r"], adapter["target_modules"]), (32, ["q_proj", "v_proj"]))
+        fused = published_row(model="tiiuae/falcon-7b")
+        self.assertEqual(adapter_of(fused, source_of(fused))["target_modules"], ["query_key_value"])
+        usual = published_row(source="litgpt:tutorials/resource-tables", notes="")
+        self.assertEqual(adapter_of(usual, source_of(usual))["r"], 8)
+
+    def test_refusals(self):
+        reason = published_peaks.reason_of
+        self.assertIn("adapter", reason("a.json:1:14: /peft_type: 'BOFT' is not modelled; LORA and IA3 are"))
+        self.assertIn("optimizer", reason("memscope: optimizer: found 'x', expected one of adamw"))
+        self.assertEqual(reason("memscope: something else"), "refused: something else")
 
 
 if __name__ == "__main__":
