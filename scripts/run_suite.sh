@@ -1,20 +1,63 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# run_suite.sh RESULTS KIND ITEM...: runs tests, prints a line for each and appends
-# "label passed failed" to the RESULTS file. Exits 1 when something failed.
+# run_suite.sh RESULTS KIND ITEM...: runs tests, on all cores, prints a line for each in their order
+# and appends "label passed failed" to the RESULTS file. Exits 1 when something failed. With
+# RESULTS --one it runs one item and leaves its exit status beside its log.
 #
 #   unit    ITEM is a cmocka program
 #   script  ITEM is a shell script whose last line is "N passed, M failed"
 #   replay  ITEM is PROGRAM:CORPUS; each file of the corpus folder is one test
 #   oracle  ITEM is a case file for scripts/oracle.py
 #   make    as script
+#
+# JOBS is how many run at a time.
 set -u
 results=$1 kind=$2
 shift 2
 build=${BUILD:-build/release}
 logs=$build/logs
-mkdir -p "$logs"
 bad=0
+
+# label ITEM
+label() {
+    case $kind in
+    unit) echo "unit/$(basename "$1")" ;;
+    replay) echo "fuzz/$(basename "${1%%:*}")" ;;
+    oracle) echo "oracle/$(basename "$1" .json)" ;;
+    *) echo "$1" | sed -e 's|^tests/||' -e 's|\.sh$||' ;;
+    esac
+}
+
+# log_of ITEM
+log_of() {
+    echo "$logs/$(label "$1" | tr '/' '-').log"
+}
+
+replay_corpus() {
+    program=$1 corpus=$2 n=0
+    for file in "$corpus"/*; do
+        [ -f "$file" ] || continue
+        ${RUNNER:-} "$program" "$file" || { echo "$file: exit $?"; return 1; }
+        n=$((n + 1))
+    done
+    echo "$n passed, 0 failed"
+}
+
+run_item() {
+    case $kind in
+    unit) ${RUNNER:-} "$1" ;;
+    replay) replay_corpus "${1%%:*}" "${1#*:}" ;;
+    oracle) python3 scripts/oracle.py "$1" ;;
+    *) sh "$1" ;;
+    esac
+}
+
+if [ "$results" = --one ]; then
+    log=$(log_of "$1")
+    run_item "$1" > "$log" 2>&1 < /dev/null
+    echo $? > "$log.status"
+    exit 0
+fi
 
 # Adds up cmocka's closing lines, or takes the last "N passed, M failed".
 count() {
@@ -42,35 +85,19 @@ report() {
     fi
 }
 
-# run LABEL COMMAND...
-run() {
-    label=$1
-    shift
-    log=$logs/$(echo "$label" | tr '/' '-').log
-    "$@" > "$log" 2>&1 < /dev/null
-    report "$label" "$log" $?
-}
-
-replay_corpus() {
-    program=$1 corpus=$2 n=0
-    for file in "$corpus"/*; do
-        [ -f "$file" ] || continue
-        ${RUNNER:-} "$program" "$file" || { echo "$file: exit $?"; return 1; }
-        n=$((n + 1))
-    done
-    echo "$n passed, 0 failed"
-}
-
+if [ "$kind" = oracle ] && ! command -v python3 > /dev/null; then
+    echo "oracle: skipped, no python3"
+    exit 0
+fi
+mkdir -p "$logs"
 for item in "$@"; do
-    case $kind in
-    unit) run "unit/$(basename "$item")" ${RUNNER:-} "$item" ;;
-    replay) run "fuzz/$(basename "${item%%:*}")" replay_corpus "${item%%:*}" "${item#*:}" ;;
-    oracle)
-        [ -f scripts/oracle.py ] && command -v python3 > /dev/null ||
-            { echo "oracle: skipped, no python3"; continue; }
-        run "oracle/$(basename "$item" .json)" python3 scripts/oracle.py "$item"
-        ;;
-    *) run "$(echo "$item" | sed -e 's|^tests/||' -e 's|\.sh$||')" sh "$item" ;;
-    esac
+    rm -f "$(log_of "$item").status"
+done
+printf '%s\n' "$@" |
+    xargs -P "${JOBS:-$(nproc 2> /dev/null || echo 1)}" -n 1 sh "$0" --one "$kind"
+for item in "$@"; do
+    log=$(log_of "$item")
+    [ -f "$log" ] || : > "$log"
+    report "$(label "$item")" "$log" "$(cat "$log.status" 2> /dev/null || echo 1)"
 done
 exit $bad
