@@ -82,6 +82,8 @@ typedef struct ms_run_config {
     uint64_t accumulate; /* micro-batches per optimizer step */
     bool clip;
     double clip_norm;
+    double label_smoothing;  /* of Trainer's LabelSmoother; 0: the model's own loss */
+    uint64_t logits_to_keep; /* the head runs on the last tokens alone; 0: on all */
     const char *checkpointing; /* the specification as given: "none", "all", "first:8", "0,2,5-9",
                                   "every:2" */
     const char *treat; /* the specification as given, on top of `checkpointing`; "" = none */
@@ -102,6 +104,12 @@ typedef struct ms_run_config {
     ms_step_detail detail;
     const ms_note *left_out; /* what its training arguments say and is not modelled */
 } ms_run_config;
+
+/* Whether head and loss are as the model runs them by itself: only such a loss goes in chunks. */
+static inline bool ms_loss_is_plain(const ms_run_config *run)
+{
+    return run->label_smoothing <= 0 && run->logits_to_keep == 0;
+}
 
 /* Whether an optimizer that is on the device could be on the host. */
 static inline bool ms_optimizer_may_move(const ms_run_config *run)

@@ -20,7 +20,9 @@ typedef enum field_kind {
     FIELD_TEXT,    /* const char * */
     FIELD_COUNT,   /* uint64_t, from minimum to maximum */
     FIELD_POWER,   /* uint64_t, a power of two up to maximum; none = 0 */
+    FIELD_SOME,    /* the same; none = 0 */
     FIELD_NUMBER,  /* double, from minimum */
+    FIELD_SHARE,   /* double, from 0 to 1 */
     FIELD_CLIP,    /* double above 0; none = 0 */
     FIELD_CHOICE,  /* int, an index into choices */
     FIELD_SIZE,    /* uint64_t, above minimum */
@@ -79,6 +81,8 @@ static const field_row rows[] = {
     {"weight-decay",    FIELD_NUMBER,  AT(weight_decay),    0, 0,              NULL},
     {"accumulate",      FIELD_COUNT,   AT(accumulate),      1, MAX_ACCUMULATE, NULL},
     {"clip",            FIELD_CLIP,    AT(clip_norm),       0, 0,              NULL},
+    {"label-smoothing", FIELD_SHARE,   AT(label_smoothing), 0, 0,              NULL},
+    {"logits-to-keep",  FIELD_SOME,    AT(logits_to_keep),  2, MAX_SEQ,        NULL},
     {"checkpointing",   FIELD_LAYERS,  AT(checkpointing),   0, 0,              NULL},
     {"treat",           FIELD_TREAT,   AT(treat),           0, 0,              NULL},
     {"adapter",         FIELD_TEXT,    AT(adapter),         0, 0,              NULL},
@@ -148,8 +152,10 @@ ms_run_field_form ms_run_field_form_of(size_t index)
 {
     switch (rows[index].kind) {
     case FIELD_COUNT:
+    case FIELD_SOME:
     case FIELD_POWER:
     case FIELD_NUMBER:
+    case FIELD_SHARE:
     case FIELD_CLIP:
         return MS_RUN_FIELD_NUMBER;
     case FIELD_SIZE:
@@ -199,13 +205,26 @@ static ms_status set_count(const field_row *row, const char *value, void *member
     return ms_value_count(row->name, value, row->minimum, row->maximum, member, err);
 }
 
+/* Whether it says "none", which is then 0. */
+static bool takes_none(const char *value, uint64_t *member)
+{
+    if (strcmp(value, "none") != 0)
+        return false;
+    *member = 0;
+    return true;
+}
+
+static ms_status set_some(const field_row *row, const char *value, void *member, ms_arena *arena,
+                          ms_error *err)
+{
+    return takes_none(value, member) ? MS_OK : set_count(row, value, member, arena, err);
+}
+
 static ms_status set_power(const field_row *row, const char *value, void *member, ms_arena *arena,
                            ms_error *err)
 {
-    if (strcmp(value, "none") == 0) {
-        *(uint64_t *)member = 0;
+    if (takes_none(value, member))
         return MS_OK;
-    }
     ms_status status = set_count(row, value, member, arena, err);
     uint64_t count = status == MS_OK ? *(uint64_t *)member : 1;
     if ((count & (count - 1)) != 0)
@@ -220,6 +239,13 @@ static ms_status set_number(const field_row *row, const char *value, void *membe
     (void)arena;
     return ms_value_number(row->name, value, 0, MS_VALUE_LARGEST_NUMBER, "a number of 0 or more",
                            member, err);
+}
+
+static ms_status set_share(const field_row *row, const char *value, void *member, ms_arena *arena,
+                           ms_error *err)
+{
+    (void)arena;
+    return ms_value_number(row->name, value, 0, 1, "a number from 0 to 1", member, err);
 }
 
 static ms_status set_clip(const field_row *row, const char *value, void *member, ms_arena *arena,
@@ -260,10 +286,7 @@ static ms_status set_size(const field_row *row, const char *value, void *member,
 static ms_status set_split(const field_row *row, const char *value, void *member, ms_arena *arena,
                            ms_error *err)
 {
-    if (strcmp(value, "none") != 0)
-        return set_size(row, value, member, arena, err);
-    *(uint64_t *)member = 0;
-    return MS_OK;
+    return takes_none(value, member) ? MS_OK : set_size(row, value, member, arena, err);
 }
 
 /* "2.11", "2.11.0", "2.11.0+cu130": the first two numbers count. */
@@ -321,6 +344,7 @@ static ms_status set_lora(const field_row *row, const char *value, void *member,
 
 static const field_setter setters[] = {
     [FIELD_TEXT] = set_text,     [FIELD_COUNT] = set_count, [FIELD_POWER] = set_power,
+    [FIELD_SOME] = set_some,     [FIELD_SHARE] = set_share,
     [FIELD_NUMBER] = set_number, [FIELD_CLIP] = set_clip,   [FIELD_CHOICE] = set_choice,
     [FIELD_SIZE] = set_size,     [FIELD_SPLIT] = set_split, [FIELD_VERSION] = set_version,
     [FIELD_LAYERS] = set_layers, [FIELD_TREAT] = set_treat, [FIELD_LORA] = set_lora,

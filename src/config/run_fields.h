@@ -34,6 +34,9 @@
     X("weight-decay", "X", "0 or more", "0.01 for adamw, else 0", "Training")                      \
     X("accumulate", "N", "micro-batches per optimizer step", "1", "Training")                      \
     X("clip", "X", "largest gradient norm, or none", "none", "Training")                           \
+    X("label-smoothing", "X", "of Trainer's loss, 0 to 1", "0", "Training")                         \
+    X("logits-to-keep", "N", "head and loss on the last tokens of a sequence alone, or none",      \
+      "none", "Training")                                                                          \
     X("checkpointing", "SPEC", "layers: none, all, first:8, last:4, every:2 or 0,2,5-9", "none",   \
       "Training")                                                                                  \
     X("treat", "SPEC", "more, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8", "none",          \
@@ -69,7 +72,8 @@ typedef struct ms_run_draft {
     int dtype, adapter_dtype, quantize, upcast, autocast, optimizer, optimizer_impl,
         optimizer_in_backward, optimizer_device, parameter_device, checkpoint_kind, attention,
         experts, routing, allocator;
-    double weight_decay, clip_norm;
+    double weight_decay, clip_norm, label_smoothing;
+    uint64_t logits_to_keep;
     const char *checkpointing, *treat, *adapter, *lora, *plan, *training_args, *device;
     uint32_t torch[2]; /* major, minor */
     uint64_t max_split_size_bytes, roundup_power2_divisions, budget_bytes;

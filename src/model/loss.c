@@ -8,18 +8,25 @@
 #include "ops/experts.h"
 #include "ops/ops.h"
 
+ms_dim ms_kept_tokens(ms_model *model)
+{
+    uint64_t kept = model->run->logits_to_keep;
+    return kept == 0 || kept >= model->seq.value ? model->seq
+                                                 : ms_dim_number(&model->tape->trace->symbols, kept);
+}
+
 /* The labels with one more, ignored one at the end: [B, S + 1]. */
 static ms_tensor pad_labels(ms_model *model)
 {
     ms_symbols *s = &model->tape->trace->symbols;
-    ms_dim padded = ms_dim_add(s, model->seq, ms_dim_number(s, 1));
+    ms_dim padded = ms_dim_add(s, ms_kept_tokens(model), ms_dim_number(s, 1));
     return ms_empty(model->tape, MS_SHAPE(model->batch, padded), MS_DTYPE_I64);
 }
 
 /* The same without the first: [B, S], a copy. */
 static ms_tensor shift_labels(ms_model *model, ms_tensor padded)
 {
-    return ms_contiguous(model->tape, ms_narrow(model->tape, padded, 1, model->seq));
+    return ms_contiguous(model->tape, ms_narrow(model->tape, padded, 1, ms_kept_tokens(model)));
 }
 
 static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor labels)
@@ -28,7 +35,7 @@ static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor lab
     if (ms_idle(tape) || !logits)
         return 0;
     ms_frame f = ms_frame_begin(tape);
-    ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, model->seq);
+    ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, ms_kept_tokens(model));
     ms_tensor *scores = ms_local(&f, ms_to(tape, logits, MS_DTYPE_F32));
     ms_tensor *padded = ms_local(&f, labels);
     ms_assign(&f, padded, pad_labels(model));
@@ -164,6 +171,14 @@ static ms_tensor last_token_loss(ms_model *model, const ms_linear_module *head, 
     return ms_frame_end(&f, loss);
 }
 
+/* hidden[:, -N:, :]: a slice even where it is all of it. */
+static ms_tensor keep_last(ms_model *model, ms_tensor hidden)
+{
+    return model->run->logits_to_keep == 0
+               ? hidden
+               : ms_narrow(model->tape, hidden, 1, ms_kept_tokens(model));
+}
+
 ms_tensor *ms_head_loss(ms_model *model, ms_frame *f, const ms_linear_module *head,
                         ms_tensor hidden, ms_tensor labels)
 {
@@ -171,10 +186,12 @@ ms_tensor *ms_head_loss(ms_model *model, ms_frame *f, const ms_linear_module *he
         return ms_local(f, last_token_loss(model, head, hidden, labels));
     if (model->run->treatments.loss_chunks > 1)
         return ms_local(f, chunked_loss(model, head, hidden));
-    ms_tensor *logits = ms_local(f, ms_linear_call(model, head, hidden));
+    ms_tensor *logits = ms_local(f, ms_linear_call(model, head, keep_last(model, hidden)));
     if (model->scale_logits)
         ms_assign(f, logits, model->scale_logits(model->tape, *logits));
     if (model->config->caps_logits)
         ms_soft_cap(model, f, logits);
+    if (model->run->label_smoothing > 0)
+        return logits;
     return ms_local(f, causal_lm_loss(model, *logits, labels));
 }

@@ -48,6 +48,8 @@ typedef struct ms_model {
     ms_dim labels; /* classes a classifier tells apart */
     /* [B], of what a head says of a whole sequence; 0: the head has no such labels. */
     ms_tensor class_labels;
+    /* How many labels the loss counts, an int64 on the device; 0: the loss counts by itself. */
+    ms_tensor label_count;
     uint64_t idle_param_count;       /* of experts that a token does not use */
     ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer: held for their loss */
     void *modules;                   /* the family's own */
@@ -59,7 +61,8 @@ typedef struct ms_model {
 
 typedef struct ms_model_program {
     bool (*build)(ms_model *model);
-    /* ids and labels: [B, S]; both stay the caller's. Yields the scalar loss. */
+    /* ids and labels: [B, S]; both stay the caller's. Yields the scalar loss, or with label
+     * smoothing the logits. */
     ms_tensor (*forward)(ms_model *model, ms_tensor ids, ms_tensor labels);
 } ms_model_program;
 

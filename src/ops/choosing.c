@@ -79,9 +79,28 @@ ms_tensor ms_masked_fill(ms_tape *tape, ms_tensor a, ms_tensor mask)
     return ms_op_finish(tape, mark, node, 2, inputs, ms_empty_like(tape, a, dtype_of(tape, a)));
 }
 
+ms_tensor ms_masked_fill_(ms_tape *tape, ms_tensor a, ms_tensor mask)
+{
+    if (ms_idle(tape) || !a || !mask)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &masked_fill_op);
+    ms_tensor inputs[] = {a, mask};
+    uint32_t node = ms_record(tape, &masked_fill_op, 1, inputs);
+    ms_save(tape, node, mask);
+    return ms_op_finish(tape, mark, node, 2, inputs, ms_same_storage(tape, a));
+}
+
 /* ---- gather ---- */
 
-static const ms_op gather_op = {"gather", "GatherBackward0", into_zeros};
+/* The CPU adds up numbers of half precision in fp32. */
+static void gather_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    into_zeros(tape, node, grads, out);
+    if (tape->on_cpu && dtype_of(tape, out[0]) != MS_DTYPE_F32)
+        ms_consume(tape, ms_empty_like(tape, out[0], MS_DTYPE_F32));
+}
+
+static const ms_op gather_op = {"gather", "GatherBackward0", gather_backward};
 
 ms_tensor ms_gather_last(ms_tape *tape, ms_tensor a, ms_tensor indices)
 {
@@ -91,6 +110,7 @@ ms_tensor ms_gather_last(ms_tape *tape, ms_tensor a, ms_tensor indices)
     ms_tensor inputs[] = {a, indices};
     uint32_t node = ms_record(tape, &gather_op, 1, inputs);
     ms_save(tape, node, indices);
+    ms_save(tape, node, a);
     ms_tensor out = ms_empty(tape, ms_info(tape, indices)->shape, dtype_of(tape, a));
     return ms_op_finish(tape, mark, node, 2, inputs, out);
 }

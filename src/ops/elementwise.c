@@ -203,8 +203,7 @@ ms_tensor ms_sub(ms_tape *tape, ms_tensor a, ms_tensor b)
     return ms_op_finish(tape, mark, node, 2, inputs, binary_out(tape, a, b));
 }
 
-/* What an operator that works in place yields. */
-static ms_tensor same_storage(ms_tape *tape, ms_tensor a)
+ms_tensor ms_same_storage(ms_tape *tape, ms_tensor a)
 {
     if (ms_idle(tape) || !a)
         return 0;
@@ -220,7 +219,7 @@ ms_tensor ms_add_(ms_tape *tape, ms_tensor a, ms_tensor b)
     ms_op_mark mark = ms_op_begin(tape, &add_op);
     ms_tensor inputs[] = {a, b};
     uint32_t node = ms_record(tape, &add_op, 2, inputs);
-    return ms_op_finish(tape, mark, node, 2, inputs, same_storage(tape, a));
+    return ms_op_finish(tape, mark, node, 2, inputs, ms_same_storage(tape, a));
 }
 
 /* ---- mul: the gradient of `other` comes first, as PyTorch computes them by name ---- */
@@ -291,7 +290,7 @@ static ms_tensor scalar_op(ms_tape *tape, const ms_op *op, ms_tensor a, ms_dtype
     cpu_scalar scalar = cpu_scalar_begin(tape, (ms_dtype)ms_info(tape, a)->dtype);
     if (keeps_number(op))
         ms_save_number(tape, node, scalar.wrapped);
-    ms_tensor out = in_place ? same_storage(tape, a) : ms_elementwise_out(tape, 1, &a, result);
+    ms_tensor out = in_place ? ms_same_storage(tape, a) : ms_elementwise_out(tape, 1, &a, result);
     cpu_scalar_end(tape, scalar);
     return ms_op_finish(tape, mark, node, 1, &a, out);
 }
@@ -353,7 +352,9 @@ ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b)
     ms_tensor inputs[] = {a, b};
     uint32_t node = ms_record(tape, &div_op, 2, inputs);
     ms_save(tape, node, b);
+    ms_tensor copy = cpu_common(tape, b, (ms_dtype)ms_info(tape, a)->dtype);
     ms_tensor out = ms_empty_like(tape, a, (ms_dtype)ms_info(tape, a)->dtype);
+    ms_consume(tape, copy);
     return ms_op_finish(tape, mark, node, 2, inputs, out);
 }
 

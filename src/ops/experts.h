@@ -18,6 +18,7 @@ ms_tensor ms_zeros_like(ms_tape *tape, ms_tensor a); /* wants no gradient */
 ms_tensor ms_where_zero(ms_tape *tape, ms_tensor a); /* ~a.bool() */
 /* a.masked_fill(mask, c): c is a Python number */
 ms_tensor ms_masked_fill(ms_tape *tape, ms_tensor a, ms_tensor mask);
+ms_tensor ms_masked_fill_(ms_tape *tape, ms_tensor a, ms_tensor mask); /* in place: yields `a` */
 /* a.gather(-1, indices) */
 ms_tensor ms_gather_last(ms_tape *tape, ms_tensor a, ms_tensor indices);
 /* a /= b where both may want gradients: a's storage holds the result. */

@@ -14,7 +14,7 @@ static void one_gradient(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
 static const ms_op log_softmax_op = {"log_softmax", "LogSoftmaxBackward0", one_gradient};
 static const ms_op nll_loss_op = {"nll_loss", "NllLossBackward0", one_gradient};
 
-static ms_tensor log_softmax(ms_tape *tape, ms_tensor logits)
+ms_tensor ms_log_softmax(ms_tape *tape, ms_tensor logits)
 {
     ms_op_mark mark = ms_op_begin(tape, &log_softmax_op);
     uint32_t node = ms_record(tape, &log_softmax_op, 1, &logits);
@@ -50,9 +50,9 @@ ms_tensor ms_cross_entropy(ms_tape *tape, ms_tensor logits, ms_tensor labels)
     if (tape->on_cpu) {
         ms_tensor scores = ms_autocast_fp32(tape, logits);
         ms_retain(tape, scores);
-        ms_tensor loss = nll_loss(tape, log_softmax(tape, scores), labels);
+        ms_tensor loss = nll_loss(tape, ms_log_softmax(tape, scores), labels);
         ms_consume(tape, ms_unown(tape, scores));
         return loss;
     }
-    return nll_loss(tape, ms_autocast_fp32(tape, log_softmax(tape, logits)), labels);
+    return nll_loss(tape, ms_autocast_fp32(tape, ms_log_softmax(tape, logits)), labels);
 }

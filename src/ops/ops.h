@@ -36,6 +36,9 @@ ms_tensor ms_relu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_sigmoid(ms_tape *tape, ms_tensor a);
 ms_tensor ms_to(ms_tape *tape, ms_tensor a, ms_dtype dtype); /* returns `a` itself if it has it */
 
+/* What an operator that works in place yields: `a` in another tensor. */
+ms_tensor ms_same_storage(ms_tape *tape, ms_tensor a);
+
 /* Output of a TensorIterator over these inputs: broadcast shape, strides by PyTorch's rule. */
 ms_tensor ms_elementwise_out(ms_tape *tape, uint32_t count, const ms_tensor *inputs,
                              ms_dtype dtype);
@@ -85,6 +88,8 @@ ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);               /* mean(-1, ke
 ms_tensor ms_norm_last(ms_tape *tape, ms_tensor a); /* linalg.norm(dim=-1), outside autograd only */
 /* sum(dim), or with keepdim=True */
 ms_tensor ms_sum_dim(ms_tape *tape, ms_tensor a, uint32_t dim, bool keep);
+ms_tensor ms_sum_last_fp32(ms_tape *tape, ms_tensor a); /* sum(-1, keepdim=True, dtype=float32) */
+ms_tensor ms_sum(ms_tape *tape, ms_tensor a);           /* of all elements */
 ms_tensor ms_count_nonzero(ms_tape *tape, ms_tensor a); /* sum() of a bool tensor: int64 scalar */
 
 /* ---- matrix products (matmul.c, linear.c) ---- */
@@ -121,6 +126,7 @@ ms_tensor ms_patches(ms_tape *tape, ms_tensor pixels, ms_tensor weight, ms_tenso
 ms_tensor ms_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids);
 /* cross_entropy over [N, V] logits and [N] labels: the scalar loss. */
 ms_tensor ms_cross_entropy(ms_tape *tape, ms_tensor logits, ms_tensor labels);
+ms_tensor ms_log_softmax(ms_tape *tape, ms_tensor logits); /* of the last dimension */
 
 /* ---- attention (attention.c) ---- */
 /* q, k, v: [B, H, S, D]; causal, or by a mask, bool or additive, that broadcasts to [B, H, S, S].

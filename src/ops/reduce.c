@@ -162,16 +162,14 @@ static void sum_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
 
 static const ms_op sum_dim_op = {"sum", "SumBackward1", sum_backward};
 
-/* What the kernel needs when one block of threads cannot hold a sum. */
-static void sum_buffers(ms_tape *tape, ms_tensor a, uint32_t dim)
+/* What the kernel needs when one block of threads cannot hold a sum of so many numbers. */
+static void sum_buffers(ms_tape *tape, ms_tensor a, uint64_t inputs, bool inputs_contiguous)
 {
     if (tape->on_cpu || ms_idle(tape))
         return;
-    const ms_shape shape = ms_info(tape, a)->shape;
-    uint64_t inputs = shape.dims[dim].value;
-    ms_reduce_buffers buffers =
-        ms_cuda_reduce_buffers(tape->run->device, inputs ? ms_elements(&shape) / inputs : 0, inputs,
-                               dim + 1 == shape.rank);
+    uint64_t elements = ms_elements(&ms_info(tape, a)->shape);
+    ms_reduce_buffers buffers = ms_cuda_reduce_buffers(
+        tape->run->device, inputs ? elements / inputs : 0, inputs, inputs_contiguous);
     if (buffers.partial_bytes == 0)
         return;
     ms_tensor partial = ms_empty_bytes(tape, buffers.partial_bytes, MS_DTYPE_U8);
@@ -179,29 +177,65 @@ static void sum_buffers(ms_tape *tape, ms_tensor a, uint32_t dim)
     ms_consume(tape, partial);
 }
 
-/* CUDA's autocast has sums in fp32; the kernel converts. */
-ms_tensor ms_sum_dim(ms_tape *tape, ms_tensor a, uint32_t dim, bool keep)
+static ms_tensor sum_dim(ms_tape *tape, ms_tensor a, uint32_t dim, bool keep, ms_dtype dtype)
 {
-    if (ms_idle(tape) || !a)
-        return 0;
     ms_op_mark mark = ms_op_begin(tape, &sum_dim_op);
     uint32_t node = ms_record(tape, &sum_dim_op, 1, &a);
     ms_node_numbers(tape, node, 2, (uint64_t[]){dim, keep});
     ms_shape shape = ms_info(tape, a)->shape;
-    bool widens = tape->has_autocast && !tape->on_cpu;
+    uint64_t inputs = shape.dims[dim].value;
+    bool inputs_contiguous = dim + 1 == shape.rank;
     shape.dims[dim] = (ms_dim){.value = 1};
     if (!keep) {
         shape.rank--;
         for (uint32_t i = dim; i < shape.rank; i++)
             shape.dims[i] = shape.dims[i + 1];
     }
-    ms_dtype dtype = widens ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, a)->dtype;
     ms_tensor out = ms_empty(tape, shape, dtype);
-    sum_buffers(tape, a, dim);
+    if (tape->on_cpu && ms_info(tape, a)->dtype != dtype)
+        ms_consume(tape, ms_empty_like(tape, a, dtype));
+    sum_buffers(tape, a, inputs, inputs_contiguous);
     return ms_op_finish(tape, mark, node, 1, &a, out);
 }
 
+/* CUDA's autocast has sums in fp32; the kernel converts. */
+ms_tensor ms_sum_dim(ms_tape *tape, ms_tensor a, uint32_t dim, bool keep)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    bool widens = tape->has_autocast && !tape->on_cpu;
+    return sum_dim(tape, a, dim, keep,
+                   widens ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, a)->dtype);
+}
+
+ms_tensor ms_sum_last_fp32(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    return sum_dim(tape, a, ms_info(tape, a)->shape.rank - 1, true, MS_DTYPE_F32);
+}
+
 /* ---- sums of a whole tensor ---- */
+
+/* The gradient, expanded to the input's shape. */
+static void sum_all_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    const uint64_t strides[MS_MAX_RANK] = {0};
+    out[0] = ms_alias(tape, grads[0], ms_input_meta(tape, node, 0)->shape, strides);
+}
+
+static const ms_op sum_all_op = {"sum", "SumBackward0", sum_all_backward};
+
+ms_tensor ms_sum(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &sum_all_op);
+    uint32_t node = ms_record(tape, &sum_all_op, 1, &a);
+    ms_tensor out = ms_empty(tape, (ms_shape){.rank = 0}, (ms_dtype)ms_info(tape, a)->dtype);
+    sum_buffers(tape, a, ms_elements(&ms_info(tape, a)->shape), true);
+    return ms_op_finish(tape, mark, node, 1, &a, out);
+}
 
 static const ms_op sum_op = {"sum", NULL, NULL};
 

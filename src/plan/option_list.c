@@ -219,10 +219,11 @@ static void add_inputs(uint32_t techniques, ms_option_list *list, uint32_t most)
     }
 }
 
-uint32_t ms_techniques_impossible(const ms_model_config *model)
+uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_config *run)
 {
     const ms_family *family = model->family;
-    bool no_chunks = model->head != MS_HEAD_CAUSAL_LM || family->scales_logits;
+    bool no_chunks =
+        model->head != MS_HEAD_CAUSAL_LM || family->scales_logits || !ms_loss_is_plain(run);
     return (family->has_no_mlp_module ? MS_MAY_TILE : 0u) | (no_chunks ? MS_MAY_CHUNK_LOSS : 0u);
 }
 

@@ -27,7 +27,7 @@ ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
                               const ms_run_config *run, uint32_t techniques, const ms_stack *stack,
                               ms_option_list *list, ms_error *err);
 
-/* Bits of techniques that the model has no place for. */
-uint32_t ms_techniques_impossible(const ms_model_config *model);
+/* Bits of techniques that the model, or its loss, has no place for. */
+uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_config *run);
 
 #endif

@@ -90,6 +90,11 @@ static void add_training(list *l, const ms_metadata_source *source, ms_arena *ar
         add_number(l, "clip", run->clip_norm);
     else
         add_null(l, "clip");
+    add_number(l, "label_smoothing", run->label_smoothing);
+    if (run->logits_to_keep)
+        add_count(l, "logits_to_keep", run->logits_to_keep);
+    else
+        add_null(l, "logits_to_keep");
     add_text(l, "checkpointing", run->checkpointing ? run->checkpointing : "none");
     add_text(l, "treat", run->treat && *run->treat ? run->treat : "none");
     add_text(l, "adapter", run->adapter ? ms_adapter_text(arena, run->adapter) : "none");

@@ -124,6 +124,19 @@ static void measure_saved(trainer *t)
 
 /* ---- phases ---- */
 
+/* The loss of a model that yields logits; what ran under autocast is handed on in fp32. */
+static ms_tensor smooth(trainer *t, ms_tensor logits)
+{
+    ms_tape *tape = &t->tape;
+    ms_frame f = ms_frame_begin(tape);
+    bool widens = tape->run->autocast != MS_AUTOCAST_NONE;
+    ms_tensor *output = ms_local(&f, widens ? ms_to(tape, logits, MS_DTYPE_F32) : logits);
+    ms_tensor loss = ms_smoothed_loss(&t->model, *output, t->ids);
+    ms_retain(tape, loss);
+    ms_frame_end(&f, NULL);
+    return loss;
+}
+
 static ms_tensor run_forward(trainer *t, uint32_t micro_step)
 {
     ms_tape *tape = &t->tape;
@@ -141,6 +154,8 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
     if (tape->has_autocast)
         ms_autocast_clear(tape);
     tape->has_autocast = false;
+    if (tape->run->label_smoothing > 0)
+        loss = smooth(t, ms_unown(tape, loss));
     mark(t, false, MS_PHASE_FORWARD, micro_step);
     return loss;
 }
@@ -253,6 +268,11 @@ static bool build(trainer *t)
         t->model.class_labels = ms_empty(tape, MS_SHAPE(t->model.batch), MS_DTYPE_I64);
         ms_retain(tape, t->model.class_labels);
         ms_name_storage(tape, t->model.class_labels, "labels", MS_CATEGORY_INPUT);
+    }
+    if (tape->run->label_smoothing > 0) {
+        t->model.label_count = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_I64);
+        ms_retain(tape, t->model.label_count);
+        ms_name_storage(tape, t->model.label_count, "num_items_in_batch", MS_CATEGORY_INPUT);
     }
     tape->new_category = MS_CATEGORY_TEMPORARY;
     mark(t, false, MS_PHASE_BUILD, 0);

@@ -12,13 +12,15 @@ cuda: torch.cuda memory statistics of the third step (allocated = block bytes, r
 CASES.json is a list of cases, or a file this program wrote, whose cases are measured again. "treat" in a case: see treatments.py;
 "optimizer": see optimizers.py; "optimizer_device": "host": see host_optimizer.py; "parameter_device": "host": see host_parameters.py.
 "backend": the one kernel of scaled_dot_product_attention that may run.
+"label_smoothing", "logits_to_keep": see losses.py.
 "experts" is the framework's experts_implementation; "routing": see routing.py.
 "cudnn": false: PyTorch's own convolutions, as cuDNN's need a GPU. The config's "architectures" names the class; without it is the causal language model.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
 """
-import argparse, gc, gzip, json, multiprocessing, os, re, sys, traceback, warnings
+import argparse, contextlib, gc, gzip, json, multiprocessing, os, re, sys, traceback, warnings
 
 warnings.filterwarnings("ignore")
+import losses
 import torch
 import transformers
 from torch.profiler import ProfilerActivity, profile, record_function
@@ -161,6 +163,9 @@ class Step:
             self.loss_of = treatments.apply(self.model, case["treat"])
         self.optimizer = optimizer_of(case, self.model, at_home)
         self.inputs = self.make_inputs()
+        self.smoothing = losses.LabelSmoothing(self.model, case["label_smoothing"], self.inputs) if case.get("label_smoothing") else None
+        if case.get("logits_to_keep"):
+            self.inputs = losses.keep_logits(self.inputs, case["logits_to_keep"])
 
     def make_inputs(self):
         """The arguments of the model, with the labels of its class; pictures come in the weights' dtype."""
@@ -183,10 +188,11 @@ class Step:
         return self.model(**self.inputs).loss
 
     def forward(self):
-        if self.case.get("autocast"):
-            with torch.autocast(self.device, dtype=DTYPES[self.case["autocast"]]):
-                return self.loss()
-        return self.loss()
+        autocast = torch.autocast(self.device, dtype=DTYPES[self.case["autocast"]]) if self.case.get("autocast") else None
+        if self.smoothing:
+            return self.smoothing(self.inputs, autocast)
+        with autocast or contextlib.nullcontext():
+            return self.loss()
 
     def run(self, mark):
         for _ in range(self.case.get("accumulate", 1)):

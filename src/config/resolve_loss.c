@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Head and loss: what is asked beside the model's own, and whether it can be done to this model.
+ */
+#include "config/resolving.h"
+
+static ms_status check_head(const ms_resolving *c, const char *field)
+{
+    return c->model->head == MS_HEAD_CAUSAL_LM
+               ? MS_OK
+               : ms_resolve_fail(c, field, "it is modelled for causal language models alone");
+}
+
+static ms_status resolve_label_smoothing(const ms_resolving *c)
+{
+    static const char field[] = "label-smoothing";
+    c->run->label_smoothing = ms_resolve_said(c, field) ? c->draft->label_smoothing : 0;
+    if (c->run->label_smoothing <= 0)
+        return MS_OK;
+    if (c->model->outputs_router_logits)
+        return ms_resolve_fail(c, field,
+                               "Trainer's loss leaves out the routers' auxiliary loss: not modelled "
+                               "with output_router_logits");
+    return check_head(c, field);
+}
+
+static ms_status resolve_logits_to_keep(const ms_resolving *c)
+{
+    static const char field[] = "logits-to-keep";
+    c->run->logits_to_keep = ms_resolve_said(c, field) ? c->draft->logits_to_keep : 0;
+    return c->run->logits_to_keep ? check_head(c, field) : MS_OK;
+}
+
+ms_status ms_resolve_loss(const ms_resolving *c)
+{
+    ms_status status = resolve_label_smoothing(c);
+    return status == MS_OK ? resolve_logits_to_keep(c) : status;
+}
