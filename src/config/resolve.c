@@ -140,6 +140,25 @@ static ms_status resolve_in_backward(const ms_resolving *c)
     return run->device->is_cpu ? ms_resolve_fail(c, field, "it is known on GPUs alone") : MS_OK;
 }
 
+/* A buffer in fp32 beside each parameter in half precision. */
+static ms_status resolve_accumulation(const ms_resolving *c)
+{
+    ms_run_config *run = c->run;
+    static const char field[] = "grad-accumulation-dtype";
+    if (ms_resolve_said(c, field))
+        run->accumulation = (ms_accumulation)c->draft->grad_accumulation_dtype;
+    if (run->accumulation == MS_ACCUMULATE_SAME)
+        return MS_OK;
+    if (run->optimizer_in_backward)
+        return ms_resolve_fail(c, field, "nothing adds up where the optimizer steps in backward");
+    if (run->optimizer_device == MS_OPTIMIZER_ON_HOST)
+        return ms_resolve_fail(c, field, "it is known for an optimizer on the device alone");
+    if (run->dtype == MS_DTYPE_F32)
+        return ms_note_add(c->notes, c->arena, c->err,
+                           "gradients of parameters in fp32 add up in fp32 by themselves");
+    return MS_OK;
+}
+
 static ms_status resolve_places(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
@@ -305,7 +324,7 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
     /* In this order: later ones look at what earlier ones resolved. */
     static ms_status (*const steps[])(const ms_resolving *) = {
         resolve_device,        resolve_torch,     resolve_tokens,      resolve_types,
-        resolve_optimizer,     resolve_places,    resolve_in_backward, resolve_quantization,
+        resolve_optimizer,     resolve_places,    resolve_in_backward, resolve_accumulation, resolve_quantization,
         note_autocast,         resolve_allocator, resolve_budget,      ms_resolve_layers,
         ms_resolve_loss,       ms_resolve_treatments, resolve_attention, resolve_experts,
     };

@@ -55,6 +55,11 @@ typedef enum ms_routing_kind {
 
 typedef enum ms_autocast { MS_AUTOCAST_NONE, MS_AUTOCAST_BF16, MS_AUTOCAST_F16 } ms_autocast;
 
+typedef enum ms_accumulation {
+    MS_ACCUMULATE_SAME, /* gradients of micro-batches add up in the parameters' type */
+    MS_ACCUMULATE_F32   /* those of parameters in half precision in buffers beside them */
+} ms_accumulation;
+
 typedef enum ms_checkpoint_kind {
     MS_CHECKPOINT_NON_REENTRANT, /* use_reentrant=False, with early stop */
     MS_CHECKPOINT_REENTRANT
@@ -80,6 +85,7 @@ typedef struct ms_run_config {
     ms_parameter_device parameter_device; /* on the host only with the optimizer there */
     double weight_decay;
     uint64_t accumulate; /* micro-batches per optimizer step */
+    ms_accumulation accumulation;
     bool clip;
     double clip_norm;
     double label_smoothing;  /* of Trainer's LabelSmoother; 0: the model's own loss */
@@ -115,7 +121,7 @@ static inline bool ms_loss_is_plain(const ms_run_config *run)
 static inline bool ms_optimizer_may_move(const ms_run_config *run)
 {
     return run->optimizer_device == MS_OPTIMIZER_ON_DEVICE && !run->optimizer_in_backward &&
-           !run->device->is_cpu && ms_optimizer_traits_of(run->optimizer)->is_everywhere;
+           run->accumulation == MS_ACCUMULATE_SAME && !run->device->is_cpu && ms_optimizer_traits_of(run->optimizer)->is_everywhere;
 }
 
 /* Whether parameters that are on the device could be on the host, with the optimizer. */
@@ -123,6 +129,7 @@ static inline bool ms_parameters_may_move(const ms_run_config *run)
 {
     return run->parameter_device == MS_PARAMETERS_ON_DEVICE && !run->device->is_cpu &&
            !run->adapter && !run->optimizer_in_backward &&
+           run->accumulation == MS_ACCUMULATE_SAME &&
            ms_optimizer_traits_of(run->optimizer)->is_everywhere;
 }
 

@@ -36,6 +36,7 @@ typedef enum field_kind {
 /* In the order of the enums of run_config.h. */
 static const char *const dtypes[] = {"fp32", "bf16", "fp16", NULL};
 static const char *const autocasts[] = {"none", "bf16", "fp16", NULL};
+static const char *const accumulations[] = {"same", "fp32", NULL};
 static const char *const answers[] = {"no", "yes", NULL};
 static const char *const places[] = {"device", "host", NULL};
 static const char *const checkpoint_kinds[] = {"non-reentrant", "reentrant", NULL};
@@ -80,6 +81,7 @@ static const field_row rows[] = {
     {"parameter-device", FIELD_CHOICE, AT(parameter_device), 0, 0,             places},
     {"weight-decay",    FIELD_NUMBER,  AT(weight_decay),    0, 0,              NULL},
     {"accumulate",      FIELD_COUNT,   AT(accumulate),      1, MAX_ACCUMULATE, NULL},
+    {"grad-accumulation-dtype", FIELD_CHOICE, AT(grad_accumulation_dtype), 0, 0, accumulations},
     {"clip",            FIELD_CLIP,    AT(clip_norm),       0, 0,              NULL},
     {"label-smoothing", FIELD_SHARE,   AT(label_smoothing), 0, 0,              NULL},
     {"logits-to-keep",  FIELD_SOME,    AT(logits_to_keep),  2, MAX_SEQ,        NULL},

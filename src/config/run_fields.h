@@ -33,6 +33,8 @@
       "Training")                                                                                  \
     X("weight-decay", "X", "0 or more", "0.01 for adamw, else 0", "Training")                      \
     X("accumulate", "N", "micro-batches per optimizer step", "1", "Training")                      \
+    X("grad-accumulation-dtype", "TYPE", "of the sum of gradients: same as the parameter, or fp32", \
+      "same", "Training")                                                                          \
     X("clip", "X", "largest gradient norm, or none", "none", "Training")                           \
     X("label-smoothing", "X", "of Trainer's loss, 0 to 1", "0", "Training")                         \
     X("logits-to-keep", "N", "head and loss on the last tokens of a sequence alone, or none",      \
@@ -71,7 +73,7 @@ typedef struct ms_run_draft {
     uint64_t batch, seq_tokens, accumulate;
     int dtype, adapter_dtype, quantize, upcast, autocast, optimizer, optimizer_impl,
         optimizer_in_backward, optimizer_device, parameter_device, checkpoint_kind, attention,
-        experts, routing, allocator;
+        grad_accumulation_dtype, experts, routing, allocator;
     double weight_decay, clip_norm, label_smoothing;
     uint64_t logits_to_keep;
     const char *checkpointing, *treat, *adapter, *lora, *plan, *training_args, *device;

@@ -86,6 +86,8 @@ static void add_training(list *l, const ms_metadata_source *source, ms_arena *ar
     add_text(l, "parameter_device", ms_parameter_device_names[run->parameter_device]);
     add_number(l, "weight_decay", run->weight_decay);
     add_count(l, "accumulate", run->accumulate);
+    add_text(l, "grad_accumulation_dtype",
+             run->accumulation == MS_ACCUMULATE_F32 ? "fp32" : "same");
     if (run->clip)
         add_number(l, "clip", run->clip_norm);
     else

@@ -19,12 +19,18 @@ static void work_at_home(ms_tape *tape, uint64_t passes)
         ms_copy_wait(tape, ms_copy_begin(tape, passes * bytes, MS_LANE_HOST));
 }
 
+/* What is clipped: the sum in fp32 where there is one. */
+static ms_tensor gradient_of(const ms_parameter *parameter)
+{
+    return parameter->sum ? parameter->sum : parameter->grad;
+}
+
 /* One partial result per chunk of the largest gradient on the device for each, in fp32. */
 static uint64_t norm_buffer_bytes(ms_tape *tape)
 {
     uint64_t most = 0, count = 0;
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
-        ms_tensor grad = tape->parameters.items[i].grad;
+        ms_tensor grad = gradient_of(&tape->parameters.items[i]);
         if (!grad)
             continue;
         uint64_t elements = ms_elements(&ms_info(tape, grad)->shape);
@@ -42,7 +48,7 @@ static void push_norms(ms_tape *tape, norm_list *norms, bool at_home, ms_dtype d
     ms_shape scalar = {.rank = 0};
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];
-        bool wanted = at_home ? parameter->is_at_home : parameter->grad != 0;
+        bool wanted = at_home ? parameter->is_at_home : gradient_of(parameter) != 0;
         if (wanted && !ms_vec_push(norms, ms_empty(tape, scalar, dtype)))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     }
@@ -79,7 +85,8 @@ void ms_clip_gradients(ms_tape *tape)
     enum { NORM_PASSES = 1, SCALE_PASSES = 2 };
     work_at_home(tape, NORM_PASSES);
     ms_op_mark mark = ms_op_begin(tape, &clip_op);
-    ms_dtype dtype = tape->run->dtype;
+    bool widens = tape->run->accumulation == MS_ACCUMULATE_F32;
+    ms_dtype dtype = widens ? MS_DTYPE_F32 : tape->run->dtype;
     ms_shape scalar = {.rank = 0};
     ms_tensor norm = total_norm(tape, dtype);
     ms_tensor sum = ms_empty(tape, scalar, dtype);

@@ -83,7 +83,8 @@ static void measure_gradients(trainer *t)
     for (uint32_t i = 0; i < t->tape.parameters.count; i++) {
         const ms_parameter *parameter = &t->tape.parameters.items[i];
         if (parameter->is_reached && !parameter->is_at_home)
-            t->simulation->gradient_bytes += tensor_bytes(t, parameter->tensor);
+            t->simulation->gradient_bytes +=
+                tensor_bytes(t, parameter->tensor) + tensor_bytes(t, parameter->sum);
     }
 }
 
@@ -204,6 +205,7 @@ static void run_step(trainer *t)
         mark(t, false, MS_PHASE_CLIP, 0);
     }
     mark(t, true, MS_PHASE_OPTIMIZER, 0);
+    ms_accumulation_hand_over(tape);
     ms_optimizer_step(tape);
     mark(t, false, MS_PHASE_OPTIMIZER, 0);
     mark(t, true, MS_PHASE_ZERO_GRAD, 0);
@@ -262,6 +264,7 @@ static bool build(trainer *t)
     if (attached != MS_OK)
         ms_tape_fail(tape, attached);
     ms_optimizer_build(tape);
+    ms_accumulation_build(tape);
     tape->new_category = MS_CATEGORY_INPUT;
     make_input(t);
     if (labels_sequences(t->model.config->head)) {

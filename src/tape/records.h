@@ -85,6 +85,7 @@ enum { MS_OPTIMIZER_STATES = 6 };
 /* A parameter: its storage, and the gradient once there is one. */
 typedef struct ms_parameter {
     ms_tensor tensor, grad;
+    ms_tensor sum;     /* of its gradients in fp32; 0: they add up in `grad` */
     ms_tensor leaving; /* its gradient, on the way to the host */
     bool is_at_home;   /* the host keeps it: see tape/home.c */
     ms_tensor cast;    /* autocast's copy in the lower dtype, while the context is open */

@@ -12,7 +12,8 @@ cuda: torch.cuda memory statistics of the third step (allocated = block bytes, r
 CASES.json is a list of cases, or a file this program wrote, whose cases are measured again. "treat" in a case: see treatments.py;
 "optimizer": see optimizers.py; "optimizer_device": "host": see host_optimizer.py; "parameter_device": "host": see host_parameters.py.
 "backend": the one kernel of scaled_dot_product_attention that may run.
-"label_smoothing", "logits_to_keep": see losses.py.
+"label_smoothing", "logits_to_keep": see losses.py; "grad_accumulation_dtype": see fp32_gradients.py.
+"liger": see liger.py.
 "experts" is the framework's experts_implementation; "routing": see routing.py.
 "cudnn": false: PyTorch's own convolutions, as cuDNN's need a GPU. The config's "architectures" names the class; without it is the causal language model.
 Needs torch, transformers, and peft for LoRA cases. Weights are random: no download.
@@ -91,6 +92,9 @@ def build(case, device):
     model = model.to(DTYPES[case["weights"]])
     if case.get("quantize"):
         model = quantized(case, model, device)
+    if case.get("liger"):
+        import liger
+        liger.apply(model)
     if case.get("lora"):
         from peft import LoraConfig, get_peft_model
         lora = case["lora"]
@@ -162,6 +166,10 @@ class Step:
                 self.model.enable_input_require_grads()  # as trainers do
             self.loss_of = treatments.apply(self.model, case["treat"])
         self.optimizer = optimizer_of(case, self.model, at_home)
+        self.fp32_gradients = None
+        if case.get("grad_accumulation_dtype") == "fp32":
+            from fp32_gradients import Fp32Gradients
+            self.fp32_gradients = Fp32Gradients([p for p in self.model.parameters() if p.requires_grad])
         self.inputs = self.make_inputs()
         self.smoothing = losses.LabelSmoothing(self.model, case["label_smoothing"], self.inputs) if case.get("label_smoothing") else None
         if case.get("logits_to_keep"):
@@ -202,13 +210,22 @@ class Step:
                 loss.backward()
             del loss
         self.reached = {id(p) for p in self.model.parameters() if p.grad is not None}
+        if self.fp32_gradients:
+            self.reached |= {id(p) for p in self.fp32_gradients.buffers}
         if self.case.get("clip"):
             with mark("clip"):
-                torch.nn.utils.clip_grad_norm_(self.with_gradients(), 1.0, foreach=True)
+                if self.fp32_gradients:
+                    self.fp32_gradients.clip(1.0)
+                else:
+                    torch.nn.utils.clip_grad_norm_(self.with_gradients(), 1.0, foreach=True)
         with mark("optimizer"):
+            if self.fp32_gradients:
+                self.fp32_gradients.hand_over()
             self.optimizer.step()
         with mark("zero_grad"):
             self.optimizer.zero_grad(set_to_none=True)
+            if self.fp32_gradients:
+                self.fp32_gradients.zero()
 
     def with_gradients(self):
         if self.case.get("optimizer_device") == "host":
@@ -227,6 +244,7 @@ class Step:
         out["buffer_bytes"] = sum(v for k, v in buffers.items() if k not in weights)
         stays = lambda p: p.untyped_storage().nbytes() > 0 and not self.case.get("in_backward")  # on the device between steps
         out["gradient_bytes"] = sum(p.numel() * p.element_size() for p in params if id(p) in self.reached and stays(p))
+        out["gradient_bytes"] += self.fp32_gradients.bytes() if self.fp32_gradients else 0
         if self.case.get("optimizer_device") == "host":
             out["optimizer_state_bytes"] = 0  # on the device
             if "offload" not in self.case.get("treat", ""):  # what that sends is the host's too
