@@ -86,6 +86,7 @@ def command_of(case, config_path, args):
     command += ["--clip", "1.0"] if case.get("clip") else []
     command += ["--grad-accumulation-dtype", case["grad_accumulation_dtype"]] if case.get("grad_accumulation_dtype") else []
     command += ["--label-smoothing", str(case["label_smoothing"])] if case.get("label_smoothing") else []
+    command += ["--liger", "all"] if case.get("liger") else []
     command += ["--logits-to-keep", str(case["logits_to_keep"])] if case.get("logits_to_keep") else []
     command += ["--checkpointing", "all"] if case.get("checkpointing") else []
     if case.get("experts"):

@@ -31,8 +31,31 @@ static ms_status resolve_logits_to_keep(const ms_resolving *c)
     return c->run->logits_to_keep ? check_head(c, field) : MS_OK;
 }
 
+static ms_status resolve_liger(const ms_resolving *c)
+{
+    static const char field[] = "liger";
+    const ms_model_config *model = c->model;
+    c->run->liger = ms_resolve_said(c, field) ? c->draft->liger : 0;
+    if (!c->run->liger)
+        return MS_OK;
+    if (c->run->device->is_cpu)
+        return ms_resolve_fail(c, field, "its kernels run on GPUs alone, and the device is the cpu");
+    if (!ms_liger_is_modelled(model))
+        return ms_resolve_fail(c, field, "Liger %s for %s",
+                               ms_liger_knows(model) ? "has kernels, which are not modelled,"
+                                                     : "has no kernels",
+                               model->family->model_type);
+    if ((c->run->liger & MS_LIGER_LOSS) && ms_resolve_said(c, "logits-to-keep") &&
+        c->draft->logits_to_keep)
+        return ms_resolve_fail(c, "logits-to-keep",
+                               "Liger's loss takes the hidden states of all tokens");
+    return check_head(c, field);
+}
+
 ms_status ms_resolve_loss(const ms_resolving *c)
 {
-    ms_status status = resolve_label_smoothing(c);
+    ms_status status = resolve_liger(c);
+    if (status == MS_OK)
+        status = resolve_label_smoothing(c);
     return status == MS_OK ? resolve_logits_to_keep(c) : status;
 }

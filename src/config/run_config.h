@@ -11,6 +11,7 @@
 
 #include "allocator/allocator.h"
 #include "config/adapter.h"
+#include "config/liger.h"
 #include "config/model_config.h"
 #include "config/notes.h"
 #include "config/optimizer.h"
@@ -89,6 +90,7 @@ typedef struct ms_run_config {
     bool clip;
     double clip_norm;
     double label_smoothing;  /* of Trainer's LabelSmoother; 0: the model's own loss */
+    uint64_t liger;          /* bits of ms_liger */
     uint64_t logits_to_keep; /* the head runs on the last tokens alone; 0: on all */
     const char *checkpointing; /* the specification as given: "none", "all", "first:8", "0,2,5-9",
                                   "every:2" */
@@ -114,7 +116,7 @@ typedef struct ms_run_config {
 /* Whether head and loss are as the model runs them by itself: only such a loss goes in chunks. */
 static inline bool ms_loss_is_plain(const ms_run_config *run)
 {
-    return run->label_smoothing <= 0 && run->logits_to_keep == 0;
+    return !(run->liger & MS_LIGER_LOSS) && run->label_smoothing <= 0 && run->logits_to_keep == 0;
 }
 
 /* Whether an optimizer that is on the device could be on the host. */

@@ -30,6 +30,7 @@ typedef enum field_kind {
     FIELD_VERSION, /* uint32_t[2] */
     FIELD_LAYERS,  /* const char *, a list of layers */
     FIELD_TREAT,   /* const char *, treatments */
+    FIELD_LIGER,   /* uint64_t, bits of ms_liger */
     FIELD_LORA     /* const char *, an adapter */
 } field_kind;
 
@@ -84,6 +85,7 @@ static const field_row rows[] = {
     {"grad-accumulation-dtype", FIELD_CHOICE, AT(grad_accumulation_dtype), 0, 0, accumulations},
     {"clip",            FIELD_CLIP,    AT(clip_norm),       0, 0,              NULL},
     {"label-smoothing", FIELD_SHARE,   AT(label_smoothing), 0, 0,              NULL},
+    {"liger",           FIELD_LIGER,   AT(liger),           0, 0,              NULL},
     {"logits-to-keep",  FIELD_SOME,    AT(logits_to_keep),  2, MAX_SEQ,        NULL},
     {"checkpointing",   FIELD_LAYERS,  AT(checkpointing),   0, 0,              NULL},
     {"treat",           FIELD_TREAT,   AT(treat),           0, 0,              NULL},
@@ -168,6 +170,7 @@ ms_run_field_form ms_run_field_form_of(size_t index)
     case FIELD_VERSION:
     case FIELD_LAYERS:
     case FIELD_TREAT:
+    case FIELD_LIGER:
     case FIELD_LORA:
         break;
     }
@@ -333,6 +336,15 @@ static ms_status set_treat(const field_row *row, const char *value, void *member
     return set_text(row, value, member, arena, err);
 }
 
+static ms_status set_liger(const field_row *row, const char *value, void *member, ms_arena *arena,
+                           ms_error *err)
+{
+    (void)arena;
+    ms_error reason = {0};
+    ms_status status = ms_liger_parse(value, member, &reason);
+    return status == MS_OK ? status : ms_fail(err, status, "%s: %s", row->name, reason.text);
+}
+
 static ms_status set_lora(const field_row *row, const char *value, void *member, ms_arena *arena,
                           ms_error *err)
 {
@@ -350,6 +362,7 @@ static const field_setter setters[] = {
     [FIELD_NUMBER] = set_number, [FIELD_CLIP] = set_clip,   [FIELD_CHOICE] = set_choice,
     [FIELD_SIZE] = set_size,     [FIELD_SPLIT] = set_split, [FIELD_VERSION] = set_version,
     [FIELD_LAYERS] = set_layers, [FIELD_TREAT] = set_treat, [FIELD_LORA] = set_lora,
+    [FIELD_LIGER] = set_liger,
 };
 
 ms_status ms_run_field_set(ms_run_draft *draft, ms_arena *arena, const char *name,

@@ -37,6 +37,8 @@
       "same", "Training")                                                                          \
     X("clip", "X", "largest gradient norm, or none", "none", "Training")                           \
     X("label-smoothing", "X", "of Trainer's loss, 0 to 1", "0", "Training")                         \
+    X("liger", "NAMES", "kernels of Liger: none, all, or of rope+rms-norm+swiglu+loss", "none",    \
+      "Training")                                                                                  \
     X("logits-to-keep", "N", "head and loss on the last tokens of a sequence alone, or none",      \
       "none", "Training")                                                                          \
     X("checkpointing", "SPEC", "layers: none, all, first:8, last:4, every:2 or 0,2,5-9", "none",   \
@@ -75,7 +77,7 @@ typedef struct ms_run_draft {
         optimizer_in_backward, optimizer_device, parameter_device, checkpoint_kind, attention,
         grad_accumulation_dtype, experts, routing, allocator;
     double weight_decay, clip_norm, label_smoothing;
-    uint64_t logits_to_keep;
+    uint64_t logits_to_keep, liger;
     const char *checkpointing, *treat, *adapter, *lora, *plan, *training_args, *device;
     uint32_t torch[2]; /* major, minor */
     uint64_t max_split_size_bytes, roundup_power2_divisions, budget_bytes;

@@ -6,6 +6,7 @@
 
 #include "model/adapter.h"
 #include "model/quantized.h"
+#include "ops/liger.h"
 #include "ops/ops.h"
 
 void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_model_config *config,
@@ -190,6 +191,11 @@ static ms_tensor rms_norm(ms_model *model, const ms_norm_module *module, ms_tens
         return 0;
     }
     uint32_t previous = ms_scope_enter(tape, module->scope);
+    if (model->run->liger & MS_LIGER_RMS_NORM) {
+        ms_tensor fused = ms_liger_rms_norm(tape, x, module->weight);
+        tape->scope = previous;
+        return fused;
+    }
     ms_frame f = ms_frame_begin(tape);
     ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;
     ms_tensor *hidden = ms_argument(&f, x);

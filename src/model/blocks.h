@@ -89,11 +89,11 @@ ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden
  * if there are any, and the loss in the caller's frame. */
 ms_tensor *ms_head_loss(ms_model *model, ms_frame *f, const ms_linear_module *head,
                         ms_tensor hidden, ms_tensor labels);
-/* The loss of a classifier's logits, [B, C], which stay the caller's. */
 /* Trainer's LabelSmoother over what forward yielded. */
 ms_tensor ms_smoothed_loss(ms_model *model, ms_tensor logits, ms_tensor labels);
 /* The tokens of a sequence that have logits. */
 ms_dim ms_kept_tokens(ms_model *model);
+/* The loss of a classifier's logits, [B, C], which stay the caller's. */
 ms_tensor ms_class_loss(ms_model *model, ms_tensor pooled);
 ms_tensor ms_activation_call(ms_model *model, ms_tensor x);
 /* c * tanh(x / c), a statement for each operator. */

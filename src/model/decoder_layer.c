@@ -3,6 +3,7 @@
  * The parts that most decoders share: attention, gated MLP, and the pre-norm layer over both.
  */
 #include "model/decoder.h"
+#include "ops/liger.h"
 #include "ops/ops.h"
 
 /* ---- attention ---- */
@@ -160,6 +161,16 @@ void *ms_gated_mlp_new(ms_model *model, const ms_decoder *d, uint32_t parent, ui
     return ms_gated_mlp_named(model, parent, "mlp", model->intermediate, d->style.mlp_bias);
 }
 
+/* act(gate(x)) * up(x) */
+static ms_tensor gated(ms_model *model, const gated_mlp *m, ms_tensor input)
+{
+    ms_tensor gate = ms_linear_call(model, &m->gate_proj, input);
+    if (model->run->liger & MS_LIGER_SWIGLU)
+        return ms_liger_swiglu(model->tape, gate, ms_linear_call(model, &m->up_proj, input));
+    gate = ms_activation_call(model, gate);
+    return ms_mul(model->tape, gate, ms_linear_call(model, &m->up_proj, input));
+}
+
 ms_tensor ms_gated_mlp_call(ms_model *model, const void *mlp, ms_tensor x)
 {
     ms_tape *tape = model->tape;
@@ -167,9 +178,8 @@ ms_tensor ms_gated_mlp_call(ms_model *model, const void *mlp, ms_tensor x)
     uint32_t previous = ms_scope_enter(tape, m->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
-    ms_tensor gate = ms_activation_call(model, ms_linear_call(model, &m->gate_proj, *input));
-    ms_tensor product = ms_mul(tape, gate, ms_linear_call(model, &m->up_proj, *input));
-    ms_tensor *down = ms_local(&f, ms_linear_call(model, &m->down_proj, product));
+    ms_tensor *down =
+        ms_local(&f, ms_linear_call(model, &m->down_proj, gated(model, m, *input)));
     ms_assign(&f, down, inner_dropout(model, *down));
     ms_tensor result = ms_frame_end(&f, down);
     tape->scope = previous;

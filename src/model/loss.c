@@ -6,6 +6,7 @@
 #include "model/blocks.h"
 
 #include "ops/experts.h"
+#include "ops/liger.h"
 #include "ops/ops.h"
 
 ms_dim ms_kept_tokens(ms_model *model)
@@ -43,6 +44,29 @@ static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor lab
     ms_assign(&f, scores, ms_view(tape, *scores, MS_SHAPE(tokens, model->vocab)));
     ms_assign(&f, shifted, ms_view(tape, *shifted, MS_SHAPE(tokens)));
     ms_tensor loss = ms_cross_entropy(tape, *scores, *shifted);
+    ms_retain(tape, loss);
+    ms_frame_end(&f, NULL);
+    return ms_unown(tape, loss);
+}
+
+/* ---- Liger's: head and loss in one ---- */
+
+static ms_tensor fused_loss(ms_model *model, const ms_linear_module *head, ms_tensor hidden,
+                            ms_tensor labels)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !hidden)
+        return 0;
+    ms_frame f = ms_frame_begin(tape);
+    ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, model->seq);
+    ms_tensor *rows = ms_local(
+        &f, ms_view(tape, hidden, MS_SHAPE(tokens, ms_info(tape, hidden)->shape.dims[2])));
+    ms_tensor *padded = ms_local(&f, labels);
+    ms_assign(&f, padded, pad_labels(model));
+    ms_local(&f, shift_labels(model, *padded));
+    uint32_t previous = ms_scope_enter(tape, head->scope);
+    ms_tensor loss = ms_liger_loss(tape, *rows, head->weight);
+    tape->scope = previous;
     ms_retain(tape, loss);
     ms_frame_end(&f, NULL);
     return ms_unown(tape, loss);
@@ -186,6 +210,8 @@ ms_tensor *ms_head_loss(ms_model *model, ms_frame *f, const ms_linear_module *he
         return ms_local(f, last_token_loss(model, head, hidden, labels));
     if (model->run->treatments.loss_chunks > 1)
         return ms_local(f, chunked_loss(model, head, hidden));
+    if ((model->run->liger & MS_LIGER_LOSS) && model->run->label_smoothing <= 0)
+        return ms_local(f, fused_loss(model, head, hidden, labels));
     ms_tensor *logits = ms_local(f, ms_linear_call(model, head, keep_last(model, hidden)));
     if (model->scale_logits)
         ms_assign(f, logits, model->scale_logits(model->tape, *logits));

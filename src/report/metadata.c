@@ -93,6 +93,7 @@ static void add_training(list *l, const ms_metadata_source *source, ms_arena *ar
     else
         add_null(l, "clip");
     add_number(l, "label_smoothing", run->label_smoothing);
+    add_text(l, "liger", ms_liger_text(arena, run->liger));
     if (run->logits_to_keep)
         add_count(l, "logits_to_keep", run->logits_to_keep);
     else
