@@ -12,6 +12,7 @@ figures that differ are printed, then a summary of each group of figures:
   steady    CUDA: allocated at the start, and at peak and end of every phase, steady step
   first     the same of the first step
   reserved  CUDA: the most the allocator reserved in a steady step
+  evaluation  CUDA: allocated, requested and reserved of an evaluation, at peak and end
   detail    CUDA: requested and reserved at peak and end of every phase of both steps
 
 A case is exact in a group when all its figures of the group are equal. The last line is
@@ -29,7 +30,7 @@ import tempfile
 STATIC = {"parameters": "param_count", "trainable_parameters": "trainable_param_count",
           "active_parameters": "active_param_count", "weight_bytes": "weight_memory_bytes", "gradient_bytes": "grad_memory_bytes",
           "optimizer_state_bytes": "optimizer_memory_bytes", "host_bytes": "host_memory_bytes"}
-GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "detail")
+GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "detail", "evaluation")
 
 
 # ---- from a case to a command ----
@@ -85,6 +86,8 @@ def command_of(case, config_path, args):
     command += ["--accumulate", str(case.get("accumulate", 1))]
     command += ["--clip", "1.0"] if case.get("clip") else []
     command += ["--grad-accumulation-dtype", case["grad_accumulation_dtype"]] if case.get("grad_accumulation_dtype") else []
+    for key in ("empty_cache_steps", "eval_batch", "eval_logits"):
+        command += ["--" + key.replace("_", "-"), str(case[key])] if case.get(key) else []
     command += ["--label-smoothing", str(case["label_smoothing"])] if case.get("label_smoothing") else []
     command += ["--liger", "all"] if case.get("liger") else []
     command += ["--logits-to-keep", str(case["logits_to_keep"])] if case.get("logits_to_keep") else []
@@ -164,6 +167,10 @@ def cuda_figures(report, measured):
         yield group, start, summary.get(start + "_bytes"), measured[start + "_allocated_bytes"]
         yield from ((group,) + row for row in phase_rows(ours, theirs, allocated))
         yield from (("detail",) + row for row in phase_rows(ours, theirs, detail, group + " "))
+    if "evaluation" in measured:
+        of = lambda source: [{"phase": "evaluation", **source}]
+        for keys in (allocated, detail):
+            yield from (("evaluation",) + row for row in phase_rows(of(report.get("evaluation", {})), of(measured["evaluation"]), keys))
     yield "reserved", "peak", summary.get("reserved_memory_bytes"), measured["peak_reserved_bytes"]
 
 

@@ -87,6 +87,9 @@ typedef struct ms_summary {
     uint64_t reserved_memory_bytes;
     uint64_t allocator_retries; /* times the allocator gave cached memory back to make room */
     uint64_t low_device_bytes, expected_device_bytes, high_device_bytes; /* what nvidia-smi shows */
+    /* Of the evaluation between two steps, if there is one; else 0. The device bytes are those of
+     * what needs more. */
+    uint64_t evaluation_peak_bytes, evaluation_reserved_bytes;
     const char *peak_stage;     /* "forward", "backward", ... */
     uint64_t budget_bytes;      /* given, or what the device has; 0 = unlimited */
     bool fits;                  /* expected device bytes are within the budget */

@@ -21,12 +21,13 @@ struct ms_analysis {
     ms_notes notes;
     ms_simulation simulation;
     ms_usage usage;
+    ms_usage evaluation; /* its last phase is the evaluation */
     ms_ledger ledger;
     ms_advice advice;
     ms_style style;
     uint64_t routing_peaks[MS_ROUTING_COUNT]; /* of eager experts, else 0 */
     /* Which of these are there to be freed. */
-    bool has_simulation, has_usage, has_ledger, has_advice;
+    bool has_simulation, has_usage, has_evaluation, has_ledger, has_advice;
 };
 
 void ms_analysis_free(ms_analysis *analysis)
@@ -37,6 +38,8 @@ void ms_analysis_free(ms_analysis *analysis)
         ms_advice_free(&analysis->advice);
     if (analysis->has_ledger)
         ms_ledger_free(&analysis->ledger);
+    if (analysis->has_evaluation)
+        ms_usage_free(&analysis->evaluation);
     if (analysis->has_usage)
         ms_usage_free(&analysis->usage);
     if (analysis->has_simulation)
@@ -56,6 +59,8 @@ static ms_status itemise(ms_analysis *a, ms_fold_mode mode, ms_error *err)
     if (a->has_ledger) {
         a->ledger.summary.balanced_peak_bytes = a->routing_peaks[MS_ROUTING_BALANCED];
         a->ledger.summary.skewed_peak_bytes = a->routing_peaks[MS_ROUTING_SKEWED];
+        if (a->has_evaluation)
+            ms_ledger_add_evaluation(&a->ledger, &a->evaluation);
     }
     return status;
 }
@@ -72,24 +77,43 @@ static void limit_allocator(ms_run_config *run)
         run->allocator.capacity_bytes = budget_bytes - context_bytes;
 }
 
+/* What another run of the model uses. */
+static ms_status measure_run(const ms_analysis *a, const ms_run_config *run, ms_usage *usage,
+                             ms_error *err)
+{
+    ms_simulation simulation;
+    ms_status status = ms_step_simulate(&a->model, run, &simulation, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_usage_measure(&simulation.trace, &run->allocator, usage, err);
+    ms_simulation_free(&simulation);
+    return status;
+}
+
 /* The peak with another routing. */
 static ms_status measure_routing(const ms_analysis *a, ms_routing_kind routing, uint64_t *bytes,
                                  ms_error *err)
 {
     ms_run_config run = a->run;
-    ms_simulation simulation;
     ms_usage usage;
     run.routing = routing;
     run.detail = MS_STEPS_LEAN;
-    ms_status status = ms_step_simulate(&a->model, &run, &simulation, err);
+    ms_status status = measure_run(a, &run, &usage, err);
     if (status != MS_OK)
         return status;
-    status = ms_usage_measure(&simulation.trace, &run.allocator, &usage, err);
-    if (status == MS_OK) {
-        *bytes = usage.peak_bytes;
-        ms_usage_free(&usage);
-    }
-    ms_simulation_free(&simulation);
+    *bytes = usage.peak_bytes;
+    ms_usage_free(&usage);
+    return MS_OK;
+}
+
+static ms_status measure_evaluation(ms_analysis *a, ms_error *err)
+{
+    ms_run_config run = a->run;
+    if (run.eval_batch == 0)
+        return MS_OK;
+    run.detail = MS_STEPS_EVALUATED;
+    ms_status status = measure_run(a, &run, &a->evaluation, err);
+    a->has_evaluation = status == MS_OK;
     return status;
 }
 
@@ -134,6 +158,8 @@ static ms_status analyze(const ms_run *run, ms_analysis *a, ms_error *err)
         return status;
     a->has_usage = true;
     status = measure_routings(a, err);
+    if (status == MS_OK)
+        status = measure_evaluation(a, err);
     return status == MS_OK ? itemise(a, MS_FOLD_LAYERS, err) : status;
 }
 

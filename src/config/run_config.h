@@ -71,6 +71,8 @@ typedef enum ms_step_detail {
     MS_STEPS_ALL,   /* three steps; operators of the last */
     MS_STEPS_LEAN,  /* two; allocations alone */
     MS_STEPS_TIMED, /* two; operators of the last */
+    MS_STEPS_EVALUATED, /* three and an evaluation, which takes the place of the last step; allocations
+                           alone */
     MS_STEPS_NONE   /* the model alone */
 } ms_step_detail;
 
@@ -92,6 +94,9 @@ typedef struct ms_run_config {
     double label_smoothing;  /* of Trainer's LabelSmoother; 0: the model's own loss */
     uint64_t liger;          /* bits of ms_liger */
     uint64_t logits_to_keep; /* the head runs on the last tokens alone; 0: on all */
+    uint64_t empty_cache_steps; /* the cache is emptied in every so manieth step; 0: never */
+    uint64_t eval_batch;        /* sequences of a batch of the evaluation; 0: there is none */
+    uint64_t eval_logits;       /* batches whose logits it keeps on the device */
     const char *checkpointing; /* the specification as given: "none", "all", "first:8", "0,2,5-9",
                                   "every:2" */
     const char *treat; /* the specification as given, on top of `checkpointing`; "" = none */

@@ -41,6 +41,12 @@
       "Training")                                                                                  \
     X("logits-to-keep", "N", "head and loss on the last tokens of a sequence alone, or none",      \
       "none", "Training")                                                                          \
+    X("empty-cache-steps", "N", "empty the allocator's cache in every Nth step, or none", "none",  \
+      "Training")                                                                                  \
+    X("eval-batch", "N", "sequences per batch of an evaluation between steps, or none", "none",    \
+      "Training")                                                                                  \
+    X("eval-logits", "N", "batches whose logits an evaluation keeps on the device, or none",       \
+      "none", "Training")                                                                          \
     X("checkpointing", "SPEC", "layers: none, all, first:8, last:4, every:2 or 0,2,5-9", "none",   \
       "Training")                                                                                  \
     X("treat", "SPEC", "more, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8", "none",          \
@@ -77,7 +83,7 @@ typedef struct ms_run_draft {
         optimizer_in_backward, optimizer_device, parameter_device, checkpoint_kind, attention,
         grad_accumulation_dtype, experts, routing, allocator;
     double weight_decay, clip_norm, label_smoothing;
-    uint64_t logits_to_keep, liger;
+    uint64_t logits_to_keep, liger, empty_cache_steps, eval_batch, eval_logits;
     const char *checkpointing, *treat, *adapter, *lora, *plan, *training_args, *device;
     uint32_t torch[2]; /* major, minor */
     uint64_t max_split_size_bytes, roundup_power2_divisions, budget_bytes;

@@ -30,7 +30,10 @@ typedef struct task_list {
 static void judge(const ms_ledger *ledger, const ms_usage *usage, ms_suggestion *s)
 {
     const ms_summary *now = &ledger->summary;
-    s->device_bytes = usage->peak_reserved_bytes + ledger->run->device->context_expected_bytes;
+    uint64_t reserved_bytes = usage->peak_reserved_bytes > now->evaluation_reserved_bytes
+                                  ? usage->peak_reserved_bytes
+                                  : now->evaluation_reserved_bytes;
+    s->device_bytes = reserved_bytes + ledger->run->device->context_expected_bytes;
     s->saved_device_bytes = (int64_t)(now->expected_device_bytes - s->device_bytes);
     s->saved_peak_bytes = (int64_t)(now->peak_memory_bytes - usage->peak_bytes);
     s->fits =

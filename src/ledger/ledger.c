@@ -20,12 +20,16 @@ static void summarize_device(const ms_ledger *ledger, ms_summary *s)
     const ms_device *d = ledger->run->device;
     s->reserved_memory_bytes = ledger->usage->peak_reserved_bytes;
     s->allocator_retries = ledger->usage->retries;
-    s->low_device_bytes = s->reserved_memory_bytes + d->context_low_bytes;
-    s->expected_device_bytes = s->reserved_memory_bytes + d->context_expected_bytes;
-    s->high_device_bytes = s->reserved_memory_bytes + d->context_high_bytes;
+    uint64_t reserved_bytes = s->reserved_memory_bytes > s->evaluation_reserved_bytes
+                                  ? s->reserved_memory_bytes
+                                  : s->evaluation_reserved_bytes;
+    s->low_device_bytes = reserved_bytes + d->context_low_bytes;
+    s->expected_device_bytes = reserved_bytes + d->context_expected_bytes;
+    s->high_device_bytes = reserved_bytes + d->context_high_bytes;
     s->budget_bytes =
         ledger->run->has_budget ? ledger->run->budget_bytes : ms_device_usable_bytes(d);
-    s->fits = !ledger->usage->out_of_memory;
+    const ms_usage *evaluation = ledger->evaluation;
+    s->fits = !ledger->usage->out_of_memory && !(evaluation && evaluation->out_of_memory);
     if (s->budget_bytes) {
         s->headroom_bytes = (int64_t)(s->budget_bytes - s->expected_device_bytes);
         s->fits = s->fits && s->headroom_bytes >= 0;
@@ -111,6 +115,22 @@ ms_status ms_ledger_build(const ms_model_config *model, const ms_run_config *run
     free(lifetimes);
     free(scope_hashes);
     return status;
+}
+
+void ms_ledger_add_evaluation(ms_ledger *ledger, const ms_usage *evaluation)
+{
+    ledger->evaluation = evaluation;
+    ledger->summary.evaluation_peak_bytes = evaluation->peak_bytes;
+    ledger->summary.evaluation_reserved_bytes = evaluation->peak_reserved_bytes;
+    summarize_device(ledger, &ledger->summary);
+}
+
+const ms_phase_usage *ms_ledger_evaluation(const ms_ledger *ledger)
+{
+    const ms_usage *evaluation = ledger->evaluation;
+    return evaluation && evaluation->phases.count
+               ? &evaluation->phases.items[evaluation->phases.count - 1]
+               : NULL;
 }
 
 void ms_ledger_free(ms_ledger *ledger)

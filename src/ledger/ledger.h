@@ -50,6 +50,7 @@ typedef struct ms_timeline_point {
 typedef struct ms_ledger {
     const ms_simulation *simulation;
     const ms_usage *usage;
+    const ms_usage *evaluation; /* its last phase is the evaluation; NULL: there is none */
     const ms_model_config *model;
     const ms_run_config *run;
     ms_fold_mode mode;
@@ -66,6 +67,10 @@ typedef struct ms_ledger {
 ms_status ms_ledger_build(const ms_model_config *model, const ms_run_config *run,
                           const ms_simulation *simulation, const ms_usage *usage, ms_fold_mode mode,
                           ms_ledger *ledger, ms_error *err);
+/* What an evaluation between two steps uses; it lives as long as the ledger. */
+void ms_ledger_add_evaluation(ms_ledger *ledger, const ms_usage *evaluation);
+/* The evaluation's phase, or NULL. */
+const ms_phase_usage *ms_ledger_evaluation(const ms_ledger *ledger);
 void ms_ledger_free(ms_ledger *ledger);
 
 /* "2*B*S*H + 4*B*S": evaluates to memory_bytes. Returns the length needed. */

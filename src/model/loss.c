@@ -219,5 +219,9 @@ ms_tensor *ms_head_loss(ms_model *model, ms_frame *f, const ms_linear_module *he
         ms_soft_cap(model, f, logits);
     if (model->run->label_smoothing > 0)
         return logits;
+    if (model->keeps_logits) {
+        model->output_logits = *logits;
+        ms_retain(model->tape, *logits);
+    }
     return ms_local(f, causal_lm_loss(model, *logits, labels));
 }

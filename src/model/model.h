@@ -48,6 +48,8 @@ typedef struct ms_model {
     ms_dim labels; /* classes a classifier tells apart */
     /* [B], of what a head says of a whole sequence; 0: the head has no such labels. */
     ms_tensor class_labels;
+    bool keeps_logits;       /* an evaluation runs that wants them */
+    ms_tensor output_logits; /* then: those of the forward pass that ran, held */
     /* How many labels the loss counts, an int64 on the device; 0: the loss counts by itself. */
     ms_tensor label_count;
     uint64_t idle_param_count;       /* of experts that a token does not use */

@@ -14,7 +14,7 @@ static const ms_op cpu_dropout_op = {"dropout", "MulBackward0", dropout_backward
  * noise of its own dtype. */
 ms_tensor ms_dropout(ms_tape *tape, ms_tensor x, double p)
 {
-    if (p <= 0 || ms_idle(tape) || !x)
+    if (p <= 0 || tape->is_evaluating || ms_idle(tape) || !x)
         return x;
     const ms_op *op = tape->on_cpu ? &cpu_dropout_op : &dropout_op;
     ms_op_mark mark = ms_op_begin(tape, op);

@@ -69,6 +69,7 @@ static ms_tensor sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tenso
     ms_tensor *key = ms_local(&frame, ms_autocast_lower(tape, k));
     ms_tensor *query = ms_local(&frame, ms_autocast_lower(tape, q));
     c.mask = *bias;
+    c.dropout = tape->is_evaluating ? 0 : c.dropout;
     bool autocast = tape->has_autocast;
     tape->has_autocast = false; /* inside the call, operators run in the dtypes they are given */
     ms_tensor out = run_backend(tape, backend, *query, *key, *value, c);

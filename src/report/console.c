@@ -110,6 +110,9 @@ static void write_phases(const ms_page *p, const ms_view *v)
             "peak", "end", "reserved", ms_page_tone(p, MS_TONE_END));
     for (uint32_t i = usage->first_steady_phase; i < usage->phases.count; i++)
         phase_row(p, &usage->phases.items[i], v->ledger->run->accumulate > 1);
+    const ms_phase_usage *evaluation = ms_ledger_evaluation(v->ledger);
+    if (evaluation)
+        phase_row(p, evaluation, false);
 }
 
 static void write_largest(const ms_page *p, const ms_view *v)

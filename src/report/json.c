@@ -41,6 +41,10 @@ static void write_summary(ms_json_writer *w, const ms_summary *s)
         ms_json_uint(w, "balanced_peak_bytes", s->balanced_peak_bytes);
         ms_json_uint(w, "skewed_peak_bytes", s->skewed_peak_bytes);
     }
+    if (s->evaluation_peak_bytes) {
+        ms_json_uint(w, "evaluation_peak_bytes", s->evaluation_peak_bytes);
+        ms_json_uint(w, "evaluation_reserved_bytes", s->evaluation_reserved_bytes);
+    }
     ms_json_string(w, "peak_stage", s->peak_stage);
     ms_json_bool(w, "fits", s->fits);
     if (s->budget_bytes) {
@@ -76,9 +80,9 @@ static void write_metadata(ms_json_writer *w, const ms_view *view)
     ms_json_close(w);
 }
 
-static void write_phase(ms_json_writer *w, const ms_phase_usage *u)
+static void write_phase(ms_json_writer *w, const char *name, const ms_phase_usage *u)
 {
-    ms_json_object(w, NULL);
+    ms_json_object(w, name);
     ms_json_string(w, "phase", ms_phase_name((ms_phase)u->phase));
     ms_json_uint(w, "micro_step", u->micro_step);
     ms_json_uint(w, "repeats", u->repeats);
@@ -96,13 +100,19 @@ static void write_phases(ms_json_writer *w, const ms_usage *usage)
 {
     ms_json_array(w, "phases");
     for (uint32_t i = usage->first_steady_phase; i < usage->phases.count; i++)
-        write_phase(w, &usage->phases.items[i]);
+        write_phase(w, NULL, &usage->phases.items[i]);
     ms_json_close(w);
     ms_json_array(w, "first_step_phases");
     for (uint32_t i = 0; i < usage->phases.count; i++)
         if (usage->phases.items[i].step == 1)
-            write_phase(w, &usage->phases.items[i]);
+            write_phase(w, NULL, &usage->phases.items[i]);
     ms_json_close(w);
+}
+
+static void write_evaluation(ms_json_writer *w, const ms_phase_usage *evaluation)
+{
+    if (evaluation)
+        write_phase(w, "evaluation", evaluation);
 }
 
 static void write_peak_categories(ms_json_writer *w, const ms_peak *peak)
@@ -224,6 +234,7 @@ bool ms_report_json(FILE *out, const ms_view *view)
     write_summary(&w, view->summary);
     write_metadata(&w, view);
     write_phases(&w, view->ledger->usage);
+    write_evaluation(&w, ms_ledger_evaluation(view->ledger));
     write_peak(&w, view);
     write_suggestions(&w, view);
     write_not_modelled(&w, view);

@@ -66,6 +66,17 @@ static void write_peak(FILE *out, const ms_view *v)
     write_shares(out, "largest tensors", v->tensors, v->tensor_count, peak_bytes);
 }
 
+static void write_phase(FILE *out, const ms_phase_usage *u)
+{
+    char a[MS_GIB_TEXT], b[MS_GIB_TEXT], c[MS_GIB_TEXT], d[MS_GIB_TEXT];
+    char number[MS_MICRO_STEP_TEXT];
+    fputs("| ", out);
+    ms_markdown_cell(out, ms_phase_name((ms_phase)u->phase));
+    fprintf(out, " | %s | %s | %s | %s | %s |\n", ms_micro_step_text(u, number),
+            ms_gib(u->start_bytes, a), ms_gib(u->peak_bytes, b), ms_gib(u->end_bytes, c),
+            ms_gib(u->peak_reserved_bytes, d));
+}
+
 static void write_phases(FILE *out, const ms_view *v)
 {
     const ms_usage *usage = v->ledger->usage;
@@ -73,16 +84,10 @@ static void write_phases(FILE *out, const ms_view *v)
           "included.\n\n| phase | micro-step | start | peak | end | reserved |\n"
           "|---|---:|---:|---:|---:|---:|\n",
           out);
-    for (uint32_t i = usage->first_steady_phase; i < usage->phases.count; i++) {
-        const ms_phase_usage *u = &usage->phases.items[i];
-        char a[MS_GIB_TEXT], b[MS_GIB_TEXT], c[MS_GIB_TEXT], d[MS_GIB_TEXT];
-        char number[MS_MICRO_STEP_TEXT];
-        fputs("| ", out);
-        ms_markdown_cell(out, ms_phase_name((ms_phase)u->phase));
-        fprintf(out, " | %s | %s | %s | %s | %s |\n", ms_micro_step_text(u, number),
-                ms_gib(u->start_bytes, a), ms_gib(u->peak_bytes, b), ms_gib(u->end_bytes, c),
-                ms_gib(u->peak_reserved_bytes, d));
-    }
+    for (uint32_t i = usage->first_steady_phase; i < usage->phases.count; i++)
+        write_phase(out, &usage->phases.items[i]);
+    if (ms_ledger_evaluation(v->ledger))
+        write_phase(out, ms_ledger_evaluation(v->ledger));
 }
 
 static void write_largest(FILE *out, const ms_view *v)

@@ -72,6 +72,15 @@ static void add_null(list *l, const char *name)
     add(l, (ms_field){.name = name, .kind = MS_FIELD_NULL});
 }
 
+/* A count of which 0 is none. */
+static void add_some(list *l, const char *name, uint64_t count)
+{
+    if (count)
+        add_count(l, name, count);
+    else
+        add_null(l, name);
+}
+
 static void add_training(list *l, const ms_metadata_source *source, ms_arena *arena)
 {
     const ms_run_config *run = source->run;
@@ -94,10 +103,10 @@ static void add_training(list *l, const ms_metadata_source *source, ms_arena *ar
         add_null(l, "clip");
     add_number(l, "label_smoothing", run->label_smoothing);
     add_text(l, "liger", ms_liger_text(arena, run->liger));
-    if (run->logits_to_keep)
-        add_count(l, "logits_to_keep", run->logits_to_keep);
-    else
-        add_null(l, "logits_to_keep");
+    add_some(l, "logits_to_keep", run->logits_to_keep);
+    add_some(l, "empty_cache_steps", run->empty_cache_steps);
+    add_some(l, "eval_batch", run->eval_batch);
+    add_some(l, "eval_logits", run->eval_logits);
     add_text(l, "checkpointing", run->checkpointing ? run->checkpointing : "none");
     add_text(l, "treat", run->treat && *run->treat ? run->treat : "none");
     add_text(l, "adapter", run->adapter ? ms_adapter_text(arena, run->adapter) : "none");

@@ -39,7 +39,7 @@ typedef struct ms_field {
 extern const char *const ms_optimizer_device_names[]; /* by ms_optimizer_device */
 extern const char *const ms_parameter_device_names[]; /* by ms_parameter_device */
 
-enum { MS_METADATA_FIELDS = 48 };
+enum { MS_METADATA_FIELDS = 64 };
 
 /* What the fields are about. */
 typedef struct ms_metadata_source {

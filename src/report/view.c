@@ -190,17 +190,21 @@ static const char *verdict(const ms_view *view)
     char need[MS_GIB_TEXT], budget[MS_GIB_TEXT], rest[MS_GIB_TEXT];
     ms_gib(s->expected_device_bytes, need);
     ms_gib(s->budget_bytes, budget);
+    const char *when =
+        s->evaluation_reserved_bytes > s->reserved_memory_bytes ? ", in the evaluation" : "";
     if (s->budget_bytes == 0)
-        return ms_arena_printf(view->arena, "needs %s GiB (no budget was given)", need);
+        return ms_arena_printf(view->arena, "needs %s GiB%s (no budget was given)", need, when);
     if (s->fits && s->high_device_bytes > s->budget_bytes)
         return ms_arena_printf(view->arena,
-                               "fits narrowly: %s of %s GiB on %s (%s with the largest context)",
-                               need, budget, device, ms_gib(s->high_device_bytes, rest));
+                               "fits narrowly: %s of %s GiB on %s%s (%s with the largest context)",
+                               need, budget, device, when, ms_gib(s->high_device_bytes, rest));
     if (s->fits)
-        return ms_arena_printf(view->arena, "fits: %s of %s GiB on %s", need, budget, device);
+        return ms_arena_printf(view->arena, "fits: %s of %s GiB on %s%s", need, budget, device,
+                               when);
     uint64_t short_bytes = s->expected_device_bytes - s->budget_bytes;
-    return ms_arena_printf(view->arena, "does not fit: short by %s GiB (needs %s of %s GiB on %s)",
-                           ms_gib(short_bytes, rest), need, budget, device);
+    return ms_arena_printf(view->arena,
+                           "does not fit: short by %s GiB (needs %s of %s GiB on %s%s)",
+                           ms_gib(short_bytes, rest), need, budget, device, when);
 }
 
 /* "8.03 B", "134.5 M" */

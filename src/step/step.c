@@ -12,6 +12,7 @@
 #include "model/adapter.h"
 #include "model/quantized.h"
 #include "ops/ops.h"
+#include "step/forward.h"
 #include "step/optimizer.h"
 #include "tape/engine.h"
 
@@ -125,19 +126,6 @@ static void measure_saved(trainer *t)
 
 /* ---- phases ---- */
 
-/* The loss of a model that yields logits; what ran under autocast is handed on in fp32. */
-static ms_tensor smooth(trainer *t, ms_tensor logits)
-{
-    ms_tape *tape = &t->tape;
-    ms_frame f = ms_frame_begin(tape);
-    bool widens = tape->run->autocast != MS_AUTOCAST_NONE;
-    ms_tensor *output = ms_local(&f, widens ? ms_to(tape, logits, MS_DTYPE_F32) : logits);
-    ms_tensor loss = ms_smoothed_loss(&t->model, *output, t->ids);
-    ms_retain(tape, loss);
-    ms_frame_end(&f, NULL);
-    return loss;
-}
-
 static ms_tensor run_forward(trainer *t, uint32_t micro_step)
 {
     ms_tape *tape = &t->tape;
@@ -147,16 +135,8 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
     tape->micro_step = micro_step;
     tape->grad_enabled = true;
     tape->on_backward_thread = false;
-    tape->has_autocast = tape->run->autocast != MS_AUTOCAST_NONE;
-    tape->autocast_dtype = tape->run->autocast == MS_AUTOCAST_F16 ? MS_DTYPE_F16 : MS_DTYPE_BF16;
     ms_home_begin(tape);
-    ms_tensor loss = t->model.config->family->program->forward(&t->model, t->ids, t->ids);
-    ms_retain(tape, loss);
-    if (tape->has_autocast)
-        ms_autocast_clear(tape);
-    tape->has_autocast = false;
-    if (tape->run->label_smoothing > 0)
-        loss = smooth(t, ms_unown(tape, loss));
+    ms_tensor loss = ms_forward(&t->model, t->ids).loss;
     mark(t, false, MS_PHASE_FORWARD, micro_step);
     return loss;
 }
@@ -165,6 +145,9 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
 {
     ms_tape *tape = &t->tape;
     mark(t, true, MS_PHASE_BACKWARD, micro_step);
+    uint64_t every = tape->run->empty_cache_steps;
+    if (every && (uint64_t)(t->step - 1) % every == 0)
+        ms_trace_event(tape, MS_EVENT_EMPTY_CACHE, 0);
     tape->pass = MS_PASS_BACKWARD;
     tape->on_backward_thread = true;
     ms_frame f = ms_frame_begin(tape);
@@ -227,6 +210,40 @@ static void cast_buffers(ms_model *model)
 static bool labels_sequences(ms_head_kind head)
 {
     return head != MS_HEAD_CAUSAL_LM && head != MS_HEAD_MASKED_LM;
+}
+
+/* An evaluation between two steps: no dropout, layers are not treated. */
+static void run_evaluation(trainer *t)
+{
+    ms_tape *tape = &t->tape;
+    ms_model *model = &t->model;
+    ms_run_config run = *model->run;
+    bool has_logits = run.eval_logits > 0;
+    run.treatments.loss_chunks = 0;
+    run.treatments.layers = ms_arena_array(model->arena, ms_treatment, model->config->num_layers);
+    run.liger &= has_logits ? ~(uint64_t)MS_LIGER_LOSS : MS_LIGER_ALL;
+    if (!run.treatments.layers)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    if (tape->status != MS_OK)
+        return;
+    const ms_run_config *training = model->run;
+    const ms_dim batch = model->batch;
+    model->run = &run;
+    model->batch = ms_dim_number(&tape->trace->symbols, run.eval_batch);
+    model->keeps_logits = !(run.liger & MS_LIGER_LOSS);
+    tape->is_evaluating = true;
+    tape->grad_enabled = tape->on_backward_thread = false;
+    tape->pass = MS_PASS_FORWARD;
+    ms_tensor ids = ms_empty(tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
+    ms_retain(tape, ids);
+    ms_name_storage(tape, ids, "input_ids", MS_CATEGORY_INPUT);
+    mark(t, true, MS_PHASE_EVALUATION, 0);
+    ms_evaluate(model, ids);
+    mark(t, false, MS_PHASE_EVALUATION, 0);
+    ms_release(tape, ids);
+    tape->is_evaluating = model->keeps_logits = false;
+    model->batch = batch;
+    model->run = training;
 }
 
 /* Token ids, or pictures in the dtype of the weights. */
@@ -309,11 +326,15 @@ static void train(trainer *t)
     ms_step_detail detail = t->tape.run->detail;
     if (detail == MS_STEPS_NONE)
         return;
-    uint16_t last = detail == MS_STEPS_ALL ? STEADY_STEP : STEADY_STEP - 1;
+    bool is_whole = detail == MS_STEPS_ALL || detail == MS_STEPS_EVALUATED;
+    uint16_t last = is_whole ? STEADY_STEP : STEADY_STEP - 1;
     for (t->step = 1; t->step <= last && t->tape.status == MS_OK; t->step++) {
-        t->tape.recording = t->step == last && detail != MS_STEPS_LEAN;
+        bool records = detail == MS_STEPS_ALL || detail == MS_STEPS_TIMED;
+        t->tape.recording = t->step == last && records;
         run_step(t);
     }
+    if (detail == MS_STEPS_EVALUATED)
+        run_evaluation(t);
     measure_gradients(t);
     t->simulation->optimizer_state_bytes = ms_optimizer_state_bytes(&t->tape);
     t->simulation->host_peak_bytes = t->tape.host_peak_bytes + ms_optimizer_host_bytes(&t->tape) +

@@ -24,6 +24,7 @@ typedef struct ms_tape {
     ms_status status;
     bool on_cpu;
     bool grad_enabled;
+    bool is_evaluating;           /* nothing drops out */
     bool in_backward;             /* names of operators executed are those of nodes */
     uint64_t host_saved_bytes;    /* saved in host memory although the device is another */
     uint64_t passing_saved_bytes; /* saved by nodes that are gone before the end of forward */

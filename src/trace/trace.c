@@ -15,6 +15,7 @@ static const char *const phase_names[] = {
     [MS_PHASE_CLIP]      = "clip",
     [MS_PHASE_OPTIMIZER] = "optimizer",
     [MS_PHASE_ZERO_GRAD] = "zero_grad",
+    [MS_PHASE_EVALUATION] = "evaluation",
 };
 static const char *const category_names[] = {
     [MS_CATEGORY_WEIGHT]          = "weights",

@@ -66,6 +66,7 @@ typedef enum ms_phase {
     MS_PHASE_CLIP,
     MS_PHASE_OPTIMIZER,
     MS_PHASE_ZERO_GRAD,
+    MS_PHASE_EVALUATION, /* between two steps */
     MS_PHASE_COUNT
 } ms_phase;
 

@@ -14,21 +14,26 @@ class LabelSmoothing:
         self.count = torch.tensor(inputs["labels"].numel(), device=inputs["labels"].device)  # num_items_in_batch
 
     def __call__(self, inputs, autocast):
-        outputs = self.outputs({k: v for k, v in inputs.items() if k != "labels"}, autocast)
-        return self.smoother({"logits": outputs.logits}, inputs["labels"], shift_labels=True, num_items_in_batch=self.count)
+        return self.with_outputs(inputs, autocast)[0]
 
-    def outputs(self, inputs, autocast):
-        if not autocast:
-            return self.model(**inputs)
-        return self.in_fp32(self.under(autocast, inputs))
+    def with_outputs(self, inputs, autocast):
+        outputs = trainer_outputs(self.model, {k: v for k, v in inputs.items() if k != "labels"}, autocast)
+        loss = self.smoother({"logits": outputs.logits}, inputs["labels"], shift_labels=True, num_items_in_batch=self.count)
+        return loss, outputs
 
-    def under(self, autocast, inputs):
-        with autocast:
-            return self.model(**inputs)
 
-    @staticmethod
-    def in_fp32(outputs):
-        return SimpleNamespace(logits=outputs.logits.float())
+def trainer_outputs(model, inputs, autocast):
+    """What a model hands on that accelerate prepared."""
+    return in_fp32(under(autocast, model, inputs)) if autocast else model(**inputs)
+
+
+def under(autocast, model, inputs):
+    with autocast:
+        return model(**inputs)
+
+
+def in_fp32(outputs):
+    return SimpleNamespace(loss=outputs.loss, logits=outputs.logits.float())
 
 
 def keep_logits(inputs, tokens):

@@ -12,6 +12,8 @@ cuda: torch.cuda memory statistics of the third step (allocated = block bytes, r
 CASES.json is a list of cases, or a file this program wrote, whose cases are measured again. "treat" in a case: see treatments.py;
 "optimizer": see optimizers.py; "optimizer_device": "host": see host_optimizer.py; "parameter_device": "host": see host_parameters.py.
 "backend": the one kernel of scaled_dot_product_attention that may run.
+"empty_cache_steps": the cache is emptied between forward and backward of every so many steps, as Trainer's torch_empty_cache_steps does.
+"eval_batch", "eval_logits": see evaluation.py.
 "label_smoothing", "logits_to_keep": see losses.py; "grad_accumulation_dtype": see fp32_gradients.py.
 "liger": see liger.py.
 "experts" is the framework's experts_implementation; "routing": see routing.py.
@@ -156,7 +158,7 @@ class Step:
     """The loop body whose memory is measured; `mark(name)` is entered around each phase."""
 
     def __init__(self, case, device):
-        self.case, self.device = case, device
+        self.case, self.device, self.steps_done = case, device, 0
         torch.backends.cudnn.enabled = case.get("cudnn", True)
         self.model, at_home = build_on_host(case, device) if case.get("parameter_device") == "host" else (build(case, device), None)
         self.loss_of = None
@@ -175,9 +177,9 @@ class Step:
         if case.get("logits_to_keep"):
             self.inputs = losses.keep_logits(self.inputs, case["logits_to_keep"])
 
-    def make_inputs(self):
+    def make_inputs(self, batch=None):
         """The arguments of the model, with the labels of its class; pictures come in the weights' dtype."""
-        case, config, name = self.case, self.model.config, type(self.model).__name__
+        case, config, name = {**self.case, **({"batch": batch} if batch else {})}, self.model.config, type(self.model).__name__
         numbers = lambda end, *shape: torch.randint(0, end, shape, device=self.device)
         if name.endswith("ForImageClassification"):
             side = config.image_size if isinstance(config.image_size, (list, tuple)) else [config.image_size] * 2
@@ -195,18 +197,38 @@ class Step:
             return self.loss_of(self.inputs["input_ids"], self.inputs["labels"])
         return self.model(**self.inputs).loss
 
+    def autocast(self):
+        return torch.autocast(self.device, dtype=DTYPES[self.case["autocast"]]) if self.case.get("autocast") else None
+
     def forward(self):
-        autocast = torch.autocast(self.device, dtype=DTYPES[self.case["autocast"]]) if self.case.get("autocast") else None
         if self.smoothing:
-            return self.smoothing(self.inputs, autocast)
-        with autocast or contextlib.nullcontext():
+            return self.smoothing(self.inputs, self.autocast())
+        with self.autocast() or contextlib.nullcontext():
             return self.loss()
 
+    def outputs(self, inputs):
+        """Loss and outputs as Trainer's compute_loss has them."""
+        if self.smoothing:
+            return self.smoothing.with_outputs(inputs, self.autocast())
+        outputs = losses.trainer_outputs(self.model, inputs, self.autocast())
+        return outputs.loss, outputs
+
+    def evaluate(self, mark):
+        from evaluation import Evaluation
+        evaluation = Evaluation(self, self.case["eval_batch"], self.case.get("eval_logits"))
+        with mark("evaluation"):
+            evaluation.run()
+
     def run(self, mark):
+        every = self.case.get("empty_cache_steps")
+        empties = every and self.steps_done % every == 0
+        self.steps_done += 1
         for _ in range(self.case.get("accumulate", 1)):
             with mark("forward"):
                 loss = self.forward()
             with mark("backward"):
+                if empties:
+                    torch.cuda.empty_cache()
                 loss.backward()
             del loss
         self.reached = {id(p) for p in self.model.parameters() if p.grad is not None}
@@ -348,6 +370,10 @@ def measure_cuda(case, events_path, stacks=False):
         with gzip.open(events_path, "wt") as f:
             json.dump([[e["action"], e["size"], e.get("addr", 0), e.get("stream", 0)] + ([frames_of(e)] if stacks else [])
                        for e in trace], f)
+    if case.get("eval_batch"):
+        evaluated = []
+        step.evaluate(lambda n: CudaMark(n, evaluated))
+        out["evaluation"] = evaluated[0]
     start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record(), step.run(lambda n: CudaMark(n, [])), stop.record(), torch.cuda.synchronize()
     free1, _ = torch.cuda.mem_get_info()

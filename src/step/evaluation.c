@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The loop of Trainer's evaluation: batches without gradients, of which the losses, or logits and
+ * labels too, are joined on the device. The results of a batch stay bound until those of the next
+ * are there.
+ */
+#include "ops/ops.h"
+#include "step/forward.h"
+
+/* Batches that are run; later ones do the same, so only what they leave is made. */
+enum { LOSS_BATCHES = 2, MOST_BATCHES = 32 };
+
+typedef struct kept {
+    ms_tensor *losses, *logits;                      /* of the last batch */
+    ms_tensor *all_losses, *all_logits, *all_labels; /* of all */
+} kept;
+
+static void join(ms_frame *f, ms_tensor *all, ms_tensor part)
+{
+    ms_assign(f, all, *all ? ms_cat2(f->tape, *all, part, 0) : part);
+}
+
+/* The loss as Trainer takes it: its mean, a tensor of its own. */
+static ms_outputs predict(ms_model *model, ms_tensor ids)
+{
+    ms_tape *tape = model->tape;
+    ms_outputs out = ms_forward(model, ids);
+    ms_tensor mean = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_F32);
+    ms_retain(tape, mean);
+    ms_release(tape, out.loss);
+    out.loss = mean;
+    if (model->run->eval_logits == 0) {
+        ms_release(tape, out.logits);
+        out.logits = 0;
+    }
+    return out;
+}
+
+/* The logits of a batch that is not run. */
+static ms_outputs repeat(ms_tape *tape, ms_tensor logits)
+{
+    ms_outputs out = {.loss = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_F32)};
+    ms_retain(tape, out.loss);
+    out.logits = ms_empty_like(tape, logits, (ms_dtype)ms_info(tape, logits)->dtype);
+    ms_retain(tape, out.logits);
+    return out;
+}
+
+static void run_batch(ms_model *model, ms_frame *f, const kept *k, ms_tensor ids, bool is_repeat)
+{
+    ms_tape *tape = model->tape;
+    ms_outputs out = is_repeat ? repeat(tape, *k->logits) : predict(model, ids);
+    if (ms_idle(tape))
+        return;
+    ms_assign(f, k->losses, out.loss);
+    ms_release(tape, out.loss);
+    ms_assign(f, k->logits, out.logits);
+    ms_release(tape, out.logits);
+    ms_assign(f, k->losses, ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_F32));
+    join(f, k->all_losses, *k->losses);
+    if (!*k->logits)
+        return;
+    join(f, k->all_logits, *k->logits);
+    join(f, k->all_labels, ids);
+}
+
+void ms_evaluate(ms_model *model, ms_tensor ids)
+{
+    ms_tape *tape = model->tape;
+    uint64_t batches = model->run->eval_logits ? model->run->eval_logits : LOSS_BATCHES;
+    ms_frame f = ms_frame_begin(tape);
+    kept k = {ms_local(&f, 0), ms_local(&f, 0), ms_local(&f, 0), ms_local(&f, 0), ms_local(&f, 0)};
+    for (uint64_t i = 0; i < batches && !ms_idle(tape); i++)
+        run_batch(model, &f, &k, ids, i >= MOST_BATCHES);
+    ms_frame_end(&f, NULL);
+}
