@@ -19,6 +19,8 @@ _memscope_values() {
     --optimizer-impl) echo fused foreach loop ;;
     --quantize) echo none nf4 fp4 nf4:double fp4:double ;;
     --upcast | --optimizer-in-backward) echo yes no ;;
+    --grad-accumulation-dtype) echo same fp32 ;;
+    --liger) echo none all rope+rms-norm+swiglu loss ;;
     --adapter-dtype) echo fp32 bf16 fp16 ;;
     --optimizer-device | --parameter-device) echo device host ;;
     --attention) echo auto flash efficient math eager cpu-flash ;;

@@ -379,7 +379,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
 {
     static ms_status (*const steps[])(ms_training_reading * r) = {
         set_numbers,       set_clip,      set_optimizer,           set_precision,
-        set_checkpointing, set_attention, ms_training_set_adapter,
+        set_checkpointing, set_attention, ms_training_set_adapter, ms_training_set_loss,
     };
     ms_training_reading r = {.arena = arena,
                              .model = model,

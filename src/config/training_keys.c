@@ -113,10 +113,30 @@ static const key_row rows[] = {
     {FACTORY,           "/double_quantization",           MS_TOPIC_DOUBLE,           FORM_FLAG},
     {TORCHTUNE,         "/model/quantize_base",           MS_TOPIC_QUANTIZE_BASE,    FORM_FLAG},
     {TORCHTUNE,         "/model/_component_",             MS_TOPIC_MODEL,            FORM_TEXT},
+    {TRAINER,           "/label_smoothing_factor",        MS_TOPIC_LABEL_SMOOTHING,  FORM_NUMBER},
+    {TRAINER,           "/use_liger_kernel",              MS_TOPIC_LIGER,            FORM_FLAG},
+    {FACTORY,           "/enable_liger_kernel",           MS_TOPIC_LIGER,            FORM_FLAG},
+    {TRAINER,           "/liger_kernel_config",           MS_TOPIC_LIGER_CONFIG,     FORM_OBJECT},
+    {AXOLOTL,           "/liger_rope",                    MS_TOPIC_LIGER_ROPE,       FORM_FLAG},
+    {AXOLOTL,           "/liger_rms_norm",                MS_TOPIC_LIGER_RMS_NORM,   FORM_FLAG},
+    {AXOLOTL,           "/liger_glu_activation",          MS_TOPIC_LIGER_SWIGLU,     FORM_FLAG},
+    {AXOLOTL,           "/liger_fused_linear_cross_entropy", MS_TOPIC_LIGER_LOSS,    FORM_FLAG},
+    {TRAINER | AXOLOTL, "/torch_empty_cache_steps",       MS_TOPIC_EMPTY_CACHE,      FORM_NUMBER},
+    {TRAINER | AXOLOTL, "/eval_strategy",                 MS_TOPIC_EVAL_STRATEGY,    FORM_FLAG_OR_TEXT},
+    {TRAINER,           "/do_eval",                       MS_TOPIC_DO_EVAL,          FORM_FLAG},
+    {TRAINER,           "/eval_on_start",                 MS_TOPIC_EVAL_ON_START,    FORM_FLAG},
+    {AXOLOTL,           "/val_set_size",                  MS_TOPIC_VALIDATION,       FORM_NUMBER},
+    {TRAINER,           "/per_device_eval_batch_size",    MS_TOPIC_EVAL_BATCH,       FORM_NUMBER},
+    {AXOLOTL,           "/eval_batch_size",               MS_TOPIC_EVAL_BATCH,       FORM_NUMBER},
+    {TRAINER,           "/prediction_loss_only",          MS_TOPIC_LOSS_ONLY,        FORM_FLAG},
 };
 
 /* Inside the value of another key. */
 static const key_row inner_rows[] = {
+    {TRAINER,           "/rope",                          MS_TOPIC_LIGER_ROPE,       FORM_FLAG},
+    {TRAINER,           "/rms_norm",                      MS_TOPIC_LIGER_RMS_NORM,   FORM_FLAG},
+    {TRAINER,           "/swiglu",                        MS_TOPIC_LIGER_SWIGLU,     FORM_FLAG},
+    {TRAINER,           "/fused_linear_cross_entropy",    MS_TOPIC_LIGER_LOSS,       FORM_FLAG},
     {HF | AXOLOTL,      "/use_reentrant",                 MS_TOPIC_REENTRANT,        FORM_FLAG},
     {HF,                "/every_n_layers",                MS_TOPIC_EVERY_LAYERS,     FORM_NUMBER},
     {HF,                "/offload",                       MS_TOPIC_INPUT_ON_HOST,    FORM_FLAG},
@@ -224,9 +244,11 @@ ms_status ms_training_file_read(ms_json_value root, ms_training_file *file, ms_e
         status = tell_format(root, &file->format, err);
     if (status == MS_OK)
         status = take_rows(root, rows, sizeof rows / sizeof rows[0], file, err);
-    if (status == MS_OK && file->given[MS_TOPIC_CHECKPOINT_KWARGS])
-        status = take_rows(file->values[MS_TOPIC_CHECKPOINT_KWARGS], inner_rows,
-                           sizeof inner_rows / sizeof inner_rows[0], file, err);
+    static const ms_training_topic outer[] = {MS_TOPIC_CHECKPOINT_KWARGS, MS_TOPIC_LIGER_CONFIG};
+    for (size_t i = 0; i < sizeof outer / sizeof outer[0] && status == MS_OK; i++)
+        if (file->given[outer[i]])
+            status = take_rows(file->values[outer[i]], inner_rows,
+                               sizeof inner_rows / sizeof inner_rows[0], file, err);
     return status;
 }
 

@@ -22,8 +22,7 @@ typedef struct left_out_row {
 
 static const char compiled[] = "the step is run eagerly";
 static const char parallel[] = "sharding and parallelism; the figures are of one device alone";
-static const char liger[] = "Liger's kernels; logits and the loss are those of PyTorch";
-static const char evaluation[] = "evaluation between steps and the logits it keeps";
+static const char liger[] = "Liger's kernel for a loss over logits";
 static const char input_on_host[] = "activations that go to the host";
 static const char fp8[] = "fp8 training";
 static const char packed[] = "packing; each sequence is taken to be full";
@@ -42,22 +41,12 @@ static const left_out_row left_out_rows[] = {
     {AXOLOTL,           "/context_parallel_size",    parallel},
     {TORCHTUNE,         "/fsdp_cpu_offload",         parallel},
     {TORCHTUNE,         "/tensor_parallel_dim",      parallel},
-    {TRAINER,           "/use_liger_kernel",         liger},
-    {FACTORY,           "/enable_liger_kernel",      liger},
-    {AXOLOTL,           "/liger_fused_linear_cross_entropy", liger},
-    {AXOLOTL,           "/liger_rope",               liger},
-    {AXOLOTL,           "/liger_rms_norm",           liger},
-    {AXOLOTL,           "/liger_glu_activation",     liger},
+    {TRAINER,           "/liger_kernel_config/cross_entropy", liger},
+    {AXOLOTL,           "/liger_cross_entropy",      liger},
     {AXOLOTL,           "/cut_cross_entropy",        "a fused loss; logits and the loss are those of PyTorch"},
     {AXOLOTL,           "/plugins",                  "what plugins change"},
-    {TRAINER,           "/eval_strategy",            evaluation},
-    {TRAINER,           "/eval_on_start",            evaluation},
-    {TRAINER,           "/do_eval",                  evaluation},
-    {AXOLOTL | FACTORY, "/val_set_size",             evaluation},
-    {TRAINER | AXOLOTL, "/torch_empty_cache_steps",  "emptying the cache between steps"},
     {TRAINER,           "/auto_find_batch_size",     "trying smaller batches; the figures are of the one given"},
     {TRAINER | AXOLOTL, "/neftune_noise_alpha",      "noise on the embeddings"},
-    {TRAINER,           "/label_smoothing_factor",   "the loss with label smoothing"},
     {TRAINER | AXOLOTL, "/optim_args",               "arguments of the optimizer"},
     {TRAINER | AXOLOTL, "/optim_target_modules",     "an optimizer for some modules alone"},
     {TRAINER,           "/use_cpu",                  "a device is named by --device; --device cpu is this one"},

@@ -34,6 +34,8 @@ const char *ms_training_number(const ms_training_reading *r, ms_training_topic t
 
 /* Sets the adapter and how the base is quantised. */
 ms_status ms_training_set_adapter(ms_training_reading *r);
+/* Sets the loss, Liger's kernels, and what happens between steps. */
+ms_status ms_training_set_loss(ms_training_reading *r);
 /* Whether the base is frozen below an adapter. */
 bool ms_training_has_adapter(const ms_training_reading *r);
 

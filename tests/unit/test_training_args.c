@@ -80,6 +80,14 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
     put(out, "checkpointing %s %s\n", run->checkpointing,
         run->checkpoint_kind == MS_CHECKPOINT_REENTRANT ? "reentrant" : "non-reentrant");
     put(out, "attention %s\n", run->attention == MS_ATTENTION_EAGER ? "eager" : "auto");
+    if (run->label_smoothing > 0)
+        put(out, "label-smoothing %g\n", run->label_smoothing);
+    if (run->liger)
+        put(out, "liger %s\n", ms_liger_text(arena, run->liger));
+    if (run->empty_cache_steps)
+        put(out, "empty-cache-steps %" PRIu64 "\n", run->empty_cache_steps);
+    if (run->eval_batch)
+        put(out, "eval-batch %" PRIu64 "\n", run->eval_batch);
     if (*run->treat)
         put(out, "treat %s\n", run->treat);
     if (run->adapter)
