@@ -213,8 +213,8 @@ typedef struct head {
     ms_dim vocab;
     uint64_t tokens, chunk;
     ms_dtype compute;         /* of the products */
+    bool has_gradients;       /* else there is a loss alone */
     bool has_weight_gradient; /* else it is frozen */
-    double chunk_flops;       /* of one product */
 } head;
 
 /* Whether the product with the hidden states is added into the weight's gradient at once. */
@@ -242,8 +242,9 @@ static void run_chunk(ms_tape *tape, const head *h, uint64_t tokens, bool has_bu
         ms_workspace_use(tape, MS_PRODUCT_PLAIN);
         ms_consume(tape, x);
         ms_consume(tape, w);
-        ms_tensor cast = ms_autocast_lower(tape, h->weight);
-        ms_transient(tape, tokens * width.value * ms_dtype_bytes(h->compute), h->compute);
+        ms_tensor cast = h->has_gradients ? ms_autocast_lower(tape, h->weight) : 0;
+        if (h->has_gradients)
+            ms_transient(tape, tokens * width.value * ms_dtype_bytes(h->compute), h->compute);
         ms_consume(tape, cast);
     }
     ms_workspace_use(tape, MS_PRODUCT_PLAIN);
@@ -299,6 +300,7 @@ ms_tensor ms_liger_loss(ms_tape *tape, ms_tensor hidden, ms_tensor weight)
               .vocab = ms_info(tape, weight)->shape.dims[0],
               .tokens = shape.dims[0].value,
               .compute = lowers ? (ms_dtype)tape->autocast_dtype : stored,
+              .has_gradients = ms_needs_grad(tape, hidden),
               .has_weight_gradient = ms_needs_grad(tape, weight)};
     h.chunk = chunk_tokens(h.tokens, shape.dims[1].value, h.vocab.value);
     ms_tensor grad_hidden = ms_empty(tape, shape, stored);
@@ -319,7 +321,7 @@ ms_tensor ms_liger_loss(ms_tape *tape, ms_tensor hidden, ms_tensor weight)
     ms_consume(tape, grad_weight);
     ms_consume(tape, labelled);
     ms_consume(tape, losses);
-    double products = h.has_weight_gradient ? 3 : 2;
+    double products = 1.0 + h.has_gradients + h.has_weight_gradient;
     ms_op_work(tape, mark, products * 2 * (double)ms_elements(&shape) * (double)h.vocab.value, 0,
                h.compute);
     return ms_op_finish(tape, mark, node, 2, inputs, loss);

@@ -22,6 +22,8 @@ class Evaluation:
     def __init__(self, step, batch, logits_batches):
         self.step, self.batch, self.logits_batches = step, batch, logits_batches
         self.inputs = step.make_inputs(batch)
+        if step.case.get("liger") and not logits_batches:
+            self.inputs["skip_logits"] = True  # as Trainer asks
 
     def predict(self):
         with torch.no_grad():

@@ -33,7 +33,7 @@ def under(autocast, model, inputs):
 
 
 def in_fp32(outputs):
-    return SimpleNamespace(loss=outputs.loss, logits=outputs.logits.float())
+    return SimpleNamespace(loss=outputs.loss, logits=None if outputs.logits is None else outputs.logits.float())
 
 
 def keep_logits(inputs, tokens):
