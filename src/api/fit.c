@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/run.h"
+#include "config/resolve.h"
 #include "report/fit_report.h"
 
 struct ms_fit {
@@ -53,6 +54,8 @@ static ms_status find(const ms_run *run, const char *name, uint64_t step, ms_fit
         return ms_fail(err, MS_ERR_NOMEM, "out of memory");
     status = ms_run_load(fit->arena, run->settings.items, run->settings.count, &fit->model,
                          &fit->run, &fit->notes, err);
+    if (status == MS_OK)
+        status = ms_note_left_evaluation(fit->arena, &fit->run, &fit->notes, err);
     return status == MS_OK
                ? ms_fit_search(fit->arena, &fit->model, &fit->run, what, step, &fit->answer, err)
                : status;

@@ -19,10 +19,10 @@ static const struct {
     const char *model_type;
     bool is_modelled;
 } families[] = {
-    {"deepseek_v2", false}, {"deepseek_v3", false}, {"gemma", false},   {"gemma2", false},
-    {"gemma3_text", false}, {"gemma3", false},      {"glm4", false},    {"gpt_oss", false},
-    {"granite", false},     {"llama", true},        {"mistral", true},  {"mixtral", false},
-    {"olmo2", false},       {"phi3", false},        {"qwen2", true},    {"qwen3", true},
+    {"deepseek_v2", false}, {"deepseek_v3", false}, {"gemma", false},  {"gemma2", false},
+    {"gemma3_text", false}, {"gemma3", false},      {"glm4", false},   {"gpt_oss", false},
+    {"granite", false},     {"llama", true},        {"mistral", true}, {"mixtral", false},
+    {"olmo2", false},       {"phi3", false},        {"qwen2", true},   {"qwen3", true},
     {"qwen3_moe", false},   {"smollm3", true},
 };
 enum { FAMILY_COUNT = sizeof families / sizeof families[0] };

@@ -323,10 +323,11 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
 {
     /* In this order: later ones look at what earlier ones resolved. */
     static ms_status (*const steps[])(const ms_resolving *) = {
-        resolve_device,        resolve_torch,     resolve_tokens,      resolve_types,
-        resolve_optimizer,     resolve_places,    resolve_in_backward, resolve_accumulation, resolve_quantization,
-        note_autocast,         resolve_allocator, resolve_budget,      ms_resolve_layers,
-        ms_resolve_loss,       ms_resolve_between_steps, ms_resolve_treatments, resolve_attention, resolve_experts,
+        resolve_device,       resolve_torch,   resolve_tokens,           resolve_types,
+        resolve_optimizer,    resolve_places,  resolve_in_backward,      resolve_accumulation,
+        resolve_quantization, note_autocast,   resolve_allocator,        resolve_budget,
+        ms_resolve_layers,    ms_resolve_loss, ms_resolve_between_steps, ms_resolve_treatments,
+        resolve_attention,    resolve_experts,
     };
     const ms_resolving c = {arena, draft, origins, model, run, notes, err};
     ms_status status = MS_OK;

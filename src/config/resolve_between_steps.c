@@ -21,9 +21,9 @@ static ms_status resolve_evaluation(const ms_resolving *c)
     run->eval_batch = ms_resolve_said(c, field) ? c->draft->eval_batch : 0;
     run->eval_logits = ms_resolve_said(c, "eval-logits") ? c->draft->eval_logits : 0;
     if (!run->eval_batch)
-        return run->eval_logits ? ms_resolve_fail(c, "eval-logits",
-                                                  "there is no evaluation: eval-batch is none")
-                                : MS_OK;
+        return run->eval_logits
+                   ? ms_resolve_fail(c, "eval-logits", "there is no evaluation: eval-batch is none")
+                   : MS_OK;
     if (c->model->head != MS_HEAD_CAUSAL_LM)
         return ms_resolve_fail(c, field, "it is modelled for causal language models alone");
     if (c->model->outputs_router_logits)
@@ -31,6 +31,15 @@ static ms_status resolve_evaluation(const ms_resolving *c)
     return run->parameter_device == MS_PARAMETERS_ON_HOST
                ? ms_resolve_fail(c, field, "it is not modelled with parameters on the host")
                : MS_OK;
+}
+
+ms_status ms_note_left_evaluation(ms_arena *arena, const ms_run_config *run, ms_notes *notes,
+                                  ms_error *err)
+{
+    return run->eval_batch ? ms_note_add(notes, arena, err,
+                                         "the evaluation is left out here: `memscope analyze` "
+                                         "tells what it needs")
+                           : MS_OK;
 }
 
 ms_status ms_resolve_between_steps(const ms_resolving *c)

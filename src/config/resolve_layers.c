@@ -120,7 +120,8 @@ static ms_status check_loss(const ms_resolving *c)
         return ms_resolve_fail(c, "treat", "%" PRIu32 " chunks of %" PRIu64 " tokens",
                                run->treatments.loss_chunks, run->batch * run->seq_tokens);
     if (run->treatments.loss_chunks > 1 && !ms_loss_is_plain(run))
-        return ms_resolve_fail(c, "treat", "only the model's own loss goes in chunks, of all tokens");
+        return ms_resolve_fail(c, "treat",
+                               "only the model's own loss goes in chunks, of all tokens");
     if (run->treatments.loss_chunks > 1 && c->model->outputs_router_logits)
         return ms_resolve_fail(c, "treat",
                                "a loss in chunks leaves out the routers' auxiliary loss");

@@ -18,9 +18,10 @@ static ms_status resolve_label_smoothing(const ms_resolving *c)
     if (c->run->label_smoothing <= 0)
         return MS_OK;
     if (c->model->outputs_router_logits)
-        return ms_resolve_fail(c, field,
-                               "Trainer's loss leaves out the routers' auxiliary loss: not modelled "
-                               "with output_router_logits");
+        return ms_resolve_fail(
+            c, field,
+            "Trainer's loss leaves out the routers' auxiliary loss: not modelled "
+            "with output_router_logits");
     return check_head(c, field);
 }
 
@@ -39,7 +40,8 @@ static ms_status resolve_liger(const ms_resolving *c)
     if (!c->run->liger)
         return MS_OK;
     if (c->run->device->is_cpu)
-        return ms_resolve_fail(c, field, "its kernels run on GPUs alone, and the device is the cpu");
+        return ms_resolve_fail(c, field,
+                               "its kernels run on GPUs alone, and the device is the cpu");
     if (!ms_liger_is_modelled(model))
         return ms_resolve_fail(c, field, "Liger %s for %s",
                                ms_liger_knows(model) ? "has kernels, which are not modelled,"

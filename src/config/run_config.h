@@ -68,12 +68,12 @@ typedef enum ms_checkpoint_kind {
 
 /* How much of a run is simulated. The second step does what the steady one does. */
 typedef enum ms_step_detail {
-    MS_STEPS_ALL,   /* three steps; operators of the last */
-    MS_STEPS_LEAN,  /* two; allocations alone */
-    MS_STEPS_TIMED, /* two; operators of the last */
-    MS_STEPS_EVALUATED, /* three and an evaluation, which takes the place of the last step; allocations
-                           alone */
-    MS_STEPS_NONE   /* the model alone */
+    MS_STEPS_ALL,       /* three steps; operators of the last */
+    MS_STEPS_LEAN,      /* two; allocations alone */
+    MS_STEPS_TIMED,     /* two; operators of the last */
+    MS_STEPS_EVALUATED, /* three and an evaluation, which takes the place of the last step;
+                           allocations alone */
+    MS_STEPS_NONE       /* the model alone */
 } ms_step_detail;
 
 typedef struct ms_run_config {
@@ -91,14 +91,14 @@ typedef struct ms_run_config {
     ms_accumulation accumulation;
     bool clip;
     double clip_norm;
-    double label_smoothing;  /* of Trainer's LabelSmoother; 0: the model's own loss */
-    uint64_t liger;          /* bits of ms_liger */
-    uint64_t logits_to_keep; /* the head runs on the last tokens alone; 0: on all */
+    double label_smoothing;     /* of Trainer's LabelSmoother; 0: the model's own loss */
+    uint64_t liger;             /* bits of ms_liger */
+    uint64_t logits_to_keep;    /* the head runs on the last tokens alone; 0: on all */
     uint64_t empty_cache_steps; /* the cache is emptied in every so manieth step; 0: never */
     uint64_t eval_batch;        /* sequences of a batch of the evaluation; 0: there is none */
     uint64_t eval_logits;       /* batches whose logits it keeps on the device */
-    const char *checkpointing; /* the specification as given: "none", "all", "first:8", "0,2,5-9",
-                                  "every:2" */
+    const char *checkpointing;  /* the specification as given: "none", "all", "first:8", "0,2,5-9",
+                                   "every:2" */
     const char *treat; /* the specification as given, on top of `checkpointing`; "" = none */
     const ms_error *treat_place;  /* where it stands in a file, or NULL */
     ms_treatments treatments;     /* what both come to; layers in the arena */
@@ -128,7 +128,8 @@ static inline bool ms_loss_is_plain(const ms_run_config *run)
 static inline bool ms_optimizer_may_move(const ms_run_config *run)
 {
     return run->optimizer_device == MS_OPTIMIZER_ON_DEVICE && !run->optimizer_in_backward &&
-           run->accumulation == MS_ACCUMULATE_SAME && !run->device->is_cpu && ms_optimizer_traits_of(run->optimizer)->is_everywhere;
+           run->accumulation == MS_ACCUMULATE_SAME && !run->device->is_cpu &&
+           ms_optimizer_traits_of(run->optimizer)->is_everywhere;
 }
 
 /* Whether parameters that are on the device could be on the host, with the optimizer. */

@@ -360,12 +360,11 @@ static ms_status set_lora(const field_row *row, const char *value, void *member,
 }
 
 static const field_setter setters[] = {
-    [FIELD_TEXT] = set_text,     [FIELD_COUNT] = set_count, [FIELD_POWER] = set_power,
-    [FIELD_SOME] = set_some,     [FIELD_SHARE] = set_share,
-    [FIELD_NUMBER] = set_number, [FIELD_CLIP] = set_clip,   [FIELD_CHOICE] = set_choice,
-    [FIELD_SIZE] = set_size,     [FIELD_SPLIT] = set_split, [FIELD_VERSION] = set_version,
-    [FIELD_LAYERS] = set_layers, [FIELD_TREAT] = set_treat, [FIELD_LORA] = set_lora,
-    [FIELD_LIGER] = set_liger,
+    [FIELD_TEXT] = set_text,   [FIELD_COUNT] = set_count,     [FIELD_POWER] = set_power,
+    [FIELD_SOME] = set_some,   [FIELD_SHARE] = set_share,     [FIELD_NUMBER] = set_number,
+    [FIELD_CLIP] = set_clip,   [FIELD_CHOICE] = set_choice,   [FIELD_SIZE] = set_size,
+    [FIELD_SPLIT] = set_split, [FIELD_VERSION] = set_version, [FIELD_LAYERS] = set_layers,
+    [FIELD_TREAT] = set_treat, [FIELD_LORA] = set_lora,       [FIELD_LIGER] = set_liger,
 };
 
 ms_status ms_run_field_set(ms_run_draft *draft, ms_arena *arena, const char *name,

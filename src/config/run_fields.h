@@ -33,10 +33,10 @@
       "Training")                                                                                  \
     X("weight-decay", "X", "0 or more", "0.01 for adamw, else 0", "Training")                      \
     X("accumulate", "N", "micro-batches per optimizer step", "1", "Training")                      \
-    X("grad-accumulation-dtype", "TYPE", "of the sum of gradients: same as the parameter, or fp32", \
-      "same", "Training")                                                                          \
+    X("grad-accumulation-dtype", "TYPE",                                                           \
+      "of the sum of gradients: same as the parameter, or fp32", "same", "Training")               \
     X("clip", "X", "largest gradient norm, or none", "none", "Training")                           \
-    X("label-smoothing", "X", "of Trainer's loss, 0 to 1", "0", "Training")                         \
+    X("label-smoothing", "X", "of Trainer's loss, 0 to 1", "0", "Training")                        \
     X("liger", "NAMES", "kernels of Liger: none, all, or of rope+rms-norm+swiglu+loss", "none",    \
       "Training")                                                                                  \
     X("logits-to-keep", "N", "head and loss on the last tokens of a sequence alone, or none",      \

@@ -132,9 +132,9 @@ static ms_status set_evaluation(ms_training_reading *r)
     bool on_host = ms_run_field_said(r->draft, "parameter-device") && r->draft->parameter_device;
     if (r->model->head != MS_HEAD_CAUSAL_LM || r->model->outputs_router_logits || on_host)
         return leave_out(r, on, "evaluation between steps and the logits it keeps");
-    ms_status status = ms_training_offer(
-        r, field, is_given ? ms_training_number(r, topic) : usual_eval_batch(r),
-        is_given ? topic : on);
+    ms_status status =
+        ms_training_offer(r, field, is_given ? ms_training_number(r, topic) : usual_eval_batch(r),
+                          is_given ? topic : on);
     if (status != MS_OK || ms_run_field_said(r->draft, "eval-logits") ||
         ms_training_flag(r, MS_TOPIC_LOSS_ONLY, false))
         return status;
@@ -145,8 +145,8 @@ static ms_status set_evaluation(ms_training_reading *r)
 
 ms_status ms_training_set_loss(ms_training_reading *r)
 {
-    static ms_status (*const steps[])(ms_training_reading *) = {
-        set_label_smoothing, set_liger, set_empty_cache, set_evaluation};
+    static ms_status (*const steps[])(ms_training_reading *) = {set_label_smoothing, set_liger,
+                                                                set_empty_cache, set_evaluation};
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
         status = steps[i](r);

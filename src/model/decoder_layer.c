@@ -178,8 +178,7 @@ ms_tensor ms_gated_mlp_call(ms_model *model, const void *mlp, ms_tensor x)
     uint32_t previous = ms_scope_enter(tape, m->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
-    ms_tensor *down =
-        ms_local(&f, ms_linear_call(model, &m->down_proj, gated(model, m, *input)));
+    ms_tensor *down = ms_local(&f, ms_linear_call(model, &m->down_proj, gated(model, m, *input)));
     ms_assign(&f, down, inner_dropout(model, *down));
     ms_tensor result = ms_frame_end(&f, down);
     tape->scope = previous;

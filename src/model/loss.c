@@ -12,8 +12,9 @@
 ms_dim ms_kept_tokens(ms_model *model)
 {
     uint64_t kept = model->run->logits_to_keep;
-    return kept == 0 || kept >= model->seq.value ? model->seq
-                                                 : ms_dim_number(&model->tape->trace->symbols, kept);
+    return kept == 0 || kept >= model->seq.value
+               ? model->seq
+               : ms_dim_number(&model->tape->trace->symbols, kept);
 }
 
 /* The labels with one more, ignored one at the end: [B, S + 1]. */
@@ -59,8 +60,8 @@ static ms_tensor fused_loss(ms_model *model, const ms_linear_module *head, ms_te
         return 0;
     ms_frame f = ms_frame_begin(tape);
     ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, model->seq);
-    ms_tensor *rows = ms_local(
-        &f, ms_view(tape, hidden, MS_SHAPE(tokens, ms_info(tape, hidden)->shape.dims[2])));
+    ms_tensor *rows =
+        ms_local(&f, ms_view(tape, hidden, MS_SHAPE(tokens, ms_info(tape, hidden)->shape.dims[2])));
     ms_tensor *padded = ms_local(&f, labels);
     ms_assign(&f, padded, pad_labels(model));
     ms_local(&f, shift_labels(model, *padded));

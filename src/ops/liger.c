@@ -41,8 +41,8 @@ static ms_tensor norm_weight_gradient(ms_tape *tape, const ms_meta *weight)
     ms_shape parts_shape = MS_SHAPE(ms_dim_number(s, rows), weight->shape.dims[0]);
     ms_tensor parts = ms_empty(tape, parts_shape, MS_DTYPE_F32);
     ms_tensor sum = ms_empty(tape, weight->shape, MS_DTYPE_F32);
-    ms_reduce_buffers buffers = ms_cuda_reduce_buffers(
-        tape->run->device, weight->shape.dims[0].value, rows, false);
+    ms_reduce_buffers buffers =
+        ms_cuda_reduce_buffers(tape->run->device, weight->shape.dims[0].value, rows, false);
     ms_tensor partial =
         buffers.partial_bytes ? ms_empty_bytes(tape, buffers.partial_bytes, MS_DTYPE_U8) : 0;
     ms_transient(tape, buffers.semaphore_bytes, MS_DTYPE_I32);
@@ -305,9 +305,8 @@ ms_tensor ms_liger_loss(ms_tape *tape, ms_tensor hidden, ms_tensor weight)
     h.chunk = chunk_tokens(h.tokens, shape.dims[1].value, h.vocab.value);
     ms_tensor grad_hidden = ms_empty(tape, shape, stored);
     ms_tensor grad_weight =
-        h.has_weight_gradient
-            ? ms_empty(tape, ms_info(tape, weight)->shape, dtype_of(tape, weight))
-            : 0;
+        h.has_weight_gradient ? ms_empty(tape, ms_info(tape, weight)->shape, dtype_of(tape, weight))
+                              : 0;
     ms_tensor losses = ms_empty(tape, MS_SHAPE(shape.dims[0]), MS_DTYPE_F32);
     ms_tensor labelled = count_labels(tape, shape.dims[0]);
     bool grad_enabled = tape->grad_enabled;

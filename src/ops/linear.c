@@ -175,8 +175,8 @@ static ms_tensor as_rows(ms_tape *tape, ms_tensor x)
     if (ms_idle(tape) || !x)
         return x;
     const ms_tensor_info *info = ms_info(tape, x);
-    ms_shape flat = MS_SHAPE((ms_dim){.value = rows_of(&info->shape)},
-                             info->shape.dims[info->shape.rank - 1]);
+    ms_shape flat =
+        MS_SHAPE((ms_dim){.value = rows_of(&info->shape)}, info->shape.dims[info->shape.rank - 1]);
     uint64_t strides[MS_MAX_RANK];
     bool is_viewable = info->shape.rank < 3 || ms_view_strides(info, &flat, strides);
     return is_viewable ? x : ms_clone(tape, x);

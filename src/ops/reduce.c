@@ -204,8 +204,7 @@ ms_tensor ms_sum_dim(ms_tape *tape, ms_tensor a, uint32_t dim, bool keep)
     if (ms_idle(tape) || !a)
         return 0;
     bool widens = tape->has_autocast && !tape->on_cpu;
-    return sum_dim(tape, a, dim, keep,
-                   widens ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, a)->dtype);
+    return sum_dim(tape, a, dim, keep, widens ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, a)->dtype);
 }
 
 ms_tensor ms_sum_last_fp32(ms_tape *tape, ms_tensor a)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Gradients of parameters in half precision that add up in fp32: a hook adds each to a buffer, which
- * the first one makes, and lets it go; before the optimizer steps they come back in the parameter's
- * type.
+ * Gradients of parameters in half precision that add up in fp32: a hook adds each to a buffer,
+ * which the first one makes, and lets it go; before the optimizer steps they come back in the
+ * parameter's type.
  */
 #include "ops/ops.h"
 #include "step/optimizer.h"
@@ -62,8 +62,7 @@ void ms_accumulation_hand_over(ms_tape *tape)
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
         ms_parameter *parameter = &tape->parameters.items[i];
         if (parameter->sum)
-            parameter->grad =
-                new_gradient(tape, parameter, parameter->sum,
-                             (ms_dtype)ms_info(tape, parameter->tensor)->dtype);
+            parameter->grad = new_gradient(tape, parameter, parameter->sum,
+                                           (ms_dtype)ms_info(tape, parameter->tensor)->dtype);
     }
 }

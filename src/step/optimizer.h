@@ -20,8 +20,8 @@ uint64_t ms_optimizer_state_bytes(ms_tape *tape);
  * unified memory. */
 uint64_t ms_optimizer_host_bytes(ms_tape *tape);
 
-/* Gradients that add up in fp32, if the run says so (accumulation.c): from now on backward adds them
- * up; and they come back in the parameters' type. */
+/* Gradients that add up in fp32, if the run says so (accumulation.c): from now on backward adds
+ * them up; and they come back in the parameters' type. */
 void ms_accumulation_build(ms_tape *tape);
 void ms_accumulation_hand_over(ms_tape *tape);
 
