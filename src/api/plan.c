@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/limit.h"
 #include "config/load.h"
+#include "config/resolve.h"
 #include "config/run_fields.h"
 #include "memscope/plan.h"
 #include "plan/file_plan.h"

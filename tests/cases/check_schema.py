@@ -19,6 +19,8 @@ BEYOND_A_SCHEMA = {
     "run-tile-attention-falcon", "run-chunk-classes",
     "run-optimizer-impl", "run-optimizer-on-cpu", "run-optimizer-on-host",
     "run-in-backward-accumulate", "run-in-backward-clip", "run-in-backward-tiles",
+    "run-empty-cache-cpu", "run-eval-logits-alone", "run-liger-cpu", "run-liger-family", "run-liger-keep",
+    "run-smoothing-chunks", "run-smoothing-head", "run-sum-host",
     "run-batch-fraction",  # 4.0 is an integer to JSON Schema
 }
 
