@@ -17,7 +17,8 @@ json.dump({"torch": files[0][1].get("torch"), "device": files[0][1].get("device"
 EOF
     python3 scripts/oracle.py "$folder/families_$kind.cases" --summary --json "$folder/families_$kind.json" || true
 done
-for file in parameters cpu_step wide_cpu cuda_step_sm80 wide_cuda backends_cuda treat_cuda optimizers_cuda adapters_cuda quantized_cuda host_cuda host_parameters_cuda; do
+for file in parameters cpu_step wide_cpu cuda_step_sm80 wide_cuda backends_cuda treat_cuda optimizers_cuda adapters_cuda quantized_cuda host_cuda host_parameters_cuda \
+    losses_cpu losses_cuda fp32_gradients_cpu fp32_gradients_cuda liger_cuda between_steps_cuda; do
     python3 scripts/oracle.py "tests/oracle/$file.json" --summary --json "$folder/$file.json" || true
     results="$results $folder/$file.json"
 done

@@ -20,6 +20,7 @@ TITLES = {
     "steady": "allocated: start, peak and end of each phase, steady step",
     "first": "allocated: the same, first step",
     "reserved": "reserved: peak of the steady step",
+    "evaluation": "an evaluation: allocated and reserved, peak and end",
 }
 
 
@@ -40,6 +41,12 @@ FILES = {
     "families_cuda": ", further families",
     "host_cuda": ", optimizer on the host",
     "host_parameters_cuda": ", parameters on the host",
+    "losses_cpu": ", label smoothing and kept logits",
+    "losses_cuda": ", label smoothing and kept logits",
+    "fp32_gradients_cpu": ", gradients in fp32",
+    "fp32_gradients_cuda": ", gradients in fp32",
+    "liger_cuda": ", Liger's kernels",
+    "between_steps_cuda": ", evaluations and emptied caches",
 }
 
 # What hooks see of a treated layer is not what it saves: see the README here.
