@@ -30,14 +30,13 @@ static uint64_t row_blocks(uint64_t rows)
     return blocks;
 }
 
-/* With a left side stored by columns, threads share the rows, and each cuts its own into equal
- * blocks. How numbers that cannot be cut so are shared is not known. */
+/* With a left side stored by columns, threads share the rows, one more for the first where they
+ * are odd, and each cuts its own into equal blocks. How numbers that cannot be cut so are shared is
+ * not known. */
 static uint64_t transposed_rows(uint64_t rows)
 {
     enum { SMALLEST_BLOCK = 16 };
-    if (rows % THREADS != 0)
-        return rows;
-    uint64_t own = rows / THREADS, block = own / row_blocks(own);
+    uint64_t own = (rows + THREADS - 1) / THREADS, block = own / row_blocks(own);
     return block < SMALLEST_BLOCK ? rows : THREADS * block;
 }
 

@@ -168,18 +168,18 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
     return ms_op_finish(tape, mark, node, 3, (ms_tensor[]){x, weight, bias}, out);
 }
 
-/* What is no matrix is seen as its rows; a part of a larger tensor may have to be copied for that,
- * and a bias is then added to the product. */
-static ms_tensor as_rows(ms_tape *tape, ms_tensor x)
+/* Whether what is no matrix can be seen as its rows: a part of a larger tensor may not. Its product
+ * then takes a copy of the rows where the weight wants a gradient, else one product for each
+ * sequence; a bias is added to it. */
+static bool has_rows(ms_tape *tape, ms_tensor x)
 {
     if (ms_idle(tape) || !x)
-        return x;
+        return true;
     const ms_tensor_info *info = ms_info(tape, x);
     ms_shape flat =
         MS_SHAPE((ms_dim){.value = rows_of(&info->shape)}, info->shape.dims[info->shape.rank - 1]);
     uint64_t strides[MS_MAX_RANK];
-    bool is_viewable = info->shape.rank < 3 || ms_view_strides(info, &flat, strides);
-    return is_viewable ? x : ms_clone(tape, x);
+    return info->shape.rank < 3 || ms_view_strides(info, &flat, strides);
 }
 
 ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)
@@ -189,10 +189,12 @@ ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias
     ms_retain(tape, kept);
     ms_tensor cast_bias = ms_autocast_lower(tape, bias);
     ms_tensor cast_weight = ms_autocast_lower(tape, weight);
-    ms_tensor cast_x = ms_autocast_lower(tape, x), rows = as_rows(tape, cast_x);
-    bool adds_bias = bias && rows != cast_x;
-    ms_tensor out = product(tape, bias && !adds_bias ? &linear_bias_op : &mm_op, rows, cast_weight,
-                            adds_bias ? 0 : cast_bias, columns);
+    ms_tensor cast_x = ms_autocast_lower(tape, x);
+    bool is_part = !has_rows(tape, cast_x), adds_bias = bias && is_part;
+    if (is_part && ms_needs_grad(tape, cast_weight))
+        cast_x = ms_clone(tape, cast_x);
+    ms_tensor out = product(tape, bias && !adds_bias ? &linear_bias_op : &mm_op, cast_x,
+                            cast_weight, adds_bias ? 0 : cast_bias, columns);
     if (adds_bias)
         out = ms_add_(tape, out, cast_bias);
     ms_consume(tape, ms_unown(tape, kept));
