@@ -101,7 +101,9 @@ ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidd
     uint32_t number = (uint32_t)region->number;
     ms_layer_enter(model->tape, number);
     ms_home_begin_layer(model->tape, number);
+    ms_selective_count_begin(model->tape);
     ms_tensor out = run_treated(model, region, hidden);
+    ms_selective_count_end(model->tape);
     ms_home_end_layer(model->tape, number);
     ms_offload_release(model->tape, number);
     ms_layer_enter(model->tape, MS_NONE);

@@ -137,6 +137,7 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
     tape->on_backward_thread = false;
     ms_home_begin(tape);
     ms_tensor loss = ms_forward(&t->model, t->ids).loss;
+    ms_selective_check(tape, t->model.config->num_layers);
     mark(t, false, MS_PHASE_FORWARD, micro_step);
     return loss;
 }
@@ -326,6 +327,7 @@ static void train(trainer *t)
     ms_step_detail detail = t->tape.run->detail;
     if (detail == MS_STEPS_NONE)
         return;
+    ms_selective_watch(&t->tape, t->model.config->num_layers);
     bool is_whole = detail == MS_STEPS_ALL || detail == MS_STEPS_EVALUATED;
     uint16_t last = is_whole ? STEADY_STEP : STEADY_STEP - 1;
     for (t->step = 1; t->step <= last && t->tape.status == MS_OK; t->step++) {

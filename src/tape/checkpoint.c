@@ -188,7 +188,6 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoint frame, ms_input_
     tape->op_counts.count = 0;
     ms_tensor result = frame.region(tape, frame.context, frame.number, input);
     tape->saving_frame = MS_NONE;
-    ms_selective_check(tape, &tape->checkpoints.items[index]);
     return result;
 }
 

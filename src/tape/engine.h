@@ -124,10 +124,16 @@ void ms_selective_begin(ms_tape *tape, const ms_op *op, ms_op_mark *mark);
 void ms_selective_end(ms_tape *tape, ms_op_mark mark);
 void ms_selective_save(ms_tape *tape, ms_tensor tensor);
 void ms_selective_drop(ms_tape *tape, ms_checkpoint *checkpoint);
-/* Forward of the region has run: fails when an operator that it was to keep has not. */
-void ms_selective_check(ms_tape *tape, const ms_checkpoint *checkpoint);
+/* Where the run names operators to keep: counts those of each layer's first forward. */
+void ms_selective_watch(ms_tape *tape, uint64_t layers);
+void ms_selective_count(ms_tape *tape, const ms_op *op);
+void ms_selective_count_begin(ms_tape *tape);
+void ms_selective_count_end(ms_tape *tape);
+/* The first forward has run: fails when an operator was to be kept that no layer runs. Layers of
+ * another kind may lack it. */
+void ms_selective_check(ms_tape *tape, uint64_t layers);
 
-/* Which operator that was, and what the layer runs instead. */
+/* Which operator that was, and what layers run instead. */
 ms_status ms_selective_complain(const ms_tape *tape, ms_error *err);
 
 /* Internal to the tape: an open offload takes a saved tensor (false: it stays), hands one back, and

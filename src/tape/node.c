@@ -38,6 +38,8 @@ ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op)
         return mark;
     if ((tape->saving_frame != MS_NONE || tape->recompute_frame != MS_NONE) && !tape->in_backward)
         ms_selective_begin(tape, op, &mark);
+    else if (tape->counts_layers && !tape->in_backward)
+        ms_selective_count(tape, op);
     if (tape->recording && !tape->muted)
         record_begin(tape, op, &mark);
     return mark;

@@ -184,11 +184,13 @@ typedef struct ms_backing {
     uint32_t storage, kept;
 } ms_backing;
 
-/* How often an operator ran in a region. */
+/* How often an operator ran in a region, or in a layer. */
 typedef struct ms_op_count {
     const char *name;
     uint32_t count;
 } ms_op_count;
+
+typedef ms_vec(ms_op_count) ms_op_counts;
 
 /* Whether a storage that the running layer saved goes to the host. */
 typedef struct ms_sent_choice {

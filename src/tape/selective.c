@@ -14,18 +14,18 @@
 
 #include "config/nearest.h"
 
-static ms_op_count *find_count(const ms_tape *tape, const char *name)
+static ms_op_count *find_count(const ms_op_counts *counts, const char *name)
 {
-    for (uint32_t i = 0; i < tape->op_counts.count; i++)
-        if (strcmp(tape->op_counts.items[i].name, name) == 0)
-            return &tape->op_counts.items[i];
+    for (uint32_t i = 0; i < counts->count; i++)
+        if (strcmp(counts->items[i].name, name) == 0)
+            return &counts->items[i];
     return NULL;
 }
 
 /* The number of times an operator of this name ran before in the region. */
 static uint32_t count_op(ms_tape *tape, const char *name)
 {
-    ms_op_count *before = find_count(tape, name);
+    ms_op_count *before = find_count(&tape->op_counts, name);
     if (before)
         return before->count++;
     if (!ms_vec_push(&tape->op_counts, (ms_op_count){name, 1}))
@@ -53,9 +53,12 @@ static ms_checkpoint *running(ms_tape *tape)
 void ms_selective_begin(ms_tape *tape, const ms_op *op, ms_op_mark *mark)
 {
     const ms_checkpoint *checkpoint = running(tape);
+    if (checkpoint->kept_op_count == 0 && !tape->counts_layers)
+        return;
+    uint32_t before = count_op(tape, op->name);
     if (checkpoint->kept_op_count == 0)
         return;
-    mark->is_kept = is_kept(checkpoint, op->name, count_op(tape, op->name));
+    mark->is_kept = is_kept(checkpoint, op->name, before);
     mark->first_storage = tape->trace->storages.count;
     tape->muted = mark->is_kept && tape->recompute_frame != MS_NONE;
     tape->keeping_from = mark->is_kept && !tape->muted ? tape->trace->storages.count : MS_NONE;
@@ -125,19 +128,54 @@ void ms_selective_drop(ms_tape *tape, ms_checkpoint *checkpoint)
                            tape->kept.items[checkpoint->first_kept + checkpoint->taken_count++]);
 }
 
-/* ---- operators that the layer does not run ---- */
+/* ---- operators that no layer runs ---- */
 
-void ms_selective_check(ms_tape *tape, const ms_checkpoint *checkpoint)
+void ms_selective_watch(ms_tape *tape, uint64_t layers)
 {
-    for (uint32_t i = 0; i < checkpoint->kept_op_count && tape->status == MS_OK; i++) {
-        const ms_kept_op *kept = &checkpoint->kept_ops[i];
-        const ms_op_count *ran = find_count(tape, kept->name);
-        if (ran && (kept->occurrence == UINT32_MAX || kept->occurrence < ran->count))
-            continue;
-        tape->missing_op = kept;
-        tape->missing_layer = checkpoint->number;
-        ms_tape_fail(tape, MS_ERR_CONFIG);
+    for (uint64_t i = 0; i < layers; i++)
+        if (tape->run->treatments.layers[i].kept_count > 0)
+            tape->counts_layers = true;
+}
+
+void ms_selective_count(ms_tape *tape, const ms_op *op)
+{
+    (void)count_op(tape, op->name);
+}
+
+void ms_selective_count_begin(ms_tape *tape)
+{
+    if (tape->counts_layers)
+        tape->op_counts.count = 0;
+}
+
+void ms_selective_count_end(ms_tape *tape)
+{
+    for (uint32_t i = 0; tape->counts_layers && i < tape->op_counts.count; i++) {
+        ms_op_count *ran = &tape->op_counts.items[i];
+        ms_op_count *most = find_count(&tape->most_ops, ran->name);
+        if (most && most->count < ran->count)
+            most->count = ran->count;
+        else if (!most && !ms_vec_push(&tape->most_ops, *ran))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
     }
+}
+
+static bool is_run(const ms_tape *tape, const ms_kept_op *kept)
+{
+    const ms_op_count *most = find_count(&tape->most_ops, kept->name);
+    return most && (kept->occurrence == UINT32_MAX || kept->occurrence < most->count);
+}
+
+void ms_selective_check(ms_tape *tape, uint64_t layers)
+{
+    const ms_treatment *treatments = tape->run->treatments.layers;
+    for (uint64_t i = 0; tape->counts_layers && i < layers && tape->status == MS_OK; i++)
+        for (uint32_t k = 0; k < treatments[i].kept_count && tape->status == MS_OK; k++)
+            if (!is_run(tape, &treatments[i].kept_ops[k])) {
+                tape->missing_op = &treatments[i].kept_ops[k];
+                ms_tape_fail(tape, MS_ERR_CONFIG);
+            }
+    tape->counts_layers = false;
 }
 
 enum { MOST_NAMED = 3 };
@@ -146,8 +184,8 @@ enum { MOST_NAMED = 3 };
 static uint32_t list_nearest(const ms_tape *tape, const char *wanted, const char **names)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < tape->op_counts.count; i++) {
-        const char *name = tape->op_counts.items[i].name;
+    for (uint32_t i = 0; i < tape->most_ops.count; i++) {
+        const char *name = tape->most_ops.items[i].name;
         uint32_t at = count < MOST_NAMED ? count++ : MOST_NAMED;
         size_t distance = ms_name_distance(wanted, name);
         for (; at > 0 && ms_name_distance(wanted, names[at - 1]) > distance; at--)
@@ -162,11 +200,11 @@ static uint32_t list_nearest(const ms_tape *tape, const char *wanted, const char
 ms_status ms_selective_complain(const ms_tape *tape, ms_error *err)
 {
     const ms_kept_op *op = tape->missing_op;
-    const ms_op_count *ran = find_count(tape, op->name);
+    const ms_op_count *most = find_count(&tape->most_ops, op->name);
     const ms_error *place = tape->run->treat_place;
     const char *before = place ? "" : "treat: ", *names[MOST_NAMED];
     char list[128] = "";
-    uint32_t count = ran ? 0 : list_nearest(tape, op->name, names);
+    uint32_t count = most ? 0 : list_nearest(tape, op->name, names);
     for (uint32_t i = 0, used = 0; i < count && used < sizeof list; i++)
         used += (uint32_t)snprintf(list + used, sizeof list - used, "%s%.30s",
                                    i == 0           ? ""
@@ -174,14 +212,13 @@ ms_status ms_selective_complain(const ms_tape *tape, ms_error *err)
                                                     : ", ",
                                    names[i]);
     ms_status status =
-        ran ? ms_fail(err, MS_ERR_CONFIG,
-                      "%slayer %" PRIu64 " runs %.40s %" PRIu32
-                      " times, numbered from 0: there is no %.40s#%" PRIu32,
-                      before, tape->missing_layer, op->name, ran->count, op->name, op->occurrence)
-            : ms_fail(err, MS_ERR_CONFIG,
-                      "%slayer %" PRIu64
-                      " runs no operator '%.40s'; the nearest that it runs are %s",
-                      before, tape->missing_layer, op->name, list);
+        most ? ms_fail(err, MS_ERR_CONFIG,
+                       "%sa layer runs %.40s %" PRIu32
+                       " times, numbered from 0: there is no %.40s#%" PRIu32,
+                       before, op->name, most->count, op->name, op->occurrence)
+             : ms_fail(err, MS_ERR_CONFIG,
+                       "%sno layer runs an operator '%.40s'; the nearest that layers run are %s",
+                       before, op->name, list);
     ms_error_copy_place(err, place);
     return status;
 }

@@ -40,6 +40,7 @@ void ms_tape_free(ms_tape *tape)
     ms_vec_free(&tape->kept);
     ms_vec_free(&tape->backings);
     ms_vec_free(&tape->op_counts);
+    ms_vec_free(&tape->most_ops);
     ms_vec_free(&tape->offloads);
     ms_vec_free(&tape->sent_pieces);
     ms_vec_free(&tape->sent_slots);

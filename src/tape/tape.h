@@ -74,10 +74,11 @@ typedef struct ms_tape {
     ms_vec(ms_tensor) recomputed;
     ms_vec(uint32_t) kept; /* storages, see ms_checkpoint */
     ms_vec(ms_backing) backings;
-    ms_vec(ms_op_count) op_counts; /* of the selective region that runs */
-    const ms_kept_op *missing_op;  /* MS_ERR_CONFIG: to be kept, but this layer does not run it */
-    uint64_t missing_layer;
-    ms_vec(ms_offload) offloads; /* of the running micro-step, in order of layers */
+    ms_op_counts op_counts;       /* of the layer or selective region that runs */
+    ms_op_counts most_ops;        /* that one layer ran; while counts_layers */
+    bool counts_layers;           /* the run names operators to keep, and forward is not over */
+    const ms_kept_op *missing_op; /* MS_ERR_CONFIG: to be kept, but no layer runs it */
+    ms_vec(ms_offload) offloads;  /* of the running micro-step, in order of layers */
     ms_vec(ms_sent_piece) sent_pieces;
     ms_vec(ms_sent_slot) sent_slots;
     ms_vec(ms_sent_choice) sent_choices; /* of the layer that runs */

@@ -47,6 +47,9 @@ PLANS = [
      " --optimizer-device host --parameter-device host", "", 0),
     ("smollm2-135m --batch 8 --device rtx-4090 --budget 1500MiB --allocator cuda-expandable", "", 3),
     ("smollm2-135m --batch 8 --device rtx-4090 --budget 6GiB", "--without checkpoint,chunk", 3),
+    # Layers of several kinds run different operators.
+    ("gemma-3-1b --batch 4 --seq 2048 --device a100-40gb --budget 22GiB", "", 0),
+    ("deepseek-v2-lite --batch 2 --seq 2048 --device h200 --budget 124GiB", "", 0),
     ("gpt2 --batch 4 --dtype fp32 --device cpu --budget 8GiB", "", 0),
     ("qwen3-0.6b --batch 4 --dtype fp32 --autocast bf16 --device a100-40gb --budget 20GiB",
      "--gpu-cost-per-hour 10", 0),
