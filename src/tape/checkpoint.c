@@ -228,7 +228,8 @@ ms_tensor ms_rerun(ms_tape *tape, const ms_region *region, ms_tensor input, ms_t
 
 ms_graph_end ms_graph_end_of(const ms_tape *tape)
 {
-    return (ms_graph_end){tape->nodes.count, tape->metas.count, tape->buffers.count};
+    return (ms_graph_end){tape->nodes.count, tape->metas.count, tape->buffers.count,
+                          tape->graph_holds.count};
 }
 
 void ms_graph_cut(ms_tape *tape, ms_graph_end end)
@@ -236,6 +237,8 @@ void ms_graph_cut(ms_tape *tape, ms_graph_end end)
     tape->nodes.count = end.nodes;
     tape->metas.count = end.metas;
     tape->buffers.count = end.buffers;
+    while (tape->graph_holds.count > end.holds)
+        ms_release(tape, tape->graph_holds.items[--tape->graph_holds.count]);
 }
 
 static void reentrant_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
@@ -260,6 +263,16 @@ void ms_graph_hold(ms_tape *tape, ms_tensor tensor)
     ms_retain(tape, tensor);
     if (!ms_vec_push(&tape->graph_holds, tensor))
         ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+void ms_graph_hold_activation(ms_tape *tape, ms_tensor tensor)
+{
+    if (ms_idle(tape) || !tensor)
+        return;
+    ms_storage *storage = &tape->trace->storages.items[ms_info(tape, tensor)->storage];
+    if (storage->category == MS_CATEGORY_TEMPORARY)
+        storage->category = MS_CATEGORY_ACTIVATION;
+    ms_graph_hold(tape, tensor);
 }
 
 void ms_require_grad(ms_tape *tape, ms_tensor tensor)

@@ -38,7 +38,7 @@ ms_tensor ms_checkpoint_run(ms_tape *tape, const ms_region *region, ms_tensor in
 
 /* Where the graph ends, and cutting off what was added behind: a rerun's nodes. */
 typedef struct ms_graph_end {
-    uint32_t nodes, metas, buffers;
+    uint32_t nodes, metas, buffers, holds;
 } ms_graph_end;
 ms_graph_end ms_graph_end_of(const ms_tape *tape);
 void ms_graph_cut(ms_tape *tape, ms_graph_end end);
@@ -96,8 +96,10 @@ void ms_home_begin(ms_tape *tape);
 void ms_home_begin_layer(ms_tape *tape, uint32_t layer);
 void ms_home_end_layer(ms_tape *tape, uint32_t layer);
 
-/* Holds a tensor until the graph goes. */
+/* Holds a tensor until the graph goes; the same of an activation that a node keeps for itself,
+ * where neither hooks nor checkpoints see it. */
 void ms_graph_hold(ms_tape *tape, ms_tensor tensor);
+void ms_graph_hold_activation(ms_tape *tape, ms_tensor tensor);
 
 /* tensor.requires_grad_(True) on a result that nothing trained made: its gradient is kept until the
  * graph goes. */
