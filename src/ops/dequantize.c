@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Products with packed weights (bitsandbytes 0.50, autograd/_functions.py: MatMul4Bit). The weight
- * is made whole in forward and again in backward; nothing is saved but what is there anyway. For
- * few rows bitsandbytes has a kernel that needs no whole weight; that is not followed.
+ * is made whole in forward, but for few rows, and again in backward; nothing is saved but what is
+ * there anyway.
  */
+#include "ops/fused_4bit.h"
 #include "ops/ops.h"
 
 enum { OUT, OUT_SYMBOL, IN, IN_SYMBOL, SCALES, IS_DOUBLE, DTYPE, NUMBERS }; /* of a node */
@@ -64,13 +65,15 @@ ms_tensor ms_matmul_4bit(ms_tape *tape, ms_tensor x, const ms_packed_weight *w, 
                     (uint64_t[]){w->out.value, w->out.symbol, w->in.value, w->in.symbol, w->scales,
                                  w->is_double, w->dtype});
     ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
-    ms_tensor scales[2], weight = dequantize(tape, w, dtype, scales);
     ms_shape shape = ms_info(tape, x)->shape;
-    double flops = 2.0 * (double)ms_elements(&shape) * (double)w->out.value;
+    uint64_t elements = ms_elements(&shape), in = shape.dims[shape.rank - 1].value;
+    bool is_fused = ms_is_fused_4bit(tape->run->device, dtype, elements / in, w->out.value, in);
+    ms_tensor scales[2] = {0}, weight = is_fused ? 0 : dequantize(tape, w, dtype, scales);
     shape.dims[shape.rank - 1] = w->out;
     ms_tensor out = ms_empty(tape, shape, dtype);
-    ms_workspace_use(tape, has_bias ? MS_PRODUCT_BIASED : MS_PRODUCT_PLAIN);
-    ms_op_work(tape, mark, flops, 0, dtype);
+    if (!is_fused)
+        ms_workspace_use(tape, has_bias ? MS_PRODUCT_BIASED : MS_PRODUCT_PLAIN);
+    ms_op_work(tape, mark, 2.0 * (double)elements * (double)w->out.value, 0, dtype);
     drop(tape, scales);
     ms_consume(tape, weight);
     return ms_op_finish(tape, mark, node, 1, &x, out);
