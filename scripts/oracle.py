@@ -42,6 +42,8 @@ BACKENDS = {"MATH": "math", "EFFICIENT_ATTENTION": "efficient", "FLASH_ATTENTION
 def device_options(case, args):
     if args.device:
         return ["--device", args.device]
+    if case.get("device"):
+        return ["--device", case["device"]]
     if "first_step_phases" in case.get("measured", {}) or args.cuda:
         return ["--device", case.get("device", "a100-80gb")]
     return ["--device", "cpu"]

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Quantised bases: linear layers whose frozen weights are stored in few bits, as `--quantize` or a
- * config's quantization_config says.
+ * config's quantization_config says:
+ *
+ *     nf4, fp4      bitsandbytes, 4 bits and a scale for every 64 weights; ":double": the scales
+ *                   are quantised too
+ *     int8          bitsandbytes (LLM.int8), 8 bits and a scale for every row
+ *     gptq:4:128    2, 4 or 8 bits, a scale and a zero for every 128 weights of a column (-1: one
+ *                   for all), and the group of each row
+ *     awq:4:128     the same without the groups of rows; 4 bits
+ *     fp8-block     8 bits, and a scale for every block of 128 by 128 weights
+ *     mxfp4         4 bits and a scale for every 32 weights, in the file alone: training needs them
+ *                   dequantised, and loads them so
  */
 #ifndef MS_CONFIG_QUANTIZE_H
 #define MS_CONFIG_QUANTIZE_H
@@ -9,31 +19,61 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "json/value.h"
 #include "tensor/dtype.h"
 
 typedef enum ms_quantize_kind {
     MS_QUANTIZE_NONE,
-    MS_QUANTIZE_NF4, /* bitsandbytes, 4 bits and a scale for every 64 weights */
-    MS_QUANTIZE_FP4
+    MS_QUANTIZE_NF4,
+    MS_QUANTIZE_FP4,
+    MS_QUANTIZE_INT8,
+    MS_QUANTIZE_GPTQ,
+    MS_QUANTIZE_AWQ,
+    MS_QUANTIZE_FP8_BLOCK,
+    MS_QUANTIZE_MXFP4,
+    MS_QUANTIZE_KIND_COUNT
 } ms_quantize_kind;
 
 typedef struct ms_quantization {
     ms_quantize_kind kind;
-    bool is_double; /* the scales are quantised too (bnb_4bit_use_double_quant) */
-    /* bnb_4bit_compute_dtype; the text form leaves it to the loader: the type of the weights */
-    bool has_compute_dtype;
+    bool is_double;         /* the scales are quantised too (bnb_4bit_use_double_quant) */
+    uint32_t bits;          /* gptq and awq: of a weight */
+    uint32_t group_weights; /* gptq and awq: that share a scale; 0: all of a column */
+    bool has_compute_dtype; /* bnb_4bit_compute_dtype; else the type of the weights */
     ms_dtype compute_dtype;
+    bool has_exceptions; /* the file names modules that are not converted */
+    bool is_dequantized; /* resolved: on loading, as it cannot be trained or run packed */
 } ms_quantization;
 
-/* What `--quantize` takes, ending in NULL; and the quantisation of each. */
-extern const char *const ms_quantization_choices[];
-ms_quantization ms_quantization_of(int choice);
-/* The choice that it is; static text. */
-const char *ms_quantization_text(const ms_quantization *quantization);
+enum { MS_FP8_BLOCK = 128 }; /* rows and columns that share a scale */
+
+/* Whether weights stay packed while the model trains. */
+static inline bool ms_is_packed(const ms_quantization *quantization)
+{
+    return quantization->kind != MS_QUANTIZE_NONE && !quantization->is_dequantized;
+}
+
+/* Whether PEFT's prepare_model_for_kbit_training is run on such a base, and casts what is not
+ * packed. */
+typedef enum ms_upcasting {
+    MS_UPCAST_NEVER,   /* it leaves the types alone */
+    MS_UPCAST_IF_SAID, /* it would cast, but trainers do not call it */
+    MS_UPCAST_USUALLY
+} ms_upcasting;
+ms_upcasting ms_upcasting_of(ms_quantize_kind kind);
+
+/* Reads what `--quantize` takes. The failure says what is taken. */
+ms_status ms_quantization_parse(const char *text, ms_quantization *quantization, ms_error *err);
+/* The text that says the same; of the arena, NULL when it is full. */
+const char *ms_quantization_text(ms_arena *arena, const ms_quantization *quantization);
 
 /* Reads a quantization_config; methods that are not modelled are refused by name. */
 ms_status ms_quantization_read(ms_json_value value, ms_quantization *quantization, ms_error *err);
+
+/* What of a gptq or awq file is not modelled: a sentence's end about its bits or groups, or NULL.
+ */
+const char *ms_quantization_refusal(const ms_quantization *quantization);
 
 #endif

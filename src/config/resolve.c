@@ -206,30 +206,6 @@ static ms_status note_autocast(const ms_resolving *c)
     return MS_OK;
 }
 
-/* A quantised weight has no gradient: something else must be trained. Whether an adapter is there
- * is looked at where it is read. */
-static ms_status resolve_quantization(const ms_resolving *c)
-{
-    ms_run_config *run = c->run;
-    ms_quantization *q = &run->quantization;
-    *q = c->model->quantization;
-    if (ms_resolve_said(c, "quantize"))
-        *q = ms_quantization_of(c->draft->quantize);
-    bool is_quantized = q->kind != MS_QUANTIZE_NONE;
-    run->upcast = is_quantized && (!ms_resolve_said(c, "upcast") || c->draft->upcast);
-    if (is_quantized && run->device->is_cpu)
-        return ms_resolve_fail(c, "quantize", "is not modelled on the cpu");
-    if (is_quantized && !ms_resolve_said(c, "adapter") && !ms_resolve_said(c, "lora"))
-        return ms_resolve_fail(c, "quantize",
-                               "a quantised base is frozen: give an adapter to train, or "
-                               "quantize none");
-    if (!is_quantized && ms_resolve_said(c, "upcast"))
-        return ms_resolve_fail(c, "upcast", "nothing is quantised");
-    if (!q->has_compute_dtype)
-        q->compute_dtype = run->dtype;
-    return MS_OK;
-}
-
 static ms_status resolve_allocator(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
@@ -323,11 +299,11 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
 {
     /* In this order: later ones look at what earlier ones resolved. */
     static ms_status (*const steps[])(const ms_resolving *) = {
-        resolve_device,       resolve_torch,   resolve_tokens,           resolve_types,
-        resolve_optimizer,    resolve_places,  resolve_in_backward,      resolve_accumulation,
-        resolve_quantization, note_autocast,   resolve_allocator,        resolve_budget,
-        ms_resolve_layers,    ms_resolve_loss, ms_resolve_between_steps, ms_resolve_treatments,
-        resolve_attention,    resolve_experts,
+        resolve_device,          resolve_torch,   resolve_tokens,           resolve_types,
+        resolve_optimizer,       resolve_places,  resolve_in_backward,      resolve_accumulation,
+        ms_resolve_quantization, note_autocast,   resolve_allocator,        resolve_budget,
+        ms_resolve_layers,       ms_resolve_loss, ms_resolve_between_steps, ms_resolve_treatments,
+        resolve_attention,       resolve_experts,
     };
     const ms_resolving c = {arena, draft, origins, model, run, notes, err};
     ms_status status = MS_OK;

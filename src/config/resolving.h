@@ -34,5 +34,7 @@ ms_status ms_resolve_treatments(const ms_resolving *c);
 ms_status ms_resolve_between_steps(const ms_resolving *c);
 /* Head and loss. */
 ms_status ms_resolve_loss(const ms_resolving *c);
+/* How the base is stored. */
+ms_status ms_resolve_quantization(const ms_resolving *c);
 
 #endif

@@ -31,7 +31,8 @@ typedef enum field_kind {
     FIELD_LAYERS,  /* const char *, a list of layers */
     FIELD_TREAT,   /* const char *, treatments */
     FIELD_LIGER,   /* uint64_t, bits of ms_liger */
-    FIELD_LORA     /* const char *, an adapter */
+    FIELD_LORA,    /* const char *, an adapter */
+    FIELD_QUANTIZE /* ms_quantization */
 } field_kind;
 
 /* In the order of the enums of run_config.h. */
@@ -95,7 +96,7 @@ static const field_row rows[] = {
     {"adapter",         FIELD_TEXT,    AT(adapter),         0, 0,              NULL},
     {"lora",            FIELD_LORA,    AT(lora),            0, 0,              NULL},
     {"adapter-dtype",   FIELD_CHOICE,  AT(adapter_dtype),   0, 0,              dtypes},
-    {"quantize",        FIELD_CHOICE,  AT(quantize),        0, 0,              ms_quantization_choices},
+    {"quantize",        FIELD_QUANTIZE, AT(quantize),       0, 0,              NULL},
     {"upcast",          FIELD_CHOICE,  AT(upcast),          0, 0,              answers},
     {"plan",            FIELD_TEXT,    AT(plan),            0, 0,              NULL},
     {"checkpoint-kind", FIELD_CHOICE,  AT(checkpoint_kind), 0, 0,              checkpoint_kinds},
@@ -175,6 +176,7 @@ ms_run_field_form ms_run_field_form_of(size_t index)
     case FIELD_TREAT:
     case FIELD_LIGER:
     case FIELD_LORA:
+    case FIELD_QUANTIZE:
         break;
     }
     return MS_RUN_FIELD_STRING;
@@ -359,12 +361,24 @@ static ms_status set_lora(const field_row *row, const char *value, void *member,
     return set_text(row, value, member, arena, err);
 }
 
+static ms_status set_quantize(const field_row *row, const char *value, void *member,
+                              ms_arena *arena, ms_error *err)
+{
+    (void)arena;
+    ms_error reason = {0};
+    ms_status status = ms_quantization_parse(value, member, &reason);
+    if (status != MS_OK)
+        return ms_fail(err, status, "%s: %s", row->name, reason.text);
+    return MS_OK;
+}
+
 static const field_setter setters[] = {
-    [FIELD_TEXT] = set_text,   [FIELD_COUNT] = set_count,     [FIELD_POWER] = set_power,
-    [FIELD_SOME] = set_some,   [FIELD_SHARE] = set_share,     [FIELD_NUMBER] = set_number,
-    [FIELD_CLIP] = set_clip,   [FIELD_CHOICE] = set_choice,   [FIELD_SIZE] = set_size,
-    [FIELD_SPLIT] = set_split, [FIELD_VERSION] = set_version, [FIELD_LAYERS] = set_layers,
-    [FIELD_TREAT] = set_treat, [FIELD_LORA] = set_lora,       [FIELD_LIGER] = set_liger,
+    [FIELD_TEXT] = set_text,         [FIELD_COUNT] = set_count,     [FIELD_POWER] = set_power,
+    [FIELD_SOME] = set_some,         [FIELD_SHARE] = set_share,     [FIELD_NUMBER] = set_number,
+    [FIELD_CLIP] = set_clip,         [FIELD_CHOICE] = set_choice,   [FIELD_SIZE] = set_size,
+    [FIELD_SPLIT] = set_split,       [FIELD_VERSION] = set_version, [FIELD_LAYERS] = set_layers,
+    [FIELD_TREAT] = set_treat,       [FIELD_LORA] = set_lora,       [FIELD_LIGER] = set_liger,
+    [FIELD_QUANTIZE] = set_quantize,
 };
 
 ms_status ms_run_field_set(ms_run_draft *draft, ms_arena *arena, const char *name,

@@ -56,10 +56,10 @@
       "Training")                                                                                  \
     X("adapter-dtype", "TYPE", "of an adapter's weights: fp32, bf16 or fp16",                      \
       "fp32 where the model is in half precision", "Training")                                     \
-    X("quantize", "KIND", "of the frozen base: none, nf4, fp4, nf4:double or fp4:double",          \
+    X("quantize", "KIND", "of the frozen base, e.g. nf4:double, int8, gptq:4:128 or fp8-block",    \
       "what the config says", "Training")                                                          \
     X("upcast", "YESNO", "a quantised base's other weights go to fp32, as PEFT prepares them",     \
-      "yes", "Training")                                                                           \
+      "yes for bitsandbytes", "Training")                                                          \
     X("plan", "FILE", "treatments from a plan.json of `memscope plan`", "none", "Training")        \
     X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", "Training")        \
     X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", "Training") \
@@ -79,9 +79,10 @@
 typedef struct ms_run_draft {
     const char *config;
     uint64_t batch, seq_tokens, accumulate;
-    int dtype, adapter_dtype, quantize, upcast, autocast, optimizer, optimizer_impl,
-        optimizer_in_backward, optimizer_device, parameter_device, checkpoint_kind, attention,
-        grad_accumulation_dtype, experts, routing, allocator;
+    ms_quantization quantize;
+    int dtype, adapter_dtype, upcast, autocast, optimizer, optimizer_impl, optimizer_in_backward,
+        optimizer_device, parameter_device, checkpoint_kind, attention, grad_accumulation_dtype,
+        experts, routing, allocator;
     double weight_decay, clip_norm, label_smoothing;
     uint64_t logits_to_keep, liger, empty_cache_steps, eval_batch, eval_logits;
     const char *checkpointing, *treat, *adapter, *lora, *plan, *training_args, *device;

@@ -200,10 +200,14 @@ static ms_status factory_bits(ms_training_reading *r, const char **kind)
     if (!r->file.given[MS_TOPIC_BITS])
         return MS_OK;
     ms_status status = ms_json_get_count(r->file.values[MS_TOPIC_BITS], 1, 64, &bits, r->err);
-    if (status == MS_OK && bits != 4)
+    if (status == MS_OK && bits != 4 && bits != 8)
         return ms_training_fail(r, MS_TOPIC_BITS,
-                                "quantisation in %u bits is not modelled; in 4 it is",
+                                "quantisation in %u bits is not modelled; in 4 and 8 it is",
                                 (unsigned)bits);
+    if (bits == 8) {
+        *kind = "int8";
+        return status;
+    }
     *kind = ms_arena_printf(r->arena, "%s%s", type,
                             ms_training_flag(r, MS_TOPIC_DOUBLE, true) ? ":double" : "");
     return status;
@@ -217,9 +221,11 @@ static ms_status quantize_kind(ms_training_reading *r, const char **kind, ms_tra
         *topic = MS_TOPIC_BITS;
         return factory_bits(r, kind);
     }
-    if (ms_training_flag(r, MS_TOPIC_EIGHT_BITS, false))
-        return ms_training_fail(r, MS_TOPIC_EIGHT_BITS,
-                                "quantisation in 8 bits is not modelled; in 4 it is");
+    if (ms_training_flag(r, MS_TOPIC_EIGHT_BITS, false)) {
+        *kind = "int8";
+        *topic = MS_TOPIC_EIGHT_BITS;
+        return MS_OK;
+    }
     bool is_qlora = strcmp(ms_training_text(r, MS_TOPIC_ADAPTER, ""), "qlora") == 0 ||
                     strstr(ms_training_text(r, MS_TOPIC_MODEL, ""), ".qlora_") != NULL;
     if (ms_training_flag(r, MS_TOPIC_FOUR_BITS, is_qlora) ||

@@ -48,6 +48,42 @@ static bool has_tower(const ms_ledger *ledger)
     return ledger->model->vision.hidden_size > 0;
 }
 
+static bool is_quantized(const ms_ledger *ledger, ms_quantize_kind kind)
+{
+    const ms_quantization *q = &ledger->run->quantization;
+    return q->kind == kind && !q->is_dequantized;
+}
+
+static bool is_int8(const ms_ledger *ledger)
+{
+    return is_quantized(ledger, MS_QUANTIZE_INT8);
+}
+
+static bool is_gptq(const ms_ledger *ledger)
+{
+    return is_quantized(ledger, MS_QUANTIZE_GPTQ);
+}
+
+static bool is_awq(const ms_ledger *ledger)
+{
+    return is_quantized(ledger, MS_QUANTIZE_AWQ);
+}
+
+static bool is_fp8(const ms_ledger *ledger)
+{
+    return is_quantized(ledger, MS_QUANTIZE_FP8_BLOCK);
+}
+
+static bool is_dequantized(const ms_ledger *ledger)
+{
+    return ledger->run->quantization.is_dequantized;
+}
+
+static bool has_exceptions(const ms_ledger *ledger)
+{
+    return ledger->run->quantization.has_exceptions && ms_is_packed(&ledger->run->quantization);
+}
+
 static const struct {
     bool (*holds)(const ms_ledger *ledger);
     const char *text;
@@ -59,6 +95,22 @@ static const struct {
      "torch 2.11 prefers cuDNN attention on this device; its workspace is not known, "
      "the figures are those of flash attention "
      "(TORCH_CUDNN_SDPA_DEPRIORITIZED=1 makes torch take it)"},
+    {is_int8,
+     "int8: columns of the input with outliers (6 and more), which bitsandbytes multiplies "
+     "apart in the input's type; how many there are depends on the data"},
+    {is_gptq,
+     "gptq: the figures are those of GPT-QModel's kernel that trains (backend auto_trainable), run "
+     "operator by operator where torch.compile would fuse it; importing GPT-QModel makes the "
+     "allocator's segments expandable (--allocator cuda-expandable)"},
+    {is_awq,
+     "awq: the figures are those of GPT-QModel's CUDA kernel (backend auto_trainable); importing "
+     "GPT-QModel makes the allocator's segments expandable (--allocator cuda-expandable)"},
+    {is_fp8, "fp8-block: temporaries inside the kernels of forward (Triton's alone are taken as "
+             "none; DeepGEMM's quantised inputs are not counted)"},
+    {is_dequantized, "loading: what dequantising the checkpoint's weights needs for a while"},
+    {has_exceptions,
+     "modules that quantization_config leaves as they are: every linear layer but the output head "
+     "is taken as quantised"},
     {is_other_torch,
      "the rules are those of torch 2.11 with transformers 5.23; what other versions "
      "do differently is modelled only where the manual says so"},

@@ -4,6 +4,8 @@
  * lora/dora.py, ia3/layer.py).
  */
 #include "model/adapter.h"
+
+#include "model/quantized.h"
 #include "ops/ops.h"
 
 /* ---- DoRA: the magnitude of each row of the weight times its direction ---- */
@@ -99,12 +101,18 @@ static void add_dora(ms_model *model, const ms_linear_module *module,
 
 /* ---- LoRA ---- */
 
-/* lora_B(lora_A(dropout(x))) * scaling */
-static ms_tensor lora_delta(ms_model *model, const struct ms_adapted *adapted, ms_tensor x)
+/* lora_B(lora_A(dropout(x))) */
+static ms_tensor lora_product(ms_model *model, const struct ms_adapted *adapted, ms_tensor x)
 {
     ms_tensor dropped = ms_dropout(model->tape, x, model->run->adapter->dropout);
     ms_tensor down = ms_linear_call(model, &adapted->lora_a, dropped);
-    return ms_mul_scalar(model->tape, ms_linear_call(model, &adapted->lora_b, down));
+    return ms_linear_call(model, &adapted->lora_b, down);
+}
+
+/* The same times scaling. */
+static ms_tensor lora_delta(ms_model *model, const struct ms_adapted *adapted, ms_tensor x)
+{
+    return ms_mul_scalar(model->tape, lora_product(model, adapted, x));
 }
 
 /* The adapter takes x in its own type; the sum goes back to the type of the base layer's result. */
@@ -125,14 +133,16 @@ static void add_adapter(ms_model *model, const ms_linear_module *module,
         ms_assign(f, result, ms_to(tape, *result, dtype));
 }
 
-/* On a quantised layer the result is copied first, and under autocast nothing is cast by hand. */
+/* On a quantised layer the result may be copied first, and under autocast nothing is cast by hand.
+ */
 static void add_to_quantized(ms_model *model, const ms_leaf_module *leaf,
                              const ms_linear_module *module, ms_frame *f, ms_tensor *x,
                              ms_tensor *result)
 {
     ms_tape *tape = model->tape;
     const struct ms_adapted *adapted = leaf->adapted;
-    ms_assign(f, result, ms_clone(tape, *result));
+    if (leaf->quantized->packing->clones_result)
+        ms_assign(f, result, ms_clone(tape, *result));
     if (ms_idle(tape) || !*result)
         return;
     bool converts = !tape->has_autocast;
@@ -145,9 +155,13 @@ static void add_to_quantized(ms_model *model, const ms_leaf_module *leaf,
             ms_assign(f, result, ms_to(tape, *result, dtype));
         return;
     }
-    ms_tensor *output = ms_local(f, lora_delta(model, adapted, *x));
+    bool scales_last = leaf->quantized->packing->scales_last;
+    ms_tensor *output = ms_local(f, scales_last ? lora_product(model, adapted, *x)
+                                                : lora_delta(model, adapted, *x));
     if (converts && !ms_idle(tape))
         ms_assign(f, output, ms_to(tape, *output, dtype));
+    if (scales_last)
+        ms_assign(f, output, ms_mul_scalar(tape, *output));
     ms_assign(f, result, ms_add(tape, *result, *output));
 }
 
@@ -204,7 +218,7 @@ ms_tensor ms_adapted_call(ms_model *model, const ms_leaf_module *leaf,
         run_ia3(model, leaf, module, linear, &f, input, result);
     } else {
         ms_assign(&f, result, ms_base_call(model, leaf, module, *input, linear));
-        if (leaf->quantized)
+        if (leaf->quantized && !leaf->quantized->packing->converts_sum)
             add_to_quantized(model, leaf, module, &f, input, result);
         else
             add_adapter(model, module, leaf->adapted, &f, input, result);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/nearest.h"
+#include "model/quantized.h"
 
 typedef struct attaching {
     ms_model *model;
@@ -51,7 +52,9 @@ static void widths_of(ms_model *model, const ms_leaf_module *leaf, ms_dim *in, m
 /* PEFT makes its weights in fp32 and gives them the type of the base's, if those are numbers. */
 static ms_dtype dtype_beside(const ms_model *model, const ms_leaf_module *leaf)
 {
-    return leaf->quantized ? MS_DTYPE_F32 : (ms_dtype)ms_info(model->tape, leaf->weight)->dtype;
+    if (leaf->quantized)
+        return leaf->quantized->packing->adapter_dtype(model);
+    return (ms_dtype)ms_info(model->tape, leaf->weight)->dtype;
 }
 
 /* Not one of the model's modules: it is not listed. */
@@ -279,9 +282,23 @@ static void cast_adapters(attaching *a)
     }
 }
 
+/* Of what PEFT can do to packed weights, what is modelled. */
+static ms_status check_method(const attaching *a)
+{
+    ms_quantize_kind kind = a->model->run->quantization.kind;
+    bool in_four = kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4;
+    if (a->adapter->is_dora && !in_four)
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: DoRA is modelled on a base in nf4 or fp4, or not quantised");
+    if (a->adapter->kind == MS_ADAPTER_IA3 && !in_four && kind != MS_QUANTIZE_INT8)
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: IA3 is modelled on a base in nf4, fp4 or int8, or not quantised");
+    return MS_OK;
+}
+
 static ms_status check_quantized(const attaching *a)
 {
-    if (a->model->run->quantization.kind == MS_QUANTIZE_NONE)
+    if (!ms_is_packed(&a->model->run->quantization))
         return MS_OK;
     if (a->adapter->bias != MS_ADAPTER_BIAS_NONE)
         return ms_fail(a->err, MS_ERR_CONFIG,
@@ -289,9 +306,9 @@ static ms_status check_quantized(const attaching *a)
     for (uint32_t i = 0; i < a->model->leaves.count; i++)
         if (a->model->leaves.items[i].kind == MS_LEAF_CONV1D)
             return ms_fail(a->err, MS_ERR_CONFIG,
-                           "quantize: %s's layers are not modelled in 4 bits",
+                           "quantize: %s's layers (Conv1D) are modelled with none alone",
                            a->model->config->model_type);
-    return MS_OK;
+    return check_method(a);
 }
 
 ms_status ms_adapter_attach(ms_model *model, ms_error *err)

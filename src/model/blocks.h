@@ -29,6 +29,8 @@ ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms
 /* The same in another type. */
 ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
                           ms_dtype dtype);
+/* Makes a tensor one. */
+ms_tensor ms_parameter_enter(ms_model *model, uint32_t scope, const char *name, ms_tensor tensor);
 /* The parameter made last takes this place among all: a module's own come before those of its
  * parts. Before the first step only. */
 void ms_parameter_move_last(ms_model *model, uint32_t place);

@@ -15,6 +15,12 @@ ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_
     ms_tensor tensor = ms_empty(tape, shape, dtype);
     tape->new_category = MS_CATEGORY_TEMPORARY;
     tape->scope = previous;
+    return ms_parameter_enter(model, scope, name, tensor);
+}
+
+ms_tensor ms_parameter_enter(ms_model *model, uint32_t scope, const char *name, ms_tensor tensor)
+{
+    ms_tape *tape = model->tape;
     if (!tensor)
         return 0;
     ms_retain(tape, tensor);
@@ -48,7 +54,7 @@ static uint32_t child(ms_model *model, uint32_t parent, const char *name)
 
 static bool is_quantized(const ms_model *model)
 {
-    return model->run->quantization.kind != MS_QUANTIZE_NONE;
+    return ms_is_packed(&model->run->quantization);
 }
 
 bool ms_is_made_on_host(const ms_model *model)
@@ -61,14 +67,18 @@ static ms_linear_module new_linear(ms_model *model, uint32_t parent, const char 
 {
     struct ms_quantized *quantized = NULL;
     ms_linear_module module = {.scope = child(model, parent, name)};
-    module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(out, in));
     if (is_quantized(model) && !is_head) {
-        quantized = ms_quantize(model, module.scope, module.weight);
+        quantized = ms_quantized_new(model, module.scope, out, in);
         if (!quantized)
             ms_tape_fail(model->tape, MS_ERR_NOMEM);
+        module.weight = quantized ? quantized->weight : 0;
+    } else {
+        module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(out, in));
     }
     if (bias)
-        module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(out));
+        module.bias = ms_parameter_of(model, module.scope, "bias", MS_SHAPE(out),
+                                      quantized && quantized->packing->is_half ? MS_DTYPE_F16
+                                                                               : model->run->dtype);
     list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_LINEAR,
                                       .scope = module.scope,
                                       .weight = module.weight,

@@ -4,6 +4,8 @@
  */
 #include "model/experts.h"
 
+#include "model/quantized.h"
+
 #include "ops/experts.h"
 
 ms_dim ms_expert_count(ms_model *model)
@@ -36,6 +38,18 @@ ms_tensor ms_as_tokens(ms_model *model, ms_tensor hidden)
 
 /* ---- experts ---- */
 
+static bool are_packed(const ms_model *model)
+{
+    const ms_packing *packing = ms_packing_of(&model->run->quantization);
+    return packing && packing->packs_experts;
+}
+
+static ms_tensor stack_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape)
+{
+    return are_packed(model) ? ms_packed_experts_new(model, scope, name, shape)
+                             : ms_parameter_new(model, scope, name, shape);
+}
+
 ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_form form)
 {
     ms_symbols *s = &model->tape->trace->symbols;
@@ -44,12 +58,12 @@ ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_fo
     uint32_t scope = ms_scope_add(model->tape, parent, "experts", MS_NONE);
     ms_experts_module m = {.scope = scope, .form = form};
     bool t = form.transposed;
-    m.gate_up = ms_parameter_new(model, scope, "gate_up_proj",
-                                 MS_SHAPE(count, t ? hidden : both, t ? both : hidden));
+    m.gate_up = stack_new(model, scope, "gate_up_proj",
+                          MS_SHAPE(count, t ? hidden : both, t ? both : hidden));
     if (form.bias)
         m.gate_up_bias = ms_parameter_new(model, scope, "gate_up_proj_bias", MS_SHAPE(count, both));
-    m.down = ms_parameter_new(model, scope, "down_proj",
-                              MS_SHAPE(count, t ? width : hidden, t ? hidden : width));
+    m.down = stack_new(model, scope, "down_proj",
+                       MS_SHAPE(count, t ? width : hidden, t ? hidden : width));
     if (form.bias)
         m.down_bias = ms_parameter_new(model, scope, "down_proj_bias", MS_SHAPE(count, hidden));
     if (!m.form.gate)
@@ -85,6 +99,8 @@ static ms_tensor grouped_linear(ms_model *model, const ms_experts_module *m, ms_
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !input)
         return 0;
+    if (are_packed(model))
+        return ms_grouped_fp8(tape, input, weights, offsets);
     ms_tensor cast = ms_to(tape, input, (ms_dtype)ms_info(tape, weights)->dtype);
     ms_tensor seen = m->form.transposed ? weights : ms_transpose(tape, weights, 1, 2);
     ms_tensor out = ms_grouped_mm(tape, cast, seen, offsets);
@@ -117,6 +133,8 @@ static ms_tensor *run_groups(ms_model *model, const ms_experts_module *m, ms_fra
     ms_assign(f, out, m->form.gate(model, *out));
     ms_assign(f, bias, biases_of(model, m->down_bias, ids));
     ms_assign(f, out, grouped_linear(model, m, *out, m->down, offsets, *bias));
+    if (are_packed(model) && !ms_idle(tape))
+        weights = ms_to(tape, weights, (ms_dtype)ms_info(tape, *out)->dtype);
     return ms_local(f, ms_mul(tape, *out, ms_unsqueeze(tape, weights, 1)));
 }
 

@@ -4,25 +4,57 @@
 #include "ops/ops.h"
 #include "tape/engine.h"
 
-/* bitsandbytes/functional.py, 0.50 */
-enum { BLOCK = 64, OUTER_BLOCK = 256, CODES = 16, OUTER_CODES = 256 };
+static const ms_packing *const packings[MS_QUANTIZE_KIND_COUNT] = {
+    [MS_QUANTIZE_NF4] = &ms_packing_4bit,  [MS_QUANTIZE_FP4] = &ms_packing_4bit,
+    [MS_QUANTIZE_INT8] = &ms_packing_8bit, [MS_QUANTIZE_GPTQ] = &ms_packing_gptq,
+    [MS_QUANTIZE_AWQ] = &ms_packing_awq,   [MS_QUANTIZE_FP8_BLOCK] = &ms_packing_fp8,
+};
 
-static uint64_t blocks_of(uint64_t count, uint64_t block)
+const ms_packing *ms_packing_of(const ms_quantization *quantization)
 {
-    return count / block + (count % block != 0);
+    return ms_is_packed(quantization) ? packings[quantization->kind] : NULL;
 }
 
-static ms_dim number(ms_tape *tape, uint64_t value)
+struct ms_quantized *ms_quantized_new(ms_model *model, uint32_t scope, ms_dim out, ms_dim in)
 {
-    return ms_dim_number(&tape->trace->symbols, value);
+    struct ms_quantized *q = ms_arena_array(model->arena, struct ms_quantized, 1);
+    if (!q)
+        return NULL;
+    *q = (struct ms_quantized){
+        .packing = ms_packing_of(&model->run->quantization), .out = out, .in = in};
+    uint32_t previous = ms_scope_enter(model->tape, scope);
+    q->packing->make(model, q, scope);
+    model->tape->scope = previous;
+    return q;
 }
 
-/* A tensor that stays with the weight. */
-static ms_tensor keep(ms_model *model, const char *name, uint64_t count, ms_dtype dtype)
+void ms_quantized_finish(ms_model *model)
+{
+    for (uint32_t i = 0; i < model->leaves.count; i++) {
+        const ms_leaf_module *leaf = &model->leaves.items[i];
+        if (!leaf->quantized || !leaf->quantized->packing->finish)
+            continue;
+        uint32_t previous = ms_scope_enter(model->tape, leaf->scope);
+        leaf->quantized->packing->finish(model, leaf->quantized);
+        model->tape->scope = previous;
+    }
+}
+
+ms_tensor ms_quantized_call(ms_model *model, const struct ms_quantized *quantized,
+                            const ms_linear_module *module, ms_tensor x)
+{
+    if (ms_idle(model->tape) || !x)
+        return 0;
+    return quantized->packing->call(model, quantized, module, x);
+}
+
+/* ---- for the kinds ---- */
+
+ms_tensor ms_packed_part(ms_model *model, const char *name, uint64_t count, ms_dtype dtype)
 {
     ms_tape *tape = model->tape;
     tape->new_category = MS_CATEGORY_WEIGHT;
-    ms_tensor tensor = ms_empty(tape, MS_SHAPE(number(tape, count)), dtype);
+    ms_tensor tensor = ms_empty(tape, MS_SHAPE(ms_dim_number(&tape->trace->symbols, count)), dtype);
     tape->new_category = MS_CATEGORY_TEMPORARY;
     ms_retain(tape, tensor);
     if (tensor)
@@ -30,53 +62,27 @@ static ms_tensor keep(ms_model *model, const char *name, uint64_t count, ms_dtyp
     return tensor;
 }
 
-static ms_tensor temporary(ms_tape *tape, uint64_t count, ms_dtype dtype)
-{
-    return ms_empty(tape, MS_SHAPE(number(tape, count)), dtype);
-}
-
-/* The table of values: made as a tensor, then divided by its largest. */
-static void keep_code(ms_model *model, struct ms_quantized *q)
+ms_tensor ms_packed_weight_new(ms_model *model, ms_shape shape, uint32_t scope, const char *name,
+                               uint64_t bytes)
 {
     ms_tape *tape = model->tape;
-    q->code = keep(model, "code", CODES, MS_DTYPE_F32);
-    ms_tensor absolute = temporary(tape, CODES, MS_DTYPE_F32);
-    ms_transient(tape, ms_dtype_bytes(MS_DTYPE_F32), MS_DTYPE_F32);
-    ms_consume(tape, absolute);
-}
-
-/* Scales less their mean, in 8 bits with scales of their own; the plain ones go. */
-static void nest(ms_model *model, struct ms_quantized *q, ms_tensor plain, uint64_t blocks)
-{
-    ms_tape *tape = model->tape;
-    q->offset = keep(model, "offset", 1, MS_DTYPE_F32);
-    ms_tensor centred = temporary(tape, blocks, MS_DTYPE_F32);
-    if (!model->dynamic_code) /* bitsandbytes keeps it for all */
-        model->dynamic_code = keep(model, "dynamic code", OUTER_CODES, MS_DTYPE_F32);
-    q->outer_absmax = keep(model, "outer absmax", blocks_of(blocks, OUTER_BLOCK), MS_DTYPE_F32);
-    q->absmax = keep(model, "absmax", blocks, MS_DTYPE_U8);
-    q->outer_code = keep(model, "outer code", OUTER_CODES, MS_DTYPE_F32);
-    ms_consume(tape, centred);
-    ms_release(tape, plain);
-}
-
-/* The weight's handle gets the packed storage, and keeps its shape. */
-static void pack(ms_model *model, struct ms_quantized *q, ms_tensor weight)
-{
-    ms_tape *tape = model->tape;
-    const ms_storage from = tape->trace->storages.items[ms_info(tape, weight)->storage];
-    uint64_t count = ms_elements(&q->shape), blocks = q->blocks = blocks_of(count, BLOCK);
-    ms_tensor absmax = keep(model, "absmax", blocks, MS_DTYPE_F32);
+    uint64_t strides[MS_MAX_RANK], stride = 1;
+    for (uint32_t i = shape.rank; i-- > 0; stride *= shape.dims[i].value)
+        strides[i] = stride;
     tape->new_category = MS_CATEGORY_WEIGHT;
-    ms_tensor packed = temporary(tape, (count + 1) / 2, MS_DTYPE_U8);
+    ms_tensor packed = ms_empty_bytes(tape, bytes, MS_DTYPE_U8);
     tape->new_category = MS_CATEGORY_TEMPORARY;
-    keep_code(model, q);
-    if (model->run->quantization.is_double)
-        nest(model, q, absmax, blocks);
-    else
-        q->absmax = absmax;
-    if (!packed)
+    ms_tensor weight = ms_alias(tape, packed, shape, strides);
+    ms_consume(tape, packed);
+    return ms_parameter_enter(model, scope, name, weight);
+}
+
+void ms_packed_swap(ms_model *model, ms_tensor weight, ms_tensor packed)
+{
+    ms_tape *tape = model->tape;
+    if (!weight || !packed)
         return;
+    const ms_storage from = tape->trace->storages.items[ms_info(tape, weight)->storage];
     ms_storage_swap(tape, weight, packed);
     ms_storage *to = &tape->trace->storages.items[ms_info(tape, weight)->storage];
     to->name = from.name;
@@ -84,20 +90,14 @@ static void pack(ms_model *model, struct ms_quantized *q, ms_tensor weight)
     ms_consume(tape, packed);
 }
 
-struct ms_quantized *ms_quantize(ms_model *model, uint32_t scope, ms_tensor weight)
+ms_dtype ms_packed_unseen(const ms_model *model)
 {
-    ms_tape *tape = model->tape;
-    struct ms_quantized *q = ms_arena_array(model->arena, struct ms_quantized, 1);
-    if (!q || ms_idle(tape))
-        return q;
-    q->shape = ms_info(tape, weight)->shape;
-    uint32_t previous = ms_scope_enter(tape, scope);
-    pack(model, q, weight);
-    tape->scope = previous;
-    return q;
+    (void)model;
+    return MS_DTYPE_F32;
 }
 
-/* The bias of a packed weight is brought to the type that is computed in when it is first used. */
+/* ---- PEFT's preparation ---- */
+
 static bool stands_by_packed(const ms_model *model, const ms_parameter *parameter)
 {
     const ms_leaf_module *leaf = ms_model_leaf(model, parameter->scope);
@@ -106,36 +106,14 @@ static bool stands_by_packed(const ms_model *model, const ms_parameter *paramete
 
 void ms_upcast(ms_model *model)
 {
+    const ms_packing *packing = ms_packing_of(&model->run->quantization);
     ms_tape *tape = model->tape;
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
         ms_tensor tensor = tape->parameters.items[i].tensor;
         ms_dtype dtype = (ms_dtype)ms_info(tape, tensor)->dtype;
-        if (stands_by_packed(model, &tape->parameters.items[i]))
-            ms_module_cast(model, tensor, model->run->quantization.compute_dtype);
-        else if (dtype == MS_DTYPE_BF16 || dtype == MS_DTYPE_F16)
+        bool is_left = packing->is_half && stands_by_packed(model, &tape->parameters.items[i]);
+        if ((dtype == MS_DTYPE_BF16 || dtype == MS_DTYPE_F16) && !is_left)
             ms_module_cast(model, tensor, MS_DTYPE_F32);
     }
     ms_trace_event(tape, MS_EVENT_EMPTY_CACHE, 0);
-}
-
-/* ---- running ---- */
-
-ms_tensor ms_quantized_call(ms_model *model, const struct ms_quantized *quantized,
-                            const ms_linear_module *module, ms_tensor x)
-{
-    ms_tape *tape = model->tape;
-    if (ms_idle(tape) || !x)
-        return 0;
-    ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
-    const ms_packed_weight weight = {.out = quantized->shape.dims[0],
-                                     .in = quantized->shape.dims[1],
-                                     .scales = quantized->blocks,
-                                     .is_double = model->run->quantization.is_double,
-                                     .dtype = model->run->dtype};
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *input = ms_argument(&f, x);
-    ms_assign(&f, input, ms_to(tape, *input, model->run->quantization.compute_dtype));
-    ms_tensor product = ms_matmul_4bit(tape, *input, &weight, module->bias);
-    ms_tensor *result = ms_local(&f, ms_to(tape, product, dtype));
-    return ms_frame_end(&f, result);
 }

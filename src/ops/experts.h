@@ -54,5 +54,10 @@ ms_tensor ms_nonzero(ms_tape *tape, const ms_shape *shape, bool is_contiguous, m
 /* grouped_mm: rows of x [T, K] up to each offset times the matrix of their group, of
  * weights [E, K, N]: [T, N]. */
 ms_tensor ms_grouped_mm(ms_tape *tape, ms_tensor x, ms_tensor weights, ms_tensor offsets);
+/* The same with weights [E, N, K] in fp8; only x wants a gradient (fp8.c). */
+ms_tensor ms_grouped_fp8(ms_tape *tape, ms_tensor x, ms_tensor weights, ms_tensor offsets);
+/* What a grouped product needs for so many groups of so many rows and columns. */
+void ms_grouped_workspace(ms_tape *tape, ms_dtype dtype, uint64_t groups, uint64_t rows,
+                          uint64_t columns);
 
 #endif

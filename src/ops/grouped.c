@@ -57,6 +57,12 @@ static void workspace(ms_tape *tape, ms_dtype dtype, group_shape g)
         ms_workspace_use(tape, MS_PRODUCT_PLAIN);
 }
 
+void ms_grouped_workspace(ms_tape *tape, ms_dtype dtype, uint64_t groups, uint64_t rows,
+                          uint64_t columns)
+{
+    workspace(tape, dtype, (group_shape){groups, rows, columns});
+}
+
 /* On the CPU each group is a product of its own; the sizes of groups are data, and taken as equal.
  * `gemm` is one group's without its number of rows; of transposed ones that is the inner size. */
 static void cpu_scratch(ms_tape *tape, ms_dtype dtype, uint64_t rows, uint64_t groups, ms_gemm gemm)

@@ -201,6 +201,20 @@ ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias
     return out;
 }
 
+ms_tensor ms_matmul_weight(ms_tape *tape, ms_tensor x, ms_tensor weight)
+{
+    if (ms_idle(tape) || !x || !weight)
+        return 0;
+    ms_tensor kept = x;
+    ms_dim columns = ms_info(tape, weight)->shape.dims[1];
+    ms_retain(tape, kept);
+    ms_tensor cast_x = ms_autocast_lower(tape, x);
+    ms_tensor cast_weight = ms_autocast_lower(tape, weight);
+    ms_tensor out = product(tape, &mm_op, cast_x, cast_weight, 0, columns);
+    ms_consume(tape, ms_unown(tape, kept));
+    return out;
+}
+
 ms_tensor ms_conv1d(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias)
 {
     ms_tensor kept = x;

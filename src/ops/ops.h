@@ -110,6 +110,26 @@ typedef struct ms_packed_weight {
 /* x Wᵀ (+ b) in the type of x; only x wants a gradient. */
 ms_tensor ms_matmul_4bit(ms_tape *tape, ms_tensor x, const ms_packed_weight *weight, bool has_bias);
 
+/* How a weight [in, out] of GPTQ is packed. */
+typedef struct ms_gptq_weight {
+    ms_dim in, out;
+    uint64_t groups;
+    uint32_t bits;
+} ms_gptq_weight;
+/* Such a weight made whole in fp16, outside autograd (groups.c). */
+ms_tensor ms_dequantize_gptq(ms_tape *tape, const ms_gptq_weight *weight);
+/* torch.matmul of x and a weight [in, out] that is no parameter. */
+ms_tensor ms_matmul_weight(ms_tape *tape, ms_tensor x, ms_tensor weight);
+/* view.add_(bias), the view one of a product's result: backward copies the gradient. */
+ms_tensor ms_add_into_view(ms_tape *tape, ms_tensor view, ms_tensor bias);
+/* x W (+ b) in fp16, W packed by AWQ and made whole where it is used; only x wants a gradient. */
+ms_tensor ms_matmul_awq(ms_tape *tape, ms_tensor x, ms_dim columns, ms_tensor bias);
+/* x Wᵀ in the type of x, W in fp8 with a scale for each block (fp8.c); only x wants a gradient. */
+ms_tensor ms_matmul_fp8(ms_tape *tape, ms_tensor x, ms_dim columns);
+/* x Wᵀ in the type of x, W in 8 bits with a scale for each row (int8.c); only x wants a gradient.
+ */
+ms_tensor ms_matmul_8bit(ms_tape *tape, ms_tensor x, ms_dim columns);
+
 /* ---- normalisation, softmax, dropout (norm.c, softmax.c, dropout.c) ---- */
 ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias); /* 0: none */
 ms_tensor ms_softmax_last(ms_tape *tape, ms_tensor x, ms_dtype dtype);

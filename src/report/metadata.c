@@ -110,7 +110,7 @@ static void add_training(list *l, const ms_metadata_source *source, ms_arena *ar
     add_text(l, "checkpointing", run->checkpointing ? run->checkpointing : "none");
     add_text(l, "treat", run->treat && *run->treat ? run->treat : "none");
     add_text(l, "adapter", run->adapter ? ms_adapter_text(arena, run->adapter) : "none");
-    add_text(l, "quantize", ms_quantization_text(&run->quantization));
+    add_text(l, "quantize", ms_quantization_text(arena, &run->quantization));
     add_text(l, "checkpoint_kind", checkpoint_names[run->checkpoint_kind]);
     add_text(l, "attention", ms_attention_names[source->attention]);
     if (source->model->num_experts)

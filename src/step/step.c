@@ -65,13 +65,18 @@ static void measure_parameters(trainer *t)
     for (uint32_t i = 0; i < t->tape.frozen.count; i++)
         s->param_count += ms_elements(&ms_info(&t->tape, t->tape.frozen.items[i])->shape);
     s->active_param_count = s->param_count - t->model.idle_param_count;
+}
+
+/* What of the model is on the device; a first step may have cast some of it. */
+static void measure_weights(trainer *t)
+{
     const ms_trace *trace = t->tape.trace;
     for (uint32_t i = 0; i < trace->storages.count; i++) {
         const ms_storage *storage = &trace->storages.items[i];
         if (!t->tape.storage_refs.items[i])
             continue;
-        s->weight_bytes += storage->category == MS_CATEGORY_WEIGHT ? storage->bytes : 0;
-        s->buffer_bytes += storage->category == MS_CATEGORY_BUFFER ? storage->bytes : 0;
+        t->simulation->weight_bytes += storage->category == MS_CATEGORY_WEIGHT ? storage->bytes : 0;
+        t->simulation->buffer_bytes += storage->category == MS_CATEGORY_BUFFER ? storage->bytes : 0;
     }
 }
 
@@ -276,6 +281,7 @@ static bool build(trainer *t)
     cast_buffers(&t->model);
     if (!ms_model_index_leaves(&t->model))
         ms_tape_fail(tape, MS_ERR_NOMEM);
+    ms_quantized_finish(&t->model);
     if (t->model.run->upcast)
         ms_upcast(&t->model);
     ms_status attached = ms_adapter_attach(&t->model, t->err);
@@ -325,8 +331,10 @@ static void train(trainer *t)
         return;
     measure_parameters(t);
     ms_step_detail detail = t->tape.run->detail;
-    if (detail == MS_STEPS_NONE)
+    if (detail == MS_STEPS_NONE) {
+        measure_weights(t);
         return;
+    }
     ms_selective_watch(&t->tape, t->model.config->num_layers);
     bool is_whole = detail == MS_STEPS_ALL || detail == MS_STEPS_EVALUATED;
     uint16_t last = is_whole ? STEADY_STEP : STEADY_STEP - 1;
@@ -335,6 +343,7 @@ static void train(trainer *t)
         t->tape.recording = t->step == last && records;
         run_step(t);
     }
+    measure_weights(t);
     if (detail == MS_STEPS_EVALUATED)
         run_evaluation(t);
     measure_gradients(t);
@@ -345,8 +354,8 @@ static void train(trainer *t)
 
 static ms_status fail_simulation(const ms_tape *tape, ms_status status, ms_error *err)
 {
-    if (status == MS_ERR_CONFIG)
-        return ms_selective_complain(tape, err);
+    if (status == MS_ERR_CONFIG) /* without such an operator an adapter was refused, in words */
+        return tape->missing_op ? ms_selective_complain(tape, err) : status;
     if (status == MS_ERR_LIMIT)
         return ms_fail(err, status,
                        "the step allocates and frees more than %d million times: simulate fewer "

@@ -55,30 +55,6 @@ def skip_compiled_kernels():
     torch.Tensor.erfinv_ = lambda tensor: tensor
 
 
-def quantized(case, model, device):
-    """What from_pretrained(quantization_config=...) leaves on the device, and PEFT's preparation of it."""
-    import bitsandbytes
-    import peft
-    kind, _, double = case["quantize"].partition(":")
-    for name, module in list(model.named_modules()):
-        if isinstance(module, torch.nn.Linear) and module is not model.get_output_embeddings():
-            layer = bitsandbytes.nn.Linear4bit(module.in_features, module.out_features, module.bias is not None,
-                                               compute_dtype=DTYPES[case["weights"]], compress_statistics=double == "double",
-                                               quant_type=kind, device="meta")
-            layer.weight = bitsandbytes.nn.Params4bit(module.weight.data, requires_grad=False, quant_type=kind,
-                                                      compress_statistics=double == "double", module=layer)
-            layer.bias = module.bias
-            parent, _, last = name.rpartition(".")
-            setattr(model.get_submodule(parent), last, layer)
-    del module
-    gc.collect()
-    model = model.to(device)
-    model.is_loaded_in_4bit = True  # PEFT asks
-    if case.get("upcast", True):
-        model = peft.prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
-    return model
-
-
 def build(case, device):
     config = AutoConfig.for_model(**case["config"])
     config.use_cache = config.get_text_config().use_cache = False
@@ -93,7 +69,8 @@ def build(case, device):
     torch.set_default_dtype(torch.float32)
     model = model.to(DTYPES[case["weights"]])
     if case.get("quantize"):
-        model = quantized(case, model, device)
+        import quantized
+        model = quantized.quantized(case, model, device)
     if case.get("liger"):
         import liger
         liger.apply(model)
@@ -144,14 +121,6 @@ def optimizer_of(case, model, at_home):
 
 def storages(tensors):
     return {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
-
-
-def quantization_tensors(state):
-    """What stands beside a packed weight on the device."""
-    from bitsandbytes import functional
-    yield from (state.absmax, state.code)
-    if state.nested:
-        yield from (state.offset, state.state2.absmax, state.state2.code, functional.name2qmap["dynamic"])
 
 
 class Step:
@@ -258,9 +227,11 @@ class Step:
         model, out = self.model, {}
         params = {id(p): p for p in model.parameters()}.values()
         weights, buffers = storages(params), storages(model.buffers())
-        packed = [p for p in params if hasattr(p, "quant_state")]
-        weights.update(storages(t for p in packed for t in quantization_tensors(p.quant_state)))
-        out["parameters"] = sum(p.quant_state.shape.numel() if hasattr(p, "quant_state") else p.numel() for p in params)
+        out["parameters"] = sum(p.numel() for p in params)
+        if self.case.get("quantize"):
+            import quantized
+            weights.update(storages(quantized.tensors_beside(model)))
+            out["parameters"] = quantized.count(model)
         out["trainable_parameters"] = sum(p.numel() for p in params if p.requires_grad)
         out["weight_bytes"] = sum(weights.values())
         out["buffer_bytes"] = sum(v for k, v in buffers.items() if k not in weights)

@@ -36,7 +36,7 @@ FILES = {
     "treat_cuda": ", treated layers",
     "optimizers_cuda": ", other optimizers",
     "adapters_cuda": ", adapters",
-    "quantized_cuda": ", adapters on bases in 4 bits",
+    "quantized_cuda": ", adapters on quantised bases",
     "families_cpu": ", further families",
     "families_cuda": ", further families",
     "host_cuda": ", optimizer on the host",

@@ -93,7 +93,7 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
     if (run->adapter)
         put(out, "adapter %s\n", ms_adapter_text(arena, run->adapter));
     if (run->quantization.kind != MS_QUANTIZE_NONE)
-        put(out, "quantize %s upcast %s\n", ms_quantization_text(&run->quantization),
+        put(out, "quantize %s upcast %s\n", ms_quantization_text(arena, &run->quantization),
             run->upcast ? "yes" : "no");
 }
 
