@@ -129,18 +129,6 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
 
 /* ---- layer ---- */
 
-static bool build_layer(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer)
-{
-    ms_norm_module *module = ms_arena_array(model->arena, ms_norm_module, 1);
-    if (!module)
-        return false;
-    layer->norms = module;
-    layer->attention = d->style.build_attention(model, d, layer->scope, layer->number);
-    layer->mlp = d->style.build_mlp(model, d, layer->scope, layer->number);
-    *module = ms_norm_new(model, layer->scope, "input_layernorm", model->hidden, false);
-    return layer->attention && layer->mlp;
-}
-
 static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
 {
     ms_model *model = context;
@@ -150,7 +138,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
-    ms_assign(&f, hidden, norm(model, l->norms, *hidden));
+    ms_assign(&f, hidden, ms_norm_at(model, l, MS_NORM_BEFORE_ATTENTION, *hidden));
     ms_tensor *attn_output = ms_local(&f, 0);
     ms_assign(&f, attn_output, ms_layer_attention(model, l, &f, *hidden));
     ms_tensor *mlp = ms_local(&f, ms_layer_mlp(model, l, *hidden));
@@ -165,7 +153,7 @@ static ms_decoder_style style_of(ms_model *model)
 {
     bool bias = model->config->attention_bias;
     model->scale_logits = ms_mul_scalar;
-    return (ms_decoder_style){.build_layer = build_layer,
+    return (ms_decoder_style){.norms = {{"input_layernorm", MS_NORM_BEFORE_ATTENTION}},
                               .run_layer = run_layer,
                               .rotary = ms_rotary_pairs_fp32,
                               .norm = norm,

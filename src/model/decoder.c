@@ -2,17 +2,21 @@
 #include "model/decoder.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ops/ops.h"
 
 /* ---- construction ---- */
 
+static const ms_norm_row pre_norms[] = {{"input_layernorm", MS_NORM_BEFORE_ATTENTION},
+                                        {"post_attention_layernorm", MS_NORM_BEFORE_MLP}};
+
 static ms_decoder_style with_defaults(ms_decoder_style style)
 {
+    if (!style.norms[0].name)
+        memcpy(style.norms, pre_norms, sizeof pre_norms);
     if (!style.run_layer)
-        style.run_layer = ms_pre_norm_layer;
-    if (!style.build_layer)
-        style.build_layer = ms_pre_norm_layer_new;
+        style.run_layer = ms_residual_layer;
     if (!style.build_attention)
         style.build_attention = ms_self_attention_new;
     if (!style.attention)
@@ -36,6 +40,13 @@ static ms_decoder_style with_defaults(ms_decoder_style style)
     return style;
 }
 
+static void build_norms(ms_model *model, const ms_decoder *d, ms_decoder_layer *l)
+{
+    for (int i = 0; i < MS_NORM_PLACE_COUNT && d->style.norms[i].name; i++)
+        l->norms[d->style.norms[i].place] =
+            ms_norm_new(model, l->scope, d->style.norms[i].name, model->hidden, d->style.norm_bias);
+}
+
 static bool build_layer(ms_model *model, ms_decoder *d, uint32_t layers_scope, uint32_t number)
 {
     char name[16];
@@ -43,7 +54,13 @@ static bool build_layer(ms_model *model, ms_decoder *d, uint32_t layers_scope, u
     ms_decoder_layer *l = &d->layers[number];
     l->number = number;
     l->scope = ms_scope_add(model->tape, layers_scope, name, number);
-    return d->style.build_layer(model, d, l);
+    if (d->style.norms_first)
+        build_norms(model, d, l);
+    l->attention = d->style.build_attention(model, d, l->scope, number);
+    l->mlp = d->style.build_mlp(model, d, l->scope, number);
+    if (!d->style.norms_first)
+        build_norms(model, d, l);
+    return l->attention && l->mlp;
 }
 
 static ms_tensor embedding_scale(ms_model *model, const ms_decoder *d)

@@ -12,10 +12,25 @@
 
 typedef struct ms_decoder ms_decoder;
 
+/* Where a layer may have a norm of width H. */
+typedef enum ms_norm_place {
+    MS_NORM_BEFORE_ATTENTION,
+    MS_NORM_AFTER_ATTENTION,
+    MS_NORM_BEFORE_MLP,
+    MS_NORM_AFTER_MLP,
+    MS_NORM_PLACE_COUNT
+} ms_norm_place;
+
+typedef struct ms_norm_row {
+    const char *name; /* NULL: no more */
+    ms_norm_place place;
+} ms_norm_row;
+
 /* A layer's modules: the parts keep their own. */
 typedef struct ms_decoder_layer {
     uint32_t scope, number;
-    void *attention, *mlp, *norms;
+    void *attention, *mlp;
+    ms_norm_module norms[MS_NORM_PLACE_COUNT]; /* weight 0: none there */
 } ms_decoder_layer;
 
 /* Builds the modules of a part of a layer below `scope`, in the arena; NULL when out of memory. */
@@ -24,10 +39,11 @@ typedef void *(*ms_part_build)(ms_model *model, const ms_decoder *d, uint32_t sc
 
 /* What a family is made of. */
 typedef struct ms_decoder_style {
-    /* Builds the parts of a layer in the framework's order and sets layer->{attention,mlp,norms};
-     * NULL: ms_pre_norm_layer_new */
-    bool (*build_layer)(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer);
-    ms_region_fn run_layer;        /* NULL: ms_pre_norm_layer; context is the model */
+    /* Of a layer, in the framework's order; none: input_layernorm before attention and
+     * post_attention_layernorm before the MLP */
+    ms_norm_row norms[MS_NORM_PLACE_COUNT];
+    bool norms_first;              /* built before attention and MLP */
+    ms_region_fn run_layer;        /* NULL: ms_residual_layer; context is the model */
     ms_part_build build_attention; /* NULL: ms_self_attention_new */
     /* [B, S, H] to [B, S, H]; *weights: the probabilities, if eager. NULL: ms_self_attention */
     ms_tensor (*attention)(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
@@ -51,6 +67,7 @@ typedef struct ms_decoder_style {
     bool qkv_bias, output_bias, mlp_bias;
     bool head_bias;            /* of the output head */
     bool inner_dropout;        /* attention and MLP end with the residual dropout, not the layer */
+    bool multiplied_residual;  /* what attention and MLP add is multiplied by a number */
     bool fp32_rotary;          /* tables stay in fp32 */
     bool only_sliding_turn;    /* layers that do not slide know no positions */
     bool both_masks;           /* the sliding one too where no layer slides */
@@ -130,16 +147,14 @@ ms_tensor ms_fused_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor
 void *ms_plain_mlp_new(ms_model *model, uint32_t scope, const char *up, const char *down,
                        bool bias);
 ms_tensor ms_plain_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
-typedef struct ms_pre_norms {
-    ms_norm_module input, post_attention;
-} ms_pre_norms;
+/* x += dropout(norm(attention(norm(x)))); x += dropout(norm(mlp(norm(x)))), with the norms that the
+ * style has */
+ms_tensor ms_residual_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input);
 
-/* x += dropout(attention(norm(x))); x += dropout(mlp(norm(x))) */
-bool ms_pre_norm_layer_new(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer);
-ms_tensor ms_pre_norm_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input);
-
-/* For other programs of a layer: its attention (the probabilities are bound in `f`), and its MLP as
- * the run treats it. Both consume `hidden` as a call does. */
+/* For other programs of a layer: one of its norms, its attention (the probabilities are bound in
+ * `f`), and its MLP as the run treats it. All consume `hidden` as a call does. */
+ms_tensor ms_norm_at(ms_model *model, const ms_decoder_layer *layer, ms_norm_place place,
+                     ms_tensor hidden);
 ms_tensor ms_layer_attention(ms_model *model, const ms_decoder_layer *layer, ms_frame *f,
                              ms_tensor hidden);
 ms_tensor ms_layer_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The parts that most decoders share: attention, gated MLP, and the pre-norm layer over both.
+ * The parts that most decoders share: attention, MLPs, and the layer over both.
  */
 #include "model/decoder.h"
 #include "ops/liger.h"
@@ -265,19 +265,11 @@ ms_tensor ms_plain_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor
 
 /* ---- layer ---- */
 
-bool ms_pre_norm_layer_new(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer)
+ms_tensor ms_norm_at(ms_model *model, const ms_decoder_layer *layer, ms_norm_place place,
+                     ms_tensor hidden)
 {
-    ms_pre_norms *norms = ms_arena_array(model->arena, ms_pre_norms, 1);
-    if (!norms)
-        return false;
-    uint32_t scope = layer->scope;
-    layer->attention = d->style.build_attention(model, d, scope, layer->number);
-    layer->mlp = d->style.build_mlp(model, d, scope, layer->number);
-    layer->norms = norms;
-    norms->input = ms_norm_new(model, scope, "input_layernorm", model->hidden, d->style.norm_bias);
-    norms->post_attention =
-        ms_norm_new(model, scope, "post_attention_layernorm", model->hidden, d->style.norm_bias);
-    return layer->attention && layer->mlp;
+    const ms_decoder *d = model->modules;
+    return d->style.norm(model, &layer->norms[place], hidden);
 }
 
 ms_tensor ms_layer_attention(ms_model *model, const ms_decoder_layer *layer, ms_frame *f,
@@ -304,30 +296,49 @@ ms_tensor ms_layer_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor
     return ms_mlp_call(model, &region, hidden);
 }
 
-ms_tensor ms_pre_norm_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
+/* hidden = norm(hidden), where the layer has one. */
+static void normalise(ms_model *model, ms_frame *f, const ms_decoder_layer *layer,
+                      ms_norm_place place, ms_tensor *hidden)
+{
+    if (layer->norms[place].weight)
+        ms_assign(f, hidden, ms_norm_at(model, layer, place, *hidden));
+}
+
+/* hidden = residual + dropout(hidden) */
+static void add_residual(ms_model *model, ms_frame *f, ms_tensor residual, ms_tensor *hidden)
+{
+    const ms_decoder *d = model->modules;
+    double dropout = d->style.inner_dropout ? 0 : model->config->residual_dropout;
+    ms_tensor branch = ms_dropout(model->tape, *hidden, dropout);
+    if (d->style.multiplied_residual)
+        branch = ms_mul_scalar(model->tape, branch);
+    ms_assign(f, hidden, ms_add(model->tape, residual, branch));
+}
+
+ms_tensor ms_residual_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
 {
     ms_model *model = context;
     ms_decoder *d = model->modules;
     const ms_decoder_layer *l = &d->layers[number];
-    const ms_pre_norms *norms = l->norms;
     uint32_t previous = ms_scope_enter(tape, l->scope);
-    double dropout = d->style.inner_dropout ? 0 : model->config->residual_dropout;
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
-    ms_assign(&f, hidden, d->style.norm(model, &norms->input, *hidden));
+    normalise(model, &f, l, MS_NORM_BEFORE_ATTENTION, hidden);
     ms_assign(&f, hidden, ms_layer_attention(model, l, &f, *hidden));
     ms_tensor *second = &f.slots[f.count - 1];
-    ms_assign(&f, hidden, ms_add(tape, *residual, ms_dropout(tape, *hidden, dropout)));
+    normalise(model, &f, l, MS_NORM_AFTER_ATTENTION, hidden);
+    add_residual(model, &f, *residual, hidden);
     ms_assign(&f, residual, *hidden);
-    ms_assign(&f, hidden, d->style.norm(model, &norms->post_attention, *hidden));
+    normalise(model, &f, l, MS_NORM_BEFORE_MLP, hidden);
     ms_assign(&f, hidden, ms_layer_mlp(model, l, *hidden));
     if (d->second_result) {
         ms_assign(&f, second, d->second_result);
         ms_release(tape, d->second_result);
         d->second_result = 0;
     }
-    ms_assign(&f, hidden, ms_add(tape, *residual, ms_dropout(tape, *hidden, dropout)));
+    normalise(model, &f, l, MS_NORM_AFTER_MLP, hidden);
+    add_residual(model, &f, *residual, hidden);
     ms_tensor result = ms_frame_end(&f, hidden);
     tape->scope = previous;
     return result;

@@ -34,54 +34,16 @@ static const ms_key keys[] = {
 };
 /* clang-format on */
 
-/* ---- layer ---- */
-
-typedef struct four_norms {
-    ms_norm_module input, post_attention, pre_feedforward, post_feedforward;
-} four_norms;
-
-bool ms_gemma2_layer_new(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer)
+ms_decoder_style ms_gemma2_style(const ms_model_config *config)
 {
-    four_norms *norms = ms_arena_array(model->arena, four_norms, 1);
-    if (!norms)
-        return false;
-    uint32_t scope = layer->scope;
-    ms_dim width = model->hidden;
-    layer->attention = d->style.build_attention(model, d, scope, layer->number);
-    layer->mlp = d->style.build_mlp(model, d, scope, layer->number);
-    layer->norms = norms;
-    norms->input = ms_norm_new(model, scope, "input_layernorm", width, false);
-    norms->post_attention = ms_norm_new(model, scope, "post_attention_layernorm", width, false);
-    norms->pre_feedforward = ms_norm_new(model, scope, "pre_feedforward_layernorm", width, false);
-    norms->post_feedforward = ms_norm_new(model, scope, "post_feedforward_layernorm", width, false);
-    return layer->attention && layer->mlp;
+    ms_decoder_style style = ms_gemma_style(config);
+    style.norms[0] = (ms_norm_row){"input_layernorm", MS_NORM_BEFORE_ATTENTION};
+    style.norms[1] = (ms_norm_row){"post_attention_layernorm", MS_NORM_AFTER_ATTENTION};
+    style.norms[2] = (ms_norm_row){"pre_feedforward_layernorm", MS_NORM_BEFORE_MLP};
+    style.norms[3] = (ms_norm_row){"post_feedforward_layernorm", MS_NORM_AFTER_MLP};
+    style.mask_arguments = style.both_masks = true;
+    return style;
 }
-
-ms_tensor ms_gemma2_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
-{
-    ms_model *model = context;
-    const ms_decoder *d = model->modules;
-    const ms_decoder_layer *l = &d->layers[number];
-    const four_norms *norms = l->norms;
-    uint32_t previous = ms_scope_enter(tape, l->scope);
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *hidden = ms_argument(&f, input);
-    ms_tensor *residual = ms_local(&f, *hidden);
-    ms_assign(&f, hidden, d->style.norm(model, &norms->input, *hidden));
-    ms_assign(&f, hidden, ms_layer_attention(model, l, &f, *hidden));
-    ms_assign(&f, hidden, d->style.norm(model, &norms->post_attention, *hidden));
-    ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
-    ms_assign(&f, residual, *hidden);
-    ms_assign(&f, hidden, d->style.norm(model, &norms->pre_feedforward, *hidden));
-    ms_assign(&f, hidden, ms_layer_mlp(model, l, *hidden));
-    ms_assign(&f, hidden, d->style.norm(model, &norms->post_feedforward, *hidden));
-    ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
-    ms_tensor result = ms_frame_end(&f, hidden);
-    tape->scope = previous;
-    return result;
-}
-
-/* ---- family ---- */
 
 static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
 {
@@ -91,11 +53,7 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
 
 static bool build(ms_model *model)
 {
-    ms_decoder_style style = ms_gemma_style(model->config);
-    style.build_layer = ms_gemma2_layer_new;
-    style.run_layer = ms_gemma2_layer;
-    style.mask_arguments = style.both_masks = true;
-    return ms_decoder_build(model, style);
+    return ms_decoder_build(model, ms_gemma2_style(model->config));
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};

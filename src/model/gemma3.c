@@ -71,12 +71,9 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
 
 static ms_decoder_style style_of(const ms_model_config *config)
 {
-    ms_decoder_style style = ms_gemma_style(config);
-    style.build_layer = ms_gemma2_layer_new;
-    style.run_layer = ms_gemma2_layer;
+    ms_decoder_style style = ms_gemma2_style(config);
     style.head_norms = style.head_norms_last = true;
     style.rotary_by_kind = true;
-    style.mask_arguments = style.both_masks = true;
     return style;
 }
 

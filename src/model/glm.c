@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * GLM: gate and up in one product, half of each head turned by pairs, two norms a layer.
+ * GLM: gate and up in one product, half of each head turned by pairs. GLM-4 of 2025 (glm4) has four
+ * norms a layer instead of two.
  */
 #include "model/decoder.h"
 #include "model/families.h"
@@ -26,18 +27,40 @@ static const ms_key keys[] = {
 };
 /* clang-format on */
 
+static ms_decoder_style style_of(const ms_model_config *config)
+{
+    return (ms_decoder_style){.rotary = ms_rotary_pairs,
+                              .build_mlp = ms_fused_mlp_new,
+                              .mlp = ms_fused_mlp,
+                              .qkv_bias = config->attention_bias};
+}
+
 static bool build(ms_model *model)
 {
-    return ms_decoder_build(model, (ms_decoder_style){.rotary = ms_rotary_pairs,
-                                                      .build_mlp = ms_fused_mlp_new,
-                                                      .mlp = ms_fused_mlp,
-                                                      .qkv_bias = model->config->attention_bias});
+    return ms_decoder_build(model, style_of(model->config));
+}
+
+static bool build4(ms_model *model)
+{
+    ms_decoder_style style = style_of(model->config);
+    style.norms[0] = (ms_norm_row){"input_layernorm", MS_NORM_BEFORE_ATTENTION};
+    style.norms[1] = (ms_norm_row){"post_attention_layernorm", MS_NORM_BEFORE_MLP};
+    style.norms[2] = (ms_norm_row){"post_self_attn_layernorm", MS_NORM_AFTER_ATTENTION};
+    style.norms[3] = (ms_norm_row){"post_mlp_layernorm", MS_NORM_AFTER_MLP};
+    return ms_decoder_build(model, style);
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};
+static const ms_model_program program4 = {build4, ms_decoder_forward};
 
 const ms_family ms_family_glm = {.model_type = "glm",
                                  .classes = {{"GlmForCausalLM", MS_HEAD_CAUSAL_LM}},
                                  .keys = keys,
                                  .key_count = sizeof keys / sizeof *keys,
                                  .program = &program};
+
+const ms_family ms_family_glm4 = {.model_type = "glm4",
+                                  .classes = {{"Glm4ForCausalLM", MS_HEAD_CAUSAL_LM}},
+                                  .keys = keys,
+                                  .key_count = sizeof keys / sizeof *keys,
+                                  .program = &program4};

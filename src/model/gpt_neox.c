@@ -62,20 +62,6 @@ static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, ui
     return ms_plain_mlp_new(model, parent, "dense_h_to_4h", "dense_4h_to_h", true);
 }
 
-static bool build_layer(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer)
-{
-    ms_pre_norms *n = ms_arena_array(model->arena, ms_pre_norms, 1);
-    if (!n)
-        return false;
-    uint32_t scope = layer->scope;
-    layer->norms = n;
-    n->input = ms_norm_new(model, scope, "input_layernorm", model->hidden, true);
-    n->post_attention = ms_norm_new(model, scope, "post_attention_layernorm", model->hidden, true);
-    layer->attention = d->style.build_attention(model, d, scope, layer->number);
-    layer->mlp = d->style.build_mlp(model, d, scope, layer->number);
-    return layer->attention && layer->mlp;
-}
-
 /* ---- forward ---- */
 
 static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
@@ -108,19 +94,18 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_model *model = context;
     const ms_decoder *d = model->modules;
     const ms_decoder_layer *l = &d->layers[number];
-    const ms_pre_norms *n = l->norms;
     double dropout = model->config->residual_dropout;
     bool parallel = model->config->parallel_residual;
     uint32_t previous = ms_scope_enter(tape, l->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *attn_output = ms_local(&f, 0);
-    ms_assign(&f, attn_output,
-              ms_layer_attention(model, l, &f, d->style.norm(model, &n->input, *hidden)));
+    ms_tensor normed = ms_norm_at(model, l, MS_NORM_BEFORE_ATTENTION, *hidden);
+    ms_assign(&f, attn_output, ms_layer_attention(model, l, &f, normed));
     ms_assign(&f, attn_output, ms_dropout(tape, *attn_output, dropout));
     if (!parallel)
         ms_assign(&f, attn_output, ms_add(tape, *attn_output, *hidden));
-    ms_tensor normed = d->style.norm(model, &n->post_attention, parallel ? *hidden : *attn_output);
+    normed = ms_norm_at(model, l, MS_NORM_BEFORE_MLP, parallel ? *hidden : *attn_output);
     ms_tensor *mlp_output = ms_local(&f, ms_layer_mlp(model, l, normed));
     ms_assign(&f, mlp_output, ms_dropout(tape, *mlp_output, dropout));
     ms_tensor sum = ms_add(tape, *mlp_output, *attn_output);
@@ -133,7 +118,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
 static bool build(ms_model *model)
 {
     return ms_decoder_build(model,
-                            (ms_decoder_style){.build_layer = build_layer,
+                            (ms_decoder_style){.norms_first = true,
                                                .run_layer = run_layer,
                                                .build_attention = build_attention,
                                                .attention = attend,

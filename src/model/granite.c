@@ -31,36 +31,14 @@ static const ms_key keys[] = {
 };
 /* clang-format on */
 
-static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
-{
-    ms_model *model = context;
-    const ms_decoder *d = model->modules;
-    const ms_decoder_layer *l = &d->layers[number];
-    const ms_pre_norms *norms = l->norms;
-    uint32_t previous = ms_scope_enter(tape, l->scope);
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *hidden = ms_argument(&f, input);
-    ms_tensor *residual = ms_local(&f, *hidden);
-    ms_assign(&f, hidden, d->style.norm(model, &norms->input, *hidden));
-    ms_assign(&f, hidden, ms_layer_attention(model, l, &f, *hidden));
-    ms_assign(&f, hidden, ms_add(tape, *residual, ms_mul_scalar(tape, *hidden)));
-    ms_assign(&f, residual, *hidden);
-    ms_assign(&f, hidden, d->style.norm(model, &norms->post_attention, *hidden));
-    ms_assign(&f, hidden, ms_layer_mlp(model, l, *hidden));
-    ms_assign(&f, hidden, ms_add(tape, *residual, ms_mul_scalar(tape, *hidden)));
-    ms_tensor result = ms_frame_end(&f, hidden);
-    tape->scope = previous;
-    return result;
-}
-
 static bool build(ms_model *model)
 {
     model->scale_logits = ms_div_scalar;
-    return ms_decoder_build(model, (ms_decoder_style){.run_layer = run_layer,
-                                                      .qkv_bias = model->config->attention_bias,
+    return ms_decoder_build(model, (ms_decoder_style){.qkv_bias = model->config->attention_bias,
                                                       .output_bias = model->config->attention_bias,
                                                       .mlp_bias = model->config->mlp_bias,
                                                       .multiplied_embedding = true,
+                                                      .multiplied_residual = true,
                                                       .position_ids_first = true});
 }
 

@@ -33,10 +33,6 @@ typedef struct attention {
     ms_norm_module q_norm, k_norm;
 } attention;
 
-typedef struct norms {
-    ms_norm_module post_attention, post_feedforward;
-} norms;
-
 static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
     (void)d;
@@ -56,21 +52,6 @@ static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t pare
     a->q_norm = ms_norm_new(model, scope, "q_norm", q, false);
     a->k_norm = ms_norm_new(model, scope, "k_norm", kv, false);
     return a;
-}
-
-static bool build_layer(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer)
-{
-    norms *n = ms_arena_array(model->arena, norms, 1);
-    if (!n)
-        return false;
-    uint32_t scope = layer->scope;
-    layer->norms = n;
-    layer->attention = d->style.build_attention(model, d, scope, layer->number);
-    layer->mlp = d->style.build_mlp(model, d, scope, layer->number);
-    n->post_attention = ms_norm_new(model, scope, "post_attention_layernorm", model->hidden, false);
-    n->post_feedforward =
-        ms_norm_new(model, scope, "post_feedforward_layernorm", model->hidden, false);
-    return layer->attention && layer->mlp;
 }
 
 static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
@@ -96,37 +77,16 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
     return result;
 }
 
-static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
-{
-    ms_model *model = context;
-    const ms_decoder *d = model->modules;
-    const ms_decoder_layer *l = &d->layers[number];
-    const norms *n = l->norms;
-    uint32_t previous = ms_scope_enter(tape, l->scope);
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *hidden = ms_argument(&f, input);
-    ms_tensor *residual = ms_local(&f, *hidden);
-    ms_assign(&f, hidden, ms_layer_attention(model, l, &f, *hidden));
-    ms_assign(&f, hidden, ms_fp32_rms_norm_call(model, &n->post_attention, *hidden));
-    ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
-    ms_assign(&f, residual, *hidden);
-    ms_assign(&f, hidden, ms_layer_mlp(model, l, *hidden));
-    ms_assign(&f, hidden, ms_fp32_rms_norm_call(model, &n->post_feedforward, *hidden));
-    ms_assign(&f, hidden, ms_add(tape, *residual, *hidden));
-    ms_tensor result = ms_frame_end(&f, hidden);
-    tape->scope = previous;
-    return result;
-}
-
 static bool build(ms_model *model)
 {
-    return ms_decoder_build(model, (ms_decoder_style){.build_layer = build_layer,
-                                                      .run_layer = run_layer,
-                                                      .build_attention = build_attention,
-                                                      .attention = attend,
-                                                      .rotary = ms_rotary_whole_cast,
-                                                      .norm = ms_fp32_rms_norm_call,
-                                                      .fp32_rotary = true});
+    return ms_decoder_build(
+        model, (ms_decoder_style){.norms = {{"post_attention_layernorm", MS_NORM_AFTER_ATTENTION},
+                                            {"post_feedforward_layernorm", MS_NORM_AFTER_MLP}},
+                                  .build_attention = build_attention,
+                                  .attention = attend,
+                                  .rotary = ms_rotary_whole_cast,
+                                  .norm = ms_fp32_rms_norm_call,
+                                  .fp32_rotary = true});
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};

@@ -65,18 +65,6 @@ static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, ui
     return ms_plain_mlp_new(model, parent, "fc1", "fc2", true);
 }
 
-static bool build_layer(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer)
-{
-    ms_norm_module *norm = ms_arena_array(model->arena, ms_norm_module, 1);
-    if (!norm)
-        return false;
-    layer->norms = norm;
-    layer->attention = d->style.build_attention(model, d, layer->scope, layer->number);
-    layer->mlp = d->style.build_mlp(model, d, layer->scope, layer->number);
-    *norm = ms_norm_new(model, layer->scope, "input_layernorm", model->hidden, true);
-    return layer->attention && layer->mlp;
-}
-
 static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
                         ms_tensor *weights)
 {
@@ -112,7 +100,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
-    ms_assign(&f, hidden, d->style.norm(model, l->norms, *hidden));
+    ms_assign(&f, hidden, ms_norm_at(model, l, MS_NORM_BEFORE_ATTENTION, *hidden));
     ms_tensor *attn_outputs = ms_local(&f, 0);
     ms_assign(&f, attn_outputs, ms_layer_attention(model, l, &f, *hidden));
     ms_assign(&f, attn_outputs, ms_dropout(tape, *attn_outputs, dropout));
@@ -128,7 +116,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
 static bool build(ms_model *model)
 {
     return ms_decoder_build(
-        model, (ms_decoder_style){.build_layer = build_layer,
+        model, (ms_decoder_style){.norms = {{"input_layernorm", MS_NORM_BEFORE_ATTENTION}},
                                   .run_layer = run_layer,
                                   .build_attention = build_attention,
                                   .attention = attend,

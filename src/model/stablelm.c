@@ -53,22 +53,6 @@ static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t pare
     return a;
 }
 
-static bool build_layer(ms_model *model, const ms_decoder *d, ms_decoder_layer *layer)
-{
-    ms_pre_norms *norms = ms_arena_array(model->arena, ms_pre_norms, 1);
-    if (!norms)
-        return false;
-    uint32_t scope = layer->scope;
-    layer->norms = norms;
-    layer->attention = d->style.build_attention(model, d, scope, layer->number);
-    layer->mlp = d->style.build_mlp(model, d, scope, layer->number);
-    norms->input = ms_norm_new(model, scope, "input_layernorm", model->hidden, true);
-    if (!model->config->parallel_residual)
-        norms->post_attention =
-            ms_norm_new(model, scope, "post_attention_layernorm", model->hidden, true);
-    return layer->attention && layer->mlp;
-}
-
 static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
                         ms_tensor *weights)
 {
@@ -95,19 +79,18 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_model *model = context;
     const ms_decoder *d = model->modules;
     const ms_decoder_layer *l = &d->layers[number];
-    const ms_pre_norms *norms = l->norms;
     double dropout = model->config->residual_dropout;
     bool parallel = model->config->parallel_residual;
     uint32_t previous = ms_scope_enter(tape, l->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
-    ms_assign(&f, hidden, d->style.norm(model, &norms->input, *hidden));
+    ms_assign(&f, hidden, ms_norm_at(model, l, MS_NORM_BEFORE_ATTENTION, *hidden));
     ms_tensor *attn_output = ms_local(&f, 0);
     ms_assign(&f, attn_output, ms_layer_attention(model, l, &f, *hidden));
     if (!parallel)
         ms_assign(&f, residual, ms_add(tape, *residual, *attn_output));
-    ms_tensor normed = parallel ? *hidden : d->style.norm(model, &norms->post_attention, *residual);
+    ms_tensor normed = parallel ? *hidden : ms_norm_at(model, l, MS_NORM_BEFORE_MLP, *residual);
     ms_tensor *mlp_output = ms_local(&f, ms_layer_mlp(model, l, normed));
     ms_assign(&f, mlp_output, ms_dropout(tape, *mlp_output, dropout));
     ms_tensor sum = parallel ? ms_add(tape, *residual, *attn_output) : *residual;
@@ -119,14 +102,16 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
 
 static bool build(ms_model *model)
 {
-    return ms_decoder_build(model, (ms_decoder_style){.build_layer = build_layer,
-                                                      .run_layer = run_layer,
-                                                      .build_attention = build_attention,
-                                                      .attention = attend,
-                                                      .norm = ms_layer_norm_call,
-                                                      .norm_bias = true,
-                                                      .qkv_bias = model->config->attention_bias,
-                                                      .position_ids_first = true});
+    ms_decoder_style style = {.run_layer = run_layer,
+                              .build_attention = build_attention,
+                              .attention = attend,
+                              .norm = ms_layer_norm_call,
+                              .norm_bias = true,
+                              .qkv_bias = model->config->attention_bias,
+                              .position_ids_first = true};
+    if (model->config->parallel_residual)
+        style.norms[0] = (ms_norm_row){"input_layernorm", MS_NORM_BEFORE_ATTENTION};
+    return ms_decoder_build(model, style);
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};
