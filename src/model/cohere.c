@@ -71,25 +71,18 @@ static ms_tensor norm(ms_model *model, const ms_norm_module *module, ms_tensor x
  */
 
 typedef struct attention {
-    uint32_t scope;
-    ms_linear_module q_proj, k_proj, v_proj, o_proj;
+    ms_projections proj;
     ms_norm_module q_norm, k_norm;
 } attention;
 
 static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
     (void)number;
-    ms_symbols *s = &model->tape->trace->symbols;
     attention *a = ms_arena_array(model->arena, attention, 1);
     if (!a)
         return NULL;
-    ms_dim hidden = model->hidden, q = ms_dim_mul(s, model->heads, model->head_dim);
-    ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
-    uint32_t scope = a->scope = ms_scope_add(model->tape, parent, "self_attn", MS_NONE);
-    a->q_proj = ms_linear_new(model, scope, "q_proj", hidden, q, d->style.qkv_bias);
-    a->k_proj = ms_linear_new(model, scope, "k_proj", hidden, kv, d->style.qkv_bias);
-    a->v_proj = ms_linear_new(model, scope, "v_proj", hidden, kv, d->style.qkv_bias);
-    a->o_proj = ms_linear_new(model, scope, "o_proj", q, hidden, d->style.output_bias);
+    a->proj = ms_projections_new(model, d, parent);
+    uint32_t scope = a->proj.scope;
     a->q_norm =
         ms_shaped_norm_new(model, scope, "q_norm", MS_SHAPE(model->heads, model->head_dim), false);
     a->k_norm = ms_shaped_norm_new(model, scope, "k_norm",
@@ -109,12 +102,13 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
 {
     ms_tape *tape = model->tape;
     const attention *a = layer->attention;
-    uint32_t previous = ms_scope_enter(tape, a->scope);
+    const ms_projections *p = &a->proj;
+    uint32_t previous = ms_scope_enter(tape, p->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor *query = ms_local(&f, by_heads(model, &a->q_proj, *hidden, model->heads));
-    ms_tensor *key = ms_local(&f, by_heads(model, &a->k_proj, *hidden, model->kv_heads));
-    ms_tensor *value = ms_local(&f, by_heads(model, &a->v_proj, *hidden, model->kv_heads));
+    ms_tensor *query = ms_local(&f, by_heads(model, &p->q_proj, *hidden, model->heads));
+    ms_tensor *key = ms_local(&f, by_heads(model, &p->k_proj, *hidden, model->kv_heads));
+    ms_tensor *value = ms_local(&f, by_heads(model, &p->v_proj, *hidden, model->kv_heads));
     ms_assign(&f, query, norm(model, &a->q_norm, *query));
     ms_assign(&f, key, norm(model, &a->k_norm, *key));
     ms_assign(&f, query, ms_transpose(tape, *query, 1, 2));
@@ -122,7 +116,7 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
     ms_assign(&f, value, ms_transpose(tape, *value, 1, 2));
     ms_turn(model, &f, layer, query, key);
     ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
-                                             d->full_mask, &a->o_proj, weights);
+                                             d->full_mask, &p->o_proj, weights);
     tape->scope = previous;
     return result;
 }

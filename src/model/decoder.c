@@ -25,6 +25,8 @@ static ms_decoder_style with_defaults(ms_decoder_style style)
         style.rotary_tables = ms_rotary_call;
     if (!style.rotary)
         style.rotary = ms_rotary_whole;
+    if (!style.turn)
+        style.turn = ms_turn;
     if (!style.build_mlp)
         style.build_mlp = ms_gated_mlp_new;
     if (!style.mlp)
@@ -37,6 +39,12 @@ static ms_decoder_style with_defaults(ms_decoder_style style)
         style.embedding_name = "embed_tokens";
     if (!style.norm_name)
         style.norm_name = "norm";
+    if (!style.output_name)
+        style.output_name = "o_proj";
+    if (!style.query_norm_name)
+        style.query_norm_name = "q_norm";
+    if (!style.key_norm_name)
+        style.key_norm_name = "k_norm";
     return style;
 }
 

@@ -52,7 +52,10 @@ typedef struct ms_decoder_style {
      * ms_rotary_call */
     void (*rotary_tables)(ms_model *model, uint32_t scope, ms_tensor inv_freq,
                           ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2]);
-    ms_rotary_fn rotary;     /* NULL: ms_rotary_whole */
+    ms_rotary_fn rotary; /* NULL: ms_rotary_whole */
+    /* Turns a layer's query and key, locals of `f`; NULL: ms_turn, by what `rotary` says */
+    void (*turn)(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
+                 ms_tensor *key);
     ms_part_build build_mlp; /* NULL: ms_gated_mlp_new */
     ms_tensor (*mlp)(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
     /* Every norm of width H; NULL: ms_rms_norm_call. */
@@ -74,7 +77,7 @@ typedef struct ms_decoder_style {
     bool rotary_before_norm;   /* among the shell's modules */
     bool multiplied_embedding; /* by a number */
     bool norm_bias;            /* of every norm of width H */
-    bool head_norms;           /* norms over each head's query and key */
+    bool head_norms;           /* over each head's query and key; as the others, but of width D */
     bool head_norms_last;      /* after all projections, on [B, H, S, D] */
     bool scaled_embedding;     /* times a buffer of one element */
     bool rotary_by_kind;       /* tables of their own for sliding layers */
@@ -83,6 +86,8 @@ typedef struct ms_decoder_style {
     bool rebinds_embedding; /* nothing holds the embedding once it went through dropout */
     /* Names of modules where they differ from "model", "embed_tokens" and "norm". */
     const char *root_name, *embedding_name, *norm_name;
+    /* The same for "o_proj", "q_norm" and "k_norm" of attention. */
+    const char *output_name, *query_norm_name, *key_norm_name;
     /* forward keeps the masks' arguments in a dictionary: a second reference */
     bool mask_arguments;
     bool masks_without_positions; /* among those arguments: nothing looks for packed sequences */
@@ -121,13 +126,26 @@ const ms_rotary *ms_decoder_rotary(const ms_model *model, const ms_decoder *d, u
 
 /* ---- parts (decoder_layer.c) ---- */
 
-/* q, k, v and o projections, with norms over heads where the style wants them. */
+/* q, k, v and o projections below a module "self_attn", with the biases of the style. */
+typedef struct ms_projections {
+    uint32_t scope;
+    ms_linear_module q_proj, k_proj, v_proj, o_proj;
+} ms_projections;
+ms_projections ms_projections_new(ms_model *model, const ms_decoder *d, uint32_t parent);
+/* [B, S, H * D] each to [B, H, S, D]: locals that hold query, key and value. */
+void ms_split_heads(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key,
+                    ms_tensor *value);
+
+/* Attention over them, with norms over heads where the style wants them. */
 void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
 ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
                             ms_tensor hidden, ms_tensor *weights);
 /* Turns a layer's query and key, locals of `f`, by its rotary tables as the style does. */
 void ms_turn(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
              ms_tensor *key);
+/* The same, where attention itself takes query and key apart: ms_rotary_around. */
+void ms_turn_around(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
+                    ms_tensor *key);
 /* The attention interface, and what follows it: reshaped, and through `output`. Its arguments are
  * the caller's locals; ends the caller's frame. */
 ms_tensor ms_attend_and_project(ms_model *model, ms_frame *f, const ms_decoder_layer *layer,

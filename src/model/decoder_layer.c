@@ -8,9 +8,32 @@
 
 /* ---- attention ---- */
 
+ms_projections ms_projections_new(ms_model *model, const ms_decoder *d, uint32_t parent)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    const ms_decoder_style *style = &d->style;
+    ms_dim q = ms_dim_mul(s, model->heads, model->head_dim);
+    ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
+    uint32_t scope = ms_scope_add(model->tape, parent, "self_attn", MS_NONE);
+    ms_projections p = {.scope = scope};
+    p.q_proj = ms_linear_new(model, scope, "q_proj", model->hidden, q, style->qkv_bias);
+    p.k_proj = ms_linear_new(model, scope, "k_proj", model->hidden, kv, style->qkv_bias);
+    p.v_proj = ms_linear_new(model, scope, "v_proj", model->hidden, kv, style->qkv_bias);
+    p.o_proj =
+        ms_linear_new(model, scope, style->output_name, q, model->hidden, style->output_bias);
+    return p;
+}
+
+void ms_split_heads(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key,
+                    ms_tensor *value)
+{
+    ms_assign(f, query, ms_as_heads(model, *query, model->heads));
+    ms_assign(f, key, ms_as_heads(model, *key, model->kv_heads));
+    ms_assign(f, value, ms_as_heads(model, *value, model->kv_heads));
+}
+
 typedef struct self_attention {
-    uint32_t scope;
-    ms_linear_module q_proj, k_proj, v_proj, o_proj;
+    ms_projections proj;
     ms_norm_module q_norm, k_norm;
     ms_tensor sinks; /* 0: none */
 } self_attention;
@@ -18,25 +41,21 @@ typedef struct self_attention {
 void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
     (void)number;
-    ms_symbols *s = &model->tape->trace->symbols;
+    const ms_decoder_style *style = &d->style;
     self_attention *a = ms_arena_array(model->arena, self_attention, 1);
     if (!a)
         return NULL;
-    ms_dim q = ms_dim_mul(s, model->heads, model->head_dim);
-    ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
-    uint32_t scope = a->scope = ms_scope_add(model->tape, parent, "self_attn", MS_NONE);
     uint32_t first = model->tape->parameters.count;
-    a->q_proj = ms_linear_new(model, scope, "q_proj", model->hidden, q, d->style.qkv_bias);
-    a->k_proj = ms_linear_new(model, scope, "k_proj", model->hidden, kv, d->style.qkv_bias);
-    a->v_proj = ms_linear_new(model, scope, "v_proj", model->hidden, kv, d->style.qkv_bias);
-    a->o_proj = ms_linear_new(model, scope, "o_proj", q, model->hidden, d->style.output_bias);
-    if (d->style.sinks) {
+    a->proj = ms_projections_new(model, d, parent);
+    uint32_t scope = a->proj.scope;
+    if (style->sinks) {
         a->sinks = ms_parameter_new(model, scope, "sinks", MS_SHAPE(model->heads));
         ms_parameter_move_last(model, first);
     }
-    if (d->style.head_norms) {
-        a->q_norm = ms_norm_new(model, scope, "q_norm", model->head_dim, false);
-        a->k_norm = ms_norm_new(model, scope, "k_norm", model->head_dim, false);
+    if (style->head_norms) {
+        ms_dim width = model->head_dim;
+        a->q_norm = ms_norm_new(model, scope, style->query_norm_name, width, style->norm_bias);
+        a->k_norm = ms_norm_new(model, scope, style->key_norm_name, width, style->norm_bias);
     }
     return a;
 }
@@ -76,6 +95,13 @@ void ms_turn(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_ten
     ms_assign(f, key, turned[1]);
 }
 
+void ms_turn_around(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
+                    ms_tensor *key)
+{
+    const ms_rotary *rotary = ms_decoder_rotary(model, model->modules, layer->number);
+    ms_rotary_around(model, f, query, key, rotary->cos, rotary->sin);
+}
+
 /* What follows the attention interface; ends the caller's frame. */
 static ms_tensor project_attended(ms_model *model, ms_frame *f, ms_tensor attended,
                                   const ms_linear_module *output, ms_tensor *weights)
@@ -98,29 +124,30 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
     ms_tape *tape = model->tape;
     const self_attention *a = layer->attention;
     ms_tensor mask = ms_decoder_mask(model, d, layer->number);
-    uint32_t previous = ms_scope_enter(tape, a->scope);
+    const ms_projections *p = &a->proj;
+    uint32_t previous = ms_scope_enter(tape, p->scope);
     bool norms = d->style.head_norms && !d->style.head_norms_last;
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *query = ms_local(
-        &f, project(model, d, &a->q_proj, norms ? &a->q_norm : NULL, *hidden, model->heads));
+        &f, project(model, d, &p->q_proj, norms ? &a->q_norm : NULL, *hidden, model->heads));
     ms_tensor *key = ms_local(
-        &f, project(model, d, &a->k_proj, norms ? &a->k_norm : NULL, *hidden, model->kv_heads));
-    ms_tensor *value = ms_local(&f, project(model, d, &a->v_proj, NULL, *hidden, model->kv_heads));
+        &f, project(model, d, &p->k_proj, norms ? &a->k_norm : NULL, *hidden, model->kv_heads));
+    ms_tensor *value = ms_local(&f, project(model, d, &p->v_proj, NULL, *hidden, model->kv_heads));
     if (d->style.head_norms_last) {
         ms_assign(&f, query, d->style.norm(model, &a->q_norm, *query));
         ms_assign(&f, key, d->style.norm(model, &a->k_norm, *key));
     }
     if (knows_positions(model, d, layer->number))
-        ms_turn(model, &f, layer, query, key);
+        d->style.turn(model, &f, layer, query, key);
     ms_tensor result;
     if (a->sinks)
         result = project_attended(
             model, &f, ms_sink_attention(model, *query, *key, *value, mask, a->sinks, weights),
-            &a->o_proj, weights);
+            &p->o_proj, weights);
     else
         result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value}, mask,
-                                       &a->o_proj, weights);
+                                       &p->o_proj, weights);
     tape->scope = previous;
     return result;
 }

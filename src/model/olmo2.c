@@ -28,29 +28,22 @@ static const ms_key keys[] = {
 /* clang-format on */
 
 typedef struct attention {
-    uint32_t scope;
-    ms_linear_module q_proj, k_proj, v_proj, o_proj;
+    ms_projections proj;
     ms_norm_module q_norm, k_norm;
 } attention;
 
 static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
-    (void)d;
     (void)number;
     ms_symbols *s = &model->tape->trace->symbols;
     attention *a = ms_arena_array(model->arena, attention, 1);
     if (!a)
         return NULL;
-    bool bias = model->config->attention_bias;
-    ms_dim hidden = model->hidden, q = ms_dim_mul(s, model->heads, model->head_dim);
+    ms_dim q = ms_dim_mul(s, model->heads, model->head_dim);
     ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
-    uint32_t scope = a->scope = ms_scope_add(model->tape, parent, "self_attn", MS_NONE);
-    a->q_proj = ms_linear_new(model, scope, "q_proj", hidden, q, bias);
-    a->k_proj = ms_linear_new(model, scope, "k_proj", hidden, kv, bias);
-    a->v_proj = ms_linear_new(model, scope, "v_proj", hidden, kv, bias);
-    a->o_proj = ms_linear_new(model, scope, "o_proj", q, hidden, bias);
-    a->q_norm = ms_norm_new(model, scope, "q_norm", q, false);
-    a->k_norm = ms_norm_new(model, scope, "k_norm", kv, false);
+    a->proj = ms_projections_new(model, d, parent);
+    a->q_norm = ms_norm_new(model, a->proj.scope, "q_norm", q, false);
+    a->k_norm = ms_norm_new(model, a->proj.scope, "k_norm", kv, false);
     return a;
 }
 
@@ -59,20 +52,19 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
 {
     ms_tape *tape = model->tape;
     const attention *a = layer->attention;
-    uint32_t previous = ms_scope_enter(tape, a->scope);
+    const ms_projections *p = &a->proj;
+    uint32_t previous = ms_scope_enter(tape, p->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *query = ms_local(
-        &f, ms_fp32_rms_norm_call(model, &a->q_norm, ms_linear_call(model, &a->q_proj, *hidden)));
+        &f, ms_fp32_rms_norm_call(model, &a->q_norm, ms_linear_call(model, &p->q_proj, *hidden)));
     ms_tensor *key = ms_local(
-        &f, ms_fp32_rms_norm_call(model, &a->k_norm, ms_linear_call(model, &a->k_proj, *hidden)));
-    ms_tensor *value = ms_local(&f, ms_linear_call(model, &a->v_proj, *hidden));
-    ms_assign(&f, query, ms_as_heads(model, *query, model->heads));
-    ms_assign(&f, key, ms_as_heads(model, *key, model->kv_heads));
-    ms_assign(&f, value, ms_as_heads(model, *value, model->kv_heads));
+        &f, ms_fp32_rms_norm_call(model, &a->k_norm, ms_linear_call(model, &p->k_proj, *hidden)));
+    ms_tensor *value = ms_local(&f, ms_linear_call(model, &p->v_proj, *hidden));
+    ms_split_heads(model, &f, query, key, value);
     ms_turn(model, &f, layer, query, key);
     ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
-                                             d->full_mask, &a->o_proj, weights);
+                                             d->full_mask, &p->o_proj, weights);
     tape->scope = previous;
     return result;
 }
@@ -82,6 +74,8 @@ static bool build(ms_model *model)
     return ms_decoder_build(
         model, (ms_decoder_style){.norms = {{"post_attention_layernorm", MS_NORM_AFTER_ATTENTION},
                                             {"post_feedforward_layernorm", MS_NORM_AFTER_MLP}},
+                                  .qkv_bias = model->config->attention_bias,
+                                  .output_bias = model->config->attention_bias,
                                   .build_attention = build_attention,
                                   .attention = attend,
                                   .rotary = ms_rotary_whole_cast,

@@ -30,64 +30,11 @@ static const ms_key keys[] = {
 };
 /* clang-format on */
 
-typedef struct attention {
-    uint32_t scope;
-    ms_linear_module q_proj, k_proj, v_proj, dense;
-    ms_norm_module q_layernorm, k_layernorm;
-} attention;
-
-static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
-{
-    (void)d;
-    (void)number;
-    ms_symbols *s = &model->tape->trace->symbols;
-    attention *a = ms_arena_array(model->arena, attention, 1);
-    if (!a)
-        return NULL;
-    ms_dim hidden = model->hidden, q = ms_dim_mul(s, model->heads, model->head_dim);
-    ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
-    uint32_t scope = a->scope = ms_scope_add(model->tape, parent, "self_attn", MS_NONE);
-    a->q_proj = ms_linear_new(model, scope, "q_proj", hidden, q, true);
-    a->k_proj = ms_linear_new(model, scope, "k_proj", hidden, kv, true);
-    a->v_proj = ms_linear_new(model, scope, "v_proj", hidden, kv, true);
-    a->dense = ms_linear_new(model, scope, "dense", q, hidden, true);
-    if (model->config->head_norms) {
-        a->q_layernorm = ms_norm_new(model, scope, "q_layernorm", model->head_dim, true);
-        a->k_layernorm = ms_norm_new(model, scope, "k_layernorm", model->head_dim, true);
-    }
-    return a;
-}
-
 static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
     (void)d;
     (void)number;
     return ms_plain_mlp_new(model, parent, "fc1", "fc2", true);
-}
-
-static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
-                        ms_tensor *weights)
-{
-    ms_tape *tape = model->tape;
-    const attention *a = layer->attention;
-    uint32_t previous = ms_scope_enter(tape, a->scope);
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor q = ms_linear_call(model, &a->q_proj, *hidden);
-    ms_tensor *query = ms_local(&f, ms_as_heads(model, q, model->heads));
-    ms_tensor k = ms_linear_call(model, &a->k_proj, *hidden);
-    ms_tensor *key = ms_local(&f, ms_as_heads(model, k, model->kv_heads));
-    ms_tensor v = ms_linear_call(model, &a->v_proj, *hidden);
-    ms_tensor *value = ms_local(&f, ms_as_heads(model, v, model->kv_heads));
-    if (model->config->head_norms) {
-        ms_assign(&f, query, ms_layer_norm_call(model, &a->q_layernorm, *query));
-        ms_assign(&f, key, ms_layer_norm_call(model, &a->k_layernorm, *key));
-    }
-    ms_rotary_around(model, &f, query, key, d->rotary[0].cos, d->rotary[0].sin);
-    ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
-                                             d->full_mask, &a->dense, weights);
-    tape->scope = previous;
-    return result;
 }
 
 static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
@@ -118,8 +65,14 @@ static bool build(ms_model *model)
     return ms_decoder_build(
         model, (ms_decoder_style){.norms = {{"input_layernorm", MS_NORM_BEFORE_ATTENTION}},
                                   .run_layer = run_layer,
-                                  .build_attention = build_attention,
-                                  .attention = attend,
+                                  .turn = ms_turn_around,
+                                  .qkv_bias = true,
+                                  .output_bias = true,
+                                  .head_norms = model->config->head_norms,
+                                  .head_norms_last = model->config->head_norms,
+                                  .output_name = "dense",
+                                  .query_norm_name = "q_layernorm",
+                                  .key_norm_name = "k_layernorm",
                                   .build_mlp = build_mlp,
                                   .mlp = ms_plain_mlp,
                                   .norm = ms_layer_norm_call,

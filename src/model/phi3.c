@@ -71,9 +71,7 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
     ms_tensor *query = ms_local(&f, part_of(model, *qkv, model->heads));
     ms_tensor *key = ms_local(&f, part_of(model, *qkv, model->kv_heads));
     ms_tensor *value = ms_local(&f, part_of(model, *qkv, model->kv_heads));
-    ms_assign(&f, query, ms_as_heads(model, *query, model->heads));
-    ms_assign(&f, key, ms_as_heads(model, *key, model->kv_heads));
-    ms_assign(&f, value, ms_as_heads(model, *value, model->kv_heads));
+    ms_split_heads(model, &f, query, key, value);
     ms_turn(model, &f, layer, query, key);
     ms_tensor result =
         ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},

@@ -31,45 +31,30 @@ static const ms_key keys[] = {
 };
 /* clang-format on */
 
-typedef struct attention {
-    uint32_t scope;
-    ms_linear_module q_proj, k_proj, v_proj, o_proj;
-} attention;
-
 static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
     (void)number;
-    ms_symbols *s = &model->tape->trace->symbols;
-    attention *a = ms_arena_array(model->arena, attention, 1);
-    if (!a)
-        return NULL;
-    ms_dim hidden = model->hidden, q = ms_dim_mul(s, model->heads, model->head_dim);
-    ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
-    uint32_t scope = a->scope = ms_scope_add(model->tape, parent, "self_attn", MS_NONE);
-    a->q_proj = ms_linear_new(model, scope, "q_proj", hidden, q, d->style.qkv_bias);
-    a->k_proj = ms_linear_new(model, scope, "k_proj", hidden, kv, d->style.qkv_bias);
-    a->v_proj = ms_linear_new(model, scope, "v_proj", hidden, kv, d->style.qkv_bias);
-    a->o_proj = ms_linear_new(model, scope, "o_proj", hidden, hidden, false);
-    return a;
+    ms_projections *p = ms_arena_array(model->arena, ms_projections, 1);
+    if (p)
+        *p = ms_projections_new(model, d, parent);
+    return p;
 }
 
 static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
                         ms_tensor *weights)
 {
     ms_tape *tape = model->tape;
-    const attention *a = layer->attention;
-    uint32_t previous = ms_scope_enter(tape, a->scope);
+    const ms_projections *p = layer->attention;
+    uint32_t previous = ms_scope_enter(tape, p->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor *query = ms_local(&f, ms_linear_call(model, &a->q_proj, *hidden));
-    ms_tensor *key = ms_local(&f, ms_linear_call(model, &a->k_proj, *hidden));
-    ms_tensor *value = ms_local(&f, ms_linear_call(model, &a->v_proj, *hidden));
-    ms_assign(&f, query, ms_as_heads(model, *query, model->heads));
-    ms_assign(&f, key, ms_as_heads(model, *key, model->kv_heads));
-    ms_assign(&f, value, ms_as_heads(model, *value, model->kv_heads));
-    ms_rotary_around(model, &f, query, key, d->rotary[0].cos, d->rotary[0].sin);
+    ms_tensor *query = ms_local(&f, ms_linear_call(model, &p->q_proj, *hidden));
+    ms_tensor *key = ms_local(&f, ms_linear_call(model, &p->k_proj, *hidden));
+    ms_tensor *value = ms_local(&f, ms_linear_call(model, &p->v_proj, *hidden));
+    ms_split_heads(model, &f, query, key, value);
+    ms_turn_around(model, &f, layer, query, key);
     ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
-                                             d->full_mask, &a->o_proj, weights);
+                                             d->full_mask, &p->o_proj, weights);
     tape->scope = previous;
     return result;
 }
