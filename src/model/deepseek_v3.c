@@ -15,7 +15,7 @@ static const ms_key keys[] = {
     COUNT("intermediate_size", intermediate_size, 18432, MAX_INTERMEDIATE),
     COUNT("num_hidden_layers", num_layers, 61, MAX_LAYERS),
     COUNT("num_attention_heads", num_heads, 128, MAX_HEADS),
-    OPTIONAL("num_key_value_heads", num_kv_heads, MS_DEFAULT_VALUE, 128, MS_DEFAULT_SAME_AS, 0, MAX_HEADS),
+    KV_HEADS_OR(128),
     LATENT_KEYS(1536),
     COUNT("max_position_embeddings", max_positions, 4096, MAX_POSITIONS),
     EXPERTS("n_routed_experts", "num_local_experts", 256),

@@ -87,6 +87,12 @@
 #define KV_HEADS_AS_HEADS                                                                          \
     OPTIONAL("num_key_value_heads", num_kv_heads, MS_DEFAULT_SAME_AS, 0, MS_DEFAULT_SAME_AS, 0,    \
              MAX_HEADS)
+/* `value` when absent; null as in the words beside them. */
+#define KV_HEADS_OR(value)                                                                         \
+    OPTIONAL("num_key_value_heads", num_kv_heads, MS_DEFAULT_VALUE, value, MS_DEFAULT_SAME_AS, 0,  \
+             MAX_HEADS)
+#define HEAD_DIM_OR(value)                                                                         \
+    OPTIONAL("head_dim", head_dim, MS_DEFAULT_VALUE, value, MS_DEFAULT_HEAD_DIM, 0, MAX_HEAD_DIM)
 #define HEAD_DIM_FROM_HIDDEN                                                                       \
     OPTIONAL("head_dim", head_dim, MS_DEFAULT_HEAD_DIM, 0, MS_DEFAULT_HEAD_DIM, 0, MAX_HEAD_DIM)
 #define SLIDING_WINDOW                                                                             \
@@ -111,6 +117,16 @@
     {                                                                                              \
         .name = "layer_types", .kind = MS_KEY_LAYER_TYPES                                          \
     }
+
+/* Qwen's way to say which layers slide. */
+#define QWEN_WINDOWS                                                                               \
+    BOOL("use_sliding_window", use_sliding_window, false), SLIDING_WINDOW,                         \
+        {.name = "max_window_layers",                                                              \
+         .kind = MS_KEY_COUNT,                                                                     \
+         .offset = MEMBER(max_window_layers),                                                      \
+         .default_value = 28,                                                                      \
+         .maximum = MAX_POSITIONS},                                                                \
+        LAYER_TYPES
 
 #define EXPERTS(text, other, value)                                                                \
     {                                                                                              \

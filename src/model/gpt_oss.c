@@ -16,7 +16,7 @@ static const ms_key keys[] = {
     COUNT("num_hidden_layers", num_layers, 36, MAX_LAYERS),
     COUNT("num_attention_heads", num_heads, 64, MAX_HEADS),
     COUNT("num_key_value_heads", num_kv_heads, 8, MAX_HEADS),
-    OPTIONAL("head_dim", head_dim, MS_DEFAULT_VALUE, 64, MS_DEFAULT_HEAD_DIM, 0, MAX_HEAD_DIM),
+    HEAD_DIM_OR(64),
     COUNT("max_position_embeddings", max_positions, 131072, MAX_POSITIONS),
     EXPERTS("num_local_experts", "num_experts", 128),
     EXPERTS_PER_TOKEN(4),

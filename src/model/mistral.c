@@ -13,7 +13,7 @@ static const ms_key keys[] = {
     COUNT("intermediate_size", intermediate_size, 14336, MAX_INTERMEDIATE),
     COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),
     COUNT("num_attention_heads", num_heads, 32, MAX_HEADS),
-    OPTIONAL("num_key_value_heads", num_kv_heads, MS_DEFAULT_VALUE, 8, MS_DEFAULT_SAME_AS, 0, MAX_HEADS),
+    KV_HEADS_OR(8),
     HEAD_DIM_FROM_HIDDEN,
     COUNT("max_position_embeddings", max_positions, 131072, MAX_POSITIONS),
     ACTIVATION("hidden_act", MS_ACTIVATION_SILU),

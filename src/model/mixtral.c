@@ -21,7 +21,7 @@ static const ms_key keys[] = {
     ROUTER_LOGITS,
     ACTIVATION("hidden_act", MS_ACTIVATION_SILU),
     BOOL("tie_word_embeddings", tie_word_embeddings, false),
-    OPTIONAL("sliding_window", sliding_window, MS_DEFAULT_VALUE, 0, MS_DEFAULT_VALUE, 0, MAX_POSITIONS),
+    NO_SLIDING_WINDOW,
     FRACTION("attention_dropout", attention_dropout, 0),
     FRACTION("router_jitter_noise", router_jitter, 0),
     PAD_TOKEN,

@@ -13,7 +13,7 @@ static const ms_key keys[] = {
     COUNT("intermediate_size", intermediate_size, 11008, MAX_INTERMEDIATE),
     COUNT("num_hidden_layers", num_layers, 36, MAX_LAYERS),
     COUNT("num_attention_heads", num_heads, 16, MAX_HEADS),
-    OPTIONAL("num_key_value_heads", num_kv_heads, MS_DEFAULT_VALUE, 4, MS_DEFAULT_SAME_AS, 0, MAX_HEADS),
+    KV_HEADS_OR(4),
     HEAD_DIM_FROM_HIDDEN,
     COUNT("max_position_embeddings", max_positions, 32768, MAX_POSITIONS),
     ACTIVATION("hidden_act", MS_ACTIVATION_SILU),
