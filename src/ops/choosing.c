@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Choosing within groups: maxima, masks and picking by index.
+ * Choosing experts and groups of them: the best values, masks and picking by index.
  */
 #include "ops/experts.h"
 
@@ -15,7 +15,26 @@ static void into_zeros(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_
     out[0] = ms_empty(tape, ms_input_meta(tape, node, 0)->shape, dtype_of(tape, grads[0]));
 }
 
-/* ---- max: keeps where the maxima were ---- */
+/* ---- max and topk: keep where the values were ---- */
+
+/* Values and indices of `shape`. */
+static void select_values(ms_tape *tape, const ms_op *op, ms_tensor a, ms_shape shape,
+                          ms_tensor out[2])
+{
+    ms_op_mark mark = ms_op_begin(tape, op);
+    uint32_t node = ms_record(tape, op, 1, &a);
+    ms_tensor values = ms_empty(tape, shape, dtype_of(tape, a));
+    ms_tensor indices = ms_empty(tape, shape, MS_DTYPE_I64);
+    ms_retain(tape, indices);
+    ms_save(tape, node, indices);
+    ms_op_operand(tape, mark, indices, true);
+    out[0] = ms_op_finish(tape, mark, node, 1, &a, values);
+    out[1] = ms_unown(tape, indices);
+    if (!tape->stopped)
+        return;
+    ms_consume(tape, out[1]);
+    out[1] = 0;
+}
 
 static const ms_op max_op = {"max", "MaxBackward0", into_zeros};
 
@@ -24,21 +43,22 @@ void ms_max_last(ms_tape *tape, ms_tensor a, bool keep, ms_tensor out[2])
     out[0] = out[1] = 0;
     if (ms_idle(tape) || !a)
         return;
-    ms_op_mark mark = ms_op_begin(tape, &max_op);
-    uint32_t node = ms_record(tape, &max_op, 1, &a);
     ms_shape shape = ms_info(tape, a)->shape;
     shape.dims[shape.rank - 1] = (ms_dim){.value = 1};
     shape.rank -= keep ? 0 : 1;
-    ms_tensor values = ms_empty(tape, shape, dtype_of(tape, a));
-    ms_tensor indices = ms_empty(tape, shape, MS_DTYPE_I64);
-    ms_retain(tape, indices);
-    ms_save(tape, node, indices);
-    out[0] = ms_op_finish(tape, mark, node, 1, &a, values);
-    out[1] = ms_unown(tape, indices);
-    if (!tape->stopped)
+    select_values(tape, &max_op, a, shape, out);
+}
+
+static const ms_op topk_op = {"topk", "TopkBackward0", into_zeros};
+
+void ms_topk(ms_tape *tape, ms_tensor a, ms_dim k, ms_tensor out[2])
+{
+    out[0] = out[1] = 0;
+    if (ms_idle(tape) || !a)
         return;
-    ms_consume(tape, out[1]);
-    out[1] = 0;
+    ms_shape shape = ms_info(tape, a)->shape;
+    shape.dims[shape.rank - 1] = k;
+    select_values(tape, &topk_op, a, shape, out);
 }
 
 ms_tensor ms_zeros_like(ms_tape *tape, ms_tensor a)

@@ -1,43 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Choosing experts for tokens: topk, sort and counts.
+ * Sending tokens to experts: weights, sort and counts.
  */
 #include "ops/experts.h"
 
 static ms_dtype dtype_of(ms_tape *tape, ms_tensor a)
 {
     return (ms_dtype)ms_info(tape, a)->dtype;
-}
-
-/* ---- topk: backward scatters into zeros ---- */
-
-static void topk_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
-{
-    out[0] = ms_empty(tape, ms_input_meta(tape, node, 0)->shape, dtype_of(tape, grads[0]));
-}
-
-static const ms_op topk_op = {"topk", "TopkBackward0", topk_backward};
-
-void ms_topk(ms_tape *tape, ms_tensor a, ms_dim k, ms_tensor out[2])
-{
-    out[0] = out[1] = 0;
-    if (ms_idle(tape) || !a)
-        return;
-    ms_op_mark mark = ms_op_begin(tape, &topk_op);
-    uint32_t node = ms_record(tape, &topk_op, 1, &a);
-    ms_shape shape = ms_info(tape, a)->shape;
-    shape.dims[shape.rank - 1] = k;
-    ms_tensor values = ms_empty(tape, shape, dtype_of(tape, a));
-    ms_tensor indices = ms_empty(tape, shape, MS_DTYPE_I64);
-    ms_retain(tape, indices);
-    ms_save(tape, node, indices);
-    ms_op_operand(tape, mark, indices, true);
-    out[0] = ms_op_finish(tape, mark, node, 1, &a, values);
-    out[1] = ms_unown(tape, indices);
-    if (!tape->stopped)
-        return;
-    ms_consume(tape, out[1]);
-    out[1] = 0;
 }
 
 /* ---- division in place: the dividend is copied first, if the divisor's gradient needs it ---- */
