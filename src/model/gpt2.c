@@ -122,10 +122,7 @@ static ms_tensor attention(ms_model *model, gpt2 *g, uint64_t number, ms_tensor 
     ms_assign(&f, value, ms_as_heads(model, *value, model->heads));
     ms_assign(&f, query, ms_as_heads(model, *query, model->heads));
     ms_tensor *output =
-        ms_local(&f, ms_attention_call(model, number, *query, *key, *value, g->mask, weights));
-    ms_retain(tape, *weights);
-    ms_shape merged = MS_SHAPE(model->batch, model->seq, model->hidden);
-    ms_assign(&f, output, ms_contiguous(tape, ms_reshape(tape, *output, merged)));
+        ms_attend_merged(model, &f, number, (ms_tensor[]){*query, *key, *value}, g->mask, weights);
     ms_assign(&f, output, ms_conv1d_call(model, &b->attn_proj, *output));
     ms_assign(&f, output, ms_dropout(tape, *output, model->config->residual_dropout));
     ms_tensor result = ms_frame_end(&f, output);

@@ -154,10 +154,7 @@ static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor mask, ms_
     ms_assign(&f, key, ms_as_heads(model, *key, model->heads));
     ms_assign(&f, value, ms_as_heads(model, *value, model->heads));
     ms_tensor *output =
-        ms_local(&f, ms_attention_call(model, number, *query, *key, *value, mask, weights));
-    ms_retain(tape, *weights);
-    ms_shape merged = MS_SHAPE(model->batch, model->seq, model->hidden);
-    ms_assign(&f, output, ms_contiguous(tape, ms_reshape(tape, *output, merged)));
+        ms_attend_merged(model, &f, number, (ms_tensor[]){*query, *key, *value}, mask, weights);
     ms_assign(&f, output, ms_linear_call(model, &l->out_proj, *output));
     ms_tensor result = ms_frame_end(&f, output);
     ms_unown(tape, *weights);

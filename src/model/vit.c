@@ -150,10 +150,7 @@ static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor x, ms_ten
     ms_tensor *value =
         ms_local(&f, ms_as_heads(model, ms_linear_call(model, &l->v_proj, *hidden), model->heads));
     ms_tensor *output =
-        ms_local(&f, ms_attention_call(model, number, *query, *key, *value, 0, weights));
-    ms_retain(tape, *weights);
-    ms_shape merged = MS_SHAPE(model->batch, model->seq, model->hidden);
-    ms_assign(&f, output, ms_contiguous(tape, ms_reshape(tape, *output, merged)));
+        ms_attend_merged(model, &f, number, (ms_tensor[]){*query, *key, *value}, 0, weights);
     ms_assign(&f, output, ms_linear_call(model, &l->o_proj, *output));
     ms_tensor result = ms_frame_end(&f, output);
     ms_unown(tape, *weights);
