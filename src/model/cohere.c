@@ -67,62 +67,6 @@ static ms_tensor norm(ms_model *model, const ms_norm_module *module, ms_tensor x
     return ms_unown(tape, out);
 }
 
-/* ---- attention with norms over each head's query and key, each head with weights of its own ----
- */
-
-typedef struct attention {
-    ms_projections proj;
-    ms_norm_module q_norm, k_norm;
-} attention;
-
-static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
-{
-    (void)number;
-    attention *a = ms_arena_array(model->arena, attention, 1);
-    if (!a)
-        return NULL;
-    a->proj = ms_projections_new(model, d, parent);
-    uint32_t scope = a->proj.scope;
-    a->q_norm =
-        ms_shaped_norm_new(model, scope, "q_norm", MS_SHAPE(model->heads, model->head_dim), false);
-    a->k_norm = ms_shaped_norm_new(model, scope, "k_norm",
-                                   MS_SHAPE(model->kv_heads, model->head_dim), false);
-    return a;
-}
-
-static ms_tensor by_heads(ms_model *model, const ms_linear_module *linear, ms_tensor x,
-                          ms_dim heads)
-{
-    return ms_view(model->tape, ms_linear_call(model, linear, x),
-                   MS_SHAPE(model->batch, model->seq, heads, model->head_dim));
-}
-
-static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
-                        ms_tensor *weights)
-{
-    ms_tape *tape = model->tape;
-    const attention *a = layer->attention;
-    const ms_projections *p = &a->proj;
-    uint32_t previous = ms_scope_enter(tape, p->scope);
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor *query = ms_local(&f, by_heads(model, &p->q_proj, *hidden, model->heads));
-    ms_tensor *key = ms_local(&f, by_heads(model, &p->k_proj, *hidden, model->kv_heads));
-    ms_tensor *value = ms_local(&f, by_heads(model, &p->v_proj, *hidden, model->kv_heads));
-    ms_assign(&f, query, norm(model, &a->q_norm, *query));
-    ms_assign(&f, key, norm(model, &a->k_norm, *key));
-    ms_assign(&f, query, ms_transpose(tape, *query, 1, 2));
-    ms_assign(&f, key, ms_transpose(tape, *key, 1, 2));
-    ms_assign(&f, value, ms_transpose(tape, *value, 1, 2));
-    ms_turn(model, &f, layer, query, key);
-    ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
-                                             d->full_mask, &p->o_proj, weights);
-    tape->scope = previous;
-    return result;
-}
-
-/* ---- layer ---- */
-
 static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
 {
     ms_model *model = context;
@@ -159,8 +103,8 @@ static bool build(ms_model *model)
 {
     ms_decoder_style style = style_of(model);
     if (model->config->head_norms) {
-        style.build_attention = build_attention;
-        style.attention = attend;
+        style.head_norms = MS_HEAD_NORMS_BETWEEN;
+        style.own_head_norms = true;
     }
     return ms_decoder_build(model, style);
 }

@@ -26,6 +26,15 @@ typedef struct ms_norm_row {
     ms_norm_place place;
 } ms_norm_row;
 
+/* When attention normalises each head's query and key. */
+typedef enum ms_head_norms {
+    MS_HEAD_NORMS_NONE,
+    MS_HEAD_NORMS_AT_ONCE, /* behind its projection */
+    MS_HEAD_NORMS_BETWEEN, /* behind all projections, on [B, S, H, D] */
+    MS_HEAD_NORMS_LAST,    /* the same on [B, H, S, D] */
+    MS_HEAD_NORMS_TURNED   /* behind the rotary embedding */
+} ms_head_norms;
+
 /* A layer's modules: the parts keep their own. */
 typedef struct ms_decoder_layer {
     uint32_t scope, number;
@@ -77,8 +86,8 @@ typedef struct ms_decoder_style {
     bool rotary_before_norm;   /* among the shell's modules */
     bool multiplied_embedding; /* by a number */
     bool norm_bias;            /* of every norm of width H */
-    bool head_norms;           /* over each head's query and key; as the others, but of width D */
-    bool head_norms_last;      /* after all projections, on [B, H, S, D] */
+    ms_head_norms head_norms;  /* as the others, but of width D */
+    bool own_head_norms;       /* each head has weights of its own */
     bool scaled_embedding;     /* times a buffer of one element */
     bool rotary_by_kind;       /* tables of their own for sliding layers */
     bool position_ids_first;   /* among a layer's keyword arguments, before the rotary tables */

@@ -38,6 +38,14 @@ typedef struct self_attention {
     ms_tensor sinks; /* 0: none */
 } self_attention;
 
+static ms_norm_module head_norm_new(ms_model *model, const ms_decoder_style *style, uint32_t scope,
+                                    const char *name, ms_dim heads)
+{
+    ms_dim width = model->head_dim;
+    ms_shape shape = style->own_head_norms ? MS_SHAPE(heads, width) : MS_SHAPE(width);
+    return ms_shaped_norm_new(model, scope, name, shape, style->norm_bias);
+}
+
 void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
     (void)number;
@@ -52,10 +60,9 @@ void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t paren
         a->sinks = ms_parameter_new(model, scope, "sinks", MS_SHAPE(model->heads));
         ms_parameter_move_last(model, first);
     }
-    if (style->head_norms) {
-        ms_dim width = model->head_dim;
-        a->q_norm = ms_norm_new(model, scope, style->query_norm_name, width, style->norm_bias);
-        a->k_norm = ms_norm_new(model, scope, style->key_norm_name, width, style->norm_bias);
+    if (style->head_norms != MS_HEAD_NORMS_NONE) {
+        a->q_norm = head_norm_new(model, style, scope, style->query_norm_name, model->heads);
+        a->k_norm = head_norm_new(model, style, scope, style->key_norm_name, model->kv_heads);
     }
     return a;
 }
@@ -65,9 +72,36 @@ static ms_tensor project(ms_model *model, const ms_decoder *d, const ms_linear_m
 {
     ms_tensor out = ms_view(model->tape, ms_linear_call(model, linear, hidden),
                             MS_SHAPE(model->batch, model->seq, heads, model->head_dim));
-    if (norm)
+    if (d->style.head_norms == MS_HEAD_NORMS_BETWEEN)
+        return out;
+    if (norm && d->style.head_norms == MS_HEAD_NORMS_AT_ONCE)
         out = d->style.norm(model, norm, out);
     return ms_transpose(model->tape, out, 1, 2);
+}
+
+/* Query and key, where their norms stand here. */
+static void normalise_heads(ms_model *model, ms_frame *f, const self_attention *a,
+                            ms_head_norms here, ms_tensor *query, ms_tensor *key)
+{
+    const ms_decoder *d = model->modules;
+    if (d->style.head_norms != here)
+        return;
+    ms_assign(f, query, d->style.norm(model, &a->q_norm, *query));
+    ms_assign(f, key, d->style.norm(model, &a->k_norm, *key));
+}
+
+/* Query, key and value, locals of `f`, as [B, H, S, D]. */
+static void project_all(ms_model *model, const ms_decoder *d, const self_attention *a, ms_frame *f,
+                        ms_tensor hidden, ms_tensor *out[3])
+{
+    const ms_projections *p = &a->proj;
+    out[0] = ms_local(f, project(model, d, &p->q_proj, &a->q_norm, hidden, model->heads));
+    out[1] = ms_local(f, project(model, d, &p->k_proj, &a->k_norm, hidden, model->kv_heads));
+    out[2] = ms_local(f, project(model, d, &p->v_proj, NULL, hidden, model->kv_heads));
+    normalise_heads(model, f, a, MS_HEAD_NORMS_BETWEEN, out[0], out[1]);
+    for (int i = 0; i < 3 && d->style.head_norms == MS_HEAD_NORMS_BETWEEN; i++)
+        ms_assign(f, out[i], ms_transpose(model->tape, *out[i], 1, 2));
+    normalise_heads(model, f, a, MS_HEAD_NORMS_LAST, out[0], out[1]);
 }
 
 /* The residual dropout where it ends attention and MLP. */
@@ -126,20 +160,14 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
     ms_tensor mask = ms_decoder_mask(model, d, layer->number);
     const ms_projections *p = &a->proj;
     uint32_t previous = ms_scope_enter(tape, p->scope);
-    bool norms = d->style.head_norms && !d->style.head_norms_last;
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor *query = ms_local(
-        &f, project(model, d, &p->q_proj, norms ? &a->q_norm : NULL, *hidden, model->heads));
-    ms_tensor *key = ms_local(
-        &f, project(model, d, &p->k_proj, norms ? &a->k_norm : NULL, *hidden, model->kv_heads));
-    ms_tensor *value = ms_local(&f, project(model, d, &p->v_proj, NULL, *hidden, model->kv_heads));
-    if (d->style.head_norms_last) {
-        ms_assign(&f, query, d->style.norm(model, &a->q_norm, *query));
-        ms_assign(&f, key, d->style.norm(model, &a->k_norm, *key));
-    }
+    ms_tensor *q_k_v[3];
+    project_all(model, d, a, &f, *hidden, q_k_v);
+    ms_tensor *query = q_k_v[0], *key = q_k_v[1], *value = q_k_v[2];
     if (knows_positions(model, d, layer->number))
         d->style.turn(model, &f, layer, query, key);
+    normalise_heads(model, &f, a, MS_HEAD_NORMS_TURNED, query, key);
     ms_tensor result;
     if (a->sinks)
         result = project_attended(

@@ -72,7 +72,7 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
 static ms_decoder_style style_of(const ms_model_config *config)
 {
     ms_decoder_style style = ms_gemma2_style(config);
-    style.head_norms = style.head_norms_last = true;
+    style.head_norms = MS_HEAD_NORMS_LAST;
     style.rotary_by_kind = true;
     return style;
 }

@@ -68,8 +68,8 @@ static bool build(ms_model *model)
                                   .turn = ms_turn_around,
                                   .qkv_bias = true,
                                   .output_bias = true,
-                                  .head_norms = model->config->head_norms,
-                                  .head_norms_last = model->config->head_norms,
+                                  .head_norms = model->config->head_norms ? MS_HEAD_NORMS_LAST
+                                                                          : MS_HEAD_NORMS_NONE,
                                   .output_name = "dense",
                                   .query_norm_name = "q_layernorm",
                                   .key_norm_name = "k_layernorm",

@@ -30,7 +30,7 @@ static bool build(ms_model *model)
 {
     return ms_decoder_build(model, (ms_decoder_style){.qkv_bias = model->config->attention_bias,
                                                       .output_bias = model->config->attention_bias,
-                                                      .head_norms = true,
+                                                      .head_norms = MS_HEAD_NORMS_AT_ONCE,
                                                       .mask_arguments = true});
 }
 

@@ -56,7 +56,7 @@ static bool build(ms_model *model)
                                                       .mlp = mlp,
                                                       .add_loss = ms_router_loss_add,
                                                       .drop = ms_router_logits_drop,
-                                                      .head_norms = true,
+                                                      .head_norms = MS_HEAD_NORMS_AT_ONCE,
                                                       .position_ids_first = true});
 }
 
