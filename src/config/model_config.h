@@ -122,7 +122,8 @@ typedef struct ms_model_config {
     double attention_dropout, residual_dropout, embedding_dropout;
     double
         rotary_share; /* of each head's elements, the first, that turn; 0: the family turns all */
-    double router_jitter; /* mixtral */
+    double router_jitter;   /* mixtral */
+    bool clips_projections; /* olmoe */
     bool has_dtype;
     bool is_fp8;                  /* the file says so in its place */
     ms_dtype dtype;               /* "torch_dtype" or "dtype" in the file, when has_dtype */
@@ -171,6 +172,7 @@ typedef struct ms_key {
     ms_default_kind null_kind; /* MS_KEY_OPTIONAL */
     uint64_t null_value;
     const char *choices[2]; /* MS_KEY_CHOICE */
+    bool may_be_text;       /* MS_KEY_OPTIONAL: a text counts as null */
     bool learned;           /* rows of a learned position table: no sequence is longer */
 } ms_key;
 

@@ -156,7 +156,8 @@ static ms_status get_count(ms_json_value value, const ms_key *key, ms_model_conf
 static ms_status get_optional(ms_json_value value, const ms_key *key, ms_model_config *config,
                               ms_error *err)
 {
-    if (ms_json_kind_of(value) != MS_JSON_NULL)
+    ms_json_kind kind = ms_json_kind_of(value);
+    if (kind != MS_JSON_NULL && !(key->may_be_text && kind == MS_JSON_STRING))
         return get_count(value, key, config, err);
     *count_at(config, key->offset) = default_count(config, key, key->null_kind, key->null_value);
     return MS_OK;

@@ -127,6 +127,9 @@ void ms_rotary_whole_cast(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor c
 /* Whole heads, by neighbours, in fp32. */
 void ms_rotary_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                           ms_tensor out[2]);
+/* The same of tables that are repeated for each call, casts after the heads are rotated. */
+void ms_rotary_repeated_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos,
+                                   ms_tensor sin, ms_tensor out[2]);
 /* The first part of each head, by halves, as a caller writes it whose locals the parts become. */
 void ms_rotary_around(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key, ms_tensor cos,
                       ms_tensor sin);

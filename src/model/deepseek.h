@@ -28,7 +28,8 @@ typedef void (*ms_group_route)(ms_model *model, const ms_group_router *router, m
 
 typedef struct ms_deepseek_form {
     ms_group_route route;
-    bool has_bias; /* of the router */
+    bool has_bias;     /* of the router */
+    bool bias_in_fp32; /* as it is made; the model's type casts it */
     bool mlp_bias;
 } ms_deepseek_form;
 
@@ -36,6 +37,9 @@ typedef struct ms_deepseek_form {
 void *ms_deepseek_mlp_new(ms_model *model, ms_deepseek_form form, uint32_t parent, uint32_t number);
 ms_tensor ms_deepseek_mlp(ms_model *model, ms_deepseek_form form, const ms_decoder_layer *layer,
                           ms_tensor hidden);
+/* DeepSeek-V3's: the best experts by sigmoid and bias, of the groups whose two best are best. */
+void ms_route_by_sigmoid(ms_model *model, const ms_group_router *router, ms_frame *f,
+                         ms_tensor logits, ms_routing *out);
 /* Locals of the router: which groups are best, and 1 for their experts, [N, E]. */
 typedef struct ms_group_choice {
     ms_tensor *groups, *mask;
@@ -45,7 +49,9 @@ ms_group_choice ms_choose_groups(ms_model *model, ms_frame *f, ms_tensor group_s
 ms_tensor ms_by_group(ms_model *model, ms_tensor scores);
 
 uint8_t ms_sparse_from_first(const ms_model_config *config, uint64_t layer);
-ms_status ms_check_deepseek(const ms_model_config *config, bool limits_groups, ms_error *err);
+ms_status ms_check_latent(const ms_model_config *config, ms_error *err);
+/* That experts can be chosen from groups of so many at least; 0: there are no groups. */
+ms_status ms_check_groups(const ms_model_config *config, uint64_t least, ms_error *err);
 
 /* Keys that both families have. */
 #define LATENT_KEYS(query_rank_default)                                                            \

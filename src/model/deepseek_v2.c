@@ -159,7 +159,9 @@ static bool build(ms_model *model)
 static ms_status check(const ms_model_config *config, ms_error *err)
 {
     ms_status status = ms_check_heads_divide(config, err);
-    return status == MS_OK ? ms_check_deepseek(config, config->limits_groups, err) : status;
+    if (status == MS_OK)
+        status = ms_check_latent(config, err);
+    return status == MS_OK ? ms_check_groups(config, config->limits_groups, err) : status;
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * DeepSeek-V3: latent attention whose rotary embedding turns neighbours; sigmoid router with a bias
- * for the choice alone, within the best groups.
+ * DeepSeek-V3: latent attention whose rotary embedding turns neighbours; a router by sigmoids.
  */
 #include "model/deepseek.h"
 #include "model/families.h"
@@ -72,56 +71,9 @@ static void turn_neighbours(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
     ms_return_both(&f, *q_embed, *k_embed, out);
 }
 
-/* ---- router ---- */
-
-/* The best experts, by scores and bias, of the groups whose two best are best. No gradient comes
- * here: what nodes kept is bound beside the tensors whose nodes they are. */
-static ms_tensor choose(ms_model *model, const ms_group_router *router, ms_frame *f,
-                        ms_tensor scores)
-{
-    ms_tape *tape = model->tape;
-    bool grad_enabled = tape->grad_enabled;
-    tape->grad_enabled = false;
-    ms_tensor best[2];
-    ms_tensor *hidden_mask = ms_local(f, 0);
-    ms_tensor *choice = ms_local(f, ms_add(tape, scores, router->bias));
-    ms_dim two = ms_dim_number(&tape->trace->symbols, 2);
-    ms_topk(tape, ms_by_group(model, *choice), two, best);
-    ms_tensor *pairs = ms_local(f, best[1]);
-    ms_tensor *groups = ms_local(f, ms_sum_dim(tape, best[0], 2, false));
-    ms_group_choice chosen = ms_choose_groups(model, f, *groups);
-    ms_assign(f, hidden_mask, ms_where_zero(tape, *chosen.mask));
-    ms_assign(f, choice, ms_masked_fill(tape, *choice, *hidden_mask));
-    ms_topk(tape, *choice, ms_experts_per_token(model), best);
-    ms_retain(tape, best[1]);
-    ms_consume(tape, best[0]);
-    tape->grad_enabled = grad_enabled;
-    const ms_tensor passing[] = {*pairs, *chosen.groups, *hidden_mask};
-    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
-        ms_save_in_passing(tape, passing[i]);
-    return ms_unown(tape, best[1]);
-}
-
-static void route(ms_model *model, const ms_group_router *router, ms_frame *f, ms_tensor logits,
-                  ms_routing *out)
-{
-    ms_tape *tape = model->tape;
-    ms_tensor *scores = ms_local(f, ms_idle(tape) ? 0 : ms_sigmoid(tape, logits));
-    if (ms_idle(tape))
-        return;
-    ms_tensor *experts = ms_local(f, choose(model, router, f, *scores));
-    ms_tensor *weights = ms_local(f, ms_gather_last(tape, *scores, *experts));
-    if (model->config->normalises_experts) {
-        ms_tensor *sum = ms_local(f, ms_add_scalar(tape, ms_sum_dim(tape, *weights, 1, true)));
-        ms_assign(f, weights, ms_div_into(tape, *weights, *sum));
-    }
-    ms_assign(f, weights, ms_mul_scalar(tape, *weights));
-    ms_routing_keep(model, logits, *weights, *experts, out);
-}
-
 /* ---- the family ---- */
 
-static const ms_deepseek_form form = {.route = route, .has_bias = true};
+static const ms_deepseek_form form = {.route = ms_route_by_sigmoid, .has_bias = true};
 
 static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
@@ -147,11 +99,8 @@ static bool build(ms_model *model)
 
 static ms_status check(const ms_model_config *config, ms_error *err)
 {
-    if (config->num_experts / config->expert_groups < 2) {
-        snprintf(err->pointer, sizeof err->pointer, "/n_group");
-        return ms_fail(err, MS_ERR_CONFIG, "a group needs two experts: the two best are its score");
-    }
-    return ms_check_deepseek(config, true, err);
+    ms_status status = ms_check_latent(config, err);
+    return status == MS_OK ? ms_check_groups(config, 2, err) : status;
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};

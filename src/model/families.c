@@ -6,6 +6,7 @@
 
 #include "model/family_keys.h"
 
+/* clang-format off */
 static const ms_family *const families[] = {
     &ms_family_llama,
     &ms_family_mistral,
@@ -21,6 +22,10 @@ static const ms_family *const families[] = {
     &ms_family_granite,
     &ms_family_smollm3,
     &ms_family_olmo2,
+    &ms_family_olmo3,
+    &ms_family_exaone4,
+    &ms_family_ernie4_5,
+    &ms_family_hunyuan_v1_dense,
     &ms_family_phi,
     &ms_family_stablelm,
     &ms_family_cohere,
@@ -34,6 +39,8 @@ static const ms_family *const families[] = {
     &ms_family_qwen2_moe,
     &ms_family_deepseek_v2,
     &ms_family_deepseek_v3,
+    &ms_family_glm4_moe,
+    &ms_family_olmoe,
     &ms_family_gpt_oss,
     &ms_family_opt,
     &ms_family_falcon,
@@ -42,6 +49,7 @@ static const ms_family *const families[] = {
     &ms_family_bert,
     &ms_family_vit,
 };
+/* clang-format on */
 
 const ms_family *const *ms_families(size_t *count)
 {

@@ -137,6 +137,28 @@ void ms_rotary_whole_cast(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor c
     ms_return_both(&f, cast_q, ms_to(tape, *k_embed, k_dtype), out);
 }
 
+/* x.float() * cos + rotate(x).float() * sin; `x` is the caller's local. */
+static ms_tensor turn_in_fp32(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin)
+{
+    ms_tensor plain = ms_mul(tape, ms_to(tape, x, MS_DTYPE_F32), cos);
+    ms_tensor rotated = ms_to(tape, rotate_pairs(tape, x), MS_DTYPE_F32);
+    return ms_add(tape, plain, ms_mul(tape, rotated, sin));
+}
+
+/* table[..., : R / 2].repeat_interleave(2, dim=-1), of a table [1, 1, S, R] */
+static ms_tensor repeat_interleave(ms_model *model, ms_tensor table)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !table)
+        return 0;
+    ms_tensor half = ms_slice_half(tape, table, false);
+    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
+    ms_tensor repeated = ms_empty(tape, MS_SHAPE(one, one, model->seq, model->rotary_dim),
+                                  ms_info(tape, half)->dtype);
+    ms_consume(tape, half);
+    return repeated;
+}
+
 void ms_rotary_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                           ms_tensor out[2])
 {
@@ -153,6 +175,26 @@ void ms_rotary_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor c
     ms_tensor *s = ms_local(&f, ms_unsqueeze(tape, sin, 1));
     ms_tensor *q_embed = ms_local(&f, turn(tape, rotate_pairs, *query, *c, *s));
     ms_tensor *k_embed = ms_local(&f, turn(tape, rotate_pairs, *key, *c, *s));
+    ms_tensor cast_q = ms_to(tape, *q_embed, dtype);
+    ms_return_both(&f, cast_q, ms_to(tape, *k_embed, dtype), out);
+}
+
+void ms_rotary_repeated_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos,
+                                   ms_tensor sin, ms_tensor out[2])
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !q || !k) {
+        out[0] = out[1] = 0;
+        return;
+    }
+    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *c = ms_local(&f, ms_unsqueeze(tape, cos, 1));
+    ms_tensor *s = ms_local(&f, ms_unsqueeze(tape, sin, 1));
+    ms_assign(&f, c, repeat_interleave(model, *c));
+    ms_assign(&f, s, repeat_interleave(model, *s));
+    ms_tensor *q_embed = ms_local(&f, turn_in_fp32(tape, q, *c, *s));
+    ms_tensor *k_embed = ms_local(&f, turn_in_fp32(tape, k, *c, *s));
     ms_tensor cast_q = ms_to(tape, *q_embed, dtype);
     ms_return_both(&f, cast_q, ms_to(tape, *k_embed, dtype), out);
 }
@@ -203,26 +245,12 @@ void ms_rotary_part_at_once(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
     turn_halves(model, JOIN_AT_ONCE, (ms_tensor[]){q, k}, cos, sin, out);
 }
 
-/* table[..., : R / 2].repeat_interleave(2, dim=-1), as [1, 1, S, R] */
-static ms_tensor repeat_interleave(ms_model *model, ms_tensor table)
-{
-    ms_tape *tape = model->tape;
-    if (ms_idle(tape) || !table)
-        return 0;
-    ms_tensor half = ms_slice_half(tape, ms_unsqueeze(tape, table, 1), false);
-    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
-    ms_tensor repeated = ms_empty(tape, MS_SHAPE(one, one, model->seq, model->rotary_dim),
-                                  ms_info(tape, half)->dtype);
-    ms_consume(tape, half);
-    return repeated;
-}
-
 void ms_rotary_pairs(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                      ms_tensor out[2])
 {
     ms_frame f = ms_frame_begin(model->tape);
-    ms_tensor *c = ms_local(&f, repeat_interleave(model, cos));
-    ms_tensor *s = ms_local(&f, repeat_interleave(model, sin));
+    ms_tensor *c = ms_local(&f, repeat_interleave(model, ms_unsqueeze(model->tape, cos, 1)));
+    ms_tensor *s = ms_local(&f, repeat_interleave(model, ms_unsqueeze(model->tape, sin, 1)));
     turn_parts(model, rotate_pairs, JOIN_AT_THE_END, &f, (ms_tensor[]){q, k}, (ms_tensor[]){*c, *s},
                out);
 }

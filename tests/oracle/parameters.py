@@ -11,7 +11,9 @@ import os
 LLAMA = "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim".split()
 MOE = LLAMA + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split()
 DEEPSEEK = LLAMA[:-2] + "n_routed_experts moe_intermediate_size n_shared_experts num_experts_per_tok first_k_dense_replace q_lora_rank".split()
-SHAPES = {"gpt2": "n_embd n_layer n_head".split(), "qwen2_moe": MOE, "qwen3_moe": MOE,
+SHAPES = {"olmoe": LLAMA[:-1] + "num_experts num_experts_per_tok".split(),
+          "glm4_moe": LLAMA + "n_routed_experts num_experts_per_tok moe_intermediate_size first_k_dense_replace".split(),
+          "gpt2": "n_embd n_layer n_head".split(), "qwen2_moe": MOE, "qwen3_moe": MOE,
           "mixtral": LLAMA[:-1] + "num_local_experts num_experts_per_tok".split(),
           "gpt_oss": LLAMA + "num_local_experts num_experts_per_tok".split(), "deepseek_v2": DEEPSEEK, "deepseek_v3": DEEPSEEK,
           "gpt_neox": "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads".split(),
@@ -91,6 +93,15 @@ ROWS = [
     ("granite-3.3-8b", "granite", TIED, "49159/4096/12800/40/32/8", 8170864640, "counted"),
     ("olmo-2-7b", "olmo2", UNTIED, "100352/4096/11008/32/32/32", 7298617344, "counted"),
     ("olmo-2-13b", "olmo2", UNTIED, "100352/5120/13824/40/40/40", 13716198400, "counted"),
+    ("olmo-3-7b", "olmo3", UNTIED, "100278/4096/11008/32/32/32", 7298011136, "counted"),
+    ("olmo-3-32b", "olmo3", UNTIED, "100278/5120/27648/64/40/8", 32233522176, "counted"),
+    ("olmoe-1b-7b", "olmoe", UNTIED, "50304/2048/1024/16/16/16/64/8", (6919161856, 1282017280), "published"),
+    ("exaone-4.0-1.2b", "exaone4", TIED, "102400/2048/4096/30/32/8/64", 1279391488, "published", {"sliding_window": None, "layer_types": ["full_attention"] * 30}),
+    ("exaone-4.0-32b", "exaone4", UNTIED, "102400/5120/27392/64/40/8/128", 32003216384, "counted"),
+    ("ernie-4.5-0.3b", "ernie4_5", TIED, "103424/1024/3072/18/16/2/128", 360748032, "published"),
+    ("glm-4.5-air", "glm4_moe", UNTIED, "151552/4096/10944/46/96/8/128/128/8/1408/1", (106852245504, 13424123904), "counted", {"attention_bias": True}),
+    ("glm-4.5", "glm4_moe", UNTIED, "151552/5120/12288/92/96/8/128/160/8/1536/3", (352797814784, 33632251904), "counted",
+     {"attention_bias": True, "use_qk_norm": True}),
     ("phi-1.5", "phi", UNTIED, "51200/2048/8192/24/32/32", 1418270720, "counted"),
     ("phi-2", "phi", UNTIED, "51200/2560/10240/32/32/32", 2779683840, "counted"),
     ("starcoder2-3b", "starcoder2", TIED, "49152/3072/12288/30/24/2", 3030371328, "counted"),
