@@ -216,6 +216,7 @@ ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_frame *f, ms_ten
     ms_tape *tape = model->tape;
     double dropout = d->style.rebinds_embedding ? 0 : d->style.embedding_dropout;
     ms_tensor *hidden = ms_local(f, ms_dropout(tape, embeds, dropout));
+    d->position_ids = position_ids;
     ms_dtype dtype = d->style.fp32_rotary ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, *hidden)->dtype;
     make_rotary(model, d, f, dtype, position_ids);
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)

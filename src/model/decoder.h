@@ -117,8 +117,8 @@ struct ms_decoder {
     ms_tensor long_inv_freq; /* once forward has run, with long rotary embeddings */
     ms_rotary rotary[2];     /* the second: of sliding layers, if by kind */
     ms_linear_module head;
-    ms_tensor full_mask, sliding_mask; /* of the running micro-batch, too */
-    ms_tensor second_result;           /* of the MLP that ran, held; 0: it has none */
+    ms_tensor full_mask, sliding_mask, position_ids; /* of the running micro-batch, too */
+    ms_tensor second_result;                         /* of the MLP that ran, held; 0: it has none */
 };
 
 bool ms_decoder_build(ms_model *model, ms_decoder_style style);

@@ -47,9 +47,11 @@ static bool build(ms_model *model)
 
 static const ms_model_program program = {build, ms_decoder_forward};
 
-const ms_family ms_family_exaone4 = {.model_type = "exaone4",
-                                     .classes = {{"Exaone4ForCausalLM", MS_HEAD_CAUSAL_LM}},
-                                     .keys = keys,
-                                     .key_count = sizeof keys / sizeof *keys,
-                                     .layer_kind = layer_kind,
-                                     .program = &program};
+const ms_family ms_family_exaone4 = {
+    .model_type = "exaone4",
+    .classes = {{"Exaone4ForCausalLM", MS_HEAD_CAUSAL_LM},
+                {"Exaone4ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
+    .keys = keys,
+    .key_count = sizeof keys / sizeof *keys,
+    .layer_kind = layer_kind,
+    .program = &program};

@@ -10,6 +10,7 @@
 static const ms_family *const families[] = {
     &ms_family_llama,
     &ms_family_mistral,
+    &ms_family_ministral3,
     &ms_family_qwen2,
     &ms_family_qwen3,
     &ms_family_gpt2,

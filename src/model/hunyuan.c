@@ -47,7 +47,8 @@ static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_hunyuan_v1_dense = {
     .model_type = "hunyuan_v1_dense",
-    .classes = {{"HunYuanDenseV1ForCausalLM", MS_HEAD_CAUSAL_LM}},
+    .classes = {{"HunYuanDenseV1ForCausalLM", MS_HEAD_CAUSAL_LM},
+                {"HunYuanDenseV1ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
     .derive = derive,

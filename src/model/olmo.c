@@ -189,13 +189,15 @@ const ms_family ms_family_olmo2 = {.model_type = "olmo2",
                                    .check = ms_check_heads_divide,
                                    .program = &program2};
 
-const ms_family ms_family_olmo3 = {.model_type = "olmo3",
-                                   .classes = {{"Olmo3ForCausalLM", MS_HEAD_CAUSAL_LM}},
-                                   .keys = keys3,
-                                   .key_count = sizeof keys3 / sizeof *keys3,
-                                   .check = ms_check_heads_divide,
-                                   .layer_kind = layer_kind3,
-                                   .program = &program3};
+const ms_family ms_family_olmo3 = {
+    .model_type = "olmo3",
+    .classes = {{"Olmo3ForCausalLM", MS_HEAD_CAUSAL_LM},
+                {"Olmo3ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
+    .keys = keys3,
+    .key_count = sizeof keys3 / sizeof *keys3,
+    .check = ms_check_heads_divide,
+    .layer_kind = layer_kind3,
+    .program = &program3};
 
 const ms_family ms_family_olmoe = {.model_type = "olmoe",
                                    .classes = {{"OlmoeForCausalLM", MS_HEAD_CAUSAL_LM}},

@@ -28,8 +28,10 @@ ms_tensor ms_clamp(ms_tape *tape, ms_tensor a, uint32_t bounds); /* one Python n
 ms_tensor ms_pow(ms_tape *tape, ms_tensor a);                    /* a ** c, saves a */
 ms_tensor ms_rsqrt(ms_tape *tape, ms_tensor a);
 ms_tensor ms_tanh(ms_tape *tape, ms_tensor a);
-ms_tensor ms_cos(ms_tape *tape, ms_tensor a); /* cos and sin: outside autograd only */
+ms_tensor ms_cos(ms_tape *tape, ms_tensor a); /* these four: outside autograd only */
 ms_tensor ms_sin(ms_tape *tape, ms_tensor a);
+ms_tensor ms_log(ms_tape *tape, ms_tensor a);
+ms_tensor ms_floor(ms_tape *tape, ms_tensor a);
 ms_tensor ms_silu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_gelu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_relu(ms_tape *tape, ms_tensor a);

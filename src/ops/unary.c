@@ -57,6 +57,8 @@ static const unary_op gelu_op  = {{"gelu",  "GeluBackward0",  fused_backward}, S
 static const unary_op relu_op  = {{"relu",  "ReluBackward0",  fused_backward}, SAVES_RESULT};
 static const unary_op sigmoid_op = {{"sigmoid", "SigmoidBackward0", fused_backward}, SAVES_RESULT};
 static const unary_op cos_op   = {{"cos",   "CosBackward0",   NULL},           SAVES_NOTHING};
+static const unary_op log_op   = {{"log",   "LogBackward0",   NULL},           SAVES_NOTHING};
+static const unary_op floor_op = {{"floor", "FloorBackward0", NULL},           SAVES_NOTHING};
 static const unary_op sin_op   = {{"sin",   "SinBackward0",   NULL},           SAVES_NOTHING};
 /* clang-format on */
 
@@ -106,6 +108,16 @@ ms_tensor ms_cos(ms_tape *tape, ms_tensor a)
 ms_tensor ms_sin(ms_tape *tape, ms_tensor a)
 {
     return run(tape, &sin_op, a);
+}
+
+ms_tensor ms_log(ms_tape *tape, ms_tensor a)
+{
+    return run(tape, &log_op, a);
+}
+
+ms_tensor ms_floor(ms_tape *tape, ms_tensor a)
+{
+    return run(tape, &floor_op, a);
 }
 
 ms_tensor ms_silu(ms_tape *tape, ms_tensor a)
