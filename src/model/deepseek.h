@@ -35,8 +35,7 @@ typedef struct ms_deepseek_form {
 
 /* A dense MLP, or experts from first_sparse_layer on. */
 void *ms_deepseek_mlp_new(ms_model *model, ms_deepseek_form form, uint32_t parent, uint32_t number);
-ms_tensor ms_deepseek_mlp(ms_model *model, ms_deepseek_form form, const ms_decoder_layer *layer,
-                          ms_tensor hidden);
+ms_tensor ms_deepseek_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
 /* DeepSeek-V3's: the best experts by sigmoid and bias, of the groups whose two best are best. */
 void ms_route_by_sigmoid(ms_model *model, const ms_group_router *router, ms_frame *f,
                          ms_tensor logits, ms_routing *out);

@@ -9,6 +9,7 @@
 
 typedef struct deepseek_moe {
     uint32_t scope;
+    ms_deepseek_form form;
     ms_experts_module experts;
     ms_group_router router;
     void *shared_experts;
@@ -36,6 +37,7 @@ void *ms_deepseek_mlp_new(ms_model *model, ms_deepseek_form form, uint32_t paren
         return NULL;
     ms_dim shared =
         ms_dim_mul(s, ms_dim_number(s, model->config->shared_experts), ms_expert_width(model));
+    m->form = form;
     m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
     m->experts = ms_experts_new(model, m->scope, (ms_experts_form){0});
     m->router = router_new(model, m->scope, form);
@@ -159,8 +161,7 @@ void ms_route_by_sigmoid(ms_model *model, const ms_group_router *router, ms_fram
 
 /* ---- the block ---- */
 
-ms_tensor ms_deepseek_mlp(ms_model *model, ms_deepseek_form form, const ms_decoder_layer *layer,
-                          ms_tensor x)
+ms_tensor ms_deepseek_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
 {
     ms_tape *tape = model->tape;
     const deepseek_moe *m = layer->mlp;
@@ -173,7 +174,7 @@ ms_tensor ms_deepseek_mlp(ms_model *model, ms_deepseek_form form, const ms_decod
     ms_routing routing;
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *residual = ms_argument(&f, x);
-    route(model, form, &m->router, *residual, &routing);
+    route(model, m->form, &m->router, *residual, &routing);
     ms_routing_bind(&f, &routing);
     ms_tensor *hidden = ms_local(&f, ms_as_tokens(model, *residual));
     ms_assign(&f, hidden,

@@ -140,11 +140,6 @@ static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, ui
     return ms_deepseek_mlp_new(model, form_of(model), parent, number);
 }
 
-static ms_tensor mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden)
-{
-    return ms_deepseek_mlp(model, form_of(model), layer, hidden);
-}
-
 static bool build(ms_model *model)
 {
     return ms_decoder_build(model, (ms_decoder_style){.build_attention = ms_latent_attention_new,
@@ -152,7 +147,7 @@ static bool build(ms_model *model)
                                                       .rotary_tables = rotary_tables,
                                                       .rotary = rotary,
                                                       .build_mlp = build_mlp,
-                                                      .mlp = mlp,
+                                                      .mlp = ms_deepseek_mlp,
                                                       .drop = ms_router_logits_drop});
 }
 

@@ -81,11 +81,6 @@ static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, ui
     return ms_deepseek_mlp_new(model, form, parent, number);
 }
 
-static ms_tensor mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden)
-{
-    return ms_deepseek_mlp(model, form, layer, hidden);
-}
-
 static bool build(ms_model *model)
 {
     ms_rotary_fn rotary = model->config->pairs_neighbours ? turn_neighbours : ms_rotary_whole;
@@ -93,7 +88,7 @@ static bool build(ms_model *model)
                                                       .attention = ms_latent_attention,
                                                       .rotary = rotary,
                                                       .build_mlp = build_mlp,
-                                                      .mlp = mlp,
+                                                      .mlp = ms_deepseek_mlp,
                                                       .drop = ms_router_logits_drop});
 }
 

@@ -46,11 +46,6 @@ static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, ui
     return ms_deepseek_mlp_new(model, form, parent, number);
 }
 
-static ms_tensor mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden)
-{
-    return ms_deepseek_mlp(model, form, layer, hidden);
-}
-
 static bool build(ms_model *model)
 {
     ms_head_norms norms = model->config->head_norms ? MS_HEAD_NORMS_BETWEEN : MS_HEAD_NORMS_NONE;
@@ -58,7 +53,7 @@ static bool build(ms_model *model)
                                                       .head_norms = norms,
                                                       .rotary = ms_rotary_part,
                                                       .build_mlp = build_mlp,
-                                                      .mlp = mlp,
+                                                      .mlp = ms_deepseek_mlp,
                                                       .drop = ms_router_logits_drop});
 }
 
