@@ -43,7 +43,7 @@ static ms_status read_type(ms_json_value value, uint8_t *kind, ms_error *err)
     *kind &= (uint8_t)~MS_LAYER_SLIDES;
     if (strcmp(type, "sliding_attention") == 0)
         *kind |= MS_LAYER_SLIDES;
-    else if (strcmp(type, "full_attention") != 0)
+    else if (strcmp(type, "full_attention") != 0 && strcmp(type, "attention") != 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "'%.40s' is not modelled; full_attention and sliding_attention are",
                             type);

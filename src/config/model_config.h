@@ -124,6 +124,7 @@ typedef struct ms_model_config {
         rotary_share; /* of each head's elements, the first, that turn; 0: the family turns all */
     double router_jitter;   /* mixtral */
     bool clips_projections; /* olmoe */
+    bool turns_heads;       /* granitemoehybrid: position_embedding_type is rope */
     bool has_dtype;
     bool is_fp8;                  /* the file says so in its place */
     ms_dtype dtype;               /* "torch_dtype" or "dtype" in the file, when has_dtype */
@@ -172,6 +173,7 @@ typedef struct ms_key {
     ms_default_kind null_kind; /* MS_KEY_OPTIONAL */
     uint64_t null_value;
     const char *choices[2]; /* MS_KEY_CHOICE */
+    bool required;          /* the class has no default that can be modelled */
     bool may_be_text;       /* MS_KEY_OPTIONAL: a text counts as null */
     bool learned;           /* rows of a learned position table: no sequence is longer */
 } ms_key;

@@ -307,6 +307,9 @@ ms_status ms_model_keys_read(ms_json_value object, const ms_key *keys, size_t ke
         const ms_key *key = &keys[i];
         ms_json_value value;
         if (!ms_model_key_find(object, key, &value)) {
+            if (key->required)
+                return ms_json_fail(err, object, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                                    "%s must be given: its default is not modelled", key->name);
             set_default(config, key);
             continue;
         }

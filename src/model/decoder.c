@@ -64,8 +64,11 @@ static bool build_layer(ms_model *model, ms_decoder *d, uint32_t layers_scope, u
     l->scope = ms_scope_add(model->tape, layers_scope, name, number);
     if (d->style.norms_first)
         build_norms(model, d, l);
+    if (d->style.mlp_first)
+        l->mlp = d->style.build_mlp(model, d, l->scope, number);
     l->attention = d->style.build_attention(model, d, l->scope, number);
-    l->mlp = d->style.build_mlp(model, d, l->scope, number);
+    if (!d->style.mlp_first)
+        l->mlp = d->style.build_mlp(model, d, l->scope, number);
     if (!d->style.norms_first)
         build_norms(model, d, l);
     return l->attention && l->mlp;
@@ -167,7 +170,9 @@ static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
     ms_region region = {.run = d->style.run_layer,
                         .context = model,
                         .number = number,
-                        .held = {mask, rotary->sin, rotary->cos, position_ids}};
+                        .held = {mask, rotary->sin, rotary->cos}};
+    if (!d->style.layers_without_positions)
+        region.held[3] = position_ids;
     if (d->style.position_ids_first) {
         region.held[1] = position_ids;
         region.held[2] = rotary->sin;

@@ -52,6 +52,7 @@ typedef struct ms_decoder_style {
      * post_attention_layernorm before the MLP */
     ms_norm_row norms[MS_NORM_PLACE_COUNT];
     bool norms_first;              /* built before attention and MLP */
+    bool mlp_first;                /* built before attention */
     ms_region_fn run_layer;        /* NULL: ms_residual_layer; context is the model */
     ms_part_build build_attention; /* NULL: ms_self_attention_new */
     /* [B, S, H] to [B, S, H]; *weights: the probabilities, if eager. NULL: ms_self_attention */
@@ -90,7 +91,8 @@ typedef struct ms_decoder_style {
     bool own_head_norms;       /* each head has weights of its own */
     bool scaled_embedding;     /* times a buffer of one element */
     bool rotary_by_kind;       /* tables of their own for sliding layers */
-    bool position_ids_first;   /* among a layer's keyword arguments, before the rotary tables */
+    bool layers_without_positions; /* among those arguments are no position ids */
+    bool position_ids_first;       /* among a layer's keyword arguments, before the rotary tables */
     double embedding_dropout;
     bool rebinds_embedding; /* nothing holds the embedding once it went through dropout */
     /* Names of modules where they differ from "model", "embed_tokens" and "norm". */

@@ -21,6 +21,7 @@ static const ms_family *const families[] = {
     &ms_family_seed_oss,
     &ms_family_starcoder2,
     &ms_family_granite,
+    &ms_family_granitemoehybrid,
     &ms_family_smollm3,
     &ms_family_olmo2,
     &ms_family_olmo3,

@@ -14,7 +14,8 @@ static const ms_key keys[] = {
     COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),
     COUNT("num_attention_heads", num_heads, 32, MAX_HEADS),
     KV_HEADS_AS_HEADS,
-    OPTIONAL("head_dim", head_dim, MS_DEFAULT_VALUE, 0, MS_DEFAULT_VALUE, 0, MAX_HEAD_DIM),
+    { .name = "head_dim", .kind = MS_KEY_COUNT, .offset = MEMBER(head_dim), .minimum = 1,
+      .maximum = MAX_HEAD_DIM, .required = true },
     COUNT("max_position_embeddings", max_positions, 2048, MAX_POSITIONS),
     ACTIVATION("hidden_act", MS_ACTIVATION_SILU),
     BOOL("tie_word_embeddings", tie_word_embeddings, false),
@@ -35,14 +36,6 @@ static bool build(ms_model *model)
                                                       .key_norm_name = "key_layernorm"});
 }
 
-static ms_status derive(ms_model_config *config, ms_error *err)
-{
-    if (config->head_dim > 0)
-        return MS_OK;
-    snprintf(err->pointer, sizeof err->pointer, "/head_dim");
-    return ms_fail(err, MS_ERR_CONFIG, "head_dim must be given: the class has no default for it");
-}
-
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_hunyuan_v1_dense = {
@@ -51,5 +44,4 @@ const ms_family ms_family_hunyuan_v1_dense = {
                 {"HunYuanDenseV1ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
-    .derive = derive,
     .program = &program};

@@ -91,6 +91,8 @@ ROWS = [
     ("pythia-12b", "gpt_neox", UNTIED, "50688/5120/20480/36/40", 11846072320, "counted"),
     ("smollm3-3b", "smollm3", TIED, "128256/2048/11008/36/16/4", 3075098624, "counted"),
     ("granite-3.3-8b", "granite", TIED, "49159/4096/12800/40/32/8", 8170864640, "counted"),
+    ("granite-4.0-micro", "granitemoehybrid", TIED, "100352/2560/8192/40/40/8", 3402836480, "counted",
+     {"shared_intermediate_size": 8192, "num_local_experts": 0, "position_embedding_type": "rope", "layer_types": ["attention"] * 40}),
     ("olmo-2-7b", "olmo2", UNTIED, "100352/4096/11008/32/32/32", 7298617344, "counted"),
     ("olmo-2-13b", "olmo2", UNTIED, "100352/5120/13824/40/40/40", 13716198400, "counted"),
     ("olmo-3-7b", "olmo3", UNTIED, "100278/4096/11008/32/32/32", 7298011136, "counted"),
