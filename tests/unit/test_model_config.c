@@ -292,8 +292,8 @@ static void key_rows_are_sane(void **state)
             assert_true(!counts || key->maximum > key->minimum);
             bool as_null = key->kind == MS_KEY_OPTIONAL && key->null_kind == MS_DEFAULT_VALUE &&
                            (uint64_t)key->default_value == key->null_value;
-            if (counts && key->default_kind == MS_DEFAULT_VALUE && key->default_value >= 0 &&
-                !as_null)
+            bool has_default = !key->required && key->default_kind == MS_DEFAULT_VALUE;
+            if (counts && has_default && key->default_value >= 0 && !as_null)
                 assert_in_range((uint64_t)key->default_value, key->minimum, key->maximum);
         }
 }
