@@ -12,6 +12,7 @@
 #include "model/adapter.h"
 #include "model/quantized.h"
 #include "ops/ops.h"
+#include "step/figures.h"
 #include "step/forward.h"
 #include "step/optimizer.h"
 #include "tape/engine.h"
@@ -43,90 +44,6 @@ static void mark(trainer *t, bool begin, ms_phase phase, uint32_t micro_step)
     if (!ms_vec_push(&trace->marks, row) ||
         !ms_vec_push(&trace->events, (ms_event){MS_EVENT_MARK, trace->marks.count - 1}))
         ms_tape_fail(&t->tape, MS_ERR_NOMEM);
-}
-
-/* ---- figures ---- */
-
-static uint64_t tensor_bytes(trainer *t, ms_tensor tensor)
-{
-    return tensor ? ms_tensor_bytes(&t->tape, tensor) : 0;
-}
-
-static void measure_parameters(trainer *t)
-{
-    ms_simulation *s = t->simulation;
-    for (uint32_t i = 0; i < t->tape.parameters.count; i++) {
-        const ms_parameter *parameter = &t->tape.parameters.items[i];
-        s->trainable_param_count += ms_elements(&ms_info(&t->tape, parameter->tensor)->shape);
-        if (parameter->is_at_home)
-            s->host_weight_bytes += tensor_bytes(t, parameter->tensor);
-    }
-    s->param_count = s->trainable_param_count;
-    for (uint32_t i = 0; i < t->tape.frozen.count; i++)
-        s->param_count += ms_elements(&ms_info(&t->tape, t->tape.frozen.items[i])->shape);
-    s->active_param_count = s->param_count - t->model.idle_param_count;
-}
-
-/* What of the model is on the device; a first step may have cast some of it. */
-static void measure_weights(trainer *t)
-{
-    const ms_trace *trace = t->tape.trace;
-    for (uint32_t i = 0; i < trace->storages.count; i++) {
-        const ms_storage *storage = &trace->storages.items[i];
-        if (!t->tape.storage_refs.items[i])
-            continue;
-        t->simulation->weight_bytes += storage->category == MS_CATEGORY_WEIGHT ? storage->bytes : 0;
-        t->simulation->buffer_bytes += storage->category == MS_CATEGORY_BUFFER ? storage->bytes : 0;
-    }
-}
-
-/* On the device: of parameters that stay there and that the loss reaches, unless backward uses them
- * up. */
-static void measure_gradients(trainer *t)
-{
-    if (t->tape.run->optimizer_in_backward)
-        return;
-    for (uint32_t i = 0; i < t->tape.parameters.count; i++) {
-        const ms_parameter *parameter = &t->tape.parameters.items[i];
-        if (parameter->is_reached && !parameter->is_at_home)
-            t->simulation->gradient_bytes +=
-                tensor_bytes(t, parameter->tensor) + tensor_bytes(t, parameter->sum);
-    }
-}
-
-static void count_saved(trainer *t, bool *seen, ms_tensor tensor)
-{
-    if (!tensor)
-        return;
-    uint32_t index = ms_info(&t->tape, tensor)->storage;
-    const ms_storage *storage = &t->tape.trace->storages.items[index];
-    bool is_number = storage->dtype == MS_DTYPE_F64; /* hooks do not see Python numbers */
-    if (seen[index] || is_number || storage->category == MS_CATEGORY_WEIGHT ||
-        storage->category == MS_CATEGORY_BUFFER)
-        return;
-    seen[index] = true;
-    t->simulation->saved_bytes += storage->bytes;
-}
-
-/* Unique storages the graph holds; a checkpointed layer holds its input. */
-static void measure_saved(trainer *t)
-{
-    bool *seen = calloc(t->tape.trace->storages.count, sizeof *seen);
-    if (!seen) {
-        ms_tape_fail(&t->tape, MS_ERR_NOMEM);
-        return;
-    }
-    t->simulation->saved_bytes = t->tape.host_saved_bytes + t->tape.passing_saved_bytes;
-    for (uint32_t i = 0; i < t->tape.nodes.count; i++) {
-        const ms_node *node = &t->tape.nodes.items[i];
-        for (uint32_t k = 0; k < node->saved_count && node->frame == MS_NONE; k++)
-            count_saved(t, seen, node->saved[k]);
-    }
-    for (uint32_t i = 0; i < t->tape.checkpoints.count; i++) {
-        count_saved(t, seen, t->tape.checkpoints.items[i].input);
-        count_saved(t, seen, t->tape.checkpoints.items[i].positional);
-    }
-    free(seen);
 }
 
 /* ---- phases ---- */
@@ -182,7 +99,7 @@ static void run_step(trainer *t)
         tape->repeats = i + 1 == simulated ? (uint32_t)(asked - i) : 1;
         ms_tensor loss = run_forward(t, i);
         if (t->tape.recording && i == 0)
-            measure_saved(t);
+            ms_figures_weigh_saved(tape, t->simulation);
         run_backward(t, i, loss);
         ms_release(tape, loss);
         ms_graph_drop(tape);
@@ -329,10 +246,11 @@ static void train(trainer *t)
     expect_layers(t);
     if (!build(t))
         return;
-    measure_parameters(t);
+    ms_figures_count_parameters(&t->tape, t->simulation);
+    t->simulation->active_param_count = t->simulation->param_count - t->model.idle_param_count;
     ms_step_detail detail = t->tape.run->detail;
     if (detail == MS_STEPS_NONE) {
-        measure_weights(t);
+        ms_figures_weigh(&t->tape, t->simulation);
         return;
     }
     ms_selective_watch(&t->tape, t->model.config->num_layers);
@@ -343,10 +261,10 @@ static void train(trainer *t)
         t->tape.recording = t->step == last && records;
         run_step(t);
     }
-    measure_weights(t);
+    ms_figures_weigh(&t->tape, t->simulation);
     if (detail == MS_STEPS_EVALUATED)
         run_evaluation(t);
-    measure_gradients(t);
+    ms_figures_weigh_gradients(&t->tape, t->simulation);
     t->simulation->optimizer_state_bytes = ms_optimizer_state_bytes(&t->tape);
     t->simulation->host_peak_bytes = t->tape.host_peak_bytes + ms_optimizer_host_bytes(&t->tape) +
                                      ms_home_landing_bytes(&t->tape);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "step/figures.h"
+
+#include <stdlib.h>
+
+#include "tape/engine.h"
+
+static uint64_t tensor_bytes(ms_tape *tape, ms_tensor tensor)
+{
+    return tensor ? ms_tensor_bytes(tape, tensor) : 0;
+}
+
+void ms_figures_count_parameters(ms_tape *tape, ms_simulation *s)
+{
+    for (uint32_t i = 0; i < tape->parameters.count; i++) {
+        const ms_parameter *parameter = &tape->parameters.items[i];
+        s->trainable_param_count += ms_elements(&ms_info(tape, parameter->tensor)->shape);
+        if (parameter->is_at_home)
+            s->host_weight_bytes += tensor_bytes(tape, parameter->tensor);
+    }
+    s->param_count = s->trainable_param_count;
+    for (uint32_t i = 0; i < tape->frozen.count; i++)
+        s->param_count += ms_elements(&ms_info(tape, tape->frozen.items[i])->shape);
+}
+
+void ms_figures_weigh(ms_tape *tape, ms_simulation *simulation)
+{
+    const ms_trace *trace = tape->trace;
+    for (uint32_t i = 0; i < trace->storages.count; i++) {
+        const ms_storage *storage = &trace->storages.items[i];
+        if (!tape->storage_refs.items[i])
+            continue;
+        simulation->weight_bytes += storage->category == MS_CATEGORY_WEIGHT ? storage->bytes : 0;
+        simulation->buffer_bytes += storage->category == MS_CATEGORY_BUFFER ? storage->bytes : 0;
+    }
+}
+
+void ms_figures_weigh_gradients(ms_tape *tape, ms_simulation *simulation)
+{
+    if (tape->run->optimizer_in_backward)
+        return;
+    for (uint32_t i = 0; i < tape->parameters.count; i++) {
+        const ms_parameter *parameter = &tape->parameters.items[i];
+        if (parameter->is_reached && !parameter->is_at_home)
+            simulation->gradient_bytes +=
+                tensor_bytes(tape, parameter->tensor) + tensor_bytes(tape, parameter->sum);
+    }
+}
+
+static void count_saved(ms_tape *tape, ms_simulation *simulation, bool *seen, ms_tensor tensor)
+{
+    if (!tensor)
+        return;
+    uint32_t index = ms_info(tape, tensor)->storage;
+    const ms_storage *storage = &tape->trace->storages.items[index];
+    bool is_number = storage->dtype == MS_DTYPE_F64; /* hooks do not see Python numbers */
+    if (seen[index] || is_number || storage->category == MS_CATEGORY_WEIGHT ||
+        storage->category == MS_CATEGORY_BUFFER)
+        return;
+    seen[index] = true;
+    simulation->saved_bytes += storage->bytes;
+}
+
+void ms_figures_weigh_saved(ms_tape *tape, ms_simulation *simulation)
+{
+    bool *seen = calloc(tape->trace->storages.count, sizeof *seen);
+    if (!seen) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return;
+    }
+    simulation->saved_bytes = tape->host_saved_bytes + tape->passing_saved_bytes;
+    for (uint32_t i = 0; i < tape->nodes.count; i++) {
+        const ms_node *node = &tape->nodes.items[i];
+        for (uint32_t k = 0; k < node->saved_count && node->frame == MS_NONE; k++)
+            count_saved(tape, simulation, seen, node->saved[k]);
+    }
+    for (uint32_t i = 0; i < tape->checkpoints.count; i++) {
+        count_saved(tape, simulation, seen, tape->checkpoints.items[i].input);
+        count_saved(tape, simulation, seen, tape->checkpoints.items[i].positional);
+    }
+    free(seen);
+}
