@@ -13,15 +13,15 @@ import math
 import os
 import sys
 
-TITLES = {
-    "static": "parameters, weights, gradients, optimizer states",
-    "saved": "tensors saved for backward",
-    "phases": "peak and end of each phase (raw bytes)",
-    "steady": "allocated: start, peak and end of each phase, steady step",
-    "first": "allocated: the same, first step",
-    "reserved": "reserved: peak of the steady step",
-    "evaluation": "an evaluation: allocated and reserved, peak and end",
-}
+# Columns, and the groups of figures that share one: phases on the CPU, allocated bytes on CUDA.
+COLUMNS = [
+    ("parameters, states", ("static",)),
+    ("saved for backward", ("saved",)),
+    ("steady step", ("phases", "steady")),
+    ("first step", ("first",)),
+    ("reserved", ("reserved",)),
+    ("evaluation", ("evaluation",)),
+]
 
 
 def percent(x):
@@ -56,17 +56,24 @@ NOT_COMPARABLE = {(name, "saved") for name in ("treat_cuda", "host_cuda", "host_
 def source_of(result):
     if not result.get("device"):
         return "published counts"
-    device = {"cpu": "PyTorch on the CPU", "cuda": "PyTorch's CUDA path, null device"}.get(result["device"], result["device"])
-    return "%s%s (torch %s)" % (device, FILES.get(result["stem"], ""), (result.get("torch") or "").split("+")[0])
+    device = {"cpu": "CPU", "cuda": "CUDA"}.get(result["device"], result["device"])
+    return device + FILES.get(result["stem"], "")
 
 
-def summary_rows(result):
-    for group, title in TITLES.items():
+def cell(result, groups):
+    """How many cases are equal to the byte; where not all are, of how many, and the worst."""
+    for group in groups:
         row = result["summary"].get(group)
         if row and (result["stem"], group) not in NOT_COMPARABLE:
-            yield "| %s | %s | %d | %d (%.0f %%) | %s | %s | %s |" % (
-                source_of(result), title, row["cases"], row["exact"], math.floor(100 * row["exact"] / row["cases"]),
-                percent(row["median"]), percent(row["p95"]), percent(row["worst"]))
+            if row["exact"] == row["cases"]:
+                return str(row["cases"])
+            return "%d of %d, worst %s" % (row["exact"], row["cases"], percent(row["worst"]))
+    return ""
+
+
+def summary_row(result):
+    cells = [cell(result, groups) for _, groups in COLUMNS]
+    return "| %s | %s |" % (source_of(result), " | ".join(cells))
 
 
 def case_rows(result):
@@ -81,10 +88,10 @@ def case_rows(result):
 
 
 def table(results, with_cases):
-    yield "| measured with | figures | cases | exact | median error | 95th percentile | worst |"
-    yield "|---|---|---:|---:|---:|---:|---:|"
+    yield "| cases | %s |" % " | ".join(title for title, _ in COLUMNS)
+    yield "|---|%s" % ("---:|" * len(COLUMNS))
     for result in results:
-        yield from summary_rows(result)
+        yield summary_row(result)
     if with_cases:
         yield "\n| case | figure | memscope | measured | difference |\n|---|---|---:|---:|---:|"
         for result in results:
