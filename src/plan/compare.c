@@ -237,6 +237,37 @@ ms_status ms_suggest_changes(const ms_search *search)
     return status;
 }
 
+/* Beyond this it is worth knowing what an allocator that wastes less would do. */
+static const double far_from_bound = 0.01, worth_telling = 0.005;
+
+/* Events and options are the same, proofs are not. */
+ms_status ms_suggest_allocator(ms_search *search)
+{
+    ms_step_plan *plan = search->plan;
+    attempt a;
+    if (plan->gap < far_from_bound)
+        return MS_OK;
+    if (!set_attempt(search, ms_allocator_change.title, &a))
+        return no_memory(search, NULL, 0);
+    if (!ms_allocator_change.apply(search->task->model, &a.run, a.arena, &a.option)) {
+        ms_arena_free(a.arena);
+        return MS_OK;
+    }
+    if (!a.option)
+        return no_memory(search, &a, 1);
+    link_attempt(search, &a);
+    a.search.proofs = NULL;
+    run_attempt(&a, 0);
+    ms_status status = collect(search, &a, 1, &plan->suggestions);
+    bool is_faster = plan->suggestions.count > 0 && plan->suggestions.items[0].has_figures &&
+                     plan->suggestions.items[0].figures.fits &&
+                     plan->suggestions.items[0].figures.time.step_ms <
+                         plan->plan.time.step_ms * (1 - worth_telling);
+    if (!is_faster)
+        plan->suggestions.count = 0;
+    return status;
+}
+
 /* ---- trainers ---- */
 
 ms_status ms_price_target(const ms_search *search)

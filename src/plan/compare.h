@@ -14,6 +14,9 @@ ms_status ms_compare_planners(ms_search *search);
 
 /* Fills plan->suggestions with the changes of the run that would fit, fastest first. */
 ms_status ms_suggest_changes(const ms_search *search);
+/* Where the plan is far from the bound: what expandable segments would do with the same budget, if
+ * that is faster. */
+ms_status ms_suggest_allocator(ms_search *search);
 
 /* Fills the price of a trainer's shapes: what the free plan takes and needs. */
 ms_status ms_price_target(const ms_search *search);

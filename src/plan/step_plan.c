@@ -211,7 +211,10 @@ static ms_status compare(ms_search *s, const ms_target *target)
         return MS_OK;
     if (!s->has_best)
         return ms_suggest_changes(s);
-    return s->plan->keep_all.fits ? MS_OK : ms_compare_planners(s);
+    if (s->plan->keep_all.fits)
+        return MS_OK;
+    ms_status status = ms_compare_planners(s);
+    return status == MS_OK ? ms_suggest_allocator(s) : status;
 }
 
 /* Then no option is looked at. */

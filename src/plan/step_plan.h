@@ -101,7 +101,7 @@ typedef struct ms_step_plan {
     uint32_t simulations;
     ms_vec(ms_decision) decisions;   /* most freed bytes first */
     ms_vec_alternatives compared;    /* other planners at the same budget */
-    ms_vec_alternatives suggestions; /* infeasible: nearest changes that fit */
+    ms_vec_alternatives suggestions; /* infeasible: nearest changes that fit; else: faster */
     const char *target_text;         /* flags, keys or code for the trainer; NULL for "free" */
     double target_free_ms; /* step time of the free plan at the same budget; 0 when not asked */
     uint64_t target_free_peak_bytes; /* that plan's peak */

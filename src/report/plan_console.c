@@ -277,7 +277,8 @@ static void write_suggestions(const ms_page *p, const ms_plan_view *v)
     const ms_step_plan *plan = v->plan;
     if (plan->suggestions.count == 0)
         return;
-    ms_page_heading(p, "What would fit", "  (GiB on the device, ms; each simulated)");
+    ms_page_heading(p, ms_plan_suggestions_title(plan),
+                    "  (GiB on the device, ms; each simulated)");
     for (uint32_t i = 0; i < plan->suggestions.count; i++) {
         const ms_alternative *a = &plan->suggestions.items[i];
         char gib[MS_GIB_TEXT], ms[MS_FIXED_TEXT];

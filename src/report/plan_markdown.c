@@ -208,8 +208,8 @@ bool ms_plan_markdown(FILE *out, const ms_plan_view *v)
             v->proof);
     write_treat(out, v);
     write_target(out, v);
-    write_alternatives(out, NULL, "What would fit", "change", "option", plan->suggestions.items,
-                       plan->suggestions.count);
+    write_alternatives(out, NULL, ms_plan_suggestions_title(plan), "change", "option",
+                       plan->suggestions.items, plan->suggestions.count);
     write_peak(out, v);
     write_time(out, v);
     write_decisions(out, v);

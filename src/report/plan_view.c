@@ -38,6 +38,11 @@ const char *ms_plan_ms(double ms, uint32_t decimals, char text[MS_FIXED_TEXT])
     return ms_fixed(ms > 0 ? ms : NAN, decimals, text);
 }
 
+const char *ms_plan_suggestions_title(const ms_step_plan *plan)
+{
+    return plan->plan.fits ? "What would be faster" : "What would fit";
+}
+
 const char *ms_plan_percent(double fraction, char text[MS_FIXED_TEXT])
 {
     char number[MS_FIXED_TEXT];

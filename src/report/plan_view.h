@@ -77,6 +77,8 @@ const char *ms_fixed(double value, uint32_t decimals, char text[MS_FIXED_TEXT]);
 const char *ms_plan_ms(double ms, uint32_t decimals, char text[MS_FIXED_TEXT]);
 /* "+6.3 %"; "-" for NaN. */
 const char *ms_plan_percent(double fraction, char text[MS_FIXED_TEXT]);
+/* What the plan's suggestions are for. Static text. */
+const char *ms_plan_suggestions_title(const ms_step_plan *plan);
 
 /* "+0.25", "-1.50": GiB more than a base. */
 const char *ms_plan_gib_more(uint64_t bytes, uint64_t base_bytes, char text[MS_FIXED_TEXT]);
