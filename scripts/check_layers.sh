@@ -20,8 +20,9 @@ allowed() {
     step)      echo "base tensor allocator device config trace tape ops model" ;;
     ledger)    echo "base tensor allocator device config trace step" ;;
     plan)      echo "base json tensor allocator device config trace step ledger" ;;
-    report)    echo "base json tensor allocator device config trace step ledger plan" ;;
-    api)       echo "base json tensor allocator device config trace step ledger plan report" ;;
+    diff)      echo "base json" ;;
+    report)    echo "base json tensor allocator device config trace step ledger plan diff" ;;
+    api)       echo "base json tensor allocator device config trace step ledger plan diff report" ;;
     cli)       echo "" ;;
     *)         echo "unknown" ;;
     esac

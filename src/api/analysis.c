@@ -2,33 +2,15 @@
  *
  * The stages in a row: load, simulate, play through the allocator, itemise.
  */
+#include "api/analysis.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "api/run.h"
-#include "ledger/advice.h"
 #include "ledger/events.h"
-#include "ledger/ledger.h"
-#include "ledger/usage.h"
 #include "plan/stack.h"
 #include "report/reporter.h"
-#include "step/step.h"
-
-struct ms_analysis {
-    ms_arena *arena; /* of the configs */
-    ms_model_config model;
-    ms_run_config run;
-    ms_notes notes;
-    ms_simulation simulation;
-    ms_usage usage;
-    ms_usage evaluation; /* its last phase is the evaluation */
-    ms_ledger ledger;
-    ms_advice advice;
-    ms_style style;
-    uint64_t routing_peaks[MS_ROUTING_COUNT]; /* of eager experts, else 0 */
-    /* Which of these are there to be freed. */
-    bool has_simulation, has_usage, has_evaluation, has_ledger, has_advice;
-};
 
 void ms_analysis_free(ms_analysis *analysis)
 {
@@ -136,17 +118,11 @@ static ms_status measure_routings(ms_analysis *a, ms_error *err)
                        a->routing_peaks[MS_ROUTING_BALANCED], a->routing_peaks[MS_ROUTING_SKEWED]);
 }
 
-static ms_status analyze(const ms_run *run, ms_analysis *a, ms_error *err)
+/* What follows once model and run are there. */
+static ms_status simulate(ms_analysis *a, ms_error *err)
 {
-    a->arena = ms_arena_create(0);
-    if (!a->arena)
-        return ms_fail(err, MS_ERR_NOMEM, "no memory for the analysis");
-    ms_status status = ms_run_load(a->arena, run->settings.items, run->settings.count, &a->model,
-                                   &a->run, &a->notes, err);
-    if (status != MS_OK)
-        return status;
     limit_allocator(&a->run);
-    status = ms_shares_resolve(a->arena, &a->model, &a->run, err);
+    ms_status status = ms_shares_resolve(a->arena, &a->model, &a->run, err);
     if (status != MS_OK)
         return status;
     status = ms_step_simulate(&a->model, &a->run, &a->simulation, err);
@@ -163,17 +139,52 @@ static ms_status analyze(const ms_run *run, ms_analysis *a, ms_error *err)
     return status == MS_OK ? itemise(a, MS_FOLD_LAYERS, err) : status;
 }
 
-ms_analysis *ms_analyze(const ms_run *run, ms_error *err)
+static ms_analysis *create(ms_error *err)
 {
-    ms_analysis *a = run ? calloc(1, sizeof *a) : NULL;
-    if (!a) {
-        ms_error_set(err, MS_ERR_NOMEM, "no memory for the analysis");
-        return NULL;
+    ms_analysis *a = calloc(1, sizeof *a);
+    if (a)
+        a->arena = ms_arena_create(0);
+    if (a && a->arena) {
+        a->style = (ms_style){.columns = 80};
+        return a;
     }
-    a->style = (ms_style){.columns = 80};
-    if (analyze(run, a, err) == MS_OK)
+    free(a);
+    ms_error_set(err, MS_ERR_NOMEM, "no memory for the analysis");
+    return NULL;
+}
+
+static ms_analysis *finish(ms_analysis *a, ms_status loaded, ms_error *err)
+{
+    if (loaded == MS_OK && simulate(a, err) == MS_OK)
         return a;
     ms_analysis_free(a);
+    return NULL;
+}
+
+ms_analysis *ms_analyze_settings(const ms_run_setting *settings, size_t count, ms_error *err)
+{
+    ms_analysis *a = create(err);
+    return a ? finish(a, ms_run_load(a->arena, settings, count, &a->model, &a->run, &a->notes, err),
+                      err)
+             : NULL;
+}
+
+ms_analysis *ms_analyze_value(ms_json_value run, const char *path, const ms_run_setting *settings,
+                              size_t count, ms_error *err)
+{
+    ms_analysis *a = create(err);
+    return a ? finish(a,
+                      ms_run_load_value(a->arena, run, path, settings, count, &a->model, &a->run,
+                                        &a->notes, err),
+                      err)
+             : NULL;
+}
+
+ms_analysis *ms_analyze(const ms_run *run, ms_error *err)
+{
+    if (run)
+        return ms_analyze_settings(run->settings.items, run->settings.count, err);
+    ms_error_set(err, MS_ERR_NOMEM, "no memory for the analysis");
     return NULL;
 }
 
@@ -199,12 +210,11 @@ const char *ms_analysis_note(const ms_analysis *analysis, size_t index)
     return ms_note_at(&analysis->notes, index);
 }
 
-static ms_status write_view(const ms_analysis *a, const ms_reporter *reporter, FILE *out,
-                            ms_error *err)
+static ms_status write_view(const ms_analysis *a, const ms_advice *advice,
+                            const ms_reporter *reporter, FILE *out, ms_error *err)
 {
     ms_view view;
-    ms_status status =
-        ms_view_create(&a->ledger, a->has_advice ? &a->advice : NULL, &a->style, &view, err);
+    ms_status status = ms_view_create(&a->ledger, advice, &a->style, &view, err);
     if (status != MS_OK)
         return status;
     status = ms_report_write(reporter, &view, out, err);
@@ -225,7 +235,8 @@ ms_status ms_analysis_write(ms_analysis *analysis, const char *format, FILE *out
             return status;
         analysis->has_advice = true;
     }
-    return write_view(analysis, reporter, out, err);
+    return write_view(analysis, analysis->has_advice ? &analysis->advice : NULL, reporter, out,
+                      err);
 }
 
 ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_error *err)
@@ -233,4 +244,38 @@ ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_er
     if (!analysis || !analysis->has_usage)
         return ms_fail(err, MS_ERR_USAGE, "there is no analysis to write");
     return ms_events_write(&analysis->simulation.trace, &analysis->usage, out, err);
+}
+
+ms_status ms_analysis_text(const ms_analysis *analysis, char **text, size_t *length, ms_error *err)
+{
+    *text = NULL;
+    const ms_reporter *reporter = ms_reporter_find("json", err);
+    FILE *out = open_memstream(text, length);
+    if (!out)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for a report");
+    ms_error inner = {0};
+    ms_status status = write_view(analysis, NULL, reporter, out, &inner);
+    if (fclose(out) != 0 || status != MS_OK) { /* memory is all that can be short */
+        free(*text);
+        *text = NULL;
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for a report");
+    }
+    return MS_OK;
+}
+
+ms_status ms_analysis_report(const ms_analysis *analysis, ms_arena *arena, ms_report *report,
+                             ms_error *err)
+{
+    char *text = NULL;
+    size_t length = 0;
+    ms_json *document = NULL;
+    ms_status status = ms_analysis_text(analysis, &text, &length, err);
+    const ms_json_source source = {"report", text, length};
+    if (status == MS_OK)
+        status = ms_json_parse(&source, &document, err);
+    if (status == MS_OK)
+        status = ms_report_read(arena, ms_json_root(document), report, err);
+    ms_json_free(document);
+    free(text);
+    return status;
 }

@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "memscope/diff.h"
 #include "memscope/fit.h"
 #include "memscope/memscope.h"
 #include "memscope/plan.h"
 
 enum { EXIT_FITS = 0, EXIT_OVER_BUDGET = 1, EXIT_USAGE = 2, EXIT_INTERNAL = 70 };
+enum { EXIT_SAME = 0, EXIT_DIFFERENT = 1 };
 
 typedef struct ms_cli_grammar ms_cli_grammar;
 
@@ -36,6 +38,7 @@ const ms_cli_command *ms_cli_command_find(const char *name);
 int ms_cli_analyze(int argc, char **argv);
 int ms_cli_plan(int argc, char **argv);
 int ms_cli_fit(int argc, char **argv);
+int ms_cli_diff(int argc, char **argv);
 int ms_cli_models(int argc, char **argv);
 int ms_cli_devices(int argc, char **argv);
 int ms_cli_help(int argc, char **argv);
@@ -76,7 +79,8 @@ struct ms_cli_grammar {
     const char *(*format_at)(size_t index); /* of --format; NULL past the last */
     const char *notes;                      /* below the options in the help, or NULL */
 };
-extern const ms_cli_grammar ms_cli_analyze_grammar, ms_cli_plan_grammar, ms_cli_fit_grammar;
+extern const ms_cli_grammar ms_cli_analyze_grammar, ms_cli_plan_grammar, ms_cli_fit_grammar,
+    ms_cli_diff_grammar;
 
 typedef enum ms_cli_color { MS_COLOR_AUTO, MS_COLOR_ALWAYS, MS_COLOR_NEVER } ms_cli_color;
 
@@ -91,6 +95,7 @@ struct ms_cli_settings {
     ms_run *run;
     ms_plan *plan;
     const char *config;        /* the bare word, or NULL */
+    const char *other;         /* the second one, of `diff` */
     const char *format, *file; /* --format, -o */
     ms_cli_output outputs[MS_CLI_MAX_OUTPUTS];
     size_t output_count;
@@ -146,6 +151,7 @@ struct ms_cli_source {
     const char *format;
     const ms_plan *plan; /* for `plan`, instead of the analysis */
     const ms_fit *fit;   /* for `fit` */
+    const ms_comparison *comparison;
 };
 
 /* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no

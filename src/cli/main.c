@@ -35,6 +35,13 @@ static const char *const fit_examples[] = {
     "the longest sequence",
     NULL,
 };
+static const char *const diff_examples[] = {
+    "memscope diff before.json after.json",
+    "two reports: what changed, and what it did to the peak",
+    "memscope diff baselines/llama.json path/to/memscope.run.json --format md",
+    "a report and what a run file says now",
+    NULL,
+};
 static const char *const models_examples[] = {
     "memscope models",
     "names for --config",
@@ -58,11 +65,15 @@ static const char plan_outcomes[] = "  0   the plan fits the budget\n";
 static const char fit_outcomes[] = "  0   something fits\n"
                                    "  1   nothing does\n";
 
+static const char diff_outcomes[] = "  0   nothing differs\n"
+                                    "  1   something does\n";
+
 /* clang-format off */
 static const ms_cli_command commands[] = {
     {"analyze", "[OPTION...] [CONFIG]", "How much memory a training step needs, and what for.", analyze_examples, &ms_cli_analyze_grammar, analyze_outcomes, ms_cli_analyze},
     {"plan",    "[OPTION...] [CONFIG]", "How to treat layers so that a step fits a budget.",    plan_examples,    &ms_cli_plan_grammar,    plan_outcomes,    ms_cli_plan},
     {"fit",     "[OPTION...] [CONFIG]", "The largest batch, sequence, rank or depth that fits.", fit_examples,     &ms_cli_fit_grammar,     fit_outcomes,     ms_cli_fit},
+    {"diff",    "[OPTION...] A B",      "What two runs differ in, and what it does to the peak.", diff_examples,   &ms_cli_diff_grammar,    diff_outcomes,    ms_cli_diff},
     {"models",  "",                     "List the built-in models.",                            models_examples,  NULL,                    NULL,             ms_cli_models},
     {"devices", "",                     "List the built-in devices.",                           devices_examples, NULL,                    NULL,             ms_cli_devices},
     {"help",    "[COMMAND]",            "Explain a command.",                                   help_examples,    NULL,                    NULL,             ms_cli_help},
@@ -99,7 +110,7 @@ static int no_command(const char *name)
     ms_error err = {.status = MS_OK};
     char hint[MS_CLI_HINT_BYTES];
     ms_cli_fail(&err, MS_ERR_USAGE,
-                "no command \"%.40s\"%s (analyze, plan, fit, models, devices or help)", name,
+                "no command \"%.40s\"%s (analyze, plan, fit, diff, models, devices or help)", name,
                 ms_cli_hint(name, command_name, commands, "", hint));
     return ms_cli_complain(&err);
 }

@@ -337,6 +337,21 @@ static ms_status load_config(loading *l, const char *config, const ms_run_settin
     return status;
 }
 
+ms_status ms_run_load_value(ms_arena *arena, ms_json_value value, const char *path,
+                            const ms_run_setting *settings, size_t count, ms_model_config *model,
+                            ms_run_config *run, ms_notes *notes, ms_error *err)
+{
+    loading l = {.arena = arena, .model = model, .run = run, .notes = notes, .err = err};
+    const ms_input in = {.path = path};
+    ms_json_value member;
+    ms_status status = ms_json_get_member(value, "model", &member, err);
+    if (status == MS_OK)
+        status = load_document(&l, &in, value, settings, count);
+    ms_json_free(l.training_args);
+    free(l.training_text);
+    return status;
+}
+
 ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t count,
                       ms_model_config *model, ms_run_config *run, ms_notes *notes, ms_error *err)
 {

@@ -13,6 +13,7 @@
 #include "config/model_config.h"
 #include "config/notes.h"
 #include "config/run_config.h"
+#include "json/value.h"
 
 /* One field as the command line gives it: "batch" = "4". A later one wins over an earlier one. */
 typedef struct ms_run_setting {
@@ -26,6 +27,12 @@ typedef struct ms_run_setting {
  * or is static. Notes are what a user should know though nothing failed; `notes` may be NULL. */
 ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t count,
                       ms_model_config *model, ms_run_config *run, ms_notes *notes, ms_error *err);
+
+/* The same for a run file that is a value of an open document; paths in it start at `path`, the
+ * document's file, or NULL. */
+ms_status ms_run_load_value(ms_arena *arena, ms_json_value value, const char *path,
+                            const ms_run_setting *settings, size_t count, ms_model_config *model,
+                            ms_run_config *run, ms_notes *notes, ms_error *err);
 
 /* One built-in model. */
 ms_status ms_preset_load(ms_arena *arena, const char *name, ms_model_config *model, ms_error *err);

@@ -25,6 +25,9 @@ typedef enum ms_activation {
     MS_ACTIVATION_COUNT
 } ms_activation;
 
+/* As a file writes it: "silu". */
+const char *ms_activation_name(ms_activation activation);
+
 /* What stands on a family's trunk, and with it the loss and the labels. */
 typedef enum ms_head_kind {
     MS_HEAD_CAUSAL_LM,   /* the next token's logits */

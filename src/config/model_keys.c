@@ -18,6 +18,14 @@ static const struct activation_row {
     {"gelu_fast", MS_ACTIVATION_GELU_FAST},
 };
 
+const char *ms_activation_name(ms_activation activation)
+{
+    for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++)
+        if (activations[i].activation == activation)
+            return activations[i].name;
+    return "";
+}
+
 static uint64_t *count_at(ms_model_config *config, size_t offset)
 {
     return (uint64_t *)(void *)((char *)config + offset);

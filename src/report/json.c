@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "json/write.h"
+#include "report/config_fields.h"
 #include "report/json_operators.h"
 #include "report/reporter.h"
 
@@ -78,6 +79,17 @@ static void write_metadata(ms_json_writer *w, const ms_view *view)
     }
     ms_json_close(w);
     ms_json_close(w);
+}
+
+static bool write_config(ms_json_writer *w, const ms_view *view)
+{
+    ms_field fields[MS_CONFIG_FIELDS];
+    uint32_t count = ms_config_fields(view->ledger->model, view->arena, fields);
+    ms_json_object(w, "config");
+    for (uint32_t i = 0; i < count; i++)
+        ms_field_json(w, &fields[i]);
+    ms_json_close(w);
+    return count > 0;
 }
 
 static void write_phase(ms_json_writer *w, const char *name, const ms_phase_usage *u)
@@ -233,6 +245,7 @@ bool ms_report_json(FILE *out, const ms_view *view)
     ms_json_string(&w, "schema_version", MS_REPORT_SCHEMA_VERSION);
     write_summary(&w, view->summary);
     write_metadata(&w, view);
+    bool ok = write_config(&w, view);
     write_phases(&w, view->ledger->usage);
     write_evaluation(&w, ms_ledger_evaluation(view->ledger));
     write_peak(&w, view);
@@ -242,5 +255,5 @@ bool ms_report_json(FILE *out, const ms_view *view)
     ms_json_operators(&w, view);
     ms_json_close(&w);
     fputc('\n', out);
-    return true;
+    return ok;
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What two runs differ in: their settings, their peaks, and what takes the memory.
+ *
+ *     ms_error err = {0};
+ *     ms_comparison *c = ms_comparison_make("before.json", "llama-3.1-8b", NULL, &err);
+ *     ms_comparison_write(c, "console", stdout, &err);
+ *     ms_comparison_free(c);
+ */
+#ifndef MEMSCOPE_DIFF_H
+#define MEMSCOPE_DIFF_H
+
+#include "memscope/memscope.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MS_COMPARISON_SCHEMA_VERSION "1.0"
+
+typedef struct ms_comparison ms_comparison;
+
+/* Each side is a report (static_report.json, or plan.json of a run), a run file, or what "config"
+ * of a run may be; the last two are analyzed, with the fields set in `run` (or NULL). "-" is a
+ * report on standard input. NULL on failure. */
+ms_comparison *ms_comparison_make(const char *a, const char *b, const ms_run *run, ms_error *err);
+void ms_comparison_free(ms_comparison *comparison);
+
+/* Whether nothing that was compared differs. */
+bool ms_comparison_is_same(const ms_comparison *comparison);
+
+/* As ms_analysis_set_style. */
+void ms_comparison_set_style(ms_comparison *comparison, const ms_style *style);
+
+/* Writes "console", "json" or "md". */
+ms_status ms_comparison_write(const ms_comparison *comparison, const char *format, FILE *out,
+                              ms_error *err);
+
+/* One row per format, for help texts; NULL past the last. */
+const ms_report_format *ms_comparison_format_at(size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

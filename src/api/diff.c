@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memscope/diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "api/analysis.h"
+#include "api/read_report.h"
+#include "api/run.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "config/input.h"
+#include "diff/diff.h"
+#include "json/read.h"
+#include "report/diff_report.h"
+
+struct ms_comparison {
+    ms_arena *arena;
+    ms_report a, b;
+    const char *a_name, *b_name;
+    ms_diff diff;
+    ms_style style;
+};
+
+void ms_comparison_free(ms_comparison *comparison)
+{
+    if (!comparison)
+        return;
+    ms_arena_free(comparison->arena);
+    free(comparison);
+}
+
+/* ---- the sides ---- */
+
+static bool is_file(const char *name)
+{
+    struct stat info;
+    return strcmp(name, "-") == 0 ||
+           (!ms_is_preset(name) && stat(name, &info) == 0 && !S_ISDIR(info.st_mode));
+}
+
+ms_status ms_report_file_read(ms_arena *arena, const char *path, ms_report *report, bool *is_one,
+                              ms_error *err)
+{
+    ms_json_source source;
+    char *text = NULL;
+    ms_json *document = NULL;
+    ms_status status = ms_json_read(path, &source, &text, err);
+    if (status == MS_OK)
+        status = ms_json_parse(&source, &document, err);
+    *is_one = status == MS_OK && ms_report_is_one(ms_json_root(document));
+    if (*is_one)
+        status = ms_report_read(arena, ms_json_root(document), report, err);
+    ms_json_free(document);
+    free(text);
+    return status;
+}
+
+static ms_status analyze(ms_arena *arena, const char *config, const ms_run *run, ms_report *report,
+                         ms_error *err)
+{
+    ms_vec(ms_run_setting) settings = {0};
+    bool kept = true;
+    for (uint32_t i = 0; run && kept && i < run->settings.count; i++)
+        kept = ms_vec_push(&settings, run->settings.items[i]);
+    kept = kept && ms_vec_push(&settings, ((ms_run_setting){"config", config}));
+    ms_analysis *analysis = kept ? ms_analyze_settings(settings.items, settings.count, err) : NULL;
+    ms_status status = err->status;
+    if (!kept)
+        status = ms_fail(err, MS_ERR_NOMEM, "no memory for a run");
+    if (analysis)
+        status = ms_analysis_report(analysis, arena, report, err);
+    ms_analysis_free(analysis);
+    ms_vec_free(&settings);
+    return status;
+}
+
+static ms_status read_side(ms_arena *arena, const char *name, const ms_run *run, ms_report *report,
+                           ms_error *err)
+{
+    bool is_one = false;
+    ms_status status =
+        is_file(name) ? ms_report_file_read(arena, name, report, &is_one, err) : MS_OK;
+    if (status != MS_OK || is_one)
+        return status;
+    if (strcmp(name, "-") == 0)
+        return ms_fail(err, MS_ERR_USAGE, "standard input holds no report");
+    return analyze(arena, name, run, report, err);
+}
+
+/* ---- both ---- */
+
+static ms_status compare(ms_comparison *c, const char *a, const char *b, const ms_run *run,
+                         ms_error *err)
+{
+    c->arena = ms_arena_create(0);
+    c->a_name = c->arena ? ms_report_text(c->arena, a) : NULL;
+    c->b_name = c->arena ? ms_report_text(c->arena, b) : NULL;
+    if (!c->a_name || !c->b_name)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for a comparison");
+    if (strcmp(a, "-") == 0 && strcmp(b, "-") == 0)
+        return ms_fail(err, MS_ERR_USAGE, "both sides are standard input");
+    ms_status status = read_side(c->arena, a, run, &c->a, err);
+    if (status == MS_OK)
+        status = read_side(c->arena, b, run, &c->b, err);
+    return status == MS_OK ? ms_diff_make(c->arena, &c->a, &c->b, &c->diff, err) : status;
+}
+
+ms_comparison *ms_comparison_make(const char *a, const char *b, const ms_run *run, ms_error *err)
+{
+    ms_error own = {0};
+    ms_comparison *c = calloc(1, sizeof *c);
+    if (!err)
+        err = &own;
+    if (!c) {
+        ms_error_set(err, MS_ERR_NOMEM, "no memory for a comparison");
+        return NULL;
+    }
+    c->style = (ms_style){.columns = 80};
+    if (compare(c, a, b, run, err) == MS_OK)
+        return c;
+    ms_comparison_free(c);
+    return NULL;
+}
+
+bool ms_comparison_is_same(const ms_comparison *comparison)
+{
+    return comparison->diff.is_same;
+}
+
+void ms_comparison_set_style(ms_comparison *comparison, const ms_style *style)
+{
+    comparison->style = *style;
+}
+
+ms_status ms_comparison_write(const ms_comparison *c, const char *format, FILE *out, ms_error *err)
+{
+    return ms_diff_report_write(&c->diff, c->a_name, c->b_name, &c->style, format, out, err);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope diff: what two runs differ in.
+ */
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const char *format_at(size_t index)
+{
+    const ms_report_format *format = ms_comparison_format_at(index);
+    return format ? format->name : NULL;
+}
+
+static ms_status take_side(ms_cli_settings *s, const char *word, ms_error *err)
+{
+    const char **side = !s->config ? &s->config : &s->other;
+    if (*side)
+        return ms_cli_fail(err, MS_ERR_USAGE, "diff compares two: %.60s and %.60s, what is %.60s?",
+                           s->config, s->other, word);
+    *side = word;
+    return MS_OK;
+}
+
+/* clang-format off */
+static const ms_cli_option options[] = {
+    {"format",   0,   "NAME", "console, json or md",                          ms_cli_set_format},
+    {"file",     'o', "FILE", "where it goes; - is standard output",          ms_cli_set_file},
+    {"quiet",    'q', NULL,   "no output but errors: the exit status says it", ms_cli_set_quiet},
+    {"color",    0,   "WHEN", "auto, always or never",                        ms_cli_set_color},
+    {"no-color", 0,   NULL,   "the same as --color=never",                    ms_cli_set_no_color},
+    {"help",     'h', NULL,   "this text",                                    ms_cli_set_help},
+    {NULL,       0,   NULL,   NULL,                                           NULL},
+};
+/* clang-format on */
+
+/* A side names its own. */
+static const char *const said_by_side[] = {"config", NULL};
+
+static const ms_cli_fields field_lists[] = {
+    {.list = ms_run_fields, .set = ms_cli_set_run, .without = said_by_side},
+    {.list = NULL},
+};
+
+const ms_cli_grammar ms_cli_diff_grammar = {
+    .options = options,
+    .fields = field_lists,
+    .take_word = take_side,
+    .format_at = format_at,
+    .notes = "\nA and B are reports (static_report.json, or plan.json of a run), run files, or "
+             "what --config\nof analyze may be; - is a report on standard input. Options of a run "
+             "are for those that\nare analyzed.\n",
+};
+
+static ms_status write_comparison(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    return ms_comparison_write(source->comparison, source->format, out, err);
+}
+
+static int compare(const ms_cli_settings *s, ms_error *err)
+{
+    if (!s->other) {
+        ms_cli_fail(err, MS_ERR_USAGE, "diff wants two reports, run files or configs");
+        return ms_cli_complain(err);
+    }
+    ms_comparison *comparison = ms_comparison_make(s->config, s->other, s->run, err);
+    if (!comparison)
+        return ms_cli_complain(err);
+    ms_style style =
+        ms_cli_style(s->file && s->color != MS_COLOR_ALWAYS ? MS_COLOR_NEVER : s->color);
+    const ms_cli_source source = {
+        .write = write_comparison, .comparison = comparison, .format = ms_cli_format(s)};
+    ms_comparison_set_style(comparison, &style);
+    ms_status status = MS_OK;
+    if (!s->quiet || s->file)
+        status = ms_cli_write_file(s->file ? s->file : "-", &source, err);
+    bool same = ms_comparison_is_same(comparison);
+    ms_comparison_free(comparison);
+    if (status != MS_OK)
+        return ms_cli_complain(err);
+    return same ? EXIT_SAME : EXIT_DIFFERENT;
+}
+
+int ms_cli_diff(int argc, char **argv)
+{
+    ms_cli_settings settings = {.run = ms_run_create()};
+    int code = ms_cli_run(argc, argv, "diff", &settings, compare);
+    ms_run_free(settings.run);
+    return code;
+}
