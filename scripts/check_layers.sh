@@ -21,8 +21,9 @@ allowed() {
     ledger)    echo "base tensor allocator device config trace step" ;;
     plan)      echo "base json tensor allocator device config trace step ledger" ;;
     diff)      echo "base json" ;;
-    report)    echo "base json tensor allocator device config trace step ledger plan diff" ;;
-    api)       echo "base json tensor allocator device config trace step ledger plan diff report" ;;
+    gate)      echo "base json tensor allocator device config diff" ;;
+    report)    echo "base json tensor allocator device config trace step ledger plan diff gate" ;;
+    api)       echo "base json tensor allocator device config trace step ledger plan diff gate report" ;;
     cli)       echo "" ;;
     *)         echo "unknown" ;;
     esac

@@ -48,9 +48,15 @@ static uint32_t start_threads(queue *q, pthread_t *threads, uint32_t wanted)
 
 void ms_parallel_run(uint32_t count, void (*work)(void *context, uint32_t index), void *context)
 {
+    ms_parallel_run_on(0, count, work, context);
+}
+
+void ms_parallel_run_on(uint32_t most, uint32_t count, void (*work)(void *context, uint32_t index),
+                        void *context)
+{
     queue q = {.count = count, .work = work, .context = context};
     pthread_t threads[MOST_THREADS];
-    uint32_t helpers = processors();
+    uint32_t helpers = most ? most : processors();
     if (helpers > count)
         helpers = count;
     helpers = helpers > MOST_THREADS ? MOST_THREADS : helpers;

@@ -13,4 +13,8 @@
  */
 void ms_parallel_run(uint32_t count, void (*work)(void *context, uint32_t index), void *context);
 
+/* The same on at most `most` threads; 0: as many as there are processors. */
+void ms_parallel_run_on(uint32_t most, uint32_t count, void (*work)(void *context, uint32_t index),
+                        void *context);
+
 #endif

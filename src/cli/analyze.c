@@ -15,31 +15,6 @@ static const char *format_at(size_t index)
     return format ? format->name : NULL;
 }
 
-static const char *add_format(ms_cli_settings *s, const char *value, size_t length)
-{
-    for (size_t i = 0; format_at(i); i++)
-        if (strlen(format_at(i)) == length && memcmp(format_at(i), value, length) == 0) {
-            s->outputs[s->output_count++] = (ms_cli_output){format_at(i), value + length + 1};
-            return format_at(i);
-        }
-    return NULL;
-}
-
-static ms_status add_output(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    const char *equals = strchr(value, '=');
-    if (!equals || equals[1] == '\0')
-        return ms_cli_fail(err, MS_ERR_USAGE,
-                           "--output wants FORMAT=FILE, for example --output json=report.json");
-    if (s->output_count == MS_CLI_MAX_OUTPUTS)
-        return ms_cli_fail(err, MS_ERR_USAGE, "more than %d times --output", MS_CLI_MAX_OUTPUTS);
-    if (add_format(s, value, (size_t)(equals - value)))
-        return MS_OK;
-    char name[41];
-    snprintf(name, sizeof name, "%.*s", (int)(equals - value > 40 ? 40 : equals - value), value);
-    return ms_cli_check_format(s->grammar, name, err);
-}
-
 static ms_status set_directory(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->directory = value;
@@ -64,7 +39,7 @@ static ms_status set_unroll(ms_cli_settings *s, const char *value, ms_error *err
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME",     "only this report: console, json, md or csv",            ms_cli_set_format},
     {"file",     'o', "FILE",     "where --format goes; - is standard output",             ms_cli_set_file},
-    {"output",   0,   "FMT=FILE", "another report; may be repeated",                       add_output},
+    {"output",   0,   "FMT=FILE", "another report; may be repeated",                       ms_cli_add_output},
     {"out",      0,   "DIR",      "where the two report files go (default: reports)",      set_directory},
     {"events",   0,   "FILE",     "the allocations and frees of a step, one a line",       set_events},
     {"unroll",   0,   NULL,       "a record for every layer, also for equal ones",         set_unroll},

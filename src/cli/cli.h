@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "memscope/check.h"
 #include "memscope/diff.h"
 #include "memscope/fit.h"
 #include "memscope/memscope.h"
@@ -39,6 +40,8 @@ int ms_cli_analyze(int argc, char **argv);
 int ms_cli_plan(int argc, char **argv);
 int ms_cli_fit(int argc, char **argv);
 int ms_cli_diff(int argc, char **argv);
+int ms_cli_check(int argc, char **argv);
+int ms_cli_baseline(int argc, char **argv);
 int ms_cli_models(int argc, char **argv);
 int ms_cli_devices(int argc, char **argv);
 int ms_cli_help(int argc, char **argv);
@@ -80,7 +83,7 @@ struct ms_cli_grammar {
     const char *notes;                      /* below the options in the help, or NULL */
 };
 extern const ms_cli_grammar ms_cli_analyze_grammar, ms_cli_plan_grammar, ms_cli_fit_grammar,
-    ms_cli_diff_grammar;
+    ms_cli_diff_grammar, ms_cli_check_grammar, ms_cli_baseline_grammar;
 
 typedef enum ms_cli_color { MS_COLOR_AUTO, MS_COLOR_ALWAYS, MS_COLOR_NEVER } ms_cli_color;
 
@@ -94,7 +97,7 @@ struct ms_cli_settings {
     const ms_cli_grammar *grammar; /* set by ms_cli_parse */
     ms_run *run;
     ms_plan *plan;
-    const char *config;        /* the bare word, or NULL */
+    const char *config;        /* the bare word, or --budgets; or NULL */
     const char *other;         /* the second one, of `diff` */
     const char *format, *file; /* --format, -o */
     ms_cli_output outputs[MS_CLI_MAX_OUTPUTS];
@@ -103,7 +106,8 @@ struct ms_cli_settings {
     const char *events;    /* --events */
     const char *what;      /* --what, or NULL */
     uint64_t step;         /* --step; 0: not given */
-    bool unroll, quiet, help;
+    uint32_t jobs;         /* -j; 0: not given */
+    bool unroll, quiet, help, warn_only, no_plans, update;
     ms_cli_color color;
 };
 
@@ -122,6 +126,9 @@ const ms_run_field *ms_cli_field_find(const ms_cli_grammar *grammar, const char 
 /* For rows of options that several commands have. */
 ms_status ms_cli_set_format(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_file(ms_cli_settings *settings, const char *value, ms_error *err);
+ms_status ms_cli_add_output(ms_cli_settings *settings, const char *value, ms_error *err);
+ms_status ms_cli_set_budgets(ms_cli_settings *settings, const char *value, ms_error *err);
+ms_status ms_cli_set_jobs(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_quiet(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_help(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_color(ms_cli_settings *settings, const char *value, ms_error *err);
@@ -152,11 +159,16 @@ struct ms_cli_source {
     const ms_plan *plan; /* for `plan`, instead of the analysis */
     const ms_fit *fit;   /* for `fit` */
     const ms_comparison *comparison;
+    const ms_check *check;
+    size_t index; /* of a baseline */
 };
 
 /* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no
  * regular file (a device, a pipe) is written in place; "-" is stdout, whose reader may go away. */
 ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_error *err);
+
+/* Adds to the end of a file, which is made when it is not there. */
+ms_status ms_cli_append_file(const char *path, const ms_cli_source *source, ms_error *err);
 
 /* Makes the folder and those above it. */
 ms_status ms_cli_make_directory(const char *path, ms_error *err);

@@ -42,6 +42,21 @@ static const char *const diff_examples[] = {
     "a report and what a run file says now",
     NULL,
 };
+static const char *const check_examples[] = {
+    "memscope check",
+    "the budgets of memscope.budgets.json here; exit status 1 when one is exceeded",
+    "memscope check --budgets ci/memscope.budgets.json --output junit=memory.xml --output "
+    "sarif=memory.sarif",
+    "with reports for machines beside the one for people",
+    NULL,
+};
+static const char *const baseline_examples[] = {
+    "memscope baseline --update",
+    "write the report that each budget is compared with; commit them",
+    "memscope baseline",
+    "which of them are not what they would be now",
+    NULL,
+};
 static const char *const models_examples[] = {
     "memscope models",
     "names for --config",
@@ -68,12 +83,19 @@ static const char fit_outcomes[] = "  0   something fits\n"
 static const char diff_outcomes[] = "  0   nothing differs\n"
                                     "  1   something does\n";
 
+static const char check_outcomes[] = "  0   all budgets are kept\n"
+                                     "  1   one is exceeded\n";
+static const char baseline_outcomes[] = "  0   all are current, or were written\n"
+                                        "  1   one is missing or not current\n";
+
 /* clang-format off */
 static const ms_cli_command commands[] = {
     {"analyze", "[OPTION...] [CONFIG]", "How much memory a training step needs, and what for.", analyze_examples, &ms_cli_analyze_grammar, analyze_outcomes, ms_cli_analyze},
     {"plan",    "[OPTION...] [CONFIG]", "How to treat layers so that a step fits a budget.",    plan_examples,    &ms_cli_plan_grammar,    plan_outcomes,    ms_cli_plan},
     {"fit",     "[OPTION...] [CONFIG]", "The largest batch, sequence, rank or depth that fits.", fit_examples,     &ms_cli_fit_grammar,     fit_outcomes,     ms_cli_fit},
     {"diff",    "[OPTION...] A B",      "What two runs differ in, and what it does to the peak.", diff_examples,   &ms_cli_diff_grammar,    diff_outcomes,    ms_cli_diff},
+    {"check",   "[OPTION...]",          "Whether runs keep the budgets of a file.",             check_examples,   &ms_cli_check_grammar,   check_outcomes,   ms_cli_check},
+    {"baseline", "[OPTION...]",         "Write or look at what budgets are compared with.",     baseline_examples, &ms_cli_baseline_grammar, baseline_outcomes, ms_cli_baseline},
     {"models",  "",                     "List the built-in models.",                            models_examples,  NULL,                    NULL,             ms_cli_models},
     {"devices", "",                     "List the built-in devices.",                           devices_examples, NULL,                    NULL,             ms_cli_devices},
     {"help",    "[COMMAND]",            "Explain a command.",                                   help_examples,    NULL,                    NULL,             ms_cli_help},
@@ -110,8 +132,9 @@ static int no_command(const char *name)
     ms_error err = {.status = MS_OK};
     char hint[MS_CLI_HINT_BYTES];
     ms_cli_fail(&err, MS_ERR_USAGE,
-                "no command \"%.40s\"%s (analyze, plan, fit, diff, models, devices or help)", name,
-                ms_cli_hint(name, command_name, commands, "", hint));
+                "no command \"%.40s\"%s (analyze, plan, fit, diff, check, baseline, models, "
+                "devices or help)",
+                name, ms_cli_hint(name, command_name, commands, "", hint));
     return ms_cli_complain(&err);
 }
 

@@ -2,6 +2,7 @@
  *
  * One parser for all commands: what a command accepts is its grammar.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -25,7 +26,7 @@ static void list_formats(const ms_cli_grammar *grammar, char *out, size_t size)
 
 ms_status ms_cli_check_format(const ms_cli_grammar *grammar, const char *name, ms_error *err)
 {
-    char hint[MS_CLI_HINT_BYTES], known[64];
+    char hint[MS_CLI_HINT_BYTES], known[160];
     for (size_t i = 0; grammar->format_at(i); i++)
         if (strcmp(name, grammar->format_at(i)) == 0)
             return MS_OK;
@@ -51,6 +52,32 @@ ms_status ms_cli_set_format(ms_cli_settings *s, const char *value, ms_error *err
 {
     s->format = value;
     return ms_cli_check_format(s->grammar, value, err);
+}
+
+static bool add_format(ms_cli_settings *s, const char *value, size_t length)
+{
+    const char *name;
+    for (size_t i = 0; (name = s->grammar->format_at(i)) != NULL; i++)
+        if (strlen(name) == length && memcmp(name, value, length) == 0) {
+            s->outputs[s->output_count++] = (ms_cli_output){name, value + length + 1};
+            return true;
+        }
+    return false;
+}
+
+ms_status ms_cli_add_output(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    const char *equals = strchr(value, '=');
+    if (!equals || equals[1] == '\0')
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "--output wants FORMAT=FILE, for example --output json=report.json");
+    if (s->output_count == MS_CLI_MAX_OUTPUTS)
+        return ms_cli_fail(err, MS_ERR_USAGE, "more than %d times --output", MS_CLI_MAX_OUTPUTS);
+    if (add_format(s, value, (size_t)(equals - value)))
+        return MS_OK;
+    char name[41];
+    snprintf(name, sizeof name, "%.*s", (int)(equals - value > 40 ? 40 : equals - value), value);
+    return ms_cli_check_format(s->grammar, name, err);
 }
 
 ms_status ms_cli_set_file(ms_cli_settings *s, const char *value, ms_error *err)
@@ -92,6 +119,23 @@ ms_status ms_cli_set_color(ms_cli_settings *s, const char *value, ms_error *err)
         }
     return ms_cli_fail(err, MS_ERR_USAGE, "--color wants auto, always or never, not \"%.40s\"",
                        value);
+}
+
+ms_status ms_cli_set_budgets(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->config = value;
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--budgets wants a file");
+}
+
+ms_status ms_cli_set_jobs(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    char *end = NULL;
+    unsigned long jobs = *value >= '0' && *value <= '9' ? strtoul(value, &end, 10) : 0;
+    if (jobs == 0 || jobs > UINT16_MAX || *end != '\0')
+        return ms_cli_fail(err, MS_ERR_USAGE, "--jobs: found '%.40s', expected a number above 0",
+                           value);
+    s->jobs = (uint32_t)jobs;
+    return MS_OK;
 }
 
 ms_status ms_cli_set_run(ms_cli_settings *s, const char *field, const char *value, ms_error *err)

@@ -73,6 +73,14 @@ static ms_status write_in_place(const char *path, const ms_cli_source *source, m
     return MS_OK;
 }
 
+ms_status ms_cli_append_file(const char *path, const ms_cli_source *source, ms_error *err)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0 || !fill_and_close(fd, source, false, err))
+        return cannot_write(err, path);
+    return MS_OK;
+}
+
 /* So that the rename itself survives a crash; not every file system can, so failure is ignored. */
 static void sync_directory_of(char *path)
 {

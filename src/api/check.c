@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A budgets file, its runs side by side, and what they come to.
+ */
+#include "memscope/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/analysis.h"
+#include "api/fix.h"
+#include "api/read_report.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "gate/verdict.h"
+#include "json/read.h"
+#include "report/check_report.h"
+
+/* What one budget needs for itself, so that they can be worked on side by side. */
+typedef struct entry {
+    ms_arena *arena;
+    char *text; /* for baselines: the report */
+    size_t length;
+    bool is_current, is_there;
+} entry;
+
+struct ms_check {
+    ms_arena *arena;
+    const char *path;
+    char *text;
+    ms_json *document;
+    ms_check_options options;
+    ms_budgets budgets;
+    ms_verdict *verdicts; /* in the order of the file */
+    const ms_verdict **worst_first;
+    entry *entries;
+    ms_style style;
+};
+
+void ms_check_free(ms_check *check)
+{
+    if (!check)
+        return;
+    for (uint32_t i = 0; check->entries && i < check->budgets.count; i++) {
+        ms_arena_free(check->entries[i].arena);
+        free(check->entries[i].text);
+    }
+    ms_json_free(check->document);
+    free(check->text);
+    ms_arena_free(check->arena);
+    free(check);
+}
+
+/* ---- one budget ---- */
+
+/* What went wrong is shown where the budgets file names it, unless it has a place of its own. */
+static void point_at(ms_error *err, const ms_error *place)
+{
+    if (err->status == MS_OK || (err->file[0] && err->line))
+        return;
+    ms_error said = *err;
+    *err = (ms_error){0};
+    ms_error_set(err, said.status, "%s%s%.200s", said.file, said.file[0] ? ": " : "", said.text);
+    ms_error_copy_place(err, place);
+}
+
+static ms_analysis *analyze(const ms_check *check, const ms_budget *b, ms_error *err)
+{
+    ms_run_setting settings[2];
+    size_t count = 0;
+    if (b->config)
+        settings[count++] = (ms_run_setting){"config", b->config};
+    if (b->device)
+        settings[count++] = (ms_run_setting){"device", b->device};
+    ms_analysis *analysis = b->config ? ms_analyze_settings(settings, count, err)
+                                      : ms_analyze_value(b->run, check->path, settings, count, err);
+    point_at(err, b->config_place);
+    return analysis;
+}
+
+static ms_status read_baseline(ms_arena *arena, ms_verdict *v)
+{
+    const ms_budget *b = v->budget;
+    if (!b->baseline)
+        return MS_OK;
+    ms_status status =
+        ms_report_file_read(arena, b->baseline, &v->before, &v->has_before, &v->error);
+    if (status == MS_ERR_IO && v->error.line == 0) {
+        v->error = (ms_error){0};
+        ms_error_set(&v->error, status, "no baseline %.120s; memscope baseline --update writes it",
+                     b->baseline);
+    } else if (status == MS_OK && !v->has_before) {
+        status = ms_fail(&v->error, MS_ERR_CONFIG, "%.160s is no report", b->baseline);
+    } else if (status == MS_OK && v->before.is_plan) {
+        status = ms_fail(&v->error, MS_ERR_CONFIG, "%.160s is a plan; a baseline is a report",
+                         b->baseline);
+    }
+    point_at(&v->error, b->baseline_place);
+    return status;
+}
+
+static ms_status judge(const ms_check *check, const ms_analysis *analysis, entry *e, ms_verdict *v)
+{
+    const ms_device *device = analysis->run.device;
+    v->device_bytes = ms_device_usable_bytes(device);
+    ms_status status = ms_analysis_report(analysis, e->arena, &v->report, &v->error);
+    if (status == MS_OK)
+        status = read_baseline(e->arena, v);
+    if (status == MS_OK)
+        status = ms_verdict_judge(e->arena, v, &v->error);
+    if (status == MS_OK && v->outcome == MS_OUTCOME_OVER && !check->options.no_plans)
+        status = ms_fix_find(e->arena, analysis, v, &v->error);
+    return status == MS_OK ? ms_verdict_locate(e->arena, v, check->path, &v->error) : status;
+}
+
+static ms_status compare_baseline(const ms_analysis *analysis, const ms_budget *b, entry *e,
+                                  ms_error *err)
+{
+    ms_json_source there;
+    char *text = NULL;
+    ms_error ignored = {0};
+    ms_status status = ms_analysis_text(analysis, &e->text, &e->length, err);
+    if (status != MS_OK || !b->baseline)
+        return status;
+    e->is_there = ms_json_read(b->baseline, &there, &text, &ignored) == MS_OK;
+    e->is_current =
+        e->is_there && there.length == e->length && memcmp(there.text, e->text, e->length) == 0;
+    free(text);
+    return MS_OK;
+}
+
+static ms_status check_entry(const ms_check *check, entry *e, ms_verdict *v)
+{
+    e->arena = ms_arena_create(0);
+    if (!e->arena)
+        return ms_fail(&v->error, MS_ERR_NOMEM, "no memory for a check");
+    ms_analysis *analysis = analyze(check, v->budget, &v->error);
+    if (!analysis)
+        return v->error.status;
+    ms_status status = check->options.for_baselines
+                           ? compare_baseline(analysis, v->budget, e, &v->error)
+                           : judge(check, analysis, e, v);
+    ms_analysis_free(analysis);
+    return status;
+}
+
+static void work(void *context, uint32_t index)
+{
+    ms_check *check = context;
+    ms_verdict *v = &check->verdicts[index];
+    if (check_entry(check, &check->entries[index], v) == MS_OK)
+        return;
+    v->outcome = MS_OUTCOME_FAILED;
+    v->place = v->budget->place;
+}
+
+/* ---- all of them ---- */
+
+static int by_badness(const void *a, const void *b)
+{
+    return ms_verdict_order(*(const ms_verdict *const *)a, *(const ms_verdict *const *)b);
+}
+
+static ms_status run(ms_check *check, ms_error *err)
+{
+    uint32_t count = check->budgets.count;
+    check->verdicts = ms_arena_array(check->arena, ms_verdict, count);
+    check->worst_first = ms_arena_array(check->arena, const ms_verdict *, count);
+    entry *entries = ms_arena_array(check->arena, entry, count);
+    if (!check->verdicts || !check->worst_first || !entries)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for a check");
+    check->entries = entries;
+    for (uint32_t i = 0; i < count; i++) {
+        check->verdicts[i].budget = &check->budgets.items[i];
+        check->worst_first[i] = &check->verdicts[i];
+    }
+    ms_parallel_run_on(check->options.threads, count, work, check);
+    qsort(check->worst_first, count, sizeof *check->worst_first, by_badness);
+    for (uint32_t i = 0; i < count; i++) /* no answer at all */
+        if (check->verdicts[i].error.status == MS_ERR_NOMEM)
+            return ms_fail(err, MS_ERR_NOMEM, "%s", check->verdicts[i].error.text);
+    return MS_OK;
+}
+
+static ms_status open_file(ms_check *check, const char *path, ms_error *err)
+{
+    ms_json_source source;
+    check->arena = ms_arena_create(0);
+    check->path = check->arena ? ms_arena_strdup(check->arena, path) : NULL;
+    if (!check->path)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for a check");
+    ms_status status = ms_json_read(path, &source, &check->text, err);
+    if (status == MS_OK)
+        status = ms_json_parse(&source, &check->document, err);
+    if (status == MS_OK)
+        status = ms_budgets_read(check->arena, ms_json_root(check->document), check->path,
+                                 &check->budgets, err);
+    return status;
+}
+
+ms_check *ms_check_run(const char *path, const ms_check_options *options, ms_error *err)
+{
+    ms_error own = {0};
+    ms_check *check = calloc(1, sizeof *check);
+    if (!err)
+        err = &own;
+    if (!check) {
+        ms_error_set(err, MS_ERR_NOMEM, "no memory for a check");
+        return NULL;
+    }
+    check->style = (ms_style){.columns = 80};
+    if (options)
+        check->options = *options;
+    if (open_file(check, path, err) == MS_OK && run(check, err) == MS_OK)
+        return check;
+    ms_check_free(check);
+    return NULL;
+}
+
+int ms_check_exit_code(const ms_check *check)
+{
+    return ms_verdicts_exit_code(check->verdicts, check->budgets.count, check->options.warn_only);
+}
+
+void ms_check_set_style(ms_check *check, const ms_style *style)
+{
+    check->style = *style;
+}
+
+ms_status ms_check_write(const ms_check *check, const char *format, FILE *out, ms_error *err)
+{
+    if (check->options.for_baselines)
+        return ms_fail(err, MS_ERR_USAGE, "nothing was checked");
+    return ms_check_report_write(check->worst_first, check->budgets.count, check->path,
+                                 ms_check_exit_code(check), &check->style, format, out, err);
+}
+
+/* ---- baselines ---- */
+
+bool ms_check_baseline(const ms_check *check, size_t index, ms_baseline *baseline)
+{
+    if (index >= check->budgets.count)
+        return false;
+    const ms_verdict *v = &check->verdicts[index];
+    const entry *e = &check->entries[index];
+    *baseline = (ms_baseline){
+        .name = v->budget->name,
+        .path = v->budget->baseline,
+        .is_current = e->is_current,
+        .is_there = e->is_there,
+        .error = v->outcome == MS_OUTCOME_FAILED ? &v->error : NULL,
+    };
+    return true;
+}
+
+ms_status ms_check_write_baseline(const ms_check *check, size_t index, FILE *out, ms_error *err)
+{
+    if (index >= check->budgets.count || !check->entries[index].text)
+        return ms_fail(err, MS_ERR_USAGE, "there is no such baseline");
+    const entry *e = &check->entries[index];
+    if (fwrite(e->text, 1, e->length, out) != e->length || fflush(out) != 0)
+        return ms_fail(err, MS_ERR_IO, "cannot write a baseline");
+    return MS_OK;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "api/fix.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/settings.h"
+#include "plan/step_plan.h"
+#include "plan/target.h"
+#include "report/plan_view.h"
+
+enum { PLAN_SECONDS = 20 };
+
+/* What the device may show when it is expected to show as much: limits on other figures say
+ * nothing of layers. 0: none. */
+static uint64_t budget_of(const ms_analysis *a, const ms_verdict *v)
+{
+    const ms_limits *limits = &v->budget->limits;
+    uint64_t band = limits->uses_expected ? 0 : v->report.high_bytes - v->report.expected_bytes;
+    if (limits->measure == MS_MEASURE_PEAK)
+        return v->limit_bytes > band ? v->limit_bytes - band : 0;
+    if (limits->measure == MS_MEASURE_RESERVED)
+        return v->limit_bytes + a->run.device->context_expected_bytes;
+    return 0;
+}
+
+/* ---- the sentence ---- */
+
+static bool same_treatment(const char *a, const char *b)
+{
+    size_t a_length = strcspn(a, ":"), b_length = strcspn(b, ":");
+    return a_length == b_length && memcmp(a, b, a_length) == 0;
+}
+
+static uint32_t layers_of(const ms_decision *d)
+{
+    return d->first_layer == MS_NONE ? 0 : d->last_layer - d->first_layer + 1;
+}
+
+/* "checkpoint 9, offload 4 of 32 layers": decisions of one kind together, in their order. */
+static const char *layers_text(ms_arena *arena, const ms_step_plan *plan, uint64_t num_layers)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < plan->decisions.count && text; i++) {
+        const ms_decision *d = &plan->decisions.items[i];
+        uint32_t layers = 0;
+        bool told = false;
+        for (uint32_t k = 0; k < plan->decisions.count; k++) {
+            const ms_decision *other = &plan->decisions.items[k];
+            bool same = layers_of(other) && same_treatment(other->treatment, d->treatment);
+            told = told || (same && k < i);
+            layers += same ? layers_of(other) : 0;
+        }
+        if (layers_of(d) && !told)
+            text = ms_arena_printf(arena, "%s%s%.*s %" PRIu32, text, *text ? ", " : "",
+                                   (int)strcspn(d->treatment, ":"), d->treatment, layers);
+    }
+    return text && *text ? ms_arena_printf(arena, "%s of %" PRIu64 " layers", text, num_layers)
+                         : text;
+}
+
+static const char *loss_text(ms_arena *arena, const ms_step_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->decisions.count; i++)
+        if (layers_of(&plan->decisions.items[i]) == 0)
+            return ms_arena_printf(arena, "the loss in chunks (%s)",
+                                   plan->decisions.items[i].treatment);
+    return "";
+}
+
+static ms_status describe(ms_arena *arena, const ms_analysis *a, const ms_step_plan *plan,
+                          ms_verdict *v, ms_error *err)
+{
+    char percent[MS_FIXED_TEXT];
+    const char *layers = layers_text(arena, plan, a->model.num_layers);
+    const char *loss = loss_text(arena, plan), *time = "";
+    double was_ms = v->report.step_ms;
+    if (was_ms > 0 && !a->run.device->has_assumed_rates)
+        time = ms_arena_printf(arena, ", %s step time",
+                               ms_plan_percent(plan->plan.time.step_ms / was_ms - 1, percent));
+    v->treat = plan->plan.treat ? ms_arena_strdup(arena, plan->plan.treat) : NULL;
+    if (layers && loss && time)
+        v->fix = ms_arena_printf(arena, "%s%s%s%s", *layers || *loss ? layers : "keep everything",
+                                 *layers && *loss ? ", " : "", loss, time);
+    return v->fix ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "no memory for a plan");
+}
+
+/* ---- the plan ---- */
+
+static ms_status solve(ms_arena *arena, const ms_analysis *a, const ms_run_config *run,
+                       uint32_t techniques, ms_verdict *v, ms_error *err)
+{
+    ms_error reason = {0};
+    ms_step_plan plan = {0};
+    const ms_step_task task = {
+        .model = &a->model,
+        .run = run,
+        .planner = MS_PLANNER_MILP,
+        .techniques = techniques,
+        .gap = ms_plan_defaults.gap,
+        .time_limit_s = PLAN_SECONDS,
+        .gpu_cost_per_hour = ms_plan_defaults.gpu_cost_per_hour,
+        .target = ms_target_at(0)->name,
+        .max_host_bytes = UINT64_MAX,
+        .alone = true,
+    };
+    ms_status status = ms_step_plan_solve(arena, &task, &plan, &reason);
+    v->has_no_fix = status == MS_ERR_INFEASIBLE;
+    if (status == MS_OK)
+        status = describe(arena, a, &plan, v, err);
+    else if (status != MS_ERR_INFEASIBLE)
+        status = ms_fail(err, status, "%s", reason.text);
+    ms_step_plan_free(&plan);
+    return status;
+}
+
+ms_status ms_fix_find(ms_arena *arena, const ms_analysis *a, ms_verdict *v, ms_error *err)
+{
+    ms_run_config run = a->run;
+    ms_device device;
+    run.budget_bytes = budget_of(a, v);
+    run.has_budget = true;
+    run.allocator.capacity_bytes = 0;
+    if (run.budget_bytes == 0 || run.device->is_cpu || run.optimizer_in_backward)
+        return MS_OK;
+    if (!ms_device_has_rates(run.device)) {
+        device = ms_device_assume_rates(run.device);
+        run.device = &device;
+    }
+    ms_status status = solve(arena, a, &run, MS_MAY_CHECKPOINT, v, err);
+    if (status == MS_ERR_INFEASIBLE)
+        status = solve(arena, a, &run, MS_MAY_ALL, v, err);
+    return status == MS_ERR_INFEASIBLE ? MS_OK : status;
+}

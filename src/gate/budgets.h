@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope.budgets.json: runs and what they may take. Its schema is
+ * schemas/budgets.schema.json; an unknown key is refused, for the file is ours.
+ */
+#ifndef MS_GATE_BUDGETS_H
+#define MS_GATE_BUDGETS_H
+
+#include "gate/limits.h"
+
+/* One run and its limits. */
+typedef struct ms_budget {
+    const char *name;
+    const char *config;   /* a preset, or a path from where the program runs; NULL: */
+    ms_json_value run;    /* the run file is this value of the document */
+    const char *device;   /* NULL: what the run says */
+    const char *baseline; /* a path, or NULL */
+    ms_limits limits;
+    const ms_error *place;        /* of the entry's name */
+    const ms_error *config_place; /* of its config or run */
+    const ms_error *baseline_place;
+} ms_budget;
+
+typedef struct ms_budgets {
+    const ms_budget *items;
+    uint32_t count;
+} ms_budgets;
+
+/* Reads a document; paths in it start at `path`, its file. A pattern is as many entries as it
+ * matches files. The document must outlive the budgets; texts belong to the arena. */
+ms_status ms_budgets_read(ms_arena *arena, ms_json_value root, const char *path,
+                          ms_budgets *budgets, ms_error *err);
+
+#endif

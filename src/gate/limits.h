@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Limits as a budgets file writes them. A size has a unit and a share its sign: neither is guessed.
+ */
+#ifndef MS_GATE_LIMITS_H
+#define MS_GATE_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "json/value.h"
+
+/* Which bytes are limited. */
+typedef enum ms_measure {
+    MS_MEASURE_PEAK, /* what the device shows at most: reserved and context */
+    MS_MEASURE_FORWARD,
+    MS_MEASURE_BACKWARD,
+    MS_MEASURE_OPTIMIZER,
+    MS_MEASURE_WEIGHTS,
+    MS_MEASURE_ACTIVATIONS,
+    MS_MEASURE_RESERVED,
+    MS_MEASURE_COUNT
+} ms_measure;
+extern const char *const ms_measure_names[]; /* "peak": by ms_measure */
+
+enum { MS_SHARE_WHOLE = 1000000 }; /* shares are in millionths */
+
+/* A size or a share of something. */
+typedef struct ms_amount {
+    bool has_bytes, has_share;
+    bool needs_both; /* of two: only what is over both is over */
+    uint64_t bytes;
+    uint32_t share;
+} ms_amount;
+
+typedef struct ms_budget_limit {
+    const char *text;      /* as written; NULL: no limit */
+    const ms_error *place; /* in the file */
+    ms_amount amount;
+} ms_budget_limit;
+
+typedef struct ms_limits {
+    ms_budget_limit max, warn; /* one size or share of what the device has */
+    ms_budget_limit
+        increase; /* over the baseline: a size, a share, or "3% and 1 GiB", "3% or 1 GiB" */
+    ms_measure measure;
+    bool uses_expected; /* else the upper end */
+} ms_limits;
+
+/* Reads the members of an object into what is there already; texts belong to the arena. */
+ms_status ms_limits_read(ms_arena *arena, ms_json_value object, ms_limits *limits, ms_error *err);
+
+/* "95%" or "78 GiB"; with `may_be_two` also both, joined by "and" or "or". */
+ms_status ms_amount_parse(const char *text, bool may_be_two, ms_amount *amount, ms_error *err);
+
+/* That share of a number, rounded down. */
+uint64_t ms_share_of(uint64_t bytes, uint32_t share);
+
+/* An error that says nothing but where the value, or its key, stands; NULL when out of memory. */
+const ms_error *ms_place_of(ms_arena *arena, ms_json_value value, ms_json_part part);
+
+/* A failure about a key that no table has, with the nearest one that is there. */
+ms_status ms_fail_unknown_key(ms_json_value value, const char *const *known, size_t count,
+                              ms_error *err);
+
+#endif

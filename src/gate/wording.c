@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a verdict says, in a sentence.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/size.h"
+#include "gate/verdict.h"
+
+enum { MOST_PARTS = 4, MOST_FIELDS = 6 };
+
+/* Text that grows; what does not fit any more is left out. */
+typedef struct line {
+    char text[1024];
+    size_t used;
+} line;
+
+__attribute__((format(printf, 2, 3))) static void put(line *l, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(l->text + l->used, sizeof l->text - l->used, format, args);
+    va_end(args);
+    l->used += length > 0 ? (size_t)length : 0;
+    if (l->used >= sizeof l->text)
+        l->used = sizeof l->text - 1;
+}
+
+/* Whole bytes beside a size that they are not seen in. */
+static void put_size(line *l, uint64_t bytes)
+{
+    char text[MS_SIZE_TEXT_BYTES];
+    put(l, "%s", ms_size_format(bytes, text, sizeof text));
+}
+
+static void put_change(line *l, uint64_t was, uint64_t is)
+{
+    put(l, is < was ? "-" : "+");
+    put_size(l, is < was ? was - is : is - was);
+}
+
+const char *ms_verdict_text(ms_arena *arena, const ms_verdict *v)
+{
+    line l = {.used = 0};
+    if (v->outcome == MS_OUTCOME_FAILED)
+        return ms_arena_strdup(arena, v->error.text);
+    for (uint32_t i = 0; i < v->breach_count; i++) {
+        const ms_breach *b = &v->breaches[i];
+        put(&l, "%s%s %s is exceeded by ", i ? "; " : "", b->key, b->limit->text);
+        put_size(&l, v->used_bytes - b->limit_bytes);
+        put(&l, " (%" PRIu64 " bytes)", v->used_bytes - b->limit_bytes);
+    }
+    if (v->outcome == MS_OUTCOME_SKIPPED)
+        put(&l, "no limit");
+    else if (v->breach_count == 0 && v->limit_bytes) {
+        put_size(&l, v->limit_bytes - v->used_bytes);
+        put(&l, " left");
+    }
+    return ms_arena_strdup(arena, l.text);
+}
+
+/* Those of a table that take more now, largest first. */
+static void put_grown(line *l, const char *before, const ms_diff *diff, ms_diff_table table)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < diff->tables[table].count && count < MOST_PARTS; i++) {
+        const ms_part_change *row = &diff->tables[table].items[i];
+        if (row->b_bytes <= row->a_bytes)
+            continue;
+        put(l, "%s%s ", count++ ? ", " : before, row->name);
+        put_change(l, row->a_bytes, row->b_bytes);
+    }
+}
+
+static void put_fields(line *l, const ms_field_change *rows, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && i < MOST_FIELDS; i++)
+        put(l, "; %s %.60s -> %.60s", rows[i].name, rows[i].a ? rows[i].a : "absent",
+            rows[i].b ? rows[i].b : "absent");
+    if (count > MOST_FIELDS)
+        put(l, "; and %" PRIu32 " more", count - MOST_FIELDS);
+}
+
+const char *ms_verdict_changes(ms_arena *arena, const ms_verdict *v)
+{
+    line l = {.used = 0};
+    if (!v->has_before || v->outcome == MS_OUTCOME_FAILED || v->diff.is_same)
+        return "";
+    put_change(&l, v->before_bytes, v->used_bytes);
+    put(&l, " against the baseline");
+    put_grown(&l, ": ", &v->diff, MS_DIFF_CATEGORIES);
+    put_grown(&l, "; ", &v->diff, MS_DIFF_PLACES);
+    put_fields(&l, v->diff.config, v->diff.config_count);
+    put_fields(&l, v->diff.settings, v->diff.settings_count);
+    return ms_arena_strdup(arena, l.text);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/check_report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* clang-format off */
+static const struct channel {
+    ms_report_format format;
+    void (*write)(FILE *out, const ms_check_view *view);
+} channels[] = {
+    {{"console",                   "for people, at a terminal",             "check.txt"},         ms_check_console},
+    {{"human",                     "the same",                              "check.txt"},         ms_check_console},
+    {{"json",                      "every verdict, for programs",           "check.json"},        ms_check_json},
+    {{"md",                        "for people, as Markdown",               "check.md"},          ms_check_markdown},
+    {{"junit",                     "a test suite, as XML",                  "check.xml"},         ms_check_junit},
+    {{"github",                    "annotations of a GitHub workflow",      "check.github"},      ms_check_github},
+    {{"sarif",                     "for code scanning",                     "check.sarif"},       ms_check_sarif},
+    {{"gitlab",                    "a code quality report",                 "gl-code-quality-report.json"}, ms_check_gitlab},
+    {{"custom-smaller-is-better",  "for charts of a benchmark action",      "benchmark.json"},    ms_check_benchmark},
+    {{"shields",                   "a badge's endpoint",                    "badge.json"},        ms_check_shields},
+    {{"prometheus",                "a textfile for the node exporter",      "memscope.prom"},     ms_check_prometheus},
+};
+/* clang-format on */
+enum { CHANNELS = sizeof channels / sizeof channels[0] };
+
+const ms_report_format *ms_check_format_at(size_t index)
+{
+    return index < CHANNELS ? &channels[index].format : NULL;
+}
+
+/* ---- words ---- */
+
+const char *ms_check_rule(const ms_verdict *v)
+{
+    return v->outcome == MS_OUTCOME_FAILED ? "unreadable"
+           : v->outcome == MS_OUTCOME_OVER ? "over-budget"
+                                           : "near-budget";
+}
+
+const ms_error *ms_check_place(const ms_verdict *v)
+{
+    if (v->outcome == MS_OUTCOME_FAILED && v->error.file[0] && v->error.line)
+        return &v->error;
+    return v->place ? v->place : v->budget->place;
+}
+
+const char *ms_check_file(const ms_check_view *view, const ms_error *place)
+{
+    const char *file = place->file[0] ? place->file : view->path;
+    while (strncmp(file, "./", 2) == 0)
+        file += 2;
+    return file;
+}
+
+const char *ms_check_fingerprint(const ms_verdict *v, char text[MS_FINGERPRINT_TEXT])
+{
+    const char *const parts[] = {v->budget->name, "\n", ms_check_rule(v)};
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        for (const char *p = parts[i]; *p; p++)
+            hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    snprintf(text, MS_FINGERPRINT_TEXT, "%016" PRIx64, hash);
+    return text;
+}
+
+/* ---- the view ---- */
+
+static const char *message_of(ms_arena *arena, const ms_check_row *r)
+{
+    const ms_verdict *v = r->verdict;
+    const char *fix = v->outcome != MS_OUTCOME_OVER ? ""
+                      : v->fix                      ? v->fix
+                      : v->has_no_fix               ? "no plan"
+                                                    : "";
+    return ms_arena_printf(arena, "%s%s%s%s%s", r->text, *r->changes ? ". " : "", r->changes,
+                           *fix ? ". What fits again: " : "", fix);
+}
+
+static bool fill_row(ms_arena *arena, const ms_verdict *v, ms_check_row *row)
+{
+    row->verdict = v;
+    row->text = ms_verdict_text(arena, v);
+    row->changes = row->text ? ms_verdict_changes(arena, v) : NULL;
+    row->message = row->changes ? message_of(arena, row) : NULL;
+    return row->message != NULL;
+}
+
+static const char *title_of(ms_check_view *view)
+{
+    char text[160];
+    int used = snprintf(text, sizeof text, "%" PRIu32 " budget%s", view->count,
+                        view->count == 1 ? "" : "s");
+    const char *before = ": ";
+    for (int i = MS_OUTCOME_COUNT - 1; i >= 0; i--)
+        if (view->counts[i]) {
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s%" PRIu32 " %s", before,
+                             view->counts[i], ms_outcome_names[i]);
+            before = ", ";
+        }
+    return ms_arena_strdup(view->arena, text);
+}
+
+static bool fill_view(const ms_verdict *const *verdicts, ms_check_view *view)
+{
+    ms_check_row *rows = ms_arena_array(view->arena, ms_check_row, view->count);
+    for (uint32_t i = 0; rows && i < view->count; i++) {
+        if (!fill_row(view->arena, verdicts[i], &rows[i]))
+            return false;
+        view->counts[verdicts[i]->outcome]++;
+    }
+    view->rows = rows;
+    view->title = title_of(view);
+    return rows && view->title;
+}
+
+static ms_status write_view(const struct channel *channel, const ms_check_view *view, FILE *out,
+                            ms_error *err)
+{
+    errno = 0;
+    channel->write(out, view);
+    if (ms_arena_has_failed(view->arena))
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the %s report", channel->format.name);
+    if (fflush(out) != 0 || ferror(out))
+        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
+                       "cannot write the %s report: %s", channel->format.name,
+                       errno ? strerror(errno) : "the output failed");
+    return MS_OK;
+}
+
+ms_status ms_check_report_write(const ms_verdict *const *verdicts, uint32_t count, const char *path,
+                                int exit_code, const ms_style *style, const char *format, FILE *out,
+                                ms_error *err)
+{
+    ms_check_view view = {.count = count, .path = path, .exit_code = exit_code, .style = *style};
+    size_t i = 0;
+    while (i < CHANNELS && strcmp(channels[i].format.name, format) != 0)
+        i++;
+    if (i == CHANNELS)
+        return ms_fail(err, MS_ERR_USAGE, "no format \"%.40s\" for a check", format);
+    view.arena = ms_arena_create(0);
+    ms_status status = MS_OK;
+    if (view.arena && fill_view(verdicts, &view))
+        status = write_view(&channels[i], &view, out, err);
+    else
+        status = ms_fail(err, MS_ERR_NOMEM, "no memory for the %s report", format);
+    ms_arena_free(view.arena);
+    return status;
+}

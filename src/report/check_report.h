@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Reports of a check: one row per channel.
+ */
+#ifndef MS_REPORT_CHECK_REPORT_H
+#define MS_REPORT_CHECK_REPORT_H
+
+#include <stdio.h>
+
+#include "gate/verdict.h"
+#include "memscope/check.h"
+
+/* A verdict and what is said of it; texts are never NULL. */
+typedef struct ms_check_row {
+    const ms_verdict *verdict;
+    const char *text;    /* what limit is not kept, or what is left */
+    const char *changes; /* since the baseline, or "" */
+    const char *message; /* both, and what would fit */
+} ms_check_row;
+
+typedef struct ms_check_view {
+    const ms_check_row *rows; /* worst first */
+    uint32_t count;
+    uint32_t counts[MS_OUTCOME_COUNT];
+    const char *path;  /* of the budgets */
+    const char *title; /* "3 budgets: 1 over, 2 passed" */
+    int exit_code;
+    ms_style style;
+    ms_arena *arena;
+} ms_check_view;
+
+/* Writes, flushes and checks. `verdicts` are worst first. */
+ms_status ms_check_report_write(const ms_verdict *const *verdicts, uint32_t count, const char *path,
+                                int exit_code, const ms_style *style, const char *format, FILE *out,
+                                ms_error *err);
+
+/* Whether it is one that a check is about: over, warned or failed. */
+static inline bool ms_is_problem(const ms_verdict *v)
+{
+    return v->outcome >= MS_OUTCOME_WARNED;
+}
+
+/* "over-budget", "near-budget", "unreadable": names for rules. */
+const char *ms_check_rule(const ms_verdict *v);
+
+/* Where a channel points: what matters most; never NULL. */
+const ms_error *ms_check_place(const ms_verdict *v);
+
+/* The file of a place as others know it: from where the program runs, without "./". */
+const char *ms_check_file(const ms_check_view *view, const ms_error *place);
+
+/* Sixteen hex digits that stay as long as the budget's name and what is wrong with it. */
+enum { MS_FINGERPRINT_TEXT = 17 };
+const char *ms_check_fingerprint(const ms_verdict *v, char text[MS_FINGERPRINT_TEXT]);
+
+void ms_check_console(FILE *out, const ms_check_view *view);
+void ms_check_json(FILE *out, const ms_check_view *view);
+void ms_check_markdown(FILE *out, const ms_check_view *view);
+void ms_check_junit(FILE *out, const ms_check_view *view);
+void ms_check_github(FILE *out, const ms_check_view *view);
+void ms_check_sarif(FILE *out, const ms_check_view *view);
+void ms_check_gitlab(FILE *out, const ms_check_view *view);
+void ms_check_benchmark(FILE *out, const ms_check_view *view);
+void ms_check_shields(FILE *out, const ms_check_view *view);
+void ms_check_prometheus(FILE *out, const ms_check_view *view);
+
+#endif
