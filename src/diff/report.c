@@ -93,6 +93,16 @@ const char *ms_report_text(ms_arena *arena, const char *text)
     return copy;
 }
 
+/* Without zeros at the end of a fraction: a file may have been written again by something else. */
+static size_t significant(const char *text, size_t bytes)
+{
+    if (!memchr(text, '.', bytes) || memchr(text, 'e', bytes) || memchr(text, 'E', bytes))
+        return bytes;
+    while (text[bytes - 1] == '0')
+        bytes--;
+    return text[bytes - 1] == '.' ? bytes - 1 : bytes;
+}
+
 static const char *value_text(const reading *r, ms_json_value value)
 {
     const char *text = NULL;
@@ -101,6 +111,8 @@ static const char *value_text(const reading *r, ms_json_value value)
         ms_json_get_string(value, &text, r->err) == MS_OK)
         return ms_report_text(r->arena, text);
     text = ms_json_source_text(value, &bytes);
+    if (ms_json_kind_of(value) == MS_JSON_NUMBER)
+        bytes = significant(text, bytes);
     text = ms_arena_printf(r->arena, "%.*s", (int)bytes, text);
     return text ? ms_report_text(r->arena, text) : NULL;
 }

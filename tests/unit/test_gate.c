@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Limits as they are written, and verdicts at, below and above them, worked out by hand.
+ */
+#include "unit/support.h"
+
+#include <string.h>
+
+#include "gate/verdict.h"
+
+/* ---- amounts ---- */
+
+typedef struct amount_case {
+    const char *text;
+    bool may_be_two, is_valid;
+    bool needs_both;
+    uint64_t bytes;
+    uint32_t share;
+} amount_case;
+
+static void check_amount(void **state)
+{
+    const amount_case *c = *state;
+    ms_amount amount;
+    ms_error err = {0};
+    assert_int_equal(ms_amount_parse(c->text, c->may_be_two, &amount, &err) == MS_OK, c->is_valid);
+    if (!c->is_valid) {
+        assert_true(err.text[0]);
+        return;
+    }
+    assert_int_equal(amount.bytes, c->bytes);
+    assert_int_equal(amount.share, c->share);
+    assert_int_equal(amount.needs_both, c->needs_both);
+}
+
+#define GIB (UINT64_C(1) << 30)
+
+static const amount_case amounts[] = {
+    {"78 GiB", false, true, false, 78 * GIB, 0},
+    {"1.5GiB", false, true, false, GIB + GIB / 2, 0},
+    {"2 GB", false, true, false, 2000000000, 0},
+    {"95%", false, true, false, 0, 950000},
+    {"2.5 %", false, true, false, 0, 25000},
+    {"0.0001%", false, true, false, 0, 1},
+    {"0.00001%", false, false, false, 0, 0},
+    {"100%", false, true, false, 0, 1000000},
+    {"1001%", false, false, false, 0, 0},
+    {"%", false, false, false, 0, 0},
+    {"5%%", false, false, false, 0, 0},
+    {"-5%", false, false, false, 0, 0},
+    {"80", false, false, false, 0, 0},
+    {"80G", false, false, false, 0, 0},
+    {"3% and 1 GiB", true, true, true, GIB, 30000},
+    {"1 GiB or 3%", true, true, false, GIB, 30000},
+    {"3% and 1 GiB", false, false, false, 0, 0},
+    {"3% and 4%", true, false, false, 0, 0},
+    {"1 GiB or 2 GiB", true, false, false, 0, 0},
+    {"", false, false, false, 0, 0},
+};
+
+/* ---- shares ---- */
+
+static void test_share(void **state)
+{
+    (void)state;
+    assert_int_equal(ms_share_of(1000000, 950000), 950000);
+    assert_int_equal(ms_share_of(10, 333333), 3);
+    assert_int_equal(ms_share_of(0, 1000000), 0);
+    assert_int_equal(ms_share_of(UINT64_MAX, 1000000), UINT64_MAX);
+    assert_int_equal(ms_share_of(UINT64_MAX, 2000000), UINT64_MAX);
+    assert_int_equal(ms_share_of(UINT64_C(1) << 60, 500000), UINT64_C(1) << 59);
+}
+
+/* ---- verdicts ---- */
+
+/* Expected 1000, at most 1200, of a device of 2000; the baseline had 900 and 1100. */
+typedef struct verdict_case {
+    const char *label, *max, *warn, *increase;
+    bool uses_expected;
+    ms_measure measure;
+    ms_outcome outcome;
+    uint64_t limit_bytes; /* the tightest that fails */
+} verdict_case;
+
+static void take(ms_budget_limit *limit, const char *text, const ms_error *place)
+{
+    ms_error err = {0};
+    if (!text)
+        return;
+    limit->text = text;
+    limit->place = place;
+    assert_int_equal(ms_amount_parse(text, true, &limit->amount, &err), MS_OK);
+}
+
+static void check_verdict(void **state)
+{
+    const verdict_case *c = *state;
+    static const ms_error place = {.line = 3};
+    static const ms_report_part phases[] = {{"forward", "", 500}, {"backward", "", 700}};
+    static const ms_report_part kinds[] = {
+        {"weight", "", 300}, {"buffer", "", 20}, {"input", "", 7}};
+    ms_budget budget = {.name = "b", .place = &place};
+    take(&budget.limits.max, c->max, &place);
+    take(&budget.limits.warn, c->warn, &place);
+    take(&budget.limits.increase, c->increase, &place);
+    budget.limits.uses_expected = c->uses_expected;
+    budget.limits.measure = c->measure;
+    ms_verdict v = {
+        .budget = &budget,
+        .report = {.expected_bytes = 1000,
+                   .high_bytes = 1200,
+                   .reserved_bytes = 800,
+                   .phases = {phases, 2},
+                   .categories = {kinds, 3},
+                   .peak_phase = ""},
+        .before = {.expected_bytes = 900, .high_bytes = 1100, .peak_phase = ""},
+        .has_before = true,
+        .device_bytes = 2000,
+    };
+    ms_arena *arena = ms_arena_create(0);
+    ms_error err = {0};
+    assert_int_equal(ms_verdict_judge(arena, &v, &err), MS_OK);
+    assert_int_equal(v.outcome, c->outcome);
+    assert_int_equal(v.limit_bytes, c->limit_bytes);
+    assert_non_null(ms_verdict_text(arena, &v));
+    assert_non_null(ms_verdict_changes(arena, &v));
+    ms_arena_free(arena);
+}
+
+#define PASSED MS_OUTCOME_PASSED
+#define OVER MS_OUTCOME_OVER
+
+/* clang-format off */
+static const verdict_case verdicts[] = {
+    {"at the limit",           "1200 B", NULL,     NULL,           false, MS_MEASURE_PEAK, PASSED, 1200},
+    {"over by one byte",       "1199 B", NULL,     NULL,           false, MS_MEASURE_PEAK, OVER,   1199},
+    {"the expected, at",       "1000 B", NULL,     NULL,           true,  MS_MEASURE_PEAK, PASSED, 1000},
+    {"the expected, over",     "999 B",  NULL,     NULL,           true,  MS_MEASURE_PEAK, OVER,   999},
+    {"a share, at",            "60%",    NULL,     NULL,           false, MS_MEASURE_PEAK, PASSED, 1200},
+    {"a share, over",          "59.9%",  NULL,     NULL,           false, MS_MEASURE_PEAK, OVER,   1198},
+    {"a warning",              "2000 B", "1199 B", NULL,           false, MS_MEASURE_PEAK, MS_OUTCOME_WARNED, 2000},
+    {"no warning",             "2000 B", "1200 B", NULL,           false, MS_MEASURE_PEAK, PASSED, 2000},
+    {"an increase, at",        NULL,     NULL,     "100 B",        false, MS_MEASURE_PEAK, PASSED, 1200},
+    {"an increase, over",      NULL,     NULL,     "99 B",         false, MS_MEASURE_PEAK, OVER,   1199},
+    {"a share of it, over",    NULL,     NULL,     "9%",           false, MS_MEASURE_PEAK, OVER,   1199},
+    {"a share of it, kept",    NULL,     NULL,     "10%",          false, MS_MEASURE_PEAK, PASSED, 1210},
+    {"either is over",         NULL,     NULL,     "9% or 200 B",  false, MS_MEASURE_PEAK, OVER,   1199},
+    {"both would have to be",  NULL,     NULL,     "9% and 200 B", false, MS_MEASURE_PEAK, PASSED, 1300},
+    {"both are",               NULL,     NULL,     "9% and 50 B",  false, MS_MEASURE_PEAK, OVER,   1199},
+    {"the tightest",           "1100 B", NULL,     "50 B",         false, MS_MEASURE_PEAK, OVER,   1100},
+    {"no limit",               NULL,     NULL,     NULL,           false, MS_MEASURE_PEAK, MS_OUTCOME_SKIPPED, 0},
+    {"forward, at",            "500 B",  NULL,     NULL,           false, MS_MEASURE_FORWARD, PASSED, 500},
+    {"backward, over",         "699 B",  NULL,     NULL,           false, MS_MEASURE_BACKWARD, OVER, 699},
+    {"weights and buffers",    "319 B",  NULL,     NULL,           false, MS_MEASURE_WEIGHTS, OVER, 319},
+    {"activations and inputs", "6 B",    NULL,     NULL,           false, MS_MEASURE_ACTIVATIONS, OVER, 6},
+    {"reserved",               "799 B",  NULL,     NULL,           false, MS_MEASURE_RESERVED, OVER, 799},
+};
+/* clang-format on */
+
+/* ---- exit codes ---- */
+
+typedef struct exit_case {
+    const char *label;
+    ms_outcome a, b;
+    bool has_no_fix, warn_only;
+    int code;
+} exit_case;
+
+static void check_exit(void **state)
+{
+    const exit_case *c = *state;
+    const ms_verdict two[] = {
+        {.outcome = c->a, .has_no_fix = c->has_no_fix, .error.status = MS_ERR_IO},
+        {.outcome = c->b, .error.status = MS_ERR_IO}};
+    assert_int_equal(ms_verdicts_exit_code(two, 2, c->warn_only), c->code);
+}
+
+static const exit_case exits[] = {
+    {"all kept", PASSED, MS_OUTCOME_SKIPPED, false, false, 0},
+    {"a warning", MS_OUTCOME_WARNED, PASSED, false, false, 0},
+    {"one over", PASSED, OVER, false, false, 1},
+    {"only a warning", PASSED, OVER, false, true, 0},
+    {"without a plan", OVER, PASSED, true, false, 3},
+    {"without a plan, only a warning", OVER, PASSED, true, true, 0},
+    {"unreadable", MS_OUTCOME_FAILED, OVER, false, false, 2},
+    {"unreadable, only a warning", OVER, MS_OUTCOME_FAILED, true, true, 2},
+};
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT_OF(amounts) + COUNT_OF(verdicts) + COUNT_OF(exits) + 1];
+    size_t count = ADD_ROWS(tests, check_amount, amounts);
+    count += ADD_ROWS(tests + count, check_verdict, verdicts);
+    count += ADD_ROWS(tests + count, check_exit, exits);
+    tests[count] = (struct CMUnitTest){"shares", test_share, NULL, NULL, NULL};
+    return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
+}
