@@ -123,6 +123,8 @@ static ms_status compare_baseline(const ms_analysis *analysis, const ms_budget *
     if (status != MS_OK || !b->baseline)
         return status;
     e->is_there = ms_json_read(b->baseline, &there, &text, &ignored) == MS_OK;
+    if (ignored.status == MS_ERR_NOMEM)
+        return ms_fail(err, MS_ERR_NOMEM, "%s", ignored.text);
     e->is_current =
         e->is_there && there.length == e->length && memcmp(there.text, e->text, e->length) == 0;
     free(text);

@@ -74,6 +74,12 @@ static bool find_key(ms_json_value root, const char *name, ms_json_value *found)
 
 /* ---- files ---- */
 
+static bool lacks_memory(ms_error *place)
+{
+    place->status = MS_ERR_NOMEM;
+    return false;
+}
+
 static bool look_in_file(ms_arena *arena, const char *config, ms_wanted what, const char *name,
                          bool is_key, ms_error *place);
 
@@ -102,9 +108,11 @@ static bool look_in_run(ms_arena *arena, ms_json_value run, const char *path, co
         return false;
     config = ms_path_beside(arena, path, config);
     if (!config)
-        return false;
+        return lacks_memory(place);
     if (look_in_file(arena, config, MS_WANTED_MODEL, name, true, place))
         return true;
+    if (place->status == MS_ERR_NOMEM)
+        return false;
     take_place(model, place); /* built in, or without the key: what names the model */
     return true;
 }
@@ -133,12 +141,13 @@ static bool look_in_file(ms_arena *arena, const char *config, ms_wanted what, co
                  look_in_root(arena, ms_json_root(document), in.path, what, name, is_key, place);
     ms_json_free(document);
     free(in.text);
-    return found;
+    return err.status == MS_ERR_NOMEM ? lacks_memory(place) : found;
 }
 
 static bool look(ms_arena *arena, const ms_run_files *files, const char *name, bool is_key,
                  ms_error *place)
 {
+    *place = (ms_error){0};
     if (files->config)
         return look_in_file(arena, files->config, MS_WANTED_RUN, name, is_key, place);
     return look_in_run(arena, files->run, files->path, name, is_key, place);

@@ -19,7 +19,8 @@ typedef struct ms_run_files {
 } ms_run_files;
 
 /* Fills the place of a field of the run ("batch", "optimizer_impl"). False: no file says it, or it
- * cannot be read. What is built in is no file. */
+ * cannot be read; place->status is MS_ERR_NOMEM when memory was short. What is built in is no
+ * file. */
 bool ms_run_locate(ms_arena *arena, const ms_run_files *files, const char *field, ms_error *place);
 
 /* The same for a key of the model's config, under the name that reports have for it

@@ -164,6 +164,19 @@ static ms_status push(reading *r, ms_budget *b)
     return ms_vec_push(&r->entries, *b) ? MS_OK : no_memory(r);
 }
 
+/* A device by default is weaker than what the run itself says. */
+static ms_status settle_device(const reading *r, ms_budget *b)
+{
+    ms_error place;
+    const ms_run_files files = {.config = b->config, .run = b->run, .path = r->path};
+    if (b->device || !r->defaults.device)
+        return MS_OK;
+    if (ms_run_locate(r->arena, &files, "device", &place))
+        return MS_OK;
+    b->device = r->defaults.device;
+    return place.status == MS_ERR_NOMEM ? no_memory(r) : MS_OK;
+}
+
 /* Each file that the pattern matches is an entry; its name says which. */
 static ms_status push_matches(reading *r, ms_json_value entry, const ms_budget *b)
 {
@@ -186,7 +199,9 @@ static ms_status push_matches(reading *r, ms_json_value entry, const ms_budget *
         ms_budget one = *b;
         one.config = ms_arena_strdup(r->arena, found.gl_pathv[i]);
         one.name = ms_arena_printf(r->arena, "%s: %s", b->name, found.gl_pathv[i] + before);
-        status = one.config && one.name ? push(r, &one) : no_memory(r);
+        status = one.config && one.name ? settle_device(r, &one) : no_memory(r);
+        if (status == MS_OK)
+            status = push(r, &one);
     }
     globfree(&found);
     return status;
@@ -195,14 +210,6 @@ static ms_status push_matches(reading *r, ms_json_value entry, const ms_budget *
 static bool is_pattern(const char *config)
 {
     return !ms_is_preset(config) && strpbrk(config, "*?[") != NULL;
-}
-
-/* A device by default is weaker than what the run itself says. */
-static bool says_device(const reading *r, const ms_budget *b)
-{
-    ms_error place;
-    const ms_run_files files = {.config = b->config, .run = b->run, .path = r->path};
-    return ms_run_locate(r->arena, &files, "device", &place);
 }
 
 static ms_status read_entry(reading *r, ms_json_value value)
@@ -218,15 +225,12 @@ static ms_status read_entry(reading *r, ms_json_value value)
     if (!b.config == !b.run.document)
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "expected either \"config\" or \"run\"");
-    if (b.config && is_pattern(b.config)) {
-        b.device = b.device ? b.device : r->defaults.device;
+    if (b.config && is_pattern(b.config))
         return push_matches(r, value, &b);
-    }
     if (b.config && !(b.config = ms_path_beside(r->arena, r->path, b.config)))
         return no_memory(r);
-    if (!b.device && r->defaults.device && !says_device(r, &b))
-        b.device = r->defaults.device;
-    return push(r, &b);
+    status = settle_device(r, &b);
+    return status == MS_OK ? push(r, &b) : status;
 }
 
 static ms_status read_entries(reading *r, ms_json_value root)

@@ -140,8 +140,11 @@ locate_rows(ms_arena *arena, const ms_run_files *files, const ms_field_change *r
     *places = ms_arena_array(arena, const ms_error *, count);
     for (uint32_t i = 0; *places && i < count; i++) {
         ms_error place;
-        if (!find(arena, files, rows[i].name, &place))
+        if (!find(arena, files, rows[i].name, &place)) {
+            if (place.status == MS_ERR_NOMEM)
+                return ms_fail(err, MS_ERR_NOMEM, "out of memory for places");
             continue;
+        }
         ms_error *copy = ms_arena_array(arena, ms_error, 1);
         if (!copy)
             break;
