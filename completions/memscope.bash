@@ -29,7 +29,13 @@ _memscope_values() {
     --checkpointing) echo none all ;;
     --checkpoint-kind) echo non-reentrant reentrant ;;
     --allocator) echo cuda cuda-expandable raw ;;
-    --format) echo console json md csv $([ "$2" != plan ] || echo svg) ;;
+    --format)
+        case $2 in
+        diff) echo console json md ;;
+        check) echo console json md junit github sarif gitlab custom-smaller-is-better shields prometheus ;;
+        *) echo console json md csv $([ "$2" != plan ] || echo svg) ;;
+        esac
+        ;;
     --what) echo batch seq rank layers ;;
     --planner) echo milp greedy rules uniform none ;;
     --target) echo free hf pytorch torchtitan torchtune megatron deepspeed nemo axolotl all ;;
@@ -49,12 +55,12 @@ _memscope() {
         previous=${COMP_WORDS[COMP_CWORD - 2]}
     fi
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'analyze plan fit models devices help --help --version' -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W 'analyze plan fit diff check baseline models devices help --help --version' -- "$current")
         return
     fi
     case ${COMP_WORDS[1]} in
-    help) mapfile -t COMPREPLY < <(compgen -W 'analyze plan fit models devices help' -- "$current") ;;
-    analyze | plan | fit)
+    help) mapfile -t COMPREPLY < <(compgen -W 'analyze plan fit diff check baseline models devices help' -- "$current") ;;
+    analyze | plan | fit | diff | check | baseline)
         case $previous in
         --*)
             local values

@@ -49,6 +49,8 @@ const char *ms_verdict_text(ms_arena *arena, const ms_verdict *v)
         return ms_arena_strdup(arena, v->error.text);
     for (uint32_t i = 0; i < v->breach_count; i++) {
         const ms_breach *b = &v->breaches[i];
+        if (b->is_warning && v->outcome == MS_OUTCOME_OVER)
+            continue;
         put(&l, "%s%s %s is exceeded by ", i ? "; " : "", b->key, b->limit->text);
         put_size(&l, v->used_bytes - b->limit_bytes);
         put(&l, " (%" PRIu64 " bytes)", v->used_bytes - b->limit_bytes);

@@ -67,17 +67,15 @@ static void write_detail(const ms_page *p, const ms_check_row *r)
     const ms_error *place = ms_check_place(v);
     ms_page_heading(p, v->budget->name, "");
     if (v->outcome == MS_OUTCOME_FAILED)
-        fprintf(p->out, "  %s:%" PRIu32 ":%" PRIu32 ": %s%s", place->file, place->line,
-                place->column, place->pointer, *place->pointer ? ":" : "");
+        fprintf(p->out, "  %s:%" PRIu32 ":%" PRIu32 ":%s%s\n", place->file, place->line,
+                place->column, *place->pointer ? " " : "", place->pointer);
     ms_page_paragraph(p, r->text);
     if (*r->changes)
         ms_page_paragraph(p, r->changes);
     write_places(p, v->diff.config, v->config_places, v->diff.config_count);
     write_places(p, v->diff.settings, v->setting_places, v->diff.settings_count);
-    if (v->fix && v->outcome == MS_OUTCOME_OVER)
-        fprintf(p->out, "  What fits again: %s\n", v->fix);
-    else if (v->has_no_fix)
-        fputs("  No plan fits\n", p->out);
+    if (*r->fix)
+        ms_page_paragraph(p, r->fix);
 }
 
 void ms_check_console(FILE *out, const ms_check_view *view)

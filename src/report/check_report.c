@@ -69,23 +69,22 @@ const char *ms_check_fingerprint(const ms_verdict *v, char text[MS_FINGERPRINT_T
 
 /* ---- the view ---- */
 
-static const char *message_of(ms_arena *arena, const ms_check_row *r)
+static const char *fix_of(ms_arena *arena, const ms_verdict *v)
 {
-    const ms_verdict *v = r->verdict;
-    const char *fix = v->outcome != MS_OUTCOME_OVER ? ""
-                      : v->fix                      ? v->fix
-                      : v->has_no_fix               ? "no plan"
-                                                    : "";
-    return ms_arena_printf(arena, "%s%s%s%s%s", r->text, *r->changes ? ". " : "", r->changes,
-                           *fix ? ". What fits again: " : "", fix);
+    if (v->outcome != MS_OUTCOME_OVER || (!v->fix && !v->has_no_fix))
+        return "";
+    return v->fix ? ms_arena_printf(arena, "What fits again: %s", v->fix) : "No plan fits";
 }
 
 static bool fill_row(ms_arena *arena, const ms_verdict *v, ms_check_row *row)
 {
     row->verdict = v;
     row->text = ms_verdict_text(arena, v);
-    row->changes = row->text ? ms_verdict_changes(arena, v) : NULL;
-    row->message = row->changes ? message_of(arena, row) : NULL;
+    row->changes = ms_verdict_changes(arena, v);
+    row->fix = fix_of(arena, v);
+    if (row->text && row->changes && row->fix)
+        row->message = ms_arena_printf(arena, "%s%s%s%s%s", row->text, *row->changes ? ". " : "",
+                                       row->changes, *row->fix ? ". " : "", row->fix);
     return row->message != NULL;
 }
 

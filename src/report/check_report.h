@@ -15,7 +15,8 @@ typedef struct ms_check_row {
     const ms_verdict *verdict;
     const char *text;    /* what limit is not kept, or what is left */
     const char *changes; /* since the baseline, or "" */
-    const char *message; /* both, and what would fit */
+    const char *fix;     /* "What fits again: ...", or "" */
+    const char *message; /* all of it */
 } ms_check_row;
 
 typedef struct ms_check_view {

@@ -93,6 +93,12 @@ if [ -x "$program" ]; then
     program_case "run as planned" analyze --config tests/oom/llama.json --plan tests/oom/plan.json -o -
     program_case "training arguments" analyze --config tests/oom/llama.json --training-args tests/oom/axolotl.yaml -o -
     program_case "training arguments as JSON" analyze --config tests/oom/llama.json --training-args tests/oom/trainer.json --format json -o -
+    program_case "comparison" diff tests/cli/diff-reports/files/a.json tests/cli/diff-reports/files/b.json
+    program_case "comparison as JSON" diff tests/cli/diff-reports/files/a.json tests/oom/llama.json --seq 32 --format json
+    for format in console json sarif junit; do
+        program_case "check as $format" check --no-plans --budgets tests/oom/memscope.budgets.json --format $format
+    done
+    program_case "baselines" baseline --budgets tests/oom/memscope.budgets.json
     program_case "help" analyze --help
 fi
 echo "$passed passed, $failed failed"
