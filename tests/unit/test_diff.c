@@ -69,8 +69,7 @@ static const refusal refusals[] = {
     {"a negative figure", HEAD "\"peak_memory_bytes\":-1}}", "/summary/peak_memory_bytes", ""},
     {"a fraction", HEAD "\"peak_memory_bytes\":1.5}}", "/summary/peak_memory_bytes", ""},
     {"no operators", HEAD FIGURES PEAK "\"x\":1}", "", "operators"},
-    {"an operator without a name", HEAD FIGURES PEAK "\"operators\":[{}]}", "/operators/0",
-     ""},
+    {"an operator without a name", HEAD FIGURES PEAK "\"operators\":[{}]}", "/operators/0", ""},
 };
 
 /* ---- what operators come to ---- */
