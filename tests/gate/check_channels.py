@@ -149,6 +149,30 @@ def test_changed_run_key(folder):
         assert place["file"] == file and f'"{key}"' in open(f"{folder}/{file}").read().split("\n")[place["line"] - 1]
 
 
+def test_changed_key_by_another_name(folder):
+    """Of a key with two spellings, and of one in an object of the config."""
+    vision = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 28, "patch_size": 14}
+    text = {"model_type": "gemma3_text", "vocab_size": 512, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+            "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32}
+    gpt2 = {"model_type": "gpt2", "vocab_size": 512, "n_embd": 64, "n_head": 2, "n_layer": 2}
+    gemma = {"model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"], "text_config": text, "vision_config": vision,
+             "image_token_index": 500}
+    entries = [{"name": n, "config": f"{n}.json", "device": "l4", "limits": {"max_increase": "1 B"}, "baseline": "base/*.json"} for n in ("gpt2x", "gemmax")]
+    write(folder, "memscope.budgets.json", {"budgets": entries})
+    write(folder, "gpt2x.json", gpt2), write(folder, "gemmax.json", gemma)
+    code, _, said = run("baseline", "--update", cwd=folder)
+    assert code == 0, said
+    gpt2["num_hidden_layers"] = gpt2.pop("n_layer") + 1
+    text["num_hidden_layers"] = 3
+    write(folder, "gpt2x.json", gpt2), write(folder, "gemmax.json", gemma)
+    found = {b["name"]: b["changed_keys"] for b in check(folder)[1]["budgets"]}
+    for name, key in (("gpt2x", "n_layer"), ("gemmax", "text_config.num_hidden_layers")):
+        said = [k for k in found[name] if "place" in k]  # what follows from it stands nowhere
+        assert [k["name"] for k in said] == [key], found[name]
+        place = said[0]["place"]
+        assert '"num_hidden_layers": 3' in open(f"{folder}/{place['file']}").read().split("\n")[place["line"] - 1]
+
+
 def test_junit(folder):
     mixed(folder)
     _, text, _ = run("check", "--format", "junit", cwd=folder)
