@@ -42,7 +42,7 @@ ROWS
 plans() {
     grep -v '^#' << 'ROWS'
 llama-3.2-1b-rtx-4090-plan txt,json,md --config llama-3.2-1b --device rtx-4090 --batch 4 --seq 2048
-llama-3.1-8b-h100-curve svg,csv --config llama-3.1-8b --device h100-80gb --batch 1 --seq 4096 --curve
+llama-3.1-8b-h100-curve svg,csv --config llama-3.1-8b --device h100-80gb --batch 1 --seq 4096 --curve --time-limit 600
 ROWS
 }
 

@@ -261,6 +261,8 @@ static void train(trainer *t)
         t->tape.recording = t->step == last && records;
         run_step(t);
     }
+    if (t->tape.status != MS_OK)
+        return;
     ms_figures_weigh(&t->tape, t->simulation);
     if (detail == MS_STEPS_EVALUATED)
         run_evaluation(t);
