@@ -53,7 +53,7 @@ CLI_SRC  := $(sort $(wildcard src/cli/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
-DATA     := $(sort $(wildcard configs/*.json src/plan/pytorch/*.py))
+DATA     := $(sort $(wildcard configs/*.json src/plan/pytorch/*.py src/report/html/*.css src/report/html/*.js))
 HEADERS  := $(sort $(wildcard include/memscope/*.h))
 GEN      := $(if $(wildcard scripts/embed.sh),$(BUILD)/gen/embedded.c)
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Turns JSON and Python files into one C file that holds them, a table of each kind:
-# sh scripts/embed.sh configs/*.json src/plan/pytorch/*.py > embedded.c
+# Turns files into one C file that holds them, a table of each kind:
+# sh scripts/embed.sh configs/*.json src/plan/pytorch/*.py src/report/html/*.css > embedded.c
 set -eu
 export LC_ALL=C
 
@@ -31,3 +31,5 @@ echo '/* Made by scripts/embed.sh; do not edit. */'
 echo '#include "json/embedded.h"'
 table .json files ms_embedded_count "$@"
 table .py code ms_embedded_code_count "$@"
+table .css styles ms_embedded_style_count "$@"
+table .js scripts ms_embedded_script_count "$@"

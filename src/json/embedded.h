@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The files of configs/, and the pieces of Python in src/plan/pytorch/ that plans print, built into
- * the program by scripts/embed.sh; sorted by name.
+ * The files of configs/, the pieces of Python in src/plan/pytorch/ that plans print, and style and
+ * script of the HTML reports, built into the program by scripts/embed.sh; sorted by name.
  */
 #ifndef MS_JSON_EMBEDDED_H
 #define MS_JSON_EMBEDDED_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 typedef struct ms_embedded {
-    const char *name; /* file name without ".json" or ".py" */
+    const char *name; /* file name without ".json", ".py", ".css" or ".js" */
     const char *text; /* length bytes, then a NUL */
     size_t length;
 } ms_embedded;
@@ -18,10 +18,17 @@ extern const ms_embedded ms_embedded_files[];
 extern const size_t ms_embedded_count;
 extern const ms_embedded ms_embedded_code[];
 extern const size_t ms_embedded_code_count;
+extern const ms_embedded ms_embedded_styles[];
+extern const size_t ms_embedded_style_count;
+extern const ms_embedded ms_embedded_scripts[];
+extern const size_t ms_embedded_script_count;
 
 /* By its name, case forgiven; NULL when there is none. */
 const ms_embedded *ms_embedded_find(const char *name);
 /* The text of a piece of Python, by its name; NULL when there is none. */
 const char *ms_embedded_code_find(const char *name);
+/* The same for a style sheet and for a script. */
+const char *ms_embedded_style_find(const char *name);
+const char *ms_embedded_script_find(const char *name);
 
 #endif

@@ -79,7 +79,10 @@ static ms_status fill(ms_ledger *ledger, const ms_record_source *source, ms_erro
     if (status == MS_OK && itemises)
         status = ms_records_add_operators(source, ledger, err);
     if (status == MS_OK && itemises)
-        status = ms_timeline_sample(source->trace, source->usage, ledger, err);
+        status = ms_schedule_build(source->trace, source->usage, ledger->run->device,
+                                   &ledger->schedule, err);
+    if (status == MS_OK && itemises)
+        status = ms_timeline_sample(source, ledger, err);
     if (status == MS_OK)
         status = ms_profile_build(source->trace, ledger->run->device, ledger->run->allocator.kind,
                                   &ledger->profile, err);
@@ -141,4 +144,5 @@ void ms_ledger_free(ms_ledger *ledger)
     ms_vec_free(&ledger->timeline);
     ms_peak_free(&ledger->peak);
     ms_profile_free(&ledger->profile);
+    ms_schedule_free(&ledger->schedule);
 }

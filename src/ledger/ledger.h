@@ -15,6 +15,7 @@
 #include "ledger/fold.h"
 #include "ledger/peak.h"
 #include "ledger/profile.h"
+#include "ledger/schedule.h"
 #include "ledger/source.h"
 #include "ledger/usage.h"
 #include "memscope/memscope.h"
@@ -44,7 +45,10 @@ typedef struct ms_record {
 typedef struct ms_timeline_point {
     uint32_t event; /* counted from the start of the steady step */
     uint8_t phase;  /* ms_phase */
+    double ms;      /* by the schedule */
     uint64_t bytes; /* allocated after the event */
+    uint64_t reserved_bytes;
+    uint64_t category_bytes[MS_CATEGORY_COUNT]; /* sum to bytes */
 } ms_timeline_point;
 
 typedef struct ms_ledger {
@@ -56,6 +60,7 @@ typedef struct ms_ledger {
     ms_fold_mode mode;
     ms_summary summary;
     ms_profile profile;        /* of the steady step */
+    ms_schedule schedule;      /* of the steady step; empty when nothing is itemised */
     ms_vec(ms_record) records; /* weights, buffers, gradients, states, then operators in order */
     ms_vec(uint32_t) parts;    /* storages */
     ms_layer_numbers layers;

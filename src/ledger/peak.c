@@ -36,7 +36,8 @@ static bool add_storage(composer *c, uint32_t index)
     c->peak->category_count[s->category]++;
     c->peak->bytes += bytes;
     c->layer_bytes[ms_scope_layer(c->trace, s->scope, c->layer_count)] += bytes;
-    return ms_vec_push(&c->tensors, (live_tensor){bytes, key_of(c, s, bytes), index, 1});
+    return ms_vec_push(&c->peak->storages, index) &&
+           ms_vec_push(&c->tensors, (live_tensor){bytes, key_of(c, s, bytes), index, 1});
 }
 
 static int by_key(const void *a, const void *b)
@@ -148,6 +149,7 @@ ms_status ms_peak_compose(const ms_record_source *source, ms_peak *peak, ms_erro
 
 void ms_peak_free(ms_peak *peak)
 {
+    ms_vec_free(&peak->storages);
     ms_vec_free(&peak->layers);
     ms_vec_free(&peak->tensors);
 }

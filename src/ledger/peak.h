@@ -33,6 +33,7 @@ typedef struct ms_peak {
     uint32_t micro_step;
     uint32_t op; /* that was running, or MS_NONE */
     uint64_t bytes;
+    ms_vec(uint32_t) storages; /* that are alive, ascending */
     uint64_t category_bytes[MS_CATEGORY_COUNT];
     uint32_t category_count[MS_CATEGORY_COUNT];
     ms_vec(ms_peak_layers) layers;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ledger/profile.h"
 
-#include "ledger/clock.h"
+#include "ledger/playback.h"
 
 typedef struct walker {
     const ms_trace *trace;
-    const ms_device *device;
     ms_profile *profile;
+    ms_playback time;
+    uint32_t event; /* that is played */
     uint64_t block_bytes, live_bytes;
     uint16_t last_step;
     bool is_open; /* the last step runs: stretches are cut */
@@ -16,10 +17,7 @@ typedef struct walker {
     bool is_leaving;   /* a layer ended in forward; until something is made, frees are its own */
     uint32_t next_storage, phase_storage, layers_storage; /* the first of what is made from now on,
                                                               since the phase, the layers began */
-    ms_vec(uint32_t) late;          /* storages that forward freed since the last layer that ran */
-    double now_ms;                  /* of the compute stream */
-    double ready_ms[MS_LANE_COUNT]; /* when each lane is done */
-    double *done_ms;                /* per copy */
+    ms_vec(uint32_t) late; /* storages that forward freed since the last layer that ran */
     bool no_memory;
 } walker;
 
@@ -41,6 +39,7 @@ static void begin_stretch(walker *w)
                           .phase = w->mark.phase,
                           .micro_step = w->mark.micro_step,
                           .repeats = w->mark.repeats,
+                          .first_event = w->event,
                           .begin_bytes = w->live_bytes,
                           .peak_bytes = w->live_bytes};
     if (!ms_vec_push(&w->profile->stretches, stretch))
@@ -105,26 +104,18 @@ static void play_mark(walker *w, const ms_mark *mark)
 
 static void play_op(walker *w, const ms_op_exec *op)
 {
-    double ms = ms_clock_op_ms(w->device, op);
+    double ms = ms_playback_op(&w->time, op);
     ms_stretch *stretch = open_stretch(w);
     stretch->compute_ms += ms;
     stretch->flops += (double)op->flops;
     if (op->pass == MS_PASS_RECOMPUTE)
         stretch->recompute_ms += ms;
-    w->now_ms += ms;
 }
 
 static void play_copy(walker *w, uint32_t id)
 {
     const ms_copy *copy = &w->trace->copies.items[id];
-    double rate = copy->lane == MS_LANE_HOST ? w->device->host_memory_bytes_per_s
-                                             : w->device->host_link_bytes_per_s;
-    double ms = rate > 0 ? (double)copy->bytes / rate * 1e3 : 0;
-    double *ready = &w->ready_ms[copy->lane];
-    double begin = *ready > w->now_ms ? *ready : w->now_ms;
-    if (copy->after != MS_NONE && w->done_ms[copy->after] > begin)
-        begin = w->done_ms[copy->after];
-    w->done_ms[id] = *ready = begin + ms;
+    double ms = ms_playback_copy(&w->time, id);
     if (copy->lane == MS_LANE_HOST)
         return;
     w->profile->time.copy_ms += ms * open_stretch(w)->repeats;
@@ -143,14 +134,11 @@ static void play_copy(walker *w, uint32_t id)
 
 static void play_wait(walker *w, uint32_t id)
 {
-    double ms = w->done_ms[id] - w->now_ms;
+    double ms = ms_playback_wait(&w->time, id);
     uint32_t layer = w->trace->copies.items[id].layer;
-    if (ms <= 0)
-        return;
     open_stretch(w)->exposed_ms += ms;
     if (layer != MS_NONE && layer + 1 == w->layer)
         open_stretch(w)->exposed_below_ms += ms;
-    w->now_ms = w->done_ms[id];
 }
 
 static void play_step_event(walker *w, ms_event event)
@@ -193,6 +181,7 @@ static void play(walker *w)
 {
     for (uint32_t i = 0; i < w->trace->events.count && !w->no_memory; i++) {
         ms_event event = w->trace->events.items[i];
+        w->event = i;
         if (w->is_leaving && event.kind != MS_EVENT_FREE)
             leave_layer(w);
         if (event.kind != MS_EVENT_FREE)
@@ -235,16 +224,14 @@ ms_status ms_profile_build(const ms_trace *trace, const ms_device *device, ms_al
 {
     *profile = (ms_profile){0};
     walker w = {.trace = trace,
-                .device = device,
                 .profile = profile,
                 .block_bytes = kind == MS_ALLOCATOR_RAW ? 1 : 512,
                 .layer = MS_NONE};
     if (trace->marks.count)
         w.last_step = trace->marks.items[trace->marks.count - 1].step;
-    w.done_ms = calloc(trace->copies.count + 1, sizeof *w.done_ms);
-    w.no_memory = !w.done_ms;
+    w.no_memory = !ms_playback_init(&w.time, trace, device);
     play(&w);
-    free(w.done_ms);
+    ms_playback_free(&w.time);
     ms_vec_free(&w.late);
     sum_time(profile);
     if (!w.no_memory)

@@ -3,10 +3,7 @@
  * Profile: the last step of a trace cut where another layer or phase begins, with the bytes that
  * are live and the time that passes in each stretch.
  *
- * Time runs on streams. Operators follow one another on the first; copies to the host, copies back
- * and updates on the host follow one another on a lane each, beside it; where an operator needs one
- * that is not done, the first stream waits. A trace of which operators were not recorded has no
- * time.
+ * Time runs as in ledger/playback.h. A trace of which operators were not recorded has no time.
  */
 #ifndef MS_LEDGER_PROFILE_H
 #define MS_LEDGER_PROFILE_H
@@ -22,6 +19,7 @@ typedef struct ms_stretch {
     uint8_t phase;  /* ms_phase */
     uint32_t micro_step;
     uint32_t repeats;                            /* micro-steps it stands for; else 1 */
+    uint32_t first_event;                        /* of the trace; the next stretch's ends it */
     uint64_t begin_bytes, peak_bytes, end_bytes; /* as asked for, each tensor rounded to a block */
     uint64_t late_bytes; /* of a layer's forward: what it made that went behind the last layer, when
                             the phase ended */

@@ -1,26 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ledger/timeline.h"
 
+#include <string.h>
+
 enum { STRETCHES = 200 };
 
-/* Follows the phase marks while events are asked for in ascending order. */
+/* Follows phases and categories while events are asked for in ascending order. */
 typedef struct sampler {
     const ms_trace *trace;
     const ms_usage *usage;
     ms_ledger *ledger;
     uint32_t next_event;
     uint8_t phase;
+    uint64_t category_bytes[MS_CATEGORY_COUNT];
 } sampler;
+
+static void follow(sampler *s, const ms_event *e)
+{
+    if (e->kind == MS_EVENT_MARK && s->trace->marks.items[e->id].begin)
+        s->phase = s->trace->marks.items[e->id].phase;
+    else if (e->kind == MS_EVENT_ALLOC)
+        s->category_bytes[s->trace->storages.items[e->id].category] += s->usage->block_bytes[e->id];
+    else if (e->kind == MS_EVENT_FREE)
+        s->category_bytes[s->trace->storages.items[e->id].category] -= s->usage->block_bytes[e->id];
+}
 
 static bool add_point(sampler *s, uint32_t offset)
 {
     uint32_t event = s->usage->steady_first_event + offset;
-    for (; s->next_event <= event; s->next_event++) {
-        const ms_event *e = &s->trace->events.items[s->next_event];
-        if (e->kind == MS_EVENT_MARK && s->trace->marks.items[e->id].begin)
-            s->phase = s->trace->marks.items[e->id].phase;
-    }
-    const ms_timeline_point point = {offset, s->phase, s->usage->live_bytes[offset]};
+    for (; s->next_event <= event; s->next_event++)
+        follow(s, &s->trace->events.items[s->next_event]);
+    ms_timeline_point point = {.event = offset,
+                               .phase = s->phase,
+                               .ms = s->ledger->schedule.event_ms[offset],
+                               .bytes = s->usage->live_bytes[offset],
+                               .reserved_bytes = s->usage->reserved_bytes[offset]};
+    memcpy(point.category_bytes, s->category_bytes, sizeof point.category_bytes);
     uint32_t count = s->ledger->timeline.count;
     if (count && s->ledger->timeline.items[count - 1].event == offset)
         return true;
@@ -38,11 +53,25 @@ static bool add_stretch(sampler *s, uint32_t begin, uint32_t end)
     return add_point(s, low < high ? low : high) && add_point(s, low < high ? high : low);
 }
 
-ms_status ms_timeline_sample(const ms_trace *trace, const ms_usage *usage, ms_ledger *ledger,
-                             ms_error *err)
+/* What was there when the step began. */
+static void count_before(sampler *s, const ms_lifetime *lifetimes)
 {
-    sampler s = {trace, usage, ledger, usage->steady_first_event, MS_PHASE_FORWARD};
+    uint32_t first = s->next_event;
+    for (uint32_t i = 0; i < s->trace->storages.count; i++)
+        if (lifetimes[i].birth < first && lifetimes[i].death >= first)
+            s->category_bytes[s->trace->storages.items[i].category] += s->usage->block_bytes[i];
+}
+
+ms_status ms_timeline_sample(const ms_record_source *source, ms_ledger *ledger, ms_error *err)
+{
+    const ms_usage *usage = source->usage;
+    sampler s = {.trace = source->trace,
+                 .usage = usage,
+                 .ledger = ledger,
+                 .next_event = usage->steady_first_event,
+                 .phase = MS_PHASE_FORWARD};
     uint32_t count = usage->steady_end_event - usage->steady_first_event;
+    count_before(&s, source->lifetimes);
     bool ok = count == 0 || add_point(&s, 0);
     uint32_t stretches = count < STRETCHES ? count : STRETCHES;
     for (uint32_t i = 0; ok && i < stretches; i++)

@@ -3,10 +3,11 @@
 #define MS_LEDGER_TIMELINE_H
 
 #include "ledger/ledger.h"
+#include "ledger/source.h"
 
 /* Samples the allocated bytes of the steady step: the lowest and the highest of each stretch of
- * events, where they happened. At most 402 points, first and last included. */
-ms_status ms_timeline_sample(const ms_trace *trace, const ms_usage *usage, ms_ledger *ledger,
-                             ms_error *err);
+ * events, where they happened. At most 402 points, first and last included. Needs the ledger's
+ * schedule. */
+ms_status ms_timeline_sample(const ms_record_source *source, ms_ledger *ledger, ms_error *err);
 
 #endif

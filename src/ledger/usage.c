@@ -50,6 +50,8 @@ static ms_status play_alloc(player *p, uint32_t storage, ms_error *err)
     p->blocks[storage] = block;
     if (p->usage->block_bytes)
         p->usage->block_bytes[storage] = ms_allocator_block_bytes(p->allocator, block);
+    if (p->usage->addresses)
+        p->usage->addresses[storage] = ms_allocator_block_address(p->allocator, block);
     return MS_OK;
 }
 
@@ -128,8 +130,10 @@ static void note_steady(player *p, uint32_t event)
         usage->peak_requested_bytes = now->requested_bytes;
     if (now->reserved_bytes > usage->peak_reserved_bytes)
         usage->peak_reserved_bytes = now->reserved_bytes;
-    if (usage->live_bytes)
+    if (usage->live_bytes) {
         usage->live_bytes[event - usage->steady_first_event] = now->allocated_bytes;
+        usage->reserved_bytes[event - usage->steady_first_event] = now->reserved_bytes;
+    }
 }
 
 static ms_status play(player *p, uint32_t begin, uint32_t end, ms_error *err)
@@ -188,7 +192,8 @@ static bool has_tables(const player *p, int wanted)
 {
     const ms_usage *usage = p->usage;
     return p->allocator && p->blocks && (!(wanted & WANTS_BLOCKS) || usage->block_bytes) &&
-           (!(wanted & WANTS_CURVE) || usage->live_bytes);
+           (!(wanted & WANTS_CURVE) ||
+            (usage->live_bytes && usage->reserved_bytes && usage->addresses));
 }
 
 static ms_status measure(player *p, const ms_allocator_options *options, bool lean, int wanted,
@@ -202,9 +207,12 @@ static ms_status measure(player *p, const ms_allocator_options *options, bool le
     p->blocks = zeroed(trace->storages.count, sizeof *p->blocks);
     if (wanted & WANTS_BLOCKS)
         usage->block_bytes = zeroed(trace->storages.count, sizeof *usage->block_bytes);
-    if (wanted & WANTS_CURVE)
-        usage->live_bytes =
-            zeroed(trace->events.count - usage->steady_first_event, sizeof *usage->live_bytes);
+    if (wanted & WANTS_CURVE) {
+        uint32_t count = trace->events.count - usage->steady_first_event;
+        usage->live_bytes = zeroed(count, sizeof *usage->live_bytes);
+        usage->reserved_bytes = zeroed(count, sizeof *usage->reserved_bytes);
+        usage->addresses = zeroed(trace->storages.count, sizeof *usage->addresses);
+    }
     ms_status status;
     if (has_tables(p, wanted)) {
         p->stats = ms_allocator_stats_of(p->allocator);
@@ -253,5 +261,7 @@ void ms_usage_free(ms_usage *usage)
     ms_vec_free(&usage->phases);
     free(usage->block_bytes);
     free(usage->live_bytes);
+    free(usage->reserved_bytes);
+    free(usage->addresses);
     *usage = (ms_usage){0};
 }

@@ -34,7 +34,9 @@ typedef struct ms_usage {
     bool out_of_memory; /* the device's capacity did not suffice; the figures go on without a limit
                          */
     uint64_t *block_bytes; /* per storage */
-    uint64_t *live_bytes;  /* allocated after each event of the steady step, [event - first] */
+    uint64_t *addresses;   /* per storage: where its block lay; only beside the curves */
+    /* After each event of the steady step, [event - first]. */
+    uint64_t *live_bytes, *reserved_bytes;
 } ms_usage;
 
 /* Free with ms_usage_free; on failure nothing is left to free. When the capacity does not suffice,

@@ -12,27 +12,6 @@
 
 /* ---- numbers ---- */
 
-const char *ms_fixed(double value, uint32_t decimals, char text[MS_FIXED_TEXT])
-{
-    uint64_t scale = 1;
-    for (uint32_t i = 0; i < decimals; i++)
-        scale *= 10;
-    double scaled = fabs(value) * (double)scale;
-    if (isnan(value)) {
-        snprintf(text, MS_FIXED_TEXT, "-");
-    } else if (scaled >= 1e18) {
-        snprintf(text, MS_FIXED_TEXT, "%.3e", value);
-    } else {
-        uint64_t parts = (uint64_t)llround(scaled);
-        int length = snprintf(text, MS_FIXED_TEXT, "%s%" PRIu64, value < 0 && parts ? "-" : "",
-                              parts / scale);
-        if (decimals)
-            snprintf(text + length, MS_FIXED_TEXT - (size_t)length, ".%0*" PRIu64, (int)decimals,
-                     parts % scale);
-    }
-    return text;
-}
-
 const char *ms_plan_ms(double ms, uint32_t decimals, char text[MS_FIXED_TEXT])
 {
     return ms_fixed(ms > 0 ? ms : NAN, decimals, text);

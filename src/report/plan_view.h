@@ -7,6 +7,7 @@
 #define MS_REPORT_PLAN_VIEW_H
 
 #include "report/metadata.h"
+#include "report/number.h"
 #include "report/plan_report.h"
 #include "report/view.h"
 
@@ -69,10 +70,6 @@ const char *ms_plan_place(const ms_decision *decision, char text[MS_PLAN_PLACE_T
  * "" when out of memory. */
 const char *ms_plan_short(const ms_plan_view *view, const char *treatment);
 
-/* A number with so many digits after the point, the same in every locale; "-" for NaN. */
-enum { MS_FIXED_TEXT = 40 };
-const char *ms_fixed(double value, uint32_t decimals, char text[MS_FIXED_TEXT]);
-
 /* A time to so many decimals; "-" when the device's rates are not known. */
 const char *ms_plan_ms(double ms, uint32_t decimals, char text[MS_FIXED_TEXT]);
 /* "+6.3 %"; "-" for NaN. */
@@ -92,5 +89,9 @@ bool ms_curve_json(FILE *out, const ms_plan_view *view);
 bool ms_curve_markdown(FILE *out, const ms_plan_view *view);
 bool ms_curve_csv(FILE *out, const ms_plan_view *view);
 bool ms_curve_svg(FILE *out, const ms_plan_view *view);
+
+/* The curve as SVG elements, for a picture of this size in pixels. */
+enum { MS_CURVE_WIDTH = 860, MS_CURVE_HEIGHT = 540 };
+void ms_curve_picture(FILE *out, const ms_plan_view *view);
 
 #endif

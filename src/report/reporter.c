@@ -10,6 +10,7 @@ static const ms_reporter reporters[] = {
     {{"json",    "the whole report, for programs",           "static_report.json"}, true,  ms_report_json},
     {{"md",      "for people, as Markdown",                  "static_report.md"},   true,  ms_report_markdown},
     {{"csv",     "the operator records, one a line",         "static_report.csv"},  false, ms_report_csv},
+    {{"svg",     "timeline and peak as a picture",           "static_report.svg"},  false, ms_report_svg},
 };
 /* clang-format on */
 enum { REPORTER_COUNT = sizeof reporters / sizeof reporters[0] };

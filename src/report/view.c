@@ -5,19 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GIB_SHIFT = 30 };
-
-/* Hundredths of a GiB, in integers: bytes * 100 / 2^30 without overflow. */
-const char *ms_gib(uint64_t bytes, char text[MS_GIB_TEXT])
-{
-    uint64_t whole = bytes >> GIB_SHIFT;
-    uint64_t rest = bytes & ((UINT64_C(1) << GIB_SHIFT) - 1);
-    uint64_t hundredths = (rest * 100 + (UINT64_C(1) << (GIB_SHIFT - 1))) >> GIB_SHIFT;
-    snprintf(text, MS_GIB_TEXT, "%" PRIu64 ".%02" PRIu64, whole + hundredths / 100,
-             hundredths % 100);
-    return text;
-}
-
 const char *ms_micro_step_text(const ms_phase_usage *phase, char text[MS_MICRO_STEP_TEXT])
 {
     uint64_t first = (uint64_t)phase->micro_step + 1, last = first + phase->repeats - 1;
@@ -25,15 +12,6 @@ const char *ms_micro_step_text(const ms_phase_usage *phase, char text[MS_MICRO_S
     if (last > first)
         snprintf(text + length, MS_MICRO_STEP_TEXT - (size_t)length, "-%" PRIu64, last);
     return text;
-}
-
-uint32_t ms_permille(uint64_t part, uint64_t whole)
-{
-    if (whole == 0)
-        return 0;
-    if (part > (UINT64_MAX - whole / 2) / 1000) /* then whole >= part is large too */
-        return (uint32_t)(part / (whole / 1000));
-    return (uint32_t)((part * 1000 + whole / 2) / whole);
 }
 
 /* Text of the printer's full length, in the arena; "" when out of memory. */

@@ -14,6 +14,7 @@
 #include "ledger/advice.h"
 #include "ledger/ledger.h"
 #include "report/metadata.h"
+#include "report/number.h"
 
 enum { MS_VIEW_LARGEST = 12 };
 
@@ -69,12 +70,5 @@ const char *ms_view_layers(const ms_view *view, const ms_record *record);
 /* "4", or "4-16" for a phase that stands for several; from 1. */
 enum { MS_MICRO_STEP_TEXT = 24 };
 const char *ms_micro_step_text(const ms_phase_usage *phase, char text[MS_MICRO_STEP_TEXT]);
-
-/* bytes / 2^30 with two decimals, rounded half up in integers: "71.31". */
-enum { MS_GIB_TEXT = 32 };
-const char *ms_gib(uint64_t bytes, char text[MS_GIB_TEXT]);
-
-/* part / whole in tenths of a percent, rounded: 221 = 22.1 %. */
-uint32_t ms_permille(uint64_t part, uint64_t whole);
 
 #endif

@@ -131,7 +131,7 @@ static void measure_by_hand(hand_made *h, uint32_t first)
     ms_trace *t = &h->simulation.trace;
     h->usage.steady_first_event = first;
     h->usage.steady_end_event = t->events.count;
-    h->usage.live_bytes = h->live + first;
+    h->usage.live_bytes = h->usage.reserved_bytes = h->live + first;
     h->usage.block_bytes = h->blocks;
     for (uint32_t i = 0; i < t->storages.count; i++)
         h->blocks[i] = t->storages.items[i].bytes;
