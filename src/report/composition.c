@@ -40,21 +40,27 @@ static uint32_t cells_of(const ms_view *view, uint32_t category, cell cells[MOST
     return count;
 }
 
-/* The end of a text that is longer than its place: what tells names of tensors apart. */
+/* The end of a name that is longer than its place, from a part's begin if it can be: that tells
+ * tensors apart. */
 static void put_label(FILE *out, ms_spot at, double width, const char *attributes, const char *text)
 {
-    char shown[128];
+    enum { FEWEST = 5, MOST = 120 };
+    if (width < FEWEST * LETTER_WIDTH)
+        return;
+    char shown[MOST + 4];
     size_t room = (size_t)(width / LETTER_WIDTH), length = strlen(text);
-    room = room < sizeof shown ? room : sizeof shown - 1;
+    room = room < MOST ? room : MOST;
     if (length <= room) {
         ms_draw_text(out, at, attributes, text);
-    } else if (room >= 6) {
-        const char *tail = text + length - (room - 1);
-        while (((unsigned char)*tail & 0xc0) == 0x80) /* inside a character */
-            tail++;
-        snprintf(shown, sizeof shown, "\xe2\x80\xa6%.120s", tail);
-        ms_draw_text(out, at, attributes, shown);
+        return;
     }
+    const char *tail = text + length - (room - 1), *part = strchr(tail, '.');
+    if (part && strlen(part) > FEWEST)
+        tail = part + 1;
+    while (((unsigned char)*tail & 0xc0) == 0x80) /* inside a character */
+        tail++;
+    snprintf(shown, sizeof shown, "\xe2\x80\xa6%.*s", MOST, tail);
+    ms_draw_text(out, at, attributes, shown);
 }
 
 static void draw_cell(FILE *out, const cell *c, uint32_t category, const ms_frame *f)

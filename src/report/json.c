@@ -8,36 +8,15 @@
 #include "report/config_fields.h"
 #include "report/json_operators.h"
 #include "report/reporter.h"
+#include "report/summary.h"
 
 static void write_summary(ms_json_writer *w, const ms_summary *s)
 {
-    const struct {
-        const char *name;
-        uint64_t value;
-    } rows[] = {
-        {"param_count", s->param_count},
-        {"trainable_param_count", s->trainable_param_count},
-        {"active_param_count", s->active_param_count},
-        {"weight_memory_bytes", s->weight_memory_bytes},
-        {"buffer_memory_bytes", s->buffer_memory_bytes},
-        {"grad_memory_bytes", s->grad_memory_bytes},
-        {"optimizer_memory_bytes", s->optimizer_memory_bytes},
-        {"activation_memory_bytes", s->activation_memory_bytes},
-        {"temporary_memory_bytes", s->temporary_memory_bytes},
-        {"persistent_memory_bytes", s->persistent_memory_bytes},
-        {"saved_bytes", s->saved_bytes},
-        {"after_build_bytes", s->after_build_bytes},
-        {"start_bytes", s->start_bytes},
-        {"peak_memory_bytes", s->peak_memory_bytes},
-        {"reserved_memory_bytes", s->reserved_memory_bytes},
-        {"allocator_retries", s->allocator_retries},
-        {"low_device_bytes", s->low_device_bytes},
-        {"expected_device_bytes", s->expected_device_bytes},
-        {"high_device_bytes", s->high_device_bytes},
-    };
+    const ms_summary_row *row;
+    size_t i = 0;
     ms_json_object(w, "summary");
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        ms_json_uint(w, rows[i].name, rows[i].value);
+    for (; (row = ms_summary_row_at(i)) != NULL && !row->is_of_host; i++)
+        ms_json_uint(w, row->name, ms_summary_value(s, row));
     if (s->balanced_peak_bytes) {
         ms_json_uint(w, "balanced_peak_bytes", s->balanced_peak_bytes);
         ms_json_uint(w, "skewed_peak_bytes", s->skewed_peak_bytes);
@@ -58,8 +37,8 @@ static void write_summary(ms_json_writer *w, const ms_summary *s)
     bool is_timed = s->step_time_ms > 0;
     ms_json_double(w, "step_time_ms", is_timed ? s->step_time_ms : NAN, 3);
     ms_json_double(w, "exposed_copy_ms", is_timed ? s->exposed_copy_ms : NAN, 3);
-    ms_json_uint(w, "host_memory_bytes", s->host_memory_bytes);
-    ms_json_uint(w, "host_weight_memory_bytes", s->host_weight_memory_bytes);
+    for (; (row = ms_summary_row_at(i)) != NULL; i++)
+        ms_json_uint(w, row->name, ms_summary_value(s, row));
     ms_json_close(w);
 }
 

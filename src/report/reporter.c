@@ -10,14 +10,28 @@ static const ms_reporter reporters[] = {
     {{"json",    "the whole report, for programs",           "static_report.json"}, true,  ms_report_json},
     {{"md",      "for people, as Markdown",                  "static_report.md"},   true,  ms_report_markdown},
     {{"csv",     "the operator records, one a line",         "static_report.csv"},  false, ms_report_csv},
+    {{"html",    "a page with pictures, for a browser",      "static_report.html"}, true,  ms_report_html},
     {{"svg",     "timeline and peak as a picture",           "static_report.svg"},  false, ms_report_svg},
 };
 /* clang-format on */
-enum { REPORTER_COUNT = sizeof reporters / sizeof reporters[0] };
+enum { REPORTER_COUNT = sizeof reporters / sizeof reporters[0], MOST_NAMES = 160 };
 
 const ms_report_format *ms_report_format_at(size_t index)
 {
     return index < REPORTER_COUNT ? &reporters[index].format : NULL;
+}
+
+/* "console, json and md" */
+static const char *list_formats(char text[MOST_NAMES])
+{
+    int length = 0;
+    for (size_t i = 0; i < REPORTER_COUNT && length < MOST_NAMES; i++)
+        length += snprintf(text + length, (size_t)(MOST_NAMES - length), "%s%s",
+                           i == 0                   ? ""
+                           : i + 1 < REPORTER_COUNT ? ", "
+                                                    : " and ",
+                           reporters[i].format.name);
+    return text;
 }
 
 const ms_reporter *ms_reporter_find(const char *format, ms_error *err)
@@ -25,8 +39,8 @@ const ms_reporter *ms_reporter_find(const char *format, ms_error *err)
     for (size_t i = 0; i < REPORTER_COUNT; i++)
         if (strcmp(format, reporters[i].format.name) == 0)
             return &reporters[i];
-    ms_error_set(err, MS_ERR_USAGE,
-                 "no report format \"%.40s\"; there are console, json, md and csv", format);
+    ms_error_set(err, MS_ERR_USAGE, "no report format \"%.40s\"; there are %s", format,
+                 list_formats((char[MOST_NAMES]){0}));
     return NULL;
 }
 

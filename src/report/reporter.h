@@ -21,6 +21,7 @@ bool ms_report_console(FILE *out, const ms_view *view);
 bool ms_report_json(FILE *out, const ms_view *view);
 bool ms_report_markdown(FILE *out, const ms_view *view);
 bool ms_report_csv(FILE *out, const ms_view *view);
+bool ms_report_html(FILE *out, const ms_view *view);
 bool ms_report_svg(FILE *out, const ms_view *view);
 
 /* NULL when there is no such format; then err says what there is. */

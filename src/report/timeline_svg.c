@@ -128,15 +128,15 @@ static void draw_axes(const plot *p)
     double last = is_timed ? end_ms : end_ms * 1e3;
     ms_axis time = ms_axis_around(0, last);
     char text[MS_FIXED_TEXT];
-    for (int i = 0; i < ms_axis_tick_count(&p->gib); i++) {
-        double v = p->gib.low + i * p->gib.step;
+    for (int i = 0; i * p->gib.step <= p->gib.high; i++) {
+        double v = i * p->gib.step;
         double y = ms_axis_along(&p->gib, v, bottom, f->y);
         ms_draw_line(p->out, (ms_spot){f->x, y}, (ms_spot){f->x + f->width, y}, "grid");
         ms_draw_text(p->out, (ms_spot){f->x - 8, y + 4}, "text-anchor=\"end\"",
                      ms_fixed(v, ms_axis_decimals(&p->gib), text));
     }
-    for (int i = 0; i < ms_axis_tick_count(&time) && time.low + i * time.step <= last; i++) {
-        double v = time.low + i * time.step;
+    for (int i = 0; last > 0 && i * time.step <= last; i++) {
+        double v = i * time.step;
         double x = f->x + (last > 0 ? v / last : 0) * f->width;
         ms_draw_text(p->out, (ms_spot){x, bottom + LAYERS_GAP + LAYERS_HEIGHT + 18},
                      "text-anchor=\"middle\"", ms_fixed(v, ms_axis_decimals(&time), text));
@@ -245,6 +245,7 @@ static plot plot_of(FILE *out, const ms_view *view)
         most = p.limit_bytes > most ? p.limit_bytes : most;
     }
     p.gib = ms_axis_around(0, ms_draw_gib(most));
+    p.gib.high = 1.07 * ms_draw_gib(most); /* room for a label above what is highest */
     return p;
 }
 

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Parts of HTML pages: one file, nothing from the network, readable without its script. Every text
+ * goes through ms_xml_text.
+ */
+#ifndef MS_REPORT_HTML_H
+#define MS_REPORT_HTML_H
+
+#include "config/treatment.h"
+#include "report/draw.h"
+#include "report/metadata.h"
+
+typedef struct ms_html_link {
+    const char *id, *title; /* of a section */
+    bool is_left_out;
+} ms_html_link;
+
+typedef struct ms_html_head {
+    const char *title;   /* what was analyzed or planned */
+    const char *verdict; /* the answer */
+    bool is_good;
+} ms_html_head;
+
+/* All before the first section but the end of the header; and all behind the last one. */
+void ms_html_begin(FILE *out, const ms_html_head *head);
+void ms_html_links(FILE *out, const ms_html_link *links, size_t count); /* ends the header */
+void ms_html_end(FILE *out);
+
+void ms_html_section(FILE *out, const ms_html_link *link);
+void ms_html_end_section(FILE *out);
+void ms_html_paragraph(FILE *out, const char *class_name, const char *text);
+
+/* <data value="1024">1.00 KiB</data>, with an id unless it is NULL. */
+void ms_html_bytes(FILE *out, const char *id, uint64_t bytes);
+
+/* Cells of a table: a text; bytes; a number with its decimals, which may be NaN. */
+void ms_html_cell(FILE *out, const char *text);
+void ms_html_code_cell(FILE *out, const char *text);
+void ms_html_bytes_cell(FILE *out, uint64_t bytes);
+void ms_html_count_cell(FILE *out, uint64_t count);
+void ms_html_number_cell(FILE *out, double value, uint32_t decimals);
+
+/* A table up to its rows: headings are separated by '|', those of numbers begin with '#'. */
+void ms_html_table(FILE *out, const char *class_name, const char *caption, const char *headings);
+void ms_html_end_table(FILE *out);
+
+/* One piece of a bar; `class_name` is its colour. */
+typedef struct ms_html_piece {
+    const char *class_name, *title;
+    uint64_t bytes;
+} ms_html_piece;
+
+/* Pieces beside one another, out of `whole`; a mark at `limit` when it is within. The figures
+ * follow as a list. */
+void ms_html_bar(FILE *out, const char *label, const ms_html_piece *pieces, size_t count,
+                 uint64_t whole_bytes, uint64_t limit_bytes);
+
+/* The run as a list of its fields; and how each layer is treated. False: out of memory. */
+void ms_html_run(FILE *out, const ms_field *fields, uint32_t count);
+bool ms_html_treatments(FILE *out, const ms_treatments *treatments, uint64_t num_layers,
+                        ms_arena *arena);
+bool ms_html_is_treated(const ms_treatments *treatments, uint64_t num_layers);
+
+#endif
