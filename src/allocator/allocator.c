@@ -75,6 +75,42 @@ uint64_t ms_allocator_block_address(const ms_allocator *allocator, ms_block bloc
     return allocator->heap.blocks.items[block].address;
 }
 
+static int by_address(const void *a, const void *b)
+{
+    const ms_allocator_piece *x = a, *y = b;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+/* What is not mapped ends a segment. */
+static bool list_segment(const ms_heap *heap, uint32_t block, ms_allocator_pieces *pieces)
+{
+    bool begins = true;
+    for (; block; block = heap->blocks.items[block].next) {
+        const ms_heap_block *b = &heap->blocks.items[block];
+        bool is_mapped = b->state != MS_BLOCK_UNMAPPED;
+        bool is_small = heap->pools.count && heap->pools.items[b->pool].kind == MS_POOL_SMALL;
+        const ms_allocator_piece piece = {b->address, b->bytes, b->requested_bytes,
+                                          begins,     is_small, b->state == MS_BLOCK_HELD};
+        if (is_mapped && !ms_vec_push(pieces, piece))
+            return false;
+        begins = !is_mapped;
+    }
+    return true;
+}
+
+bool ms_allocator_list(const ms_allocator *allocator, ms_allocator_pieces *pieces)
+{
+    const ms_heap *heap = &allocator->heap;
+    for (uint32_t i = 1; i < heap->blocks.count; i++) {
+        const ms_heap_block *b = &heap->blocks.items[i];
+        if (b->state != MS_BLOCK_SPARE && b->prev == 0 && !list_segment(heap, i, pieces))
+            return false;
+    }
+    if (pieces->count)
+        qsort(pieces->items, pieces->count, sizeof *pieces->items, by_address);
+    return true;
+}
+
 const ms_allocator_stats *ms_allocator_stats_of(const ms_allocator *allocator)
 {
     return &allocator->stats;

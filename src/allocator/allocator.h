@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/vec.h"
 
 typedef enum ms_allocator_kind {
     MS_ALLOCATOR_RAW,
@@ -66,6 +67,18 @@ uint64_t ms_allocator_block_bytes(const ms_allocator *allocator, ms_block block)
 
 /* Where the block lies in the simulated address space: new segments lie above older ones. */
 uint64_t ms_allocator_block_address(const ms_allocator *allocator, ms_block block);
+
+/* A piece of a segment: what was handed out, or what lies free between. */
+typedef struct ms_allocator_piece {
+    uint64_t address, bytes, requested_bytes; /* requested: of a held piece */
+    bool begins_segment, is_small, is_held;
+} ms_allocator_piece;
+
+typedef ms_vec(ms_allocator_piece) ms_allocator_pieces;
+
+/* Appends all pieces in order of their addresses, which have memory behind them. False when out of
+ * memory. */
+bool ms_allocator_list(const ms_allocator *allocator, ms_allocator_pieces *pieces);
 
 const ms_allocator_stats *ms_allocator_stats_of(const ms_allocator *allocator);
 

@@ -14,7 +14,10 @@ static ms_status allocate(ms_allocator *allocator, uint64_t bytes, uint32_t stre
     if (!ms_heap_reserve(&allocator->heap, 1))
         return MS_ERR_NOMEM;
     *block = ms_heap_take_row(&allocator->heap);
-    allocator->heap.blocks.items[*block].bytes = bytes;
+    ms_heap_block *b = &allocator->heap.blocks.items[*block];
+    b->bytes = bytes;
+    b->address = allocator->heap.next_address; /* never used again: nothing is cached */
+    allocator->heap.next_address += bytes;
     ms_allocator_book_out(allocator, *block, bytes);
     allocator->stats.reserved_bytes = allocator->stats.allocated_bytes;
     return MS_OK;

@@ -217,6 +217,9 @@ static ms_status measure(player *p, const ms_allocator_options *options, bool le
     if (has_tables(p, wanted)) {
         p->stats = ms_allocator_stats_of(p->allocator);
         status = play_steps(p, lean, err);
+        if (status == MS_OK && (wanted & WANTS_CURVE) &&
+            !ms_allocator_list(p->allocator, &usage->pieces))
+            status = ms_fail(err, MS_ERR_NOMEM, "no memory for the allocator's segments");
     } else {
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a trace of %u events",
                          (unsigned)trace->events.count);
@@ -263,5 +266,6 @@ void ms_usage_free(ms_usage *usage)
     free(usage->live_bytes);
     free(usage->reserved_bytes);
     free(usage->addresses);
+    ms_vec_free(&usage->pieces);
     *usage = (ms_usage){0};
 }

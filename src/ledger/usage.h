@@ -34,7 +34,10 @@ typedef struct ms_usage {
     bool out_of_memory; /* the device's capacity did not suffice; the figures go on without a limit
                          */
     uint64_t *block_bytes; /* per storage */
-    uint64_t *addresses;   /* per storage: where its block lay; only beside the curves */
+    /* The rest is there only after ms_usage_measure. */
+    /* Where each storage's block lay, and what the segments hold when the steady step is over. */
+    uint64_t *addresses;
+    ms_allocator_pieces pieces;
     /* After each event of the steady step, [event - first]. */
     uint64_t *live_bytes, *reserved_bytes;
 } ms_usage;

@@ -9,7 +9,7 @@
 #include "report/picture.h"
 
 enum { MOST_CELLS = MS_PEAK_TENSORS + 1 };
-enum { HEAD_HEIGHT = 18, LETTER_WIDTH = 7, LINE_HEIGHT = 14 };
+enum { HEAD_HEIGHT = 18, LETTER_WIDTH = 6, LINE_HEIGHT = 14 };
 
 typedef struct cell {
     const char *name;
@@ -55,7 +55,7 @@ static void put_label(FILE *out, ms_spot at, double width, const char *attribute
         return;
     }
     const char *tail = text + length - (room - 1), *part = strchr(tail, '.');
-    if (part && strlen(part) > FEWEST)
+    if (part && strlen(part) > room / 2)
         tail = part + 1;
     while (((unsigned char)*tail & 0xc0) == 0x80) /* inside a character */
         tail++;

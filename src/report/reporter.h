@@ -23,6 +23,10 @@ bool ms_report_markdown(FILE *out, const ms_view *view);
 bool ms_report_csv(FILE *out, const ms_view *view);
 bool ms_report_html(FILE *out, const ms_view *view);
 bool ms_report_svg(FILE *out, const ms_view *view);
+bool ms_report_chrome_trace(FILE *out, const ms_view *view);
+bool ms_report_memory_viz(FILE *out, const ms_view *view);
+bool ms_report_speedscope(FILE *out, const ms_view *view);
+bool ms_report_folded(FILE *out, const ms_view *view);
 
 /* NULL when there is no such format; then err says what there is. */
 const ms_reporter *ms_reporter_find(const char *format, ms_error *err);

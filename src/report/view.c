@@ -211,18 +211,23 @@ static const char *parameters(const ms_view *view)
     return ms_arena_printf(view->arena, "%s parameters, %s trained", all, trained);
 }
 
+const char *ms_view_model(const ms_view *view)
+{
+    const ms_model_config *model = view->ledger->model;
+    return model->name && *model->name ? model->name : model->model_type;
+}
+
 static const char *title(const ms_view *view)
 {
     const ms_run_config *run = view->ledger->run;
-    const ms_model_config *model = view->ledger->model;
     const ms_field *fields = view->metadata;
     const char *count = parameters(view);
     if (!count)
         return NULL;
     return ms_arena_printf(view->arena,
                            "%s: %s, batch %" PRIu64 " x %" PRIu64 " tokens, %s, %s (%s)",
-                           model->name && *model->name ? model->name : model->model_type, count,
-                           run->batch, run->seq_tokens, ms_dtype_info_of(run->dtype)->short_name,
+                           ms_view_model(view), count, run->batch, run->seq_tokens,
+                           ms_dtype_info_of(run->dtype)->short_name,
                            ms_metadata_text(fields, view->metadata_count, "optimizer"),
                            ms_metadata_text(fields, view->metadata_count, "optimizer_impl"));
 }

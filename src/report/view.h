@@ -49,6 +49,9 @@ ms_status ms_view_create(const ms_ledger *ledger, const ms_advice *advice, const
                          ms_view *view, ms_error *err);
 void ms_view_free(ms_view *view);
 
+/* What the model is called: its name, or its type. */
+const char *ms_view_model(const ms_view *view);
+
 /* What the layers together keep for the backward pass of a micro-step; what one execution holds
  * beside it while it runs. Their sum is what the operator weighs: only the first adds up over the
  * layers. */
