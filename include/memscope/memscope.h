@@ -114,10 +114,11 @@ typedef struct ms_style {
     uint32_t columns;
     bool color;   /* ANSI escapes */
     bool unicode; /* UTF-8 bars and signs */
+    bool chart;   /* memory over the step is drawn */
 } ms_style;
 void ms_analysis_set_style(ms_analysis *analysis, const ms_style *style);
 
-/* Writes one report: "console", "json", "md" or "csv". */
+/* Writes one report in a format of ms_report_format_at: "console", "json", "html", ... */
 ms_status ms_analysis_write(ms_analysis *analysis, const char *format, FILE *out, ms_error *err);
 
 /* One row per format, for help texts; NULL past the last. */

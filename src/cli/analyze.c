@@ -35,13 +35,21 @@ static ms_status set_unroll(ms_cli_settings *s, const char *value, ms_error *err
     return MS_OK;
 }
 
+static ms_status set_chart(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->chart = true;
+    return MS_OK;
+}
+
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME",     "only this report: console, json, md or csv",            ms_cli_set_format},
+    {"format",   0,   "NAME",     "only this report: console, json, md, csv, html, svg, ...", ms_cli_set_format},
     {"file",     'o', "FILE",     "where --format goes; - is standard output",             ms_cli_set_file},
     {"output",   0,   "FMT=FILE", "another report; may be repeated",                       ms_cli_add_output},
     {"out",      0,   "DIR",      "where the two report files go (default: reports)",      set_directory},
     {"events",   0,   "FILE",     "the allocations and frees of a step, one a line",       set_events},
+    {"chart",    0,   NULL,       "memory over the step in the console report",            set_chart},
     {"unroll",   0,   NULL,       "a record for every layer, also for equal ones",         set_unroll},
     {"quiet",    'q', NULL,       "no console report, no messages but errors",             ms_cli_set_quiet},
     {"color",    0,   "WHEN",     "auto, always or never",                                 ms_cli_set_color},
@@ -59,6 +67,8 @@ const ms_cli_grammar ms_cli_analyze_grammar = {
     .notes =
         "\nSizes carry a unit: B, KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB of 1000.\n"
         "The configuration may also be given without --config; - reads standard input.\n"
+        "--format html writes a page with pictures; others are svg, chrome-trace (Perfetto),\n"
+        "memory-viz (PyTorch's memory viewer), speedscope and folded (flame graphs of the peak).\n"
         "Without --format, -o, --output and --events the console report goes to standard output\n"
         "and static_report.json and static_report.md to reports/.\n",
 };
@@ -130,6 +140,7 @@ static bool goes_to_stdout(const ms_cli_settings *s)
 static ms_status write_reports(const ms_cli_settings *s, ms_analysis *analysis, ms_error *err)
 {
     ms_style style = ms_cli_style(goes_to_stdout(s) ? s->color : MS_COLOR_NEVER);
+    style.chart = s->chart;
     ms_analysis_set_style(analysis, &style);
     if (s->unroll && ms_analysis_unroll(analysis, err) != MS_OK)
         return err->status;

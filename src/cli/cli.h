@@ -107,7 +107,7 @@ struct ms_cli_settings {
     const char *what;      /* --what, or NULL */
     uint64_t step;         /* --step; 0: not given */
     uint32_t jobs;         /* -j; 0: not given */
-    bool unroll, quiet, help, warn_only, no_plans, update;
+    bool unroll, chart, quiet, help, warn_only, no_plans, update;
     ms_cli_color color;
 };
 

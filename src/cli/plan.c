@@ -33,7 +33,7 @@ static ms_status take_config(ms_cli_settings *s, const char *word, ms_error *err
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME", "console, json or md; a curve also csv or svg",  ms_cli_set_format},
+    {"format",   0,   "NAME", "console, json, md or html; a curve also csv or svg", ms_cli_set_format},
     {"file",     'o', "FILE", "where it goes; - is standard output",           ms_cli_set_file},
     {"quiet",    'q', NULL,   "no messages but errors",                        ms_cli_set_quiet},
     {"color",    0,   "WHEN", "auto, always or never",                         ms_cli_set_color},

@@ -49,7 +49,8 @@ ms_status ms_schedule_build(const ms_trace *trace, const ms_usage *usage, const 
     const ms_event *events = trace->events.items + usage->steady_first_event;
     ms_playback time;
     bool ready = ms_playback_init(&time, trace, device);
-    *schedule = (ms_schedule){.is_timed = ms_device_has_rates(device), .copies = time.copies};
+    *schedule = (ms_schedule){.is_timed = ms_device_has_rates(device) && !device->has_assumed_rates,
+                              .copies = time.copies};
     schedule->event_ms = calloc((size_t)count + 1, sizeof *schedule->event_ms);
     if (!ready || !schedule->event_ms) {
         ms_schedule_free(schedule);

@@ -177,28 +177,49 @@ static void write_flow(writer *w, const char *phase, uint32_t id, uint32_t track
     ms_json_close(&w->json);
 }
 
-static void write_copy(writer *w, uint32_t id)
+/* What must be done before a copy begins: of a saved tensor that comes back, the copy that took it
+ * to the host; MS_NONE: nothing in this step. */
+static uint32_t copy_before(const writer *w, uint32_t id, const bool *is_used)
+{
+    const ms_copy *copies = w->trace->copies.items, *copy = &copies[id];
+    const ms_playback_span *spans = w->ledger->schedule.copies;
+    if (copy->after != MS_NONE)
+        return spans[copy->after].end_ms > 0 ? copy->after : MS_NONE;
+    if (copy->layer == MS_NONE || copy->lane != MS_LANE_TO_DEVICE)
+        return MS_NONE;
+    for (uint32_t i = id; i-- > 0;)
+        if (copies[i].lane == MS_LANE_TO_HOST && copies[i].layer == copy->layer &&
+            copies[i].bytes == copy->bytes && !is_used[i] && spans[i].end_ms > 0)
+            return i;
+    return MS_NONE;
+}
+
+static void write_copy(writer *w, uint32_t id, bool *is_used)
 {
     const ms_copy *copy = &w->trace->copies.items[id];
     const ms_playback_span *spans = w->ledger->schedule.copies;
     uint32_t track = TRACK_LANES + (uint32_t)copy->lane;
+    uint32_t before = copy_before(w, id, is_used);
     double begin_us = us_of(spans[id].begin_ms);
     begin_slice(w, lane_names[copy->lane], "copy", track, begin_us, us_of(spans[id].end_ms));
     ms_json_uint(&w->json, "bytes", copy->bytes);
     end_args(w);
-    if (copy->after == MS_NONE || !(spans[copy->after].end_ms > 0))
+    if (before == MS_NONE)
         return;
-    const ms_copy *before = &w->trace->copies.items[copy->after];
-    write_flow(w, "s", id, TRACK_LANES + (uint32_t)before->lane,
-               us_of(spans[copy->after].begin_ms));
+    is_used[before] = true;
+    write_flow(w, "s", id, TRACK_LANES + (uint32_t)w->trace->copies.items[before].lane,
+               us_of(spans[before].begin_ms));
     write_flow(w, "f", id, track, begin_us);
 }
 
-static void write_copies(writer *w)
+static bool write_copies(writer *w)
 {
-    for (uint32_t e = w->usage->steady_first_event; e < w->usage->steady_end_event; e++)
+    bool *is_used = calloc((size_t)w->trace->copies.count + 1, sizeof *is_used);
+    for (uint32_t e = w->usage->steady_first_event; is_used && e < w->usage->steady_end_event; e++)
         if (w->trace->events.items[e].kind == MS_EVENT_COPY)
-            write_copy(w, w->trace->events.items[e].id);
+            write_copy(w, w->trace->events.items[e].id, is_used);
+    free(is_used);
+    return is_used != NULL;
 }
 
 /* ---- memory ---- */
@@ -340,9 +361,9 @@ bool ms_report_chrome_trace(FILE *out, const ms_view *view)
     write_names(&w);
     write_step(&w);
     write_operators(&w);
-    write_copies(&w);
+    bool ok = write_copies(&w);
     write_counters(&w);
-    bool ok = write_tensors(&w);
+    ok = ok && write_tensors(&w);
     write_peak(&w);
     ms_json_close(&w.json);
     ms_json_close(&w.json);

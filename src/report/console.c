@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/chart.h"
 #include "report/page.h"
 #include "report/reporter.h"
 
@@ -163,6 +164,8 @@ bool ms_report_console(FILE *out, const ms_view *view)
 {
     const ms_page p = ms_page_begin(out, &view->style);
     write_verdict(&p, view);
+    if (view->style.chart)
+        ms_chart(&p, view);
     write_peak(&p, view);
     write_layers(&p, view);
     write_phases(&p, view);

@@ -51,13 +51,35 @@ static leaf *collect(const ms_view *view, uint32_t *count)
 
 enum { MOST_DEPTH = 16 };
 
-/* The modules around one, outermost first; those without a name are left out. */
+static bool is_layer(const ms_trace *trace, uint32_t scope)
+{
+    const ms_scope *s = &trace->scopes.items[scope];
+    return s->layer != MS_NONE && s->parent != MS_NONE &&
+           trace->scopes.items[s->parent].layer == MS_NONE;
+}
+
+/* "layers.7" is one frame. In the view's arena; NULL: out of memory. */
+static const char *frame_name(const ms_view *view, uint32_t scope)
+{
+    const ms_trace *trace = &view->ledger->simulation->trace;
+    const ms_scope *s = &trace->scopes.items[scope];
+    const char *name = trace->names.items[s->name];
+    if (!is_layer(trace, scope))
+        return name;
+    return ms_arena_printf(view->arena, "%s.%s",
+                           trace->names.items[trace->scopes.items[s->parent].name], name);
+}
+
+/* The frames of a module, outermost first; those without a name are left out. */
 static uint32_t path_of(const ms_trace *trace, uint32_t scope, uint32_t path[MOST_DEPTH])
 {
     uint32_t count = 0;
-    for (; scope != MS_NONE && count < MOST_DEPTH; scope = trace->scopes.items[scope].parent)
-        if (*trace->names.items[trace->scopes.items[scope].name])
+    while (scope != MS_NONE && count < MOST_DEPTH) {
+        const ms_scope *s = &trace->scopes.items[scope];
+        if (*trace->names.items[s->name])
             path[count++] = scope;
+        scope = is_layer(trace, scope) ? trace->scopes.items[s->parent].parent : s->parent;
+    }
     for (uint32_t i = 0; i < count / 2; i++) {
         uint32_t other = path[i];
         path[i] = path[count - 1 - i];
@@ -71,7 +93,7 @@ static uint32_t path_of(const ms_trace *trace, uint32_t scope, uint32_t path[MOS
 /* A semicolon would begin another frame, a line another stack. */
 static void put_frame(FILE *out, const char *name)
 {
-    for (; *name; name++)
+    for (; name && *name; name++)
         fputc(*name == ';' || *name == '\n' || *name == '\r' ? '_' : *name, out);
 }
 
@@ -87,7 +109,7 @@ bool ms_report_folded(FILE *out, const ms_view *view)
         put_frame(out, ms_view_model(view));
         for (uint32_t d = 0; d < depth; d++) {
             fputc(';', out);
-            put_frame(out, trace->names.items[trace->scopes.items[path[d]].name]);
+            put_frame(out, frame_name(view, path[d]));
         }
         fprintf(out, ";%s %" PRIu64 "\n", ms_category_name((ms_category)leaves[i].category),
                 leaves[i].bytes);
@@ -113,10 +135,9 @@ static void write_frames(ms_json_writer *w, const ms_view *view)
         uint32_t scope = i - 1 - MS_CATEGORY_COUNT;
         ms_json_object_inline(w, NULL);
         ms_json_string(w, "name",
-                       i == 0 ? ms_view_model(view)
-                       : i <= MS_CATEGORY_COUNT
-                           ? ms_category_name((ms_category)(i - 1))
-                           : trace->names.items[trace->scopes.items[scope].name]);
+                       i == 0                   ? ms_view_model(view)
+                       : i <= MS_CATEGORY_COUNT ? ms_category_name((ms_category)(i - 1))
+                                                : frame_name(view, scope));
         ms_json_close(w);
     }
     ms_json_close(w);

@@ -131,8 +131,9 @@ static void put_new_frames(snapshot *s, uint32_t id)
     uint32_t layer = ms_scope_layer(s->trace, storage->scope, MS_NONE);
     uint64_t index = 0;
     char text[TEXT], path[TEXT];
-    snprintf(text, sizeof text, "%s (%s)", ms_storage_label(s->trace, storage),
-             ms_category_name((ms_category)storage->category));
+    const char *label = ms_storage_label(s->trace, storage);
+    snprintf(text, sizeof text, "%s%s%s", ms_category_name((ms_category)storage->category),
+             *label ? ": " : "", label);
     ms_pickle_list(&s->pickle);
     ms_pickle_next(&s->pickle, index++);
     put_frame(s, layer, text);

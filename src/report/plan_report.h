@@ -12,6 +12,7 @@
 #include "memscope/plan.h"
 #include "plan/step_plan.h"
 #include "plan/target.h"
+#include "report/view.h"
 
 /* What a trainer can do at the same budget. */
 typedef struct ms_target_answer {
@@ -26,8 +27,12 @@ typedef struct ms_plan_answer {
     const ms_step_plan *plan;         /* or a curve: */
     const ms_curve *curve;            /* NULL when there is a plan */
     const ms_target_answers *targets; /* beside the plan; may be empty */
+    const ms_view *analysis; /* of the run as planned, where the format shows it; or NULL */
     ms_style style;
 } ms_plan_answer;
+
+/* Whether the format shows the step as planned in detail. */
+bool ms_plan_format_is_detailed(const char *format);
 
 /* Writes, flushes and checks. */
 ms_status ms_plan_report_write(const ms_plan_answer *answer, const char *format, FILE *out,

@@ -352,6 +352,7 @@ ms_status ms_plan_view_create(const ms_plan_answer *answer, ms_plan_view *view, 
                            .run = answer->task->run,
                            .plan = answer->plan,
                            .curve = answer->curve,
+                           .analysis = answer->analysis,
                            .arena = ms_arena_create(0)};
     if (view->arena && fill(view))
         return MS_OK;

@@ -26,6 +26,7 @@ typedef struct ms_plan_view {
     const ms_run_config *run;
     const ms_step_plan *plan; /* NULL: a curve */
     const ms_curve *curve;    /* or NULL */
+    const ms_view *analysis;  /* of the run as planned; NULL: for a format that has none */
     ms_arena *arena;
     const ms_step_figures *figures;  /* the plan's, or of what needs least */
     bool is_restricted;              /* to what a trainer can express */
@@ -84,6 +85,7 @@ const char *ms_plan_gib_more(uint64_t bytes, uint64_t base_bytes, char text[MS_F
 bool ms_plan_console(FILE *out, const ms_plan_view *view);
 bool ms_plan_json(FILE *out, const ms_plan_view *view);
 bool ms_plan_markdown(FILE *out, const ms_plan_view *view);
+bool ms_plan_html(FILE *out, const ms_plan_view *view); /* a curve too */
 bool ms_curve_console(FILE *out, const ms_plan_view *view);
 bool ms_curve_json(FILE *out, const ms_plan_view *view);
 bool ms_curve_markdown(FILE *out, const ms_plan_view *view);
