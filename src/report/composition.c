@@ -9,7 +9,9 @@
 #include "report/picture.h"
 
 enum { MOST_CELLS = MS_PEAK_TENSORS + 1 };
-enum { HEAD_HEIGHT = 18, LETTER_WIDTH = 6, LINE_HEIGHT = 14 };
+enum { HEAD_HEIGHT = 18, LINE_HEIGHT = 14 };
+
+static const double letter_width = 6.5; /* of small text, about */
 
 typedef struct cell {
     const char *name;
@@ -45,10 +47,10 @@ static uint32_t cells_of(const ms_view *view, uint32_t category, cell cells[MOST
 static void put_label(FILE *out, ms_spot at, double width, const char *attributes, const char *text)
 {
     enum { FEWEST = 5, MOST = 120 };
-    if (width < FEWEST * LETTER_WIDTH)
+    if (width < FEWEST * letter_width)
         return;
     char shown[MOST + 4];
-    size_t room = (size_t)(width / LETTER_WIDTH), length = strlen(text);
+    size_t room = (size_t)(width / letter_width), length = strlen(text);
     room = room < MOST ? room : MOST;
     if (length <= room) {
         ms_draw_text(out, at, attributes, text);
@@ -77,7 +79,7 @@ static void draw_cell(FILE *out, const cell *c, uint32_t category, const ms_fram
     if (f->height >= LINE_HEIGHT + 4)
         put_label(out, (ms_spot){f->x + 4, f->y + LINE_HEIGHT}, f->width - 8,
                   "class=\"on-cell small\"", c->name);
-    if (f->height >= 2 * LINE_HEIGHT + 4 && f->width > LETTER_WIDTH * (double)strlen(size))
+    if (f->height >= 2 * LINE_HEIGHT + 4 && f->width > letter_width * (double)strlen(size))
         ms_draw_text(out, (ms_spot){f->x + 4, f->y + 2 * LINE_HEIGHT}, "class=\"on-cell small\"",
                      size);
     fputs("</g>\n", out);
@@ -96,7 +98,7 @@ static void draw_head(FILE *out, const ms_view *view, uint32_t category, const m
              ms_bytes_text(peak->category_bytes[category], size), share / 10, share % 10);
     if (f->height < HEAD_HEIGHT)
         return;
-    bool fits = LETTER_WIDTH * (double)strlen(text) < f->width - 8;
+    bool fits = letter_width * (double)strlen(text) < f->width - 8;
     put_label(out, (ms_spot){f->x + 4, f->y + 13}, f->width - 8, "class=\"on-cell strong\"",
               fits ? text : ms_category_name((ms_category)category));
 }
@@ -163,6 +165,6 @@ void ms_picture_legend(FILE *out, const ms_view *view, ms_spot at)
         ms_draw_frame(out, &box);
         fputs("/>\n", out);
         ms_draw_text(out, (ms_spot){at.x + 16, at.y}, "", name);
-        at.x += 36 + LETTER_WIDTH * (double)strlen(name);
+        at.x += 36 + letter_width * (double)strlen(name);
     }
 }

@@ -210,10 +210,10 @@ static bool write_curve(FILE *out, const ms_plan_view *v)
 {
     fprintf(
         out,
-        "<figure>\n<div class=\"wide\"><svg id=\"curve-svg\" class=\"picture\" viewBox=\"0 0 %d "
+        "<figure>\n<div class=\"wide\"><svg id=\"curve-svg\" class=\"picture\" viewBox=\"0 %d %d "
         "%d\" role=\"img\" aria-label=\"Time of a step against the budget; the table below has "
         "the points.\">\n",
-        MS_CURVE_WIDTH, MS_CURVE_HEIGHT);
+        MS_CURVE_HEAD, MS_CURVE_WIDTH, MS_CURVE_HEIGHT - MS_CURVE_HEAD);
     ms_curve_picture(out, v);
     fputs("</svg></div>\n</figure>\n", out);
     return true;

@@ -92,8 +92,8 @@ bool ms_curve_markdown(FILE *out, const ms_plan_view *view);
 bool ms_curve_csv(FILE *out, const ms_plan_view *view);
 bool ms_curve_svg(FILE *out, const ms_plan_view *view);
 
-/* The curve as SVG elements, for a picture of this size in pixels. */
-enum { MS_CURVE_WIDTH = 860, MS_CURVE_HEIGHT = 540 };
+/* The curve as SVG elements, for a picture of this size in pixels; the head is left empty. */
+enum { MS_CURVE_WIDTH = 860, MS_CURVE_HEIGHT = 540, MS_CURVE_HEAD = 58 };
 void ms_curve_picture(FILE *out, const ms_plan_view *view);
 
 #endif

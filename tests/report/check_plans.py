@@ -219,7 +219,7 @@ def check_curve(curve, program, arguments):
     assert [row["treat"] for row in rows] == [p["treat"] for p in points]
     picture = xml.dom.minidom.parseString(plan(program, arguments, "svg").stdout)
     titles = picture.getElementsByTagName("title")
-    assert len(titles) == len(points) + 1  # and what keeps everything
+    assert len(titles) == len(points) + 2  # and what keeps everything, and the picture's own
     assert not picture.getElementsByTagName("script")
     for form in ("console", "md"):
         assert plan(program, arguments, form).stdout

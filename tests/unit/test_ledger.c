@@ -249,6 +249,48 @@ static void counts_micro_steps_that_follow(void **state)
     assert_int_equal(find(h, "model.layers.1.mm")->count, 13);
 }
 
+/* At every point categories sum to what is allocated, and time goes on. */
+static void timeline_sums(void **state)
+{
+    const hand_made *h = *state;
+    const ms_ledger *l = &h->ledger;
+    uint64_t most = 0;
+    assert_true(l->timeline.count > 10);
+    for (uint32_t i = 0; i < l->timeline.count; i++) {
+        const ms_timeline_point *p = &l->timeline.items[i];
+        uint64_t sum = 0;
+        for (uint32_t c = 0; c < MS_CATEGORY_COUNT; c++)
+            sum += p->category_bytes[c];
+        assert_int_equal(sum, p->bytes);
+        assert_int_equal(p->category_bytes[MS_CATEGORY_WEIGHT], 300);
+        assert_true(i == 0 || p->ms >= p[-1].ms);
+        most = p->bytes > most ? p->bytes : most;
+    }
+    assert_int_equal(most, l->peak.bytes);
+    assert_false(l->schedule.is_timed);
+}
+
+/* With rates an operator's events lie within its time, evenly. */
+static void schedule_spreads(void **state)
+{
+    hand_made *h = *state;
+    h->device.fp32_flops = h->device.bf16_flops = h->device.fp16_flops = 1e12;
+    h->device.memory_bytes_per_s = 1e9;
+    h->device.has_assumed_rates = false;
+    for (uint32_t i = 0; i < h->simulation.trace.ops.count; i++)
+        h->simulation.trace.ops.items[i].traffic_bytes = 4000000;
+    rebuild(h, MS_FOLD_LAYERS);
+    const ms_schedule *s = &h->ledger.schedule;
+    assert_true(s->is_timed);
+    assert_true(s->event_ms[0] == 0 && s->event_ms[1] == 0); /* mark; the first begins */
+    const double quarters[] = {1, 2, 3, 4};                  /* three events, then its end */
+    for (uint32_t i = 0; i < 4; i++)
+        assert_true(s->event_ms[2 + i] > quarters[i] - 1e-9 &&
+                    s->event_ms[2 + i] < quarters[i] + 1e-9);
+    assert_true(s->end_ms > 6 * 4 - 1e-9 && s->end_ms < 6 * 4 + 1e-9);
+    assert_true(s->end_ms > h->ledger.profile.time.step_ms - 1e-9);
+}
+
 static void counts_what_outlives(void **state)
 {
     const hand_made *h = *state;
@@ -330,7 +372,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STEP(folds_equal_layers),
-        STEP(unrolls),
+        STEP(unrolls), STEP(timeline_sums), STEP(schedule_spreads),
         STEP(counts_micro_steps_that_follow),
         STEP(counts_what_outlives),
         STEP(composes_the_peak),

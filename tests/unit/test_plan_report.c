@@ -317,6 +317,16 @@ static const report_case report_cases[] = {
       "| half the batch | 1.00 | 1.75 | 60.000 | - | yes | `--batch 1` |"}, {NULL}},
     {"md, all trainers", ALL_TARGETS, "md", {"## Trainers", "| free |", "`all=checkpoint`"}, {NULL}},
     {"md, curve", CURVE, "md", {"# Time against memory", "| 4.00 |", "| 6.88 |"}, {NULL}},
+    {"html, fits", FITS, "html",
+     {"<p class=\"verdict good\" id=\"verdict\">fits: 3.75", "<pre id=\"treat\">--treat 0-9=checkpoint",
+      "<span class=\"t-offload t-tile\" title=\"layer 12\"></span>",
+      "<data value=\"3221225472\">3.00 GiB</data>", "copies hide | behind computing"}, {"nan", "src="}},
+    {"html, infeasible", INFEASIBLE, "html",
+     {"<p class=\"verdict bad\" id=\"verdict\">does not fit", "What would fit", "half the batch"}, {NULL}},
+    {"html, all trainers", ALL_TARGETS, "html", {"<h2 id=\"trainers-title\">Trainers</h2>"}, {NULL}},
+    {"html, curve", CURVE, "html", {"id=\"curve-svg\"", "<polyline", "4.00 GiB"}, {NULL}},
+    {"html, a curve without rates", NO_RATES_CURVE, "html", {"id=\"points\""}, {"curve-svg", "nan"}},
+    {"html, curve without points", EMPTY_CURVE, "html", {"stopped before"}, {"curve-svg", "nan"}},
     {"csv", CURVE, "csv",
      {"budget_bytes,fits,", ",treat\n4294967296,true,3221225472,3489660928,4026531840,0,166.125000,",
       ",\"0-1=checkpoint,loss=chunk:2\"\n", "99.000000,0.010000,\"\"\n"}, {NULL}},
@@ -386,7 +396,7 @@ static void check_formats(void **state)
     size_t count = 0;
     set_scene(&s, FITS);
     assert_int_equal(ms_plan_report_write(&s.answer, "svg", stderr, &err), MS_ERR_USAGE);
-    assert_string_equal(err.text, "svg is for --curve; a plan is console, json or md");
+    assert_string_equal(err.text, "svg is for --curve; a plan is console, json, md or html");
     clear_scene(&s);
     s = (scene){0};
     err = (ms_error){0};
@@ -394,11 +404,11 @@ static void check_formats(void **state)
     assert_int_equal(ms_plan_report_write(&s.answer, "svg", stderr, &err), MS_ERR_USAGE);
     assert_non_null(strstr(err.text, "the rates of a100-80gb are not known"));
     err = (ms_error){0};
-    assert_int_equal(ms_plan_report_write(&s.answer, "html", stderr, &err), MS_ERR_USAGE);
+    assert_int_equal(ms_plan_report_write(&s.answer, "yaml", stderr, &err), MS_ERR_USAGE);
     clear_scene(&s);
     for (const ms_report_format *f; (f = ms_plan_format_at(count)) != NULL; count++)
         assert_true(*f->name && *f->help && *f->file_name);
-    assert_int_equal(count, 5);
+    assert_int_equal(count, 6);
 }
 
 /* ---- numbers ---- */
