@@ -275,7 +275,7 @@ static void schedule_spreads(void **state)
 {
     hand_made *h = *state;
     h->device.fp32_flops = h->device.bf16_flops = h->device.fp16_flops = 1e12;
-    h->device.memory_bytes_per_s = 1e9;
+    h->device.memory_bytes_per_s = h->device.host_link_bytes_per_s = 1e9;
     h->device.has_assumed_rates = false;
     for (uint32_t i = 0; i < h->simulation.trace.ops.count; i++)
         h->simulation.trace.ops.items[i].traffic_bytes = 4000000;
