@@ -33,7 +33,8 @@ _memscope_values() {
         case $2 in
         diff) echo console json md ;;
         check) echo console json md junit github sarif gitlab custom-smaller-is-better shields prometheus ;;
-        *) echo console json md csv $([ "$2" != plan ] || echo svg) ;;
+        analyze) echo console json md csv html svg chrome-trace memory-viz speedscope folded ;;
+        *) echo console json md csv $([ "$2" != plan ] || echo html svg) ;;
         esac
         ;;
     --what) echo batch seq rank layers ;;

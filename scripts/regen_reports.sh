@@ -28,13 +28,13 @@ place() {
     fi
 }
 
-# name, then the arguments of `memscope analyze`
+# name and formats, then the arguments of `memscope analyze`
 samples() {
     grep -v '^#' << 'ROWS'
-llama-3.1-8b-h100 --config llama-3.1-8b --device h100-80gb --batch 1 --seq 4096
-llama-3.2-1b-rtx-4090 --config llama-3.2-1b --device rtx-4090 --batch 4 --seq 2048 --checkpointing all
-qwen3-0.6b-autocast --config qwen3-0.6b --device a100-40gb --batch 4 --seq 1024 --dtype fp32 --autocast bf16 --clip 1.0
-gpt2-cpu --config gpt2 --device cpu --batch 2 --seq 512 --dtype fp32 --allocator raw
+llama-3.1-8b-h100 json,md,console,svg --config llama-3.1-8b --device h100-80gb --batch 1 --seq 4096
+llama-3.2-1b-rtx-4090 json,md,console --config llama-3.2-1b --device rtx-4090 --batch 4 --seq 2048 --checkpointing all
+qwen3-0.6b-autocast json,md,console --config qwen3-0.6b --device a100-40gb --batch 4 --seq 1024 --dtype fp32 --autocast bf16 --clip 1.0
+gpt2-cpu json,md,console --config gpt2 --device cpu --batch 2 --seq 512 --dtype fp32 --allocator raw
 ROWS
 }
 
@@ -71,8 +71,8 @@ fill_accuracy() {
     }
 }
 
-while read -r name arguments; do
-    for format in json md console; do
+while read -r name formats arguments; do
+    for format in $(echo "$formats" | tr , ' '); do
         case $format in console) file=$name.txt ;; *) file=$name.$format ;; esac
         # shellcheck disable=SC2086
         memscope analyze $arguments --format $format -o - > "$work/$file" 2> "$work/$file.err"

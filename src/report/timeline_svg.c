@@ -167,21 +167,21 @@ static bool is_there(const ms_ledger *ledger, uint32_t category)
     return false;
 }
 
+/* From the axis to the top of the category: those below are drawn over it, later. */
 static void draw_area(const plot *p, uint32_t category)
 {
     const ms_timeline_point *points = p->ledger->timeline.items;
     uint32_t count = p->ledger->timeline.count;
+    double bottom = y_of(p, 0);
     fprintf(p->out, "<path class=\"%s\" d=\"M", ms_json_category((uint8_t)category));
+    ms_draw_spot(p->out, (ms_spot){x_of(p, points[0].ms), bottom});
     for (uint32_t i = 0; i < count; i++) {
         fputc(' ', p->out);
         ms_draw_spot(p->out,
                      (ms_spot){x_of(p, points[i].ms), y_of(p, stacked(&points[i], category + 1))});
     }
-    for (uint32_t i = count; i-- > 0;) {
-        fputc(' ', p->out);
-        ms_draw_spot(p->out,
-                     (ms_spot){x_of(p, points[i].ms), y_of(p, stacked(&points[i], category))});
-    }
+    fputc(' ', p->out);
+    ms_draw_spot(p->out, (ms_spot){x_of(p, points[count - 1].ms), bottom});
     fprintf(p->out, "z\"><title>%s</title></path>\n", ms_category_name((ms_category)category));
 }
 
@@ -254,7 +254,7 @@ void ms_picture_timeline(FILE *out, const ms_view *view)
     const plot p = plot_of(out, view);
     draw_phases(&p);
     draw_axes(&p);
-    for (uint32_t c = 0; c < MS_CATEGORY_COUNT; c++)
+    for (uint32_t c = MS_CATEGORY_COUNT; c-- > 0;)
         if (is_there(p.ledger, c))
             draw_area(&p, c);
     draw_layers(&p);
