@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/planned_step.h"
 #include "base/error.h"
 #include "base/limit.h"
 #include "config/load.h"
@@ -16,7 +17,6 @@
 #include "plan/step_plan.h"
 #include "plan/target.h"
 #include "report/plan_report.h"
-#include "step/step.h"
 
 struct ms_plan {
     ms_arena *arena;
@@ -334,59 +334,6 @@ const char *ms_plan_note(const ms_plan *plan, size_t index)
 
 /* ---- writing ---- */
 
-/* The step as planned, in detail. */
-typedef struct planned_step {
-    ms_run_config run;
-    ms_simulation simulation;
-    ms_usage usage;
-    ms_ledger ledger;
-    ms_view view;
-} planned_step;
-
-static ms_status view_step(const ms_plan *plan, planned_step *step, ms_error *err)
-{
-    ms_status status = ms_view_create(&step->ledger, NULL, &plan->style, &step->view, err);
-    if (status != MS_OK)
-        ms_ledger_free(&step->ledger);
-    return status;
-}
-
-static ms_status itemise_step(const ms_plan *plan, planned_step *step, ms_error *err)
-{
-    const ms_trace *trace = &step->simulation.trace;
-    ms_status status = ms_usage_measure(trace, &step->run.allocator, &step->usage, err);
-    if (status != MS_OK)
-        return status;
-    status = ms_ledger_build(&plan->model, &step->run, &step->simulation, &step->usage,
-                             MS_FOLD_LAYERS, &step->ledger, err);
-    if (status == MS_OK)
-        status = view_step(plan, step, err);
-    if (status != MS_OK)
-        ms_usage_free(&step->usage);
-    return status;
-}
-
-static ms_status run_step(const ms_plan *plan, planned_step *step, ms_error *err)
-{
-    step->run = plan->run;
-    step->run.treatments = plan->step.plan.treatments;
-    ms_status status = ms_step_simulate(&plan->model, &step->run, &step->simulation, err);
-    if (status != MS_OK)
-        return status;
-    status = itemise_step(plan, step, err);
-    if (status != MS_OK)
-        ms_simulation_free(&step->simulation);
-    return status;
-}
-
-static void free_step(planned_step *step)
-{
-    ms_view_free(&step->view);
-    ms_ledger_free(&step->ledger);
-    ms_usage_free(&step->usage);
-    ms_simulation_free(&step->simulation);
-}
-
 /* A plan that fits is what the detail is of. */
 static bool has_detail(const ms_plan *plan, const char *format)
 {
@@ -398,9 +345,12 @@ ms_status ms_plan_write(const ms_plan *plan, const char *format, FILE *out, ms_e
 {
     if (!plan->is_solved)
         return ms_file_plan_write(&plan->file, format, out, err);
-    planned_step step;
+    ms_planned_step step;
     bool is_detailed = has_detail(plan, format);
-    ms_status status = is_detailed ? run_step(plan, &step, err) : MS_OK;
+    ms_status status = MS_OK;
+    if (is_detailed)
+        status = ms_planned_step_run(&plan->model, &plan->run, &plan->step.plan.treatments,
+                                     &plan->style, &step, err);
     if (status != MS_OK)
         return status;
     const ms_plan_answer answer = {
@@ -413,6 +363,6 @@ ms_status ms_plan_write(const ms_plan *plan, const char *format, FILE *out, ms_e
     };
     status = ms_plan_report_write(&answer, format, out, err);
     if (is_detailed)
-        free_step(&step);
+        ms_planned_step_free(&step);
     return status;
 }

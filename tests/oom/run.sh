@@ -88,6 +88,7 @@ if [ -x "$program" ]; then
     program_case "plan for a run" plan $run --planner greedy --budget 650MiB
     # shellcheck disable=SC2086
     program_case "plan as JSON" plan $run --planner rules --budget 650MiB --format json
+    # shellcheck disable=SC2086
     program_case "plan as a page" plan $run --planner rules --budget 650MiB --format html
     # shellcheck disable=SC2086
     program_case "plan for a trainer" plan $run --target hf --budget 700MiB --format md

@@ -372,7 +372,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STEP(folds_equal_layers),
-        STEP(unrolls), STEP(timeline_sums), STEP(schedule_spreads),
+        STEP(unrolls),
+        STEP(timeline_sums),
+        STEP(schedule_spreads),
         STEP(counts_micro_steps_that_follow),
         STEP(counts_what_outlives),
         STEP(composes_the_peak),

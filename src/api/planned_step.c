@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "api/planned_step.h"
+
+static ms_status view(ms_planned_step *step, const ms_style *style, ms_error *err)
+{
+    ms_status status = ms_view_create(&step->ledger, NULL, style, &step->view, err);
+    if (status != MS_OK)
+        ms_ledger_free(&step->ledger);
+    return status;
+}
+
+static ms_status itemise(const ms_model_config *model, ms_planned_step *step, const ms_style *style,
+                         ms_error *err)
+{
+    const ms_trace *trace = &step->simulation.trace;
+    ms_status status = ms_usage_measure(trace, &step->run.allocator, &step->usage, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_ledger_build(model, &step->run, &step->simulation, &step->usage, MS_FOLD_LAYERS,
+                             &step->ledger, err);
+    if (status == MS_OK)
+        status = view(step, style, err);
+    if (status != MS_OK)
+        ms_usage_free(&step->usage);
+    return status;
+}
+
+ms_status ms_planned_step_run(const ms_model_config *model, const ms_run_config *run,
+                              const ms_treatments *treatments, const ms_style *style,
+                              ms_planned_step *step, ms_error *err)
+{
+    step->run = *run;
+    step->run.treatments = *treatments;
+    ms_status status = ms_step_simulate(model, &step->run, &step->simulation, err);
+    if (status != MS_OK)
+        return status;
+    status = itemise(model, step, style, err);
+    if (status != MS_OK)
+        ms_simulation_free(&step->simulation);
+    return status;
+}
+
+void ms_planned_step_free(ms_planned_step *step)
+{
+    ms_view_free(&step->view);
+    ms_ledger_free(&step->ledger);
+    ms_usage_free(&step->usage);
+    ms_simulation_free(&step->simulation);
+}

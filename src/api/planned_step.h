@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The step as planned, in detail: for reports that show more of a plan than its figures.
+ */
+#ifndef MS_API_PLANNED_STEP_H
+#define MS_API_PLANNED_STEP_H
+
+#include "ledger/ledger.h"
+#include "report/view.h"
+#include "step/step.h"
+
+/* Stays where it was made: its parts point at one another. */
+typedef struct ms_planned_step {
+    ms_run_config run;
+    ms_simulation simulation;
+    ms_usage usage;
+    ms_ledger ledger;
+    ms_view view;
+} ms_planned_step;
+
+/* Runs the step with these treatments. The configs must outlive it; on failure nothing is left to
+ * free. */
+ms_status ms_planned_step_run(const ms_model_config *model, const ms_run_config *run,
+                              const ms_treatments *treatments, const ms_style *style,
+                              ms_planned_step *step, ms_error *err);
+void ms_planned_step_free(ms_planned_step *step);
+
+#endif
