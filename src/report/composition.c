@@ -11,7 +11,7 @@
 enum { MOST_CELLS = MS_PEAK_TENSORS + 1 };
 enum { HEAD_HEIGHT = 18, LINE_HEIGHT = 14 };
 
-static const double letter_width = 6.5; /* of small text, about */
+static const double letter_width = 6.5, bold_letter_width = 7.6; /* about */
 
 typedef struct cell {
     const char *name;
@@ -98,7 +98,7 @@ static void draw_head(FILE *out, const ms_view *view, uint32_t category, const m
              ms_bytes_text(peak->category_bytes[category], size), share / 10, share % 10);
     if (f->height < HEAD_HEIGHT)
         return;
-    bool fits = letter_width * (double)strlen(text) < f->width - 8;
+    bool fits = bold_letter_width * (double)strlen(text) < f->width - 8;
     put_label(out, (ms_spot){f->x + 4, f->y + 13}, f->width - 8, "class=\"on-cell strong\"",
               fits ? text : ms_category_name((ms_category)category));
 }
