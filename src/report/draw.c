@@ -3,8 +3,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "json/embedded.h"
+#include "json/utf8.h"
 
 enum { TICKS = 6 };
 
@@ -28,12 +30,15 @@ static const char *entity_of(char c)
 
 void ms_xml_text(FILE *out, const char *text)
 {
-    for (; *text; text++) {
-        const char *entity = entity_of(*text);
-        if (entity && *text != '\n')
+    size_t left = strlen(text), length;
+    for (; left > 0; text += length, left -= length) {
+        length = ms_utf8_length(text, left);
+        const char *entity = length == 0 ? "\xef\xbf\xbd" : *text == '\n' ? NULL : entity_of(*text);
+        length = length ? length : 1;
+        if (entity)
             fputs(entity, out);
         else
-            fputc(*text, out);
+            fwrite(text, 1, length, out);
     }
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "json/utf8.h"
+
 enum {
     PROTO = 0x80,
     STOP = '.',
@@ -74,9 +76,25 @@ void ms_pickle_end_list(ms_pickle *p)
     put(p, APPENDS);
 }
 
+/* Bytes that are not UTF-8 become U+FFFD. Returns the length; writes it when there is an output. */
+static size_t put_characters(FILE *out, const char *text)
+{
+    static const char unknown[] = "\xef\xbf\xbd";
+    size_t written = 0, length;
+    for (size_t left = strlen(text); left > 0; text += length, left -= length) {
+        size_t whole = ms_utf8_length(text, left);
+        size_t bytes = whole ? whole : sizeof unknown - 1;
+        length = whole ? whole : 1;
+        if (out)
+            fwrite(whole ? text : unknown, 1, bytes, out);
+        written += bytes;
+    }
+    return written;
+}
+
 void ms_pickle_text(ms_pickle *p, const char *text)
 {
-    size_t length = strlen(text);
+    size_t length = put_characters(NULL, text);
     if (length < 256) {
         put(p, SHORT_BINUNICODE);
         put_little_endian(p, length, 1);
@@ -84,7 +102,7 @@ void ms_pickle_text(ms_pickle *p, const char *text)
         put(p, BINUNICODE);
         put_little_endian(p, length, 4);
     }
-    fwrite(text, 1, length, p->out);
+    put_characters(p->out, text);
 }
 
 void ms_pickle_uint(ms_pickle *p, uint64_t value)

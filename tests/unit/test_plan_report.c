@@ -319,7 +319,7 @@ static const report_case report_cases[] = {
     {"md, curve", CURVE, "md", {"# Time against memory", "| 4.00 |", "| 6.88 |"}, {NULL}},
     {"html, fits", FITS, "html",
      {"<p class=\"verdict good\" id=\"verdict\">fits: 3.75", "<pre id=\"treat\">--treat 0-9=checkpoint",
-      "<span class=\"t-offload t-tile\" title=\"layer 12\"></span>",
+      "<span class=\"t-offload t-tile\" title=\"layer 12: offload, in tiles\"></span>",
       "<data value=\"3221225472\">3.00 GiB</data>", "copies hide | behind computing"}, {"nan", "src="}},
     {"html, infeasible", INFEASIBLE, "html",
      {"<p class=\"verdict bad\" id=\"verdict\">does not fit", "What would fit", "half the batch"}, {NULL}},

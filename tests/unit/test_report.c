@@ -109,6 +109,7 @@ static const text_case text_cases[] = {
     {"control characters", "a\001\033[31m\177b",
      "a\xef\xbf\xbd\xef\xbf\xbd[31m\xef\xbf\xbd"
      "b"},
+    {"not UTF-8", "a\xff\xc3z\xe2\x82", "a\xef\xbf\xbd\xef\xbf\xbdz\xef\xbf\xbd\xef\xbf\xbd"},
     {"other letters", "\xc3\xa4\xe2\x82\xac", "\xc3\xa4\xe2\x82\xac"},
 };
 
@@ -151,6 +152,23 @@ static void check_pickle(void **state)
     assert_int_equal(ftell(out), c->length);
     fclose(out);
     assert_memory_equal(bytes, c->bytes, c->length);
+}
+
+/* A text's length is that of what is written, also where a byte is replaced. */
+static void check_pickle_text(void **state)
+{
+    (void)state;
+    char bytes[32];
+    FILE *out = fmemopen(bytes, sizeof bytes, "w");
+    assert_non_null(out);
+    ms_pickle p = {.out = out};
+    ms_pickle_text(&p, "a\xff");
+    assert_int_equal(ftell(out), 6);
+    fclose(out);
+    assert_memory_equal(bytes,
+                        "\x8c\x04"
+                        "a\xef\xbf\xbd",
+                        6);
 }
 
 typedef struct share_case {
@@ -235,13 +253,14 @@ int main(void)
 {
     struct CMUnitTest tests[COUNT_OF(gib_cases) + COUNT_OF(share_cases) + COUNT_OF(bytes_cases) +
                             COUNT_OF(treemap_cases) + COUNT_OF(text_cases) +
-                            COUNT_OF(pickle_cases) + 3];
+                            COUNT_OF(pickle_cases) + 4];
     size_t count = ADD_ROWS(tests, check_gib, gib_cases);
     count += ADD_ROWS(tests + count, check_share, share_cases);
     count += ADD_ROWS(tests + count, check_bytes, bytes_cases);
     count += ADD_ROWS(tests + count, check_treemap, treemap_cases);
     count += ADD_ROWS(tests + count, check_text, text_cases);
     count += ADD_ROWS(tests + count, check_pickle, pickle_cases);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(check_pickle_text);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(check_formats);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(check_errors);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(check_unrolled_twice);
