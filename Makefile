@@ -11,12 +11,16 @@ ifneq ($(origin BUILD),command line)
 BUILD := build/$(CONFIG)$(if $(filter-out fuzz,$(CONFIG)),$(if $(findstring clang,$(notdir $(CC))),-clang))
 endif
 
-PREFIX     ?= /usr/local
-BINDIR     ?= $(PREFIX)/bin
-LIBDIR     ?= $(PREFIX)/lib
-INCLUDEDIR ?= $(PREFIX)/include
-DATADIR    ?= $(PREFIX)/share
-MANDIR     ?= $(DATADIR)/man
+# The names of the GNU coding standards; the same in capitals works too.
+prefix      ?= $(or $(PREFIX),/usr/local)
+exec_prefix ?= $(prefix)
+bindir      ?= $(or $(BINDIR),$(exec_prefix)/bin)
+libdir      ?= $(or $(LIBDIR),$(exec_prefix)/lib)
+includedir  ?= $(or $(INCLUDEDIR),$(prefix)/include)
+datarootdir ?= $(prefix)/share
+datadir     ?= $(or $(DATADIR),$(datarootdir))
+mandir      ?= $(or $(MANDIR),$(datarootdir)/man)
+docdir      ?= $(or $(DOCDIR),$(datarootdir)/doc/memscope)
 
 VERSION := $(shell sed -n 's/^.define MS_VERSION "\(.*\)"/\1/p' include/memscope/memscope.h)
 SONAME  := libmemscope.so.$(firstword $(subst ., ,$(VERSION)))
@@ -53,7 +57,8 @@ CLI_SRC  := $(sort $(wildcard src/cli/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
-DATA     := $(sort $(wildcard configs/*.json src/plan/pytorch/*.py src/report/html/*.css src/report/html/*.js))
+DATA     := $(sort $(wildcard configs/*.json schemas/*.schema.json src/plan/pytorch/*.py src/report/html/*.css \
+                             src/report/html/*.js))
 HEADERS  := $(sort $(wildcard include/memscope/*.h))
 GEN      := $(if $(wildcard scripts/embed.sh),$(BUILD)/gen/embedded.c)
 
@@ -246,15 +251,35 @@ reports: all                         ## rewrite the committed sample reports
 # ---- installing ----
 
 $(BUILD)/memscope.pc: scripts/memscope.pc.in Makefile FORCE
-	@sed -e 's|@prefix@|$(PREFIX)|' -e 's|@libdir@|$(LIBDIR)|' -e 's|@includedir@|$(INCLUDEDIR)|' \
+	@sed -e 's|@prefix@|$(prefix)|' -e 's|@libdir@|$(libdir)|' -e 's|@includedir@|$(includedir)|' \
 	    -e 's|@version@|$(VERSION)|' -e 's|@libs@|$(strip $(DEP_LIBS))|' $< > $@
 
-install: all $(BUILD)/memscope.pc    ## install under DESTDIR and PREFIX
-	DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' \
-	    DATADIR='$(DATADIR)' MANDIR='$(MANDIR)' SONAME='$(SONAME)' sh scripts/install.sh install
+# Pages of commands and files, from the tables of the program itself.
+$(BUILD)/man/made: $(BINARY)
+	@$(call say,MAN  $(@D))
+	$(Q)mkdir -p $(@D) && rm -f $(@D)/*.[15]
+	$(Q)for page in $$($(BINARY) help --man); do name=$${page#memscope-}; \
+	    $(BINARY) help --man $${name%.*} > $(@D)/$$page || exit 1; done
+	@touch $@
+man: $(BUILD)/man/made               ## make the manual pages of the commands, in BUILD/man
+
+INSTALL_FOLDERS = DESTDIR='$(DESTDIR)' BINDIR='$(bindir)' LIBDIR='$(libdir)' INCLUDEDIR='$(includedir)' \
+    DATADIR='$(datadir)' MANDIR='$(mandir)' DOCDIR='$(docdir)' SONAME='$(SONAME)'
+install: all man $(BUILD)/memscope.pc  ## install under DESTDIR and prefix
+	$(INSTALL_FOLDERS) sh scripts/install.sh install
 uninstall:                           ## remove what install put there
-	DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' \
-	    DATADIR='$(DATADIR)' MANDIR='$(MANDIR)' SONAME='$(SONAME)' sh scripts/install.sh uninstall
+	$(INSTALL_FOLDERS) sh scripts/install.sh uninstall
+
+# GLPK, cJSON, libyaml and libc within. Debian has no archive of cJSON: scripts/static_cjson.sh makes one.
+STATIC := $(BUILD)/memscope-static
+$(STATIC): $(CLI_OBJ) $(LIB)
+	@$(call say,LINK $@)
+	$(Q)$(LINK) -static -o $@ $(CLI_OBJ) $(LIB) $(DEP_LIBS) $(STATIC_LIBS)
+STATIC_LIBS ?= $(addprefix -l,$(foreach l,amd colamd suitesparseconfig gmp z ltdl dl,$(if $(filter /%,$(shell $(CC) -print-file-name=lib$(l).a)),$(l))))
+static: $(STATIC)                    ## one static binary that needs no libraries
+
+deb:                                 ## build the Debian packages, below BUILD/deb, and check them with lintian
+	sh scripts/debian.sh build
 
 clean:                               ## remove everything that was built
 	rm -rf build
@@ -263,7 +288,7 @@ help:                                ## list the targets
 	@echo 'Targets:'
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
-	@echo 'Settings: CONFIG=release|debug|asan|cov  WERROR=1  CC=clang  V=1  PREFIX=  DESTDIR=  FUZZ_SECONDS=  CBC_SECONDS='
+	@echo 'Settings: CONFIG=release|debug|asan|cov  WERROR=1  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_SECONDS=  CBC_SECONDS='
 
 print-%: ; @echo '$* = $($*)'
 FORCE:
@@ -271,5 +296,5 @@ FORCE:
 .DELETE_ON_ERROR:
 .PHONY: all results programs check unit replay cli oracle example oom asan valgrind coverage bench bench-plan fuzz fuzz-run \
         lint lint-layers lint-headers lint-symbols lint-format lint-cppcheck lint-tidy format reports install \
-        uninstall clean help FORCE
+        uninstall man static deb clean help FORCE
 -include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)

@@ -20,10 +20,11 @@ allowed() {
     step)      echo "base tensor allocator device config trace tape ops model" ;;
     ledger)    echo "base tensor allocator device config trace step" ;;
     plan)      echo "base json tensor allocator device config trace step ledger" ;;
+    sweep)     echo "base json tensor allocator device config trace step ledger plan" ;;
     diff)      echo "base json" ;;
     gate)      echo "base json tensor allocator device config diff" ;;
     report)    echo "base json tensor allocator device config trace step ledger plan diff gate" ;;
-    api)       echo "base json tensor allocator device config trace step ledger plan diff gate report" ;;
+    api)       echo "base json tensor allocator device config trace step ledger plan sweep diff gate report" ;;
     cli)       echo "" ;;
     *)         echo "unknown" ;;
     esac
@@ -54,7 +55,7 @@ for file in src/*/*.[ch]; do
     done
     # Below the ledger the public headers are out of reach, but for the error struct.
     case $stage in
-    cli | api | report | plan | ledger) ;;
+    cli | api | report | sweep | plan | ledger) ;;
     *)
         if grep -q '#include "memscope/' "$file" &&
             [ "$(grep '#include "memscope/' "$file" | sort -u)" != '#include "memscope/error.h"' ]; then

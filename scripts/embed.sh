@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Turns files into one C file that holds them, a table of each kind:
-# sh scripts/embed.sh configs/*.json src/plan/pytorch/*.py src/report/html/*.css > embedded.c
+# sh scripts/embed.sh configs/*.json schemas/*.schema.json src/plan/pytorch/*.py src/report/html/*.css > embedded.c
 set -eu
 export LC_ALL=C
 
@@ -29,7 +29,18 @@ table() {
 
 echo '/* Made by scripts/embed.sh; do not edit. */'
 echo '#include "json/embedded.h"'
-table .json files ms_embedded_count "$@"
-table .py code ms_embedded_code_count "$@"
-table .css styles ms_embedded_style_count "$@"
-table .js scripts ms_embedded_script_count "$@"
+schemas='' others=''
+for file in "$@"; do
+    case $file in
+    *.schema.json) schemas="$schemas $file" ;;
+    *) others="$others $file" ;;
+    esac
+done
+# shellcheck disable=SC2086
+{
+    table .json files ms_embedded_count $others
+    table .schema.json schemas ms_embedded_schema_count $schemas
+    table .py code ms_embedded_code_count $others
+    table .css styles ms_embedded_style_count $others
+    table .js scripts ms_embedded_script_count $others
+}

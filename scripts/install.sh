@@ -5,6 +5,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 action=$1
+# Debian's zsh looks for what packages bring in another folder.
+ZSH_FOLDER=${ZSH_FOLDER:-site-functions}
 
 # file MODE SOURCE TARGET
 file() {
@@ -26,7 +28,7 @@ files() {
     done
 }
 
-[ ! -f "$BUILD/memscope" ] || file 755 "$BUILD/memscope" "$BINDIR/memscope"
+file 755 "$BUILD/memscope" "$BINDIR/memscope"
 file 644 "$BUILD/libmemscope.a" "$LIBDIR/libmemscope.a"
 file 755 "$BUILD/$SONAME" "$LIBDIR/$SONAME"
 file 644 "$BUILD/memscope.pc" "$LIBDIR/pkgconfig/memscope.pc"
@@ -36,19 +38,26 @@ uninstall) rm -f "$DESTDIR$LIBDIR/libmemscope.so" ;;
 esac
 files 644 "$INCLUDEDIR/memscope" include/memscope/*.h
 files 644 "$MANDIR/man1" man/*.1
+case $action in
+install)
+    files 644 "$MANDIR/man1" "$BUILD"/man/*.1
+    files 644 "$MANDIR/man5" "$BUILD"/man/*.5
+    ;;
+uninstall) rm -f "$DESTDIR$MANDIR"/man1/memscope-*.1 "$DESTDIR$MANDIR"/man5/memscope-*.5 ;;
+esac
 files 644 "$DATADIR/memscope/configs" configs/*.json
 files 644 "$DATADIR/memscope/schemas" schemas/*.json
-files 644 "$DATADIR/doc/memscope" README.md CHANGELOG.md LICENSE
+files 644 "$DOCDIR" README.md CHANGELOG.md LICENSE
 for completion in completions/*; do
     case $completion in
     *.bash) file 644 "$completion" "$DATADIR/bash-completion/completions/memscope" ;;
-    *_memscope | *.zsh) file 644 "$completion" "$DATADIR/zsh/site-functions/_memscope" ;;
+    *_memscope | *.zsh) file 644 "$completion" "$DATADIR/zsh/$ZSH_FOLDER/_memscope" ;;
     *.fish) file 644 "$completion" "$DATADIR/fish/vendor_completions.d/memscope.fish" ;;
     esac
 done
 if [ "$action" = uninstall ]; then
     for folder in "$INCLUDEDIR/memscope" "$DATADIR/memscope/configs" "$DATADIR/memscope/schemas" \
-        "$DATADIR/memscope" "$DATADIR/doc/memscope"; do
+        "$DATADIR/memscope" "$DOCDIR"; do
         rmdir "$DESTDIR$folder" 2> /dev/null || true
     done
 fi

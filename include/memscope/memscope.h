@@ -136,6 +136,11 @@ ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_er
 
 ms_status ms_write_models(FILE *out, ms_error *err);
 ms_status ms_write_devices(FILE *out, ms_error *err);
+/* The JSON Schema of that name; its name in the list, from 0 on, NULL past the last. */
+ms_status ms_write_schema(const char *name, FILE *out, ms_error *err);
+const char *ms_schema_name(size_t index);
+/* The same as a manual page, memscope-PAGE(5). */
+ms_status ms_write_schema_page(const char *name, const char *page, FILE *out, ms_error *err);
 ms_status ms_write_version(FILE *out, ms_error *err); /* of this library and those it uses */
 
 #ifdef __cplusplus

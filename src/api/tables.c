@@ -9,10 +9,13 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "config/load.h"
+#include "config/nearest.h"
 #include "device/device.h"
+#include "json/embedded.h"
 #include "json/value.h"
 #include "memscope/memscope.h"
 #include "plan/solver.h"
+#include "report/schema_page.h"
 #include "step/step.h"
 
 static ms_status finish(FILE *out, ms_error *err)
@@ -153,6 +156,43 @@ ms_status ms_write_devices(FILE *out, ms_error *err)
     }
     ms_arena_free(arena);
     return status;
+}
+
+const char *ms_schema_name(size_t index)
+{
+    return index < ms_embedded_schema_count ? ms_embedded_schemas[index].name : NULL;
+}
+
+static const ms_embedded *find_schema(const char *name, ms_error *err)
+{
+    char hint[96];
+    ms_nearest nearest = ms_nearest_to(name);
+    for (size_t i = 0; i < ms_embedded_schema_count; i++) {
+        if (ms_name_equal(ms_embedded_schemas[i].name, name))
+            return &ms_embedded_schemas[i];
+        ms_nearest_offer(&nearest, ms_embedded_schemas[i].name);
+    }
+    ms_error_set(err, MS_ERR_USAGE, "no schema '%.40s'%s", name,
+                 ms_nearest_hint(&nearest, hint, sizeof hint));
+    return NULL;
+}
+
+ms_status ms_write_schema(const char *name, FILE *out, ms_error *err)
+{
+    const ms_embedded *schema = find_schema(name, err);
+    if (!schema)
+        return MS_ERR_USAGE;
+    fwrite(schema->text, 1, schema->length, out);
+    return finish(out, err);
+}
+
+ms_status ms_write_schema_page(const char *name, const char *page, FILE *out, ms_error *err)
+{
+    const ms_embedded *schema = find_schema(name, err);
+    if (!schema)
+        return MS_ERR_USAGE;
+    ms_status status = ms_schema_page_write(schema, page, out, err);
+    return status == MS_OK ? finish(out, err) : status;
 }
 
 ms_status ms_write_version(FILE *out, ms_error *err)

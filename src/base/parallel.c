@@ -24,23 +24,22 @@ static void *take_tasks(void *argument)
     return NULL;
 }
 
-/* The processors that a container or taskset leaves us, not those of the machine. */
-static uint32_t processors(void)
+uint32_t ms_parallel_processors(void)
 {
     cpu_set_t set;
     int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     return count > 1 ? (uint32_t)count : 1;
 }
 
-/* Starts up to `wanted` threads. They leave signals to those of the program. */
-static uint32_t start_threads(queue *q, pthread_t *threads, uint32_t wanted)
+uint32_t ms_parallel_start(void *(*run)(void *argument), void *argument, pthread_t *threads,
+                           uint32_t wanted)
 {
     sigset_t all, before;
     uint32_t count = 0;
     sigfillset(&all);
     if (wanted == 0 || pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
         return 0;
-    while (count < wanted && pthread_create(&threads[count], NULL, take_tasks, q) == 0)
+    while (count < wanted && pthread_create(&threads[count], NULL, run, argument) == 0)
         count++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return count;
@@ -56,11 +55,11 @@ void ms_parallel_run_on(uint32_t most, uint32_t count, void (*work)(void *contex
 {
     queue q = {.count = count, .work = work, .context = context};
     pthread_t threads[MOST_THREADS];
-    uint32_t helpers = most ? most : processors();
+    uint32_t helpers = most ? most : ms_parallel_processors();
     if (helpers > count)
         helpers = count;
     helpers = helpers > MOST_THREADS ? MOST_THREADS : helpers;
-    helpers = helpers ? start_threads(&q, threads, helpers - 1) : 0;
+    helpers = helpers ? ms_parallel_start(take_tasks, &q, threads, helpers - 1) : 0;
     take_tasks(&q);
     for (uint32_t i = 0; i < helpers; i++)
         pthread_join(threads[i], NULL);

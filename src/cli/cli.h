@@ -15,6 +15,7 @@
 #include "memscope/fit.h"
 #include "memscope/memscope.h"
 #include "memscope/plan.h"
+#include "memscope/sweep.h"
 
 enum { EXIT_FITS = 0, EXIT_OVER_BUDGET = 1, EXIT_USAGE = 2, EXIT_INTERNAL = 70 };
 enum { EXIT_SAME = 0, EXIT_DIFFERENT = 1 };
@@ -42,16 +43,20 @@ int ms_cli_fit(int argc, char **argv);
 int ms_cli_diff(int argc, char **argv);
 int ms_cli_check(int argc, char **argv);
 int ms_cli_baseline(int argc, char **argv);
+int ms_cli_sweep(int argc, char **argv);
+int ms_cli_merge(int argc, char **argv);
 int ms_cli_models(int argc, char **argv);
 int ms_cli_devices(int argc, char **argv);
+int ms_cli_schema(int argc, char **argv);
 int ms_cli_help(int argc, char **argv);
 
 /* From now on memory that is freed is kept for what is allocated next. */
 void ms_cli_keep_memory(void);
 
-/* From now on Ctrl-C makes the plan end with what it has, and a second one ends the program; NULL:
- * no more. Stays away from SIGINT where whoever started the program had it ignored. */
-void ms_cli_stop_on_interrupt(ms_plan *plan);
+/* From now on that signal calls `stop`, and a second one ends the program; NULL: no more. Stays
+ * away from a signal that whoever started the program had ignored. */
+typedef void (*ms_cli_stop)(void *what);
+void ms_cli_stop_on_signal(int number, ms_cli_stop stop, void *what);
 
 /* ---- options ---- */
 
@@ -83,7 +88,8 @@ struct ms_cli_grammar {
     const char *notes;                      /* below the options in the help, or NULL */
 };
 extern const ms_cli_grammar ms_cli_analyze_grammar, ms_cli_plan_grammar, ms_cli_fit_grammar,
-    ms_cli_diff_grammar, ms_cli_check_grammar, ms_cli_baseline_grammar;
+    ms_cli_diff_grammar, ms_cli_check_grammar, ms_cli_baseline_grammar, ms_cli_sweep_grammar,
+    ms_cli_merge_grammar;
 
 typedef enum ms_cli_color { MS_COLOR_AUTO, MS_COLOR_ALWAYS, MS_COLOR_NEVER } ms_cli_color;
 
@@ -108,6 +114,11 @@ struct ms_cli_settings {
     uint64_t step;         /* --step; 0: not given */
     uint32_t jobs;         /* -j; 0: not given */
     bool unroll, chart, quiet, help, warn_only, no_plans, update;
+    ms_sweep *sweep;
+    const char **paths; /* the bare words of merge */
+    size_t path_count;
+    const char *objectives; /* of merge; NULL: the usual ones */
+    bool resume, frontier;
     ms_cli_color color;
 };
 
@@ -160,7 +171,8 @@ struct ms_cli_source {
     const ms_fit *fit;   /* for `fit` */
     const ms_comparison *comparison;
     const ms_check *check;
-    size_t index; /* of a baseline */
+    size_t index;     /* of a baseline */
+    const void *data; /* for others */
 };
 
 /* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no
@@ -170,11 +182,47 @@ ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_er
 /* Adds to the end of a file, which is made when it is not there. */
 ms_status ms_cli_append_file(const char *path, const ms_cli_source *source, ms_error *err);
 
+/* The same, from rows that take hours to come: they are appended to `PATH.part`, which gets its
+ * name when they are all there. Whatever happens, whole rows are on the disk. */
+typedef struct ms_cli_rows {
+    const char *path; /* NULL or "-": standard output */
+    char *part;       /* NULL: the rows are written in place */
+    int fd;
+    bool is_whole;  /* no part was there to go on with, but the file itself */
+    bool is_closed; /* whoever read the rows went away */
+    uint64_t whole_bytes;
+} ms_cli_rows;
+
+/* Opens what the rows go to. With `resume` nothing that is there is lost, else it goes. */
+ms_status ms_cli_rows_open(ms_cli_rows *rows, const char *path, bool resume, ms_error *err);
+/* What is there already, from its start, to be closed; NULL after a failure. */
+FILE *ms_cli_rows_read(const ms_cli_rows *rows, ms_error *err);
+/* Keeps so many bytes. */
+ms_status ms_cli_rows_cut(ms_cli_rows *rows, uint64_t bytes, ms_error *err);
+/* Fits ms_sweep_take. */
+ms_status ms_cli_rows_add(void *rows, const char *text, size_t length, ms_error *err);
+/* All rows are there. */
+ms_status ms_cli_rows_finish(ms_cli_rows *rows, ms_error *err);
+void ms_cli_rows_close(ms_cli_rows *rows);
+
 /* Makes the folder and those above it. */
 ms_status ms_cli_make_directory(const char *path, ms_error *err);
 
 /* How text on stdout is laid out. */
 ms_style ms_cli_style(ms_cli_color color);
+
+/* ---- progress ---- */
+
+/* A bar on standard error where that is a terminal, else nothing. */
+typedef struct ms_cli_progress {
+    bool is_shown;
+    uint64_t first; /* done before */
+    double start_s, shown_s;
+} ms_cli_progress;
+
+ms_cli_progress ms_cli_progress_begin(bool quiet, uint64_t done);
+void ms_cli_progress_show(ms_cli_progress *progress, const ms_sweep_progress *state);
+void ms_cli_progress_end(const ms_cli_progress *progress);
 
 /* ---- messages ---- */
 
@@ -185,6 +233,9 @@ int ms_cli_complain(const ms_error *err);
  */
 __attribute__((format(printf, 3, 4))) ms_status ms_cli_fail(ms_error *err, ms_status status,
                                                             const char *format, ...);
+
+/* The same for what a call of libc said in errno: "cannot read x: No such file or directory". */
+ms_status ms_cli_fail_errno(ms_error *err, const char *what, const char *path);
 
 /* Yields names until NULL. */
 typedef const char *(*ms_cli_name_at)(const void *list, size_t index);
@@ -198,6 +249,8 @@ const char *ms_cli_hint(const char *name, ms_cli_name_at name_at, const void *li
 /* ---- help ---- */
 
 void ms_cli_print_short_help(FILE *out);
+/* The command's manual page. */
+void ms_cli_print_page(FILE *out, const ms_cli_command *command);
 void ms_cli_print_help(FILE *out, const ms_cli_command *command); /* NULL: the whole program */
 
 #endif

@@ -57,6 +57,27 @@ static const char *const baseline_examples[] = {
     "which of them are not what they would be now",
     NULL,
 };
+static const char *const sweep_examples[] = {
+    "memscope sweep llama-3.1-8b --batch 1,2,4,8 --seq 1024:131072:*2 --checkpointing none,all "
+    "--device all -o grid.csv",
+    "every mix of these, on all cores; memscope sweep ... --resume goes on after an interruption",
+    "memscope sweep --runs runs.csv --device h100-80gb --format jsonl",
+    "a run a line of the file, its header naming options",
+    "memscope sweep llama-3.1-8b,qwen3-8b --checkpointing none,all --device all --fit seq",
+    "the longest sequence that fits each device",
+    "memscope sweep llama-3.1-8b --batch 1:64 --checkpointing none,all --frontier",
+    "the runs that no other beats in memory and tokens per second",
+    "memscope sweep llama-3.1-8b --batch 1:64 --seq 512:8192:+512 --shard 2/8 -o rows-2.csv",
+    "the second eighth of the points; memscope merge joins the eight files",
+    NULL,
+};
+static const char *const merge_examples[] = {
+    "memscope merge rows-*.csv -o rows.csv",
+    "one file, after a proof that every point is there once",
+    "memscope merge --frontier --objectives expected_device_bytes,tokens_per_s,seq rows.csv",
+    "the rows that no other beats",
+    NULL,
+};
 static const char *const models_examples[] = {
     "memscope models",
     "names for --config",
@@ -65,6 +86,13 @@ static const char *const models_examples[] = {
 static const char *const devices_examples[] = {
     "memscope devices",
     "names for --device, with capacity and speed",
+    NULL,
+};
+static const char *const schema_examples[] = {
+    "memscope schema run",
+    "of run files",
+    "memscope schema static_report > static_report.schema.json",
+    "of the report that analyze writes",
     NULL,
 };
 static const char *const help_examples[] = {
@@ -77,6 +105,9 @@ static const char analyze_outcomes[] =
     "  0   the step fits the budget (--budget, else what the device has)\n"
     "  1   it does not\n";
 static const char plan_outcomes[] = "  0   the plan fits the budget\n";
+static const char sweep_outcomes[] = "  0   every row has figures\n"
+                                     "  1   some rows say why they have none\n";
+static const char merge_outcomes[] = "  0   the rows are those of one sweep, and all of them\n";
 static const char fit_outcomes[] = "  0   something fits\n"
                                    "  1   nothing does\n";
 
@@ -96,8 +127,11 @@ static const ms_cli_command commands[] = {
     {"diff",    "[OPTION...] A B",      "What two runs differ in, and what it does to the peak.", diff_examples,   &ms_cli_diff_grammar,    diff_outcomes,    ms_cli_diff},
     {"check",   "[OPTION...]",          "Whether runs keep the budgets of a file.",             check_examples,   &ms_cli_check_grammar,   check_outcomes,   ms_cli_check},
     {"baseline", "[OPTION...]",         "Write or look at what budgets are compared with.",     baseline_examples, &ms_cli_baseline_grammar, baseline_outcomes, ms_cli_baseline},
+    {"sweep",   "[OPTION...] [CONFIG]", "Many runs: a grid or a table of them, a row of figures each.", sweep_examples, &ms_cli_sweep_grammar, sweep_outcomes,  ms_cli_sweep},
+    {"merge",   "[OPTION...] FILE...",  "Join the shards of a sweep, or choose among its rows.", merge_examples,   &ms_cli_merge_grammar,   merge_outcomes,   ms_cli_merge},
     {"models",  "",                     "List the built-in models.",                            models_examples,  NULL,                    NULL,             ms_cli_models},
     {"devices", "",                     "List the built-in devices.",                           devices_examples, NULL,                    NULL,             ms_cli_devices},
+    {"schema",  "[NAME]",               "Print a JSON Schema; without a name, list them.",      schema_examples,  NULL,                    NULL,             ms_cli_schema},
     {"help",    "[COMMAND]",            "Explain a command.",                                   help_examples,    NULL,                    NULL,             ms_cli_help},
 };
 /* clang-format on */
@@ -131,10 +165,8 @@ static int no_command(const char *name)
 {
     ms_error err = {.status = MS_OK};
     char hint[MS_CLI_HINT_BYTES];
-    ms_cli_fail(&err, MS_ERR_USAGE,
-                "no command \"%.40s\"%s (analyze, plan, fit, diff, check, baseline, models, "
-                "devices or help)",
-                name, ms_cli_hint(name, command_name, commands, "", hint));
+    ms_cli_fail(&err, MS_ERR_USAGE, "no command \"%.40s\"%s (memscope help lists them)", name,
+                ms_cli_hint(name, command_name, commands, "", hint));
     return ms_cli_complain(&err);
 }
 
@@ -166,8 +198,72 @@ int ms_cli_devices(int argc, char **argv)
     return print_table("devices", argc, argv, ms_write_devices);
 }
 
+static ms_status list_schemas(FILE *out, ms_error *err)
+{
+    const char *name;
+    for (size_t i = 0; (name = ms_schema_name(i)) != NULL; i++)
+        fprintf(out, "%s\n", name);
+    return fflush(out) == 0 ? MS_OK
+                            : ms_cli_fail(err, MS_ERR_IO, "cannot write: %s", strerror(errno));
+}
+
+int ms_cli_schema(int argc, char **argv)
+{
+    ms_error err = {.status = MS_OK};
+    if (argc == 0 || is_help(argv[0]))
+        return print_table("schema", argc, argv, list_schemas);
+    if (argc > 1)
+        ms_cli_fail(&err, MS_ERR_USAGE, "schema takes one name, not %.80s too", argv[1]);
+    else if (ms_write_schema(argv[0], stdout, &err) == MS_ERR_IO && errno == EPIPE) {
+        clearerr(stdout);
+        return 0;
+    }
+    return err.status == MS_OK ? 0 : ms_cli_complain(&err);
+}
+
+/* Pages of section 5, and the schemas they tell. */
+static const char *const file_pages[][2] = {
+    {"report", "static_report"}, {"run", "run"}, {"budgets", "budgets"}};
+
+static bool has_schema(const char *name)
+{
+    const char *known;
+    for (size_t i = 0; (known = ms_schema_name(i)) != NULL; i++)
+        if (strcmp(known, name) == 0)
+            return true;
+    return false;
+}
+
+/* The files of the manual that print_page can make. */
+static int list_pages(void)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        printf("memscope-%s.1\n", commands[i].name);
+    for (size_t i = 0; i < sizeof file_pages / sizeof file_pages[0]; i++)
+        if (has_schema(file_pages[i][1]))
+            printf("memscope-%s.5\n", file_pages[i][0]);
+    return 0;
+}
+
+/* What the manual is built from: "help --man sweep", "help --man report". */
+static int print_page(const char *name)
+{
+    ms_error err = {.status = MS_OK};
+    const ms_cli_command *command = ms_cli_command_find(name);
+    if (command)
+        ms_cli_print_page(stdout, command);
+    for (size_t i = 0; !command && i < sizeof file_pages / sizeof file_pages[0]; i++)
+        if (strcmp(file_pages[i][0], name) == 0)
+            return ms_write_schema_page(file_pages[i][1], name, stdout, &err) == MS_OK
+                       ? 0
+                       : ms_cli_complain(&err);
+    return command ? 0 : no_command(name);
+}
+
 int ms_cli_help(int argc, char **argv)
 {
+    if (argc > 0 && strcmp(argv[0], "--man") == 0)
+        return argc > 1 ? print_page(argv[1]) : list_pages();
     const ms_cli_command *command =
         argc > 0 && !is_help(argv[0]) ? ms_cli_command_find(argv[0]) : NULL;
     if (argc > 0 && !command && !is_help(argv[0]))

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +16,13 @@ ms_status ms_cli_fail(ms_error *err, ms_status status, const char *format, ...)
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
     return err->status = status;
+}
+
+ms_status ms_cli_fail_errno(ms_error *err, const char *what, const char *path)
+{
+    int reason = errno;
+    return ms_cli_fail(err, reason == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO, "cannot %s %.160s: %s",
+                       what, path, strerror(reason));
 }
 
 /* Blanks under the excerpt up to the place, then the marks; tabs stay tabs so that they line up. */

@@ -43,7 +43,7 @@ const char *ms_cli_format(const ms_cli_settings *s)
     for (size_t i = 0; dot && s->grammar->format_at(i); i++)
         if (strcmp(dot + 1, s->grammar->format_at(i)) == 0)
             return s->grammar->format_at(i);
-    return "console";
+    return s->grammar->format_at(0);
 }
 
 /* ---- options of several commands ---- */

@@ -28,7 +28,8 @@ static bool fill(FILE *out, const ms_cli_source *source, ms_error *err)
     ms_error inner = {.status = MS_OK};
     errno = 0;
     ms_status status = source->write(out, source, &inner);
-    if (status != MS_OK && status != MS_ERR_IO && err->status == MS_OK)
+    bool is_output = status == MS_ERR_IO && ferror(out);
+    if (status != MS_OK && !is_output && err->status == MS_OK)
         *err = inner;
     return status == MS_OK && fflush(out) == 0 && !ferror(out);
 }

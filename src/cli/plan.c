@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <signal.h>
+
 #include "cli/cli.h"
 
 static const char *format_at(size_t index)
@@ -78,12 +80,17 @@ static ms_status write_answer(const ms_cli_settings *s, ms_error *err)
     return ms_cli_write_file(s->file ? s->file : "-", &source, err);
 }
 
+static void stop(void *plan)
+{
+    ms_plan_stop(plan);
+}
+
 /* That nothing fits is an answer, which is written before it is said. */
 static int solve(const ms_cli_settings *s, ms_error *err)
 {
-    ms_cli_stop_on_interrupt(s->plan);
+    ms_cli_stop_on_signal(SIGINT, stop, s->plan);
     ms_status status = ms_plan_solve(s->plan, err);
-    ms_cli_stop_on_interrupt(NULL);
+    ms_cli_stop_on_signal(SIGINT, NULL, NULL);
     const char *note;
     for (size_t i = 0; !s->quiet && (note = ms_plan_note(s->plan, i)) != NULL; i++)
         fprintf(stderr, "note: %s\n", note);

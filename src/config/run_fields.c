@@ -18,6 +18,7 @@
 
 typedef enum field_kind {
     FIELD_TEXT,    /* const char * */
+    FIELD_FILE,    /* const char *, of a file; for the config also of a built-in model */
     FIELD_COUNT,   /* uint64_t, from minimum to maximum */
     FIELD_POWER,   /* uint64_t, a power of two up to maximum; none = 0 */
     FIELD_SOME,    /* the same; none = 0 */
@@ -70,8 +71,8 @@ enum { MAX_BATCH = 1 << 20, MAX_SEQ = 1 << 24, MAX_ACCUMULATE = 1 << 12 };
 
 /* clang-format off */
 static const field_row rows[] = {
-    {"config",          FIELD_TEXT,    AT(config),          0, 0,              NULL},
-    {"training-args",   FIELD_TEXT,    AT(training_args),   0, 0,              NULL},
+    {"config",          FIELD_FILE,    AT(config),          0, 0,              NULL},
+    {"training-args",   FIELD_FILE,    AT(training_args),   0, 0,              NULL},
     {"batch",           FIELD_COUNT,   AT(batch),           1, MAX_BATCH,      NULL},
     {"seq",             FIELD_COUNT,   AT(seq_tokens),      2, MAX_SEQ,        NULL},
     {"dtype",           FIELD_CHOICE,  AT(dtype),           0, 0,              dtypes},
@@ -93,12 +94,12 @@ static const field_row rows[] = {
     {"eval-logits",     FIELD_SOME,    AT(eval_logits),     1, MAX_ACCUMULATE, NULL},
     {"checkpointing",   FIELD_LAYERS,  AT(checkpointing),   0, 0,              NULL},
     {"treat",           FIELD_TREAT,   AT(treat),           0, 0,              NULL},
-    {"adapter",         FIELD_TEXT,    AT(adapter),         0, 0,              NULL},
+    {"adapter",         FIELD_FILE,    AT(adapter),         0, 0,              NULL},
     {"lora",            FIELD_LORA,    AT(lora),            0, 0,              NULL},
     {"adapter-dtype",   FIELD_CHOICE,  AT(adapter_dtype),   0, 0,              dtypes},
     {"quantize",        FIELD_QUANTIZE, AT(quantize),       0, 0,              NULL},
     {"upcast",          FIELD_CHOICE,  AT(upcast),          0, 0,              answers},
-    {"plan",            FIELD_TEXT,    AT(plan),            0, 0,              NULL},
+    {"plan",            FIELD_FILE,    AT(plan),            0, 0,              NULL},
     {"checkpoint-kind", FIELD_CHOICE,  AT(checkpoint_kind), 0, 0,              checkpoint_kinds},
     {"attention",       FIELD_CHOICE,  AT(attention),       0, 0,              ms_attention_names},
     {"experts",         FIELD_CHOICE,  AT(experts),         0, 0,              ms_experts_names},
@@ -156,30 +157,30 @@ void ms_run_field_unsay(ms_run_draft *draft, const char *name)
         draft->said &= ~(UINT64_C(1) << index);
 }
 
+/* What is not named is a string, which is 0. */
+static const ms_run_field_form forms[] = {
+    [FIELD_COUNT] = MS_RUN_FIELD_NUMBER,    [FIELD_SOME] = MS_RUN_FIELD_NUMBER,
+    [FIELD_POWER] = MS_RUN_FIELD_NUMBER,    [FIELD_NUMBER] = MS_RUN_FIELD_NUMBER,
+    [FIELD_SHARE] = MS_RUN_FIELD_NUMBER,    [FIELD_CLIP] = MS_RUN_FIELD_NUMBER,
+    [FIELD_SIZE] = MS_RUN_FIELD_SIZE,       [FIELD_SPLIT] = MS_RUN_FIELD_SIZE,
+    [FIELD_QUANTIZE] = MS_RUN_FIELD_STRING, /* the last kind */
+};
+_Static_assert(sizeof forms / sizeof forms[0] == FIELD_QUANTIZE + 1, "a kind has no form");
+
 ms_run_field_form ms_run_field_form_of(size_t index)
 {
-    switch (rows[index].kind) {
-    case FIELD_COUNT:
-    case FIELD_SOME:
-    case FIELD_POWER:
-    case FIELD_NUMBER:
-    case FIELD_SHARE:
-    case FIELD_CLIP:
-        return MS_RUN_FIELD_NUMBER;
-    case FIELD_SIZE:
-    case FIELD_SPLIT:
-        return MS_RUN_FIELD_SIZE;
-    case FIELD_TEXT:
-    case FIELD_CHOICE:
-    case FIELD_VERSION:
-    case FIELD_LAYERS:
-    case FIELD_TREAT:
-    case FIELD_LIGER:
-    case FIELD_LORA:
-    case FIELD_QUANTIZE:
-        break;
-    }
-    return MS_RUN_FIELD_STRING;
+    return forms[rows[index].kind];
+}
+
+ms_run_field_traits ms_run_field_traits_of(size_t index)
+{
+    const field_row *row = &rows[index];
+    field_kind kind = row->kind;
+    return (ms_run_field_traits){.is_count = kind == FIELD_COUNT || kind == FIELD_SOME,
+                                 .is_file = kind == FIELD_FILE,
+                                 .has_commas = kind == FIELD_TREAT || kind == FIELD_LORA ||
+                                               kind == FIELD_LIGER,
+                                 .choices = row->choices};
 }
 
 const char *ms_run_field_hint(const char *name, char *out, size_t size)
@@ -373,12 +374,12 @@ static ms_status set_quantize(const field_row *row, const char *value, void *mem
 }
 
 static const field_setter setters[] = {
-    [FIELD_TEXT] = set_text,         [FIELD_COUNT] = set_count,     [FIELD_POWER] = set_power,
-    [FIELD_SOME] = set_some,         [FIELD_SHARE] = set_share,     [FIELD_NUMBER] = set_number,
-    [FIELD_CLIP] = set_clip,         [FIELD_CHOICE] = set_choice,   [FIELD_SIZE] = set_size,
-    [FIELD_SPLIT] = set_split,       [FIELD_VERSION] = set_version, [FIELD_LAYERS] = set_layers,
-    [FIELD_TREAT] = set_treat,       [FIELD_LORA] = set_lora,       [FIELD_LIGER] = set_liger,
-    [FIELD_QUANTIZE] = set_quantize,
+    [FIELD_TEXT] = set_text,     [FIELD_FILE] = set_text,         [FIELD_COUNT] = set_count,
+    [FIELD_POWER] = set_power,   [FIELD_SOME] = set_some,         [FIELD_SHARE] = set_share,
+    [FIELD_NUMBER] = set_number, [FIELD_CLIP] = set_clip,         [FIELD_CHOICE] = set_choice,
+    [FIELD_SIZE] = set_size,     [FIELD_SPLIT] = set_split,       [FIELD_VERSION] = set_version,
+    [FIELD_LAYERS] = set_layers, [FIELD_TREAT] = set_treat,       [FIELD_LORA] = set_lora,
+    [FIELD_LIGER] = set_liger,   [FIELD_QUANTIZE] = set_quantize,
 };
 
 ms_status ms_run_field_set(ms_run_draft *draft, ms_arena *arena, const char *name,

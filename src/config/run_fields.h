@@ -106,6 +106,15 @@ typedef enum ms_run_field_form {
 } ms_run_field_form;
 ms_run_field_form ms_run_field_form_of(size_t index);
 
+/* What the values of a field are like. */
+typedef struct ms_run_field_traits {
+    bool is_count;              /* whole numbers */
+    bool is_file;               /* names of files; of the config also of built-in models */
+    bool has_commas;            /* they hold commas themselves */
+    const char *const *choices; /* all there are; past the last, NULL. NULL: not a choice */
+} ms_run_field_traits;
+ms_run_field_traits ms_run_field_traits_of(size_t index);
+
 /* "; did you mean 'batch'?" for a misspelt name, ": " and why for a setting that is not modelled,
  * or
  * "". */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The files of configs/, the pieces of Python in src/plan/pytorch/ that plans print, and style and
- * script of the HTML reports, built into the program by scripts/embed.sh; sorted by name.
+ * The files of configs/ and schemas/, the pieces of Python in src/plan/pytorch/ that plans print, and
+ * style and script of the HTML reports, built into the program by scripts/embed.sh; sorted by name.
  */
 #ifndef MS_JSON_EMBEDDED_H
 #define MS_JSON_EMBEDDED_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 typedef struct ms_embedded {
-    const char *name; /* file name without ".json", ".py", ".css" or ".js" */
+    const char *name; /* file name without ".json", ".schema.json", ".py", ".css" or ".js" */
     const char *text; /* length bytes, then a NUL */
     size_t length;
 } ms_embedded;
@@ -22,6 +22,8 @@ extern const ms_embedded ms_embedded_styles[];
 extern const size_t ms_embedded_style_count;
 extern const ms_embedded ms_embedded_scripts[];
 extern const size_t ms_embedded_script_count;
+extern const ms_embedded ms_embedded_schemas[];
+extern const size_t ms_embedded_schema_count;
 
 /* By its name, case forgiven; NULL when there is none. */
 const ms_embedded *ms_embedded_find(const char *name);

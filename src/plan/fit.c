@@ -19,6 +19,9 @@ static const ms_fit_what whats[] = {
 };
 enum { BATCH, SEQ, RANK, LAYERS };
 
+const char *const ms_fit_end_names[] = {
+    [MS_FIT_MEMORY] = "memory", [MS_FIT_POSITIONS] = "positions", [MS_FIT_MOST] = "most"};
+
 const ms_fit_what *ms_fit_what_at(size_t index)
 {
     return index < sizeof whats / sizeof whats[0] ? &whats[index] : NULL;
@@ -77,20 +80,20 @@ static bool set_rank(ms_arena *arena, uint64_t rank, ms_run_config *run)
     return true;
 }
 
-/* The run with that value; shares of operators are chosen for it. */
-static ms_status apply(search *s, ms_arena *arena, uint64_t value, ms_model_config *model,
-                       ms_run_config *run)
+ms_status ms_fit_apply(ms_arena *arena, const ms_model_config *from, const ms_run_config *from_run,
+                       const ms_fit_what *what, uint64_t value, ms_model_config *model,
+                       ms_run_config *run, ms_error *err)
 {
-    uint64_t layers = s->model->num_layers;
+    uint64_t layers = from->num_layers;
     ms_treatment *treatments = ms_arena_array(arena, ms_treatment, layers);
     bool done = treatments != NULL;
-    *model = *s->model;
-    *run = *s->run;
+    *model = *from;
+    *run = *from_run;
     if (done) {
-        memcpy(treatments, s->run->treatments.layers, layers * sizeof *treatments);
+        memcpy(treatments, from_run->treatments.layers, layers * sizeof *treatments);
         run->treatments.layers = treatments;
     }
-    switch (s->answer->what - whats) {
+    switch (what - whats) {
     case BATCH:
         run->batch = value;
         break;
@@ -101,12 +104,18 @@ static ms_status apply(search *s, ms_arena *arena, uint64_t value, ms_model_conf
         done = done && set_rank(arena, value, run);
         break;
     default:
-        done = done && set_layers(arena, s->model, value, model, run);
+        done = done && set_layers(arena, from, value, model, run);
         break;
     }
     if (!done)
-        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a run");
-    return ms_shares_resolve(arena, model, run, s->err);
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a run");
+    return ms_shares_resolve(arena, model, run, err);
+}
+
+static ms_status apply(search *s, ms_arena *arena, uint64_t value, ms_model_config *model,
+                       ms_run_config *run)
+{
+    return ms_fit_apply(arena, s->model, s->run, s->answer->what, value, model, run, s->err);
 }
 
 static ms_status fits(search *s, uint64_t value, bool *yes)
@@ -207,9 +216,9 @@ static ms_status check(const search *s)
     return MS_OK;
 }
 
-ms_status ms_fit_search(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
-                        const ms_fit_what *what, uint64_t step, ms_fit_answer *answer,
-                        ms_error *err)
+ms_status ms_fit_find_value(const ms_model_config *model, const ms_run_config *run,
+                            const ms_fit_what *what, uint64_t step, ms_fit_answer *answer,
+                            ms_error *err)
 {
     *answer = (ms_fit_answer){.what = what, .step = step ? step : what->step};
     search s = {model, run, answer, err};
@@ -221,13 +230,23 @@ ms_status ms_fit_search(ms_arena *arena, const ms_model_config *model, const ms_
     status = bracket(&s, most, &low, &high);
     if (status == MS_OK)
         status = halve(&s, most, &low, &high);
-    if (status != MS_OK)
-        return status;
     answer->value = low;
     if (high <= most) {
         answer->next = high;
         answer->end = MS_FIT_MEMORY;
-        status = look(&s, arena, high, &answer->at_next);
     }
-    return status == MS_OK && low > 0 ? look(&s, arena, low, &answer->at_value) : status;
+    return status;
+}
+
+ms_status ms_fit_search(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
+                        const ms_fit_what *what, uint64_t step, ms_fit_answer *answer,
+                        ms_error *err)
+{
+    search s = {model, run, answer, err};
+    ms_status status = ms_fit_find_value(model, run, what, step, answer, err);
+    if (status == MS_OK && answer->next > 0)
+        status = look(&s, arena, answer->next, &answer->at_next);
+    if (status == MS_OK && answer->value > 0)
+        status = look(&s, arena, answer->value, &answer->at_value);
+    return status;
 }

@@ -25,6 +25,7 @@ typedef enum ms_fit_end {
     MS_FIT_POSITIONS, /* the model has learned no more positions */
     MS_FIT_MOST       /* nothing larger is tried */
 } ms_fit_end;
+extern const char *const ms_fit_end_names[]; /* by ms_fit_end */
 
 typedef struct ms_fit_answer {
     const ms_fit_what *what;
@@ -41,5 +42,15 @@ typedef struct ms_fit_answer {
 ms_status ms_fit_search(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
                         const ms_fit_what *what, uint64_t step, ms_fit_answer *answer,
                         ms_error *err);
+
+/* The same search for the value alone: no figures. */
+ms_status ms_fit_find_value(const ms_model_config *model, const ms_run_config *run,
+                            const ms_fit_what *what, uint64_t step, ms_fit_answer *answer,
+                            ms_error *err);
+
+/* The run, and its model, with that value; shares of operators are chosen for it. */
+ms_status ms_fit_apply(ms_arena *arena, const ms_model_config *from, const ms_run_config *from_run,
+                       const ms_fit_what *what, uint64_t value, ms_model_config *model,
+                       ms_run_config *run, ms_error *err);
 
 #endif

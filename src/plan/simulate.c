@@ -11,9 +11,13 @@
 #include "plan/search.h"
 #include "step/step.h"
 
-static void read_figures(const ms_ledger *ledger, ms_step_figures *f)
+/* What is taken from a ledger before it goes. */
+typedef void (*ledger_reader)(const ms_ledger *ledger, void *to);
+
+static void read_figures(const ms_ledger *ledger, void *to)
 {
     const ms_summary *s = &ledger->summary;
+    ms_step_figures *f = to;
     f->peak_bytes = s->peak_memory_bytes;
     f->reserved_bytes = s->reserved_memory_bytes;
     f->device_bytes = s->expected_device_bytes;
@@ -25,10 +29,25 @@ static void read_figures(const ms_ledger *ledger, ms_step_figures *f)
     memcpy(f->category_bytes, ledger->peak.category_bytes, sizeof f->category_bytes);
 }
 
+/* Where a summary goes, and the evaluation that it counts in; NULL: none. */
+typedef struct summary_reader {
+    ms_summary *summary;
+    const ms_usage *evaluation;
+} summary_reader;
+
+static void read_summary(const ms_ledger *ledger, void *to)
+{
+    const summary_reader *r = to;
+    ms_ledger copy = *ledger;
+    if (r->evaluation)
+        ms_ledger_add_evaluation(&copy, r->evaluation);
+    *r->summary = copy.summary;
+}
+
 /* Runs two steps, of which the second is played again, or three; *done is false when the second
  * cannot be. */
 static ms_status simulate_steps(const ms_model_config *model, ms_run_config *run,
-                                ms_step_detail detail, ms_step_figures *figures, bool *done,
+                                ms_step_detail detail, ledger_reader read, void *to, bool *done,
                                 ms_error *err)
 {
     ms_simulation simulation;
@@ -45,11 +64,21 @@ static ms_status simulate_steps(const ms_model_config *model, ms_run_config *run
     if (status == MS_OK && *done)
         status = ms_ledger_build(model, run, &simulation, &usage, MS_FOLD_EVERYTHING, &ledger, err);
     if (status == MS_OK && *done) {
-        read_figures(&ledger, figures);
+        read(&ledger, to);
         ms_ledger_free(&ledger);
     }
     ms_usage_free(&usage);
     ms_simulation_free(&simulation);
+    return status;
+}
+
+static ms_status simulate(const ms_model_config *model, ms_run_config *run, ledger_reader read,
+                          void *to, ms_error *err)
+{
+    bool done;
+    ms_status status = simulate_steps(model, run, MS_STEPS_TIMED, read, to, &done, err);
+    if (status == MS_OK && !done)
+        status = simulate_steps(model, run, MS_STEPS_ALL, read, to, &done, err);
     return status;
 }
 
@@ -58,15 +87,38 @@ ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
                                 ms_step_figures *figures, ms_error *err)
 {
     ms_run_config treated = *run;
-    bool done;
     treated.treatments = *treatments;
     *figures = (ms_step_figures){.treatments = *treatments};
     figures->treat = ms_treatments_text(treatments, model->num_layers, arena);
     if (!figures->treat)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a plan's text");
-    ms_status status = simulate_steps(model, &treated, MS_STEPS_TIMED, figures, &done, err);
-    if (status == MS_OK && !done)
-        status = simulate_steps(model, &treated, MS_STEPS_ALL, figures, &done, err);
+    return simulate(model, &treated, read_figures, figures, err);
+}
+
+static ms_status measure_evaluation(const ms_model_config *model, const ms_run_config *run,
+                                    ms_usage *usage, ms_error *err)
+{
+    ms_run_config evaluated = *run;
+    ms_simulation simulation;
+    evaluated.detail = MS_STEPS_EVALUATED;
+    ms_status status = ms_step_simulate(model, &evaluated, &simulation, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_usage_measure(&simulation.trace, &run->allocator, usage, err);
+    ms_simulation_free(&simulation);
+    return status;
+}
+
+ms_status ms_step_plan_summarize(const ms_model_config *model, const ms_run_config *run,
+                                 ms_summary *summary, ms_error *err)
+{
+    ms_run_config copy = *run;
+    ms_usage evaluation = {0};
+    summary_reader reader = {summary, run->eval_batch ? &evaluation : NULL};
+    ms_status status = run->eval_batch ? measure_evaluation(model, run, &evaluation, err) : MS_OK;
+    if (status == MS_OK)
+        status = simulate(model, &copy, read_summary, &reader, err);
+    ms_usage_free(&evaluation);
     return status;
 }
 

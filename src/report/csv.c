@@ -3,24 +3,9 @@
  * The operator records as comma-separated values (RFC 4180), bytes of one execution.
  */
 #include <inttypes.h>
-#include <string.h>
 
+#include "base/csv.h"
 #include "report/reporter.h"
-
-static void put_text(FILE *out, const char *text)
-{
-    if (!strpbrk(text, ",\"\n")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
 
 bool ms_report_csv(FILE *out, const ms_view *view)
 {
@@ -29,13 +14,13 @@ bool ms_report_csv(FILE *out, const ms_view *view)
           out);
     for (uint32_t i = 0; i < view->ledger->records.count; i++) {
         const ms_record *r = &view->ledger->records.items[i];
-        put_text(out, ms_view_record_name(view, r));
+        ms_csv_put(out, ms_view_record_name(view, r));
         fprintf(out, ",%s,%s,%s,%" PRIu32 ",", ms_category_name((ms_category)r->category),
                 ms_phase_name((ms_phase)r->phase), r->persistent ? "true" : "false", r->count);
-        put_text(out, ms_view_layers(view, r));
+        ms_csv_put(out, ms_view_layers(view, r));
         fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", r->memory_bytes,
                 r->saved_bytes, r->temporary_bytes, r->flops);
-        put_text(out, ms_view_formula(view, r));
+        ms_csv_put(out, ms_view_formula(view, r));
         fputs("\n", out);
     }
     return true;

@@ -8,9 +8,6 @@
 #include "report/view.h"
 #include "trace/trace.h"
 
-static const char *const ends[] = {
-    [MS_FIT_MEMORY] = "memory", [MS_FIT_POSITIONS] = "positions", [MS_FIT_MOST] = "most"};
-
 /* ---- console ---- */
 
 static void write_why(const ms_fit_view *v, FILE *out)
@@ -123,7 +120,7 @@ ms_status ms_fit_write_json(const ms_fit_view *v, FILE *out, ms_error *err)
     ms_json_string(&w, "what", a->what->name);
     ms_json_uint(&w, "step", a->step);
     ms_json_uint(&w, "value", a->value);
-    ms_json_string(&w, "stopped_by", ends[a->end]);
+    ms_json_string(&w, "stopped_by", ms_fit_end_names[a->end]);
     ms_json_uint(&w, "simulations", a->simulations);
     write_figures(&w, "largest", a->value, &a->at_value);
     write_figures(&w, "next", a->next, &a->at_next);

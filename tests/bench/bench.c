@@ -191,6 +191,22 @@ static void bench_plans(void)
     }
 }
 
+/* ---- sweeps ---- */
+
+static void bench_sweeps(void)
+{
+    static const char *const sweeps[] = {
+        "sweep -q llama-3.1-8b --batch 1:10 --seq 64:3200:+64 --checkpointing none,all -j 1",
+        "sweep -q llama-3.1-8b --batch 1:10 --seq 64:3200:+64 --checkpointing none,all -j 2",
+    };
+    enum { SWEEP_ROUNDS = 3, POINTS = 1000 };
+    printf("\n%-90s %12s %12s\n", "whole command, 1,000 points", "best ms", "points/s");
+    for (size_t i = 0; i < sizeof sweeps / sizeof sweeps[0]; i++) {
+        spread s = measure(run_ms, sweeps[i], SWEEP_ROUNDS);
+        printf("%-90s %12.1f %12.0f\n", sweeps[i], s.best, POINTS / s.best * 1e3);
+    }
+}
+
 /* ---- growth with the number of layers ---- */
 
 static bool write_config(const char *path, int layers)
@@ -287,6 +303,7 @@ int main(void)
 {
     bool good = bench_models();
     bench_plans();
+    bench_sweeps();
     bench_layers();
     bench_allocator();
     return good ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Rows go to the disk as they come, into a file beside the one that was asked for: that one is
+ * there when all of them are, and an older one stays whole until then.
+ */
+#define _DEFAULT_SOURCE /* for realpath and flock; NOLINT(bugprone-reserved-identifier) */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static const char *name_of(const ms_cli_rows *rows)
+{
+    return rows->part ? rows->part : rows->path ? rows->path : "to standard output";
+}
+
+static ms_status cannot_write(const ms_cli_rows *rows, ms_error *err)
+{
+    return ms_cli_fail_errno(err, "write", name_of(rows));
+}
+
+/* ---- opening ---- */
+
+/* Two programs that append to one file would mix their rows. Not every file system has locks. */
+static ms_status lock(const ms_cli_rows *rows, ms_error *err)
+{
+    if (flock(rows->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return ms_cli_fail(err, MS_ERR_IO, "another memscope is writing %s", rows->part);
+    return MS_OK;
+}
+
+static bool is_there(const char *path)
+{
+    struct stat there;
+    return stat(path, &there) == 0;
+}
+
+static ms_status open_part(ms_cli_rows *rows, const char *target, bool resume, ms_error *err)
+{
+    size_t length = strlen(target) + sizeof ".part";
+    rows->part = malloc(length);
+    if (!rows->part)
+        return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", rows->path);
+    snprintf(rows->part, length, "%s.part", target);
+    rows->is_whole = resume && !is_there(rows->part) && is_there(target);
+    rows->fd = open(rows->is_whole ? target : rows->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (rows->fd < 0)
+        return cannot_write(rows, err);
+    ms_status status = lock(rows, err);
+    return status == MS_OK && !resume ? ms_cli_rows_cut(rows, 0, err) : status;
+}
+
+static ms_status open_in_place(ms_cli_rows *rows, bool resume, ms_error *err)
+{
+    bool is_stdout = !rows->path || strcmp(rows->path, "-") == 0;
+    if (resume)
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "--resume goes on in a file: say which one with -o FILE");
+    rows->fd = is_stdout ? STDOUT_FILENO : open(rows->path, O_WRONLY | O_CLOEXEC);
+    if (is_stdout)
+        rows->path = NULL;
+    return rows->fd >= 0 ? MS_OK : cannot_write(rows, err);
+}
+
+ms_status ms_cli_rows_open(ms_cli_rows *rows, const char *path, bool resume, ms_error *err)
+{
+    struct stat there;
+    *rows = (ms_cli_rows){.path = path, .fd = -1};
+    if (!path || strcmp(path, "-") == 0)
+        return open_in_place(rows, resume, err);
+    if (stat(path, &there) != 0)
+        return open_part(rows, path, resume, err);
+    if (S_ISDIR(there.st_mode))
+        return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a directory", path);
+    if (!S_ISREG(there.st_mode))
+        return open_in_place(rows, resume, err);
+    if (access(path, W_OK) != 0) /* a rename would get around what its owner forbade */
+        return cannot_write(rows, err);
+    char *target = realpath(path, NULL); /* a link stays a link */
+    if (!target)
+        return cannot_write(rows, err);
+    ms_status status = open_part(rows, target, resume, err);
+    free(target);
+    return status;
+}
+
+FILE *ms_cli_rows_read(const ms_cli_rows *rows, ms_error *err)
+{
+    FILE *file = fopen(rows->is_whole ? rows->path : rows->part, "r");
+    if (!file)
+        ms_cli_fail_errno(err, "read", rows->path);
+    return file;
+}
+
+/* ---- writing ---- */
+
+ms_status ms_cli_rows_cut(ms_cli_rows *rows, uint64_t bytes, ms_error *err)
+{
+    rows->whole_bytes = bytes;
+    if (rows->is_whole && rename(rows->path, rows->part) != 0)
+        return cannot_write(rows, err);
+    rows->is_whole = false;
+    if (ftruncate(rows->fd, (off_t)bytes) != 0 || lseek(rows->fd, (off_t)bytes, SEEK_SET) < 0)
+        return cannot_write(rows, err);
+    return MS_OK;
+}
+
+/* What was written of a row that did not get through is taken back where that can be. */
+static ms_status take_back(ms_cli_rows *rows, size_t written, ms_error *err)
+{
+    int reason = errno;
+    off_t end = written ? lseek(rows->fd, 0, SEEK_CUR) : -1;
+    if (end >= (off_t)written && ftruncate(rows->fd, end - (off_t)written) == 0)
+        (void)lseek(rows->fd, end - (off_t)written, SEEK_SET);
+    errno = reason;
+    if (reason == EPIPE && !rows->path) {
+        rows->is_closed = true;
+        return ms_cli_fail(err, MS_ERR_IO, "nobody reads the rows");
+    }
+    return cannot_write(rows, err);
+}
+
+ms_status ms_cli_rows_add(void *context, const char *text, size_t length, ms_error *err)
+{
+    ms_cli_rows *rows = context;
+    for (size_t written = 0; written < length;) {
+        ssize_t bytes = write(rows->fd, text + written, length - written);
+        if (bytes < 0 && errno == EINTR)
+            continue;
+        if (bytes < 0)
+            return take_back(rows, written, err);
+        written += (size_t)bytes;
+    }
+    rows->whole_bytes += length;
+    return MS_OK;
+}
+
+ms_status ms_cli_rows_finish(ms_cli_rows *rows, ms_error *err)
+{
+    if (!rows->part || rows->is_whole)
+        return MS_OK;
+    size_t length = strlen(rows->part) - strlen(".part");
+    char *target = malloc(length + 1);
+    if (!target)
+        return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", rows->path);
+    memcpy(target, rows->part, length);
+    target[length] = '\0';
+    bool done = fsync(rows->fd) == 0 && rename(rows->part, target) == 0;
+    free(target);
+    return done ? MS_OK : cannot_write(rows, err);
+}
+
+void ms_cli_rows_close(ms_cli_rows *rows)
+{
+    if (rows->fd >= 0 && rows->fd != STDOUT_FILENO)
+        close(rows->fd);
+    free(rows->part);
+    *rows = (ms_cli_rows){.fd = -1};
+}

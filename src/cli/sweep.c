@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope sweep: rows as they come, and on after an interruption.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+/* ---- options ---- */
+
+static ms_status set_sweep(ms_cli_settings *s, const char *field, const char *value, ms_error *err)
+{
+    return ms_sweep_set(s->sweep, field, value, err);
+}
+
+static ms_status set_run(ms_cli_settings *s, const char *field, const char *value, ms_error *err)
+{
+    return ms_sweep_set_run(s->sweep, field, value, err);
+}
+
+static ms_status take_config(ms_cli_settings *s, const char *word, ms_error *err)
+{
+    return ms_sweep_set_run(s->sweep, "config", word, err);
+}
+
+static ms_status set_jobs(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    return ms_sweep_set(s->sweep, "jobs", value, err);
+}
+
+static ms_status set_resume(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->resume = true;
+    return MS_OK;
+}
+
+/* clang-format off */
+static const ms_cli_option options[] = {
+    {"format",   0,   "NAME", "csv or jsonl [as the file's name ends, else csv]",  ms_cli_set_format},
+    {"file",     'o', "FILE", "where the rows go; FILE.part until all are there",  ms_cli_set_file},
+    {"resume",   0,   NULL,   "go on after the rows that are in FILE.part",        set_resume},
+    {"jobs",     'j', "N",    "points under way at a time [one a processor]",      set_jobs},
+    {"quiet",    'q', NULL,   "no progress, no messages but errors",               ms_cli_set_quiet},
+    {"help",     'h', NULL,   "this text",                                         ms_cli_set_help},
+    {NULL,       0,   NULL,   NULL,                                                NULL},
+};
+/* clang-format on */
+
+static const ms_cli_fields field_lists[] = {
+    {.list = ms_sweep_fields, .set = set_sweep},
+    {.list = ms_run_fields, .set = set_run},
+    {.list = NULL},
+};
+
+const ms_cli_grammar ms_cli_sweep_grammar = {
+    .options = options,
+    .fields = field_lists,
+    .take_word = take_config,
+    .format_at = ms_sweep_format_at,
+    .notes = "\nAn option of a run takes a list: --batch 1,2,4, --seq 1024:131072:*2, --seq "
+             "512:8192:+512,\n"
+             "--batch 1:8, --device all. Given twice, it takes both lists. --treat and --lora, "
+             "whose values\n"
+             "hold commas, take lists with ; between, and so may any other. A point is one value "
+             "of each;\n"
+             "the option that was given last changes fastest. With --runs each line of the file is "
+             "taken\n"
+             "with each of these points; an empty cell says nothing.\n",
+};
+
+/* ---- running ---- */
+
+typedef struct sweeping {
+    const ms_cli_settings *settings;
+    ms_sweep *sweep;
+    ms_cli_rows rows;
+    ms_cli_progress progress;
+    FILE *spool; /* rows that are chosen from at the end; else NULL */
+    ms_error *err;
+} sweeping;
+
+static bool has_frontier(const sweeping *w)
+{
+    return *ms_sweep_get(w->sweep, "frontier") != '\0';
+}
+
+static ms_status take_row(void *context, const char *row, size_t length, ms_error *err)
+{
+    sweeping *w = context;
+    ms_status status = MS_OK;
+    if (!w->spool)
+        status = ms_cli_rows_add(&w->rows, row, length, err);
+    else if (fwrite(row, 1, length, w->spool) != length)
+        status = ms_cli_fail_errno(err, "write", "a temporary file");
+    ms_cli_progress_show(&w->progress, ms_sweep_progress_of(w->sweep));
+    return status;
+}
+
+static ms_status resume(sweeping *w)
+{
+    uint64_t whole_bytes = 0;
+    FILE *written = ms_cli_rows_read(&w->rows, w->err);
+    if (!written)
+        return w->err->status;
+    ms_status status = ms_sweep_resume(
+        w->sweep, written, w->rows.is_whole ? w->rows.path : w->rows.part, &whole_bytes, w->err);
+    fclose(written);
+    const ms_sweep_progress *p = ms_sweep_progress_of(w->sweep);
+    w->rows.whole_bytes = whole_bytes;
+    if (status == MS_OK && !(w->rows.is_whole && p->done == p->rows))
+        status = ms_cli_rows_cut(&w->rows, whole_bytes, w->err);
+    return status;
+}
+
+/* Opens what rows go to, and finds out how many are there. */
+static ms_status open_rows(sweeping *w)
+{
+    const ms_cli_settings *s = w->settings;
+    ms_status status = ms_cli_rows_open(&w->rows, s->file, s->resume, w->err);
+    if (status == MS_OK && s->resume)
+        status = resume(w);
+    if (status == MS_OK && has_frontier(w) && !w->rows.part) {
+        w->spool = tmpfile();
+        if (!w->spool)
+            return ms_cli_fail_errno(w->err, "make", "a temporary file");
+    }
+    const char *header = ms_sweep_header(w->sweep);
+    if (status == MS_OK && w->rows.whole_bytes == 0 && *header)
+        status = take_row(w, header, strlen(header), w->err);
+    return status;
+}
+
+static void stop(void *sweep)
+{
+    ms_sweep_stop(sweep);
+}
+
+static ms_status run_points(sweeping *w)
+{
+    static const int signals[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        ms_cli_stop_on_signal(signals[i], stop, w->sweep);
+    w->progress = ms_cli_progress_begin(w->settings->quiet, ms_sweep_progress_of(w->sweep)->done);
+    ms_status status = ms_sweep_run(w->sweep, take_row, w, w->err);
+    ms_cli_progress_end(&w->progress);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        ms_cli_stop_on_signal(signals[i], NULL, NULL);
+    return status;
+}
+
+/* ---- at the end ---- */
+
+static ms_status write_frontier(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    const sweeping *w = source->data;
+    FILE *rows = w->spool ? w->spool : ms_cli_rows_read(&w->rows, err);
+    if (!rows)
+        return err->status;
+    rewind(rows);
+    ms_status status =
+        ms_sweep_frontier(rows, "the rows", ms_sweep_get(w->sweep, "objectives"), out, err);
+    if (!w->spool)
+        fclose(rows);
+    return status;
+}
+
+static ms_status finish(sweeping *w)
+{
+    const ms_cli_source frontier = {.write = write_frontier, .data = w};
+    if (!has_frontier(w))
+        return ms_cli_rows_finish(&w->rows, w->err);
+    ms_status status =
+        ms_cli_write_file(w->settings->file ? w->settings->file : "-", &frontier, w->err);
+    if (status == MS_OK && w->rows.part)
+        (void)unlink(w->rows.part);
+    return status;
+}
+
+/* A reader that went away is no error. That the sweep stopped is said with how to go on. */
+static int report(const sweeping *w, ms_status status)
+{
+    const ms_sweep_progress *p = ms_sweep_progress_of(w->sweep);
+    if (w->rows.is_closed)
+        return EXIT_FITS;
+    if (status != MS_OK) {
+        int code = ms_cli_complain(w->err);
+        if (w->rows.part && p->done > 0 && p->done < p->rows && !w->settings->quiet)
+            fprintf(stderr, "%" PRIu64 " of %" PRIu64 " rows are in %s; --resume goes on\n",
+                    p->done, p->rows, w->rows.part);
+        return code;
+    }
+    if (w->rows.part && !w->settings->quiet)
+        fprintf(stderr, "wrote %s: %" PRIu64 " rows%s\n", w->settings->file, p->rows,
+                has_frontier(w) ? ", of which those on the frontier" : "");
+    if (p->errors > 0 && !w->settings->quiet)
+        fprintf(stderr, "%" PRIu64 " of them without figures; their last column says why\n",
+                p->errors);
+    return p->errors > 0 ? EXIT_OVER_BUDGET : EXIT_FITS;
+}
+
+static int sweep(const ms_cli_settings *s, ms_error *err)
+{
+    sweeping w = {.settings = s, .sweep = s->sweep, .rows = {.fd = -1}, .err = err};
+    ms_status status = ms_sweep_set(s->sweep, "format", ms_cli_format(s), err);
+    if (status == MS_OK)
+        status = ms_sweep_open(s->sweep, err);
+    if (status == MS_OK)
+        status = open_rows(&w);
+    if (status == MS_OK)
+        status = run_points(&w);
+    if (status == MS_OK)
+        status = finish(&w);
+    int code = report(&w, status);
+    if (w.spool)
+        fclose(w.spool);
+    ms_cli_rows_close(&w.rows);
+    return code;
+}
+
+int ms_cli_sweep(int argc, char **argv)
+{
+    ms_error err = {.status = MS_OK};
+    ms_cli_settings settings = {.sweep = ms_sweep_create()};
+    if (!settings.sweep) {
+        ms_cli_fail(&err, MS_ERR_NOMEM, "out of memory");
+        return ms_cli_complain(&err);
+    }
+    int code = ms_cli_run(argc, argv, "sweep", &settings, sweep);
+    ms_sweep_free(settings.sweep);
+    return code;
+}

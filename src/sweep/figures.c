@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sweep/figures.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "config/run_fields.h"
+#include "plan/stack.h"
+
+/* Those that are said, in front. */
+static ms_status gather(ms_arena *arena, const ms_point *point, uint32_t input_count,
+                        ms_run_setting **settings, size_t *count, ms_error *err)
+{
+    *settings = ms_arena_array(arena, ms_run_setting, input_count);
+    if (!*settings)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a point");
+    for (uint32_t i = 0; i < input_count; i++) {
+        const ms_run_setting *setting = &point->settings[i];
+        if (!setting->value)
+            continue;
+        bool is_file = ms_run_field_traits_of((size_t)ms_run_field_find(setting->field)).is_file;
+        if (is_file && strcmp(setting->value, "-") == 0)
+            return ms_fail(err, MS_ERR_USAGE, "%s: a sweep takes no file from standard input",
+                           setting->field);
+        (*settings)[(*count)++] = *setting;
+    }
+    return MS_OK;
+}
+
+static uint64_t in_e4(double value)
+{
+    return isfinite(value) && value > 0 && value < 1e14 ? (uint64_t)(value * 1e4 + 0.5) : 0;
+}
+
+static uint64_t tokens_of(const ms_run_config *run)
+{
+    uint64_t tokens;
+    bool overflow = __builtin_mul_overflow(run->batch, run->seq_tokens, &tokens);
+    overflow = __builtin_mul_overflow(tokens, run->accumulate, &tokens) || overflow;
+    return overflow ? 0 : tokens;
+}
+
+static void add_times(const ms_run_config *run, ms_figures *figures)
+{
+    double ms = figures->summary.step_time_ms;
+    figures->tokens = tokens_of(run);
+    figures->step_time_ms_e4 = in_e4(ms);
+    if (ms > 0)
+        figures->tokens_per_s_e4 = in_e4((double)figures->tokens / ms * 1e3);
+}
+
+/* The run with the value that was found. A deeper model or a higher rank trains as many tokens. */
+static ms_status summarize_largest(ms_arena *arena, const ms_model_config *model,
+                                   const ms_run_config *run, const ms_fit_answer *answer,
+                                   ms_figures *figures, ms_error *err)
+{
+    ms_model_config largest_model;
+    ms_run_config largest;
+    ms_status status =
+        ms_fit_apply(arena, model, run, answer->what, answer->value, &largest_model, &largest, err);
+    largest.eval_batch = 0; /* the search looks at steps alone */
+    if (status == MS_OK)
+        status = ms_step_plan_summarize(&largest_model, &largest, &figures->summary, err);
+    if (status == MS_OK)
+        add_times(&largest, figures);
+    return status;
+}
+
+static ms_status fit(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
+                     const ms_question *question, ms_figures *figures, ms_error *err)
+{
+    ms_fit_answer answer;
+    ms_status status = ms_fit_find_value(model, run, question->what, question->step, &answer, err);
+    if (status != MS_OK)
+        return status;
+    figures->what = answer.what->name;
+    figures->value = answer.value;
+    figures->next = answer.next;
+    figures->stopped_by = ms_fit_end_names[answer.end];
+    figures->summary.budget_bytes = run->budget_bytes;
+    return answer.value > 0 ? summarize_largest(arena, model, run, &answer, figures, err) : MS_OK;
+}
+
+ms_status ms_figures_find(ms_arena *arena, const ms_point *point, uint32_t input_count,
+                          const ms_question *question, ms_figures *figures, ms_error *err)
+{
+    ms_model_config model;
+    ms_run_config run;
+    ms_run_setting *settings = NULL;
+    size_t count = 0;
+    *figures = (ms_figures){.model = NULL};
+    if (point->status != MS_OK) {
+        *err = point->err;
+        return point->status;
+    }
+    ms_status status = gather(arena, point, input_count, &settings, &count, err);
+    if (status == MS_OK)
+        status = ms_run_load(arena, settings, count, &model, &run, NULL, err);
+    if (status != MS_OK)
+        return status;
+    figures->model = model.name;
+    if (question->what)
+        return fit(arena, &model, &run, question, figures, err);
+    status = ms_shares_resolve(arena, &model, &run, err);
+    if (status == MS_OK)
+        status = ms_step_plan_summarize(&model, &run, &figures->summary, err);
+    if (status == MS_OK)
+        add_times(&run, figures);
+    return status;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sweep/grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "config/input.h"
+#include "config/run_fields.h"
+#include "json/read.h"
+
+void ms_grid_free(ms_grid *grid)
+{
+    for (uint32_t i = 0; i < grid->axes.count; i++)
+        ms_axis_free(&grid->axes.items[i]);
+    ms_vec_free(&grid->axes);
+    ms_vec_free(&grid->cells);
+    ms_table_free(&grid->table);
+}
+
+static ms_axis *find_axis(ms_grid *grid, size_t field)
+{
+    for (uint32_t i = 0; i < grid->axes.count; i++)
+        if (grid->axes.items[i].field == field)
+            return &grid->axes.items[i];
+    return NULL;
+}
+
+ms_status ms_grid_add(ms_grid *grid, const char *field, const char *list, ms_error *err)
+{
+    char hint[96];
+    int index = ms_run_field_find(field);
+    if (index < 0)
+        return ms_fail(err, MS_ERR_USAGE, "unknown field '%.40s'%s", field,
+                       ms_run_field_hint(field, hint, sizeof hint));
+    ms_axis *axis = find_axis(grid, (size_t)index);
+    if (!axis) {
+        if (!ms_vec_push(&grid->axes, (ms_axis){.field = (size_t)index}))
+            return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", field);
+        axis = &grid->axes.items[grid->axes.count - 1];
+    }
+    return ms_axis_add(axis, grid->arena, list, err);
+}
+
+/* ---- opening ---- */
+
+static ms_status open_table(ms_grid *grid, const char *path, ms_error *err)
+{
+    ms_status status = ms_table_open(&grid->table, path, err);
+    if (status != MS_OK)
+        return status;
+    grid->has_table = true;
+    grid->count = grid->table.line_count;
+    for (uint32_t i = 0; i < grid->table.fields.count; i++) {
+        size_t field = grid->table.fields.items[i];
+        if (find_axis(grid, field))
+            return ms_fail(err, MS_ERR_USAGE, "%s: it is in %s and an option: give one of them",
+                           ms_run_field_name(field), grid->table.name);
+        if (!ms_vec_push(&grid->cells, NULL))
+            return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", grid->table.name);
+    }
+    return MS_OK;
+}
+
+ms_status ms_grid_open(ms_grid *grid, const char *path, ms_error *err)
+{
+    grid->count = grid->per_run = 1;
+    ms_status status = path ? open_table(grid, path, err) : MS_OK;
+    if (status != MS_OK)
+        return status;
+    for (uint32_t i = 0; i < grid->axes.count; i++)
+        if (__builtin_mul_overflow(grid->per_run, grid->axes.items[i].count, &grid->per_run))
+            return ms_fail(err, MS_ERR_LIMIT, "the grid has more than 2^64 points");
+    if (__builtin_mul_overflow(grid->count, grid->per_run, &grid->count))
+        return ms_fail(err, MS_ERR_LIMIT, "the grid has more than 2^64 points");
+    return MS_OK;
+}
+
+/* ---- digest ---- */
+
+/* What is in the file; nothing where it cannot be read, which the point will say. */
+static ms_status digest_file(size_t field, const char *path, uint64_t *digest)
+{
+    ms_arena *arena = ms_arena_create(0);
+    ms_input in = {0};
+    ms_error ignored = {0};
+    if (!arena)
+        return MS_ERR_NOMEM;
+    bool is_config = strcmp(ms_run_field_name(field), "config") == 0;
+    ms_status status = is_config ? ms_input_open(arena, path, MS_WANTED_RUN, &in, &ignored)
+                                 : ms_json_read(path, &in.source, &in.text, &ignored);
+    if (status == MS_OK)
+        *digest = ms_digest_bytes(*digest, in.source.text, in.source.length);
+    free(in.text);
+    ms_arena_free(arena);
+    return status == MS_ERR_NOMEM ? status : MS_OK;
+}
+
+static ms_status digest_value(size_t field, const char *value, uint64_t *digest)
+{
+    *digest = ms_digest_text(*digest, value);
+    bool names_file =
+        ms_run_field_traits_of(field).is_file && *value != '\0' && strcmp(value, "-") != 0;
+    return names_file ? digest_file(field, value, digest) : MS_OK;
+}
+
+static ms_status digest_axis(const ms_axis *axis, uint64_t *digest)
+{
+    ms_status status = MS_OK;
+    *digest = ms_digest_text(*digest, ms_run_field_name(axis->field));
+    for (uint32_t i = 0; i < axis->parts.count && status == MS_OK; i++) {
+        const ms_axis_part *part = &axis->parts.items[i];
+        const uint64_t range[] = {part->first, part->step, part->count, part->multiplies};
+        if (part->text)
+            status = digest_value(axis->field, part->text, digest);
+        for (size_t k = 0; !part->text && k < sizeof range / sizeof range[0]; k++)
+            for (int byte = 0; byte < 8; byte++)
+                *digest = ms_digest_bytes(*digest, &(uint8_t){(uint8_t)(range[k] >> 8 * byte)}, 1);
+    }
+    return status;
+}
+
+/* Runs that name the same file as the one before need not read it again. */
+static ms_status digest_line(const ms_grid *grid, char *const *cells, char **before,
+                             uint64_t *digest)
+{
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < grid->table.fields.count && status == MS_OK; i++) {
+        bool is_same = before[i] && strcmp(before[i], cells[i]) == 0;
+        if (is_same) {
+            *digest = ms_digest_text(*digest, cells[i]);
+            continue;
+        }
+        status = digest_value(grid->table.fields.items[i], cells[i], digest);
+        if (ms_run_field_traits_of(grid->table.fields.items[i]).is_file) {
+            free(before[i]);
+            before[i] = strdup(cells[i]);
+            status = before[i] ? status : MS_ERR_NOMEM;
+        }
+    }
+    return status;
+}
+
+static ms_status digest_lines(ms_grid *grid, char **before, uint64_t *digest, ms_error *err)
+{
+    ms_table *table = &grid->table;
+    ms_status status = MS_OK;
+    while (status == MS_OK && table->next < table->line_count) {
+        ms_error reason = {0};
+        status = ms_table_read(table, grid->cells.items, &reason);
+        if (status == MS_OK)
+            status = digest_line(grid, grid->cells.items, before, digest);
+        else if (status != MS_ERR_CONFIG)
+            return ms_fail(err, status, "%s", reason.text);
+        else
+            status = MS_OK, *digest = ms_digest_text(*digest, reason.text);
+    }
+    return status == MS_OK ? ms_table_rewind(table, err)
+                           : ms_fail(err, status, "out of memory for %s", table->name);
+}
+
+static ms_status digest_table(ms_grid *grid, uint64_t *digest, ms_error *err)
+{
+    uint32_t columns = grid->table.fields.count;
+    char **before = calloc(columns + 1, sizeof *before);
+    if (!before)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", grid->table.name);
+    for (uint32_t i = 0; i < columns; i++)
+        *digest = ms_digest_text(*digest, ms_run_field_name(grid->table.fields.items[i]));
+    ms_status status = digest_lines(grid, before, digest, err);
+    for (uint32_t i = 0; i < columns; i++)
+        free(before[i]);
+    free(before);
+    return status;
+}
+
+ms_status ms_grid_digest(ms_grid *grid, uint64_t *digest, ms_error *err)
+{
+    ms_status status = grid->has_table ? digest_table(grid, digest, err) : MS_OK;
+    for (uint32_t i = 0; i < grid->axes.count && status == MS_OK; i++) {
+        status = digest_axis(&grid->axes.items[i], digest);
+        if (status != MS_OK)
+            ms_error_set(err, status, "out of memory for the files of a sweep");
+    }
+    return status;
+}
+
+/* ---- points ---- */
+
+uint32_t ms_grid_input_count(const ms_grid *grid)
+{
+    return grid->table.fields.count + grid->axes.count;
+}
+
+size_t ms_grid_input_field(const ms_grid *grid, uint32_t input)
+{
+    uint32_t columns = grid->table.fields.count;
+    return input < columns ? grid->table.fields.items[input]
+                           : grid->axes.items[input - columns].field;
+}
+
+/* Reads on to that run; what is wrong with it is kept for all its points. */
+static ms_status seek_run(ms_grid *grid, uint64_t run, ms_error *err)
+{
+    while (grid->table.next <= run) {
+        grid->line_error = (ms_error){.status = MS_OK};
+        grid->line_status = ms_table_read(&grid->table, grid->cells.items, &grid->line_error);
+        if (grid->line_status != MS_OK && grid->line_status != MS_ERR_CONFIG)
+            return ms_fail(err, grid->line_status, "%s", grid->line_error.text);
+    }
+    return MS_OK;
+}
+
+static bool copy_cells(const ms_grid *grid, ms_arena *arena, ms_point *point)
+{
+    for (uint32_t i = 0; i < grid->table.fields.count && grid->line_status == MS_OK; i++) {
+        const char *cell = grid->cells.items[i];
+        if (*cell == '\0')
+            continue;
+        point->settings[i].value = ms_arena_strdup(arena, cell);
+        if (!point->settings[i].value)
+            return false;
+    }
+    return true;
+}
+
+static bool copy_values(const ms_grid *grid, uint64_t rest, ms_arena *arena, ms_point *point)
+{
+    for (uint32_t i = grid->axes.count; i-- > 0;) {
+        const ms_axis *axis = &grid->axes.items[i];
+        ms_run_setting *setting = &point->settings[grid->table.fields.count + i];
+        setting->value = ms_axis_value(axis, rest % axis->count, arena);
+        if (!setting->value)
+            return false;
+        rest /= axis->count;
+    }
+    return true;
+}
+
+ms_status ms_grid_read(ms_grid *grid, uint64_t index, ms_arena *arena, ms_point *point,
+                       ms_error *err)
+{
+    uint32_t inputs = ms_grid_input_count(grid);
+    *point = (ms_point){.index = index};
+    point->settings = ms_arena_array(arena, ms_run_setting, inputs);
+    ms_status status = grid->has_table ? seek_run(grid, index / grid->per_run, err) : MS_OK;
+    if (status != MS_OK)
+        return status;
+    for (uint32_t i = 0; point->settings && i < inputs; i++)
+        point->settings[i].field = ms_run_field_name(ms_grid_input_field(grid, i));
+    if (!point->settings || !copy_cells(grid, arena, point) ||
+        !copy_values(grid, index % grid->per_run, arena, point))
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a point");
+    if (grid->has_table) {
+        point->status = grid->line_status;
+        point->err = grid->line_error;
+    }
+    return MS_OK;
+}
