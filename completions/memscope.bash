@@ -5,6 +5,10 @@ _memscope_words() {
     memscope "$1" 2>/dev/null | awk -v skip="$2" 'NR > skip { print $1 }'
 }
 
+_memscope_commands() {
+    memscope help 2>/dev/null | awk '/^Commands/ { on = 1; next } !NF { on = 0 } on { print $1 }'
+}
+
 _memscope_options() {
     memscope help "$1" 2>/dev/null | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u
 }
@@ -29,8 +33,11 @@ _memscope_values() {
     --checkpointing) echo none all ;;
     --checkpoint-kind) echo non-reentrant reentrant ;;
     --allocator) echo cuda cuda-expandable raw ;;
+    --fit) echo batch seq rank layers ;;
+    --objectives) echo expected_device_bytes,tokens_per_s peak_memory_bytes,step_time_ms ;;
     --format)
         case $2 in
+        sweep) echo csv jsonl ;;
         diff) echo console json md ;;
         check) echo console json md junit github sarif gitlab custom-smaller-is-better shields prometheus ;;
         analyze) echo console json md csv html svg chrome-trace memory-viz speedscope folded ;;
@@ -56,12 +63,13 @@ _memscope() {
         previous=${COMP_WORDS[COMP_CWORD - 2]}
     fi
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'analyze plan fit diff check baseline models devices help --help --version' -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "$(_memscope_commands) --help --version" -- "$current")
         return
     fi
     case ${COMP_WORDS[1]} in
-    help) mapfile -t COMPREPLY < <(compgen -W 'analyze plan fit diff check baseline models devices help' -- "$current") ;;
-    analyze | plan | fit | diff | check | baseline)
+    help) mapfile -t COMPREPLY < <(compgen -W "$(_memscope_commands)" -- "$current") ;;
+    schema) mapfile -t COMPREPLY < <(compgen -W "$(memscope schema 2>/dev/null)" -- "$current") ;;
+    analyze | plan | fit | sweep | merge | diff | check | baseline)
         case $previous in
         --*)
             local values
