@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The files of configs/ and schemas/, the pieces of Python in src/plan/pytorch/ that plans print, and
- * style and script of the HTML reports, built into the program by scripts/embed.sh; sorted by name.
+ * The files of configs/ and schemas/, the pieces of Python in src/plan/pytorch/ that plans print,
+ * and style and script of the HTML reports, built into the program by scripts/embed.sh; sorted by
+ * name.
  */
 #ifndef MS_JSON_EMBEDDED_H
 #define MS_JSON_EMBEDDED_H
