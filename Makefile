@@ -52,8 +52,9 @@ COMPILE   = $(CC) -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc $(WARN) $(O
 ERRORS   := $(if $(filter 1,$(WERROR)),-Werror)
 LINK      = $(CC) $(OPT) $(CFLAGS) $(LDFLAGS)
 
-LIB_SRC  := $(sort $(filter-out src/cli/%,$(wildcard src/*/*.c)))
+LIB_SRC  := $(sort $(filter-out src/cli/% src/nulldevice/%,$(wildcard src/*/*.c)))
 CLI_SRC  := $(sort $(wildcard src/cli/*.c))
+NULL_SRC := $(sort $(wildcard src/nulldevice/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
@@ -65,8 +66,10 @@ GEN      := $(if $(wildcard scripts/embed.sh),$(BUILD)/gen/embedded.c)
 objects   = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJ  := $(call objects,$(LIB_SRC)) $(GEN:.c=.o)
 CLI_OBJ  := $(call objects,$(CLI_SRC))
+NULL_OBJ := $(call objects,$(NULL_SRC))
 LIB      := $(BUILD)/libmemscope.a
 SHARED   := $(BUILD)/$(SONAME)
+NULL     := $(BUILD)/nulldevice/libmemscope_null.so
 BINARY   := $(if $(wildcard src/cli/main.c),$(BUILD)/memscope)
 UNIT     := $(UNIT_SRC:%.c=$(BUILD)/%)
 REPLAY   := $(FUZZ_SRC:%.c=$(BUILD)/%)
@@ -85,7 +88,7 @@ export MEMSCOPE := $(CURDIR)/$(BUILD)/memscope
 RESULTS := $(BUILD)/results
 SUITE   := sh scripts/run_suite.sh $(RESULTS)
 
-all: $(LIB) $(SHARED) $(BINARY)       ## build the program and both libraries (the default)
+all: $(LIB) $(SHARED) $(BINARY) $(NULL)       ## build the program and both libraries (the default)
 
 # ---- building ----
 
@@ -97,8 +100,9 @@ $(BUILD)/flags: FORCE
 $(BUILD)/%.o: %.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(call say,CC   $<)
-	$(Q)$(COMPILE) $(ERRORS) -MMD -MP -c $< -o $@
+	$(Q)$(COMPILE) $(ERRORS) $(VISIBILITY) -MMD -MP -c $< -o $@
 
+$(NULL_OBJ): VISIBILITY := -fvisibility=hidden
 $(BUILD)/tests/%.o: tests/%.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(call say,CC   $<)
@@ -128,6 +132,14 @@ $(SHARED): $(LIB_OBJ) $(BUILD)/gen/exports.map
 	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(BUILD)/gen/exports.map \
 	    -o $@ $(LIB_OBJ) $(DEP_LIBS)
 	@ln -sf $(SONAME) $(BUILD)/libmemscope.so
+
+# The null device has the names of the driver's libraries beside it, for who opens them by name.
+$(NULL): $(NULL_OBJ)
+	@mkdir -p $(@D)
+	@$(call say,LINK $@)
+	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $(NULL_OBJ) -ldl -pthread
+	@ln -sf $(@F) $(@D)/libcuda.so.1
+	@ln -sf $(@F) $(@D)/libnvidia-ml.so.1
 
 $(BUILD)/memscope: $(CLI_OBJ) $(LIB)
 	@$(call say,LINK $@)
@@ -240,7 +252,7 @@ lint-cppcheck:
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 	    --suppressions-list=scripts/cppcheck.txt --error-exitcode=1 -j2 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src
 lint-tidy:
-	sh scripts/check_tidy.sh $(LIB_SRC) $(CLI_SRC)
+	sh scripts/check_tidy.sh $(LIB_SRC) $(CLI_SRC) $(NULL_SRC)
 
 format:                              ## rewrite the sources with clang-format
 	clang-format -i $(FORMATTED)

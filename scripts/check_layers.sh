@@ -26,6 +26,7 @@ allowed() {
     report)    echo "base json tensor allocator device config trace step ledger plan diff gate" ;;
     api)       echo "base json tensor allocator device config trace step ledger plan sweep diff gate report" ;;
     cli)       echo "" ;;
+    nulldevice) echo "" ;;
     *)         echo "unknown" ;;
     esac
 }

@@ -11,7 +11,7 @@ complain() {
     bad=1
 }
 
-objects=$(find "$build/src" "$build/gen" -name '*.o' ! -path '*/cli/*')
+objects=$(find "$build/src" "$build/gen" -name '*.o' ! -path '*/cli/*' ! -path '*/nulldevice/*')
 names=$(nm -g --defined-only $objects | awk 'NF == 3 && $3 !~ /^ms_/ { print $3 }')
 [ -z "$names" ] || complain "global names without ms_: $names"
 

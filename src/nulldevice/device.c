@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The device that the environment describes; and what is the same for all that is asked of it.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nulldevice/nulldevice.h"
+
+static ms_null_device device = {"null device", 80, 108, UINT64_C(80) << 30, 1};
+static ms_null_listener listener;
+
+static void read_environment(void)
+{
+    const char *text = getenv("MEMSCOPE_NULL_DEVICE"), *count = getenv("MEMSCOPE_NULL_COUNT");
+    ms_null_device read = device;
+    if (text && sscanf(text, "%127[^|]|%d|%d|%lu", read.name, &read.capability,
+                       &read.multiprocessors, &read.bytes) == 4)
+        device = read;
+    else if (text)
+        fprintf(stderr,
+                "memscope: MEMSCOPE_NULL_DEVICE=%.80s is not name|capability|"
+                "multiprocessors|bytes; the null device is an A100\n",
+                text);
+    int wanted = count ? atoi(count) : 1;
+    device.count = wanted < 1 ? 1 : wanted > MS_NULL_MAX_DEVICES ? MS_NULL_MAX_DEVICES : wanted;
+}
+
+const ms_null_device *ms_null_device_get(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_environment);
+    return &device;
+}
+
+/* CUDA's programming guide, table of technical specifications: KiB of a block after opting in. */
+int ms_null_shared_bytes(void)
+{
+    static const struct {
+        int capability, kib;
+    } rows[] = {{70, 96}, {75, 64},  {80, 163},  {86, 99},  {87, 163},
+                {89, 99}, {90, 227}, {100, 227}, {103, 227}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].capability == ms_null_device_get()->capability)
+            return rows[i].kib * 1024;
+    return 99 * 1024;
+}
+
+int ms_null_threads(void)
+{
+    switch (ms_null_device_get()->capability) {
+    case 75:
+        return 1024;
+    case 86:
+    case 87:
+    case 89:
+    case 120:
+    case 121:
+        return 1536;
+    default:
+        return 2048;
+    }
+}
+
+void *ms_null_handle(void)
+{
+    static atomic_uintptr_t last = 0x1000;
+    return (void *)(atomic_fetch_add(&last, 16) + 16);
+}
+
+/* ---- who listens ---- */
+
+const ms_null_listener *ms_null_listening(void)
+{
+    return &listener;
+}
+
+MS_NULL_CALL(void, memscope_null_listen,
+             (void (*read)(const void *, uint64_t, int), void (*uncovered)(const char *)))
+{
+    listener = (ms_null_listener){read, uncovered};
+}
+
+enum { SAID_COUNT = 256 };
+
+int ms_null_uncovered(const char *name, int code)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static const char *said[SAID_COUNT];
+    static size_t count;
+    bool is_new = true;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count && is_new; i++)
+        is_new = strcmp(said[i], name) != 0;
+    if (is_new && count < SAID_COUNT)
+        said[count++] = name;
+    pthread_mutex_unlock(&lock);
+    if (!is_new)
+        return code;
+    fprintf(stderr, "memscope: the null device does not cover %s\n", name);
+    if (listener.uncovered)
+        listener.uncovered(name);
+    return code;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Memory of the devices: a range of addresses for each, of which nothing is ever touched, and a
+ * count of what is taken.
+ */
+#define _GNU_SOURCE /* for MAP_ANONYMOUS; NOLINT(bugprone-reserved-identifier) */
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "nulldevice/nulldevice.h"
+#include "nulldevice/ranges.h"
+
+#define SPACE_BYTES (UINT64_C(1) << 42) /* of a device */
+#define GRANULE UINT64_C(0x200000)      /* what CUDA gives memory in */
+enum { PAGE_BYTES = 4096 };
+
+typedef struct space {
+    uintptr_t start,
+        next; /* where the next search begins: addresses come again as late as can be */
+    uint64_t used_bytes;
+    ms_null_ranges ranges;
+} space;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static space spaces[MS_NULL_MAX_DEVICES];
+static ms_null_ranges pinned, taken; /* taken: by handle, what is not at an address */
+static uintptr_t next_handle = 1;
+
+static uint64_t round_up(uint64_t bytes, uint64_t unit)
+{
+    return bytes == 0 ? unit : (bytes + unit - 1) / unit * unit;
+}
+
+static space *open_space(int device)
+{
+    space *s = &spaces[device];
+    if (s->start)
+        return s;
+    void *p = mmap(NULL, SPACE_BYTES + GRANULE, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    s->start = s->next = round_up((uintptr_t)p, GRANULE);
+    return s;
+}
+
+/* First gap from `from` on that is large enough; 0 when there is none. */
+static uintptr_t find_gap(const space *s, uintptr_t from, uint64_t bytes)
+{
+    for (size_t i = ms_null_ranges_at(&s->ranges, from); i < s->ranges.count; i++) {
+        const ms_null_range *range = &s->ranges.items[i];
+        if (range->start >= from && range->start - from >= bytes)
+            return from;
+        from = range->start + range->bytes;
+    }
+    return from <= s->start + SPACE_BYTES && s->start + SPACE_BYTES - from >= bytes ? from : 0;
+}
+
+static void *place(space *s, uint64_t bytes)
+{
+    uintptr_t at = find_gap(s, s->next, bytes);
+    if (!at)
+        at = find_gap(s, s->start, bytes);
+    if (!at || !ms_null_ranges_insert(&s->ranges, (ms_null_range){at, bytes, NULL}))
+        return NULL;
+    s->next = at + bytes;
+    return (void *)at;
+}
+
+/* Removes the range that starts there and returns its size. */
+static uint64_t displace(ms_null_ranges *ranges, uintptr_t start)
+{
+    size_t at = ms_null_ranges_at(ranges, start);
+    if (at == ranges->count || ranges->items[at].start != start)
+        return 0;
+    uint64_t bytes = ranges->items[at].bytes;
+    ms_null_ranges_remove(ranges, at);
+    return bytes;
+}
+
+static bool has_room(const space *s, uint64_t bytes)
+{
+    uint64_t total = ms_null_device_get()->bytes;
+    return bytes <= total && s->used_bytes <= total - bytes;
+}
+
+void *ms_null_allocate(int device, uint64_t bytes)
+{
+    void *address = NULL;
+    pthread_mutex_lock(&lock);
+    space *s = open_space(device);
+    if (s && bytes <= SPACE_BYTES && has_room(s, round_up(bytes, GRANULE))) {
+        bytes = round_up(bytes, GRANULE);
+        address = place(s, bytes);
+        s->used_bytes += address ? bytes : 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return address;
+}
+
+void ms_null_free(const void *address)
+{
+    int device = ms_null_device_of(address);
+    if (device < 0)
+        return;
+    pthread_mutex_lock(&lock);
+    uint64_t bytes = displace(&spaces[device].ranges, (uintptr_t)address);
+    spaces[device].used_bytes -= bytes;
+    pthread_mutex_unlock(&lock);
+    ms_null_forget(address, bytes);
+}
+
+void *ms_null_reserve(int device, uint64_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    space *s = open_space(device);
+    void *address = s && bytes <= SPACE_BYTES ? place(s, round_up(bytes, GRANULE)) : NULL;
+    pthread_mutex_unlock(&lock);
+    return address;
+}
+
+void ms_null_unreserve(const void *address)
+{
+    int device = ms_null_device_of(address);
+    if (device < 0)
+        return;
+    pthread_mutex_lock(&lock);
+    uint64_t bytes = displace(&spaces[device].ranges, (uintptr_t)address);
+    pthread_mutex_unlock(&lock);
+    ms_null_forget(address, bytes);
+}
+
+uint64_t ms_null_take(int device, uint64_t bytes)
+{
+    uint64_t handle = 0;
+    pthread_mutex_lock(&lock);
+    space *s = open_space(device);
+    /* A range one address long: its data is the size, its place the handle and the device. */
+    uintptr_t key = next_handle * MS_NULL_MAX_DEVICES + (uintptr_t)device;
+    if (s && has_room(s, bytes) &&
+        ms_null_ranges_insert(&taken, (ms_null_range){key, 1, (void *)(uintptr_t)bytes})) {
+        s->used_bytes += bytes;
+        next_handle++;
+        handle = key;
+    }
+    pthread_mutex_unlock(&lock);
+    return handle;
+}
+
+void ms_null_give_back(uint64_t handle)
+{
+    pthread_mutex_lock(&lock);
+    const ms_null_range *range = ms_null_ranges_find(&taken, (uintptr_t)handle);
+    if (range) {
+        spaces[handle % MS_NULL_MAX_DEVICES].used_bytes -= (uintptr_t)range->data;
+        displace(&taken, (uintptr_t)handle);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+uint64_t ms_null_free_bytes(int device)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t bytes = ms_null_device_get()->bytes - spaces[device].used_bytes;
+    pthread_mutex_unlock(&lock);
+    return bytes;
+}
+
+int ms_null_device_of(const void *address)
+{
+    for (int i = 0; i < MS_NULL_MAX_DEVICES; i++)
+        if (spaces[i].start && (uintptr_t)address - spaces[i].start < SPACE_BYTES)
+            return i;
+    return -1;
+}
+
+/* ---- of the host ---- */
+
+void *ms_null_pin(uint64_t bytes)
+{
+    void *address = NULL;
+    if (posix_memalign(&address, PAGE_BYTES, round_up(bytes, PAGE_BYTES)) != 0)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    bool kept = ms_null_ranges_insert(
+        &pinned, (ms_null_range){(uintptr_t)address, round_up(bytes, PAGE_BYTES), NULL});
+    pthread_mutex_unlock(&lock);
+    if (kept)
+        return address;
+    free(address);
+    return NULL;
+}
+
+void ms_null_unpin(void *address)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t bytes = displace(&pinned, (uintptr_t)address);
+    pthread_mutex_unlock(&lock);
+    if (bytes)
+        free(address);
+}
+
+bool ms_null_is_pinned(const void *address)
+{
+    pthread_mutex_lock(&lock);
+    bool found = ms_null_ranges_find(&pinned, (uintptr_t)address);
+    pthread_mutex_unlock(&lock);
+    return found;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Ranges of addresses that do not overlap, in their order. Not locked: the owner does that.
+ */
+#ifndef MS_NULLDEVICE_RANGES_H
+#define MS_NULLDEVICE_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ms_null_range {
+    uintptr_t start;
+    uint64_t bytes;
+    void *data; /* the owner's */
+} ms_null_range;
+
+typedef struct ms_null_ranges {
+    ms_null_range *items;
+    size_t count, capacity;
+} ms_null_ranges;
+
+/* The index of the first range that ends above the address; `count` when there is none. */
+size_t ms_null_ranges_at(const ms_null_ranges *ranges, uintptr_t address);
+/* The range that holds the address, or NULL. */
+ms_null_range *ms_null_ranges_find(const ms_null_ranges *ranges, uintptr_t address);
+/* False when there is no memory for it. */
+bool ms_null_ranges_insert(ms_null_ranges *ranges, ms_null_range range);
+void ms_null_ranges_remove(ms_null_ranges *ranges, size_t index);
+
+#endif

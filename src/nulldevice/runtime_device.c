@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * CUDA's runtime: what devices there are and what they have.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "nulldevice/nulldevice.h"
+#include "nulldevice/runtime_types.h"
+
+enum { RUNTIME_VERSION = 13000 };
+
+/* What is the same for all devices since compute capability 7.0. */
+enum {
+    SHARED_BYTES = 49152,
+    SHARED_BYTES_RESERVED = 1024,
+    REGISTERS = 65536,
+    WARP_SIZE = 32,
+    BLOCK_THREADS = 1024,
+    BLOCK_DEPTH = 64,
+    GRID_WIDTH = 2147483647,
+    GRID_HEIGHT = 65535,
+    CONSTANT_BYTES = 65536,
+    TEXTURE_ALIGNMENT = 512,
+    ASYNC_ENGINES = 3,
+    MULTIPROCESSOR_BLOCKS = 32,
+    L2_BYTES = 50 << 20,
+    BUS_BITS = 5120,
+    CLOCK_KHZ = 1410000
+};
+
+static _Thread_local int current;
+
+int ms_null_current_device(void)
+{
+    return current;
+}
+
+static bool is_device(int device)
+{
+    return device >= 0 && device < ms_null_device_get()->count;
+}
+
+MS_NULL_CALL(int, cudaGetDeviceCount, (int *count))
+{
+    *count = ms_null_device_get()->count;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaGetDevice, (int *device))
+{
+    *device = current;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaSetDevice, (int device))
+{
+    if (!is_device(device))
+        return MS_NULL_INVALID_DEVICE;
+    current = device;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaDriverGetVersion, (int *version))
+{
+    *version = RUNTIME_VERSION;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaRuntimeGetVersion, (int *version))
+{
+    *version = RUNTIME_VERSION;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaDeviceGetPCIBusId, (char *text, int bytes, int device))
+{
+    snprintf(text, (size_t)bytes, "0000:%02x:00.0", (unsigned)(device + 1));
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaDeviceCanAccessPeer, (int *can, int device, int peer))
+{
+    *can = device != peer;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaDeviceGetStreamPriorityRange, (int *least, int *greatest))
+{
+    *least = 0;
+    *greatest = -5;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaGetDeviceProperties, (ms_null_properties * p, int device))
+{
+    const ms_null_device *d = ms_null_device_get();
+    if (!is_device(device))
+        return MS_NULL_INVALID_DEVICE;
+    memset(p, 0, sizeof *p);
+    snprintf(p->name, sizeof p->name, "%s", d->name);
+    p->uuid[0] = (char)(device + 1);
+    p->total_bytes = d->bytes;
+    p->major = d->capability / 10;
+    p->minor = d->capability % 10;
+    p->multiprocessors = d->multiprocessors;
+    p->threads_of_multiprocessor = ms_null_threads();
+    p->shared_bytes_of_block = SHARED_BYTES;
+    p->shared_bytes_opt_in = (size_t)ms_null_shared_bytes();
+    p->shared_bytes_of_multiprocessor = (size_t)ms_null_shared_bytes() + SHARED_BYTES_RESERVED;
+    p->shared_bytes_reserved = SHARED_BYTES_RESERVED;
+    p->registers_of_block = p->registers_of_multiprocessor = REGISTERS;
+    p->warp_size = WARP_SIZE;
+    p->threads_of_block = p->block_dimensions[0] = p->block_dimensions[1] = BLOCK_THREADS;
+    p->block_dimensions[2] = BLOCK_DEPTH;
+    p->grid_dimensions[0] = GRID_WIDTH;
+    p->grid_dimensions[1] = p->grid_dimensions[2] = GRID_HEIGHT;
+    p->constant_bytes = CONSTANT_BYTES;
+    p->texture_alignment = TEXTURE_ALIGNMENT;
+    p->blocks_of_multiprocessor = MULTIPROCESSOR_BLOCKS;
+    p->l2_bytes = L2_BYTES;
+    p->bus_bits = BUS_BITS;
+    p->async_engines = ASYNC_ENGINES;
+    p->pci_bus = device + 1;
+    p->unified_addressing = p->managed_memory = p->concurrent_managed_access = 1;
+    p->concurrent_kernels = p->cooperative_launch = p->maps_host_memory = 1;
+    return MS_NULL_OK;
+}
+
+/* By CUDA's number of the attribute. Those that are not here are abilities, and there. */
+static int attribute_of(int attribute)
+{
+    const ms_null_device *d = ms_null_device_get();
+    const struct {
+        int number, value;
+    } rows[] = {
+        {1, BLOCK_THREADS},
+        {2, BLOCK_THREADS},
+        {3, BLOCK_THREADS},
+        {4, BLOCK_DEPTH},
+        {5, GRID_WIDTH},
+        {6, GRID_HEIGHT},
+        {7, GRID_HEIGHT},
+        {8, SHARED_BYTES},
+        {9, CONSTANT_BYTES},
+        {10, WARP_SIZE},
+        {12, REGISTERS},
+        {13, CLOCK_KHZ},
+        {14, TEXTURE_ALIGNMENT},
+        {16, d->multiprocessors},
+        {18, 0}, /* integrated */
+        {20, 0}, /* compute mode: default */
+        {32, 0}, /* ECC */
+        {37, BUS_BITS},
+        {38, L2_BYTES},
+        {39, ms_null_threads()},
+        {40, ASYNC_ENGINES},
+        {75, d->capability / 10},
+        {76, d->capability % 10},
+        {81, ms_null_shared_bytes() + SHARED_BYTES_RESERVED},
+        {82, REGISTERS},
+        {97, ms_null_shared_bytes()},
+        {106, MULTIPROCESSOR_BLOCKS},
+        {111, SHARED_BYTES_RESERVED},
+        {132, 0}, /* multicast */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].number == attribute)
+            return rows[i].value;
+    return 1;
+}
+
+MS_NULL_CALL(int, cudaDeviceGetAttribute, (int *value, int attribute, int device))
+{
+    if (!is_device(device))
+        return MS_NULL_INVALID_DEVICE;
+    *value = attribute_of(attribute);
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cuDeviceGetAttribute, (int *value, int attribute, int device))
+{
+    return cudaDeviceGetAttribute(value, attribute, device);
+}
+
+/* ---- errors ---- */
+
+typedef struct error_row {
+    int code;
+    const char *name, *text;
+} error_row;
+
+static const error_row *error_of(int code)
+{
+    static const error_row rows[] = {
+        {MS_NULL_OK, "cudaSuccess", "no error"},
+        {MS_NULL_INVALID_VALUE, "cudaErrorInvalidValue", "invalid argument"},
+        {MS_NULL_OUT_OF_MEMORY, "cudaErrorMemoryAllocation", "out of memory"},
+        {MS_NULL_INVALID_DEVICE, "cudaErrorInvalidDevice", "invalid device ordinal"},
+        {MS_NULL_NOT_FOUND, "cudaErrorSymbolNotFound", "named symbol not found"},
+        {MS_NULL_NOT_SUPPORTED, "cudaErrorNotSupported", "operation not supported"},
+    };
+    static const error_row unknown = {0, "cudaErrorUnknown", "unrecognized error code"};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].code == code)
+            return &rows[i];
+    return &unknown;
+}
+
+MS_NULL_CALL(const char *, cudaGetErrorName, (int code))
+{
+    return error_of(code)->name;
+}
+
+MS_NULL_CALL(const char *, cudaGetErrorString, (int code))
+{
+    return error_of(code)->text;
+}
+
+MS_NULL_CALL(int, cuGetErrorString, (int code, const char **text))
+{
+    *text = error_of(code)->text;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cuGetErrorName, (int code, const char **name))
+{
+    *name = error_of(code)->name;
+    return MS_NULL_OK;
+}
+
+MS_NULL_SUCCEEDS(cudaGetLastError)
+MS_NULL_SUCCEEDS(cudaPeekAtLastError)

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * CUDA's runtime: streams, events and kernels. Nothing runs, and all is done at once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "nulldevice/nulldevice.h"
+#include "nulldevice/runtime_types.h"
+
+/* ---- streams and events ---- */
+
+MS_NULL_CALL(int, cudaStreamCreate, (void **stream))
+{
+    *stream = ms_null_handle();
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaStreamCreateWithPriority, (void **stream))
+{
+    *stream = ms_null_handle();
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaStreamGetPriority, (void *stream, int *priority))
+{
+    (void)stream;
+    *priority = 0;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaStreamIsCapturing, (void *stream, int *status))
+{
+    (void)stream;
+    *status = 0;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaStreamGetCaptureInfo,
+             (void *stream, int *status, unsigned long long *id, void **graph, void **dependencies,
+              void **edges, size_t *count))
+{
+    (void)stream;
+    if (status)
+        *status = 0;
+    if (id)
+        *id = 0;
+    if (graph)
+        *graph = NULL;
+    if (dependencies)
+        *dependencies = NULL;
+    if (edges)
+        *edges = NULL;
+    if (count)
+        *count = 0;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaEventCreate, (void **event))
+{
+    *event = ms_null_handle();
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaEventCreateWithFlags, (void **event))
+{
+    *event = ms_null_handle();
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaEventElapsedTime, (float *milliseconds))
+{
+    *milliseconds = 0;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaLaunchHostFunc, (void *stream, void (*function)(void *), void *data))
+{
+    (void)stream;
+    function(data);
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaStreamAddCallback,
+             (void *stream, void (*function)(void *, int, void *), void *data))
+{
+    function(stream, MS_NULL_OK, data);
+    return MS_NULL_OK;
+}
+
+MS_NULL_SUCCEEDS(cudaDeviceSynchronize)
+MS_NULL_SUCCEEDS(cudaEventDestroy)
+MS_NULL_SUCCEEDS(cudaEventQuery)
+MS_NULL_SUCCEEDS(cudaEventRecord)
+MS_NULL_SUCCEEDS(cudaEventRecordWithFlags)
+MS_NULL_SUCCEEDS(cudaEventSynchronize)
+MS_NULL_SUCCEEDS(cudaStreamDestroy)
+MS_NULL_SUCCEEDS(cudaStreamQuery)
+MS_NULL_SUCCEEDS(cudaStreamSynchronize)
+MS_NULL_SUCCEEDS(cudaStreamWaitEvent)
+MS_NULL_SUCCEEDS(cudaThreadExchangeStreamCaptureMode)
+MS_NULL_SUCCEEDS(cudaProfilerStart)
+MS_NULL_SUCCEEDS(cudaProfilerStop)
+
+/* ---- kernels ---- */
+
+MS_NULL_CALL(void **, __cudaRegisterFatBinary, (void))
+{
+    static void *registered;
+    return &registered;
+}
+
+MS_NULL_CALL(void, __cudaRegisterFatBinaryEnd, (void))
+{
+}
+MS_NULL_CALL(void, __cudaUnregisterFatBinary, (void))
+{
+}
+MS_NULL_CALL(void, __cudaRegisterFunction, (void))
+{
+}
+MS_NULL_CALL(void, __cudaRegisterVar, (void))
+{
+}
+
+/* Anything but 0 makes the caller pass over its launch. */
+MS_NULL_CALL(unsigned, __cudaPushCallConfiguration, (void))
+{
+    return 1;
+}
+
+MS_NULL_CALL(int, __cudaPopCallConfiguration, (void))
+{
+    return 1;
+}
+
+MS_NULL_CALL(char, __cudaInitModule, (void))
+{
+    return 1;
+}
+
+MS_NULL_CALL(int, __cudaGetKernel, (void **kernel))
+{
+    *kernel = ms_null_handle();
+    return MS_NULL_OK;
+}
+
+MS_NULL_SUCCEEDS(__cudaLaunchKernel)
+MS_NULL_SUCCEEDS(cudaLaunchKernel)
+MS_NULL_SUCCEEDS(cudaLaunchKernelExC)
+MS_NULL_SUCCEEDS(cudaLaunchCooperativeKernel)
+MS_NULL_SUCCEEDS(cudaFuncSetAttribute)
+
+/* What PyTorch's wheels hold code for: a device runs that of its own major number before it. */
+static int code_version(void)
+{
+    int capability = ms_null_device_get()->capability;
+    switch (capability) {
+    case 87:
+    case 89:
+        return 86;
+    case 103:
+        return 100;
+    case 121:
+        return 120;
+    default:
+        return capability;
+    }
+}
+
+enum { FUNCTION_THREADS = 1024, FUNCTION_REGISTERS = 32, FUNCTION_SHARED_BYTES = 49152 };
+
+MS_NULL_CALL(int, cudaFuncGetAttributes, (ms_null_function * f))
+{
+    memset(f, 0, sizeof *f);
+    f->threads_of_block = FUNCTION_THREADS;
+    f->registers = FUNCTION_REGISTERS;
+    f->dynamic_shared_bytes = FUNCTION_SHARED_BYTES;
+    f->ptx_version = f->binary_version = code_version();
+    return MS_NULL_OK;
+}
+
+/* An assumption: it depends on the kernel, and decides about temporaries of a few KiB. */
+enum { BLOCKS_AT_ONCE = 2 };
+
+MS_NULL_CALL(int, cudaOccupancyMaxActiveBlocksPerMultiprocessor, (int *count))
+{
+    *count = BLOCKS_AT_ONCE;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int *count))
+{
+    *count = BLOCKS_AT_ONCE;
+    return MS_NULL_OK;
+}
+
+/* clang-format off */
+#define UNCOVERED(name) MS_NULL_UNCOVERED(name, MS_NULL_NOT_SUPPORTED)
+UNCOVERED(cudaStreamBeginCapture) UNCOVERED(cudaStreamEndCapture)
+UNCOVERED(cudaGraphDebugDotPrint) UNCOVERED(cudaGraphDestroy) UNCOVERED(cudaGraphExecDestroy)
+UNCOVERED(cudaGraphGetNodes) UNCOVERED(cudaGraphInstantiateWithFlags) UNCOVERED(cudaGraphLaunch)
+UNCOVERED(cudaGraphNodeGetDependencies)
+    /* clang-format on */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * CUDA's runtime: memory and copies.
+ */
+#include <string.h>
+
+#include "nulldevice/nulldevice.h"
+#include "nulldevice/runtime_types.h"
+
+MS_NULL_CALL(int, cudaMalloc, (void **address, size_t bytes))
+{
+    *address = bytes ? ms_null_allocate(ms_null_current_device(), bytes) : NULL;
+    return *address || bytes == 0 ? MS_NULL_OK : MS_NULL_OUT_OF_MEMORY;
+}
+
+MS_NULL_CALL(int, cudaMallocAsync, (void **address, size_t bytes))
+{
+    return cudaMalloc(address, bytes);
+}
+
+MS_NULL_CALL(int, cudaFree, (void *address))
+{
+    ms_null_free(address);
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaFreeAsync, (void *address))
+{
+    return cudaFree(address);
+}
+
+MS_NULL_CALL(int, cudaMemGetInfo, (size_t * free_bytes, size_t *total_bytes))
+{
+    *free_bytes = ms_null_free_bytes(ms_null_current_device());
+    *total_bytes = ms_null_device_get()->bytes;
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaHostAlloc, (void **address, size_t bytes))
+{
+    *address = ms_null_pin(bytes);
+    return *address ? MS_NULL_OK : MS_NULL_OUT_OF_MEMORY;
+}
+
+MS_NULL_CALL(int, cudaFreeHost, (void *address))
+{
+    ms_null_unpin(address);
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaPointerGetAttributes, (ms_null_pointer * p, const void *address))
+{
+    int device = ms_null_device_of(address);
+    memset(p, 0, sizeof *p);
+    p->device = device;
+    if (device >= 0) {
+        p->type = MS_NULL_DEVICE;
+        memcpy(&p->device_pointer, &address, sizeof address);
+    } else {
+        p->type = ms_null_is_pinned(address) ? MS_NULL_HOST : MS_NULL_UNREGISTERED;
+        memcpy(&p->host_pointer, &address, sizeof address);
+    }
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaMemcpy, (void *to, const void *from, size_t bytes))
+{
+    ms_null_copy(to, from, bytes);
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaMemcpyAsync, (void *to, const void *from, size_t bytes))
+{
+    ms_null_copy(to, from, bytes);
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaMemcpyPeerAsync,
+             (void *to, int to_device, const void *from, int from_device, size_t bytes))
+{
+    (void)to_device, (void)from_device;
+    ms_null_copy(to, from, bytes);
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaMemcpy2DAsync,
+             (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+              size_t height))
+{
+    for (size_t row = 0; row < height; row++)
+        ms_null_copy((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width);
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaMemset, (void *to, int value, size_t bytes))
+{
+    ms_null_fill(to, value, bytes);
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaMemsetAsync, (void *to, int value, size_t bytes))
+{
+    ms_null_fill(to, value, bytes);
+    return MS_NULL_OK;
+}
+
+enum { SYMBOL_BYTES = 1 << 16 };
+
+/* Variables of kernels, which do not run: one place for all. */
+MS_NULL_CALL(int, cudaGetSymbolAddress, (void **address))
+{
+    static char place[SYMBOL_BYTES];
+    *address = place;
+    return MS_NULL_OK;
+}
+
+MS_NULL_SUCCEEDS(cudaMemcpyToSymbol)
+MS_NULL_SUCCEEDS(cudaHostRegister)
+MS_NULL_SUCCEEDS(cudaHostUnregister)
+MS_NULL_SUCCEEDS(cudaDeviceEnablePeerAccess)
+
+/* clang-format off */
+#define UNCOVERED(name) MS_NULL_UNCOVERED(name, MS_NULL_NOT_SUPPORTED)
+UNCOVERED(cudaDeviceGetDefaultMemPool) UNCOVERED(cudaMemPoolGetAttribute) UNCOVERED(cudaMemPoolSetAccess)
+UNCOVERED(cudaMemPoolSetAttribute) UNCOVERED(cudaMemPoolTrimTo)
+UNCOVERED(cudaIpcCloseMemHandle) UNCOVERED(cudaIpcGetEventHandle) UNCOVERED(cudaIpcGetMemHandle)
+UNCOVERED(cudaIpcOpenEventHandle) UNCOVERED(cudaIpcOpenMemHandle)
+    /* clang-format on */

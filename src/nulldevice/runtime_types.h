@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The structs that CUDA 13's runtime fills, as its binary interface has them.
+ * tests/torch/layout.c holds them against NVIDIA's headers where those are installed.
+ */
+#ifndef MS_NULLDEVICE_RUNTIME_TYPES_H
+#define MS_NULLDEVICE_RUNTIME_TYPES_H
+
+#include <stddef.h>
+
+typedef struct ms_null_properties {
+    char name[256];
+    char uuid[16], luid[8];
+    unsigned luid_mask;
+    size_t total_bytes, shared_bytes_of_block;
+    int registers_of_block, warp_size;
+    size_t pitch_bytes;
+    int threads_of_block, block_dimensions[3], grid_dimensions[3];
+    size_t constant_bytes;
+    int major, minor;
+    size_t texture_alignment, texture_pitch_alignment;
+    int multiprocessors, integrated, maps_host_memory;
+    int textures_and_surfaces[39];
+    size_t surface_alignment;
+    int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc, async_engines;
+    int unified_addressing, bus_bits, l2_bytes, persisting_l2_bytes, threads_of_multiprocessor;
+    int stream_priorities, global_l1, local_l1;
+    size_t shared_bytes_of_multiprocessor;
+    int registers_of_multiprocessor, managed_memory, multi_gpu[2], host_atomics;
+    int pageable_access, concurrent_managed_access, preemption, host_pointer_same;
+    int cooperative_launch;
+    size_t shared_bytes_opt_in;
+    int pageable_host_tables, direct_managed, blocks_of_multiprocessor, access_window_bytes;
+    size_t shared_bytes_reserved;
+    int rest[76];
+} ms_null_properties;
+
+typedef struct ms_null_function {
+    size_t shared_bytes, constant_bytes, local_bytes;
+    int threads_of_block, registers, ptx_version, binary_version, cache_mode;
+    int dynamic_shared_bytes, rest[23];
+} ms_null_function;
+
+typedef struct ms_null_pointer {
+    int type, device;
+    void *device_pointer, *host_pointer;
+    long reserved[8];
+} ms_null_pointer;
+
+enum { MS_NULL_UNREGISTERED = 0, MS_NULL_HOST = 1, MS_NULL_DEVICE = 2 }; /* ms_null_pointer.type */
+
+#endif
