@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Phases of a step and the allocator's figures in each; and the program's own peaks, which stay what they would be."""
+import torch
+from torch.cuda import memory
+
+STATS = {"allocated": "allocated_bytes", "requested": "requested_bytes", "reserved": "reserved_bytes"}
+
+
+def stats():
+    if not torch.cuda.is_initialized():
+        return None
+    return torch._C._cuda_memoryStats(torch.cuda.current_device())
+
+
+def current(figures, name):
+    return figures[STATS[name]]["all"]["current"] if figures else 0
+
+
+def peak(figures, name):
+    return figures[STATS[name]]["all"]["peak"] if figures else 0
+
+
+def events(figures):
+    """Allocations and frees so far."""
+    return figures["allocation"]["all"]["allocated"] + figures["allocation"]["all"]["freed"] if figures else 0
+
+
+class Peaks:
+    """Resets the allocator's peaks at every phase; what the program asks for is put together again."""
+
+    def __init__(self):
+        self.of_program, self.before_reset = {}, {}
+        self.nested, self.reset = memory.memory_stats_as_nested_dict, memory.reset_peak_memory_stats
+        memory.memory_stats_as_nested_dict = torch.cuda.memory_stats_as_nested_dict = self.stats_for_program
+        memory.reset_peak_memory_stats = torch.cuda.reset_peak_memory_stats = self.reset_by_program
+
+    def fold(self, into):
+        for name, pools in (stats() or {}).items():
+            if isinstance(pools, dict):
+                for pool, figures in pools.items():
+                    if isinstance(figures, dict):  # a few have no pools
+                        into[name, pool] = max(into.get((name, pool), 0), figures["peak"])
+
+    def begin(self):
+        if torch.cuda.is_initialized():
+            self.fold(self.of_program)
+            torch._C._cuda_resetPeakMemoryStats(torch.cuda.current_device())
+        self.before_reset = {}
+
+    def peak(self, figures, name):
+        return max(peak(figures, name), self.before_reset.get((STATS[name], "all"), 0))
+
+    def stats_for_program(self, device=None):
+        figures = self.nested(device)
+        for (name, pool), most in self.of_program.items():
+            if pool in figures.get(name, {}):
+                figures[name][pool]["peak"] = max(figures[name][pool]["peak"], most)
+        return figures
+
+    def reset_by_program(self, device=None):
+        self.fold(self.before_reset)
+        self.of_program = {}
+        return self.reset(device)
+
+
+class Phases:
+    """The phases of one step, one after the other; `ended(name)` is called when one has ended."""
+
+    def __init__(self, peaks, ended):
+        self.peaks, self.ended = peaks, ended
+        self.rows, self.name, self.micro_step = [], None, 0
+        self.begin("between")
+
+    def begin(self, name):
+        if name == self.name:
+            return
+        self.end()
+        if name == "forward" and any(row["phase"] == "backward" for row in self.rows):
+            self.micro_step += 1
+        self.name, figures = name, stats()
+        self.start_bytes, self.start_event = current(figures, "allocated"), events(figures)
+        self.peaks.begin()
+
+    def end(self):
+        if not self.name:
+            return
+        figures = stats()
+        row = {"phase": self.name, "micro_step": self.micro_step, "repeats": 1, "start_bytes": self.start_bytes,
+               "peak_bytes": self.peaks.peak(figures, "allocated"), "end_bytes": current(figures, "allocated"),
+               "peak_requested_bytes": self.peaks.peak(figures, "requested"), "end_requested_bytes": current(figures, "requested"),
+               "peak_reserved_bytes": self.peaks.peak(figures, "reserved"), "end_reserved_bytes": current(figures, "reserved")}
+        if self.name != "between" or row["peak_bytes"] > row["start_bytes"]:
+            row["_events"] = self.start_event, events(figures)
+            self.rows.append(row)
+        self.ended(self.name)
+        self.name = None
