@@ -15,6 +15,7 @@
 #include "memscope/fit.h"
 #include "memscope/memscope.h"
 #include "memscope/plan.h"
+#include "memscope/recorded.h"
 #include "memscope/sweep.h"
 
 enum { EXIT_FITS = 0, EXIT_OVER_BUDGET = 1, EXIT_USAGE = 2, EXIT_INTERNAL = 70 };
@@ -45,6 +46,8 @@ int ms_cli_check(int argc, char **argv);
 int ms_cli_baseline(int argc, char **argv);
 int ms_cli_sweep(int argc, char **argv);
 int ms_cli_merge(int argc, char **argv);
+int ms_cli_capture(int argc, char **argv);
+int ms_cli_compare(int argc, char **argv);
 int ms_cli_models(int argc, char **argv);
 int ms_cli_devices(int argc, char **argv);
 int ms_cli_schema(int argc, char **argv);
@@ -89,7 +92,7 @@ struct ms_cli_grammar {
 };
 extern const ms_cli_grammar ms_cli_analyze_grammar, ms_cli_plan_grammar, ms_cli_fit_grammar,
     ms_cli_diff_grammar, ms_cli_check_grammar, ms_cli_baseline_grammar, ms_cli_sweep_grammar,
-    ms_cli_merge_grammar;
+    ms_cli_merge_grammar, ms_cli_capture_grammar, ms_cli_compare_grammar;
 
 typedef enum ms_cli_color { MS_COLOR_AUTO, MS_COLOR_ALWAYS, MS_COLOR_NEVER } ms_cli_color;
 
@@ -111,7 +114,11 @@ struct ms_cli_settings {
     const char *directory; /* --out */
     const char *events;    /* --events */
     const char *what;      /* --what, or NULL */
-    uint64_t step;         /* --step; 0: not given */
+    uint64_t step;         /* --step, --steps; 0: not given */
+    uint64_t seconds;      /* --time-limit of capture; 0: not given */
+    const char *device;    /* of capture */
+    const char *second;    /* the second report of compare */
+    char **program;        /* what follows --; ends with NULL */
     uint32_t jobs;         /* -j; 0: not given */
     bool unroll, chart, quiet, help, warn_only, no_plans, update;
     ms_sweep *sweep;
@@ -173,6 +180,7 @@ struct ms_cli_source {
     const ms_check *check;
     size_t index;     /* of a baseline */
     const void *data; /* for others */
+    const ms_recorded *recorded, *second; /* for `capture` and `compare` */
 };
 
 /* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no

@@ -78,6 +78,16 @@ static const char *const merge_examples[] = {
     "the rows that no other beats",
     NULL,
 };
+static const char *const capture_examples[] = {
+    "memscope capture --device h100-80gb -- python train.py",
+    "three steps of a program of your own, without a GPU",
+    NULL,
+};
+static const char *const compare_examples[] = {
+    "memscope compare static_report.json memscope-capture/runtime_report.json",
+    "what was told beside what was measured",
+    NULL,
+};
 static const char *const models_examples[] = {
     "memscope models",
     "names for --config",
@@ -110,6 +120,9 @@ static const char sweep_outcomes[] = "  0   every row has figures\n"
 static const char merge_outcomes[] = "  0   the rows are those of one sweep, and all of them\n";
 static const char fit_outcomes[] = "  0   something fits\n"
                                    "  1   nothing does\n";
+static const char capture_outcomes[] = "  0   the steps were measured\n"
+                                       "  1   the program ran out of the device's memory\n";
+static const char compare_outcomes[] = "  0   the reports were compared\n";
 
 static const char diff_outcomes[] = "  0   nothing differs\n"
                                     "  1   something does\n";
@@ -129,6 +142,8 @@ static const ms_cli_command commands[] = {
     {"baseline", "[OPTION...]",         "Write or look at what budgets are compared with.",     baseline_examples, &ms_cli_baseline_grammar, baseline_outcomes, ms_cli_baseline},
     {"sweep",   "[OPTION...] [CONFIG]", "Many runs: a grid or a table of them, a row of figures each.", sweep_examples, &ms_cli_sweep_grammar, sweep_outcomes,  ms_cli_sweep},
     {"merge",   "[OPTION...] FILE...",  "Join the shards of a sweep, or choose among its rows.", merge_examples,   &ms_cli_merge_grammar,   merge_outcomes,   ms_cli_merge},
+    {"capture", "[OPTION...] -- PROGRAM...", "The memory of a program's own steps, without a GPU.", capture_examples, &ms_cli_capture_grammar, capture_outcomes, ms_cli_capture},
+    {"compare", "[OPTION...] FIRST SECOND", "Two reports side by side.",                      compare_examples, &ms_cli_compare_grammar, compare_outcomes, ms_cli_compare},
     {"models",  "",                     "List the built-in models.",                            models_examples,  NULL,                    NULL,             ms_cli_models},
     {"devices", "",                     "List the built-in devices.",                           devices_examples, NULL,                    NULL,             ms_cli_devices},
     {"schema",  "[NAME]",               "Print a JSON Schema; without a name, list them.",      schema_examples,  NULL,                    NULL,             ms_cli_schema},

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Reports read back from files: a program's memory as `memscope capture` recorded it
+ * (runtime_report.json), or as `memscope analyze` told it (static_report.json); and two of them
+ * side by side.
+ *
+ *     ms_error err = {0};
+ *     ms_recorded *told = ms_recorded_load("static_report.json", &err);
+ *     ms_recorded *measured = ms_recorded_load("runtime_report.json", &err);
+ *     ms_compare_write(told, measured, "console", stdout, &err);
+ *     ms_recorded_free(told);
+ *     ms_recorded_free(measured);
+ */
+#ifndef MEMSCOPE_RECORDED_H
+#define MEMSCOPE_RECORDED_H
+
+#include "memscope/memscope.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MS_RUNTIME_SCHEMA_VERSION "1.0"
+#define MS_COMPARE_SCHEMA_VERSION "1.0"
+
+typedef struct ms_recorded ms_recorded;
+
+/* NULL on failure. "-" is standard input. */
+ms_recorded *ms_recorded_load(const char *path, ms_error *err);
+void ms_recorded_free(ms_recorded *recorded); /* NULL is fine */
+
+/* How the program ended: "stepped", "few_steps", "out_of_memory", "failed", "no_step", "no_device"
+ * or "no_torch"; of a static report "stepped". */
+const char *ms_recorded_outcome(const ms_recorded *recorded);
+/* The program's own words at its end, or NULL. */
+const char *ms_recorded_message(const ms_recorded *recorded);
+/* Optimizer steps that were followed. */
+uint64_t ms_recorded_steps(const ms_recorded *recorded);
+
+/* As ms_analysis_set_style. */
+void ms_recorded_set_style(ms_recorded *recorded, const ms_style *style);
+
+/* The report as console text. */
+ms_status ms_recorded_write(const ms_recorded *recorded, FILE *out, ms_error *err);
+
+/* Both figures, the second less the first, and its share of the first peak: of the peaks, phase by
+ * phase, category by category. "console" or "json". */
+ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, const char *format,
+                           FILE *out, ms_error *err);
+const char *ms_compare_format_at(size_t index); /* NULL past the last */
+
+/* A CUDA device of the table, as programs see it. */
+typedef struct ms_device_facts {
+    char name[64], title[128];
+    uint32_t compute_capability; /* 80 = 8.0 */
+    uint32_t multiprocessors;
+    uint64_t total_bytes;
+} ms_device_facts;
+ms_status ms_device_find(const char *name, ms_device_facts *facts, ms_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memscope/recorded.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "config/nearest.h"
+#include "device/device.h"
+#include "report/recorded.h"
+
+ms_recorded *ms_recorded_load(const char *path, ms_error *err)
+{
+    ms_recorded *r = path ? calloc(1, sizeof *r) : NULL;
+    if (!r) {
+        ms_error_set(err, MS_ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    r->style = (ms_style){.columns = 80};
+    if (ms_recorded_open(r, path, err) == MS_OK)
+        return r;
+    ms_recorded_free(r);
+    return NULL;
+}
+
+void ms_recorded_free(ms_recorded *r)
+{
+    if (!r)
+        return;
+    ms_recorded_close(r);
+    free(r);
+}
+
+const char *ms_recorded_outcome(const ms_recorded *r)
+{
+    return r->outcome;
+}
+
+const char *ms_recorded_message(const ms_recorded *r)
+{
+    return r->message;
+}
+
+uint64_t ms_recorded_steps(const ms_recorded *r)
+{
+    return r->steps;
+}
+
+void ms_recorded_set_style(ms_recorded *r, const ms_style *style)
+{
+    r->style = *style;
+}
+
+static ms_status finish(ms_status status, FILE *out, ms_error *err)
+{
+    if (status == MS_OK && (fflush(out) != 0 || ferror(out)))
+        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
+                       "cannot write to the output: %s", strerror(errno));
+    return status;
+}
+
+ms_status ms_recorded_write(const ms_recorded *r, FILE *out, ms_error *err)
+{
+    return finish(ms_recorded_console(r, out, err), out, err);
+}
+
+/* ---- two reports ---- */
+
+static const struct compare_format {
+    const char *name;
+    ms_status (*write)(const ms_recorded *first, const ms_recorded *second, FILE *out,
+                       ms_error *err);
+} formats[] = {{"console", ms_compare_console}, {"json", ms_compare_json}};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+const char *ms_compare_format_at(size_t index)
+{
+    return index < FORMATS ? formats[index].name : NULL;
+}
+
+ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, const char *format,
+                           FILE *out, ms_error *err)
+{
+    const ms_recorded *both[] = {first, second};
+    for (int i = 0; i < 2; i++)
+        if (!both[i]->has_figures)
+            return ms_fail(err, MS_ERR_CONFIG, "%.100s has no figures to compare", both[i]->path);
+    for (size_t i = 0; i < FORMATS; i++)
+        if (strcmp(formats[i].name, format) == 0)
+            return finish(formats[i].write(first, second, out, err), out, err);
+    return ms_fail(err, MS_ERR_USAGE, "no format \"%.40s\"", format);
+}
+
+/* ---- devices ---- */
+
+/* What programs see where nobody has looked: the count of an A100, as most kernels do not ask. */
+enum { ASSUMED_MULTIPROCESSORS = 108 };
+
+static ms_status fill_facts(const ms_device *device, ms_device_facts *facts, ms_error *err)
+{
+    if (device->compute_capability == 0)
+        return ms_fail(err, MS_ERR_USAGE, "device %.40s is no CUDA device", device->name);
+    *facts = (ms_device_facts){.compute_capability = device->compute_capability,
+                               .multiprocessors = device->multiprocessors ? device->multiprocessors
+                                                                          : ASSUMED_MULTIPROCESSORS,
+                               .total_bytes = ms_device_usable_bytes(device)};
+    snprintf(facts->name, sizeof facts->name, "%s", device->name);
+    snprintf(facts->title, sizeof facts->title, "%s", device->title);
+    return MS_OK;
+}
+
+ms_status ms_device_find(const char *name, ms_device_facts *facts, ms_error *err)
+{
+    char hint[64];
+    const ms_device *devices = NULL, *found = NULL;
+    uint32_t count = 0;
+    ms_nearest nearest = ms_nearest_to(name);
+    ms_arena *arena = ms_arena_create(0);
+    if (!arena)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the device table");
+    ms_status status = ms_devices_load(arena, &devices, &count, err);
+    for (uint32_t i = 0; status == MS_OK && i < count && !found; i++) {
+        ms_nearest_offer(&nearest, devices[i].name);
+        if (strcmp(devices[i].name, name) == 0)
+            found = &devices[i];
+    }
+    if (found)
+        status = fill_facts(found, facts, err);
+    else if (status == MS_OK)
+        status = ms_fail(err, MS_ERR_USAGE, "unknown device '%.40s'%s", name,
+                         nearest.name ? ms_nearest_hint(&nearest, hint, sizeof hint)
+                                      : "; `memscope devices` lists the known ones");
+    ms_arena_free(arena);
+    return status;
+}

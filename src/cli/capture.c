@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope capture: runs a program that uses PyTorch on a device that is not there, for some
+ * optimizer steps, and tells its memory.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/capture.h"
+#include "cli/cli.h"
+#include "memscope/recorded.h"
+
+enum { DEFAULT_STEPS = 3, DEFAULT_SECONDS = 600, PATH_BYTES = 4096 };
+static const char default_device[] = "a100-80gb", default_out[] = "memscope-capture";
+static const char report_name[] = "runtime_report.json";
+
+/* ---- options ---- */
+
+static ms_status set_number(const char *option, const char *value, uint64_t most, uint64_t *number,
+                            ms_error *err)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long read = *value >= '0' && *value <= '9' ? strtoull(value, &end, 10) : 0;
+    if (read == 0 || errno != 0 || *end != '\0' || read > most)
+        return ms_cli_fail(err, MS_ERR_USAGE, "--%s: found '%.40s', expected 1 to %llu", option,
+                           value, (unsigned long long)most);
+    *number = read;
+    return MS_OK;
+}
+
+static ms_status set_steps(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    return set_number("steps", value, 1000000, &s->step, err);
+}
+
+static ms_status set_time_limit(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    return set_number("time-limit", value, 1000000, &s->seconds, err);
+}
+
+static ms_status set_device(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)err;
+    s->device = value;
+    return MS_OK;
+}
+
+static ms_status set_out(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->directory = value;
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out wants a directory");
+}
+
+static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
+{
+    (void)s;
+    return ms_cli_fail(err, MS_ERR_USAGE, "the program goes behind --: capture -- %.80s", word);
+}
+
+/* clang-format off */
+static const ms_cli_option options[] = {
+    {"device",     0,   "NAME",    "the device that is not there [a100-80gb]",              set_device},
+    {"steps",      0,   "N",       "optimizer steps; the last one is told [3]",             set_steps},
+    {"out",        0,   "DIR",     "where runtime_report.json goes [memscope-capture]",     set_out},
+    {"time-limit", 0,   "SECONDS", "ends a program that takes no such steps [600]",         set_time_limit},
+    {"quiet",      'q', NULL,      "no report on the console",                              ms_cli_set_quiet},
+    {"color",      0,   "WHEN",    "auto, always or never",                                 ms_cli_set_color},
+    {"no-color",   0,   NULL,      "the same as --color=never",                             ms_cli_set_no_color},
+    {"help",       'h', NULL,      "this text",                                             ms_cli_set_help},
+    {NULL,         0,   NULL,      NULL,                                                    NULL},
+};
+static const ms_cli_fields no_fields[] = {{.list = NULL}};
+/* clang-format on */
+
+const ms_cli_grammar ms_cli_capture_grammar = {
+    .options = options,
+    .fields = no_fields,
+    .take_word = take_word,
+    .notes = "\nThe program needs PyTorch built for CUDA, but no GPU. It reads nothing from the\n"
+             "terminal; what it prints goes to standard error.\n",
+};
+
+/* ---- what the program left ---- */
+
+/* The best record sorts first: scripts/memscope_torch/report.py names them so. */
+static bool find_record(const char *folder, char name[PATH_BYTES])
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    name[0] = '\0';
+    while (dir && (entry = readdir(dir)) != NULL) {
+        size_t length = strlen(entry->d_name);
+        if (length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0 &&
+            (!*name || strcmp(entry->d_name, name) < 0))
+            snprintf(name, PATH_BYTES, "%s", entry->d_name);
+    }
+    if (dir)
+        closedir(dir);
+    return *name;
+}
+
+static void remove_folder(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    while (dir && (entry = readdir(dir)) != NULL)
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    rmdir(folder);
+}
+
+/* Moves the record to its place; true when there is one. */
+static bool keep_record(const char *folder, const char *path)
+{
+    char name[PATH_BYTES], from[2 * PATH_BYTES];
+    if (!find_record(folder, name))
+        return false;
+    snprintf(from, sizeof from, "%s/%s", folder, name);
+    return rename(from, path) == 0;
+}
+
+static const struct outcome {
+    const char *name, *sentence;
+    ms_status status;
+} outcomes[] = {
+    {"stepped", NULL, MS_OK},
+    {"few_steps", NULL, MS_OK},
+    {"out_of_memory", "the program ran out of the device's memory", MS_ERR_OVER_BUDGET},
+    {"failed", "the program failed before its steps were done", MS_ERR_USAGE},
+    {"no_step", "the program ended without an optimizer step", MS_ERR_USAGE},
+    {"no_device", "the program ended without using the device: it asks for no \"cuda\"",
+     MS_ERR_USAGE},
+    {"no_torch", "the program ended without importing torch", MS_ERR_USAGE},
+};
+
+static ms_status judge(const ms_recorded *r, ms_error *err)
+{
+    const char *message = ms_recorded_message(r);
+    for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++)
+        if (strcmp(outcomes[i].name, ms_recorded_outcome(r)) == 0)
+            return outcomes[i].status == MS_OK
+                       ? MS_OK
+                       : ms_cli_fail(err, outcomes[i].status, "%s%s%.160s", outcomes[i].sentence,
+                                     message ? ": " : "", message ? message : "");
+    return ms_cli_fail(err, MS_ERR_CONFIG, "unknown outcome %.40s", ms_recorded_outcome(r));
+}
+
+static ms_status write_recorded(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    return ms_recorded_write(source->recorded, out, err);
+}
+
+static ms_status show(const ms_cli_settings *s, const char *path, ms_error *err)
+{
+    ms_recorded *r = ms_recorded_load(path, err);
+    if (!r)
+        return err->status;
+    ms_style style = ms_cli_style(s->color);
+    ms_recorded_set_style(r, &style);
+    const ms_cli_source source = {.write = write_recorded, .recorded = r};
+    ms_status status = s->quiet ? MS_OK : ms_cli_write_file("-", &source, err);
+    if (!s->quiet && strcmp(ms_recorded_outcome(r), "few_steps") == 0)
+        fprintf(stderr, "note: the program ended after %llu steps\n",
+                (unsigned long long)ms_recorded_steps(r));
+    if (status == MS_OK)
+        status = judge(r, err);
+    ms_recorded_free(r);
+    return status;
+}
+
+/* ---- one run ---- */
+
+static ms_status run_in(const ms_cli_settings *s, const ms_device_facts *device, const char *folder,
+                        const char *path, ms_error *err)
+{
+    ms_cli_ending ending = {0};
+    const ms_cli_capture_request request = {.program = s->program,
+                                            .device = device,
+                                            .folder = folder,
+                                            .steps = s->step ? s->step : DEFAULT_STEPS,
+                                            .seconds = s->seconds ? s->seconds : DEFAULT_SECONDS};
+    ms_status status = ms_cli_run_program(&request, &ending, err);
+    if (status != MS_OK)
+        return status;
+    if (keep_record(folder, path))
+        return show(s, path, err);
+    if (ending.timed_out)
+        return ms_cli_fail(err, MS_ERR_USAGE, "%.80s took no %llu optimizer steps in %llu s",
+                           s->program[0], (unsigned long long)request.steps,
+                           (unsigned long long)request.seconds);
+    if (ending.signal)
+        return ms_cli_fail(err, MS_ERR_USAGE, "%.80s was ended by signal %d (%.40s)", s->program[0],
+                           ending.signal, strsignal(ending.signal));
+    return ms_cli_fail(err, MS_ERR_USAGE,
+                       "no Python of %.80s was followed; it exited with status %d", s->program[0],
+                       ending.code);
+}
+
+static ms_status capture_into(const ms_cli_settings *s, ms_error *err)
+{
+    const char *out = s->directory ? s->directory : default_out;
+    char folder[PATH_BYTES], path[PATH_BYTES];
+    ms_device_facts device;
+    ms_status status = ms_device_find(s->device ? s->device : default_device, &device, err);
+    if (status == MS_OK && strlen(out) > PATH_BYTES / 2)
+        status = ms_cli_fail(err, MS_ERR_USAGE, "--out: the name is too long");
+    if (status == MS_OK)
+        status = ms_cli_make_directory(out, err);
+    if (status != MS_OK)
+        return status;
+    snprintf(folder, sizeof folder, "%s/.capture.XXXXXX", out);
+    snprintf(path, sizeof path, "%s/%s", out, report_name);
+    unlink(path);
+    if (!mkdtemp(folder))
+        return ms_cli_fail(err, MS_ERR_IO, "cannot write to %.100s: %s", out, strerror(errno));
+    status = run_in(s, &device, folder, path, err);
+    remove_folder(folder);
+    return status;
+}
+
+static int capture(const ms_cli_settings *s, ms_error *err)
+{
+    if (!s->program || !s->program[0])
+        ms_cli_fail(err, MS_ERR_USAGE, "no program: capture -- python train.py");
+    else
+        capture_into(s, err);
+    return err->status == MS_OK ? EXIT_FITS : ms_cli_complain(err);
+}
+
+int ms_cli_capture(int argc, char **argv)
+{
+    ms_cli_settings settings = {0};
+    int own = 0;
+    while (own < argc && strcmp(argv[own], "--") != 0)
+        own++;
+    if (own < argc)
+        settings.program = argv + own + 1;
+    return ms_cli_run(own, argv, "capture", &settings, capture);
+}

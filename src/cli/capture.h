@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Runs a program with the null device in front of CUDA and the hook in its Python.
+ */
+#ifndef MS_CLI_CAPTURE_H
+#define MS_CLI_CAPTURE_H
+
+#include "memscope/recorded.h"
+
+typedef struct ms_cli_capture_request {
+    char **program; /* with arguments; ends with NULL */
+    const ms_device_facts *device;
+    const char *folder; /* where the hook writes */
+    uint64_t steps, seconds;
+} ms_cli_capture_request;
+
+typedef struct ms_cli_ending {
+    bool timed_out;
+    int signal; /* that ended it, or 0 */
+    int code;
+} ms_cli_ending;
+
+/* Waits for its end, which it brings about after `seconds`. */
+ms_status ms_cli_run_program(const ms_cli_capture_request *request, ms_cli_ending *ending,
+                             ms_error *err);
+
+#endif

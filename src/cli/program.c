@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Starting, waiting for and ending the program that is captured.
+ */
+#define _XOPEN_SOURCE 700 /* for realpath; NOLINT(bugprone-reserved-identifier) */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/capture.h"
+#include "cli/cli.h"
+
+enum { PATH_BYTES = 4096, GRACE_SECONDS = 5, TEXT_BYTES = 512 };
+
+typedef struct places {
+    char library[PATH_BYTES], library_folder[PATH_BYTES], python[PATH_BYTES];
+} places;
+
+/* ---- where the parts are ---- */
+
+/* Beside the program: where it was built, and where it is installed. */
+static const char *const library_folders[] = {"nulldevice", "../lib/memscope"};
+static const char *const python_folders[] = {"../../scripts/memscope_torch/inject",
+                                             "../share/memscope/python/memscope_torch/inject"};
+enum { PLACES = 2 };
+
+static bool find(const char *home, const char *const folders[PLACES], const char *file,
+                 char found[PATH_BYTES])
+{
+    for (int i = 0; i < PLACES; i++) {
+        char path[2 * PATH_BYTES];
+        snprintf(path, sizeof path, "%s/%s/%s", home, folders[i], file);
+        snprintf(found, PATH_BYTES, "%s/%s", home, folders[i]);
+        if (strlen(path) < PATH_BYTES && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static ms_status find_places(places *p, ms_error *err)
+{
+    char home[PATH_BYTES];
+    ssize_t length = readlink("/proc/self/exe", home, sizeof home - 1);
+    if (length < 0)
+        return ms_cli_fail(err, MS_ERR_IO, "cannot find memscope's own files: %s", strerror(errno));
+    home[length] = '\0';
+    *strrchr(home, '/') = '\0';
+    if (!find(home, library_folders, "libmemscope_null.so", p->library_folder))
+        return ms_cli_fail(err, MS_ERR_IO,
+                           "libmemscope_null.so is neither in nulldevice nor in ../lib/memscope of "
+                           "the folder of memscope");
+    if (!find(home, python_folders, "sitecustomize.py", p->python))
+        return ms_cli_fail(err, MS_ERR_IO,
+                           "the package memscope_torch is not in ../share/memscope/python of the "
+                           "folder of memscope");
+    if (strpbrk(p->library_folder, ": ;"))
+        return ms_cli_fail(err, MS_ERR_IO,
+                           "the loader takes no libraries from a folder with blanks or colons in "
+                           "its name: %.150s",
+                           p->library_folder);
+    snprintf(p->library, sizeof p->library, "%.4000s/libmemscope_null.so", p->library_folder);
+    return MS_OK;
+}
+
+/* ---- its environment ---- */
+
+/* Puts a part in front of a list. */
+static bool prepend(const char *name, const char *part)
+{
+    const char *old = getenv(name);
+    size_t bytes = strlen(part) + (old ? strlen(old) : 0) + 2;
+    char *text = malloc(bytes);
+    if (!text)
+        return false;
+    snprintf(text, bytes, "%s%s%s", part, old && *old ? ":" : "", old && *old ? old : "");
+    bool set = setenv(name, text, 1) == 0;
+    free(text);
+    return set;
+}
+
+static bool set_environment(const ms_cli_capture_request *request, const places *p,
+                            const char *folder)
+{
+    const ms_device_facts *d = request->device;
+    char device[TEXT_BYTES], steps[32];
+    snprintf(device, sizeof device, "%s|%u|%u|%llu", d->title, (unsigned)d->compute_capability,
+             (unsigned)d->multiprocessors, (unsigned long long)d->total_bytes);
+    snprintf(steps, sizeof steps, "%llu", (unsigned long long)request->steps);
+    const struct {
+        const char *name, *value;
+    } rows[] = {
+        {"MEMSCOPE_NULL_DEVICE", device},     {"MEMSCOPE_CAPTURE_DIR", folder},
+        {"MEMSCOPE_CAPTURE_STEPS", steps},    {"MEMSCOPE_CAPTURE_MODE", "null"},
+        {"MEMSCOPE_CAPTURE_DEVICE", d->name}, {"PYTHONDONTWRITEBYTECODE", "1"},
+    };
+    bool done = true;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && done; i++)
+        done = setenv(rows[i].name, rows[i].value, 1) == 0;
+    return done && prepend("LD_PRELOAD", p->library) &&
+           prepend("LD_LIBRARY_PATH", p->library_folder) && prepend("PYTHONPATH", p->python);
+}
+
+/* ---- the process ---- */
+
+/* In the child: becomes the program, or tells errno to the pipe. */
+static void become(const ms_cli_capture_request *request, const places *p, const char *folder,
+                   const sigset_t *signals, int pipe_end)
+{
+    int null = open("/dev/null", O_RDONLY);
+    setpgid(0, 0);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, signals, NULL);
+    if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 &&
+        set_environment(request, p, folder))
+        execvp(request->program[0], request->program);
+    int reason = errno;
+    while (write(pipe_end, &reason, sizeof reason) < 0 && errno == EINTR)
+        ;
+    _exit(127);
+}
+
+static bool is_over(pid_t child, int *status)
+{
+    return waitpid(child, status, WNOHANG) != 0;
+}
+
+/* Waits for the child until `deadline`; true when it has ended. Signals that would end memscope end
+ * the program. */
+static bool wait_until(pid_t child, const sigset_t *watched, time_t deadline, int *status)
+{
+    for (;;) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (is_over(child, status))
+            return true;
+        if (now.tv_sec >= deadline)
+            return false;
+        const struct timespec rest = {deadline - now.tv_sec, 0};
+        int signal_number = sigtimedwait(watched, NULL, &rest);
+        if (signal_number == SIGINT || signal_number == SIGTERM)
+            kill(-child, signal_number);
+    }
+}
+
+static void watch(const ms_cli_capture_request *request, pid_t child, const sigset_t *watched,
+                  ms_cli_ending *ending)
+{
+    struct timespec now;
+    int status = 0;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    time_t deadline = now.tv_sec + (time_t)request->seconds;
+    if (!wait_until(child, watched, deadline, &status)) {
+        ending->timed_out = true;
+        kill(-child, SIGTERM);
+        if (!wait_until(child, watched, deadline + GRACE_SECONDS, &status))
+            kill(-child, SIGKILL), waitpid(child, &status, 0);
+    }
+    kill(-child, SIGTERM); /* what it started and left */
+    if (WIFSIGNALED(status) && !ending->timed_out)
+        ending->signal = WTERMSIG(status);
+    ending->code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+/* Waits until the child has become the program. */
+static int reason_of(int pipe_end)
+{
+    int reason = 0;
+    ssize_t got;
+    do
+        got = read(pipe_end, &reason, sizeof reason);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof reason ? reason : 0;
+}
+
+ms_status ms_cli_run_program(const ms_cli_capture_request *request, ms_cli_ending *ending,
+                             ms_error *err)
+{
+    places p;
+    int ends[2];
+    sigset_t watched, before;
+    ms_status status = find_places(&p, err);
+    if (status != MS_OK)
+        return status;
+    char *folder = realpath(request->folder, NULL);
+    if (!folder || pipe(ends) != 0) {
+        free(folder);
+        return ms_cli_fail(err, MS_ERR_IO, "cannot start a program: %s", strerror(errno));
+    }
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGCHLD);
+    sigaddset(&watched, SIGINT);
+    sigaddset(&watched, SIGTERM);
+    sigprocmask(SIG_BLOCK, &watched, &before);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        become(request, &p, folder, &before, ends[1]);
+    }
+    close(ends[1]);
+    int reason = child < 0 ? errno : reason_of(ends[0]);
+    close(ends[0]);
+    if (reason == 0)
+        watch(request, child, &watched, ending);
+    else if (child > 0)
+        waitpid(child, NULL, 0);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    free(folder);
+    return reason == 0 ? MS_OK
+                       : ms_cli_fail(err, MS_ERR_USAGE, "cannot run %.80s: %s", request->program[0],
+                                     strerror(reason));
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/recorded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "json/read.h"
+
+/* ---- members ---- */
+
+static ms_status get_count(ms_json_value object, const char *key, uint64_t *count, ms_error *err)
+{
+    ms_json_value v;
+    ms_status status = ms_json_get_member(object, key, &v, err);
+    return status == MS_OK ? ms_json_get_count(v, 0, UINT64_MAX, count, err) : status;
+}
+
+static ms_status get_text(ms_json_value object, const char *key, const char **text, ms_error *err)
+{
+    ms_json_value v;
+    ms_status status = ms_json_get_member(object, key, &v, err);
+    return status == MS_OK ? ms_json_get_string(v, text, err) : status;
+}
+
+/* NULL where there is none, or null. */
+static ms_status get_text_if_any(ms_json_value object, const char *key, const char **text,
+                                 ms_error *err)
+{
+    ms_json_value v;
+    *text = NULL;
+    if (!ms_json_find(object, key, &v) || ms_json_kind_of(v) == MS_JSON_NULL)
+        return MS_OK;
+    return ms_json_get_string(v, text, err);
+}
+
+/* ---- lists ---- */
+
+static ms_status read_phase(ms_json_value v, void *row, ms_error *err)
+{
+    ms_recorded_phase *p = row;
+    ms_status status = get_text(v, "phase", &p->name, err);
+    const struct {
+        const char *key;
+        uint64_t *count;
+    } members[] = {{"micro_step", &p->micro_step},
+                   {"start_bytes", &p->start_bytes},
+                   {"peak_bytes", &p->peak_bytes},
+                   {"end_bytes", &p->end_bytes},
+                   {"peak_reserved_bytes", &p->reserved_bytes}};
+    for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
+        status = get_count(v, members[i].key, members[i].count, err);
+    return status;
+}
+
+static ms_status read_category(ms_json_value v, void *row, ms_error *err)
+{
+    ms_recorded_category *c = row;
+    ms_status status = get_text(v, "category", &c->name, err);
+    if (status == MS_OK)
+        status = get_count(v, "count", &c->count, err);
+    return status == MS_OK ? get_count(v, "bytes", &c->bytes, err) : status;
+}
+
+static ms_status read_read(ms_json_value v, void *row, ms_error *err)
+{
+    ms_recorded_read *r = row;
+    ms_status status = get_text(v, "file", &r->file, err);
+    if (status == MS_OK)
+        status = get_text(v, "function", &r->function, err);
+    if (status == MS_OK)
+        status = get_count(v, "line", &r->line, err);
+    if (status == MS_OK)
+        status = get_count(v, "count", &r->count, err);
+    return status == MS_OK ? get_count(v, "played_back", &r->played_back, err) : status;
+}
+
+static ms_status read_call(ms_json_value v, void *row, ms_error *err)
+{
+    ms_recorded_call *c = row;
+    ms_status status = get_text(v, "call", &c->name, err);
+    if (status == MS_OK)
+        status = get_text(v, "file", &c->file, err);
+    return status == MS_OK ? get_count(v, "line", &c->line, err) : status;
+}
+
+/* A list of rows of `size` bytes each. */
+static ms_status read_list(const ms_recorded *r, ms_json_value list, size_t size, void **rows,
+                           uint32_t *count,
+                           ms_status (*read)(ms_json_value v, void *row, ms_error *err),
+                           ms_error *err)
+{
+    ms_json_value v;
+    uint32_t length = ms_json_length(list);
+    char *row = ms_arena_alloc(r->arena, length, size);
+    if (!row)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
+    *rows = row;
+    ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
+    for (bool more = status == MS_OK && ms_json_first(list, &v); more && status == MS_OK;
+         more = ms_json_next(&v), row += size)
+        status = read(v, row, err);
+    *count = status == MS_OK ? length : 0;
+    return status;
+}
+
+static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
+{
+    void *rows[4] = {NULL};
+    const struct {
+        const char *pointer;
+        size_t size;
+        uint32_t *count;
+        ms_status (*read)(ms_json_value v, void *row, ms_error *err);
+    } lists[] = {
+        {"/phases", sizeof *r->phases, &r->phase_count, read_phase},
+        {"/peak/categories", sizeof *r->categories, &r->category_count, read_category},
+        {"/reads", sizeof *r->reads, &r->read_count, read_read},
+        {"/not_covered", sizeof *r->calls, &r->call_count, read_call},
+    };
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0] && status == MS_OK; i++) {
+        ms_json_value list;
+        if (ms_json_find_pointer(root, lists[i].pointer, &list))
+            status =
+                read_list(r, list, lists[i].size, &rows[i], lists[i].count, lists[i].read, err);
+    }
+    r->phases = rows[0];
+    r->categories = rows[1];
+    r->reads = rows[2];
+    r->calls = rows[3];
+    return status;
+}
+
+/* ---- the document ---- */
+
+static ms_status read_summary(ms_recorded *r, ms_json_value summary, ms_error *err)
+{
+    r->has_figures = true;
+    ms_status status = get_count(summary, "start_bytes", &r->start_bytes, err);
+    if (status == MS_OK)
+        status = get_count(summary, "peak_memory_bytes", &r->peak_bytes, err);
+    if (status == MS_OK)
+        status = get_count(summary, "reserved_memory_bytes", &r->reserved_bytes, err);
+    if (status == MS_OK)
+        status = get_count(summary, "allocator_retries", &r->retries, err);
+    return status == MS_OK ? get_text_if_any(summary, "peak_stage", &r->peak_stage, err) : status;
+}
+
+static ms_status read_metadata(ms_recorded *r, ms_json_value metadata, ms_error *err)
+{
+    ms_status status = get_text(metadata, "mode", &r->mode, err);
+    if (status == MS_OK)
+        status = get_text_if_any(metadata, "device_title", &r->device, err);
+    if (status == MS_OK)
+        status = get_text_if_any(metadata, "torch", &r->torch, err);
+    r->is_static = status == MS_OK && strcmp(r->mode, "train") == 0;
+    if (status == MS_OK && !r->is_static)
+        status = get_count(metadata, "steps", &r->steps, err);
+    return status;
+}
+
+static ms_status read_root(ms_recorded *r, ms_json_value root, ms_error *err)
+{
+    ms_json_value metadata, summary;
+    const char *version = NULL;
+    ms_status status = get_text(root, "schema_version", &version, err);
+    if (status == MS_OK && strncmp(version, "1.", 2) != 0) {
+        ms_json_find(root, "schema_version", &metadata);
+        return ms_json_fail(err, metadata, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "version %.20s of a report is not known, expected 1", version);
+    }
+    if (status == MS_OK)
+        status = ms_json_get_member(root, "metadata", &metadata, err);
+    if (status == MS_OK)
+        status = read_metadata(r, metadata, err);
+    r->outcome = "stepped";
+    if (status == MS_OK && !r->is_static)
+        status = get_text(root, "outcome", &r->outcome, err);
+    if (status == MS_OK)
+        status = get_text_if_any(root, "message", &r->message, err);
+    if (status == MS_OK && ms_json_find(root, "summary", &summary))
+        status = read_summary(r, summary, err);
+    return status == MS_OK ? read_lists(r, root, err) : status;
+}
+
+ms_status ms_recorded_open(ms_recorded *r, const char *path, ms_error *err)
+{
+    ms_json_source source;
+    r->path = path;
+    r->arena = ms_arena_create(0);
+    if (!r->arena)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
+    ms_status status = ms_json_read(path, &source, &r->text, err);
+    if (status == MS_OK && (r->path = ms_arena_strdup(r->arena, source.name)) == NULL)
+        status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
+    if (status == MS_OK)
+        status = ms_json_parse(&source, &r->document, err);
+    return status == MS_OK ? read_root(r, ms_json_root(r->document), err) : status;
+}
+
+void ms_recorded_close(ms_recorded *r)
+{
+    ms_json_free(r->document);
+    free(r->text);
+    ms_arena_free(r->arena);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A report read back from its JSON: what static and runtime reports have in common, and what only
+ * the latter has.
+ */
+#ifndef MS_REPORT_RECORDED_H
+#define MS_REPORT_RECORDED_H
+
+#include "base/arena.h"
+#include "json/value.h"
+#include "memscope/recorded.h"
+
+typedef struct ms_recorded_phase {
+    const char *name;
+    uint64_t micro_step, start_bytes, peak_bytes, end_bytes, reserved_bytes;
+} ms_recorded_phase;
+
+typedef struct ms_recorded_category {
+    const char *name;
+    uint64_t count, bytes;
+} ms_recorded_category;
+
+/* A line that read values back from the device. */
+typedef struct ms_recorded_read {
+    const char *file, *function;
+    uint64_t line, count, played_back;
+} ms_recorded_read;
+
+/* A call that the null device does not cover. */
+typedef struct ms_recorded_call {
+    const char *name, *file;
+    uint64_t line;
+} ms_recorded_call;
+
+struct ms_recorded {
+    ms_arena *arena;
+    char *text;
+    ms_json *document; /* holds the strings */
+    const char *path;
+    bool is_static, has_figures;
+    const char *outcome, *message, *mode, *device, *torch, *peak_stage;
+    uint64_t steps, start_bytes, peak_bytes, reserved_bytes, retries;
+    ms_recorded_phase *phases;
+    ms_recorded_category *categories;
+    ms_recorded_read *reads;
+    ms_recorded_call *calls;
+    uint32_t phase_count, category_count, read_count, call_count;
+    ms_style style;
+};
+
+/* Fills all but the style. The caller frees with ms_recorded_close, also after a failure. */
+ms_status ms_recorded_open(ms_recorded *r, const char *path, ms_error *err);
+void ms_recorded_close(ms_recorded *r);
+
+ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err);
+
+ms_status ms_compare_console(const ms_recorded *first, const ms_recorded *second, FILE *out,
+                             ms_error *err);
+ms_status ms_compare_json(const ms_recorded *first, const ms_recorded *second, FILE *out,
+                          ms_error *err);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A program's memory for people.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/page.h"
+#include "report/recorded.h"
+#include "report/view.h"
+
+enum { MOST_READS = 8, BAR_COLUMNS = 20 };
+
+static void write_head(const ms_recorded *r, const ms_page *page)
+{
+    char peak[MS_GIB_TEXT], reserved[MS_GIB_TEXT];
+    fprintf(page->out, "%s%s%s", ms_page_tone(page, MS_TONE_BOLD), r->device ? r->device : "a GPU",
+            ms_page_tone(page, MS_TONE_END));
+    if (strcmp(r->mode, "null") == 0)
+        fputs(" (null device: PyTorch's allocator, no kernels)", page->out);
+    fprintf(page->out, "\n  step %" PRIu64 ", torch %s\n", r->steps, r->torch ? r->torch : "?");
+    fprintf(page->out, "  peak %s GiB in %s, %" PRIu64 " bytes; held by the allocator %s GiB\n",
+            ms_gib(r->peak_bytes, peak), r->peak_stage ? r->peak_stage : "no step", r->peak_bytes,
+            ms_gib(r->reserved_bytes, reserved));
+    if (r->retries > 0)
+        fprintf(page->out, "  the allocator gave memory back %" PRIu64 " times to make room\n",
+                r->retries);
+}
+
+static void write_phases(const ms_recorded *r, const ms_page *page)
+{
+    char start[MS_GIB_TEXT], peak[MS_GIB_TEXT], end[MS_GIB_TEXT];
+    ms_page_heading(page, "Phases", "  (GiB)");
+    fprintf(page->out, "  %-16s %10s %10s %10s\n", "", "start", "peak", "end");
+    for (uint32_t i = 0; i < r->phase_count; i++) {
+        const ms_recorded_phase *p = &r->phases[i];
+        fprintf(page->out, "  %-16.16s %10s %10s %10s\n", p->name, ms_gib(p->start_bytes, start),
+                ms_gib(p->peak_bytes, peak), ms_gib(p->end_bytes, end));
+    }
+}
+
+static void write_categories(const ms_recorded *r, const ms_page *page)
+{
+    char text[MS_GIB_TEXT];
+    ms_page_heading(page, "At the peak", "  (GiB)");
+    for (uint32_t i = 0; i < r->category_count; i++) {
+        const ms_recorded_category *c = &r->categories[i];
+        fprintf(page->out, "  %-16.16s %10s  ", c->name, ms_gib(c->bytes, text));
+        ms_page_bar(page, ms_permille(c->bytes, r->peak_bytes), BAR_COLUMNS);
+        fputc('\n', page->out);
+    }
+}
+
+static void write_reads(const ms_recorded *r, const ms_page *page)
+{
+    ms_page_heading(page, "Values read from the device", "  (they are not real)");
+    for (uint32_t i = 0; i < r->read_count && i < MOST_READS; i++) {
+        const ms_recorded_read *read = &r->reads[i];
+        fprintf(page->out, "  %6" PRIu64 "x %s:%" PRIu64 " %s%s\n", read->count, read->file,
+                read->line, read->function,
+                read->played_back == read->count ? ", copied there by the program" : "");
+    }
+    if (r->read_count > MOST_READS)
+        fprintf(page->out, "  and %" PRIu32 " more lines, in runtime_report.json\n",
+                r->read_count - MOST_READS);
+}
+
+ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err)
+{
+    const ms_page page = ms_page_begin(out, &r->style);
+    (void)err;
+    if (!r->has_figures)
+        return MS_OK;
+    write_head(r, &page);
+    if (r->phase_count > 0)
+        write_phases(r, &page);
+    if (r->category_count > 0)
+        write_categories(r, &page);
+    if (r->read_count > 0)
+        write_reads(r, &page);
+    for (uint32_t i = 0; i < r->call_count; i++)
+        fprintf(out, "%s  not covered by the null device: %s, called from %s:%" PRIu64 "\n",
+                i == 0 ? "\n" : "", r->calls[i].name, r->calls[i].file, r->calls[i].line);
+    return MS_OK;
+}
