@@ -36,6 +36,15 @@ case $action in
 install) ln -sf "$SONAME" "$DESTDIR$LIBDIR/libmemscope.so" ;;
 uninstall) rm -f "$DESTDIR$LIBDIR/libmemscope.so" ;;
 esac
+file 755 "$BUILD/nulldevice/libmemscope_null.so" "$LIBDIR/memscope/libmemscope_null.so"
+for name in libcuda.so.1 libnvidia-ml.so.1; do
+    case $action in
+    install) ln -sf libmemscope_null.so "$DESTDIR$LIBDIR/memscope/$name" ;;
+    uninstall) rm -f "$DESTDIR$LIBDIR/memscope/$name" ;;
+    esac
+done
+files 644 "$DATADIR/memscope/python/memscope_torch" scripts/memscope_torch/*.py
+files 644 "$DATADIR/memscope/python/memscope_torch/inject" scripts/memscope_torch/inject/*.py
 files 644 "$INCLUDEDIR/memscope" include/memscope/*.h
 files 644 "$MANDIR/man1" man/*.1
 case $action in
@@ -56,7 +65,9 @@ for completion in completions/*; do
     esac
 done
 if [ "$action" = uninstall ]; then
-    for folder in "$INCLUDEDIR/memscope" "$DATADIR/memscope/configs" "$DATADIR/memscope/schemas" \
+    python=$DATADIR/memscope/python
+    for folder in "$LIBDIR/memscope" "$python/memscope_torch/inject" "$python/memscope_torch" "$python" \
+        "$INCLUDEDIR/memscope" "$DATADIR/memscope/configs" "$DATADIR/memscope/schemas" \
         "$DATADIR/memscope" "$DOCDIR"; do
         rmdir "$DESTDIR$folder" 2> /dev/null || true
     done

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# test_torch.sh PYTHON [CASE]: what needs PyTorch built for CUDA, and no GPU. The null device's structs
+# and symbols against the libraries of that Python; programs captured; the measured cases whose name
+# has CASE in it, all without it, captured and compared to the byte. trainer.py needs accelerate.
+set -u
+cd "$(dirname "$0")/.."
+[ $# -ge 1 ] || { sed -n 's/^# //p' "$0" | sed -n 2,4p >&2; exit 2; }
+python=$1 case=${2:-}
+build=${BUILD:-build/release}
+bad=0
+
+site=$("$python" -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))') || exit 2
+headers=$(find "$site/nvidia" -name driver_types.h 2> /dev/null | head -1)
+if [ -n "$headers" ]; then
+    ${CC:-gcc} -std=c11 -Isrc -isystem "$(dirname "$headers")" -fsyntax-only tests/torch/layout.c &&
+        echo "layout: as in NVIDIA's headers" || bad=1
+else
+    echo "layout: no headers, not compared"
+fi
+
+# What PyTorch's libraries want of CUDA's and we lack: those in left_out alone.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+nm -D --undefined-only "$site"/torch/lib/*.so | awk 'NF >= 2 { sub(/@.*/, "", $NF); print $NF }' |
+    grep -E '^(__cuda|cuda[A-Z]|cu[A-Z]|cublas|cufft|cusparse|cusolver|curand|cudnn|nvml|nccl|nvrtc)' | sort -u > "$work/wanted"
+nm -D --defined-only "$build/nulldevice/libmemscope_null.so" | awk '{ print $3 }' | sort > "$work/ours"
+comm -23 "$work/wanted" "$work/ours" | grep -vxEf tests/torch/left_out > "$work/missing"
+if [ -s "$work/missing" ]; then
+    echo "symbols: not covered: $(tr '\n' ' ' < "$work/missing")"
+    bad=1
+else
+    echo "symbols: $(comm -12 "$work/wanted" "$work/ours" | wc -l) of $(wc -l < "$work/wanted") answered, the others are left out on purpose"
+fi
+
+python3 tests/torch/check.py "$build/memscope" "$python" programs || bad=1
+python3 tests/torch/check.py "$build/memscope" "$python" cases tests/oracle/cuda_step_sm80.json "$case" || bad=1
+exit $bad

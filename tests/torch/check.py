@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Captures programs with `memscope capture` and holds what it says against what is expected.
+
+usage: check.py MEMSCOPE PYTHON [programs | cases [FILE [SUBSTRING]]]
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAMS = os.path.join(HERE, "programs")
+FIGURES = [("peak_bytes", "peak_allocated_bytes"), ("end_bytes", "end_allocated_bytes"),
+           ("peak_requested_bytes", "peak_requested_bytes"), ("end_requested_bytes", "end_requested_bytes"),
+           ("peak_reserved_bytes", "peak_reserved_bytes"), ("end_reserved_bytes", "end_reserved_bytes")]
+
+
+def capture(memscope, options, program, folder, environment=None):
+    """Exit status, messages, report or None."""
+    out = os.path.join(folder, "out")
+    command = [memscope, "capture", "--out", out, *options, "--", *program]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=folder, env={**os.environ, **(environment or {})})
+    path = os.path.join(out, "runtime_report.json")
+    report = json.load(open(path)) if os.path.exists(path) else None
+    beside = sorted(set(os.listdir(folder)) - {"out", "trainer"}) + sorted(set(os.listdir(out)) - {"runtime_report.json"} if os.path.isdir(out) else [])
+    assert not beside, f"files beside the report: {beside}"
+    return run.returncode, run.stdout, run.stderr, report
+
+
+# Program, options, exit status, outcome in the report (None: no report), words of the message.
+CASES = [
+    ("loop", [], 0, "stepped", ""),
+    ("loop", ["--device", "rtx-4090", "--steps", "1"], 0, "stepped", ""),
+    ("trainer", [], 0, "stepped", ""),
+    ("out_of_memory", [], 1, "out_of_memory", "ran out of the device's memory: OutOfMemoryError: CUDA out of memory. Tried to allocate 16.00 GiB"),
+    ("crash", [], 2, None, "ended by signal 11"),
+    ("fails", [], 2, "failed", "failed before its steps were done: RuntimeError"),
+    ("never_steps", ["--time-limit", "20"], 2, None, "took no 3 optimizer steps in 20 s"),
+    ("inference", [], 2, "no_step", "ended without an optimizer step"),
+]
+
+
+def check_programs(memscope, python):
+    bad = 0
+    for name, options, code, outcome, words in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            program = [python, os.path.join(PROGRAMS, name + ".py"), os.path.join(folder, "trainer")]
+            found, _, messages, report = capture(memscope, options, program, folder)
+            faults = []
+            if found != code:
+                faults.append(f"exit status {found}, expected {code}")
+            if (report or {}).get("outcome") != outcome:
+                faults.append(f"outcome {(report or {}).get('outcome')}, expected {outcome}")
+            if words not in messages:
+                faults.append(f"no \"{words}\" in: {messages[-400:]}")
+            if outcome == "stepped":
+                faults += consistent(report)
+        print(f"{name} {' '.join(options)}: {'; '.join(faults) or 'as expected'}", flush=True)
+        bad += bool(faults)
+    return bad
+
+
+def consistent(report):
+    """What must hold in any report of steps."""
+    faults = []
+    peak = max(row["peak_bytes"] for row in report["phases"])
+    if report["summary"]["peak_memory_bytes"] != peak or report["peak"]["bytes"] != peak:
+        faults.append("the peak is not that of the phases")
+    if sum(row["bytes"] for row in report["peak"]["categories"]) != peak:
+        faults.append("categories do not add up to the peak")
+    names = [row["phase"] for row in report["phases"]]
+    if [names.index(name) for name in ("forward", "backward", "optimizer")] != sorted(names.index(name) for name in ("forward", "backward", "optimizer")):
+        faults.append(f"order of the phases: {names}")
+    return faults
+
+
+def differences(ours, theirs):
+    ours = [row for row in ours if row["phase"] != "between"]
+    if [row["phase"] for row in ours] != [row["phase"] for row in theirs]:
+        return [f"phases {[row['phase'] for row in ours]}, measured {[row['phase'] for row in theirs]}"]
+    return [f"{row['phase']} {a}: {row[a]}, measured {other[b]}" for row, other in zip(ours, theirs) for a, b in FIGURES if row[a] != other[b]]
+
+
+def check_cases(memscope, python, path, only):
+    bad = done = 0
+    for case in json.load(open(path))["cases"]:
+        if only not in case["id"] or "peak_allocated_bytes" not in case["measured"]:
+            continue
+        environment = {"PYTORCH_CUDA_ALLOC_CONF": case["alloc_conf"]} if case.get("alloc_conf") else {}
+        with tempfile.TemporaryDirectory() as folder:
+            program = [python, os.path.join(PROGRAMS, "case.py"), os.path.abspath(path), case["id"]]
+            code, _, messages, report = capture(memscope, ["--device", "a100-80gb"], program, folder, environment)
+        if code != 0:
+            faults = [messages[-400:]]
+        else:
+            faults = differences(report["first_step_phases"], case["measured"]["first_step_phases"]) + \
+                differences(report["phases"], case["measured"]["phases"]) + consistent(report)
+        print(f"{case['id']}: {'; '.join(faults[:4]) or 'equal to the byte'}", flush=True)
+        done += 1
+        bad += bool(faults)
+    print(f"{done - bad} of {done} cases equal to the byte")
+    return bad or not done
+
+
+def main():
+    memscope, python = os.path.abspath(sys.argv[1]), sys.argv[2]
+    what = sys.argv[3] if len(sys.argv) > 3 else "programs"
+    if what == "programs":
+        bad = check_programs(memscope, python)
+    else:
+        path = sys.argv[4] if len(sys.argv) > 4 else os.path.join(HERE, "..", "oracle", "cuda_step_sm80.json")
+        bad = check_cases(memscope, python, path, sys.argv[5] if len(sys.argv) > 5 else "")
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The null device, as a program that loads it sees it.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nulldevice/runtime_types.h"
+#include "unit/support.h"
+
+enum { OK = 0, OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, HOST_TO_DEVICE = 1, DEVICE_TO_HOST = 2 };
+#define MIB ((size_t)1 << 20)
+#define TOTAL_BYTES (64 * MIB)
+
+static void *library;
+
+/* A function of the library by its name. */
+static void find(const char *name, void *function)
+{
+    void *found = dlsym(library, name);
+    if (!found)
+        fail_msg("%s: %s", name, dlerror());
+    memcpy(function, &found, sizeof found);
+}
+
+static int open_library(void **state)
+{
+    char path[4096];
+    const char *build = getenv("BUILD");
+    (void)state;
+    setenv("MEMSCOPE_NULL_DEVICE", "A device|89|58|67108864", 1);
+    setenv("MEMSCOPE_NULL_COUNT", "2", 1);
+    snprintf(path, sizeof path, "./%s/nulldevice/libmemscope_null.so",
+             build ? build : "build/release");
+    library = dlopen(build && *build == '/' ? path + 2 : path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        print_error("%s\n", dlerror());
+    return library ? 0 : -1;
+}
+
+static void properties_are_those_of_the_environment(void **state)
+{
+    int (*count_of)(int *), (*properties_of)(ms_null_properties *, int);
+    int (*attribute_of)(int *, int, int);
+    int count = 0, value = 0;
+    ms_null_properties p;
+    (void)state;
+    find("cudaGetDeviceCount", &count_of);
+    find("cudaGetDeviceProperties", &properties_of);
+    find("cudaDeviceGetAttribute", &attribute_of);
+    assert_int_equal(count_of(&count), OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(properties_of(&p, 1), OK);
+    assert_string_equal(p.name, "A device");
+    assert_int_equal(10 * p.major + p.minor, 89);
+    assert_int_equal(p.multiprocessors, 58);
+    assert_int_equal(p.total_bytes, TOTAL_BYTES);
+    assert_int_equal(attribute_of(&value, 16, 0), OK);
+    assert_int_equal(value, 58);
+    assert_int_equal(properties_of(&p, 2), INVALID_DEVICE);
+}
+
+static void memory_is_counted_in_granules(void **state)
+{
+    int (*allocate)(void **, size_t), (*release)(void *), (*info)(size_t *, size_t *);
+    void *a = NULL, *b = NULL, *c = NULL;
+    size_t rest = 0, total = 0;
+    (void)state;
+    find("cudaMalloc", &allocate);
+    find("cudaFree", &release);
+    find("cudaMemGetInfo", &info);
+    assert_int_equal(allocate(&a, 1), OK);
+    assert_int_equal(allocate(&b, 61 * MIB), OK);
+    assert_ptr_not_equal(a, b);
+    info(&rest, &total);
+    assert_int_equal(total, TOTAL_BYTES);
+    assert_int_equal(rest, 0);
+    assert_int_equal(allocate(&c, 1), OUT_OF_MEMORY);
+    assert_null(c);
+    assert_int_equal(release(a), OK);
+    assert_int_equal(allocate(&c, 2 * MIB), OK);
+    assert_int_equal(allocate(&a, SIZE_MAX), OUT_OF_MEMORY);
+    release(b), release(c), release(NULL);
+    info(&rest, &total);
+    assert_int_equal(rest, TOTAL_BYTES);
+}
+
+static void each_device_has_its_own_memory(void **state)
+{
+    int (*allocate)(void **, size_t), (*release)(void *), (*set)(int);
+    int (*attributes)(ms_null_pointer *, const void *);
+    void *a = NULL, *b = NULL;
+    ms_null_pointer p;
+    (void)state;
+    find("cudaMalloc", &allocate);
+    find("cudaFree", &release);
+    find("cudaSetDevice", &set);
+    find("cudaPointerGetAttributes", &attributes);
+    assert_int_equal(allocate(&a, TOTAL_BYTES), OK);
+    assert_int_equal(set(1), OK);
+    assert_int_equal(allocate(&b, TOTAL_BYTES), OK);
+    attributes(&p, b);
+    assert_int_equal(p.type, MS_NULL_DEVICE);
+    assert_int_equal(p.device, 1);
+    attributes(&p, &p);
+    assert_int_equal(p.type, MS_NULL_UNREGISTERED);
+    assert_int_equal(set(2), INVALID_DEVICE);
+    release(a), release(b);
+    assert_int_equal(set(0), OK);
+}
+
+static void segments_count_what_is_mapped_alone(void **state)
+{
+    int (*reserve)(void **, size_t, size_t, size_t, unsigned long long);
+    int (*create)(unsigned long long *, size_t, const int *, unsigned long long);
+    int (*release)(unsigned long long), (*unreserve)(void *, size_t);
+    const int where[] = {1, 0, 1, 0, 0, 0, 0, 0};
+    unsigned long long first = 0, second = 0;
+    void *address = NULL;
+    (void)state;
+    find("cuMemAddressReserve", &reserve);
+    find("cuMemAddressFree", &unreserve);
+    find("cuMemCreate", &create);
+    find("cuMemRelease", &release);
+    assert_int_equal(reserve(&address, 1024 * MIB, 0, 0, 0), OK);
+    assert_int_equal(create(&first, 40 * MIB, where, 0), OK);
+    assert_int_equal(create(&second, 40 * MIB, where, 0), OUT_OF_MEMORY);
+    assert_int_equal(release(first), OK);
+    assert_int_equal(create(&second, 40 * MIB, where, 0), OK);
+    release(second), unreserve(address, 1024 * MIB);
+}
+
+static uint64_t read_bytes;
+static int reads_played_back;
+
+static void note_read(const void *from, uint64_t bytes, int played_back)
+{
+    (void)from;
+    read_bytes += bytes;
+    reads_played_back += played_back;
+}
+
+static char uncovered[64];
+
+static void note_uncovered(const char *name)
+{
+    snprintf(uncovered, sizeof uncovered, "%s", name);
+}
+
+static void small_copies_come_back(void **state)
+{
+    int (*allocate)(void **, size_t), (*release)(void *),
+        (*copy)(void *, const void *, size_t, int);
+    int (*fill)(void *, int, size_t);
+    void (*listen)(void (*)(const void *, uint64_t, int), void (*)(const char *));
+    char *a = NULL;
+    const int sent[4] = {1, 2, 3, 4};
+    int got[4] = {0};
+    (void)state;
+    find("cudaMalloc", &allocate);
+    find("cudaFree", &release);
+    find("cudaMemcpy", &copy);
+    find("cudaMemset", &fill);
+    find("memscope_null_listen", &listen);
+    assert_int_equal(allocate((void **)&a, 2 * MIB), OK);
+    listen(note_read, note_uncovered);
+    copy(a, sent, sizeof sent, HOST_TO_DEVICE);
+    copy(a + MIB, a, sizeof sent, 3);
+    copy(got, a + MIB, sizeof got, DEVICE_TO_HOST);
+    assert_memory_equal(got, sent, sizeof sent);
+    copy(got, a + sizeof(int), sizeof(int), DEVICE_TO_HOST);
+    assert_int_equal(got[0], 2);
+    assert_int_equal(read_bytes, 20);
+    assert_int_equal(reads_played_back, 2);
+    fill(a, 7, 1); /* a kernel may count there: the whole copy is forgotten */
+    copy(got, a, sizeof got, DEVICE_TO_HOST);
+    assert_int_equal(got[3], 0);
+    assert_int_equal(reads_played_back, 2);
+    listen(NULL, NULL);
+    release(a);
+}
+
+static void uncovered_calls_say_their_name(void **state)
+{
+    int (*call)(void);
+    void (*listen)(void (*)(const void *, uint64_t, int), void (*)(const char *));
+    (void)state;
+    find("cusolverDnSpotrf", &call);
+    find("memscope_null_listen", &listen);
+    listen(note_read, note_uncovered);
+    assert_int_not_equal(call(), OK);
+    assert_string_equal(uncovered, "cusolverDnSpotrf");
+    listen(NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(properties_are_those_of_the_environment),
+        cmocka_unit_test(memory_is_counted_in_granules),
+        cmocka_unit_test(each_device_has_its_own_memory),
+        cmocka_unit_test(segments_count_what_is_mapped_alone),
+        cmocka_unit_test(small_copies_come_back),
+        cmocka_unit_test(uncovered_calls_say_their_name),
+    };
+    return cmocka_run_group_tests(tests, open_library, NULL);
+}
