@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import sys
 
 SCHEMA_VERSION = "1.0"
@@ -16,8 +17,7 @@ def write(capture, outcome):
     name = f"{OUTCOMES.index(outcome)}-{outcome}-{rank:05}-{os.getpid()}.json"
     path = os.path.join(capture.folder, name)
     with open(path + ".part", "w") as file:
-        json.dump(document(capture, outcome), file, indent=1)
-        file.write("\n")
+        file.write(rows_on_lines(json.dumps(document(capture, outcome), indent=1)) + "\n")
     os.rename(path + ".part", path)
 
 
@@ -38,6 +38,11 @@ def document(capture, outcome):
     out["not_covered"] = [{"call": name, "file": place[0], "line": place[1]} for name, place in sorted(capture.reads.uncovered.items())]
     out["notes"] = notes(capture)
     return out
+
+
+def rows_on_lines(text):
+    """An object that holds no other stays on one line."""
+    return re.sub(r"\{\n[^{}\[\]]*\n *\}", lambda match: re.sub(r"\n *", " ", match.group()), text)
 
 
 def public(row):

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/capture.h"
 #include "cli/cli.h"
+#include "cli/program.h"
 #include "memscope/recorded.h"
 
 enum { DEFAULT_STEPS = 3, DEFAULT_SECONDS = 600, PATH_BYTES = 4096 };

@@ -3,6 +3,8 @@
  * Starting, waiting for and ending the program that is captured.
  */
 #define _XOPEN_SOURCE 700 /* for realpath; NOLINT(bugprone-reserved-identifier) */
+#include "cli/program.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/capture.h"
 #include "cli/cli.h"
 
 enum { PATH_BYTES = 4096, GRACE_SECONDS = 5, TEXT_BYTES = 512 };

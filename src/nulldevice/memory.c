@@ -180,7 +180,8 @@ int ms_null_device_of(const void *address)
 void *ms_null_pin(uint64_t bytes)
 {
     void *address = NULL;
-    if (bytes > SPACE_BYTES || posix_memalign(&address, PAGE_BYTES, round_up(bytes, PAGE_BYTES)) != 0)
+    if (bytes > SPACE_BYTES ||
+        posix_memalign(&address, PAGE_BYTES, round_up(bytes, PAGE_BYTES)) != 0)
         return NULL;
     pthread_mutex_lock(&lock);
     bool kept = ms_null_ranges_insert(

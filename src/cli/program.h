@@ -2,8 +2,8 @@
  *
  * Runs a program with the null device in front of CUDA and the hook in its Python.
  */
-#ifndef MS_CLI_CAPTURE_H
-#define MS_CLI_CAPTURE_H
+#ifndef MS_CLI_PROGRAM_H
+#define MS_CLI_PROGRAM_H
 
 #include "memscope/recorded.h"
 
