@@ -51,7 +51,8 @@ class Capture:
         torch.autograd.backward = self._around(torch.autograd.backward, "backward")
         optimizer.Optimizer.zero_grad = self._around(optimizer.Optimizer.zero_grad, "zero_grad")
         torch.nn.Module.zero_grad = self._around(torch.nn.Module.zero_grad, "zero_grad")
-        clip = self._around(torch.nn.utils.clip_grad_norm_, "clip")
+        # As forward does, clipping lasts until the next phase: the norm that it returns goes before that, or stays.
+        clip = self._around(torch.nn.utils.clip_grad_norm_, "clip", lasts=True)
         for module in (torch.nn.utils, importlib.import_module("torch.nn.utils.clip_grad")):
             module.clip_grad_norm_ = clip
 
@@ -69,7 +70,7 @@ class Capture:
 
         torch.nn.Module.__call__ = counted
 
-    def _around(self, function, name):
+    def _around(self, function, name, lasts=False):
         @functools.wraps(function)
         def inside(*args, **kwargs):
             if self.in_backward or self.phases is None or not self.pid:
@@ -80,7 +81,7 @@ class Capture:
                 return function(*args, **kwargs)
             finally:
                 self.in_backward -= 1
-                if self.phases:
+                if self.phases and not lasts:
                     self.phases.begin("between")
 
         return inside

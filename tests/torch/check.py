@@ -10,8 +10,14 @@ import subprocess
 import sys
 import tempfile
 
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "programs")
+SCHEMA = json.load(open(os.path.join(HERE, "..", "..", "schemas", "runtime_report.schema.json")))
 FIGURES = [("peak_bytes", "peak_allocated_bytes"), ("end_bytes", "end_allocated_bytes"),
            ("peak_requested_bytes", "peak_requested_bytes"), ("end_requested_bytes", "end_requested_bytes"),
            ("peak_reserved_bytes", "peak_reserved_bytes"), ("end_reserved_bytes", "end_reserved_bytes")]
@@ -65,6 +71,8 @@ def check_programs(memscope, python):
 def consistent(report):
     """What must hold in any report of steps."""
     faults = []
+    if jsonschema:
+        faults += [error.message for error in jsonschema.Draft7Validator(SCHEMA).iter_errors(report)]
     peak = max(row["peak_bytes"] for row in report["phases"])
     if report["summary"]["peak_memory_bytes"] != peak or report["peak"]["bytes"] != peak:
         faults.append("the peak is not that of the phases")
