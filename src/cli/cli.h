@@ -178,8 +178,8 @@ struct ms_cli_source {
     const ms_fit *fit;   /* for `fit` */
     const ms_comparison *comparison;
     const ms_check *check;
-    size_t index;     /* of a baseline */
-    const void *data; /* for others */
+    size_t index;                         /* of a baseline */
+    const void *data;                     /* for others */
     const ms_recorded *recorded, *second; /* for `capture` and `compare` */
 };
 
