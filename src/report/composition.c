@@ -142,7 +142,7 @@ bool ms_picture_composition(FILE *out, const ms_view *view)
     const ms_peak *peak = &view->ledger->peak;
     const ms_frame frame = {0, 0, MS_PICTURE_WIDTH, MS_COMPOSITION_HEIGHT};
     uint32_t order[MS_CATEGORY_COUNT], count = order_categories(peak, order);
-    double sizes[MS_CATEGORY_COUNT];
+    double sizes[MS_CATEGORY_COUNT] = {0};
     ms_frame frames[MS_CATEGORY_COUNT];
     for (uint32_t i = 0; i < count; i++)
         sizes[i] = (double)peak->category_bytes[order[i]] / (double)peak->bytes * frame.width *
@@ -152,19 +152,4 @@ bool ms_picture_composition(FILE *out, const ms_view *view)
         if (!draw_category(out, view, order[i], frames[i]))
             return false;
     return true;
-}
-
-void ms_picture_legend(FILE *out, const ms_view *view, ms_spot at)
-{
-    const ms_peak *peak = &view->ledger->peak;
-    uint32_t order[MS_CATEGORY_COUNT], count = order_categories(peak, order);
-    for (uint32_t i = 0; i < count; i++) {
-        const ms_frame box = {at.x, at.y - 10, 11, 11};
-        const char *name = ms_category_name((ms_category)order[i]);
-        fprintf(out, "<rect class=\"cell %s\"", ms_json_category((uint8_t)order[i]));
-        ms_draw_frame(out, &box);
-        fputs("/>\n", out);
-        ms_draw_text(out, (ms_spot){at.x + 16, at.y}, "", name);
-        at.x += 36 + letter_width * (double)strlen(name);
-    }
 }

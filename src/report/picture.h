@@ -19,7 +19,7 @@ void ms_picture_timeline(FILE *out, const ms_view *view);
 /* A treemap: categories, and in them tensors. False: out of memory. */
 bool ms_picture_composition(FILE *out, const ms_view *view);
 
-/* Each category that is there at the peak: its colour and figure, as a row at `at`. */
+/* Each category that the timeline has, from the top: its colour and name, as a row at `at`. */
 void ms_picture_legend(FILE *out, const ms_view *view, ms_spot at);
 
 /* One sentence that says what the timeline shows. Text of the view's arena; NULL: out of memory. */

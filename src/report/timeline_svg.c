@@ -274,3 +274,18 @@ const char *ms_timeline_sentence(const ms_view *view)
         *view->peak_operator ? ", " : "", view->peak_operator,
         ms_gib(s->reserved_memory_bytes, reserved));
 }
+
+void ms_picture_legend(FILE *out, const ms_view *view, ms_spot at)
+{
+    for (uint32_t c = MS_CATEGORY_COUNT; c-- > 0;) {
+        if (!is_there(view->ledger, c))
+            continue;
+        const ms_frame box = {at.x, at.y - 10, 11, 11};
+        const char *name = ms_category_name((ms_category)c);
+        fprintf(out, "<rect class=\"cell %s\"", ms_json_category((uint8_t)c));
+        ms_draw_frame(out, &box);
+        fputs("/>\n", out);
+        ms_draw_text(out, (ms_spot){at.x + 16, at.y}, "", name);
+        at.x += 36 + LETTER_WIDTH * (double)strlen(name);
+    }
+}
