@@ -45,8 +45,8 @@ static const char *const diff_examples[] = {
 static const char *const check_examples[] = {
     "memscope check",
     "the budgets of memscope.budgets.json here; exit status 1 when one is exceeded",
-    "memscope check --budgets ci/memscope.budgets.json --output junit=memory.xml --output "
-    "sarif=memory.sarif",
+    ("memscope check --budgets ci/memscope.budgets.json --output junit=memory.xml --output "
+     "sarif=memory.sarif"),
     "with reports for machines beside the one for people",
     NULL,
 };
@@ -58,8 +58,8 @@ static const char *const baseline_examples[] = {
     NULL,
 };
 static const char *const sweep_examples[] = {
-    "memscope sweep llama-3.1-8b --batch 1,2,4,8 --seq 1024:131072:*2 --checkpointing none,all "
-    "--device all -o grid.csv",
+    ("memscope sweep llama-3.1-8b --batch 1,2,4,8 --seq 1024:131072:*2 --checkpointing none,all "
+     "--device all -o grid.csv"),
     "every mix of these, on all cores; memscope sweep ... --resume goes on after an interruption",
     "memscope sweep --runs runs.csv --device h100-80gb --format jsonl",
     "a run a line of the file, its header naming options",

@@ -273,9 +273,9 @@ ms_status ms_budgets_read(ms_arena *arena, ms_json_value root, const char *path,
     reading r = {.arena = arena, .path = path, .err = err};
     ms_status status = read_root(&r, root);
     ms_budget *items = status == MS_OK ? ms_arena_array(arena, ms_budget, r.entries.count) : NULL;
-    if (items)
+    if (items && r.entries.count > 0)
         memcpy(items, r.entries.items, r.entries.count * sizeof *items);
-    else if (status == MS_OK)
+    else if (status == MS_OK && !items)
         status = no_memory(&r);
     *budgets = (ms_budgets){items, items ? r.entries.count : 0};
     ms_vec_free(&r.entries);

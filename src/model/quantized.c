@@ -17,13 +17,13 @@ const ms_packing *ms_packing_of(const ms_quantization *quantization)
 
 struct ms_quantized *ms_quantized_new(ms_model *model, uint32_t scope, ms_dim out, ms_dim in)
 {
+    const ms_packing *packing = ms_packing_of(&model->run->quantization);
     struct ms_quantized *q = ms_arena_array(model->arena, struct ms_quantized, 1);
-    if (!q)
+    if (!q || !packing)
         return NULL;
-    *q = (struct ms_quantized){
-        .packing = ms_packing_of(&model->run->quantization), .out = out, .in = in};
+    *q = (struct ms_quantized){.packing = packing, .out = out, .in = in};
     uint32_t previous = ms_scope_enter(model->tape, scope);
-    q->packing->make(model, q, scope);
+    packing->make(model, q, scope);
     model->tape->scope = previous;
     return q;
 }
