@@ -103,6 +103,8 @@ $(BUILD)/%.o: %.c Makefile $(BUILD)/flags
 	$(Q)$(COMPILE) $(ERRORS) $(VISIBILITY) -MMD -MP -c $< -o $@
 
 $(NULL_OBJ): VISIBILITY := -fvisibility=hidden
+# It is loaded into programs that no sanitizer knows.
+$(NULL) $(NULL_OBJ): private OPT := $(filter-out -fsanitize%,$(OPT))
 $(BUILD)/tests/%.o: tests/%.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(call say,CC   $<)
