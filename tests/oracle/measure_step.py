@@ -363,7 +363,8 @@ def child(case, args, pipe):
         path = args.events and os.path.join(args.events, case["id"].replace("/", "_") + ".json.gz")
         pipe.send(measure_cuda(case, path, args.stacks) if args.device == "cuda" else measure_cpu(case))
     except Exception:
-        pipe.send({"error": traceback.format_exc(limit=3)})
+        traceback.print_exc(limit=3)
+        pipe.send({"error": "".join(traceback.format_exception_only(*sys.exc_info()[:2])).strip()})
 
 
 def main():
