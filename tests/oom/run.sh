@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every allocation fails in turn: in the library for every n, in the program for the first
-# hundred, the last sixty and a sample between. Needs the two programs of `make oom`. Last line: "N passed, M failed".
+# hundred, the last sixty and a sample between; a sanitizer's slow program takes a quarter of that. Needs the two programs of `make oom`. Last line: "N passed, M failed".
 set -u
 build=${BUILD:-build/release}
 program=$build/tests/oom/memscope
 work=$build/oom
 mkdir -p "$work"
 passed=0 failed=0
+first=100 last=60 samples=100
+[ "${CONFIG:-release}" = release ] || first=25 last=15 samples=25
 
 same_files() {
     [ ! -d "$work/whole.out" ] || diff -r "$work/whole.out" "$work/out" > /dev/null
@@ -55,10 +57,10 @@ program_case() {
             echo "$label: allocation $n of $total: a temporary file was left"
             faults=$((faults + 1))
         fi
-        if [ "$n" -lt 100 ] || [ "$n" -gt $((total - 60)) ]; then
+        if [ "$n" -lt $first ] || [ "$n" -gt $((total - last)) ]; then
             n=$((n + 1))
         else
-            n=$((n + 1 + total / 100))
+            n=$((n + 1 + total / samples))
         fi
     done
     echo "$label: $total allocations"
