@@ -112,6 +112,18 @@ void ms_rotary_choose(ms_model *model, uint32_t scope, ms_tensor original,
                       ms_tensor *long_inv_freq);
 /* The causal mask for families that always want one: additive for eager attention, else bool. */
 ms_tensor ms_full_mask(ms_model *model);
+/* Within a rotary embedding's module, without gradients: the angle of each position at each of the
+ * frequencies, in fp32. */
+typedef struct ms_rotary_module {
+    ms_frame frame;
+    ms_tensor *angles; /* a local of the frame */
+    uint32_t outer_scope;
+    bool outer_grad;
+} ms_rotary_module;
+void ms_rotary_enter(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
+                     ms_rotary_module *rotary);
+/* Once the frame has ended. */
+void ms_rotary_leave(ms_model *model, const ms_rotary_module *rotary);
 /* cos and sin of the positions, in the dtype of the hidden states: out[0], out[1]. */
 void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
                     ms_dtype dtype, ms_tensor out[2]);

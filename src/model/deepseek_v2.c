@@ -45,20 +45,14 @@ static void rotary_tables(ms_model *model, uint32_t scope, ms_tensor inv_freq,
                           ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2])
 {
     (void)dtype;
-    ms_tape *tape = model->tape;
-    bool grad_enabled = tape->grad_enabled;
-    uint32_t previous = ms_scope_enter(tape, scope);
-    tape->grad_enabled = false;
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor positions = ms_to(tape, ms_unsqueeze(tape, position_ids, 2), MS_DTYPE_F32);
-    ms_tensor frequencies = ms_to(tape, inv_freq, MS_DTYPE_F32);
-    ms_tensor *freqs = ms_local(&f, ms_mul(tape, positions, frequencies));
-    ms_tensor *turns = ms_local(&f, ms_polar(tape, *freqs));
-    ms_assign(&f, turns, ms_mul_scalar(tape, *turns));
-    out[0] = ms_frame_end(&f, turns);
+    ms_rotary_module rotary;
+    ms_rotary_enter(model, scope, inv_freq, position_ids, &rotary);
+    ms_frame *f = &rotary.frame;
+    ms_tensor *turns = ms_local(f, ms_polar(model->tape, *rotary.angles));
+    ms_assign(f, turns, ms_mul_scalar(model->tape, *turns));
+    out[0] = ms_frame_end(f, turns);
     out[1] = 0;
-    tape->grad_enabled = grad_enabled;
-    tape->scope = previous;
+    ms_rotary_leave(model, &rotary);
 }
 
 static ms_tensor as_complex(ms_tape *tape, ms_tensor x)

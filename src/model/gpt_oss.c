@@ -38,19 +38,14 @@ static void rotary_tables(ms_model *model, uint32_t scope, ms_tensor inv_freq,
                           ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2])
 {
     ms_tape *tape = model->tape;
-    bool grad_enabled = tape->grad_enabled;
-    uint32_t previous = ms_scope_enter(tape, scope);
-    tape->grad_enabled = false;
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor positions = ms_to(tape, ms_unsqueeze(tape, position_ids, 2), MS_DTYPE_F32);
-    ms_tensor frequencies = ms_to(tape, inv_freq, MS_DTYPE_F32);
-    ms_tensor *freqs = ms_local(&f, ms_mul(tape, positions, frequencies));
-    ms_tensor *cos = ms_local(&f, ms_mul_scalar(tape, ms_cos(tape, *freqs)));
-    ms_tensor *sin = ms_local(&f, ms_mul_scalar(tape, ms_sin(tape, *freqs)));
+    ms_rotary_module rotary;
+    ms_rotary_enter(model, scope, inv_freq, position_ids, &rotary);
+    ms_frame *f = &rotary.frame;
+    ms_tensor *cos = ms_local(f, ms_mul_scalar(tape, ms_cos(tape, *rotary.angles)));
+    ms_tensor *sin = ms_local(f, ms_mul_scalar(tape, ms_sin(tape, *rotary.angles)));
     ms_tensor cast = ms_to(tape, *cos, dtype);
-    ms_return_both(&f, cast, ms_to(tape, *sin, dtype), out);
-    tape->grad_enabled = grad_enabled;
-    tape->scope = previous;
+    ms_return_both(f, cast, ms_to(tape, *sin, dtype), out);
+    ms_rotary_leave(model, &rotary);
 }
 
 static ms_tensor turn(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin)

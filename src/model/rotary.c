@@ -33,29 +33,43 @@ void ms_rotary_choose(ms_model *model, uint32_t scope, ms_tensor original, ms_te
     tape->scope = previous;
 }
 
+void ms_rotary_enter(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
+                     ms_rotary_module *rotary)
+{
+    ms_tape *tape = model->tape;
+    rotary->outer_grad = tape->grad_enabled;
+    rotary->outer_scope = ms_scope_enter(tape, scope);
+    tape->grad_enabled = false;
+    rotary->frame = ms_frame_begin(tape);
+    ms_tensor positions = ms_to(tape, ms_unsqueeze(tape, position_ids, 2), MS_DTYPE_F32);
+    ms_tensor frequencies = ms_to(tape, inv_freq, MS_DTYPE_F32);
+    rotary->angles = ms_local(&rotary->frame, ms_mul(tape, positions, frequencies));
+}
+
+void ms_rotary_leave(ms_model *model, const ms_rotary_module *rotary)
+{
+    model->tape->grad_enabled = rotary->outer_grad;
+    model->tape->scope = rotary->outer_scope;
+}
+
 void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
                     ms_dtype dtype, ms_tensor out[2])
 {
     ms_tape *tape = model->tape;
-    bool grad_enabled = tape->grad_enabled;
-    uint32_t previous = ms_scope_enter(tape, scope);
-    tape->grad_enabled = false;
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor positions = ms_to(tape, ms_unsqueeze(tape, position_ids, 2), MS_DTYPE_F32);
-    ms_tensor frequencies = ms_to(tape, inv_freq, MS_DTYPE_F32);
-    ms_tensor *freqs = ms_local(&f, ms_mul(tape, positions, frequencies));
-    ms_tensor *emb = ms_local(&f, ms_cat2(tape, *freqs, *freqs, 2));
-    ms_tensor *cos = ms_local(&f, ms_mul_scalar(tape, ms_cos(tape, *emb)));
-    ms_tensor *sin = ms_local(&f, ms_mul_scalar(tape, ms_sin(tape, *emb)));
+    ms_rotary_module rotary;
+    ms_rotary_enter(model, scope, inv_freq, position_ids, &rotary);
+    ms_frame *f = &rotary.frame;
+    ms_tensor *emb = ms_local(f, ms_cat2(tape, *rotary.angles, *rotary.angles, 2));
+    ms_tensor *cos = ms_local(f, ms_mul_scalar(tape, ms_cos(tape, *emb)));
+    ms_tensor *sin = ms_local(f, ms_mul_scalar(tape, ms_sin(tape, *emb)));
     out[0] = ms_to(tape, *cos, dtype);
     out[1] = ms_to(tape, *sin, dtype);
     ms_retain(tape, out[0]);
     ms_retain(tape, out[1]);
-    ms_frame_end(&f, NULL);
+    ms_frame_end(f, NULL);
     ms_unown(tape, out[0]);
     ms_unown(tape, out[1]);
-    tape->grad_enabled = grad_enabled;
-    tape->scope = previous;
+    ms_rotary_leave(model, &rotary);
 }
 
 static ms_tensor rotate_half(ms_tape *tape, ms_tensor x)
