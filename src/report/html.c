@@ -33,7 +33,7 @@ void ms_html_begin(FILE *out, const ms_html_head *head)
     fputs("</p>\n", out);
 }
 
-void ms_html_links(FILE *out, const ms_html_link *links, size_t count)
+static void write_links(FILE *out, const ms_html_link *links, size_t count)
 {
     fputs("<nav aria-label=\"Sections\"><ul>\n", out);
     for (size_t i = 0; i < count; i++)
@@ -42,24 +42,27 @@ void ms_html_links(FILE *out, const ms_html_link *links, size_t count)
     fputs("</ul></nav>\n</header>\n<main id=\"main\">\n", out);
 }
 
-void ms_html_end(FILE *out)
+bool ms_html_finish(FILE *out, const ms_html_link *links, size_t count, const void *view,
+                    bool (*write)(FILE *out, const void *view, size_t index))
 {
+    bool ok = true;
+    write_links(out, links, count);
+    for (size_t i = 0; ok && i < count; i++) {
+        const char *id = links[i].id;
+        if (links[i].is_left_out)
+            continue;
+        fprintf(out,
+                "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">%s</h2>\n",
+                id, id, id, links[i].title);
+        ok = write(out, view, i);
+        fputs("</section>\n", out);
+    }
     fprintf(out,
             "</main>\n<footer>Made by memscope " MS_VERSION
             ", offline, from the run's configuration alone; figures are predictions.</footer>\n"
             "<script>\n%s</script>\n</body>\n</html>\n",
             ms_embedded_script_find("page"));
-}
-
-void ms_html_section(FILE *out, const ms_html_link *link)
-{
-    fprintf(out, "<section id=\"%s\" aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">%s</h2>\n",
-            link->id, link->id, link->id, link->title);
-}
-
-void ms_html_end_section(FILE *out)
-{
-    fputs("</section>\n", out);
+    return ok;
 }
 
 void ms_html_paragraph(FILE *out, const char *class_name, const char *text)

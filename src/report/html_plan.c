@@ -318,12 +318,16 @@ static const struct {
 };
 enum { SECTION_COUNT = sizeof sections / sizeof sections[0] };
 
+static bool write_section(FILE *out, const void *view, size_t index)
+{
+    return sections[index].write(out, view);
+}
+
 bool ms_plan_html(FILE *out, const ms_plan_view *v)
 {
     const ms_html_head head = {
         .title = v->title, .verdict = v->verdict, .is_good = !v->is_infeasible};
     ms_html_link links[SECTION_COUNT];
-    bool ok = true;
     for (size_t i = 0; i < SECTION_COUNT; i++)
         links[i] = (ms_html_link){sections[i].id, sections[i].title,
                                   sections[i].is_there && !sections[i].is_there(v)};
@@ -332,14 +336,5 @@ bool ms_plan_html(FILE *out, const ms_plan_view *v)
         write_headroom(out, v);
         ms_html_paragraph(out, "note", v->proof);
     }
-    ms_html_links(out, links, SECTION_COUNT);
-    for (size_t i = 0; ok && i < SECTION_COUNT; i++) {
-        if (links[i].is_left_out)
-            continue;
-        ms_html_section(out, &links[i]);
-        ok = sections[i].write(out, v);
-        ms_html_end_section(out);
-    }
-    ms_html_end(out);
-    return ok;
+    return ms_html_finish(out, links, SECTION_COUNT, v, write_section);
 }
