@@ -257,6 +257,11 @@ const char *ms_cli_hint(const char *name, ms_cli_name_at name_at, const void *li
 /* ---- help ---- */
 
 void ms_cli_print_short_help(FILE *out);
+/* A row for each field and option of a command, but for those that another one hides; `heading`
+ * goes before the name of a group. */
+typedef void (*ms_cli_row_printer)(FILE *out, char letter, const ms_run_field *row);
+void ms_cli_print_options(FILE *out, const ms_cli_grammar *grammar, const char *heading,
+                          ms_cli_row_printer print);
 /* The command's manual page. */
 void ms_cli_print_page(FILE *out, const ms_cli_command *command);
 void ms_cli_print_help(FILE *out, const ms_cli_command *command); /* NULL: the whole program */

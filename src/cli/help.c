@@ -36,8 +36,8 @@ static void print_row(FILE *out, char letter, const ms_run_field *row)
     fputc('\n', out);
 }
 
-/* Those that another field or option hides are left out. */
-static void print_fields(FILE *out, const ms_cli_grammar *grammar)
+void ms_cli_print_options(FILE *out, const ms_cli_grammar *grammar, const char *heading,
+                          ms_cli_row_printer print)
 {
     const char *group = "";
     for (const ms_cli_fields *list = grammar->fields; list->list; list++) {
@@ -47,22 +47,16 @@ static void print_fields(FILE *out, const ms_cli_grammar *grammar)
             if (ms_cli_field_find(grammar, fields[i].name) != &fields[i])
                 continue;
             if (strcmp(group, fields[i].group) != 0)
-                fprintf(out, "\n%s\n", fields[i].group);
+                fprintf(out, "%s%s\n", heading, fields[i].group);
             group = fields[i].group;
-            print_row(out, 0, &fields[i]);
+            print(out, 0, &fields[i]);
         }
     }
-}
-
-static void print_options(FILE *out, const ms_cli_grammar *grammar)
-{
-    fputs("\nOutput\n", out);
+    fprintf(out, "%sOutput\n", heading);
     for (const ms_cli_option *o = grammar->options; o->name; o++) {
         ms_run_field row = {.name = o->name, .value_name = o->value_name, .help = o->help};
-        print_row(out, o->letter, &row);
+        print(out, o->letter, &row);
     }
-    if (grammar->notes)
-        fputs(grammar->notes, out);
 }
 
 static void print_exit_codes(FILE *out, const char *outcomes)
@@ -98,8 +92,9 @@ void ms_cli_print_help(FILE *out, const ms_cli_command *command)
                 shown->arguments, shown->help);
     }
     if (command && command->grammar) {
-        print_fields(out, command->grammar);
-        print_options(out, command->grammar);
+        ms_cli_print_options(out, command->grammar, "\n", print_row);
+        if (command->grammar->notes)
+            fputs(command->grammar->notes, out);
     }
     if (shown->outcomes)
         print_exit_codes(out, shown->outcomes);

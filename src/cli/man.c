@@ -82,34 +82,12 @@ static void put_option(FILE *out, char letter, const ms_run_field *row)
     fputc('\n', out);
 }
 
-static void put_fields(FILE *out, const ms_cli_grammar *grammar)
-{
-    const char *group = "";
-    for (const ms_cli_fields *list = grammar->fields; list->list; list++) {
-        size_t count;
-        const ms_run_field *fields = list->list(&count);
-        for (size_t i = 0; i < count; i++) {
-            if (ms_cli_field_find(grammar, fields[i].name) != &fields[i])
-                continue;
-            if (strcmp(group, fields[i].group) != 0)
-                fprintf(out, ".SS %s\n", fields[i].group);
-            group = fields[i].group;
-            put_option(out, 0, &fields[i]);
-        }
-    }
-}
-
 static void put_options(FILE *out, const ms_cli_grammar *grammar)
 {
     fputs(".SH OPTIONS\nIn any order, as \\fB\\-\\-name\\fR \\fIvalue\\fR or "
           "\\fB\\-\\-name=\\fIvalue\\fR.\n",
           out);
-    put_fields(out, grammar);
-    fputs(".SS Output\n", out);
-    for (const ms_cli_option *o = grammar->options; o->name; o++) {
-        ms_run_field row = {.name = o->name, .value_name = o->value_name, .help = o->help};
-        put_option(out, o->letter, &row);
-    }
+    ms_cli_print_options(out, grammar, ".SS ", put_option);
     if (grammar->notes) {
         fputs(".SH NOTES\n", out);
         put(out, grammar->notes + strspn(grammar->notes, "\n"));
