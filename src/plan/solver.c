@@ -309,8 +309,8 @@ static ms_status solve_problem(const ms_problem *problem, const ms_solver_option
     size_t columns = problem->columns.count + 1;
     ms_status status = MS_ERR_NOMEM;
     solution->values = calloc(columns, sizeof *solution->values);
-    solution->prices = calloc(columns, sizeof *solution->prices);
-    if (s && solution->values && solution->prices) {
+    solution->prices = is_relaxed ? calloc(columns, sizeof *solution->prices) : NULL;
+    if (s && solution->values && (solution->prices || !is_relaxed)) {
         s->is_relaxed = is_relaxed;
         s->problem = problem;
         s->options = options;
