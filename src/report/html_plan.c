@@ -296,12 +296,14 @@ static bool has_compared(const ms_plan_view *v)
     return v->plan && v->plan->compared.count;
 }
 
+enum { SUGGESTIONS };
+
 static const struct {
     const char *id, *title;
     bool (*write)(FILE *out, const ms_plan_view *v);
     bool (*is_there)(const ms_plan_view *v); /* NULL: always */
 } sections[] = {
-    {"suggestions", "What would fit", write_suggestions, has_suggestions},
+    [SUGGESTIONS] = {"suggestions", NULL, write_suggestions, has_suggestions}, /* title: below */
     {"curve", "Time against memory", write_curve, is_timed_curve},
     {"points", "Budgets", write_points, is_curve},
     {"treatments", "How layers are treated", write_treatments, has_treatments},
@@ -333,6 +335,7 @@ bool ms_plan_html(FILE *out, const ms_plan_view *v)
                                   sections[i].is_there && !sections[i].is_there(v)};
     ms_html_begin(out, &head);
     if (v->plan) {
+        links[SUGGESTIONS].title = ms_plan_suggestions_title(v->plan);
         write_headroom(out, v);
         ms_html_paragraph(out, "note", v->proof);
     }
