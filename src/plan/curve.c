@@ -54,13 +54,11 @@ static void search_point(void *context, uint32_t index)
         return;
     }
     p->status = ms_search_run(&p->search, ms_choose_milp, &chosen);
-    bool is_near = p->search.has_best && p->search.best_ms < near_bound * chosen.bound;
-    if (p->status == MS_OK && !is_near)
-        p->status = ms_search_checkpoints(&p->search);
     if (p->status == MS_OK && !p->search.has_best && p->least.options)
         p->status = ms_search_consider(&p->search, &p->least, &yes);
-    if (p->status == MS_OK && p->search.has_best && !is_near)
-        p->status = ms_search_simpler(&p->search);
+    bool is_near = p->search.has_best && p->search.best_ms < near_bound * chosen.bound;
+    if (p->status == MS_OK && !is_near)
+        p->status = ms_search_elsewhere(&p->search, chosen.bound);
     if (p->status != MS_OK || !p->search.has_best)
         return;
     p->status = ms_search_finish(&p->search);

@@ -82,6 +82,12 @@ ms_status ms_search_checkpoints(ms_search *s);
 ms_status ms_search_simpler(ms_search *s);
 /* Keeps the choice if it fits and is faster than the best so far. */
 ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *yes);
+/* For any two options, the first layers under one and the others under the other, as few under the
+ * first as fit: each one that counts as faster than the best so far. */
+ms_status ms_search_runs(ms_search *s);
+/* Where the allocator made what was found so far slower than the bound: what simpler ways find, and
+ * the further from it, the more. */
+ms_status ms_search_elsewhere(ms_search *s, double bound_ms);
 /* Offers the choices that peak lowest, for where the allocator refused what is better. */
 ms_status ms_search_lowest(ms_search *s);
 /* The plan that needs the smallest budget, run into s->plan->plan, and whether it fits after all.

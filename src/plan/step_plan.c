@@ -32,8 +32,22 @@ static ms_status keep_all(ms_search *s)
     return MS_OK;
 }
 
-/* Beyond this share it is worth looking elsewhere. */
-static const double far_from_bound = 0.03;
+static bool needs_simpler(const ms_search *s)
+{
+    return !s->has_best && !s->is_ruled_out;
+}
+
+/* Nothing was proven to fit so far, though something may. */
+static ms_status find_any(ms_search *s)
+{
+    ms_chosen chosen;
+    ms_status status = needs_simpler(s) ? ms_search_any_checkpoints(s) : MS_OK;
+    if (status == MS_OK && needs_simpler(s))
+        status = ms_search_plainly(s, ms_choose_greedy, &chosen);
+    if (status == MS_OK && !s->has_best && !ms_stop_asked(s->task->stop))
+        status = ms_search_least(s);
+    return status;
+}
 
 /* Nothing is faster than what does nothing. */
 static ms_status plan_milp(ms_search *s)
@@ -46,18 +60,11 @@ static ms_status plan_milp(ms_search *s)
     }
     ms_chosen chosen;
     ms_status status = ms_search_run(s, ms_choose_milp, &chosen);
-    if (status == MS_OK && !s->has_best && !s->is_ruled_out)
-        status = ms_search_any_checkpoints(s);
-    ms_chosen simple;
-    if (status == MS_OK && !s->has_best && !s->is_ruled_out)
-        status = ms_search_plainly(s, ms_choose_greedy, &simple);
-    if (status == MS_OK && !s->has_best && !ms_stop_asked(s->task->stop))
-        status = ms_search_least(s);
-    if (status == MS_OK && s->has_best && s->best_ms > chosen.bound * (1 + far_from_bound))
-        status = ms_search_lowest(s);
+    if (status == MS_OK && !s->has_best)
+        status = find_any(s);
     bool fits_none = status == MS_OK && !s->has_best && s->plan->plan.treat;
     if (status == MS_OK && !fits_none)
-        status = ms_search_simpler(s);
+        status = ms_search_elsewhere(s, chosen.bound);
     if (status != MS_OK || !s->has_best)
         return status;
     status = ms_search_finish(s);

@@ -56,6 +56,16 @@ PLANS = [
 ]
 CURVES = ["llama-3.2-1b --batch 2 --device a100-40gb", "smollm2-135m --batch 4 --without offload,tile"]
 
+# Plans that a person would try where the budget is tight. They run within it, and the planner's must
+# not be slower.
+BY_HAND = [
+    ("llama-3.1-8b --batch 1 --device h200 --budget 61.65GiB", "0-17=checkpoint+offload"),
+    ("llama-3.1-8b --batch 1 --device h200 --budget 61.87GiB", "0-14=checkpoint+offload"),
+    ("llama-3.1-8b --batch 4 --device h200 --budget 63GiB",
+     "0-10=checkpoint+offload,11-31=selective:mean#0+add#0+rsqrt#0+mm#0+mm#1+mm#2+mul#4+add#2+mm#3"
+     "+mean#1+add#4+rsqrt#1+mm#4+mm#5+offload,loss=chunk:16"),
+]
+
 
 def run(program, *arguments):
     return subprocess.run([program, *arguments], capture_output=True, check=False)
@@ -225,6 +235,13 @@ def check_curve(curve, program, arguments):
         assert plan(program, arguments, form).stdout
 
 
+def check_hand(answer, program, arguments, treat):
+    done = run(program, "analyze", *arguments.split(), "--treat", treat, "--format", "json")
+    by_hand = json.loads(done.stdout)["summary"]
+    assert by_hand["fits"], f"{treat} does not fit"
+    assert answer["step_ms"] <= by_hand["step_time_ms"], (answer["step_ms"], by_hand)
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     passed = failed = 0
@@ -259,6 +276,8 @@ def main():
         attempt(f"plan {label}", check_again, answer, program, label)
         attempt(f"plan {label}", check_texts, answer, program, label)
         attempt(f"plan {label}", check_elsewhere, answer, program, label)
+    for arguments, treat in BY_HAND:
+        attempt(f"plan {arguments}", check_hand, read(arguments, 0), program, arguments, treat)
     for label in (f"{curve} --curve --points 9" for curve in CURVES):
         try:
             curve = read(label, 0)
