@@ -80,12 +80,12 @@ static ms_status check_layer(const ms_resolving *c, uint64_t i)
         return ms_resolve_fail(c, "treat",
                                "layer %" PRIu64 ": attention of %s is not modelled in tiles", i,
                                c->model->family->model_type);
-    if (t->tiles > 1 && c->model->family->has_no_mlp_module)
-        return ms_resolve_fail(c, "treat",
-                               "layer %" PRIu64
-                               " of %s has no module of its own for the MLP that could "
-                               "run in tiles",
-                               i, c->model->family->model_type);
+    if ((t->tiles > 1 || t->mlp_checkpoint) && c->model->family->has_no_mlp_module)
+        return ms_resolve_fail(
+            c, "treat",
+            "layer %" PRIu64 " of %s has no module of its own for the MLP that could "
+            "%s",
+            i, c->model->family->model_type, t->mlp_checkpoint ? "run again" : "run in tiles");
     if (t->tiles > 0 && run->optimizer_in_backward)
         return ms_resolve_fail(c, "treat",
                                "layer %" PRIu64

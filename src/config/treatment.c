@@ -22,7 +22,8 @@ static const char *const input_places[] = {
     [MS_INPUT_SAVED_ON_CPU] = "save_on_cpu",
 };
 
-static const char tile_word[] = "tile:", attention_word[] = "tile-attention:", loss_word[] = "loss",
+static const char mlp_word[] = "checkpoint-mlp",
+                  tile_word[] = "tile:", attention_word[] = "tile-attention:", loss_word[] = "loss",
                   chunk_word[] = "chunk:";
 
 /* A stretch of the specification. */
@@ -98,7 +99,8 @@ static ms_status fail_wording(reader *r, piece p)
 {
     return ms_fail(r->err, MS_ERR_USAGE,
                    "'%.*s' is no treatment; write keep, checkpoint, selective:mm+silu, "
-                   "checkpoint+offload, offload:0.5, tile:4, tile-attention:4, or loss=chunk:8",
+                   "checkpoint+offload, checkpoint-mlp, offload:0.5, tile:4, tile-attention:4, or "
+                   "loss=chunk:8",
                    (int)(p.length < 60 ? p.length : 60), p.text);
 }
 
@@ -168,7 +170,7 @@ static ms_status read_part(reader *r, piece p, bool is_first)
 {
     ms_treatment *t = &r->treatment;
     piece rest;
-    if (piece_starts(p, tile_word, &rest) && t->tiles == 0)
+    if (piece_starts(p, tile_word, &rest) && t->tiles == 0 && !t->mlp_checkpoint)
         return read_pieces(rest, &t->tiles) ? MS_OK : fail_wording(r, p);
     if (piece_starts(p, attention_word, &rest) && t->attention_tiles == 0)
         return read_pieces(rest, &t->attention_tiles) ? MS_OK : fail_wording(r, p);
@@ -177,6 +179,9 @@ static ms_status read_part(reader *r, piece p, bool is_first)
     if (!is_first)
         return t->kind == MS_TREAT_SELECTIVE && t->share == 0 ? read_op(r, p) : fail_wording(r, p);
     if (piece_is(p, "keep"))
+        return MS_OK;
+    t->mlp_checkpoint = piece_is(p, mlp_word);
+    if (t->mlp_checkpoint)
         return MS_OK;
     if (piece_is(p, "checkpoint")) {
         t->kind = MS_TREAT_CHECKPOINT;
@@ -291,9 +296,9 @@ bool ms_treatment_sends(const ms_treatment *treatment)
 
 bool ms_treatment_equal(const ms_treatment *a, const ms_treatment *b)
 {
-    if (a->kind != b->kind || a->input != b->input || a->tiles != b->tiles ||
-        a->attention_tiles != b->attention_tiles || a->kept_count != b->kept_count ||
-        a->share < b->share || a->share > b->share)
+    if (a->kind != b->kind || a->input != b->input || a->mlp_checkpoint != b->mlp_checkpoint ||
+        a->tiles != b->tiles || a->attention_tiles != b->attention_tiles ||
+        a->kept_count != b->kept_count || a->share < b->share || a->share > b->share)
         return false;
     for (uint32_t i = 0; i < a->kept_count; i++)
         if (strcmp(a->kept_ops[i].name, b->kept_ops[i].name) != 0 ||
@@ -339,9 +344,10 @@ static const char *with_tiles(const char *text, const char *word, uint32_t tiles
 
 const char *ms_treatment_text(const ms_treatment *t, ms_arena *arena)
 {
-    const char *text = t->kept_count > 0 ? kept_text(t, arena)
-                       : t->share > 0    ? share_text(t, arena)
-                                         : ms_treatment_names[t->kind];
+    const char *text = t->kept_count > 0   ? kept_text(t, arena)
+                       : t->share > 0      ? share_text(t, arena)
+                       : t->mlp_checkpoint ? mlp_word
+                                           : ms_treatment_names[t->kind];
     if (text && t->input != MS_INPUT_ON_DEVICE)
         text = ms_arena_printf(arena, "%s+%s", text, input_places[t->input]);
     text = with_tiles(text, tile_word, t->tiles, arena);

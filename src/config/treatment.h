@@ -16,6 +16,7 @@
  *     +offload          behind a checkpoint, selective or not: its input goes to the host and comes
  *                       back beside the layers' work, but for the last layer's
  *     +save_on_cpu      the same, by PyTorch's save_on_cpu: the step waits for each copy
+ *     checkpoint-mlp    the MLP's input alone stays of what the MLP saves; backward runs it again
  *     tile:4            the MLP in 4 pieces of the tokens, each run again by backward; behind
  *                       another treatment "+tile:4"
  *     tile-attention:4  attention in 4 pieces of the queries, the same
@@ -55,6 +56,7 @@ typedef struct ms_kept_op {
 typedef struct ms_treatment {
     ms_treatment_kind kind;
     ms_input_place input;     /* checkpoint and selective */
+    bool mlp_checkpoint;      /* of a layer that is kept */
     uint32_t tiles;           /* pieces of the MLP; 0 = in one */
     uint32_t attention_tiles; /* pieces of attention; 0 = in one */
     double share; /* offload: of the saved bytes; selective: of the results to keep, when

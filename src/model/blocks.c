@@ -112,7 +112,10 @@ ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidd
 
 ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden)
 {
-    uint32_t tiles = treatment_of(model, region->number)->tiles;
+    const ms_treatment *treatment = treatment_of(model, region->number);
+    uint32_t tiles = treatment->tiles;
+    if (treatment->mlp_checkpoint)
+        return ms_checkpoint_run(model->tape, region, hidden);
     if (tiles > 1) {
         ms_frame f = ms_frame_begin(model->tape);
         ms_tensor *input = ms_argument(&f, hidden);

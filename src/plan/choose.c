@@ -13,6 +13,7 @@ bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques)
                                       [MS_TREAT_SELECTIVE] = MS_MAY_SELECT,
                                       [MS_TREAT_OFFLOAD] = 0};
     uint32_t wanted = needed[treatment->kind] |
+                      (treatment->mlp_checkpoint ? MS_MAY_CHECKPOINT : 0u) |
                       (treatment->tiles + treatment->attention_tiles > 0 ? MS_MAY_TILE : 0u) |
                       (ms_treatment_sends(treatment) ? MS_MAY_OFFLOAD : 0u);
     return (wanted & ~techniques) == 0;

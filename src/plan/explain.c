@@ -115,6 +115,8 @@ static const char *why(ms_arena *arena, const ms_treatment *t, const group *g)
     case MS_TREAT_KIND_COUNT:
         break;
     }
+    if (t->mlp_checkpoint)
+        return ms_arena_printf(arena, "the MLP runs again%s%s", ms, *ms ? " a layer" : "");
     return ms_arena_printf(arena, "the %s run%s again in %" PRIu32 " pieces%s%s", tiled_parts(t),
                            t->tiles && t->attention_tiles ? "" : "s",
                            t->tiles ? t->tiles : t->attention_tiles, ms, *ms ? " a layer" : "");

@@ -5,9 +5,8 @@
  *
  * Left out, because no treatment does the same:
  * - --recompute-method uniform with several layers a chunk: one input is saved for all of them;
- * - --recompute-granularity selective: it recomputes modules inside a layer (core_attn, mlp,
- *   layernorm, ...) and saves what autograd saves of the rest, whereas a selective checkpoint keeps
- *   results of operators in place of what autograd saves;
+ * - --recompute-modules other than the MLP's (core_attn, layernorm, ...): of a fused attention
+ *   there is nothing to recompute, and the others drop their results as well;
  * - --fine-grained-activation-offloading: offloads by module, not by share.
  *
  * Never produced: --cpu-offloading-num-layers with any --recompute-granularity, or for all layers.
@@ -15,10 +14,12 @@
  */
 #include <inttypes.h>
 
+#include "config/layers.h"
 #include "plan/shapes.h"
 
 typedef struct spelling {
     const char *keep, *all, *first, *offload; /* the last two with a number of layers */
+    const char *modules, *between, *end;      /* in front of, between and behind their names */
 } spelling;
 
 static const spelling flags = {
@@ -26,6 +27,9 @@ static const spelling flags = {
     .all = "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
     .first = "--recompute-granularity full --recompute-method block --recompute-num-layers",
     .offload = "--cpu-offloading-num-layers",
+    .modules = "--recompute-granularity selective --recompute-modules ",
+    .between = " ",
+    .end = "",
 };
 
 static const spelling fields = {
@@ -40,7 +44,28 @@ static const spelling fields = {
     .offload = "cfg.model.recompute_granularity = None\n"
                "cfg.model.cpu_offloading = True\n"
                "cfg.model.cpu_offloading_num_layers =",
+    .modules = "cfg.model.recompute_granularity = \"selective\"\n"
+               "cfg.model.recompute_modules = [\"",
+    .between = "\", \"",
+    .end = "\"]",
 };
+
+/* The MLP of every layer, which goes by another name where it is a mixture of experts. */
+static void add_mlps(ms_shape_list *list, const spelling *s)
+{
+    static const ms_treatment mlp = {.kind = MS_TREAT_KEEP, .mlp_checkpoint = true};
+    const ms_model_config *model = list->task->model;
+    bool has_dense = false, has_experts = false;
+    if (!ms_shapes_may(list, MS_MAY_CHECKPOINT) || model->family->has_no_mlp_module)
+        return;
+    for (uint64_t i = 0; i < model->num_layers; i++)
+        *(ms_layer_kind(model, i) & MS_LAYER_SPARSE ? &has_experts : &has_dense) = true;
+    const char *text = ms_arena_printf(
+        list->arena, "%s%s%s%s%s", s->modules, has_dense ? "mlp" : "",
+        has_dense && has_experts ? s->between : "", has_experts ? "moe" : "", s->end);
+    uint32_t option = ms_shapes_option(list, &mlp);
+    ms_shapes_add(list, MS_FIRST_LAYERS(list->stack->layer_count), option, text);
+}
 
 static ms_status list_plans(ms_shape_list list, const spelling *s)
 {
@@ -52,6 +77,7 @@ static ms_status list_plans(ms_shape_list list, const spelling *s)
                       ms_arena_printf(list.arena, "%s %" PRIu32, s->first, n));
     if (ms_shapes_may(&list, MS_MAY_CHECKPOINT))
         ms_shapes_add(&list, MS_FIRST_LAYERS(count), MS_OPTION_CHECKPOINT, s->all);
+    add_mlps(&list, s);
     if (count < 2 || !ms_shapes_may(&list, MS_MAY_OFFLOAD))
         return list.status;
     uint32_t option = ms_shapes_option(&list, &offload);

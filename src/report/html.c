@@ -222,9 +222,10 @@ static void strip(FILE *out, const ms_treatments *treatments, uint64_t num_layer
     for (uint64_t i = 0; i < num_layers; i++) {
         const ms_treatment *t = &treatments->layers[i];
         bool is_tiled = t->tiles || t->attention_tiles;
+        const char *part = is_tiled ? ", in tiles" : t->mlp_checkpoint ? ", the MLP again" : "";
         const char *name = ms_treatment_names[t->kind];
         fprintf(out, "<span class=\"t-%s%s\" title=\"layer %" PRIu64 ": %s%s\"></span>", name,
-                is_tiled ? " t-tile" : "", i, name, is_tiled ? ", in tiles" : "");
+                *part ? " t-tile" : "", i, name, part);
     }
     fputs("</div>\n", out);
 }

@@ -12,6 +12,7 @@ ranges such as 0,2,5-9 (a comma part without '=' belongs to the layers of the ne
     selective:OPS   the same, but keep the outputs of OPS: ATen names joined by '+', as mm+_scaled_dot_product_flash_attention;
                     mm#2 is only the third mm of the layer's forward
     offload:R       keep, but of what the layer saved for backward, R (0 < R <= 1) of the bytes wait in pinned host memory
+    checkpoint-mlp  recompute the MLP alone
     +offload        behind checkpoint or selective:OPS: the layer's input waits in pinned host memory, but for the last layer's
     +save_on_cpu    the same by PyTorch's save_on_cpu: nothing runs beside the copies, the last layer's input goes as well
     tile:N          run the MLP in N pieces of the tokens; may follow one of the others: checkpoint+tile:2
@@ -85,6 +86,8 @@ def apply(model, plan):
         name, _, value = words[0].partition(":") if words else ("keep", "", "")
         if name == "checkpoint":
             recompute(layer)
+        elif name == "checkpoint-mlp":
+            layer.mlp.forward = partial(checkpoint, layer.mlp.forward, use_reentrant=False)
         elif name == "selective":
             recompute_but(layer, value, *words[1:])
         elif name == "offload":

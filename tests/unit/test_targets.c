@@ -101,11 +101,12 @@ static const count_case count_cases[] = {
     {"torchtitan, no selective", "torchtitan", LAYERS, MS_MAY_CHECKPOINT, 2, false},
     {"torchtitan, selective alone", "torchtitan", LAYERS, MS_MAY_SELECT, 2, false},
     {"torchtune", "torchtune", LAYERS, MS_MAY_ALL, 5, false},
-    {"megatron", "megatron", LAYERS, MS_MAY_ALL, 8, false}, /* none, 1..3, all, offload 1..3 */
-    {"megatron, no offload", "megatron", LAYERS, MS_MAY_CHECKPOINT, 5, false},
+    /* none, 1..3, all, MLPs, offload 1..3 */
+    {"megatron", "megatron", LAYERS, MS_MAY_ALL, 9, false},
+    {"megatron, no offload", "megatron", LAYERS, MS_MAY_CHECKPOINT, 6, false},
     {"megatron, no checkpoint", "megatron", LAYERS, MS_MAY_OFFLOAD, 4, false},
-    {"megatron, one layer", "megatron", 1, MS_MAY_ALL, 2, false},
-    {"nemo", "nemo", LAYERS, MS_MAY_ALL, 8, false},
+    {"megatron, one layer", "megatron", 1, MS_MAY_ALL, 3, false},
+    {"nemo", "nemo", LAYERS, MS_MAY_ALL, 9, false},
     {"deepspeed", "deepspeed", LAYERS, MS_MAY_ALL, 9, false} /* 3, and 4 or 16 pieces */,
     {"deepspeed, reentrant", "deepspeed", LAYERS, MS_MAY_ALL, 6, true},
     {"deepspeed, no tiles", "deepspeed", LAYERS, MS_MAY_CHECKPOINT, 2, false},
@@ -121,6 +122,7 @@ static uint32_t techniques_of(const ms_treatment *t)
     uint32_t used = (t->kind == MS_TREAT_CHECKPOINT  ? (uint32_t)MS_MAY_CHECKPOINT
                      : t->kind == MS_TREAT_SELECTIVE ? (uint32_t)MS_MAY_SELECT
                                                      : 0);
+    used |= t->mlp_checkpoint ? (uint32_t)MS_MAY_CHECKPOINT : 0;
     return used | (t->tiles + t->attention_tiles > 0 ? (uint32_t)MS_MAY_TILE : 0) |
            (ms_treatment_sends(t) ? (uint32_t)MS_MAY_OFFLOAD : 0);
 }
@@ -210,6 +212,11 @@ static const text_case text_cases[] = {
      "--recompute-granularity full --recompute-method block --recompute-num-layers 3"},
     {"megatron, all", "megatron", "0-3=checkpoint",
      "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"},
+    {"megatron, MLPs", "megatron", "0-3=checkpoint-mlp",
+     "--recompute-granularity selective --recompute-modules mlp"},
+    {"nemo, MLPs", "nemo", "0-3=checkpoint-mlp",
+     "cfg.model.recompute_granularity = \"selective\"\n"
+     "cfg.model.recompute_modules = [\"mlp\"]"},
     {"megatron, offload", "megatron", "0-1=offload:1", "--cpu-offloading-num-layers 2"},
     {"nemo, none", "nemo", "",
      "cfg.model.recompute_granularity = None\n"
@@ -302,7 +309,7 @@ static void megatron_mixes_nothing(void **state)
         listing l;
         fill(&l, 30, MS_MAY_ALL);
         list(&l, names[n]);
-        assert_int_equal(l.shapes.count, 1 + 30 + 29);
+        assert_int_equal(l.shapes.count, 1 + 30 + 1 + 29);
         for (uint32_t i = 0; i < l.shapes.count; i++) {
             const char *treat = treat_text(&l, &l.shapes.items[i]);
             const char *text = l.shapes.items[i].text;
