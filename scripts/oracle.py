@@ -58,7 +58,8 @@ def optimizer_of(case):
 
 
 def lora_text(lora):
-    text = f"r={lora['r']},targets={'+'.join(lora['targets'])}"
+    targets = lora["targets"]
+    text = f"r={lora['r']},targets={targets if isinstance(targets, str) else '+'.join(targets)}"
     return text + (f",dropout={lora['dropout']}" if lora.get("dropout") else "")
 
 

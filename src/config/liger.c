@@ -14,17 +14,45 @@ static const struct {
 };
 enum { KERNEL_COUNT = sizeof kernels_known / sizeof kernels_known[0] };
 
-/* The families that liger-kernel 0.8 patches, among those known here. */
-static const struct {
-    const char *model_type;
-    bool is_modelled;
-} families[] = {
-    {"deepseek_v2", false}, {"deepseek_v3", false}, {"gemma", false},  {"gemma2", false},
-    {"gemma3_text", false}, {"gemma3", false},      {"glm4", false},   {"gpt_oss", false},
-    {"granite", false},     {"llama", true},        {"mistral", true}, {"mixtral", false},
-    {"olmo2", false},       {"phi3", false},        {"qwen2", true},   {"qwen3", true},
-    {"qwen3_moe", false},   {"smollm3", true},
+enum {
+    ROPE = MS_LIGER_ROPE,
+    NORM = MS_LIGER_RMS_NORM,
+    GATE = MS_LIGER_SWIGLU,
+    LOSS = MS_LIGER_LOSS,
+    ALL = MS_LIGER_ALL,
+    LAYER = 1 << MS_LIGER_NORM_OF_LAYER,
+    LAST = 1 << MS_LIGER_NORM_LAST,
+    HEADS = 1 << MS_LIGER_NORM_OF_HEADS
 };
+
+/* The families that liger-kernel 0.8 patches, among those known here; as its code does it to a
+ * model that is already there, which is Trainer's way. */
+/* clang-format off */
+static const ms_liger_family families[] = {
+    /*                   kernels             norms                 whose gradient is a copy */
+    {"deepseek_v2",      NORM | GATE | LOSS, LAYER | LAST,         0,                    false},
+    {"deepseek_v3",      NORM | GATE | LOSS, LAYER | LAST,         0,                    false},
+    {"exaone4",          ALL,                LAYER | LAST | HEADS, LAYER | LAST | HEADS, false},
+    {"gemma",            ALL,                LAYER | LAST,         0,                    false},
+    {"gemma2",           ALL,                LAYER | LAST,         LAYER | LAST,         false},
+    {"gemma3",           ALL,                LAYER | LAST | HEADS, LAYER | LAST | HEADS, false},
+    {"gemma3_text",      ALL,                LAYER | LAST | HEADS, LAYER | LAST | HEADS, false},
+    {"glm4",             NORM | GATE | LOSS, LAYER | LAST,         LAYER | LAST,         false},
+    {"gpt_oss",          ROPE | NORM | LOSS, LAYER | LAST,         0,                    false},
+    {"granite",          ALL,                LAYER | LAST,         0,                    true},
+    {"hunyuan_v1_dense", ALL,                LAYER | LAST,         0,                    false},
+    {"llama",            ALL,                LAYER | LAST,         0,                    false},
+    {"mistral",          ALL,                LAYER | LAST,         0,                    false},
+    {"mixtral",          ALL,                LAYER | LAST,         0,                    false},
+    {"olmo2",            ALL,                LAYER | LAST,         LAYER,                false},
+    {"olmo3",            ALL,                LAYER | LAST,         LAYER,                false},
+    {"phi3",             ALL,                LAYER | LAST,         0,                    false},
+    {"qwen2",            ALL,                LAYER | LAST,         0,                    false},
+    {"qwen3",            ALL,                LAYER | LAST | HEADS, 0,                    false},
+    {"qwen3_moe",        ALL,                LAYER | LAST | HEADS, 0,                    false},
+    {"smollm3",          ALL,                LAYER | LAST,         0,                    false},
+};
+/* clang-format on */
 enum { FAMILY_COUNT = sizeof families / sizeof families[0] };
 
 static ms_status fail_word(const char *word, size_t bytes, ms_error *err)
@@ -65,21 +93,15 @@ const char *ms_liger_text(ms_arena *arena, uint64_t kernels)
     return text;
 }
 
-static size_t row_of(const ms_model_config *model)
+const ms_liger_family *ms_liger_family_of(const ms_model_config *model)
 {
-    size_t i = 0;
-    while (i < FAMILY_COUNT && strcmp(families[i].model_type, model->family->model_type) != 0)
-        i++;
-    return i;
+    for (size_t i = 0; i < FAMILY_COUNT; i++)
+        if (strcmp(families[i].model_type, model->family->model_type) == 0)
+            return &families[i];
+    return NULL;
 }
 
-bool ms_liger_knows(const ms_model_config *model)
+bool ms_liger_fuses_head(uint64_t kernels, const ms_liger_family *family)
 {
-    return row_of(model) < FAMILY_COUNT;
-}
-
-bool ms_liger_is_modelled(const ms_model_config *model)
-{
-    size_t i = row_of(model);
-    return i < FAMILY_COUNT && families[i].is_modelled;
+    return (kernels & MS_LIGER_LOSS) && family && !family->scores_logits;
 }

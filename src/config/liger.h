@@ -17,13 +17,30 @@ typedef enum ms_liger {
     MS_LIGER_ALL = 15
 } ms_liger;
 
+/* The norms of a model that Liger tells apart; those of the latent count as a layer's. */
+typedef enum ms_liger_norm {
+    MS_LIGER_NORM_OF_LAYER,
+    MS_LIGER_NORM_LAST,
+    MS_LIGER_NORM_OF_HEADS
+} ms_liger_norm;
+
+/* What Liger replaces in a family's model when it is told to do what it can. */
+typedef struct ms_liger_family {
+    const char *model_type;
+    uint64_t kernels;       /* bits of ms_liger */
+    unsigned norms;         /* which it replaces, 1 << ms_liger_norm */
+    unsigned copying_norms; /* of these, whose backward makes a tensor for the gradient */
+    bool scores_logits;     /* the loss's kernel reads logits; else it makes them itself */
+} ms_liger_family;
+
 /* "none", "all", or names joined by +. */
 ms_status ms_liger_parse(const char *text, uint64_t *kernels, ms_error *err);
 /* The same back, in the arena. */
 const char *ms_liger_text(ms_arena *arena, uint64_t kernels);
 
-/* Whether Liger has kernels for the family at all; and whether they are modelled. */
-bool ms_liger_knows(const ms_model_config *model);
-bool ms_liger_is_modelled(const ms_model_config *model);
+/* NULL: it has no kernels for the family. */
+const ms_liger_family *ms_liger_family_of(const ms_model_config *model);
+/* Whether the head is part of the loss's kernel, so that there are no logits of all tokens. */
+bool ms_liger_fuses_head(uint64_t kernels, const ms_liger_family *family);
 
 #endif

@@ -42,12 +42,16 @@ static ms_status resolve_liger(const ms_resolving *c)
     if (c->run->device->is_cpu)
         return ms_resolve_fail(c, field,
                                "its kernels run on GPUs alone, and the device is the cpu");
-    if (!ms_liger_is_modelled(model))
-        return ms_resolve_fail(c, field, "Liger %s for %s",
-                               ms_liger_knows(model) ? "has kernels, which are not modelled,"
-                                                     : "has no kernels",
-                               model->family->model_type);
-    if ((c->run->liger & MS_LIGER_LOSS) && ms_resolve_said(c, "logits-to-keep") &&
+    const ms_liger_family *family = c->run->liger_family = ms_liger_family_of(model);
+    if (!family)
+        return ms_resolve_fail(c, field, "Liger has no kernels for %s", model->family->model_type);
+    uint64_t missing = c->run->liger & ~family->kernels;
+    if (missing && c->run->liger != MS_LIGER_ALL)
+        return ms_resolve_fail(c, field, "Liger has no %s for %s, only %s",
+                               ms_liger_text(c->arena, missing), model->family->model_type,
+                               ms_liger_text(c->arena, family->kernels));
+    c->run->liger &= family->kernels;
+    if (ms_liger_fuses_head(c->run->liger, family) && ms_resolve_said(c, "logits-to-keep") &&
         c->draft->logits_to_keep)
         return ms_resolve_fail(c, "logits-to-keep",
                                "Liger's loss takes the hidden states of all tokens");

@@ -80,9 +80,11 @@ static ms_status set_liger(ms_training_reading *r)
     uint64_t bits = liger_kernels(r, is_axolotl ? 0 : MS_LIGER_ALL, &topic);
     if (!bits || ms_run_field_said(r->draft, field))
         return MS_OK;
-    if (!ms_liger_knows(r->model))
+    const ms_liger_family *family = ms_liger_family_of(r->model);
+    bits &= family ? family->kernels : 0;
+    if (!bits)
         return leave_out(r, topic, "Liger has no kernels for this family, and nothing changes");
-    if (!ms_liger_is_modelled(r->model) || is_on_cpu(r) || r->model->head != MS_HEAD_CAUSAL_LM)
+    if (is_on_cpu(r) || r->model->head != MS_HEAD_CAUSAL_LM)
         return leave_out(r, topic, "Liger's kernels; logits and the loss are those of PyTorch");
     return ms_training_offer(r, field, ms_liger_text(r->arena, bits), topic);
 }

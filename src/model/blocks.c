@@ -185,6 +185,19 @@ ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_t
     return out;
 }
 
+/* Liger's kernel, where it replaces this norm; `x` is not consumed otherwise. */
+static bool fused_norm(ms_model *model, const ms_norm_module *module, ms_tensor x, ms_tensor *out)
+{
+    const ms_liger_family *family = model->run->liger_family;
+    if (!(model->run->liger & MS_LIGER_RMS_NORM) || !(family->norms & 1U << module->place))
+        return false;
+    uint32_t previous = ms_scope_enter(model->tape, module->scope);
+    bool copies = family->copying_norms & 1U << module->place;
+    *out = ms_liger_rms_norm(model->tape, x, module->weight, copies);
+    model->tape->scope = previous;
+    return true;
+}
+
 /* Where the weight is applied: to the result in the input's type, or in fp32 before that. */
 typedef enum weighing { WEIGHS_CAST, WEIGHS_IN_FP32 } weighing;
 
@@ -195,12 +208,10 @@ static ms_tensor rms_norm(ms_model *model, const ms_norm_module *module, ms_tens
         ms_consume(tape, x);
         return 0;
     }
-    uint32_t previous = ms_scope_enter(tape, module->scope);
-    if (model->run->liger & MS_LIGER_RMS_NORM) {
-        ms_tensor fused = ms_liger_rms_norm(tape, x, module->weight);
-        tape->scope = previous;
+    ms_tensor fused;
+    if (fused_norm(model, module, x, &fused))
         return fused;
-    }
+    uint32_t previous = ms_scope_enter(tape, module->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;
     ms_tensor *hidden = ms_argument(&f, x);
@@ -245,6 +256,9 @@ ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *modul
         ms_consume(tape, x);
         return 0;
     }
+    ms_tensor fused;
+    if (fused_norm(model, module, x, &fused))
+        return fused;
     uint32_t previous = ms_scope_enter(tape, module->scope);
     ms_frame f = ms_frame_begin(tape);
     ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;

@@ -6,6 +6,7 @@
 #ifndef MS_MODEL_BLOCKS_H
 #define MS_MODEL_BLOCKS_H
 
+#include "config/liger.h"
 #include "model/model.h"
 #include "tape/engine.h"
 
@@ -20,6 +21,7 @@ typedef ms_tensor (*ms_linear_fn)(ms_tape *tape, ms_tensor x, ms_tensor weight, 
 typedef struct ms_norm_module {
     uint32_t scope;
     ms_tensor weight, bias;
+    ms_liger_norm place; /* for Liger, which replaces some and not others */
 } ms_norm_module;
 
 /* ---- construction ---- */

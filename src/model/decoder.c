@@ -141,6 +141,7 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
     if (d->style.rotary_before_norm)
         build_rotary(model, d);
     d->norm = ms_norm_new(model, d->scope, d->style.norm_name, model->hidden, d->style.norm_bias);
+    d->norm.place = MS_LIGER_NORM_LAST;
     if (!d->style.rotary_before_norm)
         build_rotary(model, d);
     d->head = ms_head_new(model, d->embedding);

@@ -162,6 +162,11 @@ void ms_turn_around(ms_model *model, ms_frame *f, const ms_decoder_layer *layer,
 ms_tensor ms_attend_and_project(ms_model *model, ms_frame *f, const ms_decoder_layer *layer,
                                 const ms_tensor q_k_v[3], ms_tensor mask,
                                 const ms_linear_module *output, ms_tensor *weights);
+/* The residual dropout where it ends attention and MLP. */
+ms_tensor ms_inner_dropout(ms_model *model, ms_tensor x);
+
+/* ---- MLPs (decoder_mlp.c) ---- */
+
 /* down(act(gate(x)) * up(x)) */
 void *ms_gated_mlp_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
 ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);

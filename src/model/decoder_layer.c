@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The parts that most decoders share: attention, MLPs, and the layer over both.
+ * The parts that most decoders share: attention, and the layer over it and an MLP.
  */
 #include "model/decoder.h"
 #include "ops/liger.h"
@@ -43,7 +43,9 @@ static ms_norm_module head_norm_new(ms_model *model, const ms_decoder_style *sty
 {
     ms_dim width = model->head_dim;
     ms_shape shape = style->own_head_norms ? MS_SHAPE(heads, width) : MS_SHAPE(width);
-    return ms_shaped_norm_new(model, scope, name, shape, style->norm_bias);
+    ms_norm_module norm = ms_shaped_norm_new(model, scope, name, shape, style->norm_bias);
+    norm.place = MS_LIGER_NORM_OF_HEADS;
+    return norm;
 }
 
 void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
@@ -104,8 +106,7 @@ static void project_all(ms_model *model, const ms_decoder *d, const self_attenti
     normalise_heads(model, f, a, MS_HEAD_NORMS_LAST, out[0], out[1]);
 }
 
-/* The residual dropout where it ends attention and MLP. */
-static ms_tensor inner_dropout(ms_model *model, ms_tensor x)
+ms_tensor ms_inner_dropout(ms_model *model, ms_tensor x)
 {
     const ms_decoder *d = model->modules;
     return ms_dropout(model->tape, x, d->style.inner_dropout ? model->config->residual_dropout : 0);
@@ -124,7 +125,10 @@ void ms_turn(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_ten
     const ms_decoder *d = model->modules;
     const ms_rotary *rotary = ms_decoder_rotary(model, d, layer->number);
     ms_tensor turned[2];
-    d->style.rotary(model, *query, *key, rotary->cos, rotary->sin, turned);
+    if (model->run->liger & MS_LIGER_ROPE)
+        ms_liger_rope(model->tape, *query, *key, rotary->cos, rotary->sin, turned);
+    else
+        d->style.rotary(model, *query, *key, rotary->cos, rotary->sin, turned);
     ms_assign(f, query, turned[0]);
     ms_assign(f, key, turned[1]);
 }
@@ -146,7 +150,7 @@ static ms_tensor project_attended(ms_model *model, ms_frame *f, ms_tensor attend
     ms_dim width = ms_dim_mul(&tape->trace->symbols, model->heads, model->head_dim);
     ms_assign(f, out, ms_reshape(tape, *out, MS_SHAPE(model->batch, model->seq, width)));
     ms_assign(f, out, ms_linear_call(model, output, *out));
-    ms_assign(f, out, inner_dropout(model, *out));
+    ms_assign(f, out, ms_inner_dropout(model, *out));
     ms_tensor result = ms_frame_end(f, out);
     ms_unown(tape, *weights);
     return result;
@@ -187,135 +191,6 @@ ms_tensor ms_attend_and_project(ms_model *model, ms_frame *f, const ms_decoder_l
     ms_tensor out =
         ms_attention_call(model, layer->number, q_k_v[0], q_k_v[1], q_k_v[2], mask, weights);
     return project_attended(model, f, out, output, weights);
-}
-
-/* ---- MLP ---- */
-
-typedef struct gated_mlp {
-    uint32_t scope;
-    ms_linear_module gate_proj, up_proj, down_proj;
-} gated_mlp;
-
-void *ms_gated_mlp_named(ms_model *model, uint32_t parent, const char *name, ms_dim middle,
-                         bool bias)
-{
-    gated_mlp *m = ms_arena_array(model->arena, gated_mlp, 1);
-    if (!m)
-        return NULL;
-    ms_dim hidden = model->hidden;
-    uint32_t scope = m->scope = ms_scope_add(model->tape, parent, name, MS_NONE);
-    m->gate_proj = ms_linear_new(model, scope, "gate_proj", hidden, middle, bias);
-    m->up_proj = ms_linear_new(model, scope, "up_proj", hidden, middle, bias);
-    m->down_proj = ms_linear_new(model, scope, "down_proj", middle, hidden, bias);
-    return m;
-}
-
-void *ms_gated_mlp_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
-{
-    (void)number;
-    return ms_gated_mlp_named(model, parent, "mlp", model->intermediate, d->style.mlp_bias);
-}
-
-/* act(gate(x)) * up(x) */
-static ms_tensor gated(ms_model *model, const gated_mlp *m, ms_tensor input)
-{
-    ms_tensor gate = ms_linear_call(model, &m->gate_proj, input);
-    if (model->run->liger & MS_LIGER_SWIGLU)
-        return ms_liger_swiglu(model->tape, gate, ms_linear_call(model, &m->up_proj, input));
-    gate = ms_activation_call(model, gate);
-    return ms_mul(model->tape, gate, ms_linear_call(model, &m->up_proj, input));
-}
-
-ms_tensor ms_gated_mlp_call(ms_model *model, const void *mlp, ms_tensor x)
-{
-    ms_tape *tape = model->tape;
-    const gated_mlp *m = mlp;
-    uint32_t previous = ms_scope_enter(tape, m->scope);
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *input = ms_argument(&f, x);
-    ms_tensor *down = ms_local(&f, ms_linear_call(model, &m->down_proj, gated(model, m, *input)));
-    ms_assign(&f, down, inner_dropout(model, *down));
-    ms_tensor result = ms_frame_end(&f, down);
-    tape->scope = previous;
-    return result;
-}
-
-ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
-{
-    return ms_gated_mlp_call(model, layer->mlp, x);
-}
-
-typedef struct fused_mlp {
-    uint32_t scope;
-    ms_linear_module gate_up_proj, down_proj;
-} fused_mlp;
-
-void *ms_fused_mlp_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
-{
-    (void)number;
-    ms_symbols *s = &model->tape->trace->symbols;
-    fused_mlp *m = ms_arena_array(model->arena, fused_mlp, 1);
-    if (!m)
-        return NULL;
-    ms_dim hidden = model->hidden, both = ms_dim_mul(s, ms_dim_number(s, 2), model->intermediate);
-    bool bias = d->style.mlp_bias;
-    uint32_t scope = m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
-    m->gate_up_proj = ms_linear_new(model, scope, "gate_up_proj", hidden, both, bias);
-    m->down_proj = ms_linear_new(model, scope, "down_proj", model->intermediate, hidden, bias);
-    return m;
-}
-
-ms_tensor ms_fused_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
-{
-    ms_tape *tape = model->tape;
-    const fused_mlp *m = layer->mlp;
-    uint32_t previous = ms_scope_enter(tape, m->scope);
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *input = ms_argument(&f, x);
-    ms_tensor *up = ms_local(&f, ms_linear_call(model, &m->gate_up_proj, *input));
-    ms_tensor parts[2];
-    uint32_t last = ms_idle(tape) || !*up ? 0 : ms_info(tape, *up)->shape.rank - 1;
-    ms_split(tape, *up, last, model->intermediate, 2, parts);
-    ms_tensor *gate = ms_local(&f, parts[0]);
-    ms_assign(&f, up, parts[1]);
-    ms_assign(&f, up, ms_mul(tape, *up, ms_activation_call(model, *gate)));
-    ms_tensor *down = ms_local(&f, ms_linear_call(model, &m->down_proj, *up));
-    ms_tensor result = ms_frame_end(&f, down);
-    tape->scope = previous;
-    return result;
-}
-
-typedef struct plain_mlp {
-    uint32_t scope;
-    ms_linear_module up, down;
-} plain_mlp;
-
-void *ms_plain_mlp_new(ms_model *model, uint32_t parent, const char *up, const char *down,
-                       bool bias)
-{
-    plain_mlp *m = ms_arena_array(model->arena, plain_mlp, 1);
-    if (!m)
-        return NULL;
-    m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
-    m->up = ms_linear_new(model, m->scope, up, model->hidden, model->intermediate, bias);
-    m->down = ms_linear_new(model, m->scope, down, model->intermediate, model->hidden, bias);
-    return m;
-}
-
-ms_tensor ms_plain_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
-{
-    ms_tape *tape = model->tape;
-    const plain_mlp *m = layer->mlp;
-    uint32_t previous = ms_scope_enter(tape, m->scope);
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *hidden = ms_argument(&f, x);
-    ms_assign(&f, hidden, ms_linear_call(model, &m->up, *hidden));
-    ms_assign(&f, hidden, ms_activation_call(model, *hidden));
-    ms_assign(&f, hidden, ms_linear_call(model, &m->down, *hidden));
-    ms_assign(&f, hidden, inner_dropout(model, *hidden));
-    ms_tensor result = ms_frame_end(&f, hidden);
-    tape->scope = previous;
-    return result;
 }
 
 /* ---- layer ---- */

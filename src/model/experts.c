@@ -7,6 +7,7 @@
 #include "model/quantized.h"
 
 #include "ops/experts.h"
+#include "ops/liger.h"
 
 ms_dim ms_expert_count(ms_model *model)
 {
@@ -172,9 +173,14 @@ ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_t
                           const ms_routing *routing)
 {
     uint32_t previous = ms_scope_enter(model->tape, module->scope);
-    ms_tensor out = model->run->experts == MS_EXPERTS_EAGER
-                        ? ms_experts_eager(model, module, hidden, routing)
-                        : run_grouped(model, module, hidden, routing);
+    ms_tensor out;
+    if (model->run->liger & MS_LIGER_SWIGLU)
+        out = ms_liger_experts(model->tape, hidden, module->gate_up, module->down,
+                               routing->weights);
+    else if (model->run->experts == MS_EXPERTS_EAGER)
+        out = ms_experts_eager(model, module, hidden, routing);
+    else
+        out = run_grouped(model, module, hidden, routing);
     model->tape->scope = previous;
     return out;
 }

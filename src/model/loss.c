@@ -31,6 +31,13 @@ static ms_tensor shift_labels(ms_model *model, ms_tensor padded)
     return ms_contiguous(model->tape, ms_narrow(model->tape, padded, 1, ms_kept_tokens(model)));
 }
 
+/* Whether the run has Liger's kernel for a loss: of logits, or of the head too. */
+static bool has_liger(const ms_model *model, bool of_logits)
+{
+    const ms_run_config *run = model->run;
+    return (run->liger & MS_LIGER_LOSS) && run->liger_family->scores_logits == of_logits;
+}
+
 static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor labels)
 {
     ms_tape *tape = model->tape;
@@ -44,7 +51,8 @@ static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor lab
     ms_tensor *shifted = ms_local(&f, shift_labels(model, *padded));
     ms_assign(&f, scores, ms_view(tape, *scores, MS_SHAPE(tokens, model->vocab)));
     ms_assign(&f, shifted, ms_view(tape, *shifted, MS_SHAPE(tokens)));
-    ms_tensor loss = ms_cross_entropy(tape, *scores, *shifted);
+    ms_tensor loss = has_liger(model, true) ? ms_liger_cross_entropy(tape, *scores)
+                                             : ms_cross_entropy(tape, *scores, *shifted);
     ms_retain(tape, loss);
     ms_frame_end(&f, NULL);
     return ms_unown(tape, loss);
@@ -211,7 +219,7 @@ ms_tensor *ms_head_loss(ms_model *model, ms_frame *f, const ms_linear_module *he
         return ms_local(f, last_token_loss(model, head, hidden, labels));
     if (model->run->treatments.loss_chunks > 1)
         return ms_local(f, chunked_loss(model, head, hidden));
-    if ((model->run->liger & MS_LIGER_LOSS) && model->run->label_smoothing <= 0)
+    if (has_liger(model, false) && model->run->label_smoothing <= 0)
         return ms_local(f, fused_loss(model, head, hidden, labels));
     ms_tensor *logits = ms_local(f, ms_linear_call(model, head, keep_last(model, hidden)));
     if (model->scale_logits)

@@ -76,6 +76,7 @@ static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t pare
     a->proj = ms_projections_new(model, d, parent);
     a->q_norm = ms_norm_new(model, a->proj.scope, "q_norm", q, false);
     a->k_norm = ms_norm_new(model, a->proj.scope, "k_norm", kv, false);
+    a->q_norm.place = a->k_norm.place = MS_LIGER_NORM_OF_HEADS;
     return a;
 }
 

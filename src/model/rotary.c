@@ -3,7 +3,6 @@
  * Positions and the rotary embedding.
  */
 #include "model/blocks.h"
-#include "ops/liger.h"
 #include "ops/ops.h"
 
 ms_tensor ms_position_ids(ms_model *model)
@@ -120,10 +119,6 @@ void ms_rotary_whole(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, m
                      ms_tensor out[2])
 {
     ms_tape *tape = model->tape;
-    if (model->run->liger & MS_LIGER_ROPE) {
-        ms_liger_rope(tape, q, k, cos, sin, out);
-        return;
-    }
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *c = ms_local(&f, ms_unsqueeze(tape, cos, 1));
     ms_tensor *s = ms_local(&f, ms_unsqueeze(tape, sin, 1));

@@ -144,7 +144,8 @@ static void run_evaluation(trainer *t)
     bool has_logits = run.eval_logits > 0;
     run.treatments.loss_chunks = 0;
     run.treatments.layers = ms_arena_array(model->arena, ms_treatment, model->config->num_layers);
-    run.liger &= has_logits ? ~(uint64_t)MS_LIGER_LOSS : MS_LIGER_ALL;
+    bool fuses = ms_liger_fuses_head(run.liger, run.liger_family);
+    run.liger &= fuses && has_logits ? ~(uint64_t)MS_LIGER_LOSS : MS_LIGER_ALL;
     if (!run.treatments.layers)
         ms_tape_fail(tape, MS_ERR_NOMEM);
     if (tape->status != MS_OK)
@@ -153,7 +154,7 @@ static void run_evaluation(trainer *t)
     const ms_dim batch = model->batch;
     model->run = &run;
     model->batch = ms_dim_number(&tape->trace->symbols, run.eval_batch);
-    model->keeps_logits = !(run.liger & MS_LIGER_LOSS);
+    model->keeps_logits = !fuses || has_logits;
     tape->is_evaluating = true;
     tape->grad_enabled = tape->on_backward_thread = false;
     tape->pass = MS_PASS_FORWARD;
