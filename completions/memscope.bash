@@ -19,7 +19,7 @@ _memscope_values() {
     --device) _memscope_words devices 2; echo cpu ;;
     --dtype) echo bf16 fp16 fp32 ;;
     --autocast) echo none bf16 fp16 ;;
-    --optimizer) echo adamw adam sgd sgd-momentum rmsprop adagrad adafactor adafactor-torch muon lion lion-8bit paged-lion paged-lion-8bit adamw-32bit adamw-8bit paged-adamw paged-adamw-8bit ;;
+    --optimizer) echo adamw adam sgd sgd-momentum rmsprop adagrad adafactor adafactor-torch muon lion lion-8bit paged-lion paged-lion-8bit adamw-32bit adamw-8bit paged-adamw paged-adamw-8bit trainer-lion-8bit trainer-paged-lion-8bit trainer-adamw-8bit trainer-paged-adamw-8bit ;;
     --optimizer-impl) echo fused foreach loop ;;
     --quantize) echo none nf4 fp4 nf4:double fp4:double int8 gptq:4:128 awq:4:128 fp8-block mxfp4 ;;
     --upcast | --optimizer-in-backward) echo yes no ;;

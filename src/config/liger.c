@@ -29,28 +29,28 @@ enum {
  * model that is already there, which is Trainer's way. */
 /* clang-format off */
 static const ms_liger_family families[] = {
-    /*                   kernels             norms                 whose gradient is a copy */
-    {"deepseek_v2",      NORM | GATE | LOSS, LAYER | LAST,         0,                    false},
-    {"deepseek_v3",      NORM | GATE | LOSS, LAYER | LAST,         0,                    false},
-    {"exaone4",          ALL,                LAYER | LAST | HEADS, LAYER | LAST | HEADS, false},
-    {"gemma",            ALL,                LAYER | LAST,         0,                    false},
-    {"gemma2",           ALL,                LAYER | LAST,         LAYER | LAST,         false},
-    {"gemma3",           ALL,                LAYER | LAST | HEADS, LAYER | LAST | HEADS, false},
-    {"gemma3_text",      ALL,                LAYER | LAST | HEADS, LAYER | LAST | HEADS, false},
-    {"glm4",             NORM | GATE | LOSS, LAYER | LAST,         LAYER | LAST,         false},
-    {"gpt_oss",          ROPE | NORM | LOSS, LAYER | LAST,         0,                    false},
-    {"granite",          ALL,                LAYER | LAST,         0,                    true},
-    {"hunyuan_v1_dense", ALL,                LAYER | LAST,         0,                    false},
-    {"llama",            ALL,                LAYER | LAST,         0,                    false},
-    {"mistral",          ALL,                LAYER | LAST,         0,                    false},
-    {"mixtral",          ALL,                LAYER | LAST,         0,                    false},
-    {"olmo2",            ALL,                LAYER | LAST,         LAYER,                false},
-    {"olmo3",            ALL,                LAYER | LAST,         LAYER,                false},
-    {"phi3",             ALL,                LAYER | LAST,         0,                    false},
-    {"qwen2",            ALL,                LAYER | LAST,         0,                    false},
-    {"qwen3",            ALL,                LAYER | LAST | HEADS, 0,                    false},
-    {"qwen3_moe",        ALL,                LAYER | LAST | HEADS, 0,                    false},
-    {"smollm3",          ALL,                LAYER | LAST,         0,                    false},
+    /*                   kernels             norms                 whose gradient is a copy, logits */
+    {"deepseek_v2",      NORM | GATE | LOSS, LAYER | LAST,         0,                    1},
+    {"deepseek_v3",      NORM | GATE | LOSS, LAYER | LAST,         0,                    1},
+    {"exaone4",          ALL,                LAYER | LAST | HEADS, LAYER | LAST | HEADS, 1},
+    {"gemma",            ALL,                LAYER | LAST,         0,                    1},
+    {"gemma2",           ALL,                LAYER | LAST,         LAYER | LAST,         1},
+    {"gemma3",           ALL,                LAYER | LAST | HEADS, LAYER | LAST | HEADS, 1},
+    {"gemma3_text",      ALL,                LAYER | LAST | HEADS, LAYER | LAST | HEADS, 1},
+    {"glm4",             NORM | GATE | LOSS, LAYER | LAST,         LAYER | LAST,         1},
+    {"gpt_oss",          ROPE | NORM | LOSS, LAYER | LAST,         0,                    8},
+    {"granite",          ALL,                LAYER | LAST,         0,                    0},
+    {"hunyuan_v1_dense", ALL,                LAYER | LAST,         0,                    1},
+    {"llama",            ALL,                LAYER | LAST,         0,                    1},
+    {"mistral",          ALL,                LAYER | LAST,         0,                    1},
+    {"mixtral",          ALL,                LAYER | LAST,         0,                    1},
+    {"olmo2",            ALL,                LAYER | LAST,         LAYER,                1},
+    {"olmo3",            ALL,                LAYER | LAST,         LAYER,                1},
+    {"phi3",             ALL,                LAYER | LAST,         0,                    1},
+    {"qwen2",            ALL,                LAYER | LAST,         0,                    1},
+    {"qwen3",            ALL,                LAYER | LAST | HEADS, 0,                    1},
+    {"qwen3_moe",        ALL,                LAYER | LAST | HEADS, 0,                    1},
+    {"smollm3",          ALL,                LAYER | LAST,         0,                    1},
 };
 /* clang-format on */
 enum { FAMILY_COUNT = sizeof families / sizeof families[0] };
@@ -103,5 +103,5 @@ const ms_liger_family *ms_liger_family_of(const ms_model_config *model)
 
 bool ms_liger_fuses_head(uint64_t kernels, const ms_liger_family *family)
 {
-    return (kernels & MS_LIGER_LOSS) && family && !family->scores_logits;
+    return (kernels & MS_LIGER_LOSS) && family && family->logits_share > 0;
 }

@@ -30,7 +30,8 @@ typedef struct ms_liger_family {
     uint64_t kernels;       /* bits of ms_liger */
     unsigned norms;         /* which it replaces, 1 << ms_liger_norm */
     unsigned copying_norms; /* of these, whose backward makes a tensor for the gradient */
-    bool scores_logits;     /* the loss's kernel reads logits; else it makes them itself */
+    uint64_t logits_share; /* the loss's kernel makes logits in pieces of so many times the bytes of
+                              all hidden states; 0: it reads those that the head made */
 } ms_liger_family;
 
 /* "none", "all", or names joined by +. */

@@ -91,8 +91,8 @@ typedef struct ms_run_config {
     ms_accumulation accumulation;
     bool clip;
     double clip_norm;
-    double label_smoothing;     /* of Trainer's LabelSmoother; 0: the model's own loss */
-    uint64_t liger;             /* bits of ms_liger, none that the family has not */
+    double label_smoothing; /* of Trainer's LabelSmoother; 0: the model's own loss */
+    uint64_t liger;         /* bits of ms_liger, none that the family has not */
     const struct ms_liger_family *liger_family; /* NULL: no kernels */
     uint64_t logits_to_keep;    /* the head runs on the last tokens alone; 0: on all */
     uint64_t empty_cache_steps; /* the cache is emptied in every so manieth step; 0: never */

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/nearest.h"
 #include "config/training_reading.h"
 
 /* ---- values ---- */
@@ -102,177 +101,6 @@ static ms_status set_clip(ms_training_reading *r)
     bool none = ms_json_get_number(r->file.values[MS_TOPIC_CLIP], 0, 0, &norm, NULL) == MS_OK;
     return ms_training_offer(r, "clip", none ? "none" : ms_training_number(r, MS_TOPIC_CLIP),
                              MS_TOPIC_CLIP);
-}
-
-/* ---- optimizers ---- */
-
-static const struct {
-    const char *name, *optimizer;
-    const char *impl; /* NULL: what PyTorch takes by itself */
-} optimizers[] = {
-    {"adamw_torch", "adamw", NULL},
-    {"adamw_torch_fused", "adamw", "fused"},
-    {"sgd", "sgd", NULL},
-    {"torch.optim.AdamW", "adamw", NULL},
-    {"torch.optim.Adam", "adam", NULL},
-    {"torch.optim.SGD", "sgd", NULL},
-};
-enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof optimizers[0] };
-
-static const char *default_optimizer(const ms_training_reading *r)
-{
-    enum { FIRST_FUSED_MINOR = 8 };
-    bool older = ms_run_field_said(r->draft, "torch") && r->draft->torch[1] < FIRST_FUSED_MINOR;
-    if (r->file.format == MS_TRAINING_AXOLOTL)
-        return "adamw_torch_fused";
-    if (r->file.format == MS_TRAINING_TORCHTUNE)
-        return "torch.optim.AdamW";
-    return older ? "adamw_torch" : "adamw_torch_fused";
-}
-
-static ms_status fail_optimizer(ms_training_reading *r, const char *name)
-{
-    char hint[96];
-    ms_nearest nearest = ms_nearest_to(name);
-    for (size_t i = 0; i < OPTIMIZER_COUNT; i++)
-        ms_nearest_offer(&nearest, optimizers[i].name);
-    return ms_training_fail(r, MS_TOPIC_OPTIMIZER, "optimizer '%.60s' is not modelled%s", name,
-                            ms_nearest_hint(&nearest, hint, sizeof hint));
-}
-
-/* PyTorch's own choice is foreach on a GPU, a loop on the CPU. */
-static const char *default_impl(const ms_training_reading *r)
-{
-    bool on_cpu = ms_run_field_said(r->draft, "device") && ms_name_equal(r->draft->device, "cpu");
-    return on_cpu ? "loop" : "foreach";
-}
-
-static ms_status set_optimizer(ms_training_reading *r)
-{
-    const char *name = ms_training_text(r, MS_TOPIC_OPTIMIZER, default_optimizer(r));
-    size_t i = 0;
-    double momentum = 0;
-    if (ms_run_field_said(r->draft, "optimizer"))
-        return MS_OK;
-    while (i < OPTIMIZER_COUNT && strcmp(optimizers[i].name, name) != 0)
-        i++;
-    if (i == OPTIMIZER_COUNT)
-        return fail_optimizer(r, name);
-    const char *optimizer = optimizers[i].optimizer, *impl = optimizers[i].impl;
-    if (r->file.given[MS_TOPIC_MOMENTUM])
-        (void)ms_json_get_number(r->file.values[MS_TOPIC_MOMENTUM], 0, 1, &momentum, NULL);
-    if (momentum > 0 && strcmp(optimizer, "sgd") == 0)
-        optimizer = "sgd-momentum";
-    if (!impl)
-        impl = ms_training_flag(r, MS_TOPIC_FUSED, false) ? "fused" : default_impl(r);
-    ms_status status = ms_training_offer(r, "optimizer", optimizer, MS_TOPIC_OPTIMIZER);
-    return status == MS_OK ? ms_training_offer(r, "optimizer-impl", impl, MS_TOPIC_OPTIMIZER)
-                           : status;
-}
-
-/* ---- precision ---- */
-
-/* The type that the config says its weights have; fp32 where it does not. */
-static const char *stored_dtype(const ms_training_reading *r)
-{
-    ms_dtype dtype = r->model->has_dtype ? r->model->dtype : MS_DTYPE_F32;
-    return dtype == MS_DTYPE_BF16 ? "bf16" : dtype == MS_DTYPE_F16 ? "fp16" : "fp32";
-}
-
-/* What autocast is told, by bf16 and fp16. */
-static ms_status mixed_precision(ms_training_reading *r, const char **autocast)
-{
-    bool is_axolotl = r->file.format == MS_TRAINING_AXOLOTL;
-    bool fp16 = ms_training_flag(r, MS_TOPIC_FP16, false);
-    /* axolotl's "auto": bf16 unless it is told fp16 */
-    bool automatic = is_axolotl && (!r->file.given[MS_TOPIC_BF16] ||
-                                    strcmp(ms_training_text(r, MS_TOPIC_BF16, ""), "auto") == 0);
-    bool is_text = is_axolotl && *ms_training_text(r, MS_TOPIC_BF16, "");
-    bool bf16 = automatic ? !fp16 : is_text || ms_training_flag(r, MS_TOPIC_BF16, false);
-    if (is_text && !automatic && strcmp(ms_training_text(r, MS_TOPIC_BF16, ""), "full") != 0)
-        return ms_training_fail(r, MS_TOPIC_BF16, "'%.40s': expected true, false, auto or full",
-                                ms_training_text(r, MS_TOPIC_BF16, ""));
-    if (bf16 && fp16 && !is_axolotl)
-        return ms_training_fail(r, MS_TOPIC_FP16, "fp16 and bf16 together; give one of them");
-    *autocast = bf16 ? "bf16" : fp16 ? "fp16" : "none";
-    return MS_OK;
-}
-
-/* Trainer leaves the weights as they were loaded, and from_pretrained takes the type the config
- * says. */
-static ms_status hf_weights(ms_training_reading *r, const char **dtype)
-{
-    *dtype = ms_training_text(r, MS_TOPIC_DTYPE, "auto");
-    if (strcmp(*dtype, "auto") != 0)
-        return MS_OK;
-    *dtype = stored_dtype(r);
-    if (ms_run_field_said(r->draft, "dtype"))
-        return MS_OK;
-    return ms_note_add(
-        r->notes, r->arena, r->err,
-        "the weights are %s, %s: Trainer trains them as they were loaded (--dtype)", *dtype,
-        r->model->has_dtype ? "as the model's config says" : "the model's config says no type");
-}
-
-static const char *axolotl_weights(const ms_training_reading *r, const char *autocast)
-{
-    if (ms_training_flag(r, MS_TOPIC_WEIGHTS_BF16, false) || strcmp(autocast, "bf16") == 0)
-        return "bf16";
-    bool half = ms_training_flag(r, MS_TOPIC_WEIGHTS_FP16, false) || strcmp(autocast, "fp16") == 0;
-    return half ? "fp16" : "fp32";
-}
-
-/* What is trained as a whole goes to fp32, unless pure_bf16. */
-static const char *factory_weights(const ms_training_reading *r, const char *autocast)
-{
-    if (ms_training_flag(r, MS_TOPIC_PURE_BF16, false))
-        return "bf16";
-    if (!ms_training_has_adapter(r))
-        return "fp32";
-    return strcmp(autocast, "none") == 0 ? stored_dtype(r) : autocast;
-}
-
-/* Without an adapter, axolotl casts them back only where attention needs it. */
-static ms_status note_axolotl_weights(ms_training_reading *r, const char *dtype)
-{
-    if (ms_training_has_adapter(r) || r->file.given[MS_TOPIC_ATTENTION] ||
-        ms_training_flag(r, MS_TOPIC_FLASH, false) || strcmp(dtype, "fp32") == 0)
-        return MS_OK;
-    return ms_note_add(r->left_out, r->arena, r->err,
-                       "axolotl keeps embeddings, head and norms in fp32 here; all are %s", dtype);
-}
-
-static ms_status set_precision(ms_training_reading *r)
-{
-    const char *autocast = "none", *dtype = NULL;
-    ms_status status = mixed_precision(r, &autocast);
-    if (status != MS_OK)
-        return status;
-    ms_training_topic from = MS_TOPIC_BF16;
-    switch (r->file.format) {
-    case MS_TRAINING_AXOLOTL:
-        dtype = axolotl_weights(r, autocast);
-        status = note_axolotl_weights(r, dtype);
-        break;
-    case MS_TRAINING_FACTORY:
-        dtype = factory_weights(r, autocast);
-        break;
-    case MS_TRAINING_TORCHTUNE:
-        dtype = ms_training_text(r, MS_TOPIC_DTYPE, "bf16");
-        from = MS_TOPIC_DTYPE;
-        break;
-    case MS_TRAINING_HF:
-    case MS_TRAINING_FORMAT_COUNT:
-        status = hf_weights(r, &dtype);
-        from = MS_TOPIC_DTYPE;
-        break;
-    }
-    if (status == MS_OK)
-        status = ms_training_offer(r, "dtype", dtype, from);
-    return status == MS_OK
-               ? ms_training_offer(r, "autocast", autocast,
-                                   strcmp(autocast, "fp16") == 0 ? MS_TOPIC_FP16 : MS_TOPIC_BF16)
-               : status;
 }
 
 /* ---- checkpointing and attention ---- */
@@ -378,8 +206,8 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
                                 ms_notes *left_out, ms_error *err)
 {
     static ms_status (*const steps[])(ms_training_reading * r) = {
-        set_numbers,       set_clip,      set_optimizer,           set_precision,
-        set_checkpointing, set_attention, ms_training_set_adapter, ms_training_set_loss,
+        set_numbers,       set_clip,      ms_training_set_optimizer, ms_training_set_precision,
+        set_checkpointing, set_attention, ms_training_set_adapter,   ms_training_set_loss,
     };
     ms_training_reading r = {.arena = arena,
                              .model = model,

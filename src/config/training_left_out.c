@@ -3,6 +3,7 @@
  * What files of training settings say and is not modelled.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "config/training_keys.h"
 
@@ -54,6 +55,11 @@ static const left_out_row left_out_rows[] = {
     {AXOLOTL,           "/fp8",                      fp8},
     {FACTORY,           "/fp8",                      fp8},
     {TORCHTUNE,         "/enable_fp8_training",      fp8},
+    {TRAINER,           "/fp8_config",               fp8},
+    {TRAINER,           "/dynamo_config",            compiled},
+    {TRAINER,           "/deepspeed_config",         parallel},
+    {TRAINER,           "/megatron_lm_config",       parallel},
+    {TRAINER,           "/distributed_type",         parallel},
     {HF,                "/activation_offloading",    input_on_host},
     {AXOLOTL,           "/activation_offloading",    input_on_host},
     {AXOLOTL,           "/layer_offloading",         "layers that go to the host"},
@@ -106,7 +112,7 @@ static bool says_nothing(ms_json_value value)
         return ms_json_get_number(value, 0, 0, &number, NULL) == MS_OK;
     case MS_JSON_STRING:
         (void)ms_json_get_string(value, &text, NULL);
-        return !*text || strcmp(text, "no") == 0 || strcmp(text, "none") == 0;
+        return !*text || strcasecmp(text, "no") == 0 || strcmp(text, "none") == 0;
     case MS_JSON_ARRAY:
     case MS_JSON_OBJECT:
         break;

@@ -78,6 +78,11 @@ static ms_status set_liger(ms_training_reading *r)
     if (!is_axolotl && !ms_training_flag(r, MS_TOPIC_LIGER, false))
         return MS_OK;
     uint64_t bits = liger_kernels(r, is_axolotl ? 0 : MS_LIGER_ALL, &topic);
+    /* Families whose gate is a GELU have their own word, and Liger passes over the other. */
+    if (!is_axolotl && r->model->activation != MS_ACTIVATION_SILU) {
+        bits &= ~(uint64_t)MS_LIGER_SWIGLU;
+        bits |= ms_training_flag(r, MS_TOPIC_LIGER_GEGLU, true) ? MS_LIGER_SWIGLU : 0;
+    }
     if (!bits || ms_run_field_said(r->draft, field))
         return MS_OK;
     const ms_liger_family *family = ms_liger_family_of(r->model);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A file of training settings while its fields are set: what training_args.c and
- * training_adapter.c share.
+ * A file of training settings while its fields are set: what the training_*.c share.
  */
 #ifndef MS_CONFIG_TRAINING_READING_H
 #define MS_CONFIG_TRAINING_READING_H
@@ -32,6 +31,8 @@ const char *ms_training_text(const ms_training_reading *r, ms_training_topic top
 /* A number as it is written; NULL: out of memory. */
 const char *ms_training_number(const ms_training_reading *r, ms_training_topic topic);
 
+ms_status ms_training_set_optimizer(ms_training_reading *r);
+ms_status ms_training_set_precision(ms_training_reading *r);
 /* Sets the adapter and how the base is quantised. */
 ms_status ms_training_set_adapter(ms_training_reading *r);
 /* Sets the loss, Liger's kernels, and what happens between steps. */

@@ -132,6 +132,8 @@ ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, m
 {
     uint32_t scope = child(model, parent, name);
     ms_tensor weight = ms_parameter_new(model, scope, "weight", MS_SHAPE(rows, width));
+    if (weight && !ms_idle(model->tape))
+        model->tape->parameters.items[ms_info(model->tape, weight)->leaf].is_embedding = true;
     list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_EMBEDDING, .scope = scope, .weight = weight});
     return weight;
 }

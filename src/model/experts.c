@@ -175,8 +175,8 @@ ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_t
     uint32_t previous = ms_scope_enter(model->tape, module->scope);
     ms_tensor out;
     if (model->run->liger & MS_LIGER_SWIGLU)
-        out = ms_liger_experts(model->tape, hidden, module->gate_up, module->down,
-                               routing->weights);
+        out =
+            ms_liger_experts(model->tape, hidden, module->gate_up, module->down, routing->weights);
     else if (model->run->experts == MS_EXPERTS_EAGER)
         out = ms_experts_eager(model, module, hidden, routing);
     else

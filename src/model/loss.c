@@ -35,7 +35,7 @@ static ms_tensor shift_labels(ms_model *model, ms_tensor padded)
 static bool has_liger(const ms_model *model, bool of_logits)
 {
     const ms_run_config *run = model->run;
-    return (run->liger & MS_LIGER_LOSS) && run->liger_family->scores_logits == of_logits;
+    return (run->liger & MS_LIGER_LOSS) && (run->liger_family->logits_share == 0) == of_logits;
 }
 
 static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor labels)
@@ -52,7 +52,7 @@ static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor lab
     ms_assign(&f, scores, ms_view(tape, *scores, MS_SHAPE(tokens, model->vocab)));
     ms_assign(&f, shifted, ms_view(tape, *shifted, MS_SHAPE(tokens)));
     ms_tensor loss = has_liger(model, true) ? ms_liger_cross_entropy(tape, *scores)
-                                             : ms_cross_entropy(tape, *scores, *shifted);
+                                            : ms_cross_entropy(tape, *scores, *shifted);
     ms_retain(tape, loss);
     ms_frame_end(&f, NULL);
     return ms_unown(tape, loss);
@@ -74,7 +74,8 @@ static ms_tensor fused_loss(ms_model *model, const ms_linear_module *head, ms_te
     ms_assign(&f, padded, pad_labels(model));
     ms_local(&f, shift_labels(model, *padded));
     uint32_t previous = ms_scope_enter(tape, head->scope);
-    ms_tensor loss = ms_liger_loss(tape, *rows, head->weight);
+    ms_tensor loss =
+        ms_liger_loss(tape, *rows, head->weight, model->run->liger_family->logits_share);
     tape->scope = previous;
     ms_retain(tape, loss);
     ms_frame_end(&f, NULL);

@@ -130,8 +130,7 @@ ms_tensor ms_liger_experts(ms_tape *tape, ms_tensor hidden, ms_tensor gate_up, m
     uint32_t node = ms_record(tape, &experts_op, INPUTS, inputs);
     lists l = make_lists(tape, routed.dims[0].value, routed.dims[1].value,
                          ms_info(tape, gate_up)->shape.dims[0].value);
-    ms_tensor before =
-        ms_empty(tape, MS_SHAPE(rows, ms_info(tape, gate_up)->shape.dims[1]), dtype);
+    ms_tensor before = ms_empty(tape, MS_SHAPE(rows, ms_info(tape, gate_up)->shape.dims[1]), dtype);
     ms_tensor after = ms_empty(tape, MS_SHAPE(rows, ms_info(tape, down)->shape.dims[2]), dtype);
     ms_tensor by_row = ms_empty(tape, MS_SHAPE(rows, shape.dims[1]), dtype);
     ms_tensor out = ms_empty(tape, shape, dtype);
@@ -143,7 +142,8 @@ ms_tensor ms_liger_experts(ms_tape *tape, ms_tensor hidden, ms_tensor gate_up, m
     for (size_t i = 0; i < sizeof l.kept / sizeof l.kept[0]; i++)
         ms_consume(tape, l.kept[i]);
     double products = 3.0 * (double)ms_info(tape, down)->shape.dims[2].value;
-    ms_op_work(tape, mark, 2 * products * (double)rows.value * (double)shape.dims[1].value, 0, dtype);
+    ms_op_work(tape, mark, 2 * products * (double)rows.value * (double)shape.dims[1].value, 0,
+               dtype);
     out = ms_op_finish(tape, mark, node, INPUTS, inputs, out);
     ms_consume(tape, ids);
     return out;

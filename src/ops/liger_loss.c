@@ -50,10 +50,10 @@ static uint64_t divided_up(uint64_t a, uint64_t b)
     return (a + b - 1) / b;
 }
 
-/* Tokens whose logits take about as much as the hidden states of all. */
-static uint64_t chunk_tokens(uint64_t tokens, uint64_t hidden, uint64_t vocab)
+/* Tokens whose logits take about `share` times as much as the hidden states of all. */
+static uint64_t chunk_tokens(uint64_t tokens, uint64_t hidden, uint64_t vocab, uint64_t share)
 {
-    uint64_t wanted = divided_up(tokens, divided_up(vocab, hidden)), power = 1;
+    uint64_t wanted = divided_up(tokens, divided_up(vocab, share * hidden)), power = 1;
     while (power < wanted)
         power *= 2;
     return power < tokens ? power : tokens;
@@ -124,7 +124,7 @@ static void run_chunks(ms_tape *tape, const head *h)
     ms_consume(tape, buffer);
 }
 
-ms_tensor ms_liger_loss(ms_tape *tape, ms_tensor hidden, ms_tensor weight)
+ms_tensor ms_liger_loss(ms_tape *tape, ms_tensor hidden, ms_tensor weight, uint64_t share)
 {
     if (ms_idle(tape) || !hidden) {
         ms_consume(tape, hidden);
@@ -143,7 +143,7 @@ ms_tensor ms_liger_loss(ms_tape *tape, ms_tensor hidden, ms_tensor weight)
               .compute = lowers ? (ms_dtype)tape->autocast_dtype : stored,
               .has_gradients = ms_needs_grad(tape, hidden),
               .has_weight_gradient = ms_needs_grad(tape, weight)};
-    h.chunk = chunk_tokens(h.tokens, shape.dims[1].value, h.vocab.value);
+    h.chunk = chunk_tokens(h.tokens, shape.dims[1].value, h.vocab.value, share);
     ms_tensor grad_hidden = ms_empty(tape, shape, stored);
     ms_tensor grad_weight =
         h.has_weight_gradient ? ms_empty(tape, ms_info(tape, weight)->shape, dtype_of(tape, weight))

@@ -21,8 +21,8 @@ static uint64_t elements_of(ms_tape *tape, const ms_parameter *parameter)
 static ms_dtype state_type(ms_tape *tape, const ms_optimizer_row *row,
                            const ms_parameter *parameter)
 {
-    bool in_8_bits =
-        row->state_bits == 8 && elements_of(tape, parameter) >= LEAST_ELEMENTS_IN_8_BITS;
+    bool in_8_bits = row->state_bits == 8 && !(row->spares_embeddings && parameter->is_embedding) &&
+                     elements_of(tape, parameter) >= LEAST_ELEMENTS_IN_8_BITS;
     return in_8_bits ? MS_DTYPE_U8 : MS_DTYPE_F32;
 }
 

@@ -16,6 +16,11 @@
     {                                                                                              \
         (update), (update), (update)                                                               \
     }
+#define TRAINER_BLOCKS(paged, ...)                                                                 \
+    {                                                                                              \
+        .states = {__VA_ARGS__}, .state_bits = 8, .spares_embeddings = true, .is_paged = (paged),  \
+        .make_states = ms_make_blocks                                                              \
+    }
 #define BLOCKS(bits, paged, ...)                                                                   \
     {                                                                                              \
         .states = {__VA_ARGS__}, .state_bits = (bits), .is_paged = (paged),                        \
@@ -60,6 +65,10 @@ static const ms_optimizer_row rows[] = {
     [MS_OPTIMIZER_ADAMW_8BIT] = BLOCKS(8, false, "state1", "state2"),
     [MS_OPTIMIZER_PAGED_ADAMW] = BLOCKS(32, true, "state1", "state2"),
     [MS_OPTIMIZER_PAGED_ADAMW_8BIT] = BLOCKS(8, true, "state1", "state2"),
+    [MS_OPTIMIZER_TRAINER_LION_8BIT] = TRAINER_BLOCKS(false, "state1"),
+    [MS_OPTIMIZER_TRAINER_PAGED_LION_8BIT] = TRAINER_BLOCKS(true, "state1"),
+    [MS_OPTIMIZER_TRAINER_ADAMW_8BIT] = TRAINER_BLOCKS(false, "state1", "state2"),
+    [MS_OPTIMIZER_TRAINER_PAGED_ADAMW_8BIT] = TRAINER_BLOCKS(true, "state1", "state2"),
 };
 /* clang-format on */
 _Static_assert(sizeof rows / sizeof *rows == MS_OPTIMIZER_COUNT, "an optimizer has no row");

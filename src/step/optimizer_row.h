@@ -22,6 +22,7 @@ typedef struct ms_optimizer_row ms_optimizer_row;
 struct ms_optimizer_row {
     const char *states[2];    /* of the parameter's shape, or a factor of it */
     uint8_t state_bits;       /* of bitsandbytes' states: 8 or 32 */
+    bool spares_embeddings;   /* whose states are in 32 bits all the same */
     bool is_paged;            /* its large states are in unified memory */
     bool has_step;            /* a 0-dim fp32 counter; on the device only when fused */
     bool adds_decay;          /* weight decay is added to the gradient */

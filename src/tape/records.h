@@ -48,7 +48,7 @@ typedef struct ms_op {
     ms_backward_fn backward; /* NULL: not differentiable */
 } ms_op;
 
-enum { MS_MAX_HELD = 5, MS_MAX_EDGES = 4, MS_MAX_SAVED = 8, MS_NODE_NUMBERS = 8 };
+enum { MS_MAX_HELD = 5, MS_MAX_EDGES = 4, MS_MAX_SAVED = 11, MS_NODE_NUMBERS = 8 };
 
 typedef struct ms_edge {
     uint32_t node; /* MS_NONE: no gradient wanted, or the leaf below */
@@ -90,7 +90,8 @@ typedef struct ms_parameter {
     bool is_at_home;   /* the host keeps it: see tape/home.c */
     ms_tensor cast;    /* autocast's copy in the lower dtype, while the context is open */
     uint32_t name, scope;
-    bool is_reached;                       /* a gradient has arrived */
+    bool is_embedding; /* the weight of one, for optimizers that tell them apart */
+    bool is_reached;   /* a gradient has arrived */
     ms_tensor states[MS_OPTIMIZER_STATES]; /* its optimizer's */
     bool states_made;
     bool is_captured; /* no parameter but an input whose gradient is asked for: it is handed over as

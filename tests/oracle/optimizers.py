@@ -37,6 +37,20 @@ def bitsandbytes_kind(name, bits, paged=False):
     return make
 
 
+def as_trainer(make):
+    """transformers' Trainer registers the weights of embeddings for states in 32 bits."""
+    def make_spared(params, more={}):
+        import types
+        import bitsandbytes
+        manager = bitsandbytes.optim.GlobalOptimManager.get_instance()
+        manager.initialize()
+        for name, parameter in params:
+            if any(part in name for part in ("embed_tokens", "wte", "wpe")):
+                manager.register_module_override(types.SimpleNamespace(weight=parameter), "weight", {"optim_bits": 32})
+        return make(params, more)
+    return make_spared
+
+
 def is_matrix_of_layer(name, parameter):
     """What Muon is for: torch.optim.Muon takes matrices only, and its documentation leaves embeddings to AdamW."""
     return parameter.ndim == 2 and any(part in name for part in (".layers.", ".h."))
@@ -71,6 +85,10 @@ MAKERS = {
     "lion-8bit": bitsandbytes_kind("Lion", 8),
     "paged-lion": bitsandbytes_kind("Lion", 32, True),
     "paged-lion-8bit": bitsandbytes_kind("Lion", 8, True),
+    "trainer-adamw-8bit": as_trainer(bitsandbytes_kind("AdamW", 8)),
+    "trainer-paged-adamw-8bit": as_trainer(bitsandbytes_kind("AdamW", 8, True)),
+    "trainer-lion-8bit": as_trainer(bitsandbytes_kind("Lion", 8)),
+    "trainer-paged-lion-8bit": as_trainer(bitsandbytes_kind("Lion", 8, True)),
 }
 
 

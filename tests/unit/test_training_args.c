@@ -13,7 +13,7 @@
 
 #include "config/load.h"
 
-enum { MAX_CASES = 128, MAX_NAME = 64, MAX_FLAGS = 8, MAX_TEXT = 4096 };
+enum { MAX_CASES = 160, MAX_NAME = 64, MAX_FLAGS = 8, MAX_TEXT = 4096 };
 
 static const char root[] = "tests/cases/training";
 
@@ -69,13 +69,12 @@ __attribute__((format(printf, 2, 3))) static void put(char *out, const char *for
 static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
 {
     static const char *const autocasts[] = {"none", "bf16", "fp16"};
-    static const char *const optimizers[] = {"adamw", "adam", "sgd", "sgd-momentum"};
     static const char *const impls[] = {"fused", "foreach", "loop"};
     put(out, "batch %" PRIu64 "\nseq %" PRIu64 "\naccumulate %" PRIu64 "\n", run->batch,
         run->seq_tokens, run->accumulate);
     put(out, "dtype %s\nautocast %s\n", ms_dtype_info_of(run->dtype)->short_name,
         autocasts[run->autocast]);
-    put(out, "optimizer %s %s\n", optimizers[run->optimizer], impls[run->optimizer_impl]);
+    put(out, "optimizer %s %s\n", ms_optimizer_names[run->optimizer], impls[run->optimizer_impl]);
     put(out, "weight-decay %g\nclip %g\n", run->weight_decay, run->clip_norm);
     put(out, "checkpointing %s %s\n", run->checkpointing,
         run->checkpoint_kind == MS_CHECKPOINT_REENTRANT ? "reentrant" : "non-reentrant");
