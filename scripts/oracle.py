@@ -35,6 +35,7 @@ GROUPS = ("static", "saved", "phases", "steady", "first", "reserved", "detail", 
 
 # ---- from a case to a command ----
 
+DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 EXPERTS = {"eager": "eager", "grouped_mm": "grouped"}
 BACKENDS = {"MATH": "math", "EFFICIENT_ATTENTION": "efficient", "FLASH_ATTENTION": "flash"}
 
@@ -63,6 +64,25 @@ def lora_text(lora):
     return text + (f",dropout={lora['dropout']}" if lora.get("dropout") else "")
 
 
+METHODS = {"nf4": {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"},
+           "int8": {"quant_method": "bitsandbytes", "load_in_8bit": True}, "awq": {"quant_method": "awq"},
+           "fp8-block": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
+
+
+def config_of(case):
+    """Modules that are not converted stand in the config alone."""
+    if "skip" not in case:
+        return case["config"]
+    kind, *settings = case["quantize"].split(":")
+    key = "llm_int8_skip_modules" if kind in ("nf4", "int8") else "modules_to_not_convert"
+    said = {**METHODS[kind], key: case["skip"]}
+    if kind == "nf4":
+        said.update(bnb_4bit_compute_dtype=DTYPES[case["weights"]], bnb_4bit_use_double_quant=settings == ["double"])
+    if kind == "awq":
+        said.update(bits=int(settings[0]), group_size=int(settings[1]))
+    return {**case["config"], "quantization_config": said}
+
+
 def command_of(case, config_path, args):
     """The command line that describes the case's run."""
     device = device_options(case, args)
@@ -77,7 +97,8 @@ def command_of(case, config_path, args):
         command += ["--lora", lora_text(case["lora"])]
         if case["lora"].get("adapter_dtype"):
             command += ["--adapter-dtype", case["lora"]["adapter_dtype"]]
-    command += ["--quantize", case["quantize"]] if case.get("quantize") else []
+    if case.get("quantize") and "skip" not in case:
+        command += ["--quantize", case["quantize"]]
     command += ["--upcast", "yes" if case["upcast"] else "no"] if "upcast" in case else []
     command += ["--dtype", case.get("weights", "bf16"), "--autocast", case.get("autocast") or "none"]
     command += ["--attention", BACKENDS.get(case.get("backend"), "eager" if case.get("attn") == "eager" else "auto")]
@@ -119,7 +140,7 @@ def run_case(case, args, folder):
     """Returns (report, None) or (None, why not)."""
     path = os.path.join(folder, case["id"].replace("/", "_") + ".json")
     with open(path, "w") as f:
-        json.dump(case["config"], f)
+        json.dump(config_of(case), f)
     command = command_of(case, path, args) + adapter_options(case, folder) + ["--format", "json", "-o", "-"]
     if args.commands:
         print(shlex.join(command), flush=True)

@@ -142,13 +142,14 @@ static ms_status read_dtype(ms_json_value root, ms_model_config *config, ms_erro
     return MS_OK;
 }
 
-static ms_status read_quantization(ms_json_value root, ms_model_config *config, ms_error *err)
+static ms_status read_quantization(ms_arena *arena, ms_json_value root, ms_model_config *config,
+                                   ms_error *err)
 {
     ms_json_value value;
     if (!ms_json_find(root, "quantization_config", &value) ||
         ms_json_kind_of(value) == MS_JSON_NULL)
         return MS_OK;
-    return ms_quantization_read(value, &config->quantization, err);
+    return ms_quantization_read(arena, value, &config->quantization, err);
 }
 
 /* An object of a file that nests; `type` is the only model_type it may have. */
@@ -222,7 +223,7 @@ ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, ms_family_li
     if (status == MS_OK)
         status = read_dtype(root, config, err);
     if (status == MS_OK)
-        status = read_quantization(root, config, err);
+        status = read_quantization(arena, root, config, err);
     if (status == MS_OK)
         status = read_keys(arena, root, config, notes, err);
     return status;

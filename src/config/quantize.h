@@ -38,13 +38,16 @@ typedef enum ms_quantize_kind {
 
 typedef struct ms_quantization {
     ms_quantize_kind kind;
-    bool is_double;         /* the scales are quantised too (bnb_4bit_use_double_quant) */
-    uint32_t bits;          /* gptq and awq: of a weight */
-    uint32_t group_weights; /* gptq and awq: that share a scale; 0: all of a column */
-    bool has_compute_dtype; /* bnb_4bit_compute_dtype; else the type of the weights */
+    bool is_double;           /* the scales are quantised too (bnb_4bit_use_double_quant) */
+    bool is_default_excepted; /* awq: besides what is excepted, what is so by itself */
+    uint32_t bits;            /* gptq and awq: of a weight */
+    uint32_t group_weights;   /* gptq and awq: that share a scale; 0: all of a column */
+    bool has_compute_dtype;   /* bnb_4bit_compute_dtype; else the type of the weights */
     ms_dtype compute_dtype;
-    bool has_exceptions; /* the file names modules that are not converted */
-    bool is_dequantized; /* resolved: on loading, as it cannot be trained or run packed */
+    const char *const *exceptions; /* patterns of modules that are not converted; NULL: not said */
+    uint32_t exception_count;
+    bool names_converted; /* gptq: the file names those that are, which is not followed */
+    bool is_dequantized;  /* resolved: on loading, as it cannot be trained or run packed */
 } ms_quantization;
 
 enum { MS_FP8_BLOCK = 128 }; /* rows and columns that share a scale */
@@ -69,8 +72,15 @@ ms_status ms_quantization_parse(const char *text, ms_quantization *quantization,
 /* The text that says the same; of the arena, NULL when it is full. */
 const char *ms_quantization_text(ms_arena *arena, const ms_quantization *quantization);
 
-/* Reads a quantization_config; methods that are not modelled are refused by name. */
-ms_status ms_quantization_read(ms_json_value value, ms_quantization *quantization, ms_error *err);
+/* Reads a quantization_config; methods that are not modelled are refused by name. Its names go to
+ * the arena. */
+ms_status ms_quantization_read(ms_arena *arena, ms_json_value value, ms_quantization *quantization,
+                               ms_error *err);
+
+/* Whether the loader converts a linear layer: by the names that the file excepts, or the output
+ * head alone. Fails where a name is a pattern that cannot be followed. */
+ms_status ms_quantization_converts(const ms_quantization *quantization, const char *module,
+                                   bool is_head, bool *converts, ms_error *err);
 
 /* What of a gptq or awq file is not modelled: a sentence's end about its bits or groups, or NULL.
  */

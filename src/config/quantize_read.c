@@ -159,6 +159,7 @@ static ms_status read_awq(ms_json_value root, ms_quantization *q, ms_error *err)
 {
     ms_json_value value;
     q->kind = MS_QUANTIZE_AWQ;
+    q->is_default_excepted = true;
     ms_status status = expect_text(root, "version", "gemm", err);
     if (status != MS_OK)
         return status;
@@ -200,23 +201,64 @@ static ms_status read_mxfp4(ms_json_value root, ms_quantization *q, ms_error *er
     return MS_OK;
 }
 
+/* ---- modules that stay as they are ---- */
+
+/* A name may be a pattern, which must be one that can be followed. */
+static ms_status check_name(ms_json_value name, const char *text, ms_error *err)
+{
+    const char *const one[] = {text};
+    const ms_quantization q = {.exceptions = one, .exception_count = 1};
+    ms_error reason = {0};
+    bool converts = false;
+    ms_status status = ms_quantization_converts(&q, "", false, &converts, &reason);
+    if (status == MS_OK || status == MS_ERR_NOMEM)
+        return status == MS_OK ? MS_OK : ms_fail(err, status, "%s", reason.text);
+    return ms_json_fail(err, name, MS_JSON_AT_VALUE, status, "%s", reason.text);
+}
+
+static ms_status read_exceptions(ms_arena *arena, ms_json_value names, ms_quantization *q,
+                                 ms_error *err)
+{
+    ms_json_value name;
+    ms_status status = ms_json_expect(names, MS_JSON_ARRAY, err);
+    uint32_t count = status == MS_OK ? ms_json_length(names) : 0, i = 0;
+    const char **texts = ms_arena_array(arena, const char *, count + 1);
+    if (!texts)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the names of modules");
+    for (bool more = status == MS_OK && ms_json_first(names, &name); more && status == MS_OK;
+         more = ms_json_next(&name)) {
+        const char *text = "";
+        status = ms_json_get_string(name, &text, err);
+        texts[i] = ms_arena_printf(arena, "%s", text);
+        if (!texts[i])
+            return ms_fail(err, MS_ERR_NOMEM, "out of memory for the names of modules");
+        if (status == MS_OK)
+            status = check_name(name, texts[i++], err);
+    }
+    q->exceptions = texts;
+    q->exception_count = i;
+    return status;
+}
+
 /* ---- all of them ---- */
 
 static const struct {
     const char *name;
     ms_status (*read)(ms_json_value root, ms_quantization *q, ms_error *err);
     const char *exceptions; /* the key that names modules that stay as they are */
+    const char *converted;  /* or that are converted */
 } methods[] = {
-    {"bitsandbytes", read_bitsandbytes, "llm_int8_skip_modules"},
-    {"gptq", read_gptq, "modules_in_block_to_quantize"},
-    {"awq", read_awq, "modules_to_not_convert"},
-    {"fp8", read_fp8, "modules_to_not_convert"},
-    {"mxfp4", read_mxfp4, NULL},
+    {"bitsandbytes", read_bitsandbytes, "llm_int8_skip_modules", NULL},
+    {"gptq", read_gptq, NULL, "modules_in_block_to_quantize"},
+    {"awq", read_awq, "modules_to_not_convert", NULL},
+    {"fp8", read_fp8, "modules_to_not_convert", NULL},
+    {"mxfp4", read_mxfp4, NULL, NULL},
 };
 
-ms_status ms_quantization_read(ms_json_value root, ms_quantization *quantization, ms_error *err)
+ms_status ms_quantization_read(ms_arena *arena, ms_json_value root, ms_quantization *quantization,
+                               ms_error *err)
 {
-    ms_json_value value = root, exceptions;
+    ms_json_value value = root;
     const char *method = "bitsandbytes";
     ms_status status = ms_json_expect(root, MS_JSON_OBJECT, err);
     if (status == MS_OK)
@@ -224,12 +266,15 @@ ms_status ms_quantization_read(ms_json_value root, ms_quantization *quantization
     if (status != MS_OK)
         return status;
     *quantization = (ms_quantization){0};
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
-        if (strcmp(method, methods[i].name) == 0) {
-            const char *key = methods[i].exceptions;
-            quantization->has_exceptions = key && find(root, key, &exceptions);
-            return methods[i].read(root, quantization, err);
-        }
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+        if (strcmp(method, methods[i].name) != 0)
+            continue;
+        const char *key = methods[i].exceptions, *converted = methods[i].converted;
+        quantization->names_converted = converted && find(root, converted, &value);
+        if (key && find(root, key, &value))
+            status = read_exceptions(arena, value, quantization, err);
+        return status == MS_OK ? methods[i].read(root, quantization, err) : status;
+    }
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                         "quantisation by %.40s is not modelled; bitsandbytes, gptq, awq, fp8 and "
                         "mxfp4 are",

@@ -79,9 +79,9 @@ static bool is_dequantized(const ms_ledger *ledger)
     return ledger->run->quantization.is_dequantized;
 }
 
-static bool has_exceptions(const ms_ledger *ledger)
+static bool names_converted(const ms_ledger *ledger)
 {
-    return ledger->run->quantization.has_exceptions && ms_is_packed(&ledger->run->quantization);
+    return ledger->run->quantization.names_converted && ms_is_packed(&ledger->run->quantization);
 }
 
 static const struct {
@@ -108,8 +108,8 @@ static const struct {
     {is_fp8, "fp8-block: temporaries inside the kernels of forward (Triton's alone are taken as "
              "none; DeepGEMM's quantised inputs are not counted)"},
     {is_dequantized, "loading: what dequantising the checkpoint's weights needs for a while"},
-    {has_exceptions,
-     "modules that quantization_config leaves as they are: every linear layer but the output head "
+    {names_converted,
+     "modules_in_block_to_quantize of quantization_config: every linear layer but the output head "
      "is taken as quantised"},
     {is_other_torch,
      "the rules are those of torch 2.11 with transformers 5.23; what other versions "

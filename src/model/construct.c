@@ -62,12 +62,28 @@ bool ms_is_made_on_host(const ms_model *model)
     return is_quantized(model) || model->run->parameter_device == MS_PARAMETERS_ON_HOST;
 }
 
+/* Whether the loader packs the layer; its name is the module's. */
+static bool is_converted(ms_model *model, uint32_t scope, bool is_head)
+{
+    enum { MAX_PATH = 256 };
+    const ms_quantization *quantization = &model->run->quantization;
+    char path[MAX_PATH];
+    ms_error err = {0};
+    bool converts = false;
+    if (!quantization->exceptions)
+        return !is_head;
+    (void)ms_trace_scope_path(model->tape->trace, scope, path, sizeof path);
+    if (ms_quantization_converts(quantization, path, is_head, &converts, &err) != MS_OK)
+        ms_tape_fail(model->tape, MS_ERR_NOMEM);
+    return converts;
+}
+
 static ms_linear_module new_linear(ms_model *model, uint32_t parent, const char *name, ms_dim in,
                                    ms_dim out, bool bias, bool is_head)
 {
     struct ms_quantized *quantized = NULL;
     ms_linear_module module = {.scope = child(model, parent, name)};
-    if (is_quantized(model) && !is_head) {
+    if (is_quantized(model) && is_converted(model, module.scope, is_head)) {
         quantized = ms_quantized_new(model, module.scope, out, in);
         if (!quantized)
             ms_tape_fail(model->tape, MS_ERR_NOMEM);

@@ -103,7 +103,7 @@ def to_fp8(case, model):
     fp8.load_finegrained_fp8_kernel = lambda: Fp8Kernels
     head = model.get_output_embeddings()
     skip = [name for name, module in model.named_modules() if module is head]
-    fp8.replace_with_fp8_linear(model, modules_to_not_convert=skip, quantization_config=FineGrainedFP8Config(), pre_quantized=True)
+    fp8.replace_with_fp8_linear(model, modules_to_not_convert=case.get("skip", skip), quantization_config=FineGrainedFP8Config(), pre_quantized=True)
     for module in model.modules():
         if isinstance(module, (fp8.FP8Linear, fp8.FP8Experts)):
             module.to_empty(device="cpu")
@@ -116,13 +116,24 @@ KINDS = {"nf4": (in_four_bits, "is_loaded_in_4bit"), "fp4": (in_four_bits, "is_l
          "int8": (in_eight_bits, "is_loaded_in_8bit"), "gptq": (as_gptq, None), "awq": (as_awq, None)}
 
 
+def converts(case, model, name, module):
+    """Linear layers: all but the head, or all that the list of exceptions, as transformers reads it, leaves."""
+    from transformers.quantizers.quantizers_utils import should_convert_module
+    if not isinstance(module, torch.nn.Linear):
+        return False
+    is_head = module is model.get_output_embeddings()
+    if "skip" not in case:
+        return not is_head
+    return should_convert_module(name, case["skip"]) and not (is_head and case["quantize"].startswith("awq"))
+
+
 def quantized(case, model, device):
     import peft
     if case["quantize"] == "fp8-block":
         to_fp8(case, model)
     convert, flag = KINDS.get(case["quantize"].partition(":")[0], (None, None))
     for name, module in list(model.named_modules()):
-        if convert and isinstance(module, torch.nn.Linear) and module is not model.get_output_embeddings():
+        if convert and converts(case, model, name, module):
             parent, _, last = name.rpartition(".")
             setattr(model.get_submodule(parent), last, convert(case, module))
     del module
