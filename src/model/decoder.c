@@ -244,7 +244,7 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
     make_masks(model, d, &f, *position_ids);
     if (d->style.mask_arguments) {
         ms_local(&f, *embeds);
-        ms_local(&f, *position_ids);
+        ms_local(&f, d->style.masks_without_positions ? 0 : *position_ids);
     }
     if (d->style.rebinds_embedding)
         ms_assign(&f, embeds, ms_dropout(tape, *embeds, d->style.embedding_dropout));
