@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/nearest.h"
 #include "config/training_reading.h"
 
 /* ---- values ---- */
@@ -62,6 +63,27 @@ ms_status ms_training_offer(ms_training_reading *r, const char *field, const cha
         r->origins->values[index] = r->file.values[topic];
     }
     return MS_OK;
+}
+
+bool ms_training_on_cpu(const ms_training_reading *r)
+{
+    return ms_run_field_said(r->draft, "device") && ms_name_equal(r->draft->device, "cpu");
+}
+
+ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic, const char *text)
+{
+    ms_error at = {0};
+    ms_json_value value = r->file.values[topic];
+    ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
+    return ms_note_add(r->left_out, r->arena, r->err, "%s (line %u of the training arguments): %s",
+                       ms_json_key(value), at.line, text);
+}
+
+bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic)
+{
+    double x;
+    return r->file.given[topic] &&
+           ms_json_get_number(r->file.values[topic], 0, 0, &x, NULL) != MS_OK;
 }
 
 /* ---- numbers ---- */
@@ -206,8 +228,15 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
                                 ms_notes *left_out, ms_error *err)
 {
     static ms_status (*const steps[])(ms_training_reading * r) = {
-        set_numbers,       set_clip,      ms_training_set_optimizer, ms_training_set_precision,
-        set_checkpointing, set_attention, ms_training_set_adapter,   ms_training_set_loss,
+        set_numbers,
+        set_clip,
+        ms_training_set_optimizer,
+        ms_training_set_precision,
+        set_checkpointing,
+        set_attention,
+        ms_training_set_adapter,
+        ms_training_set_loss,
+        ms_training_set_between_steps,
     };
     ms_training_reading r = {.arena = arena,
                              .model = model,

@@ -130,6 +130,12 @@ static const key_row rows[] = {
     {TRAINER,           "/per_device_eval_batch_size",    MS_TOPIC_EVAL_BATCH,       FORM_NUMBER},
     {AXOLOTL,           "/eval_batch_size",               MS_TOPIC_EVAL_BATCH,       FORM_NUMBER},
     {TRAINER,           "/prediction_loss_only",          MS_TOPIC_LOSS_ONLY,        FORM_FLAG},
+    {TRAINER | AXOLOTL, "/eval_accumulation_steps",       MS_TOPIC_KEPT_BATCHES,     FORM_NUMBER},
+    {TRAINER | AXOLOTL, "/metric_for_best_model",         MS_TOPIC_BEST_METRIC,      FORM_TEXT},
+    {TRAINER,           "/batch_eval_metrics",            MS_TOPIC_BATCH_METRICS,    FORM_FLAG},
+    {TRAINER,           "/include_for_metrics",           MS_TOPIC_METRIC_INPUTS,    FORM_NAMES},
+    {TRAINER,           "/include_inputs_for_metrics",    MS_TOPIC_METRICS,          FORM_FLAG},
+    {FACTORY,           "/compute_accuracy",              MS_TOPIC_ACCURACY,         FORM_FLAG},
 };
 
 /* Inside the value of another key. */

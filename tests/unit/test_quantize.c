@@ -113,10 +113,58 @@ static void check_config(void **state)
     ms_quantization q = {0};
     ms_error err = {0};
     assert_int_equal(ms_json_parse(&source, &document, &err), MS_OK);
-    if (ms_quantization_read(ms_json_root(document), &q, &err) != MS_OK)
+    if (ms_quantization_read(arena, ms_json_root(document), &q, &err) != MS_OK)
         fail_msg("%s", err.text);
     assert_string_equal(ms_quantization_text(arena, &q), c->comes_to);
-    assert_int_equal(q.has_exceptions, c->has_exceptions);
+    assert_int_equal(q.exceptions != NULL, c->has_exceptions);
+    ms_json_free(document);
+    ms_arena_free(arena);
+}
+
+/* ---- names of modules that stay as they are ---- */
+
+typedef struct name_case {
+    const char *label, *names, *module;
+    bool is_head, converts;
+} name_case;
+
+static const name_case names[] = {
+    {"none named", NULL, "model.layers.0.mlp.up_proj", false, true},
+    {"the head by itself", NULL, "lm_head", true, false},
+    {"a head that the list leaves out", "[\"q_proj\"]", "lm_head", true, true},
+    {"an end", "[\"up_proj\"]", "model.layers.0.mlp.up_proj", false, false},
+    {"an end within a name", "[\"proj\"]", "model.layers.0.mlp.up_proj", false, false},
+    {"a beginning", "[\"model.layers.1\"]", "model.layers.1.mlp.up_proj", false, false},
+    {"no beginning of a number", "[\"model.layers.1\"]", "model.layers.11.mlp.up_proj", false,
+     true},
+    {"a middle", "[\"mlp\"]", "model.layers.1.mlp.up_proj", false, true},
+    {"an expression", "[\"model\\\\.layers\\\\.(0|2)\\\\.mlp\"]", "model.layers.2.mlp.up_proj",
+     false, false},
+    {"another layer", "[\"model\\\\.layers\\\\.(0|2)\\\\.mlp\"]", "model.layers.1.mlp.up_proj",
+     false, true},
+    {"an expression up to no boundary", "[\"model.layers.[0-9]\"]", "model.layers.12.mlp.up_proj",
+     false, true},
+    {"a dot that is any character", "[\"model.layers.1.mlp.gate\"]", "model.layers.1.mlp_gate.x",
+     false, false},
+};
+
+static void check_name(void **state)
+{
+    const name_case *c = *state;
+    ms_arena *arena = ms_arena_create(0);
+    char text[256];
+    snprintf(text, sizeof text, "{\"load_in_8bit\": true, \"llm_int8_skip_modules\": %s}",
+             c->names ? c->names : "null");
+    const ms_json_source source = {.name = "config.json", .text = text, .length = strlen(text)};
+    ms_json *document = NULL;
+    ms_quantization q = {0};
+    ms_error err = {0};
+    bool converts = false;
+    assert_int_equal(ms_json_parse(&source, &document, &err), MS_OK);
+    if (ms_quantization_read(arena, ms_json_root(document), &q, &err) != MS_OK ||
+        ms_quantization_converts(&q, c->module, c->is_head, &converts, &err) != MS_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(converts, c->converts);
     ms_json_free(document);
     ms_arena_free(arena);
 }
@@ -365,6 +413,7 @@ int main(void)
 {
     int failed = run_rows("quantise: text", check_text, texts);
     failed += run_rows("quantise: configs", check_config, configs);
+    failed += run_rows("quantise: names", check_name, names);
     failed += run_rows("quantise: runs", check_run, runs);
     failed += run_rows("quantise: storage", check_storage, storages);
     return failed + run_rows("quantise: fused products", check_fused, fused);

@@ -87,6 +87,8 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
         put(out, "empty-cache-steps %" PRIu64 "\n", run->empty_cache_steps);
     if (run->eval_batch)
         put(out, "eval-batch %" PRIu64 "\n", run->eval_batch);
+    if (run->eval_logits)
+        put(out, "eval-logits %" PRIu64 "\n", run->eval_logits);
     if (*run->treat)
         put(out, "treat %s\n", run->treat);
     if (run->adapter)
