@@ -38,7 +38,7 @@ _memscope_values() {
     --format)
         case $2 in
         sweep) echo csv jsonl ;;
-        diff) echo console json md ;;
+        diff) echo console json md html ;;
         check) echo console json md junit github sarif gitlab custom-smaller-is-better shields prometheus ;;
         analyze) echo console json md csv html svg chrome-trace memory-viz speedscope folded ;;
         *) echo console json md csv $([ "$2" != plan ] || echo html svg) ;;

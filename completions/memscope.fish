@@ -186,7 +186,7 @@ complete -c memscope -n $fit -l budget -x -d 'Memory the run may take'
 
 set -l diff '__fish_seen_subcommand_from diff'
 complete -c memscope -n $diff -a '(__memscope_models)'
-complete -c memscope -n $diff -l format -x -a 'console json md' -d 'How it is written'
+complete -c memscope -n $diff -l format -x -a 'console json md html' -d 'How it is written'
 complete -c memscope -n $diff -s o -l file -r -d 'Where it goes'
 complete -c memscope -n $diff -l batch -x -d 'Sequences per micro-batch'
 complete -c memscope -n $diff -l seq -x -d 'Tokens per sequence'

@@ -40,6 +40,10 @@ int ms_check_exit_code(const ms_check *check);
 /* As ms_analysis_set_style. */
 void ms_check_set_style(ms_check *check, const ms_style *style);
 
+/* The top of the repository and where the program runs below it, both absolute: then every channel
+ * but the console names files from there. Texts belong to the caller; NULL: from where it runs. */
+void ms_check_set_root(ms_check *check, const char *root, const char *folder);
+
 /* Writes one channel: "console", "junit", ... */
 ms_status ms_check_write(const ms_check *check, const char *format, FILE *out, ms_error *err);
 

@@ -35,6 +35,7 @@ struct ms_check {
     const ms_verdict **worst_first;
     entry *entries;
     ms_style style;
+    const char *root, *folder; /* see ms_check_set_root */
 };
 
 void ms_check_free(ms_check *check)
@@ -229,12 +230,23 @@ void ms_check_set_style(ms_check *check, const ms_style *style)
     check->style = *style;
 }
 
+void ms_check_set_root(ms_check *check, const char *root, const char *folder)
+{
+    check->root = root;
+    check->folder = folder;
+}
+
 ms_status ms_check_write(const ms_check *check, const char *format, FILE *out, ms_error *err)
 {
     if (check->options.for_baselines)
         return ms_fail(err, MS_ERR_USAGE, "nothing was checked");
-    return ms_check_report_write(check->worst_first, check->budgets.count, check->path,
-                                 ms_check_exit_code(check), &check->style, format, out, err);
+    const ms_check_view view = {.count = check->budgets.count,
+                                .path = check->path,
+                                .root = check->root,
+                                .folder = check->folder,
+                                .exit_code = ms_check_exit_code(check),
+                                .style = check->style};
+    return ms_check_report_write(check->worst_first, &view, format, out, err);
 }
 
 /* ---- baselines ---- */

@@ -2,8 +2,11 @@
  *
  * memscope check: whether runs keep their budgets.
  */
+#define _XOPEN_SOURCE 700 /* for realpath; NOLINT(bugprone-reserved-identifier) */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -101,12 +104,23 @@ static ms_status write_for_github(const ms_cli_settings *s, const ms_check *chec
     return status;
 }
 
+/* GitHub reads paths from the top of the checkout, wherever a step runs. */
+static void name_files_for_github(ms_check *check, char root[PATH_MAX], char folder[PATH_MAX])
+{
+    const char *actions = getenv("GITHUB_ACTIONS"), *workspace = getenv("GITHUB_WORKSPACE");
+    if (actions && strcmp(actions, "true") == 0 && workspace && *workspace &&
+        realpath(workspace, root) && getcwd(folder, PATH_MAX))
+        ms_check_set_root(check, root, folder);
+}
+
 static ms_status write_reports(const ms_cli_settings *s, ms_check *check, ms_error *err)
 {
+    char root[PATH_MAX], folder[PATH_MAX];
     ms_style style =
         ms_cli_style(s->file && s->color != MS_COLOR_ALWAYS ? MS_COLOR_NEVER : s->color);
     ms_status status = MS_OK;
     ms_check_set_style(check, &style);
+    name_files_for_github(check, root, folder);
     if (s->format || s->file || !s->quiet)
         status = write_one(check, ms_cli_format(s), s->file ? s->file : "-", err);
     for (size_t i = 0; status == MS_OK && i < s->output_count; i++)

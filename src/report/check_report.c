@@ -48,12 +48,43 @@ const ms_error *ms_check_place(const ms_verdict *v)
     return v->place ? v->place : v->budget->place;
 }
 
+/* Takes "." and ".." out of an absolute path, in place. */
+static void tidy_path(char *path)
+{
+    char *out = path;
+    for (const char *part = path; *part;) {
+        size_t length = strcspn(part + 1, "/");
+        if (length == 2 && part[1] == '.' && part[2] == '.') {
+            while (out > path && *--out != '/')
+                continue;
+        } else if (length > 1 || (length == 1 && part[1] != '.')) {
+            memmove(out, part, length + 1);
+            out += length + 1;
+        }
+        part += length + 1;
+    }
+    *out = '\0';
+}
+
+/* NULL: the file is not below the top. */
+static const char *from_root(const ms_check_view *view, const char *file)
+{
+    size_t length = strlen(view->root);
+    char *path = *file == '/' ? ms_arena_printf(view->arena, "%s", file)
+                              : ms_arena_printf(view->arena, "%s/%s", view->folder, file);
+    if (!path)
+        return NULL;
+    tidy_path(path);
+    return strncmp(path, view->root, length) == 0 && path[length] == '/' ? path + length + 1 : NULL;
+}
+
 const char *ms_check_file(const ms_check_view *view, const ms_error *place)
 {
     const char *file = place->file[0] ? place->file : view->path;
     while (strncmp(file, "./", 2) == 0)
         file += 2;
-    return file;
+    const char *known = view->root ? from_root(view, file) : NULL;
+    return known ? known : file;
 }
 
 const char *ms_check_fingerprint(const ms_verdict *v, char text[MS_FINGERPRINT_TEXT])
@@ -130,11 +161,10 @@ static ms_status write_view(const struct channel *channel, const ms_check_view *
     return MS_OK;
 }
 
-ms_status ms_check_report_write(const ms_verdict *const *verdicts, uint32_t count, const char *path,
-                                int exit_code, const ms_style *style, const char *format, FILE *out,
-                                ms_error *err)
+ms_status ms_check_report_write(const ms_verdict *const *verdicts, const ms_check_view *set,
+                                const char *format, FILE *out, ms_error *err)
 {
-    ms_check_view view = {.count = count, .path = path, .exit_code = exit_code, .style = *style};
+    ms_check_view view = *set;
     size_t i = 0;
     while (i < CHANNELS && strcmp(channels[i].format.name, format) != 0)
         i++;

@@ -23,17 +23,18 @@ typedef struct ms_check_view {
     const ms_check_row *rows; /* worst first */
     uint32_t count;
     uint32_t counts[MS_OUTCOME_COUNT];
-    const char *path;  /* of the budgets */
-    const char *title; /* "3 budgets: 1 over, 2 passed" */
+    const char *path;          /* of the budgets */
+    const char *root, *folder; /* see ms_check_set_root; may be NULL */
+    const char *title;         /* "3 budgets: 1 over, 2 passed" */
     int exit_code;
     ms_style style;
     ms_arena *arena;
 } ms_check_view;
 
-/* Writes, flushes and checks. `verdicts` are worst first. */
-ms_status ms_check_report_write(const ms_verdict *const *verdicts, uint32_t count, const char *path,
-                                int exit_code, const ms_style *style, const char *format, FILE *out,
-                                ms_error *err);
+/* Writes, flushes and checks. `verdicts` are worst first, as many as the view counts; of the view,
+ * what is not made from them is set. */
+ms_status ms_check_report_write(const ms_verdict *const *verdicts, const ms_check_view *set,
+                                const char *format, FILE *out, ms_error *err);
 
 /* Whether it is one that a check is about: over, warned or failed. */
 static inline bool ms_is_problem(const ms_verdict *v)
@@ -47,7 +48,8 @@ const char *ms_check_rule(const ms_verdict *v);
 /* Where a channel points: what matters most; never NULL. */
 const ms_error *ms_check_place(const ms_verdict *v);
 
-/* The file of a place as others know it: from where the program runs, without "./". */
+/* The file of a place as others know it: from the top of the repository if that is known, else from
+ * where the program runs, without "./". */
 const char *ms_check_file(const ms_check_view *view, const ms_error *place);
 
 /* Sixteen hex digits that stay as long as the budget's name and what is wrong with it. */

@@ -14,6 +14,7 @@ static const struct reporter {
     {{"console", "for people, at a terminal", "diff.txt"}, ms_diff_console},
     {{"json", "every row, for programs", "diff.json"}, ms_diff_json},
     {{"md", "for people, as Markdown", "diff.md"}, ms_diff_markdown},
+    {{"html", "a page in one file", "diff.html"}, ms_diff_html},
 };
 enum { REPORTER_COUNT = sizeof reporters / sizeof reporters[0] };
 
@@ -68,8 +69,8 @@ ms_status ms_diff_report_write(const ms_diff *diff, const char *a_name, const ch
     while (i < REPORTER_COUNT && strcmp(reporters[i].format.name, format) != 0)
         i++;
     if (i == REPORTER_COUNT)
-        return ms_fail(err, MS_ERR_USAGE, "no format \"%.40s\"; there are console, json and md",
-                       format);
+        return ms_fail(err, MS_ERR_USAGE,
+                       "no format \"%.40s\"; there are console, json, md and html", format);
     fill_figures(&view);
     errno = 0;
     reporters[i].write(out, &view);

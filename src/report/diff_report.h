@@ -41,5 +41,6 @@ ms_status ms_diff_report_write(const ms_diff *diff, const char *a_name, const ch
 void ms_diff_console(FILE *out, const ms_diff_view *view);
 void ms_diff_json(FILE *out, const ms_diff_view *view);
 void ms_diff_markdown(FILE *out, const ms_diff_view *view);
+void ms_diff_html(FILE *out, const ms_diff_view *view);
 
 #endif

@@ -104,9 +104,10 @@ static ms_status read_header(ms_table *table, ms_error *err)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* that spreadsheets begin UTF-8 with */
     header h = {table, MS_OK, err};
-    if (!read_line(table) && has_failed(table))
+    bool has_line = read_line(table);
+    if (!has_line && has_failed(table))
         return fail_read(table, err);
-    if (!table->line || *table->line == '\0')
+    if (!has_line || *table->line == '\0')
         return ms_fail(err, MS_ERR_CONFIG,
                        "%s is empty; expected a header such as config,batch,seq", table->name);
     char *line = table->line;

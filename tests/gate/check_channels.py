@@ -2,6 +2,7 @@
 """memscope check: limits, exits, and every channel through a reader that is not ours."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -228,6 +229,23 @@ def test_in_a_workflow(folder):
     summary = open(f"{folder}/summary").read()
     assert summary.startswith("before\n<!-- memscope-check -->\n") and "num\\_hidden\\_layers 4 -> 12" in summary
     assert not annotations(run("check", cwd=folder)[1])
+
+
+def test_paths_from_the_top_of_the_checkout(folder):
+    below = os.path.join(folder, "deep/er")
+    os.makedirs(below)
+    mixed(below)
+    files = lambda text: {place["file"] for _, place, _ in annotations(text)}
+    here = files(run("check", cwd=below, GITHUB_ACTIONS="true")[1])
+    assert here and not any(file.startswith("deep") for file in here)
+    top = files(run("check", cwd=below, GITHUB_ACTIONS="true", GITHUB_WORKSPACE=str(folder))[1])
+    assert top == {"deep/er/" + file for file in here}
+    assert files(run("check", cwd=below, GITHUB_ACTIONS="true", GITHUB_WORKSPACE=below + "/../er/.")[1]) == here
+    elsewhere = files(run("check", cwd=below, GITHUB_ACTIONS="true", GITHUB_WORKSPACE="/usr")[1])
+    assert elsewhere == here
+    sarif = json.loads(run("check", "--format", "sarif", cwd=below, GITHUB_ACTIONS="true", GITHUB_WORKSPACE=str(folder))[1].split("::error")[0])
+    uris = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in sarif["runs"][0]["results"]}
+    assert uris and all(uri.startswith("deep/er/") for uri in uris)
 
 
 def test_sarif(folder):

@@ -2,6 +2,7 @@
 """memscope diff against tables that are worked out here, from the two reports."""
 
 import collections
+import html.parser
 import json
 import re
 
@@ -126,6 +127,61 @@ def test_analyzed_in_process(folder):
     for side in "ab":
         files[side].pop("name"), own[side].pop("name")
     assert files == own
+
+
+class Tables(html.parser.HTMLParser):
+    """Rows of a page by section: texts and values of the cells."""
+
+    def __init__(self):
+        super().__init__()
+        self.sections, self.section, self.row, self.sources = {}, None, None, []
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.sources += [attributes[name] for name in ("src", "href") if name in attributes]
+        if tag == "section":
+            self.section = self.sections.setdefault(attributes["id"], [])
+        elif tag == "tr":
+            self.row = []
+        elif tag in ("td", "th") and self.row is not None:
+            self.row.append("")
+        elif tag == "data" and self.row:
+            self.row[-1] = int(float(attributes["value"]))
+
+    def handle_endtag(self, tag):
+        if tag == "tr" and self.section is not None and self.row:
+            self.section.append(self.row)
+            self.row = None
+        elif tag == "section":
+            self.section = None
+
+    def handle_data(self, data):
+        if self.row and isinstance(self.row[-1], str):
+            self.row[-1] += data
+
+
+def test_page(folder):
+    """The page has the figures of the JSON, and nothing from elsewhere."""
+    write(folder, "config.json", CONFIG)
+    reports(folder, ["config.json", "--seq", "64"], ["gpt2", "--seq", "96", "--batch", "2"])
+    diff = json.loads(run("diff", "a.json", "b.json", "--format", "json", cwd=folder)[1])
+    code, text, said = run("diff", "a.json", "b.json", "--format", "html", cwd=folder)
+    assert code == 1 and not said
+    page = Tables()
+    page.feed(text)
+    assert all(source.startswith(("#", "data:")) for source in page.sources)
+    for name in TABLES:
+        rows = [(name, change, a, b, difference) for name, change, a, b, difference in page.sections[name][1:]]
+        label = lambda r: r["name"] + (", " + r["where"] if r.get("where") else "")
+        assert rows == [(label(r), r["change"], r["a_bytes"], r["b_bytes"], r["change_bytes"]) for r in diff[name]], name
+    figures = {tuple(row[1:]) for row in page.sections["figures"]}
+    for figure in diff["figures"].values():
+        if figure["a_bytes"] or figure["b_bytes"]:
+            assert (figure["a_bytes"], figure["b_bytes"], figure["b_bytes"] - figure["a_bytes"]) in figures
+    for name, key in (("config", "config"), ("run", "settings")):
+        rows = [tuple(row) for row in page.sections.get(name, [])[1:]]
+        said = lambda value: "-" if value is None else value
+        assert rows == [(r["name"], r["change"], said(r["a"]), said(r["b"])) for r in diff[key]], name
 
 
 def test_same_and_mirrored(folder):

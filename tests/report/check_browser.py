@@ -168,6 +168,14 @@ def check_plan(browser, arguments):
     check_quiet(result)
 
 
+def check_diff(browser, arguments):
+    page = subprocess.run([browser.program, "diff", *arguments.split(), "--format", "html"],
+                          capture_output=True, check=False).stdout.decode()
+    seen = browser.run(page, "--window-size=1280,900")
+    assert "<button" not in page and "<button" in seen and 'id="filter"' in seen, "the script has not run"
+    assert seen.count("<tr>") == page.count("<tr>"), "rows were lost"
+
+
 def main():
     browser_path = find_browser()
     if not browser_path:
@@ -196,6 +204,7 @@ def main():
         attempt("126 layers", check_speed, browser)
         attempt("plan", check_plan, browser, "--config llama-3.2-1b --device rtx-4090 --batch 4 --seq 2048")
         attempt("curve", check_plan, browser, "--config smollm2-135m --batch 8 --seq 1024 --device a10 --curve --points 4")
+        attempt("diff", check_diff, browser, "llama-3.2-1b llama-3.2-3b")
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 
