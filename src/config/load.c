@@ -95,6 +95,8 @@ typedef struct loading {
     char *training_text;
     ms_notes *notes, left_out;
     ms_error *err;
+    const char *asked; /* a field; *place is where the files say it. NULL: none */
+    ms_error *place;
 } loading;
 
 /* Flags come after the file, and win. */
@@ -320,6 +322,14 @@ static ms_status load_document(loading *l, const ms_input *in, ms_json_value roo
     return status == MS_OK ? apply_adapter(l, in->path) : status;
 }
 
+static void tell_place(const loading *l)
+{
+    int index = l->asked ? ms_run_field_find(l->asked) : -1;
+    if (index >= 0 && l->origins.in_file[index])
+        ms_json_error_set(l->place, l->origins.values[index], MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                          "here");
+}
+
 static ms_status load_config(loading *l, const char *config, const ms_run_setting *settings,
                              size_t count)
 {
@@ -337,19 +347,42 @@ static ms_status load_config(loading *l, const char *config, const ms_run_settin
     return status;
 }
 
+static ms_status load_value(loading *l, ms_json_value value, const char *path,
+                            const ms_run_setting *settings, size_t count)
+{
+    const ms_input in = {.path = path};
+    ms_json_value member;
+    ms_status status = ms_json_get_member(value, "model", &member, l->err);
+    if (status == MS_OK)
+        status = load_document(l, &in, value, settings, count);
+    tell_place(l);
+    ms_json_free(l->training_args);
+    free(l->training_text);
+    return status;
+}
+
 ms_status ms_run_load_value(ms_arena *arena, ms_json_value value, const char *path,
                             const ms_run_setting *settings, size_t count, ms_model_config *model,
                             ms_run_config *run, ms_notes *notes, ms_error *err)
 {
     loading l = {.arena = arena, .model = model, .run = run, .notes = notes, .err = err};
-    const ms_input in = {.path = path};
-    ms_json_value member;
-    ms_status status = ms_json_get_member(value, "model", &member, err);
-    if (status == MS_OK)
-        status = load_document(&l, &in, value, settings, count);
-    ms_json_free(l.training_args);
-    free(l.training_text);
-    return status;
+    return load_value(&l, value, path, settings, count);
+}
+
+bool ms_run_find_origin(ms_arena *arena, ms_json_value value, const char *path, const char *field,
+                        ms_error *place)
+{
+    ms_model_config model;
+    ms_run_config run;
+    ms_notes notes = {0};
+    ms_error err = *place = (ms_error){0};
+    loading l = {.arena = arena, .model = &model, .run = &run, .notes = &notes, .err = &err};
+    l.asked = field;
+    l.place = place;
+    ms_status status = load_value(&l, value, path, NULL, 0);
+    if (status == MS_ERR_NOMEM)
+        place->status = MS_ERR_NOMEM;
+    return status == MS_OK && place->line > 0;
 }
 
 ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t count,

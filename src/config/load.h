@@ -6,6 +6,7 @@
 #ifndef MS_CONFIG_LOAD_H
 #define MS_CONFIG_LOAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -33,6 +34,10 @@ ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t co
 ms_status ms_run_load_value(ms_arena *arena, ms_json_value value, const char *path,
                             const ms_run_setting *settings, size_t count, ms_model_config *model,
                             ms_run_config *run, ms_notes *notes, ms_error *err);
+
+/* Where such a run has a field from, if a file says it: its training arguments too. */
+bool ms_run_find_origin(ms_arena *arena, ms_json_value value, const char *path, const char *field,
+                        ms_error *place);
 
 /* One built-in model. */
 ms_status ms_preset_load(ms_arena *arena, const char *name, ms_model_config *model, ms_error *err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/input.h"
+#include "config/load.h"
 #include "config/model_read.h"
 #include "config/nearest.h"
 
@@ -92,7 +93,8 @@ static bool look_in_run(ms_arena *arena, ms_json_value run, const char *path, co
     ms_error err = {0};
     if (!is_key) {
         if (!find_field(run, name, &found))
-            return false;
+            return find_field(run, "training-args", &found) &&
+                   ms_run_find_origin(arena, run, path, name, place);
         take_place(found, place);
         return true;
     }

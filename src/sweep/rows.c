@@ -42,7 +42,8 @@ static ms_status read_line(ms_rows *rows, ms_error *err)
     rows->is_cut = length > 0 && !rows->has_row;
     rows->length = rows->has_row ? (size_t)length : 0;
     rows->whole_bytes += rows->length;
-    return MS_OK;
+    /* A zero byte would end the text before the line does. */
+    return rows->has_row && strlen(rows->line) != rows->length ? fail_row(rows, err) : MS_OK;
 }
 
 /* ---- who a row is ---- */

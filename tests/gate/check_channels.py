@@ -150,6 +150,22 @@ def test_changed_run_key(folder):
         assert place["file"] == file and f'"{key}"' in open(f"{folder}/{file}").read().split("\n")[place["line"] - 1]
 
 
+def test_changed_training_argument(folder):
+    """What training arguments say has its line there, in a run file and in an inline run."""
+    write(folder, "config.json", CONFIG)
+    said = {"model": "config.json", "training-args": "args.yaml", "seq": 64, "device": "rtx-4090"}
+    write(folder, "memscope.run.json", said)
+    write(folder, "args.yaml", "output_dir: out\nper_device_train_batch_size: 1\noptim: adamw_torch\n")
+    increase = {"limits": {"max_increase": "1 B"}, "baseline": "*.base.json"}
+    write(folder, "memscope.budgets.json", {"budgets": [{"name": "file", "config": "memscope.run.json", **increase},
+                                                        {"name": "inline", "run": said, **increase}]})
+    assert run("baseline", "--update", cwd=folder)[0] == 0
+    write(folder, "args.yaml", "output_dir: out\n\nper_device_train_batch_size: 16\noptim: adamw_torch\n")
+    for verdict in check(folder)[1]["budgets"]:
+        place = verdict["place"]
+        assert (place["file"], place["line"], place["column"]) == ("args.yaml", 3, 30), place
+
+
 def test_changed_key_by_another_name(folder):
     """Of a key with two spellings, and of one in an object of the config."""
     vision = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 28, "patch_size": 14}
