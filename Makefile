@@ -276,6 +276,9 @@ $(BUILD)/man/made: $(BINARY)
 	$(Q)for page in $$($(BINARY) help --man); do name=$${page#memscope-}; \
 	    $(BINARY) help --man $${name%.*} > $(@D)/$$page || exit 1; done
 	@touch $@
+completions: $(BINARY)               ## make the completions of zsh and fish anew
+	$(BINARY) help --completion zsh > completions/_memscope
+	$(BINARY) help --completion fish > completions/memscope.fish
 man: $(BUILD)/man/made               ## make the manual pages of the commands, in BUILD/man
 
 INSTALL_FOLDERS = DESTDIR='$(DESTDIR)' BINDIR='$(bindir)' LIBDIR='$(libdir)' INCLUDEDIR='$(includedir)' \
@@ -311,5 +314,5 @@ FORCE:
 .DELETE_ON_ERROR:
 .PHONY: all results programs check unit replay cli oracle example oom asan valgrind coverage bench bench-plan fuzz fuzz-run \
         lint lint-layers lint-headers lint-symbols lint-format lint-cppcheck lint-tidy format reports install \
-        uninstall man static deb clean help FORCE
+        uninstall man completions static deb clean help FORCE
 -include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)

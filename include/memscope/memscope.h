@@ -55,6 +55,8 @@ typedef struct ms_run_field {
     const char *group; /* "Model", "Training", ... */
 } ms_run_field;
 const ms_run_field *ms_run_fields(size_t *count);
+/* All values of a field that is a choice; past the last, NULL. NULL: it is none. */
+const char *const *ms_run_field_choices(const char *name);
 
 /* Why a setting that trainers have is no field: for "torch_compile" that it is not modelled. NULL
  * for a name that means nothing. */

@@ -19,6 +19,12 @@ const ms_run_field *ms_run_fields(size_t *count)
     return fields;
 }
 
+const char *const *ms_run_field_choices(const char *name)
+{
+    int index = ms_run_field_find(name);
+    return index < 0 ? NULL : ms_run_field_traits_of((size_t)index).choices;
+}
+
 const char *ms_run_field_missing(const char *name)
 {
     return ms_unmodelled_setting(name);

@@ -259,11 +259,17 @@ const char *ms_cli_hint(const char *name, ms_cli_name_at name_at, const void *li
 void ms_cli_print_short_help(FILE *out);
 /* A row for each field and option of a command, but for those that another one hides; `heading`
  * goes before the name of a group. */
+/* Calls `visit` for every option, fields first; a letter of 0: it has none. */
+typedef void (*ms_cli_visitor)(void *context, char letter, const ms_run_field *row);
+void ms_cli_visit_options(const ms_cli_grammar *grammar, ms_cli_visitor visit, void *context);
 typedef void (*ms_cli_row_printer)(FILE *out, char letter, const ms_run_field *row);
 void ms_cli_print_options(FILE *out, const ms_cli_grammar *grammar, const char *heading,
                           ms_cli_row_printer print);
 /* The command's manual page. */
 void ms_cli_print_page(FILE *out, const ms_cli_command *command);
+/* "zsh" or "fish": the completions of that shell. "words COMMAND --OPTION": what may follow the
+ * option, on a line; @models and @devices for those. False: it is none of these. */
+bool ms_cli_print_completion(FILE *out, int argc, char **argv);
 void ms_cli_print_help(FILE *out, const ms_cli_command *command); /* NULL: the whole program */
 
 #endif

@@ -36,27 +36,44 @@ static void print_row(FILE *out, char letter, const ms_run_field *row)
     fputc('\n', out);
 }
 
-void ms_cli_print_options(FILE *out, const ms_cli_grammar *grammar, const char *heading,
-                          ms_cli_row_printer print)
+void ms_cli_visit_options(const ms_cli_grammar *grammar, ms_cli_visitor visit, void *context)
 {
-    const char *group = "";
     for (const ms_cli_fields *list = grammar->fields; list->list; list++) {
         size_t count;
         const ms_run_field *fields = list->list(&count);
         for (size_t i = 0; i < count; i++) {
             if (ms_cli_field_find(grammar, fields[i].name) != &fields[i])
                 continue;
-            if (strcmp(group, fields[i].group) != 0)
-                fprintf(out, "%s%s\n", heading, fields[i].group);
-            group = fields[i].group;
-            print(out, 0, &fields[i]);
+            visit(context, 0, &fields[i]);
         }
     }
-    fprintf(out, "%sOutput\n", heading);
     for (const ms_cli_option *o = grammar->options; o->name; o++) {
-        ms_run_field row = {.name = o->name, .value_name = o->value_name, .help = o->help};
-        print(out, o->letter, &row);
+        const ms_run_field row = {
+            .name = o->name, .value_name = o->value_name, .help = o->help, .group = "Output"};
+        visit(context, o->letter, &row);
     }
+}
+
+typedef struct grouped {
+    FILE *out;
+    const char *heading, *group;
+    ms_cli_row_printer print;
+} grouped;
+
+static void print_in_group(void *context, char letter, const ms_run_field *row)
+{
+    grouped *g = context;
+    if (strcmp(g->group, row->group) != 0)
+        fprintf(g->out, "%s%s\n", g->heading, row->group);
+    g->group = row->group;
+    g->print(g->out, letter, row);
+}
+
+void ms_cli_print_options(FILE *out, const ms_cli_grammar *grammar, const char *heading,
+                          ms_cli_row_printer print)
+{
+    grouped g = {out, heading, "", print};
+    ms_cli_visit_options(grammar, print_in_group, &g);
 }
 
 static void print_exit_codes(FILE *out, const char *outcomes)

@@ -279,6 +279,8 @@ int ms_cli_help(int argc, char **argv)
 {
     if (argc > 0 && strcmp(argv[0], "--man") == 0)
         return argc > 1 ? print_page(argv[1]) : list_pages();
+    if (argc > 1 && strcmp(argv[0], "--completion") == 0)
+        return ms_cli_print_completion(stdout, argc - 1, argv + 1) ? 0 : EXIT_USAGE;
     const ms_cli_command *command =
         argc > 0 && !is_help(argv[0]) ? ms_cli_command_find(argv[0]) : NULL;
     if (argc > 0 && !command && !is_help(argv[0]))

@@ -122,7 +122,7 @@ static ms_status read_row(ms_rows *rows, ms_error *err)
         is_good = read_csv(rows);
     else if (read_json(rows, &is_good) != MS_OK)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", rows->name);
-    return is_good ? MS_OK : fail_row(rows, err);
+    return is_good && rows->point < rows->point_count ? MS_OK : fail_row(rows, err);
 }
 
 ms_status ms_rows_next(ms_rows *rows, ms_error *err)

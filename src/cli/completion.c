@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Completions for shells, from the same tables as the help texts: the files of zsh and fish, and
+ * the words that bash asks for.
+ */
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* ---- what may follow an option ---- */
+
+typedef enum kind { NOTHING, TEXT, WORDS, FILES, MODELS, DEVICES } kind;
+
+/* Words of options whose values are no plain choice; those of a mix are a start. */
+static const struct {
+    const char *name, *words;
+} known_words[] = {
+    {"liger", "none all rope+rms-norm+swiglu loss"},
+    {"quantize", "none nf4 fp4 nf4:double fp4:double int8 gptq:4:128 awq:4:128 fp8-block mxfp4"},
+    {"checkpointing", "none all"},
+    {"what", "batch seq rank layers"},
+    {"fit", "batch seq rank layers"},
+    {"planner", "milp greedy rules uniform none"},
+    {"target", "free hf pytorch torchtitan torchtune megatron deepspeed nemo axolotl all"},
+    {"without", "checkpoint selective offload tile chunk"},
+    {"allow", "host-optimizer host-parameters none"},
+    {"rules-mode", "conservative balanced aggressive"},
+    {"objectives", "expected_device_bytes,tokens_per_s peak_memory_bytes,step_time_ms"},
+    {"color", "auto always never"},
+};
+
+static const char *words_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof known_words / sizeof known_words[0]; i++)
+        if (strcmp(known_words[i].name, name) == 0)
+            return known_words[i].words;
+    return NULL;
+}
+
+static bool is_file(const char *value_name)
+{
+    static const char *const names[] = {"FILE", "DIR", "FORMAT=FILE"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], value_name) == 0)
+            return true;
+    return false;
+}
+
+static kind kind_of(const ms_run_field *row)
+{
+    if (!row->value_name)
+        return NOTHING;
+    if (strcmp(row->name, "config") == 0)
+        return MODELS;
+    if (strcmp(row->name, "device") == 0)
+        return DEVICES;
+    if (is_file(row->value_name))
+        return FILES;
+    bool has_words =
+        strcmp(row->name, "format") == 0 || ms_run_field_choices(row->name) || words_of(row->name);
+    return has_words ? WORDS : TEXT;
+}
+
+static void put_words(FILE *out, const ms_cli_grammar *grammar, const char *name)
+{
+    const char *const *choices = ms_run_field_choices(name);
+    const char *format, *blank = "";
+    if (strcmp(name, "format") == 0) {
+        for (size_t i = 0; (format = grammar->format_at(i)) != NULL; i++, blank = " ")
+            fprintf(out, "%s%s", blank, format);
+        return;
+    }
+    if (words_of(name))
+        fputs(words_of(name), out);
+    for (size_t i = 0; !words_of(name) && choices && choices[i]; i++, blank = " ")
+        fprintf(out, "%s%s", blank, choices[i]);
+}
+
+typedef struct target {
+    FILE *out;
+    const ms_cli_command *command;
+} target;
+
+/* A help text between single quotes: `quote` stands for one of its own, and a backslash before what
+ * else is special. */
+static void put_help(FILE *out, const char *text, const char *special, const char *quote)
+{
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs(quote, out);
+        else
+            fprintf(out, "%s%c", strchr(special, *text) ? "\\" : "", *text);
+}
+
+static const char zsh_quote[] = "'\\''", fish_quote[] = "\\'";
+
+/* ---- zsh ---- */
+
+static void put_zsh_value(FILE *out, const ms_cli_grammar *grammar, const ms_run_field *row)
+{
+    switch (kind_of(row)) {
+    case NOTHING:
+        return;
+    case TEXT:
+        fprintf(out, ":%s:", row->value_name);
+        return;
+    case WORDS:
+        fprintf(out, ":%s:(", row->value_name);
+        put_words(out, grammar, row->name);
+        fputc(')', out);
+        return;
+    case FILES:
+        fputs(":file:_files", out);
+        return;
+    case MODELS:
+        fputs(":config:_memscope_models", out);
+        return;
+    case DEVICES:
+        fputs(":device:_memscope_devices", out);
+        return;
+    }
+}
+
+static void put_zsh_option(void *context, char letter, const ms_run_field *row)
+{
+    const target *t = context;
+    char shorter[] = {'-', letter, '\0'};
+    const char *const names[] = {letter ? shorter : NULL, row->name};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!names[i])
+            continue;
+        fprintf(t->out, " \\\n        '%s%s[", i ? "--" : "", names[i]);
+        put_help(t->out, row->help, "[]:", zsh_quote);
+        fputc(']', t->out);
+        put_zsh_value(t->out, t->command->grammar, row);
+        fputc('\'', t->out);
+    }
+}
+
+static const char zsh_begin[] =
+    "#compdef memscope\n"
+    "# SPDX-License-Identifier: GPL-3.0-or-later\n"
+    "# Made by memscope help --completion zsh; do not edit.\n\n"
+    "_memscope_models() {\n    local -a names\n"
+    "    names=(${(f)\"$(memscope models 2>/dev/null | awk 'NR > 1 { print $1 }')\"})\n"
+    "    _alternative 'models:built-in model:compadd -a names' 'files:config.json:_files'\n}\n\n"
+    "_memscope_devices() {\n    local -a names\n"
+    "    names=(${(f)\"$(memscope devices 2>/dev/null | awk 'NR > 2 { print $1 }')\"} cpu)\n"
+    "    compadd -a names\n}\n";
+
+/* What a command's bare words are. */
+static const char *zsh_words(const ms_cli_command *command)
+{
+    if (strcmp(command->name, "schema") == 0)
+        return " '1:schema:(${(f)\"$(memscope schema 2>/dev/null)\"})'";
+    if (strcmp(command->name, "help") == 0)
+        return " '1:command:($commands)'";
+    if (!command->grammar)
+        return "";
+    size_t count;
+    const ms_run_field *first =
+        command->grammar->fields->list ? command->grammar->fields->list(&count) : NULL;
+    return first ? " \\\n        '*:config:_memscope_models'" : " \\\n        '*:file:_files'";
+}
+
+static void put_zsh(FILE *out)
+{
+    const ms_cli_command *command;
+    fputs(zsh_begin, out);
+    for (size_t i = 0; (command = ms_cli_command_at(i)) != NULL; i++) {
+        target t = {out, command};
+        fprintf(out, "\n_memscope_%s() {\n    _arguments", command->name);
+        if (command->grammar)
+            ms_cli_visit_options(command->grammar, put_zsh_option, &t);
+        fprintf(out, "%s\n}\n", zsh_words(command));
+    }
+    fputs("\n_memscope() {\n    local -a commands described\n    described=(\n", out);
+    for (size_t i = 0; (command = ms_cli_command_at(i)) != NULL; i++) {
+        fprintf(out, "        '%s:", command->name);
+        put_help(out, command->help, ":", zsh_quote);
+        fputs("'\n", out);
+    }
+    fputs("    )\n    commands=(${described%%:*})\n    if (( CURRENT == 2 )); then\n"
+          "        _describe command described\n        return\n    fi\n"
+          "    local command=$words[2]\n"
+          "    (( ${commands[(Ie)$command]} )) || return 1\n"
+          "    shift words\n    (( CURRENT-- ))\n    _memscope_$command\n}\n\n_memscope \"$@\"\n",
+          out);
+}
+
+/* ---- fish ---- */
+
+static void put_fish_option(void *context, char letter, const ms_run_field *row)
+{
+    const target *t = context;
+    fprintf(t->out, "complete -c memscope -n $%s", t->command->name);
+    if (letter)
+        fprintf(t->out, " -s %c", letter);
+    fprintf(t->out, " -l %s", row->name);
+    switch (kind_of(row)) {
+    case NOTHING:
+        break;
+    case TEXT:
+        fputs(" -x", t->out);
+        break;
+    case WORDS:
+        fputs(" -x -a '", t->out);
+        put_words(t->out, t->command->grammar, row->name);
+        fputc('\'', t->out);
+        break;
+    case FILES:
+        fputs(" -r", t->out);
+        break;
+    case MODELS:
+        fputs(" -r -a '(__memscope_models)'", t->out);
+        break;
+    case DEVICES:
+        fputs(" -x -a '(__memscope_devices)'", t->out);
+        break;
+    }
+    fputs(" -d '", t->out);
+    put_help(t->out, row->help, "", fish_quote);
+    fputs("'\n", t->out);
+}
+
+static const char fish_begin[] =
+    "# SPDX-License-Identifier: GPL-3.0-or-later\n"
+    "# Made by memscope help --completion fish; do not edit.\n\n"
+    "function __memscope_models\n"
+    "    memscope models 2>/dev/null | tail -n +2 | string split -f1 ' '\nend\n\n"
+    "function __memscope_devices\n"
+    "    memscope devices 2>/dev/null | tail -n +3 | string split -f1 ' '\n    echo cpu\nend\n\n";
+
+static void put_fish(FILE *out)
+{
+    const ms_cli_command *command;
+    fputs(fish_begin, out);
+    for (size_t i = 0; (command = ms_cli_command_at(i)) != NULL; i++) {
+        fprintf(out, "complete -c memscope -n __fish_use_subcommand -f -a %s -d '", command->name);
+        put_help(out, command->help, "", fish_quote);
+        fprintf(out, "'\ncomplete -c memscope -n '__fish_seen_subcommand_from help' -f -a %s\n",
+                command->name);
+    }
+    fputs("complete -c memscope -n '__fish_seen_subcommand_from schema' -f "
+          "-a '(memscope schema 2>/dev/null)'\n",
+          out);
+    for (size_t i = 0; (command = ms_cli_command_at(i)) != NULL; i++) {
+        target t = {out, command};
+        if (!command->grammar)
+            continue;
+        fprintf(out, "\nset -l %s '__fish_seen_subcommand_from %s'\n", command->name,
+                command->name);
+        ms_cli_visit_options(command->grammar, put_fish_option, &t);
+    }
+}
+
+/* ---- bash ---- */
+
+typedef struct question {
+    target target;
+    const char *option; /* "--format" */
+} question;
+
+static void answer(void *context, char letter, const ms_run_field *row)
+{
+    static const char *const lists[] = {[MODELS] = "models", [DEVICES] = "devices"};
+    const question *q = context;
+    (void)letter;
+    if (strcmp(q->option + 2, row->name) != 0)
+        return;
+    kind what = kind_of(row);
+    if (what == WORDS)
+        put_words(q->target.out, q->target.command->grammar, row->name);
+    else if (what == MODELS || what == DEVICES)
+        fprintf(q->target.out, "@%s", lists[what]);
+    fputc('\n', q->target.out);
+}
+
+static bool put_values(FILE *out, const char *command_name, const char *option)
+{
+    const ms_cli_command *command = ms_cli_command_find(command_name);
+    if (!command || !command->grammar || strncmp(option, "--", 2) != 0)
+        return false;
+    question q = {{out, command}, option};
+    ms_cli_visit_options(command->grammar, answer, &q);
+    return true;
+}
+
+bool ms_cli_print_completion(FILE *out, int argc, char **argv)
+{
+    if (argc == 1 && strcmp(argv[0], "zsh") == 0)
+        put_zsh(out);
+    else if (argc == 1 && strcmp(argv[0], "fish") == 0)
+        put_fish(out);
+    else
+        return argc == 3 && strcmp(argv[0], "words") == 0 && put_values(out, argv[1], argv[2]);
+    return true;
+}
