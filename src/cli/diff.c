@@ -24,7 +24,7 @@ static ms_status take_side(ms_cli_settings *s, const char *word, ms_error *err)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME", "console, json or md",                          ms_cli_set_format},
+    {"format",   0,   "NAME", "console, json, md or html",                          ms_cli_set_format},
     {"file",     'o', "FILE", "where it goes; - is standard output",          ms_cli_set_file},
     {"quiet",    'q', NULL,   "no output but errors: the exit status says it", ms_cli_set_quiet},
     {"color",    0,   "WHEN", "auto, always or never",                        ms_cli_set_color},
