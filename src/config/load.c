@@ -262,7 +262,8 @@ static ms_status apply_adapter(loading *l, const char *run_path)
         return ms_fail(l->err, MS_ERR_USAGE, "adapter and lora say the same: give one of them");
     if ((has_file || has_text) && l->run->parameter_device == MS_PARAMETERS_ON_HOST)
         return ms_fail(l->err, MS_ERR_USAGE,
-                       "parameter-device host is not modelled with an adapter: leave out one");
+                       "parameter-device host is not modelled with an adapter: the host keeps what "
+                       "the optimizer updates, and a frozen base is not; leave out one");
     if (!has_file && !has_text)
         return has_dtype ? ms_fail(l->err, MS_ERR_USAGE,
                                    "adapter-dtype without an adapter: give adapter or lora too")
@@ -374,10 +375,8 @@ bool ms_run_find_origin(ms_arena *arena, ms_json_value value, const char *path, 
 {
     ms_model_config model;
     ms_run_config run;
-    ms_notes notes = {0};
     ms_error err = *place = (ms_error){0};
-    loading l = {.arena = arena, .model = &model, .run = &run, .notes = &notes, .err = &err};
-    l.asked = field;
+    loading l = {.arena = arena, .model = &model, .run = &run, .err = &err, .asked = field};
     l.place = place;
     ms_status status = load_value(&l, value, path, NULL, 0);
     if (status == MS_ERR_NOMEM)
