@@ -51,6 +51,9 @@ static ms_status resolve_liger(const ms_resolving *c)
                                ms_liger_text(c->arena, missing), model->family->model_type,
                                ms_liger_text(c->arena, family->kernels));
     c->run->liger &= family->kernels;
+    if ((c->run->liger & MS_LIGER_SWIGLU) && model->num_experts &&
+        ms_is_packed(&c->run->quantization) && c->run->quantization.kind == MS_QUANTIZE_FP8_BLOCK)
+        return ms_resolve_fail(c, field, "Liger's experts cannot read weights in fp8-block");
     if (ms_liger_fuses_head(c->run->liger, family) && ms_resolve_said(c, "logits-to-keep") &&
         c->draft->logits_to_keep)
         return ms_resolve_fail(c, "logits-to-keep",
