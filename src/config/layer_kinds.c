@@ -23,36 +23,45 @@ bool ms_model_has_layers_but(const ms_model_config *config, uint8_t flags)
     return false;
 }
 
+static const ms_key *row_of(const ms_family *family, ms_key_kind kind)
+{
+    for (size_t i = 0; i < family->key_count; i++)
+        if (family->keys[i].kind == kind)
+            return &family->keys[i];
+    return NULL;
+}
+
 /* False when the file has no such key, or null. */
 static bool find_list(ms_json_value root, const ms_family *family, ms_key_kind kind,
                       ms_json_value *value)
 {
-    const ms_key *key = NULL;
-    for (size_t i = 0; i < family->key_count && !key; i++)
-        if (family->keys[i].kind == kind)
-            key = &family->keys[i];
+    const ms_key *key = row_of(family, kind);
     return key && ms_model_key_find(root, key, value) && ms_json_kind_of(*value) != MS_JSON_NULL;
 }
 
-static ms_status read_type(ms_json_value value, uint8_t *kind, ms_error *err)
+static ms_status read_type(ms_json_value value, const ms_key *key, uint8_t *kind, ms_error *err)
 {
-    const char *type = NULL;
+    const char *type = NULL, *mixes = key->choices[0];
+    const char *slides = key->choices[1] ? key->choices[1] : mixes ? NULL : "sliding_attention";
     ms_status status = ms_json_get_string(value, &type, err);
     if (status != MS_OK)
         return status;
-    *kind &= (uint8_t)~MS_LAYER_SLIDES;
-    if (strcmp(type, "sliding_attention") == 0)
+    *kind &= (uint8_t) ~(MS_LAYER_SLIDES | MS_LAYER_MIXES);
+    if (slides && strcmp(type, slides) == 0)
         *kind |= MS_LAYER_SLIDES;
+    else if (mixes && strcmp(type, mixes) == 0)
+        *kind |= MS_LAYER_MIXES;
     else if (strcmp(type, "full_attention") != 0 && strcmp(type, "attention") != 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.40s' is not modelled; full_attention and sliding_attention are",
-                            type);
+                            "'%.40s' is not modelled; full_attention and %s are", type,
+                            slides ? slides : mixes);
     return MS_OK;
 }
 
 static ms_status read_types(ms_json_value list, const ms_model_config *config, uint8_t *kinds,
                             ms_error *err)
 {
+    const ms_key *key = row_of(config->family, MS_KEY_LAYER_TYPES);
     uint64_t count = 0;
     ms_json_value v;
     ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
@@ -61,7 +70,7 @@ static ms_status read_types(ms_json_value list, const ms_model_config *config, u
     for (bool more = ms_json_first(list, &v); more && status == MS_OK;
          more = ms_json_next(&v), count++) {
         uint8_t past_the_end = 0;
-        status = read_type(v, count < config->num_layers ? &kinds[count] : &past_the_end, err);
+        status = read_type(v, key, count < config->num_layers ? &kinds[count] : &past_the_end, err);
     }
     if (status == MS_OK && count != config->num_layers)
         return ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_CONFIG,

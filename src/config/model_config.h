@@ -22,6 +22,7 @@ typedef enum ms_activation {
     MS_ACTIVATION_GELU_NEW,  /* "gelu_new": composed of eight operators */
     MS_ACTIVATION_GELU_FAST, /* "gelu_fast": composed of nine operators */
     MS_ACTIVATION_RELU,      /* "relu" */
+    MS_ACTIVATION_RELU2,     /* "relu2": relu(x) ** 2 */
     MS_ACTIVATION_COUNT
 } ms_activation;
 
@@ -52,7 +53,8 @@ enum {
     MS_LAYER_SLIDES = 1,    /* attention within sliding_window tokens */
     MS_LAYER_SPARSE = 2,    /* a mixture of experts in the place of the MLP */
     MS_LAYER_NO_ROTARY = 4, /* attention that knows no positions */
-    MS_LAYER_KINDS = 8      /* how many values of flags there are */
+    MS_LAYER_MIXES = 8,     /* something else in the place of attention */
+    MS_LAYER_KINDS = 16     /* how many values of flags there are */
 };
 
 /* The tower that sees, of models that have one. */
@@ -90,6 +92,11 @@ typedef struct ms_model_config {
     uint64_t sparse_step;                  /* qwen: every so-many-th layer is sparse */
     uint64_t first_sparse_layer;           /* deepseek: layers before this one are dense */
     uint64_t expert_groups, chosen_groups; /* deepseek: experts are taken from so many groups */
+    /* qwen3_next: heads of linear attention and their widths; elements that its convolution, or
+     * lfm2's, sees at once; every so-many-th layer is full attention */
+    uint64_t linear_key_heads, linear_value_heads, linear_key_dim, linear_value_dim;
+    uint64_t convolution_width, attention_interval;
+    bool convolution_bias;      /* lfm2 */
     uint64_t prediction_layers; /* deepseek: stored with the model, no part of its class */
     bool limits_groups;         /* deepseek_v2 */
     bool pairs_neighbours;      /* rotary embeddings turn neighbours, not halves */
@@ -125,7 +132,8 @@ typedef struct ms_model_config {
     double attention_dropout, residual_dropout, embedding_dropout;
     double
         rotary_share; /* of each head's elements, the first, that turn; 0: the family turns all */
-    double router_jitter;   /* mixtral */
+    uint64_t rotary_width;  /* minimax_m2: the same in elements; 0: rotary_share says it */
+    double router_jitter;   /* mixtral, minimax_m2 */
     bool clips_projections; /* olmoe */
     bool turns_heads;       /* granitemoehybrid: position_embedding_type is rope */
     bool has_dtype;
@@ -145,8 +153,8 @@ typedef enum ms_key_kind {
     MS_KEY_CHOICE,      /* one of two names, bool member: the second */
     MS_KEY_FIXED_BOOL,  /* a bool that must have the default value (as null does): the other is not
                            modelled */
-    MS_KEY_LAYER_TYPES, /* list of "full_attention" and "sliding_attention", one per layer; read
-                           with the rules that span keys */
+    MS_KEY_LAYER_TYPES, /* list of "full_attention" and "sliding_attention", or of what `choices`
+                           name in its place, one per layer; read with the rules that span keys */
     MS_KEY_ROTARY_LAYERS, /* list of 1 and 0, one per layer at least: 0 where nothing turns */
     MS_KEY_ROPE,          /* an object or null; of it only matters whether its type is "longrope" */
     MS_KEY_DENSE_LAYERS,  /* list of the layers, by number, that are not sparse; read with the rules
@@ -175,7 +183,8 @@ typedef struct ms_key {
     uint64_t minimum, maximum;
     ms_default_kind null_kind; /* MS_KEY_OPTIONAL */
     uint64_t null_value;
-    const char *choices[2]; /* MS_KEY_CHOICE */
+    const char *choices[2]; /* MS_KEY_CHOICE; MS_KEY_LAYER_TYPES: the type of layers that mix, of
+                               layers that slide */
     bool required;          /* the class has no default that can be modelled */
     bool may_be_text;       /* MS_KEY_OPTIONAL: a text counts as null */
     bool learned;           /* rows of a learned position table: no sequence is longer */

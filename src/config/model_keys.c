@@ -15,7 +15,7 @@ static const struct activation_row {
     {"silu", MS_ACTIVATION_SILU},           {"swish", MS_ACTIVATION_SILU},
     {"gelu", MS_ACTIVATION_GELU},           {"gelu_pytorch_tanh", MS_ACTIVATION_GELU_TANH},
     {"gelu_new", MS_ACTIVATION_GELU_NEW},   {"relu", MS_ACTIVATION_RELU},
-    {"gelu_fast", MS_ACTIVATION_GELU_FAST},
+    {"gelu_fast", MS_ACTIVATION_GELU_FAST}, {"relu2", MS_ACTIVATION_RELU2},
 };
 
 const char *ms_activation_name(ms_activation activation)
@@ -247,7 +247,7 @@ static ms_status get_activation(ms_json_value value, const ms_key *key, ms_model
         }
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                         "activation '%.40s' is not modelled; silu, gelu, gelu_pytorch_tanh, "
-                        "gelu_new, gelu_fast and relu are",
+                        "gelu_new, gelu_fast, relu and relu2 are",
                         name);
 }
 

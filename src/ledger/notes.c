@@ -48,6 +48,12 @@ static bool has_tower(const ms_ledger *ledger)
     return ledger->model->vision.hidden_size > 0;
 }
 
+static bool has_delta_nets(const ms_ledger *ledger)
+{
+    return ledger->model->linear_key_heads > 0 &&
+           ms_model_has_layers(ledger->model, MS_LAYER_MIXES);
+}
+
 static bool is_quantized(const ms_ledger *ledger, ms_quantize_kind kind)
 {
     const ms_quantization *q = &ledger->run->quantization;
@@ -91,6 +97,10 @@ static const struct {
     {has_tower,
      "the vision tower and its projector: they are held as parameters, but text alone does "
      "not run them and gives them no gradients"},
+    {has_delta_nets,
+     "linear attention: the figures are those of transformers' own code, which runs where "
+     "flash-linear-attention and causal-conv1d are not installed; those libraries' kernels keep "
+     "less, and cuDNN, which may run the convolution, needs a workspace"},
     {prefers_cudnn,
      "torch 2.11 prefers cuDNN attention on this device; its workspace is not known, "
      "the figures are those of flash attention "

@@ -293,6 +293,15 @@ static ms_tensor gelu_fast(ms_tape *tape, ms_tensor x)
     return ms_mul(tape, half, outer);
 }
 
+static ms_tensor relu2(ms_tape *tape, ms_tensor x)
+{
+    ms_tensor applied = ms_relu(tape, x);
+    ms_retain(tape, applied); /* a local */
+    ms_tensor out = ms_pow(tape, applied);
+    ms_release(tape, applied);
+    return out;
+}
+
 void ms_soft_cap(ms_model *model, ms_frame *f, ms_tensor *x)
 {
     ms_assign(f, x, ms_div_scalar(model->tape, *x));
@@ -318,6 +327,9 @@ ms_tensor ms_activation_call(ms_model *model, ms_tensor x)
         break;
     case MS_ACTIVATION_GELU_FAST:
         out = gelu_fast(tape, x);
+        break;
+    case MS_ACTIVATION_RELU2:
+        out = relu2(tape, x);
         break;
     case MS_ACTIVATION_RELU:
     case MS_ACTIVATION_COUNT:

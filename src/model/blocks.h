@@ -129,6 +129,9 @@ void ms_rotary_leave(ms_model *model, const ms_rotary_module *rotary);
 /* cos and sin of the positions, in the dtype of the hidden states: out[0], out[1]. */
 void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
                     ms_dtype dtype, ms_tensor out[2]);
+/* The same of positions in three grids: time, height and width, which text has alike. */
+void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
+                        ms_dtype dtype, ms_tensor out[2]);
 /* apply_rotary_pos_emb: query and key, the caller's locals, turned: out[0], out[1]. */
 typedef void (*ms_rotary_fn)(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos,
                              ms_tensor sin, ms_tensor out[2]);

@@ -154,6 +154,8 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
 
 ms_tensor ms_decoder_mask(const ms_model *model, const ms_decoder *d, uint64_t layer)
 {
+    if (ms_layer_kind(model->config, layer) & MS_LAYER_MIXES)
+        return 0;
     return ms_layer_slides(model->config, layer) ? d->sliding_mask : d->full_mask;
 }
 
@@ -190,7 +192,7 @@ static void make_masks(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor po
     d->full_mask = d->sliding_mask = 0;
     if (d->style.masks_without_positions)
         position_ids = 0;
-    if (any_full || d->style.mask_arguments)
+    if (any_full || (d->style.mask_arguments && !d->style.only_needed_masks))
         d->full_mask = *ms_local(f, ms_causal_mask(model, position_ids, false));
     if (any_sliding || d->style.both_masks)
         d->sliding_mask = *ms_local(f, ms_causal_mask(model, position_ids, true));

@@ -101,6 +101,7 @@ typedef struct ms_decoder_style {
     const char *output_name, *query_norm_name, *key_norm_name;
     /* forward keeps the masks' arguments in a dictionary: a second reference */
     bool mask_arguments;
+    bool only_needed_masks;       /* nor the full one where every layer slides */
     bool masks_without_positions; /* among those arguments: nothing looks for packed sequences */
     bool sinks;                   /* a parameter for each head that attention's softmax also sees */
 } ms_decoder_style;
@@ -151,6 +152,11 @@ void ms_split_heads(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *k
 void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
 ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
                             ms_tensor hidden, ms_tensor *weights);
+/* The same with norms over the whole query and key (whole_norms.c). */
+void *ms_whole_norm_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope,
+                                  uint32_t number);
+ms_tensor ms_whole_norm_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
+                                  ms_tensor hidden, ms_tensor *weights);
 /* Turns a layer's query and key, locals of `f`, by its rotary tables as the style does. */
 void ms_turn(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
              ms_tensor *key);

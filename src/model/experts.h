@@ -90,6 +90,10 @@ static inline bool ms_layer_is_sparse(const ms_model *model, uint64_t layer)
 void *ms_sparse_mlp_new(ms_model *model, uint32_t parent, ms_block_order order);
 ms_tensor ms_sparse_mlp(ms_model *model, const void *block, ms_router_form form, ms_tensor hidden);
 
+/* The same with one more expert, of shared_expert_size, behind a gate (shared_expert.c). */
+void *ms_shared_mlp_new(ms_model *model, uint32_t parent);
+ms_tensor ms_shared_mlp(ms_model *model, const void *block, ms_tensor hidden);
+
 /* hidden.view(-1, H) */
 ms_tensor ms_as_tokens(ms_model *model, ms_tensor hidden);
 

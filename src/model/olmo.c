@@ -7,7 +7,6 @@
 #include "model/experts.h"
 #include "model/families.h"
 #include "model/family_keys.h"
-#include "ops/ops.h"
 
 /* clang-format off */
 #define OLMO_KEYS                                                                                  \
@@ -59,58 +58,14 @@ static const ms_key moe_keys[] = {
 };
 /* clang-format on */
 
-typedef struct attention {
-    ms_projections proj;
-    ms_norm_module q_norm, k_norm;
-} attention;
-
-static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
-{
-    (void)number;
-    ms_symbols *s = &model->tape->trace->symbols;
-    attention *a = ms_arena_array(model->arena, attention, 1);
-    if (!a)
-        return NULL;
-    ms_dim q = ms_dim_mul(s, model->heads, model->head_dim);
-    ms_dim kv = ms_dim_mul(s, model->kv_heads, model->head_dim);
-    a->proj = ms_projections_new(model, d, parent);
-    a->q_norm = ms_norm_new(model, a->proj.scope, "q_norm", q, false);
-    a->k_norm = ms_norm_new(model, a->proj.scope, "k_norm", kv, false);
-    a->q_norm.place = a->k_norm.place = MS_LIGER_NORM_OF_HEADS;
-    return a;
-}
-
-static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
-                        ms_tensor *weights)
-{
-    ms_tape *tape = model->tape;
-    const attention *a = layer->attention;
-    const ms_projections *p = &a->proj;
-    uint32_t previous = ms_scope_enter(tape, p->scope);
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *hidden = ms_argument(&f, x);
-    ms_tensor *query =
-        ms_local(&f, d->style.norm(model, &a->q_norm, ms_linear_call(model, &p->q_proj, *hidden)));
-    ms_tensor *key =
-        ms_local(&f, d->style.norm(model, &a->k_norm, ms_linear_call(model, &p->k_proj, *hidden)));
-    ms_tensor *value = ms_local(&f, ms_linear_call(model, &p->v_proj, *hidden));
-    ms_split_heads(model, &f, query, key, value);
-    ms_turn(model, &f, layer, query, key);
-    ms_tensor result =
-        ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
-                              ms_decoder_mask(model, d, layer->number), &p->o_proj, weights);
-    tape->scope = previous;
-    return result;
-}
-
 static ms_decoder_style style_of(const ms_model_config *config)
 {
     return (ms_decoder_style){.norms = {{"post_attention_layernorm", MS_NORM_AFTER_ATTENTION},
                                         {"post_feedforward_layernorm", MS_NORM_AFTER_MLP}},
                               .qkv_bias = config->attention_bias,
                               .output_bias = config->attention_bias,
-                              .build_attention = build_attention,
-                              .attention = attend,
+                              .build_attention = ms_whole_norm_attention_new,
+                              .attention = ms_whole_norm_attention,
                               .rotary = ms_rotary_whole_cast,
                               .norm = ms_fp32_rms_norm_call,
                               .fp32_rotary = true};
@@ -151,14 +106,15 @@ static ms_tensor run_experts(ms_model *model, const ms_decoder_layer *layer, ms_
 
 static bool build_moe(ms_model *model)
 {
-    return ms_decoder_build(model, (ms_decoder_style){.qkv_bias = model->config->attention_bias,
-                                                      .output_bias = model->config->attention_bias,
-                                                      .build_attention = build_attention,
-                                                      .attention = attend,
-                                                      .build_mlp = build_experts,
-                                                      .mlp = run_experts,
-                                                      .add_loss = ms_router_loss_add,
-                                                      .drop = ms_router_logits_drop});
+    return ms_decoder_build(model,
+                            (ms_decoder_style){.qkv_bias = model->config->attention_bias,
+                                               .output_bias = model->config->attention_bias,
+                                               .build_attention = ms_whole_norm_attention_new,
+                                               .attention = ms_whole_norm_attention,
+                                               .build_mlp = build_experts,
+                                               .mlp = run_experts,
+                                               .add_loss = ms_router_loss_add,
+                                               .drop = ms_router_logits_drop});
 }
 
 static uint8_t moe_layer_kind(const ms_model_config *config, uint64_t layer)

@@ -71,6 +71,46 @@ void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tens
     ms_rotary_leave(model, &rotary);
 }
 
+/* Of three grids, the first with parts of the others: frequencies twice. */
+static ms_tensor recomposed(ms_tape *tape, ms_tensor grids)
+{
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *input = ms_argument(&f, grids);
+    ms_tensor *first = ms_local(&f, ms_select(tape, *input, 0));
+    ms_tensor out = ms_cat2(tape, *first, *first, 2);
+    ms_retain(tape, out);
+    ms_frame_end(&f, NULL);
+    return ms_unown(tape, out);
+}
+
+void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
+                        ms_dtype dtype, ms_tensor out[2])
+{
+    ms_tape *tape = model->tape;
+    bool grad_enabled = tape->grad_enabled;
+    uint32_t previous = ms_scope_enter(tape, scope);
+    tape->grad_enabled = false;
+    ms_dim three = ms_dim_number(&tape->trace->symbols, 3);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor grids = ms_expand(tape, position_ids, MS_SHAPE(three, model->batch, model->seq));
+    ms_tensor positions = ms_to(tape, ms_unsqueeze(tape, grids, 3), MS_DTYPE_F32);
+    ms_tensor frequencies = ms_to(tape, inv_freq, MS_DTYPE_F32);
+    ms_tensor *angles = ms_local(&f, ms_mul(tape, positions, frequencies));
+    ms_tensor *cos = ms_local(&f, ms_mul_scalar(tape, ms_cos(tape, *angles)));
+    ms_tensor *sin = ms_local(&f, ms_mul_scalar(tape, ms_sin(tape, *angles)));
+    ms_assign(&f, sin, recomposed(tape, *sin));
+    ms_assign(&f, cos, recomposed(tape, *cos));
+    out[0] = ms_to(tape, *cos, dtype);
+    out[1] = ms_to(tape, *sin, dtype);
+    ms_retain(tape, out[0]);
+    ms_retain(tape, out[1]);
+    ms_frame_end(&f, NULL);
+    ms_unown(tape, out[0]);
+    ms_unown(tape, out[1]);
+    tape->grad_enabled = grad_enabled;
+    tape->scope = previous;
+}
+
 static ms_tensor rotate_half(ms_tape *tape, ms_tensor x)
 {
     ms_frame f = ms_frame_begin(tape);

@@ -20,6 +20,16 @@ ms_tensor ms_to(ms_tape *tape, ms_tensor a, ms_dtype dtype)
     return ms_op_finish(tape, mark, node, 1, &a, ms_empty_like(tape, a, dtype));
 }
 
+ms_tensor ms_to_contiguous(ms_tape *tape, ms_tensor a, ms_dtype dtype)
+{
+    if (ms_idle(tape) || ms_info(tape, a)->dtype == dtype)
+        return a;
+    ms_op_mark mark = ms_op_begin(tape, &to_op);
+    uint32_t node = ms_record(tape, &to_op, 1, &a);
+    ms_tensor out = ms_empty(tape, ms_info(tape, a)->shape, dtype);
+    return ms_op_finish(tape, mark, node, 1, &a, out);
+}
+
 /* ---- autocast ---- */
 
 static bool is_lowered(ms_tape *tape, ms_tensor a)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Batched matrix products, as torch.matmul makes them of [B, H, M, K] x [B, H, K, N]: both sides as
- * [B*H, ., .], which copies where the layout does not allow a view, then bmm.
+ * Batched matrix products, as torch.matmul makes them of [B, H, .., M, K] x [B, H, .., K, N]: both
+ * sides as [B*H*.., ., .], which copies where the layout does not allow a view, then bmm.
  */
 #include "ops/ops.h"
 
@@ -101,8 +101,10 @@ static ms_tensor as_batches(ms_tape *tape, ms_tensor a, ms_dim heads)
         s.dims[1] = heads;
         a = ms_expand(tape, a, s);
     }
-    ms_dim batches = ms_dim_mul(&tape->trace->symbols, s.dims[0], s.dims[1]);
-    return ms_reshape(tape, a, MS_SHAPE(batches, s.dims[2], s.dims[3]));
+    ms_dim batches = s.dims[0];
+    for (uint32_t i = 1; i + 2 < s.rank; i++)
+        batches = ms_dim_mul(&tape->trace->symbols, batches, s.dims[i]);
+    return ms_reshape(tape, a, MS_SHAPE(batches, s.dims[s.rank - 2], s.dims[s.rank - 1]));
 }
 
 ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b)
@@ -117,7 +119,7 @@ ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b)
     ms_tensor cast_b = ms_autocast_lower(tape, b);
     ms_tensor cast_a = ms_autocast_lower(tape, a);
     ms_shape shape = ms_info(tape, a)->shape;
-    shape.dims[3] = ms_info(tape, b)->shape.dims[3];
+    shape.dims[shape.rank - 1] = ms_info(tape, b)->shape.dims[shape.rank - 1];
     ms_retain(tape, cast_a);
     ms_retain(tape, cast_b);
     ms_tensor a3 = as_batches(tape, cast_a, shape.dims[1]);

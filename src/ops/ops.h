@@ -27,6 +27,8 @@ ms_tensor ms_neg(ms_tape *tape, ms_tensor a);
 ms_tensor ms_clamp(ms_tape *tape, ms_tensor a, uint32_t bounds); /* one Python number, or two */
 ms_tensor ms_pow(ms_tape *tape, ms_tensor a);                    /* a ** c, saves a */
 ms_tensor ms_rsqrt(ms_tape *tape, ms_tensor a);
+ms_tensor ms_exp(ms_tape *tape, ms_tensor a);
+ms_tensor ms_softplus(ms_tape *tape, ms_tensor a);
 ms_tensor ms_tanh(ms_tape *tape, ms_tensor a);
 ms_tensor ms_cos(ms_tape *tape, ms_tensor a); /* these four: outside autograd only */
 ms_tensor ms_sin(ms_tape *tape, ms_tensor a);
@@ -38,6 +40,9 @@ ms_tensor ms_relu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_sigmoid(ms_tape *tape, ms_tensor a);
 ms_tensor ms_to(ms_tape *tape, ms_tensor a, ms_dtype dtype); /* returns `a` itself if it has it */
 
+/* a.to(dtype, memory_format=contiguous): `a` itself if it has the dtype */
+ms_tensor ms_to_contiguous(ms_tape *tape, ms_tensor a, ms_dtype dtype);
+
 /* What an operator that works in place yields: `a` in another tensor. */
 ms_tensor ms_same_storage(ms_tape *tape, ms_tensor a);
 
@@ -46,7 +51,7 @@ ms_tensor ms_elementwise_out(ms_tape *tape, uint32_t count, const ms_tensor *inp
                              ms_dtype dtype);
 ms_dtype ms_promote(ms_dtype a, ms_dtype b);
 
-/* ---- views (views.c): no bytes, unless a reshape cannot be a view ---- */
+/* ---- views (views.c, split.c, sequence.c): no bytes, unless a reshape cannot be a view ---- */
 ms_tensor ms_transpose(ms_tape *tape, ms_tensor a, uint32_t d0, uint32_t d1);
 ms_tensor ms_view(ms_tape *tape, ms_tensor a, ms_shape shape);    /* must be viewable */
 ms_tensor ms_reshape(ms_tape *tape, ms_tensor a, ms_shape shape); /* copies if it must */
@@ -56,8 +61,11 @@ ms_tensor ms_slice_half(ms_tape *tape, ms_tensor a, bool upper); /* x[..., :D/2]
 ms_tensor ms_narrow(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length);
 /* x[..., a:b] as Python slices: `length` of the last dimension, or all of it. */
 ms_tensor ms_slice_last(ms_tape *tape, ms_tensor a, ms_dim length);
-ms_tensor ms_slice_every_second(ms_tape *tape, ms_tensor a);      /* x[..., 0::2] or x[..., 1::2] */
-ms_tensor ms_pad_last(ms_tape *tape, ms_tensor a, ms_dim length); /* with zeros, a copy */
+ms_tensor ms_slice_every_second(ms_tape *tape, ms_tensor a); /* x[..., 0::2] or x[..., 1::2] */
+/* With zeros, a copy even where nothing is added. */
+ms_tensor ms_pad(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length);
+/* repeat_interleave(times, dim) */
+ms_tensor ms_repeat_each(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim times);
 ms_tensor ms_unsqueeze(ms_tape *tape, ms_tensor a, uint32_t dim);
 ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape);
 /* torch.chunk(a, pieces) along the first dimension: fills out[0 .. pieces - 1], yields how many
@@ -69,6 +77,9 @@ void ms_split(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, uint32_t co
               ms_tensor *out);
 /* torch.split into two parts of the last dimension, the first of `first` elements. */
 void ms_split_at(ms_tape *tape, ms_tensor a, ms_dim first, ms_tensor out[2]);
+/* torch.split into parts of the last dimension of given lengths. */
+void ms_split_into(ms_tape *tape, ms_tensor a, uint32_t count, const ms_dim *lengths,
+                   ms_tensor *out);
 /* part = base[..., a:b]; part.copy_(source): base's storage holds the result. */
 ms_tensor ms_copy_into(ms_tape *tape, ms_tensor base, ms_tensor source);
 /* True if `a` can be seen in `shape` without a copy; then its strides. */
@@ -84,8 +95,9 @@ ms_tensor ms_polar(ms_tape *tape, ms_tensor angle);                     /* of le
 
 /* ---- joining, reducing (reduce.c) ---- */
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
+ms_tensor ms_cat3(ms_tape *tape, const ms_tensor inputs[3], uint32_t dim);
 ms_tensor ms_stack_last(ms_tape *tape, ms_tensor a, ms_tensor b); /* stack((a, b), dim=-1) */
-ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a);             /* of [B, S]; of bools in int64 */
+ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a);             /* of bools in int64 */
 ms_tensor ms_mean_last(ms_tape *tape, ms_tensor a);               /* mean(-1, keepdim=True) */
 ms_tensor ms_norm_last(ms_tape *tape, ms_tensor a); /* linalg.norm(dim=-1), outside autograd only */
 /* sum(dim), or with keepdim=True */
@@ -99,8 +111,14 @@ ms_tensor ms_count_nonzero(ms_tape *tape, ms_tensor a); /* sum() of a bool tenso
 ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
 /* GPT-2's Conv1D: y = x W + b, weight [in, out]. */
 ms_tensor ms_conv1d(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
-/* torch.matmul of [B, H, M, K] and [B, H, K, N]; one head on the right may stand for all. */
+/* torch.matmul of [B, H, M, K] and [B, H, K, N]; one head on the right may stand for all. Or of as
+ * many dimensions before M on both sides. */
 ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b);
+
+/* linalg.solve_triangular(a, b, upper=False, unitriangular=True): [.., N, N] and [.., N, K]
+ * (triangular.c). */
+ms_tensor ms_solve_triangular(ms_tape *tape, ms_tensor a, ms_tensor b);
+ms_tensor ms_upper_mask(ms_tape *tape, ms_dim rows); /* ones([N, N], bool).triu(1) */
 
 /* A weight that is stored in 4 bits (dequantize.c). */
 typedef struct ms_packed_weight {
@@ -143,6 +161,10 @@ ms_tensor ms_dropout(ms_tape *tape, ms_tensor x, double p);
 /* [B, C, height, width] into [B, H, rows, columns], one position for each patch. */
 ms_tensor ms_patches(ms_tape *tape, ms_tensor pixels, ms_tensor weight, ms_tensor bias, ms_dim rows,
                      ms_dim columns);
+
+/* Each channel of [B, C, S] by itself, weight [C, 1, K], K - 1 zeros at both ends: [B, C, S + K -
+ * 1] (depthwise.c). */
+ms_tensor ms_depthwise(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
 
 /* ---- embedding and loss (embedding.c, loss.c) ---- */
 ms_tensor ms_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids);

@@ -28,6 +28,20 @@ static void widen(ms_tape *tape, ms_tensor *a, ms_tensor *b)
 
 static const ms_op cat_op = {"cat", "CatBackward0", cat_backward};
 
+ms_tensor ms_cat3(ms_tape *tape, const ms_tensor inputs[3], uint32_t dim)
+{
+    if (ms_idle(tape) || !inputs[0] || !inputs[1] || !inputs[2])
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &cat_op);
+    uint32_t node = ms_record(tape, &cat_op, 3, inputs);
+    ms_shape shape = ms_info(tape, inputs[0])->shape;
+    for (int i = 1; i < 3; i++)
+        shape.dims[dim] = ms_dim_add(&tape->trace->symbols, shape.dims[dim],
+                                     ms_info(tape, inputs[i])->shape.dims[dim]);
+    ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, inputs[0])->dtype);
+    return ms_op_finish(tape, mark, node, 3, inputs, out);
+}
+
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim)
 {
     if (ms_idle(tape) || !a || !b) {
@@ -125,23 +139,39 @@ ms_tensor ms_norm_last(ms_tape *tape, ms_tensor a)
 
 /* ---- running sum: one row goes through CUB, several through a kernel of PyTorch's own ---- */
 
-static const ms_op cumsum_op = {"cumsum", NULL, NULL};
+/* grad.flip(dim).cumsum(dim).flip(dim) */
+static void cumsum_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    (void)node;
+    const ms_tensor_info info = *ms_info(tape, grads[0]);
+    ms_tensor flipped = ms_empty(tape, info.shape, (ms_dtype)info.dtype);
+    ms_tensor sum = ms_empty(tape, info.shape, (ms_dtype)info.dtype);
+    out[0] = ms_empty(tape, info.shape, (ms_dtype)info.dtype);
+    ms_consume(tape, sum);
+    ms_consume(tape, flipped);
+}
+
+static const ms_op cumsum_op = {"cumsum", "CumsumBackward0", cumsum_backward};
 
 ms_tensor ms_cumsum_last(ms_tape *tape, ms_tensor a)
 {
     if (ms_idle(tape) || !a)
         return 0;
     ms_op_mark mark = ms_op_begin(tape, &cumsum_op);
+    uint32_t node = ms_record(tape, &cumsum_op, 1, &a);
     ms_shape shape = ms_info(tape, a)->shape;
     ms_dtype from = (ms_dtype)ms_info(tape, a)->dtype;
     ms_dtype dtype = from == MS_DTYPE_BOOL ? MS_DTYPE_I64 : from;
     ms_tensor out = ms_empty(tape, shape, dtype);
     ms_tensor converted = dtype != from ? ms_empty(tape, shape, dtype) : 0;
+    bool is_turned = !tape->on_cpu && !ms_is_contiguous(ms_info(tape, a));
+    ms_tensor copy = is_turned ? ms_empty(tape, shape, from) : 0;
     uint64_t items = ms_elements(&shape);
     if (!tape->on_cpu && items == shape.dims[shape.rank - 1].value)
         ms_transient(tape, ms_cub_scan_bytes(items), MS_DTYPE_U8);
+    ms_consume(tape, copy);
     ms_consume(tape, converted);
-    return ms_op_finish(tape, mark, MS_NONE, 1, &a, out);
+    return ms_op_finish(tape, mark, node, 1, &a, out);
 }
 
 /* ---- sum over one dimension: backward sees the gradient expanded ---- */

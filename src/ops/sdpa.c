@@ -25,9 +25,9 @@ static ms_tensor run_flash(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v,
         return ms_attention_kernel(tape, MS_ATTENTION_FLASH, q, k, v, c);
     ms_dim wide = ms_dim_ceil(&tape->trace->symbols, head_dim, HEAD_MULTIPLE);
     ms_frame frame = ms_frame_begin(tape);
-    ms_tensor *query = ms_local(&frame, ms_pad_last(tape, q, wide));
-    ms_tensor *key = ms_local(&frame, ms_pad_last(tape, k, wide));
-    ms_tensor *value = ms_local(&frame, ms_pad_last(tape, v, wide));
+    ms_tensor *query = ms_local(&frame, ms_pad(tape, q, 3, wide));
+    ms_tensor *key = ms_local(&frame, ms_pad(tape, k, 3, wide));
+    ms_tensor *value = ms_local(&frame, ms_pad(tape, v, 3, wide));
     ms_tensor *out =
         ms_local(&frame, ms_attention_kernel(tape, MS_ATTENTION_FLASH, *query, *key, *value, c));
     ms_assign(&frame, value, 0);

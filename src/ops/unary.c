@@ -56,6 +56,8 @@ static const unary_op silu_op  = {{"silu",  "SiluBackward0",  fused_backward}, S
 static const unary_op gelu_op  = {{"gelu",  "GeluBackward0",  fused_backward}, SAVES_INPUT};
 static const unary_op relu_op  = {{"relu",  "ReluBackward0",  fused_backward}, SAVES_RESULT};
 static const unary_op sigmoid_op = {{"sigmoid", "SigmoidBackward0", fused_backward}, SAVES_RESULT};
+static const unary_op exp_op   = {{"exp",   "ExpBackward0",   fused_backward}, SAVES_RESULT};
+static const unary_op softplus_op = {{"softplus", "SoftplusBackward0", fused_backward}, SAVES_INPUT};
 static const unary_op cos_op   = {{"cos",   "CosBackward0",   NULL},           SAVES_NOTHING};
 static const unary_op log_op   = {{"log",   "LogBackward0",   NULL},           SAVES_NOTHING};
 static const unary_op floor_op = {{"floor", "FloorBackward0", NULL},           SAVES_NOTHING};
@@ -93,6 +95,16 @@ ms_tensor ms_pow(ms_tape *tape, ms_tensor a)
 ms_tensor ms_rsqrt(ms_tape *tape, ms_tensor a)
 {
     return run(tape, &rsqrt_op, in_autocast(tape, a));
+}
+
+ms_tensor ms_exp(ms_tape *tape, ms_tensor a)
+{
+    return run(tape, &exp_op, in_autocast(tape, a));
+}
+
+ms_tensor ms_softplus(ms_tape *tape, ms_tensor a)
+{
+    return run(tape, &softplus_op, in_autocast(tape, a));
 }
 
 ms_tensor ms_tanh(ms_tape *tape, ms_tensor a)

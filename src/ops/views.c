@@ -221,30 +221,6 @@ ms_tensor ms_slice_every_second(ms_tape *tape, ms_tensor a)
     return attached(tape, node, a, ms_alias(tape, a, info.shape, info.strides));
 }
 
-/* ---- padding the last dimension: a copy; backward copies the part that was there ---- */
-
-static void pad_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
-{
-    ms_tensor_info info = *ms_info(tape, grads[0]);
-    ms_tensor part = ms_alias(tape, grads[0], ms_input_meta(tape, node, 0)->shape, info.strides);
-    out[0] = ms_empty_like(tape, part, (ms_dtype)info.dtype);
-    ms_consume(tape, part);
-}
-
-static const ms_op pad_op = {"constant_pad_nd", "ConstantPadNdBackward0", pad_backward};
-
-ms_tensor ms_pad_last(ms_tape *tape, ms_tensor a, ms_dim length)
-{
-    if (ms_idle(tape) || !a)
-        return 0;
-    ms_op_mark mark = ms_op_begin(tape, &pad_op);
-    uint32_t node = ms_record(tape, &pad_op, 1, &a);
-    ms_shape shape = ms_info(tape, a)->shape;
-    shape.dims[shape.rank - 1] = length;
-    ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
-    return ms_op_finish(tape, mark, node, 1, &a, out);
-}
-
 /* ---- unsqueeze and expand ---- */
 
 static const ms_op unsqueeze_op = {"unsqueeze", "UnsqueezeBackward0", reshape_backward};
@@ -281,52 +257,6 @@ ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape)
         strides[i] =
             info.shape.dims[i - lead].value == shape.dims[i].value ? info.strides[i - lead] : 0;
     return attached(tape, node, a, ms_alias(tape, a, shape, strides));
-}
-
-/* ---- split into equal parts: backward is one cat ---- */
-
-static void split_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
-{
-    const ms_meta *meta = ms_input_meta(tape, node, 0);
-    out[0] = ms_empty(tape, meta->shape, (ms_dtype)ms_info(tape, grads[0])->dtype);
-}
-
-static const ms_op split_op = {"split", "SplitBackward0", split_backward};
-
-void ms_split(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, uint32_t count, ms_tensor *out)
-{
-    for (uint32_t i = 0; i < count; i++)
-        out[i] = 0;
-    if (ms_idle(tape) || !a)
-        return;
-    uint32_t node = ms_record(tape, &split_op, 1, &a);
-    ms_tensor_info info = *ms_info(tape, a);
-    info.shape.dims[dim] = part;
-    for (uint32_t i = 0; i < count; i++)
-        out[i] = ms_alias(tape, a, info.shape, info.strides);
-    if (!ms_idle(tape))
-        ms_attach(tape, node, count, out);
-    ms_consume(tape, a);
-}
-
-static const ms_op split_at_op = {"split_with_sizes", "SplitWithSizesBackward0", split_backward};
-
-void ms_split_at(ms_tape *tape, ms_tensor a, ms_dim first, ms_tensor out[2])
-{
-    out[0] = out[1] = 0;
-    if (ms_idle(tape) || !a)
-        return;
-    uint32_t node = ms_record(tape, &split_at_op, 1, &a);
-    ms_tensor_info info = *ms_info(tape, a);
-    ms_dim *last = &info.shape.dims[info.shape.rank - 1];
-    uint64_t rest = last->value - first.value;
-    *last = first;
-    out[0] = ms_alias(tape, a, info.shape, info.strides);
-    *last = ms_dim_number(&tape->trace->symbols, rest);
-    out[1] = ms_alias(tape, a, info.shape, info.strides);
-    if (!ms_idle(tape))
-        ms_attach(tape, node, 2, out);
-    ms_consume(tape, a);
 }
 
 /* ---- copies into a part: backward copies the whole gradient and the part of it; where the whole
@@ -366,27 +296,4 @@ ms_tensor ms_copy_into(ms_tape *tape, ms_tensor base, ms_tensor source)
     const ms_tensor_info info = *ms_info(tape, base);
     return ms_op_finish(tape, mark, node, 2, inputs,
                         ms_alias(tape, base, info.shape, info.strides));
-}
-
-/* ---- chunks of the rows: one node with an output for each ---- */
-
-uint32_t ms_chunk_rows(ms_tape *tape, ms_tensor a, uint32_t pieces, ms_tensor *out)
-{
-    for (uint32_t i = 0; i < pieces; i++)
-        out[i] = 0;
-    if (ms_idle(tape) || !a || pieces == 0)
-        return 0;
-    uint32_t node = ms_record(tape, &split_op, 1, &a);
-    ms_tensor_info info = *ms_info(tape, a);
-    uint64_t rows = info.shape.dims[0].value, most = (rows + pieces - 1) / pieces;
-    uint32_t count = 0;
-    for (uint64_t first = 0; first < rows; first += most) {
-        uint64_t length = rows - first < most ? rows - first : most;
-        info.shape.dims[0] = ms_dim_number(&tape->trace->symbols, length);
-        out[count++] = ms_alias(tape, a, info.shape, info.strides);
-    }
-    if (!ms_idle(tape))
-        ms_attach(tape, node, count, out);
-    ms_consume(tape, a);
-    return count;
 }

@@ -142,7 +142,7 @@ void ms_name_storage(ms_tape *tape, ms_tensor tensor, const char *name, ms_categ
 
 /* ---- frames: Python's locals ---- */
 
-enum { MS_FRAME_SLOTS = 20, MS_FRAME_ARGUMENTS = 6 };
+enum { MS_FRAME_SLOTS = 24, MS_FRAME_ARGUMENTS = 6 };
 
 typedef struct ms_frame {
     ms_tape *tape;

@@ -56,7 +56,7 @@ def totals(values):
     if config.model_type == "gpt2":
         middle = config.n_inner or 4 * config.n_embd
     else:
-        middle = next(getattr(config, key) for key in ("intermediate_size", "ffn_dim", "ffn_hidden_size") if hasattr(config, key))
+        middle = next((getattr(config, key) for key in ("intermediate_size", "ffn_dim", "ffn_hidden_size") if hasattr(config, key)), 0)
     window = getattr(config, "sliding_window", None) or 0
     types = getattr(config, "layer_types", None)
     layers = config.num_hidden_layers

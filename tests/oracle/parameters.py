@@ -11,7 +11,11 @@ import os
 LLAMA = "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim".split()
 MOE = LLAMA + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split()
 DEEPSEEK = LLAMA[:-2] + "n_routed_experts moe_intermediate_size n_shared_experts num_experts_per_tok first_k_dense_replace q_lora_rank".split()
-SHAPES = {"olmoe": LLAMA[:-1] + "num_experts num_experts_per_tok".split(),
+HYBRID = LLAMA + "linear_num_key_heads linear_num_value_heads".split()
+SHAPES = {"qwen3_next": HYBRID + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split(),
+          "minimax_m2": LLAMA + "num_local_experts num_experts_per_tok".split(),
+          "dots1": LLAMA[:-1] + "n_routed_experts num_experts_per_tok moe_intermediate_size n_shared_experts first_k_dense_replace".split(),
+          "olmoe": LLAMA[:-1] + "num_experts num_experts_per_tok".split(),
           "glm4_moe": LLAMA + "n_routed_experts num_experts_per_tok moe_intermediate_size first_k_dense_replace".split(),
           "gpt2": "n_embd n_layer n_head".split(), "qwen2_moe": MOE, "qwen3_moe": MOE,
           "mixtral": LLAMA[:-1] + "num_local_experts num_experts_per_tok".split(),
@@ -104,6 +108,10 @@ ROWS = [
     ("glm-4.5-air", "glm4_moe", UNTIED, "151552/4096/10944/46/96/8/128/128/8/1408/1", (106852245504, 13424123904), "counted", {"attention_bias": True}),
     ("glm-4.5", "glm4_moe", UNTIED, "151552/5120/12288/92/96/8/128/160/8/1536/3", (352797814784, 33632251904), "counted",
      {"attention_bias": True, "use_qk_norm": True}),
+    ("qwen3-next-80b-a3b", "qwen3_next", UNTIED, "151936/2048/5120/48/16/2/256/16/32/512/10/512/512", (79674391296, 3874929408), "counted"),
+    ("minimax-m2", "minimax_m2", UNTIED, "200064/3072/1536/62/48/8/128/256/8", (228689748992, 11030537216), "counted"),
+    ("dots-llm1", "dots1", UNTIED, "152064/4096/10944/62/32/32/128/6/1408/2/1", (142774373888, 14016581120), "counted", {"sliding_window": None}),
+    ("afm-4.5b", "arcee", UNTIED, "128004/2560/18432/36/20/4/128", 4619184640, "counted"),
     ("phi-1.5", "phi", UNTIED, "51200/2048/8192/24/32/32", 1418270720, "counted"),
     ("phi-2", "phi", UNTIED, "51200/2560/10240/32/32/32", 2779683840, "counted"),
     ("starcoder2-3b", "starcoder2", TIED, "49152/3072/12288/30/24/2", 3030371328, "counted"),

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Longer sequences: padding, and elements repeated.
+ */
+#include "ops/ops.h"
+
+/* ---- padding: a copy; backward copies the part that was there ---- */
+
+static void pad_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    ms_tensor_info info = *ms_info(tape, grads[0]);
+    ms_tensor part = ms_alias(tape, grads[0], ms_input_meta(tape, node, 0)->shape, info.strides);
+    out[0] = ms_empty_like(tape, part, (ms_dtype)info.dtype);
+    ms_consume(tape, part);
+}
+
+static const ms_op pad_op = {"constant_pad_nd", "ConstantPadNdBackward0", pad_backward};
+
+ms_tensor ms_pad(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &pad_op);
+    uint32_t node = ms_record(tape, &pad_op, 1, &a);
+    ms_shape shape = ms_info(tape, a)->shape;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, a)->dtype;
+    bool adds = shape.dims[dim].value != length.value;
+    shape.dims[dim] = length;
+    ms_tensor out = adds ? ms_empty(tape, shape, dtype) : ms_empty_like(tape, a, dtype);
+    return ms_op_finish(tape, mark, node, 1, &a, out);
+}
+
+/* ---- repeated elements: seen as often, copied, and the two dimensions joined ---- */
+
+ms_tensor ms_repeat_each(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim times)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_shape whole = ms_info(tape, a)->shape;
+    whole.dims[dim] = ms_dim_mul(&tape->trace->symbols, whole.dims[dim], times);
+    ms_tensor seen = ms_unsqueeze(tape, a, dim + 1);
+    if (ms_idle(tape))
+        return 0;
+    ms_shape wide = ms_info(tape, seen)->shape;
+    wide.dims[dim + 1] = times;
+    return ms_view(tape, ms_clone(tape, ms_expand(tape, seen, wide)), whole);
+}
