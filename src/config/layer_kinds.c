@@ -108,9 +108,9 @@ static ms_status read_rotary_layers(ms_json_value root, const ms_model_config *c
     return status;
 }
 
-/* Numbers past the last layer name none, as in the framework. */
-static ms_status read_dense_layers(ms_json_value list, const ms_model_config *config,
-                                   uint8_t *kinds, ms_error *err)
+/* The layers of a list lose a flag. Numbers past the last layer name none, as in the framework. */
+static ms_status clear_listed(ms_json_value list, const ms_model_config *config, uint8_t flag,
+                              uint8_t *kinds, ms_error *err)
 {
     ms_json_value v;
     ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
@@ -120,7 +120,7 @@ static ms_status read_dense_layers(ms_json_value list, const ms_model_config *co
         uint64_t layer = 0;
         status = ms_json_get_count(v, 0, UINT64_MAX, &layer, err);
         if (status == MS_OK && layer < config->num_layers)
-            kinds[layer] &= (uint8_t)~MS_LAYER_SPARSE;
+            kinds[layer] &= (uint8_t)~flag;
     }
     return status;
 }
@@ -158,7 +158,14 @@ ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_conf
             kinds[i] &= (uint8_t)~MS_LAYER_SLIDES;
     }
     if (find_list(root, family, MS_KEY_DENSE_LAYERS, &list)) {
-        status = read_dense_layers(list, config, kinds, err);
+        status = clear_listed(list, config, MS_LAYER_SPARSE, kinds, err);
+        if (status != MS_OK)
+            return status;
+    }
+    if (find_list(root, family, MS_KEY_ATTENTION_LAYERS, &list)) {
+        for (uint64_t i = 0; i < config->num_layers; i++)
+            kinds[i] |= MS_LAYER_MIXES;
+        status = clear_listed(list, config, MS_LAYER_MIXES, kinds, err);
         if (status != MS_OK)
             return status;
     }

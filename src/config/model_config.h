@@ -62,6 +62,9 @@ typedef struct ms_vision_config {
     uint64_t hidden_size, intermediate_size, num_layers, num_heads;
     uint64_t image_size, patch_size, channels; /* pixels, pixels, colours */
     bool has_head;                             /* pools by attention */
+    /* Qwen's: patches that become one token, along a side; frames to a patch; the width of such
+     * tokens; places of the table of positions; mergers beside the last */
+    uint64_t merge_size, frames, out_size, positions, deep_mergers;
 } ms_vision_config;
 
 /* Every member is bounded by its key's row, so products of three members fit 64 bits. */
@@ -96,7 +99,11 @@ typedef struct ms_model_config {
      * lfm2's, sees at once; every so-many-th layer is full attention */
     uint64_t linear_key_heads, linear_value_heads, linear_key_dim, linear_value_dim;
     uint64_t convolution_width, attention_interval;
-    bool convolution_bias;      /* lfm2 */
+    bool convolution_bias; /* lfm2 */
+    /* lfm2: the MLP is two thirds of intermediate_size wide, times a share, rounded up to steps */
+    bool adjusts_intermediate;
+    uint64_t intermediate_step;
+    double intermediate_share;
     uint64_t prediction_layers; /* deepseek: stored with the model, no part of its class */
     bool limits_groups;         /* deepseek_v2 */
     bool pairs_neighbours;      /* rotary embeddings turn neighbours, not halves */
@@ -155,11 +162,14 @@ typedef enum ms_key_kind {
                            modelled */
     MS_KEY_LAYER_TYPES, /* list of "full_attention" and "sliding_attention", or of what `choices`
                            name in its place, one per layer; read with the rules that span keys */
-    MS_KEY_ROTARY_LAYERS, /* list of 1 and 0, one per layer at least: 0 where nothing turns */
-    MS_KEY_ROPE,          /* an object or null; of it only matters whether its type is "longrope" */
-    MS_KEY_DENSE_LAYERS,  /* list of the layers, by number, that are not sparse; read with the rules
-                           */
-    MS_KEY_IGNORED        /* known, has no effect on memory */
+    MS_KEY_ATTENTION_LAYERS, /* list of the layers, by number, that have attention; the others mix
+                                by something else; layer_types says more */
+    MS_KEY_ROTARY_LAYERS,    /* list of 1 and 0, one per layer at least: 0 where nothing turns */
+    MS_KEY_ROPE,         /* an object or null; of it only matters whether its type is "longrope" */
+    MS_KEY_DENSE_LAYERS, /* list of the layers, by number, that are not sparse; read with the rules
+                          */
+    MS_KEY_LENGTH,       /* list, uint64_t member: how many it has */
+    MS_KEY_IGNORED       /* known, has no effect on memory */
 } ms_key_kind;
 
 /* What an absent key means; and, for MS_KEY_OPTIONAL, what null means. */
@@ -193,7 +203,7 @@ typedef struct ms_key {
 /* Keys of an object in the file. */
 typedef struct ms_key_table {
     const char *object;     /* NULL: the file itself */
-    const char *model_type; /* what the object's must be, if it has one */
+    const char *model_type; /* what the object's must be, if it has one; NULL: any */
     const ms_key *keys;
     size_t key_count;
 } ms_key_table;

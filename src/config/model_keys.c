@@ -120,6 +120,7 @@ static void set_default(ms_model_config *config, const ms_key *key)
     switch (key->kind) {
     case MS_KEY_COUNT:
     case MS_KEY_OPTIONAL:
+    case MS_KEY_LENGTH:
         *(uint64_t *)member =
             default_count(config, key, key->default_kind,
                           key->default_value < 0 ? UINT64_MAX : (uint64_t)key->default_value);
@@ -142,6 +143,7 @@ static void set_default(ms_model_config *config, const ms_key *key)
         break;
     case MS_KEY_FIXED_BOOL:
     case MS_KEY_LAYER_TYPES:
+    case MS_KEY_ATTENTION_LAYERS:
     case MS_KEY_ROTARY_LAYERS:
     case MS_KEY_ROPE:
     case MS_KEY_DENSE_LAYERS:
@@ -283,6 +285,23 @@ static ms_status get_choice(ms_json_value value, const ms_key *key, ms_model_con
     return MS_OK;
 }
 
+static ms_status get_length(ms_json_value value, const ms_key *key, ms_model_config *config,
+                            ms_error *err)
+{
+    uint64_t count = 0;
+    ms_json_value v;
+    ms_status status = ms_json_expect(value, MS_JSON_ARRAY, err);
+    if (status != MS_OK)
+        return status;
+    for (bool more = ms_json_first(value, &v); more; more = ms_json_next(&v))
+        count++;
+    *count_at(config, key->offset) = count;
+    if (count > key->maximum)
+        return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                            "%" PRIu64 " entries are more than %" PRIu64, count, key->maximum);
+    return MS_OK;
+}
+
 static ms_status get_nothing(ms_json_value value, const ms_key *key, ms_model_config *config,
                              ms_error *err)
 {
@@ -300,10 +319,12 @@ static const key_getter getters[] = {
     [MS_KEY_CHOICE] = get_choice,
     [MS_KEY_FIXED_BOOL] = get_fixed_bool,
     [MS_KEY_LAYER_TYPES] = get_nothing,
+    [MS_KEY_ATTENTION_LAYERS] = get_nothing,
     [MS_KEY_ROTARY_LAYERS] = get_nothing,
     [MS_KEY_ROPE] = get_rope,
     [MS_KEY_DENSE_LAYERS] = get_nothing,
     [MS_KEY_SIDES] = get_sides,
+    [MS_KEY_LENGTH] = get_length,
     [MS_KEY_IGNORED] = get_nothing,
 };
 

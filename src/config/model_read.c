@@ -152,7 +152,8 @@ static ms_status read_quantization(ms_arena *arena, ms_json_value root, ms_model
     return ms_quantization_read(arena, value, &config->quantization, err);
 }
 
-/* An object of a file that nests; `type` is the only model_type it may have. */
+/* An object of a file that nests; `type` is the only model_type it may have; NULL: any.
+ */
 static ms_status find_object(ms_json_value root, const char *name, const char *type,
                              ms_json_value *object, ms_error *err)
 {
@@ -162,7 +163,7 @@ static ms_status find_object(ms_json_value root, const char *name, const char *t
         return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "no \"%s\", which holds a part of the model", name);
     ms_status status = ms_json_expect(*object, MS_JSON_OBJECT, err);
-    if (status != MS_OK || !ms_json_find(*object, "model_type", &value))
+    if (status != MS_OK || !type || !ms_json_find(*object, "model_type", &value))
         return status;
     status = ms_json_get_string(value, &text, err);
     if (status == MS_OK && strcmp(text, type) != 0)

@@ -24,6 +24,12 @@ typedef struct ms_norm_module {
     ms_liger_norm place; /* for Liger, which replaces some and not others */
 } ms_norm_module;
 
+/* Along the sequence, each channel by itself (short_convolution.c). */
+typedef struct ms_convolution_module {
+    uint32_t scope;
+    ms_tensor weight, bias; /* bias 0: none */
+} ms_convolution_module;
+
 /* ---- construction ---- */
 
 /* A parameter on the device, in the run's weight dtype, to be trained. */
@@ -47,6 +53,8 @@ ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, m
 /* The same with weights of another shape than [width]. */
 ms_norm_module ms_shaped_norm_new(ms_model *model, uint32_t parent, const char *name,
                                   ms_shape shape, bool bias);
+ms_convolution_module ms_convolution_new(ms_model *model, uint32_t parent, const char *name,
+                                         ms_dim channels, ms_dim width, bool bias);
 ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows,
                            ms_dim width);
 /* The output head, as wide as `embedding`: its own weight, or made and dropped at once when tied.
@@ -79,6 +87,10 @@ ms_tensor ms_linear_call_by(ms_model *model, const ms_linear_module *module, ms_
 ms_tensor ms_base_call(ms_model *model, const ms_leaf_module *leaf, const ms_linear_module *module,
                        ms_tensor x, ms_linear_fn linear);
 ms_tensor ms_conv1d_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
+/* causal_conv1d_fn over [B, C, S]: what a token and those before it give, through the activation if
+ * `activates`. */
+ms_tensor ms_convolution_call(ms_model *model, const ms_convolution_module *module, bool activates,
+                              ms_tensor x);
 ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* The same with the weight applied in fp32, before the result is cast. */
 ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);

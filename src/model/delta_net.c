@@ -11,8 +11,8 @@ typedef struct delta_net {
     ms_delta_form form;
     ms_delta_dims dims;
     ms_linear_module projections[4]; /* qkvz and ba, or qkv, z, b and a */
-    uint32_t convolution_scope;
-    ms_tensor convolution, dt_bias, a_log;
+    ms_convolution_module convolution;
+    ms_tensor dt_bias, a_log;
     ms_norm_module norm;
     ms_linear_module out_proj;
 } delta_net;
@@ -79,18 +79,15 @@ static void build_decays(ms_model *model, delta_net *n, uint32_t first)
 void *ms_delta_net_new(ms_model *model, ms_delta_form form, uint32_t parent)
 {
     ms_tape *tape = model->tape;
-    ms_symbols *s = &tape->trace->symbols;
     delta_net *n = ms_arena_array(model->arena, delta_net, 1);
     if (!n)
         return NULL;
     uint32_t first = tape->parameters.count;
     *n = (delta_net){.form = form, .dims = dims_of(model)};
     n->scope = ms_scope_add(tape, parent, "linear_attn", MS_NONE);
-    n->convolution_scope = ms_scope_add(tape, n->scope, "conv1d", MS_NONE);
-    ms_dim width = ms_dim_number(s, model->config->convolution_width);
+    ms_dim width = ms_dim_number(&tape->trace->symbols, model->config->convolution_width);
     n->convolution =
-        ms_parameter_new(model, n->convolution_scope, "weight",
-                         MS_SHAPE(mixed_width(model, &n->dims), ms_dim_number(s, 1), width));
+        ms_convolution_new(model, n->scope, "conv1d", mixed_width(model, &n->dims), width, false);
     if (form == MS_DELTA_BY_HEADS)
         build_projections(model, n);
     build_decays(model, n, first);
@@ -191,27 +188,6 @@ static void project_by_parts(ms_model *model, net *t)
     ms_assign(t->f, t->a, ms_linear_call(model, &p[3], *t->hidden));
 }
 
-/* causal_conv1d_fn: act(conv1d(x)[:, :, :S]) */
-static ms_tensor convolve(ms_model *model, const delta_net *n, ms_tensor x)
-{
-    ms_tape *tape = model->tape;
-    if (ms_idle(tape) || !x)
-        return 0;
-    uint32_t previous = ms_scope_enter(tape, n->convolution_scope);
-    ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *input = ms_argument(&f, x);
-    ms_tensor cast = ms_to(tape, *input, (ms_dtype)ms_info(tape, n->convolution)->dtype);
-    ms_tensor whole = ms_depthwise(tape, cast, n->convolution, 0);
-    ms_tensor *out = ms_local(&f, whole ? ms_narrow(tape, whole, 2, model->seq) : 0);
-    ms_assign(&f, out, ms_activation_call(model, *out));
-    if (!ms_idle(tape))
-        ms_assign(&f, out, ms_to(tape, *out, dtype));
-    ms_tensor result = ms_frame_end(&f, out);
-    tape->scope = previous;
-    return result;
-}
-
 static void mix(ms_model *model, net *t)
 {
     ms_tape *tape = model->tape;
@@ -219,7 +195,7 @@ static void mix(ms_model *model, net *t)
     const ms_dim keys = keys_width(model, d);
     const ms_dim lengths[] = {keys, keys, values_width(model, d)};
     ms_tensor parts[3];
-    ms_assign(t->f, t->mixed, convolve(model, t->n, *t->mixed));
+    ms_assign(t->f, t->mixed, ms_convolution_call(model, &t->n->convolution, true, *t->mixed));
     ms_assign(t->f, t->mixed, ms_transpose(tape, *t->mixed, 1, 2));
     ms_split_into(tape, *t->mixed, 3, lengths, parts);
     ms_shape heads = with_heads(model, d->key_heads, d->key_dim);

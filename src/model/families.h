@@ -15,6 +15,7 @@ extern const ms_family ms_family_llama, ms_family_mistral, ms_family_ministral3,
     ms_family_bert, ms_family_vit, ms_family_olmo3, ms_family_olmoe, ms_family_exaone4,
     ms_family_ernie4_5, ms_family_hunyuan_v1_dense, ms_family_glm4_moe, ms_family_minimax_m2,
     ms_family_dots1, ms_family_arcee, ms_family_qwen3_next, ms_family_qwen3_5_text,
-    ms_family_qwen3_5_moe_text;
+    ms_family_qwen3_5_moe_text, ms_family_qwen3_5, ms_family_qwen3_5_moe, ms_family_qwen3_vl,
+    ms_family_qwen3_vl_moe, ms_family_lfm2;
 
 #endif

@@ -7,6 +7,7 @@
 #include "model/experts.h"
 #include "model/families.h"
 #include "model/family_keys.h"
+#include "model/qwen_vision.h"
 #include "ops/ops.h"
 
 /* clang-format off */
@@ -22,7 +23,6 @@
     COUNT("max_position_embeddings", max_positions, 32768, MAX_POSITIONS),                         \
     ROTARY_SHARE("partial_rotary_factor", 0.25),                                                   \
     ACTIVATION("hidden_act", MS_ACTIVATION_SILU),                                                  \
-    BOOL("tie_word_embeddings", tie_word_embeddings, false),                                       \
     BOOL("attention_bias", attention_bias, false),                                                 \
     FRACTION("attention_dropout", attention_dropout, 0),                                           \
     PAD_TOKEN,                                                                                     \
@@ -34,6 +34,8 @@
     COUNT("moe_intermediate_size", expert_size, 512, MAX_INTERMEDIATE),                            \
     COUNT("shared_expert_intermediate_size", shared_expert_size, 512, MAX_INTERMEDIATE),           \
     ROUTER_LOGITS, IGNORED("router_aux_loss_coef")
+
+#define TIED BOOL("tie_word_embeddings", tie_word_embeddings, false)
 
 static const ms_key next_keys[] = {
     COUNT("vocab_size", vocab_size, 151936, MAX_VOCAB),
@@ -47,31 +49,39 @@ static const ms_key next_keys[] = {
     COUNT("decoder_sparse_step", sparse_step, 1, MAX_LAYERS),
     DENSE_LAYERS,
     BOOL("norm_topk_prob", normalises_experts, true),
+    TIED,
 };
 
-static const ms_key dense_keys[] = {
-    COUNT("vocab_size", vocab_size, 248320, MAX_VOCAB),
-    COUNT("hidden_size", hidden_size, 4096, MAX_HIDDEN),
-    COUNT("intermediate_size", intermediate_size, 12288, MAX_INTERMEDIATE),
-    COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),
-    COUNT("num_attention_heads", num_heads, 16, MAX_HEADS),
-    COUNT("num_key_value_heads", num_kv_heads, 4, MAX_HEADS),
-    DELTA_KEYS,
-    IGNORED("mtp_num_hidden_layers"), IGNORED("mtp_use_dedicated_embeddings"),
-    IGNORED("attn_output_gate"), IGNORED("mamba_ssm_dtype"),
-};
+#define DENSE_KEYS                                                                                 \
+    COUNT("vocab_size", vocab_size, 248320, MAX_VOCAB),                                            \
+    COUNT("hidden_size", hidden_size, 4096, MAX_HIDDEN),                                           \
+    COUNT("intermediate_size", intermediate_size, 12288, MAX_INTERMEDIATE),                        \
+    COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),                                        \
+    COUNT("num_attention_heads", num_heads, 16, MAX_HEADS),                                        \
+    COUNT("num_key_value_heads", num_kv_heads, 4, MAX_HEADS),                                      \
+    DELTA_KEYS,                                                                                    \
+    IGNORED("mtp_num_hidden_layers"), IGNORED("mtp_use_dedicated_embeddings"),                     \
+    IGNORED("attn_output_gate"), IGNORED("mamba_ssm_dtype")
 
-static const ms_key moe_keys[] = {
-    COUNT("vocab_size", vocab_size, 248320, MAX_VOCAB),
-    COUNT("hidden_size", hidden_size, 2048, MAX_HIDDEN),
-    COUNT("num_hidden_layers", num_layers, 40, MAX_LAYERS),
-    COUNT("num_attention_heads", num_heads, 16, MAX_HEADS),
-    COUNT("num_key_value_heads", num_kv_heads, 2, MAX_HEADS),
-    DELTA_KEYS,
-    MOE_KEYS(256, 8),
-    IGNORED("mtp_num_hidden_layers"), IGNORED("mtp_use_dedicated_embeddings"),
-    IGNORED("attn_output_gate"), IGNORED("mamba_ssm_dtype"),
-};
+#define SPARSE_KEYS                                                                                \
+    COUNT("vocab_size", vocab_size, 248320, MAX_VOCAB),                                            \
+    COUNT("hidden_size", hidden_size, 2048, MAX_HIDDEN),                                           \
+    COUNT("num_hidden_layers", num_layers, 40, MAX_LAYERS),                                        \
+    COUNT("num_attention_heads", num_heads, 16, MAX_HEADS),                                        \
+    COUNT("num_key_value_heads", num_kv_heads, 2, MAX_HEADS),                                      \
+    DELTA_KEYS,                                                                                    \
+    MOE_KEYS(256, 8),                                                                              \
+    IGNORED("mtp_num_hidden_layers"), IGNORED("mtp_use_dedicated_embeddings"),                     \
+    IGNORED("attn_output_gate"), IGNORED("mamba_ssm_dtype")
+
+static const ms_key dense_keys[] = { DENSE_KEYS, TIED };
+static const ms_key moe_keys[] = { SPARSE_KEYS, TIED };
+
+/* Of the text model in a file that also has a vision tower: its head is the whole model's. */
+static const ms_key nested_dense_keys[] = { DENSE_KEYS, IGNORED("tie_word_embeddings") };
+static const ms_key nested_moe_keys[] = { SPARSE_KEYS, IGNORED("tie_word_embeddings") };
+static const ms_key whole_keys[] = { TIED };
+static const ms_key vision_keys[] = { QWEN_VISION_KEYS };
 /* clang-format on */
 
 /* ---- attention with a gate ---- */
@@ -223,6 +233,15 @@ static bool build(ms_model *model)
     return ms_decoder_build(model, style);
 }
 
+static bool build_whole(ms_model *model)
+{
+    ms_decoder_style style = style_of(model->config);
+    style.build_attention = build_by_parts;
+    style.rotary_tables = ms_rotary_of_grids;
+    style.build_towers = ms_qwen_vision_new;
+    return ms_decoder_build(model, style);
+}
+
 /* ---- rules ---- */
 
 static uint8_t mixer_kind(const ms_model_config *config, uint64_t layer)
@@ -288,3 +307,39 @@ const ms_family ms_family_qwen3_5_moe_text = {
     .check = check,
     .layer_kind = moe_kind,
     .program = &program};
+
+/* ---- with a vision tower, which text alone does not run ---- */
+
+static const ms_model_program whole_program = {build_whole, ms_decoder_forward};
+
+static const ms_key_table more[] = {
+    {NULL, NULL, whole_keys, sizeof whole_keys / sizeof *whole_keys},
+    {"vision_config", NULL, vision_keys, sizeof vision_keys / sizeof *vision_keys},
+};
+
+const ms_family ms_family_qwen3_5 = {
+    .model_type = "qwen3_5",
+    .classes = {{"Qwen3_5ForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
+    .keys = nested_dense_keys,
+    .key_count = sizeof nested_dense_keys / sizeof *nested_dense_keys,
+    .object = "text_config",
+    .object_type = "qwen3_5_text",
+    .more = more,
+    .more_count = sizeof more / sizeof *more,
+    .check = check,
+    .layer_kind = mixer_kind,
+    .program = &whole_program};
+
+const ms_family ms_family_qwen3_5_moe = {
+    .model_type = "qwen3_5_moe",
+    .classes = {{"Qwen3_5MoeForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
+    .keys = nested_moe_keys,
+    .key_count = sizeof nested_moe_keys / sizeof *nested_moe_keys,
+    .object = "text_config",
+    .object_type = "qwen3_5_moe_text",
+    .more = more,
+    .more_count = sizeof more / sizeof *more,
+    .derive = derive_moe,
+    .check = check,
+    .layer_kind = moe_kind,
+    .program = &whole_program};

@@ -68,6 +68,7 @@ static void add_key(list *l, const ms_key *key)
     switch (key->kind) {
     case MS_KEY_COUNT:
     case MS_KEY_OPTIONAL:
+    case MS_KEY_LENGTH:
         add_count(l, key);
         break;
     case MS_KEY_BOOL:
@@ -89,7 +90,7 @@ static void add_key(list *l, const ms_key *key)
         add_text(l, key->name, key->choices[*(const bool *)member(l, key)]);
         break;
     case MS_KEY_LAYER_TYPES:
-        add_layers(l, key->name, MS_LAYER_SLIDES, true);
+        add_layers(l, key->name, key->choices[0] ? MS_LAYER_MIXES : MS_LAYER_SLIDES, true);
         break;
     case MS_KEY_ROTARY_LAYERS:
         add_layers(l, key->name, MS_LAYER_NO_ROTARY, false);
@@ -100,6 +101,7 @@ static void add_key(list *l, const ms_key *key)
     case MS_KEY_ROPE:
         add_text(l, key->name, l->model->long_rotary ? "longrope" : "any");
         break;
+    case MS_KEY_ATTENTION_LAYERS: /* layer_types says it */
     case MS_KEY_FIXED_BOOL:
     case MS_KEY_IGNORED:
         break;

@@ -62,7 +62,7 @@ def totals(values):
     layers = config.num_hidden_layers
     sliding = types.count("sliding_attention") if types else layers if window else 0
     rope = getattr(config, "rope_parameters", None) or {}
-    partial = {"rotary_dim": 2 * model.base_model.rotary_emb.inv_freq.numel()} if "partial_rotary_factor" in rope else {}
+    partial = {"rotary_dim": 2 * getattr(model.base_model, "language_model", model.base_model).rotary_emb.inv_freq.numel()} if "partial_rotary_factor" in rope else {}
     count = getattr(config, "num_experts", 0) or getattr(config, "num_local_experts", 0)
     if count:
         stacks = {n: p for n, p in model.named_parameters() if ".experts." in n}

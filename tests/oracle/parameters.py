@@ -12,7 +12,7 @@ LLAMA = "vocab_size hidden_size intermediate_size num_hidden_layers num_attentio
 MOE = LLAMA + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split()
 DEEPSEEK = LLAMA[:-2] + "n_routed_experts moe_intermediate_size n_shared_experts num_experts_per_tok first_k_dense_replace q_lora_rank".split()
 HYBRID = LLAMA + "linear_num_key_heads linear_num_value_heads".split()
-SHAPES = {"qwen3_next": HYBRID + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split(),
+SHAPES = {"lfm2": LLAMA[:-1], "qwen3_next": HYBRID + "num_experts num_experts_per_tok moe_intermediate_size shared_expert_intermediate_size".split(),
           "minimax_m2": LLAMA + "num_local_experts num_experts_per_tok".split(),
           "dots1": LLAMA[:-1] + "n_routed_experts num_experts_per_tok moe_intermediate_size n_shared_experts first_k_dense_replace".split(),
           "olmoe": LLAMA[:-1] + "num_experts num_experts_per_tok".split(),
@@ -112,6 +112,12 @@ ROWS = [
     ("minimax-m2", "minimax_m2", UNTIED, "200064/3072/1536/62/48/8/128/256/8", (228689748992, 11030537216), "counted"),
     ("dots-llm1", "dots1", UNTIED, "152064/4096/10944/62/32/32/128/6/1408/2/1", (142774373888, 14016581120), "counted", {"sliding_window": None}),
     ("afm-4.5b", "arcee", UNTIED, "128004/2560/18432/36/20/4/128", 4619184640, "counted"),
+    ("lfm2-350m", "lfm2", TIED, "65536/1024/6656/16/16/8", 354483968, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
+    ("lfm2-700m", "lfm2", TIED, "65536/1536/10240/16/24/8", 742489344, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
+    ("lfm2-1.2b", "lfm2", TIED, "65536/2048/12288/16/32/8", 1170340608, "published", {"full_attn_idxs": [2, 5, 8, 10, 12, 14]}),
+    ("qwen3-vl-4b", "qwen3_vl", TIED, "151936/2560/9728/36/32/8/128", 4437815808, "published",
+     {"vision_config": {"depth": 24, "hidden_size": 1024, "intermediate_size": 4096, "out_hidden_size": 2560, "deepstack_visual_indexes": [5, 11, 17]}}),
+    ("qwen3-vl-8b", "qwen3_vl", UNTIED, "151936/4096/12288/36/32/8/128", 8767123696, "published", {"vision_config": {"out_hidden_size": 4096}}),
     ("phi-1.5", "phi", UNTIED, "51200/2048/8192/24/32/32", 1418270720, "counted"),
     ("phi-2", "phi", UNTIED, "51200/2560/10240/32/32/32", 2779683840, "counted"),
     ("starcoder2-3b", "starcoder2", TIED, "49152/3072/12288/30/24/2", 3030371328, "counted"),
@@ -144,7 +150,9 @@ def case(name, model_type, tied, shapes, parameters, mark, more={}):
     keys = SHAPES.get(model_type, LLAMA)
     config = {"model_type": model_type, "tie_word_embeddings": tied}
     sizes = dict(zip(keys, map(json.loads, shapes.split("/"))))
-    if model_type == "gemma3":
+    if model_type == "qwen3_vl":
+        config.update(text_config=sizes)
+    elif model_type == "gemma3":
         config.update(text_config=sizes, vision_config=SIGLIP)
     else:
         config.update(sizes)
