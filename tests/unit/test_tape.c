@@ -142,6 +142,30 @@ static void an_own_gradient_is_added_in_place(void **state)
     expect_events(b, "+0 +1 +2 +3 -1 -2 +4 +5 +6 -4 -6");
 }
 
+/* Flipped, added up, and flipped back. */
+static void a_running_sum_is_undone_backwards(void **state)
+{
+    bench *b = *state;
+    ms_tensor y = ms_cumsum_last(&b->tape, parameter(b, 4));
+    ms_retain(&b->tape, y);
+    ms_backward(&b->tape, y, fresh(b, 4));
+    expect_events(b, "+0 +1 +2 +3 +4 +5 -4 -3 -2");
+}
+
+/* Two lists of pointers for the kernel, both ways; the solution lies by columns, as does the right
+ * side's gradient, which the parameter copies. */
+static void a_system_keeps_its_matrix(void **state)
+{
+    bench *b = *state;
+    ms_tensor matrix = fresh(b, 4), right = parameter(b, 4);
+    ms_tensor y = ms_solve_triangular(&b->tape, matrix, right);
+    ms_retain(&b->tape, y);
+    assert_false(ms_is_contiguous(ms_info(&b->tape, y)));
+    expect_events(b, "+0 +1 +2 +3 +4 -4 -3");
+    ms_backward(&b->tape, y, fresh(b, 4));
+    expect_events(b, "+0 +1 +2 +3 +4 -4 -3 +5 +6 +7 +8 -8 -7 -5 -0 +9 -6");
+}
+
 /* y = c * tanh(x / c), in three statements: of their results only tanh's is saved. */
 static void a_cap_saves_one_result(void **state)
 {
@@ -297,6 +321,8 @@ int main(void)
         TEST(a_view_keeps_its_storage),
         TEST(a_shared_gradient_is_added_out_of_place),
         TEST(an_own_gradient_is_added_in_place),
+        TEST(a_running_sum_is_undone_backwards),
+        TEST(a_system_keeps_its_matrix),
         TEST(a_cap_saves_one_result),
         TEST(the_second_micro_step_accumulates),
         TEST(a_checkpoint_keeps_its_input_and_stops_early),
