@@ -163,6 +163,12 @@ ms_status ms_check_heads_divide(const ms_model_config *config, ms_error *err);
 /* No token can have more experts than there are. */
 ms_status ms_check_experts(const ms_model_config *config, ms_error *err);
 
+/* The same, and that no noise is added to the router's input. */
+ms_status ms_check_quiet_experts(const ms_model_config *config, ms_error *err);
+
+/* Experts in every layer. */
+uint8_t ms_sparse_everywhere(const ms_model_config *config, uint64_t layer);
+
 /* Qwen's rule: layers from max_window_layers on slide. */
 uint8_t ms_slides_from_max_window(const ms_model_config *config, uint64_t layer);
 

@@ -140,20 +140,6 @@ static ms_status derive(ms_model_config *config, ms_error *err)
     return MS_OK;
 }
 
-static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
-{
-    (void)config, (void)layer;
-    return MS_LAYER_SPARSE;
-}
-
-static ms_status check(const ms_model_config *config, ms_error *err)
-{
-    if (config->router_jitter <= 0)
-        return ms_check_experts(config, err);
-    snprintf(err->pointer, sizeof err->pointer, "/router_jitter_noise");
-    return ms_fail(err, MS_ERR_CONFIG, "noise on the router's input is not modelled");
-}
-
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_minimax_m2 = {.model_type = "minimax_m2",
@@ -161,6 +147,6 @@ const ms_family ms_family_minimax_m2 = {.model_type = "minimax_m2",
                                         .keys = keys,
                                         .key_count = sizeof keys / sizeof *keys,
                                         .derive = derive,
-                                        .check = check,
-                                        .layer_kind = layer_kind,
+                                        .check = ms_check_quiet_experts,
+                                        .layer_kind = ms_sparse_everywhere,
                                         .program = &program};

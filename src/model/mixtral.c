@@ -56,20 +56,12 @@ static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
     return MS_LAYER_SLIDES | MS_LAYER_SPARSE;
 }
 
-static ms_status check(const ms_model_config *config, ms_error *err)
-{
-    if (config->router_jitter <= 0)
-        return ms_check_experts(config, err);
-    snprintf(err->pointer, sizeof err->pointer, "/router_jitter_noise");
-    return ms_fail(err, MS_ERR_CONFIG, "noise on the router's input is not modelled");
-}
-
 static const ms_model_program program = {build, ms_decoder_forward};
 
 const ms_family ms_family_mixtral = {.model_type = "mixtral",
                                      .classes = {{"MixtralForCausalLM", MS_HEAD_CAUSAL_LM}},
                                      .keys = keys,
                                      .key_count = sizeof keys / sizeof *keys,
-                                     .check = check,
+                                     .check = ms_check_quiet_experts,
                                      .layer_kind = layer_kind,
                                      .program = &program};

@@ -117,12 +117,6 @@ static bool build_moe(ms_model *model)
                                                .drop = ms_router_logits_drop});
 }
 
-static uint8_t moe_layer_kind(const ms_model_config *config, uint64_t layer)
-{
-    (void)config, (void)layer;
-    return MS_LAYER_SPARSE;
-}
-
 static ms_status check_moe(const ms_model_config *config, ms_error *err)
 {
     if (config->clips_projections) {
@@ -161,5 +155,5 @@ const ms_family ms_family_olmoe = {.model_type = "olmoe",
                                    .keys = moe_keys,
                                    .key_count = sizeof moe_keys / sizeof *moe_keys,
                                    .check = check_moe,
-                                   .layer_kind = moe_layer_kind,
+                                   .layer_kind = ms_sparse_everywhere,
                                    .program = &moe_program};
