@@ -42,7 +42,7 @@ static void bind(rule *r, ms_frame *f, const ms_delta_inputs *in)
         &r->out,    &r->chunk_decay,    &r->change,       &r->across, &r->passing};
     for (size_t i = 0; i < sizeof locals / sizeof *locals; i++)
         *locals[i] = ms_local(f, 0);
-    ms_assign(f, r->decay, *r->given_decay);
+    ms_assign(f, r->decay, in->decay);
 }
 
 /* Assigns what a list was made of, once it is whole. */
@@ -247,7 +247,7 @@ ms_tensor ms_delta_rule(ms_model *model, const ms_delta_dims *dims, const ms_del
         return 0;
     ms_dtype dtype = (ms_dtype)ms_info(tape, inputs->query)->dtype;
     const chunks c = chunks_of(model);
-    rule r;
+    rule r = {0};
     ms_frame f = ms_frame_begin(tape);
     bind(&r, &f, inputs);
     turn(model, &f, &r, dims);
