@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define MS_RUNTIME_SCHEMA_VERSION "1.0"
+#define MS_RUNTIME_SCHEMA_VERSION "1.1"
 #define MS_COMPARE_SCHEMA_VERSION "1.0"
 
 typedef struct ms_recorded ms_recorded;

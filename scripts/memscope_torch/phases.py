@@ -28,11 +28,12 @@ def events(figures):
 class Peaks:
     """Resets the allocator's peaks at every phase; what the program asks for is put together again."""
 
-    def __init__(self):
+    def __init__(self, patch):
         self.of_program, self.before_reset = {}, {}
         self.nested, self.reset = memory.memory_stats_as_nested_dict, memory.reset_peak_memory_stats
-        memory.memory_stats_as_nested_dict = torch.cuda.memory_stats_as_nested_dict = self.stats_for_program
-        memory.reset_peak_memory_stats = torch.cuda.reset_peak_memory_stats = self.reset_by_program
+        for module in (memory, torch.cuda):
+            patch(module, "memory_stats_as_nested_dict", self.stats_for_program)
+            patch(module, "reset_peak_memory_stats", self.reset_by_program)
 
     def fold(self, into):
         for name, pools in (stats() or {}).items():

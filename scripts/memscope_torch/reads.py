@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Counts what the program reads back from the device, with the line that does: such values are not real."""
 import ctypes
-import os
 import sys
 import threading
+
+from .frames import is_program, shown
 
 VALUE_BYTES = 1 << 20  # larger ones are data that is moved, not values that something hangs on
 _READ = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int)
@@ -11,8 +12,8 @@ _UNCOVERED = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 
 
 class Reads:
-    def __init__(self, library_folders):
-        self.rows, self.moved_bytes, self.uncovered, self.skip = {}, 0, {}, tuple(library_folders)
+    def __init__(self):
+        self.rows, self.moved_bytes, self.uncovered = {}, 0, {}
         listen = getattr(ctypes.CDLL(None), "memscope_null_listen", None)
         if listen:  # on a real device values are real
             self.callbacks = _READ(self.read), _UNCOVERED(self.call)
@@ -21,11 +22,11 @@ class Reads:
     def place(self):
         """File, line and function of the program; of its main thread where this one has none of its code."""
         frame = sys._getframe(2)
-        while frame and frame.f_code.co_filename.startswith(self.skip):
+        while frame and not is_program(frame.f_code.co_filename):
             frame = frame.f_back
-        if not frame or "threading.py" in frame.f_code.co_filename:
+        if not frame:
             frame = sys._current_frames().get(threading.main_thread().ident)
-            while frame and frame.f_back and frame.f_code.co_filename.startswith(self.skip):
+            while frame and frame.f_back and not is_program(frame.f_code.co_filename):
                 frame = frame.f_back
         return (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name) if frame else ("", 0, "")
 
@@ -43,6 +44,6 @@ class Reads:
 
     def report(self):
         rows = sorted(self.rows.items(), key=lambda row: (-row[1][0], row[0]))
-        return [{"file": os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file, "line": line, "function": function,
+        return [{"file": shown(file), "line": line, "function": function,
                  "count": count, "bytes": size, "played_back": played_back}
                 for (file, line, function), (count, size, played_back) in rows]

@@ -1,42 +1,35 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""runtime_report.json; schemas/runtime_report.schema.json says what it holds."""
+"""runtime_report.json; schemas/runtime_report.schema.json says what it holds. And the files beside it."""
 import json
 import os
+import pickle
 import platform
 import re
 import sys
+from collections import namedtuple
 
-SCHEMA_VERSION = "1.0"
-MOST_POINTS = 2000
+SCHEMA_VERSION = "1.1"
 # The best outcome of several processes sorts first.
 OUTCOMES = ["stepped", "out_of_memory", "failed", "few_steps", "no_step", "no_device", "no_torch"]
+LIBRARIES = ("transformers", "peft", "trl", "accelerate", "lightning", "deepspeed", "bitsandbytes")
+
+Source = namedtuple("Source", "tracer outcome message reads answered")
 
 
-def write(capture, outcome):
-    rank = int(os.environ.get("RANK", "0") or 0)
-    name = f"{OUTCOMES.index(outcome)}-{outcome}-{rank:05}-{os.getpid()}.json"
-    path = os.path.join(capture.folder, name)
+def write(source, folder, stem="runtime_report", beside=None):
+    """The report comes last, whole or not at all; `beside`: stems of the snapshot and the list of events."""
+    snapshot, listed = beside or (stem, stem)
+    out, replay = document(source)
+    if replay:
+        with open(os.path.join(folder, snapshot + ".pickle"), "wb") as file:
+            pickle.dump(source.tracer.recording.snapshot, file)
+        from . import rows
+        with open(os.path.join(folder, listed + ".txt"), "w") as file:
+            file.writelines(line + "\n" for line in rows.events(replay, _phase_at(source.tracer)))
+    path = os.path.join(folder, stem + ".json")
     with open(path + ".part", "w") as file:
-        file.write(rows_on_lines(json.dumps(document(capture, outcome), indent=1)) + "\n")
+        file.write(rows_on_lines(json.dumps(out, indent=1)) + "\n")
     os.rename(path + ".part", path)
-
-
-def document(capture, outcome):
-    out = {"schema_version": SCHEMA_VERSION, "outcome": outcome, "message": message(capture), "metadata": metadata(capture)}
-    if capture.torch is None or not capture.torch.cuda.is_initialized():
-        return out
-    steady = capture.steps[-1] if capture.steps else capture.phases.rows if capture.phases else []
-    peak = max(steady, key=lambda row: row["peak_bytes"], default=None)
-    composed = compose(capture, steady, peak)
-    out["summary"] = summary(capture, steady, peak, composed)
-    out["phases"] = [public(row) for row in steady]
-    out["first_step_phases"] = [public(row) for row in (capture.steps or [steady])[0]]
-    if composed:
-        out["peak"], out["timeline"] = composed
-    out["reads"] = capture.reads.report()
-    out["moved_to_host_bytes"] = capture.reads.moved_bytes
-    out["not_covered"] = [{"call": name, "file": place[0], "line": place[1]} for name, place in sorted(capture.reads.uncovered.items())]
-    out["notes"] = notes(capture)
     return out
 
 
@@ -45,26 +38,46 @@ def rows_on_lines(text):
     return re.sub(r"\{\n[^{}\[\]]*\n *\}", lambda match: re.sub(r"\n *", " ", match.group()), text)
 
 
+def document(source):
+    """The report, and the step played again where it was recorded."""
+    tracer = source.tracer
+    out = {"schema_version": SCHEMA_VERSION, "outcome": source.outcome, "message": source.message, "metadata": metadata(tracer)}
+    if tracer is None or not is_used():
+        return out, None
+    from . import rows
+    steady = tracer.steady()
+    replay = _replay(tracer)
+    highest = max(steady, key=lambda row: row["peak_bytes"], default=None)
+    peak = rows.peak(replay, highest, highest["peak_bytes"]) if replay else None
+    out["summary"] = summary(tracer, steady, highest, peak, replay)
+    out["phases"] = [public(row) for row in steady]
+    out["first_step_phases"] = [public(row) for row in (tracer.steps or [steady])[0]]
+    if replay:
+        out["peak"], out["timeline"] = peak, rows.timeline(replay, _phase_at(tracer))
+        out["modules"] = rows.modules(replay, tracer.paths.classes)
+    out["reads"] = source.reads.report()
+    out["moved_to_host_bytes"] = source.reads.moved_bytes
+    out["not_covered"] = [{"call": name, "file": place[0], "line": place[1]} for name, place in sorted(source.reads.uncovered.items())]
+    out["notes"] = notes(source, steady, replay)
+    return out, replay
+
+
+def is_used():
+    import torch
+    return torch.cuda.is_initialized()
+
+
 def public(row):
     return {key: value for key, value in row.items() if not key.startswith("_")}
 
 
-def message(capture):
-    if not capture.failure:
-        return None
-    kind, value = capture.failure
-    return f"{kind.__name__}: {value}".splitlines()[0][:400]
-
-
-def metadata(capture):
-    torch = capture.torch
+def metadata(tracer):
+    torch = sys.modules.get("torch") if tracer else None
     out = {"mode": os.environ.get("MEMSCOPE_CAPTURE_MODE", "cuda"), "device": os.environ.get("MEMSCOPE_CAPTURE_DEVICE"),
-           "steps": len(capture.steps), "python": platform.python_version(), "torch": str(torch.__version__) if torch else None,
-           "command": list(getattr(sys, "orig_argv", sys.argv)),
+           "steps": len(tracer.steps) if tracer else 0, "python": platform.python_version(),
+           "torch": str(torch.__version__) if torch else None, "command": list(getattr(sys, "orig_argv", sys.argv)),
            "allocator": os.environ.get("PYTORCH_ALLOC_CONF") or os.environ.get("PYTORCH_CUDA_ALLOC_CONF") or "",
-           "libraries": {name: str(sys.modules[name].__version__)
-                         for name in ("transformers", "peft", "trl", "accelerate", "lightning", "deepspeed", "bitsandbytes")
-                         if hasattr(sys.modules.get(name), "__version__")}}
+           "libraries": {name: str(sys.modules[name].__version__) for name in LIBRARIES if hasattr(sys.modules.get(name), "__version__")}}
     if torch is not None and torch.cuda.is_initialized():
         device = torch.cuda.get_device_properties(torch.cuda.current_device())
         out["device_title"], out["device_bytes"] = device.name, device.total_memory
@@ -72,50 +85,57 @@ def metadata(capture):
     return out
 
 
-def compose(capture, steady, peak):
-    """What is alive at the peak of the last step, and bytes by event; None where that was not followed."""
-    if not capture.composition or not peak:
+def _replay(tracer):
+    """None where the step that is told was not recorded."""
+    recording = tracer.recording
+    if not (tracer.recorded and recording and recording.snapshot and recording.is_whole):
         return None
-    forward_ends = [row["_events"][1] for row in steady if row["phase"] == "forward"]
-    found, timeline, at = capture.composition.at_peak(capture.start_event, forward_ends, peak["peak_bytes"])
-    starts = sorted((row["_events"][0] - capture.start_event, row["phase"]) for row in steady)
-    stride = max(1, len(timeline) // MOST_POINTS)
-    points, phase = [], 0
-    for event, used in enumerate(timeline):
-        while phase + 1 < len(starts) and starts[phase + 1][0] <= event:
-            phase += 1
-        if event % stride == 0 or event == at:
-            points.append({"event": event, "phase": starts[phase][1], "bytes": used})
-    categories = [{"category": name, "count": count, "bytes": size} for name, (count, size) in sorted(found.items(), key=lambda row: -row[1][1])]
-    return {"bytes": peak["peak_bytes"], "phase": peak["phase"], "micro_step": peak["micro_step"], "event": at, "categories": categories}, points
+    from .replay import Replay
+    forwards = [[event - recording.start_event for event in row["_events"]] for row in tracer.recorded if row["phase"] == "forward"]
+    return Replay(recording, forwards, tracer.paths.labels.changes)
 
 
-def summary(capture, steady, peak, composed):
+def _phase_at(tracer):
+    """The phase by the number of an event."""
+    starts = sorted((row["_events"][0] - tracer.recording.start_event, row["phase"]) for row in tracer.recorded)
+
+    def phase_at(event):
+        return next((phase for start, phase in reversed(starts) if start < max(event, 1)), starts[0][1])
+
+    return phase_at
+
+
+def summary(tracer, steady, highest, peak, replay):
     from . import phases
-    from .composition import storages
-    figures, parameters = phases.stats(), capture.parameters()
-    at_peak = {row["category"]: row["bytes"] for row in composed[0]["categories"]} if composed else {}
-    weights, buffers = storages(parameters), storages(capture.buffers())
-    return {
-        "param_count": sum(p.numel() for p in parameters),
-        "trainable_param_count": sum(p.numel() for p in parameters if p.requires_grad),
-        "weight_memory_bytes": sum(weights.values()),
-        "buffer_memory_bytes": sum(size for at, size in buffers.items() if at not in weights),
+    figures, counts = phases.stats(), tracer.counts
+    at_peak = {row["category"]: row["bytes"] for row in peak["categories"]} if peak else {}
+    out = {
+        "param_count": counts.get("parameters", 0),
+        "trainable_param_count": counts.get("trainable", 0),
+        "weight_memory_bytes": counts.get("weight", 0),
+        "buffer_memory_bytes": counts.get("buffer", 0),
         "grad_memory_bytes": at_peak.get("gradient", 0),
-        "optimizer_memory_bytes": sum(storages(capture.states()).values()),
+        "optimizer_memory_bytes": counts.get("optimizer_state", 0),
         "activation_memory_bytes": at_peak.get("activation", 0) + at_peak.get("input", 0),
         "temporary_memory_bytes": at_peak.get("temporary", 0),
-        "after_build_bytes": getattr(capture, "build_bytes", 0),
+    }
+    out["persistent_memory_bytes"] = sum(out[name + "_memory_bytes"] for name in ("weight", "buffer", "grad", "optimizer"))
+    return {
+        **out,
+        "saved_bytes": sum(block.bytes for block in replay.saved()) if replay else 0,
+        "after_build_bytes": tracer.build_bytes,
         "start_bytes": steady[0]["start_bytes"] if steady else 0,
-        "peak_memory_bytes": peak["peak_bytes"] if peak else capture.peaks.peak(figures, "allocated"),
-        "reserved_memory_bytes": max((row["peak_reserved_bytes"] for row in steady), default=capture.peaks.peak(figures, "reserved")),
+        "peak_memory_bytes": highest["peak_bytes"] if highest else tracer.peaks.peak(figures, "allocated"),
+        "reserved_memory_bytes": max((row["peak_reserved_bytes"] for row in steady), default=tracer.peaks.peak(figures, "reserved")),
         "allocator_retries": figures["num_alloc_retries"],
-        "peak_stage": peak["phase"] if peak else None,
+        "peak_stage": highest["phase"] if highest else None,
     }
 
 
-def notes(capture):
-    out = list(capture.answered)
+def notes(source, steady, replay):
+    out = list(source.answered)
+    if steady and not replay:
+        out.append("which modules hold what is not told: the step was cut off, or has too many allocations")
     if os.environ.get("MEMSCOPE_CAPTURE_MODE") == "null":
         out.append("cuDNN is not there: attention and convolutions take PyTorch's own kernels, whose workspaces differ from cuDNN's")
         out.append("values on the device are not real; where a size or a choice hangs on one, the figures may be wrong (see reads)")

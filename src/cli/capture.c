@@ -15,7 +15,15 @@
 
 enum { DEFAULT_STEPS = 3, DEFAULT_SECONDS = 600, PATH_BYTES = 4096 };
 static const char default_device[] = "a100-80gb", default_out[] = "memscope-capture";
-static const char report_name[] = "runtime_report.json";
+
+/* What the program's Python leaves in one folder, with one stem for each process, and the names
+ * that it gets; the report comes first. */
+static const struct kept {
+    const char *ending, *name;
+} kept[] = {{".json", "runtime_report.json"},
+            {".pickle", "memory_snapshot.pickle"},
+            {".txt", "runtime_events.txt"}};
+enum { KEPT = sizeof kept / sizeof kept[0] };
 
 /* ---- options ---- */
 
@@ -115,14 +123,28 @@ static void remove_folder(const char *folder)
     rmdir(folder);
 }
 
-/* Moves the record to its place; true when there is one. */
-static bool keep_record(const char *folder, const char *path)
+/* Moves the record and what belongs to it to their places; true when there is one. */
+static bool keep_record(const char *folder, const char *out)
 {
-    char name[PATH_BYTES], from[2 * PATH_BYTES];
-    if (!find_record(folder, name))
-        return false;
-    snprintf(from, sizeof from, "%s/%s", folder, name);
-    return rename(from, path) == 0;
+    char name[PATH_BYTES], from[2 * PATH_BYTES], to[2 * PATH_BYTES];
+    bool is_there = find_record(folder, name);
+    if (is_there)
+        *strrchr(name, '.') = '\0';
+    for (int i = KEPT - 1; i >= 0 && is_there; i--) {
+        snprintf(from, sizeof from, "%s/%s%s", folder, name, kept[i].ending);
+        snprintf(to, sizeof to, "%s/%s", out, kept[i].name);
+        is_there = rename(from, to) == 0 || (i > 0 && errno == ENOENT);
+    }
+    return is_there;
+}
+
+static void remove_kept(const char *out)
+{
+    char path[2 * PATH_BYTES];
+    for (int i = 0; i < KEPT; i++) {
+        snprintf(path, sizeof path, "%s/%s", out, kept[i].name);
+        unlink(path);
+    }
 }
 
 static const struct outcome {
@@ -156,8 +178,10 @@ static ms_status write_recorded(FILE *out, const ms_cli_source *source, ms_error
     return ms_recorded_write(source->recorded, out, err);
 }
 
-static ms_status show(const ms_cli_settings *s, const char *path, ms_error *err)
+static ms_status show(const ms_cli_settings *s, const char *out, ms_error *err)
 {
+    char path[2 * PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s", out, kept[0].name);
     ms_recorded *r = ms_recorded_load(path, err);
     if (!r)
         return err->status;
@@ -177,7 +201,7 @@ static ms_status show(const ms_cli_settings *s, const char *path, ms_error *err)
 /* ---- one run ---- */
 
 static ms_status run_in(const ms_cli_settings *s, const ms_device_facts *device, const char *folder,
-                        const char *path, ms_error *err)
+                        const char *out, ms_error *err)
 {
     ms_cli_ending ending = {0};
     const ms_cli_capture_request request = {.program = s->program,
@@ -188,8 +212,8 @@ static ms_status run_in(const ms_cli_settings *s, const ms_device_facts *device,
     ms_status status = ms_cli_run_program(&request, &ending, err);
     if (status != MS_OK)
         return status;
-    if (keep_record(folder, path))
-        return show(s, path, err);
+    if (keep_record(folder, out))
+        return show(s, out, err);
     if (ending.timed_out)
         return ms_cli_fail(err, MS_ERR_USAGE, "%.80s took no %llu optimizer steps in %llu s",
                            s->program[0], (unsigned long long)request.steps,
@@ -205,7 +229,7 @@ static ms_status run_in(const ms_cli_settings *s, const ms_device_facts *device,
 static ms_status capture_into(const ms_cli_settings *s, ms_error *err)
 {
     const char *out = s->directory ? s->directory : default_out;
-    char folder[PATH_BYTES], path[PATH_BYTES];
+    char folder[PATH_BYTES];
     ms_device_facts device;
     ms_status status = ms_device_find(s->device ? s->device : default_device, &device, err);
     if (status == MS_OK && strlen(out) > PATH_BYTES / 2)
@@ -215,11 +239,10 @@ static ms_status capture_into(const ms_cli_settings *s, ms_error *err)
     if (status != MS_OK)
         return status;
     snprintf(folder, sizeof folder, "%s/.capture.XXXXXX", out);
-    snprintf(path, sizeof path, "%s/%s", out, report_name);
-    unlink(path);
+    remove_kept(out);
     if (!mkdtemp(folder))
         return ms_cli_fail(err, MS_ERR_IO, "cannot write to %.100s: %s", out, strerror(errno));
-    status = run_in(s, &device, folder, path, err);
+    status = run_in(s, &device, folder, out, err);
     remove_folder(folder);
     return status;
 }

@@ -34,6 +34,15 @@ static ms_status get_text_if_any(ms_json_value object, const char *key, const ch
     return ms_json_get_string(v, text, err);
 }
 
+/* 0 where there is none. */
+static ms_status get_count_if_any(ms_json_value object, const char *key, uint64_t *count,
+                                  ms_error *err)
+{
+    ms_json_value v;
+    *count = 0;
+    return ms_json_find(object, key, &v) ? ms_json_get_count(v, 0, UINT64_MAX, count, err) : MS_OK;
+}
+
 /* ---- lists ---- */
 
 static ms_status read_phase(ms_json_value v, void *row, ms_error *err)
@@ -147,6 +156,18 @@ static ms_status read_summary(ms_recorded *r, ms_json_value summary, ms_error *e
     return status == MS_OK ? get_text_if_any(summary, "peak_stage", &r->peak_stage, err) : status;
 }
 
+/* Where the peak was made; a static report says it in other words. */
+static ms_status read_peak_place(ms_recorded *r, ms_json_value root, ms_error *err)
+{
+    ms_json_value peak;
+    if (r->is_static || !ms_json_find(root, "peak", &peak))
+        return MS_OK;
+    ms_status status = get_text_if_any(peak, "module", &r->peak_module, err);
+    if (status == MS_OK)
+        status = get_text_if_any(peak, "file", &r->peak_file, err);
+    return status == MS_OK ? get_count_if_any(peak, "line", &r->peak_line, err) : status;
+}
+
 static ms_status read_metadata(ms_recorded *r, ms_json_value metadata, ms_error *err)
 {
     ms_status status = get_text(metadata, "mode", &r->mode, err);
@@ -154,6 +175,8 @@ static ms_status read_metadata(ms_recorded *r, ms_json_value metadata, ms_error 
         status = get_text_if_any(metadata, "device_title", &r->device, err);
     if (status == MS_OK)
         status = get_text_if_any(metadata, "torch", &r->torch, err);
+    if (status == MS_OK)
+        status = get_count_if_any(metadata, "device_bytes", &r->device_bytes, err);
     r->is_static = status == MS_OK && strcmp(r->mode, "train") == 0;
     if (status == MS_OK && !r->is_static)
         status = get_count(metadata, "steps", &r->steps, err);
@@ -181,6 +204,10 @@ static ms_status read_root(ms_recorded *r, ms_json_value root, ms_error *err)
         status = get_text_if_any(root, "message", &r->message, err);
     if (status == MS_OK && ms_json_find(root, "summary", &summary))
         status = read_summary(r, summary, err);
+    if (status == MS_OK)
+        status = read_peak_place(r, root, err);
+    if (status == MS_OK)
+        status = ms_recorded_read_groups(r, root, err);
     return status == MS_OK ? read_lists(r, root, err) : status;
 }
 

@@ -32,6 +32,13 @@ typedef struct ms_recorded_call {
     uint64_t line;
 } ms_recorded_call;
 
+/* Modules whose names differ in numbers alone. */
+typedef struct ms_recorded_group {
+    const char *name; /* "layers.*.mlp"; "": the model's own code, or outside of it */
+    uint64_t count, peak_bytes, saved_bytes;
+    uint64_t temporary_bytes; /* the most of one of them */
+} ms_recorded_group;
+
 struct ms_recorded {
     ms_arena *arena;
     char *text;
@@ -44,6 +51,10 @@ struct ms_recorded {
     ms_recorded_category *categories;
     ms_recorded_read *reads;
     ms_recorded_call *calls;
+    ms_recorded_group *groups; /* what holds most at the peak first */
+    uint32_t group_count;
+    const char *peak_module, *peak_file; /* where the peak was made; NULL: not told */
+    uint64_t peak_line, device_bytes;    /* 0: not told */
     uint32_t phase_count, category_count, read_count, call_count;
     ms_style style;
 };
@@ -51,6 +62,8 @@ struct ms_recorded {
 /* Fills all but the style. The caller frees with ms_recorded_close, also after a failure. */
 ms_status ms_recorded_open(ms_recorded *r, const char *path, ms_error *err);
 void ms_recorded_close(ms_recorded *r);
+
+ms_status ms_recorded_read_groups(ms_recorded *r, ms_json_value root, ms_error *err);
 
 ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err);
 

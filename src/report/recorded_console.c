@@ -10,19 +10,32 @@
 #include "report/recorded.h"
 #include "report/view.h"
 
-enum { MOST_READS = 8, BAR_COLUMNS = 20 };
+enum { MOST_READS = 8, MOST_GROUPS = 8, BAR_COLUMNS = 20, NAME_COLUMNS = 36 };
+
+/* The decision first: how high, of how much, when and where. */
+static void write_peak(const ms_recorded *r, const ms_page *page)
+{
+    char peak[MS_GIB_TEXT], reserved[MS_GIB_TEXT], device[MS_GIB_TEXT];
+    fprintf(page->out, "  peak %s GiB in %s, %" PRIu64 " bytes", ms_gib(r->peak_bytes, peak),
+            r->peak_stage ? r->peak_stage : "no step", r->peak_bytes);
+    if (r->peak_module && *r->peak_module)
+        fprintf(page->out, ", in %s", r->peak_module);
+    if (r->peak_file && *r->peak_file)
+        fprintf(page->out, ", %s:%" PRIu64, r->peak_file, r->peak_line);
+    fprintf(page->out, "\n  held by the allocator %s GiB", ms_gib(r->reserved_bytes, reserved));
+    if (r->device_bytes > 0)
+        fprintf(page->out, " of the device's %s GiB", ms_gib(r->device_bytes, device));
+    fputc('\n', page->out);
+}
 
 static void write_head(const ms_recorded *r, const ms_page *page)
 {
-    char peak[MS_GIB_TEXT], reserved[MS_GIB_TEXT];
     fprintf(page->out, "%s%s%s", ms_page_tone(page, MS_TONE_BOLD), r->device ? r->device : "a GPU",
             ms_page_tone(page, MS_TONE_END));
     if (strcmp(r->mode, "null") == 0)
         fputs(" (null device: PyTorch's allocator, no kernels)", page->out);
     fprintf(page->out, "\n  step %" PRIu64 ", torch %s\n", r->steps, r->torch ? r->torch : "?");
-    fprintf(page->out, "  peak %s GiB in %s, %" PRIu64 " bytes; held by the allocator %s GiB\n",
-            ms_gib(r->peak_bytes, peak), r->peak_stage ? r->peak_stage : "no step", r->peak_bytes,
-            ms_gib(r->reserved_bytes, reserved));
+    write_peak(r, page);
     if (r->retries > 0)
         fprintf(page->out, "  the allocator gave memory back %" PRIu64 " times to make room\n",
                 r->retries);
@@ -52,6 +65,26 @@ static void write_categories(const ms_recorded *r, const ms_page *page)
     }
 }
 
+static void write_groups(const ms_recorded *r, const ms_page *page)
+{
+    char peak[MS_GIB_TEXT], saved[MS_GIB_TEXT], temporary[MS_GIB_TEXT], name[512];
+    ms_page_heading(page, "By module",
+                    "  (GiB; at the peak, left by forward, most of temporaries)");
+    fprintf(page->out, "  %-*s %10s %10s %10s\n", NAME_COLUMNS, "", "peak", "forward", "temporary");
+    for (uint32_t i = 0; i < r->group_count && i < MOST_GROUPS; i++) {
+        const ms_recorded_group *g = &r->groups[i];
+        snprintf(name, sizeof name, g->count > 1 ? "%s (%" PRIu64 ")" : "%s",
+                 *g->name ? g->name : "outside of modules", g->count);
+        fputs("  ", page->out);
+        ms_page_cell(page, name, NAME_COLUMNS);
+        fprintf(page->out, " %10s %10s %10s\n", ms_gib(g->peak_bytes, peak),
+                ms_gib(g->saved_bytes, saved), ms_gib(g->temporary_bytes, temporary));
+    }
+    if (r->group_count > MOST_GROUPS)
+        fprintf(page->out, "  and %" PRIu32 " more, in runtime_report.json\n",
+                r->group_count - MOST_GROUPS);
+}
+
 static void write_reads(const ms_recorded *r, const ms_page *page)
 {
     ms_page_heading(page, "Values read from the device", "  (they are not real)");
@@ -77,6 +110,8 @@ ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err)
         write_phases(r, &page);
     if (r->category_count > 0)
         write_categories(r, &page);
+    if (r->group_count > 0)
+        write_groups(r, &page);
     if (r->read_count > 0)
         write_reads(r, &page);
     for (uint32_t i = 0; i < r->call_count; i++)

@@ -18,6 +18,7 @@ except ImportError:
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "programs")
 SCHEMA = json.load(open(os.path.join(HERE, "..", "..", "schemas", "runtime_report.schema.json")))
+KEPT = {"runtime_report.json", "memory_snapshot.pickle", "runtime_events.txt"}
 FIGURES = [("peak_bytes", "peak_allocated_bytes"), ("end_bytes", "end_allocated_bytes"),
            ("peak_requested_bytes", "peak_requested_bytes"), ("end_requested_bytes", "end_requested_bytes"),
            ("peak_reserved_bytes", "peak_reserved_bytes"), ("end_reserved_bytes", "end_reserved_bytes")]
@@ -30,7 +31,7 @@ def capture(memscope, options, program, folder, environment=None):
     run = subprocess.run(command, capture_output=True, text=True, cwd=folder, env={**os.environ, **(environment or {})})
     path = os.path.join(out, "runtime_report.json")
     report = json.load(open(path)) if os.path.exists(path) else None
-    beside = sorted(set(os.listdir(folder)) - {"out", "trainer"}) + sorted(set(os.listdir(out)) - {"runtime_report.json"} if os.path.isdir(out) else [])
+    beside = sorted(set(os.listdir(folder)) - {"out", "trainer"}) + sorted(set(os.listdir(out)) - KEPT if os.path.isdir(out) else [])
     assert not beside, f"files beside the report: {beside}"
     return run.returncode, run.stdout, run.stderr, report
 
@@ -62,7 +63,7 @@ def check_programs(memscope, python):
             if words not in messages:
                 faults.append(f"no \"{words}\" in: {messages[-400:]}")
             if outcome == "stepped":
-                faults += consistent(report)
+                faults += consistent(report) + viewed(python, os.path.join(folder, "out", "memory_snapshot.pickle"))
         print(f"{name} {' '.join(options)}: {'; '.join(faults) or 'as expected'}", flush=True)
         bad += bool(faults)
     return bad
@@ -78,10 +79,29 @@ def consistent(report):
         faults.append("the peak is not that of the phases")
     if sum(row["bytes"] for row in report["peak"]["categories"]) != peak:
         faults.append("categories do not add up to the peak")
+    rounding = sum(row["bytes"] for row in report["peak"]["categories"] if row["category"] == "rounding")
+    if sum(row["peak_bytes"] for row in report["modules"]) != peak - rounding:
+        faults.append("modules do not add up to the peak")
+    for category in report["peak"]["categories"]:
+        if category["category"] != "rounding" and sum(row[category["category"] + "_bytes"] for row in report["modules"]) != category["bytes"]:
+            faults.append(f"{category['category']} of the modules does not add up")
+    if sum(row["bytes"] for row in report["peak"]["allocations"]) + report["peak"]["other_allocations"]["bytes"] != peak:
+        faults.append("allocations do not add up to the peak")
+    if max(row["bytes"] for row in report["timeline"]) != peak - rounding:
+        faults.append("the timeline does not reach the peak")
     names = [row["phase"] for row in report["phases"]]
     if [names.index(name) for name in ("forward", "backward", "optimizer")] != sorted(names.index(name) for name in ("forward", "backward", "optimizer")):
         faults.append(f"order of the phases: {names}")
     return faults
+
+
+def viewed(python, snapshot):
+    """PyTorch's own viewer makes a page of the snapshot."""
+    page = os.path.join(os.path.dirname(snapshot), "page.html")
+    run = subprocess.run([python, "-m", "torch.cuda._memory_viz", "trace_plot", snapshot, "-o", page], capture_output=True, text=True)
+    if run.returncode or not os.path.getsize(page):
+        return [f"the viewer does not open the snapshot: {run.stderr[-200:]}"]
+    return []
 
 
 def differences(ours, theirs):

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PyTorch's own list of the allocations and frees of one step."""
+import contextlib
+import types
+
+import torch
+
+from . import frames
+
+MOST_EVENTS = 1_000_000
+_record = torch.cuda.memory._record_memory_history
+
+
+class Recording:
+    """Begins as it is made. `snapshot` is what PyTorch's memory viewer opens, once `stop` was called."""
+
+    def __init__(self, start_event):
+        self.start_event, self.snapshot = start_event, None
+        self.names = []  # (how many events had been, (category, module) by address)
+        _record(enabled=None)
+        self.start = {}  # bytes and line by address
+        for segment in _snapshot()["segments"]:
+            if segment["device"] == torch.cuda.current_device():
+                address = segment["address"]
+                for block in segment["blocks"]:
+                    if block["state"] == "active_allocated":
+                        self.start[address] = block["size"], frames.top(block.get("frames"))
+                    address += block["size"]
+        _record("all", context="alloc", stacks="python", max_entries=MOST_EVENTS)
+
+    def name(self, event, owners):
+        self.names.append((event - self.start_event, owners))
+
+    def stop(self):
+        if self.snapshot is None:
+            self.snapshot = _snapshot()
+            _record(enabled=None)
+
+    @property
+    def is_whole(self):
+        return len(self.snapshot["device_traces"][torch.cuda.current_device()]) < MOST_EVENTS
+
+    def events(self):
+        """Allocations and frees, in order."""
+        trace = self.snapshot["device_traces"][torch.cuda.current_device()]
+        return [entry for entry in trace if entry["action"] in ("alloc", "free_requested")]
+
+
+def _snapshot():
+    with _without_compiler():
+        return torch.cuda.memory._snapshot()
+
+
+@contextlib.contextmanager
+def _without_compiler():
+    """A snapshot asks the compiler for its frames and would import it for that, which takes seconds."""
+    is_ours = "_inductor" not in torch.__dict__
+    if is_ours:
+        torch._inductor = types.SimpleNamespace()
+    try:
+        yield
+    finally:
+        if is_ours:
+            del torch._inductor

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tensors in values, and the device's memory that they are in."""
+import torch
+
+
+def tensors_in(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from tensors_in(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_in(item)
+
+
+def inner(tensor):
+    """A tensor that wraps others (sharded, quantised) is those."""
+    names = getattr(tensor, "__tensor_flatten__", None)
+    if not names:
+        return [tensor]
+    return [part for name in names()[0] for part in inner(getattr(tensor, name))]
+
+
+def storages(tensors):
+    """By address: bytes of the device's memory that the tensors are in."""
+    found = {}
+    for tensor in tensors:
+        for part in inner(tensor):
+            if part.is_cuda:
+                storage = part.untyped_storage()
+                if storage.nbytes():
+                    found[storage.data_ptr()] = storage.nbytes()
+    return found

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Follows training steps: modules, backward, optimizers; and what PyTorch's allocator does in each."""
+import functools
+import importlib
+import weakref
+
+import torch
+
+from . import owners, phases, recording
+from .paths import Paths
+
+_MISSING = object()
+
+
+class Tracer:
+    """Counts steps from the first forward pass after it was installed. `ended()` is called when `wanted` are done."""
+
+    def __init__(self, wanted, ended):
+        self.wanted, self.ended = wanted, ended
+        self.roots, self.optimizers = weakref.WeakSet(), weakref.WeakSet()
+        self.paths = Paths(lambda: phases.events(phases.stats()))
+        self.depth = self.inside = 0
+        self.is_on = self.stepped = False
+        self.steps, self.phases, self.recording, self.recorded = [], None, None, None
+        self.build_bytes, self.counts, self.patches, self.handles = 0, {}, [], []
+
+    # ---- hooks ----
+
+    def install(self):
+        self.is_on = True
+        self.peaks = phases.Peaks(self._patch)
+        optimizer = importlib.import_module("torch.optim.optimizer")
+        self.handles = [optimizer.register_optimizer_step_pre_hook(self.before_optimizer),
+                        optimizer.register_optimizer_step_post_hook(self.after_optimizer)]
+        self._patch(torch.nn.Module, "__call__", self._calls(torch.nn.Module.__call__))
+        self._patch(torch.autograd, "backward", self._backward(torch.autograd.backward))
+        for owner in (optimizer.Optimizer, torch.nn.Module):
+            self._patch(owner, "zero_grad", self._around(owner.zero_grad, "zero_grad"))
+        # As forward does, clipping lasts until the next phase: the norm that it returns goes before that, or stays.
+        clip = self._around(torch.nn.utils.clip_grad_norm_, "clip", lasts=True)
+        for module in (torch.nn.utils, importlib.import_module("torch.nn.utils.clip_grad")):
+            self._patch(module, "clip_grad_norm_", clip)
+
+    def _patch(self, owner, name, value):
+        self.patches.append((owner, name, owner.__dict__.get(name, _MISSING)))
+        setattr(owner, name, value)
+
+    def remove(self):
+        self.is_on = False
+        for owner, name, value in reversed(self.patches):
+            delattr(owner, name) if value is _MISSING else setattr(owner, name, value)
+        for handle in self.handles:
+            handle.remove()
+        self.patches, self.handles = [], []
+
+    def _calls(self, call):
+        @functools.wraps(call)
+        def counted(module, *args, **kwargs):
+            if not self.is_on:
+                return call(module, *args, **kwargs)
+            if self.depth == 0 and not self.inside:
+                self.forward_begins(module)
+            self.depth += 1
+            try:
+                return self.paths.run(module, call, args, kwargs)
+            finally:
+                self.depth -= 1
+
+        return counted
+
+    def _backward(self, backward):
+        inside = self._around(backward, "backward")
+
+        @functools.wraps(backward)
+        def begin(tensors, *args, **kwargs):
+            if self.is_on and self.phases:
+                self.paths.mark("", tensors)
+            return inside(tensors, *args, **kwargs)
+
+        return begin
+
+    def _around(self, function, name, lasts=False):
+        @functools.wraps(function)
+        def inside(*args, **kwargs):
+            if self.inside or self.phases is None or not self.is_on:
+                return function(*args, **kwargs)
+            self.inside += 1
+            self.phases.begin(name)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.inside -= 1
+                if self.phases and not lasts:
+                    self.phases.begin("between")
+
+        return inside
+
+    # ---- steps ----
+
+    def forward_begins(self, module):
+        self.watch(module)
+        if self.phases is None:
+            self.build_bytes = phases.current(phases.stats(), "allocated")
+            self.step_begins()
+        elif self.stepped:
+            self.step_ends()
+            if len(self.steps) >= self.wanted:
+                self.is_on = False
+                self.ended()
+                return
+            self.step_begins()
+        self.phases.begin("forward")
+
+    def watch(self, module):
+        self.roots.add(module)
+        self.paths.name(module)
+
+    def before_optimizer(self, optimizer, _args, _kwargs):
+        self.optimizers.add(optimizer)
+        if self.is_on and self.phases and not self.inside:
+            self.phases.begin("optimizer")
+
+    def after_optimizer(self, _optimizer, _args, _kwargs):
+        self.stepped = self.is_on
+        if self.is_on and self.phases and not self.inside:
+            self.phases.begin("between")
+
+    def step_begins(self):
+        self.stepped, self.recorded = False, None
+        if torch.cuda.is_initialized():
+            self.recording = recording.Recording(phases.events(phases.stats()))
+            self.paths.labels.begin_step()
+        self.phases = phases.Phases(self.peaks, self.phase_ended)
+        if self.is_last():
+            self.look()
+
+    def step_ends(self):
+        self.phases.end()
+        self.steps.append(self.phases.rows)
+        self.recorded = self.phases.rows
+        if self.is_last(0) and self.recording:
+            self.recording.stop()
+
+    def is_last(self, ahead=1):
+        return len(self.steps) + ahead >= self.wanted
+
+    def phase_ended(self, name):
+        if name == "optimizer" or self.is_last():
+            self.look()
+
+    def look(self):
+        """What the model and the optimizers hold just now."""
+        roots, optimizers = list(self.roots), list(self.optimizers)
+        found, self.counts = owners.find(roots, optimizers, self.paths.of_parameters(roots))
+        if self.recording:
+            self.recording.name(phases.events(phases.stats()), found)
+
+    def finish(self, failed=False):
+        """No more is followed. A step that was cut off counts when the program failed in it."""
+        if self.phases and self.recording and not self.recording.snapshot:
+            if self.stepped:
+                self.step_ends()
+            elif failed:
+                self.phases.end()
+                self.look()
+                self.recorded = self.phases.rows
+            self.recording.stop()
+        self.is_on = False
+
+    def steady(self):
+        """Phases of the step that is told."""
+        if self.recorded:
+            return self.recorded
+        return self.steps[-1] if self.steps else self.phases.rows if self.phases else []
