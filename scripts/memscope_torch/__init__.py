@@ -1,2 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What `memscope capture` puts into a program that uses PyTorch: it follows the steps and writes down their memory."""
+"""The memory of training steps as PyTorch's own allocator counts it.
+
+`memscope capture` puts this into a program as Python starts. For a loop of one's own:
+
+    with memscope_torch.trace(model, optimizer) as t:
+        for batch in batches:
+            model(batch).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            if t.done:
+                break
+    print(t)
+    t.save("memory")
+"""
+
+
+def trace(model, optimizer=None, steps=3):
+    """Follows steps on a GPU, or under `memscope capture` on one that is not there: see library.Trace."""
+    import torch  # before our own modules: memscope capture waits for it  # noqa: F401
+
+    from .library import Trace
+    return Trace(model, optimizer, steps)

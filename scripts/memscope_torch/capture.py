@@ -9,6 +9,11 @@ from . import answers, importing
 _capture = None
 
 
+def current():
+    """What follows this program, or None."""
+    return _capture
+
+
 class Stopped(SystemExit):
     """Ends the program once its steps are measured."""
 
@@ -27,17 +32,19 @@ def begin():
 class Capture:
     def __init__(self, folder, steps):
         self.folder, self.wanted, self.pid = folder, steps, os.getpid()
-        self.torch = self.tracer = self.reads = self.failure = None
+        self.tracer = self.reads = self.failure = None
         self.answered, self.written, self.asked_to_stop = [], False, 0
 
     def install(self, torch):
         from . import reads, tracer
-        self.torch = torch
         self.reads = reads.Reads()
+        self.tracer = tracer.Tracer(self.wanted, self.stop)
         if os.environ.get("MEMSCOPE_CAPTURE_MODE") == "null":
             torch.backends.cuda.enable_cudnn_sdp(False)
             torch.backends.cudnn.enabled = False
-        self.tracer = tracer.Tracer(self.wanted, self.stop)
+        elif torch.cuda.device_count() == 0:
+            self.write("no_gpu")
+            raise Stopped(0)
         self.tracer.install()
 
     def stop(self):
@@ -67,30 +74,24 @@ class Capture:
         if os.getpid() == self.pid and not self.written:
             if self.tracer:
                 self.tracer.finish()
-            self.write(self.outcome())
+            self.write()
 
-    def outcome(self):
-        if self.failure:
-            is_memory = self.torch and issubclass(self.failure[0], getattr(self.torch, "OutOfMemoryError", ()))
-            return "out_of_memory" if is_memory else "failed"
-        if not self.torch:
-            return "no_torch"
-        if len(self.tracer.steps) >= self.wanted:
-            return "stepped"
-        if not self.torch.cuda.is_initialized():
-            return "no_device"
-        return "few_steps" if self.tracer.steps else "no_step"
+    def hand_over(self):
+        """The program says itself which steps count: it has a trace of its own."""
+        self.tracer.remove()
 
-    def message(self):
-        if not self.failure:
-            return None
-        kind, value = self.failure
-        return f"{kind.__name__}: {value}".splitlines()[0][:400]
+    def take(self, source):
+        if not self.written:
+            self._write(source)
 
-    def write(self, outcome):
+    def write(self, outcome=None):
         from . import report
         if not self.written:
-            self.written = True
-            rank = int(os.environ.get("RANK", "0") or 0)
-            stem = f"{report.OUTCOMES.index(outcome)}-{outcome}-{rank:05}-{os.getpid()}"
-            report.write(report.Source(self.tracer, outcome, self.message(), self.reads, self.answered), self.folder, stem)
+            self._write(report.Source(self.tracer, outcome or report.outcome(self.tracer, self.failure), report.message(self.failure),
+                                      self.reads, self.answered))
+
+    def _write(self, source):
+        from . import report
+        self.written = True
+        rank = int(os.environ.get("RANK", "0") or 0)
+        report.write(source, self.folder, f"{report.OUTCOMES.index(source.outcome)}-{source.outcome}-{rank:05}-{os.getpid()}")

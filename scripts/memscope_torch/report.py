@@ -10,10 +10,27 @@ from collections import namedtuple
 
 SCHEMA_VERSION = "1.1"
 # The best outcome of several processes sorts first.
-OUTCOMES = ["stepped", "out_of_memory", "failed", "few_steps", "no_step", "no_device", "no_torch"]
+OUTCOMES = ["stepped", "out_of_memory", "failed", "few_steps", "no_step", "no_device", "no_gpu", "no_torch"]
 LIBRARIES = ("transformers", "peft", "trl", "accelerate", "lightning", "deepspeed", "bitsandbytes")
 
 Source = namedtuple("Source", "tracer outcome message reads answered")
+
+
+def outcome(tracer, failure):
+    torch = sys.modules.get("torch") if tracer else None
+    if failure:
+        return "out_of_memory" if torch and issubclass(failure[0], torch.OutOfMemoryError) else "failed"
+    if not torch:
+        return "no_torch"
+    if len(tracer.steps) >= tracer.wanted:
+        return "stepped"
+    if not torch.cuda.is_initialized():
+        return "no_device"
+    return "few_steps" if tracer.steps else "no_step"
+
+
+def message(failure):
+    return f"{failure[0].__name__}: {failure[1]}".splitlines()[0][:400] if failure else None
 
 
 def write(source, folder, stem="runtime_report", beside=None):

@@ -57,6 +57,13 @@ static ms_status set_device(ms_cli_settings *s, const char *value, ms_error *err
     return MS_OK;
 }
 
+static ms_status set_real(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->is_real = true;
+    return MS_OK;
+}
+
 static ms_status set_out(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->directory = value;
@@ -72,6 +79,7 @@ static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"device",     0,   "NAME",    "the device that is not there [a100-80gb]",              set_device},
+    {"real",       0,   NULL,      "measure on the GPU that is there",                      set_real},
     {"steps",      0,   "N",       "optimizer steps; the last one is told [3]",             set_steps},
     {"out",        0,   "DIR",     "where runtime_report.json goes [memscope-capture]",     set_out},
     {"time-limit", 0,   "SECONDS", "ends a program that takes no such steps [600]",         set_time_limit},
@@ -158,6 +166,8 @@ static const struct outcome {
     {"no_step", "the program ended without an optimizer step", MS_ERR_USAGE},
     {"no_device", "the program ended without using the device: it asks for no \"cuda\"",
      MS_ERR_USAGE},
+    {"no_gpu", "PyTorch finds no GPU here; without --real the program gets one that is not there",
+     MS_ERR_USAGE},
     {"no_torch", "the program ended without importing torch", MS_ERR_USAGE},
 };
 
@@ -231,7 +241,11 @@ static ms_status capture_into(const ms_cli_settings *s, ms_error *err)
     const char *out = s->directory ? s->directory : default_out;
     char folder[PATH_BYTES];
     ms_device_facts device;
-    ms_status status = ms_device_find(s->device ? s->device : default_device, &device, err);
+    ms_status status = MS_OK;
+    if (s->is_real && s->device)
+        status = ms_cli_fail(err, MS_ERR_USAGE, "--real takes the GPU that is there: no --device");
+    else if (!s->is_real)
+        status = ms_device_find(s->device ? s->device : default_device, &device, err);
     if (status == MS_OK && strlen(out) > PATH_BYTES / 2)
         status = ms_cli_fail(err, MS_ERR_USAGE, "--out: the name is too long");
     if (status == MS_OK)
@@ -242,7 +256,7 @@ static ms_status capture_into(const ms_cli_settings *s, ms_error *err)
     remove_kept(out);
     if (!mkdtemp(folder))
         return ms_cli_fail(err, MS_ERR_IO, "cannot write to %.100s: %s", out, strerror(errno));
-    status = run_in(s, &device, folder, out, err);
+    status = run_in(s, s->is_real ? NULL : &device, folder, out, err);
     remove_folder(folder);
     return status;
 }

@@ -88,22 +88,29 @@ static bool set_environment(const ms_cli_capture_request *request, const places 
                             const char *folder)
 {
     const ms_device_facts *d = request->device;
-    char device[TEXT_BYTES], steps[32];
-    snprintf(device, sizeof device, "%s|%u|%u|%llu", d->title, (unsigned)d->compute_capability,
-             (unsigned)d->multiprocessors, (unsigned long long)d->total_bytes);
+    char device[TEXT_BYTES] = "", steps[32];
+    if (d)
+        snprintf(device, sizeof device, "%s|%u|%u|%llu", d->title, (unsigned)d->compute_capability,
+                 (unsigned)d->multiprocessors, (unsigned long long)d->total_bytes);
     snprintf(steps, sizeof steps, "%llu", (unsigned long long)request->steps);
     const struct {
         const char *name, *value;
     } rows[] = {
-        {"MEMSCOPE_NULL_DEVICE", device},     {"MEMSCOPE_CAPTURE_DIR", folder},
-        {"MEMSCOPE_CAPTURE_STEPS", steps},    {"MEMSCOPE_CAPTURE_MODE", "null"},
-        {"MEMSCOPE_CAPTURE_DEVICE", d->name}, {"PYTHONDONTWRITEBYTECODE", "1"},
+        {"MEMSCOPE_NULL_DEVICE", d ? device : NULL},
+        {"MEMSCOPE_CAPTURE_DIR", folder},
+        {"MEMSCOPE_CAPTURE_STEPS", steps},
+        {"MEMSCOPE_CAPTURE_MODE", d ? "null" : "cuda"},
+        {"MEMSCOPE_CAPTURE_DEVICE", d ? d->name : NULL},
+        {"PYTHONDONTWRITEBYTECODE", "1"},
     };
     bool done = true;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && done; i++)
-        done = setenv(rows[i].name, rows[i].value, 1) == 0;
-    return done && prepend("LD_PRELOAD", p->library) &&
-           prepend("LD_LIBRARY_PATH", p->library_folder) && prepend("PYTHONPATH", p->python);
+        done =
+            (rows[i].value ? setenv(rows[i].name, rows[i].value, 1) : unsetenv(rows[i].name)) == 0;
+    if (d)
+        done = done && prepend("LD_PRELOAD", p->library) &&
+               prepend("LD_LIBRARY_PATH", p->library_folder);
+    return done && prepend("PYTHONPATH", p->python);
 }
 
 /* ---- the process ---- */

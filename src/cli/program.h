@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Runs a program with the null device in front of CUDA and the hook in its Python.
+ * Runs a program with the hook in its Python and, unless on a real GPU, the null device in front of
+ * CUDA.
  */
 #ifndef MS_CLI_PROGRAM_H
 #define MS_CLI_PROGRAM_H
@@ -9,7 +10,7 @@
 
 typedef struct ms_cli_capture_request {
     char **program; /* with arguments; ends with NULL */
-    const ms_device_facts *device;
+    const ms_device_facts *device; /* NULL: the GPUs that are there */
     const char *folder; /* where the hook writes */
     uint64_t steps, seconds;
 } ms_cli_capture_request;

@@ -31,7 +31,7 @@ def capture(memscope, options, program, folder, environment=None):
     run = subprocess.run(command, capture_output=True, text=True, cwd=folder, env={**os.environ, **(environment or {})})
     path = os.path.join(out, "runtime_report.json")
     report = json.load(open(path)) if os.path.exists(path) else None
-    beside = sorted(set(os.listdir(folder)) - {"out", "trainer"}) + sorted(set(os.listdir(out)) - KEPT if os.path.isdir(out) else [])
+    beside = sorted(set(os.listdir(folder)) - {"out", "trainer", "memory"}) + sorted(set(os.listdir(out)) - KEPT if os.path.isdir(out) else [])
     assert not beside, f"files beside the report: {beside}"
     return run.returncode, run.stdout, run.stderr, report
 
@@ -46,14 +46,31 @@ CASES = [
     ("fails", [], 2, "failed", "failed before its steps were done: RuntimeError"),
     ("never_steps", ["--time-limit", "20"], 2, None, "took no 3 optimizer steps in 20 s"),
     ("inference", [], 2, "no_step", "ended without an optimizer step"),
+    ("library", [], 0, "stepped", "went on"),
+    ("README.md", [], 0, "stepped", "peak 0.17 GiB in optimizer"),
 ]
+
+
+if not os.path.exists("/dev/nvidiactl"):
+    CASES.append(("loop", ["--real"], 2, "no_gpu", "PyTorch finds no GPU here"))
+
+
+def program_of(name, folder):
+    """The file of a program; of a text, its example that follows steps."""
+    if not name.endswith(".md"):
+        return os.path.join(PROGRAMS, name + ".py")
+    blocks = open(os.path.join(HERE, "..", "..", name)).read().split("```python\n")[1:]
+    path = os.path.join(folder, "example.py")
+    with open(path, "w") as file:
+        file.write(next(block for block in blocks if "memscope_torch" in block).split("```")[0])
+    return path
 
 
 def check_programs(memscope, python):
     bad = 0
     for name, options, code, outcome, words in CASES:
-        with tempfile.TemporaryDirectory() as folder:
-            program = [python, os.path.join(PROGRAMS, name + ".py"), os.path.join(folder, "trainer")]
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sources:
+            program = [python, program_of(name, sources), os.path.join(folder, "trainer")]
             found, _, messages, report = capture(memscope, options, program, folder)
             faults = []
             if found != code:
