@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Questions that libraries ask the device and that decide about memory, with the answers of an ordinary batch.
-
-The library's own function still runs, so that its allocations stay. Rows: module, function, answer, why it is right.
+"""Questions that libraries ask a device that is not there and that decide about memory, with the answers of an ordinary
+batch. The library's own function still runs, so that its allocations stay.
 """
+import functools
 
+# Where it is asked, since which version of the library, the answer, why it leaves memory as it is or how it does not.
 ANSWERS = [
-    ("transformers.masking_utils", "find_packed_sequence_indices", None,
-     "transformers 4.53 and later: a batch of one sequence a row is not packed"),
-    ("transformers.masking_utils", "fast_all", True,
-     "transformers 5: nothing is masked in a batch without padding"),
+    ("transformers.masking_utils", "find_packed_sequence_indices", "transformers 4.53", None,
+     "a batch of one sequence a row is not packed"),
+    ("transformers.masking_utils", "fast_all", "transformers 5.0", True,
+     "nothing is masked in a batch without padding"),
+    ("trl.kernels.chunked_logprob", "_use_triton", "trl 1.0", False,
+     "Triton's kernels do not run here; every position is scored, without the copy of the hidden states that have a label"),
 ]
+# PyTorch's own: values are 0 on such a device, and these decide whether a step is taken at all.
+FINITE = ("torch.isfinite answers True for a single value: the loss and the norm of a step that is taken are finite")
 
 
 def _answered(function, answer):
+    @functools.wraps(function)
     def ask(*args, **kwargs):
         function(*args, **kwargs)
         return answer
@@ -24,9 +30,47 @@ def actions(used):
     """For after_import; `used` gets what was answered, for the report."""
 
     def give(module):
-        for name, function, answer, why in ANSWERS:
+        for name, function, since, answer, why in ANSWERS:
             if name == module.__name__ and hasattr(module, function):
                 setattr(module, function, _answered(getattr(module, function), answer))
-                used.append(f"{name}.{function} answers {answer}: {why}")
+                used.append(f"{name}.{function} (since {since}) answers {answer}: {why}")
 
     return {row[0]: give for row in ANSWERS}
+
+
+def install(torch, reads, used, loss=None):
+    """Answers of PyTorch's own functions; `loss`: what single floating-point values are when they are read back."""
+    true, asked = torch.tensor(True), []
+
+    def finite(function):
+        @functools.wraps(function)
+        def ask(tensor):
+            result = function(tensor)
+            if result.is_cuda and result.numel() == 1:
+                result.copy_(true)  # is played back
+                if not asked:
+                    asked.append(used.append(FINITE))
+            return result
+
+        return ask
+
+    torch.isfinite = finite(torch.isfinite)
+    torch.Tensor.isfinite = finite(torch.Tensor.isfinite)
+    if loss is not None:
+        used.append(f"single floating-point values that are read back are {loss}")
+        for name, make in (("item", lambda value: loss), ("__float__", lambda value: loss), ("tolist", lambda value: loss if isinstance(value, float) else [loss]),
+                           ("cpu", lambda value: value.fill_(loss))):
+            setattr(torch.Tensor, name, _read(getattr(torch.Tensor, name), make, reads, torch))
+
+
+def _read(function, make, reads, torch):
+    @functools.wraps(function)
+    def read(tensor, *args, **kwargs):
+        reads.last_played_back = None
+        value = function(tensor, *args, **kwargs)
+        if reads.last_played_back is False and tensor.is_cuda and tensor.numel() == 1 and tensor.is_floating_point():
+            with torch.no_grad():
+                return make(value)
+        return value
+
+    return read

@@ -14,6 +14,11 @@ def current():
     return _capture
 
 
+def is_null():
+    """The device is not there."""
+    return os.environ.get("MEMSCOPE_CAPTURE_MODE") == "null"
+
+
 class Stopped(SystemExit):
     """Ends the program once its steps are measured."""
 
@@ -22,7 +27,7 @@ def begin():
     """Called as Python starts, before the program."""
     global _capture
     _capture = Capture(os.environ["MEMSCOPE_CAPTURE_DIR"], int(os.environ.get("MEMSCOPE_CAPTURE_STEPS", "3")))
-    importing.after_import({"torch": _capture.install, **answers.actions(_capture.answered)})
+    importing.after_import({"torch": _capture.install, **(answers.actions(_capture.answered) if is_null() else {})})
     atexit.register(_capture.at_exit)
     os.register_at_fork(after_in_child=_capture.leave)
     hook = sys.excepthook
@@ -39,9 +44,11 @@ class Capture:
         from . import reads, tracer
         self.reads = reads.Reads()
         self.tracer = tracer.Tracer(self.wanted, self.stop)
-        if os.environ.get("MEMSCOPE_CAPTURE_MODE") == "null":
+        if is_null():
             torch.backends.cuda.enable_cudnn_sdp(False)
             torch.backends.cudnn.enabled = False
+            loss = os.environ.get("MEMSCOPE_CAPTURE_LOSS")
+            answers.install(torch, self.reads, self.answered, float(loss) if loss else None)
         elif torch.cuda.device_count() == 0:
             self.write("no_gpu")
             raise Stopped(0)

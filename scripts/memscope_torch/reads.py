@@ -14,6 +14,7 @@ _UNCOVERED = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 class Reads:
     def __init__(self):
         self.rows, self.moved_bytes, self.uncovered = {}, 0, {}
+        self.last_played_back = None
         listen = getattr(ctypes.CDLL(None), "memscope_null_listen", None)
         if listen:  # on a real device values are real
             self.callbacks = _READ(self.read), _UNCOVERED(self.call)
@@ -21,7 +22,7 @@ class Reads:
 
     def place(self):
         """File, line and function of the program; of its main thread where this one has none of its code."""
-        frame = sys._getframe(2)
+        frame = sys._getframe()  # autograd's threads have ours alone
         while frame and not is_program(frame.f_code.co_filename):
             frame = frame.f_back
         if not frame:
@@ -34,6 +35,7 @@ class Reads:
         if size > VALUE_BYTES:
             self.moved_bytes += size
             return
+        self.last_played_back = bool(played_back)
         row = self.rows.setdefault(self.place(), [0, 0, 0])
         row[0] += 1
         row[1] += size

@@ -150,10 +150,11 @@ def summary(tracer, steady, highest, peak, replay):
 
 
 def notes(source, steady, replay):
+    from . import capture
     out = list(source.answered)
     if steady and not replay:
         out.append("which modules hold what is not told: the step was cut off, or has too many allocations")
-    if os.environ.get("MEMSCOPE_CAPTURE_MODE") == "null":
+    if capture.is_null():
         out.append("cuDNN is not there: attention and convolutions take PyTorch's own kernels, whose workspaces differ from cuDNN's")
         out.append("values on the device are not real; where a size or a choice hangs on one, the figures may be wrong (see reads)")
     return out

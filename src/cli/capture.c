@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,6 +65,17 @@ static ms_status set_real(ms_cli_settings *s, const char *value, ms_error *err)
     return MS_OK;
 }
 
+static ms_status set_loss(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    char *end = NULL;
+    double read = strtod(value, &end);
+    s->loss = value;
+    if (end == value || *end != '\0' || !isfinite(read))
+        return ms_cli_fail(err, MS_ERR_USAGE, "--answer-loss: found '%.40s', expected a number",
+                           value);
+    return MS_OK;
+}
+
 static ms_status set_out(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->directory = value;
@@ -81,6 +93,7 @@ static const ms_cli_option options[] = {
     {"device",     0,   "NAME",    "the device that is not there [a100-80gb]",              set_device},
     {"real",       0,   NULL,      "measure on the GPU that is there",                      set_real},
     {"steps",      0,   "N",       "optimizer steps; the last one is told [3]",             set_steps},
+    {"answer-loss", 0,  "X",       "what losses and norms are when they are read back [0]", set_loss},
     {"out",        0,   "DIR",     "where runtime_report.json goes [memscope-capture]",     set_out},
     {"time-limit", 0,   "SECONDS", "ends a program that takes no such steps [600]",         set_time_limit},
     {"quiet",      'q', NULL,      "no report on the console",                              ms_cli_set_quiet},
@@ -217,6 +230,7 @@ static ms_status run_in(const ms_cli_settings *s, const ms_device_facts *device,
     const ms_cli_capture_request request = {.program = s->program,
                                             .device = device,
                                             .folder = folder,
+                                            .loss = s->loss,
                                             .steps = s->step ? s->step : DEFAULT_STEPS,
                                             .seconds = s->seconds ? s->seconds : DEFAULT_SECONDS};
     ms_status status = ms_cli_run_program(&request, &ending, err);
@@ -242,8 +256,10 @@ static ms_status capture_into(const ms_cli_settings *s, ms_error *err)
     char folder[PATH_BYTES];
     ms_device_facts device;
     ms_status status = MS_OK;
-    if (s->is_real && s->device)
-        status = ms_cli_fail(err, MS_ERR_USAGE, "--real takes the GPU that is there: no --device");
+    if (s->is_real && (s->device || s->loss))
+        status = ms_cli_fail(err, MS_ERR_USAGE,
+                             "--real takes the GPU that is there and its values: no --%s",
+                             s->device ? "device" : "answer-loss");
     else if (!s->is_real)
         status = ms_device_find(s->device ? s->device : default_device, &device, err);
     if (status == MS_OK && strlen(out) > PATH_BYTES / 2)

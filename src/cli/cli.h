@@ -118,6 +118,7 @@ struct ms_cli_settings {
     uint64_t seconds;      /* --time-limit of capture; 0: not given */
     const char *device;    /* of capture */
     bool is_real;          /* --real of capture */
+    const char *loss;      /* --answer-loss of capture, or NULL */
     const char *second;    /* the second report of compare */
     char **program;        /* what follows --; ends with NULL */
     uint32_t jobs;         /* -j; 0: not given */

@@ -102,6 +102,7 @@ static bool set_environment(const ms_cli_capture_request *request, const places 
         {"MEMSCOPE_CAPTURE_MODE", d ? "null" : "cuda"},
         {"MEMSCOPE_CAPTURE_DEVICE", d ? d->name : NULL},
         {"PYTHONDONTWRITEBYTECODE", "1"},
+        {"MEMSCOPE_CAPTURE_LOSS", request->loss},
     };
     bool done = true;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && done; i++)

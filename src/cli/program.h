@@ -9,9 +9,10 @@
 #include "memscope/recorded.h"
 
 typedef struct ms_cli_capture_request {
-    char **program; /* with arguments; ends with NULL */
+    char **program;                /* with arguments; ends with NULL */
     const ms_device_facts *device; /* NULL: the GPUs that are there */
-    const char *folder; /* where the hook writes */
+    const char *folder;            /* where the hook writes */
+    const char *loss;              /* what values are when they are read back; NULL: not told */
     uint64_t steps, seconds;
 } ms_cli_capture_request;
 
