@@ -2,10 +2,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # test_torch.sh PYTHON [CASE]: what needs PyTorch built for CUDA, and no GPU. The null device's structs
 # and symbols against the libraries of that Python; programs captured; the measured cases whose name
-# has CASE in it, all without it, captured and compared to the byte. trainer.py needs accelerate.
+# has CASE in it, all without it, captured and compared to the byte. Programs that need a library that
+# is not there are left out. test_torch.sh --venv FOLDER makes a Python that has all of them.
 set -u
 cd "$(dirname "$0")/.."
-[ $# -ge 1 ] || { sed -n 's/^# //p' "$0" | sed -n 2,4p >&2; exit 2; }
+[ $# -ge 1 ] || { sed -n 's/^# //p' "$0" | sed -n 2,5p >&2; exit 2; }
+if [ "$1" = --venv ]; then
+    [ $# -eq 2 ] || { echo "test_torch.sh --venv FOLDER" >&2; exit 2; }
+    python3 -m venv "$2" && "$2/bin/pip" install --quiet torch transformers accelerate peft trl lightning jsonschema
+    exit
+fi
 python=$1 case=${2:-}
 build=${BUILD:-build/release}
 bad=0

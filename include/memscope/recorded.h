@@ -55,6 +55,7 @@ typedef struct ms_device_facts {
     uint32_t compute_capability; /* 80 = 8.0 */
     uint32_t multiprocessors;
     uint64_t total_bytes;
+    double bf16_flops, memory_bytes_per_s; /* 0: not known */
 } ms_device_facts;
 ms_status ms_device_find(const char *name, ms_device_facts *facts, ms_error *err);
 

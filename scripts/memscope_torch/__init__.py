@@ -21,3 +21,12 @@ def trace(model, optimizer=None, steps=3):
 
     from .library import Trace
     return Trace(model, optimizer, steps)
+
+
+def module_info(model, step, flops_per_s=None, bytes_per_s=None):
+    """PyTorch's ModuleInfo of the model, as `memscope plan --graph` reads it; `step()` runs it forward and backward."""
+    import torch  # noqa: F401
+
+    from . import capture, graph
+    with capture.paused():
+        return graph.module_info(model, step, flops_per_s, bytes_per_s)

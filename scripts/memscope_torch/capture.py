@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Follows a program step by step and writes its memory down when enough steps are done, or it ends."""
 import atexit
+import contextlib
 import os
 import sys
 
@@ -17,6 +18,20 @@ def current():
 def is_null():
     """The device is not there."""
     return os.environ.get("MEMSCOPE_CAPTURE_MODE") == "null"
+
+
+@contextlib.contextmanager
+def paused():
+    """What runs meanwhile is not followed."""
+    tracer = _capture.tracer if _capture else None
+    was_on = tracer and tracer.is_on
+    if tracer:
+        tracer.is_on = False
+    try:
+        yield
+    finally:
+        if tracer:
+            tracer.is_on = was_on
 
 
 class Stopped(SystemExit):

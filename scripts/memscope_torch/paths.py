@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which module runs. Its path labels what the allocator records: in forward as modules are called, in backward as
 autograd comes to the nodes that stand where modules begin and end."""
+import threading
 import weakref
 
 import torch
@@ -18,17 +19,22 @@ class Labels:
 
     def __init__(self, count_events):
         self.put, self.get = getattr(torch._C, "_cuda_setMemoryMetadata", None), getattr(torch._C, "_cuda_getMemoryMetadata", None)
-        self.changes, self.current, self.count_events = None, "", count_events
+        self.changes, self.thread, self.count_events = None, threading.local(), count_events
         if not self.put:
-            self.changes, self.put, self.get = [], self._put, lambda: self.current
+            self.changes, self.put, self.get = [], self._put, lambda: getattr(self.thread, "label", "")
 
     def _put(self, label):
-        self.current = label
+        self.thread.label = label
         self.changes.append((self.count_events(), label))
+
+    def again(self):
+        """Other threads have run meanwhile."""
+        if self.changes is not None:
+            self.put(self.get())
 
     def begin_step(self):
         if self.changes is not None:
-            self.changes = [(0, self.current)]
+            self.changes = [(0, self.get())]
 
 
 class Paths:

@@ -75,7 +75,10 @@ class Tracer:
         def begin(tensors, *args, **kwargs):
             if self.is_on and self.phases:
                 self.paths.mark("", tensors)
-            return inside(tensors, *args, **kwargs)
+            try:
+                return inside(tensors, *args, **kwargs)
+            finally:
+                self.paths.labels.again()
 
         return begin
 

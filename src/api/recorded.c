@@ -104,7 +104,9 @@ static ms_status fill_facts(const ms_device *device, ms_device_facts *facts, ms_
     *facts = (ms_device_facts){.compute_capability = device->compute_capability,
                                .multiprocessors = device->multiprocessors ? device->multiprocessors
                                                                           : ASSUMED_MULTIPROCESSORS,
-                               .total_bytes = ms_device_usable_bytes(device)};
+                               .total_bytes = ms_device_usable_bytes(device),
+                               .bf16_flops = device->bf16_flops,
+                               .memory_bytes_per_s = device->memory_bytes_per_s};
     snprintf(facts->name, sizeof facts->name, "%s", device->name);
     snprintf(facts->title, sizeof facts->title, "%s", device->title);
     return MS_OK;

@@ -88,7 +88,9 @@ static bool set_environment(const ms_cli_capture_request *request, const places 
                             const char *folder)
 {
     const ms_device_facts *d = request->device;
-    char device[TEXT_BYTES] = "", steps[32];
+    char device[TEXT_BYTES] = "", rates[64] = "", steps[32];
+    if (d)
+        snprintf(rates, sizeof rates, "%.6e %.6e", d->bf16_flops, d->memory_bytes_per_s);
     if (d)
         snprintf(device, sizeof device, "%s|%u|%u|%llu", d->title, (unsigned)d->compute_capability,
                  (unsigned)d->multiprocessors, (unsigned long long)d->total_bytes);
@@ -103,6 +105,7 @@ static bool set_environment(const ms_cli_capture_request *request, const places 
         {"MEMSCOPE_CAPTURE_DEVICE", d ? d->name : NULL},
         {"PYTHONDONTWRITEBYTECODE", "1"},
         {"MEMSCOPE_CAPTURE_LOSS", request->loss},
+        {"MEMSCOPE_CAPTURE_RATES", d ? rates : NULL},
     };
     bool done = true;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && done; i++)
