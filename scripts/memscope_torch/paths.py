@@ -41,6 +41,7 @@ class Paths:
     def __init__(self, count_events):
         self.labels = Labels(count_events)
         self.names, self.classes, self.main, self.taken = weakref.WeakKeyDictionary(), {}, None, set()
+        self.hooks = {}
 
     # ---- names ----
 
@@ -107,9 +108,12 @@ class Paths:
                 node.register_prehook(self._hook(path))
 
     def _hook(self, path):
-        put = self.labels.put
+        """One for each path: a step makes few objects."""
+        if path not in self.hooks:
+            put = self.labels.put
 
-        def enter(*_gradients):
-            put(path)
+            def enter(*_gradients):
+                put(path)
 
-        return enter
+            self.hooks[path] = enter
+        return self.hooks[path]

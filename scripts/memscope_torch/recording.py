@@ -6,6 +6,7 @@ import types
 import torch
 
 from . import frames
+from .collecting import without_collecting
 
 MOST_EVENTS = 1_000_000
 _record = torch.cuda.memory._record_memory_history
@@ -14,6 +15,7 @@ _record = torch.cuda.memory._record_memory_history
 class Recording:
     """Begins as it is made. `snapshot` is what PyTorch's memory viewer opens, once `stop` was called."""
 
+    @without_collecting
     def __init__(self, start_event):
         self.start_event, self.snapshot = start_event, None
         self.names = []  # (how many events had been, (category, module) by address)
@@ -31,6 +33,7 @@ class Recording:
     def name(self, event, owners):
         self.names.append((event - self.start_event, owners))
 
+    @without_collecting
     def stop(self):
         if self.snapshot is None:
             self.snapshot = _snapshot()

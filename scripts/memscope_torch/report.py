@@ -8,6 +8,8 @@ import re
 import sys
 from collections import namedtuple
 
+from .collecting import without_collecting
+
 SCHEMA_VERSION = "1.1"
 # The best outcome of several processes sorts first.
 OUTCOMES = ["stepped", "out_of_memory", "failed", "few_steps", "no_step", "no_device", "no_gpu", "no_torch"]
@@ -33,6 +35,7 @@ def message(failure):
     return f"{failure[0].__name__}: {failure[1]}".splitlines()[0][:400] if failure else None
 
 
+@without_collecting
 def write(source, folder, stem="runtime_report", beside=None):
     """The report comes last, whole or not at all; `beside`: stems of the snapshot and the list of events."""
     snapshot, listed = beside or (stem, stem)

@@ -7,6 +7,7 @@ import weakref
 import torch
 
 from . import owners, phases, recording
+from .collecting import without_collecting
 from .paths import Paths
 
 _MISSING = object()
@@ -151,6 +152,7 @@ class Tracer:
         if name == "optimizer" or self.is_last():
             self.look()
 
+    @without_collecting
     def look(self):
         """What the model and the optimizers hold just now."""
         roots, optimizers = list(self.roots), list(self.optimizers)

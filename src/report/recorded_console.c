@@ -74,7 +74,7 @@ static void write_groups(const ms_recorded *r, const ms_page *page)
     for (uint32_t i = 0; i < r->group_count && i < MOST_GROUPS; i++) {
         const ms_recorded_group *g = &r->groups[i];
         snprintf(name, sizeof name, g->count > 1 ? "%s (%" PRIu64 ")" : "%s",
-                 *g->name ? g->name : "outside of modules", g->count);
+                 *g->name ? g->name : "the model itself, and outside", g->count);
         fputs("  ", page->out);
         ms_page_cell(page, name, NAME_COLUMNS);
         fprintf(page->out, " %10s %10s %10s\n", ms_gib(g->peak_bytes, peak),
