@@ -44,8 +44,8 @@ def install(torch, reads, used, loss=None):
 
     def finite(function):
         @functools.wraps(function)
-        def ask(tensor):
-            result = function(tensor)
+        def ask(*args, **kwargs):
+            result = function(*args, **kwargs)
             if result.is_cuda and result.numel() == 1:
                 result.copy_(true)  # is played back
                 if not asked:
@@ -58,19 +58,25 @@ def install(torch, reads, used, loss=None):
     torch.Tensor.isfinite = finite(torch.Tensor.isfinite)
     if loss is not None:
         used.append(f"single floating-point values that are read back are {loss}")
-        for name, make in (("item", lambda value: loss), ("__float__", lambda value: loss), ("tolist", lambda value: loss if isinstance(value, float) else [loss]),
-                           ("cpu", lambda value: value.fill_(loss))):
-            setattr(torch.Tensor, name, _read(getattr(torch.Tensor, name), make, reads, torch))
+        for name in ("item", "__float__", "tolist", "cpu"):
+            setattr(torch.Tensor, name, _read(getattr(torch.Tensor, name), loss, reads, torch))
 
 
-def _read(function, make, reads, torch):
+def _like(value, loss):
+    """The loss in place of the one number that is in a value."""
+    if isinstance(value, list):
+        return [_like(item, loss) for item in value]
+    return loss if isinstance(value, float) else value.fill_(loss)
+
+
+def _read(function, loss, reads, torch):
     @functools.wraps(function)
     def read(tensor, *args, **kwargs):
         reads.last_played_back = None
         value = function(tensor, *args, **kwargs)
         if reads.last_played_back is False and tensor.is_cuda and tensor.numel() == 1 and tensor.is_floating_point():
             with torch.no_grad():
-                return make(value)
+                return _like(value, loss)
         return value
 
     return read

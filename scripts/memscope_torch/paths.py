@@ -6,6 +6,7 @@ import weakref
 
 import torch
 
+from . import recording
 from .tensors import tensors_in
 
 # Names that wrappers put between a module and its parent.
@@ -18,7 +19,9 @@ class Labels:
     the number of allocations and frees so far."""
 
     def __init__(self, count_events):
-        self.put, self.get = getattr(torch._C, "_cuda_setMemoryMetadata", None), getattr(torch._C, "_cuda_getMemoryMetadata", None)
+        self.put = self.get = None
+        if recording.is_possible():
+            self.put, self.get = getattr(torch._C, "_cuda_setMemoryMetadata", None), getattr(torch._C, "_cuda_getMemoryMetadata", None)
         self.changes, self.thread, self.count_events = None, threading.local(), count_events
         if not self.put:
             self.changes, self.put, self.get = [], self._put, lambda: getattr(self.thread, "label", "")

@@ -12,6 +12,11 @@ MOST_EVENTS = 1_000_000
 _record = torch.cuda.memory._record_memory_history
 
 
+def is_possible():
+    """Only PyTorch's own allocator keeps a list."""
+    return hasattr(torch._C, "_cuda_getAllocatorBackend") and torch.cuda.get_allocator_backend() == "native"
+
+
 class Recording:
     """Begins as it is made. `snapshot` is what PyTorch's memory viewer opens, once `stop` was called."""
 

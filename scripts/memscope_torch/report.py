@@ -156,7 +156,7 @@ def notes(source, steady, replay):
     from . import capture
     out = list(source.answered)
     if steady and not replay:
-        out.append("which modules hold what is not told: the step was cut off, or has too many allocations")
+        out.append("which modules hold what is not told: the step was cut off, has too many allocations, or the allocator keeps no list of them")
     if capture.is_null():
         out.append("cuDNN is not there: attention and convolutions take PyTorch's own kernels, whose workspaces differ from cuDNN's")
         out.append("values on the device are not real; where a size or a choice hangs on one, the figures may be wrong (see reads)")

@@ -131,7 +131,7 @@ class Tracer:
 
     def step_begins(self):
         self.stepped, self.recorded = False, None
-        if torch.cuda.is_initialized():
+        if torch.cuda.is_initialized() and recording.is_possible():
             self.recording = recording.Recording(phases.events(phases.stats()))
             self.paths.labels.begin_step()
         self.phases = phases.Phases(self.peaks, self.phase_ended)

@@ -12,7 +12,7 @@ for _ in range(20):
     loss = model(torch.randn(8, 64, device="cuda")).pow(2).mean()
     if not torch.isfinite(loss) or loss.isfinite().item() is False or torch.isnan(loss):
         sys.exit("not finite")
-    for value in (loss.item(), float(loss), loss.tolist(), loss.detach().cpu().item()):
+    for value in (loss.item(), float(loss), loss.tolist(), loss.view(1, 1).tolist()[0][0], loss.detach().cpu().item()):
         print("perplexity", math.exp(1 / value))
     assert scale.item() == 4.0, "what the program put there itself comes back"
     loss.backward()
