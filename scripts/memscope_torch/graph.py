@@ -88,30 +88,32 @@ class _Borders:
                 tensor.grad_fn.register_prehook(lambda *_: reached(self.count()))
 
 
+def _events():
+    return phases.events(phases.stats())
+
+
 def _run(model, step, gradients):
     """One step, recorded: its visits and the step played again; `gradients` gets bytes by event."""
-    count = lambda: phases.events(phases.stats())  # noqa: E731
-    start = count()
+    start = _events()
     record = recording.Recording(start)
-    paths = Paths(count)
+    paths = Paths(_events)
     paths.name(model)
     record.name(start, owners.find([model], [], paths.of_parameters([model]))[0])
-    total = [0]
 
     def landed(parameter):
-        total[0] += sum(storages([parameter.grad]).values())
-        gradients.append((count() - start, total[0]))
+        so_far = gradients[-1][1] if gradients else 0
+        gradients.append((_events() - start, so_far + sum(storages([parameter.grad]).values())))
 
     hooks = [p.register_post_accumulate_grad_hook(landed) for p in model.parameters() if p.requires_grad]
-    with _Borders(model, lambda: count() - start) as borders:
+    with _Borders(model, lambda: _events() - start) as borders:
         step()
-    end = count() - start
-    record.name(count(), owners.find([model], [], paths.of_parameters([model]))[0])
+    end = _events() - start
+    record.name(_events(), owners.find([model], [], paths.of_parameters([model]))[0])
     record.stop()
     for hook in hooks:
         hook.remove()
-    forward_ends = max((visit.left for visit in borders.visits.values()), default=0)
-    return borders, Replay(record, [(0, forward_ends)], paths.labels.changes), end
+    forward = 0, max((visit.left for visit in borders.visits.values()), default=0)
+    return borders, Replay(record, [forward], paths.labels.changes), end
 
 
 def _at(levels, event):
@@ -125,8 +127,13 @@ def _memory(visit, replay, base, gradients, end):
     held = sum(storages(parameters).values())
     outputs = sum(size for address, size in visit.outputs.items() if address not in visit.inputs)
     total = replay.timeline[visit.left] - base
-    begin = visit.left if visit.depth == 0 or visit.backward_entered is None else visit.backward_entered
-    last = end if visit.backward_left is None or visit.backward_left < begin else visit.backward_left
+    begin, last = visit.backward_entered, visit.backward_left
+    if visit.depth == 0:
+        begin, last = visit.left, end
+    elif begin is None:  # nothing in it has a gradient
+        begin = last = visit.left
+    elif last is None or last < begin:
+        last = end
     top = max(range(begin, last + 1), key=replay.timeline.__getitem__)
     landed = _at(gradients, begin)
     return {

@@ -157,6 +157,8 @@ def planned(memscope, path, report):
         faults.append(f"peak of the modules {peak}, measured {measured}")
     if stats["Model.layers.3"]["act_fw_per_module"] != 2 * 4096 * 8192 * 4:
         faults.append("a layer saves both results of 4096 x 8192 in fp32")
+    if stats["Model.positions"]["act_grad_per_module"]:
+        faults.append("a module without backward has gradients")
     for budget, code in (((peak + weights) // 2, 0), (weights, 3)):
         run = subprocess.run([memscope, "plan", "--graph", path, "--budget", f"{budget >> 10}KiB", "--format", "json", "-o", "-"], capture_output=True, text=True)
         if run.returncode != code:

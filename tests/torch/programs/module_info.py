@@ -17,12 +17,21 @@ class Layer(torch.nn.Module):
         return x + self.down(self.act(self.up(x)))
 
 
+class Positions(torch.nn.Module):
+    """Has no backward."""
+
+    def forward(self, x):
+        return torch.arange(x.shape[1], device=x.device) / 1024
+
+
 class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
+        self.positions = Positions()
         self.layers, self.head = torch.nn.ModuleList(Layer() for _ in range(6)), torch.nn.Linear(1024, 32)
 
     def forward(self, x):
+        x = x + self.positions(x)
         for layer in self.layers:
             x = layer(x)
         return self.head(x)
