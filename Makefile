@@ -135,13 +135,13 @@ $(SHARED): $(LIB_OBJ) $(BUILD)/gen/exports.map
 	    -o $@ $(LIB_OBJ) $(DEP_LIBS)
 	@ln -sf $(SONAME) $(BUILD)/libmemscope.so
 
-# The null device has the names of the driver's libraries beside it, for who opens them by name.
+# The null device has the names of libraries beside it that are opened by name.
+NULL_NAMES := libcuda.so.1 libnvidia-ml.so.1 libnvrtc.so.12 libnvrtc.so.13
 $(NULL): $(NULL_OBJ)
 	@mkdir -p $(@D)
 	@$(call say,LINK $@)
 	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $(NULL_OBJ) -ldl -pthread
-	@ln -sf $(@F) $(@D)/libcuda.so.1
-	@ln -sf $(@F) $(@D)/libnvidia-ml.so.1
+	@for name in $(NULL_NAMES); do ln -sf $(@F) $(@D)/$$name; done
 
 $(BUILD)/memscope: $(CLI_OBJ) $(LIB)
 	@$(call say,LINK $@)

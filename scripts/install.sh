@@ -37,7 +37,8 @@ install) ln -sf "$SONAME" "$DESTDIR$LIBDIR/libmemscope.so" ;;
 uninstall) rm -f "$DESTDIR$LIBDIR/libmemscope.so" ;;
 esac
 file 755 "$BUILD/nulldevice/libmemscope_null.so" "$LIBDIR/memscope/libmemscope_null.so"
-for name in libcuda.so.1 libnvidia-ml.so.1; do
+for name in "$BUILD"/nulldevice/*.so.*; do
+    name=$(basename "$name")
     case $action in
     install) ln -sf libmemscope_null.so "$DESTDIR$LIBDIR/memscope/$name" ;;
     uninstall) rm -f "$DESTDIR$LIBDIR/memscope/$name" ;;

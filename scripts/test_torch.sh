@@ -39,6 +39,8 @@ else
     echo "symbols: $(comm -12 "$work/wanted" "$work/ours" | wc -l) of $(wc -l < "$work/wanted") answered, the others are left out on purpose"
 fi
 
+python3 tests/torch/devices.py "$build/memscope" "$python" || bad=1
+python3 tests/torch/worlds.py "$build/memscope" "$python" || bad=1
 python3 tests/torch/check.py "$build/memscope" "$python" programs || bad=1
 python3 tests/torch/check.py "$build/memscope" "$python" cases tests/oracle/cuda_step_sm80.json "$case" || bad=1
 exit $bad

@@ -5,7 +5,7 @@ import contextlib
 import os
 import sys
 
-from . import answers, importing
+from . import answers, importing, world
 
 _capture = None
 
@@ -42,7 +42,7 @@ def begin():
     """Called as Python starts, before the program."""
     global _capture
     _capture = Capture(os.environ["MEMSCOPE_CAPTURE_DIR"], int(os.environ.get("MEMSCOPE_CAPTURE_STEPS", "3")))
-    importing.after_import({"torch": _capture.install, **(answers.actions(_capture.answered) if is_null() else {})})
+    importing.after_import({"torch": _capture.install, **(answers.actions(_capture.answered) if is_null() else {}), **world.actions(_capture.leave)})
     atexit.register(_capture.at_exit)
     os.register_at_fork(after_in_child=_capture.leave)
     hook = sys.excepthook

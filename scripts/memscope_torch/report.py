@@ -8,6 +8,7 @@ import re
 import sys
 from collections import namedtuple
 
+from . import world
 from .collecting import without_collecting
 
 SCHEMA_VERSION = "1.1"
@@ -98,7 +99,10 @@ def metadata(tracer):
            "torch": str(torch.__version__) if torch else None, "command": list(getattr(sys, "orig_argv", sys.argv)),
            "allocator": os.environ.get("PYTORCH_ALLOC_CONF") or os.environ.get("PYTORCH_CUDA_ALLOC_CONF") or "",
            "libraries": {name: str(sys.modules[name].__version__) for name in LIBRARIES if hasattr(sys.modules.get(name), "__version__")}}
+    if world.size():
+        out["world_size"] = world.size()
     if torch is not None and torch.cuda.is_initialized():
+        out["device_count"] = torch.cuda.device_count()
         device = torch.cuda.get_device_properties(torch.cuda.current_device())
         out["device_title"], out["device_bytes"] = device.name, device.total_memory
         out["compute_capability"], out["multiprocessors"] = f"{device.major}.{device.minor}", device.multi_processor_count
@@ -159,5 +163,7 @@ def notes(source, steady, replay):
         out.append("which modules hold what is not told: the step was cut off, has too many allocations, or the allocator keeps no list of them")
     if capture.is_null():
         out.append("cuDNN is not there: attention and convolutions take PyTorch's own kernels, whose workspaces differ from cuDNN's")
+        if world.size():
+            out.append(f"one rank of {world.size()} was run, the others are taken to do the same; NCCL's own buffers are not in these figures")
         out.append("values on the device are not real; where a size or a choice hangs on one, the figures may be wrong (see reads)")
     return out

@@ -23,11 +23,11 @@ def inner(tensor):
 
 
 def storages(tensors):
-    """By address: bytes of the device's memory that the tensors are in."""
-    found = {}
+    """By address: bytes of the current device's memory that the tensors are in."""
+    found, device = {}, torch.cuda.current_device() if torch.cuda.is_initialized() else -1
     for tensor in tensors:
         for part in inner(tensor):
-            if part.is_cuda:
+            if part.is_cuda and part.device.index == device:
                 storage = part.untyped_storage()
                 if storage.nbytes():
                     found[storage.data_ptr()] = storage.nbytes()

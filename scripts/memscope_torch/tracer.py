@@ -6,7 +6,7 @@ import weakref
 
 import torch
 
-from . import owners, phases, recording
+from . import owners, phases, recording, world
 from .collecting import without_collecting
 from .paths import Paths
 
@@ -125,6 +125,7 @@ class Tracer:
             self.phases.begin("optimizer")
 
     def after_optimizer(self, _optimizer, _args, _kwargs):
+        world.settle()
         self.stepped = self.is_on
         if self.is_on and self.phases and not self.inside:
             self.phases.begin("between")

@@ -15,6 +15,7 @@
 #include "memscope/recorded.h"
 
 enum { DEFAULT_STEPS = 3, DEFAULT_SECONDS = 600, PATH_BYTES = 4096 };
+enum { MOST_RANKS = 1 << 20, MOST_DEVICES = 16, NODE_DEVICES = 8 };
 static const char default_device[] = "a100-80gb", default_out[] = "memscope-capture";
 
 /* What the program's Python leaves in one folder, with one stem for each process, and the names
@@ -49,6 +50,16 @@ static ms_status set_steps(ms_cli_settings *s, const char *value, ms_error *err)
 static ms_status set_time_limit(ms_cli_settings *s, const char *value, ms_error *err)
 {
     return set_number("time-limit", value, 1000000, &s->seconds, err);
+}
+
+static ms_status set_world(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    return set_number("world", value, MOST_RANKS, &s->ranks, err);
+}
+
+static ms_status set_device_count(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    return set_number("device-count", value, MOST_DEVICES, &s->device_count, err);
 }
 
 static ms_status set_device(ms_cli_settings *s, const char *value, ms_error *err)
@@ -92,6 +103,8 @@ static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 static const ms_cli_option options[] = {
     {"device",     0,   "NAME",    "the device that is not there [a100-80gb]",              set_device},
     {"real",       0,   NULL,      "measure on the GPU that is there",                      set_real},
+    {"device-count", 0, "N",       "how many of it there are [1; with --world up to 8]",    set_device_count},
+    {"world",      0,   "N",       "run one rank of N: process groups come up alone",       set_world},
     {"steps",      0,   "N",       "optimizer steps; the last one is told [3]",             set_steps},
     {"answer-loss", 0,  "X",       "what losses and norms are when they are read back [0]", set_loss},
     {"out",        0,   "DIR",     "where runtime_report.json goes [memscope-capture]",     set_out},
@@ -223,6 +236,14 @@ static ms_status show(const ms_cli_settings *s, const char *out, ms_error *err)
 
 /* ---- one run ---- */
 
+/* Of one rank's node, unless it is told. */
+static uint64_t device_count(const ms_cli_settings *s)
+{
+    if (s->device_count)
+        return s->device_count;
+    return s->ranks == 0 ? 1 : s->ranks < NODE_DEVICES ? s->ranks : NODE_DEVICES;
+}
+
 static ms_status run_in(const ms_cli_settings *s, const ms_device_facts *device, const char *folder,
                         const char *out, ms_error *err)
 {
@@ -231,6 +252,8 @@ static ms_status run_in(const ms_cli_settings *s, const ms_device_facts *device,
                                             .device = device,
                                             .folder = folder,
                                             .loss = s->loss,
+                                            .device_count = device_count(s),
+                                            .ranks = s->ranks,
                                             .steps = s->step ? s->step : DEFAULT_STEPS,
                                             .seconds = s->seconds ? s->seconds : DEFAULT_SECONDS};
     ms_status status = ms_cli_run_program(&request, &ending, err);

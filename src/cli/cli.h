@@ -116,6 +116,8 @@ struct ms_cli_settings {
     const char *what;      /* --what, or NULL */
     uint64_t step;         /* --step, --steps; 0: not given */
     uint64_t seconds;      /* --time-limit of capture; 0: not given */
+    uint64_t ranks;        /* --world of capture; 0: not given */
+    uint64_t device_count; /* --device-count of capture; 0: not given */
     const char *device;    /* of capture */
     bool is_real;          /* --real of capture */
     const char *loss;      /* --answer-loss of capture, or NULL */

@@ -88,13 +88,15 @@ static bool set_environment(const ms_cli_capture_request *request, const places 
                             const char *folder)
 {
     const ms_device_facts *d = request->device;
-    char device[TEXT_BYTES] = "", rates[64] = "", steps[32];
+    char device[TEXT_BYTES] = "", rates[64] = "", steps[32], count[32], ranks[32];
     if (d)
         snprintf(rates, sizeof rates, "%.6e %.6e", d->bf16_flops, d->memory_bytes_per_s);
     if (d)
         snprintf(device, sizeof device, "%s|%u|%u|%llu", d->title, (unsigned)d->compute_capability,
                  (unsigned)d->multiprocessors, (unsigned long long)d->total_bytes);
     snprintf(steps, sizeof steps, "%llu", (unsigned long long)request->steps);
+    snprintf(count, sizeof count, "%llu", (unsigned long long)request->device_count);
+    snprintf(ranks, sizeof ranks, "%llu", (unsigned long long)request->ranks);
     const struct {
         const char *name, *value;
     } rows[] = {
@@ -106,8 +108,13 @@ static bool set_environment(const ms_cli_capture_request *request, const places 
         {"PYTHONDONTWRITEBYTECODE", "1"},
         {"MEMSCOPE_CAPTURE_LOSS", request->loss},
         {"MEMSCOPE_CAPTURE_RATES", d ? rates : NULL},
+        {"USE_PYTORCH_KERNEL_CACHE", d ? "0" : getenv("USE_PYTORCH_KERNEL_CACHE")},
+        {"MEMSCOPE_NULL_COUNT", count},
+        {"MEMSCOPE_CAPTURE_WORLD", ranks},
     };
     bool done = true;
+    if (d)
+        unsetenv("CUDA_VISIBLE_DEVICES"); /* it names devices of this machine */
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && done; i++)
         done =
             (rows[i].value ? setenv(rows[i].name, rows[i].value, 1) : unsetenv(rows[i].name)) == 0;

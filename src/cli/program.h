@@ -13,7 +13,8 @@ typedef struct ms_cli_capture_request {
     const ms_device_facts *device; /* NULL: the GPUs that are there */
     const char *folder;            /* where the hook writes */
     const char *loss;              /* what values are when they are read back; NULL: not told */
-    uint64_t steps, seconds;
+    uint64_t steps, seconds, device_count;
+    uint64_t ranks; /* of the world that the program is one rank of; 0: its own affair */
 } ms_cli_capture_request;
 
 typedef struct ms_cli_ending {

@@ -10,12 +10,30 @@
 
 #include "nulldevice/nulldevice.h"
 
-static ms_null_device device = {"null device", 80, 108, UINT64_C(80) << 30, 1};
+static ms_null_device device = {"null device", 80, 108, UINT64_C(80) << 30, 1, 1};
 static ms_null_listener listener;
+
+/* CUDA's rule: numbers or identifiers up to the first that is no device. */
+static int count_visible(const char *list, int installed)
+{
+    int count = 0;
+    while (list && *list && count < installed) {
+        char *end = NULL;
+        long number = strtol(list, &end, 10);
+        bool is_number = end != list, is_name = strncmp(list, "GPU-", 4) == 0;
+        if ((is_number && (number < 0 || number >= installed)) || (!is_number && !is_name))
+            break;
+        count++;
+        list = strchr(list, ',');
+        list = list ? list + 1 : NULL;
+    }
+    return count;
+}
 
 static void read_environment(void)
 {
     const char *text = getenv("MEMSCOPE_NULL_DEVICE"), *count = getenv("MEMSCOPE_NULL_COUNT");
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     ms_null_device read = device;
     if (text && sscanf(text, "%127[^|]|%d|%d|%lu", read.name, &read.capability,
                        &read.multiprocessors, &read.bytes) == 4)
@@ -26,7 +44,8 @@ static void read_environment(void)
                 "multiprocessors|bytes; the null device is an A100\n",
                 text);
     int wanted = count ? atoi(count) : 1;
-    device.count = wanted < 1 ? 1 : wanted > MS_NULL_MAX_DEVICES ? MS_NULL_MAX_DEVICES : wanted;
+    device.installed = wanted < 1 ? 1 : wanted > MS_NULL_MAX_DEVICES ? MS_NULL_MAX_DEVICES : wanted;
+    device.count = visible ? count_visible(visible, device.installed) : device.installed;
 }
 
 const ms_null_device *ms_null_device_get(void)

@@ -42,6 +42,7 @@ enum {
     MS_NULL_OK = 0,
     MS_NULL_INVALID_VALUE = 1,
     MS_NULL_OUT_OF_MEMORY = 2,
+    MS_NULL_NO_DEVICE = 100,
     MS_NULL_INVALID_DEVICE = 101,
     MS_NULL_NOT_FOUND = 500,
     MS_NULL_NOT_SUPPORTED = 801
@@ -56,7 +57,8 @@ typedef struct ms_null_device {
     int capability; /* 80 = 8.0 */
     int multiprocessors;
     uint64_t bytes; /* what a CUDA program sees as total */
-    int count;      /* of such devices */
+    int installed;  /* how many there are */
+    int count;      /* of them that CUDA_VISIBLE_DEVICES leaves */
 } ms_null_device;
 
 /* Read from the environment once. */

@@ -36,7 +36,7 @@ MS_NULL_CALL(int, nvmlSystemGetCudaDriverVersion_v2, (int *version))
 
 MS_NULL_CALL(int, nvmlDeviceGetCount_v2, (unsigned *count))
 {
-    *count = (unsigned)ms_null_device_get()->count;
+    *count = (unsigned)ms_null_device_get()->installed;
     return MS_NULL_OK;
 }
 

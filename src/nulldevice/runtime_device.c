@@ -44,7 +44,7 @@ static bool is_device(int device)
 MS_NULL_CALL(int, cudaGetDeviceCount, (int *count))
 {
     *count = ms_null_device_get()->count;
-    return MS_NULL_OK;
+    return *count > 0 ? MS_NULL_OK : MS_NULL_NO_DEVICE;
 }
 
 MS_NULL_CALL(int, cudaGetDevice, (int *device))
@@ -196,6 +196,7 @@ static const error_row *error_of(int code)
         {MS_NULL_OK, "cudaSuccess", "no error"},
         {MS_NULL_INVALID_VALUE, "cudaErrorInvalidValue", "invalid argument"},
         {MS_NULL_OUT_OF_MEMORY, "cudaErrorMemoryAllocation", "out of memory"},
+        {MS_NULL_NO_DEVICE, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
         {MS_NULL_INVALID_DEVICE, "cudaErrorInvalidDevice", "invalid device ordinal"},
         {MS_NULL_NOT_FOUND, "cudaErrorSymbolNotFound", "named symbol not found"},
         {MS_NULL_NOT_SUPPORTED, "cudaErrorNotSupported", "operation not supported"},

@@ -170,6 +170,7 @@ static ms_status read_peak_place(ms_recorded *r, ms_json_value root, ms_error *e
 
 static ms_status read_metadata(ms_recorded *r, ms_json_value metadata, ms_error *err)
 {
+    ms_json_value world;
     ms_status status = get_text(metadata, "mode", &r->mode, err);
     if (status == MS_OK)
         status = get_text_if_any(metadata, "device_title", &r->device, err);
@@ -180,6 +181,8 @@ static ms_status read_metadata(ms_recorded *r, ms_json_value metadata, ms_error 
     r->is_static = status == MS_OK && strcmp(r->mode, "train") == 0;
     if (status == MS_OK && !r->is_static)
         status = get_count(metadata, "steps", &r->steps, err);
+    if (status == MS_OK && ms_json_find(metadata, "world_size", &world))
+        status = get_count(metadata, "world_size", &r->world_size, err);
     return status;
 }
 

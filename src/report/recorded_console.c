@@ -34,7 +34,10 @@ static void write_head(const ms_recorded *r, const ms_page *page)
             ms_page_tone(page, MS_TONE_END));
     if (strcmp(r->mode, "null") == 0)
         fputs(" (null device: PyTorch's allocator, no kernels)", page->out);
-    fprintf(page->out, "\n  step %" PRIu64 ", torch %s\n", r->steps, r->torch ? r->torch : "?");
+    fprintf(page->out, "\n  step %" PRIu64 ", torch %s", r->steps, r->torch ? r->torch : "?");
+    if (r->world_size)
+        fprintf(page->out, ", one rank of %" PRIu64, r->world_size);
+    fputc('\n', page->out);
     write_peak(r, page);
     if (r->retries > 0)
         fprintf(page->out, "  the allocator gave memory back %" PRIu64 " times to make room\n",
