@@ -42,7 +42,8 @@ def begin():
     """Called as Python starts, before the program."""
     global _capture
     _capture = Capture(os.environ["MEMSCOPE_CAPTURE_DIR"], int(os.environ.get("MEMSCOPE_CAPTURE_STEPS", "3")))
-    importing.after_import({"torch": _capture.install, **(answers.actions(_capture.answered) if is_null() else {}), **world.actions(_capture.leave)})
+    importing.after_import({"torch": _capture.install, **(answers.actions(_capture.answered) if is_null() else {}), **world.actions(_capture.resign)})
+    _capture.note("7-python")
     atexit.register(_capture.at_exit)
     os.register_at_fork(after_in_child=_capture.leave)
     hook = sys.excepthook
@@ -53,7 +54,7 @@ class Capture:
     def __init__(self, folder, steps):
         self.folder, self.wanted, self.pid = folder, steps, os.getpid()
         self.tracer = self.reads = self.failure = None
-        self.answered, self.written, self.asked_to_stop = [], False, 0
+        self.answered, self.written, self.asked_to_stop, self.noted = [], False, 0, None
 
     def install(self, torch):
         from . import reads, tracer
@@ -68,6 +69,26 @@ class Capture:
             self.write("no_gpu")
             raise Stopped(0)
         self.tracer.install()
+        self.tracer.began = lambda: self.note("2-used")
+        self.note("4-torch")
+
+    def note(self, stem):
+        """What is known so far, for a report should the program be cut off; stems sort among those of whole reports."""
+        from . import report
+        if self.pid and not self.written:
+            self.forget()
+            source = report.Source(self.tracer, "crashed", None, self.reads, self.answered)
+            self.noted = report.write_rest(source, self.folder, f"{stem}-{_rank():05}-{self.pid}")
+
+    def forget(self):
+        if self.noted:
+            os.unlink(self.noted)
+            self.noted = None
+
+    def resign(self):
+        """This process is no longer of interest."""
+        self.forget()
+        self.leave()
 
     def stop(self):
         """The program ends here; one that goes on anyway is ended at its next forward pass."""
@@ -115,5 +136,9 @@ class Capture:
     def _write(self, source):
         from . import report
         self.written = True
-        rank = int(os.environ.get("RANK", "0") or 0)
-        report.write(source, self.folder, f"{report.OUTCOMES.index(source.outcome)}-{source.outcome}-{rank:05}-{os.getpid()}")
+        report.write(source, self.folder, f"{report.OUTCOMES.index(source.outcome)}-{source.outcome}-{_rank():05}-{os.getpid()}")
+        self.forget()
+
+
+def _rank():
+    return int(os.environ.get("RANK", "0") or 0)

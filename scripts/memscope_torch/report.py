@@ -12,6 +12,7 @@ from . import world
 from .collecting import without_collecting
 
 SCHEMA_VERSION = "1.1"
+HEAD = 3  # members that say how the program ended
 # The best outcome of several processes sorts first.
 OUTCOMES = ["stepped", "out_of_memory", "failed", "few_steps", "no_step", "no_device", "no_gpu", "no_torch"]
 LIBRARIES = ("transformers", "peft", "trl", "accelerate", "lightning", "deepspeed", "bitsandbytes")
@@ -52,6 +53,16 @@ def write(source, folder, stem="runtime_report", beside=None):
         file.write(rows_on_lines(json.dumps(out, indent=1)) + "\n")
     os.rename(path + ".part", path)
     return out
+
+
+def write_rest(source, folder, stem):
+    """The report but for its version, outcome and message, which whoever sees the program end puts before it."""
+    out = dict(list(document(source)[0].items())[HEAD:])
+    path = os.path.join(folder, stem + ".rest")
+    with open(path + ".part", "w") as file:
+        file.write(rows_on_lines(json.dumps(out, indent=1)).removeprefix("{\n") + "\n")
+    os.rename(path + ".part", path)
+    return path
 
 
 def rows_on_lines(text):

@@ -14,10 +14,10 @@ _MISSING = object()
 
 
 class Tracer:
-    """Counts steps from the first forward pass after it was installed. `ended()` is called when `wanted` are done."""
+    """Counts steps from the first forward pass after it was installed. `began()` is called in each, `ended()` when `wanted` are done."""
 
     def __init__(self, wanted, ended):
-        self.wanted, self.ended = wanted, ended
+        self.wanted, self.ended, self.began = wanted, ended, lambda: None
         self.roots, self.optimizers = weakref.WeakSet(), weakref.WeakSet()
         self.paths = Paths(lambda: phases.events(phases.stats()))
         self.depth = self.inside = 0
@@ -138,6 +138,7 @@ class Tracer:
         self.phases = phases.Phases(self.peaks, self.phase_ended)
         if self.is_last():
             self.look()
+        self.began()
 
     def step_ends(self):
         self.phases.end()

@@ -3,7 +3,6 @@
  * memscope capture: runs a program that uses PyTorch on a device that is not there, for some
  * optimizer steps, and tells its memory.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,21 +10,14 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/executable.h"
 #include "cli/program.h"
+#include "cli/records.h"
 #include "memscope/recorded.h"
 
-enum { DEFAULT_STEPS = 3, DEFAULT_SECONDS = 600, PATH_BYTES = 4096 };
+enum { DEFAULT_STEPS = 3, DEFAULT_SECONDS = 600, PATH_BYTES = 4096, TEXT_BYTES = 128 };
 enum { MOST_RANKS = 1 << 20, MOST_DEVICES = 16, NODE_DEVICES = 8 };
 static const char default_device[] = "a100-80gb", default_out[] = "memscope-capture";
-
-/* What the program's Python leaves in one folder, with one stem for each process, and the names
- * that it gets; the report comes first. */
-static const struct kept {
-    const char *ending, *name;
-} kept[] = {{".json", "runtime_report.json"},
-            {".pickle", "memory_snapshot.pickle"},
-            {".txt", "runtime_events.txt"}};
-enum { KEPT = sizeof kept / sizeof kept[0] };
 
 /* ---- options ---- */
 
@@ -128,59 +120,6 @@ const ms_cli_grammar ms_cli_capture_grammar = {
 
 /* ---- what the program left ---- */
 
-/* The best record sorts first: scripts/memscope_torch/report.py names them so. */
-static bool find_record(const char *folder, char name[PATH_BYTES])
-{
-    DIR *dir = opendir(folder);
-    const struct dirent *entry;
-    name[0] = '\0';
-    while (dir && (entry = readdir(dir)) != NULL) {
-        size_t length = strlen(entry->d_name);
-        if (length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0 &&
-            (!*name || strcmp(entry->d_name, name) < 0))
-            snprintf(name, PATH_BYTES, "%s", entry->d_name);
-    }
-    if (dir)
-        closedir(dir);
-    return *name;
-}
-
-static void remove_folder(const char *folder)
-{
-    DIR *dir = opendir(folder);
-    const struct dirent *entry;
-    while (dir && (entry = readdir(dir)) != NULL)
-        if (entry->d_name[0] != '.')
-            unlinkat(dirfd(dir), entry->d_name, 0);
-    if (dir)
-        closedir(dir);
-    rmdir(folder);
-}
-
-/* Moves the record and what belongs to it to their places; true when there is one. */
-static bool keep_record(const char *folder, const char *out)
-{
-    char name[PATH_BYTES], from[2 * PATH_BYTES], to[2 * PATH_BYTES];
-    bool is_there = find_record(folder, name);
-    if (is_there)
-        *strrchr(name, '.') = '\0';
-    for (int i = KEPT - 1; i >= 0 && is_there; i--) {
-        snprintf(from, sizeof from, "%s/%s%s", folder, name, kept[i].ending);
-        snprintf(to, sizeof to, "%s/%s", out, kept[i].name);
-        is_there = rename(from, to) == 0 || (i > 0 && errno == ENOENT);
-    }
-    return is_there;
-}
-
-static void remove_kept(const char *out)
-{
-    char path[2 * PATH_BYTES];
-    for (int i = 0; i < KEPT; i++) {
-        snprintf(path, sizeof path, "%s/%s", out, kept[i].name);
-        unlink(path);
-    }
-}
-
 static const struct outcome {
     const char *name, *sentence;
     ms_status status;
@@ -195,6 +134,8 @@ static const struct outcome {
     {"no_gpu", "PyTorch finds no GPU here; without --real the program gets one that is not there",
      MS_ERR_USAGE},
     {"no_torch", "the program ended without importing torch", MS_ERR_USAGE},
+    {"crashed", "the capture is not whole", MS_ERR_USAGE},
+    {"time_limit", "the capture is not whole", MS_ERR_USAGE},
 };
 
 static ms_status judge(const ms_recorded *r, ms_error *err)
@@ -217,7 +158,7 @@ static ms_status write_recorded(FILE *out, const ms_cli_source *source, ms_error
 static ms_status show(const ms_cli_settings *s, const char *out, ms_error *err)
 {
     char path[2 * PATH_BYTES];
-    snprintf(path, sizeof path, "%s/%s", out, kept[0].name);
+    snprintf(path, sizeof path, "%s/%s", out, MS_CLI_REPORT_NAME);
     ms_recorded *r = ms_recorded_load(path, err);
     if (!r)
         return err->status;
@@ -244,6 +185,20 @@ static uint64_t device_count(const ms_cli_settings *s)
     return s->ranks == 0 ? 1 : s->ranks < NODE_DEVICES ? s->ranks : NODE_DEVICES;
 }
 
+/* How it ended, behind the words "the program". */
+static void describe(const ms_cli_ending *ending, const ms_cli_capture_request *request,
+                     char how[TEXT_BYTES])
+{
+    if (ending->timed_out)
+        snprintf(how, TEXT_BYTES, "took no %llu optimizer steps in %llu s",
+                 (unsigned long long)request->steps, (unsigned long long)request->seconds);
+    else if (ending->signal)
+        snprintf(how, TEXT_BYTES, "was ended by signal %d (%.40s)", ending->signal,
+                 strsignal(ending->signal));
+    else
+        snprintf(how, TEXT_BYTES, "exited with status %d", ending->code);
+}
+
 static ms_status run_in(const ms_cli_settings *s, const ms_device_facts *device, const char *folder,
                         const char *out, ms_error *err)
 {
@@ -259,18 +214,17 @@ static ms_status run_in(const ms_cli_settings *s, const ms_device_facts *device,
     ms_status status = ms_cli_run_program(&request, &ending, err);
     if (status != MS_OK)
         return status;
-    if (keep_record(folder, out))
+    const char *outcome = ending.timed_out ? "time_limit" : "crashed";
+    char how[TEXT_BYTES];
+    describe(&ending, &request, how);
+    if (ms_cli_keep_record(folder, out) || ms_cli_keep_unfinished(folder, out, outcome, how))
         return show(s, out, err);
-    if (ending.timed_out)
-        return ms_cli_fail(err, MS_ERR_USAGE, "%.80s took no %llu optimizer steps in %llu s",
-                           s->program[0], (unsigned long long)request.steps,
-                           (unsigned long long)request.seconds);
-    if (ending.signal)
-        return ms_cli_fail(err, MS_ERR_USAGE, "%.80s was ended by signal %d (%.40s)", s->program[0],
-                           ending.signal, strsignal(ending.signal));
-    return ms_cli_fail(err, MS_ERR_USAGE,
-                       "no Python of %.80s was followed; it exited with status %d", s->program[0],
-                       ending.code);
+    if (device && ms_cli_is_static(s->program[0]))
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "%.80s is linked statically: no library can be put in front of its own",
+                           s->program[0]);
+    return ms_cli_fail(err, MS_ERR_USAGE, "no Python of %.80s was followed; it %s", s->program[0],
+                       how);
 }
 
 static ms_status capture_into(const ms_cli_settings *s, ms_error *err)
@@ -279,12 +233,20 @@ static ms_status capture_into(const ms_cli_settings *s, ms_error *err)
     char folder[PATH_BYTES];
     ms_device_facts device;
     ms_status status = MS_OK;
-    if (s->is_real && (s->device || s->loss))
+    const char *unfit = s->device         ? "device"
+                        : s->loss         ? "answer-loss"
+                        : s->ranks        ? "world"
+                        : s->device_count ? "device-count"
+                                          : NULL;
+    if (s->is_real && unfit)
         status = ms_cli_fail(err, MS_ERR_USAGE,
-                             "--real takes the GPU that is there and its values: no --%s",
-                             s->device ? "device" : "answer-loss");
+                             "--real takes the GPU that is there and its values: no --%s", unfit);
     else if (!s->is_real)
         status = ms_device_find(s->device ? s->device : default_device, &device, err);
+    if (status == MS_OK)
+        status = ms_cli_check_environment(err);
+    if (status == MS_OK)
+        status = ms_cli_check_program(s->program[0], !s->is_real, err);
     if (status == MS_OK && strlen(out) > PATH_BYTES / 2)
         status = ms_cli_fail(err, MS_ERR_USAGE, "--out: the name is too long");
     if (status == MS_OK)
@@ -292,11 +254,11 @@ static ms_status capture_into(const ms_cli_settings *s, ms_error *err)
     if (status != MS_OK)
         return status;
     snprintf(folder, sizeof folder, "%s/.capture.XXXXXX", out);
-    remove_kept(out);
+    ms_cli_remove_records(out);
     if (!mkdtemp(folder))
         return ms_cli_fail(err, MS_ERR_IO, "cannot write to %.100s: %s", out, strerror(errno));
     status = run_in(s, s->is_real ? NULL : &device, folder, out, err);
-    remove_folder(folder);
+    ms_cli_remove_folder(folder);
     return status;
 }
 

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -132,6 +133,7 @@ static void become(const ms_cli_capture_request *request, const places *p, const
 {
     int null = open("/dev/null", O_RDONLY);
     setpgid(0, 0);
+    setrlimit(RLIMIT_CORE, &(const struct rlimit){0}); /* a crash leaves nothing behind */
     signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_SETMASK, signals, NULL);
     if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 &&

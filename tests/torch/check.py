@@ -36,15 +36,16 @@ def capture(memscope, options, program, folder, environment=None):
     return run.returncode, run.stdout, run.stderr, report
 
 
-# Program, options and settings of the environment, exit status, outcome in the report (None: no report), words of the message.
+# Program, options and settings of the environment, exit status, outcome in the report (None: no report), words of the message, steps where it matters.
 CASES = [
     ("loop", [], 0, "stepped", ""),
     ("loop", ["--device", "rtx-4090", "--steps", "1"], 0, "stepped", ""),
     ("trainer", [], 0, "stepped", ""),
     ("out_of_memory", [], 1, "out_of_memory", "ran out of the device's memory: OutOfMemoryError: CUDA out of memory. Tried to allocate 16.00 GiB"),
-    ("crash", [], 2, None, "ended by signal 11"),
+    ("crash", [], 2, "crashed", "the capture is not whole: the program was ended by signal 11", 0),
+    ("crash_late", [], 2, "crashed", "was ended by signal 11", 1),
     ("fails", [], 2, "failed", "failed before its steps were done: RuntimeError"),
-    ("never_steps", ["--time-limit", "20"], 2, None, "took no 3 optimizer steps in 20 s"),
+    ("never_steps", ["--time-limit", "20"], 2, "time_limit", "took no 3 optimizer steps in 20 s"),
     ("inference", [], 2, "no_step", "ended without an optimizer step"),
     ("no_torch", [], 2, "no_torch", "ended without importing torch"),
     ("lora", [], 0, "stepped", ""),
@@ -87,7 +88,7 @@ def program_of(name, folder):
 
 def check_programs(memscope, python):
     bad = 0
-    for name, options, code, outcome, words in CASES:
+    for name, options, code, outcome, words, *steps in CASES:
         if lacks(python, name):
             print(f"{name}: left out, there is no {NEEDS[name]}")
             continue
@@ -100,12 +101,16 @@ def check_programs(memscope, python):
                 faults.append(f"exit status {found}, expected {code}")
             if (report or {}).get("outcome") != outcome:
                 faults.append(f"outcome {(report or {}).get('outcome')}, expected {outcome}")
+            if steps and report and report["metadata"]["steps"] != steps[0]:
+                faults.append(f"{report['metadata']['steps']} steps, expected {steps[0]}")
             if words not in messages:
                 faults.append(f"no \"{words}\" in: {messages[-400:]}")
             if name == "module_info" and report:
                 faults += planned(memscope, os.path.join(folder, "trainer", "modules.json"), report)
             if outcome in ("stepped", "out_of_memory"):
                 faults += consistent(report, outcome) + viewed(python, os.path.join(folder, "out", "memory_snapshot.pickle"))
+            elif report and jsonschema:
+                faults += [error.message for error in jsonschema.Draft7Validator(SCHEMA).iter_errors(report)]
         print(f"{name} {' '.join(options)}: {'; '.join(faults) or 'as expected'}", flush=True)
         bad += bool(faults)
     return bad
