@@ -102,7 +102,7 @@ $(BUILD)/%.o: %.c Makefile $(BUILD)/flags
 	@$(call say,CC   $<)
 	$(Q)$(COMPILE) $(ERRORS) $(VISIBILITY) -MMD -MP -c $< -o $@
 
-$(NULL_OBJ): VISIBILITY := -fvisibility=hidden
+$(NULL_OBJ): VISIBILITY := -fvisibility=hidden -finstrument-functions # see calls.c
 # It is loaded into programs that no sanitizer knows.
 $(NULL) $(NULL_OBJ): private OPT := $(filter-out -fsanitize%,$(OPT))
 $(BUILD)/tests/%.o: tests/%.c Makefile $(BUILD)/flags

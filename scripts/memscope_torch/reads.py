@@ -8,6 +8,7 @@ from .frames import is_program, shown
 
 VALUE_BYTES = 1 << 20  # larger ones are data that is moved, not values that something hangs on
 _READ = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int)
+_TELL = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_uint64)
 _UNCOVERED = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 
 
@@ -42,7 +43,15 @@ class Reads:
         row[2] += bool(played_back)
 
     def call(self, name):
-        self.uncovered[name.decode()] = self.place()
+        place = self.uncovered[name.decode()] = self.place()
+        print(f"memscope: {shown(place[0])}:{place[1]}: the null device does not cover {name.decode()}", file=sys.stderr, flush=True)
+
+    def calls(self):
+        """How often each call was made, where that was asked for."""
+        rows, tell = [], getattr(ctypes.CDLL(None), "memscope_null_calls", None)
+        if tell:
+            tell(_TELL(lambda name, count: rows.append((-count, name.decode()))))
+        return [{"call": name, "count": -count} for count, name in sorted(rows)]
 
     def report(self):
         rows = sorted(self.rows.items(), key=lambda row: (-row[1][0], row[0]))

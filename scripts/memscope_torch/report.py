@@ -90,6 +90,8 @@ def document(source):
     out["reads"] = source.reads.report()
     out["moved_to_host_bytes"] = source.reads.moved_bytes
     out["not_covered"] = [{"call": name, "file": place[0], "line": place[1]} for name, place in sorted(source.reads.uncovered.items())]
+    if os.environ.get("MEMSCOPE_NULL_CALLS"):
+        out["calls"] = source.reads.calls()
     out["notes"] = notes(source, steady, replay)
     return out, replay
 

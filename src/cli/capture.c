@@ -54,6 +54,13 @@ static ms_status set_device_count(ms_cli_settings *s, const char *value, ms_erro
     return set_number("device-count", value, MOST_DEVICES, &s->device_count, err);
 }
 
+static ms_status set_trace_calls(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->traces_calls = true;
+    return MS_OK;
+}
+
 static ms_status set_device(ms_cli_settings *s, const char *value, ms_error *err)
 {
     (void)err;
@@ -101,6 +108,7 @@ static const ms_cli_option options[] = {
     {"answer-loss", 0,  "X",       "what losses and norms are when they are read back [0]", set_loss},
     {"out",        0,   "DIR",     "where runtime_report.json goes [memscope-capture]",     set_out},
     {"time-limit", 0,   "SECONDS", "ends a program that takes no such steps [600]",         set_time_limit},
+    {"trace-calls", 0,  NULL,      "list the calls of CUDA's libraries that it makes",      set_trace_calls},
     {"quiet",      'q', NULL,      "no report on the console",                              ms_cli_set_quiet},
     {"color",      0,   "WHEN",    "auto, always or never",                                 ms_cli_set_color},
     {"no-color",   0,   NULL,      "the same as --color=never",                             ms_cli_set_no_color},
@@ -209,6 +217,7 @@ static ms_status run_in(const ms_cli_settings *s, const ms_device_facts *device,
                                             .loss = s->loss,
                                             .device_count = device_count(s),
                                             .ranks = s->ranks,
+                                            .traces_calls = s->traces_calls,
                                             .steps = s->step ? s->step : DEFAULT_STEPS,
                                             .seconds = s->seconds ? s->seconds : DEFAULT_SECONDS};
     ms_status status = ms_cli_run_program(&request, &ending, err);

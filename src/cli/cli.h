@@ -118,6 +118,7 @@ struct ms_cli_settings {
     uint64_t seconds;      /* --time-limit of capture; 0: not given */
     uint64_t ranks;        /* --world of capture; 0: not given */
     uint64_t device_count; /* --device-count of capture; 0: not given */
+    bool traces_calls;     /* --trace-calls of capture */
     const char *device;    /* of capture */
     bool is_real;          /* --real of capture */
     const char *loss;      /* --answer-loss of capture, or NULL */

@@ -112,6 +112,7 @@ static bool set_environment(const ms_cli_capture_request *request, const places 
         {"USE_PYTORCH_KERNEL_CACHE", d ? "0" : getenv("USE_PYTORCH_KERNEL_CACHE")},
         {"MEMSCOPE_NULL_COUNT", count},
         {"MEMSCOPE_CAPTURE_WORLD", ranks},
+        {"MEMSCOPE_NULL_CALLS", request->traces_calls ? "1" : NULL},
     };
     bool done = true;
     if (d)

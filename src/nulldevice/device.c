@@ -119,8 +119,9 @@ int ms_null_uncovered(const char *name, int code)
     pthread_mutex_unlock(&lock);
     if (!is_new)
         return code;
-    fprintf(stderr, "memscope: the null device does not cover %s\n", name);
     if (listener.uncovered)
         listener.uncovered(name);
+    else
+        fprintf(stderr, "memscope: the null device does not cover %s\n", name);
     return code;
 }

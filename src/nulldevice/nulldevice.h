@@ -108,7 +108,7 @@ typedef struct ms_null_listener {
 } ms_null_listener;
 const ms_null_listener *ms_null_listening(void);
 
-/* Says the name, once; returns `code`. */
+/* Tells the listener, or says the name, once; returns `code`. */
 int ms_null_uncovered(const char *name, int code);
 
 /* A handle that nothing else has. */

@@ -93,6 +93,13 @@ static ms_status read_call(ms_json_value v, void *row, ms_error *err)
     return status == MS_OK ? get_count(v, "line", &c->line, err) : status;
 }
 
+static ms_status read_tally(ms_json_value v, void *row, ms_error *err)
+{
+    ms_recorded_tally *t = row;
+    ms_status status = get_text(v, "call", &t->name, err);
+    return status == MS_OK ? get_count(v, "count", &t->count, err) : status;
+}
+
 /* A list of rows of `size` bytes each. */
 static ms_status read_list(const ms_recorded *r, ms_json_value list, size_t size, void **rows,
                            uint32_t *count,
@@ -115,7 +122,7 @@ static ms_status read_list(const ms_recorded *r, ms_json_value list, size_t size
 
 static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
 {
-    void *rows[4] = {NULL};
+    void *rows[5] = {NULL};
     const struct {
         const char *pointer;
         size_t size;
@@ -126,6 +133,7 @@ static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
         {"/peak/categories", sizeof *r->categories, &r->category_count, read_category},
         {"/reads", sizeof *r->reads, &r->read_count, read_read},
         {"/not_covered", sizeof *r->calls, &r->call_count, read_call},
+        {"/calls", sizeof *r->tallies, &r->tally_count, read_tally},
     };
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0] && status == MS_OK; i++) {
@@ -138,6 +146,7 @@ static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
     r->categories = rows[1];
     r->reads = rows[2];
     r->calls = rows[3];
+    r->tallies = rows[4];
     return status;
 }
 

@@ -32,6 +32,12 @@ typedef struct ms_recorded_call {
     uint64_t line;
 } ms_recorded_call;
 
+/* A call that the null device answered. */
+typedef struct ms_recorded_tally {
+    const char *name;
+    uint64_t count;
+} ms_recorded_tally;
+
 /* Modules whose names differ in numbers alone. */
 typedef struct ms_recorded_group {
     const char *name; /* "layers.*.mlp"; "": the model's own code, or outside of it */
@@ -52,11 +58,12 @@ struct ms_recorded {
     ms_recorded_category *categories;
     ms_recorded_read *reads;
     ms_recorded_call *calls;
+    ms_recorded_tally *tallies;
     ms_recorded_group *groups; /* what holds most at the peak first */
     uint32_t group_count;
     const char *peak_module, *peak_file; /* where the peak was made; NULL: not told */
     uint64_t peak_line, device_bytes;    /* 0: not told */
-    uint32_t phase_count, category_count, read_count, call_count;
+    uint32_t phase_count, category_count, read_count, call_count, tally_count;
     ms_style style;
 };
 

@@ -102,6 +102,21 @@ static void write_reads(const ms_recorded *r, const ms_page *page)
                 r->read_count - MOST_READS);
 }
 
+static void write_calls(const ms_recorded *r, const ms_page *page)
+{
+    for (uint32_t i = 0; i < r->tally_count; i++)
+        fprintf(page->out, "%s%8" PRIu64 "x %s\n", i == 0 ? "\nCalls that were answered\n" : "",
+                r->tallies[i].count, r->tallies[i].name);
+    for (uint32_t i = 0; i < r->call_count; i++)
+        fprintf(page->out, "%s  %s, called from %s:%" PRIu64 "\n",
+                i == 0 ? "\nCalls that the null device does not cover\n" : "", r->calls[i].name,
+                r->calls[i].file, r->calls[i].line);
+    if (r->call_count > 0)
+        fputs("  What hangs on them is not known. To have one covered, report it with\n"
+              "  runtime_report.json, which has its name, its place and the versions.\n",
+              page->out);
+}
+
 ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err)
 {
     const ms_page page = ms_page_begin(out, &r->style);
@@ -117,8 +132,6 @@ ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err)
         write_groups(r, &page);
     if (r->read_count > 0)
         write_reads(r, &page);
-    for (uint32_t i = 0; i < r->call_count; i++)
-        fprintf(out, "%s  not covered by the null device: %s, called from %s:%" PRIu64 "\n",
-                i == 0 ? "\n" : "", r->calls[i].name, r->calls[i].file, r->calls[i].line);
+    write_calls(r, &page);
     return MS_OK;
 }

@@ -44,6 +44,8 @@ CASES = [
     ("out_of_memory", [], 1, "out_of_memory", "ran out of the device's memory: OutOfMemoryError: CUDA out of memory. Tried to allocate 16.00 GiB"),
     ("crash", [], 2, "crashed", "the capture is not whole: the program was ended by signal 11", 0),
     ("crash_late", [], 2, "crashed", "was ended by signal 11", 1),
+    ("uncovered", ["--trace-calls"], 2, "failed", "uncovered.py:6: the null device does not cover cusolverDn"),
+    *[("operators", ["--device", name], 0, "stepped", "") for name in ("a100-80gb", "rtx-4090", "h100-80gb", "b200", "rtx-5090")],
     ("fails", [], 2, "failed", "failed before its steps were done: RuntimeError"),
     ("never_steps", ["--time-limit", "20"], 2, "time_limit", "took no 3 optimizer steps in 20 s"),
     ("inference", [], 2, "no_step", "ended without an optimizer step"),

@@ -32,6 +32,7 @@ static int open_library(void **state)
     (void)state;
     setenv("MEMSCOPE_NULL_DEVICE", "A device|89|58|67108864", 1);
     setenv("MEMSCOPE_NULL_COUNT", "2", 1);
+    setenv("MEMSCOPE_NULL_CALLS", "1", 1);
     snprintf(path, sizeof path, "./%s/nulldevice/libmemscope_null.so",
              build ? build : "build/release");
     library = dlopen(build && *build == '/' ? path + 2 : path, RTLD_NOW | RTLD_LOCAL);
@@ -142,6 +143,35 @@ static void note_read(const void *from, uint64_t bytes, int played_back)
     reads_played_back += played_back;
 }
 
+typedef struct torch_device {
+    signed char type, index;
+} torch_device;
+
+/* The memory is another tensor's then, of which nothing is known. */
+static void copies_go_when_the_allocator_hands_their_memory_out_again(void **state)
+{
+    int (*allocate)(void **, size_t), (*release)(void *),
+        (*copy)(void *, const void *, size_t, int);
+    void (*report)(void *, int64_t, size_t, size_t, torch_device);
+    void *a = NULL;
+    const int sent = 7;
+    int got = 0;
+    (void)state;
+    find("cudaMalloc", &allocate);
+    find("cudaFree", &release);
+    find("cudaMemcpy", &copy);
+    find("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", &report);
+    assert_int_equal(allocate(&a, 2 * MIB), OK);
+    copy(a, &sent, sizeof sent, HOST_TO_DEVICE);
+    report(a, -512, 0, 0, (torch_device){1, 0});
+    copy(&got, a, sizeof got, DEVICE_TO_HOST);
+    assert_int_equal(got, 7);
+    report(a, 512, 0, 0, (torch_device){1, 0});
+    copy(&got, a, sizeof got, DEVICE_TO_HOST);
+    assert_int_equal(got, 0);
+    release(a);
+}
+
 static char uncovered[64];
 
 static void note_uncovered(const char *name)
@@ -227,6 +257,27 @@ static void ranks_are_equals(void **state)
     release(room);
 }
 
+static uint64_t synchronizations;
+
+static void note_call(const char *name, uint64_t count)
+{
+    assert_true(strncmp(name, "cu", 2) == 0 || strncmp(name, "nccl", 4) == 0);
+    synchronizations += strcmp(name, "cudaDeviceSynchronize") == 0 ? count : 0;
+}
+
+static void calls_are_counted(void **state)
+{
+    int (*synchronize)(void);
+    void (*calls)(void (*)(const char *, uint64_t));
+    (void)state;
+    find("cudaDeviceSynchronize", &synchronize);
+    find("memscope_null_calls", &calls);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(synchronize(), OK);
+    calls(note_call);
+    assert_int_equal(synchronizations, 3);
+}
+
 static void uncovered_calls_say_their_name(void **state)
 {
     int (*call)(void);
@@ -248,7 +299,9 @@ int main(void)
         cmocka_unit_test(each_device_has_its_own_memory),
         cmocka_unit_test(segments_count_what_is_mapped_alone),
         cmocka_unit_test(small_copies_come_back),
+        cmocka_unit_test(copies_go_when_the_allocator_hands_their_memory_out_again),
         cmocka_unit_test(ranks_are_equals),
+        cmocka_unit_test(calls_are_counted),
         cmocka_unit_test(uncovered_calls_say_their_name),
     };
     return cmocka_run_group_tests(tests, open_library, NULL);
