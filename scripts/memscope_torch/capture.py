@@ -57,12 +57,11 @@ class Capture:
         self.answered, self.written, self.asked_to_stop, self.noted = [], False, 0, None
 
     def install(self, torch):
-        from . import reads, tracer
+        from . import cudnn, reads, tracer
         self.reads = reads.Reads()
         self.tracer = tracer.Tracer(self.wanted, self.stop)
         if is_null():
-            torch.backends.cuda.enable_cudnn_sdp(False)
-            torch.backends.cudnn.enabled = False
+            cudnn.switch_off(torch, self.answered)
             loss = os.environ.get("MEMSCOPE_CAPTURE_LOSS")
             answers.install(torch, self.reads, self.answered, float(loss) if loss else None)
         elif torch.cuda.device_count() == 0:

@@ -46,6 +46,7 @@ CASES = [
     ("crash_late", [], 2, "crashed", "was ended by signal 11", 1),
     ("uncovered", ["--trace-calls"], 2, "failed", "uncovered.py:6: the null device does not cover cusolverDn"),
     *[("operators", ["--device", name], 0, "stepped", "") for name in ("a100-80gb", "rtx-4090", "h100-80gb", "b200", "rtx-5090")],
+    ("asks_for_cudnn", ["--device", "h100-80gb"], 0, "stepped", ""),
     ("fails", [], 2, "failed", "failed before its steps were done: RuntimeError"),
     ("never_steps", ["--time-limit", "20"], 2, "time_limit", "took no 3 optimizer steps in 20 s"),
     ("inference", [], 2, "no_step", "ended without an optimizer step"),

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""cuDNN is off on the null device, and stays off: which of its kernels runs, and the workspace it asks for, only the library
+knows, from the device that it runs on. PyTorch's own kernels do the same on the same tensors."""
+
+
+def switch_off(torch, notes):
+    """`notes` gets a line when the program switches it on."""
+    core, state = torch._C, {"attention": False}
+    use_flash = core._set_sdp_use_flash
+
+    def note(text):
+        if text not in notes:
+            notes.append(text)
+
+    def set_enabled(on):
+        if on:
+            note("the program switches cuDNN on; it stayed off, and convolutions and recurrent layers took PyTorch's own kernels")
+
+    def set_attention(on):
+        state["attention"] = bool(on)
+        if on:
+            note("the program asks for cuDNN's attention; flash attention stood in for it, which keeps the same tensors")
+            use_flash(True)
+
+    core._set_cudnn_enabled(False)
+    core._set_cudnn_enabled = set_enabled
+    type(torch.backends.cudnn).__dict__["enabled"].setter = set_enabled
+    if hasattr(core, "_set_sdp_use_cudnn"):
+        core._set_sdp_use_cudnn(False)
+        core._set_sdp_use_cudnn = set_attention
+        core._set_sdp_use_flash = lambda on: use_flash(on or state["attention"])
