@@ -15,6 +15,8 @@ fi
 python=$1 case=${2:-}
 build=${BUILD:-build/release}
 bad=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 site=$("$python" -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))') || exit 2
 headers=$(find "$site/nvidia" -name driver_types.h 2> /dev/null | head -1)
@@ -24,10 +26,13 @@ if [ -n "$headers" ]; then
 else
     echo "layout: no headers, not compared"
 fi
+collectives=$(find "$site/nvidia" -name nccl.h 2> /dev/null | head -1)
+if [ -n "$headers" ] && [ -n "$collectives" ]; then
+    ${CC:-gcc} -std=c11 -Isrc -isystem "$(dirname "$headers")" -isystem "$(dirname "$collectives")" -o "$work/layout_nccl" tests/torch/layout_nccl.c &&
+        "$work/layout_nccl" && echo "layout: as in NCCL's header" || bad=1
+fi
 
 # What PyTorch's libraries want of CUDA's and we lack: those in left_out alone.
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 nm -D --undefined-only "$site"/torch/lib/*.so | awk 'NF >= 2 { sub(/@.*/, "", $NF); print $NF }' |
     grep -E '^(__cuda|cuda[A-Z]|cu[A-Z]|cublas|cufft|cusparse|cusolver|curand|cudnn|nvml|nccl|nvrtc)' | sort -u > "$work/wanted"
 nm -D --defined-only "$build/nulldevice/libmemscope_null.so" | awk '{ print $3 }' | sort > "$work/ours"

@@ -5,14 +5,10 @@
  */
 #include <string.h>
 
+#include "nulldevice/nccl_types.h"
 #include "nulldevice/nulldevice.h"
 
-enum { NCCL_VERSION = 22809, NCCL_INVALID_USAGE = 5, ID_BYTES = 128, PRE_MUL_SUM = 5 };
-
-/* ncclUniqueId, which goes by value */
-typedef struct unique_id {
-    char text[ID_BYTES];
-} unique_id;
+enum { NCCL_VERSION = 22809 };
 
 /* ---- communicators: all that is known of one is in its handle ---- */
 
@@ -41,20 +37,20 @@ MS_NULL_CALL(int, ncclGetVersion, (int *version))
     return MS_NULL_OK;
 }
 
-MS_NULL_CALL(int, ncclGetUniqueId, (unique_id * id))
+MS_NULL_CALL(int, ncclGetUniqueId, (ms_null_nccl_id * id))
 {
     memset(id, 1, sizeof *id);
     return MS_NULL_OK;
 }
 
-MS_NULL_CALL(int, ncclCommInitRank, (void **handle, int ranks, unique_id id, int rank))
+MS_NULL_CALL(int, ncclCommInitRank, (void **handle, int ranks, ms_null_nccl_id id, int rank))
 {
     (void)id;
     *handle = communicator(ranks, rank);
     return MS_NULL_OK;
 }
 
-MS_NULL_CALL(int, ncclCommInitRankConfig, (void **handle, int ranks, unique_id id, int rank))
+MS_NULL_CALL(int, ncclCommInitRankConfig, (void **handle, int ranks, ms_null_nccl_id id, int rank))
 {
     return ncclCommInitRank(handle, ranks, id, rank);
 }
@@ -129,7 +125,7 @@ MS_NULL_CALL(const char *, ncclGetLastError, (void))
 MS_NULL_CALL(int, ncclMemAlloc, (void **address, size_t bytes))
 {
     *address = ms_null_allocate(ms_null_current_device(), bytes);
-    return *address ? MS_NULL_OK : 1;
+    return *address ? MS_NULL_OK : MS_NULL_NCCL_CUDA_ERROR;
 }
 
 MS_NULL_CALL(int, ncclMemFree, (void *address))
@@ -152,19 +148,17 @@ MS_NULL_CALL(int, ncclCommWindowRegister, (void *handle, void *buffer, size_t by
 
 /* ---- collectives ---- */
 
-/* By ncclDataType_t: signed and unsigned of 1, 4 and 8 bytes, floats of 2, 4, 8, 2, 1 and 1. */
 static uint64_t bytes_of(size_t count, int type)
 {
-    static const unsigned char sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-    return type >= 0 && (size_t)type < sizeof sizes ? count * sizes[type] : 0;
+    bool is_known = type >= 0 && (size_t)type < sizeof ms_null_nccl_sizes;
+    return is_known ? count * ms_null_nccl_sizes[type] : 0;
 }
-
-enum { NCCL_MAX = 2, NCCL_AVERAGE = 4 };
 
 /* Of equal values the largest, the smallest and the mean are those values. */
 static int reduce(const void *from, void *to, uint64_t bytes, int operation, const void *handle)
 {
-    bool same = ranks_of(handle) == 1 || (operation >= NCCL_MAX && operation <= NCCL_AVERAGE);
+    bool same = ranks_of(handle) == 1 ||
+                (operation >= MS_NULL_NCCL_MAX && operation <= MS_NULL_NCCL_AVERAGE);
     if (same)
         ms_null_copy(to, from, bytes);
     else
@@ -247,7 +241,7 @@ MS_NULL_CALL(int, ncclRecv, (void *to, size_t count, int type))
 
 MS_NULL_CALL(int, ncclRedOpCreatePreMulSum, (int *operation))
 {
-    *operation = PRE_MUL_SUM;
+    *operation = MS_NULL_NCCL_OPERATIONS;
     return MS_NULL_OK;
 }
 
@@ -257,6 +251,6 @@ SUCCEEDS(ncclSend) SUCCEEDS(ncclGroupStart) SUCCEEDS(ncclGroupEnd) SUCCEEDS(nccl
 SUCCEEDS(ncclCommAbort) SUCCEEDS(ncclCommDestroy) SUCCEEDS(ncclCommFinalize) SUCCEEDS(ncclCommRevoke)
 SUCCEEDS(ncclCommDeregister) SUCCEEDS(ncclCommWindowDeregister)
 
-#define UNCOVERED(name) MS_NULL_UNCOVERED(name, NCCL_INVALID_USAGE)
+#define UNCOVERED(name) MS_NULL_UNCOVERED(name, MS_NULL_NCCL_INVALID_USAGE)
 UNCOVERED(ncclDevCommCreate) UNCOVERED(ncclDevCommDestroy)
     /* clang-format on */

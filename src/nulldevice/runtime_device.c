@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nulldevice/attributes.h"
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/runtime_types.h"
 
@@ -127,42 +128,42 @@ MS_NULL_CALL(int, cudaGetDeviceProperties, (ms_null_properties * p, int device))
     return MS_NULL_OK;
 }
 
-/* By CUDA's number of the attribute. Those that are not here are abilities, and there. */
+/* Those that are not here are abilities, and there. */
 static int attribute_of(int attribute)
 {
     const ms_null_device *d = ms_null_device_get();
     const struct {
         int number, value;
     } rows[] = {
-        {1, BLOCK_THREADS},
-        {2, BLOCK_THREADS},
-        {3, BLOCK_THREADS},
-        {4, BLOCK_DEPTH},
-        {5, GRID_WIDTH},
-        {6, GRID_HEIGHT},
-        {7, GRID_HEIGHT},
-        {8, SHARED_BYTES},
-        {9, CONSTANT_BYTES},
-        {10, WARP_SIZE},
-        {12, REGISTERS},
-        {13, CLOCK_KHZ},
-        {14, TEXTURE_ALIGNMENT},
-        {16, d->multiprocessors},
-        {18, 0}, /* integrated */
-        {20, 0}, /* compute mode: default */
-        {32, 0}, /* ECC */
-        {37, BUS_BITS},
-        {38, L2_BYTES},
-        {39, ms_null_threads()},
-        {40, ASYNC_ENGINES},
-        {75, d->capability / 10},
-        {76, d->capability % 10},
-        {81, ms_null_shared_bytes() + SHARED_BYTES_RESERVED},
-        {82, REGISTERS},
-        {97, ms_null_shared_bytes()},
-        {106, MULTIPROCESSOR_BLOCKS},
-        {111, SHARED_BYTES_RESERVED},
-        {132, 0}, /* multicast */
+        {MS_NULL_BLOCK_THREADS, BLOCK_THREADS},
+        {MS_NULL_BLOCK_X, BLOCK_THREADS},
+        {MS_NULL_BLOCK_Y, BLOCK_THREADS},
+        {MS_NULL_BLOCK_Z, BLOCK_DEPTH},
+        {MS_NULL_GRID_X, GRID_WIDTH},
+        {MS_NULL_GRID_Y, GRID_HEIGHT},
+        {MS_NULL_GRID_Z, GRID_HEIGHT},
+        {MS_NULL_SHARED_BYTES, SHARED_BYTES},
+        {MS_NULL_CONSTANT_BYTES, CONSTANT_BYTES},
+        {MS_NULL_WARP_SIZE, WARP_SIZE},
+        {MS_NULL_REGISTERS, REGISTERS},
+        {MS_NULL_CLOCK, CLOCK_KHZ},
+        {MS_NULL_TEXTURE_ALIGNMENT, TEXTURE_ALIGNMENT},
+        {MS_NULL_MULTIPROCESSORS, d->multiprocessors},
+        {MS_NULL_INTEGRATED, 0},
+        {MS_NULL_COMPUTE_MODE, 0}, /* compute mode: default */
+        {MS_NULL_ECC, 0},
+        {MS_NULL_BUS_BITS, BUS_BITS},
+        {MS_NULL_L2_BYTES, L2_BYTES},
+        {MS_NULL_MULTIPROCESSOR_THREADS, ms_null_threads()},
+        {MS_NULL_ASYNC_ENGINES, ASYNC_ENGINES},
+        {MS_NULL_MAJOR, d->capability / 10},
+        {MS_NULL_MINOR, d->capability % 10},
+        {MS_NULL_MULTIPROCESSOR_SHARED_BYTES, ms_null_shared_bytes() + SHARED_BYTES_RESERVED},
+        {MS_NULL_MULTIPROCESSOR_REGISTERS, REGISTERS},
+        {MS_NULL_SHARED_BYTES_OPT_IN, ms_null_shared_bytes()},
+        {MS_NULL_MULTIPROCESSOR_BLOCKS, MULTIPROCESSOR_BLOCKS},
+        {MS_NULL_SHARED_BYTES_RESERVED, SHARED_BYTES_RESERVED},
+        {MS_NULL_MULTICAST, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].number == attribute)

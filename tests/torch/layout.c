@@ -7,11 +7,14 @@
 #include <driver_types.h>
 #include <stddef.h>
 
+#include "nulldevice/attributes.h"
+#include "nulldevice/nulldevice.h"
 #include "nulldevice/runtime_types.h"
 
 #define SAME_SIZE(theirs, ours) _Static_assert(sizeof(theirs) == sizeof(ours), #ours)
 #define SAME_PLACE(theirs, member, ours, own)                                                      \
     _Static_assert(offsetof(theirs, member) == offsetof(ours, own), #own)
+#define SAME_NUMBER(theirs, ours) _Static_assert((int)(theirs) == (int)(ours), #ours)
 #define PROPERTY(member, own) SAME_PLACE(struct cudaDeviceProp, member, ms_null_properties, own)
 #define FUNCTION(member, own) SAME_PLACE(struct cudaFuncAttributes, member, ms_null_function, own)
 #define POINTER(member, own) SAME_PLACE(struct cudaPointerAttributes, member, ms_null_pointer, own)
@@ -48,3 +51,41 @@ POINTER(devicePointer, device_pointer);
 POINTER(hostPointer, host_pointer);
 _Static_assert(offsetof(CUmemAllocationProp, location) == 8, "where the device is told");
 _Static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == 96, "what a heuristic fills");
+SAME_NUMBER(cudaDevAttrMaxThreadsPerBlock, MS_NULL_BLOCK_THREADS);
+SAME_NUMBER(cudaDevAttrMaxBlockDimX, MS_NULL_BLOCK_X);
+SAME_NUMBER(cudaDevAttrMaxBlockDimY, MS_NULL_BLOCK_Y);
+SAME_NUMBER(cudaDevAttrMaxBlockDimZ, MS_NULL_BLOCK_Z);
+SAME_NUMBER(cudaDevAttrMaxGridDimX, MS_NULL_GRID_X);
+SAME_NUMBER(cudaDevAttrMaxGridDimY, MS_NULL_GRID_Y);
+SAME_NUMBER(cudaDevAttrMaxGridDimZ, MS_NULL_GRID_Z);
+SAME_NUMBER(cudaDevAttrMaxSharedMemoryPerBlock, MS_NULL_SHARED_BYTES);
+SAME_NUMBER(cudaDevAttrTotalConstantMemory, MS_NULL_CONSTANT_BYTES);
+SAME_NUMBER(cudaDevAttrWarpSize, MS_NULL_WARP_SIZE);
+SAME_NUMBER(cudaDevAttrMaxRegistersPerBlock, MS_NULL_REGISTERS);
+SAME_NUMBER(cudaDevAttrClockRate, MS_NULL_CLOCK);
+SAME_NUMBER(cudaDevAttrTextureAlignment, MS_NULL_TEXTURE_ALIGNMENT);
+SAME_NUMBER(cudaDevAttrMultiProcessorCount, MS_NULL_MULTIPROCESSORS);
+SAME_NUMBER(cudaDevAttrIntegrated, MS_NULL_INTEGRATED);
+SAME_NUMBER(cudaDevAttrComputeMode, MS_NULL_COMPUTE_MODE);
+SAME_NUMBER(cudaDevAttrEccEnabled, MS_NULL_ECC);
+SAME_NUMBER(cudaDevAttrGlobalMemoryBusWidth, MS_NULL_BUS_BITS);
+SAME_NUMBER(cudaDevAttrL2CacheSize, MS_NULL_L2_BYTES);
+SAME_NUMBER(cudaDevAttrMaxThreadsPerMultiProcessor, MS_NULL_MULTIPROCESSOR_THREADS);
+SAME_NUMBER(cudaDevAttrAsyncEngineCount, MS_NULL_ASYNC_ENGINES);
+SAME_NUMBER(cudaDevAttrComputeCapabilityMajor, MS_NULL_MAJOR);
+SAME_NUMBER(cudaDevAttrComputeCapabilityMinor, MS_NULL_MINOR);
+SAME_NUMBER(cudaDevAttrMaxSharedMemoryPerMultiprocessor, MS_NULL_MULTIPROCESSOR_SHARED_BYTES);
+SAME_NUMBER(cudaDevAttrMaxRegistersPerMultiprocessor, MS_NULL_MULTIPROCESSOR_REGISTERS);
+SAME_NUMBER(cudaDevAttrMaxSharedMemoryPerBlockOptin, MS_NULL_SHARED_BYTES_OPT_IN);
+SAME_NUMBER(cudaDevAttrMaxBlocksPerMultiprocessor, MS_NULL_MULTIPROCESSOR_BLOCKS);
+SAME_NUMBER(cudaDevAttrReservedSharedMemoryPerBlock, MS_NULL_SHARED_BYTES_RESERVED);
+SAME_NUMBER(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, MS_NULL_MULTICAST);
+SAME_NUMBER(cudaErrorInvalidValue, MS_NULL_INVALID_VALUE);
+SAME_NUMBER(cudaErrorMemoryAllocation, MS_NULL_OUT_OF_MEMORY);
+SAME_NUMBER(cudaErrorNoDevice, MS_NULL_NO_DEVICE);
+SAME_NUMBER(cudaErrorInvalidDevice, MS_NULL_INVALID_DEVICE);
+SAME_NUMBER(cudaErrorSymbolNotFound, MS_NULL_NOT_FOUND);
+SAME_NUMBER(cudaErrorNotSupported, MS_NULL_NOT_SUPPORTED);
+SAME_NUMBER(cudaMemoryTypeDevice, MS_NULL_DEVICE);
+SAME_NUMBER(cudaMemoryTypeHost, MS_NULL_HOST);
+SAME_NUMBER(cudaMemoryTypeUnregistered, MS_NULL_UNREGISTERED);
