@@ -14,8 +14,8 @@ typedef struct ms_cli_capture_request {
     const char *folder;            /* where the hook writes */
     const char *loss;              /* what values are when they are read back; NULL: not told */
     uint64_t steps, seconds, device_count;
-    bool traces_calls;
     uint64_t ranks; /* of the world that the program is one rank of; 0: its own affair */
+    bool traces_calls;
 } ms_cli_capture_request;
 
 typedef struct ms_cli_ending {
