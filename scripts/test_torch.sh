@@ -20,8 +20,9 @@ trap 'rm -rf "$work"' EXIT
 
 site=$("$python" -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))') || exit 2
 headers=$(find "$site/nvidia" -name driver_types.h 2> /dev/null | head -1)
-if [ -n "$headers" ]; then
-    ${CC:-gcc} -std=c11 -Isrc -isystem "$(dirname "$headers")" -fsyntax-only tests/torch/layout.c &&
+products=$(find "$site/nvidia" -name cublasLt.h 2> /dev/null | head -1)
+if [ -n "$headers" ] && [ -n "$products" ]; then
+    ${CC:-gcc} -std=c11 -Isrc -isystem "$(dirname "$headers")" -isystem "$(dirname "$products")" -fsyntax-only tests/torch/layout.c &&
         echo "layout: as in NVIDIA's headers" || bad=1
 else
     echo "layout: no headers, not compared"

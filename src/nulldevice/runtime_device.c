@@ -128,6 +128,40 @@ MS_NULL_CALL(int, cudaGetDeviceProperties, (ms_null_properties * p, int device))
     return MS_NULL_OK;
 }
 
+/* Members from one to another stand together in both layouts. */
+#define SPAN(first, last)                                                                          \
+    {                                                                                              \
+        offsetof(ms_null_properties, first), offsetof(ms_null_properties_12, first),               \
+            offsetof(ms_null_properties, last) + sizeof((ms_null_properties){0}.last) -            \
+                offsetof(ms_null_properties, first)                                                \
+    }
+
+/* What programs built with CUDA 12 call. */
+MS_NULL_CALL(int, cudaGetDeviceProperties_v2, (ms_null_properties_12 * p, int device))
+{
+    static const struct {
+        size_t from, to, bytes;
+    } spans[] = {
+        SPAN(name, grid_dimensions),
+        SPAN(constant_bytes, texture_pitch_alignment),
+        SPAN(multiprocessors, multiprocessors),
+        SPAN(integrated, maps_host_memory),
+        SPAN(surface_alignment, unified_addressing),
+        SPAN(bus_bits, host_atomics),
+        SPAN(pageable_access, cooperative_launch),
+        SPAN(shared_bytes_opt_in, rest),
+    };
+    ms_null_properties all;
+    int code = cudaGetDeviceProperties(&all, device);
+    if (code != MS_NULL_OK)
+        return code;
+    memset(p, 0, sizeof *p);
+    for (size_t i = 0; i < sizeof spans / sizeof spans[0]; i++)
+        memcpy((char *)p + spans[i].to, (const char *)&all + spans[i].from, spans[i].bytes);
+    p->clock_khz = CLOCK_KHZ;
+    return MS_NULL_OK;
+}
+
 /* Those that are not here are abilities, and there. */
 static int attribute_of(int attribute)
 {

@@ -56,6 +56,14 @@ MS_NULL_CALL(int, cudaStreamGetCaptureInfo,
     return MS_NULL_OK;
 }
 
+/* CUDA 12's, without edges. */
+MS_NULL_CALL(int, cudaStreamGetCaptureInfo_v2,
+             (void *stream, int *status, unsigned long long *id, void **graph, void **dependencies,
+              size_t *count))
+{
+    return cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, NULL, count);
+}
+
 MS_NULL_CALL(int, cudaEventCreate, (void **event))
 {
     *event = ms_null_handle();
@@ -199,6 +207,6 @@ MS_NULL_CALL(int, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int *
 #define UNCOVERED(name) MS_NULL_UNCOVERED(name, MS_NULL_NOT_SUPPORTED)
 UNCOVERED(cudaStreamBeginCapture) UNCOVERED(cudaStreamEndCapture)
 UNCOVERED(cudaGraphDebugDotPrint) UNCOVERED(cudaGraphDestroy) UNCOVERED(cudaGraphExecDestroy)
-UNCOVERED(cudaGraphGetNodes) UNCOVERED(cudaGraphInstantiateWithFlags) UNCOVERED(cudaGraphLaunch)
+UNCOVERED(cudaGraphGetNodes) UNCOVERED(cudaGraphInstantiate) UNCOVERED(cudaGraphInstantiateWithFlags) UNCOVERED(cudaGraphLaunch)
 UNCOVERED(cudaGraphNodeGetDependencies)
     /* clang-format on */

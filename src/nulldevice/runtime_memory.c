@@ -48,6 +48,12 @@ MS_NULL_CALL(int, cudaFreeHost, (void *address))
     return MS_NULL_OK;
 }
 
+MS_NULL_CALL(int, cudaHostGetDevicePointer, (void **address, void *host))
+{
+    *address = host;
+    return MS_NULL_OK;
+}
+
 MS_NULL_CALL(int, cudaPointerGetAttributes, (ms_null_pointer * p, const void *address))
 {
     int device = ms_null_device_of(address);

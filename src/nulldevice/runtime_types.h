@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The structs that CUDA 13's runtime fills, as its binary interface has them.
- * tests/torch/layout.c holds them against NVIDIA's headers where those are installed.
+ * The structs that CUDA's runtime fills, as the binary interface of CUDA 13 has them, and where
+ * that of CUDA 12 differs. tests/torch/layout.c holds them against NVIDIA's headers where those are
+ * installed.
  */
 #ifndef MS_NULLDEVICE_RUNTIME_TYPES_H
 #define MS_NULLDEVICE_RUNTIME_TYPES_H
@@ -35,6 +36,34 @@ typedef struct ms_null_properties {
     int rest[76];
 } ms_null_properties;
 
+typedef struct ms_null_properties_12 {
+    char name[256];
+    char uuid[16], luid[8];
+    unsigned luid_mask;
+    size_t total_bytes, shared_bytes_of_block;
+    int registers_of_block, warp_size;
+    size_t pitch_bytes;
+    int threads_of_block, block_dimensions[3], grid_dimensions[3];
+    int clock_khz;
+    size_t constant_bytes;
+    int major, minor;
+    size_t texture_alignment, texture_pitch_alignment;
+    int device_overlap, multiprocessors, kernel_time_limit, integrated, maps_host_memory;
+    int compute_mode, textures_and_surfaces[40];
+    size_t surface_alignment;
+    int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc, async_engines;
+    int unified_addressing, memory_clock_khz, bus_bits, l2_bytes, persisting_l2_bytes;
+    int threads_of_multiprocessor, stream_priorities, global_l1, local_l1;
+    size_t shared_bytes_of_multiprocessor;
+    int registers_of_multiprocessor, managed_memory, multi_gpu[2], host_atomics;
+    int single_to_double, pageable_access, concurrent_managed_access, preemption;
+    int host_pointer_same, cooperative_launch, cooperative_multi_device;
+    size_t shared_bytes_opt_in;
+    int pageable_host_tables, direct_managed, blocks_of_multiprocessor, access_window_bytes;
+    size_t shared_bytes_reserved;
+    int rest[76];
+} ms_null_properties_12;
+
 typedef struct ms_null_function {
     size_t shared_bytes, constant_bytes, local_bytes;
     int threads_of_block, registers, ptx_version, binary_version, cache_mode;
@@ -43,8 +72,7 @@ typedef struct ms_null_function {
 
 typedef struct ms_null_pointer {
     int type, device;
-    void *device_pointer, *host_pointer;
-    long reserved[8];
+    void *device_pointer, *host_pointer; /* CUDA 13 has room behind them, CUDA 12 has not */
 } ms_null_pointer;
 
 enum { MS_NULL_UNREGISTERED = 0, MS_NULL_HOST = 1, MS_NULL_DEVICE = 2 }; /* ms_null_pointer.type */

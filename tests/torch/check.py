@@ -3,12 +3,15 @@
 """Captures programs with `memscope capture` and holds what it says against what is expected.
 
 usage: check.py MEMSCOPE PYTHON [programs | cases [FILE [SUBSTRING]]]
+
+With RESULTS=FILE in the environment, FILE gets a line of JSON for each case: what a table is made of.
 """
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 
 try:
     import jsonschema
@@ -189,6 +192,7 @@ def check_cases(memscope, python, path, only):
         if only not in case["id"] or "peak_allocated_bytes" not in case["measured"]:
             continue
         environment = {"PYTORCH_CUDA_ALLOC_CONF": case["alloc_conf"]} if case.get("alloc_conf") else {}
+        begun = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             program = [python, os.path.join(PROGRAMS, "case.py"), os.path.abspath(path), case["id"]]
             code, _, messages, report = capture(memscope, ["--device", "a100-80gb"], program, folder, environment)
@@ -198,10 +202,21 @@ def check_cases(memscope, python, path, only):
             faults = differences(report["first_step_phases"], case["measured"]["first_step_phases"]) + \
                 differences(report["phases"], case["measured"]["phases"]) + consistent(report)
         print(f"{case['id']}: {'; '.join(faults[:4]) or 'equal to the byte'}", flush=True)
+        keep_result(case["id"], case["measured"], report, faults, time.monotonic() - begun)
         done += 1
         bad += bool(faults)
     print(f"{done - bad} of {done} cases equal to the byte")
     return bad or not done
+
+
+def keep_result(name, measured, report, faults, seconds):
+    if os.environ.get("RESULTS"):
+        rows = len(measured["first_step_phases"]) + len(measured["phases"])
+        row = {"case": name, "figures": rows * len(FIGURES), "faults": faults, "seconds": round(seconds, 1),
+               **{key: report["metadata"][key] for key in ("torch", "libraries") if report},
+               **{key: report["summary"][key] for key in ("peak_memory_bytes", "reserved_memory_bytes") if report}}
+        with open(os.environ["RESULTS"], "a") as file:
+            file.write(json.dumps(row) + "\n")
 
 
 def main():

@@ -15,13 +15,20 @@
 #define SAME_PLACE(theirs, member, ours, own)                                                      \
     _Static_assert(offsetof(theirs, member) == offsetof(ours, own), #own)
 #define SAME_NUMBER(theirs, ours) _Static_assert((int)(theirs) == (int)(ours), #ours)
-#define PROPERTY(member, own) SAME_PLACE(struct cudaDeviceProp, member, ms_null_properties, own)
+#define PROPERTY(member, own) SAME_PLACE(struct cudaDeviceProp, member, properties, own)
 #define FUNCTION(member, own) SAME_PLACE(struct cudaFuncAttributes, member, ms_null_function, own)
 #define POINTER(member, own) SAME_PLACE(struct cudaPointerAttributes, member, ms_null_pointer, own)
 
-SAME_SIZE(struct cudaDeviceProp, ms_null_properties);
+#if CUDA_VERSION >= 13000
+typedef ms_null_properties properties;
+#else
+typedef ms_null_properties_12 properties;
+PROPERTY(clockRate, clock_khz);
+PROPERTY(memoryClockRate, memory_clock_khz);
+#endif
+SAME_SIZE(struct cudaDeviceProp, properties);
 SAME_SIZE(struct cudaFuncAttributes, ms_null_function);
-SAME_SIZE(struct cudaPointerAttributes, ms_null_pointer);
+_Static_assert(sizeof(struct cudaPointerAttributes) >= sizeof(ms_null_pointer), "what is written");
 PROPERTY(totalGlobalMem, total_bytes);
 PROPERTY(sharedMemPerBlock, shared_bytes_of_block);
 PROPERTY(maxThreadsPerBlock, threads_of_block);
@@ -29,6 +36,8 @@ PROPERTY(maxThreadsDim, block_dimensions);
 PROPERTY(maxGridSize, grid_dimensions);
 PROPERTY(major, major);
 PROPERTY(multiProcessorCount, multiprocessors);
+PROPERTY(integrated, integrated);
+PROPERTY(maxTexture1D, textures_and_surfaces);
 PROPERTY(surfaceAlignment, surface_alignment);
 PROPERTY(concurrentKernels, concurrent_kernels);
 PROPERTY(unifiedAddressing, unified_addressing);
@@ -36,6 +45,9 @@ PROPERTY(l2CacheSize, l2_bytes);
 PROPERTY(maxThreadsPerMultiProcessor, threads_of_multiprocessor);
 PROPERTY(sharedMemPerMultiprocessor, shared_bytes_of_multiprocessor);
 PROPERTY(concurrentManagedAccess, concurrent_managed_access);
+PROPERTY(hostNativeAtomicSupported, host_atomics);
+PROPERTY(pageableMemoryAccess, pageable_access);
+PROPERTY(memoryBusWidth, bus_bits);
 PROPERTY(cooperativeLaunch, cooperative_launch);
 PROPERTY(sharedMemPerBlockOptin, shared_bytes_opt_in);
 PROPERTY(maxBlocksPerMultiProcessor, blocks_of_multiprocessor);

@@ -63,6 +63,33 @@ static void properties_are_those_of_the_environment(void **state)
     assert_int_equal(properties_of(&p, 2), INVALID_DEVICE);
 }
 
+static void properties_are_the_same_in_the_layout_of_cuda_12(void **state)
+{
+    int (*properties_of)(ms_null_properties *, int), (*of_12)(ms_null_properties_12 *, int);
+    ms_null_properties p;
+    ms_null_properties_12 old;
+    (void)state;
+    find("cudaGetDeviceProperties", &properties_of);
+    find("cudaGetDeviceProperties_v2", &of_12);
+    assert_int_equal(properties_of(&p, 1), OK);
+    assert_int_equal(of_12(&old, 1), OK);
+    assert_string_equal(old.name, p.name);
+    assert_int_equal(old.total_bytes, p.total_bytes);
+    assert_int_equal(old.grid_dimensions[2], p.grid_dimensions[2]);
+    assert_true(old.clock_khz > 0);
+    assert_int_equal(old.constant_bytes, p.constant_bytes);
+    assert_int_equal(10 * old.major + old.minor, 89);
+    assert_int_equal(old.multiprocessors, p.multiprocessors);
+    assert_int_equal(old.maps_host_memory, p.maps_host_memory);
+    assert_int_equal(old.unified_addressing, p.unified_addressing);
+    assert_int_equal(old.l2_bytes, p.l2_bytes);
+    assert_int_equal(old.threads_of_multiprocessor, p.threads_of_multiprocessor);
+    assert_int_equal(old.cooperative_launch, p.cooperative_launch);
+    assert_int_equal(old.shared_bytes_opt_in, p.shared_bytes_opt_in);
+    assert_int_equal(old.blocks_of_multiprocessor, p.blocks_of_multiprocessor);
+    assert_int_equal(of_12(&old, 2), INVALID_DEVICE);
+}
+
 static void memory_is_counted_in_granules(void **state)
 {
     int (*allocate)(void **, size_t), (*release)(void *), (*info)(size_t *, size_t *);
@@ -295,6 +322,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(properties_are_those_of_the_environment),
+        cmocka_unit_test(properties_are_the_same_in_the_layout_of_cuda_12),
         cmocka_unit_test(memory_is_counted_in_granules),
         cmocka_unit_test(each_device_has_its_own_memory),
         cmocka_unit_test(segments_count_what_is_mapped_alone),
