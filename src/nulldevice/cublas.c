@@ -16,7 +16,7 @@ typedef struct heuristic {
     int reserved[4];
 } heuristic;
 
-enum { CUBLAS_VERSION = 130000 };
+enum { CUBLAS_VERSION = 130000, CUBLAS_NOT_SUPPORTED = 15 };
 
 MS_NULL_CALL(int, cublasCreate_v2, (void **handle))
 {
@@ -113,4 +113,9 @@ SUCCEEDS(cublasZhemv_v2) SUCCEEDS(cublasZher2_v2) SUCCEEDS(cublasZher2k_v2) SUCC
 SUCCEEDS(cublasZrotg_v2) SUCCEEDS(cublasZscal_v2) SUCCEEDS(cublasZswap_v2) SUCCEEDS(cublasZsymm_v2) SUCCEEDS(cublasZsymv_v2) SUCCEEDS(cublasZsyr2_v2)
 SUCCEEDS(cublasZsyr2k_v2) SUCCEEDS(cublasZsyr_v2) SUCCEEDS(cublasZsyrk_v2) SUCCEEDS(cublasZtrmm_v2) SUCCEEDS(cublasZtrmv_v2)
 SUCCEEDS(cublasZtrsmBatched) SUCCEEDS(cublasZtrsm_v2) SUCCEEDS(cublasZtrsv_v2) SUCCEEDS(cublasLtDestroy) SUCCEEDS(cublasGetStream_v2)
+SUCCEEDS(cublasSetSmCountTarget)
+
+#define UNCOVERED(name) MS_NULL_UNCOVERED(name, CUBLAS_NOT_SUPPORTED)
+UNCOVERED(cublasLtMatmulAlgoCheck) UNCOVERED(cublasLtMatmulAlgoConfigGetAttribute) UNCOVERED(cublasLtMatmulAlgoConfigSetAttribute)
+UNCOVERED(cublasLtMatmulAlgoInit)
     /* clang-format on */

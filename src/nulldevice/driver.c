@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE /* for RTLD_DEFAULT; NOLINT(bugprone-reserved-identifier) */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "nulldevice/nulldevice.h"
@@ -160,7 +161,8 @@ MS_NULL_CALL(int, cuFuncGetAttribute, (int *value))
 #define SUCCEEDS(name) MS_NULL_SUCCEEDS(name)
 SUCCEEDS(cuInit) SUCCEEDS(cuCtxSetCurrent) SUCCEEDS(cuCtxPushCurrent) SUCCEEDS(cuModuleUnload)
 SUCCEEDS(cuFuncSetAttribute) SUCCEEDS(cuFuncSetCacheConfig) SUCCEEDS(cuLaunchKernel) SUCCEEDS(cuLaunchCooperativeKernel)
-SUCCEEDS(cuTensorMapEncodeTiled) SUCCEEDS(cuMemsetD32Async) SUCCEEDS(cuStreamWriteValue32)
+SUCCEEDS(cuTensorMapEncodeTiled) SUCCEEDS(cuMemsetD32Async) SUCCEEDS(cuStreamWriteValue32) SUCCEEDS(cuLogsRegisterCallback)
+SUCCEEDS(cuLogsUnregisterCallback)
 
 #define UNCOVERED(name) MS_NULL_UNCOVERED(name, MS_NULL_NOT_SUPPORTED)
 UNCOVERED(cuLinkCreate_v2) UNCOVERED(cuLinkAddData_v2) UNCOVERED(cuLinkComplete)
@@ -171,14 +173,30 @@ UNCOVERED(cuCtxFromGreenCtx) UNCOVERED(cuDevResourceGenerateDesc) UNCOVERED(cuDe
 UNCOVERED(cuDeviceGetDevResource) UNCOVERED(cuGreenCtxCreate) UNCOVERED(cuGreenCtxDestroy) UNCOVERED(cuGreenCtxStreamCreate)
     /* clang-format on */
 
-    /* How the runtime's callers find the driver's calls. */
-    MS_NULL_CALL(int, cudaGetDriverEntryPointByVersion,
-                 (const char *name, void **function, unsigned version, unsigned long long flags,
-                  int *found))
+    /* The name is that of CUDA's documentation; the call of today may end in a version. */
+    static void *entry_point(const char *name)
+{
+    char second[128];
+    void *found = dlsym(RTLD_DEFAULT, name);
+    snprintf(second, sizeof second, "%s_v2", name);
+    return found ? found : dlsym(RTLD_DEFAULT, second);
+}
+
+/* How the runtime's callers find the driver's calls. */
+MS_NULL_CALL(int, cudaGetDriverEntryPointByVersion,
+             (const char *name, void **function, unsigned version, unsigned long long flags,
+              int *found))
 {
     (void)version, (void)flags;
-    *function = dlsym(RTLD_DEFAULT, name);
+    *function = entry_point(name);
     if (found)
         *found = *function ? 0 : 1;
     return *function ? MS_NULL_OK : ms_null_uncovered(name, MS_NULL_NOT_FOUND);
+}
+
+/* CUDA 12's. */
+MS_NULL_CALL(int, cudaGetDriverEntryPoint,
+             (const char *name, void **function, unsigned long long flags, int *found))
+{
+    return cudaGetDriverEntryPointByVersion(name, function, 0, flags, found);
 }

@@ -22,6 +22,12 @@ MS_NULL_CALL(int, cudaStreamCreateWithPriority, (void **stream))
     return MS_NULL_OK;
 }
 
+MS_NULL_CALL(int, cudaStreamCreateWithFlags, (void **stream))
+{
+    *stream = ms_null_handle();
+    return MS_NULL_OK;
+}
+
 MS_NULL_CALL(int, cudaStreamGetPriority, (void *stream, int *priority))
 {
     (void)stream;
@@ -153,6 +159,27 @@ MS_NULL_CALL(int, __cudaGetKernel, (void **kernel))
     return MS_NULL_OK;
 }
 
+/* Code that is loaded while the program runs. */
+MS_NULL_CALL(int, cudaLibraryLoadData, (void **library))
+{
+    *library = ms_null_handle();
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaLibraryLoadFromFile, (void **library))
+{
+    *library = ms_null_handle();
+    return MS_NULL_OK;
+}
+
+MS_NULL_CALL(int, cudaLibraryGetKernel, (void **kernel))
+{
+    *kernel = ms_null_handle();
+    return MS_NULL_OK;
+}
+
+MS_NULL_SUCCEEDS(cudaLibraryUnload)
+MS_NULL_SUCCEEDS(cudaKernelSetAttributeForDevice)
 MS_NULL_SUCCEEDS(__cudaLaunchKernel)
 MS_NULL_SUCCEEDS(cudaLaunchKernel)
 MS_NULL_SUCCEEDS(cudaLaunchKernelExC)
@@ -208,5 +235,10 @@ MS_NULL_CALL(int, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int *
 UNCOVERED(cudaStreamBeginCapture) UNCOVERED(cudaStreamEndCapture)
 UNCOVERED(cudaGraphDebugDotPrint) UNCOVERED(cudaGraphDestroy) UNCOVERED(cudaGraphExecDestroy)
 UNCOVERED(cudaGraphGetNodes) UNCOVERED(cudaGraphInstantiate) UNCOVERED(cudaGraphInstantiateWithFlags) UNCOVERED(cudaGraphLaunch)
-UNCOVERED(cudaGraphNodeGetDependencies)
+UNCOVERED(cudaGraphNodeGetDependencies) UNCOVERED(cudaGraphAddNode) UNCOVERED(cudaGraphConditionalHandleCreate)
+UNCOVERED(cudaGraphRetainUserObject) UNCOVERED(cudaUserObjectCreate) UNCOVERED(cudaUserObjectRelease)
+UNCOVERED(cudaStreamBeginCaptureToGraph) UNCOVERED(cudaStreamUpdateCaptureDependencies)
+UNCOVERED(cudaDeviceGetGraphMemAttribute) UNCOVERED(cudaDeviceSetGraphMemAttribute)
+UNCOVERED(cudaLibraryGetGlobal) UNCOVERED(cudaLibraryGetKernelCount) UNCOVERED(cudaLibraryGetManaged)
+UNCOVERED(cudaLibraryGetUnifiedFunction)
     /* clang-format on */

@@ -42,6 +42,11 @@ MS_NULL_CALL(int, cudaHostAlloc, (void **address, size_t bytes))
     return *address ? MS_NULL_OK : MS_NULL_OUT_OF_MEMORY;
 }
 
+MS_NULL_CALL(int, cudaMallocHost, (void **address, size_t bytes))
+{
+    return cudaHostAlloc(address, bytes);
+}
+
 MS_NULL_CALL(int, cudaFreeHost, (void *address))
 {
     ms_null_unpin(address);
@@ -127,7 +132,7 @@ MS_NULL_SUCCEEDS(cudaDeviceEnablePeerAccess)
 
 /* clang-format off */
 #define UNCOVERED(name) MS_NULL_UNCOVERED(name, MS_NULL_NOT_SUPPORTED)
-UNCOVERED(cudaDeviceGetDefaultMemPool) UNCOVERED(cudaMemPoolGetAttribute) UNCOVERED(cudaMemPoolSetAccess)
+UNCOVERED(cudaMallocManaged) UNCOVERED(cudaDeviceGetDefaultMemPool) UNCOVERED(cudaMemPoolGetAttribute) UNCOVERED(cudaMemPoolSetAccess)
 UNCOVERED(cudaMemPoolSetAttribute) UNCOVERED(cudaMemPoolTrimTo)
 UNCOVERED(cudaIpcCloseMemHandle) UNCOVERED(cudaIpcGetEventHandle) UNCOVERED(cudaIpcGetMemHandle)
 UNCOVERED(cudaIpcOpenEventHandle) UNCOVERED(cudaIpcOpenMemHandle)

@@ -4,7 +4,7 @@
 
 usage: check.py MEMSCOPE PYTHON [programs | cases [FILE [SUBSTRING]]]
 
-With RESULTS=FILE in the environment, FILE gets a line of JSON for each case: what a table is made of.
+With RESULTS=FILE in the environment, FILE gets a line of JSON for each program and case: what tables are made of.
 """
 import json
 import os
@@ -117,6 +117,7 @@ def check_programs(memscope, python):
                 faults += consistent(report, outcome) + viewed(python, os.path.join(folder, "out", "memory_snapshot.pickle"))
             elif report and jsonschema:
                 faults += [error.message for error in jsonschema.Draft7Validator(SCHEMA).iter_errors(report)]
+        keep_result({"program": " ".join([name, *options]), "faults": faults}, report)
         print(f"{name} {' '.join(options)}: {'; '.join(faults) or 'as expected'}", flush=True)
         bad += bool(faults)
     return bad
@@ -202,21 +203,22 @@ def check_cases(memscope, python, path, only):
             faults = differences(report["first_step_phases"], case["measured"]["first_step_phases"]) + \
                 differences(report["phases"], case["measured"]["phases"]) + consistent(report)
         print(f"{case['id']}: {'; '.join(faults[:4]) or 'equal to the byte'}", flush=True)
-        keep_result(case["id"], case["measured"], report, faults, time.monotonic() - begun)
+        rows = len(case["measured"]["first_step_phases"]) + len(case["measured"]["phases"])
+        keep_result({"case": case["id"], "figures": rows * len(FIGURES), "faults": faults, "seconds": round(time.monotonic() - begun, 1)}, report)
         done += 1
         bad += bool(faults)
     print(f"{done - bad} of {done} cases equal to the byte")
     return bad or not done
 
 
-def keep_result(name, measured, report, faults, seconds):
-    if os.environ.get("RESULTS"):
-        rows = len(measured["first_step_phases"]) + len(measured["phases"])
-        row = {"case": name, "figures": rows * len(FIGURES), "faults": faults, "seconds": round(seconds, 1),
-               **{key: report["metadata"][key] for key in ("torch", "libraries") if report},
-               **{key: report["summary"][key] for key in ("peak_memory_bytes", "reserved_memory_bytes") if report}}
-        with open(os.environ["RESULTS"], "a") as file:
-            file.write(json.dumps(row) + "\n")
+def keep_result(row, report):
+    """A line of the file that RESULTS names."""
+    if not os.environ.get("RESULTS"):
+        return
+    for part, keys in (("metadata", ("torch", "python", "libraries")), ("summary", ("peak_memory_bytes", "reserved_memory_bytes"))):
+        row.update({key: report[part][key] for key in keys if key in (report or {}).get(part, {})})
+    with open(os.environ["RESULTS"], "a") as file:
+        file.write(json.dumps(row) + "\n")
 
 
 def main():
