@@ -6,8 +6,11 @@ import sys
 
 
 class _Loader(importlib.abc.Loader):
-    def __init__(self, loader, action):
-        self.loader, self.action = loader, action
+    def __init__(self, loader, run):
+        self.loader, self.run = loader, run
+
+    def __getattr__(self, name):
+        return getattr(self.loader, name)
 
     def create_module(self, spec):
         return self.loader.create_module(spec)
@@ -15,21 +18,31 @@ class _Loader(importlib.abc.Loader):
     def exec_module(self, module):
         module.__loader__ = module.__spec__.loader = self.loader
         self.loader.exec_module(module)
-        self.action(module)
+        self.run(module)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
+    """A library may look for a module long before anything imports it, so that an action waits until the module has run."""
+
     def __init__(self, actions):
-        self.actions = dict(actions)
+        self.actions, self.searching = dict(actions), set()
 
     def find_spec(self, name, path=None, target=None):
-        action = self.actions.pop(name, None)
-        if action is None:
+        if name not in self.actions or name in self.searching:
             return None
-        spec = importlib.util.find_spec(name)
+        self.searching.add(name)
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.searching.discard(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, action)
+            spec.loader = _Loader(spec.loader, self.imported)
         return spec
+
+    def imported(self, module):
+        action = self.actions.pop(module.__name__, None)
+        if action:
+            action(module)
 
 
 def after_import(actions):

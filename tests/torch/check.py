@@ -43,6 +43,7 @@ def capture(memscope, options, program, folder, environment=None):
 CASES = [
     ("loop", [], 0, "stepped", ""),
     ("loop", ["--device", "rtx-4090", "--steps", "1"], 0, "stepped", ""),
+    ("looks_first", ["--steps", "1"], 0, "stepped", ""),
     ("trainer", [], 0, "stepped", ""),
     ("out_of_memory", [], 1, "out_of_memory", "ran out of the device's memory: OutOfMemoryError: CUDA out of memory. Tried to allocate 16.00 GiB"),
     ("crash", [], 2, "crashed", "the capture is not whole: the program was ended by signal 11", 0),

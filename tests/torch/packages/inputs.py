@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes what programs of other packages read, without a network: checkpoints of real shapes whose weights are zeros, a tokenizer, data.
+
+usage: inputs.py FOLDER
+
+Files of weights have holes, or name one number many times: they take no room. Every row of the data is longer than any program's limit
+on its length, so that all batches are as long as the longest.
+"""
+import json
+import math
+import os
+import pathlib
+import struct
+import sys
+
+LONG = "word " * 600
+PUBLISHED = ["Meta-Llama-3-8B", "Llama-2-7b-hf", "Mistral-7B-v0.1", "stablelm-base-alpha-3b", "phi-2"]  # litgpt's names
+
+
+def write_json(path, value):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        json.dump(value, file)
+
+
+def tokenizer(folder):
+    """A token for each byte, which transformers and litgpt read alike."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    special = ["<unk>", "<s>", "</s>", "<pad>"]
+    made = Tokenizer(models.BPE({text: number for number, text in enumerate(special + sorted(pre_tokenizers.ByteLevel.alphabet()))}, []))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    made.add_special_tokens(special)
+    os.makedirs(folder, exist_ok=True)
+    made.save(os.path.join(folder, "tokenizer.json"))
+    write_json(os.path.join(folder, "tokenizer_config.json"), {
+        "tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>",
+        "chat_template": "{% for message in messages %}{{ message['content'] }} {% endfor %}"})
+
+
+def safetensors(path, shapes):
+    """A file of zeros in bfloat16 that is one hole."""
+    header, at = {}, 0
+    for name, shape in shapes.items():
+        end = at + 2 * math.prod(shape)
+        header[name] = {"dtype": "BF16", "shape": list(shape), "data_offsets": [at, end]}
+        at = end
+    header["__metadata__"] = {"format": "pt"}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        file.truncate(8 + len(text) + at)
+
+
+def hugging_face(folder, **config):
+    import torch
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+    tokenizer(folder)
+    config = Qwen2Config(architectures=["Qwen2ForCausalLM"], dtype="bfloat16", bos_token_id=1, eos_token_id=2, pad_token_id=3, **config)
+    config.save_pretrained(folder)
+    with torch.device("meta"):
+        model = Qwen2ForCausalLM(config)
+    shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items() if name != "lm_head.weight"}
+    safetensors(os.path.join(folder, "model.safetensors"), shapes)
+
+
+def litgpt(folder, name):
+    import torch
+    from litgpt.config import Config
+    from litgpt.model import GPT
+    from litgpt.utils import save_config
+    tokenizer(folder)
+    config = Config.from_name(name)
+    save_config(config, pathlib.Path(folder))
+    with torch.device("meta"):
+        model = GPT(config)
+    zero = torch.zeros(1, dtype=torch.bfloat16)
+    torch.save({key: zero.expand(tensor.shape) for key, tensor in model.state_dict().items()}, os.path.join(folder, "lit_model.pth"))
+
+
+def data(folder):
+    rows = 256
+    write_json(os.path.join(folder, "instructions.json"), [{"instruction": LONG, "input": "", "output": LONG}] * rows)
+    for name, row in (("sft", {"prompt": "A question? ", "completion": LONG}),
+                      ("preference", {"prompt": "A question? ", "chosen": LONG, "rejected": LONG})):
+        path = os.path.join(folder, name, "train.jsonl")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write((json.dumps(row) + "\n") * rows)
+
+
+def main():
+    folder = sys.argv[1]
+    data(os.path.join(folder, "data"))
+    # The shape of Qwen2.5-0.5B.
+    hugging_face(os.path.join(folder, "qwen2.5-0.5b"), vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24,
+                 num_attention_heads=14, num_key_value_heads=2, tie_word_embeddings=True, max_position_embeddings=32768, rope_theta=1e6, rms_norm_eps=1e-6)
+    for name in PUBLISHED:
+        litgpt(os.path.join(folder, "litgpt", name), name)
+
+
+if __name__ == "__main__":
+    main()
