@@ -4,13 +4,13 @@
 # of its own below DIR, which pip fills (5 to 6 GB each; KEEP=no removes each one when it is done).
 # A version's cases are measured twice: by measure_step.py alone, with nothing of memscope but the null
 # device, and by memscope capture; both must agree to the byte. The rows stay in DIR; when all versions are
-# done, reports/torch_versions.md is written from them. PYTHON is the interpreter the environments are made with.
+# done, reports/torch_versions.md is written from all rows there. PYTHON is the interpreter the environments are made with.
 set -u
 cd "$(dirname "$0")/.."
 [ $# -ge 1 ] || { sed -n 's/^# //p' "$0" | sed -n 2,7p >&2; exit 2; }
 folder=$1
 shift
-[ $# -ge 1 ] || set -- 2.6.0 2.8.0 2.9.1 2.10.0 2.11.0 2.13.0 2.15.0
+[ $# -ge 1 ] || set -- 2.6.0 2.8.0 2.10.0 2.11.0 2.13.0 2.15.0
 build=${BUILD:-build/release}
 transformers=${TRANSFORMERS:-5.23.0}
 mkdir -p "$folder" || exit 2
@@ -44,6 +44,6 @@ for version in "$@"; do
     cat "$folder/$version.log"
     [ "${KEEP:-yes}" = yes ] || rm -rf "$venv"
 done
-python3 tests/torch/versions.py table "$folder" "$measured" "$@" > "$folder/torch_versions.md" &&
+python3 tests/torch/versions.py table "$folder" "$measured" > "$folder/torch_versions.md" &&
     cp "$folder/torch_versions.md" reports/torch_versions.md || bad=1
 exit $bad

@@ -7,6 +7,7 @@ usage: inputs.py FOLDER
 Files of weights have holes, or name one number many times: they take no room. Every row of the data is longer than any program's limit
 on its length, so that all batches are as long as the longest.
 """
+import base64
 import json
 import math
 import os
@@ -15,7 +16,7 @@ import struct
 import sys
 
 LONG = "word " * 600
-PUBLISHED = ["Meta-Llama-3-8B", "Llama-2-7b-hf", "Mistral-7B-v0.1", "stablelm-base-alpha-3b", "phi-2"]  # litgpt's names
+PUBLISHED = ["Meta-Llama-3-8B", "Llama-2-7b-hf", "Mistral-7B-v0.1", "stablelm-base-alpha-3b", "phi-2", "phi-1_5"]  # litgpt's names
 
 
 def write_json(path, value):
@@ -54,16 +55,24 @@ def safetensors(path, shapes):
         file.truncate(8 + len(text) + at)
 
 
-def hugging_face(folder, **config):
+def hugging_face(folder, family, **config):
+    """A causal model of transformers whose output head is its embedding."""
     import torch
-    from transformers import Qwen2Config, Qwen2ForCausalLM
+    import transformers
     tokenizer(folder)
-    config = Qwen2Config(architectures=["Qwen2ForCausalLM"], dtype="bfloat16", bos_token_id=1, eos_token_id=2, pad_token_id=3, **config)
+    config = getattr(transformers, family + "Config")(architectures=[family + "ForCausalLM"], dtype="bfloat16", tie_word_embeddings=True,
+                                                      bos_token_id=1, eos_token_id=2, pad_token_id=3, **config)
     config.save_pretrained(folder)
     with torch.device("meta"):
-        model = Qwen2ForCausalLM(config)
+        model = getattr(transformers, family + "ForCausalLM")(config)
     shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items() if name != "lm_head.weight"}
     safetensors(os.path.join(folder, "model.safetensors"), shapes)
+
+
+def tiktoken(path):
+    """A token for each byte, as Llama 3's own tokenizer has it."""
+    with open(path, "w") as file:
+        file.writelines(f"{base64.b64encode(bytes([number])).decode()} {number}\n" for number in range(256))
 
 
 def litgpt(folder, name):
@@ -94,9 +103,11 @@ def data(folder):
 def main():
     folder = sys.argv[1]
     data(os.path.join(folder, "data"))
-    # The shape of Qwen2.5-0.5B.
-    hugging_face(os.path.join(folder, "qwen2.5-0.5b"), vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24,
-                 num_attention_heads=14, num_key_value_heads=2, tie_word_embeddings=True, max_position_embeddings=32768, rope_theta=1e6, rms_norm_eps=1e-6)
+    hugging_face(os.path.join(folder, "qwen2.5-0.5b"), "Qwen2", vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24,
+                 num_attention_heads=14, num_key_value_heads=2, max_position_embeddings=32768, rope_theta=1e6, rms_norm_eps=1e-6)
+    hugging_face(os.path.join(folder, "llama-3.2-1b"), "Llama", vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
+                 num_attention_heads=32, num_key_value_heads=8, head_dim=64, max_position_embeddings=131072, rope_theta=5e5, rms_norm_eps=1e-5)
+    tiktoken(os.path.join(folder, "llama-3.2-1b", "tokenizer.model"))
     for name in PUBLISHED:
         litgpt(os.path.join(folder, "litgpt", name), name)
 
