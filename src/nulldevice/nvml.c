@@ -45,11 +45,29 @@ MS_NULL_CALL(const char *, nvmlErrorString, (int code))
     return code == MS_NULL_OK ? "Success" : "Not Supported";
 }
 
+/* nvmlGpuFabricInfo_v2_t */
+typedef struct fabric {
+    unsigned version;
+    unsigned char cluster[16];
+    int status;
+    unsigned clique;
+    unsigned char state;
+    unsigned health;
+} fabric;
+
+/* No fabric is there: expandable segments are then shared by file descriptors. */
+MS_NULL_CALL(int, nvmlDeviceGetGpuFabricInfoV, (void *device, fabric *info))
+{
+    (void)device;
+    info->status = MS_NULL_OK;
+    info->state = 0;
+    return MS_NULL_OK;
+}
+
 MS_NULL_SUCCEEDS(nvmlInit_v2)
 MS_NULL_SUCCEEDS(nvmlInit)
 MS_NULL_SUCCEEDS(nvmlShutdown)
 
-MS_NULL_UNCOVERED(nvmlDeviceGetGpuFabricInfoV, NVML_NOT_SUPPORTED)
 MS_NULL_UNCOVERED(nvmlDeviceGetNvLinkRemoteDeviceType, NVML_NOT_SUPPORTED)
 MS_NULL_UNCOVERED(nvmlDeviceGetNvLinkRemotePciInfo_v2, NVML_NOT_SUPPORTED)
 MS_NULL_UNCOVERED(nvmlDeviceGetP2PStatus, NVML_NOT_SUPPORTED)

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Captures programs with `memscope capture` and holds what it says against what is expected.
 
-usage: check.py MEMSCOPE PYTHON [programs | cases [FILE [SUBSTRING]]]
+usage: check.py MEMSCOPE PYTHON [programs | cases [FILE [SUBSTRING]] | overhead]
 
 With RESULTS=FILE in the environment, FILE gets a line of JSON for each program and case: what tables are made of.
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -212,6 +213,19 @@ def check_cases(memscope, python, path, only):
     return bad or not done
 
 
+MOST_SECONDS = 0.25
+
+
+def check_overhead(memscope, python):
+    """Processor time of a step of Llama 3.1 8B while it is followed; the last one is recorded."""
+    with tempfile.TemporaryDirectory() as folder:
+        code, _, messages, _ = capture(memscope, ["--device", "h200", "--steps", "5"], [python, os.path.join(PROGRAMS, "llama_8b.py")], folder)
+    seconds = [float(text) for text in re.findall(r"^step: (\S+) s$", messages, re.M)]
+    good = code == 0 and len(seconds) == 5 and max(seconds) <= MOST_SECONDS
+    print(f"overhead: steps of Llama 3.1 8B in {', '.join(f'{s:.3f}' for s in seconds)} s of processor time, at most {MOST_SECONDS} wanted" + ("" if good else ": FAILED"))
+    return not good
+
+
 def keep_result(row, report):
     """A line of the file that RESULTS names."""
     if not os.environ.get("RESULTS"):
@@ -227,6 +241,8 @@ def main():
     what = sys.argv[3] if len(sys.argv) > 3 else "programs"
     if what == "programs":
         bad = check_programs(memscope, python)
+    elif what == "overhead":
+        bad = check_overhead(memscope, python)
     else:
         path = sys.argv[4] if len(sys.argv) > 4 else os.path.join(HERE, "..", "oracle", "cuda_step_sm80.json")
         bad = check_cases(memscope, python, path, sys.argv[5] if len(sys.argv) > 5 else "")

@@ -31,9 +31,9 @@ Written by `scripts/test_matrix.sh`; transformers {transformers}, compute capabi
 CAUSES = """
 Why versions differ, as the figures that programs ask for (requested bytes) show:
 
-- Before 2.8 flash attention keeps its random seed and offset on the host: 24 bytes, two blocks of 512, a layer less.
+- 2.6: flash attention keeps its random seed and offset on the host: 24 bytes, two blocks of 512, a layer less.
 - 2.10 and 2.11 keep 1 MiB for cuBLASLt after the first product with a bias (GPT-2, Qwen2.5); the others do not.
-- From 2.15 on cuBLAS takes its workspaces itself (`TORCH_CUBLAS_WORKSPACE_CACHE=1` gives them back to PyTorch's allocator): 2 x 8,519,680 bytes less, which the device still needs.
+- 2.15: cuBLAS takes its workspaces itself (`TORCH_CUBLAS_WORKSPACE_CACHE=1` gives them back to PyTorch's allocator): 2 x 8,519,680 bytes less, which the device still needs.
 - The rest is rounding: what is requested is the same, but freed blocks are reused in another order, and not all of them are split."""
 
 
