@@ -16,7 +16,8 @@ import struct
 import sys
 
 LONG = "word " * 600
-PUBLISHED = ["Meta-Llama-3-8B", "Llama-2-7b-hf", "Mistral-7B-v0.1", "stablelm-base-alpha-3b", "phi-2", "phi-1_5"]  # litgpt's names
+PUBLISHED = ["Meta-Llama-3-8B", "Llama-2-7b-hf", "Mistral-7B-v0.1", "stablelm-base-alpha-3b", "phi-2", "phi-1_5", "Gemma-2b", "Gemma-2-2b", "Llama-3.1-8B",
+             "Mistral-7B-v0.2", "Llama-3.2-1B", "Llama-3.2-3B", "Phi-3-mini-4k-instruct", "tiny-llama-1.1b"]  # litgpt's names
 
 
 def write_json(path, value):
