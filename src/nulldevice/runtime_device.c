@@ -132,7 +132,7 @@ MS_NULL_CALL(int, cudaGetDeviceProperties, (ms_null_properties * p, int device))
 #define SPAN(first, last)                                                                          \
     {                                                                                              \
         offsetof(ms_null_properties, first), offsetof(ms_null_properties_12, first),               \
-            offsetof(ms_null_properties, last) + sizeof((ms_null_properties){0}.last) -            \
+            offsetof(ms_null_properties, last) + sizeof(((ms_null_properties *)0)->last) -         \
                 offsetof(ms_null_properties, first)                                                \
     }
 
