@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define MS_RUNTIME_SCHEMA_VERSION "1.1"
-#define MS_COMPARE_SCHEMA_VERSION "1.0"
+#define MS_COMPARE_SCHEMA_VERSION "1.1"
 
 typedef struct ms_recorded ms_recorded;
 
@@ -43,8 +43,9 @@ void ms_recorded_set_style(ms_recorded *recorded, const ms_style *style);
 /* The report as console text. */
 ms_status ms_recorded_write(const ms_recorded *recorded, FILE *out, ms_error *err);
 
-/* Both figures, the second less the first, and its share of the first peak: of the peaks, phase by
- * phase, category by category. "console" or "json". */
+/* A verdict with the largest cause, then both figures, what they differ by and its shares: of the
+ * totals, phase by phase, category by category, module by module; and where the two steps part.
+ * "console", "json", "md" or "html". */
 ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, const char *format,
                            FILE *out, ms_error *err);
 const char *ms_compare_format_at(size_t index); /* NULL past the last */

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "config/nearest.h"
 #include "device/device.h"
+#include "report/compare_view.h"
 #include "report/recorded.h"
 
 ms_recorded *ms_recorded_load(const char *path, ms_error *err)
@@ -67,16 +68,9 @@ ms_status ms_recorded_write(const ms_recorded *r, FILE *out, ms_error *err)
 
 /* ---- two reports ---- */
 
-static const struct compare_format {
-    const char *name;
-    ms_status (*write)(const ms_recorded *first, const ms_recorded *second, FILE *out,
-                       ms_error *err);
-} formats[] = {{"console", ms_compare_console}, {"json", ms_compare_json}};
-enum { FORMATS = sizeof formats / sizeof formats[0] };
-
 const char *ms_compare_format_at(size_t index)
 {
-    return index < FORMATS ? formats[index].name : NULL;
+    return ms_compare_format_name(index);
 }
 
 ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, const char *format,
@@ -86,10 +80,7 @@ ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, 
     for (int i = 0; i < 2; i++)
         if (!both[i]->has_figures)
             return ms_fail(err, MS_ERR_CONFIG, "%.100s has no figures to compare", both[i]->path);
-    for (size_t i = 0; i < FORMATS; i++)
-        if (strcmp(formats[i].name, format) == 0)
-            return finish(formats[i].write(first, second, out, err), out, err);
-    return ms_fail(err, MS_ERR_USAGE, "no format \"%.40s\"", format);
+    return finish(ms_compare_report(first, second, format, out, err), out, err);
 }
 
 /* ---- devices ---- */

@@ -18,7 +18,7 @@ static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME", "console or json",                                ms_cli_set_format},
+    {"format",   0,   "NAME", "console, json, md or html",                      ms_cli_set_format},
     {"file",     'o', "FILE", "where the answer goes; - is standard output",    ms_cli_set_file},
     {"color",    0,   "WHEN", "auto, always or never",                          ms_cli_set_color},
     {"no-color", 0,   NULL,   "the same as --color=never",                      ms_cli_set_no_color},
@@ -33,7 +33,8 @@ const ms_cli_grammar ms_cli_compare_grammar = {
     .fields = no_fields,
     .take_word = take_word,
     .format_at = ms_compare_format_at,
-    .notes = "\nEither may be a static_report.json or a runtime_report.json.\n",
+    .notes = "\nEither may be a static_report.json or a runtime_report.json. The differences are\n"
+             "the second less the first.\n",
 };
 
 static ms_status write_compare(FILE *out, const ms_cli_source *source, ms_error *err)

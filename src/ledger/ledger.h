@@ -48,6 +48,8 @@ typedef struct ms_timeline_point {
     double ms;      /* by the schedule */
     uint64_t bytes; /* allocated after the event */
     uint64_t reserved_bytes;
+    uint32_t allocations;                       /* and frees, since the start of the steady step */
+    uint64_t rounded_bytes;                     /* ms_usage_rounded_bytes of what is alive */
     uint64_t category_bytes[MS_CATEGORY_COUNT]; /* sum to bytes */
 } ms_timeline_point;
 
@@ -78,6 +80,9 @@ void ms_ledger_add_evaluation(ms_ledger *ledger, const ms_usage *evaluation);
 const ms_phase_usage *ms_ledger_evaluation(const ms_ledger *ledger);
 void ms_ledger_free(ms_ledger *ledger);
 
+/* "model.layers.*.mlp" of a module; returns the length needed. */
+uint32_t ms_ledger_module_name(const ms_ledger *ledger, uint32_t scope, bool is_folded, char *out,
+                               uint32_t size);
 /* "2*B*S*H + 4*B*S": evaluates to memory_bytes. Returns the length needed. */
 uint32_t ms_ledger_formula(const ms_ledger *ledger, const ms_record *record, char *out,
                            uint32_t size);

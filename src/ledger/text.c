@@ -51,6 +51,14 @@ static void put_path(sink *s, const ms_trace *trace, uint32_t scope, bool folded
     }
 }
 
+uint32_t ms_ledger_module_name(const ms_ledger *ledger, uint32_t scope, bool is_folded, char *out,
+                               uint32_t size)
+{
+    sink s = sink_of(out, size);
+    put_path(&s, &ledger->simulation->trace, scope, is_folded);
+    return s.length;
+}
+
 uint32_t ms_ledger_storage_name(const ms_ledger *ledger, uint32_t storage, uint32_t count,
                                 char *out, uint32_t size)
 {

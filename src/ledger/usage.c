@@ -179,6 +179,15 @@ static ms_status play_steps(player *p, bool lean, ms_error *err)
     return status;
 }
 
+/* Storages are numbered as they are made. */
+static uint32_t find_steady_storage(const ms_trace *trace, uint32_t steady_event)
+{
+    for (uint32_t i = steady_event; i < trace->events.count; i++)
+        if (trace->events.items[i].kind == MS_EVENT_ALLOC)
+            return trace->events.items[i].id;
+    return trace->storages.count;
+}
+
 /* At least one byte, so that NULL always means "out of memory". */
 static void *zeroed(uint32_t count, size_t size)
 {
@@ -203,6 +212,7 @@ static ms_status measure(player *p, const ms_allocator_options *options, bool le
     ms_usage *usage = p->usage;
     *usage = (ms_usage){.steady_first_event = find_steady_event(trace),
                         .steady_end_event = trace->events.count};
+    usage->first_steady_storage = find_steady_storage(trace, usage->steady_first_event);
     p->allocator = ms_allocator_create(options);
     p->blocks = zeroed(trace->storages.count, sizeof *p->blocks);
     if (wanted & WANTS_BLOCKS)

@@ -30,6 +30,7 @@ typedef struct ms_usage {
     uint64_t most_reserved_bytes; /* of all that was played: a device of that size does the same */
     uint32_t peak_event;
     uint32_t steady_first_event, steady_end_event; /* events of the steady step: [first, end) */
+    uint32_t first_steady_storage; /* those before it were there before the steady step */
     uint64_t retries;
     bool out_of_memory; /* the device's capacity did not suffice; the figures go on without a limit
                          */
@@ -56,5 +57,18 @@ ms_status ms_usage_measure_lean(const ms_trace *trace, const ms_allocator_option
 ms_status ms_usage_measure_blocks(const ms_trace *trace, const ms_allocator_options *options,
                                   ms_usage *usage, bool *repeats, ms_error *err);
 void ms_usage_free(ms_usage *usage);
+
+/* What a storage takes as someone counts it who follows the step alone: of blocks that were there
+ * before, all; of others what was asked for, in the allocator's units, as nobody tells the ends of
+ * blocks that were too small to be split off. */
+static inline uint64_t ms_usage_rounded_bytes(const ms_trace *trace, const ms_usage *usage,
+                                              uint32_t storage)
+{
+    enum { UNIT_BYTES = 512 };
+    uint64_t bytes = trace->storages.items[storage].bytes, block = usage->block_bytes[storage];
+    uint64_t rounded = (bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
+    bool is_told = storage < usage->first_steady_storage;
+    return is_told || rounded > block ? block : rounded;
+}
 
 #endif

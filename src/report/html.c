@@ -42,8 +42,8 @@ static void write_links(FILE *out, const ms_html_link *links, size_t count)
     fputs("</ul></nav>\n</header>\n<main id=\"main\">\n", out);
 }
 
-bool ms_html_finish(FILE *out, const ms_html_link *links, size_t count, const void *view,
-                    bool (*write)(FILE *out, const void *view, size_t index))
+bool ms_html_finish(FILE *out, const ms_html_link *links, size_t count, const char *made_from,
+                    const void *view, bool (*write)(FILE *out, const void *view, size_t index))
 {
     bool ok = true;
     write_links(out, links, count);
@@ -58,10 +58,9 @@ bool ms_html_finish(FILE *out, const ms_html_link *links, size_t count, const vo
         fputs("</section>\n", out);
     }
     fprintf(out,
-            "</main>\n<footer>Made by memscope " MS_VERSION
-            ", offline, from the run's configuration alone; figures are predictions.</footer>\n"
+            "</main>\n<footer>Made by memscope " MS_VERSION ", offline, %s.</footer>\n"
             "<script>\n%s</script>\n</body>\n</html>\n",
-            ms_embedded_script_find("page"));
+            made_from, ms_embedded_script_find("page"));
     return ok;
 }
 

@@ -21,12 +21,16 @@ typedef struct ms_html_head {
     bool is_good;
 } ms_html_head;
 
+/* What figures are that memscope works out itself. */
+#define MS_HTML_PREDICTED "from the run's configuration alone; figures are predictions"
+
 /* All before the first section but the end of the header, which the sections begin with. */
 void ms_html_begin(FILE *out, const ms_html_head *head);
 /* The rest of the page: links to the sections that are not left out, which end the header, then
- * these. `write` writes the content of one; false, also of it: out of memory. */
-bool ms_html_finish(FILE *out, const ms_html_link *links, size_t count, const void *view,
-                    bool (*write)(FILE *out, const void *view, size_t index));
+ * these, and where the figures are from. `write` writes the content of one; false, also of it: out
+ * of memory. */
+bool ms_html_finish(FILE *out, const ms_html_link *links, size_t count, const char *made_from,
+                    const void *view, bool (*write)(FILE *out, const void *view, size_t index));
 void ms_html_paragraph(FILE *out, const char *class_name, const char *text);
 
 /* <data value="1024">1.00 KiB</data>, with an id unless it is NULL. */

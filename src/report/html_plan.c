@@ -339,5 +339,5 @@ bool ms_plan_html(FILE *out, const ms_plan_view *v)
         write_headroom(out, v);
         ms_html_paragraph(out, "note", v->proof);
     }
-    return ms_html_finish(out, links, SECTION_COUNT, v, write_section);
+    return ms_html_finish(out, links, SECTION_COUNT, MS_HTML_PREDICTED, v, write_section);
 }

@@ -248,5 +248,5 @@ bool ms_report_html(FILE *out, const ms_view *v)
                                   sections[i].is_there && !sections[i].is_there(v)};
     ms_html_begin(out, &head);
     ms_html_headroom(out, v);
-    return ms_html_finish(out, links, SECTION_COUNT, v, write_section);
+    return ms_html_finish(out, links, SECTION_COUNT, MS_HTML_PREDICTED, v, write_section);
 }

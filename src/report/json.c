@@ -6,7 +6,9 @@
 
 #include "json/write.h"
 #include "report/config_fields.h"
+#include "report/json_levels.h"
 #include "report/json_operators.h"
+#include "report/json_peak.h"
 #include "report/reporter.h"
 #include "report/summary.h"
 
@@ -106,77 +108,6 @@ static void write_evaluation(ms_json_writer *w, const ms_phase_usage *evaluation
         write_phase(w, "evaluation", evaluation);
 }
 
-static void write_peak_categories(ms_json_writer *w, const ms_peak *peak)
-{
-    ms_json_array(w, "categories");
-    for (uint32_t i = 0; i < MS_CATEGORY_COUNT; i++) {
-        if (peak->category_count[i] == 0)
-            continue;
-        ms_json_object_inline(w, NULL);
-        ms_json_string(w, "category", ms_json_category((uint8_t)i));
-        ms_json_uint(w, "count", peak->category_count[i]);
-        ms_json_uint(w, "bytes", peak->category_bytes[i]);
-        ms_json_close(w);
-    }
-    ms_json_close(w);
-}
-
-static void write_peak_layers(ms_json_writer *w, const ms_peak *peak)
-{
-    ms_json_array(w, "layers");
-    for (uint32_t i = 0; i < peak->layers.count; i++) {
-        const ms_peak_layers *l = &peak->layers.items[i];
-        ms_json_object_inline(w, NULL);
-        if (l->first == MS_NONE)
-            ms_json_null(w, "first_layer");
-        else
-            ms_json_uint(w, "first_layer", l->first);
-        ms_json_uint(w, "count", l->count);
-        ms_json_uint(w, "bytes", l->bytes);
-        ms_json_close(w);
-    }
-    ms_json_close(w);
-}
-
-static void write_peak_tensors(ms_json_writer *w, const ms_view *view)
-{
-    const ms_peak *peak = &view->ledger->peak;
-    const ms_trace *trace = &view->ledger->simulation->trace;
-    ms_json_array(w, "tensors");
-    for (uint32_t i = 0; i < peak->tensors.count; i++) {
-        const ms_peak_tensor *t = &peak->tensors.items[i];
-        const ms_storage *storage = &trace->storages.items[t->storage];
-        ms_json_object_inline(w, NULL);
-        ms_json_string(w, "name", view->tensors[i].label);
-        ms_json_string(w, "category", ms_json_category(storage->category));
-        ms_json_storage_shape(w, trace, storage);
-        ms_json_string(w, "dtype", ms_dtype_info_of((ms_dtype)storage->dtype)->name);
-        ms_json_uint(w, "count", t->count);
-        ms_json_uint(w, "bytes", t->bytes);
-        ms_json_close(w);
-    }
-    ms_json_close(w);
-    ms_json_object_inline(w, "other_tensors");
-    ms_json_uint(w, "count", peak->other_count);
-    ms_json_uint(w, "bytes", peak->other_bytes);
-    ms_json_close(w);
-}
-
-static void write_peak(ms_json_writer *w, const ms_view *view)
-{
-    const ms_ledger *ledger = view->ledger;
-    ms_json_object(w, "peak");
-    ms_json_uint(w, "bytes", ledger->peak.bytes);
-    ms_json_string(w, "phase", ms_phase_name((ms_phase)ledger->peak.phase));
-    ms_json_uint(w, "micro_step", ledger->peak.micro_step);
-    ms_json_string(w, "operator", *view->peak_operator ? view->peak_operator : NULL);
-    ms_json_uint(w, "event", ledger->peak.event - ledger->usage->steady_first_event);
-    write_peak_categories(w, &ledger->peak);
-    write_peak_layers(w, &ledger->peak);
-    write_peak_tensors(w, view);
-    ms_json_close(w);
-}
-
 static void write_suggestions(ms_json_writer *w, const ms_view *view)
 {
     ms_json_array(w, "suggestions");
@@ -227,10 +158,12 @@ bool ms_report_json(FILE *out, const ms_view *view)
     bool ok = write_config(&w, view);
     write_phases(&w, view->ledger->usage);
     write_evaluation(&w, ms_ledger_evaluation(view->ledger));
-    write_peak(&w, view);
+    ms_json_peak(&w, view);
+    ok = ms_json_modules(&w, view) && ok;
     write_suggestions(&w, view);
     write_not_modelled(&w, view);
     write_timeline(&w, view->ledger);
+    ms_json_levels(&w, view->ledger);
     ms_json_operators(&w, view);
     ms_json_close(&w);
     fputc('\n', out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/recorded.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,14 +53,24 @@ static ms_status read_phase(ms_json_value v, void *row, ms_error *err)
     const struct {
         const char *key;
         uint64_t *count;
-    } members[] = {{"micro_step", &p->micro_step},
-                   {"start_bytes", &p->start_bytes},
-                   {"peak_bytes", &p->peak_bytes},
-                   {"end_bytes", &p->end_bytes},
-                   {"peak_reserved_bytes", &p->reserved_bytes}};
+    } members[] = {{"micro_step", &p->micro_step},   {"repeats", &p->repeats},
+                   {"start_bytes", &p->start_bytes}, {"peak_bytes", &p->peak_bytes},
+                   {"end_bytes", &p->end_bytes},     {"peak_reserved_bytes", &p->reserved_bytes}};
     for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++)
         status = get_count(v, members[i].key, members[i].count, err);
     return status;
+}
+
+/* `key`: of the bytes. */
+static ms_status read_bytes(ms_json_value v, const char *key, const char *rounded_key,
+                            ms_recorded_category *c, ms_error *err)
+{
+    ms_json_value rounded;
+    ms_status status = get_count(v, key, &c->bytes, err);
+    c->rounded_bytes = c->bytes;
+    if (status != MS_OK || !ms_json_find(v, rounded_key, &rounded))
+        return status;
+    return ms_json_get_count(rounded, 0, c->bytes, &c->rounded_bytes, err);
 }
 
 static ms_status read_category(ms_json_value v, void *row, ms_error *err)
@@ -68,7 +79,36 @@ static ms_status read_category(ms_json_value v, void *row, ms_error *err)
     ms_status status = get_text(v, "category", &c->name, err);
     if (status == MS_OK)
         status = get_count(v, "count", &c->count, err);
-    return status == MS_OK ? get_count(v, "bytes", &c->bytes, err) : status;
+    return status == MS_OK ? read_bytes(v, "bytes", "rounded_bytes", c, err) : status;
+}
+
+static ms_status read_module(ms_json_value v, void *row, ms_error *err)
+{
+    ms_recorded_category *c = row;
+    ms_status status = get_text(v, "module", &c->name, err);
+    return status == MS_OK ? read_bytes(v, "peak_bytes", "peak_rounded_bytes", c, err) : status;
+}
+
+static ms_status read_point(ms_json_value v, void *row, ms_error *err)
+{
+    ms_recorded_point *p = row;
+    ms_status status = get_text(v, "phase", &p->phase, err);
+    if (status == MS_OK)
+        status = get_count(v, "event", &p->event, err);
+    return status == MS_OK ? get_count(v, "bytes", &p->bytes, err) : status;
+}
+
+static ms_status read_start(ms_json_value v, void *row, ms_error *err)
+{
+    ms_recorded_point *p = row;
+    ms_status status = get_text(v, "phase", &p->phase, err);
+    return status == MS_OK ? get_count(v, "event", &p->event, err) : status;
+}
+
+static ms_status read_level(ms_json_value v, void *row, ms_error *err)
+{
+    ms_recorded_point *p = row;
+    return ms_json_get_count(v, 0, UINT64_MAX, &p->bytes, err);
 }
 
 static ms_status read_read(ms_json_value v, void *row, ms_error *err)
@@ -122,32 +162,81 @@ static ms_status read_list(const ms_recorded *r, ms_json_value list, size_t size
 
 static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
 {
-    void *rows[5] = {NULL};
+    void *rows[7] = {NULL};
     const struct {
         const char *pointer;
         size_t size;
         uint32_t *count;
         ms_status (*read)(ms_json_value v, void *row, ms_error *err);
+        uint32_t most; /* where each is looked up among others; 0: no bound */
     } lists[] = {
-        {"/phases", sizeof *r->phases, &r->phase_count, read_phase},
-        {"/peak/categories", sizeof *r->categories, &r->category_count, read_category},
-        {"/reads", sizeof *r->reads, &r->read_count, read_read},
-        {"/not_covered", sizeof *r->calls, &r->call_count, read_call},
-        {"/calls", sizeof *r->tallies, &r->tally_count, read_tally},
+        {"/phases", sizeof *r->phases, &r->phase_count, read_phase, 16384},
+        {"/peak/categories", sizeof *r->categories, &r->category_count, read_category, 256},
+        {"/modules", sizeof *r->modules, &r->module_count, read_module, 0},
+        {"/timeline", sizeof *r->timeline, &r->point_count, read_point, 0},
+        {"/reads", sizeof *r->reads, &r->read_count, read_read, 0},
+        {"/not_covered", sizeof *r->calls, &r->call_count, read_call, 0},
+        {"/calls", sizeof *r->tallies, &r->tally_count, read_tally, 0},
     };
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0] && status == MS_OK; i++) {
         ms_json_value list;
-        if (ms_json_find_pointer(root, lists[i].pointer, &list))
+        if (!ms_json_find_pointer(root, lists[i].pointer, &list))
+            continue;
+        if (lists[i].most > 0 && ms_json_length(list) > lists[i].most)
+            status = ms_json_fail(err, list, MS_JSON_AT_KEY, MS_ERR_LIMIT,
+                                  "more than %" PRIu32 " rows", lists[i].most);
+        if (status == MS_OK)
             status =
                 read_list(r, list, lists[i].size, &rows[i], lists[i].count, lists[i].read, err);
     }
     r->phases = rows[0];
     r->categories = rows[1];
-    r->reads = rows[2];
-    r->calls = rows[3];
-    r->tallies = rows[4];
+    r->modules = rows[2];
+    r->timeline = rows[3];
+    r->reads = rows[4];
+    r->calls = rows[5];
+    r->tallies = rows[6];
     return status;
+}
+
+/* ---- levels ---- */
+
+/* In place of the timeline, whose points are where it is lowest and highest. */
+static ms_status read_levels(ms_recorded *r, ms_json_value levels, ms_error *err)
+{
+    ms_json_value starts, bytes;
+    void *points = NULL, *phases = NULL;
+    uint32_t phase_count = 0, point_count = 0;
+    uint64_t stride = 0;
+    ms_status status = get_count(levels, "events", &r->events, err);
+    if (status == MS_OK)
+        status = ms_json_get_member(levels, "stride", &bytes, err);
+    if (status == MS_OK)
+        status = ms_json_get_count(bytes, 1, UINT32_MAX, &stride, err);
+    if (status == MS_OK)
+        status = ms_json_get_list(levels, "phases", &starts, err);
+    if (status == MS_OK)
+        status = ms_json_get_list(levels, "bytes", &bytes, err);
+    if (status == MS_OK)
+        status =
+            read_list(r, starts, sizeof(ms_recorded_point), &phases, &phase_count, read_start, err);
+    if (status == MS_OK)
+        status =
+            read_list(r, bytes, sizeof(ms_recorded_point), &points, &point_count, read_level, err);
+    if (status != MS_OK)
+        return status;
+    r->timeline = points;
+    r->point_count = point_count;
+    const ms_recorded_point *start = phases;
+    for (uint32_t i = 0, phase = 0; i < point_count; i++) {
+        uint64_t event = i * stride;
+        while (phase + 1 < phase_count && start[phase + 1].event < event)
+            phase++;
+        r->timeline[i].event = event;
+        r->timeline[i].phase = phase_count > 0 ? start[phase].phase : "";
+    }
+    return MS_OK;
 }
 
 /* ---- the document ---- */
@@ -197,7 +286,7 @@ static ms_status read_metadata(ms_recorded *r, ms_json_value metadata, ms_error 
 
 static ms_status read_root(ms_recorded *r, ms_json_value root, ms_error *err)
 {
-    ms_json_value metadata, summary;
+    ms_json_value metadata, summary, levels;
     const char *version = NULL;
     ms_status status = get_text(root, "schema_version", &version, err);
     if (status == MS_OK && strncmp(version, "1.", 2) != 0) {
@@ -220,22 +309,26 @@ static ms_status read_root(ms_recorded *r, ms_json_value root, ms_error *err)
         status = read_peak_place(r, root, err);
     if (status == MS_OK)
         status = ms_recorded_read_groups(r, root, err);
-    return status == MS_OK ? read_lists(r, root, err) : status;
+    if (status == MS_OK)
+        status = read_lists(r, root, err);
+    return status == MS_OK && ms_json_find(root, "levels", &levels) ? read_levels(r, levels, err)
+                                                                    : status;
+}
+
+ms_status ms_recorded_parse(ms_recorded *r, const ms_json_source *source, ms_error *err)
+{
+    r->arena = ms_arena_create(0);
+    if (!r->arena || (r->path = ms_arena_strdup(r->arena, source->name)) == NULL)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
+    ms_status status = ms_json_parse(source, &r->document, err);
+    return status == MS_OK ? read_root(r, ms_json_root(r->document), err) : status;
 }
 
 ms_status ms_recorded_open(ms_recorded *r, const char *path, ms_error *err)
 {
     ms_json_source source;
-    r->path = path;
-    r->arena = ms_arena_create(0);
-    if (!r->arena)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
     ms_status status = ms_json_read(path, &source, &r->text, err);
-    if (status == MS_OK && (r->path = ms_arena_strdup(r->arena, source.name)) == NULL)
-        status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
-    if (status == MS_OK)
-        status = ms_json_parse(&source, &r->document, err);
-    return status == MS_OK ? read_root(r, ms_json_root(r->document), err) : status;
+    return status == MS_OK ? ms_recorded_parse(r, &source, err) : status;
 }
 
 void ms_recorded_close(ms_recorded *r)

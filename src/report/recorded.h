@@ -12,13 +12,22 @@
 
 typedef struct ms_recorded_phase {
     const char *name;
-    uint64_t micro_step, start_bytes, peak_bytes, end_bytes, reserved_bytes;
+    uint64_t micro_step, repeats, start_bytes, peak_bytes, end_bytes, reserved_bytes;
 } ms_recorded_phase;
 
+/* What holds memory at the peak: a category, a module. */
 typedef struct ms_recorded_category {
     const char *name;
     uint64_t count, bytes;
+    uint64_t
+        rounded_bytes; /* without ends of blocks that were not split off, where they are told */
 } ms_recorded_category;
+
+/* Bytes after so many allocations and frees of the step, in blocks of 512. */
+typedef struct ms_recorded_point {
+    const char *phase;
+    uint64_t event, bytes;
+} ms_recorded_point;
 
 /* A line that read values back from the device. */
 typedef struct ms_recorded_read {
@@ -47,7 +56,7 @@ typedef struct ms_recorded_group {
 
 struct ms_recorded {
     ms_arena *arena;
-    char *text;
+    char *text;        /* of a file that was read, or NULL */
     ms_json *document; /* holds the strings */
     const char *path;
     bool is_static, has_figures;
@@ -55,7 +64,8 @@ struct ms_recorded {
     uint64_t world_size; /* 0: not told */
     uint64_t steps, start_bytes, peak_bytes, reserved_bytes, retries;
     ms_recorded_phase *phases;
-    ms_recorded_category *categories;
+    ms_recorded_category *categories, *modules;
+    ms_recorded_point *timeline; /* ascending */
     ms_recorded_read *reads;
     ms_recorded_call *calls;
     ms_recorded_tally *tallies;
@@ -63,21 +73,20 @@ struct ms_recorded {
     uint32_t group_count;
     const char *peak_module, *peak_file; /* where the peak was made; NULL: not told */
     uint64_t peak_line, device_bytes;    /* 0: not told */
-    uint32_t phase_count, category_count, read_count, call_count, tally_count;
+    uint64_t events; /* allocations and frees of the step; 0: not told */
+    uint32_t phase_count, category_count, module_count, point_count, read_count, call_count,
+        tally_count;
     ms_style style;
 };
 
 /* Fills all but the style. The caller frees with ms_recorded_close, also after a failure. */
 ms_status ms_recorded_open(ms_recorded *r, const char *path, ms_error *err);
+/* The same from a text, which must stay. */
+ms_status ms_recorded_parse(ms_recorded *r, const ms_json_source *source, ms_error *err);
 void ms_recorded_close(ms_recorded *r);
 
 ms_status ms_recorded_read_groups(ms_recorded *r, ms_json_value root, ms_error *err);
 
 ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err);
-
-ms_status ms_compare_console(const ms_recorded *first, const ms_recorded *second, FILE *out,
-                             ms_error *err);
-ms_status ms_compare_json(const ms_recorded *first, const ms_recorded *second, FILE *out,
-                          ms_error *err);
 
 #endif

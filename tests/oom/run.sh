@@ -99,6 +99,9 @@ if [ -x "$program" ]; then
     program_case "training arguments as JSON" analyze --config tests/oom/llama.json --training-args tests/oom/trainer.json --format json -o -
     program_case "comparison" diff tests/cli/diff-reports/files/a.json tests/cli/diff-reports/files/b.json
     program_case "comparison as JSON" diff tests/cli/diff-reports/files/a.json tests/oom/llama.json --seq 32 --format json
+    for format in console json md html; do
+        program_case "two steps as $format" compare tests/cli/compare-differs/files/null.json tests/cli/compare-differs/files/cuda.json --format $format
+    done
     for format in console json sarif junit; do
         program_case "check as $format" check --no-plans --budgets tests/oom/memscope.budgets.json --format $format
     done

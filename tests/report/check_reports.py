@@ -103,6 +103,30 @@ def check_timeline(report):
         assert any(p["phase"] == phase for p in points)
 
 
+def check_modules(report):
+    peak = report["summary"]["peak_memory_bytes"]
+    assert sum(row["peak_bytes"] for row in report["modules"]) == peak
+    rounded = sum(row["peak_rounded_bytes"] for row in report["modules"])
+    assert rounded == sum(row["rounded_bytes"] for row in report["peak"]["categories"]) <= peak
+    assert sum(row["count"] for row in report["modules"]) == sum(row["count"] for row in report["peak"]["categories"])
+    names = [row["module"] for row in report["modules"]]
+    assert len(set(names)) == len(names)
+
+
+def check_levels(report):
+    """From the start of the step to its end; the highest is what is rounded at the peak, where every event is told."""
+    levels, summary = report["levels"], report["summary"]
+    assert levels["bytes"][0] == summary["start_bytes"]
+    assert len(levels["bytes"]) == levels["events"] // levels["stride"] + 1 <= 2048
+    assert max(levels["bytes"]) <= summary["peak_memory_bytes"]
+    rounded = sum(row["rounded_bytes"] for row in report["peak"]["categories"])
+    assert levels["stride"] > 1 or max(levels["bytes"]) >= rounded
+    if levels["events"] % levels["stride"] == 0:
+        assert levels["bytes"][-1] == report["phases"][-1]["end_bytes"]
+    starts = [row["event"] for row in levels["phases"]]
+    assert starts == sorted(starts) and len(starts) == len(report["phases"])
+
+
 def total(report, category):
     return sum(record["memory_bytes"] * record["extra"]["count"] for record in report["operators"]
                if record["persistent"] and record["category"] == category)
@@ -159,7 +183,8 @@ def check_suggestions_hold(report, program, arguments):
         assert summary["fits"] == suggestion["fits"], suggestion
 
 
-CHECKS = [check_formulas, check_peak, check_phases, check_timeline, check_summary, check_suggestions]
+CHECKS = [check_formulas, check_peak, check_phases, check_timeline, check_modules, check_levels,
+          check_summary, check_suggestions]
 
 
 def run(program, arguments):

@@ -10,7 +10,7 @@ mkdir -p "$work"
 # Sweeps search long, and a sanitizer's slow program runs into the time limit of a search.
 sweeps=check_sweeps
 [ "${CONFIG:-release}" = release ] || sweeps=
-for check in check_reports check_completions check_pictures check_browser check_fits check_plans $sweeps; do
+for check in check_reports check_completions check_pictures check_browser check_compare check_fits check_plans $sweeps; do
     python3 tests/report/$check.py "${MEMSCOPE:-build/release/memscope}" > "$work/$check.log" 2>&1
     status=$?
     sed '$d' "$work/$check.log"
