@@ -23,9 +23,10 @@ allowed() {
     sweep)     echo "base json tensor allocator device config trace step ledger plan" ;;
     diff)      echo "base json" ;;
     gate)      echo "base json tensor allocator device config diff" ;;
-    report)    echo "base json tensor allocator device config trace step ledger plan diff gate" ;;
-    api)       echo "base json tensor allocator device config trace step ledger plan sweep diff gate report" ;;
+    report)    echo "base json tensor allocator device config trace step ledger plan diff gate calibrate" ;;
+    api)       echo "base json tensor allocator device config trace step ledger plan sweep diff gate calibrate report" ;;
     cli)       echo "" ;;
+    calibrate) echo "base json tensor allocator device config" ;;
     nulldevice) echo "" ;;
     *)         echo "unknown" ;;
     esac

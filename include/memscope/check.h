@@ -22,10 +22,11 @@ extern "C" {
 typedef struct ms_check ms_check;
 
 typedef struct ms_check_options {
-    uint32_t threads;   /* at most; 0: as many as there are processors */
-    bool warn_only;     /* what is over a limit does not count in the exit code */
-    bool no_plans;      /* do not look for what would fit */
-    bool for_baselines; /* only analyze: for ms_check_baseline_... below, not to be written */
+    uint32_t threads;        /* at most; 0: as many as there are processors */
+    bool warn_only;          /* what is over a limit does not count in the exit code */
+    bool no_plans;           /* do not look for what would fit */
+    bool for_baselines;      /* only analyze: for ms_check_baseline_... below, not to be written */
+    const char *calibration; /* a file for the budgets of its device, or NULL */
 } ms_check_options;
 
 /* Reads the file and checks its budgets, several at a time. NULL when the file itself cannot be

@@ -53,10 +53,8 @@ static void limit_allocator(ms_run_config *run)
 {
     uint64_t budget_bytes =
         run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
-    uint64_t context_bytes = run->device->context_expected_bytes;
-    if (run->allocator.kind != MS_ALLOCATOR_RAW && run->allocator.capacity_bytes == 0 &&
-        budget_bytes > context_bytes)
-        run->allocator.capacity_bytes = budget_bytes - context_bytes;
+    if (run->allocator.kind != MS_ALLOCATOR_RAW && run->allocator.capacity_bytes == 0)
+        run->allocator.capacity_bytes = ms_device_reservable_bytes(run->device, budget_bytes);
 }
 
 /* What another run of the model uses. */

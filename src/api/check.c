@@ -30,6 +30,7 @@ struct ms_check {
     char *text;
     ms_json *document;
     ms_check_options options;
+    ms_calibration calibration; /* device NULL: none */
     ms_budgets budgets;
     ms_verdict *verdicts; /* in the order of the file */
     const ms_verdict **worst_first;
@@ -65,18 +66,48 @@ static void point_at(ms_error *err, const ms_error *place)
     ms_error_copy_place(err, place);
 }
 
-static ms_analysis *analyze(const ms_check *check, const ms_budget *b, ms_error *err)
+static ms_analysis *analyze_with(const ms_check *check, const ms_budget *b, const char *calibration,
+                                 ms_error *err)
 {
-    ms_run_setting settings[2];
+    ms_run_setting settings[3];
     size_t count = 0;
     if (b->config)
         settings[count++] = (ms_run_setting){"config", b->config};
     if (b->device)
         settings[count++] = (ms_run_setting){"device", b->device};
+    if (calibration)
+        settings[count++] = (ms_run_setting){"calibration", calibration};
     ms_analysis *analysis = b->config ? ms_analyze_settings(settings, count, err)
                                       : ms_analyze_value(b->run, check->path, settings, count, err);
     point_at(err, b->config_place);
     return analysis;
+}
+
+/* A calibration is of one device; budgets of others are as they were. */
+static ms_analysis *analyze(const ms_check *check, const ms_budget *b, ms_error *err)
+{
+    const char *of = check->calibration.device;
+    ms_analysis *analysis = analyze_with(check, b, NULL, err);
+    if (!analysis || !of || strcmp(of, analysis->run.device->name) != 0)
+        return analysis;
+    ms_analysis_free(analysis);
+    return analyze_with(check, b, check->options.calibration, err);
+}
+
+static ms_status read_calibration(ms_check *check, ms_error *err)
+{
+    ms_json_source source;
+    char *text = NULL;
+    ms_json *document = NULL;
+    ms_status status = ms_json_read(check->options.calibration, &source, &text, err);
+    if (status == MS_OK)
+        status = ms_json_parse(&source, &document, err);
+    if (status == MS_OK)
+        status =
+            ms_calibration_read(check->arena, ms_json_root(document), &check->calibration, err);
+    ms_json_free(document);
+    free(text);
+    return status;
 }
 
 static ms_status read_baseline(ms_arena *arena, ms_verdict *v)
@@ -214,7 +245,10 @@ ms_check *ms_check_run(const char *path, const ms_check_options *options, ms_err
     check->style = (ms_style){.columns = 80};
     if (options)
         check->options = *options;
-    if (open_file(check, path, err) == MS_OK && run(check, err) == MS_OK)
+    ms_status status = open_file(check, path, err);
+    if (status == MS_OK && check->options.calibration)
+        status = read_calibration(check, err);
+    if (status == MS_OK && run(check, err) == MS_OK)
         return check;
     ms_check_free(check);
     return NULL;

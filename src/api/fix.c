@@ -22,7 +22,8 @@ static uint64_t budget_of(const ms_analysis *a, const ms_verdict *v)
     if (limits->measure == MS_MEASURE_PEAK)
         return v->limit_bytes > band ? v->limit_bytes - band : 0;
     if (limits->measure == MS_MEASURE_RESERVED)
-        return v->limit_bytes + a->run.device->context_expected_bytes;
+        return ms_device_held_bytes(a->run.device, v->limit_bytes,
+                                    a->run.device->context_expected_bytes);
     return 0;
 }
 

@@ -32,6 +32,12 @@ static ms_status set_no_plans(ms_cli_settings *s, const char *value, ms_error *e
     return MS_OK;
 }
 
+static ms_status set_calibration(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->calibration = value;
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--calibration wants a file");
+}
+
 static ms_status refuse_word(ms_cli_settings *s, const char *word, ms_error *err)
 {
     (void)s;
@@ -43,6 +49,7 @@ static ms_status refuse_word(ms_cli_settings *s, const char *word, ms_error *err
 static const ms_cli_option options[] = {
     {"budgets",   0,   "FILE",     "what to check [memscope.budgets.json]",                   ms_cli_set_budgets},
     {"warn-only", 0,   NULL,       "exit status 0 when a budget is exceeded",                 set_warn_only},
+    {"calibration", 0, "FILE",     "what calibrate says of a device, for the budgets of that device", set_calibration},
     {"no-plans",  0,   NULL,       "do not look for what would fit again",                    set_no_plans},
     {"jobs",      'j', "N",        "budgets at a time [one per processor]",                   ms_cli_set_jobs},
     {"format",    0,   "NAME",     "console, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus", ms_cli_set_format},
@@ -130,8 +137,10 @@ static ms_status write_reports(const ms_cli_settings *s, ms_check *check, ms_err
 
 static int check_budgets(const ms_cli_settings *s, ms_error *err)
 {
-    const ms_check_options wanted = {
-        .threads = s->jobs, .warn_only = s->warn_only, .no_plans = s->no_plans};
+    const ms_check_options wanted = {.threads = s->jobs,
+                                     .warn_only = s->warn_only,
+                                     .no_plans = s->no_plans,
+                                     .calibration = s->calibration};
     ms_check *check = ms_check_run(s->config ? s->config : default_budgets, &wanted, err);
     if (!check)
         return ms_cli_complain(err);

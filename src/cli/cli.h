@@ -48,6 +48,7 @@ int ms_cli_sweep(int argc, char **argv);
 int ms_cli_merge(int argc, char **argv);
 int ms_cli_capture(int argc, char **argv);
 int ms_cli_compare(int argc, char **argv);
+int ms_cli_calibrate(int argc, char **argv);
 int ms_cli_models(int argc, char **argv);
 int ms_cli_devices(int argc, char **argv);
 int ms_cli_schema(int argc, char **argv);
@@ -92,7 +93,7 @@ struct ms_cli_grammar {
 };
 extern const ms_cli_grammar ms_cli_analyze_grammar, ms_cli_plan_grammar, ms_cli_fit_grammar,
     ms_cli_diff_grammar, ms_cli_check_grammar, ms_cli_baseline_grammar, ms_cli_sweep_grammar,
-    ms_cli_merge_grammar, ms_cli_capture_grammar, ms_cli_compare_grammar;
+    ms_cli_merge_grammar, ms_cli_capture_grammar, ms_cli_compare_grammar, ms_cli_calibrate_grammar;
 
 typedef enum ms_cli_color { MS_COLOR_AUTO, MS_COLOR_ALWAYS, MS_COLOR_NEVER } ms_cli_color;
 
@@ -111,23 +112,24 @@ struct ms_cli_settings {
     const char *format, *file; /* --format, -o */
     ms_cli_output outputs[MS_CLI_MAX_OUTPUTS];
     size_t output_count;
-    const char *directory; /* --out */
-    const char *events;    /* --events */
-    const char *what;      /* --what, or NULL */
-    uint64_t step;         /* --step, --steps; 0: not given */
-    uint64_t seconds;      /* --time-limit of capture; 0: not given */
-    uint64_t ranks;        /* --world of capture; 0: not given */
-    uint64_t device_count; /* --device-count of capture; 0: not given */
-    bool traces_calls;     /* --trace-calls of capture */
-    const char *device;    /* of capture */
-    bool is_real;          /* --real of capture */
-    const char *loss;      /* --answer-loss of capture, or NULL */
-    const char *second;    /* the second report of compare */
-    char **program;        /* what follows --; ends with NULL */
-    uint32_t jobs;         /* -j; 0: not given */
+    const char *directory;   /* --out */
+    const char *events;      /* --events */
+    const char *what;        /* --what, or NULL */
+    uint64_t step;           /* --step, --steps; 0: not given */
+    uint64_t seconds;        /* --time-limit of capture; 0: not given */
+    uint64_t ranks;          /* --world of capture; 0: not given */
+    uint64_t device_count;   /* --device-count of capture; 0: not given */
+    bool traces_calls;       /* --trace-calls of capture */
+    const char *device;      /* of capture */
+    const char *calibration; /* of check; elsewhere a field of the run */
+    bool is_real;            /* --real of capture */
+    const char *loss;        /* --answer-loss of capture, or NULL */
+    const char *second;      /* the second report of compare */
+    char **program;          /* what follows --; ends with NULL */
+    uint32_t jobs;           /* -j; 0: not given */
     bool unroll, chart, quiet, help, warn_only, no_plans, update;
     ms_sweep *sweep;
-    const char **paths; /* the bare words of merge */
+    const char **paths; /* the bare words of merge and calibrate */
     size_t path_count;
     const char *objectives; /* of merge; NULL: the usual ones */
     bool resume, frontier;

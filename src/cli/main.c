@@ -88,6 +88,13 @@ static const char *const compare_examples[] = {
     "what was told beside what was measured",
     NULL,
 };
+static const char *const calibrate_examples[] = {
+    "memscope calibrate runs/*/runtime_report.json -o calibration.json",
+    "what measured steps say of their device, each beside its static_report.json",
+    "memscope analyze llama-3.1-8b --device h100-80gb --calibration calibration.json",
+    "a prediction with it",
+    NULL,
+};
 static const char *const models_examples[] = {
     "memscope models",
     "names for --config",
@@ -122,6 +129,7 @@ static const char fit_outcomes[] = "  0   something fits\n"
                                    "  1   nothing does\n";
 static const char capture_outcomes[] = "  0   the steps were measured\n"
                                        "  1   the program ran out of the device's memory\n";
+static const char calibrate_outcomes[] = "  0   something was fitted\n";
 static const char compare_outcomes[] = "  0   the reports were compared\n";
 
 static const char diff_outcomes[] = "  0   nothing differs\n"
@@ -144,6 +152,7 @@ static const ms_cli_command commands[] = {
     {"merge",   "[OPTION...] FILE...",  "Join the shards of a sweep, or choose among its rows.", merge_examples,   &ms_cli_merge_grammar,   merge_outcomes,   ms_cli_merge},
     {"capture", "[OPTION...] -- PROGRAM...", "The memory of a program's own steps, without a GPU.", capture_examples, &ms_cli_capture_grammar, capture_outcomes, ms_cli_capture},
     {"compare", "[OPTION...] FIRST SECOND", "Two reports side by side.",                      compare_examples, &ms_cli_compare_grammar, compare_outcomes, ms_cli_compare},
+    {"calibrate", "[OPTION...] REPORT...", "What measured steps say of a device.",              calibrate_examples, &ms_cli_calibrate_grammar, calibrate_outcomes, ms_cli_calibrate},
     {"models",  "",                     "List the built-in models.",                            models_examples,  NULL,                    NULL,             ms_cli_models},
     {"devices", "",                     "List the built-in devices.",                           devices_examples, NULL,                    NULL,             ms_cli_devices},
     {"schema",  "[NAME]",               "Print a JSON Schema; without a name, list them.",      schema_examples,  NULL,                    NULL,             ms_cli_schema},

@@ -282,6 +282,24 @@ static ms_status apply_adapter(loading *l, const char *run_path)
     return MS_OK;
 }
 
+/* ---- calibration ---- */
+
+static ms_status take_calibration(loading *l, ms_json_value root)
+{
+    ms_calibration *measured = ms_arena_array(l->arena, ms_calibration, 1);
+    if (!measured)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a calibration");
+    l->draft.measured = measured;
+    return ms_calibration_read(l->arena, root, measured, l->err);
+}
+
+static ms_status apply_calibration(loading *l, const char *run_path)
+{
+    if (!ms_run_field_said(&l->draft, "calibration"))
+        return MS_OK;
+    return read_beside(l, "calibration", l->draft.calibration, run_path, take_calibration);
+}
+
 /* ---- all of it ---- */
 
 /* The type of the weights is the run's, so the config's is refused only where nobody says another.
@@ -316,6 +334,8 @@ static ms_status load_document(loading *l, const ms_input *in, ms_json_value roo
         status = apply_training_args(l, in->path);
     if (status == MS_OK)
         status = apply_plan(l, in->path);
+    if (status == MS_OK)
+        status = apply_calibration(l, in->path);
     if (status == MS_OK)
         status =
             ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);

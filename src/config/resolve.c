@@ -36,6 +36,24 @@ ms_status ms_resolve_fail(const ms_resolving *c, const char *field, const char *
 
 /* ---- device ---- */
 
+static ms_status calibrate(const ms_resolving *c)
+{
+    const ms_calibration *measured = c->draft->measured;
+    if (!measured)
+        return MS_OK;
+    if (strcmp(measured->device, c->run->device->name) != 0)
+        return ms_resolve_fail(c, "calibration", "it is of %.40s, and the run's device is %s",
+                               measured->device, c->run->device->name);
+    ms_device *device = ms_arena_array(c->arena, ms_device, 1);
+    if (!device)
+        return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for a device");
+    *device = *c->run->device;
+    ms_calibration_apply(measured, device);
+    c->run->device = device;
+    c->run->calibration = measured;
+    return MS_OK;
+}
+
 static ms_status resolve_device(const ms_resolving *c)
 {
     const ms_device *devices = NULL;
@@ -49,7 +67,7 @@ static ms_status resolve_device(const ms_resolving *c)
     for (uint32_t i = 0; i < count; i++) {
         if (ms_name_equal(devices[i].name, name)) {
             c->run->device = &devices[i];
-            return MS_OK;
+            return calibrate(c);
         }
         ms_nearest_offer(&nearest, devices[i].name);
     }
@@ -229,12 +247,17 @@ static ms_status resolve_allocator(const ms_resolving *c)
     return MS_OK;
 }
 
+/* A budget of nothing but context leaves one byte: 0 would mean no limit. */
+static uint64_t at_least_one(uint64_t bytes)
+{
+    return bytes > 0 ? bytes : 1;
+}
+
 /* The budget is what the whole process may take; the context comes off before the allocator. */
 static ms_status resolve_budget(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     uint64_t usable = ms_device_usable_bytes(run->device);
-    uint64_t context_bytes = run->device->context_expected_bytes;
     run->has_budget = ms_resolve_said(c, "budget");
     run->budget_bytes = run->has_budget ? c->draft->budget_bytes : usable;
     if (run->has_budget && usable > 0 && run->budget_bytes > usable) {
@@ -243,10 +266,9 @@ static ms_status resolve_budget(const ms_resolving *c)
         if (status != MS_OK)
             return status;
     }
-    /* A budget of nothing but context leaves one byte: 0 would mean no limit. */
     if (run->allocator.kind != MS_ALLOCATOR_RAW && run->budget_bytes > 0)
         run->allocator.capacity_bytes =
-            run->budget_bytes > context_bytes ? run->budget_bytes - context_bytes : 1;
+            at_least_one(ms_device_reservable_bytes(run->device, run->budget_bytes));
     return MS_OK;
 }
 

@@ -16,6 +16,7 @@
 #include "config/notes.h"
 #include "config/optimizer.h"
 #include "config/treatment.h"
+#include "device/calibration.h"
 #include "device/device.h"
 #include "tensor/dtype.h"
 
@@ -112,7 +113,8 @@ typedef struct ms_run_config {
     ms_routing_kind routing; /* of eager experts */
     ms_allocator_options allocator;
     uint32_t torch_major, torch_minor;
-    const ms_device *device; /* never NULL; "cpu" is a row */
+    const ms_device *device;           /* never NULL; "cpu" is a row */
+    const ms_calibration *calibration; /* that is in the device already; NULL: none */
     bool has_budget;
     uint64_t budget_bytes; /* else the device's usable bytes */
     ms_step_detail detail;

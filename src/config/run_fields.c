@@ -105,6 +105,7 @@ static const field_row rows[] = {
     {"experts",         FIELD_CHOICE,  AT(experts),         0, 0,              ms_experts_names},
     {"routing",         FIELD_CHOICE,  AT(routing),         0, 0,              ms_routing_names},
     {"device",          FIELD_TEXT,    AT(device),          0, 0,              NULL},
+    {"calibration",     FIELD_FILE,    AT(calibration),     0, 0,              NULL},
     {"torch",           FIELD_VERSION, AT(torch),           0, 0,              NULL},
     {"allocator",       FIELD_CHOICE,  AT(allocator),       0, 0,              allocators},
     {"max-split-size",  FIELD_SPLIT,   AT(max_split_size_bytes), LEAST_SPLIT_BYTES, 0, NULL},

@@ -67,6 +67,8 @@
     X("routing", "NAME", "for eager experts: balanced, or skewed, where few get all tokens",       \
       "balanced", "Training")                                                                      \
     X("device", "NAME", "a device of `memscope devices`, or cpu", "a100-80gb", "Device")           \
+    X("calibration", "FILE", "a calibration.json of `memscope calibrate`, of that device", "none", \
+      "Device")                                                                                    \
     X("torch", "X.Y", "version of PyTorch", "2.11", "Device")                                      \
     X("allocator", "NAME", "raw, cuda or cuda-expandable", "cuda, on cpu raw", "Device")           \
     X("max-split-size", "SIZE", "largest block the allocator splits, e.g. 128MiB, or none",        \
@@ -85,8 +87,10 @@ typedef struct ms_run_draft {
         experts, routing, allocator;
     double weight_decay, clip_norm, label_smoothing;
     uint64_t logits_to_keep, liger, empty_cache_steps, eval_batch, eval_logits;
-    const char *checkpointing, *treat, *adapter, *lora, *plan, *training_args, *device;
-    uint32_t torch[2]; /* major, minor */
+    const char *checkpointing, *treat, *adapter, *lora, *plan, *training_args, *device,
+        *calibration;
+    const struct ms_calibration *measured; /* what is in that file; NULL: none */
+    uint32_t torch[2];                     /* major, minor */
     uint64_t max_split_size_bytes, roundup_power2_divisions, budget_bytes;
     uint64_t said; /* bit i: field i was given */
 } ms_run_draft;

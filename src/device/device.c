@@ -326,3 +326,39 @@ ms_device ms_device_assume_rates(const ms_device *device)
     filled.has_assumed_rates = true;
     return filled;
 }
+
+/* ---- what is held beside what is reserved ---- */
+
+enum { MILLION = 1000000 };
+
+/* value * times / over, rounded down, for factors of a few millions. */
+static uint64_t scale(uint64_t value, uint64_t times, uint64_t over)
+{
+    return value / over * times + value % over * times / over;
+}
+
+uint64_t ms_device_held_bytes(const ms_device *device, uint64_t reserved_bytes,
+                              uint64_t context_bytes)
+{
+    return reserved_bytes + scale(reserved_bytes, device->margin_ppm, MILLION) + context_bytes;
+}
+
+uint64_t ms_device_reservable_bytes(const ms_device *device, uint64_t budget_bytes)
+{
+    uint64_t context_bytes = device->context_expected_bytes;
+    if (budget_bytes <= context_bytes)
+        return 0;
+    return scale(budget_bytes - context_bytes, MILLION, MILLION + device->margin_ppm);
+}
+
+/* ---- classes of operators ---- */
+
+const char *const ms_op_class_names[] = {
+    [MS_OP_PRODUCT] = "product", [MS_OP_ATTENTION] = "attention", [MS_OP_OTHER] = "other"};
+
+ms_op_class ms_op_class_of(const char *name, bool has_flops)
+{
+    if (strstr(name, "ttention")) /* flash_attention, ScaledDotProductFlashAttentionBackward0 */
+        return MS_OP_ATTENTION;
+    return has_flops ? MS_OP_PRODUCT : MS_OP_OTHER;
+}

@@ -16,6 +16,18 @@ typedef struct ms_assumed_rates {
     double memory_bytes_per_s, flops, host_link_bytes_per_s;
 } ms_assumed_rates;
 
+/* Operators that reach like parts of what a device could do. */
+typedef enum ms_op_class {
+    MS_OP_PRODUCT,   /* of matrices */
+    MS_OP_ATTENTION, /* in one kernel */
+    MS_OP_OTHER,     /* limited by the memory's bandwidth */
+    MS_OP_CLASSES
+} ms_op_class;
+extern const char *const ms_op_class_names[]; /* "product", ... */
+
+/* By its name, also of its node in backward. */
+ms_op_class ms_op_class_of(const char *name, bool has_flops);
+
 typedef struct ms_device {
     const char *name;  /* "a100-80gb" */
     const char *title; /* "NVIDIA A100 80 GB" */
@@ -31,9 +43,11 @@ typedef struct ms_device {
     double host_memory_bytes_per_s;                                   /* of any host: the table's */
     double peer_link_bytes_per_s;                                     /* total; 0 = none */
     uint64_t context_low_bytes, context_expected_bytes,
-        context_high_bytes;   /* CUDA context, an estimate */
-    ms_assumed_rates assumed; /* for its kind: the table's */
-    bool has_assumed_rates;   /* some of the rates above are those */
+        context_high_bytes; /* CUDA context, an estimate */
+    uint64_t margin_ppm;    /* held beside what is reserved, millionths of that; by calibration */
+    double slowdown[MS_OP_CLASSES]; /* times of operators over the roofline's; 0: not known, as 1 */
+    ms_assumed_rates assumed;       /* for its kind: the table's */
+    bool has_assumed_rates;         /* some of the rates above are those */
     const char *source;
     const char *unchecked; /* cells from general knowledge, "cuda_mib, multiprocessors"; or "" */
 } ms_device;
@@ -45,6 +59,12 @@ ms_status ms_devices_load(ms_arena *arena, const ms_device **devices, uint32_t *
 /* What a CUDA program sees as total; where nobody has read it, what the driver shows less the
  * largest gap seen between the two; else what the vendor writes. 0 for the cpu. */
 uint64_t ms_device_usable_bytes(const ms_device *device);
+
+/* What the device shows when so much is reserved, with a context of so many bytes. */
+uint64_t ms_device_held_bytes(const ms_device *device, uint64_t reserved_bytes,
+                              uint64_t context_bytes);
+/* The most that can be reserved within a budget, with the expected context; may be 0. */
+uint64_t ms_device_reservable_bytes(const ms_device *device, uint64_t budget_bytes);
 
 /* Whether operators and copies can be timed at the device's own rates. */
 bool ms_device_has_rates(const ms_device *device);

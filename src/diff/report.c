@@ -175,6 +175,14 @@ static ms_status read_metadata(const ms_reading *r)
     return status == MS_OK ? read_fields(r, config, is_any, &r->report->config) : status;
 }
 
+const char *ms_report_setting(const ms_report *report, const char *name)
+{
+    for (uint32_t i = 0; i < report->settings.count; i++)
+        if (strcmp(report->settings.items[i].name, name) == 0)
+            return report->settings.items[i].value;
+    return NULL;
+}
+
 uint64_t ms_report_part_bytes(const ms_report_parts *parts, const char *name)
 {
     for (uint32_t i = 0; i < parts->count; i++)

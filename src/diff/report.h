@@ -65,6 +65,9 @@ ms_status ms_report_read(ms_arena *arena, ms_json_value root, ms_report *report,
 /* A copy to be shown: control characters become '?'. NULL when out of memory. */
 const char *ms_report_text(ms_arena *arena, const char *text);
 
+/* What it says of a setting of the run; NULL where it does not. */
+const char *ms_report_setting(const ms_report *report, const char *name);
+
 /* The bytes of a part of that name; 0 when there is none. */
 uint64_t ms_report_part_bytes(const ms_report_parts *parts, const char *name);
 

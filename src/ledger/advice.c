@@ -33,7 +33,8 @@ static void judge(const ms_ledger *ledger, const ms_usage *usage, ms_suggestion 
     uint64_t reserved_bytes = usage->peak_reserved_bytes > now->evaluation_reserved_bytes
                                   ? usage->peak_reserved_bytes
                                   : now->evaluation_reserved_bytes;
-    s->device_bytes = reserved_bytes + ledger->run->device->context_expected_bytes;
+    const ms_device *device = ledger->run->device;
+    s->device_bytes = ms_device_held_bytes(device, reserved_bytes, device->context_expected_bytes);
     s->saved_device_bytes = (int64_t)(now->expected_device_bytes - s->device_bytes);
     s->saved_peak_bytes = (int64_t)(now->peak_memory_bytes - usage->peak_bytes);
     s->fits =

@@ -18,5 +18,6 @@ double ms_clock_op_ms(const ms_device *device, const ms_op_exec *op)
     if (!(device->memory_bytes_per_s > 0)) /* most operators would take no time */
         return 0;
     double traffic = (double)op->traffic_bytes / device->memory_bytes_per_s;
-    return (arithmetic > traffic ? arithmetic : traffic) * 1e3;
+    double slowdown = device->slowdown[ms_op_class_of(op->name, op->flops > 0)];
+    return (arithmetic > traffic ? arithmetic : traffic) * (slowdown > 0 ? slowdown : 1) * 1e3;
 }

@@ -23,9 +23,9 @@ static void summarize_device(const ms_ledger *ledger, ms_summary *s)
     uint64_t reserved_bytes = s->reserved_memory_bytes > s->evaluation_reserved_bytes
                                   ? s->reserved_memory_bytes
                                   : s->evaluation_reserved_bytes;
-    s->low_device_bytes = reserved_bytes + d->context_low_bytes;
-    s->expected_device_bytes = reserved_bytes + d->context_expected_bytes;
-    s->high_device_bytes = reserved_bytes + d->context_high_bytes;
+    s->low_device_bytes = ms_device_held_bytes(d, reserved_bytes, d->context_low_bytes);
+    s->expected_device_bytes = ms_device_held_bytes(d, reserved_bytes, d->context_expected_bytes);
+    s->high_device_bytes = ms_device_held_bytes(d, reserved_bytes, d->context_high_bytes);
     s->budget_bytes =
         ledger->run->has_budget ? ledger->run->budget_bytes : ms_device_usable_bytes(d);
     const ms_usage *evaluation = ledger->evaluation;

@@ -10,20 +10,17 @@ enum { LEAST_HALVINGS = 6, MOST_LOWEST = 3 };
 
 void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes)
 {
-    uint64_t context = run->device->context_expected_bytes;
+    uint64_t reservable = ms_device_reservable_bytes(run->device, budget_bytes);
     run->has_budget = true;
     run->budget_bytes = budget_bytes;
     if (run->allocator.kind != MS_ALLOCATOR_RAW)
-        run->allocator.capacity_bytes = budget_bytes > context ? budget_bytes - context : 1;
+        run->allocator.capacity_bytes = reservable > 0 ? reservable : 1;
 }
 
 static uint64_t limit_of(const ms_run_config *run)
 {
     uint64_t budget = run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
-    uint64_t context = run->device->context_expected_bytes;
-    if (budget == 0)
-        return UINT64_MAX;
-    return budget > context ? budget - context : 0;
+    return budget == 0 ? UINT64_MAX : ms_device_reservable_bytes(run->device, budget);
 }
 
 void ms_search_set_limit(ms_search *s)
@@ -35,23 +32,27 @@ void ms_search_set_limit(ms_search *s)
         run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
 }
 
+static uint64_t held_bytes(const ms_run_config *run, uint64_t reserved_bytes)
+{
+    return ms_device_held_bytes(run->device, reserved_bytes, run->device->context_expected_bytes);
+}
+
 ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
                                     uint64_t live_bytes, uint64_t *budget)
 {
     ms_run_config run = *s->task->run;
-    uint64_t low = live_bytes + run.device->context_expected_bytes, wanted = 0;
+    uint64_t low = held_bytes(&run, live_bytes), wanted = 0;
     bool yes;
-    const uint64_t context = run.device->context_expected_bytes;
     run.allocator.capacity_bytes = 0; /* no limit */
     ms_status status = ms_step_plan_fits(s->task->model, &run, treatments, &yes, &wanted, s->err);
-    *budget = wanted + context;
+    *budget = held_bytes(&run, wanted);
     for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {
         uint64_t middle = low + (*budget - low) / 2;
         ms_search_set_budget(&run, middle);
         status = ms_step_plan_fits(s->task->model, &run, treatments, &yes, &wanted, s->err);
         s->plan->simulations++;
         if (yes) /* and with what it took at most it would do the same */
-            *budget = wanted + context;
+            *budget = held_bytes(&run, wanted);
         else
             low = middle + 1;
     }

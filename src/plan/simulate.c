@@ -125,7 +125,8 @@ ms_status ms_step_plan_summarize(const ms_model_config *model, const ms_run_conf
 static bool usage_fits(const ms_run_config *run, const ms_usage *usage)
 {
     uint64_t budget = run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
-    uint64_t device = usage->peak_reserved_bytes + run->device->context_expected_bytes;
+    uint64_t device = ms_device_held_bytes(run->device, usage->peak_reserved_bytes,
+                                           run->device->context_expected_bytes);
     return !usage->out_of_memory && (budget == 0 || device <= budget);
 }
 

@@ -84,6 +84,8 @@ static void write_figures(ms_json_writer *w, const ms_verdict *v)
 {
     const ms_limits *limits = &v->budget->limits;
     ms_json_string(w, "device", v->report.device);
+    if (ms_report_setting(&v->report, "calibration"))
+        ms_json_string(w, "calibration", ms_report_setting(&v->report, "calibration"));
     ms_json_string(w, "phase", ms_measure_names[limits->measure]);
     ms_json_string(w, "use", limits->uses_expected ? "expected" : "upper");
     ms_json_uint(w, "expected_bytes", v->expected_bytes);

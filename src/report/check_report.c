@@ -107,10 +107,20 @@ static const char *fix_of(ms_arena *arena, const ms_verdict *v)
     return v->fix ? ms_arena_printf(arena, "What fits again: %s", v->fix) : "No plan fits";
 }
 
+/* With the calibration, where the figures have one. */
+static const char *text_of(ms_arena *arena, const ms_verdict *v)
+{
+    const char *text = ms_verdict_text(arena, v);
+    const char *calibration = ms_report_setting(&v->report, "calibration");
+    return text && calibration
+               ? ms_arena_printf(arena, "%s (calibrated with %.40s)", text, calibration)
+               : text;
+}
+
 static bool fill_row(ms_arena *arena, const ms_verdict *v, ms_check_row *row)
 {
     row->verdict = v;
-    row->text = ms_verdict_text(arena, v);
+    row->text = text_of(arena, v);
     row->changes = ms_verdict_changes(arena, v);
     row->fix = fix_of(arena, v);
     if (row->text && row->changes && row->fix)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/calibrated.h"
 #include "report/chart.h"
 #include "report/page.h"
 #include "report/reporter.h"
@@ -71,8 +72,9 @@ static void write_peak(const ms_page *p, const ms_view *v)
               s->fits && s->allocator_retries ? "after it gave cached memory back" : "");
     if (s->high_device_bytes != s->low_device_bytes) {
         char low[MS_GIB_TEXT], high[MS_GIB_TEXT], remark[2 * MS_GIB_TEXT + 32];
-        snprintf(remark, sizeof remark, "estimate, %s to %s", ms_gib(s->low_device_bytes, low),
-                 ms_gib(s->high_device_bytes, high));
+        snprintf(remark, sizeof remark, "%s, %s to %s",
+                 v->ledger->run->calibration ? "calibrated" : "estimate",
+                 ms_gib(s->low_device_bytes, low), ms_gib(s->high_device_bytes, high));
         total_row(p, "on the device, with context", label_width, s->expected_device_bytes, remark);
     }
     host_row(p, s, label_width);
@@ -171,6 +173,7 @@ bool ms_report_console(FILE *out, const ms_view *view)
     write_phases(&p, view);
     write_largest(&p, view);
     write_advice(&p, view);
+    ms_calibrated_console(&p, view->ledger->run, view->arena);
     ms_page_run(&p, view->metadata, view->metadata_count);
     write_notes(&p, view);
     return true;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/calibrated.h"
 #include "report/html_report.h"
 #include "report/json_operators.h"
 #include "report/plan_view.h"
@@ -334,6 +335,7 @@ bool ms_plan_html(FILE *out, const ms_plan_view *v)
         links[i] = (ms_html_link){sections[i].id, sections[i].title,
                                   sections[i].is_there && !sections[i].is_there(v)};
     ms_html_begin(out, &head);
+    ms_calibrated_html(out, v->run, v->arena);
     if (v->plan) {
         links[SUGGESTIONS].title = ms_plan_suggestions_title(v->plan);
         write_headroom(out, v);

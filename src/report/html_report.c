@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "report/calibrated.h"
 #include "report/json_operators.h"
 #include "report/picture.h"
 #include "report/reporter.h"
@@ -248,5 +249,6 @@ bool ms_report_html(FILE *out, const ms_view *v)
                                   sections[i].is_there && !sections[i].is_there(v)};
     ms_html_begin(out, &head);
     ms_html_headroom(out, v);
+    ms_calibrated_html(out, v->ledger->run, v->arena);
     return ms_html_finish(out, links, SECTION_COUNT, MS_HTML_PREDICTED, v, write_section);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "json/write.h"
+#include "report/calibrated.h"
 #include "report/config_fields.h"
 #include "report/json_levels.h"
 #include "report/json_operators.h"
@@ -161,6 +162,7 @@ bool ms_report_json(FILE *out, const ms_view *view)
     ms_json_peak(&w, view);
     ok = ms_json_modules(&w, view) && ok;
     write_suggestions(&w, view);
+    ms_calibrated_json(&w, view->ledger->run, view->arena);
     write_not_modelled(&w, view);
     write_timeline(&w, view->ledger);
     ms_json_levels(&w, view->ledger);

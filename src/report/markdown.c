@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 
+#include "report/calibrated.h"
 #include "report/reporter.h"
 
 void ms_markdown_cell(FILE *out, const char *text)
@@ -32,18 +33,19 @@ static void write_shares(FILE *out, const char *title, const ms_view_row *rows, 
     fprintf(out, "| **sum** | | **%s** | | **%" PRIu64 "** |\n", ms_gib(whole, gib), whole);
 }
 
-static void write_device(FILE *out, const ms_summary *s)
+static void write_device(FILE *out, const ms_view *v)
 {
+    const ms_summary *s = v->summary;
     char a[MS_GIB_TEXT], b[MS_GIB_TEXT], c[MS_GIB_TEXT];
     fprintf(out, "\nThe allocator reserves **%s GiB** for it.",
             ms_gib(s->reserved_memory_bytes, a));
     if (s->high_device_bytes != s->low_device_bytes)
-        fprintf(
-            out,
-            " With the device's context (an estimate) the device shows **%s GiB**, between %s and "
-            "%s GiB.",
-            ms_gib(s->expected_device_bytes, a), ms_gib(s->low_device_bytes, b),
-            ms_gib(s->high_device_bytes, c));
+        fprintf(out,
+                " With the device's context (%s) the device shows **%s GiB**, between %s and "
+                "%s GiB.",
+                v->ledger->run->calibration ? "calibrated" : "an estimate",
+                ms_gib(s->expected_device_bytes, a), ms_gib(s->low_device_bytes, b),
+                ms_gib(s->high_device_bytes, c));
     if (s->host_memory_bytes)
         fprintf(out, " The host keeps **%s GiB**", ms_gib(s->host_memory_bytes, a));
     if (s->host_weight_memory_bytes)
@@ -61,7 +63,7 @@ static void write_peak(FILE *out, const ms_view *v)
     fputs(".\n", out);
     write_shares(out, "what", v->categories, v->category_count, peak_bytes);
     if (v->ledger->run->allocator.kind != MS_ALLOCATOR_RAW)
-        write_device(out, v->summary);
+        write_device(out, v);
     write_shares(out, "where", v->layers, v->layer_count, peak_bytes);
     write_shares(out, "largest tensors", v->tensors, v->tensor_count, peak_bytes);
 }
@@ -156,6 +158,7 @@ bool ms_report_markdown(FILE *out, const ms_view *view)
     write_phases(out, view);
     write_largest(out, view);
     write_advice(out, view);
+    ms_calibrated_markdown(out, view->ledger->run, view->arena);
     ms_markdown_run(out, view->metadata, view->metadata_count);
     fputs("\n## Not in these figures\n\n", out);
     const char *text;

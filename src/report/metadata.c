@@ -7,6 +7,7 @@
 
 #include "config/attention.h"
 #include "config/experts.h"
+#include "report/calibrated.h"
 
 /* clang-format off */
 static const char *const autocast_names[] = {
@@ -123,6 +124,8 @@ static void add_place(list *l, const ms_metadata_source *source, ms_arena *arena
 {
     const ms_run_config *run = source->run;
     add_text(l, "device", run->device->name);
+    if (run->calibration)
+        add_text(l, "calibration", ms_calibrated_field(run, arena));
     add_text(l, "torch",
              ms_arena_printf(arena, "%" PRIu32 ".%" PRIu32, run->torch_major, run->torch_minor));
     add_text(l, "allocator", allocator_names[run->allocator.kind]);

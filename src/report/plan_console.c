@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/calibrated.h"
 #include "report/page.h"
 #include "report/plan_view.h"
 
@@ -349,6 +350,7 @@ bool ms_plan_console(FILE *out, const ms_plan_view *view)
     write_targets(&p, view);
     write_compared(&p, view);
     write_rules(&p, view);
+    ms_calibrated_console(&p, view->run, view->arena);
     ms_page_run(&p, view->metadata, view->metadata_count);
     write_solving(&p, view);
     if (target_is_long(view))

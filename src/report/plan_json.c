@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "json/write.h"
+#include "report/calibrated.h"
 #include "report/json_operators.h"
 #include "report/plan_view.h"
 
@@ -200,6 +201,7 @@ static void write_assumed_rates(ms_json_writer *w, const ms_plan_view *v)
 static void write_metadata(ms_json_writer *w, const ms_plan_view *v)
 {
     write_assumed_rates(w, v);
+    ms_calibrated_json(w, v->run, v->arena);
     ms_json_object(w, "metadata");
     for (uint32_t i = 0; i < v->metadata_count; i++)
         ms_field_json(w, &v->metadata[i]);

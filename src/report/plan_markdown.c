@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "report/calibrated.h"
 #include "report/markdown.h"
 #include "report/plan_view.h"
 
@@ -220,6 +221,7 @@ bool ms_plan_markdown(FILE *out, const ms_plan_view *v)
         fprintf(out, "\nThe rules expected a peak of %s GiB and %s time; %s.\n",
                 ms_gib(plan->rules_estimate_bytes, gib),
                 ms_plan_percent(plan->rules_estimate_overhead, percent), v->host_note);
+    ms_calibrated_markdown(out, v->run, v->arena);
     ms_markdown_run(out, v->metadata, v->metadata_count);
     fprintf(out, "\nPlanned by %s: %" PRIu32 " simulations, %s ms.\n",
             ms_planner_names[v->answer->task->planner], plan->simulations,
@@ -236,6 +238,7 @@ bool ms_curve_markdown(FILE *out, const ms_plan_view *v)
         char budget[MS_GIB_TEXT];
         figures_row(out, v, ms_gib(p->budget_bytes, budget), &p->figures, p->figures.treat);
     }
+    ms_calibrated_markdown(out, v->run, v->arena);
     ms_markdown_run(out, v->metadata, v->metadata_count);
     return true;
 }

@@ -102,6 +102,11 @@ if [ -x "$program" ]; then
     for format in console json md html; do
         program_case "two steps as $format" compare tests/cli/compare-differs/files/null.json tests/cli/compare-differs/files/cuda.json --format $format
     done
+    program_case "calibration" calibrate tests/cli/calibrate/files/points.csv
+    program_case "calibration as JSON" calibrate tests/cli/calibrate/files/points.csv --format json -o -
+    for format in console json md html; do
+        program_case "calibrated, as $format" analyze --config tests/oom/llama.json --device h100-80gb --calibration tests/cli/analyze-calibration/files/calibration.json --format $format -o -
+    done
     for format in console json sarif junit; do
         program_case "check as $format" check --no-plans --budgets tests/oom/memscope.budgets.json --format $format
     done

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What measured steps say of a device that no rule tells: its context, workspaces and margin, and
+ * how far operators stay from its rates.
+ *
+ *     ms_error err = {0};
+ *     ms_calibrator *c = ms_calibrator_create();
+ *     ms_calibrator_add_pair(c, "a/static_report.json", "a/runtime_report.json", &err);
+ *     ...
+ *     ms_calibrator_fit(c, &err);
+ *     ms_calibrator_write(c, "json", stdout, &err);
+ *     ms_calibrator_free(c);
+ *
+ * What it writes as JSON is a file for the field "calibration" of a run.
+ */
+#ifndef MEMSCOPE_CALIBRATE_H
+#define MEMSCOPE_CALIBRATE_H
+
+#include "memscope/memscope.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MS_CALIBRATION_SCHEMA_VERSION "1.0"
+
+typedef struct ms_calibrator ms_calibrator;
+
+ms_calibrator *ms_calibrator_create(void); /* NULL when out of memory */
+void ms_calibrator_free(ms_calibrator *calibrator);
+
+/* A run's static report and the runtime report of the same run. */
+ms_status ms_calibrator_add_pair(ms_calibrator *calibrator, const char *told_path,
+                                 const char *measured_path, ms_error *err);
+/* A table of points as CSV; memscope(1) lists its columns. "-" is standard input. */
+ms_status ms_calibrator_add_table(ms_calibrator *calibrator, const char *path, ms_error *err);
+
+/* Fails when the points are of several devices, or too few for anything. */
+ms_status ms_calibrator_fit(ms_calibrator *calibrator, ms_error *err);
+
+/* After a fit: "console" or "json". */
+ms_status ms_calibrator_write(const ms_calibrator *calibrator, const char *format, FILE *out,
+                              ms_error *err);
+const char *ms_calibrator_format_at(size_t index); /* NULL past the last */
+void ms_calibrator_set_style(ms_calibrator *calibrator, const ms_style *style);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

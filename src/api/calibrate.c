@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memscope/calibrate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate/fit.h"
+#include "json/read.h"
+#include "report/calibration_report.h"
+
+struct ms_calibrator {
+    ms_arena *arena;
+    ms_measured_points points;
+    ms_calibration_result result;
+    ms_style style;
+};
+
+ms_calibrator *ms_calibrator_create(void)
+{
+    ms_calibrator *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->style = (ms_style){.columns = 80};
+    c->arena = ms_arena_create(0);
+    if (c->arena)
+        return c;
+    free(c);
+    return NULL;
+}
+
+void ms_calibrator_free(ms_calibrator *c)
+{
+    if (!c)
+        return;
+    ms_vec_free(&c->points);
+    ms_arena_free(c->arena);
+    free(c);
+}
+
+void ms_calibrator_set_style(ms_calibrator *c, const ms_style *style)
+{
+    c->style = *style;
+}
+
+/* ---- points ---- */
+
+typedef struct document {
+    char *text;
+    ms_json *json;
+} document;
+
+static ms_status open_document(document *d, const char *path, ms_error *err)
+{
+    ms_json_source source;
+    *d = (document){0};
+    ms_status status = ms_json_read(path, &source, &d->text, err);
+    return status == MS_OK ? ms_json_parse(&source, &d->json, err) : status;
+}
+
+static void close_document(document *d)
+{
+    ms_json_free(d->json);
+    free(d->text);
+}
+
+ms_status ms_calibrator_add_pair(ms_calibrator *c, const char *told_path, const char *measured_path,
+                                 ms_error *err)
+{
+    document told, measured = {0};
+    ms_status status = open_document(&told, told_path, err);
+    if (status == MS_OK)
+        status = open_document(&measured, measured_path, err);
+    if (status == MS_OK)
+        status =
+            ms_measured_point_pair(c->arena, ms_json_root(told.json), ms_json_root(measured.json),
+                                   measured_path, &c->points, err);
+    close_document(&measured);
+    close_document(&told);
+    return status;
+}
+
+ms_status ms_calibrator_add_table(ms_calibrator *c, const char *path, ms_error *err)
+{
+    ms_json_source source;
+    char *text = NULL;
+    ms_status status = ms_json_read(path, &source, &text, err);
+    if (status == MS_OK)
+        status = ms_measured_points_read(c->arena, source.name, text, &c->points, err);
+    free(text);
+    return status;
+}
+
+/* ---- the fit ---- */
+
+static ms_status find_device(ms_calibrator *c, const ms_device **found, ms_error *err)
+{
+    const ms_device *devices = NULL;
+    const char *name = "";
+    uint32_t count = 0;
+    ms_status status = ms_calibration_device(&c->points, &name, err);
+    if (status == MS_OK)
+        status = ms_devices_load(c->arena, &devices, &count, err);
+    for (uint32_t i = 0; status == MS_OK && i < count; i++)
+        if (strcmp(devices[i].name, name) == 0) {
+            *found = &devices[i];
+            return MS_OK;
+        }
+    if (status != MS_OK)
+        return status;
+    return ms_fail(err, MS_ERR_CONFIG,
+                   "unknown device '%.40s'; `memscope devices` lists the known ones", name);
+}
+
+ms_status ms_calibrator_fit(ms_calibrator *c, ms_error *err)
+{
+    const ms_device *device = NULL;
+    if (c->points.count == 0)
+        return ms_fail(err, MS_ERR_CONFIG, "no points to fit");
+    ms_status status = find_device(c, &device, err);
+    return status == MS_OK ? ms_calibration_fit(c->arena, &c->points, device, &c->result, err)
+                           : status;
+}
+
+/* ---- writing ---- */
+
+static const char *const formats[] = {"console", "json"};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+const char *ms_calibrator_format_at(size_t index)
+{
+    return index < FORMATS ? formats[index] : NULL;
+}
+
+ms_status ms_calibrator_write(const ms_calibrator *c, const char *format, FILE *out, ms_error *err)
+{
+    if (strcmp(format, "json") == 0)
+        ms_calibration_json(out, &c->result);
+    else if (strcmp(format, "console") == 0)
+        ms_calibration_console(out, &c->result, &c->style);
+    else
+        return ms_fail(err, MS_ERR_USAGE, "no format \"%.40s\"", format);
+    if (fflush(out) != 0 || ferror(out))
+        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
+                       "cannot write the calibration: %s",
+                       errno ? strerror(errno) : "the output failed");
+    return MS_OK;
+}

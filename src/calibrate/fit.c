@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "calibrate/fit.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate/fitting.h"
+
+enum { LEAST_CONTEXTS = 3, LEAST_LINKS = 2 };
+
+static ms_status no_memory(const ms_fitting *f)
+{
+    return ms_fail(f->err, MS_ERR_NOMEM, "out of memory for a fit");
+}
+
+ms_status ms_fitting_note(ms_fitting *f, const char *format, ...)
+{
+    char text[240];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char *kept = ms_arena_strdup(f->arena, text);
+    if (!kept)
+        return no_memory(f);
+    f->result->notes[f->result->note_count++] = kept;
+    return MS_OK;
+}
+
+ms_status ms_fitting_too_few(ms_fitting *f, const char *what, uint32_t needed)
+{
+    return ms_fitting_note(f, "%s: %" PRIu32 " point%s, and %" PRIu32 " are needed", what, f->count,
+                           f->count == 1 ? "" : "s", needed);
+}
+
+/* ---- how well ---- */
+
+static void add_error(ms_calibration_error *error, double told, double measured, uint32_t count)
+{
+    double off = fabs(told - measured) / measured;
+    error->mean += off / count;
+    error->worst = off > error->worst ? off : error->worst;
+}
+
+/* `before`, `after`: what is told of a point without and with the fit; `measured`: what is true. */
+void ms_fitting_add_quality(ms_fitting *f, const char *figure, ms_teller before, ms_teller after,
+                            ms_teller measured)
+{
+    ms_calibration_quality *q = &f->result->qualities[f->result->quality_count++];
+    *q = (ms_calibration_quality){.figure = figure, .points = f->count};
+    for (uint32_t i = 0; i < f->count; i++) {
+        double truth = measured(f, i, MS_NONE_LEFT_OUT);
+        add_error(&q->before, before(f, i, MS_NONE_LEFT_OUT), truth, f->count);
+        add_error(&q->after, after(f, i, MS_NONE_LEFT_OUT), truth, f->count);
+        add_error(&q->left_out, after(f, i, i), truth, f->count);
+    }
+}
+
+/* ---- parameters ---- */
+
+static void widen(ms_fitted *fitted, double value)
+{
+    fitted->low = value < fitted->low ? value : fitted->low;
+    fitted->high = value > fitted->high ? value : fitted->high;
+}
+
+/* Bytes are whole numbers of them. */
+static double rounded(ms_parameter_kind kind, double value)
+{
+    return ms_parameter_rows[kind].is_bytes ? floor(value + 0.5) : value;
+}
+
+static ms_fitted *set_parameter(ms_fitting *f, ms_parameter_kind kind, double value)
+{
+    ms_fitted *fitted = &f->result->calibration.parameters[kind];
+    value = rounded(kind, value);
+    *fitted = (ms_fitted){f->count, value, value, value};
+    return fitted;
+}
+
+/* ---- coefficients ---- */
+
+void ms_fitting_solve(const ms_fitting *f, uint32_t left_out, double c[MS_LEAST_COLUMNS])
+{
+    ms_least_solve(f->rows, f->count, left_out, f->is_joined ? 1 : f->wanted, c);
+    for (int i = 1; i < MS_LEAST_COLUMNS && f->is_joined; i++)
+        c[i] = f->wanted >> i & 1 ? c[0] : 0;
+}
+
+double ms_fitting_dot(const ms_fitting *f, const double c[MS_LEAST_COLUMNS], uint32_t point)
+{
+    double sum = 0;
+    for (int i = 0; i < MS_LEAST_COLUMNS; i++)
+        sum += f->is_joined && i > 0 ? 0 : c[i] * f->rows[point].columns[i];
+    return sum;
+}
+
+/* Values and columns are shares of what was measured, so that all points count alike. */
+void ms_fitting_set_row(ms_fitting *f, uint32_t i, const double columns[MS_LEAST_COLUMNS],
+                        double rest, double measured)
+{
+    for (int c = 0; c < MS_LEAST_COLUMNS; c++)
+        f->rows[i].columns[c] = columns[c] / measured;
+    f->rows[i].value = rest / measured;
+}
+
+void ms_fitting_set_coefficients(ms_fitting *f, const ms_parameter_kind kinds[MS_LEAST_COLUMNS],
+                                 double base)
+{
+    double c[MS_LEAST_COLUMNS];
+    ms_fitting_solve(f, MS_NONE_LEFT_OUT, c);
+    for (int i = 0; i < MS_LEAST_COLUMNS; i++)
+        if (f->wanted >> i & 1)
+            set_parameter(f, kinds[i], base + c[i]);
+    for (uint32_t out = 0; out < f->count; out++) {
+        ms_fitting_solve(f, out, c);
+        for (int i = 0; i < MS_LEAST_COLUMNS; i++)
+            if (f->wanted >> i & 1)
+                widen(&f->result->calibration.parameters[kinds[i]], rounded(kinds[i], base + c[i]));
+    }
+}
+
+/* ---- what is reserved ---- */
+
+static double reserved_before(const ms_fitting *f, uint32_t i, uint32_t left_out)
+{
+    (void)left_out;
+    return f->used[i]->told_reserved;
+}
+
+static double reserved_after(const ms_fitting *f, uint32_t i, uint32_t left_out)
+{
+    double c[MS_LEAST_COLUMNS];
+    ms_fitting_solve(f, left_out, c);
+    return f->used[i]->told_reserved + ms_fitting_dot(f, c, i) * f->used[i]->measured_reserved;
+}
+
+static double reserved_measured(const ms_fitting *f, uint32_t i, uint32_t left_out)
+{
+    (void)left_out;
+    return f->used[i]->measured_reserved;
+}
+
+static ms_status fit_reserved(ms_fitting *f)
+{
+    enum { PARAMETERS = 2 };
+    static const ms_parameter_kind kinds[MS_LEAST_COLUMNS] = {
+        MS_PARAMETER_WORKSPACE, MS_PARAMETER_MARGIN, MS_PARAMETER_COUNT};
+    f->count = 0;
+    for (uint32_t i = 0; i < f->points->count; i++)
+        if (f->points->items[i].told_reserved > 0 && f->points->items[i].measured_reserved > 0)
+            f->used[f->count++] = &f->points->items[i];
+    if (f->count == 0)
+        return MS_OK;
+    if (f->count < PARAMETERS + MS_SPARE_POINTS)
+        return ms_fitting_too_few(f, "what is reserved", PARAMETERS + MS_SPARE_POINTS);
+    for (uint32_t i = 0; i < f->count; i++) {
+        const ms_measured_point *p = f->used[i];
+        const double columns[MS_LEAST_COLUMNS] = {1, p->told_reserved};
+        ms_fitting_set_row(f, i, columns, p->measured_reserved - p->told_reserved,
+                           p->measured_reserved);
+    }
+    f->is_joined = false;
+    f->wanted = 3;
+    ms_status status = MS_OK;
+    if (!ms_least_tells_apart(f->rows, f->count, f->wanted)) {
+        f->wanted = 2; /* all of one size */
+        status = ms_fitting_note(
+            f, "workspaces: the points are all of one size, so that they are not told "
+               "from the margin");
+    }
+    ms_fitting_set_coefficients(f, kinds, 0);
+    ms_fitting_add_quality(f, "reserved_memory_bytes", reserved_before, reserved_after,
+                           reserved_measured);
+    return status;
+}
+
+/* ---- the context, links: medians ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static double median(const ms_fitting *f, uint32_t left_out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < f->count; i++)
+        if (i != left_out)
+            f->sorted[count++] = f->samples[i];
+    qsort(f->sorted, count, sizeof *f->sorted, by_size);
+    return (f->sorted[(count - 1) / 2] + f->sorted[count / 2]) / 2;
+}
+
+/* What is reserved beside the context: as measured, else as told with what was fitted. */
+static double reserved_of(const ms_fitting *f, const ms_measured_point *p)
+{
+    const ms_fitted *fitted = f->result->calibration.parameters;
+    if (p->measured_reserved > 0)
+        return p->measured_reserved;
+    return p->told_reserved * (1 + fitted[MS_PARAMETER_MARGIN].value) +
+           fitted[MS_PARAMETER_WORKSPACE].value;
+}
+
+static double device_before(const ms_fitting *f, uint32_t i, uint32_t left_out)
+{
+    (void)left_out;
+    return f->used[i]->told_reserved + (double)f->device->context_expected_bytes;
+}
+
+static double device_after(const ms_fitting *f, uint32_t i, uint32_t left_out)
+{
+    ms_measured_point told = *f->used[i];
+    told.measured_reserved = 0;
+    return reserved_of(f, &told) + median(f, left_out);
+}
+
+static double device_measured(const ms_fitting *f, uint32_t i, uint32_t left_out)
+{
+    (void)left_out;
+    return f->used[i]->measured_device;
+}
+
+static ms_status fit_context(ms_fitting *f)
+{
+    f->count = 0;
+    for (uint32_t i = 0; i < f->points->count; i++) {
+        const ms_measured_point *p = &f->points->items[i];
+        if (p->measured_device <= 0 || p->told_reserved <= 0)
+            continue;
+        if (p->measured_device < reserved_of(f, p))
+            return ms_fail(f->err, MS_ERR_CONFIG,
+                           "%.100s: the device shows less than what is reserved on it", p->name);
+        f->used[f->count] = p;
+        f->samples[f->count++] = p->measured_device - reserved_of(f, p);
+    }
+    if (f->count == 0)
+        return MS_OK;
+    if (f->count < LEAST_CONTEXTS)
+        return ms_fitting_too_few(f, "the context", LEAST_CONTEXTS);
+    ms_fitted *context = set_parameter(f, MS_PARAMETER_CONTEXT, median(f, MS_NONE_LEFT_OUT));
+    for (uint32_t i = 0; i < f->count; i++)
+        widen(context, rounded(MS_PARAMETER_CONTEXT, f->samples[i]));
+    ms_fitting_add_quality(f, "expected_device_bytes", device_before, device_after,
+                           device_measured);
+    return MS_OK;
+}
+
+static ms_status fit_link(ms_fitting *f, ms_parameter_kind kind, size_t offset)
+{
+    f->count = 0;
+    for (uint32_t i = 0; i < f->points->count; i++) {
+        double rate;
+        memcpy(&rate, (const char *)&f->points->items[i] + offset, sizeof rate);
+        if (rate > 0)
+            f->samples[f->count++] = rate * 1e9;
+    }
+    if (f->count == 0)
+        return MS_OK;
+    if (f->count < LEAST_LINKS)
+        return ms_fitting_too_few(f, ms_parameter_rows[kind].title, LEAST_LINKS);
+    ms_fitted *link = set_parameter(f, kind, median(f, MS_NONE_LEFT_OUT));
+    for (uint32_t i = 0; i < f->count; i++)
+        widen(link, median(f, i));
+    return MS_OK;
+}
+
+/* ---- all of it ---- */
+
+ms_status ms_calibration_device(const ms_measured_points *points, const char **name, ms_error *err)
+{
+    *name = points->count > 0 ? points->items[0].device : "";
+    for (uint32_t i = 0; i < points->count; i++) {
+        const ms_measured_point *p = &points->items[i];
+        if (!*p->device)
+            return ms_fail(err, MS_ERR_CONFIG, "%.100s: its device is not told", p->name);
+        if (strcmp(p->device, *name) != 0)
+            return ms_fail(err, MS_ERR_CONFIG,
+                           "the points are of %.40s and of %.40s: a calibration is of one device",
+                           *name, p->device);
+    }
+    return MS_OK;
+}
+
+static ms_status check_fitted(const ms_fitting *f)
+{
+    const ms_calibration_result *r = f->result;
+    bool is_any = false;
+    for (int i = 0; i < MS_PARAMETER_COUNT; i++) {
+        const ms_fitted *fitted = &r->calibration.parameters[i];
+        if (fitted->high > ms_parameter_rows[i].most)
+            return ms_fail(f->err, MS_ERR_CONFIG,
+                           "%s comes out at %.3g: the points are not of what was told",
+                           ms_parameter_rows[i].title, fitted->high);
+        is_any = is_any || fitted->points > 0;
+    }
+    if (is_any)
+        return MS_OK;
+    return ms_fail(f->err, MS_ERR_CONFIG, "too few points to fit anything: %s%s%s",
+                   r->note_count > 0 ? r->notes[0] : "none tells a measured figure",
+                   r->note_count > 1 ? "; " : "", r->note_count > 1 ? r->notes[1] : "");
+}
+
+ms_status ms_calibration_fit(ms_arena *arena, const ms_measured_points *points,
+                             const ms_device *device, ms_calibration_result *result, ms_error *err)
+{
+    ms_fitting f = {
+        .arena = arena, .points = points, .device = device, .result = result, .err = err};
+    *result =
+        (ms_calibration_result){.calibration = {.device = device->name, .points = points->count}};
+    f.used = ms_arena_alloc(arena, points->count, sizeof *f.used);
+    f.rows = ms_arena_array(arena, ms_least_row, points->count);
+    f.samples = ms_arena_array(arena, double, points->count);
+    f.sorted = ms_arena_array(arena, double, points->count);
+    if (!f.used || !f.rows || !f.samples || !f.sorted)
+        return no_memory(&f);
+    ms_status status = fit_reserved(&f);
+    if (status == MS_OK)
+        status = fit_context(&f);
+    if (status == MS_OK)
+        status = ms_fitting_times(&f);
+    if (status == MS_OK)
+        status =
+            fit_link(&f, MS_PARAMETER_HOST_LINK, offsetof(ms_measured_point, host_link_gb_per_s));
+    if (status == MS_OK)
+        status =
+            fit_link(&f, MS_PARAMETER_PEER_LINK, offsetof(ms_measured_point, peer_link_gb_per_s));
+    return status == MS_OK ? check_fitted(&f) : status;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "calibrate/points.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "config/values.h"
+
+/* ---- a table ---- */
+
+typedef struct column {
+    const char *name;
+    bool is_text;
+    size_t offset;
+} column;
+
+#define AT(member) offsetof(ms_measured_point, member)
+static const column columns[] = {
+    {"name", true, AT(name)},
+    {"device", true, AT(device)},
+    {"told_reserved_bytes", false, AT(told_reserved)},
+    {"measured_reserved_bytes", false, AT(measured_reserved)},
+    {"measured_device_bytes", false, AT(measured_device)},
+    {"told_product_ms", false, AT(told_ms[MS_OP_PRODUCT])},
+    {"told_attention_ms", false, AT(told_ms[MS_OP_ATTENTION])},
+    {"told_other_ms", false, AT(told_ms[MS_OP_OTHER])},
+    {"told_copy_ms", false, AT(told_copy_ms)},
+    {"measured_ms", false, AT(measured_ms)},
+    {"host_link_gb_per_s", false, AT(host_link_gb_per_s)},
+    {"peer_link_gb_per_s", false, AT(peer_link_gb_per_s)},
+};
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+static const double least = 1e-6, most = 1e15; /* of what is not 0 */
+
+const char *ms_measured_column_at(size_t index)
+{
+    return index < COLUMNS ? columns[index].name : NULL;
+}
+
+typedef struct table {
+    ms_arena *arena;
+    const char *file;
+    uint64_t line;
+    const column *order[COLUMNS]; /* of the file's columns */
+    size_t width, cell;           /* cells seen in this line */
+    bool is_head;
+    ms_measured_point point;
+    ms_error *err;
+} table;
+
+static void fail(table *t, const char *what, const char *found, const char *wanted)
+{
+    if (t->err->status != MS_OK)
+        return;
+    ms_error_set(t->err, MS_ERR_CONFIG, "%s: found '%.40s', expected %s", what, found, wanted);
+    snprintf(t->err->file, sizeof t->err->file, "%s", t->file);
+    t->err->line = (uint32_t)t->line;
+    t->err->column = 1;
+}
+
+static void take_name(table *t, const char *name)
+{
+    size_t i = 0;
+    while (i < COLUMNS && strcmp(columns[i].name, name) != 0)
+        i++;
+    for (size_t k = 0; i < COLUMNS && k < t->width; k++)
+        if (t->order[k] == &columns[i])
+            fail(t, "column", name, "each name once");
+    if (i == COLUMNS)
+        fail(t, "column", name, "a name that the manual lists");
+    else if (t->width < COLUMNS)
+        t->order[t->width++] = &columns[i];
+}
+
+static void take_value(table *t, const char *value)
+{
+    if (t->cell >= t->width) {
+        fail(t, "more values than columns", value, "the end of the line");
+        return;
+    }
+    const column *c = t->order[t->cell++];
+    void *member = (char *)&t->point + c->offset;
+    if (c->is_text) {
+        *(const char **)member = ms_arena_strdup(t->arena, value);
+        return;
+    }
+    ms_error reason = {0};
+    double *number = member;
+    if (*value && (ms_value_number(c->name, value, 0, most, "a number of 0 or more", number,
+                                   &reason) != MS_OK ||
+                   (*number > 0 && *number < least)))
+        fail(t, c->name, value, "0, or a number from 1e-6 to 1e15");
+}
+
+static void take(void *context, char *value)
+{
+    table *t = context;
+    if (t->is_head)
+        take_name(t, value);
+    else
+        take_value(t, value);
+}
+
+static void read_line(table *t, char *line, ms_measured_points *points)
+{
+    t->cell = 0;
+    t->point = (ms_measured_point){.name = "", .device = ""};
+    if (!ms_csv_split(line, take, t))
+        fail(t, "quotes", line, "them around a whole value");
+    if (t->err->status != MS_OK || t->is_head)
+        return;
+    if (t->cell != t->width)
+        fail(t, "a line", line, "as many values as columns");
+    else if (!t->point.name || !t->point.device || !ms_vec_push(points, t->point))
+        ms_error_set(t->err, MS_ERR_NOMEM, "out of memory for points");
+}
+
+ms_status ms_measured_points_read(ms_arena *arena, const char *file, char *text,
+                                  ms_measured_points *points, ms_error *err)
+{
+    table t = {.arena = arena, .file = file, .is_head = true, .err = err};
+    for (char *line = text, *next; line && *line && err->status == MS_OK; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        t.line++;
+        ms_csv_chomp(line, strlen(line));
+        if (!*line)
+            continue;
+        read_line(&t, line, points);
+        t.is_head = false;
+    }
+    return err->status;
+}
+
+/* ---- a pair of reports ---- */
+
+static ms_status get_number(ms_json_value root, const char *pointer, bool must, double *number,
+                            ms_error *err)
+{
+    ms_json_value v;
+    if (ms_json_find_pointer(root, pointer, &v) && ms_json_kind_of(v) != MS_JSON_NULL)
+        return ms_json_get_number(v, 0, most, number, err);
+    return must ? ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "no %s in it", pointer)
+                : MS_OK;
+}
+
+/* An operator's time, in its class. */
+static ms_status add_operator(ms_json_value operator, ms_measured_point * point, ms_error *err)
+{
+    ms_json_value name, flops;
+    const char *text = NULL;
+    double us = 0, count = 1;
+    ms_status status = ms_json_get_member(operator, "name", &name, err);
+    if (status == MS_OK)
+        status = ms_json_get_string(name, &text, err);
+    if (status == MS_OK)
+        status = get_number(operator, "/extra/time_us", false, &us, err);
+    if (status == MS_OK)
+        status = get_number(operator, "/extra/count", false, &count, err);
+    if (status != MS_OK)
+        return status;
+    double value = 0;
+    if (ms_json_find_pointer(operator, "/extra/flops", &flops))
+        status = ms_json_get_number(flops, 0, 1e300, &value, err);
+    point->told_ms[ms_op_class_of(text, value > 0)] += us * count / 1e3;
+    return status;
+}
+
+static ms_status add_operators(ms_json_value told, ms_measured_point *point, ms_error *err)
+{
+    ms_json_value list, v;
+    ms_status status = ms_json_get_list(told, "operators", &list, err);
+    for (bool more = status == MS_OK && ms_json_first(list, &v); more && status == MS_OK;
+         more = ms_json_next(&v))
+        status = add_operator(v, point, err);
+    return status;
+}
+
+ms_status ms_measured_point_pair(ms_arena *arena, ms_json_value told, ms_json_value measured,
+                                 const char *name, ms_measured_points *points, ms_error *err)
+{
+    ms_measured_point p = {.name = ms_arena_strdup(arena, name)};
+    ms_json_value device;
+    const char *text = NULL;
+    const struct figure {
+        ms_json_value root;
+        const char *pointer;
+        bool must;
+        double *number;
+    } figures[] = {
+        {told, "/summary/reserved_memory_bytes", true, &p.told_reserved},
+        {told, "/summary/exposed_copy_ms", false, &p.told_copy_ms},
+        {measured, "/summary/reserved_memory_bytes", true, &p.measured_reserved},
+        {measured, "/summary/device_used_bytes", false, &p.measured_device},
+        {measured, "/summary/step_time_ms", false, &p.measured_ms},
+    };
+    ms_status status = MS_OK;
+    if (!ms_json_find_pointer(told, "/metadata/device", &device))
+        status = ms_json_fail(err, told, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                              "no /metadata/device in it: expected a static_report.json");
+    if (status == MS_OK)
+        status = ms_json_get_string(device, &text, err);
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0] && status == MS_OK; i++)
+        status = get_number(figures[i].root, figures[i].pointer, figures[i].must, figures[i].number,
+                            err);
+    if (status == MS_OK && p.measured_ms > 0)
+        status = add_operators(told, &p, err);
+    if (status != MS_OK)
+        return status;
+    p.device = ms_arena_strdup(arena, text);
+    if (!p.name || !p.device || !ms_vec_push(points, p))
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for points");
+    return MS_OK;
+}
