@@ -48,6 +48,7 @@ fi
 python3 tests/torch/devices.py "$build/memscope" "$python" || bad=1
 python3 tests/torch/worlds.py "$build/memscope" "$python" || bad=1
 python3 tests/torch/check.py "$build/memscope" "$python" programs || bad=1
+python3 tests/torch/told.py "$build/memscope" "$python" || bad=1
 python3 tests/torch/check.py "$build/memscope" "$python" overhead || bad=1
 python3 tests/torch/check.py "$build/memscope" "$python" cases "${CASES:-tests/oracle/cuda_step_sm80.json}" "$case" || bad=1
 exit $bad

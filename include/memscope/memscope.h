@@ -105,6 +105,9 @@ typedef struct ms_summary {
 } ms_summary;
 const ms_summary *ms_analysis_summary(const ms_analysis *analysis);
 
+/* The name of the run's device, as `memscope devices` lists it. */
+const char *ms_analysis_device(const ms_analysis *analysis);
+
 /* What a user should know about an input that was accepted: sentences; NULL past the last. */
 const char *ms_analysis_note(const ms_analysis *analysis, size_t index);
 

@@ -198,6 +198,11 @@ void ms_analysis_set_style(ms_analysis *analysis, const ms_style *style)
     analysis->style = *style;
 }
 
+const char *ms_analysis_device(const ms_analysis *analysis)
+{
+    return analysis->run.device->name;
+}
+
 const ms_summary *ms_analysis_summary(const ms_analysis *analysis)
 {
     return &analysis->ledger.summary;

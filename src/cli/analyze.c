@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/check_with.h"
 
 /* ---- options ---- */
 
@@ -42,6 +42,21 @@ static ms_status set_chart(ms_cli_settings *s, const char *value, ms_error *err)
     return MS_OK;
 }
 
+static ms_status set_check_with(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->checks_with_capture = true;
+    return strcmp(value, "capture") == 0
+               ? MS_OK
+               : ms_cli_fail(err, MS_ERR_USAGE, "--check-with: found '%.40s', expected capture",
+                             value);
+}
+
+static ms_status set_python(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->python = value;
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--python wants a program");
+}
+
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME",     "only this report: console, json, md, csv, html, svg, ...", ms_cli_set_format},
@@ -50,6 +65,8 @@ static const ms_cli_option options[] = {
     {"out",      0,   "DIR",      "where the two report files go (default: reports)",      set_directory},
     {"events",   0,   "FILE",     "the allocations and frees of a step, one a line",       set_events},
     {"chart",    0,   NULL,       "memory over the step in the console report",            set_chart},
+    {"check-with", 0, "capture",  "PyTorch runs the step without a GPU, and both are compared", set_check_with},
+    {"python",   0,   "FILE",     "the Python that has PyTorch, for that [python3]",       set_python},
     {"unroll",   0,   NULL,       "a record for every layer, also for equal ones",         set_unroll},
     {"quiet",    'q', NULL,       "no console report, no messages but errors",             ms_cli_set_quiet},
     {"color",    0,   "WHEN",     "auto, always or never",                                 ms_cli_set_color},
@@ -92,11 +109,16 @@ static ms_status write_one(ms_analysis *analysis, const char *format, const char
     return ms_cli_write_file(path, &source, err);
 }
 
+static const char *directory_of(const ms_cli_settings *s)
+{
+    return s->directory ? s->directory : "reports";
+}
+
 /* The console report, then the two files. */
 static ms_status write_defaults(const ms_cli_settings *s, ms_analysis *analysis, ms_error *err)
 {
     static const char *const formats[] = {"json", "md"};
-    const char *directory = s->directory ? s->directory : "reports";
+    const char *directory = directory_of(s);
     ms_status status = MS_OK;
     if (!s->quiet)
         status = write_one(analysis, "console", "-", err);
@@ -146,8 +168,10 @@ static ms_status write_reports(const ms_cli_settings *s, ms_analysis *analysis, 
         return err->status;
     bool asked = s->format || s->file || s->output_count || s->events;
     ms_status status = asked ? write_asked(s, analysis, err) : MS_OK;
-    if (status == MS_OK && (!asked || s->directory))
+    if (status == MS_OK && (!asked || s->directory || s->checks_with_capture))
         status = write_defaults(s, analysis, err);
+    if (status == MS_OK && s->checks_with_capture)
+        status = ms_cli_check_with_capture(s, directory_of(s), ms_analysis_device(analysis), err);
     return status;
 }
 

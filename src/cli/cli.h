@@ -112,21 +112,23 @@ struct ms_cli_settings {
     const char *format, *file; /* --format, -o */
     ms_cli_output outputs[MS_CLI_MAX_OUTPUTS];
     size_t output_count;
-    const char *directory;   /* --out */
-    const char *events;      /* --events */
-    const char *what;        /* --what, or NULL */
-    uint64_t step;           /* --step, --steps; 0: not given */
-    uint64_t seconds;        /* --time-limit of capture; 0: not given */
-    uint64_t ranks;          /* --world of capture; 0: not given */
-    uint64_t device_count;   /* --device-count of capture; 0: not given */
-    bool traces_calls;       /* --trace-calls of capture */
-    const char *device;      /* of capture */
-    const char *calibration; /* of check; elsewhere a field of the run */
-    bool is_real;            /* --real of capture */
-    const char *loss;        /* --answer-loss of capture, or NULL */
-    const char *second;      /* the second report of compare */
-    char **program;          /* what follows --; ends with NULL */
-    uint32_t jobs;           /* -j; 0: not given */
+    const char *directory;    /* --out */
+    const char *events;       /* --events */
+    const char *python;       /* --python, or NULL */
+    const char *what;         /* --what, or NULL */
+    uint64_t step;            /* --step, --steps; 0: not given */
+    uint64_t seconds;         /* --time-limit of capture; 0: not given */
+    uint64_t ranks;           /* --world of capture; 0: not given */
+    uint64_t device_count;    /* --device-count of capture; 0: not given */
+    bool traces_calls;        /* --trace-calls of capture */
+    const char *device;       /* of capture */
+    const char *calibration;  /* of check; elsewhere a field of the run */
+    bool is_real;             /* --real of capture */
+    const char *loss;         /* --answer-loss of capture, or NULL */
+    const char *second;       /* the second report of compare */
+    char **program;           /* what follows --; ends with NULL */
+    uint32_t jobs;            /* -j; 0: not given */
+    bool checks_with_capture; /* --check-with capture */
     bool unroll, chart, quiet, help, warn_only, no_plans, update;
     ms_sweep *sweep;
     const char **paths; /* the bare words of merge and calibrate */

@@ -237,3 +237,13 @@ ms_status ms_cli_run_program(const ms_cli_capture_request *request, ms_cli_endin
                        : ms_cli_fail(err, MS_ERR_USAGE, "cannot run %.80s: %s", request->program[0],
                                      strerror(reason));
 }
+
+ms_status ms_cli_find_script(const char *name, char *path, size_t size, ms_error *err)
+{
+    places p;
+    ms_status status = find_places(&p, err);
+    int length = status == MS_OK ? snprintf(path, size, "%s/../%s", p.python, name) : 0;
+    if (status == MS_OK && (length < 0 || (size_t)length >= size))
+        return ms_cli_fail(err, MS_ERR_IO, "the folder of memscope has too long a name");
+    return status;
+}

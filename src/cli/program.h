@@ -28,4 +28,7 @@ typedef struct ms_cli_ending {
 ms_status ms_cli_run_program(const ms_cli_capture_request *request, ms_cli_ending *ending,
                              ms_error *err);
 
+/* A file of the package memscope_torch, where it was built or is installed. */
+ms_status ms_cli_find_script(const char *name, char *path, size_t size, ms_error *err);
+
 #endif

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""told.py MEMSCOPE PYTHON: `memscope analyze --check-with capture` on steps that must agree to the byte, and on some it refuses."""
+import os
+import subprocess
+import sys
+import tempfile
+
+EQUAL = [
+    "smollm2-135m --seq 512",
+    "smollm2-135m --seq 256 --dtype fp32 --autocast bf16 --checkpointing all --accumulate 2 --clip 1 --optimizer-impl foreach",
+    "qwen3-0.6b --seq 256 --attention eager --optimizer sgd-momentum --device h100-80gb",
+    "gpt2 --seq 256 --allocator cuda-expandable",
+    "gemma-2-2b --seq 256",
+]
+REFUSED = [("smollm2-135m --lora r=8,targets=q_proj", "a step with adapter"), ("gpt2 --device cpu", "a step with allocator raw"),
+           ("smollm2-135m --treat 0=checkpoint", "a step with treat")]
+
+
+def run(memscope, python, arguments, folder):
+    command = [memscope, "analyze", *arguments.split(), "-q", "--out", folder, "--check-with", "capture", "--python", python]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONHASHSEED": "0"}, check=False)
+
+
+def main():
+    bad = 0
+    for arguments, words in [(a, "Equal to the byte") for a in EQUAL] + REFUSED:
+        with tempfile.TemporaryDirectory() as folder:
+            done = run(os.path.abspath(sys.argv[1]), sys.argv[2], arguments, folder)
+        is_expected = words in done.stdout + done.stderr and (done.returncode == 2) == (words != "Equal to the byte")
+        print(f"{arguments}: {'as expected' if is_expected else (done.stdout + done.stderr)[-400:]}", flush=True)
+        bad += not is_expected
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
