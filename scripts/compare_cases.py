@@ -21,12 +21,14 @@ sys.path.insert(0, HERE)
 import oracle  # noqa: E402
 
 NOTABLE = 0.005
-# Where the two steps part although they end up equal, by what the case is: what is behind it.
+# What is behind it where the lists of events part, by what a case's name has in it; read off both lists.
 PARTINGS = [
-    ("autocast", "order in which autocast drops its casts of weights"),
-    ("opt-1.3b/", "order of two scalars of the mask of positions"),
-    ("gpt-oss", "order of frees within the experts of a layer"),
-    ("deepseek-v2-lite", "order of frees within the recomputed experts of a layer"),
+    ("opt-1.3b/", "scratch of the prefix sum over positions: 256 bytes more are told"),
+    ("gpt-oss-2l/checkpoint", "scratch for the gradient of the sinks, told and not asked for: later events have other numbers"),
+    ("llama-3.1-8b-4l/lora-fp32", "a scalar is freed after a tensor at the end of backward, and told before it"),
+    ("gpt-oss", "order of frees when forward ends; 256 KiB of scratch for the gradient of the sinks are told and not asked for"),
+    ("deepseek-v2-lite", "order of frees in the recomputed experts"),
+    ("/autocast", "order in which autocast drops its casts of weights"),
 ]
 
 
