@@ -89,9 +89,12 @@ static void take_value(table *t, const char *value)
     }
     ms_error reason = {0};
     double *number = member;
-    if (*value && (ms_value_number(c->name, value, 0, most, "a number of 0 or more", number,
-                                   &reason) != MS_OK ||
-                   (*number > 0 && *number < least)))
+    ms_status status = MS_OK;
+    if (*value)
+        status = ms_value_number(c->name, value, 0, most, "a number of 0 or more", number, &reason);
+    if (status == MS_ERR_NOMEM)
+        ms_error_set(t->err, status, "%s", reason.text);
+    else if (status != MS_OK || (*number > 0 && *number < least))
         fail(t, c->name, value, "0, or a number from 1e-6 to 1e15");
 }
 
