@@ -56,7 +56,7 @@ static ms_status run(const char *const *words, int *code, char *said, size_t siz
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     size_t used = 0;
-    char rest[256];
+    char rest[256] = "";
     for (ssize_t got = 1; reason == 0 && (got > 0 || errno == EINTR);) {
         bool is_kept = used + 1 < size;
         got = read(ends[0], is_kept ? said + used : rest, is_kept ? size - 1 - used : sizeof rest);
