@@ -164,18 +164,6 @@ static bool make_categories(ms_compare_view *view)
     return true;
 }
 
-/* "model.layers.3.mlp" as "model.layers.*.mlp": layers that do the same are one row. */
-static const char *without_number(ms_arena *arena, const char *name)
-{
-    for (const char *part = name; *part;) {
-        size_t length = strcspn(part, ".");
-        if (strspn(part, "0123456789") == length && length > 0)
-            return ms_arena_printf(arena, "%.*s*%s", (int)(part - name), name, part + length);
-        part += length + (part[length] == '.');
-    }
-    return name;
-}
-
 typedef struct named_part {
     const char *name;
     uint64_t bytes;
@@ -194,7 +182,7 @@ static bool list_modules(ms_arena *arena, const ms_recorded *r, bool is_second, 
 {
     for (uint32_t i = 0; i < r->module_count; i++) {
         const ms_recorded_category *m = &r->modules[i];
-        const char *name = without_number(arena, m->name);
+        const char *name = ms_recorded_alike(arena, m->name);
         if (!name)
             return false;
         parts[i] = (named_part){*name ? name : "(no module)",

@@ -131,5 +131,5 @@ void ms_diff_html(FILE *out, const ms_diff_view *v)
         snprintf(verdict, sizeof verdict, "From A to B the peak changes by %s.",
                  ms_change_text(a, b, change));
     ms_html_begin(out, &(ms_html_head){"A memory comparison", verdict, .is_good = b <= a});
-    (void)ms_html_finish(out, links, SECTIONS, v, write_section);
+    (void)ms_html_finish(out, links, SECTIONS, "from the two reports alone", v, write_section);
 }

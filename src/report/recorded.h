@@ -85,6 +85,9 @@ ms_status ms_recorded_open(ms_recorded *r, const char *path, ms_error *err);
 ms_status ms_recorded_parse(ms_recorded *r, const ms_json_source *source, ms_error *err);
 void ms_recorded_close(ms_recorded *r);
 
+/* "model.layers.3.mlp" as "model.layers.*.mlp": layers that do the same have one name. NULL when out
+ * of memory. */
+const char *ms_recorded_alike(ms_arena *arena, const char *name);
 ms_status ms_recorded_read_groups(ms_recorded *r, ms_json_value root, ms_error *err);
 
 ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err);

@@ -8,21 +8,22 @@
 #include "base/error.h"
 #include "report/recorded.h"
 
-/* "layers.17.mlp" becomes "layers.*.mlp", in place. */
-static void mask_numbers(char *name)
+const char *ms_recorded_alike(ms_arena *arena, const char *name)
 {
-    char *to = name;
-    for (const char *from = name; *from;) {
+    char *masked = ms_arena_strdup(arena, name), *to = masked;
+    for (const char *from = name; masked && *from;) {
         size_t length = strcspn(from, ".");
         if (from > name && strspn(from, "0123456789") == length)
             *to++ = '*';
         else
-            to = (char *)memmove(to, from, length) + length;
+            to = (char *)memcpy(to, from, length) + length;
         from += length;
         if (*from)
             *to++ = *from++;
     }
-    *to = '\0';
+    if (masked)
+        *to = '\0';
+    return masked;
 }
 
 static ms_status read_group(const ms_recorded *r, ms_json_value v, ms_recorded_group *g,
@@ -36,7 +37,6 @@ static ms_status read_group(const ms_recorded *r, ms_json_value v, ms_recorded_g
                    {"most_temporary_bytes", &g->temporary_bytes}};
     ms_json_value member;
     const char *name = NULL;
-    char *masked;
     ms_status status = ms_json_get_member(v, "module", &member, err);
     if (status == MS_OK)
         status = ms_json_get_string(member, &name, err);
@@ -47,12 +47,9 @@ static ms_status read_group(const ms_recorded *r, ms_json_value v, ms_recorded_g
     }
     if (status != MS_OK)
         return status;
-    if ((masked = ms_arena_strdup(r->arena, name)) == NULL)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
-    mask_numbers(masked);
-    g->name = masked;
+    g->name = ms_recorded_alike(r->arena, name);
     g->count = 1;
-    return MS_OK;
+    return g->name ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
 }
 
 static int by_name(const void *a, const void *b)
