@@ -73,7 +73,7 @@ struct ms_recorded {
     uint32_t group_count;
     const char *peak_module, *peak_file; /* where the peak was made; NULL: not told */
     uint64_t peak_line, device_bytes;    /* 0: not told */
-    uint64_t events; /* allocations and frees of the step; 0: not told */
+    uint64_t events;                     /* allocations and frees of the step; 0: not told */
     uint32_t phase_count, category_count, module_count, point_count, read_count, call_count,
         tally_count;
     ms_style style;
@@ -85,8 +85,8 @@ ms_status ms_recorded_open(ms_recorded *r, const char *path, ms_error *err);
 ms_status ms_recorded_parse(ms_recorded *r, const ms_json_source *source, ms_error *err);
 void ms_recorded_close(ms_recorded *r);
 
-/* "model.layers.3.mlp" as "model.layers.*.mlp": layers that do the same have one name. NULL when out
- * of memory. */
+/* "model.layers.3.mlp" as "model.layers.*.mlp": layers that do the same have one name. NULL when
+ * out of memory. */
 const char *ms_recorded_alike(ms_arena *arena, const char *name);
 ms_status ms_recorded_read_groups(ms_recorded *r, ms_json_value root, ms_error *err);
 
