@@ -6,7 +6,7 @@ usage: compare_cases.py PYTHON CASES.json [--kept DIR] > reports/compared_cases.
 
 Every case is captured on the null device by `memscope capture` (PYTHON has PyTorch built for CUDA and transformers),
 told by `memscope analyze`, and put side by side by `memscope compare`. With --kept captures are kept there and not made
-again. A residual over half a percent must have its cause named, by the comparison itself or in CAUSES; else this fails.
+again. A residual over half a percent must have its cause named, by the comparison itself; else this fails.
 """
 import argparse
 import json
@@ -129,7 +129,9 @@ def main():
                 continue
             results.append((case, comparison))
             parts = bool(parting_of(case, comparison)[0])
-            if parts and not parting_of(case, comparison)[1] and not cause_of(case, comparison):
+            is_off = max(share(row) for row in comparison["totals"] + comparison["phases"]) > NOTABLE
+            named = cause_of(case, comparison)
+            if (is_off and not named) or (parts and not parting_of(case, comparison)[1] and not named):
                 unnamed.append(case["id"])
     print_head(results, refused)
     print_table(results)

@@ -32,14 +32,22 @@ static bool write_timelines(FILE *out, const void *view)
     return true;
 }
 
+static void write_bytes(FILE *out, bool is_there, uint64_t bytes)
+{
+    if (is_there)
+        ms_html_bytes_cell(out, bytes);
+    else
+        fputs("<td class=\"n\">-</td>", out);
+}
+
 static void write_row(FILE *out, const ms_compare_row *row)
 {
     char name[MS_ROW_TEXT], text[MS_RESIDUAL_TEXT];
     fputs("<tr><th scope=\"row\">", out);
     ms_xml_text(out, ms_compare_row_name(row, name));
     fputs("</th>", out);
-    ms_html_bytes_cell(out, row->first_bytes);
-    ms_html_bytes_cell(out, row->second_bytes);
+    write_bytes(out, row->has_first, row->first_bytes);
+    write_bytes(out, row->has_second, row->second_bytes);
     if (row->is_told)
         fprintf(out, "<td class=\"n\"><data value=\"%" PRId64 "\">%s</data></td>", row->residual,
                 ms_residual_text(row->residual, text));

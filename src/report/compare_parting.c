@@ -4,13 +4,6 @@
  */
 #include "report/compare_view.h"
 
-static int64_t gap_of(const ms_recorded_point *a, const ms_recorded_point *b)
-{
-    uint64_t gap = a->bytes > b->bytes ? a->bytes - b->bytes : b->bytes - a->bytes;
-    int64_t size = gap > INT64_MAX ? INT64_MAX : (int64_t)gap;
-    return a->bytes > b->bytes ? -size : size;
-}
-
 /* Both steps may be sampled: only events that are in both lists can be held against each other. A
  * difference that is there from the start is no parting; its change is. */
 void ms_compare_parting_find(ms_compare_view *view)
@@ -30,9 +23,9 @@ void ms_compare_parting_find(ms_compare_view *view)
             continue;
         }
         if (!p->is_told)
-            p->from_start = gap_of(x, y);
+            p->from_start = ms_compare_residual(x->bytes, y->bytes);
         p->is_told = true;
-        p->has_parted = gap_of(x, y) != p->from_start;
+        p->has_parted = ms_compare_residual(x->bytes, y->bytes) != p->from_start;
         if (p->has_parted) {
             p->event = x->event;
             p->phase = y->phase;

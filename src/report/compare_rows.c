@@ -216,7 +216,7 @@ static bool make_modules(ms_compare_view *view)
 /* ---- what they differ by ---- */
 
 /* Fits: no report is above 2^62 bytes but by a forged file, where it saturates. */
-static int64_t residual_of(uint64_t a, uint64_t b)
+int64_t ms_compare_residual(uint64_t a, uint64_t b)
 {
     uint64_t gap = a > b ? a - b : b - a;
     int64_t signed_gap = gap > INT64_MAX ? INT64_MAX : (int64_t)gap;
@@ -229,7 +229,7 @@ static void fill_residuals(ms_compare_rows *rows, bool is_sum, uint64_t peak_byt
     double sum = 0;
     for (uint32_t i = 0; i < rows->count; i++) {
         ms_compare_row *row = &rows->items[i];
-        row->residual = row->is_told ? residual_of(row->first_bytes, row->second_bytes) : 0;
+        row->residual = row->is_told ? ms_compare_residual(row->first_bytes, row->second_bytes) : 0;
         sum += fabs((double)row->residual);
     }
     for (uint32_t i = 0; i < rows->count; i++) {

@@ -147,7 +147,7 @@ static const char *why(const ms_compare_view *v)
     if (v->residual == 0 || !v->cause)
         return "";
     if (v->module)
-        module = ms_arena_printf(v->arena, ", most of it in %.120s (%s)", v->module->name,
+        module = ms_arena_printf(v->arena, ", by module most in %.120s (%s)", v->module->name,
                                  ms_residual_text(v->module->residual, in_module));
     const char *meaning = meaning_of(v->cause->name);
     return place && module

@@ -77,6 +77,9 @@ bool ms_compare_rows_make(ms_compare_view *view);
 void ms_compare_parting_find(ms_compare_view *view);
 bool ms_compare_verdict_make(ms_compare_view *view);
 
+/* b - a, as far as it can be told. */
+int64_t ms_compare_residual(uint64_t a, uint64_t b);
+
 static inline uint64_t ms_compare_size(int64_t residual)
 {
     return residual < 0 ? (uint64_t)0 - (uint64_t)residual : (uint64_t)residual;
