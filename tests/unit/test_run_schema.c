@@ -95,7 +95,7 @@ static void choices_agree(void **state)
     schema *s = *state;
     ms_json_value v, list, choice;
     for (bool more = ms_json_first(s->properties, &v); more; more = ms_json_next(&v)) {
-        char expected[256];
+        char expected[1024];
         ms_error err = {0};
         const char *text = NULL;
         if (!ms_json_find(v, "enum", &list))
@@ -106,6 +106,7 @@ static void choices_agree(void **state)
             assert_int_equal(ms_json_get_string(choice, &text, NULL), MS_OK);
             assert_int_equal(try_value(s, ms_json_key(v), text, NULL), MS_OK);
             used += snprintf(expected + used, sizeof expected - (size_t)used, " %s,", text);
+            assert_true((size_t)used < sizeof expected);
         }
         expected[used - 1] = '\0';
         assert_int_not_equal(try_value(s, ms_json_key(v), "?", &err), MS_OK);
