@@ -39,7 +39,7 @@ typedef struct ms_error {
     uint32_t line, column; /* 1-based, column in characters; 0 when there is no source position */
     char file[256];        /* source name; "" when the error is not about a file */
     char pointer[128];     /* RFC 6901 path into the file, e.g. "/num_attention_heads" */
-    char text[256];        /* one sentence, no newline */
+    char text[512];        /* one sentence, no newline */
     char excerpt[160];     /* the offending source line (shortened around the place), or "" */
     uint32_t caret;        /* 0-based column of the place in excerpt */
     uint32_t caret_length; /* characters to underline, at least 1 */
