@@ -9,27 +9,28 @@ enum { MAJOR = 1 };
 
 #define TERA 1e12
 const ms_parameter_row ms_parameter_rows[] = {
-    [MS_PARAMETER_CONTEXT] = {"context_bytes", "context", TERA, true},
-    [MS_PARAMETER_WORKSPACE] = {"workspace_bytes", "workspaces", TERA, true},
-    [MS_PARAMETER_MARGIN] = {"margin", "margin on what is reserved", 10, false},
-    [MS_PARAMETER_PRODUCT] = {"product_slowdown", "products of matrices, times the roofline", 1e4,
-                              false},
-    [MS_PARAMETER_ATTENTION] = {"attention_slowdown", "attention, times the roofline", 1e4, false},
-    [MS_PARAMETER_OTHER] = {"other_slowdown", "other operators, times the roofline", 1e4, false},
-    [MS_PARAMETER_HOST_LINK] = {"host_link_bytes_per_s", "link to the host", 1e15, false},
-    [MS_PARAMETER_PEER_LINK] = {"peer_link_bytes_per_s", "link between devices", 1e15, false},
+    [MS_PARAMETER_CONTEXT] = {"context_bytes", "context", 0, TERA, true},
+    [MS_PARAMETER_WORKSPACE] = {"workspace_bytes", "workspaces", 0, TERA, true},
+    [MS_PARAMETER_MARGIN] = {"margin", "margin on what is reserved", 0, 10, false},
+    [MS_PARAMETER_PRODUCT] = {"product_slowdown", "products of matrices, times the roofline", 1,
+                              1e4, false},
+    [MS_PARAMETER_ATTENTION] = {"attention_slowdown", "attention, times the roofline", 1, 1e4,
+                                false},
+    [MS_PARAMETER_OTHER] = {"other_slowdown", "other operators, times the roofline", 1, 1e4, false},
+    [MS_PARAMETER_HOST_LINK] = {"host_link_bytes_per_s", "link to the host", 1, 1e15, false},
+    [MS_PARAMETER_PEER_LINK] = {"peer_link_bytes_per_s", "link between devices", 1, 1e15, false},
 };
 _Static_assert(sizeof ms_parameter_rows / sizeof ms_parameter_rows[0] == MS_PARAMETER_COUNT,
                "a parameter has no row");
 
 /* ---- reading ---- */
 
-static ms_status get_number(ms_json_value object, const char *key, double most, double *number,
-                            ms_error *err)
+static ms_status get_number(ms_json_value object, const char *key, const ms_parameter_row *row,
+                            double *number, ms_error *err)
 {
     ms_json_value v;
     ms_status status = ms_json_get_member(object, key, &v, err);
-    return status == MS_OK ? ms_json_get_number(v, 0, most, number, err) : status;
+    return status == MS_OK ? ms_json_get_number(v, row->least, row->most, number, err) : status;
 }
 
 static ms_status read_parameter(ms_json_value v, ms_fitted *fitted, const ms_parameter_row *row,
@@ -41,11 +42,11 @@ static ms_status read_parameter(ms_json_value v, ms_fitted *fitted, const ms_par
     if (status == MS_OK)
         status = ms_json_get_count(member, 1, 1000000, &points, err);
     if (status == MS_OK)
-        status = get_number(v, "value", row->most, &fitted->value, err);
+        status = get_number(v, "value", row, &fitted->value, err);
     if (status == MS_OK)
-        status = get_number(v, "low", row->most, &fitted->low, err);
+        status = get_number(v, "low", row, &fitted->low, err);
     if (status == MS_OK)
-        status = get_number(v, "high", row->most, &fitted->high, err);
+        status = get_number(v, "high", row, &fitted->high, err);
     if (status == MS_OK && !(fitted->low <= fitted->value && fitted->value <= fitted->high))
         return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "the value is not between low and high");

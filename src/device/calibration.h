@@ -24,8 +24,8 @@ typedef enum ms_parameter_kind {
 typedef struct ms_parameter_row {
     const char *name; /* "context_bytes" */
     const char *title;
-    double most;   /* more is taken as a mistake */
-    bool is_bytes; /* a whole number of them */
+    double least, most; /* what is beyond is taken as a mistake */
+    bool is_bytes;      /* a whole number of them */
 } ms_parameter_row;
 extern const ms_parameter_row ms_parameter_rows[]; /* by ms_parameter_kind */
 
