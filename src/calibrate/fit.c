@@ -145,6 +145,11 @@ static double reserved_measured(const ms_fitting *f, uint32_t i, uint32_t left_o
     return f->used[i]->measured_reserved;
 }
 
+static bool tells_reserved(const ms_measured_point *p)
+{
+    return p->told_reserved > 0 && p->measured_reserved > 0;
+}
+
 static ms_status fit_reserved(ms_fitting *f)
 {
     enum { PARAMETERS = 2 };
@@ -152,7 +157,7 @@ static ms_status fit_reserved(ms_fitting *f)
         MS_PARAMETER_WORKSPACE, MS_PARAMETER_MARGIN, MS_PARAMETER_COUNT};
     f->count = 0;
     for (uint32_t i = 0; i < f->points->count; i++)
-        if (f->points->items[i].told_reserved > 0 && f->points->items[i].measured_reserved > 0)
+        if (tells_reserved(&f->points->items[i]))
             f->used[f->count++] = &f->points->items[i];
     if (f->count == 0)
         return MS_OK;
@@ -176,6 +181,7 @@ static ms_status fit_reserved(ms_fitting *f)
     ms_fitting_set_coefficients(f, kinds, 0);
     ms_fitting_add_quality(f, "reserved_memory_bytes", reserved_before, reserved_after,
                            reserved_measured);
+    f->reserved_count = f->count;
     return status;
 }
 
@@ -197,14 +203,33 @@ static double median(const ms_fitting *f, uint32_t left_out)
     return (f->sorted[(count - 1) / 2] + f->sorted[count / 2]) / 2;
 }
 
-/* What is reserved beside the context: as measured, else as told with what was fitted. */
-static double reserved_of(const ms_fitting *f, const ms_measured_point *p)
+/* The row of a point in the fit of what is reserved; MS_NONE_LEFT_OUT where it has none. */
+static uint32_t reserved_row(const ms_fitting *f, const ms_measured_point *p)
 {
-    const ms_fitted *fitted = f->result->calibration.parameters;
-    if (p->measured_reserved > 0)
-        return p->measured_reserved;
-    return p->told_reserved * (1 + fitted[MS_PARAMETER_MARGIN].value) +
-           fitted[MS_PARAMETER_WORKSPACE].value;
+    uint32_t row = 0;
+    for (const ms_measured_point *before = f->points->items; before < p; before++)
+        row += tells_reserved(before);
+    return tells_reserved(p) ? row : MS_NONE_LEFT_OUT;
+}
+
+/* Workspaces and a margin, fitted without `left_out` of the points in use; the rows are still those
+ * of the fit of what is reserved. */
+static void solve_reserved(const ms_fitting *f, uint32_t left_out, double c[MS_LEAST_COLUMNS])
+{
+    uint32_t skip =
+        left_out == MS_NONE_LEFT_OUT ? MS_NONE_LEFT_OUT : reserved_row(f, f->used[left_out]);
+    ms_least_solve(f->rows, f->reserved_count, skip, f->reserved_count > 0 ? f->wanted : 0, c);
+}
+
+static double told_with(const ms_measured_point *p, const double c[MS_LEAST_COLUMNS])
+{
+    return p->told_reserved + c[1] * p->told_reserved + c[0];
+}
+
+/* What the device shows beside what is reserved: that as measured, else as told. */
+static double context_of(const ms_measured_point *p, const double c[MS_LEAST_COLUMNS])
+{
+    return p->measured_device - (p->measured_reserved > 0 ? p->measured_reserved : told_with(p, c));
 }
 
 static double device_before(const ms_fitting *f, uint32_t i, uint32_t left_out)
@@ -215,9 +240,11 @@ static double device_before(const ms_fitting *f, uint32_t i, uint32_t left_out)
 
 static double device_after(const ms_fitting *f, uint32_t i, uint32_t left_out)
 {
-    ms_measured_point told = *f->used[i];
-    told.measured_reserved = 0;
-    return reserved_of(f, &told) + median(f, left_out);
+    double c[MS_LEAST_COLUMNS];
+    solve_reserved(f, left_out, c);
+    for (uint32_t k = 0; k < f->count; k++)
+        f->samples[k] = context_of(f->used[k], c);
+    return told_with(f->used[i], c) + median(f, left_out);
 }
 
 static double device_measured(const ms_fitting *f, uint32_t i, uint32_t left_out)
@@ -226,21 +253,38 @@ static double device_measured(const ms_fitting *f, uint32_t i, uint32_t left_out
     return f->used[i]->measured_device;
 }
 
+static ms_status note_below(ms_fitting *f, uint32_t count)
+{
+    return ms_fitting_note(f,
+                           "the context: without %" PRIu32 " point%s, whose device shows less "
+                           "than what is told to be reserved",
+                           count, count == 1 ? "" : "s");
+}
+
 static ms_status fit_context(ms_fitting *f)
 {
+    double c[MS_LEAST_COLUMNS];
+    uint32_t below = 0;
+    solve_reserved(f, MS_NONE_LEFT_OUT, c);
     f->count = 0;
     for (uint32_t i = 0; i < f->points->count; i++) {
         const ms_measured_point *p = &f->points->items[i];
         if (p->measured_device <= 0 || p->told_reserved <= 0)
             continue;
-        if (p->measured_device < reserved_of(f, p))
+        double context = context_of(p, c);
+        if (context < 0 && p->measured_reserved > 0)
             return ms_fail(f->err, MS_ERR_CONFIG,
                            "%.100s: the device shows less than what is reserved on it", p->name);
+        if (context < 0) {
+            below++;
+            continue;
+        }
         f->used[f->count] = p;
-        f->samples[f->count++] = p->measured_device - reserved_of(f, p);
+        f->samples[f->count++] = context;
     }
-    if (f->count == 0)
-        return MS_OK;
+    ms_status status = below == 0 ? MS_OK : note_below(f, below);
+    if (status != MS_OK || f->count == 0)
+        return status;
     if (f->count < LEAST_CONTEXTS)
         return ms_fitting_too_few(f, "the context", LEAST_CONTEXTS);
     ms_fitted *context = set_parameter(f, MS_PARAMETER_CONTEXT, median(f, MS_NONE_LEFT_OUT));

@@ -22,7 +22,8 @@ typedef struct ms_fitting {
     ms_least_row *rows;
     double *samples, *sorted;
     uint32_t count, wanted;
-    bool is_joined; /* the columns are not told apart: one coefficient for all */
+    uint32_t reserved_count; /* rows of the fit of what is reserved; 0: none */
+    bool is_joined;          /* the columns are not told apart: one coefficient for all */
     ms_error *err;
 } ms_fitting;
 

@@ -133,6 +133,33 @@ static void left_out_is_honest(void **state)
     ms_vec_free(&points);
 }
 
+/* The last point alone says what is reserved of large steps: without it there is no margin, and the
+ * figure of its device is told without one. */
+static void left_out_of_the_device_too(void **state)
+{
+    (void)state;
+    ms_measured_points points = {0};
+    ms_calibration_result r;
+    ms_error err = {0};
+    ms_arena *arena = ms_arena_create(0);
+    for (int i = 0; i < 5; i++) {
+        double told = (10.0 + i) * gib, measured = i == 4 ? told * 1.5 : told;
+        ms_measured_point point = {.name = "x",
+                                   .device = "h100-80gb",
+                                   .told_reserved = told,
+                                   .measured_reserved = measured,
+                                   .measured_device = measured + 500 * mib};
+        assert_true(ms_vec_push(&points, point));
+    }
+    assert_int_equal(ms_calibration_fit(arena, &points, &h100, &r, &err), MS_OK);
+    const ms_calibration_quality *shown = &r.qualities[1];
+    assert_string_equal(shown->figure, "expected_device_bytes");
+    double measured = 21 * gib + 500 * mib, told = 14 * gib + 500 * mib;
+    assert_true(fabs(shown->left_out.worst - (measured - told) / measured) < 1e-9);
+    ms_arena_free(arena);
+    ms_vec_free(&points);
+}
+
 /* ---- what is not fitted ---- */
 
 typedef struct change_case {
@@ -174,6 +201,12 @@ static void one_size(ms_measured_points *points)
 
 static void shows_less(ms_measured_points *points)
 {
+    points->items[1].measured_device = gib;
+}
+
+static void shows_less_than_told(ms_measured_points *points)
+{
+    points->items[1].measured_reserved = 0;
     points->items[1].measured_device = gib;
 }
 
@@ -219,6 +252,8 @@ static const change_case changes[] = {
     {"all of one size", one_size, MS_PARAMETER_WORKSPACE, "all of one size", NULL},
     {"less on the device than is reserved", shows_less, MS_PARAMETER_COUNT, NULL,
      "shows less than what is reserved"},
+    {"less on the device than is told to be reserved", shows_less_than_told, MS_PARAMETER_COUNT,
+     "the context: without 1 point", NULL},
     {"a class that no point has", no_attention, MS_PARAMETER_ATTENTION, "", NULL},
 };
 
@@ -321,6 +356,10 @@ static const file_case files[] = {
     {"a negative value", FILE_OF(VALUE("margin", "-1", "-1", "0")), "/parameters/margin/value"},
     {"a margin beyond reason", FILE_OF(VALUE("margin", "1e9", "0", "1e9")),
      "/parameters/margin/value"},
+    {"faster than the roofline", FILE_OF(VALUE("product_slowdown", "0.5", "0.5", "2")),
+     "/parameters/product_slowdown/value"},
+    {"a link of 0", FILE_OF(VALUE("host_link_bytes_per_s", "0", "0", "0")),
+     "/parameters/host_link_bytes_per_s/value"},
     {"outside its range", FILE_OF(VALUE("margin", "0.3", "0.1", "0.2")), "/parameters/margin"},
     {"without points", FILE_OF("\"margin\":{\"value\":0,\"low\":0,\"high\":0}"),
      "/parameters/margin"},
@@ -375,11 +414,12 @@ static void reservable_is_inverse(void **state)
 
 int main(void)
 {
-    enum { OTHERS = 4 };
+    enum { OTHERS = 5 };
     struct CMUnitTest tests[COUNT_OF(leasts) + COUNT_OF(truths) + COUNT_OF(changes) +
                             COUNT_OF(tables) + COUNT_OF(files) + OTHERS] = {
-        cmocka_unit_test(left_out_is_honest), cmocka_unit_test(devices_differ),
-        cmocka_unit_test(applied), cmocka_unit_test(reservable_is_inverse)};
+        cmocka_unit_test(left_out_is_honest), cmocka_unit_test(left_out_of_the_device_too),
+        cmocka_unit_test(devices_differ), cmocka_unit_test(applied),
+        cmocka_unit_test(reservable_is_inverse)};
     size_t count = OTHERS;
     count += ADD_ROWS(tests + count, check_least, leasts);
     count += ADD_ROWS(tests + count, recovers, truths);
