@@ -35,7 +35,10 @@ static ms_status set_no_plans(ms_cli_settings *s, const char *value, ms_error *e
 static ms_status set_calibration(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->calibration = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--calibration wants a file");
+    if (*value && strcmp(value, "-") != 0)
+        return MS_OK;
+    return ms_cli_fail(err, MS_ERR_USAGE,
+                       "--calibration wants the name of a file, which is read for every budget");
 }
 
 static ms_status refuse_word(ms_cli_settings *s, const char *word, ms_error *err)
