@@ -13,6 +13,8 @@ struct ms_calibrator {
     ms_arena *arena;
     ms_measured_points points;
     ms_calibration_result result;
+    const ms_device *devices; /* NULL: not read yet */
+    uint32_t device_count;
     ms_style style;
 };
 
@@ -64,6 +66,11 @@ static void close_document(document *d)
     free(d->text);
 }
 
+static ms_status load_devices(ms_calibrator *c, ms_error *err)
+{
+    return c->devices ? MS_OK : ms_devices_load(c->arena, &c->devices, &c->device_count, err);
+}
+
 ms_status ms_calibrator_add_pair(ms_calibrator *c, const char *told_path, const char *measured_path,
                                  ms_error *err)
 {
@@ -72,9 +79,12 @@ ms_status ms_calibrator_add_pair(ms_calibrator *c, const char *told_path, const 
     if (status == MS_OK)
         status = open_document(&measured, measured_path, err);
     if (status == MS_OK)
-        status =
-            ms_measured_point_pair(c->arena, ms_json_root(told.json), ms_json_root(measured.json),
-                                   measured_path, &c->points, err);
+        status = load_devices(c, err);
+    if (status == MS_OK) {
+        const ms_report_pair pair = {ms_json_root(told.json), ms_json_root(measured.json),
+                                     measured_path, c->devices, c->device_count};
+        status = ms_measured_point_pair(c->arena, &pair, &c->points, err);
+    }
     close_document(&measured);
     close_document(&told);
     return status;
@@ -95,15 +105,13 @@ ms_status ms_calibrator_add_table(ms_calibrator *c, const char *path, ms_error *
 
 static ms_status find_device(ms_calibrator *c, const ms_device **found, ms_error *err)
 {
-    const ms_device *devices = NULL;
     const char *name = "";
-    uint32_t count = 0;
     ms_status status = ms_calibration_device(&c->points, &name, err);
     if (status == MS_OK)
-        status = ms_devices_load(c->arena, &devices, &count, err);
-    for (uint32_t i = 0; status == MS_OK && i < count; i++)
-        if (strcmp(devices[i].name, name) == 0) {
-            *found = &devices[i];
+        status = load_devices(c, err);
+    for (uint32_t i = 0; status == MS_OK && i < c->device_count; i++)
+        if (strcmp(c->devices[i].name, name) == 0) {
+            *found = &c->devices[i];
             return MS_OK;
         }
     if (status != MS_OK)

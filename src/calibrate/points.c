@@ -9,8 +9,6 @@
 #include "base/csv.h"
 #include "config/values.h"
 
-/* ---- a table ---- */
-
 typedef struct column {
     const char *name;
     bool is_text;
@@ -33,7 +31,7 @@ static const column columns[] = {
     {"peer_link_gb_per_s", false, AT(peer_link_gb_per_s)},
 };
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
-static const double least = 1e-6, most = 1e15; /* of what is not 0 */
+static const double least = 1e-6; /* of what is not 0 */
 
 const char *ms_measured_column_at(size_t index)
 {
@@ -91,7 +89,8 @@ static void take_value(table *t, const char *value)
     double *number = member;
     ms_status status = MS_OK;
     if (*value)
-        status = ms_value_number(c->name, value, 0, most, "a number of 0 or more", number, &reason);
+        status = ms_value_number(c->name, value, 0, MS_MEASURED_MOST, "a number of 0 or more",
+                                 number, &reason);
     if (status == MS_ERR_NOMEM)
         ms_error_set(t->err, status, "%s", reason.text);
     else if (status != MS_OK || (*number > 0 && *number < least))
@@ -137,85 +136,4 @@ ms_status ms_measured_points_read(ms_arena *arena, const char *file, char *text,
         t.is_head = false;
     }
     return err->status;
-}
-
-/* ---- a pair of reports ---- */
-
-static ms_status get_number(ms_json_value root, const char *pointer, bool must, double *number,
-                            ms_error *err)
-{
-    ms_json_value v;
-    if (ms_json_find_pointer(root, pointer, &v) && ms_json_kind_of(v) != MS_JSON_NULL)
-        return ms_json_get_number(v, 0, most, number, err);
-    return must ? ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "no %s in it", pointer)
-                : MS_OK;
-}
-
-/* An operator's time, in its class. */
-static ms_status add_operator(ms_json_value operator, ms_measured_point * point, ms_error *err)
-{
-    ms_json_value name, flops;
-    const char *text = NULL;
-    double us = 0, count = 1;
-    ms_status status = ms_json_get_member(operator, "name", &name, err);
-    if (status == MS_OK)
-        status = ms_json_get_string(name, &text, err);
-    if (status == MS_OK)
-        status = get_number(operator, "/extra/time_us", false, &us, err);
-    if (status == MS_OK)
-        status = get_number(operator, "/extra/count", false, &count, err);
-    if (status != MS_OK)
-        return status;
-    double value = 0;
-    if (ms_json_find_pointer(operator, "/extra/flops", &flops))
-        status = ms_json_get_number(flops, 0, 1e300, &value, err);
-    point->told_ms[ms_op_class_of(text, value > 0)] += us * count / 1e3;
-    return status;
-}
-
-static ms_status add_operators(ms_json_value told, ms_measured_point *point, ms_error *err)
-{
-    ms_json_value list, v;
-    ms_status status = ms_json_get_list(told, "operators", &list, err);
-    for (bool more = status == MS_OK && ms_json_first(list, &v); more && status == MS_OK;
-         more = ms_json_next(&v))
-        status = add_operator(v, point, err);
-    return status;
-}
-
-ms_status ms_measured_point_pair(ms_arena *arena, ms_json_value told, ms_json_value measured,
-                                 const char *name, ms_measured_points *points, ms_error *err)
-{
-    ms_measured_point p = {.name = ms_arena_strdup(arena, name)};
-    ms_json_value device;
-    const char *text = NULL;
-    const struct figure {
-        ms_json_value root;
-        const char *pointer;
-        bool must;
-        double *number;
-    } figures[] = {
-        {told, "/summary/reserved_memory_bytes", true, &p.told_reserved},
-        {told, "/summary/exposed_copy_ms", false, &p.told_copy_ms},
-        {measured, "/summary/reserved_memory_bytes", true, &p.measured_reserved},
-        {measured, "/summary/device_used_bytes", false, &p.measured_device},
-        {measured, "/summary/step_time_ms", false, &p.measured_ms},
-    };
-    ms_status status = MS_OK;
-    if (!ms_json_find_pointer(told, "/metadata/device", &device))
-        status = ms_json_fail(err, told, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                              "no /metadata/device in it: expected a static_report.json");
-    if (status == MS_OK)
-        status = ms_json_get_string(device, &text, err);
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0] && status == MS_OK; i++)
-        status = get_number(figures[i].root, figures[i].pointer, figures[i].must, figures[i].number,
-                            err);
-    if (status == MS_OK && p.measured_ms > 0)
-        status = add_operators(told, &p, err);
-    if (status != MS_OK)
-        return status;
-    p.device = ms_arena_strdup(arena, text);
-    if (!p.name || !p.device || !ms_vec_push(points, p))
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for points");
-    return MS_OK;
 }

@@ -21,6 +21,8 @@ typedef struct ms_measured_point {
 
 typedef ms_vec(ms_measured_point) ms_measured_points;
 
+#define MS_MEASURED_MOST 1e15 /* more is taken as a mistake */
+
 /* A table: a line of column names, then a point a line. Refuses with file and line. `text` is cut
  * up. */
 ms_status ms_measured_points_read(ms_arena *arena, const char *file, char *text,
@@ -28,8 +30,16 @@ ms_status ms_measured_points_read(ms_arena *arena, const char *file, char *text,
 /* The names of the columns, "name, device, ..."; NULL past the last. */
 const char *ms_measured_column_at(size_t index);
 
-/* A static report and the runtime report of the same run. */
-ms_status ms_measured_point_pair(ms_arena *arena, ms_json_value told, ms_json_value measured,
-                                 const char *name, ms_measured_points *points, ms_error *err);
+/* A static report and the runtime report of the same run, and the devices that there are. */
+typedef struct ms_report_pair {
+    ms_json_value told, measured;
+    const char *name;
+    const ms_device *devices;
+    uint32_t device_count;
+} ms_report_pair;
+
+/* Refuses what is calibrated already, and what was not measured, or on another device. */
+ms_status ms_measured_point_pair(ms_arena *arena, const ms_report_pair *pair,
+                                 ms_measured_points *points, ms_error *err);
 
 #endif
