@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "memscope/calibrate.h"
@@ -37,8 +38,9 @@ const ms_cli_grammar ms_cli_calibrate_grammar = {
     .take_word = take_word,
     .format_at = ms_calibrator_format_at,
     .notes =
-        "\nA point is a runtime_report.json with the static_report.json of the same run beside\n"
-        "it, or STATIC,RUNTIME; a FILE.csv holds one in each line.\n",
+        "\nA point is a runtime_report.json of capture --real with the static_report.json of the\n"
+        "same run beside it, or STATIC,RUNTIME; a FILE.csv holds one in each line. capture\n"
+        "measures what is reserved; the context, times and links come from a FILE.csv.\n",
 };
 
 static bool ends_in(const char *text, const char *end)
@@ -47,12 +49,12 @@ static bool ends_in(const char *text, const char *end)
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* "STATIC,RUNTIME", or the runtime report with the other one in its folder. */
+/* The runtime report with the other one in its folder, or "STATIC,RUNTIME". */
 static ms_status add_pair(ms_calibrator *c, const char *word, ms_error *err)
 {
     char told[PATH_BYTES];
-    const char *comma = strchr(word, ','), *slash = strrchr(word, '/');
-    const char *measured = comma ? comma + 1 : word;
+    const char *comma = access(word, R_OK) == 0 ? NULL : strchr(word, ',');
+    const char *slash = strrchr(word, '/'), *measured = comma ? comma + 1 : word;
     int folder = slash ? (int)(slash + 1 - word) : 0;
     int length = comma ? snprintf(told, sizeof told, "%.*s", (int)(comma - word), word)
                        : snprintf(told, sizeof told, "%.*s%s", folder, word, told_name);
