@@ -90,7 +90,9 @@ static const char *const compare_examples[] = {
 };
 static const char *const calibrate_examples[] = {
     "memscope calibrate runs/*/runtime_report.json -o calibration.json",
-    "what measured steps say of their device, each beside its static_report.json",
+    "workspaces and margin from reports of capture --real, each beside its static_report.json",
+    "memscope calibrate points.csv -o calibration.json",
+    "context, times and links as well, where its columns have them",
     "memscope analyze llama-3.1-8b --device h100-80gb --calibration calibration.json",
     "a prediction with it",
     NULL,
