@@ -61,7 +61,19 @@ static kind kind_of(const ms_run_field *row)
     return has_words ? WORDS : TEXT;
 }
 
-static void put_words(FILE *out, const ms_cli_grammar *grammar, const char *name)
+/* A text between single quotes: `quote` stands for one of its own, and a backslash before what
+ * else is special. */
+static void put_text(FILE *out, const char *text, const char *special, const char *quote)
+{
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs(quote, out);
+        else
+            fprintf(out, "%s%c", strchr(special, *text) ? "\\" : "", *text);
+}
+
+static void put_words(FILE *out, const ms_cli_grammar *grammar, const char *name,
+                      const char *special)
 {
     const char *const *choices = ms_run_field_choices(name);
     const char *format, *blank = "";
@@ -71,26 +83,17 @@ static void put_words(FILE *out, const ms_cli_grammar *grammar, const char *name
         return;
     }
     if (words_of(name))
-        fputs(words_of(name), out);
-    for (size_t i = 0; !words_of(name) && choices && choices[i]; i++, blank = " ")
-        fprintf(out, "%s%s", blank, choices[i]);
+        put_text(out, words_of(name), special, "'");
+    for (size_t i = 0; !words_of(name) && choices && choices[i]; i++, blank = " ") {
+        fputs(blank, out);
+        put_text(out, choices[i], special, "'");
+    }
 }
 
 typedef struct target {
     FILE *out;
     const ms_cli_command *command;
 } target;
-
-/* A help text between single quotes: `quote` stands for one of its own, and a backslash before what
- * else is special. */
-static void put_help(FILE *out, const char *text, const char *special, const char *quote)
-{
-    for (; *text; text++)
-        if (*text == '\'')
-            fputs(quote, out);
-        else
-            fprintf(out, "%s%c", strchr(special, *text) ? "\\" : "", *text);
-}
 
 static const char zsh_quote[] = "'\\''", fish_quote[] = "\\'";
 
@@ -106,7 +109,7 @@ static void put_zsh_value(FILE *out, const ms_cli_grammar *grammar, const ms_run
         return;
     case WORDS:
         fprintf(out, ":%s:(", row->value_name);
-        put_words(out, grammar, row->name);
+        put_words(out, grammar, row->name, ":");
         fputc(')', out);
         return;
     case FILES:
@@ -130,7 +133,7 @@ static void put_zsh_option(void *context, char letter, const ms_run_field *row)
         if (!names[i])
             continue;
         fprintf(t->out, " \\\n        '%s%s[", i ? "--" : "", names[i]);
-        put_help(t->out, row->help, "[]:", zsh_quote);
+        put_text(t->out, row->help, "[]:", zsh_quote);
         fputc(']', t->out);
         put_zsh_value(t->out, t->command->grammar, row);
         fputc('\'', t->out);
@@ -177,7 +180,7 @@ static void put_zsh(FILE *out)
     fputs("\n_memscope() {\n    local -a commands described\n    described=(\n", out);
     for (size_t i = 0; (command = ms_cli_command_at(i)) != NULL; i++) {
         fprintf(out, "        '%s:", command->name);
-        put_help(out, command->help, ":", zsh_quote);
+        put_text(out, command->help, ":", zsh_quote);
         fputs("'\n", out);
     }
     fputs("    )\n    commands=(${described%%:*})\n    if (( CURRENT == 2 )); then\n"
@@ -205,7 +208,7 @@ static void put_fish_option(void *context, char letter, const ms_run_field *row)
         break;
     case WORDS:
         fputs(" -x -a '", t->out);
-        put_words(t->out, t->command->grammar, row->name);
+        put_words(t->out, t->command->grammar, row->name, "");
         fputc('\'', t->out);
         break;
     case FILES:
@@ -219,7 +222,7 @@ static void put_fish_option(void *context, char letter, const ms_run_field *row)
         break;
     }
     fputs(" -d '", t->out);
-    put_help(t->out, row->help, "", fish_quote);
+    put_text(t->out, row->help, "", fish_quote);
     fputs("'\n", t->out);
 }
 
@@ -237,7 +240,7 @@ static void put_fish(FILE *out)
     fputs(fish_begin, out);
     for (size_t i = 0; (command = ms_cli_command_at(i)) != NULL; i++) {
         fprintf(out, "complete -c memscope -n __fish_use_subcommand -f -a %s -d '", command->name);
-        put_help(out, command->help, "", fish_quote);
+        put_text(out, command->help, "", fish_quote);
         fprintf(out, "'\ncomplete -c memscope -n '__fish_seen_subcommand_from help' -f -a %s\n",
                 command->name);
     }
@@ -270,7 +273,7 @@ static void answer(void *context, char letter, const ms_run_field *row)
         return;
     kind what = kind_of(row);
     if (what == WORDS)
-        put_words(q->target.out, q->target.command->grammar, row->name);
+        put_words(q->target.out, q->target.command->grammar, row->name, "");
     else if (what == MODELS || what == DEVICES)
         fprintf(q->target.out, "@%s", lists[what]);
     fputc('\n', q->target.out);

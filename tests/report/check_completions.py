@@ -39,6 +39,30 @@ def check_syntax(program, shell):
         subprocess.run([shell, "-n", str(FILES[shell])], check=True)
 
 
+def check_colons(program, shell):
+    """In zsh an unescaped colon ends the list of values."""
+    for values in re.findall(r":\(([^()']*)\)'", FILES[shell].read_text()):
+        assert not re.search(r"(?<!\\):", values), values
+
+
+TYPES_IN_ZSH = r"""
+zmodload zsh/zpty || exit 0
+zpty z zsh -f -i
+zpty -w z "path=('$1' \$path); fpath=('$2' \$fpath); autoload -U compinit; compinit -u -D; print REA''DY"
+zpty -r z seen '*READY*'
+zpty -w -n z $'memscope analyze --quantize nf4:\t'
+zpty -r -m z seen '*nf4:double*'
+zpty -d z
+"""
+
+
+def check_typed(program):
+    """A value with a colon is completed."""
+    if shutil.which("zsh"):
+        folders = [str(pathlib.Path(program).resolve().parent), str(FILES["zsh"].parent)]
+        subprocess.run(["zsh", "-f", "-c", TYPES_IN_ZSH, "zsh", *folders], stdin=subprocess.DEVNULL, check=True, timeout=60)
+
+
 def check_words(program):
     """What bash asks for: each word is one that the option takes."""
     for option in ("dtype", "autocast", "optimizer", "attention", "experts", "allocator", "liger", "checkpointing", "checkpoint-kind"):
@@ -55,7 +79,7 @@ def check_words(program):
 
 def main():
     program, passed, failed = sys.argv[1], 0, 0
-    checks = [(check, shell) for check in (check_current, check_options, check_syntax) for shell in FILES] + [(check_words,)]
+    checks = [(check, shell) for check in (check_current, check_options, check_syntax) for shell in FILES] + [(check_colons, "zsh"), (check_typed,), (check_words,)]
     for check, *arguments in checks:
         try:
             check(program, *arguments)
