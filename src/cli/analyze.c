@@ -182,8 +182,31 @@ static void print_notes(const ms_analysis *analysis)
         fprintf(stderr, "note: %s\n", note);
 }
 
+static ms_status check_for_comparison(const char *format, const char *path, ms_error *err)
+{
+    if (strcmp(path, "-") != 0 || strcmp(format, "console") == 0)
+        return MS_OK;
+    return ms_cli_fail(err, MS_ERR_USAGE,
+                       "--check-with prints a comparison: %.40s to - would not be whole", format);
+}
+
+/* What is printed for programs stands alone. */
+static ms_status check_outputs(const ms_cli_settings *s, ms_error *err)
+{
+    ms_status status = MS_OK;
+    if (s->format || s->file)
+        status = check_for_comparison(ms_cli_format(s), s->file ? s->file : "-", err);
+    for (size_t i = 0; status == MS_OK && i < s->output_count; i++)
+        status = check_for_comparison(s->outputs[i].format, s->outputs[i].path, err);
+    if (status == MS_OK && s->events)
+        status = check_for_comparison("events", s->events, err);
+    return status;
+}
+
 static int analyze(const ms_cli_settings *s, ms_error *err)
 {
+    if (s->checks_with_capture && check_outputs(s, err) != MS_OK)
+        return ms_cli_complain(err);
     ms_analysis *analysis = ms_analyze(s->run, err);
     if (!analysis)
         return ms_cli_complain(err);
