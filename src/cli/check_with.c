@@ -51,6 +51,8 @@ static ms_status run(const char *const *words, int *code, char *said, size_t siz
         return ms_cli_fail(err, MS_ERR_IO, "cannot start %.80s: %s", words[0], strerror(errno));
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    if (ends[1] != STDOUT_FILENO)
+        posix_spawn_file_actions_addclose(&actions, ends[1]);
     posix_spawn_file_actions_addclose(&actions, ends[0]);
     int reason = posix_spawnp(&child, words[0], &actions, NULL, c.words, environ);
     posix_spawn_file_actions_destroy(&actions);
