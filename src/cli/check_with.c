@@ -90,7 +90,7 @@ static ms_status look(const char *python, const char *script, const char *report
 }
 
 static ms_status capture(const char *python, const char *script, const char *folder,
-                         const char *report, const char *device, ms_error *err)
+                         const char *report, const char *device, bool *ran_out, ms_error *err)
 {
     char said[SENTENCE_BYTES] = "";
     const char *const words[] = {"/proc/self/exe", "capture", "--device", device,
@@ -98,7 +98,8 @@ static ms_status capture(const char *python, const char *script, const char *fol
                                  python,           script,    report,     NULL};
     int code = 0;
     ms_status status = run(words, &code, said, sizeof said, err);
-    if (status == MS_OK && code != 0)
+    *ran_out = code == ms_status_exit_code(MS_ERR_OVER_BUDGET);
+    if (status == MS_OK && code != 0 && !*ran_out)
         status = ms_cli_fail(err, MS_ERR_USAGE,
                              "--check-with capture: the step was not captured, see above");
     return status;
@@ -137,10 +138,17 @@ ms_status ms_cli_check_with_capture(const ms_cli_settings *s, const char *folder
         status = ms_cli_fail(err, MS_ERR_USAGE, "--out: the name is too long");
     if (status != MS_OK)
         return status;
+    bool ran_out = false;
     snprintf(told, sizeof told, "%s/static_report.json", folder);
     snprintf(measured, sizeof measured, "%s/runtime_report.json", folder);
     status = look(python, script, told, err);
     if (status == MS_OK)
-        status = capture(python, script, folder, told, device, err);
-    return status == MS_OK ? compare(s, told, measured, err) : status;
+        status = capture(python, script, folder, told, device, &ran_out, err);
+    if (status == MS_OK)
+        status = compare(s, told, measured, err);
+    if (!ran_out || (status != MS_OK && status != MS_ERR_CONFIG)) /* no figures to compare */
+        return status;
+    *err = (ms_error){0};
+    return ms_cli_fail(err, MS_ERR_OVER_BUDGET,
+                       "--check-with capture: the step ran out of the device's memory");
 }

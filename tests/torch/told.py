@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""told.py MEMSCOPE PYTHON: `memscope analyze --check-with capture` on steps that must agree to the byte, and on some it refuses."""
+"""told.py MEMSCOPE PYTHON: `memscope analyze --check-with capture` on steps that must agree to the byte, on some it refuses, and on one too large."""
 import os
 import subprocess
 import sys
@@ -15,6 +15,7 @@ EQUAL = [
 ]
 REFUSED = [("smollm2-135m --lora r=8,targets=q_proj", "a step with adapter"), ("gpt2 --device cpu", "a step with allocator raw"),
            ("smollm2-135m --treat 0=checkpoint", "a step with treat")]
+TOO_LARGE = "smollm2-135m --seq 8192 --batch 64 --device rtx-4090"
 
 
 def run(memscope, python, arguments, folder):
@@ -24,10 +25,11 @@ def run(memscope, python, arguments, folder):
 
 def main():
     bad = 0
-    for arguments, words in [(a, "Equal to the byte") for a in EQUAL] + REFUSED:
+    cases = [(a, "Equal to the byte", 0) for a in EQUAL] + [(a, words, 2) for a, words in REFUSED]
+    for arguments, words, code in [*cases, (TOO_LARGE, "the step ran out of the device's memory", 1)]:
         with tempfile.TemporaryDirectory() as folder:
             done = run(os.path.abspath(sys.argv[1]), sys.argv[2], arguments, folder)
-        is_expected = words in done.stdout + done.stderr and (done.returncode == 2) == (words != "Equal to the byte")
+        is_expected = words in done.stdout + done.stderr and done.returncode == code
         print(f"{arguments}: {'as expected' if is_expected else (done.stdout + done.stderr)[-400:]}", flush=True)
         bad += not is_expected
     sys.exit(1 if bad else 0)
