@@ -75,9 +75,11 @@ class Capture:
         """What is known so far, for a report should the program be cut off; stems sort among those of whole reports."""
         from . import report
         if self.pid and not self.written:
-            self.forget()
             source = report.Source(self.tracer, "crashed", None, self.reads, self.answered)
-            self.noted = report.write_rest(source, self.folder, f"{stem}-{_rank():05}-{self.pid}")
+            path = report.write_rest(source, self.folder, f"{stem}-{_rank():05}-{self.pid}")
+            if path != self.noted:
+                self.forget()
+            self.noted = path
 
     def forget(self):
         if self.noted:
