@@ -105,13 +105,15 @@ def _run(model, step, gradients):
         gradients.append((_events() - start, so_far + sum(storages([parameter.grad]).values())))
 
     hooks = [p.register_post_accumulate_grad_hook(landed) for p in model.parameters() if p.requires_grad]
-    with _Borders(model, lambda: _events() - start) as borders:
-        step()
-    end = _events() - start
-    record.name(_events(), owners.find([model], [], paths.of_parameters([model]))[0])
-    record.stop()
-    for hook in hooks:
-        hook.remove()
+    try:
+        with _Borders(model, lambda: _events() - start) as borders:
+            step()
+        end = _events() - start
+        record.name(_events(), owners.find([model], [], paths.of_parameters([model]))[0])
+    finally:
+        record.stop()
+        for hook in hooks:
+            hook.remove()
     forward = 0, max((visit.left for visit in borders.visits.values()), default=0)
     return borders, Replay(record, [forward], paths.labels.changes), end
 

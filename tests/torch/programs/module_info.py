@@ -43,6 +43,18 @@ info = memscope_torch.module_info(model, lambda: model(x).sum().backward())
 os.makedirs(sys.argv[1], exist_ok=True)
 with open(os.path.join(sys.argv[1], "modules.json"), "w") as file:
     json.dump(info, file)
+
+
+def fails():
+    model(x).sum().backward()
+    raise ArithmeticError
+
+
+try:
+    memscope_torch.module_info(model, fails)
+except ArithmeticError:
+    assert not any(parameter._post_accumulate_grad_hooks for parameter in model.parameters())
+    model.zero_grad()
 optimizer = torch.optim.SGD(model.parameters())
 for _ in range(20):
     model(x).sum().backward()
