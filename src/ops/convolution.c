@@ -13,9 +13,7 @@ static void convolution_backward(ms_tape *tape, const ms_node *node, ms_tensor *
                                  ms_tensor *out)
 {
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
-    ms_tensor copy = 0;
-    if (!ms_is_contiguous(ms_info(tape, grads[0])))
-        copy = ms_empty(tape, ms_info(tape, grads[0])->shape, dtype);
+    ms_tensor copy = ms_contiguous_copy(tape, grads[0]);
     if (ms_node_wants(node, WEIGHT))
         out[WEIGHT] = ms_empty(tape, ms_input_meta(tape, node, WEIGHT)->shape, dtype);
     if (ms_node_wants(node, BIAS))

@@ -7,17 +7,11 @@
 
 enum { INPUT, WEIGHT, BIAS };
 
-static ms_tensor contiguous_copy(ms_tape *tape, ms_tensor a)
-{
-    const ms_tensor_info info = *ms_info(tape, a);
-    return ms_is_contiguous(&info) ? 0 : ms_empty(tape, info.shape, (ms_dtype)info.dtype);
-}
-
 static void depthwise_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     ms_dtype dtype = (ms_dtype)ms_info(tape, grads[0])->dtype;
-    ms_tensor gradient = contiguous_copy(tape, grads[0]);
-    ms_tensor input = contiguous_copy(tape, node->saved[0]);
+    ms_tensor gradient = ms_contiguous_copy(tape, grads[0]);
+    ms_tensor input = ms_contiguous_copy(tape, node->saved[0]);
     if (ms_node_wants(node, WEIGHT))
         out[WEIGHT] = ms_empty(tape, ms_input_meta(tape, node, WEIGHT)->shape, dtype);
     if (ms_node_wants(node, INPUT))
@@ -51,7 +45,7 @@ ms_tensor ms_depthwise(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor b
     ms_shape shape = ms_info(tape, input)->shape;
     const ms_dim width = ms_info(tape, cast_weight)->shape.dims[2];
     shape.dims[2] = ms_dim_add(s, shape.dims[2], ms_dim_number(s, width.value - 1));
-    ms_tensor copy = contiguous_copy(tape, input);
+    ms_tensor copy = ms_contiguous_copy(tape, input);
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, input)->dtype);
     ms_consume(tape, copy);
     ms_op_work(tape, mark, 2.0 * (double)ms_elements(&shape) * (double)width.value, 0,

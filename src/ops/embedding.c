@@ -6,14 +6,6 @@
 
 enum { SORT_THRESHOLD = 3072, ROWS_PER_THREAD = 10 };
 
-/* Expanded indices are written out for the call. */
-static ms_tensor contiguous_copy(ms_tape *tape, ms_tensor ids)
-{
-    if (ms_idle(tape) || ms_is_contiguous(ms_info(tape, ids)))
-        return 0;
-    return ms_empty(tape, ms_info(tape, ids)->shape, MS_DTYPE_I64);
-}
-
 static void sorted_gradient(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     const ms_meta weight = *ms_input_meta(tape, node, 0);
@@ -49,7 +41,7 @@ static void sorted_gradient(ms_tape *tape, const ms_node *node, ms_tensor *grads
 static void embedding_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
     uint64_t indices = node->numbers[0];
-    ms_tensor copy = contiguous_copy(tape, node->saved[0]);
+    ms_tensor copy = ms_contiguous_copy(tape, node->saved[0]);
     if (!tape->on_cpu && indices > SORT_THRESHOLD)
         sorted_gradient(tape, node, grads, out);
     else
@@ -69,7 +61,7 @@ ms_tensor ms_embedding(ms_tape *tape, ms_tensor weight, ms_tensor ids)
     ms_node_numbers(tape, node, 1, (uint64_t[]){ms_elements(&ms_info(tape, ids)->shape)});
     ms_save(tape, node, ids);
     ms_shape shape = ms_info(tape, ids)->shape;
-    ms_tensor copy = contiguous_copy(tape, ids);
+    ms_tensor copy = ms_contiguous_copy(tape, ids);
     shape.dims[shape.rank++] = ms_info(tape, weight)->shape.dims[1];
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, weight)->dtype);
     ms_consume(tape, copy);

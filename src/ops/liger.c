@@ -21,12 +21,6 @@ static ms_tensor overwritten(ms_tape *tape, ms_tensor a)
     return ms_alias(tape, a, info.shape, info.strides);
 }
 
-static ms_tensor contiguous_copy(ms_tape *tape, ms_tensor a)
-{
-    const ms_tensor_info *info = ms_info(tape, a);
-    return ms_is_contiguous(info) ? 0 : ms_empty(tape, info->shape, (ms_dtype)info->dtype);
-}
-
 /* ---- RMS norm: the gradient is written over the one that came in ---- */
 
 enum { NORM_X, NORM_WEIGHT };
@@ -59,7 +53,7 @@ static ms_tensor norm_weight_parts(ms_tape *tape, const ms_meta *weight)
 static void run_norm_backward(ms_tape *tape, const ms_node *node, const ms_tensor *grads,
                               ms_tensor *out, bool copies)
 {
-    ms_tensor copy = contiguous_copy(tape, grads[0]), incoming = copy ? copy : grads[0];
+    ms_tensor copy = ms_contiguous_copy(tape, grads[0]), incoming = copy ? copy : grads[0];
     const ms_meta weight = *ms_input_meta(tape, node, NORM_WEIGHT);
     bool has_weight = ms_node_wants(node, NORM_WEIGHT);
     ms_tensor parts = has_weight ? norm_weight_parts(tape, &weight) : 0;
@@ -121,7 +115,7 @@ ms_tensor ms_liger_rms_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, bool c
 
 static void gate_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
-    ms_consume(tape, contiguous_copy(tape, grads[0]));
+    ms_consume(tape, ms_contiguous_copy(tape, grads[0]));
     for (uint32_t i = 0; i < 2; i++)
         if (ms_node_wants(node, i))
             out[i] = overwritten(tape, node->saved[i]);
@@ -142,7 +136,7 @@ ms_tensor ms_liger_gate(ms_tape *tape, ms_tensor gate, ms_tensor up, bool is_gel
     ms_tensor inputs[] = {gate, up};
     uint32_t node = ms_record(tape, op, 2, inputs);
     /* Halves of one tensor are copied first. */
-    ms_tensor copies[] = {contiguous_copy(tape, gate), contiguous_copy(tape, up)};
+    ms_tensor copies[] = {ms_contiguous_copy(tape, gate), ms_contiguous_copy(tape, up)};
     for (uint32_t i = 0; i < 2; i++)
         ms_save(tape, node, copies[i] ? copies[i] : inputs[i]);
     ms_tensor out = ms_empty(tape, ms_info(tape, gate)->shape, dtype_of(tape, gate));

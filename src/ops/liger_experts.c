@@ -69,9 +69,8 @@ static void experts_backward(ms_tape *tape, const ms_node *node, ms_tensor *grad
 {
     if (ms_idle(tape) || !grads[0])
         return;
-    const ms_tensor_info *incoming = ms_info(tape, grads[0]);
-    ms_dtype dtype = (ms_dtype)incoming->dtype;
-    ms_tensor copy = ms_is_contiguous(incoming) ? 0 : ms_empty(tape, incoming->shape, dtype);
+    ms_dtype dtype = dtype_of(tape, grads[0]);
+    ms_tensor copy = ms_contiguous_copy(tape, grads[0]);
     const ms_shape hidden = ms_input_meta(tape, node, HIDDEN)->shape;
     const ms_meta gate_up = *ms_input_meta(tape, node, GATE_UP);
     const ms_meta down = *ms_input_meta(tape, node, DOWN);

@@ -5,19 +5,12 @@
  */
 #include "ops/ops.h"
 
-/* The kernels read rows: what does not lie so is copied for the call. */
-static ms_tensor rows_copy(ms_tape *tape, ms_tensor x)
-{
-    const ms_tensor_info *info = ms_info(tape, x);
-    return ms_is_contiguous(info) ? 0 : ms_empty(tape, info->shape, (ms_dtype)info->dtype);
-}
-
-/* Input, weight and bias gradients. */
+/* Input, weight and bias gradients; the kernels read rows. */
 static void layer_norm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
                                 ms_tensor *out)
 {
-    ms_tensor grad_rows = rows_copy(tape, grads[0]);
-    ms_tensor input_rows = rows_copy(tape, node->saved[node->numbers[0]]);
+    ms_tensor grad_rows = ms_contiguous_copy(tape, grads[0]);
+    ms_tensor input_rows = ms_contiguous_copy(tape, node->saved[node->numbers[0]]);
     for (uint32_t i = 0; i < 3; i++)
         if (ms_node_wants(node, i))
             out[i] = ms_empty(tape, ms_input_meta(tape, node, i)->shape,
@@ -58,7 +51,7 @@ ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor 
     ms_save(tape, node, input);
     ms_save(tape, node, cast_weight);
     ms_shape rows = ms_info(tape, input)->shape;
-    ms_tensor copy = rows_copy(tape, input);
+    ms_tensor copy = ms_contiguous_copy(tape, input);
     ms_tensor out = ms_empty(tape, rows, (ms_dtype)ms_info(tape, input)->dtype);
     rows.dims[rows.rank - 1] = (ms_dim){.value = 1};
     ms_dtype statistics = statistics_dtype(tape, input, cast_weight);

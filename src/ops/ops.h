@@ -56,6 +56,8 @@ ms_tensor ms_transpose(ms_tape *tape, ms_tensor a, uint32_t d0, uint32_t d1);
 ms_tensor ms_view(ms_tape *tape, ms_tensor a, ms_shape shape);    /* must be viewable */
 ms_tensor ms_reshape(ms_tape *tape, ms_tensor a, ms_shape shape); /* copies if it must */
 ms_tensor ms_contiguous(ms_tape *tape, ms_tensor a);
+/* What a kernel that wants its input contiguous works on for the call; 0 if that is `a` itself. */
+ms_tensor ms_contiguous_copy(ms_tape *tape, ms_tensor a);
 ms_tensor ms_clone(ms_tape *tape, ms_tensor a);                  /* a contiguous copy */
 ms_tensor ms_slice_half(ms_tape *tape, ms_tensor a, bool upper); /* x[..., :D/2] or x[..., D/2:] */
 ms_tensor ms_narrow(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length);

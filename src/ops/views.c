@@ -137,6 +137,14 @@ ms_tensor ms_contiguous(ms_tape *tape, ms_tensor a)
     return ms_clone(tape, a);
 }
 
+ms_tensor ms_contiguous_copy(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape))
+        return 0;
+    const ms_tensor_info info = *ms_info(tape, a);
+    return ms_is_contiguous(&info) ? 0 : ms_empty(tape, info.shape, (ms_dtype)info.dtype);
+}
+
 ms_tensor ms_clone(ms_tape *tape, ms_tensor a)
 {
     if (ms_idle(tape) || !a) {
