@@ -269,6 +269,11 @@ static inline bool ms_layer_slides(const ms_model_config *config, uint64_t layer
     return ms_layer_kind(config, layer) & MS_LAYER_SLIDES;
 }
 
+static inline bool ms_layer_mixes(const ms_model_config *config, uint64_t layer)
+{
+    return ms_layer_kind(config, layer) & MS_LAYER_MIXES;
+}
+
 /* How many elements of each head the rotary embedding turns. */
 static inline uint64_t ms_rotary_dim(const ms_model_config *config)
 {

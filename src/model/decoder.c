@@ -154,7 +154,7 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
 
 ms_tensor ms_decoder_mask(const ms_model *model, const ms_decoder *d, uint64_t layer)
 {
-    if (ms_layer_kind(model->config, layer) & MS_LAYER_MIXES)
+    if (ms_layer_mixes(model->config, layer))
         return 0;
     return ms_layer_slides(model->config, layer) ? d->sliding_mask : d->full_mask;
 }

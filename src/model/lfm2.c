@@ -81,22 +81,18 @@ static ms_tensor convolution(ms_model *model, const gated_convolution *m, ms_ten
     return result;
 }
 
-static bool mixes(const ms_model *model, uint64_t layer)
-{
-    return ms_layer_kind(model->config, layer) & MS_LAYER_MIXES;
-}
-
 static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
-    return mixes(model, number) ? convolution_new(model, parent)
-                                : ms_self_attention_new(model, d, parent, number);
+    return ms_layer_mixes(model->config, number) ? convolution_new(model, parent)
+                                                 : ms_self_attention_new(model, d, parent, number);
 }
 
 static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
                         ms_tensor *weights)
 {
-    return mixes(model, layer->number) ? convolution(model, layer->attention, x)
-                                       : ms_self_attention(model, d, layer, x, weights);
+    return ms_layer_mixes(model->config, layer->number)
+               ? convolution(model, layer->attention, x)
+               : ms_self_attention(model, d, layer, x, weights);
 }
 
 /* ---- MLP: w2(silu(w1(x)) * w3(x)) ---- */

@@ -169,28 +169,26 @@ static ms_tensor gated_attention_call(ms_model *model, ms_decoder *d, const ms_d
 
 /* ---- layers of both kinds ---- */
 
-static bool mixes(const ms_model *model, uint64_t layer)
-{
-    return ms_layer_kind(model->config, layer) & MS_LAYER_MIXES;
-}
-
 static void *build_by_heads(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
-    return mixes(model, number) ? ms_delta_net_new(model, MS_DELTA_BY_HEADS, parent)
-                                : gated_attention_new(model, d, parent);
+    return ms_layer_mixes(model->config, number)
+               ? ms_delta_net_new(model, MS_DELTA_BY_HEADS, parent)
+               : gated_attention_new(model, d, parent);
 }
 
 static void *build_by_parts(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
-    return mixes(model, number) ? ms_delta_net_new(model, MS_DELTA_BY_PARTS, parent)
-                                : gated_attention_new(model, d, parent);
+    return ms_layer_mixes(model->config, number)
+               ? ms_delta_net_new(model, MS_DELTA_BY_PARTS, parent)
+               : gated_attention_new(model, d, parent);
 }
 
 static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
                         ms_tensor *weights)
 {
-    return mixes(model, layer->number) ? ms_delta_net(model, layer->attention, x)
-                                       : gated_attention_call(model, d, layer, x, weights);
+    return ms_layer_mixes(model->config, layer->number)
+               ? ms_delta_net(model, layer->attention, x)
+               : gated_attention_call(model, d, layer, x, weights);
 }
 
 static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
