@@ -97,12 +97,12 @@ ms_status ms_calibrator_add_table(ms_calibrator *c, const char *path, ms_error *
     ms_status status = ms_json_read(path, &source, &text, err);
     if (status == MS_OK && (table = ms_arena_array(c->arena, char, source.length + 1)) == NULL)
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for points");
-    if (status == MS_OK) {
+    if (status == MS_OK)
         memcpy(table, source.text, source.length);
-        status = memchr(table, '\0', source.length)
-                     ? ms_fail(err, MS_ERR_CONFIG, "%.200s holds a zero byte: it is no table", path)
-                     : ms_measured_points_read(c->arena, source.name, table, &c->points, err);
-    }
+    if (status == MS_OK && memchr(source.text, '\0', source.length))
+        status = ms_fail(err, MS_ERR_CONFIG, "%.200s holds a zero byte: it is no table", path);
+    if (status == MS_OK)
+        status = ms_measured_points_read(c->arena, source.name, table, &c->points, err);
     free(text);
     return status;
 }
