@@ -177,33 +177,28 @@ static int by_name(const void *a, const void *b)
     return order ? order : x->is_second - y->is_second;
 }
 
-static bool list_modules(ms_arena *arena, const ms_recorded *r, bool is_second, bool is_rounded,
-                         named_part *parts)
+static void list_modules(const ms_recorded *r, bool is_second, bool is_rounded, named_part *parts)
 {
-    for (uint32_t i = 0; i < r->module_count; i++) {
-        const ms_recorded_category *m = &r->modules[i];
-        const char *name = ms_recorded_alike(arena, m->name);
-        if (!name)
-            return false;
-        parts[i] = (named_part){*name ? name : "(no module)",
-                                is_rounded ? m->rounded_bytes : m->bytes, is_second};
+    for (uint32_t i = 0; i < r->group_count; i++) {
+        const ms_recorded_group *g = &r->groups[i];
+        parts[i] = (named_part){*g->name ? g->name : "(no module)",
+                                is_rounded ? g->rounded_bytes : g->peak_bytes, is_second};
     }
-    return true;
 }
 
 static bool make_modules(ms_compare_view *view)
 {
     const ms_recorded *a = view->first, *b = view->second;
     ms_compare_rows *rows = &view->tables[MS_COMPARE_MODULES];
-    size_t count = (size_t)a->module_count + b->module_count;
-    if (a->module_count == 0 || b->module_count == 0)
+    size_t count = (size_t)a->group_count + b->group_count;
+    if (a->group_count == 0 || b->group_count == 0)
         return true;
     named_part *parts = ms_arena_array(view->arena, named_part, count);
     bool is_rounded = a->is_static != b->is_static;
-    if (!parts || !make_room(view, MS_COMPARE_MODULES, count) ||
-        !list_modules(view->arena, a, false, is_rounded, parts) ||
-        !list_modules(view->arena, b, true, is_rounded, parts + a->module_count))
+    if (!parts || !make_room(view, MS_COMPARE_MODULES, count))
         return false;
+    list_modules(a, false, is_rounded, parts);
+    list_modules(b, true, is_rounded, parts + a->group_count);
     qsort(parts, count, sizeof *parts, by_name);
     for (size_t i = 0; i < count; i++) {
         bool is_new = i == 0 || strcmp(parts[i].name, parts[i - 1].name) != 0;

@@ -61,32 +61,19 @@ static ms_status read_phase(ms_json_value v, void *row, ms_error *err)
     return status;
 }
 
-/* `key`: of the bytes. */
-static ms_status read_bytes(ms_json_value v, const char *key, const char *rounded_key,
-                            ms_recorded_category *c, ms_error *err)
-{
-    ms_json_value rounded;
-    ms_status status = get_count(v, key, &c->bytes, err);
-    c->rounded_bytes = c->bytes;
-    if (status != MS_OK || !ms_json_find(v, rounded_key, &rounded))
-        return status;
-    return ms_json_get_count(rounded, 0, c->bytes, &c->rounded_bytes, err);
-}
-
 static ms_status read_category(ms_json_value v, void *row, ms_error *err)
 {
     ms_recorded_category *c = row;
+    ms_json_value rounded;
     ms_status status = get_text(v, "category", &c->name, err);
     if (status == MS_OK)
         status = get_count(v, "count", &c->count, err);
-    return status == MS_OK ? read_bytes(v, "bytes", "rounded_bytes", c, err) : status;
-}
-
-static ms_status read_module(ms_json_value v, void *row, ms_error *err)
-{
-    ms_recorded_category *c = row;
-    ms_status status = get_text(v, "module", &c->name, err);
-    return status == MS_OK ? read_bytes(v, "peak_bytes", "peak_rounded_bytes", c, err) : status;
+    if (status == MS_OK)
+        status = get_count(v, "bytes", &c->bytes, err);
+    c->rounded_bytes = c->bytes;
+    if (status != MS_OK || !ms_json_find(v, "rounded_bytes", &rounded))
+        return status;
+    return ms_json_get_count(rounded, 0, c->bytes, &c->rounded_bytes, err);
 }
 
 static ms_status read_point(ms_json_value v, void *row, ms_error *err)
@@ -162,7 +149,7 @@ static ms_status read_list(const ms_recorded *r, ms_json_value list, size_t size
 
 static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
 {
-    void *rows[7] = {NULL};
+    void *rows[6] = {NULL};
     const struct {
         const char *pointer;
         size_t size;
@@ -172,7 +159,6 @@ static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
     } lists[] = {
         {"/phases", sizeof *r->phases, &r->phase_count, read_phase, 16384},
         {"/peak/categories", sizeof *r->categories, &r->category_count, read_category, 256},
-        {"/modules", sizeof *r->modules, &r->module_count, read_module, 0},
         {"/timeline", sizeof *r->timeline, &r->point_count, read_point, 0},
         {"/reads", sizeof *r->reads, &r->read_count, read_read, 0},
         {"/not_covered", sizeof *r->calls, &r->call_count, read_call, 0},
@@ -192,11 +178,10 @@ static ms_status read_lists(ms_recorded *r, ms_json_value root, ms_error *err)
     }
     r->phases = rows[0];
     r->categories = rows[1];
-    r->modules = rows[2];
-    r->timeline = rows[3];
-    r->reads = rows[4];
-    r->calls = rows[5];
-    r->tallies = rows[6];
+    r->timeline = rows[2];
+    r->reads = rows[3];
+    r->calls = rows[4];
+    r->tallies = rows[5];
     return status;
 }
 

@@ -15,7 +15,7 @@ typedef struct ms_recorded_phase {
     uint64_t micro_step, repeats, start_bytes, peak_bytes, end_bytes, reserved_bytes;
 } ms_recorded_phase;
 
-/* What holds memory at the peak: a category, a module. */
+/* What holds memory at the peak. */
 typedef struct ms_recorded_category {
     const char *name;
     uint64_t count, bytes;
@@ -50,8 +50,9 @@ typedef struct ms_recorded_tally {
 /* Modules whose names differ in numbers alone. */
 typedef struct ms_recorded_group {
     const char *name; /* "layers.*.mlp"; "": the model's own code, or outside of it */
-    uint64_t count, peak_bytes, saved_bytes;
-    uint64_t temporary_bytes; /* the most of one of them */
+    uint64_t count, peak_bytes;
+    uint64_t rounded_bytes;                /* of these, as of a category */
+    uint64_t saved_bytes, temporary_bytes; /* captured; temporary: the most of one of them */
 } ms_recorded_group;
 
 struct ms_recorded {
@@ -64,7 +65,7 @@ struct ms_recorded {
     uint64_t world_size; /* 0: not told */
     uint64_t steps, start_bytes, peak_bytes, reserved_bytes, retries;
     ms_recorded_phase *phases;
-    ms_recorded_category *categories, *modules;
+    ms_recorded_category *categories;
     ms_recorded_point *timeline; /* ascending */
     ms_recorded_read *reads;
     ms_recorded_call *calls;
@@ -74,8 +75,7 @@ struct ms_recorded {
     const char *peak_module, *peak_file; /* where the peak was made; NULL: not told */
     uint64_t peak_line, device_bytes;    /* 0: not told */
     uint64_t events;                     /* allocations and frees of the step; 0: not told */
-    uint32_t phase_count, category_count, module_count, point_count, read_count, call_count,
-        tally_count;
+    uint32_t phase_count, category_count, point_count, read_count, call_count, tally_count;
     ms_style style;
 };
 
@@ -85,9 +85,7 @@ ms_status ms_recorded_open(ms_recorded *r, const char *path, ms_error *err);
 ms_status ms_recorded_parse(ms_recorded *r, const ms_json_source *source, ms_error *err);
 void ms_recorded_close(ms_recorded *r);
 
-/* "model.layers.3.mlp" as "model.layers.*.mlp": layers that do the same have one name. NULL when
- * out of memory. */
-const char *ms_recorded_alike(ms_arena *arena, const char *name);
+/* Fills the groups from the report's modules. */
 ms_status ms_recorded_read_groups(ms_recorded *r, ms_json_value root, ms_error *err);
 
 ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err);

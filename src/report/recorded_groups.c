@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "report/recorded.h"
 
-const char *ms_recorded_alike(ms_arena *arena, const char *name)
+/* "model.layers.3.mlp" as "model.layers.*.mlp": layers that do the same have one name. NULL when
+ * out of memory. */
+static const char *alike(ms_arena *arena, const char *name)
 {
     char *masked = ms_arena_strdup(arena, name), *to = masked;
     for (const char *from = name; masked && *from;) {
@@ -26,28 +28,35 @@ const char *ms_recorded_alike(ms_arena *arena, const char *name)
     return masked;
 }
 
+/* Reports of a run that is told say what modules hold at the peak, and no more. */
 static ms_status read_group(const ms_recorded *r, ms_json_value v, ms_recorded_group *g,
                             ms_error *err)
 {
     const struct {
         const char *key;
         uint64_t *bytes;
-    } members[] = {{"peak_bytes", &g->peak_bytes},
-                   {"saved_bytes", &g->saved_bytes},
-                   {"most_temporary_bytes", &g->temporary_bytes}};
+        bool is_captured;
+    } members[] = {{"peak_bytes", &g->peak_bytes, false},
+                   {"saved_bytes", &g->saved_bytes, true},
+                   {"most_temporary_bytes", &g->temporary_bytes, true}};
     ms_json_value member;
     const char *name = NULL;
     ms_status status = ms_json_get_member(v, "module", &member, err);
     if (status == MS_OK)
         status = ms_json_get_string(member, &name, err);
     for (size_t i = 0; i < sizeof members / sizeof members[0] && status == MS_OK; i++) {
+        if (members[i].is_captured && r->is_static)
+            continue;
         status = ms_json_get_member(v, members[i].key, &member, err);
         if (status == MS_OK)
             status = ms_json_get_count(member, 0, UINT64_MAX, members[i].bytes, err);
     }
+    g->rounded_bytes = g->peak_bytes;
+    if (status == MS_OK && ms_json_find(v, "peak_rounded_bytes", &member))
+        status = ms_json_get_count(member, 0, g->peak_bytes, &g->rounded_bytes, err);
     if (status != MS_OK)
         return status;
-    g->name = ms_recorded_alike(r->arena, name);
+    g->name = alike(r->arena, name);
     g->count = 1;
     return g->name ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory for a report");
 }
@@ -65,7 +74,7 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(first->name, second->name);
 }
 
-static uint64_t sum_or_most(uint64_t a, uint64_t b)
+static uint64_t sum_of(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
@@ -81,8 +90,9 @@ static uint32_t join(ms_recorded_group *rows, uint32_t count)
             continue;
         }
         g->count++;
-        g->peak_bytes = sum_or_most(g->peak_bytes, rows[i].peak_bytes);
-        g->saved_bytes = sum_or_most(g->saved_bytes, rows[i].saved_bytes);
+        g->peak_bytes = sum_of(g->peak_bytes, rows[i].peak_bytes);
+        g->rounded_bytes = sum_of(g->rounded_bytes, rows[i].rounded_bytes);
+        g->saved_bytes = sum_of(g->saved_bytes, rows[i].saved_bytes);
         if (rows[i].temporary_bytes > g->temporary_bytes)
             g->temporary_bytes = rows[i].temporary_bytes;
     }
@@ -93,7 +103,7 @@ ms_status ms_recorded_read_groups(ms_recorded *r, ms_json_value root, ms_error *
 {
     ms_json_value list, v;
     uint32_t count = 0;
-    if (r->is_static || !ms_json_find(root, "modules", &list))
+    if (!ms_json_find(root, "modules", &list))
         return MS_OK;
     ms_status status = ms_json_expect(list, MS_JSON_ARRAY, err);
     uint32_t length = ms_json_length(list);
