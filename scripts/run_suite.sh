@@ -53,9 +53,10 @@ run_item() {
 }
 
 if [ "$results" = --one ]; then
-    log=$(log_of "$1")
+    log=$(log_of "$1") started=$(date +%s)
     run_item "$1" > "$log" 2>&1 < /dev/null
     echo $? > "$log.status"
+    echo $(($(date +%s) - started)) > "$log.seconds"
     exit 0
 fi
 
@@ -65,6 +66,12 @@ count() {
          /^\[  FAILED  \] [0-9]+ test/ { f += $4; seen = 1 }
          /^[0-9]+ passed, [0-9]+ failed/ { lp = $1; lf = $3; last = 1 }
          END { if (seen) print p + 0, f + 0; else if (last) print lp, lf; else print 0, 0 }' "$1"
+}
+
+# took LOG: says so when that was long
+took() {
+    seconds=$(cat "$1.seconds" 2> /dev/null || echo 0)
+    [ "$seconds" -lt 10 ] || echo " ($seconds s)"
 }
 
 # report LABEL LOG STATUS
@@ -77,7 +84,7 @@ report() {
     fi
     echo "$1 $passed $failed" >> "$results"
     if [ "$3" -eq 0 ] && [ "$failed" -eq 0 ]; then
-        printf '%-42s %6d passed\n' "$1" "$passed"
+        printf '%-42s %6d passed%s\n' "$1" "$passed" "$(took "$2")"
     else
         cat "$2"
         printf '%-42s %6d passed, %d failed (exit %d)\n' "$1" "$passed" "$failed" "$3"

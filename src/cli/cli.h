@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "memscope/check.h"
 #include "memscope/diff.h"
@@ -191,6 +192,17 @@ struct ms_cli_source {
     const void *data;                     /* for others */
     const ms_recorded *recorded, *second; /* for `capture` and `compare` */
 };
+
+/* Where a result goes. */
+typedef struct ms_cli_place {
+    enum { MS_CLI_STDOUT, MS_CLI_IN_PLACE, MS_CLI_REPLACE } kind;
+    char *target; /* replaced: the file behind every link, for free(); else NULL */
+    mode_t mode;  /* of that file, or of a new one */
+} ms_cli_place;
+
+/* `path`: "-" or NULL for standard output. Devices and pipes are written in place. Fails where
+ * nothing may be written. */
+ms_status ms_cli_find_place(const char *path, ms_cli_place *place, ms_error *err);
 
 /* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no
  * regular file (a device, a pipe) is written in place; "-" is stdout, whose reader may go away. */

@@ -136,24 +136,40 @@ static ms_status replace_file(const char *path, const char *target, mode_t mode,
     return status;
 }
 
-ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_error *err)
+ms_status ms_cli_find_place(const char *path, ms_cli_place *place, ms_error *err)
 {
     struct stat there;
-    if (strcmp(path, "-") == 0)
-        return write_stdout(source, err);
-    if (stat(path, &there) != 0)
-        return replace_file(path, path, default_mode(), source, err);
-    if (S_ISDIR(there.st_mode))
+    *place = (ms_cli_place){.kind = MS_CLI_STDOUT};
+    if (!path || strcmp(path, "-") == 0)
+        return MS_OK;
+    bool is_new = stat(path, &there) != 0;
+    if (!is_new && S_ISDIR(there.st_mode))
         return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a directory", path);
-    if (!S_ISREG(there.st_mode))
+    place->kind = is_new || S_ISREG(there.st_mode) ? MS_CLI_REPLACE : MS_CLI_IN_PLACE;
+    if (place->kind == MS_CLI_IN_PLACE)
+        return MS_OK;
+    if (!is_new && access(path, W_OK) != 0) /* a rename would get around what its owner forbade */
+        return cannot_write(err, path);
+    place->mode = is_new ? default_mode() : there.st_mode & 0777;
+    place->target = is_new ? strdup(path) : realpath(path, NULL); /* a link stays a link */
+    return place->target ? MS_OK : cannot_write(err, path);
+}
+
+ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_error *err)
+{
+    ms_cli_place place;
+    ms_status status = ms_cli_find_place(path, &place, err);
+    if (status != MS_OK)
+        return status;
+    switch (place.kind) {
+    case MS_CLI_STDOUT:
+        return write_stdout(source, err);
+    case MS_CLI_IN_PLACE:
         return write_in_place(path, source, err);
-    if (access(path, W_OK) != 0) /* a rename would get around what its owner forbade */
-        return cannot_write(err, path);
-    char *target = realpath(path, NULL); /* a link stays a link */
-    if (!target)
-        return cannot_write(err, path);
-    ms_status status = replace_file(path, target, there.st_mode & 0777, source, err);
-    free(target);
+    case MS_CLI_REPLACE:
+        status = replace_file(path, place.target, place.mode, source, err);
+    }
+    free(place.target);
     return status;
 }
 

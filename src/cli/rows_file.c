@@ -3,7 +3,7 @@
  * Rows go to the disk as they come, into a file beside the one that was asked for: that one is
  * there when all of them are, and an older one stays whole until then.
  */
-#define _DEFAULT_SOURCE /* for realpath and flock; NOLINT(bugprone-reserved-identifier) */
+#define _DEFAULT_SOURCE /* for flock; NOLINT(bugprone-reserved-identifier) */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -58,35 +58,25 @@ static ms_status open_part(ms_cli_rows *rows, const char *target, bool resume, m
 
 static ms_status open_in_place(ms_cli_rows *rows, bool resume, ms_error *err)
 {
-    bool is_stdout = !rows->path || strcmp(rows->path, "-") == 0;
     if (resume)
         return ms_cli_fail(err, MS_ERR_USAGE,
                            "--resume goes on in a file: say which one with -o FILE");
-    rows->fd = is_stdout ? STDOUT_FILENO : open(rows->path, O_WRONLY | O_CLOEXEC);
-    if (is_stdout)
-        rows->path = NULL;
+    rows->fd = rows->path ? open(rows->path, O_WRONLY | O_CLOEXEC) : STDOUT_FILENO;
     return rows->fd >= 0 ? MS_OK : cannot_write(rows, err);
 }
 
 ms_status ms_cli_rows_open(ms_cli_rows *rows, const char *path, bool resume, ms_error *err)
 {
-    struct stat there;
+    ms_cli_place place;
     *rows = (ms_cli_rows){.path = path, .fd = -1};
-    if (!path || strcmp(path, "-") == 0)
-        return open_in_place(rows, resume, err);
-    if (stat(path, &there) != 0)
-        return open_part(rows, path, resume, err);
-    if (S_ISDIR(there.st_mode))
-        return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a directory", path);
-    if (!S_ISREG(there.st_mode))
-        return open_in_place(rows, resume, err);
-    if (access(path, W_OK) != 0) /* a rename would get around what its owner forbade */
-        return cannot_write(rows, err);
-    char *target = realpath(path, NULL); /* a link stays a link */
-    if (!target)
-        return cannot_write(rows, err);
-    ms_status status = open_part(rows, target, resume, err);
-    free(target);
+    ms_status status = ms_cli_find_place(path, &place, err);
+    if (status != MS_OK)
+        return status;
+    if (place.kind == MS_CLI_STDOUT)
+        rows->path = NULL;
+    status = place.kind == MS_CLI_REPLACE ? open_part(rows, place.target, resume, err)
+                                          : open_in_place(rows, resume, err);
+    free(place.target);
     return status;
 }
 
