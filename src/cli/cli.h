@@ -195,13 +195,13 @@ struct ms_cli_source {
 
 /* Where a result goes. */
 typedef struct ms_cli_place {
-    enum { MS_CLI_STDOUT, MS_CLI_IN_PLACE, MS_CLI_REPLACE } kind;
-    char *target; /* replaced: the file behind every link, for free(); else NULL */
+    bool is_stdout;
+    char *target; /* the file to replace, behind every link, for free(); NULL: written in place, as
+                     devices and pipes are */
     mode_t mode;  /* of that file, or of a new one */
 } ms_cli_place;
 
-/* `path`: "-" or NULL for standard output. Devices and pipes are written in place. Fails where
- * nothing may be written. */
+/* `path`: "-" or NULL for standard output. Fails where nothing may be written. */
 ms_status ms_cli_find_place(const char *path, ms_cli_place *place, ms_error *err);
 
 /* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no

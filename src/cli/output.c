@@ -139,14 +139,13 @@ static ms_status replace_file(const char *path, const char *target, mode_t mode,
 ms_status ms_cli_find_place(const char *path, ms_cli_place *place, ms_error *err)
 {
     struct stat there;
-    *place = (ms_cli_place){.kind = MS_CLI_STDOUT};
-    if (!path || strcmp(path, "-") == 0)
+    *place = (ms_cli_place){.is_stdout = !path || strcmp(path, "-") == 0};
+    if (place->is_stdout)
         return MS_OK;
     bool is_new = stat(path, &there) != 0;
     if (!is_new && S_ISDIR(there.st_mode))
         return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a directory", path);
-    place->kind = is_new || S_ISREG(there.st_mode) ? MS_CLI_REPLACE : MS_CLI_IN_PLACE;
-    if (place->kind == MS_CLI_IN_PLACE)
+    if (!is_new && !S_ISREG(there.st_mode))
         return MS_OK;
     if (!is_new && access(path, W_OK) != 0) /* a rename would get around what its owner forbade */
         return cannot_write(err, path);
@@ -161,14 +160,11 @@ ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_er
     ms_status status = ms_cli_find_place(path, &place, err);
     if (status != MS_OK)
         return status;
-    switch (place.kind) {
-    case MS_CLI_STDOUT:
+    if (place.is_stdout)
         return write_stdout(source, err);
-    case MS_CLI_IN_PLACE:
+    if (!place.target)
         return write_in_place(path, source, err);
-    case MS_CLI_REPLACE:
-        status = replace_file(path, place.target, place.mode, source, err);
-    }
+    status = replace_file(path, place.target, place.mode, source, err);
     free(place.target);
     return status;
 }

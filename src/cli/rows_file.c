@@ -72,10 +72,10 @@ ms_status ms_cli_rows_open(ms_cli_rows *rows, const char *path, bool resume, ms_
     ms_status status = ms_cli_find_place(path, &place, err);
     if (status != MS_OK)
         return status;
-    if (place.kind == MS_CLI_STDOUT)
+    if (place.is_stdout)
         rows->path = NULL;
-    status = place.kind == MS_CLI_REPLACE ? open_part(rows, place.target, resume, err)
-                                          : open_in_place(rows, resume, err);
+    status = place.target ? open_part(rows, place.target, resume, err)
+                          : open_in_place(rows, resume, err);
     free(place.target);
     return status;
 }
