@@ -165,13 +165,14 @@ static ms_status play(player *p, uint32_t begin, uint32_t end, ms_error *err)
 }
 
 /* All events; in a lean run those of the last step twice. */
-static ms_status play_steps(player *p, bool lean, ms_error *err)
+static ms_status play_steps(player *p, bool lean, bool until_full, ms_error *err)
 {
     uint32_t steady = p->usage->steady_first_event, end = p->usage->steady_end_event;
     ms_status status = play(p, 0, lean ? end : steady, err);
+    bool is_over = until_full && p->usage->out_of_memory;
     p->is_steady = true;
     p->is_again = lean;
-    if (status == MS_OK)
+    if (status == MS_OK && !is_over)
         status = play(p, steady, end, err);
     if (p->phase)
         end_phase(p);
@@ -194,8 +195,8 @@ static void *zeroed(uint32_t count, size_t size)
     return calloc(count ? count : 1, size);
 }
 
-/* Which tables a caller wants, as bits. */
-enum { WANTS_BLOCKS = 1, WANTS_CURVE = 2 };
+/* Which tables a caller wants, and that it only asks whether there is memory enough, as bits. */
+enum { WANTS_BLOCKS = 1, WANTS_CURVE = 2, WANTS_VERDICT = 4 };
 
 static bool has_tables(const player *p, int wanted)
 {
@@ -226,7 +227,7 @@ static ms_status measure(player *p, const ms_allocator_options *options, bool le
     ms_status status;
     if (has_tables(p, wanted)) {
         p->stats = ms_allocator_stats_of(p->allocator);
-        status = play_steps(p, lean, err);
+        status = play_steps(p, lean, wanted & WANTS_VERDICT, err);
         if (status == MS_OK && (wanted & WANTS_CURVE) &&
             !ms_allocator_list(p->allocator, &usage->pieces))
             status = ms_fail(err, MS_ERR_NOMEM, "no memory for the allocator's segments");
@@ -261,6 +262,12 @@ ms_status ms_usage_measure_lean(const ms_trace *trace, const ms_allocator_option
                                 ms_usage *usage, bool *repeats, ms_error *err)
 {
     return measure_twice(trace, options, 0, usage, repeats, err);
+}
+
+ms_status ms_usage_measure_fit(const ms_trace *trace, const ms_allocator_options *options,
+                               ms_usage *usage, bool *repeats, ms_error *err)
+{
+    return measure_twice(trace, options, WANTS_VERDICT, usage, repeats, err);
 }
 
 ms_status ms_usage_measure_blocks(const ms_trace *trace, const ms_allocator_options *options,

@@ -53,7 +53,11 @@ ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *op
  */
 ms_status ms_usage_measure_lean(const ms_trace *trace, const ms_allocator_options *options,
                                 ms_usage *usage, bool *repeats, ms_error *err);
-/* The same with each storage's block, for what is alive at the peak. */
+/* The same, but when memory runs out in the first step, that is the end: out_of_memory and
+ * most_reserved_bytes tell of that step, the figures of the steady one are 0. */
+ms_status ms_usage_measure_fit(const ms_trace *trace, const ms_allocator_options *options,
+                               ms_usage *usage, bool *repeats, ms_error *err);
+/* As lean, with each storage's block, for what is alive at the peak. */
 ms_status ms_usage_measure_blocks(const ms_trace *trace, const ms_allocator_options *options,
                                   ms_usage *usage, bool *repeats, ms_error *err);
 void ms_usage_free(ms_usage *usage);

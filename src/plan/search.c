@@ -316,11 +316,16 @@ static ms_status search_branches(ms_search *s, ms_chooser with, uint32_t found_l
     return status;
 }
 
+/* One of many searches looks no further when its plan is this near to the bound. */
+static const double near_bound = 1.01;
+
 /* One after the other: what one finds spares the next work. */
-static ms_status search_in_turn(ms_search *s, ms_chooser with, uint32_t found_loss)
+static ms_status search_in_turn(ms_search *s, ms_chooser with, uint32_t found_loss, double bound_ms)
 {
     uint32_t losses = s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
     ms_status status = MS_OK;
+    if (s->has_best && s->best_ms < near_bound * bound_ms)
+        return MS_OK;
     for (uint32_t l = 0; l < losses && status == MS_OK; l++) {
         ms_chosen chosen;
         s->loss = l;
@@ -346,7 +351,8 @@ ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
     uint32_t loss = s->loss = first->choice.loss;
     status = search_below(s, with, first);
     if (status == MS_OK)
-        status = s->is_one_of_many ? search_in_turn(s, with, loss) : search_branches(s, with, loss);
+        status = s->is_one_of_many ? search_in_turn(s, with, loss, first->bound)
+                                   : search_branches(s, with, loss);
     s->loss = MS_ANY_LOSS;
     return status;
 }

@@ -9,6 +9,7 @@
 #include "plan/choose.h"
 #include "plan/step_plan.h"
 #include "plan/target.h"
+#include "plan/trial.h"
 
 /* A choice that was run, and what came of it. */
 typedef struct ms_proof {
@@ -42,12 +43,6 @@ typedef struct ms_search {
 typedef ms_status (*ms_chooser)(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
                                 ms_error *err);
 
-/* Whether the run fits under these treatments: allocations alone, under the allocator.
- * *wanted is the most that the allocator took: if they do not fit, of the steady step, once it was
- * allowed to. */
-ms_status ms_step_plan_fits(const ms_model_config *model, const ms_run_config *run,
-                            const ms_treatments *treatments, bool *yes, uint64_t *wanted,
-                            ms_error *err);
 /* Every layer kept, and every layer checkpointed: what a plan is compared with. */
 ms_status ms_search_extremes(ms_search *s);
 /* The limits of choosing, as a task. */

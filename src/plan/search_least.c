@@ -37,26 +37,41 @@ static uint64_t held_bytes(const ms_run_config *run, uint64_t reserved_bytes)
     return ms_device_held_bytes(run->device, reserved_bytes, run->device->context_expected_bytes);
 }
 
-ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
-                                    uint64_t live_bytes, uint64_t *budget)
+static ms_status find_smallest(ms_search *s, ms_trial *trial, uint64_t live_bytes, uint64_t *budget)
 {
     ms_run_config run = *s->task->run;
     uint64_t low = held_bytes(&run, live_bytes), wanted = 0;
     bool yes;
     run.allocator.capacity_bytes = 0; /* no limit */
-    ms_status status = ms_step_plan_fits(s->task->model, &run, treatments, &yes, &wanted, s->err);
+    ms_status status = ms_trial_fits(trial, &run, &yes, &wanted, s->err);
     *budget = held_bytes(&run, wanted);
     for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {
         uint64_t middle = low + (*budget - low) / 2;
         ms_search_set_budget(&run, middle);
-        status = ms_step_plan_fits(s->task->model, &run, treatments, &yes, &wanted, s->err);
-        s->plan->simulations++;
+        status = ms_trial_fits(trial, &run, &yes, &wanted, s->err);
         if (yes) /* and with what it took at most it would do the same */
             *budget = held_bytes(&run, wanted);
         else
             low = middle + 1;
     }
+    return status;
+}
+
+static ms_status begin_trial(ms_search *s, const ms_treatments *treatments, ms_trial *trial)
+{
     s->plan->simulations++;
+    return ms_trial_begin(s->task->model, s->task->run, treatments, trial, s->err);
+}
+
+ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
+                                    uint64_t live_bytes, uint64_t *budget)
+{
+    ms_trial trial;
+    ms_status status = begin_trial(s, treatments, &trial);
+    if (status != MS_OK)
+        return status;
+    status = find_smallest(s, &trial, live_bytes, budget);
+    ms_trial_free(&trial);
     return status;
 }
 
@@ -72,8 +87,7 @@ static const double worth_a_slower_plan = 0.002;
 
 /* An allocator may refuse with more memory what it does with less: a refusal is asked once more, a
  * little below. */
-static ms_status fits_within(ms_search *s, const ms_treatments *treatments, uint64_t budget,
-                             bool *yes)
+static ms_status fits_within(ms_search *s, ms_trial *trial, uint64_t budget, bool *yes)
 {
     static const double shares[] = {1, 0.99};
     ms_run_config run = *s->task->run;
@@ -82,26 +96,46 @@ static ms_status fits_within(ms_search *s, const ms_treatments *treatments, uint
     *yes = false;
     for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK && !*yes; i++) {
         ms_search_set_budget(&run, (uint64_t)((double)budget * shares[i]));
-        s->plan->simulations++;
-        status = ms_step_plan_fits(s->task->model, &run, treatments, yes, &wanted, s->err);
+        status = ms_trial_fits(trial, &run, yes, &wanted, s->err);
     }
+    return status;
+}
+
+static bool is_less(const least_plan *least, uint64_t budget, double ms)
+{
+    double gain = 1 - (double)budget / (double)least->budget_bytes;
+    return gain >= worth_a_slower_plan || ms < least->ms;
+}
+
+/* *budget: the smallest, if it is worth having. */
+static ms_status try_least(ms_search *s, const ms_treatments *treatments, const ms_stack_sum *sum,
+                           const least_plan *least, uint64_t *budget)
+{
+    ms_trial trial;
+    bool yes = true;
+    *budget = UINT64_MAX;
+    ms_status status = begin_trial(s, treatments, &trial);
+    if (status != MS_OK)
+        return status;
+    if (least->budget_bytes != UINT64_MAX)
+        status = fits_within(s, &trial, least->budget_bytes, &yes);
+    if (status == MS_OK && yes)
+        status = find_smallest(s, &trial, sum->peak_bytes, budget);
+    ms_trial_free(&trial);
     return status;
 }
 
 static ms_status offer_least(ms_search *s, const ms_stack_choice *choice, least_plan *least)
 {
     ms_stack_sum sum = ms_stack_count(&s->stack, choice);
+    uint64_t budget = held_bytes(s->task->run, sum.peak_bytes);
     ms_treatments treatments;
-    uint64_t budget;
-    bool yes = true;
+    if (budget > least->budget_bytes || !is_less(least, budget, sum.step_ms))
+        return MS_OK;
     ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &treatments, s->err);
-    if (status == MS_OK && least->budget_bytes != UINT64_MAX)
-        status = fits_within(s, &treatments, least->budget_bytes, &yes);
-    if (status != MS_OK || !yes)
-        return status;
-    status = ms_search_smallest_budget(s, &treatments, sum.peak_bytes, &budget);
-    double gain = 1 - (double)budget / (double)least->budget_bytes;
-    if (status != MS_OK || (gain < worth_a_slower_plan && sum.step_ms >= least->ms))
+    if (status == MS_OK)
+        status = try_least(s, &treatments, &sum, least, &budget);
+    if (status != MS_OK || budget == UINT64_MAX || !is_less(least, budget, sum.step_ms))
         return status;
     *least = (least_plan){budget, sum.step_ms, treatments};
     return ms_stack_copy(s->arena, &s->stack, choice, &s->best, s->err);
@@ -148,7 +182,7 @@ static uint32_t loss_count(const ms_search *s)
 }
 
 /* These, and every layer checkpointed. */
-static ms_status try_least(ms_search *s, uint32_t loss, least_plan *least)
+static ms_status try_loss(ms_search *s, uint32_t loss, least_plan *least)
 {
     ms_stack_choice choices[MOST_LOWEST];
     uint32_t count;
@@ -198,7 +232,7 @@ ms_status ms_search_least(ms_search *s)
     least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
     ms_status status = MS_OK;
     for (uint32_t l = 0; l < loss_count(s) && status == MS_OK; l++)
-        status = ms_stop_asked(s->task->stop) ? MS_OK : try_least(s, l, &least);
+        status = ms_stop_asked(s->task->stop) ? MS_OK : try_loss(s, l, &least);
     if (status != MS_OK || least.budget_bytes == UINT64_MAX)
         return status;
     return finish_least(s, &least);

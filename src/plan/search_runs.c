@@ -23,9 +23,19 @@ static ms_stack_sum count_runs(const ms_search *s, const two_runs *runs, uint32_
 /* Less gain than that is not worth a simulation. */
 static const double worth_running = 0.995;
 
-static bool is_faster(const ms_search *s, const ms_stack_sum *sum)
+static bool is_faster(const ms_search *s, double step_ms)
 {
-    return !s->has_best || sum->step_ms < s->best_ms * worth_running;
+    return !s->has_best || step_ms < s->best_ms * worth_running;
+}
+
+static double runs_ms(const ms_search *s, const two_runs *runs, uint32_t layers)
+{
+    const ms_layer_cost *first = s->stack.options[runs->first].layers,
+                        *rest = s->stack.options[runs->rest].layers;
+    double ms = s->stack.losses[runs->choice->loss].ms;
+    for (uint32_t i = 0; i < s->stack.layer_count; i++)
+        ms += i < layers ? first[i].ms : rest[i].ms;
+    return ms;
 }
 
 /* As many first layers as are still faster than the best. */
@@ -34,8 +44,7 @@ static uint32_t most_layers(const ms_search *s, const two_runs *runs)
     uint32_t low = 0, high = s->stack.layer_count;
     while (low < high) {
         uint32_t middle = high - (high - low) / 2;
-        ms_stack_sum sum = count_runs(s, runs, middle);
-        if (is_faster(s, &sum))
+        if (is_faster(s, runs_ms(s, runs, middle)))
             low = middle;
         else
             high = middle - 1;
@@ -48,7 +57,7 @@ static ms_status try_layers(ms_search *s, const two_runs *runs, uint32_t layers,
     ms_stack_sum sum = count_runs(s, runs, layers);
     ms_stack_choice copy;
     *yes = false;
-    if (sum.peak_bytes > s->limit_bytes || !is_faster(s, &sum))
+    if (sum.peak_bytes > s->limit_bytes || !is_faster(s, sum.step_ms))
         return MS_OK;
     ms_status status = ms_stack_copy(s->arena, &s->stack, runs->choice, &copy, s->err);
     return status == MS_OK ? ms_search_consider(s, &copy, yes) : status;
@@ -102,9 +111,8 @@ static uint32_t list_options(const ms_search *s, uint32_t list[MS_STACK_MOST_OPT
 static ms_status try_loss(ms_search *s, const uint32_t *list, uint32_t count,
                           ms_stack_choice *choice)
 {
-    uint32_t rests = s->is_one_of_many ? 1 : count; /* the fastest is first: what keeps all */
     ms_status status = MS_OK;
-    for (uint32_t r = 0; r < rests; r++)
+    for (uint32_t r = 0; r < count; r++)
         for (uint32_t f = 0; f < count && status == MS_OK; f++) {
             two_runs runs = {.first = list[f], .rest = list[r], .choice = choice};
             if (f != r && !ms_stop_asked(s->task->stop))

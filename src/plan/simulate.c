@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Running the step under given treatments: in full for its figures, lean for whether it fits.
+ * Running the step under given treatments, for its figures.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -119,42 +119,6 @@ ms_status ms_step_plan_summarize(const ms_model_config *model, const ms_run_conf
     if (status == MS_OK)
         status = simulate(model, &copy, read_summary, &reader, err);
     ms_usage_free(&evaluation);
-    return status;
-}
-
-static bool usage_fits(const ms_run_config *run, const ms_usage *usage)
-{
-    uint64_t budget = run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
-    uint64_t device = ms_device_held_bytes(run->device, usage->peak_reserved_bytes,
-                                           run->device->context_expected_bytes);
-    return !usage->out_of_memory && (budget == 0 || device <= budget);
-}
-
-ms_status ms_step_plan_fits(const ms_model_config *model, const ms_run_config *run,
-                            const ms_treatments *treatments, bool *yes, uint64_t *wanted,
-                            ms_error *err)
-{
-    static const ms_step_detail details[] = {MS_STEPS_LEAN, MS_STEPS_ALL};
-    ms_run_config treated = *run;
-    treated.treatments = *treatments;
-    ms_status status = MS_OK;
-    bool repeats = false;
-    for (int i = 0; i < 2 && status == MS_OK && !repeats; i++) {
-        ms_simulation simulation;
-        ms_usage usage = {0};
-        treated.detail = details[i];
-        repeats = i == 1;
-        status = ms_step_simulate(model, &treated, &simulation, err);
-        if (status != MS_OK)
-            return status;
-        status = i == 0 ? ms_usage_measure_lean(&simulation.trace, &treated.allocator, &usage,
-                                                &repeats, err)
-                        : ms_usage_measure(&simulation.trace, &treated.allocator, &usage, err);
-        *yes = status == MS_OK && usage_fits(run, &usage);
-        *wanted = usage.out_of_memory ? usage.peak_reserved_bytes : usage.most_reserved_bytes;
-        ms_usage_free(&usage);
-        ms_simulation_free(&simulation);
-    }
     return status;
 }
 

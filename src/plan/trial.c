@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/trial.h"
+
+#include "ledger/usage.h"
+
+static ms_status simulate(ms_trial *trial, bool is_lean, ms_error *err)
+{
+    trial->is_lean = is_lean;
+    trial->run.detail = is_lean ? MS_STEPS_LEAN : MS_STEPS_ALL;
+    return ms_step_simulate(trial->model, &trial->run, &trial->simulation, err);
+}
+
+ms_status ms_trial_begin(const ms_model_config *model, const ms_run_config *run,
+                         const ms_treatments *treatments, ms_trial *trial, ms_error *err)
+{
+    *trial = (ms_trial){.model = model, .run = *run};
+    trial->run.treatments = *treatments;
+    return simulate(trial, true, err);
+}
+
+static bool usage_fits(const ms_run_config *run, const ms_usage *usage)
+{
+    uint64_t budget = run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
+    uint64_t device = ms_device_held_bytes(run->device, usage->peak_reserved_bytes,
+                                           run->device->context_expected_bytes);
+    return !usage->out_of_memory && (budget == 0 || device <= budget);
+}
+
+/* *repeats: whether the step could be played again; if not the rest says nothing. */
+static ms_status replay(const ms_trial *trial, const ms_run_config *run, bool *yes,
+                        uint64_t *wanted, bool *repeats, ms_error *err)
+{
+    const ms_trace *trace = &trial->simulation.trace;
+    ms_usage usage = {0};
+    *repeats = true;
+    ms_status status = trial->is_lean
+                           ? ms_usage_measure_fit(trace, &run->allocator, &usage, repeats, err)
+                           : ms_usage_measure(trace, &run->allocator, &usage, err);
+    if (status != MS_OK)
+        return status;
+    bool is_of_steady = usage.out_of_memory && usage.peak_reserved_bytes > 0;
+    *yes = usage_fits(run, &usage);
+    *wanted = is_of_steady ? usage.peak_reserved_bytes : usage.most_reserved_bytes;
+    ms_usage_free(&usage);
+    return MS_OK;
+}
+
+ms_status ms_trial_fits(ms_trial *trial, const ms_run_config *run, bool *yes, uint64_t *wanted,
+                        ms_error *err)
+{
+    bool repeats;
+    ms_status status = replay(trial, run, yes, wanted, &repeats, err);
+    if (status != MS_OK || repeats)
+        return status;
+    ms_simulation_free(&trial->simulation);
+    status = simulate(trial, false, err);
+    return status == MS_OK ? replay(trial, run, yes, wanted, &repeats, err) : status;
+}
+
+void ms_trial_free(ms_trial *trial)
+{
+    ms_simulation_free(&trial->simulation);
+}
+
+ms_status ms_step_plan_fits(const ms_model_config *model, const ms_run_config *run,
+                            const ms_treatments *treatments, bool *yes, uint64_t *wanted,
+                            ms_error *err)
+{
+    ms_trial trial;
+    ms_status status = ms_trial_begin(model, run, treatments, &trial, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_trial_fits(&trial, run, yes, wanted, err);
+    ms_trial_free(&trial);
+    return status;
+}
