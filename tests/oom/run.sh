@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every allocation fails in turn: in the library for every n, in the program for the first
-# hundred, the last sixty and a sample between; a sanitizer's slow program takes an eighth of that. Needs the two programs of `make oom`. Last line: "N passed, M failed".
+# hundred, the last sixty and a sample between; a sanitizer's slow program takes a tenth.
+# Needs the two programs of `make oom`. Last line: "N passed, M failed".
 set -u
 build=${BUILD:-build/release}
 program=$build/tests/oom/memscope
@@ -9,7 +10,7 @@ work=$build/oom
 mkdir -p "$work"
 passed=0 failed=0
 first=100 last=60 samples=100
-[ "${CONFIG:-release}" = release ] || first=12 last=8 samples=12
+[ "${CONFIG:-release}" = release ] || first=12 last=6 samples=12
 
 same_files() {
     [ ! -d "$work/whole.out" ] || diff -r "$work/whole.out" "$work/out" > /dev/null

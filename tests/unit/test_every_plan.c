@@ -94,7 +94,7 @@ static void make_tree(tree *t, uint64_t seed)
         m->act_grad_bytes = (uint64_t)pick(t, 5) * UNIT;
     }
     t->task = (ms_checkpoint_task){
-        .graph = &t->graph, .may = t->may, .world_size = 1, .time_limit_s = 10};
+        .graph = &t->graph, .may = t->may, .world_size = 1, .time_limit_s = 600};
 }
 
 /* ---- every plan ---- */

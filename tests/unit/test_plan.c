@@ -13,7 +13,7 @@
 
 /* ---- the seam ---- */
 
-static const ms_solver_options exact = {.time_limit_s = 10, .memory_mib = 64};
+static const ms_solver_options exact = {.time_limit_s = 600, .memory_mib = 64};
 
 /* Two items of 3 and 4 that must weigh at least 5: both. */
 static void build_cover(ms_problem *p, bool names_column_twice)
