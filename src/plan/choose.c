@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/stack_levels.h"
 #include "plan/stack_problem.h"
 
 bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques)
@@ -34,6 +35,12 @@ bool ms_loss_allowed(const ms_choose_task *task, uint32_t loss)
 static const double shares[] = {0.001, 0.01, INFINITY};
 enum { SHARES = sizeof shares / sizeof shares[0] };
 
+/* Beyond that the lowest peak in whole layers takes long to find. */
+enum { MANY_BLOCKS = 200 };
+
+/* With rows added each time; where a choice will do, what it misses the recount sees. */
+enum { MOST_ROUNDS = 24, FEW_ROUNDS = 8 };
+
 typedef struct choosing {
     ms_arena *arena;
     ms_stack_problem stack;
@@ -41,8 +48,9 @@ typedef struct choosing {
     double *prices;               /* of each */
     uint32_t block_count;
     ms_limit limit;
-    double relaxed; /* the relaxed problem's cost */
-    double cost;    /* of the choice */
+    double relaxed;  /* the relaxed problem's cost */
+    double cost;     /* of the choice */
+    bool is_rounded; /* the choice is, and integers may soon do better */
     ms_chosen *chosen;
     ms_error *err;
 } choosing;
@@ -69,31 +77,25 @@ static ms_status keep_blocks(choosing *c)
     return MS_OK;
 }
 
-/* What is infeasible without integers is so with them. Where the solver has no answer all prices
- * stay 0. */
-static ms_status relax(choosing *c)
-{
-    const ms_solver_options options = solver_options(c);
-    ms_solution relaxed = {0};
-    ms_stack_problem_build(&c->stack);
-    ms_status status = ms_problem_relax(&c->stack.problem, &options, &relaxed, c->err);
-    c->chosen->outcome = relaxed.outcome;
-    if (status == MS_OK && relaxed.has_solution) {
-        c->relaxed = c->chosen->bound = relaxed.objective;
-        for (uint32_t i = 0; i < c->block_count; i++)
-            c->prices[i] = ms_stack_block_price(&c->stack.blocks[i], &relaxed);
-    }
-    ms_solution_free(&relaxed);
-    return status;
-}
+typedef ms_status (*problem_solver)(const ms_problem *problem, const ms_solver_options *options,
+                                    ms_solution *solution, ms_error *err);
 
-static void offer_blocks(choosing *c, double most)
+/* Solves again with rows that the solution did not meet, until it meets all, or will do. */
+static ms_status solve(choosing *c, problem_solver with, ms_solution *solution)
 {
-    c->stack.block_count = 0;
-    for (uint32_t i = 0; i < c->block_count; i++)
-        if (c->prices[i] <= most)
-            c->stack.blocks[c->stack.block_count++] = c->blocks[i];
-    ms_stack_problem_build(&c->stack);
+    ms_status status = MS_OK;
+    bool is_over = false;
+    bool will_do = with == ms_problem_solve && c->stack.task->nodes > 0;
+    int rounds = will_do ? FEW_ROUNDS : MOST_ROUNDS;
+    for (int i = 0; i < rounds && status == MS_OK && !is_over; i++) {
+        const ms_solver_options options = solver_options(c);
+        ms_solution_free(solution);
+        ms_stack_problem_build(&c->stack);
+        status = with(&c->stack.problem, &options, solution, c->err);
+        is_over = status != MS_OK || !solution->has_solution ||
+                  ms_stack_levels_unmet(&c->stack, solution) == 0 || ms_limit_reached(&c->limit);
+    }
+    return status;
 }
 
 static bool is_proven(const choosing *c)
@@ -105,20 +107,63 @@ static ms_status take(choosing *c, const ms_solution *solution)
 {
     c->cost = solution->objective;
     c->chosen->has_choice = true;
+    c->is_rounded = false;
     ms_status status = ms_choice_new(c->arena, c->stack.stack, &c->chosen->choice, c->err);
     if (status == MS_OK)
         ms_stack_problem_read(&c->stack, solution, &c->chosen->choice);
     return status;
 }
 
+/* Rounded, what has the lowest peak without integers has about that peak. */
+static ms_status take_rounded(choosing *c, const ms_solution *relaxed)
+{
+    if (c->stack.task->aim != MS_LEAST_PEAK)
+        return MS_OK;
+    ms_status status = take(c, relaxed);
+    c->is_rounded = c->block_count <= MANY_BLOCKS;
+    if (status != MS_OK)
+        return status;
+    ms_stack_sum sum = ms_stack_count(c->stack.stack, &c->chosen->choice);
+    c->cost = (double)sum.level_bytes / MS_MIB;
+    c->chosen->outcome = is_proven(c) ? MS_SOLVER_PROVEN : MS_SOLVER_LIMIT;
+    return MS_OK;
+}
+
+/* What is infeasible without integers is so with them. Where the solver has no answer all prices
+ * stay 0. */
+static ms_status relax(choosing *c)
+{
+    ms_solution relaxed = {0};
+    ms_status status = solve(c, ms_problem_relax, &relaxed);
+    if (status == MS_OK)
+        status = keep_blocks(c);
+    bool has_none = relaxed.outcome == MS_SOLVER_INFEASIBLE;
+    c->chosen->outcome = has_none ? MS_SOLVER_INFEASIBLE : MS_SOLVER_LIMIT;
+    if (status == MS_OK && relaxed.has_solution) {
+        c->relaxed = c->chosen->bound = relaxed.objective;
+        for (uint32_t i = 0; i < c->block_count; i++)
+            c->prices[i] = ms_stack_block_price(&c->stack.blocks[i], &relaxed);
+        status = take_rounded(c, &relaxed);
+    }
+    ms_solution_free(&relaxed);
+    return status;
+}
+
+static void offer_blocks(choosing *c, double most)
+{
+    c->stack.block_count = 0;
+    for (uint32_t i = 0; i < c->block_count; i++)
+        if (c->prices[i] <= most)
+            c->stack.blocks[c->stack.block_count++] = c->blocks[i];
+}
+
 /* Chooses among blocks up to this price. What has others costs at least as much more. */
 static ms_status choose_below(choosing *c, double most)
 {
-    const ms_solver_options options = solver_options(c);
     ms_chosen *chosen = c->chosen;
     ms_solution solution = {0};
     offer_blocks(c, most);
-    ms_status status = ms_problem_solve(&c->stack.problem, &options, &solution, c->err);
+    ms_status status = solve(c, ms_problem_solve, &solution);
     if (status == MS_OK) {
         bool has_none = solution.outcome == MS_SOLVER_INFEASIBLE;
         double bound = fmin(has_none ? INFINITY : solution.bound, c->relaxed + most);
@@ -139,7 +184,7 @@ static bool is_enough(const choosing *c)
     const ms_choose_task *task = c->stack.task;
     const ms_chosen *chosen = c->chosen;
     return chosen->outcome != MS_SOLVER_LIMIT || ms_chosen_is_no_better(task, chosen) ||
-           (task->nodes > 0 && chosen->has_choice) || ms_limit_reached(&c->limit);
+           (task->nodes > 0 && chosen->has_choice && !c->is_rounded) || ms_limit_reached(&c->limit);
 }
 
 bool ms_chosen_is_no_better(const ms_choose_task *task, const ms_chosen *chosen)
@@ -149,11 +194,7 @@ bool ms_chosen_is_no_better(const ms_choose_task *task, const ms_chosen *chosen)
 
 static ms_status choose(choosing *c)
 {
-    ms_status status = keep_blocks(c);
-    if (status == MS_OK)
-        status = relax(c);
-    if (c->chosen->outcome == MS_SOLVER_PROVEN)
-        c->chosen->outcome = MS_SOLVER_LIMIT;                  /* without integers only */
+    ms_status status = relax(c);
     int last = c->stack.task->nodes > 0 ? SHARES - 1 : SHARES; /* all of them take long */
     for (int i = 0; i < last && status == MS_OK && !is_enough(c); i++)
         status = choose_below(c, shares[i] * fabs(c->relaxed));

@@ -8,43 +8,13 @@
  * peak first, then those that raise it, largest (peak - change) first. This is the best order for
  * any counts, so the counts are all there is to choose. Backward begins at the end of the stack.
  *
- * Rows: the highest level of the loss, forward and backward; of each block's backward at the layer
- * where the level is highest; of what follows the layers. A block's own peak counts only if the
- * block is used, which a binary column says. Rows are never too strict, so the bound holds; where
- * they are not strict enough (forward inside a layer; what comes back from the host for the next
- * block), the recount in whole bytes sees it.
+ * What each of the blocks may need is in stack_levels.c.
  */
 #include "plan/stack_problem.h"
 
 #include <math.h>
 
-static const double mib = 1024.0 * 1024.0;
-/* Of sums in MiB, so that what fits to the byte is not refused. */
-static const double rounding = 1e-4;
-
-/* ---- what a layer adds ---- */
-
-/* To the level when forward is over, and before, when its casts are still there. */
-static double saved(const ms_layer_cost *c, uint32_t m)
-{
-    return (double)ms_layer_saved(c, m);
-}
-
-static double made(const ms_layer_cost *c, uint32_t m)
-{
-    return saved(c, m) + (double)c->bytes[m].forward_late;
-}
-
-/* By its backward: at the highest, and afterwards; what comes back from the host is part of it. */
-static double backward_peak(const ms_layer_cost *c, uint32_t m)
-{
-    return (double)c->bytes[m].backward_peak + (double)c->sent_bytes;
-}
-
-static double backward_change(const ms_layer_cost *c, uint32_t m)
-{
-    return (double)c->bytes[m].backward_end + (double)c->sent_bytes;
-}
+#include "plan/stack_levels.h"
 
 /* ---- blocks ---- */
 
@@ -53,10 +23,13 @@ static bool is_dominated(const ms_layer_cost *x, const ms_layer_cost *y, const m
     if (y->ms > x->ms || y->host_bytes > x->host_bytes || y->sent_bytes > x->sent_bytes)
         return false;
     for (uint32_t m = 0; m < stack->micro_steps; m++)
-        if (made(y, m) > made(x, m) || saved(y, m) > saved(x, m) ||
-            saved(y, m) + backward_change(y, m) > saved(x, m) + backward_change(x, m) ||
-            backward_peak(y, m) + saved(y, m) > backward_peak(x, m) + saved(x, m) ||
-            backward_peak(y, m) > backward_peak(x, m) ||
+        if (ms_layer_made_bytes(y, m) > ms_layer_made_bytes(x, m) ||
+            ms_layer_saved_bytes(y, m) > ms_layer_saved_bytes(x, m) ||
+            ms_layer_saved_bytes(y, m) + ms_layer_backward_change_bytes(y, m) >
+                ms_layer_saved_bytes(x, m) + ms_layer_backward_change_bytes(x, m) ||
+            ms_layer_backward_peak_bytes(y, m) + ms_layer_saved_bytes(y, m) >
+                ms_layer_backward_peak_bytes(x, m) + ms_layer_saved_bytes(x, m) ||
+            ms_layer_backward_peak_bytes(y, m) > ms_layer_backward_peak_bytes(x, m) ||
             y->bytes[m].forward_peak > x->bytes[m].forward_peak)
             return false;
     return true;
@@ -82,12 +55,15 @@ static bool is_useless(const ms_stack_problem *p, uint32_t option, uint32_t laye
 /* Backward takes `a` before `b`: see above. The stack has them the other way round. */
 static int in_backward_order(const ms_layer_cost *a, const ms_layer_cost *b, uint32_t m)
 {
-    double change_a = backward_change(a, m), change_b = backward_change(b, m);
+    double change_a = ms_layer_backward_change_bytes(a, m),
+           change_b = ms_layer_backward_change_bytes(b, m);
     bool falls_a = change_a <= 0, falls_b = change_b <= 0;
     if (falls_a != falls_b)
         return falls_a ? -1 : 1;
-    double key_a = falls_a ? backward_peak(a, m) : change_a - backward_peak(a, m);
-    double key_b = falls_b ? backward_peak(b, m) : change_b - backward_peak(b, m);
+    double key_a = falls_a ? ms_layer_backward_peak_bytes(a, m)
+                           : change_a - ms_layer_backward_peak_bytes(a, m);
+    double key_b = falls_b ? ms_layer_backward_peak_bytes(b, m)
+                           : change_b - ms_layer_backward_peak_bytes(b, m);
     return key_a < key_b ? -1 : key_a > key_b;
 }
 
@@ -138,8 +114,14 @@ static double cost_of(const ms_stack_problem *p, double ms)
 static double effort(const ms_stack_problem *p, const ms_layer_cost *cost)
 {
     if (p->task->saved_ms_per_mib > 0)
-        return saved(cost, p->stack->micro_steps - 1) / mib * p->task->saved_ms_per_mib;
-    return (double)cost->host_bytes / mib * 1e-9;
+        return ms_layer_saved_bytes(cost, p->stack->micro_steps - 1) / MS_MIB *
+               p->task->saved_ms_per_mib;
+    return (double)cost->host_bytes / MS_MIB * 1e-9;
+}
+
+static uint32_t add_binary(ms_problem *q)
+{
+    return ms_problem_column(q, (ms_problem_bounds){0, 1}, 0, true);
 }
 
 static void add_block_columns(ms_stack_problem *p, ms_stack_block *b)
@@ -147,11 +129,10 @@ static void add_block_columns(ms_stack_problem *p, ms_stack_block *b)
     ms_problem *q = &p->problem;
     b->count_column = ms_problem_column(q, (ms_problem_bounds){0, b->size},
                                         cost_of(p, b->cost->ms + effort(p, b->cost)), true);
-    b->used_column =
-        b->size == 1 ? b->count_column : ms_problem_column(q, (ms_problem_bounds){0, 1}, 0, true);
-    b->has_several = b->size > 1 && b->cost->sent_bytes > 0;
-    if (b->has_several)
-        b->several_column = ms_problem_column(q, (ms_problem_bounds){0, 1}, 0, true);
+    bool is_one = b->size == 1, sends = !is_one && b->cost->sent_bytes > 0;
+    bool is_needed = b->rows || p->stack->options[b->option].fixed_bytes > 0;
+    b->used_column = is_one ? b->count_column : is_needed ? add_binary(q) : MS_NONE;
+    b->several_column = sends && b->rows ? add_binary(q) : MS_NONE;
 }
 
 static void add_columns(ms_stack_problem *p)
@@ -169,7 +150,7 @@ static void add_columns(ms_stack_problem *p)
     }
     p->may_have_fixed = most_fixed > 0;
     p->fixed_column =
-        ms_problem_column(&p->problem, (ms_problem_bounds){0, most_fixed / mib}, 0, false);
+        ms_problem_column(&p->problem, (ms_problem_bounds){0, most_fixed / MS_MIB}, 0, false);
     p->peak_column = ms_problem_column(&p->problem, (ms_problem_bounds){0, INFINITY},
                                        p->task->aim == MS_LEAST_PEAK, false);
 }
@@ -194,12 +175,12 @@ static void add_segment_rows(ms_stack_problem *p)
 /* count <= size * used; count <= 1 + (size - 1) * several */
 static void add_use_rows(ms_stack_problem *p, const ms_stack_block *b)
 {
-    if (b->size == 1)
+    if (b->size == 1 || b->used_column == MS_NONE)
         return;
     ms_problem_row(&p->problem, (ms_problem_bounds){-INFINITY, 0});
     ms_problem_term(&p->problem, b->count_column, 1);
     ms_problem_term(&p->problem, b->used_column, -(double)b->size);
-    if (!b->has_several)
+    if (b->several_column == MS_NONE)
         return;
     ms_problem_row(&p->problem, (ms_problem_bounds){-INFINITY, 1});
     ms_problem_term(&p->problem, b->count_column, 1);
@@ -210,7 +191,7 @@ static void add_use_rows(ms_stack_problem *p, const ms_stack_block *b)
 static void add_fixed_rows(ms_stack_problem *p)
 {
     for (uint32_t i = 0; i < p->block_count && p->may_have_fixed; i++) {
-        double fixed = (double)p->stack->options[p->blocks[i].option].fixed_bytes / mib;
+        double fixed = (double)p->stack->options[p->blocks[i].option].fixed_bytes / MS_MIB;
         if (fixed <= 0)
             continue;
         ms_problem_row(&p->problem, (ms_problem_bounds){0, INFINITY});
@@ -218,89 +199,12 @@ static void add_fixed_rows(ms_stack_problem *p)
         ms_problem_term(&p->problem, p->blocks[i].used_column, -fixed);
     }
     for (uint32_t l = 1; l < p->stack->loss_count && p->may_have_fixed; l++) {
-        double fixed = (double)p->stack->losses[l].fixed_bytes / mib;
+        double fixed = (double)p->stack->losses[l].fixed_bytes / MS_MIB;
         if (fixed <= 0)
             continue;
         ms_problem_row(&p->problem, (ms_problem_bounds){0, INFINITY});
         ms_problem_term(&p->problem, p->fixed_column, 1);
         ms_problem_term(&p->problem, p->loss_columns[l], -fixed);
-    }
-}
-
-/* Begins a row "level <= limit", with what depends on the loss. */
-static void begin_level(ms_stack_problem *p, uint64_t limit_bytes, const int64_t *constants)
-{
-    bool limited = p->task->aim == MS_LEAST_TIME;
-    double limit = limited ? (double)limit_bytes / mib + rounding : 0;
-    ms_problem_row(&p->problem, (ms_problem_bounds){-INFINITY, limit});
-    if (!limited)
-        ms_problem_term(&p->problem, p->peak_column, -1);
-    if (p->may_have_fixed)
-        ms_problem_term(&p->problem, p->fixed_column, 1);
-    for (uint32_t l = 0; l < p->stack->loss_count; l++)
-        ms_problem_term(&p->problem, p->loss_columns[l], (double)constants[l] / mib);
-}
-
-typedef double (*layer_term)(const ms_layer_cost *cost, uint32_t m);
-
-static double left(const ms_layer_cost *c, uint32_t m)
-{
-    return saved(c, m) + backward_change(c, m);
-}
-
-static void add_sum_row(ms_stack_problem *p, uint32_t m, uint64_t limit_bytes,
-                        const int64_t *constants, layer_term term)
-{
-    begin_level(p, limit_bytes, constants);
-    for (uint32_t i = 0; i < p->block_count; i++)
-        ms_problem_term(&p->problem, p->blocks[i].count_column, term(p->blocks[i].cost, m) / mib);
-}
-
-/* The level while block `at` runs backward, at its last layer (which comes first) or at its first.
- */
-static void add_block_row(ms_stack_problem *p, uint32_t m, const int64_t *constants, uint32_t at,
-                          bool at_first)
-{
-    begin_level(p, p->task->limit_bytes, constants);
-    for (uint32_t i = 0; i < p->block_count; i++) {
-        const ms_stack_block *b = &p->blocks[i];
-        double each = saved(b->cost, m), once = 0;
-        if (i > at || (i == at && at_first))
-            each += backward_change(b->cost, m);
-        if (i == at)
-            once = backward_peak(b->cost, m) - (at_first ? backward_change(b->cost, m) : 0);
-        if (b->used_column == b->count_column) {
-            ms_problem_term(&p->problem, b->count_column, (each + once) / mib);
-            continue;
-        }
-        ms_problem_term(&p->problem, b->count_column, each / mib);
-        if (i == at)
-            ms_problem_term(&p->problem, b->used_column, once / mib);
-        if (i == at && b->has_several && !at_first)
-            ms_problem_term(&p->problem, b->several_column, (double)b->cost->sent_bytes / mib);
-    }
-}
-
-static void add_level_rows(ms_stack_problem *p, uint32_t m)
-{
-    int64_t loss[MS_STACK_MOST_LOSSES] = {0}, loss_backward[MS_STACK_MOST_LOSSES] = {0},
-            backward[MS_STACK_MOST_LOSSES] = {0}, after[MS_STACK_MOST_LOSSES] = {0};
-    for (uint32_t l = 0; l < p->stack->loss_count; l++) {
-        const ms_stack_ends *ends = &p->stack->losses[l];
-        loss[l] = ends->loss_peak[m];
-        loss_backward[l] = ends->loss_backward_peak[m];
-        backward[l] = ends->before_backward[m];
-        after[l] = ends->after_peak[m];
-    }
-    uint64_t limit = p->task->limit_bytes, loss_limit = p->task->loss_limit_bytes;
-    loss_limit = loss_limit < limit ? loss_limit : limit;
-    add_sum_row(p, m, loss_limit, loss, made);
-    add_sum_row(p, m, loss_limit, loss_backward, saved);
-    add_sum_row(p, m, limit, after, left);
-    for (uint32_t i = 0; i < p->block_count; i++) {
-        add_block_row(p, m, backward, i, false);
-        if (p->blocks[i].size > 1 && backward_change(p->blocks[i].cost, m) > 0)
-            add_block_row(p, m, backward, i, true);
     }
 }
 
@@ -313,8 +217,7 @@ void ms_stack_problem_build(ms_stack_problem *p)
     for (uint32_t i = 0; i < p->block_count; i++)
         add_use_rows(p, &p->blocks[i]);
     add_fixed_rows(p);
-    for (uint32_t m = 0; m < p->stack->micro_steps; m++)
-        add_level_rows(p, m);
+    ms_stack_levels_add(p);
 }
 
 /* ---- back to layers ---- */
@@ -323,11 +226,13 @@ void ms_stack_problem_read(const ms_stack_problem *p, const ms_solution *solutio
                            ms_stack_choice *choice)
 {
     uint32_t layer = 0;
+    double sum = 0; /* of the segment's counts so far */
     for (uint32_t i = 0; i < p->block_count; i++) {
         const ms_stack_block *b = &p->blocks[i];
-        uint32_t end = p->stack->segments[b->segment + 1];
-        double count = solution->values[b->count_column] + 0.5;
-        for (uint32_t k = 1; k <= count && layer < end; k++)
+        uint32_t first = p->stack->segments[b->segment], end = p->stack->segments[b->segment + 1];
+        sum = i > 0 && p->blocks[i - 1].segment == b->segment ? sum : 0;
+        sum += solution->values[b->count_column];
+        while (layer < end && layer < first + sum - 0.5)
             choice->options[layer++] = b->option;
     }
     for (uint32_t l = 0; l < p->stack->loss_count; l++)
@@ -338,7 +243,7 @@ void ms_stack_problem_read(const ms_stack_problem *p, const ms_solution *solutio
 double ms_stack_block_price(const ms_stack_block *b, const ms_solution *relaxed)
 {
     double price = fmax(relaxed->prices[b->count_column], 0);
-    if (b->used_column != b->count_column)
+    if (b->used_column != MS_NONE && b->used_column != b->count_column)
         price += fmax(relaxed->prices[b->used_column], 0);
     return price;
 }

@@ -10,9 +10,11 @@
 /* An option in a segment. */
 typedef struct ms_stack_block {
     uint32_t segment, option, size;
-    const ms_layer_cost *cost;                          /* of one layer */
-    uint32_t count_column, used_column, several_column; /* used: the count's own where size is 1 */
-    bool has_several;
+    const ms_layer_cost *cost; /* of one layer */
+    uint32_t count_column;
+    uint32_t used_column,
+        several_column; /* MS_NONE: not needed; used: the count's where size is 1 */
+    uint8_t rows;       /* those of its levels that the problem has: see stack_levels.c */
 } ms_stack_block;
 
 typedef struct ms_stack_problem {
@@ -29,8 +31,9 @@ typedef struct ms_stack_problem {
 /* Lists the blocks, in the arena, but for those that others are better than in every way. */
 ms_status ms_stack_problem_begin(ms_arena *arena, const ms_choose_task *task, ms_stack_problem *p,
                                  ms_error *err);
-/* Columns and rows anew, for the blocks that there are. Free p->problem. */
+/* Columns and rows anew, for the blocks and the rows of theirs that there are. Free p->problem. */
 void ms_stack_problem_build(ms_stack_problem *p);
+/* Counts that are no integers are rounded. */
 void ms_stack_problem_read(const ms_stack_problem *p, const ms_solution *solution,
                            ms_stack_choice *choice);
 /* By how much a choice costs more than the relaxed problem, at the least, once a layer has this. */
