@@ -121,11 +121,10 @@ static ms_status try_loss(ms_search *s, const uint32_t *list, uint32_t count,
     return status;
 }
 
-ms_status ms_search_runs(ms_search *s)
+ms_status ms_search_runs(ms_search *s, double enough_ms)
 {
     const ms_choose_task task = ms_search_task(s, s->limit_bytes);
     const uint32_t found_loss = s->has_best ? s->best.loss : 0;
-    const double before_ms = s->best_ms;
     uint32_t list[MS_STACK_MOST_OPTIONS], count = list_options(s, list);
     ms_stack_choice choice;
     ms_status status = ms_choice_new(s->arena, &s->stack, &choice, s->err);
@@ -134,7 +133,7 @@ ms_status ms_search_runs(ms_search *s)
         bool is_again = i > 0 && choice.loss == found_loss;
         if (!is_again && ms_loss_allowed(&task, choice.loss))
             status = try_loss(s, list, count, &choice);
-        if (s->has_best && s->best_ms != before_ms)
+        if (s->has_best && s->best_ms <= enough_ms)
             break;
     }
     return status;

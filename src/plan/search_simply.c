@@ -119,6 +119,6 @@ ms_status ms_search_elsewhere(ms_search *s, double bound_ms)
     if (status == MS_OK)
         status = ms_search_simpler(s);
     if (status == MS_OK && (!s->has_best || is_beyond(s, bound_ms, worth_runs)))
-        status = ms_search_runs(s);
+        status = ms_search_runs(s, bound_ms * (1 + worth_runs));
     return status;
 }
