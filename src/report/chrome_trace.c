@@ -12,7 +12,7 @@
 #include "report/json_operators.h"
 #include "report/reporter.h"
 
-enum { PROCESS = 1, MOST_TENSORS = 256 };
+enum { PROCESS_STEP = 1, PROCESS_TENSORS = 2, MOST_TENSORS = 256 };
 enum { TRACK_STEP = 1, TRACK_OPERATORS = 2, TRACK_LANES = 3 };
 
 static const char *const lane_names[] = {
@@ -51,15 +51,21 @@ static double event_us(const writer *w, uint32_t event)
                      : s->end_ms);
 }
 
-static void begin_event(writer *w, const char *phase, const char *name, uint32_t track, double us)
+static void begin_event_of(writer *w, uint32_t process, const char *phase, const char *name,
+                           double us)
 {
     ms_json_object_inline(&w->json, NULL);
     ms_json_string(&w->json, "ph", phase);
     ms_json_string(&w->json, "name", name);
-    ms_json_uint(&w->json, "pid", PROCESS);
+    ms_json_uint(&w->json, "pid", process);
+    ms_json_double(&w->json, "ts", us, 3);
+}
+
+static void begin_event(writer *w, const char *phase, const char *name, uint32_t track, double us)
+{
+    begin_event_of(w, PROCESS_STEP, phase, name, us);
     if (track)
         ms_json_uint(&w->json, "tid", track);
-    ms_json_double(&w->json, "ts", us, 3);
 }
 
 static void begin_slice(writer *w, const char *name, const char *category, uint32_t track,
@@ -91,12 +97,22 @@ static void name_track(writer *w, uint32_t track, const char *name)
     end_args(w);
 }
 
+static void name_process(writer *w, uint32_t process, const char *name)
+{
+    begin_event_of(w, process, "M", "process_name", 0);
+    ms_json_object(&w->json, "args");
+    ms_json_string(&w->json, "name", name);
+    end_args(w);
+    begin_event_of(w, process, "M", "process_sort_index", 0);
+    ms_json_object(&w->json, "args");
+    ms_json_uint(&w->json, "sort_index", process);
+    end_args(w);
+}
+
 static void write_names(writer *w)
 {
-    begin_event(w, "M", "process_name", 0, 0);
-    ms_json_object(&w->json, "args");
-    ms_json_string(&w->json, "name", w->view->title);
-    end_args(w);
+    name_process(w, PROCESS_STEP, w->view->title);
+    name_process(w, PROCESS_TENSORS, "largest tensors");
     name_track(w, TRACK_STEP, "phases and layers");
     name_track(w, TRACK_OPERATORS, "operators");
     for (uint32_t i = 0; w->trace->copies.count && i < MS_LANE_COUNT; i++)
@@ -296,10 +312,15 @@ static bool write_span(writer *w, const span *s)
     if (!name)
         return false;
     ms_ledger_storage_name(w->ledger, s->storage, 1, name, length + 1);
+    char id[16];
+    snprintf(id, sizeof id, "0x%" PRIx32, s->storage);
     for (int i = 0; i < 2; i++) {
-        begin_event(w, i ? "e" : "b", name, 0, event_us(w, i ? s->death : s->birth));
+        begin_event_of(w, PROCESS_TENSORS, i ? "e" : "b", name,
+                       event_us(w, i ? s->death : s->birth));
         ms_json_string(&w->json, "cat", "tensor");
-        ms_json_uint(&w->json, "id", s->storage);
+        ms_json_object_inline(&w->json, "id2");
+        ms_json_string(&w->json, "local", id);
+        ms_json_close(&w->json);
         if (i == 0) {
             ms_json_object(&w->json, "args");
             ms_json_uint(&w->json, "bytes", s->bytes);
