@@ -2,6 +2,7 @@
 """A headless Chromium that is driven over a pipe, and a server of files for its pages."""
 
 import base64
+import contextlib
 import functools
 import http.server
 import json
@@ -125,3 +126,15 @@ class Page:
 
     def __exit__(self, *_):
         self.close()
+
+
+@contextlib.contextmanager
+def serve(browser, web, folder, texts):
+    """A page, and the address of a server of the files in `web` and of these texts by their paths."""
+    server = Server(web)
+    server.texts.update(texts)
+    try:
+        with Page(browser, folder) as page:
+            yield page, server.address
+    finally:
+        server.close()

@@ -7,7 +7,7 @@ import itertools
 import json
 import pathlib
 
-from devtools import Page, Server
+from devtools import serve
 
 # What the trace processor is asked, under the names that `read` gives the same of the JSON.
 QUERIES = {
@@ -90,37 +90,27 @@ def compare(text, told):
 
 def in_perfetto(web, browser, folder, text, picture):
     """`web` is a folder with the files of ui.perfetto.dev."""
-    server = Server(web)
-    server.texts["/trace.json"] = text
-    try:
-        with Page(browser, folder) as page:
-            page.go(f"{server.address}/#!/?url={server.address}/trace.json")
-            page.wait_for("Boolean(window.app && app.trace)")
-            told = {what: page.value(ASK % json.dumps(query)) for what, query in QUERIES.items()}
-            assert page.value("app.trace.loadingErrors.length") == 0
-            page.value("app.trace.workspace.flatTracks.forEach((track) => track.expand())")
-            page.wait_for("document.querySelectorAll('.pf-track').length > 20")
-            page.wait_for("app.trace.engine.numRequestsPending === 0")
-            page.picture(picture)
-    finally:
-        server.close()
+    with serve(browser, web, folder, {"/trace.json": text}) as (page, address):
+        page.go(f"{address}/#!/?url={address}/trace.json")
+        page.wait_for("Boolean(window.app && app.trace)")
+        told = {what: page.value(ASK % json.dumps(query)) for what, query in QUERIES.items()}
+        assert page.value("app.trace.loadingErrors.length") == 0
+        page.value("app.trace.workspace.flatTracks.forEach((track) => track.expand())")
+        page.wait_for("document.querySelectorAll('.pf-track').length > 20")
+        page.wait_for("app.trace.engine.numRequestsPending === 0")
+        page.picture(picture)
     return compare(text, told)
 
 
 def in_catapult(web, browser, folder, text, picture):
     """Perfetto's page has it for what it calls its legacy view."""
-    server = Server(web)
-    server.texts["/trace.json"] = text
-    try:
-        with Page(browser, folder) as page:
-            page.go(f"{server.address}/{perfetto_version(web)}/assets/catapult_trace_viewer.html")
-            page.wait_for(f"Boolean({VIEW}?.timelineView)")
-            page.value(OPEN)
-            page.wait_for(f"Boolean({VIEW}.timelineView.model)")
-            told = page.value(MODEL)
-            page.picture(picture)
-    finally:
-        server.close()
+    with serve(browser, web, folder, {"/trace.json": text}) as (page, address):
+        page.go(f"{address}/{perfetto_version(web)}/assets/catapult_trace_viewer.html")
+        page.wait_for(f"Boolean({VIEW}?.timelineView)")
+        page.value(OPEN)
+        page.wait_for(f"Boolean({VIEW}.timelineView.model)")
+        told = page.value(MODEL)
+        page.picture(picture)
     for what, times in (("slices", (2, 3)), ("tensors", (1, 2)), ("flows", (0, 1)), ("instants", (1,))):
         for row in told[what]:
             for at in times:
