@@ -28,8 +28,8 @@ MODEL = "--config llama-3.1-8b --seq 4096 --device h100-80gb"
 # A plan as it is made, and one whose layers go to the host, so that there are copies.
 PLANS = {"its plan": "--budget 70GiB", "its plan without checkpoints": "--budget 70GiB --without checkpoint,selective,tile,chunk"}
 NO_READER = [
-    ("speedscope", "the app is on npm alone; `make check` reads it by Python's json"),
-    ("folded", "flame graph programs are in no Debian or pip package; `make check` reads it line by line"),
+    ("speedscope", "the app is on npm; no copy of it was found in Debian or pip; `make check` reads it by Python's json"),
+    ("folded", "no reader of it was found in Debian; `make check` reads it line by line"),
     ("github", "GitHub's runner alone reads annotations; `make check` does by the rules of its documentation"),
     ("custom-smaller-is-better, shields", "services read them; `make check` does by Python's json"),
 ]
