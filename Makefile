@@ -229,15 +229,17 @@ CBC_SECONDS ?= 10
 bench-plan: $(BINARY)                ## plan the reference instances beside CBC, with solve times
 	@sh tests/plan/run.sh --cbc $(CBC_SECONDS)
 
-FUZZ_SECONDS ?= 30
-fuzz:                                ## run each fuzz target for FUZZ_SECONDS (needs clang)
+# Each target runs FUZZ_RUNS inputs, or as many as it can in FUZZ_SECONDS where those are given.
+FUZZ_RUNS    ?= 1000000
+FUZZ_TARGETS ?= $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
+fuzz:                                ## run each of FUZZ_TARGETS on FUZZ_RUNS inputs (needs clang)
 	$(MAKE) CONFIG=fuzz CC=$(if $(findstring clang,$(CC)),$(CC),clang) fuzz-run
-fuzz-run: $(REPLAY)
-	@for t in $(REPLAY); do \
-	    name=$$(basename $$t | sed 's/^fuzz_//'); log=$(BUILD)/$$name.log; mkdir -p $(BUILD)/corpus/$$name; \
-	    $$t -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/$$name- -print_final_stats=1 \
-	        $(BUILD)/corpus/$$name tests/fuzz/corpus/$$name > $$log 2>&1 || { tail -40 $$log; exit 1; }; \
-	    echo "$$name: $$(sed -n 's/^stat::number_of_executed_units: *//p' $$log) inputs, no fault"; done
+fuzz-run: $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/fuzz_%)
+	@for name in $(FUZZ_TARGETS); do \
+	    log=$(BUILD)/$$name.log; mkdir -p $(BUILD)/corpus/$$name; \
+	    $(BUILD)/tests/fuzz/fuzz_$$name -runs=$(FUZZ_RUNS) $(FUZZ_SECONDS:%=-max_total_time=%) -artifact_prefix=$(BUILD)/$$name- \
+	        -print_final_stats=1 $(BUILD)/corpus/$$name tests/fuzz/corpus/$$name > $$log 2>&1 || { tail -40 $$log; exit 1; }; \
+	    sed -n "s/^Done \([0-9]*\) runs in \([0-9]*\) second.*/$$name: \1 inputs in \2 s, no fault/p" $$log; done
 
 # ---- checks of the source ----
 
@@ -306,7 +308,7 @@ help:                                ## list the targets
 	@echo 'Targets:'
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
-	@echo 'Settings: CONFIG=release|debug|asan|cov  WERROR=1  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_SECONDS=  CBC_SECONDS='
+	@echo 'Settings: CONFIG=release|debug|asan|cov  WERROR=1  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS='
 
 print-%: ; @echo '$* = $($*)'
 FORCE:

@@ -106,7 +106,7 @@ complete -c memscope -n $plan -l target -x -a 'free hf pytorch torchtitan torcht
 complete -c memscope -n $plan -l curve -d 'time against budget, from the least that fits'
 complete -c memscope -n $plan -l points -x -d 'budgets of the curve'
 complete -c memscope -n $plan -l without -x -a 'checkpoint selective offload tile chunk' -d 'of checkpoint, selective, offload, tile, chunk'
-complete -c memscope -n $plan -l allow -x -a 'host-optimizer host-parameters none' -d 'when nothing fits else: host-optimizer, host-parameters'
+complete -c memscope -n $plan -l allow -x -a 'host-optimizer host-parameters' -d 'when nothing fits else: host-optimizer, host-parameters'
 complete -c memscope -n $plan -l gpu-cost-per-hour -x -d 'money, in any currency'
 complete -c memscope -n $plan -l rules-mode -x -a 'conservative balanced aggressive' -d 'for --planner rules: conservative, balanced, aggressive'
 complete -c memscope -n $plan -l max-cpu-offload -x -d 'for --planner rules: memory of the host it may use'

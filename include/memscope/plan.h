@@ -32,6 +32,9 @@ void ms_plan_free(ms_plan *plan);
 
 /* One row per field; a field without value_name is a flag and takes "true" or "false". */
 const ms_run_field *ms_plan_fields(size_t *count);
+/* The values of a field that is a choice, or what its list may have; NULL past the last, and of any
+ * other field. */
+const char *ms_plan_field_choice(const char *field, size_t index);
 
 /* Sets a field by the name of its command-line option without the dashes. */
 ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_error *err);

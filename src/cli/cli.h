@@ -97,6 +97,7 @@ extern const ms_cli_grammar ms_cli_analyze_grammar, ms_cli_plan_grammar, ms_cli_
     ms_cli_merge_grammar, ms_cli_capture_grammar, ms_cli_compare_grammar, ms_cli_calibrate_grammar;
 
 typedef enum ms_cli_color { MS_COLOR_AUTO, MS_COLOR_ALWAYS, MS_COLOR_NEVER } ms_cli_color;
+const char *ms_cli_color_name(size_t index); /* by ms_cli_color; NULL past the last */
 
 typedef struct ms_cli_output {
     const char *format, *path; /* path "-" = stdout */

@@ -11,30 +11,41 @@
 
 typedef enum kind { NOTHING, TEXT, WORDS, FILES, MODELS, DEVICES } kind;
 
-/* Words of options whose values are no plain choice; those of a mix are a start. */
+/* Of options that are a mix of words, some to start with. */
 static const struct {
     const char *name, *words;
-} known_words[] = {
+} some_words[] = {
     {"liger", "none all rope+rms-norm+swiglu loss"},
     {"quantize", "none nf4 fp4 nf4:double fp4:double int8 gptq:4:128 awq:4:128 fp8-block mxfp4"},
     {"checkpointing", "none all"},
-    {"what", "batch seq rank layers"},
-    {"fit", "batch seq rank layers"},
-    {"planner", "milp greedy rules uniform none"},
-    {"target", "free hf pytorch torchtitan torchtune megatron deepspeed nemo axolotl all"},
-    {"without", "checkpoint selective offload tile chunk"},
-    {"allow", "host-optimizer host-parameters none"},
-    {"rules-mode", "conservative balanced aggressive"},
     {"objectives", "expected_device_bytes,tokens_per_s peak_memory_bytes,step_time_ms"},
-    {"color", "auto always never"},
 };
 
 static const char *words_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof known_words / sizeof known_words[0]; i++)
-        if (strcmp(known_words[i].name, name) == 0)
-            return known_words[i].words;
+    for (size_t i = 0; i < sizeof some_words / sizeof some_words[0]; i++)
+        if (strcmp(some_words[i].name, name) == 0)
+            return some_words[i].words;
     return NULL;
+}
+
+/* Of an option that takes one of them. */
+static const char *choice_of(const ms_cli_grammar *grammar, const char *name, size_t index)
+{
+    const struct {
+        const char *name;
+        const char *(*at)(size_t index);
+    } lists[] = {{"format", grammar->format_at},
+                 {"what", ms_fit_what_name},
+                 {"fit", ms_fit_what_name},
+                 {"color", ms_cli_color_name}};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        if (strcmp(lists[i].name, name) == 0)
+            return lists[i].at(index);
+    const char *const *choices = ms_run_field_choices(name);
+    for (size_t i = 0; choices && i < index && *choices; i++)
+        choices++;
+    return choices ? *choices : ms_plan_field_choice(name, index);
 }
 
 static bool is_file(const char *value_name)
@@ -46,7 +57,7 @@ static bool is_file(const char *value_name)
     return false;
 }
 
-static kind kind_of(const ms_run_field *row)
+static kind kind_of(const ms_cli_grammar *grammar, const ms_run_field *row)
 {
     if (!row->value_name)
         return NOTHING;
@@ -56,9 +67,7 @@ static kind kind_of(const ms_run_field *row)
         return DEVICES;
     if (is_file(row->value_name))
         return FILES;
-    bool has_words =
-        strcmp(row->name, "format") == 0 || ms_run_field_choices(row->name) || words_of(row->name);
-    return has_words ? WORDS : TEXT;
+    return words_of(row->name) || choice_of(grammar, row->name, 0) ? WORDS : TEXT;
 }
 
 /* A text between single quotes: `quote` stands for one of its own, and a backslash before what
@@ -75,18 +84,14 @@ static void put_text(FILE *out, const char *text, const char *special, const cha
 static void put_words(FILE *out, const ms_cli_grammar *grammar, const char *name,
                       const char *special)
 {
-    const char *const *choices = ms_run_field_choices(name);
-    const char *format, *blank = "";
-    if (strcmp(name, "format") == 0) {
-        for (size_t i = 0; (format = grammar->format_at(i)) != NULL; i++, blank = " ")
-            fprintf(out, "%s%s", blank, format);
+    const char *choice, *blank = "";
+    if (words_of(name)) {
+        put_text(out, words_of(name), special, "'");
         return;
     }
-    if (words_of(name))
-        put_text(out, words_of(name), special, "'");
-    for (size_t i = 0; !words_of(name) && choices && choices[i]; i++, blank = " ") {
+    for (size_t i = 0; (choice = choice_of(grammar, name, i)) != NULL; i++, blank = " ") {
         fputs(blank, out);
-        put_text(out, choices[i], special, "'");
+        put_text(out, choice, special, "'");
     }
 }
 
@@ -101,7 +106,7 @@ static const char zsh_quote[] = "'\\''", fish_quote[] = "\\'";
 
 static void put_zsh_value(FILE *out, const ms_cli_grammar *grammar, const ms_run_field *row)
 {
-    switch (kind_of(row)) {
+    switch (kind_of(grammar, row)) {
     case NOTHING:
         return;
     case TEXT:
@@ -200,7 +205,7 @@ static void put_fish_option(void *context, char letter, const ms_run_field *row)
     if (letter)
         fprintf(t->out, " -s %c", letter);
     fprintf(t->out, " -l %s", row->name);
-    switch (kind_of(row)) {
+    switch (kind_of(t->command->grammar, row)) {
     case NOTHING:
         break;
     case TEXT:
@@ -271,7 +276,7 @@ static void answer(void *context, char letter, const ms_run_field *row)
     (void)letter;
     if (strcmp(q->option + 2, row->name) != 0)
         return;
-    kind what = kind_of(row);
+    kind what = kind_of(q->target.command->grammar, row);
     if (what == WORDS)
         put_words(q->target.out, q->target.command->grammar, row->name, "");
     else if (what == MODELS || what == DEVICES)

@@ -108,12 +108,17 @@ ms_status ms_cli_set_no_color(ms_cli_settings *s, const char *value, ms_error *e
     return MS_OK;
 }
 
-ms_status ms_cli_set_color(ms_cli_settings *s, const char *value, ms_error *err)
+const char *ms_cli_color_name(size_t index)
 {
     static const char *const names[] = {
         [MS_COLOR_AUTO] = "auto", [MS_COLOR_ALWAYS] = "always", [MS_COLOR_NEVER] = "never"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(value, names[i]) == 0) {
+    return index < sizeof names / sizeof names[0] ? names[index] : NULL;
+}
+
+ms_status ms_cli_set_color(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    for (size_t i = 0; ms_cli_color_name(i); i++)
+        if (strcmp(value, ms_cli_color_name(i)) == 0) {
             s->color = (ms_cli_color)i;
             return MS_OK;
         }

@@ -2,12 +2,11 @@
 #include "plan/settings.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "config/values.h"
 #include "memscope/plan.h"
+#include "plan/setting.h"
 #include "plan/step_plan.h"
 #include "plan/target.h"
 
@@ -193,143 +192,18 @@ static const struct {
     [SHARDS] = {has_shards, "is for --fsdp"},
 };
 
-/* ---- one setter per kind ---- */
+/* ---- the rows, as they are read ---- */
 
 typedef struct place {
-    ms_status (*set)(const struct place *p, const char *name, const char *value, void *member,
-                     ms_arena *arena, ms_error *err);
+    ms_setting setting;
     size_t offset;
-    double minimum, maximum;
     int group, need;
 } place;
-
-static ms_status set_text(const place *p, const char *name, const char *value, void *member,
-                          ms_arena *arena, ms_error *err)
-{
-    (void)p;
-    return ms_value_text(name, value, arena, member, err);
-}
-
-static ms_status set_size(const place *p, const char *name, const char *value, void *member,
-                          ms_arena *arena, ms_error *err)
-{
-    (void)arena;
-    return ms_value_size(name, value, (uint64_t)p->minimum, member, err);
-}
-
-static ms_status set_count(const place *p, const char *name, const char *value, void *member,
-                           ms_arena *arena, ms_error *err)
-{
-    (void)arena;
-    return ms_value_count(name, value, (uint64_t)p->minimum, (uint64_t)p->maximum, member, err);
-}
-
-static ms_status set_number(const place *p, const char *name, const char *value, void *member,
-                            ms_arena *arena, ms_error *err)
-{
-    (void)arena;
-    char expected[64];
-    snprintf(expected, sizeof expected, "a number from %.0f to %.0f", p->minimum, p->maximum);
-    return ms_value_number(name, value, p->minimum, p->maximum, expected, member, err);
-}
-
-static ms_status set_flag(const place *p, const char *name, const char *value, void *member,
-                          ms_arena *arena, ms_error *err)
-{
-    (void)p, (void)arena;
-    bool *flag = member;
-    *flag = strcmp(value, "true") == 0;
-    if (!*flag && strcmp(value, "false") != 0)
-        return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected true or false", name, value);
-    return MS_OK;
-}
-
-static ms_status set_planner(const place *p, const char *name, const char *value, void *member,
-                             ms_arena *arena, ms_error *err)
-{
-    (void)p, (void)arena;
-    return ms_value_choice(name, value, ms_planner_names, member, err);
-}
-
-static ms_status set_mode(const place *p, const char *name, const char *value, void *member,
-                          ms_arena *arena, ms_error *err)
-{
-    static const char *const modes[] = {[MS_RULES_CONSERVATIVE] = "conservative",
-                                        [MS_RULES_BALANCED] = "balanced",
-                                        [MS_RULES_AGGRESSIVE] = "aggressive",
-                                        NULL};
-    (void)p, (void)arena;
-    return ms_value_choice(name, value, modes, member, err);
-}
-
-const char ms_every_target[] = "all";
-
-enum { MOST_TARGETS = 16 };
-
-/* Stores the name as its row has it. */
-static ms_status set_target(const place *p, const char *name, const char *value, void *member,
-                            ms_arena *arena, ms_error *err)
-{
-    (void)p, (void)arena;
-    const char *names[MOST_TARGETS + 2] = {NULL}, **target = member;
-    size_t count = 0;
-    int choice = 0;
-    for (; count < MOST_TARGETS && ms_target_at(count); count++)
-        names[count] = ms_target_at(count)->name;
-    names[count] = ms_every_target;
-    ms_status status = ms_value_choice(name, value, names, &choice, err);
-    if (status == MS_OK)
-        *target = names[choice];
-    return status;
-}
-
-/* By bit of ms_technique. */
-static const char *const technique_names[] = {"checkpoint", "selective", "offload",
-                                              "tile",       "chunk",     NULL};
-_Static_assert(MS_MAY_ALL == (1 << (sizeof technique_names / sizeof technique_names[0] - 1)) - 1,
-               "a technique has no name");
-
-/* A comma-separated list of them, or none, as bits. */
-static ms_status set_bits(const char *const *choices, const char *name, const char *value,
-                          uint32_t *bits, ms_arena *arena, ms_error *err)
-{
-    uint32_t found = 0;
-    char *names = ms_arena_strdup(arena, value);
-    if (!names)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", name);
-    for (char *rest = names, *one; (one = strtok_r(rest, ",", &rest)) != NULL;) {
-        int choice = 0;
-        if (strcmp(value, "none") == 0)
-            break;
-        ms_status status = ms_value_choice(name, one, choices, &choice, err);
-        if (status != MS_OK)
-            return status;
-        found |= 1u << choice;
-    }
-    *bits = found;
-    return MS_OK;
-}
-
-static ms_status set_techniques(const place *p, const char *name, const char *value, void *member,
-                                ms_arena *arena, ms_error *err)
-{
-    (void)p;
-    return set_bits(technique_names, name, value, member, arena, err);
-}
-
-static ms_status set_allowances(const place *p, const char *name, const char *value, void *member,
-                                ms_arena *arena, ms_error *err)
-{
-    static const char *const allowances[] = {"host-optimizer", "host-parameters",
-                                             NULL}; /* by bit of ms_allowance */
-    (void)p;
-    return set_bits(allowances, name, value, member, arena, err);
-}
 
 /* clang-format off */
 static const place places[] = {
 #define PLACE(name, value_name, help, default_text, group, kind, member, minimum, maximum, need) \
-    {set_##kind, offsetof(ms_plan_settings, member), minimum, maximum, group, need},
+    {{name, &ms_setting_##kind, minimum, maximum}, offsetof(ms_plan_settings, member), group, need},
     FIELD_LIST(PLACE)
 #undef PLACE
 };
@@ -341,17 +215,30 @@ const ms_run_field *ms_plan_fields(size_t *count)
     return fields;
 }
 
+static size_t find_field(const char *name)
+{
+    size_t row = 0;
+    while (row < FIELD_COUNT && strcmp(fields[row].name, name) != 0)
+        row++;
+    return row;
+}
+
+const char *ms_plan_field_choice(const char *name, size_t index)
+{
+    size_t row = find_field(name);
+    const ms_setting_kind *kind = row < FIELD_COUNT ? places[row].setting.kind : NULL;
+    return kind && kind->choice_at ? kind->choice_at(index) : NULL;
+}
+
 ms_status ms_plan_settings_set(ms_plan_settings *settings, ms_arena *arena, const char *field,
                                const char *value, ms_error *err)
 {
-    size_t row = 0;
-    while (row < FIELD_COUNT && strcmp(fields[row].name, field) != 0)
-        row++;
+    size_t row = find_field(field);
     if (row == FIELD_COUNT)
         return ms_fail(err, MS_ERR_USAGE, "a plan has no field \"%.40s\"", field);
     const place *p = &places[row];
     settings->said |= UINT32_C(1) << row;
-    return p->set(p, field, value, (char *)settings + p->offset, arena, err);
+    return p->setting.kind->set(&p->setting, value, (char *)settings + p->offset, arena, err);
 }
 
 /* ---- what is wanted together ---- */
@@ -392,8 +279,6 @@ ms_status ms_plan_settings_check(const ms_plan_settings *settings, ms_error *err
 
 bool ms_plan_settings_said(const ms_plan_settings *settings, const char *field)
 {
-    for (size_t i = 0; i < FIELD_COUNT; i++)
-        if (strcmp(fields[i].name, field) == 0)
-            return settings->said >> i & 1;
-    return false;
+    size_t row = find_field(field);
+    return row < FIELD_COUNT && (settings->said >> row & 1);
 }

@@ -12,7 +12,7 @@
 #include "report/json_operators.h"
 #include "report/reporter.h"
 
-enum { PROCESS = 1, MOST_TENSORS = 256 };
+enum { PROCESS_STEP = 1, PROCESS_TENSORS = 2, MOST_TENSORS = 256 };
 enum { TRACK_STEP = 1, TRACK_OPERATORS = 2, TRACK_LANES = 3 };
 
 static const char *const lane_names[] = {
@@ -51,15 +51,21 @@ static double event_us(const writer *w, uint32_t event)
                      : s->end_ms);
 }
 
-static void begin_event(writer *w, const char *phase, const char *name, uint32_t track, double us)
+static void begin_event_of(writer *w, uint32_t process, uint32_t track, const char *phase,
+                           const char *name, double us)
 {
     ms_json_object_inline(&w->json, NULL);
     ms_json_string(&w->json, "ph", phase);
     ms_json_string(&w->json, "name", name);
-    ms_json_uint(&w->json, "pid", PROCESS);
+    ms_json_uint(&w->json, "pid", process);
     if (track)
         ms_json_uint(&w->json, "tid", track);
     ms_json_double(&w->json, "ts", us, 3);
+}
+
+static void begin_event(writer *w, const char *phase, const char *name, uint32_t track, double us)
+{
+    begin_event_of(w, PROCESS_STEP, track, phase, name, us);
 }
 
 static void begin_slice(writer *w, const char *name, const char *category, uint32_t track,
@@ -79,28 +85,36 @@ static void end_args(writer *w)
 
 /* ---- names of tracks ---- */
 
-static void name_track(writer *w, uint32_t track, const char *name)
+/* Of a process, or of one of its tracks; numbers are places too. */
+static void write_name(writer *w, uint32_t process, uint32_t track, const char *name)
 {
-    begin_event(w, "M", "thread_name", track, 0);
+    begin_event_of(w, process, track, "M", track ? "thread_name" : "process_name", 0);
     ms_json_object(&w->json, "args");
     ms_json_string(&w->json, "name", name);
     end_args(w);
-    begin_event(w, "M", "thread_sort_index", track, 0);
+    begin_event_of(w, process, track, "M", track ? "thread_sort_index" : "process_sort_index", 0);
     ms_json_object(&w->json, "args");
-    ms_json_uint(&w->json, "sort_index", track);
+    ms_json_uint(&w->json, "sort_index", track ? track : process);
     end_args(w);
+}
+
+static bool has_copies(const writer *w, uint32_t lane)
+{
+    uint32_t i = 0;
+    while (i < w->trace->copies.count && (uint32_t)w->trace->copies.items[i].lane != lane)
+        i++;
+    return i < w->trace->copies.count;
 }
 
 static void write_names(writer *w)
 {
-    begin_event(w, "M", "process_name", 0, 0);
-    ms_json_object(&w->json, "args");
-    ms_json_string(&w->json, "name", w->view->title);
-    end_args(w);
-    name_track(w, TRACK_STEP, "phases and layers");
-    name_track(w, TRACK_OPERATORS, "operators");
-    for (uint32_t i = 0; w->trace->copies.count && i < MS_LANE_COUNT; i++)
-        name_track(w, TRACK_LANES + i, lane_names[i]);
+    write_name(w, PROCESS_STEP, 0, w->view->title);
+    write_name(w, PROCESS_TENSORS, 0, "largest tensors");
+    write_name(w, PROCESS_STEP, TRACK_STEP, "phases and layers");
+    write_name(w, PROCESS_STEP, TRACK_OPERATORS, "operators");
+    for (uint32_t i = 0; i < MS_LANE_COUNT; i++)
+        if (has_copies(w, i))
+            write_name(w, PROCESS_STEP, TRACK_LANES + i, lane_names[i]);
 }
 
 /* ---- slices ---- */
@@ -167,9 +181,12 @@ static void write_operators(writer *w)
 
 /* ---- copies ---- */
 
-static void write_flow(writer *w, const char *phase, uint32_t id, uint32_t track, double us)
+/* At the middle of a copy: viewers look for the slice around it, and at an end there may be two. */
+static void write_flow(writer *w, const char *phase, uint32_t id, uint32_t copy)
 {
-    begin_event(w, phase, "copy back", track, us);
+    const ms_playback_span *span = &w->ledger->schedule.copies[copy];
+    begin_event(w, phase, "copy back", TRACK_LANES + (uint32_t)w->trace->copies.items[copy].lane,
+                us_of((span->begin_ms + span->end_ms) / 2));
     ms_json_string(&w->json, "cat", "copy");
     ms_json_uint(&w->json, "id", id);
     if (*phase == 'f')
@@ -198,18 +215,16 @@ static void write_copy(writer *w, uint32_t id, bool *is_used)
 {
     const ms_copy *copy = &w->trace->copies.items[id];
     const ms_playback_span *spans = w->ledger->schedule.copies;
-    uint32_t track = TRACK_LANES + (uint32_t)copy->lane;
     uint32_t before = copy_before(w, id, is_used);
-    double begin_us = us_of(spans[id].begin_ms);
-    begin_slice(w, lane_names[copy->lane], "copy", track, begin_us, us_of(spans[id].end_ms));
+    begin_slice(w, lane_names[copy->lane], "copy", TRACK_LANES + (uint32_t)copy->lane,
+                us_of(spans[id].begin_ms), us_of(spans[id].end_ms));
     ms_json_uint(&w->json, "bytes", copy->bytes);
     end_args(w);
     if (before == MS_NONE)
         return;
     is_used[before] = true;
-    write_flow(w, "s", id, TRACK_LANES + (uint32_t)w->trace->copies.items[before].lane,
-               us_of(spans[before].begin_ms));
-    write_flow(w, "f", id, track, begin_us);
+    write_flow(w, "s", id, before);
+    write_flow(w, "f", id, id);
 }
 
 static bool write_copies(writer *w)
@@ -296,10 +311,15 @@ static bool write_span(writer *w, const span *s)
     if (!name)
         return false;
     ms_ledger_storage_name(w->ledger, s->storage, 1, name, length + 1);
+    char id[16];
+    snprintf(id, sizeof id, "0x%" PRIx32, s->storage);
     for (int i = 0; i < 2; i++) {
-        begin_event(w, i ? "e" : "b", name, 0, event_us(w, i ? s->death : s->birth));
+        begin_event_of(w, PROCESS_TENSORS, 0, i ? "e" : "b", name,
+                       event_us(w, i ? s->death : s->birth));
         ms_json_string(&w->json, "cat", "tensor");
-        ms_json_uint(&w->json, "id", s->storage);
+        ms_json_object_inline(&w->json, "id2");
+        ms_json_string(&w->json, "local", id);
+        ms_json_close(&w->json);
         if (i == 0) {
             ms_json_object(&w->json, "args");
             ms_json_uint(&w->json, "bytes", s->bytes);
@@ -346,7 +366,8 @@ bool ms_report_chrome_trace(FILE *out, const ms_view *view)
                 .trace = &view->ledger->simulation->trace,
                 .usage = view->ledger->usage};
     ms_json_object(&w.json, NULL);
-    ms_json_string(&w.json, "displayTimeUnit", "ms");
+    /* With "ms" chrome://tracing takes slices less than a microsecond apart for nested ones. */
+    ms_json_string(&w.json, "displayTimeUnit", "ns");
     ms_json_object(&w.json, "otherData");
     ms_json_string(&w.json, "made_by", "memscope " MS_VERSION);
     ms_json_string(&w.json, "run", view->title);

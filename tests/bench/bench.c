@@ -153,7 +153,7 @@ static bool bench_models(void)
     static const char *const models[] = {"llama-3.2-1b", "llama-3.1-8b", "llama-3.1-405b",
                                          "deepseek-v3"};
     bool good = true;
-    printf("batch 1, seq 4096, fused AdamW, caching allocator; %d rounds\n\n", (int)ROUNDS);
+    printf("\nbatch 1, seq 4096, fused AdamW, caching allocator; %d rounds\n\n", (int)ROUNDS);
     printf("%-18s %12s %12s %12s %16s %16s\n", "model", "best ms", "median ms", "peak MiB",
            "command best ms", "command median");
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
@@ -193,30 +193,52 @@ static void bench_plans(void)
 
 /* ---- sweeps ---- */
 
-/* Of this process's children that ended, all of their threads: what other programs do beside them
- * does not count. */
-static double children_user_ms(void)
+typedef struct cost {
+    double ms, user_ms, peak_mib; /* user: of all threads, whatever else the machine does */
+} cost;
+
+/* The program with these words, in a process of its own so that no other child counts. */
+static cost cost_of(const char *words)
 {
-    struct rusage used;
-    getrusage(RUSAGE_CHILDREN, &used);
-    return (double)used.ru_utime.tv_sec * 1e3 + (double)used.ru_utime.tv_usec / 1e3;
+    int ends[2];
+    cost found = {.ms = -1};
+    if (pipe(ends) != 0)
+        return found;
+    pid_t child = fork();
+    if (child == 0) {
+        struct rusage used;
+        found.ms = run_ms(words);
+        getrusage(RUSAGE_CHILDREN, &used);
+        found.user_ms = (double)used.ru_utime.tv_sec * 1e3 + (double)used.ru_utime.tv_usec / 1e3;
+        found.peak_mib = (double)used.ru_maxrss / 1024;
+        _exit(write(ends[1], &found, sizeof found) < 0);
+    }
+    close(ends[1]);
+    if (child < 0 || read(ends[0], &found, sizeof found) != (ssize_t)sizeof found)
+        found.ms = -1;
+    close(ends[0]);
+    waitpid(child, NULL, 0);
+    return found;
 }
 
 static void bench_sweeps(void)
 {
-    static const char *const sweeps[] = {
-        "sweep -q llama-3.1-8b --batch 1:10 --seq 64:3200:+64 --checkpointing none,all -j 1",
-        "sweep -q llama-3.1-8b --batch 1:10 --seq 64:3200:+64 --checkpointing none,all -j 2",
-    };
-    enum { SWEEP_ROUNDS = 3, POINTS = 1000 };
-    printf("\n%-90s %12s %12s %12s\n", "whole command, 1,000 points", "best ms", "points/s",
-           "user ms");
-    for (size_t i = 0; i < sizeof sweeps / sizeof sweeps[0]; i++) {
-        double before = children_user_ms();
-        spread s = measure(run_ms, sweeps[i], SWEEP_ROUNDS);
-        printf("%-90s %12.1f %12.0f %12.1f\n", sweeps[i], s.best, POINTS / s.best * 1e3,
-               (children_user_ms() - before) / SWEEP_ROUNDS);
-    }
+    static const struct {
+        int points;
+        const char *seq;
+    } sweeps[] = {{1000, "64:3200:+64"}, {10000, "64:32000:+64"}};
+    printf("%-18s %12s %12s %12s %12s %12s\n", "sweep of points", "threads", "seconds", "points/s",
+           "user seconds", "peak MiB");
+    for (size_t i = 0; i < sizeof sweeps / sizeof sweeps[0]; i++)
+        for (int jobs = 1; jobs <= 2; jobs++) {
+            char words[160];
+            snprintf(words, sizeof words,
+                     "sweep -q llama-3.1-8b --batch 1:10 --seq %s --checkpointing none,all -j %d",
+                     sweeps[i].seq, jobs);
+            cost c = cost_of(words);
+            printf("%-18d %12d %12.2f %12.0f %12.2f %12.1f\n", sweeps[i].points, jobs, c.ms / 1e3,
+                   sweeps[i].points / c.ms * 1e3, c.user_ms / 1e3, c.peak_mib);
+        }
 }
 
 /* ---- growth with the number of layers ---- */
@@ -313,9 +335,9 @@ static void bench_allocator(void)
 
 int main(void)
 {
+    bench_sweeps(); /* before this process grows: a child begins as large */
     bool good = bench_models();
     bench_plans();
-    bench_sweeps();
     bench_layers();
     bench_allocator();
     return good ? EXIT_SUCCESS : EXIT_FAILURE;

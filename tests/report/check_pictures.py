@@ -206,8 +206,8 @@ def check_chrome_trace(output, report):
     assert max(reserved) == report["summary"]["reserved_memory_bytes"]
     series = {tuple(e["args"]) for e in by_kind["C"] if e["name"] == "allocated by category"}
     assert len(series) == 1, "the first event fixes the series"
-    begun = {(e["id"], e["name"], e["cat"]): e["ts"] for e in by_kind["b"]}
-    ended = {(e["id"], e["name"], e["cat"]): e["ts"] for e in by_kind["e"]}
+    begun = {(e["pid"], e["id2"]["local"], e["name"], e["cat"]): e["ts"] for e in by_kind["b"]}
+    ended = {(e["pid"], e["id2"]["local"], e["name"], e["cat"]): e["ts"] for e in by_kind["e"]}
     assert begun.keys() == ended.keys() and 0 < len(begun) <= 256
     assert all(begun[key] <= ended[key] for key in begun)
     peak, = by_kind["i"]
