@@ -78,8 +78,8 @@ ms_status ms_search_simpler(ms_search *s);
 /* Keeps the choice if it fits and is faster than the best so far. */
 ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *yes);
 /* For any two options, the first layers under one and the others under the other, as few under the
- * first as fit: each one that counts as faster than the best so far, until a step takes no more than
- * enough_ms. */
+ * first as fit: each one that counts as faster than the best so far, until a step takes no more
+ * than enough_ms. */
 ms_status ms_search_runs(ms_search *s, double enough_ms);
 /* Where the allocator made what was found so far slower than the bound: what simpler ways find, and
  * the further from it, the more. */
