@@ -19,7 +19,9 @@ GIB, MIB = 1 << 30, 1 << 20
 ROWS = [
     ("cross_entropy 4096", "1280.1259765625", MIB, "MiB", "Liger 0.2.1, A100"),
     ("cross_entropy 131072", "40960.125", MIB, "MiB", "Liger 0.2.1, A100"),
-    ("head 4096", "6092.28", MIB, "MiB", "Liger 0.4.2, A100"),
+    ("head 4096", "6092.2822265625", MIB, "MiB", "Liger 0.4.2, A100"),
+    ("head 8192", "9162.3134765625", MIB, "MiB", "Liger 0.4.2, A100"),
+    ("head 16384", "15302.3759765625", MIB, "MiB", "Liger 0.4.2, A100"),
     ("head 32768", "27582.5", MIB, "MiB", "Liger 0.4.2, A100"),
     ("tinyllama 4", "29.84", 10**9, "GB", "litgpt, thunder's README, A100 (m141)"),
     *((f"qwen {size} {prompt}", figure, GIB, "GiB", f"Qwen2.5 speed benchmark, A100-80GB ({row})") for size, prompt, figure, row in (
