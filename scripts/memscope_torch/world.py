@@ -69,7 +69,7 @@ def _install(c10d, ranks, leave):
         return group(ranks, timeout, None if backend is None else _backend(backend), *args, **kwargs)
 
     c10d.init_process_group, c10d.new_group = begin_alone, group_alone
-    c10d._store_based_barrier = lambda *args, **kwargs: None
+    c10d._store_based_barrier = c10d.monitored_barrier = c10d.ProcessGroup.monitored_barrier = lambda *args, **kwargs: None
     c10d._get_split_source = lambda *args, **kwargs: None
 
 

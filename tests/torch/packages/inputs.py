@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Makes what programs of other packages read, without a network: checkpoints of real shapes whose weights are zeros, a tokenizer, data.
 
-usage: inputs.py FOLDER
+usage: inputs.py FOLDER [LITGPT]
 
-Files of weights have holes, or name one number many times: they take no room. Every row of the data is longer than any program's limit
+LITGPT is a version of it as litgpt==0.4.10, with that on PYTHONPATH: its checkpoints alone. Files of weights have holes, or name one number many times: they take no room. Every row of the data is longer than any program's limit
 on its length, so that all batches are as long as the longest.
 """
 import base64
@@ -16,7 +16,7 @@ import struct
 import sys
 
 LONG = "word " * 600
-PUBLISHED = ["Meta-Llama-3-8B", "Llama-2-7b-hf", "Mistral-7B-v0.1", "stablelm-base-alpha-3b", "phi-2", "phi-1_5", "Gemma-2b", "Gemma-2-2b", "Llama-3.1-8B",
+PUBLISHED = ["Meta-Llama-3-8B", "Llama-2-7b-hf", "Llama-2-13b-hf", "Mistral-7B-v0.1", "stablelm-base-alpha-3b", "phi-2", "phi-1_5", "Gemma-2b", "Gemma-2-2b", "Llama-3.1-8B",
              "Mistral-7B-v0.2", "Llama-3.2-1B", "Llama-3.2-3B", "Phi-3-mini-4k-instruct", "tiny-llama-1.1b"]  # litgpt's names
 
 
@@ -56,17 +56,25 @@ def safetensors(path, shapes):
         file.truncate(8 + len(text) + at)
 
 
-def hugging_face(folder, family, **config):
-    """A causal model of transformers whose output head is its embedding."""
+def one_zero(path, shapes):
+    """A file of tensors in bfloat16 that are all one number."""
+    import torch
+    zero = torch.zeros(1, dtype=torch.bfloat16)
+    torch.save({name: zero.expand(shape) for name, shape in shapes.items()}, path)
+
+
+def hugging_face(folder, family, tied=True, **config):
+    """A causal model of transformers; one that is not tied is large, and its file takes no room even when it is read."""
     import torch
     import transformers
     tokenizer(folder)
-    config = getattr(transformers, family + "Config")(architectures=[family + "ForCausalLM"], dtype="bfloat16", tie_word_embeddings=True,
+    config = getattr(transformers, family + "Config")(architectures=[family + "ForCausalLM"], dtype="bfloat16", tie_word_embeddings=tied,
                                                       bos_token_id=1, eos_token_id=2, pad_token_id=3, **config)
     config.save_pretrained(folder)
     with torch.device("meta"):
         model = getattr(transformers, family + "ForCausalLM")(config)
-    shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items() if name != "lm_head.weight"}
+    shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items() if not tied or name != "lm_head.weight"}
+    one_zero(os.path.join(folder, "pytorch_model.bin"), shapes)
     safetensors(os.path.join(folder, "model.safetensors"), shapes)
 
 
@@ -103,12 +111,20 @@ def data(folder):
 
 def main():
     folder = sys.argv[1]
+    if len(sys.argv) > 2:
+        litgpt(os.path.join(folder, sys.argv[2], "Gemma-2-2b"), "Gemma-2-2b")
+        return
     data(os.path.join(folder, "data"))
     hugging_face(os.path.join(folder, "qwen2.5-0.5b"), "Qwen2", vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24,
                  num_attention_heads=14, num_key_value_heads=2, max_position_embeddings=32768, rope_theta=1e6, rms_norm_eps=1e-6)
     hugging_face(os.path.join(folder, "llama-3.2-1b"), "Llama", vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
                  num_attention_heads=32, num_key_value_heads=8, head_dim=64, max_position_embeddings=131072, rope_theta=5e5, rms_norm_eps=1e-5)
-    tiktoken(os.path.join(folder, "llama-3.2-1b", "tokenizer.model"))
+    hugging_face(os.path.join(folder, "llama-3.2-3b"), "Llama", vocab_size=128256, hidden_size=3072, intermediate_size=8192, num_hidden_layers=28,
+                 num_attention_heads=24, num_key_value_heads=8, head_dim=128, max_position_embeddings=131072, rope_theta=5e5, rms_norm_eps=1e-5)
+    hugging_face(os.path.join(folder, "llama-2-7b"), "Llama", tied=False, vocab_size=32000, hidden_size=4096, intermediate_size=11008, num_hidden_layers=32,
+                 num_attention_heads=32, num_key_value_heads=32, max_position_embeddings=4096, rms_norm_eps=1e-5)
+    for name in ("llama-3.2-1b", "llama-3.2-3b", "llama-2-7b"):
+        tiktoken(os.path.join(folder, name, "tokenizer.model"))
     for name in PUBLISHED:
         litgpt(os.path.join(folder, "litgpt", name), name)
 
