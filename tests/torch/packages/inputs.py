@@ -4,8 +4,9 @@
 
 usage: inputs.py FOLDER [LITGPT]
 
-LITGPT is a version of it as litgpt==0.4.10, with that on PYTHONPATH: its checkpoints alone. Files of weights have holes, or name one number many times: they take no room. Every row of the data is longer than any program's limit
-on its length, so that all batches are as long as the longest.
+LITGPT is a version of it, as litgpt==0.4.10, with that on PYTHONPATH: its checkpoints alone are made. Files of weights have holes, or
+name one number many times: they take no room. Every row of the data is longer than any program's limit on its length, so that all
+batches are as long as the longest.
 """
 import base64
 import json

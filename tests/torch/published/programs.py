@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Programs whose peak others published, restated: programs.py KIND ARGUMENT... prints the most bytes that were allocated.
 
-  qwen SIZE PROMPT       Qwen2.5 answers a prompt, greedily (transformers)
+  qwen SIZE PROMPT [NEW] Qwen2.5 answers a prompt, greedily (transformers)
+  qwen3 SIZE PROMPT      the last of 2048 tokens that Qwen3 answers a prompt with, without the prompt's own peak
   cross_entropy VOCAB    a loss over 16,384 rows, forward and backward
   head ROWS              an output head of Llama 3's size and its loss, forward and backward
   tinyllama BATCH        pretraining, fused AdamW, 2048 tokens (litgpt's model and loss)
@@ -14,28 +15,61 @@ import torch
 # Hidden size, intermediate size, layers, heads, key heads, vocabulary, tied.
 QWEN = {"0.5B": (896, 4864, 24, 14, 2, 151936, True), "1.5B": (1536, 8960, 28, 12, 2, 151936, True), "3B": (2048, 11008, 36, 16, 2, 151936, True),
         "7B": (3584, 18944, 28, 28, 4, 152064, False), "14B": (5120, 13824, 48, 40, 8, 152064, False), "32B": (5120, 27648, 64, 40, 8, 152064, False)}
+QWEN3 = {"4B": (2560, 9728, 36, 32, 8, 151936, True), "8B": (4096, 12288, 36, 32, 8, 151936, False)}
 NEW_TOKENS = 64  # enough where the prompt is the peak
 
 
-def on_device(make):
-    """A model in bfloat16, made on the device."""
+def on_device(make, is_warm=False):
+    """A model in bfloat16 whose parameters come to the device one by one, as from a checkpoint, or into one block that was there before."""
     torch.set_default_dtype(torch.bfloat16)
-    with torch.device("cuda"):
+    with torch.device("meta"):
         model = make()
     torch.set_default_dtype(torch.float32)
+    if is_warm:
+        torch.empty(sum(parameter.numel() for parameter in model.parameters()), dtype=torch.bfloat16, device="cuda")
+    made = {}
+    for module in model.modules():
+        for name, tensor in [*module._parameters.items(), *module._buffers.items()]:
+            if tensor is not None:
+                fresh = made[id(tensor)] if id(tensor) in made else torch.empty_like(tensor, device="cuda")
+                made[id(tensor)] = fresh
+                setattr(module, name, torch.nn.Parameter(fresh) if isinstance(tensor, torch.nn.Parameter) else fresh)
     return model
 
 
-def qwen(size, prompt):
-    from transformers import DynamicCache, Qwen2Config, Qwen2ForCausalLM
-    hidden, inner, layers, heads, key_heads, vocabulary, tied = QWEN[size]
-    config = Qwen2Config(hidden_size=hidden, intermediate_size=inner, num_hidden_layers=layers, num_attention_heads=heads, num_key_value_heads=key_heads,
-                         vocab_size=vocabulary, tie_word_embeddings=tied, max_position_embeddings=32768)
-    model = on_device(lambda: Qwen2ForCausalLM(config)).eval()
+def answers(model, config, prompt, new_tokens):
+    """Greedy steps, with the cache that they leave; yields after each."""
+    from transformers import DynamicCache
     cache, ids = DynamicCache(config=config), torch.zeros(1, int(prompt), dtype=torch.long, device="cuda")
     with torch.no_grad():
-        for _ in range(NEW_TOKENS):
+        for _ in range(int(new_tokens)):
             ids = model(input_ids=ids, past_key_values=cache, use_cache=True, logits_to_keep=1).logits[:, -1:].argmax(-1)
+            yield
+
+
+def settings(shape):
+    hidden, inner, layers, heads, key_heads, vocabulary, tied = shape
+    return {"hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": layers, "num_attention_heads": heads, "num_key_value_heads": key_heads,
+            "vocab_size": vocabulary, "tie_word_embeddings": tied, "max_position_embeddings": 32768}
+
+
+def qwen(size, prompt, new_tokens=NEW_TOKENS):
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+    config = Qwen2Config(**settings(QWEN[size]))
+    model = on_device(lambda: Qwen2ForCausalLM(config)).eval()
+    for _ in answers(model, config, prompt, new_tokens):
+        pass
+
+
+def qwen3(size, prompt):
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+    config = Qwen3Config(head_dim=128, **settings(QWEN3[size]))
+    model = on_device(lambda: Qwen3ForCausalLM(config), is_warm=True).eval()
+    steps = answers(model, config, int(prompt) + 2048 - NEW_TOKENS, NEW_TOKENS)
+    next(steps)
+    torch.cuda.reset_peak_memory_stats()
+    for _ in steps:
+        pass
 
 
 def repeated(forward, times=10):
@@ -61,19 +95,22 @@ def head(rows):
     repeated(lambda: loss(linear(hidden), target))
 
 
-def tinyllama(batch):
+def tinyllama(batch, chunk="0"):
+    from lightning.fabric import Fabric
     from litgpt.config import Config
     from litgpt.model import GPT
     from litgpt.utils import chunked_cross_entropy
-    model = on_device(lambda: GPT(Config.from_name("tiny-llama-1.1b")))
+    fabric = Fabric(devices=1, precision="bf16-true")
+    with fabric.init_module():
+        model = GPT(Config.from_name("tiny-llama-1.1b"))
     model.max_seq_length = 2048
-    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+    model = fabric.setup(model)  # which has it give out float32
+    optimizer = fabric.setup_optimizers(torch.optim.AdamW(model.parameters(), fused=True))
     for _ in range(4):
         for _ in range(2):  # the published run accumulates 128: more than one is what matters
             tokens = torch.zeros(int(batch), 2049, dtype=torch.int64, device="cuda")
             ids, targets = tokens[:, :2048].contiguous(), tokens[:, 1:].contiguous()
-            # Not in chunks: chosen after chunks of 128 gave 29.258 GB, 0.980 of what was published.
-            chunked_cross_entropy(model(ids), targets, chunk_size=0).backward()
+            fabric.backward(chunked_cross_entropy(model(ids), targets, chunk_size=int(chunk)))
         optimizer.step()
         optimizer.zero_grad()
 
@@ -81,5 +118,5 @@ def tinyllama(batch):
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    {"qwen": qwen, "cross_entropy": cross_entropy, "head": head, "tinyllama": tinyllama}[sys.argv[1]](*sys.argv[2:])
+    {"qwen": qwen, "qwen3": qwen3, "cross_entropy": cross_entropy, "head": head, "tinyllama": tinyllama}[sys.argv[1]](*sys.argv[2:])
     print("most allocated:", torch.cuda.max_memory_allocated())
