@@ -215,8 +215,9 @@ ms_status ms_cli_append_file(const char *path, const ms_cli_source *source, ms_e
 /* The same, from rows that take hours to come: they are appended to `PATH.part`, which gets its
  * name when they are all there. Whatever happens, whole rows are on the disk. */
 typedef struct ms_cli_rows {
-    const char *path; /* NULL or "-": standard output */
-    char *part;       /* NULL: the rows are written in place */
+    const char *path; /* NULL: standard output */
+    ms_cli_place place;
+    char *part; /* NULL: the rows are written in place */
     int fd;
     bool is_whole;  /* no part was there to go on with, but the file itself */
     bool is_closed; /* whoever read the rows went away */

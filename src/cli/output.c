@@ -136,21 +136,34 @@ static ms_status replace_file(const char *path, const char *target, mode_t mode,
     return status;
 }
 
+static ms_status find_new_place(const char *path, ms_cli_place *place, ms_error *err)
+{
+    struct stat link;
+    if (errno != ENOENT)
+        return cannot_write(err, path);
+    if (lstat(path, &link) == 0)
+        return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a link to nothing", path);
+    place->mode = default_mode();
+    place->target = strdup(path);
+    return place->target ? MS_OK : cannot_write(err, path);
+}
+
 ms_status ms_cli_find_place(const char *path, ms_cli_place *place, ms_error *err)
 {
     struct stat there;
     *place = (ms_cli_place){.is_stdout = !path || strcmp(path, "-") == 0};
     if (place->is_stdout)
         return MS_OK;
-    bool is_new = stat(path, &there) != 0;
-    if (!is_new && S_ISDIR(there.st_mode))
+    if (stat(path, &there) != 0)
+        return find_new_place(path, place, err);
+    if (S_ISDIR(there.st_mode))
         return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a directory", path);
-    if (!is_new && !S_ISREG(there.st_mode))
+    if (!S_ISREG(there.st_mode))
         return MS_OK;
-    if (!is_new && access(path, W_OK) != 0) /* a rename would get around what its owner forbade */
+    if (access(path, W_OK) != 0) /* a rename would get around what its owner forbade */
         return cannot_write(err, path);
-    place->mode = is_new ? default_mode() : there.st_mode & 0777;
-    place->target = is_new ? strdup(path) : realpath(path, NULL); /* a link stays a link */
+    place->mode = there.st_mode & 0777;
+    place->target = realpath(path, NULL); /* a link stays a link */
     return place->target ? MS_OK : cannot_write(err, path);
 }
 

@@ -41,17 +41,22 @@ static bool is_there(const char *path)
     return stat(path, &there) == 0;
 }
 
-static ms_status open_part(ms_cli_rows *rows, const char *target, bool resume, ms_error *err)
+/* What is made anew may be read by whom the file could be read by. */
+static ms_status open_part(ms_cli_rows *rows, bool resume, ms_error *err)
 {
+    const char *target = rows->place.target;
     size_t length = strlen(target) + sizeof ".part";
     rows->part = malloc(length);
     if (!rows->part)
         return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", rows->path);
     snprintf(rows->part, length, "%s.part", target);
-    rows->is_whole = resume && !is_there(rows->part) && is_there(target);
-    rows->fd = open(rows->is_whole ? target : rows->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    bool has_part = is_there(rows->part);
+    rows->is_whole = resume && !has_part && is_there(target);
+    rows->fd = open(rows->is_whole ? target : rows->part, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (rows->fd < 0)
         return cannot_write(rows, err);
+    if (!has_part && !rows->is_whole)
+        (void)fchmod(rows->fd, rows->place.mode); /* a file system without modes is fine */
     ms_status status = lock(rows, err);
     return status == MS_OK && !resume ? ms_cli_rows_cut(rows, 0, err) : status;
 }
@@ -67,22 +72,18 @@ static ms_status open_in_place(ms_cli_rows *rows, bool resume, ms_error *err)
 
 ms_status ms_cli_rows_open(ms_cli_rows *rows, const char *path, bool resume, ms_error *err)
 {
-    ms_cli_place place;
     *rows = (ms_cli_rows){.path = path, .fd = -1};
-    ms_status status = ms_cli_find_place(path, &place, err);
+    ms_status status = ms_cli_find_place(path, &rows->place, err);
     if (status != MS_OK)
         return status;
-    if (place.is_stdout)
+    if (rows->place.is_stdout)
         rows->path = NULL;
-    status = place.target ? open_part(rows, place.target, resume, err)
-                          : open_in_place(rows, resume, err);
-    free(place.target);
-    return status;
+    return rows->place.target ? open_part(rows, resume, err) : open_in_place(rows, resume, err);
 }
 
 FILE *ms_cli_rows_read(const ms_cli_rows *rows, ms_error *err)
 {
-    FILE *file = fopen(rows->is_whole ? rows->path : rows->part, "r");
+    FILE *file = fopen(rows->is_whole ? rows->place.target : rows->part, "r");
     if (!file)
         ms_cli_fail_errno(err, "read", rows->path);
     return file;
@@ -93,7 +94,7 @@ FILE *ms_cli_rows_read(const ms_cli_rows *rows, ms_error *err)
 ms_status ms_cli_rows_cut(ms_cli_rows *rows, uint64_t bytes, ms_error *err)
 {
     rows->whole_bytes = bytes;
-    if (rows->is_whole && rename(rows->path, rows->part) != 0)
+    if (rows->is_whole && rename(rows->place.target, rows->part) != 0)
         return cannot_write(rows, err);
     rows->is_whole = false;
     if (ftruncate(rows->fd, (off_t)bytes) != 0 || lseek(rows->fd, (off_t)bytes, SEEK_SET) < 0)
@@ -135,14 +136,7 @@ ms_status ms_cli_rows_finish(ms_cli_rows *rows, ms_error *err)
 {
     if (!rows->part || rows->is_whole)
         return MS_OK;
-    size_t length = strlen(rows->part) - strlen(".part");
-    char *target = malloc(length + 1);
-    if (!target)
-        return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", rows->path);
-    memcpy(target, rows->part, length);
-    target[length] = '\0';
-    bool done = fsync(rows->fd) == 0 && rename(rows->part, target) == 0;
-    free(target);
+    bool done = fsync(rows->fd) == 0 && rename(rows->part, rows->place.target) == 0;
     return done ? MS_OK : cannot_write(rows, err);
 }
 
@@ -151,5 +145,6 @@ void ms_cli_rows_close(ms_cli_rows *rows)
     if (rows->fd >= 0 && rows->fd != STDOUT_FILENO)
         close(rows->fd);
     free(rows->part);
+    free(rows->place.target);
     *rows = (ms_cli_rows){.fd = -1};
 }

@@ -38,7 +38,7 @@ enum { SHARES = sizeof shares / sizeof shares[0] };
 /* Beyond that the lowest peak in whole layers takes long to find. */
 enum { MANY_BLOCKS = 200 };
 
-/* With rows added each time; where a choice will do, what it misses the recount sees. */
+/* With rows added each time; on the way, what a choice misses the recount sees. */
 enum { MOST_ROUNDS = 24, FEW_ROUNDS = 8 };
 
 typedef struct choosing {
@@ -80,38 +80,59 @@ static ms_status keep_blocks(choosing *c)
 typedef ms_status (*problem_solver)(const ms_problem *problem, const ms_solver_options *options,
                                     ms_solution *solution, ms_error *err);
 
-/* Solves again with rows that the solution did not meet, until it meets all, or will do. */
-static ms_status solve(choosing *c, problem_solver with, ms_solution *solution)
+/* Solves again with rows that the solution did not meet. *met: it meets all. A relaxed cost is a
+ * bound with the rows that there were, whatever becomes of the next round. */
+static ms_status solve(choosing *c, problem_solver with, ms_solution *solution, bool *met)
 {
+    bool is_relaxed = with == ms_problem_relax;
+    int rounds = !is_relaxed && c->stack.task->nodes > 0 ? FEW_ROUNDS : MOST_ROUNDS;
     ms_status status = MS_OK;
-    bool is_over = false;
-    bool will_do = with == ms_problem_solve && c->stack.task->nodes > 0;
-    int rounds = will_do ? FEW_ROUNDS : MOST_ROUNDS;
-    for (int i = 0; i < rounds && status == MS_OK && !is_over; i++) {
+    *met = false;
+    for (int i = 0; i < rounds && status == MS_OK && !*met; i++) {
         const ms_solver_options options = solver_options(c);
         ms_solution_free(solution);
         ms_stack_problem_build(&c->stack);
         status = with(&c->stack.problem, &options, solution, c->err);
-        is_over = status != MS_OK || !solution->has_solution ||
-                  ms_stack_levels_unmet(&c->stack, solution) == 0 || ms_limit_reached(&c->limit);
+        if (status != MS_OK || !solution->has_solution)
+            break;
+        if (is_relaxed)
+            c->relaxed = solution->objective;
+        *met = ms_stack_levels_unmet(&c->stack, solution) == 0;
+        if (ms_limit_reached(&c->limit))
+            break;
     }
     return status;
 }
 
 static bool is_proven(const choosing *c)
 {
-    return c->cost - c->chosen->bound <= c->stack.task->gap * fabs(c->cost);
+    return isfinite(c->cost) && c->cost - c->chosen->bound <= c->stack.task->gap * fabs(c->cost);
 }
 
-static ms_status take(choosing *c, const ms_solution *solution)
+/* What a choice costs: nobody knows when it does not meet all rows. */
+static double cost_of(const choosing *c, const ms_solution *solution, bool met,
+                      const ms_stack_choice *choice)
 {
-    c->cost = solution->objective;
+    if (c->stack.task->aim == MS_LEAST_PEAK)
+        return (double)ms_stack_count(c->stack.stack, choice).level_bytes / MS_MIB;
+    return met ? solution->objective : INFINITY;
+}
+
+/* The solution's choice, if there is none that costs less. */
+static ms_status take(choosing *c, const ms_solution *solution, bool met)
+{
+    ms_stack_choice choice;
+    ms_status status = ms_choice_new(c->arena, c->stack.stack, &choice, c->err);
+    if (status != MS_OK)
+        return status;
+    ms_stack_problem_read(&c->stack, solution, &choice);
+    double cost = cost_of(c, solution, met, &choice);
+    if (c->chosen->has_choice && cost >= c->cost)
+        return MS_OK;
     c->chosen->has_choice = true;
-    c->is_rounded = false;
-    ms_status status = ms_choice_new(c->arena, c->stack.stack, &c->chosen->choice, c->err);
-    if (status == MS_OK)
-        ms_stack_problem_read(&c->stack, solution, &c->chosen->choice);
-    return status;
+    c->chosen->choice = choice;
+    c->cost = cost;
+    return MS_OK;
 }
 
 /* Rounded, what has the lowest peak without integers has about that peak. */
@@ -119,14 +140,11 @@ static ms_status take_rounded(choosing *c, const ms_solution *relaxed)
 {
     if (c->stack.task->aim != MS_LEAST_PEAK)
         return MS_OK;
-    ms_status status = take(c, relaxed);
+    ms_status status = take(c, relaxed, true);
     c->is_rounded = c->block_count <= MANY_BLOCKS;
-    if (status != MS_OK)
-        return status;
-    ms_stack_sum sum = ms_stack_count(c->stack.stack, &c->chosen->choice);
-    c->cost = (double)sum.level_bytes / MS_MIB;
-    c->chosen->outcome = is_proven(c) ? MS_SOLVER_PROVEN : MS_SOLVER_LIMIT;
-    return MS_OK;
+    if (status == MS_OK && is_proven(c))
+        c->chosen->outcome = MS_SOLVER_PROVEN;
+    return status;
 }
 
 /* What is infeasible without integers is so with them. Where the solver has no answer all prices
@@ -134,13 +152,14 @@ static ms_status take_rounded(choosing *c, const ms_solution *relaxed)
 static ms_status relax(choosing *c)
 {
     ms_solution relaxed = {0};
-    ms_status status = solve(c, ms_problem_relax, &relaxed);
+    bool met;
+    ms_status status = solve(c, ms_problem_relax, &relaxed, &met);
     if (status == MS_OK)
         status = keep_blocks(c);
     bool has_none = relaxed.outcome == MS_SOLVER_INFEASIBLE;
     c->chosen->outcome = has_none ? MS_SOLVER_INFEASIBLE : MS_SOLVER_LIMIT;
+    c->chosen->bound = c->relaxed;
     if (status == MS_OK && relaxed.has_solution) {
-        c->relaxed = c->chosen->bound = relaxed.objective;
         for (uint32_t i = 0; i < c->block_count; i++)
             c->prices[i] = ms_stack_block_price(&c->stack.blocks[i], &relaxed);
         status = take_rounded(c, &relaxed);
@@ -162,14 +181,16 @@ static ms_status choose_below(choosing *c, double most)
 {
     ms_chosen *chosen = c->chosen;
     ms_solution solution = {0};
+    bool met;
     offer_blocks(c, most);
-    ms_status status = solve(c, ms_problem_solve, &solution);
+    ms_status status = solve(c, ms_problem_solve, &solution, &met);
     if (status == MS_OK) {
         bool has_none = solution.outcome == MS_SOLVER_INFEASIBLE;
         double bound = fmin(has_none ? INFINITY : solution.bound, c->relaxed + most);
         chosen->bound = fmax(chosen->bound, bound);
-        if (solution.has_solution && (!chosen->has_choice || solution.objective < c->cost))
-            status = take(c, &solution);
+        if (solution.has_solution)
+            status = take(c, &solution, met);
+        c->is_rounded = false;
         chosen->outcome = has_none && isinf(most) ? MS_SOLVER_INFEASIBLE : MS_SOLVER_LIMIT;
         if (chosen->has_choice && is_proven(c))
             chosen->outcome = MS_SOLVER_PROVEN;
@@ -197,7 +218,7 @@ static ms_status choose(choosing *c)
     ms_status status = relax(c);
     int last = c->stack.task->nodes > 0 ? SHARES - 1 : SHARES; /* all of them take long */
     for (int i = 0; i < last && status == MS_OK && !is_enough(c); i++)
-        status = choose_below(c, shares[i] * fabs(c->relaxed));
+        status = choose_below(c, isinf(shares[i]) ? INFINITY : shares[i] * fabs(c->relaxed));
     return status;
 }
 

@@ -37,7 +37,9 @@ static uint64_t held_bytes(const ms_run_config *run, uint64_t reserved_bytes)
     return ms_device_held_bytes(run->device, reserved_bytes, run->device->context_expected_bytes);
 }
 
-static ms_status find_smallest(ms_search *s, ms_trial *trial, uint64_t live_bytes, uint64_t *budget)
+/* `fits`: a budget that does, or UINT64_MAX. */
+static ms_status find_smallest(ms_search *s, ms_trial *trial, uint64_t live_bytes, uint64_t fits,
+                               uint64_t *budget)
 {
     ms_run_config run = *s->task->run;
     uint64_t low = held_bytes(&run, live_bytes), wanted = 0;
@@ -45,6 +47,7 @@ static ms_status find_smallest(ms_search *s, ms_trial *trial, uint64_t live_byte
     run.allocator.capacity_bytes = 0; /* no limit */
     ms_status status = ms_trial_fits(trial, &run, &yes, &wanted, s->err);
     *budget = held_bytes(&run, wanted);
+    *budget = fits < *budget ? fits : *budget;
     for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {
         uint64_t middle = low + (*budget - low) / 2;
         ms_search_set_budget(&run, middle);
@@ -70,7 +73,7 @@ ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatment
     ms_status status = begin_trial(s, treatments, &trial);
     if (status != MS_OK)
         return status;
-    status = find_smallest(s, &trial, live_bytes, budget);
+    status = find_smallest(s, &trial, live_bytes, UINT64_MAX, budget);
     ms_trial_free(&trial);
     return status;
 }
@@ -86,18 +89,20 @@ typedef struct least_plan {
 static const double worth_a_slower_plan = 0.002;
 
 /* An allocator may refuse with more memory what it does with less: a refusal is asked once more, a
- * little below. */
-static ms_status fits_within(ms_search *s, ms_trial *trial, uint64_t budget, bool *yes)
+ * little below. *fits: what fits of the two, or 0. */
+static ms_status fits_within(ms_search *s, ms_trial *trial, uint64_t budget, uint64_t *fits)
 {
     static const double shares[] = {1, 0.99};
     ms_run_config run = *s->task->run;
     ms_status status = MS_OK;
     uint64_t wanted;
-    *yes = false;
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK && !*yes; i++) {
-        ms_search_set_budget(&run, (uint64_t)((double)budget * shares[i]));
-        status = ms_trial_fits(trial, &run, yes, &wanted, s->err);
+    bool yes = false;
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK && !yes; i++) {
+        *fits = (uint64_t)((double)budget * shares[i]);
+        ms_search_set_budget(&run, *fits);
+        status = ms_trial_fits(trial, &run, &yes, &wanted, s->err);
     }
+    *fits = yes ? *fits : 0;
     return status;
 }
 
@@ -112,15 +117,15 @@ static ms_status try_least(ms_search *s, const ms_treatments *treatments, const 
                            const least_plan *least, uint64_t *budget)
 {
     ms_trial trial;
-    bool yes = true;
+    uint64_t fits = least->budget_bytes;
     *budget = UINT64_MAX;
     ms_status status = begin_trial(s, treatments, &trial);
     if (status != MS_OK)
         return status;
-    if (least->budget_bytes != UINT64_MAX)
-        status = fits_within(s, &trial, least->budget_bytes, &yes);
-    if (status == MS_OK && yes)
-        status = find_smallest(s, &trial, sum->peak_bytes, budget);
+    if (fits != UINT64_MAX)
+        status = fits_within(s, &trial, least->budget_bytes, &fits);
+    if (status == MS_OK && fits > 0)
+        status = find_smallest(s, &trial, sum->peak_bytes, fits, budget);
     ms_trial_free(&trial);
     return status;
 }

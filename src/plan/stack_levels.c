@@ -16,9 +16,6 @@
 
 /* Of sums in MiB, so that what fits to the byte is not refused. */
 static const double rounding = 1e-4;
-/* By less than that, in MiB, a solver may miss a row that it has. */
-static const double tolerance = 0.01;
-
 /* How many are added at a time. */
 enum { MOST_ADDED = 8 };
 
@@ -81,6 +78,8 @@ typedef struct level {
     uint32_t m, at;
     bool at_first;
 } level;
+
+_Static_assert(2 * MS_STACK_MICRO_STEPS <= 8, "a block has as many rows as an uint8_t has bits");
 
 static uint8_t bit_of(const level *l)
 {
@@ -157,14 +156,16 @@ typedef struct unmet {
 /* The levels that are exceeded most stay. */
 static void offer(unmet *u, const level *l, double excess)
 {
-    uint32_t at = 0;
-    if (u->count < MOST_ADDED)
-        at = u->count++;
-    else
+    uint32_t at = u->count, least = 0;
+    if (u->count < MOST_ADDED) {
+        u->count++;
+    } else {
         for (uint32_t i = 1; i < MOST_ADDED; i++)
-            at = u->excess[i] < u->excess[at] ? i : at;
-    if (at + 1 < u->count && u->excess[at] >= excess)
-        return;
+            least = u->excess[i] < u->excess[least] ? i : least;
+        if (u->excess[least] >= excess)
+            return;
+        at = least;
+    }
     u->levels[at] = *l;
     u->excess[at] = excess;
 }
@@ -213,7 +214,7 @@ static void find_unmet(const ms_stack_problem *p, uint32_t m, const ms_solution 
         for (uint32_t k = 0; k < 2; k++) {
             const level l = {m, i, k == 1};
             double here = excess + (l.at_first ? change : 0) + once_used(p, &l, solution);
-            if (here > tolerance && has_level(p, &l) && !(b->rows & bit_of(&l)))
+            if (here > rounding && has_level(p, &l) && !(b->rows & bit_of(&l)))
                 offer(u, &l, here);
         }
         excess += change;

@@ -12,10 +12,11 @@
 
 #include "memscope/memscope.h"
 #include "oom/fail.h"
+#include "sanitized.h"
 
 enum { MAX_FIELDS = 8 };
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SANITIZED
 enum { APART = 17 };
 #else
 enum { APART = 1 };

@@ -10,7 +10,7 @@ work=$build/oom
 mkdir -p "$work"
 passed=0 failed=0
 first=100 last=60 samples=100
-[ "${CONFIG:-release}" = release ] || first=12 last=6 samples=12
+[ "${CONFIG:-release}" != asan ] || first=12 last=6 samples=12
 
 same_files() {
     [ ! -d "$work/whole.out" ] || diff -r "$work/whole.out" "$work/out" > /dev/null

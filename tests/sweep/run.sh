@@ -135,6 +135,20 @@ head -30 whole.csv > cut.csv
 sweep $small --resume -o cut.csv
 check "a part with the file's name" cmp cut.csv whole.csv
 echo 'previous' > cut.csv
+# Through a link the file behind it goes on, and stays as private as it was.
+cp whole.csv real.csv
+chmod 600 real.csv
+truncate -s -20 real.csv
+ln -s real.csv link.csv
+# shellcheck disable=SC2086
+sweep $small --resume -o link.csv
+check "resumed through a link: the same rows" cmp whole.csv real.csv
+check "resumed through a link: it is one still" [ -L link.csv ]
+# shellcheck disable=SC2086
+sweep $small -o link.csv
+check "written again: as private as before" [ "$(stat -c %a real.csv)" = 600 ]
+ln -s nowhere.csv nothing.csv
+check "a link to nothing" refuses 'a link to nothing' sweep gpt2 -o nothing.csv
 # shellcheck disable=SC2086
 check "another file with its name" refuses 'not a row of a sweep' sweep $small --resume -o cut.csv
 check "it stays" grep -qx previous cut.csv

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sanitized.h"
 #include "step/step.h"
 #include "unit/fixtures.h"
 
@@ -51,7 +52,7 @@ static const stack_case cases[] = {
 };
 
 /* Every so manieth option stands beside another; a sanitizer's slow program tries fewer. */
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SANITIZED
 enum { MIXES = 3, APART = 10 };
 #else
 enum { MIXES = 12, APART = 2 };
