@@ -28,6 +28,7 @@ static const choose_case cases[] = {
     {"6 layers, checkpoints and tiles", {{"config", "llama-3.1-8b"}, {"seq", "1024"}}, 6, MS_MAY_CHECKPOINT | MS_MAY_TILE | MS_MAY_CHUNK_LOSS},
     {"6 layers, offload", {{"config", "llama-3.1-8b"}, {"batch", "4"}, {"seq", "512"}}, 6, MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD},
     {"5 layers, selective", {{"config", "mistral-7b-v0.1"}, {"seq", "512"}}, 5, MS_MAY_CHECKPOINT | MS_MAY_SELECT},
+    {"6 layers of two kinds", {{"config", "olmo-3-7b"}, {"seq", "4200"}}, 6, MS_MAY_CHECKPOINT | MS_MAY_TILE | MS_MAY_CHUNK_LOSS},
     {"5 layers, autocast", {{"config", "llama-3.2-1b"}, {"seq", "512"}, {"dtype", "fp32"}, {"autocast", "bf16"}}, 5, MS_MAY_CHECKPOINT | MS_MAY_SELECT},
 };
 /* clang-format on */
