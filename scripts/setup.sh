@@ -64,7 +64,7 @@ want() {
 }
 
 BUILD_PACKAGES="gcc make pkg-config libc6-dev libcjson-dev libyaml-dev libglpk-dev"
-TEST_PACKAGES="libcmocka-dev"
+TEST_PACKAGES="libcmocka-dev git"
 TEST_OPTIONAL="python3 python3-jsonschema g++"
 LINT_PACKAGES="clang clang-tidy clang-format cppcheck valgrind binutils"
 
