@@ -289,7 +289,7 @@ static ms_status join_branch(ms_search *s, const branch *b)
 /* The other ways to make the loss side by side; all know what was found with this one. */
 static ms_status search_branches(ms_search *s, ms_chooser with, uint32_t found_loss)
 {
-    uint32_t losses = s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1, count = 0;
+    uint32_t losses = ms_search_loss_count(s), count = 0;
     branch branches[MS_STACK_MOST_LOSSES];
     ms_status status = MS_OK;
     for (uint32_t l = 0; l < losses && status == MS_OK; l++) {
@@ -322,7 +322,7 @@ static const double near_bound = 1.01;
 /* One after the other: what one finds spares the next work. */
 static ms_status search_in_turn(ms_search *s, ms_chooser with, uint32_t found_loss, double bound_ms)
 {
-    uint32_t losses = s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
+    uint32_t losses = ms_search_loss_count(s);
     ms_status status = MS_OK;
     if (s->has_best && s->best_ms < near_bound * bound_ms)
         return MS_OK;

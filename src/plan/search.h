@@ -43,6 +43,12 @@ typedef struct ms_search {
 typedef ms_status (*ms_chooser)(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
                                 ms_error *err);
 
+/* How many ways to make the loss there are to choose from: the first ones of the stack. */
+static inline uint32_t ms_search_loss_count(const ms_search *s)
+{
+    return s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
+}
+
 /* Every layer kept, and every layer checkpointed: what a plan is compared with. */
 ms_status ms_search_extremes(ms_search *s);
 /* The limits of choosing, as a task. */

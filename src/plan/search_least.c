@@ -181,11 +181,6 @@ static ms_status choose_lowest(ms_search *s, uint32_t loss, ms_stack_choice choi
     return status;
 }
 
-static uint32_t loss_count(const ms_search *s)
-{
-    return s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
-}
-
 /* These, and every layer checkpointed. */
 static ms_status try_loss(ms_search *s, uint32_t loss, least_plan *least)
 {
@@ -200,7 +195,7 @@ static ms_status try_loss(ms_search *s, uint32_t loss, least_plan *least)
 ms_status ms_search_lowest(ms_search *s)
 {
     ms_status status = MS_OK;
-    for (uint32_t l = 0; l < loss_count(s) && status == MS_OK; l++) {
+    for (uint32_t l = 0; l < ms_search_loss_count(s) && status == MS_OK; l++) {
         ms_stack_choice choices[MOST_LOWEST];
         uint32_t count;
         bool yes;
@@ -236,7 +231,7 @@ ms_status ms_search_least(ms_search *s)
 {
     least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
     ms_status status = MS_OK;
-    for (uint32_t l = 0; l < loss_count(s) && status == MS_OK; l++)
+    for (uint32_t l = 0; l < ms_search_loss_count(s) && status == MS_OK; l++)
         status = ms_stop_asked(s->task->stop) ? MS_OK : try_loss(s, l, &least);
     if (status != MS_OK || least.budget_bytes == UINT64_MAX)
         return status;

@@ -27,7 +27,7 @@ ms_status ms_search_checkpoints(ms_search *s)
 ms_status ms_search_any_checkpoints(ms_search *s)
 {
     ms_stack_choice choice;
-    uint32_t losses = s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
+    uint32_t losses = ms_search_loss_count(s);
     ms_status status = MS_OK;
     for (uint32_t o = 0; o < s->stack.option_count && status == MS_OK; o++) {
         const ms_treatment *t = &s->stack.options[o].treatment;

@@ -49,6 +49,8 @@ ms_status ms_trial_fits(ms_trial *trial, const ms_run_config *run, bool *yes, ui
                         ms_error *err)
 {
     bool repeats;
+    *yes = false;
+    *wanted = 0;
     ms_status status = replay(trial, run, yes, wanted, &repeats, err);
     if (status != MS_OK || repeats)
         return status;
