@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# release_check.sh [OPTION...] [CODENAME...]: the README's own commands, taken from it, in bare chroots of
-# Debian 12 and Ubuntu 24.04 (or CODENAME...) made by debootstrap, on a clone of the committed tree.
+# release_check.sh [OPTION...] [SYSTEM...]: the README's own commands, taken from it, in bare chroots that
+# debootstrap makes, on a clone of the committed tree. SYSTEM is debian/CODENAME or ubuntu/CODENAME; without
+# any, Debian 12 and Ubuntu 24.04.
 #
-#   --base FOLDER   keep CODENAME.tar there, what debootstrap made, and use it the next time
+#   --base FOLDER   keep there what debootstrap made, and use it the next time
 #   --only WORD     only the checks that begin so: quickstart, test, install, deb, static
 #   --torch FOLDER  site-packages with PyTorch for CUDA, for the distribution's own Python: the README's
 #                   Python program is captured by the installed package
@@ -12,7 +13,7 @@
 # TMPDIR, which it removes; mounts end with it, as they are in a namespace of their own. Half an hour.
 # The last line is "N passed, M failed".
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 2
 top=$(pwd)
 base='' only='' torch='' passed=0 failed=0
 while [ $# -gt 0 ]; do
@@ -33,27 +34,24 @@ root=$work/root
 
 # ---- a bare system ----
 
-# make_base CODENAME TAR: sudo is the one package beside the smallest system.
+# make_base SYSTEM TAR: sudo is the one package beside the smallest system.
 make_base() {
-    components=main keys='' script=''
-    mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
-    suites="$1 $1-updates"
-    if ! debian-distro-info --all 2> /dev/null | grep -qx "$1" && is_ubuntu "$1"; then
+    codename=${1#*/} components=main keys='' script=''
+    case $1 in
+    debian/*) mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian} suites="$codename $codename-updates" ;;
+    *)
         components=main,universe mirror=${UBUNTU_MIRROR:-https://archive.ubuntu.com/ubuntu}
-        suites="$suites $1-security"
+        suites="$codename $codename-updates $codename-security"
         # All releases of Ubuntu are made alike; an older debootstrap does not know the name.
-        [ -e "/usr/share/debootstrap/scripts/$1" ] || script=/usr/share/debootstrap/scripts/gutsy
+        [ -e "/usr/share/debootstrap/scripts/$codename" ] || script=/usr/share/debootstrap/scripts/gutsy
         # Without Ubuntu's keys the connection to the mirror vouches for it.
         [ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ] || keys=--no-check-gpg
-    fi
+        ;;
+    esac
     # shellcheck disable=SC2086
-    debootstrap $keys --variant=minbase --components=$components --include=sudo "$1" "$root" "$mirror" $script > "$work/log" 2>&1 &&
+    debootstrap $keys --variant=minbase --components=$components --include=sudo "$codename" "$root" "$mirror" $script > "$work/log" 2>&1 &&
         for suite in $suites; do echo "deb $mirror $suite $(echo $components | tr , ' ')"; done > "$root/etc/apt/sources.list" &&
         tar -C "$root" --one-file-system -cf "$2.new" . && mv "$2.new" "$2"
-}
-
-is_ubuntu() {
-    case $1 in jammy | noble | plucky | questing | resolute) ;; *) return 1 ;; esac
 }
 
 # fresh: a bare system with a clone that belongs to the user "someone", who may use sudo
@@ -82,6 +80,8 @@ inside() {
         [ -z "$4" ] || mount --bind -o ro "$4" "$1/torch"
         exec chroot "$1" setpriv --reuid "$2" --regid "$2" --init-groups env -i HOME="/home/$2" \
             PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -exc "cd /home/someone/memscope
+fails() { if \"\$@\"; then exit 1; fi; }
+find_any() { find \"\$@\" -xdev \( -type f -o -type l \) -path \"*memscope*\" | grep .; }
 $3"' sh "$root" "$1" "$2" "$torch" < /dev/null
 }
 
@@ -96,7 +96,7 @@ check() {
         failed=$((failed + 1)) verdict=FAILED
         tail -60 "$work/log"
     fi
-    printf '%-42s %s (%d s)\n' "$codename/$1" $verdict $(($(date +%s) - started))
+    printf '%-42s %s (%d s)\n' "$system/$1" $verdict $(($(date +%s) - started))
     [ $verdict = ok ]
 }
 
@@ -121,15 +121,15 @@ memscope --version
 memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb --format json -o - > report.json
 grep -q peak_memory_bytes report.json
 test "$(memscope sweep gpt2 --batch 1:3 | wc -l)" -eq 4
-! memscope capture -- true 2> said
+fails memscope capture -- true 2> said
 grep -qx "memscope: no Python of true was followed; it exited with status 0" said
 sudo apt-get install -qq python3 > /dev/null
-! memscope capture -- python3 -c "import torch" 2> said
+fails memscope capture -- python3 -c "import torch" 2> said
 cat said
 test "$(grep -c "^memscope: .*No module named .torch" said)" -eq 1
 '
 # remains FOLDER...: what install put down and remove left
-remains='! find "$@" -xdev \( -type f -o -type l \) -path "*memscope*" ! -path "/home/*" | grep .
+remains='fails find_any "$@"
 '
 
 chosen() {
@@ -185,27 +185,26 @@ $remains"
 check_static() {
     fresh && check static someone "$no_questions$(lines_with 'sudo make install' | grep -v '^sudo make install')
 $(lines_with 'make static')
-! ldd build/release/memscope-static
+fails ldd build/release/memscope-static
 build/release/memscope-static analyze gpt2 --format json -o - > static.json
 build/release/memscope analyze gpt2 --format json -o - | cmp - static.json"
 }
 
-for codename in "${@:-bookworm noble}"; do
-    for codename in $codename; do
-        tar=${base:-$work}/$codename.tar
-        rm -rf --one-file-system "$root"
-        [ -e "$tar" ] || make_base "$codename" "$tar" || { cat "$work/log"; failed=$((failed + 1)); continue; }
-        # As root where there is no sudo, then as a user.
-        if chosen quickstart; then
-            fresh && rm "$root/usr/bin/sudo" && check quickstart root "$(lines_with scripts/quickstart.sh | grep quickstart)
-git --version 2> /dev/null && exit 1; test -x build/release/memscope"
-        fi
-        ! chosen test || { fresh && check test someone "$(lines_with scripts/test.sh | grep test.sh) | tee tests.log
+[ $# -gt 0 ] || set -- debian/bookworm ubuntu/noble
+for system in "$@"; do
+    tar=${base:-$work}/$(echo "$system" | tr / -).tar
+    rm -rf --one-file-system "$root"
+    [ -e "$tar" ] || make_base "$system" "$tar" || { cat "$work/log"; failed=$((failed + 1)); continue; }
+    # As root where there is no sudo, then as a user.
+    if chosen quickstart; then
+        fresh && rm "$root/usr/bin/sudo" && check quickstart root "$(lines_with scripts/quickstart.sh | grep quickstart)
+test -x build/release/memscope"
+    fi
+    ! chosen test || { fresh && check test someone "$(lines_with scripts/test.sh | grep test.sh) | tee tests.log
 tail -1 tests.log | grep -x '[0-9]* passed, 0 failed'"; }
-        ! chosen install || check_install
-        ! chosen deb || { check_deb && check_deb_capture && check_deb_removed; }
-        ! chosen static || check_static
-    done
+    ! chosen install || check_install
+    ! chosen deb || { check_deb && check_deb_capture && check_deb_removed; }
+    ! chosen static || check_static
 done
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
