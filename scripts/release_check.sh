@@ -107,8 +107,7 @@ lines_with() {
                         inside { block = block $0 "\n"; if (index($0, wanted) == 1) found = 1 }' "$top/README.md"
 }
 
-# The README installs with -y, which nobody is there to say, and without what is only recommended, so that
-# nothing comes by chance.
+# Nobody is there to say yes.
 no_questions='sudo tee /etc/apt/apt.conf.d/release_check > /dev/null << END
 APT::Get::Assume-Yes "true"; DPkg::Use-Pty "false";
 END
