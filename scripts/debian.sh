@@ -20,5 +20,5 @@ git archive --prefix="memscope-$upstream/" -o "build/deb/memscope_$upstream.orig
 git archive --prefix="memscope-$upstream/" HEAD | tar -x -C build/deb
 (cd "build/deb/memscope-$upstream" && env -u BUILD -u MEMSCOPE dpkg-buildpackage -us -uc > ../build.log 2>&1) ||
     { tail -30 build/deb/build.log; exit 1; }
-lintian --fail-on error,warning --tag-display-limit 0 build/deb/*.changes
+lintian --display-info --pedantic --fail-on error,warning --tag-display-limit 0 build/deb/*.changes
 ls build/deb/*.deb

@@ -30,7 +30,8 @@ work=$(mktemp -d)
 chmod 755 "$work"
 trap 'rm -rf --one-file-system "$work"' EXIT
 trap 'exit 130' INT TERM HUP
-root=$work/root
+root=$work/root logs=$top/build/release_check
+mkdir -p "$logs"
 
 # ---- a bare system ----
 
@@ -87,14 +88,15 @@ $3"' sh "$root" "$1" "$2" "$torch" < /dev/null
 
 # ---- checks ----
 
-# check NAME USER SCRIPT: one line with the time it took; all it said where it failed
+# check NAME USER SCRIPT: one line with the time it took; what it said is in build/release_check, and its end
+# here where it failed
 check() {
-    started=$(date +%s) verdict=ok
-    if inside "$2" "$3" > "$work/log" 2>&1; then
+    started=$(date +%s) verdict=ok log=$logs/$(echo "$system/$1" | tr / -).log
+    if inside "$2" "$3" > "$log" 2>&1; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1)) verdict=FAILED
-        tail -60 "$work/log"
+        tail -60 "$log"
     fi
     printf '%-42s %s (%d s)\n' "$system/$1" $verdict $(($(date +%s) - started))
     [ $verdict = ok ]
