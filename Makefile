@@ -296,7 +296,7 @@ man: $(BUILD)/man/made               ## make the manual pages of the commands, i
 
 INSTALL_FOLDERS = DESTDIR='$(DESTDIR)' BINDIR='$(bindir)' LIBDIR='$(libdir)' INCLUDEDIR='$(includedir)' \
     DATADIR='$(datadir)' MANDIR='$(mandir)' DOCDIR='$(docdir)' SONAME='$(SONAME)' \
-    NULL_NAMES='$(NULL_NAMES)'
+    PREFIX='$(prefix)' NULL_NAMES='$(NULL_NAMES)'
 install: all man $(BUILD)/memscope.pc  ## install under DESTDIR and prefix
 	$(INSTALL_FOLDERS) sh scripts/install.sh install
 uninstall:                           ## remove what install put there

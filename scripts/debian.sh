@@ -20,5 +20,6 @@ git archive --prefix="memscope-$upstream/" -o "build/deb/memscope_$upstream.orig
 git archive --prefix="memscope-$upstream/" HEAD | tar -x -C build/deb
 (cd "build/deb/memscope-$upstream" && env -u BUILD -u MEMSCOPE dpkg-buildpackage -us -uc > ../build.log 2>&1) ||
     { tail -30 build/deb/build.log; exit 1; }
-lintian --display-info --pedantic --fail-on error,warning --tag-display-limit 0 build/deb/*.changes
+# The rules of Debian, whose suite the changelog names, on Ubuntu too.
+lintian --profile debian --display-info --pedantic --fail-on error,warning --tag-display-limit 0 build/deb/*.changes
 ls build/deb/*.deb

@@ -35,6 +35,13 @@ link() {
     esac
 }
 
+# prune FOLDER: removes the empty folders on the way to it from $within, which stays. It may be gone itself.
+prune() {
+    folder=$1
+    until [ -d "$folder" ]; do folder=$(dirname "$folder"); done
+    case $folder in "$within"/*) (cd "$within" && rmdir -p "${folder#"$within"/}") 2> /dev/null || true ;; esac
+}
+
 # files MODE FOLDER SOURCE...; a pattern that matched nothing is skipped.
 files() {
     mode=$1 folder=$2
@@ -84,5 +91,13 @@ if [ "$action" = uninstall ]; then
         "$PYTHON_FOLDER" "$(dirname "$PYTHON_FOLDER")" "$INCLUDEDIR/memscope" "$DATADIR/memscope/configs" \
         "$DATADIR/memscope/schemas" "$DATADIR/memscope" "$DOCDIR"; do
         rmdir "$DESTDIR$folder" 2> /dev/null || true
+    done
+    # Folders that others use too go where nobody else has put them: below DESTDIR, or a prefix of one's own.
+    case $DESTDIR$PREFIX in / | /usr | /usr/local) exit ;; esac
+    within=${DESTDIR:-$PREFIX}
+    for folder in "$BINDIR" "$LIBDIR/pkgconfig" "$INCLUDEDIR" "$NULL_FOLDER" "$(dirname "$PYTHON_FOLDER")" \
+        "$MANDIR/man1" "$MANDIR/man5" "$DOCDIR" "$DATADIR/memscope" "$DATADIR/bash-completion/completions" \
+        "$DATADIR/zsh/$ZSH_FOLDER" "$DATADIR/fish/vendor_completions.d"; do
+        case $DESTDIR$folder in "$within"/*) prune "${DESTDIR%/}$folder" ;; esac
     done
 fi

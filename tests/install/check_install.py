@@ -27,9 +27,8 @@ LAYOUTS = {
 
 
 def make(*words):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     done = subprocess.run(["make", "--no-print-directory", f"BUILD={BUILD}", f"CONFIG={CONFIG}", *words],
-                          cwd=TOP, env=environment, capture_output=True, text=True, check=False)
+                          cwd=TOP, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -41,7 +40,7 @@ def files_below(folder):
 
 def check_layout(folder, layout):
     """The program finds its parts, in a Python that has no torch too; uninstall, without the build, leaves
-    no file, and of memscope's own folders none."""
+    nothing."""
     variables, home = LAYOUTS[layout]
     make("install", f"DESTDIR={folder}", *variables)
     program = f"{folder}/{home}/memscope"
@@ -58,9 +57,18 @@ def check_layout(folder, layout):
         target = pathlib.Path(folder, name)
         assert target.exists(), f"{name} is a link to nothing"
     make("uninstall", f"DESTDIR={folder}", "BUILD=build/nowhere", *variables)
-    assert not files_below(folder), files_below(folder)
-    own = [str(p) for p in pathlib.Path(folder).rglob("*memscope*") if p.name != "memscope" or layout != "prefix"]
-    assert not own, own
+    left = list(pathlib.Path(folder).rglob("*"))
+    assert not left, left
+
+
+def check_prefix(folder):
+    """Without DESTDIR: a prefix of one's own is left empty, and what is beside it is left alone."""
+    prefix = pathlib.Path(folder, "a prefix", "here")
+    (prefix / "empty").mkdir(parents=True)
+    make("install", f"prefix={prefix}")
+    assert "prefix" in (prefix / "lib/pkgconfig/memscope.pc").read_text()
+    make("uninstall", f"prefix={prefix}")
+    assert [p.name for p in prefix.iterdir()] == ["empty"], list(prefix.rglob("*"))
 
 
 def check_foreign(folder):
@@ -176,7 +184,7 @@ def check_readme(folder):
 
 def main():
     rows = [(f"layout, {layout}", lambda folder, layout=layout: check_layout(folder, layout)) for layout in LAYOUTS]
-    rows += [("foreign files", check_foreign), ("packages", check_packages), ("parts", check_parts),
+    rows += [("prefix alone", check_prefix), ("foreign files", check_foreign), ("packages", check_packages), ("parts", check_parts),
              ("readme", check_readme)]
     passed = failed = 0
     for name, check in rows:
