@@ -295,22 +295,25 @@ completions: $(BINARY)               ## make the completions of zsh and fish ane
 man: $(BUILD)/man/made               ## make the manual pages of the commands, in BUILD/man
 
 INSTALL_FOLDERS = DESTDIR='$(DESTDIR)' BINDIR='$(bindir)' LIBDIR='$(libdir)' INCLUDEDIR='$(includedir)' \
-    DATADIR='$(datadir)' MANDIR='$(mandir)' DOCDIR='$(docdir)' SONAME='$(SONAME)'
+    DATADIR='$(datadir)' MANDIR='$(mandir)' DOCDIR='$(docdir)' SONAME='$(SONAME)' \
+    PREFIX='$(prefix)' NULL_NAMES='$(NULL_NAMES)'
 install: all man $(BUILD)/memscope.pc  ## install under DESTDIR and prefix
 	$(INSTALL_FOLDERS) sh scripts/install.sh install
 uninstall:                           ## remove what install put there
 	$(INSTALL_FOLDERS) sh scripts/install.sh uninstall
 
-# GLPK, cJSON, libyaml and libc within. Debian has no archive of cJSON: scripts/static_cjson.sh makes one.
+# GLPK, cJSON, libyaml and libc within. Debian has no archive of cJSON: scripts/static_cjson.sh makes one there.
+STATIC_FOLDER ?= build/static
 STATIC := $(BUILD)/memscope-static
 $(STATIC): $(CLI_OBJ) $(LIB)
 	@$(call say,LINK $@)
-	$(Q)$(LINK) -static -o $@ $(CLI_OBJ) $(LIB) $(DEP_LIBS) $(STATIC_LIBS)
+	$(Q)$(LINK) -static -L$(STATIC_FOLDER) -o $@ $(CLI_OBJ) $(LIB) $(DEP_LIBS) $(STATIC_LIBS) || \
+	    { echo 'memscope: every library is needed as an archive: see "Build" in README.md' >&2; exit 1; }
 STATIC_LIBS ?= $(addprefix -l,$(foreach l,amd colamd suitesparseconfig gmp z ltdl dl,$(if $(filter /%,$(shell $(CC) -print-file-name=lib$(l).a)),$(l))))
 static: $(STATIC)                    ## one static binary that needs no libraries
 
 deb:                                 ## build the Debian packages, below BUILD/deb, and check them with lintian
-	sh scripts/debian.sh build
+	sh scripts/debian.sh
 
 clean:                               ## remove everything that was built
 	rm -rf build

@@ -1,12 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# install.sh install|uninstall, called by make with BUILD and the folders in the environment. One
-# list of files serves both.
+# install.sh install|uninstall, called by make with BUILD, the folders and the names of the null device
+# in the environment. One list of files serves both; uninstall needs nothing of what was built.
 set -eu
 cd "$(dirname "$0")/.."
 action=$1
 # Debian's zsh looks for what packages bring in another folder.
 ZSH_FOLDER=${ZSH_FOLDER:-site-functions}
+# What `memscope capture` needs lies beside the program, wherever libraries and data go: src/cli/program.c
+# looks for it there.
+beside=$(dirname "$BINDIR")
+NULL_FOLDER=${beside%/}/lib/memscope
+PYTHON_FOLDER=${beside%/}/share/memscope/python
 
 # file MODE SOURCE TARGET
 file() {
@@ -17,6 +22,24 @@ file() {
         ;;
     uninstall) rm -f "$DESTDIR$3" ;;
     esac
+}
+
+# link TARGET NAME
+link() {
+    case $action in
+    install)
+        mkdir -p "$DESTDIR$(dirname "$2")"
+        ln -sf "$1" "$DESTDIR$2"
+        ;;
+    uninstall) rm -f "$DESTDIR$2" ;;
+    esac
+}
+
+# prune FOLDER: removes the empty folders on the way to it from $within, which stays. It may be gone itself.
+prune() {
+    folder=$1
+    until [ -d "$folder" ]; do folder=$(dirname "$folder"); done
+    case $folder in "$within"/*) (cd "$within" && rmdir -p "${folder#"$within"/}") 2> /dev/null || true ;; esac
 }
 
 # files MODE FOLDER SOURCE...; a pattern that matched nothing is skipped.
@@ -32,20 +55,13 @@ file 755 "$BUILD/memscope" "$BINDIR/memscope"
 file 644 "$BUILD/libmemscope.a" "$LIBDIR/libmemscope.a"
 file 755 "$BUILD/$SONAME" "$LIBDIR/$SONAME"
 file 644 "$BUILD/memscope.pc" "$LIBDIR/pkgconfig/memscope.pc"
-case $action in
-install) ln -sf "$SONAME" "$DESTDIR$LIBDIR/libmemscope.so" ;;
-uninstall) rm -f "$DESTDIR$LIBDIR/libmemscope.so" ;;
-esac
-file 755 "$BUILD/nulldevice/libmemscope_null.so" "$LIBDIR/memscope/libmemscope_null.so"
-for name in "$BUILD"/nulldevice/*.so.*; do
-    name=$(basename "$name")
-    case $action in
-    install) ln -sf libmemscope_null.so "$DESTDIR$LIBDIR/memscope/$name" ;;
-    uninstall) rm -f "$DESTDIR$LIBDIR/memscope/$name" ;;
-    esac
+link "$SONAME" "$LIBDIR/libmemscope.so"
+file 755 "$BUILD/nulldevice/libmemscope_null.so" "$NULL_FOLDER/libmemscope_null.so"
+for name in $NULL_NAMES; do
+    link libmemscope_null.so "$NULL_FOLDER/$name"
 done
-files 644 "$DATADIR/memscope/python/memscope_torch" scripts/memscope_torch/*.py
-files 644 "$DATADIR/memscope/python/memscope_torch/inject" scripts/memscope_torch/inject/*.py
+files 644 "$PYTHON_FOLDER/memscope_torch" scripts/memscope_torch/*.py
+files 644 "$PYTHON_FOLDER/memscope_torch/inject" scripts/memscope_torch/inject/*.py
 files 644 "$INCLUDEDIR/memscope" include/memscope/*.h
 files 644 "$MANDIR/man1" man/*.1
 case $action in
@@ -66,10 +82,22 @@ for completion in completions/*; do
     esac
 done
 if [ "$action" = uninstall ]; then
-    python=$DATADIR/memscope/python
-    for folder in "$LIBDIR/memscope" "$python/memscope_torch/inject" "$python/memscope_torch" "$python" \
-        "$INCLUDEDIR/memscope" "$DATADIR/memscope/configs" "$DATADIR/memscope/schemas" \
-        "$DATADIR/memscope" "$DOCDIR"; do
+    # A program that runs from there leaves compiled Python behind.
+    for folder in "$PYTHON_FOLDER/memscope_torch/inject" "$PYTHON_FOLDER/memscope_torch"; do
+        rm -f "$DESTDIR$folder"/__pycache__/*.pyc
+        rmdir "$DESTDIR$folder/__pycache__" 2> /dev/null || true
+    done
+    for folder in "$NULL_FOLDER" "$PYTHON_FOLDER/memscope_torch/inject" "$PYTHON_FOLDER/memscope_torch" \
+        "$PYTHON_FOLDER" "$(dirname "$PYTHON_FOLDER")" "$INCLUDEDIR/memscope" "$DATADIR/memscope/configs" \
+        "$DATADIR/memscope/schemas" "$DATADIR/memscope" "$DOCDIR"; do
         rmdir "$DESTDIR$folder" 2> /dev/null || true
+    done
+    # Folders that others use too go where nobody else has put them: below DESTDIR, or a prefix of one's own.
+    case $DESTDIR$PREFIX in / | /usr | /usr/local) exit ;; esac
+    within=${DESTDIR:-$PREFIX}
+    for folder in "$BINDIR" "$LIBDIR/pkgconfig" "$INCLUDEDIR" "$NULL_FOLDER" "$(dirname "$PYTHON_FOLDER")" \
+        "$MANDIR/man1" "$MANDIR/man5" "$DOCDIR" "$DATADIR/memscope" "$DATADIR/bash-completion/completions" \
+        "$DATADIR/zsh/$ZSH_FOLDER" "$DATADIR/fish/vendor_completions.d"; do
+        case $DESTDIR$folder in "$within"/*) prune "${DESTDIR%/}$folder" ;; esac
     done
 fi

@@ -3,6 +3,7 @@
 #
 #   need PACKAGE...   says what it will install, installs it, or stops with a sentence
 #   want PACKAGE...   the same, but goes on without (optional tools)
+#   demand PACKAGE... installs nothing: stops with a sentence that names what is missing
 
 installed() {
     dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed
@@ -63,9 +64,19 @@ want() {
     }
 }
 
+demand() {
+    packages=$(missing "$@")
+    [ -z "$packages" ] || {
+        echo "memscope: these packages are needed: apt-get install ${packages% }" >&2
+        exit 2
+    }
+}
+
 BUILD_PACKAGES="gcc make pkg-config libc6-dev libcjson-dev libyaml-dev libglpk-dev"
 TEST_PACKAGES="libcmocka-dev git"
 TEST_OPTIONAL="python3 python3-jsonschema g++ cmark-gfm libxml2-utils"
+DEB_PACKAGES="git debhelper lintian"
+STATIC_PACKAGES="dpkg-dev libltdl-dev"
 LINT_PACKAGES="clang clang-tidy clang-format cppcheck valgrind binutils"
 
 cores() {

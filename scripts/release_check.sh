@@ -1,0 +1,212 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# release_check.sh [OPTION...] [SYSTEM...]: the README's own commands, taken from it, in bare chroots that
+# debootstrap makes, on a clone of the committed tree. SYSTEM is debian/CODENAME or ubuntu/CODENAME; without
+# any, Debian 12 and Ubuntu 24.04.
+#
+#   --base FOLDER   keep there what debootstrap made, and use it the next time
+#   --only WORD     only the checks that begin so: quickstart, test, install, deb, static
+#   --torch FOLDER  site-packages with PyTorch for CUDA, for the distribution's own Python: the README's
+#                   Python program is captured by the installed package
+#
+# Needs root, debootstrap, git and mirrors of both (DEBIAN_MIRROR, UBUNTU_MIRROR). Works in a folder below
+# TMPDIR, which it removes; mounts end with it, as they are in a namespace of their own. Half an hour.
+# The last line is "N passed, M failed".
+set -u
+cd "$(dirname "$0")/.." || exit 2
+top=$(pwd)
+base='' only='' torch='' passed=0 failed=0
+while [ $# -gt 0 ]; do
+    case $1 in
+    --base) mkdir -p "$2" && base=$(cd "$2" && pwd) && shift 2 || exit 2 ;;
+    --only) only=$2 && shift 2 || exit 2 ;;
+    --torch) torch=$(cd "$2" && pwd) && shift 2 || exit 2 ;;
+    -*) sed -n 's/^# //p' "$0" | sed -n '2,$p' >&2 && exit 2 ;;
+    *) break ;;
+    esac
+done
+[ "$(id -u)" -eq 0 ] && command -v debootstrap > /dev/null || { echo "release_check.sh: needs root and debootstrap" >&2; exit 2; }
+work=$(mktemp -d)
+chmod 755 "$work"
+trap 'rm -rf --one-file-system "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+root=$work/root logs=$top/build/release_check
+mkdir -p "$logs"
+
+# ---- a bare system ----
+
+# make_base SYSTEM TAR: sudo is the one package beside the smallest system.
+make_base() {
+    codename=${1#*/} components=main keys='' script=''
+    case $1 in
+    debian/*) mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian} suites="$codename $codename-updates" ;;
+    *)
+        components=main,universe mirror=${UBUNTU_MIRROR:-https://archive.ubuntu.com/ubuntu}
+        suites="$codename $codename-updates $codename-security"
+        # All releases of Ubuntu are made alike; an older debootstrap does not know the name.
+        [ -e "/usr/share/debootstrap/scripts/$codename" ] || script=/usr/share/debootstrap/scripts/gutsy
+        # Without Ubuntu's keys the connection to the mirror vouches for it; the system made has the keys.
+        [ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ] || keys=--no-check-gpg
+        ;;
+    esac
+    # shellcheck disable=SC2086
+    debootstrap $keys --variant=minbase --components=$components --include=sudo "$codename" "$root" "$mirror" $script > "$work/log" 2>&1 &&
+        for suite in $suites; do echo "deb http://${mirror#*://} $suite $(echo $components | tr , ' ')"; done > "$root/etc/apt/sources.list" &&
+        tar -C "$root" --one-file-system -cf "$2.new" . && mv "$2.new" "$2"
+}
+
+# fresh: a bare system with a clone that belongs to the user "someone", who may use sudo
+fresh() {
+    rm -rf --one-file-system "$root"
+    mkdir -p "$root"
+    tar -C "$root" -xf "$tar"
+    cp /etc/resolv.conf "$root/etc/resolv.conf"
+    cat > "$root/usr/sbin/policy-rc.d" << 'END' && chmod 755 "$root/usr/sbin/policy-rc.d"
+#!/bin/sh
+exit 101
+END
+    chroot "$root" useradd --create-home --shell /bin/sh someone
+    echo 'someone ALL=(ALL) NOPASSWD: ALL' > "$root/etc/sudoers.d/someone"
+    git clone -q --no-local "$top" "$root/home/someone/memscope"
+    chroot "$root" chown -R someone: /home/someone
+}
+
+# inside USER SCRIPT: in the clone, with a clean environment and strict about errors. Mounts are this
+# namespace's own, and processes that are left end with it.
+inside() {
+    unshare --mount --pid --fork --kill-child sh -ec '
+        mount -t proc proc "$1/proc"
+        mount -t tmpfs tmpfs "$1/dev/shm"
+        mkdir -p "$1/torch"
+        [ -z "$4" ] || mount --bind -o ro "$4" "$1/torch"
+        exec chroot "$1" setpriv --reuid "$2" --regid "$2" --init-groups env -i HOME="/home/$2" \
+            PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -exc "cd /home/someone/memscope
+fails() { if \"\$@\"; then exit 1; fi; }
+find_any() { find \"\$@\" -xdev \( -type f -o -type l \) -path \"*memscope*\" | grep .; }
+$3"' sh "$root" "$1" "$2" "$torch" < /dev/null
+}
+
+# ---- checks ----
+
+# check NAME USER SCRIPT: one line with the time it took; what it said is in build/release_check, and its end
+# here where it failed
+check() {
+    started=$(date +%s) verdict=ok log=$logs/$(echo "$system/$1" | tr / -).log
+    if inside "$2" "$3" > "$log" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1)) verdict=FAILED
+        tail -60 "$log"
+    fi
+    printf '%-42s %s (%d s)\n' "$system/$1" $verdict $(($(date +%s) - started))
+    [ $verdict = ok ]
+}
+
+# lines_with COMMAND: the README's block of shell commands that has a line which begins with it
+lines_with() {
+    awk -v wanted="$1" '/^```/ { if (inside && found) printf "%s", block
+                                 inside = $0 == "```sh"; block = ""; found = 0; next }
+                        inside { block = block $0 "\n"; if (index($0, wanted) == 1) found = 1 }' "$top/README.md"
+}
+
+# Nobody is there to say yes.
+no_questions='sudo tee /etc/apt/apt.conf.d/release_check > /dev/null << END
+APT::Get::Assume-Yes "true"; DPkg::Use-Pty "false";
+END
+export DEBIAN_FRONTEND=noninteractive
+sudo apt-get update -qq
+'
+# What an installed program must do; in a folder of its own, so that nothing of the clone is near.
+installed='cd "$(mktemp -d)"
+memscope --version
+memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb --format json -o - > report.json
+grep -q peak_memory_bytes report.json
+test "$(memscope sweep gpt2 --batch 1:3 | wc -l)" -eq 4
+fails memscope capture -- true 2> said
+grep -qx "memscope: no Python of true was followed; it exited with status 0" said
+sudo apt-get install -qq python3 > /dev/null
+fails memscope capture -- python3 -c "import torch" 2> said
+cat said
+test "$(grep -c "^memscope: .*No module named .torch" said)" -eq 1
+'
+# remains FOLDER...: what install put down and remove left
+remains='fails find_any "$@"
+'
+
+chosen() {
+    case $1 in "$only"*) ;; *) return 1 ;; esac
+}
+
+check_install() {
+    fresh && check install someone "$no_questions$(lines_with 'sudo make install')
+$installed
+man_pages=\$(memscope help --man | wc -l)
+test \"\$(find /usr/local/share/man -name 'memscope*' | wc -l)\" -gt \"\$man_pages\"
+cd ~/memscope
+sudo make uninstall prefix=/usr/local
+set -- /usr/local
+$remains"
+}
+
+# After the README's first lines, in the same system.
+check_deb() {
+    fresh && check deb someone "$no_questions$(lines_with 'sudo make install' | grep -v '^sudo make install')
+$(lines_with 'make deb')
+$installed
+for page in \$(memscope help --man); do test -e \"/usr/share/man/man\${page##*.}/\$page.gz\"; done
+for file in bash-completion/completions/memscope zsh/vendor-completions/_memscope fish/vendor_completions.d/memscope.fish \
+    memscope/schemas/static_report.schema.json memscope/configs/gpt2.json; do test -s /usr/share/\$file; done
+cd ~/memscope
+sudo apt-get install ./build/deb/libmemscope0_*.deb ./build/deb/libmemscope-dev_*.deb > /dev/null
+sed -n '/^ \* Five calls:/,/^ \* A call/s/^ \*     /    /p' /usr/include/memscope/memscope.h > body
+{ echo '#include <memscope/memscope.h>'; echo 'int main(void) {'; cat body; echo '}'; } > example.c
+$(lines_with 'cc $(pkg-config')
+./a.out | grep GiB
+cc -static-libgcc \$(pkg-config --cflags memscope) example.c -l:libmemscope.a \$(pkg-config --libs --static memscope | sed 's/-lmemscope//') -o example
+./example | grep GiB"
+}
+
+# The README's Python program, in a Python that has torch.
+check_deb_capture() {
+    [ -n "$torch" ] || return 0
+    sed -n '/^```python/,/^```/p' README.md | sed -n '2,/^```/p' | sed '$d' > "$root/tmp/train.py"
+    check deb/capture someone 'cd "$(mktemp -d)"
+export PYTHONPATH=/torch
+said=$(sed -n "s/^print(t)  # //p" /tmp/train.py)
+memscope capture -- python3 /tmp/train.py 2>&1 | tee said
+grep -qxF "$said" said
+test -s memscope-capture/runtime_report.json'
+}
+
+check_deb_removed() {
+    check deb/removed someone "sudo apt-get remove -qq memscope libmemscope0 libmemscope-dev
+set -- /usr
+$remains"
+}
+
+check_static() {
+    fresh && check static someone "$no_questions$(lines_with 'sudo make install' | grep -v '^sudo make install')
+$(lines_with 'make static')
+fails ldd build/release/memscope-static
+build/release/memscope-static analyze gpt2 --format json -o - > static.json
+build/release/memscope analyze gpt2 --format json -o - | cmp - static.json"
+}
+
+[ $# -gt 0 ] || set -- debian/bookworm ubuntu/noble
+for system in "$@"; do
+    tar=${base:-$work}/$(echo "$system" | tr / -).tar
+    rm -rf --one-file-system "$root"
+    [ -e "$tar" ] || make_base "$system" "$tar" || { cat "$work/log"; failed=$((failed + 1)); continue; }
+    # As root where there is no sudo, then as a user.
+    if chosen quickstart; then
+        fresh && rm "$root/usr/bin/sudo" && check quickstart root "$(lines_with scripts/quickstart.sh | grep quickstart)
+test -x build/release/memscope"
+    fi
+    ! chosen test || { fresh && check test someone "$(lines_with scripts/test.sh | grep test.sh) | tee tests.log
+tail -1 tests.log | grep -x '[0-9]* passed, 0 failed'"; }
+    ! chosen install || check_install
+    ! chosen deb || { check_deb && check_deb_capture && check_deb_removed; }
+    ! chosen static || check_static
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
