@@ -58,17 +58,14 @@ make_base() {
 # fresh: a bare system with a clone that belongs to the user "someone", who may use sudo
 fresh() {
     rm -rf --one-file-system "$root"
-    mkdir -p "$root"
-    tar -C "$root" -xf "$tar"
-    cp /etc/resolv.conf "$root/etc/resolv.conf"
-    cat > "$root/usr/sbin/policy-rc.d" << 'END' && chmod 755 "$root/usr/sbin/policy-rc.d"
-#!/bin/sh
-exit 101
-END
-    chroot "$root" useradd --create-home --shell /bin/sh someone
-    echo 'someone ALL=(ALL) NOPASSWD: ALL' > "$root/etc/sudoers.d/someone"
-    git clone -q --no-local "$top" "$root/home/someone/memscope"
-    chroot "$root" chown -R someone: /home/someone
+    mkdir -p "$root" && tar -C "$root" -xf "$tar" && cp /etc/resolv.conf "$root/etc/resolv.conf" &&
+        printf '#!/bin/sh\nexit 101\n' > "$root/usr/sbin/policy-rc.d" && chmod 755 "$root/usr/sbin/policy-rc.d" &&
+        echo "127.0.0.1 localhost $(uname -n)" > "$root/etc/hosts" &&
+        chroot "$root" useradd --create-home --shell /bin/sh someone &&
+        echo 'someone ALL=(ALL) NOPASSWD: ALL' > "$root/etc/sudoers.d/someone" &&
+        git clone -q --no-local "$top" "$root/home/someone/memscope" &&
+        chroot "$root" chown -R someone: /home/someone && return
+    echo "$system: no system could be made" && failed=$((failed + 1)) && return 1
 }
 
 # inside USER SCRIPT: in the clone, with a clean environment and strict about errors. Mounts are this
@@ -209,4 +206,4 @@ tail -1 tests.log | grep -x '[0-9]* passed, 0 failed'"; }
     ! chosen static || check_static
 done
 echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

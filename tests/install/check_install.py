@@ -182,10 +182,18 @@ def check_readme(folder):
         assert not lacking, f"the README does not name {lacking} before {command}"
 
 
+def check_action(folder):
+    """The action for GitHub installs what a build needs, recommended packages left out."""
+    del folder
+    text = (TOP / "ci/github/action.yml").read_text()
+    named = {word for line in re.findall(r"apt-get install (.*)", text) for word in line.split()}
+    assert packages_of("BUILD_PACKAGES") <= named, packages_of("BUILD_PACKAGES") - named
+
+
 def main():
     rows = [(f"layout, {layout}", lambda folder, layout=layout: check_layout(folder, layout)) for layout in LAYOUTS]
     rows += [("prefix alone", check_prefix), ("foreign files", check_foreign), ("packages", check_packages), ("parts", check_parts),
-             ("readme", check_readme)]
+             ("readme", check_readme), ("action", check_action)]
     passed = failed = 0
     for name, check in rows:
         with tempfile.TemporaryDirectory() as folder:
