@@ -24,6 +24,7 @@ struct ms_arena {
     chunk *newest;
     size_t used_bytes, limit_bytes;
     bool has_failed;
+    struct ms_inputs *inputs;
 };
 
 ms_arena *ms_arena_create(size_t limit_bytes)
@@ -101,6 +102,16 @@ char *ms_arena_printf(ms_arena *arena, const char *format, ...)
     vsnprintf(text, (size_t)length + 1, format, args);
     va_end(args);
     return text;
+}
+
+void ms_arena_set_inputs(ms_arena *arena, struct ms_inputs *inputs)
+{
+    arena->inputs = inputs;
+}
+
+struct ms_inputs *ms_arena_inputs(const ms_arena *arena)
+{
+    return arena->inputs;
 }
 
 bool ms_arena_has_failed(const ms_arena *arena)
