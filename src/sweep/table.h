@@ -25,7 +25,7 @@ typedef struct ms_table {
 
 /* Opens the file as ms_file_open does, reads its header and counts its runs. Of a pipe at most
  * MS_TABLE_PIPE_BYTES are kept. Free the table also after a failure. */
-enum { MS_TABLE_PIPE_BYTES = 1 << 30 };
+enum { MS_TABLE_PIPE_BYTES = 256 << 20 };
 ms_status ms_table_open(ms_table *table, ms_inputs *inputs, const char *path, ms_error *err);
 void ms_table_free(ms_table *table);
 
