@@ -81,6 +81,19 @@ for seam in glpk.h:src/plan/solver.c cJSON.h:src/json/ yaml.h:src/json/yaml_; do
     done
 done
 
+# Numbers that are not whole go through base/locale.h: elsewhere the process's locale would decide
+# about the point. The program itself sets no locale.
+for file in src/*/*.c; do
+    case $file in
+    src/base/locale.c | src/cli/* | src/nulldevice/*) continue ;;
+    esac
+    ! grep -qE '\b(vs?n?printf|vfprintf|strto(d|f|ld)|atof|sscanf|fscanf)\(' "$file" ||
+        complain "$file: numbers are printed and read by base/locale.h"
+    ! tr '\n' ' ' < "$file" | sed 's/%%//g' | grep -oE '\b(fprintf|sn?printf)\([^;]*;' |
+        grep -qE '%[-+ 0#]*[0-9.*]*l?[aefgAEFG]' ||
+        complain "$file: a number that is not whole is printed by base/locale.h"
+done
+
 for file in src/*/*.[ch] include/memscope/*.h tests/*/*.[ch] scripts/*.sh Makefile; do
     [ ! -f "$file" ] || head -3 "$file" | grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' ||
         complain "$file: no licence line"

@@ -198,8 +198,9 @@ static bool has_report(const char *out)
 }
 
 /* A report without figures says how the program failed, and no more: it takes no other's place. */
-__attribute__((noinline)) static ms_status keep_and_show(const ms_cli_settings *s, const char *folder, const char *stem,
-                               const char *out, bool *kept, ms_error *err)
+__attribute__((noinline)) static ms_status keep_and_show(const ms_cli_settings *s,
+                                                         const char *folder, const char *stem,
+                                                         const char *out, bool *kept, ms_error *err)
 {
     char path[2 * PATH_BYTES];
     snprintf(path, sizeof path, "%s/%s.json", folder, stem);

@@ -156,8 +156,8 @@ void ms_cli_release_signals(const ms_cli_held_signals *signals)
 }
 
 /* In the child: becomes the program, or tells errno to the pipe. */
-__attribute__((noinline)) static void become(const ms_cli_capture_request *request, const places *p, const char *folder,
-                   int pipe_end)
+__attribute__((noinline)) static void become(const ms_cli_capture_request *request, const places *p,
+                                             const char *folder, int pipe_end)
 {
     int null = open("/dev/null", O_RDONLY);
     setpgid(0, 0);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/locale.h"
 #include "config/input.h"
 #include "json/read.h"
 
@@ -55,7 +56,7 @@ static double number_of(ms_json_value value)
     char *end = NULL;
     if (ms_json_get_number(value, -1e9, 1e9, &number, NULL) == MS_OK || !*text)
         return number;
-    number = strtod(text, &end);
+    number = ms_number_read(text, &end);
     return *end == '\0' ? number : -1;
 }
 
