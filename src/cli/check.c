@@ -245,7 +245,8 @@ const ms_cli_grammar ms_cli_baseline_grammar = {
     .take_word = refuse_word,
     .format_at = no_format_at,
     .notes = "\nA baseline is the static report of a budget's run, at the path that its budget "
-             "names. Nothing\nin it changes from day to day or from machine to machine.\n",
+             "names. Nothing\nin it changes from day to day or from machine to machine. "
+             "What is there and is no static\nreport stays, and --update ends with status 2.\n",
 };
 
 static ms_status write_report(FILE *out, const ms_cli_source *source, ms_error *err)

@@ -90,6 +90,26 @@ static ms_status no_memory(const digesting *d)
     return ms_fail(d->err, MS_ERR_NOMEM, "out of memory for the files of a sweep");
 }
 
+static bool is_run_file(const ms_json_source *source)
+{
+    static const char key[] = "\"model\"";
+    for (size_t i = 0; i + sizeof key <= source->length; i++)
+        if (memcmp(source->text + i, key, sizeof key - 1) == 0)
+            return true;
+    return false;
+}
+
+/* A run file names others, which go to the list of inputs before a row is written. What is wrong
+ * with them the point will say. */
+static void list_named(ms_arena *arena, const char *path)
+{
+    ms_model_config model;
+    ms_run_config run;
+    ms_error ignored = {.status = MS_OK};
+    (void)ms_run_load(arena, &(const ms_run_setting){"config", path}, 1, &model, &run, NULL,
+                      &ignored);
+}
+
 /* What is in the file; nothing where it cannot be read, which the point will say. */
 static ms_status digest_file(digesting *d, size_t field, const char *path)
 {
@@ -110,6 +130,8 @@ static ms_status digest_file(digesting *d, size_t field, const char *path)
                   : ms_json_read(ms_arena_inputs(arena), path, &in.source, &in.text, &ignored);
     if (status == MS_OK)
         d->value = ms_digest_bytes(d->value, in.source.text, in.source.length);
+    if (status == MS_OK && is_config && in.text && is_run_file(&in.source))
+        list_named(arena, path);
     free(in.text);
     ms_arena_free(arena);
     return status == MS_ERR_NOMEM ? no_memory(d) : MS_OK;
