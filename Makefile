@@ -28,7 +28,8 @@ SONAME  := libmemscope.so.$(firstword $(subst ., ,$(VERSION)))
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes \
         -Wmissing-prototypes -Wswitch-enum -Wvla -Wundef -Wformat=2 -Wcast-qual -Wwrite-strings
 SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-OPT_release := -O2
+# Threads may have as little stack as `ulimit -s 128` gives them.
+OPT_release := -O2 -Wframe-larger-than=20480
 OPT_debug   := -O0
 OPT_asan    := -O1 $(SANITIZE)
 OPT_cov     := -O0 --coverage

@@ -55,13 +55,12 @@ for file in src/*/*.[ch]; do
         esac
         [ -f "src/$include" ] || [ -f "include/$include" ] || complain "$file: no file $include"
     done
-    # Below the ledger the public headers are out of reach, but for the error struct.
+    # Below the ledger the public headers are out of reach, but for errors and the list of inputs.
     case $stage in
     cli | api | report | sweep | plan | ledger) ;;
     *)
-        if grep -q '#include "memscope/' "$file" &&
-            [ "$(grep '#include "memscope/' "$file" | sort -u)" != '#include "memscope/error.h"' ]; then
-            complain "$file: stage $stage may include memscope/error.h only"
+        if grep '#include "memscope/' "$file" | grep -qvE '"memscope/(error|inputs)\.h"'; then
+            complain "$file: stage $stage may include memscope/error.h and memscope/inputs.h only"
         fi
         ;;
     esac
@@ -80,6 +79,19 @@ for seam in glpk.h:src/plan/solver.c cJSON.h:src/json/ yaml.h:src/json/yaml_; do
         *) complain "$file: only ${seam#*:} includes ${seam%%:*}" ;;
         esac
     done
+done
+
+# Numbers that are not whole go through base/locale.h: elsewhere the process's locale would decide
+# about the point. The program itself sets no locale.
+for file in src/*/*.c; do
+    case $file in
+    src/base/locale.c | src/cli/* | src/nulldevice/*) continue ;;
+    esac
+    ! grep -qE '\b(vs?n?printf|vfprintf|strto(d|f|ld)|atof|sscanf|fscanf)\(' "$file" ||
+        complain "$file: numbers are printed and read by base/locale.h"
+    ! tr '\n' ' ' < "$file" | sed 's/%%//g' | grep -oE '\b(fprintf|sn?printf)\([^;]*;' |
+        grep -qE '%[-+ 0#]*[0-9.*]*l?[aefgAEFG]' ||
+        complain "$file: a number that is not whole is printed by base/locale.h"
 done
 
 for file in src/*/*.[ch] include/memscope/*.h tests/*/*.[ch] scripts/*.sh Makefile; do

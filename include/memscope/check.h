@@ -27,6 +27,8 @@ typedef struct ms_check_options {
     bool no_plans;           /* do not look for what would fit */
     bool for_baselines;      /* only analyze: for ms_check_baseline_... below, not to be written */
     const char *calibration; /* a file for the budgets of its device, or NULL */
+    ms_inputs
+        *inputs; /* gets the files that are read, but for baselines of for_baselines; or NULL */
 } ms_check_options;
 
 /* Reads the file and checks its budgets, several at a time. NULL when the file itself cannot be
@@ -59,6 +61,9 @@ typedef struct ms_baseline {
     bool is_current;  /* the file there is what would be written */
     bool is_there;
     const ms_error *error; /* why the budget cannot be analyzed, or NULL */
+    /* Why nothing may be written there: what is there is no static report, or was read in this
+     * check, or another budget has the same baseline. NULL: it may. */
+    const ms_error *refusal;
 } ms_baseline;
 
 /* One per budget, in the order of the file; false past the last. */

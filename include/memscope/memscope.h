@@ -26,6 +26,7 @@
 #include <stdio.h>
 
 #include "memscope/error.h"
+#include "memscope/inputs.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,6 +46,9 @@ void ms_run_free(ms_run *run);
  * "seq", "dtype", ... A value set here wins over the one in a run file. "config" names a preset, a
  * config.json, a run file, or a directory holding one of them; it is read by ms_analyze. */
 ms_status ms_run_set(ms_run *run, const char *field, const char *value, ms_error *err);
+
+/* The files that the run is read from go to `inputs`, which lives as long; NULL: no more. */
+void ms_run_set_inputs(ms_run *run, ms_inputs *inputs);
 
 /* One row per field, for help texts and front ends. */
 typedef struct ms_run_field {

@@ -44,6 +44,9 @@ ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_er
  * set aside. */
 ms_status ms_plan_set_run(ms_plan *plan, const char *field, const char *value, ms_error *err);
 
+/* As ms_run_set_inputs; before ms_plan_solve. */
+void ms_plan_set_inputs(ms_plan *plan, ms_inputs *inputs);
+
 /* Reads the files and plans. MS_ERR_INFEASIBLE when nothing fits, MS_ERR_STOPPED when ms_plan_stop
  * came before a proof; these too are answers and can be written. */
 ms_status ms_plan_solve(ms_plan *plan, ms_error *err);

@@ -38,6 +38,9 @@ const char *ms_sweep_get(const ms_sweep *sweep, const char *field);
  * one of them. Lists of values that hold commas are cut at ";". */
 ms_status ms_sweep_set_run(ms_sweep *sweep, const char *field, const char *values, ms_error *err);
 
+/* As ms_run_set_inputs; before ms_sweep_open. */
+void ms_sweep_set_inputs(ms_sweep *sweep, ms_inputs *inputs);
+
 /* Reads the table of runs, counts the points. Nothing can be set afterwards. */
 ms_status ms_sweep_open(ms_sweep *sweep, ms_error *err);
 

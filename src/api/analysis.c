@@ -137,13 +137,14 @@ static ms_status simulate(ms_analysis *a, ms_error *err)
     return status == MS_OK ? itemise(a, MS_FOLD_LAYERS, err) : status;
 }
 
-static ms_analysis *create(ms_error *err)
+static ms_analysis *create(ms_inputs *inputs, ms_error *err)
 {
     ms_analysis *a = calloc(1, sizeof *a);
     if (a)
         a->arena = ms_arena_create(0);
     if (a && a->arena) {
         a->style = (ms_style){.columns = 80};
+        ms_arena_set_inputs(a->arena, inputs);
         return a;
     }
     free(a);
@@ -159,18 +160,19 @@ static ms_analysis *finish(ms_analysis *a, ms_status loaded, ms_error *err)
     return NULL;
 }
 
-ms_analysis *ms_analyze_settings(const ms_run_setting *settings, size_t count, ms_error *err)
+ms_analysis *ms_analyze_settings(const ms_run_setting *settings, size_t count, ms_inputs *inputs,
+                                 ms_error *err)
 {
-    ms_analysis *a = create(err);
+    ms_analysis *a = create(inputs, err);
     return a ? finish(a, ms_run_load(a->arena, settings, count, &a->model, &a->run, &a->notes, err),
                       err)
              : NULL;
 }
 
 ms_analysis *ms_analyze_value(ms_json_value run, const char *path, const ms_run_setting *settings,
-                              size_t count, ms_error *err)
+                              size_t count, ms_inputs *inputs, ms_error *err)
 {
-    ms_analysis *a = create(err);
+    ms_analysis *a = create(inputs, err);
     return a ? finish(a,
                       ms_run_load_value(a->arena, run, path, settings, count, &a->model, &a->run,
                                         &a->notes, err),
@@ -181,7 +183,7 @@ ms_analysis *ms_analyze_value(ms_json_value run, const char *path, const ms_run_
 ms_analysis *ms_analyze(const ms_run *run, ms_error *err)
 {
     if (run)
-        return ms_analyze_settings(run->settings.items, run->settings.count, err);
+        return ms_analyze_settings(run->settings.items, run->settings.count, run->inputs, err);
     ms_error_set(err, MS_ERR_NOMEM, "no memory for the analysis");
     return NULL;
 }

@@ -29,12 +29,13 @@ struct ms_analysis {
     bool has_simulation, has_usage, has_evaluation, has_ledger, has_advice;
 };
 
-/* As ms_analyze, of these settings. */
-ms_analysis *ms_analyze_settings(const ms_run_setting *settings, size_t count, ms_error *err);
+/* As ms_analyze, of these settings; the files that are read go to `inputs`, or NULL. */
+ms_analysis *ms_analyze_settings(const ms_run_setting *settings, size_t count, ms_inputs *inputs,
+                                 ms_error *err);
 
 /* The same for a run file that is a value of a document at `path` (NULL: nowhere); settings win. */
 ms_analysis *ms_analyze_value(ms_json_value run, const char *path, const ms_run_setting *settings,
-                              size_t count, ms_error *err);
+                              size_t count, ms_inputs *inputs, ms_error *err);
 
 /* The JSON report without suggestions, to memory: `*text` is the caller's to free. */
 ms_status ms_analysis_text(const ms_analysis *analysis, char **text, size_t *length, ms_error *err);

@@ -56,7 +56,7 @@ static ms_status open_document(document *d, const char *path, ms_error *err)
 {
     ms_json_source source;
     *d = (document){0};
-    ms_status status = ms_json_read(path, &source, &d->text, err);
+    ms_status status = ms_json_read(NULL, path, &source, &d->text, err);
     return status == MS_OK ? ms_json_parse(&source, &d->json, err) : status;
 }
 
@@ -94,7 +94,7 @@ ms_status ms_calibrator_add_table(ms_calibrator *c, const char *path, ms_error *
 {
     ms_json_source source;
     char *text = NULL, *table = NULL;
-    ms_status status = ms_json_read(path, &source, &text, err);
+    ms_status status = ms_json_read(NULL, path, &source, &text, err);
     if (status == MS_OK && (table = ms_arena_array(c->arena, char, source.length + 1)) == NULL)
         status = ms_fail(err, MS_ERR_NOMEM, "out of memory for points");
     if (status == MS_OK)

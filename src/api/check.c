@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/analysis.h"
+#include "api/baseline.h"
 #include "api/fix.h"
 #include "api/read_report.h"
 #include "base/error.h"
@@ -21,7 +22,6 @@ typedef struct entry {
     ms_arena *arena;
     char *text; /* for baselines: the report */
     size_t length;
-    bool is_current, is_there;
 } entry;
 
 struct ms_check {
@@ -30,11 +30,13 @@ struct ms_check {
     char *text;
     ms_json *document;
     ms_check_options options;
+    ms_inputs *own_inputs;      /* where the options have none; else NULL */
     ms_calibration calibration; /* device NULL: none */
     ms_budgets budgets;
     ms_verdict *verdicts; /* in the order of the file */
     const ms_verdict **worst_first;
     entry *entries;
+    ms_baseline_state *states; /* of for_baselines */
     ms_style style;
     const char *root, *folder; /* see ms_check_set_root */
 };
@@ -50,6 +52,7 @@ void ms_check_free(ms_check *check)
     ms_json_free(check->document);
     free(check->text);
     ms_arena_free(check->arena);
+    ms_inputs_free(check->own_inputs);
     free(check);
 }
 
@@ -69,6 +72,7 @@ static void point_at(ms_error *err, const ms_error *place)
 static ms_analysis *analyze_with(const ms_check *check, const ms_budget *b, const char *calibration,
                                  ms_error *err)
 {
+    ms_inputs *inputs = ms_arena_inputs(check->arena);
     ms_run_setting settings[3];
     size_t count = 0;
     if (b->config)
@@ -77,8 +81,9 @@ static ms_analysis *analyze_with(const ms_check *check, const ms_budget *b, cons
         settings[count++] = (ms_run_setting){"device", b->device};
     if (calibration)
         settings[count++] = (ms_run_setting){"calibration", calibration};
-    ms_analysis *analysis = b->config ? ms_analyze_settings(settings, count, err)
-                                      : ms_analyze_value(b->run, check->path, settings, count, err);
+    ms_analysis *analysis =
+        b->config ? ms_analyze_settings(settings, count, inputs, err)
+                  : ms_analyze_value(b->run, check->path, settings, count, inputs, err);
     point_at(err, b->config_place);
     return analysis;
 }
@@ -99,7 +104,8 @@ static ms_status read_calibration(ms_check *check, ms_error *err)
     ms_json_source source;
     char *text = NULL;
     ms_json *document = NULL;
-    ms_status status = ms_json_read(check->options.calibration, &source, &text, err);
+    ms_status status = ms_json_read(ms_arena_inputs(check->arena), check->options.calibration,
+                                    &source, &text, err);
     if (status == MS_OK)
         status = ms_json_parse(&source, &document, err);
     if (status == MS_OK)
@@ -146,34 +152,27 @@ static ms_status judge(const ms_check *check, const ms_analysis *analysis, entry
 }
 
 static ms_status compare_baseline(const ms_analysis *analysis, const ms_budget *b, entry *e,
-                                  ms_error *err)
+                                  ms_baseline_state *state, ms_error *err)
 {
-    ms_json_source there;
-    char *text = NULL;
-    ms_error ignored = {0};
     ms_status status = ms_analysis_text(analysis, &e->text, &e->length, err);
     if (status != MS_OK || !b->baseline)
         return status;
-    e->is_there = ms_json_read(b->baseline, &there, &text, &ignored) == MS_OK;
-    if (ignored.status == MS_ERR_NOMEM)
-        return ms_fail(err, MS_ERR_NOMEM, "%s", ignored.text);
-    e->is_current =
-        e->is_there && there.length == e->length && memcmp(there.text, e->text, e->length) == 0;
-    free(text);
-    return MS_OK;
+    return ms_baseline_look(e->arena, b, e->text, e->length, state, err);
 }
 
-static ms_status check_entry(const ms_check *check, entry *e, ms_verdict *v)
+static ms_status check_entry(const ms_check *check, uint32_t index, entry *e, ms_verdict *v)
 {
     e->arena = ms_arena_create(0);
     if (!e->arena)
         return ms_fail(&v->error, MS_ERR_NOMEM, "no memory for a check");
+    ms_arena_set_inputs(e->arena, ms_arena_inputs(check->arena));
     ms_analysis *analysis = analyze(check, v->budget, &v->error);
     if (!analysis)
         return v->error.status;
-    ms_status status = check->options.for_baselines
-                           ? compare_baseline(analysis, v->budget, e, &v->error)
-                           : judge(check, analysis, e, v);
+    ms_status status =
+        check->options.for_baselines
+            ? compare_baseline(analysis, v->budget, e, &check->states[index], &v->error)
+            : judge(check, analysis, e, v);
     ms_analysis_free(analysis);
     return status;
 }
@@ -182,7 +181,7 @@ static void work(void *context, uint32_t index)
 {
     ms_check *check = context;
     ms_verdict *v = &check->verdicts[index];
-    if (check_entry(check, &check->entries[index], v) == MS_OK)
+    if (check_entry(check, index, &check->entries[index], v) == MS_OK)
         return;
     v->outcome = MS_OUTCOME_FAILED;
     v->place = v->budget->place;
@@ -201,7 +200,8 @@ static ms_status run(ms_check *check, ms_error *err)
     check->verdicts = ms_arena_array(check->arena, ms_verdict, count);
     check->worst_first = ms_arena_array(check->arena, const ms_verdict *, count);
     entry *entries = ms_arena_array(check->arena, entry, count);
-    if (!check->verdicts || !check->worst_first || !entries)
+    check->states = ms_arena_array(check->arena, ms_baseline_state, count);
+    if (!check->verdicts || !check->worst_first || !entries || !check->states)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for a check");
     check->entries = entries;
     for (uint32_t i = 0; i < count; i++) {
@@ -213,17 +213,31 @@ static ms_status run(ms_check *check, ms_error *err)
     for (uint32_t i = 0; i < count; i++) /* no answer at all */
         if (check->verdicts[i].error.status == MS_ERR_NOMEM)
             return ms_fail(err, MS_ERR_NOMEM, "%s", check->verdicts[i].error.text);
-    return MS_OK;
+    return check->options.for_baselines
+               ? ms_baselines_protect(check->budgets.items, count, ms_arena_inputs(check->arena),
+                                      check->states, err)
+               : MS_OK;
+}
+
+/* Baselines are compared with what was read, so that is listed in any case. */
+static ms_inputs *list_inputs(ms_check *check)
+{
+    if (!check->options.inputs && check->options.for_baselines)
+        check->own_inputs = ms_inputs_create();
+    return check->own_inputs ? check->own_inputs : check->options.inputs;
 }
 
 static ms_status open_file(ms_check *check, const char *path, ms_error *err)
 {
     ms_json_source source;
+    ms_inputs *inputs = list_inputs(check);
     check->arena = ms_arena_create(0);
     check->path = check->arena ? ms_arena_strdup(check->arena, path) : NULL;
-    if (!check->path)
+    if (!check->path || (check->options.for_baselines && !inputs))
         return ms_fail(err, MS_ERR_NOMEM, "no memory for a check");
-    ms_status status = ms_json_read(path, &source, &check->text, err);
+    ms_arena_set_inputs(check->arena, inputs);
+    ms_status status =
+        ms_json_read(ms_arena_inputs(check->arena), path, &source, &check->text, err);
     if (status == MS_OK)
         status = ms_json_parse(&source, &check->document, err);
     if (status == MS_OK)
@@ -290,12 +304,13 @@ bool ms_check_baseline(const ms_check *check, size_t index, ms_baseline *baselin
     if (index >= check->budgets.count)
         return false;
     const ms_verdict *v = &check->verdicts[index];
-    const entry *e = &check->entries[index];
+    const ms_baseline_state *state = &check->states[index];
     *baseline = (ms_baseline){
         .name = v->budget->name,
         .path = v->budget->baseline,
-        .is_current = e->is_current,
-        .is_there = e->is_there,
+        .is_current = state->is_current,
+        .is_there = state->is_there,
+        .refusal = state->refusal.status != MS_OK ? &state->refusal : NULL,
         .error = v->outcome == MS_OUTCOME_FAILED ? &v->error : NULL,
     };
     return true;

@@ -46,7 +46,7 @@ ms_status ms_report_file_read(ms_arena *arena, const char *path, ms_report *repo
     ms_json_source source;
     char *text = NULL;
     ms_json *document = NULL;
-    ms_status status = ms_json_read(path, &source, &text, err);
+    ms_status status = ms_json_read(ms_arena_inputs(arena), path, &source, &text, err);
     if (status == MS_OK)
         status = ms_json_parse(&source, &document, err);
     *is_one = status == MS_OK && ms_report_is_one(ms_json_root(document));
@@ -65,7 +65,9 @@ static ms_status analyze(ms_arena *arena, const char *config, const ms_run *run,
     for (uint32_t i = 0; run && kept && i < run->settings.count; i++)
         kept = ms_vec_push(&settings, run->settings.items[i]);
     kept = kept && ms_vec_push(&settings, ((ms_run_setting){"config", config}));
-    ms_analysis *analysis = kept ? ms_analyze_settings(settings.items, settings.count, err) : NULL;
+    ms_analysis *analysis =
+        kept ? ms_analyze_settings(settings.items, settings.count, ms_arena_inputs(arena), err)
+             : NULL;
     ms_status status = err->status;
     if (!kept)
         status = ms_fail(err, MS_ERR_NOMEM, "no memory for a run");
@@ -95,6 +97,8 @@ static ms_status compare(ms_comparison *c, const char *a, const char *b, const m
                          ms_error *err)
 {
     c->arena = ms_arena_create(0);
+    if (c->arena && run)
+        ms_arena_set_inputs(c->arena, run->inputs);
     c->a_name = c->arena ? ms_report_text(c->arena, a) : NULL;
     c->b_name = c->arena ? ms_report_text(c->arena, b) : NULL;
     if (!c->a_name || !c->b_name)

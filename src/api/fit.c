@@ -52,6 +52,7 @@ static ms_status find(const ms_run *run, const char *name, uint64_t step, ms_fit
     fit->arena = ms_arena_create(0);
     if (!fit->arena)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory");
+    ms_arena_set_inputs(fit->arena, run->inputs);
     status = ms_run_load(fit->arena, run->settings.items, run->settings.count, &fit->model,
                          &fit->run, &fit->notes, err);
     if (status == MS_OK)

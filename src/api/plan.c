@@ -102,6 +102,11 @@ ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_er
     return status;
 }
 
+void ms_plan_set_inputs(ms_plan *plan, ms_inputs *inputs)
+{
+    ms_arena_set_inputs(plan->arena, inputs);
+}
+
 void ms_plan_stop(ms_plan *plan)
 {
     atomic_store_explicit(&plan->stop, 1, memory_order_relaxed);

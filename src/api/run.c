@@ -51,6 +51,12 @@ void ms_run_free(ms_run *run)
     free(run);
 }
 
+void ms_run_set_inputs(ms_run *run, ms_inputs *inputs)
+{
+    if (run)
+        run->inputs = inputs;
+}
+
 ms_status ms_run_set(ms_run *run, const char *field, const char *value, ms_error *err)
 {
     if (!run)

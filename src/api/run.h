@@ -15,6 +15,7 @@ struct ms_run {
     ms_arena *arena;
     ms_run_draft draft; /* only to refuse a bad value at once */
     ms_vec(ms_run_setting) settings;
+    ms_inputs *inputs; /* see ms_run_set_inputs */
 };
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memscope/sweep.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/ordered.h"
 #include "base/parallel.h"
 #include "config/run_fields.h"
@@ -92,6 +92,11 @@ ms_status ms_sweep_set_run(ms_sweep *sweep, const char *field, const char *value
 const char *ms_sweep_format_at(size_t index)
 {
     return index < MS_ROWS_COUNT ? ms_row_format_names[index] : NULL;
+}
+
+void ms_sweep_set_inputs(ms_sweep *sweep, ms_inputs *inputs)
+{
+    ms_arena_set_inputs(sweep->arena, inputs);
 }
 
 /* ---- opening ---- */
@@ -254,6 +259,8 @@ static bool take_point(void *context, uint32_t index)
     if (r->has_failed || r->next == r->sweep->progress.rows || atomic_load(&r->sweep->stop))
         return false;
     s->arena = ms_arena_create(0);
+    if (s->arena)
+        ms_arena_set_inputs(s->arena, ms_arena_inputs(r->sweep->arena));
     if (!s->arena)
         fail_slot(s, "a point");
     else if (ms_grid_read(&r->sweep->grid, point_of(r->sweep, r->next), s->arena, &s->point,
@@ -353,10 +360,10 @@ static ms_status open_shards(const char *const *paths, size_t count, ms_rows *sh
 {
     ms_status status = MS_OK;
     for (size_t i = 0; i < count && status == MS_OK; i++) {
-        FILE *file = fopen(paths[i], "r");
+        ms_error reason = {.status = MS_OK};
+        FILE *file = ms_file_open(NULL, paths[i], &reason);
         if (!file)
-            return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO, "cannot read %s: %s",
-                           paths[i], strerror(errno));
+            return ms_fail(err, reason.status, "cannot read %s: %s", paths[i], reason.text);
         status = ms_rows_open(&shards[i], file, paths[i], err);
     }
     return status;

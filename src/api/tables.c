@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/locale.h"
 #include "config/load.h"
 #include "config/nearest.h"
 #include "device/device.h"
@@ -30,9 +31,9 @@ static ms_status finish(FILE *out, ms_error *err)
 static const char *count_text(char *out, size_t size, uint64_t count)
 {
     if (count >= 1000000000)
-        snprintf(out, size, "%.2f B", (double)count / 1e9);
+        ms_text_print(out, size, "%.2f B", (double)count / 1e9);
     else if (count > 0)
-        snprintf(out, size, "%.1f M", (double)count / 1e6);
+        ms_text_print(out, size, "%.1f M", (double)count / 1e6);
     else
         snprintf(out, size, "-");
     return out;
@@ -114,7 +115,7 @@ static void put_gib(FILE *out, uint64_t bytes, char mark)
 static void put_rate(FILE *out, double per_s, double unit, char mark)
 {
     if (per_s > 0)
-        fprintf(out, " %7.0f%c", per_s / unit, mark);
+        ms_file_print(out, " %7.0f%c", per_s / unit, mark);
     else
         fprintf(out, " %7s ", "-");
 }

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/locale.h"
+
 enum { CHUNK_BYTES = 64 * 1024 };
 
 typedef struct chunk {
@@ -24,6 +26,7 @@ struct ms_arena {
     chunk *newest;
     size_t used_bytes, limit_bytes;
     bool has_failed;
+    struct ms_inputs *inputs;
 };
 
 ms_arena *ms_arena_create(size_t limit_bytes)
@@ -92,15 +95,25 @@ char *ms_arena_printf(ms_arena *arena, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(NULL, 0, format, args);
+    int length = ms_text_vprint(NULL, 0, format, args);
     va_end(args);
     char *text = length < 0 ? NULL : ms_arena_alloc(arena, (size_t)length + 1, 1);
     if (!text)
         return NULL;
     va_start(args, format);
-    vsnprintf(text, (size_t)length + 1, format, args);
+    ms_text_vprint(text, (size_t)length + 1, format, args);
     va_end(args);
     return text;
+}
+
+void ms_arena_set_inputs(ms_arena *arena, struct ms_inputs *inputs)
+{
+    arena->inputs = inputs;
+}
+
+struct ms_inputs *ms_arena_inputs(const ms_arena *arena)
+{
+    return arena->inputs;
 }
 
 bool ms_arena_has_failed(const ms_arena *arena)

@@ -27,6 +27,11 @@ __attribute__((format(printf, 2, 3))) char *ms_arena_printf(ms_arena *arena, con
 /* Whether memory ran out in any call, for those who cannot look at each. */
 bool ms_arena_has_failed(const ms_arena *arena);
 
+/* Who is told which files are read into it, as long as it lives; NULL, as at first: nobody. */
+struct ms_inputs;
+void ms_arena_set_inputs(ms_arena *arena, struct ms_inputs *inputs);
+struct ms_inputs *ms_arena_inputs(const ms_arena *arena);
+
 /* Bytes handed out so far. */
 size_t ms_arena_used_bytes(const ms_arena *arena);
 

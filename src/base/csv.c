@@ -5,11 +5,32 @@
 
 #include "base/printable.h"
 
+static const char digits[] = "0123456789";
+
+/* A sign may begin it, a point be in it: "-1.5". */
+static bool is_number(const char *text)
+{
+    text += *text == '-' || *text == '+';
+    size_t whole = strspn(text, digits);
+    text += whole;
+    size_t rest = *text == '.' ? strspn(text + 1, digits) : 0;
+    text += *text == '.' ? rest + 1 : 0;
+    return whole + rest > 0 && *text == '\0';
+}
+
+/* Spreadsheets run what begins so; tabs and line breaks, of which the same is said, are visible. */
+static bool is_formula(const char *text)
+{
+    return *text && strchr("=+-@", *text) && !is_number(text);
+}
+
 void ms_csv_put(FILE *out, const char *text)
 {
     static const ms_escape quotes[] = {{'"', "\"\""}, {'\0', NULL}};
     const char *mark = strpbrk(text, ",\"") ? "\"" : "";
     fputs(mark, out);
+    if (is_formula(text))
+        fputc('\'', out);
     ms_put_escaped(out, text, text, text + strlen(text), quotes);
     fputs(mark, out);
 }

@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Writes a value as ms_printable has it, in quotes where it needs them. */
+/* Writes a value as ms_printable has it, in quotes where it needs them. One that a spreadsheet
+ * would take for a formula (it begins with = + - @ and is no number) gets an apostrophe in front.
+ */
 void ms_csv_put(FILE *out, const char *text);
 
 /* Cuts a line without its end into values, which stand in the line itself from then on; false when

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/locale.h"
+
 typedef struct status_row {
     ms_status status;
     int exit_code;
@@ -42,7 +44,7 @@ void ms_error_vset(ms_error *err, ms_status status, const char *format, va_list 
         return;
     char text[2 * sizeof err->text];
     err->status = status;
-    vsnprintf(text, sizeof text, format, args);
+    ms_text_vprint(text, sizeof text, format, args);
     ms_printable(text, err->text, sizeof err->text);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "calibrate/fitting.h"
 
 enum { LEAST_CONTEXTS = 3, LEAST_LINKS = 2 };
@@ -22,7 +23,7 @@ ms_status ms_fitting_note(ms_fitting *f, const char *format, ...)
     char text[240];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    ms_text_vprint(text, sizeof text, format, args);
     va_end(args);
     const char *kept = ms_arena_strdup(f->arena, text);
     if (!kept)

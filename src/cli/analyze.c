@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "cli/check_with.h"
+#include "cli/guard.h"
+#include "cli/records.h"
 
 /* ---- options ---- */
 
@@ -158,14 +160,37 @@ static bool goes_to_stdout(const ms_cli_settings *s)
     return !s->file || strcmp(s->file, "-") == 0 || s->color == MS_COLOR_ALWAYS;
 }
 
+/* Before the first of them is written. */
+static ms_status check_places(const ms_cli_settings *s, bool asked, ms_error *err)
+{
+    ms_cli_targets targets = {.count = 0};
+    if (s->format || s->file)
+        ms_cli_targets_add(&targets, NULL, s->file ? s->file : "-");
+    for (size_t i = 0; i < s->output_count; i++)
+        ms_cli_targets_add(&targets, NULL, s->outputs[i].path);
+    if (s->events)
+        ms_cli_targets_add(&targets, NULL, s->events);
+    if (!asked || s->directory || s->checks_with_capture) {
+        if (!s->quiet)
+            ms_cli_targets_add(&targets, NULL, "-");
+        ms_cli_targets_add(&targets, directory_of(s), "static_report.json");
+        ms_cli_targets_add(&targets, directory_of(s), "static_report.md");
+    }
+    if (s->checks_with_capture)
+        ms_cli_add_records(&targets, directory_of(s));
+    return ms_cli_targets_check(&targets, err);
+}
+
 static ms_status write_reports(const ms_cli_settings *s, ms_analysis *analysis, ms_error *err)
 {
     ms_style style = ms_cli_style(goes_to_stdout(s) ? s->color : MS_COLOR_NEVER);
     style.chart = s->chart;
     ms_analysis_set_style(analysis, &style);
+    bool asked = s->format || s->file || s->output_count || s->events;
+    if (check_places(s, asked, err) != MS_OK)
+        return err->status;
     if (s->unroll && ms_analysis_unroll(analysis, err) != MS_OK)
         return err->status;
-    bool asked = s->format || s->file || s->output_count || s->events;
     ms_status status = asked ? write_asked(s, analysis, err) : MS_OK;
     if (status == MS_OK && (!asked || s->directory || s->checks_with_capture))
         status = write_defaults(s, analysis, err);

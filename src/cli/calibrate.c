@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/guard.h"
 #include "memscope/calibrate.h"
 
 enum { PATH_BYTES = 4096 };
@@ -60,7 +60,16 @@ static ms_status add_pair(ms_calibrator *c, const char *word, ms_error *err)
                        : snprintf(told, sizeof told, "%.*s%s", folder, word, told_name);
     if (length < 0 || length >= PATH_BYTES)
         return ms_cli_fail(err, MS_ERR_USAGE, "the name of a report is too long");
-    return ms_calibrator_add_pair(c, told, measured, err);
+    ms_status status = ms_cli_guard_input(told, err);
+    if (status == MS_OK)
+        status = ms_cli_guard_input(measured, err);
+    return status == MS_OK ? ms_calibrator_add_pair(c, told, measured, err) : status;
+}
+
+static ms_status add_table(ms_calibrator *c, const char *word, ms_error *err)
+{
+    ms_status status = ms_cli_guard_input(word, err);
+    return status == MS_OK ? ms_calibrator_add_table(c, word, err) : status;
 }
 
 static ms_status write_fit(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -91,7 +100,7 @@ static int calibrate(const ms_cli_settings *s, ms_error *err)
                              "no points: calibrate runtime_report.json... -o calibration.json");
     for (size_t i = 0; i < s->path_count && status == MS_OK; i++)
         status = ends_in(s->paths[i], ".csv") || strcmp(s->paths[i], "-") == 0
-                     ? ms_calibrator_add_table(c, s->paths[i], err)
+                     ? add_table(c, s->paths[i], err)
                      : add_pair(c, s->paths[i], err);
     if (status == MS_OK)
         status = ms_calibrator_fit(c, err);

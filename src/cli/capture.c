@@ -198,8 +198,9 @@ static bool has_report(const char *out)
 }
 
 /* A report without figures says how the program failed, and no more: it takes no other's place. */
-static ms_status keep_and_show(const ms_cli_settings *s, const char *folder, const char *stem,
-                               const char *out, bool *kept, ms_error *err)
+__attribute__((noinline)) static ms_status keep_and_show(const ms_cli_settings *s,
+                                                         const char *folder, const char *stem,
+                                                         const char *out, bool *kept, ms_error *err)
 {
     char path[2 * PATH_BYTES];
     snprintf(path, sizeof path, "%s/%s.json", folder, stem);
@@ -325,6 +326,18 @@ static ms_status capture_into(const ms_cli_settings *s, const char *out,
     return status;
 }
 
+/* What the program is given may be what the record would replace. */
+static ms_status check_places(const ms_cli_settings *s, const char *out, ms_error *err)
+{
+    ms_cli_targets targets = {.count = 0};
+    ms_status status = MS_OK;
+    for (char **word = s->program; *word && status == MS_OK; word++)
+        if (strcmp(*word, "-") != 0)
+            status = ms_cli_guard_input(*word, err);
+    ms_cli_add_records(&targets, out);
+    return status == MS_OK ? ms_cli_targets_check(&targets, err) : status;
+}
+
 static ms_status run(const ms_cli_settings *s, const char *out, bool *kept, ms_error *err)
 {
     ms_device_facts device;
@@ -333,6 +346,8 @@ static ms_status run(const ms_cli_settings *s, const char *out, bool *kept, ms_e
         status = ms_device_find(s->device ? s->device : default_device, &device, err);
     if (status == MS_OK && strlen(out) > PATH_BYTES / 2)
         status = ms_cli_fail(err, MS_ERR_USAGE, "--out: the name is too long");
+    if (status == MS_OK)
+        status = check_places(s, out, err);
     if (status == MS_OK)
         status = ms_cli_make_directory(out, err);
     return status == MS_OK ? capture_into(s, out, s->is_real ? NULL : &device, kept, err) : status;

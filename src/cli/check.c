@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/guard.h"
 
 static const char default_budgets[] = "memscope.budgets.json";
 
@@ -160,6 +160,17 @@ static void name_files_for_github(ms_check *check, char root[PATH_MAX], char fol
         ms_check_set_root(check, root, folder);
 }
 
+static ms_status check_places(const output_list *list, ms_error *err)
+{
+    const char *summary = getenv("GITHUB_STEP_SUMMARY");
+    ms_cli_targets targets = {.count = 0};
+    for (size_t i = 0; i < list->count; i++)
+        ms_cli_targets_add(&targets, NULL, list->items[i].path);
+    if (is_in_workflow() && summary && *summary)
+        ms_cli_targets_add(&targets, NULL, summary);
+    return ms_cli_targets_check(&targets, err);
+}
+
 static ms_status write_reports(const ms_cli_settings *s, ms_check *check, ms_error *err)
 {
     char root[PATH_MAX], folder[PATH_MAX];
@@ -169,6 +180,8 @@ static ms_status write_reports(const ms_cli_settings *s, ms_check *check, ms_err
     ms_check_set_style(check, &style);
     name_files_for_github(check, root, folder);
     const output_list list = list_outputs(s);
+    if (check_places(&list, err) != MS_OK)
+        return err->status;
     ms_error unread = {.status = MS_OK};
     write_for_github(&list, check, &unread);
     for (size_t i = 0; status == MS_OK && i < list.count; i++)
@@ -183,7 +196,8 @@ static int check_budgets(const ms_cli_settings *s, ms_error *err)
     const ms_check_options wanted = {.threads = s->jobs,
                                      .warn_only = s->warn_only,
                                      .no_plans = s->no_plans,
-                                     .calibration = s->calibration};
+                                     .calibration = s->calibration,
+                                     .inputs = ms_cli_inputs()};
     ms_check *check = ms_check_run(s->config ? s->config : default_budgets, &wanted, err);
     if (!check)
         return ms_cli_complain(err);
@@ -231,7 +245,8 @@ const ms_cli_grammar ms_cli_baseline_grammar = {
     .take_word = refuse_word,
     .format_at = no_format_at,
     .notes = "\nA baseline is the static report of a budget's run, at the path that its budget "
-             "names. Nothing\nin it changes from day to day or from machine to machine.\n",
+             "names. Nothing\nin it changes from day to day or from machine to machine. "
+             "What is there and is no static\nreport stays, and --update ends with status 2.\n",
 };
 
 static ms_status write_report(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -286,13 +301,21 @@ static ms_status handle(const ms_cli_settings *s, const ms_check *check, size_t 
 
 static int keep_baselines(const ms_cli_settings *s, ms_error *err)
 {
-    const ms_check_options wanted = {.threads = s->jobs, .for_baselines = true};
+    const ms_check_options wanted = {
+        .threads = s->jobs, .for_baselines = true, .inputs = ms_cli_inputs()};
     ms_check *check = ms_check_run(s->config ? s->config : default_budgets, &wanted, err);
     if (!check)
         return ms_cli_complain(err);
     ms_baseline baseline;
     int code = 0;
-    ms_status status = MS_OK;
+    ms_status status = ms_cli_guard_output("-", err);
+    for (size_t i = 0; ms_check_baseline(check, i, &baseline); i++)
+        if (baseline.refusal)
+            code = ms_cli_complain(baseline.refusal);
+    if (code != 0) {
+        ms_check_free(check);
+        return code;
+    }
     for (size_t i = 0; status == MS_OK && ms_check_baseline(check, i, &baseline); i++)
         status = handle(s, check, i, &baseline, &code, err);
     ms_check_free(check);

@@ -333,10 +333,11 @@ enum { STDOUT_BYTES = 64 * 1024 };
 
 int main(int argc, char **argv)
 {
-    char
-        buffer[STDOUT_BYTES]; /* holds any text for people, so that errors show when it is closed */
+    /* Holds any text for people, so that errors show when it is closed. */
+    static char buffer[STDOUT_BYTES];
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* writing fails, which is said, and nothing is left behind */
     ms_cli_keep_memory();
     return close_stdout(run(argc, argv));
 }

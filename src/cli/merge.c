@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "cli/cli.h"
+#include "cli/guard.h"
 
 static ms_status set_frontier(ms_cli_settings *s, const char *value, ms_error *err)
 {
@@ -91,6 +91,9 @@ static int merge(const ms_cli_settings *s, ms_error *err)
         ms_cli_fail(err, MS_ERR_USAGE, "--objectives is for --frontier");
     if (err->status != MS_OK)
         return ms_cli_complain(err);
+    for (size_t i = 0; i < s->path_count; i++)
+        if (ms_cli_guard_input(s->paths[i], err) != MS_OK)
+            return ms_cli_complain(err);
     allow_many_files();
     ms_status status = ms_cli_write_file(s->file ? s->file : "-", &source, err);
     return status == MS_OK ? EXIT_FITS : ms_cli_complain(err);

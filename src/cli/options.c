@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/guard.h"
 
 /* ---- formats ---- */
 
@@ -302,6 +302,25 @@ ms_status ms_cli_parse(int argc, char **argv, const ms_cli_grammar *grammar,
     return MS_OK;
 }
 
+/* Whatever the command reads is listed, so that nothing is written over it. */
+static int run_guarded(const ms_cli_settings *settings,
+                       int (*run)(const ms_cli_settings *settings, ms_error *err), ms_error *err)
+{
+    ms_inputs *inputs = ms_cli_guard_begin();
+    if (!inputs) {
+        ms_cli_fail(err, MS_ERR_NOMEM, "out of memory");
+        return ms_cli_complain(err);
+    }
+    ms_run_set_inputs(settings->run, inputs);
+    if (settings->plan)
+        ms_plan_set_inputs(settings->plan, inputs);
+    if (settings->sweep)
+        ms_sweep_set_inputs(settings->sweep, inputs);
+    int code = run(settings, err);
+    ms_cli_guard_end();
+    return code;
+}
+
 int ms_cli_run(int argc, char **argv, const char *command, ms_cli_settings *settings,
                int (*run)(const ms_cli_settings *settings, ms_error *err))
 {
@@ -313,7 +332,7 @@ int ms_cli_run(int argc, char **argv, const char *command, ms_cli_settings *sett
         return 0;
     }
     if (status == MS_OK)
-        return run(settings, &err);
+        return run_guarded(settings, run, &err);
     int code = ms_cli_complain(&err);
     if (status == MS_ERR_USAGE)
         fprintf(stderr, "Try: memscope help %s\n", command);

@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/guard.h"
+#include "cli/temporary.h"
 
 enum { BUFFER_BYTES = 64 * 1024 };
 
@@ -55,7 +56,7 @@ ms_status ms_cli_write_stderr(const ms_cli_source *source, ms_error *err)
 /* Closes fd whatever happens; errno is of the first step that failed. */
 static bool fill_and_close(int fd, const ms_cli_source *source, bool sync, ms_error *err)
 {
-    char buffer[BUFFER_BYTES];
+    static char buffer[BUFFER_BYTES]; /* one file is written at a time */
     FILE *out = fdopen(fd, "w");
     if (!out) {
         int reason = errno;
@@ -82,6 +83,8 @@ static ms_status write_in_place(const char *path, const ms_cli_source *source, m
 
 ms_status ms_cli_append_file(const char *path, const ms_cli_source *source, ms_error *err)
 {
+    if (ms_cli_guard_output(path, err) != MS_OK)
+        return err->status;
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0 || !fill_and_close(fd, source, false, err))
         return cannot_write(err, path);
@@ -105,18 +108,20 @@ static void sync_directory_of(char *path)
 static bool replace(const char *target, char *temporary, mode_t mode, const ms_cli_source *source,
                     ms_error *err)
 {
-    int fd = mkstemp(temporary);
+    int fd = ms_cli_temporary_make(temporary);
     if (fd < 0)
         return false;
     (void)fchmod(fd, mode); /* a file system without modes is fine */
-    if (fill_and_close(fd, source, true, err) && rename(temporary, target) == 0) {
-        sync_directory_of(temporary);
-        return true;
-    }
+    bool done = fill_and_close(fd, source, true, err) &&
+                ms_cli_guard_output(target, err) == MS_OK && rename(temporary, target) == 0;
     int reason = errno;
-    unlink(temporary);
+    if (!done)
+        unlink(temporary);
+    ms_cli_temporary_done();
+    if (done)
+        sync_directory_of(temporary);
     errno = reason;
-    return false;
+    return done;
 }
 
 /* What a new file may be: all but what the umask takes away. */
@@ -158,6 +163,8 @@ ms_status ms_cli_find_place(const char *path, ms_cli_place *place, ms_error *err
 {
     struct stat there;
     *place = (ms_cli_place){.is_stdout = !path || strcmp(path, "-") == 0};
+    if (ms_cli_guard_output(place->is_stdout ? "-" : path, err) != MS_OK)
+        return err->status;
     if (place->is_stdout)
         return MS_OK;
     if (stat(path, &there) != 0)

@@ -156,13 +156,14 @@ void ms_cli_release_signals(const ms_cli_held_signals *signals)
 }
 
 /* In the child: becomes the program, or tells errno to the pipe. */
-static void become(const ms_cli_capture_request *request, const places *p, const char *folder,
-                   int pipe_end)
+__attribute__((noinline)) static void become(const ms_cli_capture_request *request, const places *p,
+                                             const char *folder, int pipe_end)
 {
     int null = open("/dev/null", O_RDONLY);
     setpgid(0, 0);
     setrlimit(RLIMIT_CORE, &(const struct rlimit){0}); /* a crash leaves nothing behind */
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     sigprocmask(SIG_SETMASK, &request->signals->before, NULL);
     if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 &&
         set_environment(request, p, folder))

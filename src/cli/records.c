@@ -86,6 +86,12 @@ bool ms_cli_find_record(const char *folder, const char *outcome, const char *how
     return complete(folder, stem, outcome, how);
 }
 
+void ms_cli_add_records(ms_cli_targets *targets, const char *out)
+{
+    for (size_t i = 0; i < KEPT; i++)
+        ms_cli_targets_add(targets, out, kept[i].name);
+}
+
 /* So that a crash of the machine leaves no file without its content. */
 static bool sync_file(const char *path)
 {

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "memscope/memscope.h"
+#include "cli/guard.h"
 
 #define MS_CLI_REPORT_NAME "runtime_report.json"
 enum { MS_CLI_STEM_BYTES = 256 };
@@ -21,5 +21,8 @@ bool ms_cli_find_record(const char *folder, const char *outcome, const char *how
 /* Moves a record to its place. The report comes last, and each file as a whole; what an older
  * record has and this one has not is removed. */
 ms_status ms_cli_keep_record(const char *folder, const char *stem, const char *out, ms_error *err);
+
+/* The names of all of them, below `out`. */
+void ms_cli_add_records(ms_cli_targets *targets, const char *out);
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/guard.h"
 
 static const char *name_of(const ms_cli_rows *rows)
 {
@@ -27,12 +27,11 @@ static ms_status cannot_write(const ms_cli_rows *rows, ms_error *err)
 
 /* ---- opening ---- */
 
-/* Two programs that append to one file would mix their rows. Not every file system has locks. */
-static ms_status lock(const ms_cli_rows *rows, ms_error *err)
+enum { MOST_TRIES = 100 };
+
+static ms_status fail_locked(const ms_cli_rows *rows, ms_error *err)
 {
-    if (flock(rows->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        return ms_cli_fail(err, MS_ERR_IO, "another memscope is writing %s", rows->part);
-    return MS_OK;
+    return ms_cli_fail(err, MS_ERR_IO, "another memscope is writing %s", rows->part);
 }
 
 static bool is_there(const char *path)
@@ -41,7 +40,35 @@ static bool is_there(const char *path)
     return stat(path, &there) == 0;
 }
 
-/* What is made anew may be read by whom the file could be read by. */
+/* Whether the open file is still the one of that name: between opening and locking it another
+ * program may have ended, which gives its file another name. */
+static bool has_name(int fd, const char *path)
+{
+    struct stat opened, named;
+    return fstat(fd, &opened) == 0 && stat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
+}
+
+/* Two programs that append to one file would mix their rows. Not every file system has locks. What
+ * is made anew may be read by whom the file could be read by. *again: the file went away. */
+static ms_status try_part(ms_cli_rows *rows, bool resume, bool *again, ms_error *err)
+{
+    bool has_part = is_there(rows->part);
+    rows->is_whole = resume && !has_part && is_there(rows->place.target);
+    const char *name = rows->is_whole ? rows->place.target : rows->part;
+    rows->fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (rows->fd < 0)
+        return cannot_write(rows, err);
+    if (flock(rows->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return fail_locked(rows, err);
+    *again = !has_name(rows->fd, name);
+    if (*again)
+        close(rows->fd);
+    else if (!has_part && !rows->is_whole)
+        (void)fchmod(rows->fd, rows->place.mode); /* a file system without modes is fine */
+    return MS_OK;
+}
+
 static ms_status open_part(ms_cli_rows *rows, bool resume, ms_error *err)
 {
     const char *target = rows->place.target;
@@ -50,14 +77,17 @@ static ms_status open_part(ms_cli_rows *rows, bool resume, ms_error *err)
     if (!rows->part)
         return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", rows->path);
     snprintf(rows->part, length, "%s.part", target);
-    bool has_part = is_there(rows->part);
-    rows->is_whole = resume && !has_part && is_there(target);
-    rows->fd = open(rows->is_whole ? target : rows->part, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (rows->fd < 0)
-        return cannot_write(rows, err);
-    if (!has_part && !rows->is_whole)
-        (void)fchmod(rows->fd, rows->place.mode); /* a file system without modes is fine */
-    ms_status status = lock(rows, err);
+    ms_status status = ms_cli_guard_output(rows->part, err);
+    bool again = true;
+    for (int i = 0; i < MOST_TRIES && again && status == MS_OK; i++) {
+        rows->fd = -1;
+        again = false;
+        status = try_part(rows, resume, &again, err);
+    }
+    if (status == MS_OK && again) {
+        rows->fd = -1;
+        status = fail_locked(rows, err);
+    }
     return status == MS_OK && !resume ? ms_cli_rows_cut(rows, 0, err) : status;
 }
 
@@ -136,6 +166,11 @@ ms_status ms_cli_rows_finish(ms_cli_rows *rows, ms_error *err)
 {
     if (!rows->part || rows->is_whole)
         return MS_OK;
+    if (ms_cli_guard_output(rows->place.target, err) != MS_OK) /* a point may have read it */
+        return err->status;
+    if (!has_name(rows->fd, rows->part))
+        return ms_cli_fail(err, MS_ERR_IO, "%s is gone: something took it away or replaced it",
+                           rows->part);
     bool done = fsync(rows->fd) == 0 && rename(rows->part, rows->place.target) == 0;
     return done ? MS_OK : cannot_write(rows, err);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "config/adapter_keys.h"
 
 /* What is written, as long as nothing has failed. */
@@ -17,7 +18,7 @@ __attribute__((format(printf, 2, 3))) static void add(writer *w, const char *for
     char part[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(part, sizeof part, format, args);
+    ms_text_vprint(part, sizeof part, format, args);
     va_end(args);
     if (w->text)
         w->text = ms_arena_printf(w->arena, "%s%s%s", w->text, *w->text ? "," : "", part);

@@ -89,7 +89,7 @@ static ms_status read_path(ms_arena *arena, const char *path, ms_input *in, ms_e
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a path");
     in->path = path;
     in->name = cut_title(title);
-    return ms_json_read(path, &in->source, &in->text, err);
+    return ms_json_read(ms_arena_inputs(arena), path, &in->source, &in->text, err);
 }
 
 static ms_status read_directory(ms_arena *arena, const char *path, ms_wanted what, ms_input *in,
@@ -120,7 +120,7 @@ ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_
         return MS_OK;
     }
     if (strcmp(config, "-") == 0)
-        return ms_json_read(config, &in->source, &in->text, err);
+        return ms_json_read(ms_arena_inputs(arena), config, &in->source, &in->text, err);
     if (is_directory(config))
         return read_directory(arena, config, what, in, err);
     if (exists(config) || looks_like_path(config))

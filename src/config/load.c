@@ -60,7 +60,7 @@ static ms_status read_beside(loading *l, const char *field, const char *path, co
         path = ms_path_beside(l->arena, run_path, path);
     if (!path)
         return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a path");
-    ms_status status = ms_json_read(path, &source, &text, l->err);
+    ms_status status = ms_json_read(ms_arena_inputs(l->arena), path, &source, &text, l->err);
     if (status == MS_OK)
         status = ms_json_parse(&source, &document, l->err);
     if (status == MS_OK)
@@ -155,7 +155,8 @@ static ms_status apply_training_args(loading *l, const char *run_path)
         path = ms_path_beside(l->arena, run_path, path);
     if (!path)
         return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a path");
-    ms_status status = ms_json_read(path, &source, &l->training_text, l->err);
+    ms_status status =
+        ms_json_read(ms_arena_inputs(l->arena), path, &source, &l->training_text, l->err);
     if (status == MS_OK)
         status = ms_json_or_yaml_parse(&source, &l->training_args, l->err);
     if (status != MS_OK)

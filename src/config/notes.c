@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/locale.h"
+
 const char *ms_note_at(const ms_notes *notes, size_t index)
 {
     const ms_note *note = notes->first;
@@ -19,7 +21,7 @@ ms_status ms_note_add(ms_notes *notes, ms_arena *arena, ms_error *err, const cha
     char text[256];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    ms_text_vprint(text, sizeof text, format, args);
     va_end(args);
     ms_note *note = ms_arena_array(arena, ms_note, 1);
     if (!note || !(note->text = ms_arena_strdup(arena, text)))

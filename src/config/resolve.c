@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "config/attention.h"
 #include "config/experts.h"
 #include "config/layers.h"
@@ -22,7 +23,7 @@ ms_status ms_resolve_fail(const ms_resolving *c, const char *field, const char *
     int index = ms_run_field_find(field);
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    ms_text_vprint(text, sizeof text, format, args);
     va_end(args);
     if (c->origins->in_file[index])
         return ms_json_fail(c->err, c->origins->values[index], MS_JSON_AT_VALUE, MS_ERR_CONFIG,

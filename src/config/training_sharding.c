@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/locale.h"
 #include "config/input.h"
 #include "json/read.h"
 
@@ -55,7 +56,7 @@ static double number_of(ms_json_value value)
     char *end = NULL;
     if (ms_json_get_number(value, -1e9, 1e9, &number, NULL) == MS_OK || !*text)
         return number;
-    number = strtod(text, &end);
+    number = ms_number_read(text, &end);
     return *end == '\0' ? number : -1;
 }
 
@@ -181,13 +182,13 @@ static ms_sharding_kind configured_kind(ms_json_value config)
     return is_off ? MS_SHARDING_COPIES : MS_SHARDING_SPLITS;
 }
 
-static ms_status read_configured(const char *path, ms_sharding_kind *kind)
+static ms_status read_configured(const reading *r, const char *path, ms_sharding_kind *kind)
 {
     ms_json_source source;
     char *text = NULL;
     ms_json *document = NULL;
     ms_error reason = {0};
-    ms_status status = ms_json_read(path, &source, &text, &reason);
+    ms_status status = ms_json_read(ms_arena_inputs(r->arena), path, &source, &text, &reason);
     if (status == MS_OK)
         status = ms_json_parse(&source, &document, &reason);
     if (status == MS_OK && ms_json_kind_of(ms_json_root(document)) == MS_JSON_OBJECT)
@@ -205,9 +206,9 @@ static ms_status of_named(const reading *r, const char *path, ms_sharding_kind *
     ms_status status = MS_ERR_IO;
     *kind = MS_SHARDING_SPLITS;
     if (ms_is_regular_file(beside))
-        status = read_configured(beside, kind);
+        status = read_configured(r, beside, kind);
     else if (ms_is_regular_file(path))
-        status = read_configured(path, kind);
+        status = read_configured(r, path, kind);
     return status == MS_ERR_NOMEM ? ms_fail(r->err, status, "out of memory for %.80s", path)
                                   : MS_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "config/size.h"
 #include "gate/verdict.h"
 
@@ -22,7 +23,7 @@ __attribute__((format(printf, 2, 3))) static void put(line *l, const char *forma
 {
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(l->text + l->used, sizeof l->text - l->used, format, args);
+    int length = ms_text_vprint(l->text + l->used, sizeof l->text - l->used, format, args);
     va_end(args);
     l->used += length > 0 ? (size_t)length : 0;
     if (l->used >= sizeof l->text)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "json/place.h"
 
 /* Reads to the end; one byte more than allowed is enough to know. */
@@ -39,20 +40,18 @@ static ms_status fail_file(ms_status status, const char *name, ms_error *err)
     return status;
 }
 
-ms_status ms_json_read(const char *path, ms_json_source *source, char **text, ms_error *err)
+ms_status ms_json_read(ms_inputs *inputs, const char *path, ms_json_source *source, char **text,
+                       ms_error *err)
 {
-    bool is_stdin = strcmp(path, "-") == 0;
+    const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+    ms_error reason = {.status = MS_OK};
     *text = NULL;
-    const char *name = is_stdin ? "<stdin>" : path;
-    FILE *in = is_stdin ? stdin : fopen(path, "rb");
+    FILE *in = ms_file_open(inputs, path, &reason);
     if (!in)
-        return fail_file(ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO, "cannot open: %s",
-                                 strerror(errno)),
-                         name, err);
+        return fail_file(ms_fail(err, reason.status, "cannot open: %s", reason.text), name, err);
     size_t length = 0;
     ms_status status = read_stream(in, text, &length, err);
-    if (!is_stdin)
-        fclose(in);
+    ms_file_close(in);
     if (status != MS_OK) {
         free(*text);
         *text = NULL;

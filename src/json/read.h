@@ -6,10 +6,13 @@
 #define MS_JSON_READ_H
 
 #include "base/error.h"
+#include "base/inputs.h"
 #include "json/scan.h"
 
 /* Reads a file, or standard input when `path` is "-"; source->name is then `path`, or "<stdin>".
- * source->text is `*text`, which the caller frees; NULL after a failure. */
-ms_status ms_json_read(const char *path, ms_json_source *source, char **text, ms_error *err);
+ * source->text is `*text`, which the caller frees; NULL after a failure. `inputs` as for
+ * ms_file_open. */
+ms_status ms_json_read(ms_inputs *inputs, const char *path, ms_json_source *source, char **text,
+                       ms_error *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "json/document.h"
 #include "json/number.h"
 #include "json/place.h"
@@ -221,7 +222,7 @@ ms_status ms_json_get_number(ms_json_value value, double minimum, double maximum
         return MS_OK;
     }
     char expected[96];
-    snprintf(expected, sizeof expected, "a number from %g to %g", minimum, maximum);
+    ms_text_print(expected, sizeof expected, "a number from %g to %g", minimum, maximum);
     return fail_found(value, expected, err);
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "base/printable.h"
 #include "base/utf8.h"
 
@@ -139,13 +140,9 @@ void ms_json_double(ms_json_writer *w, const char *key, double value, int decima
         return;
     }
     char digits[400]; /* DBL_MAX has 309 digits before the point */
-    snprintf(digits, sizeof digits, "%.*f", decimals > 20 ? 20 : decimals, value);
-    /* The point of the process's locale may be another character, even several bytes. */
-    char *point = digits + strspn(digits, "-0123456789");
+    ms_text_print(digits, sizeof digits, "%.*f", decimals > 20 ? 20 : decimals, value);
     start_value(w, key);
-    fwrite(digits, 1, (size_t)(point - digits), w->out);
-    if (*point)
-        fprintf(w->out, ".%s", point + strcspn(point, "0123456789"));
+    fputs(digits, w->out);
 }
 
 void ms_json_bool(ms_json_writer *w, const char *key, bool value)

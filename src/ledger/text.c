@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "ledger/ledger.h"
 
 /* Writes what fits, counts everything. */
@@ -20,7 +21,7 @@ __attribute__((format(printf, 2, 3))) static void put(sink *s, const char *forma
     uint32_t room = s->length < s->size ? s->size - s->length : 0;
     va_list args;
     va_start(args, format);
-    int written = vsnprintf(room ? s->out + s->length : NULL, room, format, args);
+    int written = ms_text_vprint(room ? s->out + s->length : NULL, room, format, args);
     va_end(args);
     s->length += written > 0 ? (uint32_t)written : 0;
 }

@@ -148,7 +148,9 @@ ms_status ms_compare_planners(ms_search *search)
 {
     static const ms_planner others[] = {MS_PLANNER_GREEDY, MS_PLANNER_RULES, MS_PLANNER_UNIFORM};
     enum { COUNT = sizeof others / sizeof others[0] };
-    attempt attempts[COUNT] = {0};
+    attempt *attempts = ms_arena_array(search->arena, attempt, COUNT);
+    if (!attempts)
+        return no_memory(search, NULL, 0);
     for (uint32_t i = 0; i < COUNT; i++) {
         if (!set_attempt(search, ms_planner_names[others[i]], &attempts[i]))
             return no_memory(search, attempts, i);

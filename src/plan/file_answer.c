@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/locale.h"
 #include "base/printable.h"
 #include "config/size.h"
 #include "json/write.h"
@@ -121,14 +122,15 @@ static void write_operators(const ms_file_plan *plan, FILE *out)
     char saved[MS_SIZE_TEXT_BYTES], budget[MS_SIZE_TEXT_BYTES], text[MS_SIZE_TEXT_BYTES];
     if (!p->save)
         return;
-    fprintf(out, "Fits: %s saved of %s allowed; %.3f of %.3f ms recomputed.\n\n",
-            size_text(p->saved_bytes, saved), size_text(p->budget_bytes, budget), p->recompute_ms,
-            p->total_ms);
+    ms_file_print(out, "Fits: %s saved of %s allowed; %.3f of %.3f ms recomputed.\n\n",
+                  size_text(p->saved_bytes, saved), size_text(p->budget_bytes, budget),
+                  p->recompute_ms, p->total_ms);
     fprintf(out, "%4s  %-9s %12s %12s  %s\n", "", "PLAN", "MEMORY", "TIME", "OPERATOR");
     for (uint32_t i = 0; i < plan->operator_task.count; i++) {
         const ms_operator *o = &plan->operator_task.operators[i];
-        fprintf(out, "%4" PRIu32 "  %-9s %12s %9.3f ms  ", i, p->save[i] ? "save" : "recompute",
-                size_text(o->memory_bytes, text), o->runtime_ms);
+        ms_file_print(out, "%4" PRIu32 "  %-9s %12s %9.3f ms  ", i,
+                      p->save[i] ? "save" : "recompute", size_text(o->memory_bytes, text),
+                      o->runtime_ms);
         write_name(out, o->name);
     }
 }
@@ -141,9 +143,9 @@ static void write_decisions(const ms_file_plan *plan, FILE *out)
         const ms_module *m = &plan->graph.modules[i];
         uint32_t parts = plan->checkpoints.parts[i];
         if (parts > 0) {
-            fprintf(out, "%7.2f %% %12s %9.3f ms  ", 100.0 * parts / MS_PARTS,
-                    size_text(ms_checkpoint_freed_bytes(m, parts), text),
-                    ms_checkpoint_ms(m, parts));
+            ms_file_print(out, "%7.2f %% %12s %9.3f ms  ", 100.0 * parts / MS_PARTS,
+                          size_text(ms_checkpoint_freed_bytes(m, parts), text),
+                          ms_checkpoint_ms(m, parts));
             write_name(out, m->fqn);
         }
     }
@@ -166,8 +168,8 @@ static void write_checkpoints(const ms_file_plan *plan, FILE *out)
         fputs("Nothing has to be recomputed.\n", out);
         return;
     }
-    fprintf(out, "Recomputes %.3f ms; at least %.3f ms are needed (gap %.3f %%, %s).\n",
-            p->recompute_ms, p->bound_ms, 100 * p->gap, ending_texts[p->outcome]);
+    ms_file_print(out, "Recomputes %.3f ms; at least %.3f ms are needed (gap %.3f %%, %s).\n",
+                  p->recompute_ms, p->bound_ms, 100 * p->gap, ending_texts[p->outcome]);
     write_decisions(plan, out);
 }
 
@@ -194,9 +196,9 @@ static void write_shards(const ms_file_plan *plan, FILE *out)
                 budget);
         return;
     }
-    fprintf(out, "Fits: peak %s of %s; %.3f ms of communication show (%s).\n\n",
-            size_text(p->peak_bytes, peak), budget, p->exposed_ms,
-            p->outcome == MS_PLAN_OPTIMAL ? "optimal" : "not proven to be least");
+    ms_file_print(out, "Fits: peak %s of %s; %.3f ms of communication show (%s).\n\n",
+                  size_text(p->peak_bytes, peak), budget, p->exposed_ms,
+                  p->outcome == MS_PLAN_OPTIMAL ? "optimal" : "not proven to be least");
     fprintf(out, "%12s  %s\n", "PARAMETERS", "UNIT");
     for (uint32_t i = 0; i < plan->graph.count; i++)
         if (p->units[i]) {

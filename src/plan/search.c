@@ -290,8 +290,9 @@ static ms_status join_branch(ms_search *s, const branch *b)
 static ms_status search_branches(ms_search *s, ms_chooser with, uint32_t found_loss)
 {
     uint32_t losses = ms_search_loss_count(s), count = 0;
-    branch branches[MS_STACK_MOST_LOSSES];
-    ms_status status = MS_OK;
+    branch *branches = ms_arena_array(s->arena, branch, losses);
+    ms_status status =
+        branches ? MS_OK : ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the search");
     for (uint32_t l = 0; l < losses && status == MS_OK; l++) {
         branch *b = &branches[count];
         if (l == found_loss)

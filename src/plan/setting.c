@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "config/values.h"
 #include "plan/settings.h"
 #include "plan/target.h"
@@ -36,7 +37,7 @@ static ms_status set_number(const ms_setting *s, const char *value, void *member
 {
     (void)arena;
     char expected[64];
-    snprintf(expected, sizeof expected, "a number from %.0f to %.0f", s->minimum, s->maximum);
+    ms_text_print(expected, sizeof expected, "a number from %.0f to %.0f", s->minimum, s->maximum);
     return ms_value_number(s->name, value, s->minimum, s->maximum, expected, member, err);
 }
 

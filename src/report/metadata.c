@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "config/attention.h"
 #include "config/experts.h"
 #include "report/calibrated.h"
@@ -203,7 +204,7 @@ uint32_t ms_field_value(const ms_field *field, char *out, uint32_t size)
         length = snprintf(out, size, "%s", field->count ? "true" : "false");
         break;
     case MS_FIELD_NUMBER:
-        length = snprintf(out, size, "%g", field->number);
+        length = ms_text_print(out, size, "%g", field->number);
         break;
     case MS_FIELD_NULL:
         length = snprintf(out, size, "none");

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/locale.h"
+
 enum { GIB_SHIFT = 30 };
 
 /* Hundredths of 2^shift bytes, in integers, without overflow; the length. */
@@ -53,7 +55,7 @@ const char *ms_fixed(double value, uint32_t decimals, char text[MS_FIXED_TEXT])
     if (isnan(value)) {
         snprintf(text, MS_FIXED_TEXT, "-");
     } else if (scaled >= 1e18) {
-        snprintf(text, MS_FIXED_TEXT, "%.3e", value);
+        ms_text_print(text, MS_FIXED_TEXT, "%.3e", value);
     } else {
         uint64_t parts = (uint64_t)llround(scaled);
         int length = snprintf(text, MS_FIXED_TEXT, "%s%" PRIu64, value < 0 && parts ? "-" : "",

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "base/printable.h"
 
 enum { MIN_COLUMNS = 60, MAX_COLUMNS = 120, MAX_PIECE = 2048 };
@@ -35,7 +36,7 @@ void ms_page_put(const ms_page *p, const char *format, ...)
     char text[MAX_PIECE];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    ms_text_vprint(text, sizeof text, format, args);
     va_end(args);
     ms_put_printable(p->out, text);
 }

@@ -325,7 +325,7 @@ ms_status ms_recorded_parse(ms_recorded *r, const ms_json_source *source, ms_err
 ms_status ms_recorded_open(ms_recorded *r, const char *path, ms_error *err)
 {
     ms_json_source source;
-    ms_status status = ms_json_read(path, &source, &r->text, err);
+    ms_status status = ms_json_read(NULL, path, &source, &r->text, err);
     return status == MS_OK ? ms_recorded_parse(r, &source, err) : status;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/schema_page.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "json/value.h"
@@ -117,7 +116,7 @@ ms_status ms_schema_page_write(const ms_embedded *schema, const char *page, FILE
     const char *title = text_of(root, "title"), *said = text_of(root, "description");
     fputs(".\\\" Made by memscope help --man; do not edit.\n.TH MEMSCOPE\\-", out);
     for (const char *c = page; *c; c++)
-        fputc(toupper((unsigned char)*c), out);
+        fputc(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c, out);
     fprintf(out, " 5 \"\" \"memscope %s\" \"File Formats\"\n.SH NAME\nmemscope\\-%s \\- ",
             MS_VERSION, page);
     put(out, title ? title : schema->name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/file.h"
 #include "config/input.h"
 #include "config/run_fields.h"
 #include "json/read.h"
@@ -46,7 +47,7 @@ ms_status ms_grid_add(ms_grid *grid, const char *field, const char *list, ms_err
 
 static ms_status open_table(ms_grid *grid, const char *path, ms_error *err)
 {
-    ms_status status = ms_table_open(&grid->table, path, err);
+    ms_status status = ms_table_open(&grid->table, ms_arena_inputs(grid->arena), path, err);
     if (status != MS_OK)
         return status;
     grid->has_table = true;
@@ -78,96 +79,138 @@ ms_status ms_grid_open(ms_grid *grid, const char *path, ms_error *err)
 
 /* ---- digest ---- */
 
-/* What is in the file; nothing where it cannot be read, which the point will say. */
-static ms_status digest_file(size_t field, const char *path, uint64_t *digest)
+typedef struct digesting {
+    ms_grid *grid;
+    uint64_t value;
+    ms_error *err;
+} digesting;
+
+static ms_status no_memory(const digesting *d)
 {
-    ms_arena *arena = ms_arena_create(0);
+    return ms_fail(d->err, MS_ERR_NOMEM, "out of memory for the files of a sweep");
+}
+
+static bool is_run_file(const ms_json_source *source)
+{
+    static const char key[] = "\"model\"";
+    for (size_t i = 0; i + sizeof key <= source->length; i++)
+        if (memcmp(source->text + i, key, sizeof key - 1) == 0)
+            return true;
+    return false;
+}
+
+/* A run file names others, which go to the list of inputs before a row is written. What is wrong
+ * with them the point will say. */
+static void list_named(ms_arena *arena, const char *path)
+{
+    ms_model_config model;
+    ms_run_config run;
+    ms_error ignored = {.status = MS_OK};
+    (void)ms_run_load(arena, &(const ms_run_setting){"config", path}, 1, &model, &run, NULL,
+                      &ignored);
+}
+
+/* What is in the file; nothing where it cannot be read, which the point will say. */
+static ms_status digest_file(digesting *d, size_t field, const char *path)
+{
     ms_input in = {0};
     ms_error ignored = {0};
+    if (ms_file_is_pipe(path))
+        return ms_fail(d->err, MS_ERR_USAGE,
+                       "%s: %.120s is a pipe, and a sweep reads its files more than once; write it "
+                       "to a file",
+                       ms_run_field_name(field), path);
+    ms_arena *arena = ms_arena_create(0);
     if (!arena)
-        return MS_ERR_NOMEM;
+        return no_memory(d);
+    ms_arena_set_inputs(arena, ms_arena_inputs(d->grid->arena));
     bool is_config = strcmp(ms_run_field_name(field), "config") == 0;
-    ms_status status = is_config ? ms_input_open(arena, path, MS_WANTED_RUN, &in, &ignored)
-                                 : ms_json_read(path, &in.source, &in.text, &ignored);
+    ms_status status =
+        is_config ? ms_input_open(arena, path, MS_WANTED_RUN, &in, &ignored)
+                  : ms_json_read(ms_arena_inputs(arena), path, &in.source, &in.text, &ignored);
     if (status == MS_OK)
-        *digest = ms_digest_bytes(*digest, in.source.text, in.source.length);
+        d->value = ms_digest_bytes(d->value, in.source.text, in.source.length);
+    if (status == MS_OK && is_config && in.text && is_run_file(&in.source))
+        list_named(arena, path);
     free(in.text);
     ms_arena_free(arena);
-    return status == MS_ERR_NOMEM ? status : MS_OK;
+    return status == MS_ERR_NOMEM ? no_memory(d) : MS_OK;
 }
 
-static ms_status digest_value(size_t field, const char *value, uint64_t *digest)
+static ms_status digest_value(digesting *d, size_t field, const char *value)
 {
-    *digest = ms_digest_text(*digest, value);
+    d->value = ms_digest_text(d->value, value);
     bool names_file =
         ms_run_field_traits_of(field).is_file && *value != '\0' && strcmp(value, "-") != 0;
-    return names_file ? digest_file(field, value, digest) : MS_OK;
+    return names_file ? digest_file(d, field, value) : MS_OK;
 }
 
-static ms_status digest_axis(const ms_axis *axis, uint64_t *digest)
+static ms_status digest_axis(digesting *d, const ms_axis *axis)
 {
     ms_status status = MS_OK;
-    *digest = ms_digest_text(*digest, ms_run_field_name(axis->field));
+    d->value = ms_digest_text(d->value, ms_run_field_name(axis->field));
     for (uint32_t i = 0; i < axis->parts.count && status == MS_OK; i++) {
         const ms_axis_part *part = &axis->parts.items[i];
         const uint64_t range[] = {part->first, part->step, part->count, part->multiplies};
         if (part->text)
-            status = digest_value(axis->field, part->text, digest);
+            status = digest_value(d, axis->field, part->text);
         for (size_t k = 0; !part->text && k < sizeof range / sizeof range[0]; k++)
             for (int byte = 0; byte < 8; byte++)
-                *digest = ms_digest_bytes(*digest, &(uint8_t){(uint8_t)(range[k] >> 8 * byte)}, 1);
+                d->value =
+                    ms_digest_bytes(d->value, &(uint8_t){(uint8_t)(range[k] >> 8 * byte)}, 1);
     }
     return status;
 }
 
 /* Runs that name the same file as the one before need not read it again. */
-static ms_status digest_line(const ms_grid *grid, char *const *cells, char **before,
-                             uint64_t *digest)
+static ms_status digest_line(digesting *d, char **before)
 {
+    const ms_grid *grid = d->grid;
+    char *const *cells = grid->cells.items;
     ms_status status = MS_OK;
     for (uint32_t i = 0; i < grid->table.fields.count && status == MS_OK; i++) {
         bool is_same = before[i] && strcmp(before[i], cells[i]) == 0;
         if (is_same) {
-            *digest = ms_digest_text(*digest, cells[i]);
+            d->value = ms_digest_text(d->value, cells[i]);
             continue;
         }
-        status = digest_value(grid->table.fields.items[i], cells[i], digest);
+        status = digest_value(d, grid->table.fields.items[i], cells[i]);
         if (ms_run_field_traits_of(grid->table.fields.items[i]).is_file) {
             free(before[i]);
             before[i] = strdup(cells[i]);
-            status = before[i] ? status : MS_ERR_NOMEM;
+            status = status == MS_OK && !before[i] ? no_memory(d) : status;
         }
     }
     return status;
 }
 
-static ms_status digest_lines(ms_grid *grid, char **before, uint64_t *digest, ms_error *err)
+static ms_status digest_lines(digesting *d, char **before)
 {
-    ms_table *table = &grid->table;
+    ms_table *table = &d->grid->table;
     ms_status status = MS_OK;
     while (status == MS_OK && table->next < table->line_count) {
         ms_error reason = {0};
-        status = ms_table_read(table, grid->cells.items, &reason);
+        status = ms_table_read(table, d->grid->cells.items, &reason);
         if (status == MS_OK)
-            status = digest_line(grid, grid->cells.items, before, digest);
+            status = digest_line(d, before);
         else if (status != MS_ERR_CONFIG)
-            return ms_fail(err, status, "%s", reason.text);
+            return ms_fail(d->err, status, "%s", reason.text);
         else
-            status = MS_OK, *digest = ms_digest_text(*digest, reason.text);
+            status = MS_OK, d->value = ms_digest_text(d->value, reason.text);
     }
-    return status == MS_OK ? ms_table_rewind(table, err)
-                           : ms_fail(err, status, "out of memory for %s", table->name);
+    return status == MS_OK ? ms_table_rewind(table, d->err) : status;
 }
 
-static ms_status digest_table(ms_grid *grid, uint64_t *digest, ms_error *err)
+static ms_status digest_table(digesting *d)
 {
+    const ms_grid *grid = d->grid;
     uint32_t columns = grid->table.fields.count;
     char **before = calloc(columns + 1, sizeof *before);
     if (!before)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", grid->table.name);
+        return no_memory(d);
     for (uint32_t i = 0; i < columns; i++)
-        *digest = ms_digest_text(*digest, ms_run_field_name(grid->table.fields.items[i]));
-    ms_status status = digest_lines(grid, before, digest, err);
+        d->value = ms_digest_text(d->value, ms_run_field_name(grid->table.fields.items[i]));
+    ms_status status = digest_lines(d, before);
     for (uint32_t i = 0; i < columns; i++)
         free(before[i]);
     free(before);
@@ -176,12 +219,11 @@ static ms_status digest_table(ms_grid *grid, uint64_t *digest, ms_error *err)
 
 ms_status ms_grid_digest(ms_grid *grid, uint64_t *digest, ms_error *err)
 {
-    ms_status status = grid->has_table ? digest_table(grid, digest, err) : MS_OK;
-    for (uint32_t i = 0; i < grid->axes.count && status == MS_OK; i++) {
-        status = digest_axis(&grid->axes.items[i], digest);
-        if (status != MS_OK)
-            ms_error_set(err, status, "out of memory for the files of a sweep");
-    }
+    digesting d = {grid, *digest, err};
+    ms_status status = grid->has_table ? digest_table(&d) : MS_OK;
+    for (uint32_t i = 0; i < grid->axes.count && status == MS_OK; i++)
+        status = digest_axis(&d, &grid->axes.items[i]);
+    *digest = d.value;
     return status;
 }
 

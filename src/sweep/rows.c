@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/file.h"
 #include "json/number.h"
 #include "json/value.h"
 
@@ -21,7 +22,7 @@ static ms_status fail_read(const ms_rows *rows, ms_error *err)
 {
     int reason = errno;
     return ms_fail(err, reason == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO, "cannot read %s: %s",
-                   rows->name, strerror(reason));
+                   rows->name, ms_file_reason(reason));
 }
 
 static ms_status fail_row(const ms_rows *rows, ms_error *err)
@@ -34,9 +35,9 @@ static ms_status fail_row(const ms_rows *rows, ms_error *err)
 static ms_status read_line(ms_rows *rows, ms_error *err)
 {
     errno = 0;
-    ssize_t length = getline(&rows->line, &rows->line_bytes, rows->file);
+    ssize_t length = ms_file_line(rows->file, &rows->line, &rows->line_bytes);
     rows->line_number++;
-    if (length < 0 && (ferror(rows->file) || errno == ENOMEM))
+    if (length < 0 && (ferror(rows->file) || errno == ENOMEM || errno == EFBIG))
         return fail_read(rows, err);
     rows->has_row = length > 0 && rows->line[length - 1] == '\n';
     rows->is_cut = length > 0 && !rows->has_row;

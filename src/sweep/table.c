@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "config/nearest.h"
 #include "config/run_fields.h"
 
 void ms_table_free(ms_table *table)
 {
-    if (table->file && table->file != stdin)
-        fclose(table->file);
+    ms_file_close(table->file);
     ms_vec_free(&table->fields);
     free(table->line);
     *table = (ms_table){0};
@@ -23,7 +23,7 @@ static ms_status fail_read(const ms_table *table, ms_error *err)
 {
     int reason = errno;
     return ms_fail(err, reason == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO, "cannot read %s: %s",
-                   table->name, strerror(reason));
+                   table->name, ms_file_reason(reason));
 }
 
 /* The next line that holds something, without its end; false at the end of the file or after a
@@ -33,7 +33,7 @@ static bool read_line(ms_table *table)
     ssize_t length;
     do {
         errno = 0;
-        length = getline(&table->line, &table->line_bytes, table->file);
+        length = ms_file_line(table->file, &table->line, &table->line_bytes);
         table->line_number++;
         if (length < 0)
             return false;
@@ -44,7 +44,7 @@ static bool read_line(ms_table *table)
 
 static bool has_failed(const ms_table *table)
 {
-    return ferror(table->file) || errno == ENOMEM;
+    return ferror(table->file) || errno == ENOMEM || errno == EFBIG;
 }
 
 /* ---- opening ---- */
@@ -52,20 +52,24 @@ static bool has_failed(const ms_table *table)
 /* A pipe cannot be read twice. */
 static ms_status make_seekable(ms_table *table, ms_error *err)
 {
-    char buffer[8192];
-    size_t bytes;
+    char buffer[4096];
+    size_t bytes, all = 0;
     if (fseek(table->file, 0, SEEK_CUR) == 0)
         return MS_OK;
     FILE *copy = tmpfile(), *from = table->file;
     if (!copy)
         return fail_read(table, err);
-    while ((bytes = fread(buffer, 1, sizeof buffer, from)) > 0)
+    while (all <= MS_TABLE_PIPE_BYTES && (bytes = fread(buffer, 1, sizeof buffer, from)) > 0) {
+        all += bytes;
         if (fwrite(buffer, 1, bytes, copy) != bytes)
             break;
+    }
     table->file = copy;
     bool is_whole = bytes == 0 && !ferror(from) && fflush(copy) == 0;
-    if (from != stdin)
-        fclose(from);
+    ms_file_close(from);
+    if (all > MS_TABLE_PIPE_BYTES)
+        return ms_fail(err, MS_ERR_LIMIT, "%s: a pipe gives more than %d MiB", table->name,
+                       MS_TABLE_PIPE_BYTES >> 20);
     if (!is_whole || fseek(copy, 0, SEEK_SET) != 0)
         return fail_read(table, err);
     return MS_OK;
@@ -118,14 +122,15 @@ static ms_status read_header(ms_table *table, ms_error *err)
     return h.status;
 }
 
-ms_status ms_table_open(ms_table *table, const char *path, ms_error *err)
+ms_status ms_table_open(ms_table *table, ms_inputs *inputs, const char *path, ms_error *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
+    ms_error reason = {.status = MS_OK};
     *table = (ms_table){0};
     snprintf(table->name, sizeof table->name, "%.100s", is_stdin ? "<stdin>" : path);
-    table->file = is_stdin ? stdin : fopen(path, "r");
+    table->file = ms_file_open(inputs, path, &reason);
     if (!table->file)
-        return fail_read(table, err);
+        return ms_fail(err, reason.status, "cannot read %s: %s", table->name, reason.text);
     ms_status status = make_seekable(table, err);
     if (status == MS_OK)
         status = read_header(table, err);

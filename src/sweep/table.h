@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/inputs.h"
 #include "base/vec.h"
 
 typedef struct ms_table {
@@ -22,9 +23,10 @@ typedef struct ms_table {
     size_t line_bytes;
 } ms_table;
 
-/* Opens the file ("-": standard input), reads its header and counts its runs. Free the table also
- * after a failure. */
-ms_status ms_table_open(ms_table *table, const char *path, ms_error *err);
+/* Opens the file as ms_file_open does, reads its header and counts its runs. Of a pipe at most
+ * MS_TABLE_PIPE_BYTES are kept. Free the table also after a failure. */
+enum { MS_TABLE_PIPE_BYTES = 256 << 20 };
+ms_status ms_table_open(ms_table *table, ms_inputs *inputs, const char *path, ms_error *err);
 void ms_table_free(ms_table *table);
 
 /* Back to the first run. */

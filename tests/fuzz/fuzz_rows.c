@@ -56,7 +56,7 @@ static void read_table(const char *path)
 {
     ms_table table = {0};
     ms_error err = {0};
-    if (ms_table_open(&table, path, &err) == MS_OK) {
+    if (ms_table_open(&table, NULL, path, &err) == MS_OK) {
         char **cells = calloc(table.fields.count + 1, sizeof *cells);
         for (uint64_t i = 0; cells && i < table.line_count; i++) {
             ms_error reason = {0};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "json/write.h"
@@ -149,12 +150,49 @@ static void test_messages(void **state)
     assert_int_equal(strlen(err.text), sizeof err.text - 2); /* whole pairs */
 }
 
+/* ---- cells ---- */
+
+static const char *const cells[][2] = {
+    {"", ""},
+    {"llama", "llama"},
+    {"a,b", "\"a,b\""},
+    {"=1+1", "'=1+1"},
+    {"=A1,\"b\"", "\"'=A1,\"\"b\"\"\""},
+    {"@x", "'@x"},
+    {"+x", "'+x"},
+    {"-x", "'-x"},
+    {"-", "'-"},
+    {"-5", "-5"},
+    {"+5.25", "+5.25"},
+    {"-.5", "-.5"},
+    {"-5-5", "'-5-5"},
+    {"-5.", "-5."},
+    {"-.", "'-."},
+    {"\t=1", "\\t=1"},
+    {"\r=1", "\\r=1"},
+    {"x=1", "x=1"},
+};
+
+static void test_cells(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cells); i++) {
+        char *text = NULL;
+        size_t length = 0;
+        FILE *out = open_memstream(&text, &length);
+        assert_non_null(out);
+        ms_csv_put(out, cells[i][0]);
+        fclose(out);
+        assert_string_equal(text, cells[i][1]);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_writers),
-        cmocka_unit_test(test_all_code_points),
-        cmocka_unit_test(test_cut_and_null),
+        cmocka_unit_test(test_cells),           cmocka_unit_test(test_writers),
+        cmocka_unit_test(test_all_code_points), cmocka_unit_test(test_cut_and_null),
         cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,9 @@ static int load(void **state)
     static schema s;
     s.arena = ms_arena_create(0);
     *state = &s;
-    return s.arena && ms_json_read("schemas/run.schema.json", &s.source, &s.text, NULL) == MS_OK &&
+    return s.arena &&
+                   ms_json_read(NULL, "schemas/run.schema.json", &s.source, &s.text, NULL) ==
+                       MS_OK &&
                    ms_json_parse(&s.source, &s.document, NULL) == MS_OK &&
                    ms_json_find(ms_json_root(s.document), "properties", &s.properties)
                ? 0

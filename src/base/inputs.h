@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The list of files that were read, from within: memscope/inputs.h has the rest.
+ */
+#ifndef MS_BASE_INPUTS_H
+#define MS_BASE_INPUTS_H
+
+#include <sys/stat.h>
+
+#include "memscope/inputs.h"
+
+/* Puts down an open file; one that is not regular is left out. `inputs` may be NULL. */
+ms_status ms_inputs_note(ms_inputs *inputs, const char *name, const struct stat *file,
+                         ms_error *err);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Numbers with a point, whatever locale the process has set: the only functions that print or read
+ * what is not a whole number. `make lint-layers` looks after that.
+ */
+#ifndef MS_BASE_LOCALE_H
+#define MS_BASE_LOCALE_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* As vsnprintf, snprintf, fprintf and strtod are where no locale was set. */
+__attribute__((format(printf, 3, 0))) int ms_text_vprint(char *out, size_t size, const char *format,
+                                                         va_list args);
+__attribute__((format(printf, 3, 4))) int ms_text_print(char *out, size_t size, const char *format,
+                                                        ...);
+__attribute__((format(printf, 2, 3))) int ms_file_print(FILE *out, const char *format, ...);
+double ms_number_read(const char *text, char **end);
+
+#endif
