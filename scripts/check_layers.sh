@@ -55,13 +55,12 @@ for file in src/*/*.[ch]; do
         esac
         [ -f "src/$include" ] || [ -f "include/$include" ] || complain "$file: no file $include"
     done
-    # Below the ledger the public headers are out of reach, but for the error struct.
+    # Below the ledger the public headers are out of reach, but for the error struct and verdicts.
     case $stage in
     cli | api | report | sweep | plan | ledger) ;;
     *)
-        if grep -q '#include "memscope/' "$file" &&
-            [ "$(grep '#include "memscope/' "$file" | sort -u)" != '#include "memscope/error.h"' ]; then
-            complain "$file: stage $stage may include memscope/error.h only"
+        if grep '#include "memscope/' "$file" | grep -qvE '"memscope/(error|verdict)\.h"'; then
+            complain "$file: stage $stage may include memscope/error.h and verdict.h only"
         fi
         ;;
     esac

@@ -30,7 +30,7 @@ static const char *const plan_examples[] = {
 };
 static const char *const fit_examples[] = {
     "memscope fit llama-3.1-8b --checkpointing all --device h100-80gb",
-    "the largest batch that fits, and what stops the next one",
+    "the largest batch that fits, the largest safe one, what stops the next",
     "memscope fit llama-3.2-1b --what seq --lora r=16,targets=all-linear --device rtx-4090",
     "the longest sequence",
     NULL,
@@ -121,13 +121,13 @@ static const char *const help_examples[] = {
 };
 
 static const char analyze_outcomes[] =
-    "  0   the step fits the budget (--budget, else what the device has)\n"
+    "  0   the step fits --budget, else what the device has, if only just (tight)\n"
     "  1   it does not\n";
-static const char plan_outcomes[] = "  0   the plan fits the budget\n";
+static const char plan_outcomes[] = "  0   the plan fits the budget, if only just (tight)\n";
 static const char sweep_outcomes[] = "  0   every row has figures\n"
                                      "  1   some rows say why they have none\n";
 static const char merge_outcomes[] = "  0   the rows are those of one sweep, and all of them\n";
-static const char fit_outcomes[] = "  0   something fits\n"
+static const char fit_outcomes[] = "  0   something fits, if only just (tight)\n"
                                    "  1   nothing does\n";
 static const char capture_outcomes[] = "  0   the steps were measured\n"
                                        "  1   the program ran out of the device's memory\n";

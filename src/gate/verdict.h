@@ -39,9 +39,10 @@ typedef struct ms_verdict {
     ms_diff diff;                         /* from the one to the other */
     uint64_t device_bytes;                /* what shares are of; 0: not known */
     uint64_t expected_bytes, upper_bytes; /* of what is measured */
-    uint64_t used_bytes;                  /* the one that is held against the limits */
+    uint64_t used_bytes;                  /* the one that is compared with the limits */
     uint64_t before_bytes;                /* the same of the baseline */
     uint64_t limit_bytes;                 /* the tightest that fails; 0: none */
+    ms_outcome by_fit;                    /* what the run's own verdict comes to by itself */
     ms_breach breaches[MS_MOST_BREACHES];
     uint32_t breach_count;
     const char *fix;   /* what would fit: "checkpoint 9 of 32 layers, +6.0 % step time"; or NULL */
@@ -52,7 +53,7 @@ typedef struct ms_verdict {
 } ms_verdict;
 
 /* Judges a verdict with a report, and with the baseline when there is one. Fails, at its place,
- * on a limit that cannot be held against this run. */
+ * on a limit that cannot be compared with this run. */
 ms_status ms_verdict_judge(ms_arena *arena, ms_verdict *v, ms_error *err);
 
 /* Finds where the files say what the diff found, and what a message should point at. Files are

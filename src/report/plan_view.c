@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "config/attention.h"
 #include "plan/settings.h"
+#include "report/fit_words.h"
 
 /* ---- numbers ---- */
 
@@ -19,7 +20,7 @@ const char *ms_plan_ms(double ms, uint32_t decimals, char text[MS_FIXED_TEXT])
 
 const char *ms_plan_suggestions_title(const ms_step_plan *plan)
 {
-    return plan->plan.fits ? "What would be faster" : "What would fit";
+    return ms_reason_fits(plan->plan.reason) ? "What would be faster" : "What would fit";
 }
 
 const char *ms_plan_percent(double fraction, char text[MS_FIXED_TEXT])
@@ -146,7 +147,21 @@ static const char *plan_verdict(const ms_plan_view *view)
     if (view->budget_bytes == 0)
         return ms_arena_printf(view->arena, "needs %s GiB on %s%s (no budget was given)", need,
                                device, time);
-    return ms_arena_printf(view->arena, "fits: %s of %s GiB on %s%s", need, budget, device, time);
+    return ms_arena_printf(view->arena, "%s: %s of %s GiB on %s%s",
+                           ms_fit_verdict_name(ms_reason_verdict(plan->reason)), need, budget,
+                           device, time);
+}
+
+/* Of a plan that was found; an answer without one says its own. */
+static const char *why(const ms_plan_view *view)
+{
+    const ms_step_figures *plan = view->figures;
+    if (view->is_infeasible)
+        return "";
+    return ms_fit_why(view->arena, &(ms_fit_facts){.reason = plan->reason,
+                                                   .budget_bytes = view->budget_bytes,
+                                                   .high_device_bytes = plan->high_device_bytes,
+                                                   .retries = plan->retries});
 }
 
 static const char *curve_verdict(const ms_plan_view *view)
@@ -309,7 +324,7 @@ static void pick_figures(ms_plan_view *view)
 static bool fill_plan(ms_plan_view *view)
 {
     const ms_step_plan *plan = view->plan;
-    view->is_infeasible = plan->outcome == MS_PLAN_INFEASIBLE || !plan->plan.fits;
+    view->is_infeasible = plan->outcome == MS_PLAN_INFEASIBLE || !ms_reason_fits(plan->plan.reason);
     view->budget_bytes = plan->budget_bytes;
     pick_figures(view);
     const ms_plan_column columns[MS_PLAN_COLUMNS] = {
@@ -325,9 +340,11 @@ static bool fill_plan(ms_plan_view *view)
     fill_categories(view);
     view->moved = task->moved ? moves[task->moved].options : "";
     view->verdict = plan_verdict(view);
+    view->why = why(view);
+    view->tone = view->is_infeasible ? MS_VERDICT_NO : ms_reason_verdict(view->figures->reason);
     view->proof = proof(view);
     view->kept_layers = kept_layers(view);
-    return view->verdict && view->proof && view->kept_layers;
+    return view->verdict && view->why && view->proof && view->kept_layers;
 }
 
 static bool fill(ms_plan_view *view)
@@ -342,6 +359,8 @@ static bool fill(ms_plan_view *view)
     if (view->plan)
         return fill_plan(view);
     view->verdict = curve_verdict(view);
+    view->why = "";
+    view->tone = MS_VERDICT_FITS;
     return view->verdict != NULL;
 }
 

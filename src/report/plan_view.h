@@ -36,6 +36,8 @@ typedef struct ms_plan_view {
     uint64_t least_budget_bytes;     /* infeasible: that a plan was found for; else 0 */
     const char *title;               /* "llama-3.1-8b: batch 1 x 4096 tokens, ..." */
     const char *verdict;             /* "fits: 39.42 of 40.00 GiB on h100-80gb, ..." */
+    const char *why;                 /* it is tight, and what to do about it; or "" */
+    ms_fit_verdict tone;             /* of the verdict: good news, in between, bad */
     const char *proof;               /* how far from the best it can be: a sentence */
     const char *moved; /* options that put things on the host that nothing fits without, or "" */
     const char *target_title;                  /* "Hugging Face Trainer"; NULL: any */

@@ -61,7 +61,10 @@ static ms_step_figures figures(scene *s, const char *treat, uint64_t peak_mib, d
     f.host_bytes = strstr(treat, "offload") ? GIB : 0;
     f.category_bytes[MS_CATEGORY_WEIGHT] = 512 * MIB;
     f.category_bytes[MS_CATEGORY_ACTIVATION] = f.peak_bytes - 512 * MIB;
-    f.fits = f.device_bytes <= s->run.budget_bytes;
+    f.high_device_bytes = f.device_bytes + GIB / 4;
+    f.reason = f.device_bytes > s->run.budget_bytes        ? MS_FIT_OVER_BUDGET
+               : f.high_device_bytes > s->run.budget_bytes ? MS_FIT_UPPER_END
+                                                           : MS_FIT_WITHIN_BUDGET;
     f.time = (ms_step_time){step_ms, step_ms - 2, step_ms > 100 ? step_ms - 100 : 0, 2, 7};
     return f;
 }
@@ -143,7 +146,6 @@ static void set_curve(scene *s, fixture which)
     for (uint32_t i = 0; i < count; i++) {
         uint32_t left = which == FLAT_CURVE ? 0 : count - 1 - i;
         ms_curve_point p = {.budget_bytes = (4096 + 128 * i) * MIB,
-                            .fits = true,
                             .figures = figures(s, left ? "0-1=checkpoint,loss=chunk:2" : "",
                                                3072 + 128 * i, 100 + 0.125 * left * left),
                             .bound_ms = 99,
@@ -328,7 +330,7 @@ static const report_case report_cases[] = {
     {"html, a curve without rates", NO_RATES_CURVE, "html", {"id=\"points\""}, {"curve-svg", "nan"}},
     {"html, curve without points", EMPTY_CURVE, "html", {"stopped before"}, {"curve-svg", "nan"}},
     {"csv", CURVE, "csv",
-     {"budget_bytes,fits,", ",treat\n4294967296,true,3221225472,3489660928,4026531840,0,166.125000,",
+     {"budget_bytes,fits,", ",treat\n4294967296,true,fits,within-budget,3221225472,3489660928,4026531840,0,166.125000,",
       ",\"0-1=checkpoint,loss=chunk:2\"\n", "99.000000,0.010000,\"\"\n"}, {NULL}},
     {"csv without points", EMPTY_CURVE, "csv", {"budget_bytes,fits,"}, {"true"}},
     {"svg", CURVE, "svg",
