@@ -17,13 +17,13 @@ static const char *const analyze_examples[] = {
 };
 static const char *const plan_examples[] = {
     "memscope plan --config llama-3.1-8b --seq 4096 --device h100-80gb --budget 70GiB",
-    "which layers to checkpoint, offload or tile, for the least time",
+    "which layers to checkpoint, offload or tile, for little time",
     "memscope plan llama-3.1-8b --seq 4096 --budget 70GiB --target torchtitan -o plan.json",
     "what a trainer can express; memscope analyze --plan plan.json reads it",
     "memscope plan llama-3.1-8b --seq 4096 --curve -o curve.svg",
     "time against budget, as a picture",
     "memscope plan --graph modules.json --budget 40GiB --world-size 8",
-    "which modules to checkpoint, for the least recomputation",
+    "which modules to checkpoint, for little recomputation",
     "memscope plan --ops operators.json --memory-budget 0.5 --format json -o -",
     "which operators of a module to save",
     NULL,

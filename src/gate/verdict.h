@@ -47,7 +47,7 @@ typedef struct ms_verdict {
     uint32_t breach_count;
     const char *fix;   /* what would fit: "checkpoint 9 of 32 layers, +6.0 % step time"; or NULL */
     const char *treat; /* the same as --treat */
-    bool has_no_fix;   /* no plan fits */
+    bool has_no_fix;   /* no plan was found that fits */
     const ms_error *place; /* of the key that matters most: what changed, else the limit */
     const ms_error **config_places, **setting_places; /* of the diff's rows; NULL: nowhere */
 } ms_verdict;

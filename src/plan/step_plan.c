@@ -172,7 +172,8 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
     if (s->plan->least_budget_bytes == 0)
         return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan that fits %s was found", budget);
     return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s %s: the smallest budget found is %s",
-                   s->is_ruled_out ? "no plan fits" : "found no plan that fits", budget, least);
+                   s->is_ruled_out ? "no mix of these options fits" : "found no plan that fits",
+                   budget, least);
 }
 
 /* ---- when somebody asks to stop ---- */

@@ -97,9 +97,10 @@ typedef struct ms_step_plan {
     uint64_t budget_bytes;
     uint64_t least_budget_bytes; /* infeasible: the smallest for which a plan was found, context
                                     included */
-    bool is_ruled_out;    /* infeasible: no mix of options fits, whatever the allocator does */
-    double bound_ms, gap; /* with an allocator that wastes nothing no plan is faster;
-                             (step_ms - bound_ms) / step_ms */
+    bool is_ruled_out;    /* infeasible: no mix of the options fits, whatever the allocator does */
+    double bound_ms, gap; /* with an allocator that wastes nothing no mix of the options, timed
+                             layer by layer, is faster; (step_ms - bound_ms) / step_ms. Where
+                             nothing is treated: of that alone, as no option was tried */
     double solve_ms;      /* of everything, simulations included */
     uint32_t simulations;
     ms_vec(ms_decision) decisions;   /* most freed bytes first */

@@ -39,7 +39,7 @@ static void write_treat(const ms_page *p, const ms_plan_view *v)
     const char *treat = v->figures->treat;
     if (!*treat && !*v->moved)
         return;
-    ms_page_heading(p, v->is_least ? "What needs least" : "The plan",
+    ms_page_heading(p, v->is_least ? "The least that was found" : "The plan",
                     "  (memscope analyze takes it)");
     if (*v->moved)
         fprintf(p->out, "  %s\n", v->moved);

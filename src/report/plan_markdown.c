@@ -15,8 +15,9 @@ static void write_treat(FILE *out, const ms_plan_view *v)
     const char *treat = v->figures->treat;
     if (*treat || *v->moved)
         fprintf(out, "\n%s\n\n```\n%s%s%s%s%s```\n",
-                v->is_least ? "What needs least:" : "`memscope analyze` takes it as", v->moved,
-                *v->moved ? "\n" : "", *treat ? "--treat " : "", treat, *treat ? "\n" : "");
+                v->is_least ? "The least that was found:" : "`memscope analyze` takes it as",
+                v->moved, *v->moved ? "\n" : "", *treat ? "--treat " : "", treat,
+                *treat ? "\n" : "");
 }
 
 static void write_target(FILE *out, const ms_plan_view *v)

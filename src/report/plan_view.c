@@ -143,7 +143,8 @@ static const char *plan_verdict(const ms_plan_view *view)
             view->arena, "does not fit: short by %s GiB (needs %s of %s GiB on %s)",
             ms_gib(plan->device_bytes - view->budget_bytes, missing), need, budget, device);
     if (view->is_infeasible)
-        return ms_arena_printf(view->arena, "no plan fits %s GiB on %s", budget, device);
+        return ms_arena_printf(view->arena, "no plan was found that fits %s GiB on %s", budget,
+                               device);
     if (view->budget_bytes == 0)
         return ms_arena_printf(view->arena, "needs %s GiB on %s%s (no budget was given)", need,
                                device, time);
@@ -195,11 +196,12 @@ static const char *why_infeasible(const ms_plan_view *view)
         return ms_arena_printf(view->arena, "the %s planner has no plan; another may have one",
                                ms_planner_names[planner]);
     return view->plan->is_ruled_out
-               ? "no mix of treatments fits, even if the allocator wasted nothing"
-               : "other mixes of treatments are not ruled out";
+               ? "no mix of these options fits, even if the allocator wasted nothing"
+               : "other mixes of these options are not ruled out";
 }
 
-/* "no plan is faster than 512.300 ms: gap 0.04 %, proven" */
+/* "no mix of these options, timed layer by layer, is faster than 512.300 ms: gap 0.04 %, proven":
+ * an option's time is measured beside itself, so a mix of unlike neighbours may be faster. */
 static const char *proof_of_plan(const ms_plan_view *view)
 {
     const ms_step_plan *p = view->plan;
@@ -211,8 +213,10 @@ static const char *proof_of_plan(const ms_plan_view *view)
         p->outcome == MS_PLAN_OPTIMAL)
         return ms_arena_printf(view->arena, "weighed at assumed rates: gap %s %%",
                                ms_fixed(100 * p->gap, 3, gap));
+    if (!*view->figures->treat)
+        return "nothing has to be treated: no option was tried";
     if (!(p->bound_ms > 0))
-        return *view->figures->treat ? "no bound was worked out" : "nothing has to be treated";
+        return "no bound was worked out";
     if (p->gap <= view->answer->task->gap) {
         how = "proven";
     } else if (p->outcome == MS_PLAN_STOPPED) {
@@ -221,7 +225,9 @@ static const char *proof_of_plan(const ms_plan_view *view)
         if_ideal = ", had the allocator no waste";
         how = "closed but for that";
     }
-    return ms_arena_printf(view->arena, "no plan is faster than %s ms%s: gap %s %%, %s",
+    return ms_arena_printf(view->arena,
+                           "no mix of these options, timed layer by layer, is faster than %s ms%s: "
+                           "gap %s %%, %s",
                            ms_fixed(p->bound_ms, 3, bound), if_ideal,
                            ms_fixed(100 * p->gap, 3, gap), how);
 }
