@@ -55,12 +55,12 @@ for file in src/*/*.[ch]; do
         esac
         [ -f "src/$include" ] || [ -f "include/$include" ] || complain "$file: no file $include"
     done
-    # Below the ledger the public headers are out of reach, but for errors and the list of inputs.
+    # Below the ledger the public headers are out of reach, but for errors, verdicts and the list of inputs.
     case $stage in
     cli | api | report | sweep | plan | ledger) ;;
     *)
-        if grep '#include "memscope/' "$file" | grep -qvE '"memscope/(error|inputs)\.h"'; then
-            complain "$file: stage $stage may include memscope/error.h and memscope/inputs.h only"
+        if grep '#include "memscope/' "$file" | grep -qvE '"memscope/(error|inputs|verdict)\.h"'; then
+            complain "$file: stage $stage may include memscope/error.h, inputs.h and verdict.h only"
         fi
         ;;
     esac

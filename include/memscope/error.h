@@ -21,7 +21,7 @@ extern "C" {
     X(MS_ERR_SYNTAX, 3, 2, "not valid JSON")                                                       \
     X(MS_ERR_CONFIG, 4, 2, "config breaks a rule")                                                 \
     X(MS_ERR_OVERFLOW, 5, 2, "size exceeds 64 bits")                                               \
-    X(MS_ERR_INFEASIBLE, 6, 3, "no plan fits the budget")                                          \
+    X(MS_ERR_INFEASIBLE, 6, 3, "no plan was found that fits the budget")                           \
     X(MS_ERR_SOLVER, 7, 70, "solver failed")                                                       \
     X(MS_ERR_LIMIT, 8, 2, "input larger than supported")                                           \
     X(MS_ERR_USAGE, 9, 2, "bad usage")                                                             \

@@ -29,8 +29,10 @@ typedef struct ms_fit ms_fit;
 ms_fit *ms_fit_find(const ms_run *run, const char *what, uint64_t step, ms_error *err);
 void ms_fit_free(ms_fit *fit);
 
-/* The largest value that fits; 0 when none does. */
+/* The largest value that fits, if only just; the largest of verdict MS_VERDICT_FITS, which is not
+ * above it. 0 when there is none. */
 uint64_t ms_fit_value(const ms_fit *fit);
+uint64_t ms_fit_safe_value(const ms_fit *fit);
 
 /* As ms_analysis_note and ms_analysis_set_style. */
 const char *ms_fit_note(const ms_fit *fit, size_t index);

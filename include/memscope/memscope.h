@@ -27,6 +27,7 @@
 
 #include "memscope/error.h"
 #include "memscope/inputs.h"
+#include "memscope/verdict.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -96,9 +97,11 @@ typedef struct ms_summary {
     /* Of the evaluation between two steps, if there is one; else 0. The device bytes are those of
      * what needs more. */
     uint64_t evaluation_peak_bytes, evaluation_reserved_bytes;
-    const char *peak_stage;     /* "forward", "backward", ... */
-    uint64_t budget_bytes;      /* given, or what the device has; 0 = unlimited */
-    bool fits;                  /* expected device bytes are within the budget */
+    const char *peak_stage; /* "forward", "backward", ... */
+    uint64_t budget_bytes;  /* given, or what the device has; 0 = unlimited */
+    bool fits;              /* the verdict is not MS_VERDICT_NO */
+    ms_fit_verdict verdict;
+    ms_fit_reason verdict_reason;
     int64_t headroom_bytes;     /* budget - expected device bytes; negative = short by */
     double step_time_ms;        /* roofline estimate; 0: the device's rates are not known */
     double exposed_copy_ms;     /* of that: waiting for copies, and for updates on the host */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Plans: how to treat each layer of a run, or what to keep and what to compute again of a graph, so
- * that a step fits a budget for the least time.
+ * that a step fits a budget for little time.
  *
  *     ms_error err = {0};
  *     ms_plan *plan = ms_plan_create();
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define MS_PLAN_SCHEMA_VERSION "1.0"
+#define MS_PLAN_SCHEMA_VERSION "1.1"
 
 typedef struct ms_plan ms_plan;
 
@@ -47,8 +47,8 @@ ms_status ms_plan_set_run(ms_plan *plan, const char *field, const char *value, m
 /* As ms_run_set_inputs; before ms_plan_solve. */
 void ms_plan_set_inputs(ms_plan *plan, ms_inputs *inputs);
 
-/* Reads the files and plans. MS_ERR_INFEASIBLE when nothing fits, MS_ERR_STOPPED when ms_plan_stop
- * came before a proof; these too are answers and can be written. */
+/* Reads the files and plans. MS_ERR_INFEASIBLE when nothing was found that fits, MS_ERR_STOPPED
+ * when ms_plan_stop came before a proof; these too are answers and can be written. */
 ms_status ms_plan_solve(ms_plan *plan, ms_error *err);
 
 /* Makes ms_plan_solve end soon, with the best plan that it has by then. Safe in a signal handler

@@ -9,6 +9,7 @@
 
 #include "api/run.h"
 #include "ledger/events.h"
+#include "ledger/judge.h"
 #include "plan/stack.h"
 #include "report/reporter.h"
 
@@ -51,10 +52,9 @@ static ms_status itemise(ms_analysis *a, ms_fold_mode mode, ms_error *err)
  * before they fail, as on a real device. */
 static void limit_allocator(ms_run_config *run)
 {
-    uint64_t budget_bytes =
-        run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
     if (run->allocator.kind != MS_ALLOCATOR_RAW && run->allocator.capacity_bytes == 0)
-        run->allocator.capacity_bytes = ms_device_reservable_bytes(run->device, budget_bytes);
+        run->allocator.capacity_bytes =
+            ms_device_reservable_bytes(run->device, ms_judge_budget(run));
 }
 
 /* What another run of the model uses. */

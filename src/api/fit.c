@@ -81,6 +81,11 @@ uint64_t ms_fit_value(const ms_fit *fit)
     return fit->answer.value;
 }
 
+uint64_t ms_fit_safe_value(const ms_fit *fit)
+{
+    return fit->answer.safe_value;
+}
+
 const char *ms_fit_note(const ms_fit *fit, size_t index)
 {
     return ms_note_at(&fit->notes, index);

@@ -15,7 +15,7 @@ enum { PLAN_SECONDS = 20 };
 
 /* What the device may show when it is expected to show as much: limits on other figures say
  * nothing of layers. 0: none. */
-static uint64_t budget_of(const ms_analysis *a, const ms_verdict *v)
+static uint64_t budget_of_limit(const ms_analysis *a, const ms_verdict *v)
 {
     const ms_limits *limits = &v->budget->limits;
     uint64_t band = limits->uses_expected ? 0 : v->report.high_bytes - v->report.expected_bytes;
@@ -25,6 +25,16 @@ static uint64_t budget_of(const ms_analysis *a, const ms_verdict *v)
         return ms_device_held_bytes(a->run.device, v->limit_bytes,
                                     a->run.device->context_expected_bytes);
     return 0;
+}
+
+/* And where the run itself must fit, up to its upper end. */
+static uint64_t budget_of(const ms_analysis *a, const ms_verdict *v)
+{
+    uint64_t limit = budget_of_limit(a, v), device = ms_judge_budget(&a->run);
+    uint64_t band = v->report.high_bytes - v->report.expected_bytes;
+    uint64_t safe = device > band ? device - band : 0;
+    bool must_fit = v->by_fit == MS_OUTCOME_OVER && safe > 0;
+    return must_fit && (limit == 0 || safe < limit) ? safe : limit;
 }
 
 /* ---- the sentence ---- */

@@ -342,8 +342,8 @@ const char *ms_plan_note(const ms_plan *plan, size_t index)
 /* A plan that fits is what the detail is of. */
 static bool has_detail(const ms_plan *plan, const char *format)
 {
-    return !plan->settings.curve && plan->step.plan.treat && plan->step.plan.fits &&
-           ms_plan_format_is_detailed(format);
+    return !plan->settings.curve && plan->step.plan.treat &&
+           ms_reason_fits(plan->step.plan.reason) && ms_plan_format_is_detailed(format);
 }
 
 ms_status ms_plan_write(const ms_plan *plan, const char *format, FILE *out, ms_error *err)

@@ -82,7 +82,7 @@ static void print_exit_codes(FILE *out, const char *outcomes)
             "\nExit status\n"
             "%s"
             "  2   bad usage or input, or a file that cannot be read or written\n"
-            "  3   no plan fits the budget\n"
+            "  3   no plan was found that fits the budget\n"
             "  70  internal fault, out of memory\n"
             "  130 plan: interrupted (Ctrl-C); the best plan found by then is written\n",
             outcomes);

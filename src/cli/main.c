@@ -17,20 +17,20 @@ static const char *const analyze_examples[] = {
 };
 static const char *const plan_examples[] = {
     "memscope plan --config llama-3.1-8b --seq 4096 --device h100-80gb --budget 70GiB",
-    "which layers to checkpoint, offload or tile, for the least time",
+    "which layers to checkpoint, offload or tile, for little time",
     "memscope plan llama-3.1-8b --seq 4096 --budget 70GiB --target torchtitan -o plan.json",
     "what a trainer can express; memscope analyze --plan plan.json reads it",
     "memscope plan llama-3.1-8b --seq 4096 --curve -o curve.svg",
     "time against budget, as a picture",
     "memscope plan --graph modules.json --budget 40GiB --world-size 8",
-    "which modules to checkpoint, for the least recomputation",
+    "which modules to checkpoint, for little recomputation",
     "memscope plan --ops operators.json --memory-budget 0.5 --format json -o -",
     "which operators of a module to save",
     NULL,
 };
 static const char *const fit_examples[] = {
     "memscope fit llama-3.1-8b --checkpointing all --device h100-80gb",
-    "the largest batch that fits, and what stops the next one",
+    "the largest batch that fits, the largest safe one, what stops the next",
     "memscope fit llama-3.2-1b --what seq --lora r=16,targets=all-linear --device rtx-4090",
     "the longest sequence",
     NULL,
@@ -121,13 +121,13 @@ static const char *const help_examples[] = {
 };
 
 static const char analyze_outcomes[] =
-    "  0   the step fits the budget (--budget, else what the device has)\n"
+    "  0   the step fits --budget, else what the device has, if only just (tight)\n"
     "  1   it does not\n";
-static const char plan_outcomes[] = "  0   the plan fits the budget\n";
+static const char plan_outcomes[] = "  0   the plan fits the budget, if only just (tight)\n";
 static const char sweep_outcomes[] = "  0   every row has figures\n"
                                      "  1   some rows say why they have none\n";
 static const char merge_outcomes[] = "  0   the rows are those of one sweep, and all of them\n";
-static const char fit_outcomes[] = "  0   something fits\n"
+static const char fit_outcomes[] = "  0   something fits, if only just (tight)\n"
                                    "  1   nothing does\n";
 static const char capture_outcomes[] = "  0   the steps were measured\n"
                                        "  1   the program ran out of the device's memory\n";

@@ -43,6 +43,15 @@ static ms_status read_time(const ms_reading *r, ms_json_value object, const char
     return ms_json_get_number(value, 0, 1e15, &r->report->step_ms, r->err);
 }
 
+/* A word that is not known here leaves nothing. */
+static ms_status read_reason(const ms_reading *r, ms_json_value object)
+{
+    const char *name = "";
+    ms_status status = ms_reading_text(r, object, "verdict_reason", &name);
+    r->report->has_reason = status == MS_OK && ms_reason_find(name, &r->report->reason);
+    return status;
+}
+
 static ms_status read_summary(const ms_reading *r)
 {
     ms_report *report = r->report;
@@ -60,6 +69,8 @@ static ms_status read_summary(const ms_reading *r)
         status = read_counts(r, summary, figures, sizeof figures / sizeof figures[0]);
     if (status == MS_OK)
         status = ms_reading_text(r, summary, "peak_stage", &report->peak_phase);
+    if (status == MS_OK)
+        status = read_reason(r, summary);
     return status == MS_OK ? read_time(r, summary, "step_time_ms") : status;
 }
 
@@ -76,6 +87,8 @@ static ms_status read_plan_figures(const ms_reading *r)
     report->low_bytes = report->high_bytes = report->expected_bytes;
     if (status == MS_OK)
         status = ms_reading_text(r, r->root, "peak_stage", &report->peak_phase);
+    if (status == MS_OK)
+        status = read_reason(r, r->root);
     return status == MS_OK ? read_time(r, r->root, "step_ms") : status;
 }
 

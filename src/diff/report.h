@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/reason.h"
 #include "json/value.h"
 
 /* The versions that are read: a later minor one only adds members, which are left aside. */
@@ -46,6 +47,8 @@ typedef struct ms_report {
     ms_report_fields settings; /* of the run */
     uint64_t peak_bytes, reserved_bytes, host_bytes;
     uint64_t low_bytes, expected_bytes, high_bytes; /* on the device; a plan has one for all */
+    bool has_reason; /* it says why it fits or not: not before 1.4, of a plan not before 1.1 */
+    ms_fit_reason reason;
     const char *peak_phase;
     double step_ms;             /* 0: not known */
     ms_report_parts categories; /* alive at the peak */

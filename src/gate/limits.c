@@ -15,6 +15,10 @@ const char *const ms_measure_names[] = {
     [MS_MEASURE_WEIGHTS] = "weights",   [MS_MEASURE_ACTIVATIONS] = "activations",
     [MS_MEASURE_RESERVED] = "reserved",
 };
+const char *const ms_require_names[] = {[MS_REQUIRE_UNSAID] = NULL,
+                                        [MS_REQUIRE_NOTHING] = "nothing",
+                                        [MS_REQUIRE_TIGHT] = "tight",
+                                        [MS_REQUIRE_FITS] = "fits"};
 static const char *const use_names[] = {"upper", "expected"};
 
 const ms_error *ms_place_of(ms_arena *arena, ms_json_value value, ms_json_part part)
@@ -184,9 +188,20 @@ static ms_status read_use(const reading *r, ms_json_value value)
     return status;
 }
 
-static const char *const keys[] = {"max", "warn", "max_increase", "phase", "use"};
+static ms_status read_require(const reading *r, ms_json_value value)
+{
+    size_t index = 0;
+    ms_status status = read_name(r, value, ms_require_names + 1, MS_REQUIRE_COUNT - 1, &index);
+    if (status != MS_OK)
+        return status;
+    r->limits->require = (ms_require)(index + 1);
+    r->limits->require_place = ms_place_of(r->arena, value, MS_JSON_AT_VALUE);
+    return r->limits->require_place ? MS_OK : ms_fail(r->err, MS_ERR_NOMEM, "out of memory");
+}
+
+static const char *const keys[] = {"max", "warn", "max_increase", "phase", "use", "require"};
 static ms_status (*const readers[])(const reading *r, ms_json_value value) = {
-    read_max, read_warn, read_increase, read_measure, read_use};
+    read_max, read_warn, read_increase, read_measure, read_use, read_require};
 enum { KEYS = sizeof keys / sizeof keys[0] };
 _Static_assert(sizeof readers / sizeof readers[0] == KEYS, "a key has no reader");
 

@@ -27,6 +27,16 @@ extern const char *const ms_measure_names[]; /* "peak": by ms_measure */
 
 enum { MS_SHARE_WHOLE = 1000000 }; /* shares are in millionths */
 
+/* What the run's own verdict must be at least. */
+typedef enum ms_require {
+    MS_REQUIRE_UNSAID, /* what is less than "fits" is a warning */
+    MS_REQUIRE_NOTHING,
+    MS_REQUIRE_TIGHT,
+    MS_REQUIRE_FITS,
+    MS_REQUIRE_COUNT
+} ms_require;
+extern const char *const ms_require_names[]; /* "tight": by ms_require; NULL for the first */
+
 /* A size or a share of something. */
 typedef struct ms_amount {
     bool has_bytes, has_share;
@@ -47,6 +57,8 @@ typedef struct ms_limits {
         increase; /* over the baseline: a size, a share, or "3% and 1 GiB", "3% or 1 GiB" */
     ms_measure measure;
     bool uses_expected; /* else the upper end */
+    ms_require require;
+    const ms_error *require_place; /* in the file; NULL where it is not said */
 } ms_limits;
 
 /* Reads the members of an object into what is there already; texts belong to the arena. */

@@ -95,11 +95,26 @@ static ms_status judge_increase(ms_verdict *v, ms_error *err)
     return MS_OK;
 }
 
+/* What is tight, or does not fit, is a warning unless the budget says what it must be. */
+static ms_outcome judge_fit(const ms_verdict *v)
+{
+    static const ms_fit_verdict least[] = {[MS_REQUIRE_NOTHING] = MS_VERDICT_NO,
+                                           [MS_REQUIRE_TIGHT] = MS_VERDICT_TIGHT,
+                                           [MS_REQUIRE_FITS] = MS_VERDICT_FITS};
+    ms_require require = v->budget->limits.require;
+    if (!v->report.has_reason)
+        return MS_OUTCOME_PASSED;
+    ms_fit_verdict is = ms_reason_verdict(v->report.reason);
+    if (require == MS_REQUIRE_UNSAID)
+        return is < MS_VERDICT_FITS ? MS_OUTCOME_WARNED : MS_OUTCOME_PASSED;
+    return is < least[require] ? MS_OUTCOME_OVER : MS_OUTCOME_PASSED;
+}
+
 static ms_outcome outcome_of(const ms_verdict *v)
 {
     const ms_limits *l = &v->budget->limits;
-    ms_outcome worst =
-        l->max.text || l->warn.text || l->increase.text ? MS_OUTCOME_PASSED : MS_OUTCOME_SKIPPED;
+    bool has_limit = l->max.text || l->warn.text || l->increase.text || l->require;
+    ms_outcome worst = has_limit ? v->by_fit : MS_OUTCOME_SKIPPED;
     for (uint32_t i = 0; i < v->breach_count; i++) {
         ms_outcome this = v->breaches[i].is_warning ? MS_OUTCOME_WARNED : MS_OUTCOME_OVER;
         worst = this > worst ? this : worst;
@@ -125,6 +140,7 @@ ms_status ms_verdict_judge(ms_arena *arena, ms_verdict *v, ms_error *err)
         status = judge_increase(v, err);
     if (status == MS_OK)
         status = judge_absolute(v, "warn", &limits->warn, true, err);
+    v->by_fit = judge_fit(v);
     v->outcome = outcome_of(v);
     return status;
 }
@@ -167,7 +183,9 @@ ms_status ms_verdict_locate(ms_arena *arena, ms_verdict *v, const char *path, ms
 {
     const ms_run_files files = {.config = v->budget->config, .run = v->budget->run, .path = path};
     const ms_diff *d = &v->diff;
-    v->place = v->breach_count ? v->breaches[0].limit->place : v->budget->place;
+    v->place = v->breach_count                   ? v->breaches[0].limit->place
+               : v->budget->limits.require_place ? v->budget->limits.require_place
+                                                 : v->budget->place;
     if (!v->has_before)
         return MS_OK;
     ms_status status = locate_rows(arena, &files, d->config, d->config_count, ms_model_locate,

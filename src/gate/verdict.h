@@ -39,20 +39,21 @@ typedef struct ms_verdict {
     ms_diff diff;                         /* from the one to the other */
     uint64_t device_bytes;                /* what shares are of; 0: not known */
     uint64_t expected_bytes, upper_bytes; /* of what is measured */
-    uint64_t used_bytes;                  /* the one that is held against the limits */
+    uint64_t used_bytes;                  /* the one that is compared with the limits */
     uint64_t before_bytes;                /* the same of the baseline */
     uint64_t limit_bytes;                 /* the tightest that fails; 0: none */
+    ms_outcome by_fit;                    /* what the run's own verdict comes to by itself */
     ms_breach breaches[MS_MOST_BREACHES];
     uint32_t breach_count;
     const char *fix;   /* what would fit: "checkpoint 9 of 32 layers, +6.0 % step time"; or NULL */
     const char *treat; /* the same as --treat */
-    bool has_no_fix;   /* no plan fits */
+    bool has_no_fix;   /* no plan was found that fits */
     const ms_error *place; /* of the key that matters most: what changed, else the limit */
     const ms_error **config_places, **setting_places; /* of the diff's rows; NULL: nowhere */
 } ms_verdict;
 
 /* Judges a verdict with a report, and with the baseline when there is one. Fails, at its place,
- * on a limit that cannot be held against this run. */
+ * on a limit that cannot be compared with this run. */
 ms_status ms_verdict_judge(ms_arena *arena, ms_verdict *v, ms_error *err);
 
 /* Finds where the files say what the diff found, and what a message should point at. Files are

@@ -43,6 +43,18 @@ static void put_change(line *l, uint64_t was, uint64_t is)
     put_size(l, is < was ? was - is : is - was);
 }
 
+/* What is less than a plain yes, and what to do about it. */
+static void put_fit(line *l, const ms_verdict *v)
+{
+    ms_fit_reason reason = v->report.reason;
+    ms_fit_verdict verdict = ms_reason_verdict(reason);
+    if (!v->report.has_reason || verdict == MS_VERDICT_FITS)
+        return;
+    put(l, "%s%s on %.64s: %s; %s", l->used ? "; " : "",
+        verdict == MS_VERDICT_TIGHT ? "tight" : "does not fit", v->report.device,
+        ms_fit_reason_text(reason), ms_fit_reason_advice(reason));
+}
+
 const char *ms_verdict_text(ms_arena *arena, const ms_verdict *v)
 {
     line l = {.used = 0};
@@ -56,9 +68,12 @@ const char *ms_verdict_text(ms_arena *arena, const ms_verdict *v)
         put_size(&l, v->used_bytes - b->limit_bytes);
         put(&l, " (%" PRIu64 " bytes)", v->used_bytes - b->limit_bytes);
     }
-    if (v->outcome == MS_OUTCOME_SKIPPED)
-        put(&l, "no limit");
-    else if (v->breach_count == 0 && v->limit_bytes) {
+    put_fit(&l, v);
+    const char *between = l.used ? "; " : "";
+    if (v->outcome == MS_OUTCOME_SKIPPED) {
+        put(&l, "%sno limit", between);
+    } else if (v->breach_count == 0 && v->limit_bytes) {
+        put(&l, "%s", between);
         put_size(&l, v->limit_bytes - v->used_bytes);
         put(&l, " left");
     }

@@ -20,7 +20,7 @@ typedef struct ms_suggestion {
     uint64_t device_bytes;      /* expected, with the change */
     int64_t saved_device_bytes; /* what the device needs less */
     int64_t saved_peak_bytes;   /* what is allocated less at the peak */
-    bool fits;
+    ms_fit_reason reason;       /* why it fits then, or does not */
 } ms_suggestion;
 
 typedef struct ms_advice {

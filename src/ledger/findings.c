@@ -242,9 +242,8 @@ static ms_status tell_retries(telling *f)
                                 times(f, f->found.remedies[0].retries));
     f->found.text = ms_arena_printf(
         f->arena,
-        "it fits only because the allocator gives cached memory back to the device: %s in a steady "
-        "step%s, %s before it; each time waits for the device, which the step's time does not "
-        "count%s",
+        "the allocator gives cached memory back to the device: %s in a steady step%s, %s before "
+        "it; the step's time does not count the waiting%s",
         times(f, usage->steady_retries), given ? given : "", times(f, before), other ? other : "");
     return MS_OK;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ledger/judge.h"
 #include "ledger/records.h"
 #include "ledger/timeline.h"
 
@@ -17,23 +18,18 @@ static uint32_t count_micro_steps(const ms_usage *usage)
 
 static void summarize_device(const ms_ledger *ledger, ms_summary *s)
 {
-    const ms_device *d = ledger->run->device;
+    const ms_judgement j = ms_judge(ledger->run, ledger->usage, ledger->evaluation);
     s->reserved_memory_bytes = ledger->usage->peak_reserved_bytes;
     s->allocator_retries = ledger->usage->retries;
-    uint64_t reserved_bytes = s->reserved_memory_bytes > s->evaluation_reserved_bytes
-                                  ? s->reserved_memory_bytes
-                                  : s->evaluation_reserved_bytes;
-    s->low_device_bytes = ms_device_held_bytes(d, reserved_bytes, d->context_low_bytes);
-    s->expected_device_bytes = ms_device_held_bytes(d, reserved_bytes, d->context_expected_bytes);
-    s->high_device_bytes = ms_device_held_bytes(d, reserved_bytes, d->context_high_bytes);
-    s->budget_bytes =
-        ledger->run->has_budget ? ledger->run->budget_bytes : ms_device_usable_bytes(d);
-    const ms_usage *evaluation = ledger->evaluation;
-    s->fits = !ledger->usage->out_of_memory && !(evaluation && evaluation->out_of_memory);
-    if (s->budget_bytes) {
-        s->headroom_bytes = (int64_t)(s->budget_bytes - s->expected_device_bytes);
-        s->fits = s->fits && s->headroom_bytes >= 0;
-    }
+    s->low_device_bytes = j.low_device_bytes;
+    s->expected_device_bytes = j.expected_device_bytes;
+    s->high_device_bytes = j.high_device_bytes;
+    s->budget_bytes = j.budget_bytes;
+    if (j.budget_bytes)
+        s->headroom_bytes = (int64_t)(j.budget_bytes - j.expected_device_bytes);
+    s->verdict_reason = j.reason;
+    s->verdict = ms_reason_verdict(j.reason);
+    s->fits = ms_reason_fits(j.reason);
 }
 
 static void summarize(ms_ledger *ledger)

@@ -3,19 +3,15 @@
 
 #include "base/parallel.h"
 #include "config/attention.h"
+#include "ledger/judge.h"
 
 static void judge(ms_variant *v, const ms_usage *usage)
 {
-    const ms_summary *now = &v->ledger->summary;
-    uint64_t reserved_bytes = usage->peak_reserved_bytes > now->evaluation_reserved_bytes
-                                  ? usage->peak_reserved_bytes
-                                  : now->evaluation_reserved_bytes;
-    const ms_device *device = v->ledger->run->device;
-    v->device_bytes = ms_device_held_bytes(device, reserved_bytes, device->context_expected_bytes);
+    const ms_judgement j = ms_judge(&v->run, usage, v->ledger->evaluation);
+    v->device_bytes = j.expected_device_bytes;
     v->peak_bytes = usage->peak_bytes;
     v->retries = usage->retries;
-    v->fits =
-        !usage->out_of_memory && (now->budget_bytes == 0 || v->device_bytes <= now->budget_bytes);
+    v->reason = j.reason;
 }
 
 static ms_status measure(ms_variant *v, const ms_trace *trace, bool *repeats)

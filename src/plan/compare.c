@@ -127,7 +127,7 @@ static ms_status no_memory(const ms_search *base, attempt *attempts, uint32_t co
 static ms_status adopt(ms_search *search, const attempt *a)
 {
     ms_step_plan *plan = search->plan;
-    if (a->status != MS_OK || !a->search.has_best || !a->plan.plan.fits ||
+    if (a->status != MS_OK || !a->search.has_best || !ms_reason_fits(a->plan.plan.reason) ||
         a->plan.plan.time.step_ms >= plan->plan.time.step_ms)
         return MS_OK;
     ms_alternative kept;
@@ -213,7 +213,7 @@ static void keep_nearest(ms_vec_alternatives *list)
     for (uint32_t i = 0; i < list->count; i++) {
         const ms_alternative *a = &list->items[i];
         bool again = count > 0 && strcmp(list->items[count - 1].name, a->name) == 0;
-        if (a->has_figures && a->figures.fits && !again)
+        if (a->has_figures && ms_reason_fits(a->figures.reason) && !again)
             list->items[count++] = *a;
     }
     list->count = count;
@@ -262,7 +262,7 @@ ms_status ms_suggest_allocator(ms_search *search)
     run_attempt(&a, 0);
     ms_status status = collect(search, &a, 1, &plan->suggestions);
     bool is_faster = plan->suggestions.count > 0 && plan->suggestions.items[0].has_figures &&
-                     plan->suggestions.items[0].figures.fits &&
+                     ms_reason_fits(plan->suggestions.items[0].figures.reason) &&
                      plan->suggestions.items[0].figures.time.step_ms <
                          plan->plan.time.step_ms * (1 - worth_telling);
     if (!is_faster)

@@ -82,7 +82,8 @@ static ms_status carry_over(const ms_step_task *task, point *points, uint32_t co
                                        &before->plan.plan.treatments, &figures, err);
         if (status != MS_OK)
             continue;
-        if (!figures.fits) /* then it is to be run with the smaller one as its limit */
+        if (!ms_reason_fits(
+                figures.reason)) /* then it is to be run with the smaller one as its limit */
             figures = before->plan.plan;
         double bound = p->search.has_best ? p->plan.bound_ms : before->plan.bound_ms;
         p->plan.plan = figures;
@@ -99,14 +100,13 @@ static ms_status keep_point(ms_arena *arena, const ms_step_task *task, const poi
                             ms_curve *curve, ms_error *err)
 {
     ms_curve_point kept = {.budget_bytes = p->run.budget_bytes,
-                           .fits = p->search.has_best,
                            .figures = p->plan.plan,
                            .bound_ms = p->plan.bound_ms,
                            .gap = p->plan.gap};
     kept.figures.treat = "";
-    ms_status status = kept.fits ? ms_step_figures_copy(arena, task->model->num_layers,
-                                                        &p->plan.plan, &kept.figures, err)
-                                 : MS_OK;
+    ms_status status = p->search.has_best ? ms_step_figures_copy(arena, task->model->num_layers,
+                                                                 &p->plan.plan, &kept.figures, err)
+                                          : MS_OK;
     if (status != MS_OK)
         return status;
     if (!ms_vec_push(&curve->points, kept))

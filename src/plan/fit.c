@@ -6,6 +6,7 @@
 
 #include "config/model_read.h"
 #include "config/nearest.h"
+#include "ledger/judge.h"
 #include "plan/search.h"
 #include "plan/stack.h"
 
@@ -118,18 +119,24 @@ static ms_status apply(search *s, ms_arena *arena, uint64_t value, ms_model_conf
     return ms_fit_apply(arena, s->model, s->run, s->answer->what, value, model, run, s->err);
 }
 
-static ms_status fits(search *s, uint64_t value, bool *yes)
+/* One simulation of the value; what is not tight is noted. */
+static ms_status judge(search *s, uint64_t value, bool *yes)
 {
     ms_model_config model;
     ms_run_config run;
     uint64_t wanted;
+    ms_fit_reason reason = MS_FIT_NO_ROOM;
+    ms_fit_answer *answer = s->answer;
     ms_arena *arena = ms_arena_create(0);
     if (!arena)
         return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a run");
     ms_status status = apply(s, arena, value, &model, &run);
     if (status == MS_OK)
-        status = ms_step_plan_fits(&model, &run, &run.treatments, yes, &wanted, s->err);
-    s->answer->simulations++;
+        status = ms_step_plan_judge(&model, &run, &run.treatments, &reason, &wanted, s->err);
+    answer->simulations++;
+    *yes = ms_reason_fits(reason);
+    if (ms_reason_verdict(reason) == MS_VERDICT_FITS && value > answer->safe_value)
+        answer->safe_value = value;
     ms_arena_free(arena);
     return status;
 }
@@ -171,7 +178,7 @@ static ms_status bracket(search *s, uint64_t most, uint64_t *low, uint64_t *high
     *low = 0;
     *high = step;
     while (status == MS_OK && *high <= most) {
-        status = fits(s, *high, &yes);
+        status = judge(s, *high, &yes);
         if (!yes)
             return status;
         *low = *high;
@@ -187,8 +194,23 @@ static ms_status halve(search *s, uint64_t most, uint64_t *low, uint64_t *high)
     while (status == MS_OK && *high <= most && *high - *low > step) {
         uint64_t middle = *low + (*high - *low) / (2 * step) * step;
         bool yes = false;
-        status = fits(s, middle, &yes);
+        status = judge(s, middle, &yes);
         *(yes ? low : high) = middle;
+    }
+    return status;
+}
+
+/* The largest value that is not tight, between the one that is known and `tight`, which is. */
+static ms_status find_safe(search *s, uint64_t tight)
+{
+    uint64_t step = s->answer->step;
+    ms_status status = MS_OK;
+    while (status == MS_OK && tight - s->answer->safe_value > step) {
+        uint64_t low = s->answer->safe_value, middle = low + (tight - low) / (2 * step) * step;
+        bool yes;
+        status = judge(s, middle, &yes);
+        if (s->answer->safe_value < middle)
+            tight = middle;
     }
     return status;
 }
@@ -230,6 +252,8 @@ ms_status ms_fit_find_value(const ms_model_config *model, const ms_run_config *r
     status = bracket(&s, most, &low, &high);
     if (status == MS_OK)
         status = halve(&s, most, &low, &high);
+    if (status == MS_OK)
+        status = find_safe(&s, low);
     answer->value = low;
     if (high <= most) {
         answer->next = high;
@@ -248,5 +272,8 @@ ms_status ms_fit_search(ms_arena *arena, const ms_model_config *model, const ms_
         status = look(&s, arena, answer->next, &answer->at_next);
     if (status == MS_OK && answer->value > 0)
         status = look(&s, arena, answer->value, &answer->at_value);
+    answer->at_safe = answer->at_value;
+    if (status == MS_OK && answer->safe_value > 0 && answer->safe_value < answer->value)
+        status = look(&s, arena, answer->safe_value, &answer->at_safe);
     return status;
 }

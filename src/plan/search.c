@@ -12,6 +12,7 @@
 
 #include "base/limit.h"
 #include "base/parallel.h"
+#include "ledger/judge.h"
 
 /* Attempts at lowering the limit, and halvings once something fits. */
 enum { MOST_STEPS = 8, MOST_HALVINGS = 4 };
@@ -39,11 +40,13 @@ static const ms_proof *find_proof(const ms_search *s, const ms_stack_choice *cho
 static ms_status run_proof(ms_search *s, const ms_stack_choice *choice, ms_proof *proof)
 {
     ms_treatments treatments;
+    ms_fit_reason reason = MS_FIT_NO_ROOM;
     ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &treatments, s->err);
     s->plan->simulations++;
     if (status == MS_OK)
-        status = ms_step_plan_fits(s->task->model, s->task->run, &treatments, &proof->fits,
-                                   &proof->wanted_bytes, s->err);
+        status = ms_step_plan_judge(s->task->model, s->task->run, &treatments, &reason,
+                                    &proof->wanted_bytes, s->err);
+    proof->fits = ms_reason_fits(reason);
     return status == MS_OK ? ms_stack_copy(s->arena, &s->stack, choice, &proof->choice, s->err)
                            : status;
 }

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "ledger/judge.h"
 #include "plan/search.h"
 
 enum { LEAST_HALVINGS = 6, MOST_LOWEST = 3 };
@@ -19,7 +20,7 @@ void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes)
 
 static uint64_t limit_of(const ms_run_config *run)
 {
-    uint64_t budget = run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
+    uint64_t budget = ms_judge_budget(run);
     return budget == 0 ? UINT64_MAX : ms_device_reservable_bytes(run->device, budget);
 }
 
@@ -28,8 +29,7 @@ void ms_search_set_limit(ms_search *s)
     const ms_run_config *run = s->task->run;
     s->limit_bytes = limit_of(run);
     s->proofs = NULL;
-    s->plan->budget_bytes =
-        run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
+    s->plan->budget_bytes = ms_judge_budget(run);
 }
 
 static uint64_t held_bytes(const ms_run_config *run, uint64_t reserved_bytes)
@@ -43,16 +43,16 @@ static ms_status find_smallest(ms_search *s, ms_trial *trial, uint64_t live_byte
 {
     ms_run_config run = *s->task->run;
     uint64_t low = held_bytes(&run, live_bytes), wanted = 0;
-    bool yes;
+    ms_fit_reason reason;
     run.allocator.capacity_bytes = 0; /* no limit */
-    ms_status status = ms_trial_fits(trial, &run, &yes, &wanted, s->err);
+    ms_status status = ms_trial_judge(trial, &run, &reason, &wanted, s->err);
     *budget = held_bytes(&run, wanted);
     *budget = fits < *budget ? fits : *budget;
     for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {
         uint64_t middle = low + (*budget - low) / 2;
         ms_search_set_budget(&run, middle);
-        status = ms_trial_fits(trial, &run, &yes, &wanted, s->err);
-        if (yes) /* and with what it took at most it would do the same */
+        status = ms_trial_judge(trial, &run, &reason, &wanted, s->err);
+        if (ms_reason_fits(reason)) /* and with what it took at most it would do the same */
             *budget = held_bytes(&run, wanted);
         else
             low = middle + 1;
@@ -96,11 +96,13 @@ static ms_status fits_within(ms_search *s, ms_trial *trial, uint64_t budget, uin
     ms_run_config run = *s->task->run;
     ms_status status = MS_OK;
     uint64_t wanted;
+    ms_fit_reason reason;
     bool yes = false;
     for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK && !yes; i++) {
         *fits = (uint64_t)((double)budget * shares[i]);
         ms_search_set_budget(&run, *fits);
-        status = ms_trial_fits(trial, &run, &yes, &wanted, s->err);
+        status = ms_trial_judge(trial, &run, &reason, &wanted, s->err);
+        yes = ms_reason_fits(reason);
     }
     *fits = yes ? *fits : 0;
     return status;
@@ -219,7 +221,9 @@ static ms_status finish_least(ms_search *s, const least_plan *least)
     ms_status status = ms_step_plan_simulate(s->arena, s->task->model, &run, &least->treatments,
                                              &s->plan->plan, s->err);
     s->plan->least_budget_bytes = least->budget_bytes;
-    s->plan->plan.fits = false;
+    /* It is the run's budget that counts. */
+    s->plan->plan.reason =
+        s->plan->plan.device_bytes > s->plan->budget_bytes ? MS_FIT_OVER_BUDGET : MS_FIT_NO_ROOM;
     s->plan->outcome = MS_PLAN_LIMIT;
     s->has_best = false;
     if (status == MS_OK && least->budget_bytes <= s->plan->budget_bytes)

@@ -19,11 +19,11 @@
 /* clang-format off */
 #define FIELD_LIST(X) \
     X("budget",            "SIZE",     "memory of the run, or of the backward pass of --graph",    "all of the device", ANY,       size,       budget_bytes,      1, 0,   ONE_BUDGET)         \
-    X("gap",               "X",        "how far from the optimum a plan may be, relative",         "0.001",             ANY,       number,     gap,               0, 1,   A_BOUND)            \
+    X("gap",               "X",        "how far from the bound a plan may be, relative",            "0.001",             ANY,       number,     gap,               0, 1,   A_BOUND)            \
     X("time-limit",        "SECONDS",  "answer with the best plan found by then",                  "10",                ANY,       number,     time_limit_s,      0, 1e6, A_SEARCH)           \
     X("planner",           "NAME",     "milp, greedy, rules, uniform or none",                     "milp",              RUN,       planner,    planner,           0, 0,   FREE_CHOICE)        \
     X("target",            "NAME",     "plan what this trainer can express, or all of them",       "free",              RUN,       target,     target,            0, 0,   NOTHING)            \
-    X("curve",             NULL,       "time against budget, from the least that fits",            NULL,                RUN,       flag,       curve,             0, 0,   BEST_PLANS)         \
+    X("curve",             NULL,       "time against budget, from the least that was found",       NULL,                RUN,       flag,       curve,             0, 0,   BEST_PLANS)         \
     X("points",            "N",        "budgets of the curve",                                     "24",                RUN,       count,      points,            2, 200, A_CURVE)            \
     X("without",           "LIST",     "of checkpoint, selective, offload, tile, chunk",           "none",              RUN,       techniques, without,           0, 0,   NOTHING)            \
     X("allow",             "LIST",     "when nothing fits else: host-optimizer, host-parameters",  "none",              RUN,       allowances, allowed,           0, 0,   ONE_FREE_PLAN)      \

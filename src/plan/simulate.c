@@ -21,10 +21,11 @@ static void read_figures(const ms_ledger *ledger, void *to)
     f->peak_bytes = s->peak_memory_bytes;
     f->reserved_bytes = s->reserved_memory_bytes;
     f->device_bytes = s->expected_device_bytes;
+    f->high_device_bytes = s->high_device_bytes;
     f->host_bytes = s->host_memory_bytes;
     f->retries = s->allocator_retries;
     f->peak_phase = (ms_phase)ledger->peak.phase;
-    f->fits = s->fits;
+    f->reason = s->verdict_reason;
     f->time = ledger->profile.time;
     memcpy(f->category_bytes, ledger->peak.category_bytes, sizeof f->category_bytes);
 }

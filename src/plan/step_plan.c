@@ -28,7 +28,7 @@ static ms_status keep_all(ms_search *s)
         return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the plan");
     s->plan->plan = s->plan->keep_all;
     s->plan->outcome = MS_PLAN_LIMIT;
-    s->has_best = s->plan->plan.fits;
+    s->has_best = ms_reason_fits(s->plan->plan.reason);
     return MS_OK;
 }
 
@@ -52,7 +52,7 @@ static ms_status find_any(ms_search *s)
 /* Nothing is faster than what does nothing. */
 static ms_status plan_milp(ms_search *s)
 {
-    if (s->plan->keep_all.fits) {
+    if (ms_reason_fits(s->plan->keep_all.reason)) {
         s->plan->bound_ms = s->plan->keep_all.time.step_ms;
         ms_status kept = keep_all(s);
         s->plan->outcome = MS_PLAN_OPTIMAL;
@@ -95,7 +95,7 @@ static ms_status plan_by_rules(ms_search *s)
     s->best = answer.choice;
     s->plan->outcome = MS_PLAN_LIMIT;
     status = ms_search_finish(s);
-    s->has_best = s->plan->plan.fits;
+    s->has_best = ms_reason_fits(s->plan->plan.reason);
     return status;
 }
 
@@ -172,7 +172,8 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
     if (s->plan->least_budget_bytes == 0)
         return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan that fits %s was found", budget);
     return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s %s: the smallest budget found is %s",
-                   s->is_ruled_out ? "no plan fits" : "found no plan that fits", budget, least);
+                   s->is_ruled_out ? "no mix of these options fits" : "found no plan that fits",
+                   budget, least);
 }
 
 /* ---- when somebody asks to stop ---- */
@@ -218,7 +219,7 @@ static ms_status compare(ms_search *s, const ms_target *target)
         return MS_OK;
     if (!s->has_best)
         return ms_suggest_changes(s);
-    if (s->plan->keep_all.fits)
+    if (ms_reason_fits(s->plan->keep_all.reason))
         return MS_OK;
     ms_status status = ms_compare_planners(s);
     return status == MS_OK ? ms_suggest_allocator(s) : status;
@@ -228,7 +229,7 @@ static ms_status compare(ms_search *s, const ms_target *target)
 static bool needs_no_treatment(const ms_search *s, const ms_target *target)
 {
     ms_planner planner = s->task->planner;
-    return target->is_free && s->plan->keep_all.fits &&
+    return target->is_free && ms_reason_fits(s->plan->keep_all.reason) &&
            (planner == MS_PLANNER_MILP || planner == MS_PLANNER_NONE);
 }
 

@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "config/model_config.h"
 #include "config/run_config.h"
+#include "ledger/judge.h"
 #include "ledger/profile.h"
 #include "memscope/memscope.h"
 #include "plan/checkpoints.h"
@@ -55,14 +56,15 @@ typedef struct ms_step_task {
 /* One way to run the step, simulated. */
 typedef struct ms_step_figures {
     ms_treatments treatments;
-    const char *treat;                     /* the same as text; "" = keep everything */
-    uint64_t peak_bytes;                   /* allocated, steady step */
-    uint64_t reserved_bytes, device_bytes; /* device_bytes: with the CUDA context */
+    const char *treat;   /* the same as text; "" = keep everything */
+    uint64_t peak_bytes; /* allocated, steady step */
+    uint64_t reserved_bytes;
+    uint64_t device_bytes, high_device_bytes; /* with the CUDA context: expected, and at most */
     uint64_t host_bytes;
     uint64_t retries;                           /* times the allocator gave cached memory back */
     uint64_t category_bytes[MS_CATEGORY_COUNT]; /* at the peak; sum to peak_bytes */
     ms_phase peak_phase;
-    bool fits; /* within the budget of the run, allocator and context included */
+    ms_fit_reason reason; /* why it fits the run's budget or not, allocator and context included */
     ms_step_time time;
 } ms_step_figures;
 
@@ -95,9 +97,10 @@ typedef struct ms_step_plan {
     uint64_t budget_bytes;
     uint64_t least_budget_bytes; /* infeasible: the smallest for which a plan was found, context
                                     included */
-    bool is_ruled_out;    /* infeasible: no mix of options fits, whatever the allocator does */
-    double bound_ms, gap; /* with an allocator that wastes nothing no plan is faster;
-                             (step_ms - bound_ms) / step_ms */
+    bool is_ruled_out;    /* infeasible: no mix of the options fits, whatever the allocator does */
+    double bound_ms, gap; /* with an allocator that wastes nothing no mix of the options, timed
+                             layer by layer, is faster; (step_ms - bound_ms) / step_ms. Where
+                             nothing is treated: of that alone, as no option was tried */
     double solve_ms;      /* of everything, simulations included */
     uint32_t simulations;
     ms_vec(ms_decision) decisions;   /* most freed bytes first */
@@ -137,7 +140,6 @@ ms_status ms_step_plan_summarize(const ms_model_config *model, const ms_run_conf
 
 typedef struct ms_curve_point {
     uint64_t budget_bytes;
-    bool fits;
     ms_step_figures figures;
     double bound_ms, gap;
 } ms_curve_point;

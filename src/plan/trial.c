@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/trial.h"
 
-#include "ledger/usage.h"
+#include "ledger/judge.h"
 
 static ms_status simulate(ms_trial *trial, bool is_lean, ms_error *err)
 {
@@ -18,16 +18,8 @@ ms_status ms_trial_begin(const ms_model_config *model, const ms_run_config *run,
     return simulate(trial, true, err);
 }
 
-static bool usage_fits(const ms_run_config *run, const ms_usage *usage)
-{
-    uint64_t budget = run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
-    uint64_t device = ms_device_held_bytes(run->device, usage->peak_reserved_bytes,
-                                           run->device->context_expected_bytes);
-    return !usage->out_of_memory && (budget == 0 || device <= budget);
-}
-
 /* *repeats: whether the step could be played again; if not the rest says nothing. */
-static ms_status replay(const ms_trial *trial, const ms_run_config *run, bool *yes,
+static ms_status replay(const ms_trial *trial, const ms_run_config *run, ms_fit_reason *reason,
                         uint64_t *wanted, bool *repeats, ms_error *err)
 {
     const ms_trace *trace = &trial->simulation.trace;
@@ -39,24 +31,24 @@ static ms_status replay(const ms_trial *trial, const ms_run_config *run, bool *y
     if (status != MS_OK)
         return status;
     bool is_of_steady = usage.out_of_memory && usage.peak_reserved_bytes > 0;
-    *yes = usage_fits(run, &usage);
+    *reason = ms_judge(run, &usage, NULL).reason;
     *wanted = is_of_steady ? usage.peak_reserved_bytes : usage.most_reserved_bytes;
     ms_usage_free(&usage);
     return MS_OK;
 }
 
-ms_status ms_trial_fits(ms_trial *trial, const ms_run_config *run, bool *yes, uint64_t *wanted,
-                        ms_error *err)
+ms_status ms_trial_judge(ms_trial *trial, const ms_run_config *run, ms_fit_reason *reason,
+                         uint64_t *wanted, ms_error *err)
 {
     bool repeats;
-    *yes = false;
+    *reason = MS_FIT_NO_ROOM;
     *wanted = 0;
-    ms_status status = replay(trial, run, yes, wanted, &repeats, err);
+    ms_status status = replay(trial, run, reason, wanted, &repeats, err);
     if (status != MS_OK || repeats)
         return status;
     ms_simulation_free(&trial->simulation);
     status = simulate(trial, false, err);
-    return status == MS_OK ? replay(trial, run, yes, wanted, &repeats, err) : status;
+    return status == MS_OK ? replay(trial, run, reason, wanted, &repeats, err) : status;
 }
 
 void ms_trial_free(ms_trial *trial)
@@ -64,15 +56,15 @@ void ms_trial_free(ms_trial *trial)
     ms_simulation_free(&trial->simulation);
 }
 
-ms_status ms_step_plan_fits(const ms_model_config *model, const ms_run_config *run,
-                            const ms_treatments *treatments, bool *yes, uint64_t *wanted,
-                            ms_error *err)
+ms_status ms_step_plan_judge(const ms_model_config *model, const ms_run_config *run,
+                             const ms_treatments *treatments, ms_fit_reason *reason,
+                             uint64_t *wanted, ms_error *err)
 {
     ms_trial trial;
     ms_status status = ms_trial_begin(model, run, treatments, &trial, err);
     if (status != MS_OK)
         return status;
-    status = ms_trial_fits(&trial, run, yes, wanted, err);
+    status = ms_trial_judge(&trial, run, reason, wanted, err);
     ms_trial_free(&trial);
     return status;
 }

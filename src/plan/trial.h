@@ -6,6 +6,7 @@
 #ifndef MS_PLAN_TRIAL_H
 #define MS_PLAN_TRIAL_H
 
+#include "memscope/verdict.h"
 #include "step/step.h"
 
 typedef struct ms_trial {
@@ -18,16 +19,16 @@ typedef struct ms_trial {
 /* On failure nothing is left to free. */
 ms_status ms_trial_begin(const ms_model_config *model, const ms_run_config *run,
                          const ms_treatments *treatments, ms_trial *trial, ms_error *err);
-/* Under the budget and the allocator of `run`, which differs from the one it began with in nothing
- * else. *wanted is the most that the allocator took: if they do not fit, of the step that did not,
- * once it was allowed to. */
-ms_status ms_trial_fits(ms_trial *trial, const ms_run_config *run, bool *yes, uint64_t *wanted,
-                        ms_error *err);
+/* Whether it fits under the budget and the allocator of `run`, which differs from the one it began
+ * with in nothing else. *wanted is the most that the allocator took: if they do not fit, of the
+ * step that did not, once it was allowed to. */
+ms_status ms_trial_judge(ms_trial *trial, const ms_run_config *run, ms_fit_reason *reason,
+                         uint64_t *wanted, ms_error *err);
 void ms_trial_free(ms_trial *trial);
 
 /* One trial, of the run as it is. */
-ms_status ms_step_plan_fits(const ms_model_config *model, const ms_run_config *run,
-                            const ms_treatments *treatments, bool *yes, uint64_t *wanted,
-                            ms_error *err);
+ms_status ms_step_plan_judge(const ms_model_config *model, const ms_run_config *run,
+                             const ms_treatments *treatments, ms_fit_reason *reason,
+                             uint64_t *wanted, ms_error *err);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "json/write.h"
 #include "report/check_report.h"
+#include "report/fit_words.h"
 
 static void end(ms_json_writer *w)
 {
@@ -88,6 +89,8 @@ static void write_figures(ms_json_writer *w, const ms_verdict *v)
         ms_json_string(w, "calibration", ms_report_setting(&v->report, "calibration"));
     ms_json_string(w, "phase", ms_measure_names[limits->measure]);
     ms_json_string(w, "use", limits->uses_expected ? "expected" : "upper");
+    ms_json_string(w, "require", ms_require_names[limits->require]);
+    ms_fit_json(w, v->report.reason);
     ms_json_uint(w, "expected_bytes", v->expected_bytes);
     ms_json_uint(w, "upper_bytes", v->upper_bytes);
     ms_json_uint(w, "used_bytes", v->used_bytes);
@@ -149,6 +152,7 @@ static const struct rule {
 } rules[] = {
     {"over-budget", "A training step needs more memory than its budget allows."},
     {"near-budget", "A training step needs more memory than its budget warns at."},
+    {"tight-fit", "A training step does not fit its device, or only just."},
     {"unreadable", "A budget cannot be checked."},
 };
 

@@ -34,9 +34,19 @@ const ms_report_format *ms_check_format_at(size_t index)
 
 /* ---- words ---- */
 
+bool ms_check_is_told(const ms_verdict *v)
+{
+    bool is_less = v->report.has_reason && ms_reason_verdict(v->report.reason) != MS_VERDICT_FITS;
+    return ms_is_problem(v) || is_less || ms_report_setting(&v->report, "several_gpus");
+}
+
 const char *ms_check_rule(const ms_verdict *v)
 {
+    bool has_breach = false;
+    for (uint32_t i = 0; i < v->breach_count; i++)
+        has_breach = has_breach || v->breaches[i].is_warning == (v->outcome == MS_OUTCOME_WARNED);
     return v->outcome == MS_OUTCOME_FAILED ? "unreadable"
+           : !has_breach                   ? "tight-fit"
            : v->outcome == MS_OUTCOME_OVER ? "over-budget"
                                            : "near-budget";
 }
@@ -104,7 +114,8 @@ static const char *fix_of(ms_arena *arena, const ms_verdict *v)
 {
     if (v->outcome != MS_OUTCOME_OVER || (!v->fix && !v->has_no_fix))
         return "";
-    return v->fix ? ms_arena_printf(arena, "What fits again: %s", v->fix) : "No plan fits";
+    return v->fix ? ms_arena_printf(arena, "What fits again: %s", v->fix)
+                  : "No plan was found that fits";
 }
 
 /* With the calibration, where the figures have one, and what they leave out of several GPUs. */

@@ -42,7 +42,10 @@ static inline bool ms_is_problem(const ms_verdict *v)
     return v->outcome >= MS_OUTCOME_WARNED;
 }
 
-/* "over-budget", "near-budget", "unreadable": names for rules. */
+/* Whether it is worth a paragraph: it is a problem, or there is something to know. */
+bool ms_check_is_told(const ms_verdict *v);
+
+/* "over-budget", "near-budget", "tight-fit", "unreadable": names for rules. */
 const char *ms_check_rule(const ms_verdict *v);
 
 /* Where a channel points: what matters most; never NULL. */

@@ -121,6 +121,11 @@ static uint64_t limit_of(const ms_verdict *v)
     return v->limit_bytes;
 }
 
+static uint64_t fit_of(const ms_verdict *v)
+{
+    return ms_reason_verdict(v->report.reason);
+}
+
 static uint64_t is_within(const ms_verdict *v)
 {
     return v->outcome < MS_OUTCOME_OVER;
@@ -135,6 +140,8 @@ static const struct metric {
      true},
     {"memscope_upper_bytes", "Memory that the step takes at most.", upper_of, false, true},
     {"memscope_limit_bytes", "Memory that the step may take.", limit_of, false, false},
+    {"memscope_fit_verdict", "2 where the step fits its device, 1 where only just, 0 where not.",
+     fit_of, false, true},
     {"memscope_within_budget", "1 where the step keeps its limits.", is_within, true, true},
 };
 

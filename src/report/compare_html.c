@@ -109,8 +109,9 @@ static bool write_section(FILE *out, const void *view, size_t index)
 
 void ms_compare_html(FILE *out, const ms_compare_view *v)
 {
-    const ms_html_head head = {
-        .title = "Two steps side by side", .verdict = v->verdict, .is_good = v->is_near};
+    const ms_html_head head = {.title = "Two steps side by side",
+                               .verdict = v->verdict,
+                               .tone = v->is_near ? MS_VERDICT_FITS : MS_VERDICT_NO};
     bool has_timelines = v->first->point_count > 0 && v->second->point_count > 0;
     ms_html_link links[SECTIONS];
     for (size_t i = 0; i < SECTIONS; i++)

@@ -8,6 +8,7 @@
 
 #include "report/calibrated.h"
 #include "report/chart.h"
+#include "report/fit_words.h"
 #include "report/page.h"
 #include "report/reporter.h"
 
@@ -36,8 +37,9 @@ static void total_row(const ms_page *p, const char *label, uint32_t label_width,
 static void write_verdict(const ms_page *p, const ms_view *v)
 {
     const ms_summary *s = v->summary;
-    ms_tone t = s->fits ? MS_TONE_GOOD : MS_TONE_BAD;
-    ms_page_title(p, v->title, t, v->verdict);
+    ms_page_title(p, v->title, ms_page_verdict_tone(s->verdict), v->verdict);
+    if (*v->why)
+        ms_page_note(p, ms_fit_why_label, v->why);
     for (uint32_t i = 0; i < v->finding_count; i++)
         ms_page_note(p, "note:", v->findings[i].text);
 }
@@ -149,9 +151,12 @@ static void write_advice(const ms_page *p, const ms_view *v)
     for (uint32_t i = 0; i < advice->suggestions.count; i++) {
         const ms_suggestion *s = &advice->suggestions.items[i];
         char saved[MS_GIB_TEXT], left[MS_GIB_TEXT];
-        fprintf(p->out, "  -%-8s to %-8s %-32s %s%s\n",
+        ms_fit_verdict then = ms_reason_verdict(s->reason);
+        bool is_better = then > v->summary->verdict;
+        fprintf(p->out, "  -%-8s to %-8s %-32s %s%s%s\n",
                 ms_gib((uint64_t)s->saved_device_bytes, saved), ms_gib(s->device_bytes, left),
-                s->title, s->option, s->fits && !v->summary->fits ? "  fits" : "");
+                s->title, s->option, is_better ? "  " : "",
+                is_better ? ms_fit_verdict_name(then) : "");
     }
 }
 

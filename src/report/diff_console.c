@@ -28,6 +28,15 @@ static void put_sizes(const ms_page *page, uint64_t a_bytes, uint64_t b_bytes)
             differs ? ms_page_tone(page, MS_TONE_END) : "");
 }
 
+static void write_name(const ms_page *page, const char *side, const char *name,
+                       const ms_report *report)
+{
+    char verdict[MS_DIFF_VERDICT_TEXT];
+    ms_page_put(page, "%s: %s", side, name);
+    fprintf(page->out, "%s%s\n", report->has_reason ? ": " : "",
+            report->has_reason ? ms_diff_verdict(report, verdict) : "");
+}
+
 static void write_figures(const ms_page *page, const ms_diff_view *v)
 {
     fprintf(page->out, "\n  %-*s %*s %*s  %*s\n", LABEL_WIDTH, "", SIZE_WIDTH, "A", SIZE_WIDTH, "B",
@@ -101,10 +110,8 @@ void ms_diff_console(FILE *out, const ms_diff_view *v)
 {
     const ms_page page = ms_page_begin(out, &v->style);
     const ms_diff *diff = v->diff;
-    ms_page_put(&page, "A: %s", v->a_name);
-    fputc('\n', out);
-    ms_page_put(&page, "B: %s", v->b_name);
-    fputc('\n', out);
+    write_name(&page, "A", v->a_name, diff->a);
+    write_name(&page, "B", v->b_name, diff->b);
     for (int side = 0; side < 2; side++)
         if (ms_diff_note(v, side))
             ms_page_note(&page, side ? "note on B:" : "note on A:", ms_diff_note(v, side));

@@ -41,7 +41,8 @@ static void size_cells(FILE *out, uint64_t a_bytes, uint64_t b_bytes)
 static void write_names(FILE *out, const ms_diff_view *v)
 {
     const ms_report *a = v->diff->a, *b = v->diff->b;
-    ms_html_table(out, "", "The two reports", "|report|peak in|#step (ms)");
+    char verdict[MS_DIFF_VERDICT_TEXT];
+    ms_html_table(out, "", "The two reports", "|report|fits|peak in|#step (ms)");
     const struct {
         const char *label, *name;
         const ms_report *report;
@@ -49,6 +50,7 @@ static void write_names(FILE *out, const ms_diff_view *v)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         row_head(out, rows[i].label, "");
         ms_html_cell(out, rows[i].name);
+        ms_html_cell(out, ms_diff_verdict(rows[i].report, verdict));
         ms_html_cell(out, rows[i].report->peak_phase);
         ms_html_number_cell(out, rows[i].report->step_ms, 1);
         fputs("</tr>\n", out);
@@ -133,6 +135,7 @@ void ms_diff_html(FILE *out, const ms_diff_view *v)
     else
         snprintf(verdict, sizeof verdict, "From A to B the peak changes by %s.",
                  ms_change_text(a, b, change));
-    ms_html_begin(out, &(ms_html_head){"A memory comparison", verdict, .is_good = b <= a});
+    ms_html_begin(out, &(ms_html_head){"A memory comparison", verdict,
+                                       .tone = b <= a ? MS_VERDICT_FITS : MS_VERDICT_NO});
     (void)ms_html_finish(out, links, SECTIONS, "from the two reports alone", v, write_section);
 }

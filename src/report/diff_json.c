@@ -6,6 +6,7 @@
 
 #include "json/write.h"
 #include "report/diff_report.h"
+#include "report/fit_words.h"
 
 static void write_side(ms_json_writer *w, const char *key, const ms_report *r, const char *name)
 {
@@ -15,6 +16,13 @@ static void write_side(ms_json_writer *w, const char *key, const ms_report *r, c
     ms_json_string(w, "device", r->device);
     ms_json_string(w, "peak_stage", r->peak_phase);
     ms_json_double(w, "step_time_ms", r->step_ms > 0 ? r->step_ms : NAN, 3);
+    if (r->has_reason) {
+        ms_fit_json(w, r->reason);
+    } else {
+        ms_json_null(w, "fits");
+        ms_json_null(w, "verdict");
+        ms_json_null(w, "verdict_reason");
+    }
     const char *several = ms_report_setting(r, "several_gpus");
     if (several)
         ms_json_string(w, "several_gpus", several);

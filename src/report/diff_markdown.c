@@ -76,13 +76,22 @@ static void write_table(FILE *out, const ms_diff *diff, ms_diff_table table)
         fprintf(out, "\nAnd %" PRIu32 " more.\n", count - MOST_ROWS);
 }
 
+static void write_name(FILE *out, const char *side, const char *name, const ms_report *report)
+{
+    char verdict[MS_DIFF_VERDICT_TEXT];
+    fprintf(out, "%s: ", side);
+    ms_markdown_text(out, name);
+    fprintf(out, "%s%s", report->has_reason ? ": " : "",
+            report->has_reason ? ms_diff_verdict(report, verdict) : "");
+}
+
 void ms_diff_markdown(FILE *out, const ms_diff_view *v)
 {
     const ms_diff *diff = v->diff;
-    fputs("# A memory comparison\n\nA: ", out);
-    ms_markdown_text(out, v->a_name);
-    fputs("<br>\nB: ", out);
-    ms_markdown_text(out, v->b_name);
+    fputs("# A memory comparison\n\n", out);
+    write_name(out, "A", v->a_name, diff->a);
+    fputs("<br>\n", out);
+    write_name(out, "B", v->b_name, diff->b);
     fputc('\n', out);
     for (int side = 0; side < 2; side++)
         ms_markdown_note(out, side ? "Note on B:" : "Note on A:", ms_diff_note(v, side));

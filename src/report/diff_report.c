@@ -28,6 +28,16 @@ const char *ms_diff_note(const ms_diff_view *view, int side)
     return ms_report_setting(side ? view->diff->b : view->diff->a, "several_gpus");
 }
 
+const char *ms_diff_verdict(const ms_report *report, char text[MS_DIFF_VERDICT_TEXT])
+{
+    if (!report->has_reason)
+        return "-";
+    snprintf(text, MS_DIFF_VERDICT_TEXT, "%s (%s)",
+             ms_fit_verdict_name(ms_reason_verdict(report->reason)),
+             ms_fit_reason_name(report->reason));
+    return text;
+}
+
 const char *ms_change_text(uint64_t a_bytes, uint64_t b_bytes, char text[MS_CHANGE_TEXT])
 {
     char size[MS_SIZE_TEXT_BYTES];

@@ -29,6 +29,10 @@ typedef struct ms_diff_view {
 /* What a side leaves out of several GPUs, or NULL; 0 is A. */
 const char *ms_diff_note(const ms_diff_view *view, int side);
 
+/* "tight (allocator-retries)", or "-" where the report does not say. */
+enum { MS_DIFF_VERDICT_TEXT = 48 };
+const char *ms_diff_verdict(const ms_report *report, char text[MS_DIFF_VERDICT_TEXT]);
+
 /* "+1.50 GiB", "-512 B", "0 B". */
 enum { MS_CHANGE_TEXT = 32 };
 const char *ms_change_text(uint64_t a_bytes, uint64_t b_bytes, char text[MS_CHANGE_TEXT]);

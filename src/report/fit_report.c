@@ -6,6 +6,7 @@
 #include "base/printable.h"
 #include "json/write.h"
 #include "memscope/fit.h"
+#include "report/fit_words.h"
 #include "report/view.h"
 #include "trace/trace.h"
 
@@ -24,10 +25,9 @@ static void write_why(const ms_fit_view *v, FILE *out)
         fprintf(out, "  more than that is not tried\n");
         return;
     }
-    bool over_budget = f->device_bytes > v->run->budget_bytes;
     fprintf(out, "  %" PRIu64 " does not: it needs %s GiB, ", a->next,
             ms_gib(f->device_bytes, need));
-    if (over_budget)
+    if (f->reason == MS_FIT_OVER_BUDGET)
         fprintf(out, "%s too many, and its peak is in %s\n",
                 ms_gib(f->device_bytes - v->run->budget_bytes, over), ms_phase_name(f->peak_phase));
     else
@@ -35,58 +35,135 @@ static void write_why(const ms_fit_view *v, FILE *out)
                 ms_phase_name(f->peak_phase));
 }
 
-static void write_row(FILE *out, const ms_fit_answer *a, const char *name, uint64_t now,
-                      uint64_t next)
+/* The values that there are, side by side: safe where it is another one, largest, next. */
+enum { MOST_COLUMNS = 3 };
+
+typedef struct fit_columns {
+    uint64_t values[MOST_COLUMNS];
+    const ms_step_figures *figures[MOST_COLUMNS];
+    uint32_t count;
+} fit_columns;
+
+static bool has_safe_column(const ms_fit_answer *a)
 {
-    char text[MS_GIB_TEXT], more[MS_GIB_TEXT];
+    return a->safe_value > 0 && a->safe_value < a->value;
+}
+
+static fit_columns columns_of(const ms_fit_answer *a)
+{
+    const struct {
+        bool is_there;
+        uint64_t value;
+        const ms_step_figures *figures;
+    } all[MOST_COLUMNS] = {{has_safe_column(a), a->safe_value, &a->at_safe},
+                           {a->value > 0, a->value, &a->at_value},
+                           {a->next > 0, a->next, &a->at_next}};
+    fit_columns c = {.count = 0};
+    for (size_t i = 0; i < MOST_COLUMNS; i++)
+        if (all[i].is_there) {
+            c.values[c.count] = all[i].value;
+            c.figures[c.count++] = all[i].figures;
+        }
+    return c;
+}
+
+static void write_row(FILE *out, const fit_columns *c, const char *name,
+                      uint64_t (*bytes_of)(const ms_step_figures *f, int which), int which)
+{
+    char text[MS_GIB_TEXT];
     fprintf(out, "  %-30s", name);
-    if (a->value > 0)
-        fprintf(out, " %10s", ms_gib(now, text));
-    if (a->next > 0)
-        fprintf(out, " %10s", ms_gib(next, more));
+    for (uint32_t i = 0; i < c->count; i++)
+        fprintf(out, " %10s", ms_gib(bytes_of(c->figures[i], which), text));
     fputc('\n', out);
 }
 
-static void write_table(const ms_fit_view *v, FILE *out)
+static uint64_t category_bytes(const ms_step_figures *f, int which)
+{
+    return f->category_bytes[which];
+}
+
+static uint64_t peak_bytes(const ms_step_figures *f, int which)
+{
+    (void)which;
+    return f->peak_bytes;
+}
+
+static uint64_t device_bytes(const ms_step_figures *f, int which)
+{
+    (void)which;
+    return f->device_bytes;
+}
+
+static void write_table(const ms_page *page, const ms_fit_answer *a)
+{
+    FILE *out = page->out;
+    const fit_columns c = columns_of(a);
+    ms_page_heading(page, "At the peak", "  (GiB)");
+    fprintf(out, "  %-30s", a->what->name);
+    for (uint32_t i = 0; i < c.count; i++)
+        fprintf(out, " %10" PRIu64, c.values[i]);
+    fputc('\n', out);
+    for (int i = 0; i < MS_CATEGORY_COUNT; i++) {
+        uint64_t any = 0;
+        for (uint32_t k = 0; k < c.count; k++)
+            any |= c.figures[k]->category_bytes[i];
+        if (any)
+            write_row(out, &c, ms_category_name((ms_category)i), category_bytes, i);
+    }
+    write_row(out, &c, "allocated", peak_bytes, 0);
+    write_row(out, &c, "on the device, with context", device_bytes, 0);
+}
+
+static void write_value(const ms_fit_view *v, FILE *out, uint64_t value, const ms_step_figures *f)
+{
+    char need[MS_GIB_TEXT], budget[MS_GIB_TEXT];
+    bool is_tight = ms_reason_verdict(f->reason) == MS_VERDICT_TIGHT;
+    fprintf(out, "  %s %" PRIu64 " %s: %s of %s GiB on %s\n", v->answer->what->name, value,
+            is_tight ? "is tight" : "fits", ms_gib(f->device_bytes, need),
+            ms_gib(v->run->budget_bytes, budget), v->run->device->name);
+}
+
+/* The safe value first, then the largest and why it is only just one. */
+static ms_status write_values(const ms_fit_view *v, const ms_page *page, ms_error *err)
 {
     const ms_fit_answer *a = v->answer;
-    const ms_page page = ms_page_begin(out, v->style);
-    ms_page_heading(&page, "At the peak", "  (GiB)");
-    fprintf(out, "  %-30s", a->what->name);
-    if (a->value > 0)
-        fprintf(out, " %10" PRIu64, a->value);
-    if (a->next > 0)
-        fprintf(out, " %10" PRIu64, a->next);
-    fputc('\n', out);
-    for (int i = 0; i < MS_CATEGORY_COUNT; i++)
-        if (a->at_value.category_bytes[i] || a->at_next.category_bytes[i])
-            write_row(out, a, ms_category_name((ms_category)i), a->at_value.category_bytes[i],
-                      a->at_next.category_bytes[i]);
-    write_row(out, a, "allocated", a->at_value.peak_bytes, a->at_next.peak_bytes);
-    write_row(out, a, "on the device, with context", a->at_value.device_bytes,
-              a->at_next.device_bytes);
+    char budget[MS_GIB_TEXT];
+    ms_arena *arena = ms_arena_create(0);
+    const char *why =
+        arena
+            ? ms_fit_why(arena, &(ms_fit_facts){.reason = a->at_value.reason,
+                                                .budget_bytes = v->run->budget_bytes,
+                                                .high_device_bytes = a->at_value.high_device_bytes,
+                                                .retries = a->at_value.retries})
+            : NULL;
+    if (why && a->value == 0) {
+        fprintf(page->out, "  nothing fits %s GiB on %s\n", ms_gib(v->run->budget_bytes, budget),
+                v->run->device->name);
+    } else if (why) {
+        if (has_safe_column(a))
+            write_value(v, page->out, a->safe_value, &a->at_safe);
+        write_value(v, page->out, a->value, &a->at_value);
+        if (*why)
+            ms_page_note(page, ms_fit_why_label, why);
+    }
+    ms_arena_free(arena);
+    return why ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "no memory for the report");
 }
 
 ms_status ms_fit_write_console(const ms_fit_view *v, FILE *out, ms_error *err)
 {
     const ms_fit_answer *a = v->answer;
-    char need[MS_GIB_TEXT], budget[MS_GIB_TEXT];
+    const ms_page page = ms_page_begin(out, v->style);
     const char *name = v->model->name && *v->model->name ? v->model->name : v->model->model_type;
-    (void)err;
-    ms_gib(v->run->budget_bytes, budget);
     ms_put_printable(out, name);
     fprintf(out, ": largest %s, %s\n\n", a->what->name, a->what->unit);
-    if (a->value > 0)
-        fprintf(out, "  %s %" PRIu64 " fits: %s of %s GiB on %s\n", a->what->name, a->value,
-                ms_gib(a->at_value.device_bytes, need), budget, v->run->device->name);
-    else
-        fprintf(out, "  nothing fits %s GiB on %s\n", budget, v->run->device->name);
+    ms_status status = write_values(v, &page, err);
+    if (status != MS_OK)
+        return status;
     write_why(v, out);
-    if (v->run->several_gpus.text) {
-        const ms_page page = ms_page_begin(out, v->style);
+    if (v->run->several_gpus.text)
         ms_page_note(&page, "note:", v->run->several_gpus.text);
-    }
-    write_table(v, out);
+    write_table(&page, a);
     return MS_OK;
 }
 
@@ -101,7 +178,7 @@ static void write_figures(ms_json_writer *w, const char *key, uint64_t value,
     }
     ms_json_object(w, key);
     ms_json_uint(w, "value", value);
-    ms_json_bool(w, "fits", f->fits);
+    ms_fit_json(w, f->reason);
     ms_json_uint(w, "peak_memory_bytes", f->peak_bytes);
     ms_json_uint(w, "reserved_memory_bytes", f->reserved_bytes);
     ms_json_uint(w, "expected_device_bytes", f->device_bytes);
@@ -126,10 +203,12 @@ ms_status ms_fit_write_json(const ms_fit_view *v, FILE *out, ms_error *err)
     ms_json_string(&w, "what", a->what->name);
     ms_json_uint(&w, "step", a->step);
     ms_json_uint(&w, "value", a->value);
+    ms_json_uint(&w, "safe_value", a->safe_value);
     ms_json_string(&w, "stopped_by", ms_fit_end_names[a->end]);
     ms_json_uint(&w, "simulations", a->simulations);
     if (v->run->several_gpus.text)
         ms_json_string(&w, "several_gpus", v->run->several_gpus.text);
+    write_figures(&w, "safe", a->safe_value, &a->at_safe);
     write_figures(&w, "largest", a->value, &a->at_value);
     write_figures(&w, "next", a->next, &a->at_next);
     ms_json_close(&w);

@@ -16,6 +16,8 @@ static const char policy[] =
 
 void ms_html_begin(FILE *out, const ms_html_head *head)
 {
+    static const char *const classes[] = {
+        [MS_VERDICT_NO] = "bad", [MS_VERDICT_TIGHT] = "tight", [MS_VERDICT_FITS] = "good"};
     fprintf(out,
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -28,7 +30,7 @@ void ms_html_begin(FILE *out, const ms_html_head *head)
             ms_embedded_style_find("picture"), ms_embedded_style_find("page"));
     fputs("<a class=\"skip\" href=\"#main\">Skip to the pictures</a>\n<header>\n<h1>", out);
     ms_xml_text(out, head->title);
-    fprintf(out, "</h1>\n<p class=\"verdict %s\" id=\"verdict\">", head->is_good ? "good" : "bad");
+    fprintf(out, "</h1>\n<p class=\"verdict %s\" id=\"verdict\">", classes[head->tone]);
     ms_xml_text(out, head->verdict);
     fputs("</p>\n", out);
 }

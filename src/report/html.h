@@ -7,6 +7,7 @@
 #define MS_REPORT_HTML_H
 
 #include "config/treatment.h"
+#include "memscope/verdict.h"
 #include "report/draw.h"
 #include "report/metadata.h"
 
@@ -18,7 +19,7 @@ typedef struct ms_html_link {
 typedef struct ms_html_head {
     const char *title;   /* what was analyzed or planned */
     const char *verdict; /* the answer */
-    bool is_good;
+    ms_fit_verdict tone; /* the answer's colour: good news, in between, bad */
 } ms_html_head;
 
 /* What figures are that memscope works out itself. */

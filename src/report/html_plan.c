@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/calibrated.h"
+#include "report/fit_words.h"
 #include "report/html_report.h"
 #include "report/json_operators.h"
 #include "report/plan_view.h"
@@ -75,7 +76,7 @@ static void figures_row(FILE *out, const ms_plan_view *v, const char *name,
     ms_html_number_cell(out, f->time.step_ms > 0 ? f->time.step_ms : NAN, 3);
     double overhead = is_same_run ? ms_plan_overhead(v, f->time.step_ms) : NAN;
     fprintf(out, "<td class=\"n\">%s</td>", ms_plan_percent(overhead, percent));
-    ms_html_cell(out, f->fits ? "yes" : "no");
+    ms_html_cell(out, ms_fit_cell(f->reason));
     ms_html_code_cell(out, text && *text ? text : "keep everything");
     fputs("</tr>\n", out);
 }
@@ -328,13 +329,14 @@ static bool write_section(FILE *out, const void *view, size_t index)
 
 bool ms_plan_html(FILE *out, const ms_plan_view *v)
 {
-    const ms_html_head head = {
-        .title = v->title, .verdict = v->verdict, .is_good = !v->is_infeasible};
+    const ms_html_head head = {.title = v->title, .verdict = v->verdict, .tone = v->tone};
     ms_html_link links[SECTION_COUNT];
     for (size_t i = 0; i < SECTION_COUNT; i++)
         links[i] = (ms_html_link){sections[i].id, sections[i].title,
                                   sections[i].is_there && !sections[i].is_there(v)};
     ms_html_begin(out, &head);
+    if (*v->why)
+        ms_html_note(out, ms_fit_why_label, v->why);
     if (v->run->several_gpus.text)
         ms_html_note(out, "Note:", v->run->several_gpus.text);
     ms_calibrated_html(out, v->run, v->arena);

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "report/calibrated.h"
+#include "report/fit_words.h"
 #include "report/json_operators.h"
 #include "report/picture.h"
 #include "report/reporter.h"
@@ -157,7 +158,7 @@ static void advice_table(FILE *out, const ms_view *v)
         ms_html_code_cell(out, s->option);
         ms_html_bytes_cell(out, (uint64_t)s->saved_device_bytes);
         ms_html_bytes_cell(out, s->device_bytes);
-        ms_html_cell(out, s->fits ? "yes" : "no");
+        ms_html_cell(out, ms_fit_cell(s->reason));
         fputs("</tr>\n", out);
     }
     ms_html_end_table(out);
@@ -248,12 +249,14 @@ static bool write_section(FILE *out, const void *view, size_t index)
 bool ms_report_html(FILE *out, const ms_view *v)
 {
     const ms_html_head head = {
-        .title = v->title, .verdict = v->verdict, .is_good = v->summary->fits};
+        .title = v->title, .verdict = v->verdict, .tone = v->summary->verdict};
     ms_html_link links[SECTION_COUNT];
     for (size_t i = 0; i < SECTION_COUNT; i++)
         links[i] = (ms_html_link){sections[i].id, sections[i].title,
                                   sections[i].is_there && !sections[i].is_there(v)};
     ms_html_begin(out, &head);
+    if (*v->why)
+        ms_html_note(out, ms_fit_why_label, v->why);
     write_findings(out, v);
     ms_html_headroom(out, v);
     ms_calibrated_html(out, v->ledger->run, v->arena);

@@ -7,6 +7,7 @@
 #include "json/write.h"
 #include "report/calibrated.h"
 #include "report/config_fields.h"
+#include "report/fit_words.h"
 #include "report/json_levels.h"
 #include "report/json_operators.h"
 #include "report/json_peak.h"
@@ -29,7 +30,7 @@ static void write_summary(ms_json_writer *w, const ms_summary *s)
         ms_json_uint(w, "evaluation_reserved_bytes", s->evaluation_reserved_bytes);
     }
     ms_json_string(w, "peak_stage", s->peak_stage);
-    ms_json_bool(w, "fits", s->fits);
+    ms_fit_json(w, s->verdict_reason);
     if (s->budget_bytes) {
         ms_json_uint(w, "budget_bytes", s->budget_bytes);
         ms_json_int(w, "headroom_bytes", s->headroom_bytes);
@@ -120,7 +121,7 @@ static void write_suggestions(ms_json_writer *w, const ms_view *view)
         ms_json_int(w, "saved_device_bytes", s->saved_device_bytes);
         ms_json_int(w, "saved_peak_bytes", s->saved_peak_bytes);
         ms_json_uint(w, "device_bytes", s->device_bytes);
-        ms_json_bool(w, "fits", s->fits);
+        ms_fit_json(w, s->reason);
         ms_json_close(w);
     }
     ms_json_close(w);

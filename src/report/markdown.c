@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "report/calibrated.h"
+#include "report/fit_words.h"
 #include "report/reporter.h"
 
 void ms_markdown_title(FILE *out, const char *heading, const char *verdict, const char *title)
@@ -141,7 +142,7 @@ static void write_advice(FILE *out, const ms_view *v)
         char saved[MS_GIB_TEXT], left[MS_GIB_TEXT];
         fprintf(out, "| %s | `%s` | %s | %s | %s |\n", s->title, s->option,
                 ms_gib((uint64_t)s->saved_device_bytes, saved), ms_gib(s->device_bytes, left),
-                s->fits ? "yes" : "no");
+                ms_fit_cell(s->reason));
     }
 }
 
@@ -169,6 +170,8 @@ bool ms_report_markdown(FILE *out, const ms_view *view)
 {
     ms_markdown_title(out, "Memory of a training step", view->verdict, view->title);
     fputc('\n', out);
+    if (*view->why)
+        ms_markdown_note(out, ms_fit_why_label, view->why);
     write_findings(out, view);
     write_peak(out, view);
     write_phases(out, view);

@@ -18,9 +18,16 @@ ms_page ms_page_begin(FILE *out, const ms_style *style)
 
 const char *ms_page_tone(const ms_page *p, ms_tone tone)
 {
-    static const char *const codes[] = {"\033[1m", "\033[1;32m", "\033[1;31m", "\033[2m",
-                                        "\033[0m"};
+    static const char *const codes[] = {"\033[1m",    "\033[1;32m", "\033[1;33m",
+                                        "\033[1;31m", "\033[2m",    "\033[0m"};
     return p->color ? codes[tone] : "";
+}
+
+ms_tone ms_page_verdict_tone(ms_fit_verdict verdict)
+{
+    return verdict == MS_VERDICT_FITS    ? MS_TONE_GOOD
+           : verdict == MS_VERDICT_TIGHT ? MS_TONE_TIGHT
+                                         : MS_TONE_BAD;
 }
 
 void ms_page_title(const ms_page *p, const char *title, ms_tone tone, const char *answer)

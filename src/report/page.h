@@ -13,7 +13,14 @@
 #include "memscope/memscope.h"
 #include "report/metadata.h"
 
-typedef enum ms_tone { MS_TONE_BOLD, MS_TONE_GOOD, MS_TONE_BAD, MS_TONE_DIM, MS_TONE_END } ms_tone;
+typedef enum ms_tone {
+    MS_TONE_BOLD,
+    MS_TONE_GOOD,
+    MS_TONE_TIGHT,
+    MS_TONE_BAD,
+    MS_TONE_DIM,
+    MS_TONE_END
+} ms_tone;
 
 typedef struct ms_page {
     FILE *out;
@@ -25,6 +32,7 @@ typedef struct ms_page {
 ms_page ms_page_begin(FILE *out, const ms_style *style);
 
 const char *ms_page_tone(const ms_page *p, ms_tone tone); /* what switches it on; "" */
+ms_tone ms_page_verdict_tone(ms_fit_verdict verdict);
 /* What the page is about, and below it the answer. */
 void ms_page_title(const ms_page *p, const char *title, ms_tone tone, const char *answer);
 void ms_page_heading(const ms_page *p, const char *text, const char *units);

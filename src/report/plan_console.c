@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/calibrated.h"
+#include "report/fit_words.h"
 #include "report/page.h"
 #include "report/plan_view.h"
 
@@ -23,8 +24,9 @@ static void row_label(const ms_page *p, const char *label)
 
 static void write_verdict(const ms_page *p, const ms_plan_view *v)
 {
-    ms_tone t = v->is_infeasible ? MS_TONE_BAD : MS_TONE_GOOD;
-    ms_page_title(p, v->title, t, v->verdict);
+    ms_page_title(p, v->title, ms_page_verdict_tone(v->tone), v->verdict);
+    if (*v->why)
+        ms_page_note(p, ms_fit_why_label, v->why);
     fputs(ms_page_tone(p, MS_TONE_DIM), p->out);
     ms_page_paragraph(p, v->proof);
     fputs(ms_page_tone(p, MS_TONE_END), p->out);
@@ -37,7 +39,7 @@ static void write_treat(const ms_page *p, const ms_plan_view *v)
     const char *treat = v->figures->treat;
     if (!*treat && !*v->moved)
         return;
-    ms_page_heading(p, v->is_least ? "What needs least" : "The plan",
+    ms_page_heading(p, v->is_least ? "The least that was found" : "The plan",
                     "  (memscope analyze takes it)");
     if (*v->moved)
         fprintf(p->out, "  %s\n", v->moved);
@@ -86,6 +88,12 @@ static void columns_row(const ms_page *p, const ms_plan_view *v)
     fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
 }
 
+static const char *column_verdict(const ms_step_figures *f)
+{
+    ms_fit_verdict verdict = ms_reason_verdict(f->reason);
+    return verdict == MS_VERDICT_NO ? "too much" : ms_fit_verdict_name(verdict);
+}
+
 static void write_peak(const ms_page *p, const ms_plan_view *v)
 {
     bool uses_host = false;
@@ -105,7 +113,7 @@ static void write_peak(const ms_page *p, const ms_plan_view *v)
         bytes_row(p, v, "on the host", total_bytes, TOTAL_HOST);
     row_label(p, "");
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)
-        fprintf(p->out, "%*s", column_widths[i], v->columns[i].figures->fits ? "fits" : "too much");
+        fprintf(p->out, "%*s", column_widths[i], column_verdict(v->columns[i].figures));
     fputc('\n', p->out);
 }
 
@@ -267,7 +275,7 @@ static void write_targets(const ms_page *p, const ms_plan_view *v)
 /* The last column: for a suggestion what to type, for another planner its plan. */
 static const char *alternative_text(const ms_alternative *a)
 {
-    if (!a->figures.fits)
+    if (!ms_reason_fits(a->figures.reason))
         return "does not fit";
     if (a->option && *a->option)
         return a->option;

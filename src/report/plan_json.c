@@ -7,6 +7,7 @@
 
 #include "json/write.h"
 #include "report/calibrated.h"
+#include "report/fit_words.h"
 #include "report/json_operators.h"
 #include "report/plan_view.h"
 
@@ -26,7 +27,7 @@ static const char *status_name(const ms_plan_view *v)
  * nothing about this one. */
 static void write_figures(ms_json_writer *w, const ms_plan_view *view, const ms_step_figures *f)
 {
-    ms_json_bool(w, "fits", f->fits);
+    ms_fit_json(w, f->reason);
     ms_json_uint(w, "peak_memory_bytes", f->peak_bytes);
     ms_json_uint(w, "reserved_memory_bytes", f->reserved_bytes);
     ms_json_uint(w, "device_bytes", f->device_bytes);

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "report/calibrated.h"
+#include "report/fit_words.h"
 #include "report/markdown.h"
 #include "report/plan_view.h"
 
@@ -14,8 +15,9 @@ static void write_treat(FILE *out, const ms_plan_view *v)
     const char *treat = v->figures->treat;
     if (*treat || *v->moved)
         fprintf(out, "\n%s\n\n```\n%s%s%s%s%s```\n",
-                v->is_least ? "What needs least:" : "`memscope analyze` takes it as", v->moved,
-                *v->moved ? "\n" : "", *treat ? "--treat " : "", treat, *treat ? "\n" : "");
+                v->is_least ? "The least that was found:" : "`memscope analyze` takes it as",
+                v->moved, *v->moved ? "\n" : "", *treat ? "--treat " : "", treat,
+                *treat ? "\n" : "");
 }
 
 static void write_target(FILE *out, const ms_plan_view *v)
@@ -79,7 +81,7 @@ static void write_peak(FILE *out, const ms_plan_view *v)
     bytes_row(out, "on the host", host);
     fputs("| fits |", out);
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)
-        fprintf(out, " %s |", v->columns[i].figures->fits ? "yes" : "no");
+        fprintf(out, " %s |", ms_fit_cell(v->columns[i].figures->reason));
     fputc('\n', out);
 }
 
@@ -154,7 +156,7 @@ static void figures_row(FILE *out, const ms_plan_view *v, const char *name,
     double overhead = v ? ms_plan_overhead(v, f->time.step_ms) : NAN; /* of another run: nothing */
     fprintf(out, "| %s | %s | %s | %s | %s | %s | `%s` |\n", name, ms_gib(f->peak_bytes, peak),
             ms_gib(f->device_bytes, gib), ms_plan_ms(f->time.step_ms, 3, ms),
-            ms_plan_percent(overhead, percent), f->fits ? "yes" : "no",
+            ms_plan_percent(overhead, percent), ms_fit_cell(f->reason),
             *text ? text : "keep everything");
 }
 
@@ -207,6 +209,8 @@ bool ms_plan_markdown(FILE *out, const ms_plan_view *v)
     char ms[MS_FIXED_TEXT], gib[MS_GIB_TEXT], percent[MS_FIXED_TEXT];
     ms_markdown_title(out, "Plan of a training step", v->verdict, v->title);
     fprintf(out, "; %s.\n", v->proof);
+    if (*v->why)
+        ms_markdown_note(out, ms_fit_why_label, v->why);
     ms_markdown_note(out, "Note:", v->run->several_gpus.text);
     write_treat(out, v);
     write_target(out, v);

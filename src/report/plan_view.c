@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "config/attention.h"
 #include "plan/settings.h"
+#include "report/fit_words.h"
 
 /* ---- numbers ---- */
 
@@ -19,7 +20,7 @@ const char *ms_plan_ms(double ms, uint32_t decimals, char text[MS_FIXED_TEXT])
 
 const char *ms_plan_suggestions_title(const ms_step_plan *plan)
 {
-    return plan->plan.fits ? "What would be faster" : "What would fit";
+    return ms_reason_fits(plan->plan.reason) ? "What would be faster" : "What would fit";
 }
 
 const char *ms_plan_percent(double fraction, char text[MS_FIXED_TEXT])
@@ -142,11 +143,26 @@ static const char *plan_verdict(const ms_plan_view *view)
             view->arena, "does not fit: short by %s GiB (needs %s of %s GiB on %s)",
             ms_gib(plan->device_bytes - view->budget_bytes, missing), need, budget, device);
     if (view->is_infeasible)
-        return ms_arena_printf(view->arena, "no plan fits %s GiB on %s", budget, device);
+        return ms_arena_printf(view->arena, "no plan was found that fits %s GiB on %s", budget,
+                               device);
     if (view->budget_bytes == 0)
         return ms_arena_printf(view->arena, "needs %s GiB on %s%s (no budget was given)", need,
                                device, time);
-    return ms_arena_printf(view->arena, "fits: %s of %s GiB on %s%s", need, budget, device, time);
+    return ms_arena_printf(view->arena, "%s: %s of %s GiB on %s%s",
+                           ms_fit_verdict_name(ms_reason_verdict(plan->reason)), need, budget,
+                           device, time);
+}
+
+/* Of a plan that was found; an answer without one says its own. */
+static const char *why(const ms_plan_view *view)
+{
+    const ms_step_figures *plan = view->figures;
+    if (view->is_infeasible)
+        return "";
+    return ms_fit_why(view->arena, &(ms_fit_facts){.reason = plan->reason,
+                                                   .budget_bytes = view->budget_bytes,
+                                                   .high_device_bytes = plan->high_device_bytes,
+                                                   .retries = plan->retries});
 }
 
 static const char *curve_verdict(const ms_plan_view *view)
@@ -180,11 +196,12 @@ static const char *why_infeasible(const ms_plan_view *view)
         return ms_arena_printf(view->arena, "the %s planner has no plan; another may have one",
                                ms_planner_names[planner]);
     return view->plan->is_ruled_out
-               ? "no mix of treatments fits, even if the allocator wasted nothing"
-               : "other mixes of treatments are not ruled out";
+               ? "no mix of these options fits, even if the allocator wasted nothing"
+               : "other mixes of these options are not ruled out";
 }
 
-/* "no plan is faster than 512.300 ms: gap 0.04 %, proven" */
+/* "no mix of these options, timed layer by layer, is faster than 512.300 ms: gap 0.04 %, proven":
+ * an option's time is measured beside itself, so a mix of unlike neighbours may be faster. */
 static const char *proof_of_plan(const ms_plan_view *view)
 {
     const ms_step_plan *p = view->plan;
@@ -196,8 +213,10 @@ static const char *proof_of_plan(const ms_plan_view *view)
         p->outcome == MS_PLAN_OPTIMAL)
         return ms_arena_printf(view->arena, "weighed at assumed rates: gap %s %%",
                                ms_fixed(100 * p->gap, 3, gap));
+    if (!*view->figures->treat)
+        return "nothing has to be treated: no option was tried";
     if (!(p->bound_ms > 0))
-        return *view->figures->treat ? "no bound was worked out" : "nothing has to be treated";
+        return "no bound was worked out";
     if (p->gap <= view->answer->task->gap) {
         how = "proven";
     } else if (p->outcome == MS_PLAN_STOPPED) {
@@ -206,7 +225,9 @@ static const char *proof_of_plan(const ms_plan_view *view)
         if_ideal = ", had the allocator no waste";
         how = "closed but for that";
     }
-    return ms_arena_printf(view->arena, "no plan is faster than %s ms%s: gap %s %%, %s",
+    return ms_arena_printf(view->arena,
+                           "no mix of these options, timed layer by layer, is faster than %s ms%s: "
+                           "gap %s %%, %s",
                            ms_fixed(p->bound_ms, 3, bound), if_ideal,
                            ms_fixed(100 * p->gap, 3, gap), how);
 }
@@ -309,7 +330,7 @@ static void pick_figures(ms_plan_view *view)
 static bool fill_plan(ms_plan_view *view)
 {
     const ms_step_plan *plan = view->plan;
-    view->is_infeasible = plan->outcome == MS_PLAN_INFEASIBLE || !plan->plan.fits;
+    view->is_infeasible = plan->outcome == MS_PLAN_INFEASIBLE || !ms_reason_fits(plan->plan.reason);
     view->budget_bytes = plan->budget_bytes;
     pick_figures(view);
     const ms_plan_column columns[MS_PLAN_COLUMNS] = {
@@ -325,9 +346,11 @@ static bool fill_plan(ms_plan_view *view)
     fill_categories(view);
     view->moved = task->moved ? moves[task->moved].options : "";
     view->verdict = plan_verdict(view);
+    view->why = why(view);
+    view->tone = view->is_infeasible ? MS_VERDICT_NO : ms_reason_verdict(view->figures->reason);
     view->proof = proof(view);
     view->kept_layers = kept_layers(view);
-    return view->verdict && view->proof && view->kept_layers;
+    return view->verdict && view->why && view->proof && view->kept_layers;
 }
 
 static bool fill(ms_plan_view *view)
@@ -342,6 +365,8 @@ static bool fill(ms_plan_view *view)
     if (view->plan)
         return fill_plan(view);
     view->verdict = curve_verdict(view);
+    view->why = "";
+    view->tone = MS_VERDICT_FITS;
     return view->verdict != NULL;
 }
 

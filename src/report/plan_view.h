@@ -28,14 +28,16 @@ typedef struct ms_plan_view {
     const ms_curve *curve;    /* or NULL */
     const ms_view *analysis;  /* of the run as planned; NULL: for a format that has none */
     ms_arena *arena;
-    const ms_step_figures *figures;  /* the plan's, or of what needs least */
+    const ms_step_figures *figures;  /* the plan's, or of the least that was found */
     bool is_restricted;              /* to what a trainer can express */
     bool is_infeasible, is_fallback; /* fallback: the planner named nothing */
-    bool is_least;                   /* the figures are of what needs least */
+    bool is_least;                   /* the figures are of the least that was found */
     uint64_t budget_bytes;           /* 0: without limit */
     uint64_t least_budget_bytes;     /* infeasible: that a plan was found for; else 0 */
     const char *title;               /* "llama-3.1-8b: batch 1 x 4096 tokens, ..." */
     const char *verdict;             /* "fits: 39.42 of 40.00 GiB on h100-80gb, ..." */
+    const char *why;                 /* it is tight, and what to do about it; or "" */
+    ms_fit_verdict tone;             /* of the verdict: good news, in between, bad */
     const char *proof;               /* how far from the best it can be: a sentence */
     const char *moved; /* options that put things on the host that nothing fits without, or "" */
     const char *target_title;                  /* "Hugging Face Trainer"; NULL: any */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/fit_words.h"
+
 const char *ms_micro_step_text(const ms_phase_usage *phase, char text[MS_MICRO_STEP_TEXT])
 {
     uint64_t first = (uint64_t)phase->micro_step + 1, last = first + phase->repeats - 1;
@@ -165,24 +167,30 @@ static const char *verdict(const ms_view *view)
 {
     const ms_summary *s = view->summary;
     const char *device = view->ledger->run->device->name;
-    char need[MS_GIB_TEXT], budget[MS_GIB_TEXT], rest[MS_GIB_TEXT];
+    char need[MS_GIB_TEXT], budget[MS_GIB_TEXT], missing[MS_GIB_TEXT];
     ms_gib(s->expected_device_bytes, need);
     ms_gib(s->budget_bytes, budget);
     const char *when =
         s->evaluation_reserved_bytes > s->reserved_memory_bytes ? ", in the evaluation" : "";
     if (s->budget_bytes == 0)
         return ms_arena_printf(view->arena, "needs %s GiB%s (no budget was given)", need, when);
-    if (s->fits && s->high_device_bytes > s->budget_bytes)
+    if (s->verdict_reason == MS_FIT_OVER_BUDGET)
         return ms_arena_printf(view->arena,
-                               "fits narrowly: %s of %s GiB on %s%s (%s with the largest context)",
-                               need, budget, device, when, ms_gib(s->high_device_bytes, rest));
-    if (s->fits)
-        return ms_arena_printf(view->arena, "fits: %s of %s GiB on %s%s", need, budget, device,
-                               when);
-    uint64_t short_bytes = s->expected_device_bytes - s->budget_bytes;
-    return ms_arena_printf(view->arena,
-                           "does not fit: short by %s GiB (needs %s of %s GiB on %s%s)",
-                           ms_gib(short_bytes, rest), need, budget, device, when);
+                               "does not fit: short by %s GiB (needs %s of %s GiB on %s%s)",
+                               ms_gib(s->expected_device_bytes - s->budget_bytes, missing), need,
+                               budget, device, when);
+    return ms_arena_printf(view->arena, "%s: %s of %s GiB on %s%s",
+                           s->fits ? ms_fit_verdict_name(s->verdict) : "does not fit", need, budget,
+                           device, when);
+}
+
+static const char *why(const ms_view *view)
+{
+    const ms_summary *s = view->summary;
+    return ms_fit_why(view->arena, &(ms_fit_facts){.reason = s->verdict_reason,
+                                                   .budget_bytes = s->budget_bytes,
+                                                   .high_device_bytes = s->high_device_bytes,
+                                                   .retries = s->allocator_retries});
 }
 
 /* "8.03 B", "134.5 M" */
@@ -267,9 +275,11 @@ static bool fill(ms_view *view)
     view->metadata_count = ms_metadata_fill(&source, view->arena, fields);
     view->title = title(view);
     view->verdict = verdict(view);
+    view->why = why(view);
     view->peak_operator = peak_operator(view);
-    return view->metadata_count && view->title && view->verdict && fill_categories(view) &&
-           fill_tensors(view) && fill_layers(view) && fill_largest(view) && fill_findings(view);
+    return view->metadata_count && view->title && view->verdict && view->why &&
+           fill_categories(view) && fill_tensors(view) && fill_layers(view) && fill_largest(view) &&
+           fill_findings(view);
 }
 
 ms_status ms_view_create(const ms_ledger *ledger, const ms_advice *advice, const ms_style *style,

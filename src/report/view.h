@@ -32,6 +32,7 @@ typedef struct ms_view {
     ms_arena *arena;
     const char *title;    /* "llama-3.1-8b: 8.03 B parameters, bf16" */
     const char *verdict;  /* "fits: 71.31 of 79.25 GiB on a100-80gb" */
+    const char *why;      /* it is tight, and what to do about it; or "" */
     ms_finding *findings; /* what its reader should know beside the verdict */
     uint32_t finding_count;
     const char *peak_operator; /* that was running at the peak, or "" */

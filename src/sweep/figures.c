@@ -75,6 +75,7 @@ static ms_status fit(ms_arena *arena, const ms_model_config *model, const ms_run
         return status;
     figures->what = answer.what->name;
     figures->value = answer.value;
+    figures->safe_value = answer.safe_value;
     figures->next = answer.next;
     figures->stopped_by = ms_fit_end_names[answer.end];
     figures->summary.budget_bytes = run->budget_bytes;

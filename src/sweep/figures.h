@@ -19,7 +19,7 @@ typedef struct ms_figures {
     const char *model;
     /* of the largest that fits; the figures below are of the step with it, if there is one */
     const char *what, *stopped_by;
-    uint64_t value, next;
+    uint64_t value, safe_value, next; /* safe: the largest that is not tight */
     ms_summary summary;
     uint64_t tokens; /* of a step, all its micro-batches */
     /* 1/10,000 of the unit, so that text and numbers are the same everywhere; 0: not known */

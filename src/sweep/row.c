@@ -6,6 +6,7 @@
 
 #include "base/csv.h"
 #include "config/run_fields.h"
+#include "ledger/judge.h"
 #include "json/number.h"
 #include "json/write.h"
 
@@ -13,7 +14,15 @@ const char *const ms_row_format_names[] = {"csv", "jsonl", NULL};
 
 /* ---- columns ---- */
 
-typedef enum cell_kind { CELL_TEXT, CELL_COUNT, CELL_SIGNED, CELL_BOOL, CELL_E4 } cell_kind;
+typedef enum cell_kind {
+    CELL_TEXT,
+    CELL_COUNT,
+    CELL_SIGNED,
+    CELL_BOOL,
+    CELL_VERDICT,
+    CELL_REASON,
+    CELL_E4
+} cell_kind;
 
 /* To which questions a column belongs, as bits. */
 enum { STEP = 1, FIT = 2, BOTH = STEP | FIT };
@@ -33,9 +42,12 @@ static const column columns[] = {
     {"model",                    CELL_TEXT,   OWN(model),                         BOTH, 0},
     {"fit",                      CELL_TEXT,   OWN(what),                          FIT,  0},
     {"value",                    CELL_COUNT,  OWN(value),                         FIT,  1},
+    {"safe_value",               CELL_COUNT,  OWN(safe_value),                    FIT,  1},
     {"next",                     CELL_COUNT,  OWN(next),                          FIT,  0},
     {"stopped_by",               CELL_TEXT,   OWN(stopped_by),                    FIT,  0},
     {"fits",                     CELL_BOOL,   OF_STEP(fits),                      BOTH, 0},
+    {"verdict",                  CELL_VERDICT, OF_STEP(verdict),                  BOTH, 0},
+    {"verdict_reason",           CELL_REASON, OF_STEP(verdict_reason),            BOTH, 0},
     {"expected_device_bytes",    CELL_COUNT,  OF_STEP(expected_device_bytes),     BOTH, -1},
     {"budget_bytes",             CELL_COUNT,  OF_STEP(budget_bytes),              BOTH, 0},
     {"headroom_bytes",           CELL_SIGNED, OF_STEP(headroom_bytes),            STEP, 1},
@@ -164,6 +176,12 @@ static void put_figure(row_writer *w, const column *c, const ms_figures *figures
         break;
     case CELL_BOOL:
         put_bool(w, c->name, *(const bool *)(const void *)member);
+        break;
+    case CELL_VERDICT:
+        put_text(w, c->name, ms_fit_verdict_name(*(const ms_fit_verdict *)(const void *)member));
+        break;
+    case CELL_REASON:
+        put_text(w, c->name, ms_fit_reason_name(*(const ms_fit_reason *)(const void *)member));
         break;
     case CELL_E4:
         put_e4(w, c->name, *(const uint64_t *)(const void *)member);

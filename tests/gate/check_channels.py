@@ -428,7 +428,7 @@ def test_schema_takes_what_is_taken(folder):
     accepted = json.load(open(f"{folder}/memscope.budgets.json"))
     assert_valid(accepted, "budgets")
     keys = json.loads((TOP / "schemas/budgets.schema.json").read_text())["definitions"]["limits"]["properties"]
-    project(folder, budget("b", **{k: v.get("default") or "3%" for k, v in keys.items() if k != "max_increase"}))
+    project(folder, budget("b", **{k: v.get("default") or v.get("enum", ["3%"])[0] for k, v in keys.items() if k != "max_increase"}))
     assert run("check", "--no-plans", cwd=folder)[0] in (0, 1)
 
 

@@ -19,6 +19,8 @@ RUNS = [  # of a run, and what is searched
     ("smollm2-135m --batch 2 --budget 3GiB --allocator cuda-expandable --treat loss=chunk:8", "batch", ""),
     ("llama-3.2-1b --lora targets=all-linear --device rtx-4090 --seq 1024", "rank", "--step 16"),
     ("llama-3.1-8b --budget 60GiB", "batch", ""),
+    ("llama-3.1-8b --lora targets=all-linear --quantize nf4 --autocast bf16 --checkpointing all --device rtx-4090", "rank", "--step 8"),
+    ("llama-3.2-1b --budget 14.30GiB --seq 1024", "batch", ""),
 ]
 
 
@@ -45,15 +47,22 @@ def check(binary, settings, what, more, validate):
     validate(answer)
     assert (code == 0) == (answer["value"] > 0)
     assert answer["value"] % answer["step"] == 0
-    for part, fits in (("largest", True), ("next", False)):
+    assert 0 <= answer["safe_value"] <= answer["value"]
+    for part, fits in (("safe", True), ("largest", True), ("next", False)):
         figures = answer[part]
         if figures is None:
             continue
         code, summary = analyzed(binary, settings, what, figures["value"])
+        assert all(summary[k] == figures[k] for k in ("verdict", "verdict_reason"))
+        assert part != "safe" or summary["verdict"] == "fits"
         assert (code == 0) == fits == figures["fits"], (part, figures["value"], code)
         for key in ("peak_memory_bytes", "reserved_memory_bytes", "expected_device_bytes", "peak_stage"):
             assert summary[key] == figures[key], (part, key, summary[key], figures[key])
         assert sum(figures["peak_composition"].values()) == figures["peak_memory_bytes"]
+    above = answer["safe_value"] + answer["step"]
+    if above <= answer["value"]:  # then the next one is tight
+        assert analyzed(binary, settings, what, above)[1]["verdict"] == "tight"
+    assert (answer["safe"] is None) == (answer["safe_value"] == 0)
     if answer["stopped_by"] == "memory":
         assert answer["next"]["value"] == answer["value"] + answer["step"]
         assert answer["largest"] is not None or answer["value"] == 0

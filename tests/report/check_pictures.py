@@ -363,7 +363,7 @@ def check_contrast(scheme):
     blocks = [dict(re.findall(r"--([a-z_-]+): (#[0-9a-f]{6})", block))
               for block in re.findall(r":root \{(.*?)\}", text, re.S)]
     colors = blocks[0] | (blocks[1] if scheme == "dark" else {})
-    for ink in ("ink", "faint", "good", "bad", "link"):
+    for ink in ("ink", "faint", "good", "tight", "bad", "link"):
         for ground in ("ground", "panel", "band"):
             assert contrast(colors[ink], colors[ground]) >= 4.5, (scheme, ink, ground)
     for category in ("weight", "buffer", "gradient", "optimizer_state", "input", "activation",

@@ -8,7 +8,7 @@ work=${BUILD:-build/release}/report
 passed=0 failed=0
 mkdir -p "$work"
 # A sanitizer's slow program runs into the time limit of a search; it is asked less.
-checks="check_reports check_notes check_pictures check_compare check_capture check_fits check_plans"
+checks="check_reports check_notes check_verdicts check_pictures check_compare check_capture check_fits check_plans"
 if [ "${CONFIG:-release}" != asan ]; then
     checks="$checks check_completions check_browser check_sweeps"
 else

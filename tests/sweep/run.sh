@@ -268,11 +268,12 @@ check "a frontier of a shard" refuses 'memscope merge --frontier' sweep gpt2 --s
 grid="gpt2 --batch 1:12 --checkpointing none,all,every:2 --device rtx-4090 --accumulate 1,3"
 # shellcheck disable=SC2086
 sweep $grid > all.csv
-# Every row against every other one: memory is column 12, tokens per second the last but one.
-awk -F, 'NR == FNR { if (FNR > 1 && $11 == "true") { n++; m[n] = $12; t[n] = $(NF - 1) } next }
-    FNR == 1 { print; next }
-    $11 == "true" { good = 1; for (i = 1; i <= n; i++)
-        if (m[i] <= $12 && t[i] >= $(NF - 1) && (m[i] < $12 || t[i] > $(NF - 1))) good = 0
+# Every row against every other one, by the names of the columns.
+awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; if (NR > 1) print; next }
+    { fits = $at["fits"] == "true"; memory = $at["expected_device_bytes"]; rate = $at["tokens_per_s"] }
+    NR == FNR { if (fits) { n++; m[n] = memory; t[n] = rate } next }
+    fits { good = 1; for (i = 1; i <= n; i++)
+        if (m[i] <= memory && t[i] >= rate && (m[i] < memory || t[i] > rate)) good = 0
         if (good) print }' all.csv all.csv > expected.csv
 # shellcheck disable=SC2086
 for format in csv jsonl; do

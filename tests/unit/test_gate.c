@@ -80,6 +80,8 @@ typedef struct verdict_case {
     ms_measure measure;
     ms_outcome outcome;
     uint64_t limit_bytes; /* the tightest that fails */
+    ms_fit_reason reason; /* of the run; 0: its report says none */
+    ms_require require;
 } verdict_case;
 
 static void take(ms_budget_limit *limit, const char *text, const ms_error *place)
@@ -105,11 +107,15 @@ static void check_verdict(void **state)
     take(&budget.limits.increase, c->increase, &place);
     budget.limits.uses_expected = c->uses_expected;
     budget.limits.measure = c->measure;
+    budget.limits.require = c->require;
     ms_verdict v = {
         .budget = &budget,
         .report = {.expected_bytes = 1000,
                    .high_bytes = 1200,
                    .reserved_bytes = 800,
+                   .device = "a100-80gb",
+                   .has_reason = c->reason != MS_FIT_OVER_BUDGET,
+                   .reason = c->reason,
                    .phases = {phases, 2},
                    .categories = {kinds, 3},
                    .peak_phase = ""},
@@ -122,38 +128,57 @@ static void check_verdict(void **state)
     assert_int_equal(ms_verdict_judge(arena, &v, &err), MS_OK);
     assert_int_equal(v.outcome, c->outcome);
     assert_int_equal(v.limit_bytes, c->limit_bytes);
-    assert_non_null(ms_verdict_text(arena, &v));
+    const char *text = ms_verdict_text(arena, &v);
+    assert_non_null(text);
+    bool is_plain = !v.report.has_reason || ms_reason_verdict(c->reason) == MS_VERDICT_FITS;
+    assert_int_equal(strstr(text, ms_fit_reason_text(c->reason)) == NULL, is_plain);
     assert_non_null(ms_verdict_changes(arena, &v));
     ms_arena_free(arena);
 }
 
 #define PASSED MS_OUTCOME_PASSED
 #define OVER MS_OUTCOME_OVER
+#define WARNED MS_OUTCOME_WARNED
+#define SKIPPED MS_OUTCOME_SKIPPED
+#define OLD MS_FIT_OVER_BUDGET /* a report of before there were reasons */
+#define UNSAID MS_REQUIRE_UNSAID
+#define PEAK MS_MEASURE_PEAK
 
 /* clang-format off */
 static const verdict_case verdicts[] = {
-    {"at the limit",           "1200 B", NULL,     NULL,           false, MS_MEASURE_PEAK, PASSED, 1200},
-    {"over by one byte",       "1199 B", NULL,     NULL,           false, MS_MEASURE_PEAK, OVER,   1199},
-    {"the expected, at",       "1000 B", NULL,     NULL,           true,  MS_MEASURE_PEAK, PASSED, 1000},
-    {"the expected, over",     "999 B",  NULL,     NULL,           true,  MS_MEASURE_PEAK, OVER,   999},
-    {"a share, at",            "60%",    NULL,     NULL,           false, MS_MEASURE_PEAK, PASSED, 1200},
-    {"a share, over",          "59.9%",  NULL,     NULL,           false, MS_MEASURE_PEAK, OVER,   1198},
-    {"a warning",              "2000 B", "1199 B", NULL,           false, MS_MEASURE_PEAK, MS_OUTCOME_WARNED, 2000},
-    {"no warning",             "2000 B", "1200 B", NULL,           false, MS_MEASURE_PEAK, PASSED, 2000},
-    {"an increase, at",        NULL,     NULL,     "100 B",        false, MS_MEASURE_PEAK, PASSED, 1200},
-    {"an increase, over",      NULL,     NULL,     "99 B",         false, MS_MEASURE_PEAK, OVER,   1199},
-    {"a share of it, over",    NULL,     NULL,     "9%",           false, MS_MEASURE_PEAK, OVER,   1199},
-    {"a share of it, kept",    NULL,     NULL,     "10%",          false, MS_MEASURE_PEAK, PASSED, 1210},
-    {"either is over",         NULL,     NULL,     "9% or 200 B",  false, MS_MEASURE_PEAK, OVER,   1199},
-    {"both would have to be",  NULL,     NULL,     "9% and 200 B", false, MS_MEASURE_PEAK, PASSED, 1300},
-    {"both are",               NULL,     NULL,     "9% and 50 B",  false, MS_MEASURE_PEAK, OVER,   1199},
-    {"the tightest",           "1100 B", NULL,     "50 B",         false, MS_MEASURE_PEAK, OVER,   1100},
-    {"no limit",               NULL,     NULL,     NULL,           false, MS_MEASURE_PEAK, MS_OUTCOME_SKIPPED, 0},
-    {"forward, at",            "500 B",  NULL,     NULL,           false, MS_MEASURE_FORWARD, PASSED, 500},
-    {"backward, over",         "699 B",  NULL,     NULL,           false, MS_MEASURE_BACKWARD, OVER, 699},
-    {"weights and buffers",    "319 B",  NULL,     NULL,           false, MS_MEASURE_WEIGHTS, OVER, 319},
-    {"activations and inputs", "6 B",    NULL,     NULL,           false, MS_MEASURE_ACTIVATIONS, OVER, 6},
-    {"reserved",               "799 B",  NULL,     NULL,           false, MS_MEASURE_RESERVED, OVER, 799},
+    {"at the limit",           "1200 B", NULL,     NULL,           false, MS_MEASURE_PEAK, PASSED, 1200, OLD, UNSAID},
+    {"over by one byte",       "1199 B", NULL,     NULL,           false, MS_MEASURE_PEAK, OVER,   1199, OLD, UNSAID},
+    {"the expected, at",       "1000 B", NULL,     NULL,           true,  MS_MEASURE_PEAK, PASSED, 1000, OLD, UNSAID},
+    {"the expected, over",     "999 B",  NULL,     NULL,           true,  MS_MEASURE_PEAK, OVER,   999, OLD, UNSAID},
+    {"a share, at",            "60%",    NULL,     NULL,           false, MS_MEASURE_PEAK, PASSED, 1200, OLD, UNSAID},
+    {"a share, over",          "59.9%",  NULL,     NULL,           false, MS_MEASURE_PEAK, OVER,   1198, OLD, UNSAID},
+    {"a warning",              "2000 B", "1199 B", NULL,           false, MS_MEASURE_PEAK, MS_OUTCOME_WARNED, 2000, OLD, UNSAID},
+    {"no warning",             "2000 B", "1200 B", NULL,           false, MS_MEASURE_PEAK, PASSED, 2000, OLD, UNSAID},
+    {"an increase, at",        NULL,     NULL,     "100 B",        false, MS_MEASURE_PEAK, PASSED, 1200, OLD, UNSAID},
+    {"an increase, over",      NULL,     NULL,     "99 B",         false, MS_MEASURE_PEAK, OVER,   1199, OLD, UNSAID},
+    {"a share of it, over",    NULL,     NULL,     "9%",           false, MS_MEASURE_PEAK, OVER,   1199, OLD, UNSAID},
+    {"a share of it, kept",    NULL,     NULL,     "10%",          false, MS_MEASURE_PEAK, PASSED, 1210, OLD, UNSAID},
+    {"either is over",         NULL,     NULL,     "9% or 200 B",  false, MS_MEASURE_PEAK, OVER,   1199, OLD, UNSAID},
+    {"both would have to be",  NULL,     NULL,     "9% and 200 B", false, MS_MEASURE_PEAK, PASSED, 1300, OLD, UNSAID},
+    {"both are",               NULL,     NULL,     "9% and 50 B",  false, MS_MEASURE_PEAK, OVER,   1199, OLD, UNSAID},
+    {"the tightest",           "1100 B", NULL,     "50 B",         false, MS_MEASURE_PEAK, OVER,   1100, OLD, UNSAID},
+    {"no limit",               NULL,     NULL,     NULL,           false, MS_MEASURE_PEAK, MS_OUTCOME_SKIPPED, 0, OLD, UNSAID},
+    {"forward, at",            "500 B",  NULL,     NULL,           false, MS_MEASURE_FORWARD, PASSED, 500, OLD, UNSAID},
+    {"backward, over",         "699 B",  NULL,     NULL,           false, MS_MEASURE_BACKWARD, OVER, 699, OLD, UNSAID},
+    {"weights and buffers",    "319 B",  NULL,     NULL,           false, MS_MEASURE_WEIGHTS, OVER, 319, OLD, UNSAID},
+    {"activations and inputs", "6 B",    NULL,     NULL,           false, MS_MEASURE_ACTIVATIONS, OVER, 6, OLD, UNSAID},
+    {"reserved",               "799 B",  NULL,     NULL,           false, MS_MEASURE_RESERVED, OVER, 799, OLD, UNSAID},
+    {"fits, all kept",          "1200 B", NULL,     NULL, false, PEAK, PASSED,  1200, MS_FIT_WITHIN_BUDGET, MS_REQUIRE_FITS},
+    {"retries warn",            "1200 B", NULL,     NULL, false, PEAK, WARNED,  1200, MS_FIT_RETRIES,   UNSAID},
+    {"the upper end warns",     "1200 B", NULL,     NULL, false, PEAK, WARNED,  1200, MS_FIT_UPPER_END, UNSAID},
+    {"no room warns",           "1200 B", NULL,     NULL, false, PEAK, WARNED,  1200, MS_FIT_NO_ROOM,   UNSAID},
+    {"tight passes where said", "1200 B", NULL,     NULL, false, PEAK, PASSED,  1200, MS_FIT_RETRIES,   MS_REQUIRE_TIGHT},
+    {"no room does not",        "1200 B", NULL,     NULL, false, PEAK, OVER,    1200, MS_FIT_NO_ROOM,   MS_REQUIRE_TIGHT},
+    {"all passes where said",   "1200 B", NULL,     NULL, false, PEAK, PASSED,  1200, MS_FIT_NO_ROOM,   MS_REQUIRE_NOTHING},
+    {"tight fails where said",  "1200 B", NULL,     NULL, false, PEAK, OVER,    1200, MS_FIT_UPPER_END, MS_REQUIRE_FITS},
+    {"over stays over",         "1199 B", NULL,     NULL, false, PEAK, OVER,    1199, MS_FIT_RETRIES,   MS_REQUIRE_NOTHING},
+    {"without a limit nothing", NULL,     NULL,     NULL, false, PEAK, SKIPPED, 0,    MS_FIT_RETRIES,   UNSAID},
+    {"it is one by itself",     NULL,     NULL,     NULL, false, PEAK, OVER,    0,    MS_FIT_RETRIES,   MS_REQUIRE_FITS},
 };
 /* clang-format on */
 

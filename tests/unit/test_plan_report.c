@@ -61,7 +61,10 @@ static ms_step_figures figures(scene *s, const char *treat, uint64_t peak_mib, d
     f.host_bytes = strstr(treat, "offload") ? GIB : 0;
     f.category_bytes[MS_CATEGORY_WEIGHT] = 512 * MIB;
     f.category_bytes[MS_CATEGORY_ACTIVATION] = f.peak_bytes - 512 * MIB;
-    f.fits = f.device_bytes <= s->run.budget_bytes;
+    f.high_device_bytes = f.device_bytes + GIB / 4;
+    f.reason = f.device_bytes > s->run.budget_bytes        ? MS_FIT_OVER_BUDGET
+               : f.high_device_bytes > s->run.budget_bytes ? MS_FIT_UPPER_END
+                                                           : MS_FIT_WITHIN_BUDGET;
     f.time = (ms_step_time){step_ms, step_ms - 2, step_ms > 100 ? step_ms - 100 : 0, 2, 7};
     return f;
 }
@@ -143,7 +146,6 @@ static void set_curve(scene *s, fixture which)
     for (uint32_t i = 0; i < count; i++) {
         uint32_t left = which == FLAT_CURVE ? 0 : count - 1 - i;
         ms_curve_point p = {.budget_bytes = (4096 + 128 * i) * MIB,
-                            .fits = true,
                             .figures = figures(s, left ? "0-1=checkpoint,loss=chunk:2" : "",
                                                3072 + 128 * i, 100 + 0.125 * left * left),
                             .bound_ms = 99,
@@ -225,7 +227,7 @@ typedef struct report_case {
     const char *label;
     fixture which;
     const char *format;
-    const char *said[8];   /* in this order */
+    const char *said[9];   /* in this order */
     const char *unsaid[3]; /* nowhere */
 } report_case;
 
@@ -233,7 +235,7 @@ typedef struct report_case {
 static const report_case report_cases[] = {
     {"console, fits", FITS, "console",
      {"smollm2-135m: batch 2 x 2048 tokens", "fits: 3.75 of 4.00 GiB on a100-80gb, +12.3 % time",
-      "no plan is faster than 112.000 ms: gap 0.223 %, proven",
+      "no mix of these options, timed layer by layer, is faster than 112.000 ms:", "gap 0.223 %, proven",
       "--treat 0-9=checkpoint,12=offload:0.5+tile:4,loss=chunk:8",
       "allocated                         3.00      7.00            2.00",
       "1,000 steps, at 3.60/h            0.11      0.10            0.13",
@@ -250,10 +252,11 @@ static const report_case report_cases[] = {
      {"layers 0-9", "layer 12", "loss", "Why", "layers 0-9:", "layer 12:", "loss:",
       "17 simulations, 42 ms"}, {NULL}},
     {"console, everything kept", KEEPS_ALL, "console",
-     {"fits: 3.75 of 4.00 GiB on a100-80gb, with everything kept"}, {"--treat", "Why", "Treated"}},
+     {"fits: 3.75 of 4.00 GiB on a100-80gb, with everything kept",
+      "nothing has to be treated: no option was tried"}, {"--treat", "proven", "Treated"}},
     {"console, infeasible", INFEASIBLE, "console",
      {"does not fit: short by 0.50 GiB (2.50 is the smallest budget found, of 2.00 on a100-80gb)",
-      "other mixes of treatments are not ruled out", "What needs least", "What would fit", "half the batch", "--batch 1",
+      "other mixes of these options are not ruled out", "The least that was found", "What would fit", "half the batch", "--batch 1",
       "At the peak", "too much"}, {"proven"}},
     {"console, a planner without a plan", NO_PLAN, "console",
      {"short by 0.75 GiB (needs 2.75 of 2.00", "the greedy planner has no plan; another may have one",
@@ -262,7 +265,7 @@ static const report_case report_cases[] = {
      {"\"status\": \"infeasible\"", "\"least_budget_bytes\": null", "\"fits\": false",
       "\"treat\": \"all=checkpoint\"", "\"rationale\": []"}, {NULL}},
     {"console, a wasteful allocator", WASTE, "console",
-     {"112.000 ms, had the allocator no waste: gap 0.223 %, closed but for that"}, {"proven"}},
+     {"is faster than 112.000 ms, had the allocator no", "waste: gap 0.223 %, closed but for that"}, {"proven"}},
     {"console, stopped", STOPPED, "console",
      {"gap 0.223 %, not closed"}, {"proven"}},
     {"console, rules", RULES, "console",
@@ -313,7 +316,7 @@ static const report_case report_cases[] = {
      {"**fits: 3.75", "--treat 0-9", "| **allocated** | 3.00 | 7.00 | 2.00 |",
       "copies hide \\| behind computing", "Kept: layers 10-11,13-29."}, {"nan"}},
     {"md, infeasible", INFEASIBLE, "md",
-     {"**does not fit", "What needs least:", "## What would fit",
+     {"**does not fit", "The least that was found:", "## What would fit",
       "| half the batch | 1.00 | 1.75 | 60.000 | - | yes | `--batch 1` |"}, {NULL}},
     {"md, all trainers", ALL_TARGETS, "md", {"## Trainers", "| free |", "`all=checkpoint`"}, {NULL}},
     {"md, curve", CURVE, "md", {"# Time against memory", "| 4.00 |", "| 6.88 |"}, {NULL}},
@@ -328,7 +331,7 @@ static const report_case report_cases[] = {
     {"html, a curve without rates", NO_RATES_CURVE, "html", {"id=\"points\""}, {"curve-svg", "nan"}},
     {"html, curve without points", EMPTY_CURVE, "html", {"stopped before"}, {"curve-svg", "nan"}},
     {"csv", CURVE, "csv",
-     {"budget_bytes,fits,", ",treat\n4294967296,true,3221225472,3489660928,4026531840,0,166.125000,",
+     {"budget_bytes,fits,", ",treat\n4294967296,true,fits,within-budget,3221225472,3489660928,4026531840,0,166.125000,",
       ",\"0-1=checkpoint,loss=chunk:2\"\n", "99.000000,0.010000,\"\"\n"}, {NULL}},
     {"csv without points", EMPTY_CURVE, "csv", {"budget_bytes,fits,"}, {"true"}},
     {"svg", CURVE, "svg",

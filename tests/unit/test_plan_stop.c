@@ -26,7 +26,7 @@ static const stop_case cases[] = {
     {"nothing fits, which is not known", {"budget", "4GiB"}, MS_ERR_STOPPED, "json",
      {"\"status\": \"stopped\"", "\"fits\": false", "\"gap\": null", "\"suggestions\": []"}, {NULL}},
     {"nothing fits, at a terminal", {"budget", "4GiB"}, MS_ERR_STOPPED, "console",
-     {"stopped before a plan for"}, {"no plan fits"}},
+     {"stopped before a plan for"}, {"no mix", "no plan was found"}},
     {"a simpler planner", {"budget", "20GiB", "planner", "greedy"}, MS_ERR_STOPPED, "md",
      {"treat"}, {NULL}},
     {"a trainer", {"budget", "20GiB", "target", "megatron"}, MS_ERR_STOPPED, "json",

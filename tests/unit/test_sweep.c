@@ -70,6 +70,8 @@ static void check_figures(void **state)
         {a->host_memory_bytes, b->host_memory_bytes},
         {a->budget_bytes, b->budget_bytes},
         {a->fits, b->fits},
+        {a->verdict, b->verdict},
+        {a->verdict_reason, b->verdict_reason},
         {(uint64_t)a->headroom_bytes, (uint64_t)b->headroom_bytes},
     };
     for (size_t i = 0; i < COUNT_OF(pairs); i++)

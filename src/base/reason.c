@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/reason.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const char *const verdict_names[] = {
+    [MS_VERDICT_NO] = "no", [MS_VERDICT_TIGHT] = "tight", [MS_VERDICT_FITS] = "fits"};
+
+static const struct {
+    ms_fit_verdict verdict;
+    const char *name, *text, *advice;
+} reasons[] = {
+    [MS_FIT_OVER_BUDGET] = {MS_VERDICT_NO, "over-budget",
+                            "the device is expected to need more than the budget",
+                            "memscope plan says how the step fits"},
+    [MS_FIT_NO_ROOM] = {MS_VERDICT_NO, "no-room",
+                        "the allocator finds no room on the way, though what it holds in a steady "
+                        "step is within the budget",
+                        "memscope plan says how the step fits"},
+    [MS_FIT_RETRIES] = {MS_VERDICT_TIGHT, "allocator-retries",
+                        "it runs only because the allocator gives cached memory back to make room",
+                        "each time waits for the device; to be safe leave it more memory: a "
+                        "smaller batch, another allocator, or memscope plan for a smaller budget"},
+    [MS_FIT_UPPER_END] = {MS_VERDICT_TIGHT, "upper-end",
+                          "only the middle of the estimate fits, not its upper end",
+                          "to be safe leave that much more memory, by a smaller batch or memscope "
+                          "plan for a smaller budget, or calibrate the device"},
+    [MS_FIT_WITHIN_BUDGET] = {MS_VERDICT_FITS, "within-budget",
+                              "the upper end of the estimate is within the budget", ""},
+    [MS_FIT_NO_BUDGET] = {MS_VERDICT_FITS, "no-budget",
+                          "no budget was given, and what the device has is not known", ""},
+};
+
+const char *ms_fit_verdict_name(ms_fit_verdict verdict)
+{
+    return verdict_names[verdict];
+}
+
+ms_fit_verdict ms_reason_verdict(ms_fit_reason reason)
+{
+    return reasons[reason].verdict;
+}
+
+const char *ms_fit_reason_name(ms_fit_reason reason)
+{
+    return reasons[reason].name;
+}
+
+const char *ms_fit_reason_text(ms_fit_reason reason)
+{
+    return reasons[reason].text;
+}
+
+const char *ms_fit_reason_advice(ms_fit_reason reason)
+{
+    return reasons[reason].advice;
+}
+
+bool ms_reason_find(const char *name, ms_fit_reason *reason)
+{
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (strcmp(reasons[i].name, name) == 0) {
+            *reason = (ms_fit_reason)i;
+            return true;
+        }
+    return false;
+}

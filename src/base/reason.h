@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Why a step fits or not, as a word: what the public ms_fit_reason stands for. Which one holds is
+ * decided in ledger/judge.h.
+ */
+#ifndef MS_BASE_REASON_H
+#define MS_BASE_REASON_H
+
+#include <stdbool.h>
+
+#include "memscope/verdict.h"
+
+/* Each reason belongs to one verdict. */
+ms_fit_verdict ms_reason_verdict(ms_fit_reason reason);
+static inline bool ms_reason_fits(ms_fit_reason reason)
+{
+    return ms_reason_verdict(reason) != MS_VERDICT_NO;
+}
+
+/* The reason of that name; false: there is none. */
+bool ms_reason_find(const char *name, ms_fit_reason *reason);
+
+#endif

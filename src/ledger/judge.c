@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ledger/judge.h"
+
+uint64_t ms_judge_budget(const ms_run_config *run)
+{
+    return run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
+}
+
+/* What does not fit at all comes first; of what is tight, what was seen before what may be. */
+static ms_fit_reason reason_of(const ms_judgement *j, bool out_of_memory, bool retries)
+{
+    if (j->budget_bytes > 0 && j->expected_device_bytes > j->budget_bytes)
+        return MS_FIT_OVER_BUDGET;
+    if (out_of_memory)
+        return MS_FIT_NO_ROOM;
+    if (retries)
+        return MS_FIT_RETRIES;
+    if (j->budget_bytes == 0)
+        return MS_FIT_NO_BUDGET;
+    return j->high_device_bytes > j->budget_bytes ? MS_FIT_UPPER_END : MS_FIT_WITHIN_BUDGET;
+}
+
+ms_judgement ms_judge(const ms_run_config *run, const ms_usage *usage, const ms_usage *evaluation)
+{
+    const ms_device *d = run->device;
+    uint64_t reserved_bytes = usage->peak_reserved_bytes;
+    bool out_of_memory = usage->out_of_memory, retries = usage->retries > 0;
+    if (evaluation) {
+        if (evaluation->peak_reserved_bytes > reserved_bytes)
+            reserved_bytes = evaluation->peak_reserved_bytes;
+        out_of_memory = out_of_memory || evaluation->out_of_memory;
+        retries = retries || evaluation->retries > 0;
+    }
+    ms_judgement j = {
+        .budget_bytes = ms_judge_budget(run),
+        .low_device_bytes = ms_device_held_bytes(d, reserved_bytes, d->context_low_bytes),
+        .expected_device_bytes = ms_device_held_bytes(d, reserved_bytes, d->context_expected_bytes),
+        .high_device_bytes = ms_device_held_bytes(d, reserved_bytes, d->context_high_bytes)};
+    j.reason = reason_of(&j, out_of_memory, retries);
+    return j;
+}
