@@ -146,8 +146,11 @@ static ms_status adapt_targets(attaching *a)
         found++;
         status = adapt(a, leaf, name);
     }
-    if (status == MS_OK && ms_adapter_ran_out(a->matcher))
-        return ms_fail(a->err, MS_ERR_NOMEM, "out of memory for the adapter");
+    if (status == MS_OK && ms_adapter_gave_up(a->matcher))
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: its patterns take too long on the names of %" PRIu32
+                       " modules; write simpler ones",
+                       a->model->leaves.count);
     return status == MS_OK && found == 0 ? fail_no_target(a) : status;
 }
 
