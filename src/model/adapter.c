@@ -123,7 +123,7 @@ static ms_status fail_no_target(attaching *a)
                        "or all-linear",
                        a->model->config->model_type);
     const char *wanted = targets->pattern ? targets->pattern : targets->names[0];
-    ms_nearest nearest = ms_nearest_to(wanted);
+    ms_nearest nearest = ms_nearest_same(wanted);
     for (uint32_t i = 0; i < a->model->leaves.count; i++) {
         const ms_leaf_module *leaf = &a->model->leaves.items[i];
         if (is_linear(leaf))

@@ -35,7 +35,7 @@ static const text_case texts[] = {
     {"fp8", "fp8_block", "fp8-block", NULL},
     {"mxfp4", "mxfp4", "mxfp4", NULL},
     {"misspelt", "gtpq:4:128", NULL, "expected none"},
-    {"near", "int4", NULL, "did you mean 'int8'?"},
+    {"another", "int4", NULL, "fp8-block or mxfp4"},
     {"nothing", "", NULL, "expected none"},
     {"settings of int8", "int8:double", NULL, "expected none"},
     {"another word", "nf4:triple", NULL, "expected none"},
