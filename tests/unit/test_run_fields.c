@@ -81,7 +81,7 @@ static const field_case field_cases[] = {
     {"no budget at all", "budget", "0GiB", MS_ERR_USAGE,
      "budget: 0GiB is less than the least, 1 byte"},
     {"budget past 64 bits", "budget", "99999999TiB", MS_ERR_OVERFLOW,
-     "budget: '99999999TiB' is more than 64 bits can count"},
+     "budget: '99999999TiB' is more than 1 EiB (2^60 bytes), the largest size that is read"},
     {"roundup zero", "roundup-power2-divisions", "0", MS_ERR_USAGE,
      "roundup-power2-divisions: found '0', expected a whole number from 1 to 1024"},
     {"no device", "device", "", MS_ERR_USAGE, "device: nothing given"},
