@@ -21,8 +21,11 @@ extern "C" {
 
 typedef struct ms_check ms_check;
 
+enum { MS_CHECK_MOST_THREADS = 256 };
+
 typedef struct ms_check_options {
-    uint32_t threads;        /* at most; 0: as many as there are processors */
+    uint32_t threads;        /* at most; 0: as many as there are processors; at most
+                                MS_CHECK_MOST_THREADS */
     bool warn_only;          /* what is over a limit does not count in the exit code */
     bool no_plans;           /* do not look for what would fit */
     bool for_baselines;      /* only analyze: for ms_check_baseline_... below, not to be written */

@@ -329,12 +329,7 @@ ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
 
 const char *ms_plan_note(const ms_plan *plan, size_t index)
 {
-    const ms_note *note = plan->notes.first;
-    for (; note && index; index--)
-        note = note->next;
-    if (note)
-        return note->text;
-    return index == 0 ? plan->file.note : NULL;
+    return index == plan->notes.count ? plan->file.note : ms_note_at(&plan->notes, index);
 }
 
 /* ---- writing ---- */

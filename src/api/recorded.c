@@ -116,10 +116,10 @@ static ms_status fill_facts(const ms_device *device, ms_device_facts *facts, ms_
 
 ms_status ms_device_find(const char *name, ms_device_facts *facts, ms_error *err)
 {
-    char hint[64];
+    char hint[128];
     const ms_device *devices = NULL, *found = NULL;
     uint32_t count = 0;
-    ms_nearest nearest = ms_nearest_to(name);
+    ms_nearest nearest = ms_nearest_same_or_begun(name);
     ms_arena *arena = ms_arena_create(0);
     if (!arena)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the device table");
@@ -133,8 +133,9 @@ ms_status ms_device_find(const char *name, ms_device_facts *facts, ms_error *err
         status = fill_facts(found, facts, err);
     else if (status == MS_OK)
         status = ms_fail(err, MS_ERR_USAGE, "unknown device '%.40s'%s", name,
-                         nearest.name ? ms_nearest_hint(&nearest, hint, sizeof hint)
-                                      : "; `memscope devices` lists the known ones");
+                         *ms_nearest_hint(&nearest, hint, sizeof hint)
+                             ? hint
+                             : "; `memscope devices` lists the known ones");
     ms_arena_free(arena);
     return status;
 }

@@ -2,6 +2,7 @@
  *
  * Help texts, printed from the tables.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -76,16 +77,42 @@ void ms_cli_print_options(FILE *out, const ms_cli_grammar *grammar, const char *
     ms_cli_visit_options(grammar, print_in_group, &g);
 }
 
-static void print_exit_codes(FILE *out, const char *outcomes)
+/* Beside what a command says of its own. */
+static const struct {
+    int code;
+    const char *line;
+} shared_outcomes[] = {
+    {EXIT_USAGE, "  2   bad usage or input, or a file that cannot be read or written\n"},
+    {EXIT_INTERNAL, "  70  internal fault, out of memory\n"},
+};
+
+/* Of all commands together, for the help that names none. */
+static const char other_outcomes[] =
+    "  3   plan, check: no plan was found that fits the budget\n"
+    "  130 plan, capture: interrupted; what was found is written\n";
+
+/* Prints the lines of codes below one; returns where the others begin. */
+static const char *print_outcomes_below(FILE *out, const char *lines, int code)
 {
-    fprintf(out,
-            "\nExit status\n"
-            "%s"
-            "  2   bad usage or input, or a file that cannot be read or written\n"
-            "  3   no plan was found that fits the budget\n"
-            "  70  internal fault, out of memory\n"
-            "  130 plan: interrupted (Ctrl-C); the best plan found by then is written\n",
-            outcomes);
+    while (*lines && atoi(lines) < code) {
+        size_t length = strcspn(lines, "\n") + 1;
+        fwrite(lines, 1, length, out);
+        lines += length;
+    }
+    return lines;
+}
+
+static void print_exit_codes(FILE *out, const char *outcomes, bool is_all)
+{
+    const char *others = is_all ? other_outcomes : "";
+    fputs("\nExit status\n", out);
+    for (size_t i = 0; i < sizeof shared_outcomes / sizeof shared_outcomes[0]; i++) {
+        outcomes = print_outcomes_below(out, outcomes, shared_outcomes[i].code);
+        others = print_outcomes_below(out, others, shared_outcomes[i].code);
+        fputs(shared_outcomes[i].line, out);
+    }
+    fputs(outcomes, out);
+    fputs(others, out);
 }
 
 static void print_commands(FILE *out)
@@ -114,5 +141,5 @@ void ms_cli_print_help(FILE *out, const ms_cli_command *command)
             fputs(command->grammar->notes, out);
     }
     if (shown->outcomes)
-        print_exit_codes(out, shown->outcomes);
+        print_exit_codes(out, shown->outcomes, !command);
 }

@@ -123,14 +123,18 @@ static const char *const help_examples[] = {
 static const char analyze_outcomes[] =
     "  0   the step fits --budget, else what the device has, if only just (tight)\n"
     "  1   it does not\n";
-static const char plan_outcomes[] = "  0   the plan fits the budget, if only just (tight)\n";
+static const char plan_outcomes[] =
+    "  0   the plan fits the budget, if only just (tight)\n"
+    "  3   no plan was found that fits the budget\n"
+    "  130 interrupted (Ctrl-C); the best plan found by then is written\n";
 static const char sweep_outcomes[] = "  0   every row has figures\n"
                                      "  1   some rows say why they have none\n";
 static const char merge_outcomes[] = "  0   the rows are those of one sweep, and all of them\n";
 static const char fit_outcomes[] = "  0   something fits, if only just (tight)\n"
                                    "  1   nothing does\n";
 static const char capture_outcomes[] = "  0   the steps were measured\n"
-                                       "  1   the program ran out of the device's memory\n";
+                                       "  1   the program ran out of the device's memory\n"
+                                       "  130 interrupted; what is known by then is written\n";
 static const char calibrate_outcomes[] = "  0   something was fitted\n";
 static const char compare_outcomes[] = "  0   the reports were compared\n";
 
@@ -138,7 +142,8 @@ static const char diff_outcomes[] = "  0   nothing differs\n"
                                     "  1   something does\n";
 
 static const char check_outcomes[] = "  0   all budgets are kept\n"
-                                     "  1   one is exceeded\n";
+                                     "  1   one is exceeded\n"
+                                     "  3   one is exceeded, and no plan was found that fits\n";
 static const char baseline_outcomes[] = "  0   all are current, or were written\n"
                                         "  1   one is missing or not current\n";
 

@@ -136,9 +136,10 @@ ms_status ms_cli_set_jobs(ms_cli_settings *s, const char *value, ms_error *err)
 {
     char *end = NULL;
     unsigned long jobs = *value >= '0' && *value <= '9' ? strtoul(value, &end, 10) : 0;
-    if (jobs == 0 || jobs > UINT16_MAX || *end != '\0')
-        return ms_cli_fail(err, MS_ERR_USAGE, "--jobs: found '%.40s', expected a number above 0",
-                           value);
+    if (jobs == 0 || jobs > MS_CHECK_MOST_THREADS || *end != '\0')
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "--jobs: found '%.40s', expected a whole number from 1 to %d", value,
+                           (int)MS_CHECK_MOST_THREADS);
     s->jobs = (uint32_t)jobs;
     return MS_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "config/adapter_keys.h"
 #include "config/nearest.h"
+#include "config/pattern.h"
 
 #define AT(member) offsetof(ms_adapter, member)
 /* clang-format off */
@@ -19,7 +20,7 @@ const ms_adapter_key ms_adapter_keys[] = {
     {"feedforward_modules",     NULL,      MS_ADAPTER_KEY_NAMES,    AT(feedforward),    false, true},
     {"modules_to_save",         "save",    MS_ADAPTER_KEY_NAMES,    AT(saved),          true,  true},
     {"layers_to_transform",     "layers",  MS_ADAPTER_KEY_LAYERS,   AT(layers),         true,  false},
-    {"layers_pattern",          NULL,      MS_ADAPTER_KEY_NAMES,    AT(layers_pattern), true,  false},
+    {"layers_pattern",          NULL,      MS_ADAPTER_KEY_PATTERNS, AT(layers_pattern), true,  false},
     {"rank_pattern",            NULL,      MS_ADAPTER_KEY_RANKS,    AT(ranks),          true,  false},
     {"bias",                    "bias",    MS_ADAPTER_KEY_BIAS,     AT(bias),           true,  false},
     {"lora_bias",               NULL,      MS_ADAPTER_KEY_FLAG,     AT(has_bias),       true,  false},
@@ -87,12 +88,30 @@ static ms_status get_names(ms_arena *arena, ms_json_value value, ms_module_list 
     return status;
 }
 
+/* Names that are patterns. */
+static ms_status get_patterns(ms_arena *arena, ms_json_value value, ms_module_list *list,
+                              ms_error *err)
+{
+    size_t states = 0;
+    ms_json_value v = value;
+    ms_status status = get_names(arena, value, list, err);
+    bool more = ms_json_kind_of(value) == MS_JSON_STRING || ms_json_first(value, &v);
+    for (uint32_t i = 0; more && i < list->count && status == MS_OK; i++) {
+        status = ms_pattern_check(v, MS_JSON_AT_VALUE, list->names[i], &states, err);
+        more = i + 1 < list->count && ms_json_next(&v);
+    }
+    return status;
+}
+
 static ms_status get_modules(ms_arena *arena, ms_json_value value, ms_module_list *list,
                              ms_error *err)
 {
     if (ms_json_kind_of(value) != MS_JSON_STRING)
         return get_names(arena, value, list, err);
-    return copy_string(arena, value, &list->pattern, err);
+    size_t states = 0;
+    ms_status status = copy_string(arena, value, &list->pattern, err);
+    return status == MS_OK ? ms_pattern_check(value, MS_JSON_AT_VALUE, list->pattern, &states, err)
+                           : status;
 }
 
 static ms_status get_targets(ms_arena *arena, ms_json_value value, ms_adapter *adapter,
@@ -137,11 +156,14 @@ static ms_status get_ranks(ms_arena *arena, ms_json_value value, ms_adapter *ada
     if (!ranks)
         return no_memory(err);
     adapter->ranks = ranks;
+    size_t states = 0;
     for (bool more = ms_json_first(value, &v); more && status == MS_OK; more = ms_json_next(&v)) {
         ms_adapter_rank *row = &ranks[adapter->rank_count++];
         row->pattern = ms_arena_strdup(arena, ms_json_key(v));
         status = row->pattern ? ms_json_get_count(v, 1, MS_ADAPTER_MOST_RANK, &row->rank, err)
                               : no_memory(err);
+        if (status == MS_OK)
+            status = ms_pattern_check(v, MS_JSON_AT_KEY, row->pattern, &states, err);
     }
     return status;
 }
@@ -198,6 +220,8 @@ static ms_status get_value(ms_arena *arena, ms_json_value value, const ms_adapte
         return get_modules(arena, value, ms_adapter_member(adapter, row), err);
     case MS_ADAPTER_KEY_NAMES:
         return get_names(arena, value, ms_adapter_member(adapter, row), err);
+    case MS_ADAPTER_KEY_PATTERNS:
+        return get_patterns(arena, value, ms_adapter_member(adapter, row), err);
     case MS_ADAPTER_KEY_LAYERS:
         return get_layers(arena, value, adapter, err);
     case MS_ADAPTER_KEY_RANKS:

@@ -88,7 +88,7 @@ bool ms_adapter_takes(ms_adapter_matcher *matcher, const char *name, bool is_lin
 bool ms_adapter_saves(const ms_adapter_matcher *matcher, const char *name);
 bool ms_adapter_scales_input(const ms_adapter_matcher *matcher, const char *name); /* ia3 */
 uint64_t ms_adapter_rank_of(ms_adapter_matcher *matcher, const char *name);
-/* Whether an answer above is wrong, because memory ran out. */
-bool ms_adapter_ran_out(const ms_adapter_matcher *matcher);
+/* Whether an answer above may be wrong, because the patterns took MS_PATTERN_MOST_STEPS. */
+bool ms_adapter_gave_up(const ms_adapter_matcher *matcher);
 
 #endif

@@ -15,6 +15,7 @@ typedef enum ms_adapter_key_kind {
                                 family's */
     MS_ADAPTER_KEY_MODULES,  /* a list of modules, or a pattern */
     MS_ADAPTER_KEY_NAMES,    /* a list of modules, or one */
+    MS_ADAPTER_KEY_PATTERNS, /* the same, of patterns */
     MS_ADAPTER_KEY_LAYERS,   /* layer numbers, or one */
     MS_ADAPTER_KEY_RANKS,    /* patterns of names with their ranks */
     MS_ADAPTER_KEY_BIAS,

@@ -85,6 +85,7 @@ static ms_status set_text(ms_arena *arena, const ms_adapter_key *row, const char
         adapter->bias = (ms_adapter_bias)bias;
         return status;
     case MS_ADAPTER_KEY_FLAG:
+    case MS_ADAPTER_KEY_PATTERNS:
     case MS_ADAPTER_KEY_RANKS:
     case MS_ADAPTER_KEY_IGNORED:
     case MS_ADAPTER_KEY_REFUSED:

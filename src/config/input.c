@@ -31,15 +31,16 @@ const char *ms_preset_name(size_t index)
 
 ms_status ms_fail_no_config(const char *name, ms_error *err)
 {
-    char hint[96];
+    char hint[160];
     /* "meta-llama/Llama-3.1-8B": a hub's name of a model ends in the model's own. */
     const char *slash = strrchr(name, '/'), *preset;
-    ms_nearest nearest = ms_nearest_to(slash ? slash + 1 : name);
+    ms_nearest nearest = ms_nearest_same_or_begun(slash ? slash + 1 : name);
     for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++)
         ms_nearest_offer(&nearest, preset);
     return ms_fail(err, MS_ERR_IO, "'%.100s' is no built-in model, file or directory%s", name,
-                   nearest.name ? ms_nearest_hint(&nearest, hint, sizeof hint)
-                                : "; `memscope models` lists the built-in ones");
+                   *ms_nearest_hint(&nearest, hint, sizeof hint)
+                       ? hint
+                       : "; `memscope models` lists the built-in ones");
 }
 
 /* ---- where a config is ---- */

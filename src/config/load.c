@@ -271,7 +271,7 @@ static ms_status load_document(loading *l, const ms_input *in, ms_json_value roo
     if (status == MS_OK)
         status =
             ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);
-    l->run->left_out = l->left_out.first;
+    l->run->left_out = l->left_out;
     return status == MS_OK ? apply_adapter(l, in->path) : status;
 }
 

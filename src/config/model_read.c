@@ -12,15 +12,17 @@ static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, cons
 {
     char hint[96];
     ms_json_value nested;
-    ms_nearest nearest = ms_nearest_to(type);
+    ms_nearest nearest = ms_nearest_same(type);
     for (size_t i = 0; i < families.count; i++)
         ms_nearest_offer(&nearest, families.items[i]->model_type);
-    return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "unknown model_type '%.40s'; \"memscope models\" lists the known ones%s%s",
-                        type, ms_nearest_hint(&nearest, hint, sizeof hint),
-                        ms_json_find(root, "text_config", &nested)
-                            ? "; its \"text_config\" is the config of another model"
-                            : "");
+    return ms_json_fail(
+        err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+        "unknown model_type '%.40s'; \"memscope models\" lists the known ones, \"memscope "
+        "capture\" and \"memscope plan --graph\" take any%s%s",
+        type, ms_nearest_hint(&nearest, hint, sizeof hint),
+        ms_json_find(root, "text_config", &nested)
+            ? "; its \"text_config\" is the config of another model"
+            : "");
 }
 
 static ms_status read_family(ms_arena *arena, ms_json_value root, ms_family_list families,

@@ -2,16 +2,31 @@
 #include "config/notes.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/locale.h"
 
 const char *ms_note_at(const ms_notes *notes, size_t index)
 {
-    const ms_note *note = notes->first;
-    for (; note && index; index--)
-        note = note->next;
-    return note ? note->text : NULL;
+    return index < notes->count ? notes->texts[index] : NULL;
+}
+
+/* Room for one more; the arena keeps what it had before. */
+static bool reserve(ms_notes *notes, ms_arena *arena)
+{
+    if (notes->count < notes->capacity)
+        return true;
+    uint32_t capacity = notes->capacity ? 2 * notes->capacity : 8;
+    const char **texts = ms_arena_array(arena, const char *, capacity);
+    if (!texts)
+        return false;
+    if (notes->count > 0)
+        memcpy(texts, notes->texts, notes->count * sizeof *texts);
+    notes->texts = texts;
+    notes->capacity = capacity;
+    return true;
 }
 
 ms_status ms_note_add(ms_notes *notes, ms_arena *arena, ms_error *err, const char *format, ...)
@@ -23,13 +38,9 @@ ms_status ms_note_add(ms_notes *notes, ms_arena *arena, ms_error *err, const cha
     va_start(args, format);
     ms_text_vprint(text, sizeof text, format, args);
     va_end(args);
-    ms_note *note = ms_arena_array(arena, ms_note, 1);
-    if (!note || !(note->text = ms_arena_strdup(arena, text)))
+    const char *kept = reserve(notes, arena) ? ms_arena_strdup(arena, text) : NULL;
+    if (!kept)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a note");
-    if (notes->last)
-        notes->last->next = note;
-    else
-        notes->first = note;
-    notes->last = note;
+    notes->texts[notes->count++] = kept;
     return MS_OK;
 }

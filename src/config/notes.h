@@ -5,16 +5,15 @@
 #ifndef MS_CONFIG_NOTES_H
 #define MS_CONFIG_NOTES_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 
-typedef struct ms_note {
-    struct ms_note *next;
-    const char *text; /* one sentence, no newline */
-} ms_note;
-
 typedef struct ms_notes {
-    ms_note *first, *last;
+    const char **texts; /* one sentence each, no newline */
+    uint32_t count, capacity;
 } ms_notes;
 
 /* The text of one, from 0 on; NULL past the last. */

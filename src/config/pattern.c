@@ -1,159 +1,179 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Runs the states of a pattern side by side: after each character, the set of those that could be
+ * reached. No state is entered twice for one character.
+ */
 #include "config/pattern.h"
 
-#include <errno.h>
-#include <regex.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "config/pattern_code.h"
+#include "config/plain_names.h"
 
 struct ms_pattern {
-    regex_t regex;
+    ms_pattern_code code;
+    uint32_t *memory;     /* of the four lists */
+    uint32_t *now, *next; /* states that take a character */
+    uint32_t *waiting;    /* states to be followed */
+    uint32_t *seen;       /* the round in which each was entered last */
+    uint32_t round;
+    uint64_t entered; /* states, in all rounds of a match */
 };
 
-/* Python's classes in POSIX's words, inside and outside of brackets. */
-static const struct class_row {
-    char letter;
-    const char *inside, *outside;
-} classes[] = {
-    {'d', "0-9", "[0-9]"},
-    {'w', "A-Za-z0-9_", "[A-Za-z0-9_]"},
-    {'s', " \t", "[ \t]"},
-};
+/* Where in a subject. */
+typedef struct place {
+    const char *subject;
+    size_t at, to;
+} place;
 
-/* The expression being written. */
-typedef struct writer {
-    char *out;
-    size_t used;
-} writer;
-
-static void put(writer *w, const char *text)
+ms_status ms_pattern_new(const char *text, ms_pattern **pattern, ms_error *err)
 {
-    size_t length = strlen(text);
-    memcpy(w->out + w->used, text, length + 1);
-    w->used += length;
-}
-
-static void put_char(writer *w, char c)
-{
-    const char text[2] = {c, '\0'};
-    put(w, text);
-}
-
-/* The character behind a backslash; false when the C library has no word for it. */
-static bool put_escape(writer *w, char c, bool in_brackets)
-{
-    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
-        if (classes[i].letter == c) {
-            put(w, in_brackets ? classes[i].inside : classes[i].outside);
-            return true;
-        }
-    if (c == '\0' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
-        return false;
-    if (!in_brackets)
-        put_char(w, '\\');
-    put_char(w, c);
-    return true;
-}
-
-/* What follows a repeat in Python alone: lazy and possessive ones. */
-static bool changes_repeat(const char *p)
-{
-    return strchr("*+?}", p[0]) && (p[1] == '?' || p[1] == '+');
-}
-
-static bool translate(const char *text, writer *w)
-{
-    bool in_brackets = false;
-    for (const char *p = text; *p; p++) {
-        if (*p == '\\') {
-            if (!put_escape(w, *++p, in_brackets))
-                return false;
-            continue;
-        }
-        if (!in_brackets && p[0] == '(' && p[1] == '?') {
-            if (p[2] != ':')
-                return false;
-            put_char(w, '(');
-            p += 2;
-            continue;
-        }
-        if (!in_brackets && changes_repeat(p))
-            return false;
-        if (*p == '[' && !in_brackets) {
-            in_brackets = true;
-            put_char(w, *p);
-            if (p[1] == '^')
-                put_char(w, *++p);
-            if (p[1] == ']')
-                put_char(w, *++p);
-            continue;
-        }
-        if (*p == ']')
-            in_brackets = false;
-        put_char(w, *p);
-    }
-    return true;
-}
-
-/* The longest that a character becomes: one class. */
-enum { MOST_BYTES_A_CHARACTER = 14, MOST_PATTERN_BYTES = 1000 };
-
-ms_status ms_pattern_new(const char *before, const char *text, const char *after,
-                         ms_pattern **pattern, ms_error *err)
-{
-    size_t length = strlen(text);
-    *pattern = NULL;
-    if (length > MOST_PATTERN_BYTES)
-        return ms_fail(err, MS_ERR_CONFIG, "'%.40s...': a pattern of more than %d characters", text,
-                       MOST_PATTERN_BYTES);
     ms_pattern *made = calloc(1, sizeof *made);
-    writer w = {
-        malloc(strlen(before) + strlen(after) + length * MOST_BYTES_A_CHARACTER + sizeof "^()$"),
-        0};
-    ms_status status = made && w.out ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory");
-    if (status == MS_OK) {
-        put(&w, "^");
-        put(&w, before);
-        put(&w, "(");
-        bool known = translate(text, &w);
-        put(&w, ")");
-        put(&w, after);
-        put(&w, "$");
-        errno = 0; /* the GNU library may run out of memory and say nothing */
-        int result = known ? regcomp(&made->regex, w.out, REG_EXTENDED | REG_NOSUB) : REG_BADPAT;
-        if (result == 0 && errno == ENOMEM) {
-            regfree(&made->regex);
-            result = REG_ESPACE;
-        }
-        if (result == REG_ESPACE)
-            status = ms_fail(err, MS_ERR_NOMEM, "out of memory");
-        else if (result != 0)
-            status = ms_fail(err, MS_ERR_CONFIG,
-                             "pattern '%.80s' cannot be read here; groups, classes, "
-                             "alternatives and plain repeats can",
-                             text);
+    *pattern = NULL;
+    if (!made)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a pattern");
+    ms_status status = ms_pattern_read(text, &made->code, err);
+    size_t count = made->code.states.count;
+    if (status == MS_OK && !(made->memory = calloc(4 * count, sizeof *made->memory)))
+        status = ms_fail(err, MS_ERR_NOMEM, "out of memory for a pattern");
+    if (status != MS_OK) {
+        ms_pattern_free(made);
+        return status;
     }
-    free(w.out);
-    if (status == MS_OK)
-        *pattern = made;
-    else
-        free(made);
-    return status;
+    made->now = made->memory;
+    made->next = made->now + count;
+    made->seen = made->next + count;
+    made->waiting = made->seen + count;
+    *pattern = made;
+    return MS_OK;
 }
 
 void ms_pattern_free(ms_pattern *pattern)
 {
     if (!pattern)
         return;
-    regfree(&pattern->regex);
+    ms_pattern_code_free(&pattern->code);
+    free(pattern->memory);
     free(pattern);
 }
 
-bool ms_pattern_matches(const ms_pattern *pattern, const char *subject, bool *ran_out)
+ms_status ms_pattern_check(ms_json_value value, ms_json_part part, const char *text, size_t *states,
+                           ms_error *err)
 {
-    errno = 0; /* the GNU library calls running out of memory no match */
-    int result = regexec(&pattern->regex, subject, 0, NULL, 0);
-    *ran_out = *ran_out || result == REG_ESPACE || (result != 0 && errno == ENOMEM);
-    return result == 0;
+    ms_pattern_code code = {0};
+    ms_error reason = {0};
+    if (ms_name_is_plain(text))
+        return MS_OK;
+    ms_status status = ms_pattern_read(text, &code, &reason);
+    *states += code.states.count;
+    ms_pattern_code_free(&code);
+    if (status == MS_OK && *states > MS_PATTERN_MOST_TOGETHER)
+        status = ms_fail(&reason, MS_ERR_CONFIG,
+                         "more than %d characters of patterns, with their repeats written out",
+                         (int)MS_PATTERN_MOST_TOGETHER);
+    if (status == MS_ERR_NOMEM)
+        return ms_fail(err, status, "%s", reason.text);
+    return status == MS_OK ? MS_OK : ms_json_fail(err, value, part, status, "%s", reason.text);
+}
+
+/* ---- matching ---- */
+
+static void enter(ms_pattern *p, uint32_t state, uint32_t *waiting)
+{
+    if (p->seen[state] == p->round)
+        return;
+    p->seen[state] = p->round;
+    p->waiting[(*waiting)++] = state;
+    p->entered++;
+}
+
+/* Adds to `list` the states that take a character and are reached from one without any; true when
+ * the pattern may end here. */
+static bool follow(ms_pattern *p, uint32_t first, const place *here, uint32_t *list,
+                   uint32_t *count)
+{
+    uint32_t waiting = 0;
+    bool found = false;
+    enter(p, first, &waiting);
+    while (waiting > 0) {
+        uint32_t i = p->waiting[--waiting];
+        const ms_state *state = &p->code.states.items[i];
+        uint32_t far = (uint32_t)((int32_t)i + state->offset);
+        switch ((ms_state_kind)state->kind) {
+        case MS_STATE_BYTE:
+        case MS_STATE_ANY:
+        case MS_STATE_SET:
+            list[(*count)++] = i;
+            break;
+        case MS_STATE_SPLIT:
+            enter(p, i + 1, &waiting);
+            enter(p, far, &waiting);
+            break;
+        case MS_STATE_JUMP:
+            enter(p, far, &waiting);
+            break;
+        case MS_STATE_BEGIN:
+        case MS_STATE_END:
+            if (here->at == (state->kind == MS_STATE_BEGIN ? 0 : here->to))
+                enter(p, i + 1, &waiting);
+            break;
+        case MS_STATE_FOUND:
+            found = true;
+            break;
+        }
+    }
+    return found;
+}
+
+static bool takes(const ms_pattern_code *code, const ms_state *state, uint8_t byte)
+{
+    if (state->kind == MS_STATE_SET)
+        return ms_byte_set_has(&code->sets.items[state->set], byte);
+    return state->kind == MS_STATE_ANY ? byte != '\n' : byte == state->byte;
+}
+
+/* A new round: nothing is entered yet. */
+static void begin_round(ms_pattern *p)
+{
+    if (++p->round != 0)
+        return;
+    for (uint32_t i = 0; i < p->code.states.count; i++)
+        p->seen[i] = 0;
+    p->round = 1;
+}
+
+/* Takes one character: from the `count` states that are now to the next ones. */
+static bool take(ms_pattern *p, place *here, uint32_t *count)
+{
+    uint8_t byte = (uint8_t)here->subject[here->at++];
+    uint32_t *list = p->next, reached = 0;
+    bool found = false;
+    begin_round(p);
+    for (uint32_t i = 0; i < *count; i++)
+        if (takes(&p->code, &p->code.states.items[p->now[i]], byte))
+            found |= follow(p, p->now[i] + 1, here, list, &reached);
+    p->next = p->now;
+    p->now = list;
+    *count = reached;
+    return found;
+}
+
+static bool pay(uint64_t *steps, uint64_t price)
+{
+    *steps = *steps > price ? *steps - price : 0;
+    return *steps > 0;
+}
+
+bool ms_pattern_matches(ms_pattern *p, const char *subject, size_t from, size_t to, uint64_t *steps)
+{
+    place here = {subject, from, to};
+    uint32_t count = 0;
+    begin_round(p);
+    p->entered = 0;
+    bool found = follow(p, 0, &here, p->now, &count);
+    while (here.at < to && count > 0 && pay(steps, count + p->entered)) {
+        p->entered = 0;
+        found = take(p, &here, &count);
+    }
+    return pay(steps, 1) && found && here.at == to;
 }

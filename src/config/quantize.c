@@ -51,7 +51,7 @@ const char *ms_quantization_refusal(const ms_quantization *q)
 static ms_status fail_unknown(const char *text, ms_error *err)
 {
     char hint[96];
-    ms_nearest nearest = ms_nearest_to(text);
+    ms_nearest nearest = ms_nearest_same(text);
     for (size_t i = 0; i < MS_QUANTIZE_KIND_COUNT; i++)
         ms_nearest_offer(&nearest, kinds[i].name);
     return ms_fail(err, MS_ERR_USAGE,

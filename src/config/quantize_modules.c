@@ -4,12 +4,53 @@
  * module whose path begins with it, up to a boundary between modules, or ends with it; it may be a
  * regular expression.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/pattern.h"
+#include "config/plain_names.h"
 #include "config/quantize.h"
 
-enum { MAX_PATH = 256 };
+struct ms_exceptions {
+    const ms_quantization *quantization;
+    ms_plain_names *names;
+    ms_pattern **patterns; /* one for each name; NULL for those without operators */
+    uint64_t steps;        /* that matching may still take */
+};
+
+ms_status ms_exceptions_new(const ms_quantization *q, ms_exceptions **exceptions, ms_error *err)
+{
+    ms_exceptions *made = calloc(1, sizeof *made);
+    *exceptions = NULL;
+    if (made)
+        made->patterns = calloc((size_t)q->exception_count + 1, sizeof(ms_pattern *));
+    if (!made || !made->patterns) {
+        free(made);
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the names of modules");
+    }
+    made->quantization = q;
+    made->steps = MS_PATTERN_MOST_STEPS;
+    ms_status status = ms_plain_names_new(q->exceptions, q->exception_count, &made->names, err);
+    for (uint32_t i = 0; i < q->exception_count && status == MS_OK; i++)
+        if (!ms_name_is_plain(q->exceptions[i]))
+            status = ms_pattern_new(q->exceptions[i], &made->patterns[i], err);
+    if (status == MS_OK)
+        *exceptions = made;
+    else
+        ms_exceptions_free(made);
+    return status;
+}
+
+void ms_exceptions_free(ms_exceptions *exceptions)
+{
+    if (!exceptions)
+        return;
+    for (uint32_t i = 0; i < exceptions->quantization->exception_count; i++)
+        ms_pattern_free(exceptions->patterns[i]);
+    free(exceptions->patterns);
+    ms_plain_names_free(exceptions->names);
+    free(exceptions);
+}
 
 /* Whether a pattern may end behind that many bytes of a path. */
 static bool is_boundary(const char *path, size_t length)
@@ -17,51 +58,36 @@ static bool is_boundary(const char *path, size_t length)
     return (length > 0 && path[length - 1] == '.') || path[length] == '.' || path[length] == '\0';
 }
 
-/* Of a pattern without operators but dots: a dot is any character. */
-static bool begins_plainly(const char *path, const char *pattern)
+static bool is_beginning(ms_exceptions *e, const char *path, size_t length)
 {
-    size_t i = 0;
-    for (; pattern[i]; i++)
-        if (!path[i] || (pattern[i] != '.' && pattern[i] != path[i]))
-            return false;
-    return is_boundary(path, i);
+    if (ms_plain_names_find_dotted(e->names, path, length, &e->steps) != MS_NO_NAME)
+        return true;
+    for (uint32_t i = 0; i < e->quantization->exception_count; i++)
+        if (e->patterns[i] && ms_pattern_matches(e->patterns[i], path, 0, length, &e->steps))
+            return true;
+    return false;
 }
 
-static ms_status begins_with(const char *path, const char *text, bool *does, ms_error *err)
+static bool excepts(ms_exceptions *e, const char *path)
 {
-    ms_pattern *pattern = NULL;
-    char beginning[MAX_PATH];
-    bool ran_out = false;
-    ms_status status = ms_pattern_new("(", text, ")", &pattern, err);
-    for (size_t length = strlen(path); status == MS_OK && length > 0 && !*does; length--) {
-        if (!is_boundary(path, length))
-            continue;
-        memcpy(beginning, path, length);
-        beginning[length] = '\0';
-        *does = ms_pattern_matches(pattern, beginning, &ran_out);
-        if (ran_out)
-            status = ms_fail(err, MS_ERR_NOMEM, "out of memory for the names of modules");
-    }
-    ms_pattern_free(pattern);
-    return status;
+    size_t length = strlen(path);
+    for (size_t start = 0; start <= length; start++)
+        if (ms_plain_names_find(e->names, path + start, length - start) != MS_NO_NAME)
+            return true;
+    for (size_t end = length; end > 0; end--)
+        if (is_boundary(path, end) && is_beginning(e, path, end))
+            return true;
+    return false;
 }
 
-static ms_status excepts(const char *path, const char *text, bool *does, ms_error *err)
+bool ms_exceptions_convert(ms_exceptions *e, const char *module, bool is_head)
 {
-    size_t length = strlen(path), end = strlen(text);
-    *does = (end <= length && strcmp(path + length - end, text) == 0) || begins_plainly(path, text);
-    if (*does || !strpbrk(text, "^$*+?{}[]()|\\") || length >= MAX_PATH)
-        return MS_OK;
-    return begins_with(path, text, does, err);
+    const ms_quantization *q = e->quantization;
+    bool is_excepted = is_head && (!q->exceptions || q->is_default_excepted);
+    return !is_excepted && !excepts(e, module);
 }
 
-ms_status ms_quantization_converts(const ms_quantization *quantization, const char *module,
-                                   bool is_head, bool *converts, ms_error *err)
+bool ms_exceptions_gave_up(const ms_exceptions *exceptions)
 {
-    bool is_excepted = is_head && (!quantization->exceptions || quantization->is_default_excepted);
-    ms_status status = MS_OK;
-    for (uint32_t i = 0; i < quantization->exception_count && status == MS_OK && !is_excepted; i++)
-        status = excepts(module, quantization->exceptions[i], &is_excepted, err);
-    *converts = !is_excepted;
-    return status;
+    return exceptions->steps == 0;
 }

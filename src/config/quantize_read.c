@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "config/pattern.h"
 #include "config/quantize.h"
 
 /* A member that is there and not null. */
@@ -203,25 +204,13 @@ static ms_status read_mxfp4(ms_json_value root, ms_quantization *q, ms_error *er
 
 /* ---- modules that stay as they are ---- */
 
-/* A name may be a pattern, which must be one that can be followed. */
-static ms_status check_name(ms_json_value name, const char *text, ms_error *err)
-{
-    const char *const one[] = {text};
-    const ms_quantization q = {.exceptions = one, .exception_count = 1};
-    ms_error reason = {0};
-    bool converts = false;
-    ms_status status = ms_quantization_converts(&q, "", false, &converts, &reason);
-    if (status == MS_OK || status == MS_ERR_NOMEM)
-        return status == MS_OK ? MS_OK : ms_fail(err, status, "%s", reason.text);
-    return ms_json_fail(err, name, MS_JSON_AT_VALUE, status, "%s", reason.text);
-}
-
 static ms_status read_exceptions(ms_arena *arena, ms_json_value names, ms_quantization *q,
                                  ms_error *err)
 {
     ms_json_value name;
     ms_status status = ms_json_expect(names, MS_JSON_ARRAY, err);
     uint32_t count = status == MS_OK ? ms_json_length(names) : 0, i = 0;
+    size_t states = 0;
     const char **texts = ms_arena_array(arena, const char *, count + 1);
     if (!texts)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the names of modules");
@@ -233,7 +222,7 @@ static ms_status read_exceptions(ms_arena *arena, ms_json_value names, ms_quanti
         if (!texts[i])
             return ms_fail(err, MS_ERR_NOMEM, "out of memory for the names of modules");
         if (status == MS_OK)
-            status = check_name(name, texts[i++], err);
+            status = ms_pattern_check(name, MS_JSON_AT_VALUE, texts[i++], &states, err);
     }
     q->exceptions = texts;
     q->exception_count = i;

@@ -59,9 +59,9 @@ static ms_status resolve_device(const ms_resolving *c)
 {
     const ms_device *devices = NULL;
     uint32_t count = 0;
-    char hint[64];
+    char hint[128];
     const char *name = ms_resolve_said(c, "device") ? c->draft->device : default_device;
-    ms_nearest nearest = ms_nearest_to(name);
+    ms_nearest nearest = ms_nearest_same_or_begun(name);
     ms_status status = ms_devices_load(c->arena, &devices, &count, c->err);
     if (status != MS_OK)
         return status;
@@ -73,8 +73,9 @@ static ms_status resolve_device(const ms_resolving *c)
         ms_nearest_offer(&nearest, devices[i].name);
     }
     return ms_resolve_fail(c, "device", "unknown device '%.40s'%s", name,
-                           nearest.name ? ms_nearest_hint(&nearest, hint, sizeof hint)
-                                        : "; `memscope devices` lists the known ones");
+                           *ms_nearest_hint(&nearest, hint, sizeof hint)
+                               ? hint
+                               : "; `memscope devices` lists the known ones");
 }
 
 /* ---- defaults ---- */

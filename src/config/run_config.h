@@ -126,7 +126,7 @@ typedef struct ms_run_config {
     uint64_t budget_bytes; /* else the device's usable bytes */
     ms_step_detail detail;
     ms_several_gpus several_gpus;
-    const ms_note *left_out; /* what its training arguments say and is not modelled */
+    ms_notes left_out; /* what its training arguments say and is not modelled */
 } ms_run_config;
 
 /* Whether head and loss are as the model runs them by itself: only such a loss goes in chunks. */

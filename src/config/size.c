@@ -86,8 +86,11 @@ ms_status ms_size_parse(const char *text, uint64_t *bytes, ms_error *err)
         return fail_unit(text, number_bytes, p, err);
     fits &= !__builtin_mul_overflow(whole, unit->bytes, &total);
     fits &= !__builtin_add_overflow(total, fraction * unit->bytes / scale, &total);
-    if (!fits)
-        return ms_fail(err, MS_ERR_OVERFLOW, "'%.40s' is more than 64 bits can count", text);
+    if (!fits || total > MS_MOST_SIZE)
+        return ms_fail(err, MS_ERR_OVERFLOW,
+                       "'%.40s' is more than 1 EiB (2^60 bytes), the largest "
+                       "size that is read",
+                       text);
     *bytes = total;
     return MS_OK;
 }

@@ -10,6 +10,9 @@
 
 #include "base/error.h"
 
+/* More is refused, so that a few sizes can be added up to less than what is counted (2^62). */
+#define MS_MOST_SIZE (UINT64_C(1) << 60)
+
 /* Reads "80GiB", "1.5 GiB", "24GB"; a fraction of a byte is dropped. */
 ms_status ms_size_parse(const char *text, uint64_t *bytes, ms_error *err);
 

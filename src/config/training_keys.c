@@ -295,11 +295,11 @@ static bool is_known(const char *name)
 static const char *meant_by(const char *name, ms_training_format format)
 {
     enum { LEAST_LENGTH = 5, MOST_SLIPS = 2, MOST_MISSING = 4 };
-    ms_nearest nearest = ms_nearest_to(name);
+    ms_nearest nearest = ms_nearest_within(name, MOST_SLIPS);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if ((rows[i].formats & 1U << format) && !strchr(rows[i].pointer + 1, '/'))
             ms_nearest_offer(&nearest, rows[i].pointer + 1);
-    if (!nearest.name || strlen(name) < LEAST_LENGTH || nearest.distance > MOST_SLIPS)
+    if (!nearest.name || strlen(name) < LEAST_LENGTH)
         return NULL;
     /* Its beginning is at no distance at all. */
     return strlen(nearest.name) <= strlen(name) + MOST_MISSING ? nearest.name : NULL;

@@ -70,7 +70,7 @@ ms_status ms_value_choice(const char *field, const char *value, const char *cons
     enum { LONG_LIST = 160 }; /* one that leaves no room for a hint */
     char known[384] = "", hint[64];
     size_t used = 0;
-    ms_nearest nearest = ms_nearest_to(value);
+    ms_nearest nearest = ms_nearest_same(value);
     for (int i = 0; choices[i]; i++) {
         if (ms_name_equal(choices[i], value)) {
             *choice = i;

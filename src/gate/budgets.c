@@ -2,13 +2,14 @@
 #include "gate/budgets.h"
 
 #include <glob.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/vec.h"
 #include "config/input.h"
 #include "config/locate.h"
 
-enum { MOST_ENTRIES = 1000, NAME_BYTES = 200 };
+enum { NAME_BYTES = 200 };
 
 /* A file that is being read. */
 typedef struct reading {
@@ -148,20 +149,47 @@ static ms_status settle_baseline(const reading *r, ms_budget *b)
 
 static ms_status push(reading *r, ms_budget *b)
 {
-    for (uint32_t i = 0; i < r->entries.count; i++)
-        if (strcmp(r->entries.items[i].name, b->name) == 0) {
-            if (r->err && r->err->status == MS_OK) {
-                ms_error_set(r->err, MS_ERR_CONFIG, "two budgets are called '%.80s'", b->name);
-                ms_error_copy_place(r->err, b->place);
-            }
-            return MS_ERR_CONFIG;
-        }
-    if (r->entries.count == MOST_ENTRIES)
-        return ms_fail(r->err, MS_ERR_LIMIT, "more than %d budgets", MOST_ENTRIES);
     ms_status status = settle_baseline(r, b);
     if (status != MS_OK)
         return status;
     return ms_vec_push(&r->entries, *b) ? MS_OK : no_memory(r);
+}
+
+/* By name, then as they stand in the file. */
+static int compare_names(const void *left, const void *right)
+{
+    const ms_budget *a = *(const ms_budget *const *)left, *b = *(const ms_budget *const *)right;
+    int found = strcmp(a->name, b->name);
+    return found ? found : (a > b) - (a < b);
+}
+
+/* The first of the file whose name is there already. */
+static const ms_budget *find_twice(const ms_budget **sorted, uint32_t count)
+{
+    const ms_budget *twice = NULL;
+    qsort(sorted, count, sizeof *sorted, compare_names);
+    for (uint32_t i = 1; i < count; i++)
+        if (strcmp(sorted[i]->name, sorted[i - 1]->name) == 0 && (!twice || sorted[i] < twice))
+            twice = sorted[i];
+    return twice;
+}
+
+static ms_status check_names(const reading *r)
+{
+    const ms_budget **sorted = calloc((size_t)r->entries.count + 1, sizeof(const ms_budget *));
+    if (!sorted)
+        return no_memory(r);
+    for (uint32_t i = 0; i < r->entries.count; i++)
+        sorted[i] = &r->entries.items[i];
+    const ms_budget *twice = find_twice(sorted, r->entries.count);
+    free(sorted);
+    if (!twice)
+        return MS_OK;
+    if (r->err && r->err->status == MS_OK) {
+        ms_error_set(r->err, MS_ERR_CONFIG, "two budgets are called '%.80s'", twice->name);
+        ms_error_copy_place(r->err, twice->place);
+    }
+    return MS_ERR_CONFIG;
 }
 
 /* A device by default is weaker than what the run itself says. */
@@ -244,7 +272,7 @@ static ms_status read_entries(reading *r, ms_json_value root)
         return status;
     for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v))
         status = read_entry(r, v);
-    return status;
+    return status == MS_OK ? check_names(r) : status;
 }
 
 static ms_status read_root(reading *r, ms_json_value root)

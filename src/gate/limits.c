@@ -156,19 +156,24 @@ static ms_status read_increase(const reading *r, ms_json_value value)
 static ms_status read_name(const reading *r, ms_json_value value, const char *const *names,
                            size_t count, size_t *index)
 {
-    char hint[96];
+    char known[128] = "";
+    size_t used = 0;
     const char *text = NULL;
     ms_status status = ms_json_get_string(value, &text, r->err);
     if (status != MS_OK)
         return status;
-    ms_nearest nearest = ms_nearest_to(text);
     for (*index = 0; *index < count; ++*index) {
         if (strcmp(names[*index], text) == 0)
             return MS_OK;
-        ms_nearest_offer(&nearest, names[*index]);
+        if (used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
+                                     *index == 0          ? ""
+                                     : *index + 1 < count ? ", "
+                                                          : " or ",
+                                     names[*index]);
     }
-    return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "no '%.40s' here%s", text,
-                        ms_nearest_hint(&nearest, hint, sizeof hint));
+    return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "found '%.40s', expected %s", text, known);
 }
 
 static ms_status read_measure(const reading *r, ms_json_value value)
@@ -205,6 +210,23 @@ static ms_status (*const readers[])(const reading *r, ms_json_value value) = {
 enum { KEYS = sizeof keys / sizeof keys[0] };
 _Static_assert(sizeof readers / sizeof readers[0] == KEYS, "a key has no reader");
 
+/* A warning that would never be seen; sizes and shares can be compared with their like alone. */
+static ms_status check_warn(const ms_limits *limits, bool says_warn, ms_error *err)
+{
+    const ms_amount *warn = &limits->warn.amount, *max = &limits->max.amount;
+    bool is_above = (warn->has_bytes && max->has_bytes && warn->bytes > max->bytes) ||
+                    (warn->has_share && max->has_share && warn->share > max->share);
+    if (!is_above)
+        return MS_OK;
+    if (err && err->status == MS_OK) {
+        ms_error_set(err, MS_ERR_CONFIG,
+                     "warn (%.40s) is above max (%.40s): it would never be seen", limits->warn.text,
+                     limits->max.text);
+        ms_error_copy_place(err, says_warn ? limits->warn.place : limits->max.place);
+    }
+    return MS_ERR_CONFIG;
+}
+
 ms_status ms_limits_read(ms_arena *arena, ms_json_value object, ms_limits *limits, ms_error *err)
 {
     const reading r = {arena, limits, err};
@@ -218,5 +240,7 @@ ms_status ms_limits_read(ms_arena *arena, ms_json_value object, ms_limits *limit
             i++;
         status = i < KEYS ? readers[i](&r, v) : ms_fail_unknown_key(v, keys, KEYS, err);
     }
-    return status;
+    return status == MS_OK && (ms_json_find(object, "warn", &v) || ms_json_find(object, "max", &v))
+               ? check_warn(limits, ms_json_find(object, "warn", &v), err)
+               : status;
 }

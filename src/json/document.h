@@ -8,11 +8,13 @@
 
 #include <cjson/cJSON.h>
 
+#include "json/place.h"
 #include "json/value.h"
 
 struct ms_json {
     ms_json_source source;
     ms_json_spans spans;
+    ms_json_marks marks;
     cJSON *tree;
 };
 

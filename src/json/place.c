@@ -76,6 +76,48 @@ void ms_json_place_file(const char *name, ms_error *err)
         snprintf(err->file, sizeof err->file, "...%s", name + length - room + 3);
 }
 
+/* Goes on to an offset, character by character. */
+static void advance(const ms_json_source *source, ms_json_mark *mark, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        unsigned char byte = (unsigned char)source->text[i];
+        mark->characters += (byte & 0xc0) != 0x80;
+        if (byte == '\n')
+            *mark = (ms_json_mark){.line = mark->line + 1, .line_start = (uint32_t)i + 1};
+    }
+}
+
+bool ms_json_marks_make(const ms_json_source *source, ms_json_marks *marks)
+{
+    ms_json_mark mark = {.line = 1};
+    for (size_t at = 0; at < source->length; at += MS_JSON_MARK_BYTES) {
+        if (!ms_vec_push(marks, mark))
+            return false;
+        size_t end = at + MS_JSON_MARK_BYTES;
+        advance(source, &mark, at, end < source->length ? end : source->length);
+    }
+    return true;
+}
+
+/* As far as an excerpt can reach. */
+static const char *end_of_line(const ms_json_source *source, const char *at)
+{
+    size_t left = (size_t)(source->text + source->length - at);
+    size_t most = (size_t)4 * (WINDOW_CHARACTERS + 1);
+    const char *end = memchr(at, '\n', left < most ? left : most);
+    if (!end)
+        return at + (left < most ? left : most);
+    return end > at && end[-1] == '\r' ? end - 1 : end;
+}
+
+static void show(const ms_json_source *source, const char *line, const char *at, size_t bytes,
+                 ms_error *err)
+{
+    const char *end = end_of_line(source, at);
+    ms_json_place_file(source->name, err);
+    fill_excerpt(line, at, end, bytes, err);
+}
+
 void ms_json_place(const ms_json_source *source, size_t offset, size_t bytes, ms_error *err)
 {
     if (!err)
@@ -88,13 +130,22 @@ void ms_json_place(const ms_json_source *source, size_t offset, size_t bytes, ms
             line = p + 1;
             number++;
         }
-    const char *end = memchr(at, '\n', (size_t)(source->text + source->length - at));
-    if (!end)
-        end = source->text + source->length;
-    if (end > at && end[-1] == '\r')
-        end--;
-    ms_json_place_file(source->name, err);
     err->line = number;
     err->column = (uint32_t)ms_utf8_count(line, (size_t)(at - line)) + 1;
-    fill_excerpt(line, at, end, bytes, err);
+    show(source, line, at, bytes, err);
+}
+
+void ms_json_place_marked(const ms_json_source *source, const ms_json_marks *marks, size_t offset,
+                          size_t bytes, ms_error *err)
+{
+    size_t index = offset / MS_JSON_MARK_BYTES;
+    if (!err || index >= marks->count || offset >= source->length) {
+        ms_json_place(source, offset, bytes, err);
+        return;
+    }
+    ms_json_mark mark = marks->items[index];
+    advance(source, &mark, index * MS_JSON_MARK_BYTES, offset);
+    err->line = mark.line;
+    err->column = mark.characters + 1;
+    show(source, source->text + mark.line_start, source->text + offset, bytes, err);
 }

@@ -9,11 +9,27 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/vec.h"
 #include "json/scan.h"
 
 /* Fills file, line, column, excerpt, caret and caret_length. A long line is shortened around the
  * place; what cannot be shown on a terminal becomes '?'. */
 void ms_json_place(const ms_json_source *source, size_t offset, size_t bytes, ms_error *err);
+
+/* For texts with many places to tell: where in its line each MS_JSON_MARK_BYTES-th byte is, so that
+ * a place takes no longer the later it comes. */
+enum { MS_JSON_MARK_BYTES = 512 };
+typedef struct ms_json_mark {
+    uint32_t line, line_start; /* from 1; an offset */
+    uint32_t characters;       /* of the line before the byte */
+} ms_json_mark;
+typedef ms_vec(ms_json_mark) ms_json_marks;
+
+/* False when out of memory; to be released with ms_vec_free also then. */
+bool ms_json_marks_make(const ms_json_source *source, ms_json_marks *marks);
+/* ms_json_place of a text of UTF-8 with marks. */
+void ms_json_place_marked(const ms_json_source *source, const ms_json_marks *marks, size_t offset,
+                          size_t bytes, ms_error *err);
 
 /* Copies a name into err->file, leaving out the beginning of one that is too long. */
 void ms_json_place_file(const char *name, ms_error *err);

@@ -44,7 +44,7 @@ ms_status ms_json_parse(const ms_json_source *source, ms_json **document, ms_err
     if (status == MS_OK) {
         /* The scanner accepts less than cJSON does: what fails here is memory. */
         made->tree = cJSON_ParseWithLength(source->text, source->length);
-        if (!made->tree)
+        if (!made->tree || !ms_json_marks_make(source, &made->marks))
             status = ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", source->name);
     }
     if (status != MS_OK) {
@@ -61,6 +61,7 @@ void ms_json_free(ms_json *document)
         return;
     cJSON_Delete(document->tree);
     ms_vec_free(&document->spans);
+    ms_vec_free(&document->marks);
     free(document);
 }
 
@@ -159,9 +160,11 @@ static void place(ms_error *err, ms_json_value value, ms_json_part part)
     bool is_container = span->kind == MS_JSON_ARRAY || span->kind == MS_JSON_OBJECT;
     bool bracket_only = is_container && span->bytes > LONGEST_SHOWN;
     if (at_key)
-        ms_json_place(&document->source, span->key_start, span->key_bytes, err);
+        ms_json_place_marked(&document->source, &document->marks, span->key_start, span->key_bytes,
+                             err);
     else
-        ms_json_place(&document->source, span->start, bracket_only ? 1 : span->bytes, err);
+        ms_json_place_marked(&document->source, &document->marks, span->start,
+                             bracket_only ? 1 : span->bytes, err);
 }
 
 void ms_json_error_set(ms_error *err, ms_json_value value, ms_json_part part, ms_status status,

@@ -144,15 +144,52 @@ static ms_status read_item(ms_yaml_builder *b, uint32_t parent, uint32_t item, c
 }
 
 /* The key that is looked at. */
-static ms_status check_key(ms_yaml_builder *b, const char *key, const cJSON *container)
+static ms_status check_key(ms_yaml_builder *b, const char *key)
 {
     if (!*key)
         return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "an empty key");
     if (strcmp(key, "<<") == 0)
         return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a merge key; write its keys out");
-    if (cJSON_GetObjectItemCaseSensitive(container, key))
-        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "key %.40s stands twice", key);
     return MS_OK;
+}
+
+typedef struct key_row {
+    const char *key;
+    uint32_t span;
+} key_row;
+
+static int compare_keys(const void *left, const void *right)
+{
+    const key_row *a = left, *b = right;
+    int found = strcmp(a->key, b->key);
+    return found ? found : (a->span > b->span) - (a->span < b->span);
+}
+
+/* No key of an object may stand twice: told of the first that is there for the second time. */
+static ms_status check_twice(ms_yaml_builder *b, uint32_t index, const cJSON *container,
+                             uint32_t count)
+{
+    const ms_json_spans *spans = &b->document->spans;
+    key_row *rows = calloc((size_t)count + 1, sizeof *rows);
+    const key_row *twice = NULL;
+    if (!rows)
+        return ms_yaml_fail_memory(b);
+    uint32_t span = index + 1, used = 0;
+    for (const cJSON *child = container->child; child; child = child->next) {
+        rows[used++] = (key_row){child->string, span};
+        span = spans->items[span].after;
+    }
+    qsort(rows, used, sizeof *rows, compare_keys);
+    for (uint32_t i = 1; i < used; i++)
+        if (strcmp(rows[i].key, rows[i - 1].key) == 0 && (!twice || rows[i].span < twice->span))
+            twice = &rows[i];
+    ms_status status = MS_OK;
+    if (twice)
+        status = ms_yaml_fail(b, spans->items[twice->span].key_start,
+                              spans->items[twice->span].key_bytes, MS_ERR_SYNTAX,
+                              "key %.40s stands twice", twice->key);
+    free(rows);
+    return status;
 }
 
 static ms_status read_member(ms_yaml_builder *b, uint32_t parent, uint32_t item, cJSON *container)
@@ -163,7 +200,7 @@ static ms_status read_member(ms_yaml_builder *b, uint32_t parent, uint32_t item,
         return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a key that is no text");
     ms_status status = scalar_text(b, &text);
     if (status == MS_OK)
-        status = check_key(b, text, container);
+        status = check_key(b, text);
     if (status != MS_OK)
         return status;
     bool quoted = b->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
@@ -192,7 +229,9 @@ static ms_status read_children(ms_yaml_builder *b, uint32_t index, yaml_event_ty
 {
     for (uint32_t item = 0;; item++) {
         ms_status status = ms_yaml_step(b);
-        if (status != MS_OK || b->event.type == last)
+        if (status == MS_OK && b->event.type == last)
+            return last == YAML_MAPPING_END_EVENT ? check_twice(b, index, container, item) : MS_OK;
+        if (status != MS_OK)
             return status;
         status = last == YAML_MAPPING_END_EVENT ? read_member(b, index, item, container)
                                                 : read_item(b, index, item, container);
@@ -327,6 +366,8 @@ ms_status ms_yaml_parse(const ms_json_source *source, ms_json **document, ms_err
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", source->name);
     b.document->source = *source;
     ms_status status = parse(&b);
+    if (status == MS_OK && !ms_json_marks_make(source, &b.document->marks))
+        status = ms_yaml_fail_memory(&b);
     if (status == MS_OK) {
         *document = b.document;
         return MS_OK;

@@ -6,18 +6,23 @@
 #include "json/place.h"
 #include "json/pointer.h"
 
-/* libyaml counts characters. */
+static bool is_inside_character(const ms_json_source *source, size_t at)
+{
+    return at < source->length && ((unsigned char)source->text[at] & 0xc0) == 0x80;
+}
+
+/* libyaml counts characters. From the place that was asked for last, which is near. */
 size_t ms_yaml_byte_of(ms_yaml_builder *b, const yaml_mark_t *mark)
 {
     const ms_json_source *source = &b->document->source;
-    if (mark->index < b->characters)
-        b->characters = b->bytes = 0;
-    while (b->characters < mark->index && b->bytes < source->length) {
+    for (; b->characters < mark->index && b->bytes < source->length; b->characters++)
         do
             b->bytes++;
-        while (b->bytes < source->length && ((unsigned char)source->text[b->bytes] & 0xc0) == 0x80);
-        b->characters++;
-    }
+        while (is_inside_character(source, b->bytes));
+    for (; b->characters > mark->index && b->bytes > 0; b->characters--)
+        do
+            b->bytes--;
+        while (b->bytes > 0 && is_inside_character(source, b->bytes));
     return b->bytes;
 }
 

@@ -146,8 +146,8 @@ const char *ms_ledger_not_modelled(const ms_ledger *ledger, size_t index)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if ((!rows[i].holds || rows[i].holds(ledger)) && index-- == 0)
             return rows[i].text;
-    for (const ms_note *note = ledger->run->left_out; note; note = note->next)
+    for (uint32_t i = 0; i < ledger->run->left_out.count; i++)
         if (index-- == 0)
-            return note->text;
+            return ledger->run->left_out.texts[i];
     return NULL;
 }

@@ -123,7 +123,7 @@ static ms_status fail_no_target(attaching *a)
                        "or all-linear",
                        a->model->config->model_type);
     const char *wanted = targets->pattern ? targets->pattern : targets->names[0];
-    ms_nearest nearest = ms_nearest_to(wanted);
+    ms_nearest nearest = ms_nearest_same(wanted);
     for (uint32_t i = 0; i < a->model->leaves.count; i++) {
         const ms_leaf_module *leaf = &a->model->leaves.items[i];
         if (is_linear(leaf))
@@ -146,8 +146,11 @@ static ms_status adapt_targets(attaching *a)
         found++;
         status = adapt(a, leaf, name);
     }
-    if (status == MS_OK && ms_adapter_ran_out(a->matcher))
-        return ms_fail(a->err, MS_ERR_NOMEM, "out of memory for the adapter");
+    if (status == MS_OK && ms_adapter_gave_up(a->matcher))
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: its patterns take too long on the names of %" PRIu32
+                       " modules; write simpler ones",
+                       a->model->leaves.count);
     return status == MS_OK && found == 0 ? fail_no_target(a) : status;
 }
 

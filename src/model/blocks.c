@@ -36,6 +36,7 @@ void ms_model_free(ms_model *model)
 {
     ms_vec_free(&model->leaves);
     ms_vec_free(&model->router_logits);
+    ms_exceptions_free(model->exceptions);
 }
 
 bool ms_model_index_leaves(ms_model *model)

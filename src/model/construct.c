@@ -69,13 +69,13 @@ static bool is_converted(ms_model *model, uint32_t scope, bool is_head)
     const ms_quantization *quantization = &model->run->quantization;
     char path[MAX_PATH];
     ms_error err = {0};
-    bool converts = false;
     if (!quantization->exceptions)
         return !is_head;
     (void)ms_trace_scope_path(model->tape->trace, scope, path, sizeof path);
-    if (ms_quantization_converts(quantization, path, is_head, &converts, &err) != MS_OK)
-        ms_tape_fail(model->tape, MS_ERR_NOMEM);
-    return converts;
+    if (!model->exceptions && model->tape->status == MS_OK &&
+        ms_exceptions_new(quantization, &model->exceptions, &err) != MS_OK)
+        ms_tape_fail(model->tape, MS_ERR_NOMEM); /* the reader has seen that they are patterns */
+    return model->exceptions && ms_exceptions_convert(model->exceptions, path, is_head);
 }
 
 static ms_linear_module new_linear(ms_model *model, uint32_t parent, const char *name, ms_dim in,

@@ -56,6 +56,7 @@ typedef struct ms_model {
     ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer: held for their loss */
     void *modules;                   /* the family's own */
     ms_vec(ms_leaf_module) leaves;   /* in the order of the framework's named_modules() */
+    ms_exceptions *exceptions;       /* from the packing of linear layers; NULL: none were met */
     ms_tensor dynamic_code;          /* of all doubly quantised weights */
     const uint32_t *leaf_by_scope;   /* of `indexed_scopes` scopes; MS_NONE: not in `leaves` */
     uint32_t indexed_scopes;

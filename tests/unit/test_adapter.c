@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Adapters: what `--lora` and adapter_config.json are read as, which modules they take, and the
- * patterns of Python that the C library can run.
+ * patterns of Python that are followed.
  */
 #include <string.h>
 
@@ -16,18 +16,54 @@ typedef struct pattern_case {
     bool matches;
 } pattern_case;
 
+#define LAYER "model.layers.11.mlp.up_proj"
 static const pattern_case pattern_cases[] = {
     {"q_proj", "q_proj", true},
     {"q_proj", "model.q_proj", false},
     {".*\\.q_proj", "model.layers.0.self_attn.q_proj", true},
     {".*\\.q_proj", "xq_proj", false},
-    {".*layers\\.\\d+\\.mlp\\.(up|down)_proj", "model.layers.11.mlp.up_proj", true},
+    {".*layers\\.\\d+\\.mlp\\.(up|down)_proj", LAYER, true},
     {".*layers\\.\\d+\\.mlp\\.(up|down)_proj", "model.layers.x.mlp.up_proj", false},
+    {"model\\.layers\\.(?:[0-9]|1[0-5])\\.(self_attn|mlp)\\.(q|k|v|o|gate|up|down)_proj", LAYER,
+     true},
+    {".*?(?:language|text).*?(?:self_attn|mlp).*?(?:q_proj|up_proj).*?", "text." LAYER, true},
+    {".*?(?:language|text).*?(?:self_attn|mlp).*?(?:q_proj|up_proj).*?", LAYER, false},
     {"(?:a|b)c", "bc", true},
     {"[\\w]+\\.[^.]*", "a_1.b-c", true},
     {"[]a]+", "]a]", true},
+    {"[^]a]+", "bc", true},
+    {"[^]a]+", "b]", false},
+    {"[a-c-]+", "b-", true},
+    {"[[:a]+", ":[", true},
+    {"[\\]\\-x]+", "]-x", true},
+    {"[\\D]", "7", false},
+    {"\\S\\W", "a.", true},
     {"a{2,3}", "aaaa", false},
+    {"a{2,3}", "aa", true},
+    {"a{2,}", "a", false},
+    {"a{2,}", "aaaaa", true},
+    {"a{,2}", "", true},
+    {"a{,2}", "aaa", false},
+    {"a{3}", "aaa", true},
+    {"a{0}b", "b", true},
+    {"a{0}b", "ab", false},
+    {"a{,}b", "aab", true},
+    {"a{x}{", "a{x}{", true},
+    {"(a{2}b){2}", "aabaab", true},
+    {"(ab?){2,3}?c", "abaac", true},
+    {"(ab?){2,3}?c", "ac", false},
     {"a|ab", "ab", true},
+    {"a||bc", "", true},
+    {"a|b*|cd|(e|f)g", "fg", true},
+    {"a|b*|cd|(e|f)g", "cd", true},
+    {"a|b*|cd|(e|f)g", "ad", false},
+    {"()", "", true},
+    {"^a$", "a", true},
+    {"a^b", "ab", false},
+    {"(x*)*y", "xxy", true},
+    {"((a|a?)+){20}", "aaaa", true},
+    {"(a*)*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false},
+    {"(.*)*(.*)*(.*)*=", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false},
     {"\\s*", " \t", true},
 };
 
@@ -38,26 +74,93 @@ static void pattern_answers(void **state)
         const pattern_case *c = &pattern_cases[i];
         ms_pattern *pattern = NULL;
         ms_error err = {0};
-        assert_int_equal(ms_pattern_new("", c->pattern, "", &pattern, &err), MS_OK);
-        bool ran_out = false;
-        if (ms_pattern_matches(pattern, c->subject, &ran_out) != c->matches || ran_out)
+        uint64_t steps = 100000;
+        assert_int_equal(ms_pattern_new(c->pattern, &pattern, &err), MS_OK);
+        if (ms_pattern_matches(pattern, c->subject, 0, strlen(c->subject), &steps) != c->matches)
             fail_msg("%s on %s", c->pattern, c->subject);
+        assert_true(steps > 0);
         ms_pattern_free(pattern);
     }
 }
 
+typedef struct refused_case {
+    const char *pattern, *reason;
+} refused_case;
+
+#define UNREAD "cannot be read here"
+#define LONGER "repeats that make it longer"
+static const refused_case refused_cases[] = {
+    {"(?!x).*", UNREAD},
+    {"(?P<n>a)", UNREAD},
+    {"(?i)a", UNREAD},
+    {"\\bq", UNREAD},
+    {"(a)\\1", UNREAD},
+    {"(a*)*\\1b", UNREAD},
+    {"(", UNREAD},
+    {"a)", UNREAD},
+    {"[a", UNREAD},
+    {"[z-a]", UNREAD},
+    {"[\\w-z]", UNREAD},
+    {"a++", UNREAD},
+    {"a**", UNREAD},
+    {"*a", UNREAD},
+    {"a{3,2}", UNREAD},
+    {"\\", UNREAD},
+    {"a{1000}{1000}{1000}", UNREAD}, /* nor by Python */
+    {"((a{1000}){1000}){1000}", LONGER},
+    {"((((a{9}){9}){9}){9}){9}", LONGER},
+    {"(((a?){99}){99}){99}", LONGER},
+    {"a{4294967296}", LONGER},
+    {"a{0,99999999999999999999}", LONGER},
+    {"(ab|cd|ef){3000,}", LONGER},
+};
+
 static void patterns_refused(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"(?!x).*", "a*?", "(?P<n>a)", "\\bq", "(a)\\1",
-                                      "(",       "[a",  "a++",      "\\"};
-    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+    for (size_t i = 0; i < COUNT_OF(refused_cases); i++) {
+        const refused_case *c = &refused_cases[i];
         ms_pattern *pattern = NULL;
         ms_error err = {0};
-        if (ms_pattern_new("", bad[i], "", &pattern, &err) != MS_ERR_CONFIG)
-            fail_msg("%s is read", bad[i]);
+        if (ms_pattern_new(c->pattern, &pattern, &err) != MS_ERR_CONFIG ||
+            !strstr(err.text, c->reason))
+            fail_msg("%s: %s", c->pattern, err.text);
         assert_null(pattern);
     }
+}
+
+static void nesting_is_bounded(void **state)
+{
+    (void)state;
+    for (int depth = 64; depth <= 500; depth += 436) {
+        char text[1001] = "";
+        ms_pattern *pattern = NULL;
+        ms_error err = {0};
+        for (int i = 0; i < depth; i++) {
+            text[i] = '(';
+            text[depth + i] = ')';
+        }
+        assert_int_equal(ms_pattern_new(text, &pattern, &err), depth == 64 ? MS_OK : MS_ERR_CONFIG);
+        ms_pattern_free(pattern);
+    }
+}
+
+/* What a match costs is known and bounded: an answer is not waited for. */
+static void steps_are_bounded(void **state)
+{
+    (void)state;
+    char subject[256];
+    ms_pattern *pattern = NULL;
+    ms_error err = {0};
+    uint64_t steps = MS_PATTERN_MOST_STEPS, few = 1000;
+    memset(subject, 'a', sizeof subject);
+    assert_int_equal(ms_pattern_new("(a?){999}b", &pattern, &err), MS_OK);
+    assert_false(ms_pattern_matches(pattern, subject, 0, sizeof subject, &steps));
+    uint64_t taken = MS_PATTERN_MOST_STEPS - steps;
+    assert_true(taken > 100000 && taken < sizeof subject * UINT64_C(4000));
+    assert_false(ms_pattern_matches(pattern, subject, 0, sizeof subject, &few));
+    assert_int_equal(few, 0);
+    ms_pattern_free(pattern);
 }
 
 /* ---- which modules ---- */
@@ -108,6 +211,55 @@ static void modules_taken(void **state)
         if (ms_adapter_saves(matcher, c->name) != c->saves)
             fail_msg("%s saves %s", c->lora, c->name);
         ms_adapter_matcher_free(matcher);
+        ms_arena_free(arena);
+    }
+}
+
+/* ---- ranks: PEFT's re.match("(.*\\.)?(key)$"), the first of the file that matches ---- */
+
+typedef struct rank_case {
+    const char *patterns, *name;
+    uint64_t rank;
+} rank_case;
+
+static const rank_case rank_cases[] = {
+    {"{\"q_proj\": 4}", Q, 4},
+    {"{\"proj\": 4}", Q, 8},
+    {"{\"self_attn.q_proj\": 4}", Q, 4},
+    {"{\"3.self_attn.q_proj\": 4}", Q, 4},
+    {"{\"" Q "\": 4}", Q, 4},
+    {"{\"self.attn.q.proj\": 4}", Q, 4}, /* a dot is any character */
+    {"{\"q.proj\": 4, \"q_proj\": 5}", Q, 4},
+    {"{\"q_proj\": 5, \"q.proj\": 4}", Q, 5},
+    {"{\"k_proj\": 2, \"layers.[0-3].*_proj\": 3, \"q_proj\": 5}", Q, 3},
+    {"{\"k_proj\": 2, \"q_proj\": 5, \"layers.[0-3].*_proj\": 3}", Q, 5},
+    {"{\"^model.layers.3.*\": 3}", Q, 3},
+    {"{\"^layers.3.*\": 3}", Q, 8}, /* the beginning is the name's */
+    {"{\"layers.3.*\": 3}", Q, 3},
+    {"{\"(q|k)_proj\": 6}", Q, 6},
+};
+
+static void ranks_found(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rank_cases); i++) {
+        const rank_case *c = &rank_cases[i];
+        char text[256];
+        snprintf(text, sizeof text, "{\"peft_type\": \"LORA\", \"rank_pattern\": %s}", c->patterns);
+        const ms_json_source source = {.name = "a.json", .text = text, .length = strlen(text)};
+        ms_arena *arena = ms_arena_create(0);
+        ms_json *document = NULL;
+        ms_adapter adapter;
+        ms_adapter_matcher *matcher = NULL;
+        ms_error err = {0};
+        assert_int_equal(ms_json_parse(&source, &document, &err), MS_OK);
+        assert_int_equal(ms_adapter_read(arena, ms_json_root(document), &adapter, &err), MS_OK);
+        assert_int_equal(ms_adapter_matcher_new(&adapter, "llama", &matcher, &err), MS_OK);
+        if (ms_adapter_rank_of(matcher, c->name) != c->rank)
+            fail_msg("%s of %s", c->patterns, c->name);
+        assert_false(ms_adapter_gave_up(matcher));
+        ms_adapter_matcher_free(matcher);
+        ms_json_free(document);
         ms_arena_free(arena);
     }
 }
@@ -189,9 +341,10 @@ static void texts_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pattern_answers), cmocka_unit_test(patterns_refused),
-        cmocka_unit_test(modules_taken),   cmocka_unit_test(files_read),
-        cmocka_unit_test(texts_refused),
+        cmocka_unit_test(pattern_answers),    cmocka_unit_test(patterns_refused),
+        cmocka_unit_test(nesting_is_bounded), cmocka_unit_test(steps_are_bounded),
+        cmocka_unit_test(ranks_found),        cmocka_unit_test(modules_taken),
+        cmocka_unit_test(files_read),         cmocka_unit_test(texts_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

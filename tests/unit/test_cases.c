@@ -136,7 +136,7 @@ static void read_line(FILE *in, char *out, int size)
 
 static void check_invalid(void **state)
 {
-    char folder[128], place[32], found_place[32], line[300];
+    char folder[128], place[32], found_place[32], line[600];
     ms_model_config model = {0};
     ms_run_config run = {0};
     ms_error err = {0};

@@ -5,7 +5,9 @@
 #include "unit/support.h"
 
 #include <string.h>
+#include <time.h>
 
+#include "gate/budgets.h"
 #include "gate/verdict.h"
 
 /* ---- amounts ---- */
@@ -211,12 +213,73 @@ static const exit_case exits[] = {
     {"unreadable, only a warning", OVER, MS_OUTCOME_FAILED, true, true, 2},
 };
 
+/* ---- many budgets ---- */
+
+/* A file of that many, the last of which has the name of budget `twice`, on one line or on many. */
+static char *many_budgets(uint32_t count, uint32_t twice, const char *gap)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    fprintf(out, "{\"budgets\": [");
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(out,
+                "%s%s{\"name\": \"b%u\", \"run\": {\"model\": \"gpt2\"}, \"limits\": {\"max\": "
+                "\"1 GiB\"}}",
+                i ? "," : "", gap, i + 1 == count ? twice : i);
+    fprintf(out, "]}");
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static ms_status read_budgets(const char *text, uint32_t *count, uint32_t *column, ms_error *err)
+{
+    const ms_json_source source = {.name = "b.json", .text = text, .length = strlen(text)};
+    ms_arena *arena = ms_arena_create(0);
+    ms_json *document = NULL;
+    ms_budgets budgets = {0};
+    assert_int_equal(ms_json_parse(&source, &document, err), MS_OK);
+    ms_status status = ms_budgets_read(arena, ms_json_root(document), "b.json", &budgets, err);
+    *count = budgets.count;
+    *column = budgets.count ? budgets.items[budgets.count - 1].place->column : err->column;
+    ms_json_free(document);
+    ms_arena_free(arena);
+    return status;
+}
+
+/* Places are told of each; on one line of megabytes as well, and in far less than a minute. */
+static void test_many_budgets(void **state)
+{
+    enum { COUNT = 50000, MOST_SECONDS = 30 };
+    static const char *const gaps[] = {"", "\n"};
+    (void)state;
+    clock_t start = clock();
+    for (size_t i = 0; i < COUNT_OF(gaps); i++) {
+        ms_error err = {0};
+        uint32_t count = 0, column = 0;
+        char *text = many_budgets(COUNT, COUNT, gaps[i]);
+        size_t line = i ? 10 : (size_t)(strstr(text, "\"b50000\"") - text) + 1;
+        assert_int_equal(read_budgets(text, &count, &column, &err), MS_OK);
+        assert_int_equal(count, COUNT);
+        assert_int_equal(column, line);
+        free(text);
+        text = many_budgets(COUNT, 7, gaps[i]);
+        assert_int_equal(read_budgets(text, &count, &column, &err), MS_ERR_CONFIG);
+        assert_string_equal(err.text, "two budgets are called 'b7'");
+        assert_int_equal(err.line, i ? COUNT + 1 : 1);
+        free(text);
+    }
+    assert_true((clock() - start) / CLOCKS_PER_SEC < MOST_SECONDS);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT_OF(amounts) + COUNT_OF(verdicts) + COUNT_OF(exits) + 1];
+    struct CMUnitTest tests[COUNT_OF(amounts) + COUNT_OF(verdicts) + COUNT_OF(exits) + 2];
     size_t count = ADD_ROWS(tests, check_amount, amounts);
     count += ADD_ROWS(tests + count, check_verdict, verdicts);
     count += ADD_ROWS(tests + count, check_exit, exits);
-    tests[count] = (struct CMUnitTest){"shares", test_share, NULL, NULL, NULL};
+    tests[count++] = (struct CMUnitTest){"shares", test_share, NULL, NULL, NULL};
+    tests[count] = (struct CMUnitTest){"many budgets", test_many_budgets, NULL, NULL, NULL};
     return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
 }

@@ -80,8 +80,8 @@ static void every_preset_loads_without_a_note(void **state)
         const ms_run_setting setting = {"config", name};
         assert_string_not_equal(name, "devices");
         assert_int_equal(ms_run_load(arena, &setting, 1, &m, &run, &notes, &err), MS_OK);
-        if (notes.first)
-            fail_msg("%s: %s", name, notes.first->text);
+        if (notes.count > 0)
+            fail_msg("%s: %s", name, notes.texts[0]);
         ms_arena_free(arena);
     }
 }
@@ -212,11 +212,10 @@ static void a_misspelt_key_is_noted(void **state)
     const ms_run_setting setting = {"config", "note.json"};
     loaded l = load(&setting, 1);
     assert_int_equal(l.status, MS_OK);
-    assert_non_null(l.notes.first);
+    assert_int_equal(l.notes.count, 1);
     assert_string_equal(
-        l.notes.first->text,
+        l.notes.texts[0],
         "key 'num_hiden_layers' is unknown and was ignored; did you mean 'num_hidden_layers'?");
-    assert_null(l.notes.first->next);
     ms_arena_free(l.arena);
 }
 
@@ -227,13 +226,12 @@ static void what_is_odd_but_runs_is_noted(void **state)
         {"config", "tinyllama-1.1b"}, {"seq", "4096"}, {"autocast", "bf16"}, {"budget", "100GiB"}};
     loaded l = load(settings, COUNT_OF(settings));
     assert_int_equal(l.status, MS_OK);
-    const ms_note *note = l.notes.first;
-    assert_string_equal(note->text,
+    assert_int_equal(l.notes.count, 3);
+    assert_string_equal(l.notes.texts[0],
                         "4096 tokens are more than the 2048 positions the model was trained for");
-    assert_string_equal(note->next->text,
+    assert_string_equal(l.notes.texts[1],
                         "the weights already are bfloat16: autocast casts none of them");
-    assert_string_equal(note->next->next->text, "the budget is more than a100-80gb has");
-    assert_null(note->next->next->next);
+    assert_string_equal(l.notes.texts[2], "the budget is more than a100-80gb has");
     ms_arena_free(l.arena);
 }
 

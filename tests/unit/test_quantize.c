@@ -35,7 +35,7 @@ static const text_case texts[] = {
     {"fp8", "fp8_block", "fp8-block", NULL},
     {"mxfp4", "mxfp4", "mxfp4", NULL},
     {"misspelt", "gtpq:4:128", NULL, "expected none"},
-    {"near", "int4", NULL, "did you mean 'int8'?"},
+    {"another", "int4", NULL, "fp8-block or mxfp4"},
     {"nothing", "", NULL, "expected none"},
     {"settings of int8", "int8:double", NULL, "expected none"},
     {"another word", "nf4:triple", NULL, "expected none"},
@@ -159,12 +159,13 @@ static void check_name(void **state)
     ms_json *document = NULL;
     ms_quantization q = {0};
     ms_error err = {0};
-    bool converts = false;
+    ms_exceptions *exceptions = NULL;
     assert_int_equal(ms_json_parse(&source, &document, &err), MS_OK);
     if (ms_quantization_read(arena, ms_json_root(document), &q, &err) != MS_OK ||
-        ms_quantization_converts(&q, c->module, c->is_head, &converts, &err) != MS_OK)
+        ms_exceptions_new(&q, &exceptions, &err) != MS_OK)
         fail_msg("%s", err.text);
-    assert_int_equal(converts, c->converts);
+    assert_int_equal(ms_exceptions_convert(exceptions, c->module, c->is_head), c->converts);
+    ms_exceptions_free(exceptions);
     ms_json_free(document);
     ms_arena_free(arena);
 }

@@ -12,6 +12,8 @@ typedef struct parse_case {
     const char *message;
 } parse_case;
 
+#define TOO_LARGE(text) "'" text "' is more than 1 EiB (2^60 bytes), the largest size that is read"
+
 static const parse_case parse_cases[] = {
     {"bytes", "512B", MS_OK, 512, ""},
     {"zero", "0B", MS_OK, 0, ""},
@@ -29,14 +31,20 @@ static const parse_case parse_cases[] = {
      "'1.0009765kB' wants one to 6 digits after the point"},
     {"six decimals", "0.000001KiB", MS_OK, 0, ""},
     {"blank before the unit", "24 GB", MS_OK, 24000000000, ""},
-    {"largest", "18446744073709551615B", MS_OK, UINT64_MAX, ""},
-    {"largest TiB", "16777215TiB", MS_OK, 18446742974197923840u, ""},
+    {"largest", "1152921504606846976B", MS_OK, UINT64_C(1) << 60, ""},
+    {"largest TiB", "1048576TiB", MS_OK, UINT64_C(1) << 60, ""},
+    {"one more", "1152921504606846977B", MS_ERR_OVERFLOW, 0, TOO_LARGE("1152921504606846977B")},
+    {"one TiB more", "1048577TiB", MS_ERR_OVERFLOW, 0, TOO_LARGE("1048577TiB")},
+    {"TB past it", "1152922TB", MS_ERR_OVERFLOW, 0, TOO_LARGE("1152922TB")},
+    {"2^62", "4611686018427387904B", MS_ERR_OVERFLOW, 0, TOO_LARGE("4611686018427387904B")},
+    {"2^62 in GiB", "4294967296GiB", MS_ERR_OVERFLOW, 0, TOO_LARGE("4294967296GiB")},
+    {"2^63", "9223372036854775808B", MS_ERR_OVERFLOW, 0, TOO_LARGE("9223372036854775808B")},
+    {"2^64-1", "18446744073709551615B", MS_ERR_OVERFLOW, 0, TOO_LARGE("18446744073709551615B")},
     {"digits past 64 bits", "18446744073709551616B", MS_ERR_OVERFLOW, 0,
-     "'18446744073709551616B' is more than 64 bits can count"},
-    {"product past 64 bits", "16777216TiB", MS_ERR_OVERFLOW, 0,
-     "'16777216TiB' is more than 64 bits can count"},
+     TOO_LARGE("18446744073709551616B")},
+    {"product past 64 bits", "16777216TiB", MS_ERR_OVERFLOW, 0, TOO_LARGE("16777216TiB")},
     {"fraction past 64 bits", "18446744073709551615.5kB", MS_ERR_OVERFLOW, 0,
-     "'18446744073709551615.5kB' is more than 64 bits can count"},
+     TOO_LARGE("18446744073709551615.5kB")},
     {"bare number", "80", MS_ERR_USAGE, 0, "'80' has no unit; write for example 80GiB or 80GB"},
     {"bare number and blanks", "80  ", MS_ERR_USAGE, 0,
      "'80  ' has no unit; write for example 80GiB or 80GB"},

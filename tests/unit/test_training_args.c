@@ -102,10 +102,10 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
             several->has_buckets ? " with buckets:" : ":", several->text);
 }
 
-static void write_notes(char *out, const char *label, const ms_note *note)
+static void write_notes(char *out, const char *label, const ms_notes *notes)
 {
-    for (; note; note = note->next) {
-        const char *text = note->text;
+    for (uint32_t i = 0; i < notes->count; i++) {
+        const char *text = notes->texts[i];
         /* The name of the folder says nothing. */
         if (strncmp(text, root, strlen(root)) == 0 && strrchr(text, '/'))
             text = strstr(text, "args.");
@@ -135,8 +135,8 @@ static void check_folder(void **state)
     ms_status status = ms_run_load(arena, f.settings, f.count, &model, &run, &notes, &err);
     if (status == MS_OK) {
         write_run(found, arena, &run);
-        write_notes(found, "note", notes.first);
-        write_notes(found, "left-out", run.left_out);
+        write_notes(found, "note", &notes);
+        write_notes(found, "left-out", &run.left_out);
     } else {
         assert_int_equal(ms_status_exit_code(err.status), 2);
         write_error(found, &err);
