@@ -127,10 +127,9 @@ static void operator_row(const ms_page *p, const char *name, uint64_t saved_byte
     char saved[MS_GIB_TEXT], other[MS_GIB_TEXT];
     fputs("  ", p->out);
     ms_page_cell(p, name, p->columns - 41);
-    fprintf(p->out, "%10s%10s  %-9s", ms_gib(saved_bytes, saved),
-            ms_gib(all_bytes - saved_bytes, other), phase);
+    fprintf(p->out, "%10s%10s", ms_gib(saved_bytes, saved), ms_gib(all_bytes - saved_bytes, other));
     if (times)
-        fprintf(p->out, " %6" PRIu32, times);
+        fprintf(p->out, "  %-9s %6" PRIu32, phase, times);
     fputc('\n', p->out);
 }
 
