@@ -112,6 +112,15 @@ static bool compare_parts(ms_arena *arena, const ms_report_parts *a, const ms_re
     return true;
 }
 
+/* At the peak, where both reports say it. */
+static bool compare_operators(ms_arena *arena, const ms_report *a, const ms_report *b,
+                              ms_diff *diff)
+{
+    bool at_peak = a->has_operators_at_peak && b->has_operators_at_peak;
+    return compare_parts(arena, at_peak ? &a->operators_at_peak : &a->operators,
+                         at_peak ? &b->operators_at_peak : &b->operators, diff, MS_DIFF_OPERATORS);
+}
+
 /* A plan knows neither phases nor operators: then there is nothing to compare. */
 static bool compare_tables(ms_arena *arena, const ms_report *a, const ms_report *b, ms_diff *diff)
 {
@@ -120,7 +129,7 @@ static bool compare_tables(ms_arena *arena, const ms_report *a, const ms_report 
         return false;
     return !whole || (compare_parts(arena, &a->places, &b->places, diff, MS_DIFF_PLACES) &&
                       compare_parts(arena, &a->phases, &b->phases, diff, MS_DIFF_PHASES) &&
-                      compare_parts(arena, &a->operators, &b->operators, diff, MS_DIFF_OPERATORS));
+                      compare_operators(arena, a, b, diff));
 }
 
 static bool is_same(const ms_diff *diff)

@@ -244,7 +244,6 @@ ms_status ms_reading_static(const ms_reading *r)
         status = read_peak(r);
     if (status == MS_OK)
         status = read_parts(r, r->root, "phases", read_phase, true, &r->report->phases);
-    return status == MS_OK
-               ? ms_report_operators_read(r->arena, r->root, &r->report->operators, r->err)
-               : status;
+    return status == MS_OK ? ms_report_operators_read(r->arena, r->root, r->report, r->err)
+                           : status;
 }

@@ -9,8 +9,8 @@
 /* One record of the file. */
 typedef struct record {
     const char *name, *phase, *pass, *layers; /* layers: "0-2,5", or NULL */
-    uint64_t memory_bytes, saved_bytes, temporary_bytes, count;
-    bool persistent;
+    uint64_t memory_bytes, saved_bytes, temporary_bytes, count, peak_bytes;
+    bool persistent, has_peak;
 } record;
 
 /* ---- reading ---- */
@@ -34,7 +34,7 @@ static ms_status read_count(ms_json_value object, const char *key, uint64_t *cou
 
 static ms_status read_extra(ms_json_value item, record *r, ms_error *err)
 {
-    ms_json_value extra;
+    ms_json_value extra, value;
     if (!ms_json_find(item, "extra", &extra))
         return MS_OK;
     ms_status status = ms_json_expect(extra, MS_JSON_OBJECT, err);
@@ -48,7 +48,8 @@ static ms_status read_extra(ms_json_value item, record *r, ms_error *err)
         status = read_count(extra, "saved_bytes", &r->saved_bytes, err);
     if (status == MS_OK)
         status = read_count(extra, "temporary_bytes", &r->temporary_bytes, err);
-    return status;
+    r->has_peak = ms_json_find(extra, "peak_bytes", &value);
+    return status == MS_OK ? read_count(extra, "peak_bytes", &r->peak_bytes, err) : status;
 }
 
 static ms_status read_record(ms_json_value item, record *r, ms_error *err)
@@ -122,7 +123,7 @@ static const char *fold_name(ms_arena *arena, const record *r)
 /* What the layers keep adds up; what an operator holds while it runs is held once. */
 typedef struct part {
     const char *name, *where;
-    uint64_t kept_bytes, working_bytes;
+    uint64_t kept_bytes, working_bytes, peak_bytes;
 } part;
 
 static uint64_t times(uint64_t a, uint64_t b)
@@ -137,6 +138,7 @@ static bool make_part(ms_arena *arena, const record *r, part *p)
     uint64_t saved = r->saved_bytes < r->memory_bytes ? r->saved_bytes : r->memory_bytes;
     p->name = fold_name(arena, r);
     p->where = ms_report_text(arena, again ? r->pass : r->phase);
+    p->peak_bytes = r->peak_bytes;
     if (r->persistent) {
         p->kept_bytes = times(r->memory_bytes, r->count);
     } else {
@@ -153,23 +155,33 @@ static int by_name(const void *a, const void *b)
     return order ? order : strcmp(x->where, y->where);
 }
 
-/* Parts of one name become one. */
-static uint32_t merge(const part *parts, uint32_t count, ms_report_part *merged)
+/* Parts of one name become one, in either list; what holds nothing at the peak is not in that. */
+static uint32_t merge(const part *parts, uint32_t count, ms_report_part *merged,
+                      ms_report_part *at_peak, uint32_t *alive)
 {
     uint32_t length = 0;
+    *alive = 0;
     for (uint32_t i = 0, end; i < count; i = end) {
-        uint64_t kept = 0, working = 0;
+        uint64_t kept = 0, working = 0, peak = 0;
         for (end = i; end < count && by_name(&parts[i], &parts[end]) == 0; end++) {
             kept = ms_add_saturating(kept, parts[end].kept_bytes);
             working = parts[end].working_bytes > working ? parts[end].working_bytes : working;
+            peak = ms_add_saturating(peak, parts[end].peak_bytes);
         }
+        if (peak > 0)
+            at_peak[(*alive)++] = (ms_report_part){parts[i].name, parts[i].where, peak};
         merged[length++] =
             (ms_report_part){parts[i].name, parts[i].where, ms_add_saturating(kept, working)};
     }
     return length;
 }
 
-ms_status ms_report_operators_read(ms_arena *arena, ms_json_value root, ms_report_parts *result,
+static ms_status no_memory(ms_error *err)
+{
+    return ms_fail(err, MS_ERR_NOMEM, "out of memory for the operators of a report");
+}
+
+ms_status ms_report_operators_read(ms_arena *arena, ms_json_value root, ms_report *report,
                                    ms_error *err)
 {
     ms_json_value list, v;
@@ -179,17 +191,22 @@ ms_status ms_report_operators_read(ms_arena *arena, ms_json_value root, ms_repor
         return status;
     part *parts = ms_arena_array(arena, part, ms_json_length(list));
     ms_report_part *merged = ms_arena_array(arena, ms_report_part, ms_json_length(list));
-    if (!parts || !merged)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the operators of a report");
+    ms_report_part *at_peak = ms_arena_array(arena, ms_report_part, ms_json_length(list));
+    if (!parts || !merged || !at_peak)
+        return no_memory(err);
+    report->has_operators_at_peak = true;
     for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v)) {
         record r;
         status = read_record(v, &r, err);
+        report->has_operators_at_peak = report->has_operators_at_peak && r.has_peak;
         if (status == MS_OK && !make_part(arena, &r, &parts[count++]))
-            status = ms_fail(err, MS_ERR_NOMEM, "out of memory for the operators of a report");
+            status = no_memory(err);
     }
     if (status != MS_OK)
         return status;
     qsort(parts, count, sizeof *parts, by_name);
-    *result = (ms_report_parts){merged, merge(parts, count, merged)};
+    uint32_t alive;
+    report->operators = (ms_report_parts){merged, merge(parts, count, merged, at_peak, &alive)};
+    report->operators_at_peak = (ms_report_parts){at_peak, alive};
     return MS_OK;
 }

@@ -12,8 +12,8 @@ static inline uint64_t ms_add_saturating(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* "operators" of a static report, sorted by name and where. */
-ms_status ms_report_operators_read(ms_arena *arena, ms_json_value root, ms_report_parts *parts,
+/* "operators" of a static report, sorted by name and where, into both lists of the report. */
+ms_status ms_report_operators_read(ms_arena *arena, ms_json_value root, ms_report *report,
                                    ms_error *err);
 
 #endif

@@ -54,9 +54,10 @@ typedef struct ms_report {
     ms_report_parts categories; /* alive at the peak */
     ms_report_parts places;     /* the same by layers and what is outside them */
     ms_report_parts phases;     /* most allocated in each */
-    /* What the layers keep of it and what it holds while it runs; layers that are alike in one,
-     * by name and where. */
-    ms_report_parts operators;
+    /* Layers that are alike in one, by name and where: what all executions hold at the peak, which
+     * reports say since 1.4; and what the layers keep and one execution holds beside it. */
+    ms_report_parts operators_at_peak, operators;
+    bool has_operators_at_peak;
 } ms_report;
 
 /* Whether it is one at all: what a file of another kind has not got. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ledger/ledger.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ledger/judge.h"
@@ -66,7 +67,7 @@ static void summarize(ms_ledger *ledger)
 
 static ms_status fill(ms_ledger *ledger, const ms_record_source *source, ms_error *err)
 {
-    if (!source->lifetimes || !source->scope_hashes)
+    if (!source->lifetimes || !source->scope_hashes || !source->owners)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the ledger");
     bool itemises = ledger->mode != MS_FOLD_EVERYTHING;
     ms_status status = ms_peak_compose(source, &ledger->peak, err);
@@ -74,6 +75,8 @@ static ms_status fill(ms_ledger *ledger, const ms_record_source *source, ms_erro
         status = ms_records_add_persistent(source, ledger, err);
     if (status == MS_OK && itemises)
         status = ms_records_add_operators(source, ledger, err);
+    if (status == MS_OK && itemises)
+        ms_records_add_peak(source, ledger);
     if (status == MS_OK && itemises)
         status = ms_schedule_build(source->trace, source->usage, ledger->run->device,
                                    &ledger->schedule, err);
@@ -100,10 +103,14 @@ ms_status ms_ledger_build(const ms_model_config *model, const ms_run_config *run
     const ms_trace *trace = &simulation->trace;
     ms_lifetime *lifetimes = ms_lifetimes_create(trace);
     uint64_t *scope_hashes = ms_scope_hashes_create(trace);
+    uint32_t *owners = calloc((size_t)trace->storages.count + 1, sizeof *owners);
+    for (uint32_t i = 0; owners && i < trace->storages.count; i++)
+        owners[i] = MS_NONE;
     const ms_record_source source = {.trace = trace,
                                      .usage = usage,
                                      .lifetimes = lifetimes,
                                      .scope_hashes = scope_hashes,
+                                     .owners = owners,
                                      .layer_count = ms_trace_layer_count(trace),
                                      .micro_steps = count_micro_steps(usage)};
     ms_status status = fill(ledger, &source, err);
@@ -113,6 +120,7 @@ ms_status ms_ledger_build(const ms_model_config *model, const ms_run_config *run
         ms_ledger_free(ledger);
     free(lifetimes);
     free(scope_hashes);
+    free(owners);
     return status;
 }
 

@@ -5,6 +5,7 @@
  * looks closely at the first group of each class only.
  */
 #include "ledger/clock.h"
+#include "ledger/owners.h"
 #include "ledger/records.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@ typedef struct op_span {
 typedef struct pass {
     const ms_record_source *source;
     op_span *spans; /* per operator execution */
+    ms_owners owners;
     ms_fold fold;
 } pass;
 
@@ -175,7 +177,41 @@ static bool add_record(pass *p, uint32_t index, ms_ledger *ledger)
     if (!add_parts(p, index, ledger, &record))
         return false;
     record.category = main_category(p->source->trace, ledger, &record);
+    ms_owners_put(&p->owners, group, ledger->records.count);
     return ms_vec_push(&ledger->records, record);
+}
+
+static bool count_ops(pass *p)
+{
+    uint32_t count = p->source->trace->ops.count;
+    bool ok = ms_owners_init(&p->owners, p->fold.group_count);
+    for (uint32_t i = 0; ok && i < count; i++)
+        if (is_executed(p, i))
+            ms_owners_count(&p->owners, group_of(p, i));
+    return ok && ms_owners_close(&p->owners);
+}
+
+/* What an execution made is in its record, unless a persistent tensor's has it. */
+static bool own_storages(pass *p)
+{
+    const ms_trace *trace = p->source->trace;
+    uint32_t *records = malloc(((size_t)trace->ops.count + 1) * sizeof *records);
+    if (!records)
+        return false;
+    ms_owners_rewind(&p->owners);
+    for (uint32_t i = 0; i < trace->ops.count; i++) {
+        uint32_t group = is_executed(p, i) ? group_of(p, i) : MS_NONE;
+        records[i] = group == MS_NONE
+                         ? MS_NONE
+                         : ms_owners_take(&p->owners, group, p->fold.classes[group].representative);
+    }
+    for (uint32_t i = 0; i < trace->storages.count; i++) {
+        uint32_t op = trace->storages.items[i].op;
+        if (p->source->owners[i] == MS_NONE && op != MS_NONE)
+            p->source->owners[i] = records[op];
+    }
+    free(records);
+    return true;
 }
 
 /* A micro-step may stand for those that follow it. */
@@ -192,12 +228,12 @@ static bool add_records(pass *p, ms_ledger *ledger)
     count_micro_steps(p);
     if (ledger->mode != MS_UNROLL)
         hash_ops(p);
-    if (!ms_fold_close(&p->fold, ledger->mode))
+    if (!ms_fold_close(&p->fold, ledger->mode) || !count_ops(p))
         return false;
     for (uint32_t i = 0; i < p->source->trace->ops.count; i++)
         if (!add_record(p, i, ledger))
             return false;
-    return true;
+    return own_storages(p);
 }
 
 ms_status ms_records_add_operators(const ms_record_source *source, ms_ledger *ledger, ms_error *err)
@@ -208,6 +244,7 @@ ms_status ms_records_add_operators(const ms_record_source *source, ms_ledger *le
     bool ok = p.spans &&
               ms_fold_init(&p.fold, source->layer_count, (uint64_t)source->micro_steps + 1) &&
               add_records(&p, ledger);
+    ms_owners_free(&p.owners);
     ms_fold_free(&p.fold);
     free(p.spans);
     return ok ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "no memory for the operator records");

@@ -4,6 +4,7 @@
  * checkpointed still have the same weights.
  */
 #include "ledger/fold.h"
+#include "ledger/owners.h"
 #include "ledger/records.h"
 
 typedef struct kind {
@@ -40,7 +41,8 @@ static void hash_storages(const kind *k, ms_fold *fold)
     }
 }
 
-static bool add_record(const kind *k, ms_fold *fold, uint32_t storage, ms_ledger *ledger)
+static bool add_record(const kind *k, ms_fold *fold, uint32_t storage, ms_owners *owners,
+                       ms_ledger *ledger)
 {
     const ms_storage *s = &k->source->trace->storages.items[storage];
     uint32_t group = group_of(k, s);
@@ -62,19 +64,46 @@ static bool add_record(const kind *k, ms_fold *fold, uint32_t storage, ms_ledger
                         .phase = k->phase,
                         .persistent = true,
                         .memory_bytes = s->bytes};
+    ms_owners_put(owners, group, ledger->records.count);
     return ms_vec_push(&ledger->parts, storage) && ms_vec_push(&ledger->records, record);
+}
+
+static bool count_storages(const kind *k, const ms_fold *fold, ms_owners *owners)
+{
+    const ms_trace *trace = k->source->trace;
+    bool ok = ms_owners_init(owners, fold->group_count);
+    for (uint32_t i = 0; ok && i < trace->storages.count; i++)
+        if (belongs(k, i))
+            ms_owners_count(owners, group_of(k, &trace->storages.items[i]));
+    return ok && ms_owners_close(owners);
+}
+
+static void own_storages(const kind *k, const ms_fold *fold, ms_owners *owners)
+{
+    const ms_trace *trace = k->source->trace;
+    ms_owners_rewind(owners);
+    for (uint32_t i = 0; i < trace->storages.count; i++) {
+        if (!belongs(k, i))
+            continue;
+        uint32_t group = group_of(k, &trace->storages.items[i]);
+        k->source->owners[i] = ms_owners_take(owners, group, fold->classes[group].representative);
+    }
 }
 
 static bool add_kind(const kind *k, ms_ledger *ledger)
 {
     ms_fold fold;
+    ms_owners owners = {0};
     if (!ms_fold_init(&fold, k->source->layer_count, 1))
         return false;
     hash_storages(k, &fold);
-    bool ok = ms_fold_close(&fold, ledger->mode);
+    bool ok = ms_fold_close(&fold, ledger->mode) && count_storages(k, &fold, &owners);
     for (uint32_t i = 0; ok && i < k->source->trace->storages.count; i++)
         if (belongs(k, i))
-            ok = add_record(k, &fold, i, ledger);
+            ok = add_record(k, &fold, i, &owners, ledger);
+    if (ok)
+        own_storages(k, &fold, &owners);
+    ms_owners_free(&owners);
     ms_fold_free(&fold);
     return ok;
 }

@@ -16,6 +16,7 @@ typedef struct ms_record_source {
     const ms_usage *usage;
     const ms_lifetime *lifetimes; /* per storage */
     const uint64_t *scope_hashes; /* per module, without layer numbers */
+    uint32_t *owners;             /* per storage: the record it is counted in, or MS_NONE */
     uint32_t layer_count;
     uint32_t micro_steps;
 } ms_record_source;

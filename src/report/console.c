@@ -121,25 +121,36 @@ static void write_phases(const ms_page *p, const ms_view *v)
         phase_row(p, evaluation, false);
 }
 
+static void operator_row(const ms_page *p, const char *name, uint64_t saved_bytes,
+                         uint64_t all_bytes, const char *phase, uint32_t times)
+{
+    char saved[MS_GIB_TEXT], other[MS_GIB_TEXT];
+    fputs("  ", p->out);
+    ms_page_cell(p, name, p->columns - 41);
+    fprintf(p->out, "%10s%10s", ms_gib(saved_bytes, saved), ms_gib(all_bytes - saved_bytes, other));
+    if (times)
+        fprintf(p->out, "  %-9s %6" PRIu32, phase, times);
+    fputc('\n', p->out);
+}
+
 static void write_largest(const ms_page *p, const ms_view *v)
 {
-    const uint32_t label_width = p->columns - 41;
-    ms_page_heading(p, "Largest operators", "  (GiB)");
+    char label[64];
+    if (v->largest_count == 0)
+        return;
+    ms_page_heading(p, "Largest operators", "  (GiB alive at the peak)");
     fprintf(p->out, "  %s%-*s%10s%10s  %-9s %6s%s\n", ms_page_tone(p, MS_TONE_DIM),
-            (int)label_width, "", "kept", "working", "phase", "times",
+            (int)(p->columns - 41), "", "saved", "other", "phase", "times",
             ms_page_tone(p, MS_TONE_END));
     for (uint32_t i = 0; i < v->largest_count; i++) {
         const ms_record *r = v->largest[i];
-        char kept[MS_GIB_TEXT], working[MS_GIB_TEXT];
-        fputs("  ", p->out);
-        ms_page_cell(p, ms_view_record_name(v, r), label_width);
-        fprintf(p->out, "%10s%10s  %-9s %6" PRIu32 "\n", ms_gib(ms_view_kept_bytes(r), kept),
-                ms_gib(ms_view_working_bytes(r), working), ms_phase_name((ms_phase)r->phase),
-                r->count);
+        operator_row(p, ms_view_record_name(v, r), r->peak_saved_bytes, r->peak_bytes,
+                     ms_phase_name((ms_phase)r->phase), r->count);
     }
-    ms_page_paragraph(p,
-                      "kept: for the backward pass, by all layers; working: what one of them holds "
-                      "beside that");
+    snprintf(label, sizeof label, "all %" PRIu32 " of them", v->operator_count);
+    operator_row(p, label, v->operator_saved_bytes, v->operator_bytes, "", 0);
+    ms_page_paragraph(p, "saved: activations for the backward pass; other: temporaries, workspaces "
+                         "and gradients that do not stay; of all executions in a step");
 }
 
 static void write_advice(const ms_page *p, const ms_view *v)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The operator records as comma-separated values (RFC 4180), bytes of one execution.
+ * The operator records as comma-separated values (RFC 4180), bytes of one execution, but
+ * for those at the peak: these are of all that a record stands for.
  */
 #include <inttypes.h>
 
@@ -10,7 +11,7 @@
 bool ms_report_csv(FILE *out, const ms_view *view)
 {
     fputs("name,category,phase,persistent,count,layers,memory_bytes,saved_bytes,temporary_bytes,"
-          "flops,formula\n",
+          "flops,formula,peak_bytes,peak_saved_bytes\n",
           out);
     for (uint32_t i = 0; i < view->ledger->records.count; i++) {
         const ms_record *r = &view->ledger->records.items[i];
@@ -21,7 +22,7 @@ bool ms_report_csv(FILE *out, const ms_view *view)
         fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", r->memory_bytes,
                 r->saved_bytes, r->temporary_bytes, r->flops);
         ms_csv_put(out, ms_view_formula(view, r));
-        fputs("\n", out);
+        fprintf(out, ",%" PRIu64 ",%" PRIu64 "\n", r->peak_bytes, r->peak_saved_bytes);
     }
     return true;
 }

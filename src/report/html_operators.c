@@ -15,7 +15,7 @@ enum { MOST_ROWS = 1500 }; /* more than that, unrolled, would make the page slow
 
 static uint64_t weight_of(const ms_record *r)
 {
-    return ms_view_kept_bytes(r) + ms_view_working_bytes(r);
+    return r->peak_bytes + r->memory_bytes + r->temporary_bytes;
 }
 
 static int by_weight(const void *a, const void *b)
@@ -51,6 +51,8 @@ static void write_row(FILE *out, const ms_view *v, const ms_record *r)
     ms_html_cell(out, ms_phase_name((ms_phase)r->phase));
     ms_html_cell(out, ms_view_layers(v, r));
     ms_html_count_cell(out, r->count);
+    ms_html_bytes_cell(out, r->peak_bytes);
+    ms_html_bytes_cell(out, r->peak_saved_bytes);
     ms_html_bytes_cell(out, r->memory_bytes);
     ms_html_bytes_cell(out, r->saved_bytes);
     ms_html_bytes_cell(out, r->temporary_bytes);
@@ -68,9 +70,10 @@ bool ms_html_operators(FILE *out, const ms_view *v)
     if (!find_least(ledger, &least))
         return false;
     ms_html_table(out, "sortable",
-                  "Tensors that stay, then operators in the order they run; bytes are of one "
-                  "execution, and equal layers share a row",
-                  "name|category|phase|layers|#times|#makes|#of it saved|#beside it|#µs|formula");
+                  "Tensors that stay, then operators in the order they run; at the peak: alive "
+                  "then of all executions; the rest is of one execution. Equal layers share a row",
+                  "name|category|phase|layers|#times|#at the peak|#saved, at the peak|#one makes|"
+                  "#of it saved|#beside it|#µs|formula");
     for (uint32_t i = 0; i < ledger->records.count; i++) {
         const ms_record *r = &ledger->records.items[i];
         if (weight_of(r) < least || shown == MOST_ROWS)

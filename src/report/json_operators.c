@@ -105,6 +105,8 @@ static void write_extra(ms_json_writer *w, const ms_view *view, const ms_record 
     ms_json_object_inline(w, "extra");
     ms_json_uint(w, "count", r->count);
     ms_json_string(w, "layers", r->layer_count ? ms_view_layers(view, r) : NULL);
+    ms_json_uint(w, "peak_bytes", r->peak_bytes);
+    ms_json_uint(w, "peak_saved_bytes", r->peak_saved_bytes);
     if (r->op != MS_NONE) {
         ms_json_string(w, "pass", pass_ids[r->pass]);
         if (r->micro_step == MS_NONE)

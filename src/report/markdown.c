@@ -101,22 +101,31 @@ static void write_phases(FILE *out, const ms_view *v)
         write_phase(out, ms_ledger_evaluation(v->ledger));
 }
 
+static void write_operator(FILE *out, const ms_view *v, const ms_record *r)
+{
+    char saved[MS_GIB_TEXT], other[MS_GIB_TEXT];
+    fputs("| ", out);
+    ms_markdown_text(out, ms_view_record_name(v, r));
+    fprintf(out, " | %s | %" PRIu32 " | %s | %s | %" PRIu64 " | `%s` |\n",
+            ms_phase_name((ms_phase)r->phase), r->count, ms_gib(r->peak_saved_bytes, saved),
+            ms_gib(r->peak_bytes - r->peak_saved_bytes, other), r->memory_bytes,
+            ms_view_formula(v, r));
+}
+
 static void write_largest(FILE *out, const ms_view *v)
 {
-    fputs("\n## Largest operators\n\nKept: for the backward pass, by all layers. Working: what one "
-          "of them holds beside that. Formula: of what one allocates that outlives it.\n\n"
-          "| operator | phase | times | kept GiB | working GiB | bytes of one | formula |\n"
+    char saved[MS_GIB_TEXT], other[MS_GIB_TEXT];
+    fputs("\n## Largest operators\n\nWhat is alive at the peak of all their executions. Saved: "
+          "activations for the backward pass. Other: temporaries, workspaces and gradients that do "
+          "not stay. Formula: of what one execution allocates that outlives it.\n\n"
+          "| operator | phase | times | saved GiB | other GiB | bytes of one | formula |\n"
           "|---|---|---:|---:|---:|---:|---|\n",
           out);
-    for (uint32_t i = 0; i < v->largest_count; i++) {
-        const ms_record *r = v->largest[i];
-        char kept[MS_GIB_TEXT], working[MS_GIB_TEXT];
-        fputs("| ", out);
-        ms_markdown_text(out, ms_view_record_name(v, r));
-        fprintf(out, " | %s | %" PRIu32 " | %s | %s | %" PRIu64 " | `%s` |\n",
-                ms_phase_name((ms_phase)r->phase), r->count, ms_gib(ms_view_kept_bytes(r), kept),
-                ms_gib(ms_view_working_bytes(r), working), r->memory_bytes, ms_view_formula(v, r));
-    }
+    for (uint32_t i = 0; i < v->largest_count; i++)
+        write_operator(out, v, v->largest[i]);
+    fprintf(out, "| **all %" PRIu32 " of them** | | | **%s** | **%s** | | |\n", v->operator_count,
+            ms_gib(v->operator_saved_bytes, saved),
+            ms_gib(v->operator_bytes - v->operator_saved_bytes, other));
     fputs("\nSymbols: ", out);
     const ms_trace *trace = &v->ledger->simulation->trace;
     bool first = true;

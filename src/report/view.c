@@ -136,11 +136,6 @@ static bool fill_layers(ms_view *view)
     return true;
 }
 
-static uint64_t weight_of(const ms_record *r)
-{
-    return ms_view_kept_bytes(r) + ms_view_working_bytes(r);
-}
-
 /* Keeps the largest in order by insertion: the list is a dozen long. */
 static bool fill_largest(ms_view *view)
 {
@@ -150,15 +145,17 @@ static bool fill_largest(ms_view *view)
         return false;
     for (uint32_t i = 0; i < ledger->records.count; i++) {
         const ms_record *r = &ledger->records.items[i];
-        bool later = r->micro_step != 0 && r->micro_step != MS_NONE; /* like the first */
-        if (r->op == MS_NONE || later || weight_of(r) == 0)
+        if (r->op == MS_NONE || r->peak_bytes == 0)
             continue;
         uint32_t at = view->largest_count;
-        for (; at > 0 && weight_of(view->largest[at - 1]) < weight_of(r); at--)
+        for (; at > 0 && view->largest[at - 1]->peak_bytes < r->peak_bytes; at--)
             view->largest[at] = view->largest[at - 1];
         view->largest[at] = r;
         if (view->largest_count < MS_VIEW_LARGEST)
             view->largest_count++;
+        view->operator_count++;
+        view->operator_bytes += r->peak_bytes;
+        view->operator_saved_bytes += r->peak_saved_bytes;
     }
     return true;
 }

@@ -42,8 +42,10 @@ typedef struct ms_view {
     uint32_t tensor_count;
     ms_view_row *layers; /* layers at the peak and what lies outside; sum = peak */
     uint32_t layer_count;
-    const ms_record **largest; /* operators, by ms_view_kept_bytes + ms_view_working_bytes */
+    const ms_record **largest; /* operators, by what of theirs is alive at the peak */
     uint32_t largest_count;
+    uint32_t operator_count;                       /* of which something is alive then */
+    uint64_t operator_bytes, operator_saved_bytes; /* of all of them */
     const ms_field *metadata;
     uint32_t metadata_count;
 } ms_view;
@@ -54,18 +56,6 @@ void ms_view_free(ms_view *view);
 
 /* What the model is called: its name, or its type. */
 const char *ms_view_model(const ms_view *view);
-
-/* What the layers together keep for the backward pass of a micro-step; what one execution holds
- * beside it while it runs. Their sum is what the operator weighs: only the first adds up over the
- * layers. */
-static inline uint64_t ms_view_kept_bytes(const ms_record *record)
-{
-    return record->saved_bytes * (record->layer_count ? record->layer_count : 1);
-}
-static inline uint64_t ms_view_working_bytes(const ms_record *record)
-{
-    return record->memory_bytes - record->saved_bytes + record->temporary_bytes;
-}
 
 /* Of `layers` numbers starting at `first`: "0-31"; texts of the view's arena. "" when out of
  * memory. */

@@ -24,14 +24,26 @@ def layer_count(text):
     return sum(int(span[-1]) - int(span[0]) + 1 for span in spans) or 1
 
 
+def operator_key(r):
+    extra, name = r["extra"], r["name"]
+    layers = extra.get("layers") or ""
+    if layers.isdigit():
+        name = re.sub(rf"(^|\.){layers}(?=\.|$)", r"\1*", name, count=1)
+    return name, "recompute" if extra.get("pass") == "recompute" else r["phase"]
+
+
 def operators(report):
+    """What all executions hold at the peak, where the report says it."""
+    if all("peak_bytes" in r["extra"] for r in report["operators"]):
+        held = collections.Counter()
+        for r in report["operators"]:
+            if r["extra"]["peak_bytes"]:
+                held[operator_key(r)] += r["extra"]["peak_bytes"]
+        return held
     kept, working = collections.Counter(), collections.Counter()
     for r in report["operators"]:
-        extra, name = r["extra"], r["name"]
+        extra, key = r["extra"], operator_key(r)
         layers = extra.get("layers") or ""
-        if layers.isdigit():
-            name = re.sub(rf"(^|\.){layers}(?=\.|$)", r"\1*", name, count=1)
-        key = (name, "recompute" if extra.get("pass") == "recompute" else r["phase"])
         if r["persistent"]:
             kept[key] += r["memory_bytes"] * extra["count"]
             working[key] += 0

@@ -118,15 +118,16 @@ def check_page(page, report):
 def check_operators(page, report):
     rows = page.table("operators")
     operators = report["operators"]
-    shown = [(r["cells"][0], [int(v) for v in r["values"][:4]], r["cells"][-1]) for r in rows]
-    told = [(o["name"], [o["extra"]["count"], o["memory_bytes"], o["extra"].get("saved_bytes", 0),
+    shown = [(r["cells"][0], [int(v) for v in r["values"][:6]], r["cells"][-1]) for r in rows]
+    told = [(o["name"], [o["extra"]["count"], o["extra"]["peak_bytes"], o["extra"]["peak_saved_bytes"],
+                         o["memory_bytes"], o["extra"].get("saved_bytes", 0),
                          o["extra"].get("temporary_bytes", 0)], o["formula"]) for o in operators]
     if len(operators) > 1500:
         assert len(shown) == 1500 and set(map(str, shown)) <= set(map(str, told))
         return
     # What stays was not saved; the report tells no such figures of it.
     for row, operator in zip(shown, told):
-        assert row[0] == operator[0] and row[1][:2] == operator[1][:2] and row[2] == operator[2]
+        assert row[0] == operator[0] and row[1][:4] == operator[1][:4] and row[2] == operator[2]
     assert len(shown) == len(told)
 
 

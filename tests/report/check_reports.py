@@ -68,6 +68,11 @@ def check_peak(report):
     total = report["summary"]["peak_memory_bytes"]
     assert peak["bytes"] == total
     assert sum(row["bytes"] for row in peak["categories"]) == total
+    # What records hold then is alive: of no category more than there is. A few scalars are no operator's.
+    saved = next((row["bytes"] for row in peak["categories"] if row["category"] == "activation"), 0)
+    held = [record["extra"] for record in report["operators"]]
+    assert saved - (1 << 20) <= sum(extra["peak_saved_bytes"] for extra in held) <= saved
+    assert sum(extra["peak_bytes"] for extra in held) <= total
     assert sum(row["bytes"] for row in peak["layers"]) == total
     assert sum(row["bytes"] for row in peak["tensors"]) + peak["other_tensors"]["bytes"] == total
     counts = sum(row["count"] for row in peak["categories"])
