@@ -16,6 +16,10 @@
  * A call that returns a status or NULL fills `err`; the first failure wins and later calls on the
  * same `err` leave it alone. Nothing here prints, exits or keeps state between runs. An ms_run and
  * its ms_analysis belong to one thread at a time.
+ *
+ * In all public headers: NULL for an object, a text or a stream that a call needs, and for a place
+ * that it fills, is refused with MS_ERR_USAGE, or answered with NULL, 0 or false; a setter does
+ * nothing, and NULL can be freed. Where NULL means something, its declaration says what.
  */
 #ifndef MEMSCOPE_H
 #define MEMSCOPE_H

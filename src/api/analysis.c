@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "api/run.h"
 #include "ledger/events.h"
 #include "ledger/judge.h"
@@ -182,6 +183,8 @@ ms_analysis *ms_analyze_value(ms_json_value run, const char *path, const ms_run_
 
 ms_analysis *ms_analyze(const ms_run *run, ms_error *err)
 {
+    if (!run)
+        return (void)ms_fail_null(err), NULL;
     if (run)
         return ms_analyze_settings(run->settings.items, run->settings.count, run->inputs, err);
     ms_error_set(err, MS_ERR_NOMEM, "no memory for the analysis");
@@ -191,27 +194,37 @@ ms_analysis *ms_analyze(const ms_run *run, ms_error *err)
 ms_status ms_analysis_unroll(ms_analysis *analysis, ms_error *err)
 {
     if (!analysis)
+        return ms_fail_null(err);
+    if (!analysis)
         return ms_fail(err, MS_ERR_USAGE, "there is no analysis");
     return itemise(analysis, MS_UNROLL, err);
 }
 
 void ms_analysis_set_style(ms_analysis *analysis, const ms_style *style)
 {
+    if (!analysis || !style)
+        return;
     analysis->style = *style;
 }
 
 const char *ms_analysis_device(const ms_analysis *analysis)
 {
+    if (!analysis)
+        return NULL;
     return analysis->run.device->name;
 }
 
 const ms_summary *ms_analysis_summary(const ms_analysis *analysis)
 {
+    if (!analysis)
+        return NULL;
     return &analysis->ledger.summary;
 }
 
 const char *ms_analysis_note(const ms_analysis *analysis, size_t index)
 {
+    if (!analysis)
+        return NULL;
     return ms_note_at(&analysis->notes, index);
 }
 
@@ -229,6 +242,8 @@ static ms_status write_view(const ms_analysis *a, const ms_advice *advice,
 
 ms_status ms_analysis_write(ms_analysis *analysis, const char *format, FILE *out, ms_error *err)
 {
+    if (!analysis || !format || !out)
+        return ms_fail_null(err);
     const ms_reporter *reporter = ms_reporter_find(format, err);
     if (!reporter)
         return MS_ERR_USAGE;
@@ -246,6 +261,8 @@ ms_status ms_analysis_write(ms_analysis *analysis, const char *format, FILE *out
 
 ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_error *err)
 {
+    if (!analysis || !out)
+        return ms_fail_null(err);
     if (!analysis || !analysis->has_usage)
         return ms_fail(err, MS_ERR_USAGE, "there is no analysis to write");
     return ms_events_write(&analysis->simulation.trace, &analysis->usage, out, err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "calibrate/fit.h"
 #include "json/read.h"
 #include "report/calibration_report.h"
@@ -42,6 +43,8 @@ void ms_calibrator_free(ms_calibrator *c)
 
 void ms_calibrator_set_style(ms_calibrator *c, const ms_style *style)
 {
+    if (!c || !style)
+        return;
     c->style = *style;
 }
 
@@ -74,6 +77,8 @@ static ms_status load_devices(ms_calibrator *c, ms_error *err)
 ms_status ms_calibrator_add_pair(ms_calibrator *c, const char *told_path, const char *measured_path,
                                  ms_error *err)
 {
+    if (!c || !told_path || !measured_path)
+        return ms_fail_null(err);
     document told, measured = {0};
     ms_status status = open_document(&told, told_path, err);
     if (status == MS_OK)
@@ -92,6 +97,8 @@ ms_status ms_calibrator_add_pair(ms_calibrator *c, const char *told_path, const 
 
 ms_status ms_calibrator_add_table(ms_calibrator *c, const char *path, ms_error *err)
 {
+    if (!c || !path)
+        return ms_fail_null(err);
     ms_json_source source;
     char *text = NULL, *table = NULL;
     ms_status status = ms_json_read(NULL, path, &source, &text, err);
@@ -128,6 +135,8 @@ static ms_status find_device(ms_calibrator *c, const ms_device **found, ms_error
 
 ms_status ms_calibrator_fit(ms_calibrator *c, ms_error *err)
 {
+    if (!c)
+        return ms_fail_null(err);
     const ms_device *device = NULL;
     if (c->points.count == 0)
         return ms_fail(err, MS_ERR_CONFIG, "no points to fit");
@@ -148,6 +157,8 @@ const char *ms_calibrator_format_at(size_t index)
 
 ms_status ms_calibrator_write(const ms_calibrator *c, const char *format, FILE *out, ms_error *err)
 {
+    if (!c || !format || !out)
+        return ms_fail_null(err);
     if (strcmp(format, "json") == 0)
         ms_calibration_json(out, &c->result);
     else if (strcmp(format, "console") == 0)

@@ -248,6 +248,8 @@ static ms_status open_file(ms_check *check, const char *path, ms_error *err)
 
 ms_check *ms_check_run(const char *path, const ms_check_options *options, ms_error *err)
 {
+    if (!path)
+        return (void)ms_fail_null(err), NULL;
     ms_error own = {0};
     ms_check *check = calloc(1, sizeof *check);
     if (!err)
@@ -270,22 +272,30 @@ ms_check *ms_check_run(const char *path, const ms_check_options *options, ms_err
 
 int ms_check_exit_code(const ms_check *check)
 {
+    if (!check)
+        return ms_status_exit_code(MS_ERR_USAGE);
     return ms_verdicts_exit_code(check->verdicts, check->budgets.count, check->options.warn_only);
 }
 
 void ms_check_set_style(ms_check *check, const ms_style *style)
 {
+    if (!check || !style)
+        return;
     check->style = *style;
 }
 
 void ms_check_set_root(ms_check *check, const char *root, const char *folder)
 {
+    if (!check)
+        return;
     check->root = root;
     check->folder = folder;
 }
 
 ms_status ms_check_write(const ms_check *check, const char *format, FILE *out, ms_error *err)
 {
+    if (!check || !format || !out)
+        return ms_fail_null(err);
     if (check->options.for_baselines)
         return ms_fail(err, MS_ERR_USAGE, "nothing was checked");
     const ms_check_view view = {.count = check->budgets.count,
@@ -301,6 +311,8 @@ ms_status ms_check_write(const ms_check *check, const char *format, FILE *out, m
 
 bool ms_check_baseline(const ms_check *check, size_t index, ms_baseline *baseline)
 {
+    if (!check || !baseline)
+        return false;
     if (index >= check->budgets.count)
         return false;
     const ms_verdict *v = &check->verdicts[index];
@@ -318,6 +330,8 @@ bool ms_check_baseline(const ms_check *check, size_t index, ms_baseline *baselin
 
 ms_status ms_check_write_baseline(const ms_check *check, size_t index, FILE *out, ms_error *err)
 {
+    if (!check || !out)
+        return ms_fail_null(err);
     if (index >= check->budgets.count || !check->entries[index].text)
         return ms_fail(err, MS_ERR_USAGE, "there is no such baseline");
     const entry *e = &check->entries[index];

@@ -113,6 +113,8 @@ static ms_status compare(ms_comparison *c, const char *a, const char *b, const m
 
 ms_comparison *ms_comparison_make(const char *a, const char *b, const ms_run *run, ms_error *err)
 {
+    if (!a || !b)
+        return (void)ms_fail_null(err), NULL;
     ms_error own = {0};
     ms_comparison *c = calloc(1, sizeof *c);
     if (!err)
@@ -130,15 +132,21 @@ ms_comparison *ms_comparison_make(const char *a, const char *b, const ms_run *ru
 
 bool ms_comparison_is_same(const ms_comparison *comparison)
 {
+    if (!comparison)
+        return false;
     return comparison->diff.is_same;
 }
 
 void ms_comparison_set_style(ms_comparison *comparison, const ms_style *style)
 {
+    if (!comparison || !style)
+        return;
     comparison->style = *style;
 }
 
 ms_status ms_comparison_write(const ms_comparison *c, const char *format, FILE *out, ms_error *err)
 {
+    if (!c || !format || !out)
+        return ms_fail_null(err);
     return ms_diff_report_write(&c->diff, c->a_name, c->b_name, &c->style, format, out, err);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "api/run.h"
 #include "config/resolve.h"
 #include "report/fit_report.h"
@@ -64,6 +65,8 @@ static ms_status find(const ms_run *run, const char *name, uint64_t step, ms_fit
 
 ms_fit *ms_fit_find(const ms_run *run, const char *what, uint64_t step, ms_error *err)
 {
+    if (!run || !what)
+        return (void)ms_fail_null(err), NULL;
     ms_fit *fit = run && what ? calloc(1, sizeof *fit) : NULL;
     if (!fit) {
         ms_error_set(err, MS_ERR_NOMEM, "out of memory");
@@ -78,6 +81,8 @@ ms_fit *ms_fit_find(const ms_run *run, const char *what, uint64_t step, ms_error
 
 uint64_t ms_fit_value(const ms_fit *fit)
 {
+    if (!fit)
+        return 0;
     return fit->answer.value;
 }
 
@@ -88,16 +93,22 @@ uint64_t ms_fit_safe_value(const ms_fit *fit)
 
 const char *ms_fit_note(const ms_fit *fit, size_t index)
 {
+    if (!fit)
+        return NULL;
     return ms_note_at(&fit->notes, index);
 }
 
 void ms_fit_set_style(ms_fit *fit, const ms_style *style)
 {
+    if (!fit || !style)
+        return;
     fit->style = *style;
 }
 
 ms_status ms_fit_write(const ms_fit *fit, const char *format, FILE *out, ms_error *err)
 {
+    if (!fit || !format || !out)
+        return ms_fail_null(err);
     const ms_fit_view view = {&fit->model, &fit->run, &fit->answer, &fit->style};
     for (size_t i = 0; i < FORMATS; i++)
         if (strcmp(formats[i].name, format) == 0)

@@ -83,6 +83,8 @@ void ms_plan_free(ms_plan *plan)
 
 ms_status ms_plan_set_run(ms_plan *plan, const char *field, const char *value, ms_error *err)
 {
+    if (!plan || !field || !value)
+        return ms_fail_null(err);
     ms_status status = ms_run_field_set(&plan->draft, plan->arena, field, value, err);
     if (status != MS_OK)
         return status;
@@ -96,6 +98,8 @@ ms_status ms_plan_set_run(ms_plan *plan, const char *field, const char *value, m
 /* The budget is the run's as well. */
 ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_error *err)
 {
+    if (!plan || !field || !value)
+        return ms_fail_null(err);
     ms_status status = ms_plan_settings_set(&plan->settings, plan->arena, field, value, err);
     if (status == MS_OK && strcmp(field, "budget") == 0)
         status = ms_plan_set_run(plan, field, value, err);
@@ -109,11 +113,15 @@ void ms_plan_set_inputs(ms_plan *plan, ms_inputs *inputs)
 
 void ms_plan_stop(ms_plan *plan)
 {
+    if (!plan)
+        return;
     atomic_store_explicit(&plan->stop, 1, memory_order_relaxed);
 }
 
 void ms_plan_set_style(ms_plan *plan, const ms_style *style)
 {
+    if (!plan || !style)
+        return;
     plan->style = *style;
 }
 
@@ -308,6 +316,8 @@ static ms_status refuse_run_settings(const ms_plan *plan, const char *file_optio
 
 ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
 {
+    if (!plan)
+        return ms_fail_null(err);
     const ms_plan_settings *s = &plan->settings;
     const char *file_option = s->graph ? "--graph" : "--ops";
     bool has_config = ms_run_field_said(&plan->draft, "config");
@@ -329,6 +339,8 @@ ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
 
 const char *ms_plan_note(const ms_plan *plan, size_t index)
 {
+    if (!plan)
+        return NULL;
     return index == plan->notes.count ? plan->file.note : ms_note_at(&plan->notes, index);
 }
 
@@ -343,6 +355,8 @@ static bool has_detail(const ms_plan *plan, const char *format)
 
 ms_status ms_plan_write(const ms_plan *plan, const char *format, FILE *out, ms_error *err)
 {
+    if (!plan || !format || !out)
+        return ms_fail_null(err);
     if (!plan->is_solved)
         return ms_file_plan_write(&plan->file, format, out, err);
     ms_planned_step step;

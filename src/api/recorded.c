@@ -13,6 +13,8 @@
 
 ms_recorded *ms_recorded_load(const char *path, ms_error *err)
 {
+    if (!path)
+        return (void)ms_fail_null(err), NULL;
     ms_recorded *r = path ? calloc(1, sizeof *r) : NULL;
     if (!r) {
         ms_error_set(err, MS_ERR_NOMEM, "out of memory");
@@ -35,31 +37,43 @@ void ms_recorded_free(ms_recorded *r)
 
 const char *ms_recorded_outcome(const ms_recorded *r)
 {
+    if (!r)
+        return NULL;
     return r->outcome;
 }
 
 const char *ms_recorded_message(const ms_recorded *r)
 {
+    if (!r)
+        return NULL;
     return r->message;
 }
 
 const char *ms_recorded_hint(const ms_recorded *r)
 {
+    if (!r)
+        return NULL;
     return r->hint;
 }
 
 bool ms_recorded_has_figures(const ms_recorded *r)
 {
+    if (!r)
+        return false;
     return r->has_figures;
 }
 
 uint64_t ms_recorded_steps(const ms_recorded *r)
 {
+    if (!r)
+        return 0;
     return r->steps;
 }
 
 void ms_recorded_set_style(ms_recorded *r, const ms_style *style)
 {
+    if (!r || !style)
+        return;
     r->style = *style;
 }
 
@@ -73,6 +87,8 @@ static ms_status finish(ms_status status, FILE *out, ms_error *err)
 
 ms_status ms_recorded_write(const ms_recorded *r, FILE *out, ms_error *err)
 {
+    if (!r || !out)
+        return ms_fail_null(err);
     return finish(ms_recorded_console(r, out, err), out, err);
 }
 
@@ -86,6 +102,8 @@ const char *ms_compare_format_at(size_t index)
 ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, const char *format,
                            FILE *out, ms_error *err)
 {
+    if (!first || !second || !format || !out)
+        return ms_fail_null(err);
     const ms_recorded *both[] = {first, second};
     for (int i = 0; i < 2; i++)
         if (!both[i]->has_figures)
@@ -116,6 +134,8 @@ static ms_status fill_facts(const ms_device *device, ms_device_facts *facts, ms_
 
 ms_status ms_device_find(const char *name, ms_device_facts *facts, ms_error *err)
 {
+    if (!name || !facts)
+        return ms_fail_null(err);
     char hint[128];
     const ms_device *devices = NULL, *found = NULL;
     uint32_t count = 0;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "config/unmodelled.h"
 
 /* clang-format off */
@@ -15,18 +16,24 @@ static const ms_run_field fields[] = {
 
 const ms_run_field *ms_run_fields(size_t *count)
 {
+    if (!count)
+        return NULL;
     *count = sizeof fields / sizeof fields[0];
     return fields;
 }
 
 const char *const *ms_run_field_choices(const char *name)
 {
+    if (!name)
+        return NULL;
     int index = ms_run_field_find(name);
     return index < 0 ? NULL : ms_run_field_traits_of((size_t)index).choices;
 }
 
 const char *ms_run_field_missing(const char *name)
 {
+    if (!name)
+        return NULL;
     return ms_unmodelled_setting(name);
 }
 
@@ -59,6 +66,8 @@ void ms_run_set_inputs(ms_run *run, ms_inputs *inputs)
 
 ms_status ms_run_set(ms_run *run, const char *field, const char *value, ms_error *err)
 {
+    if (!run || !field || !value)
+        return ms_fail_null(err);
     if (!run)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the run");
     ms_status status = ms_run_field_set(&run->draft, run->arena, field, value, err);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/error.h"
 #include "base/ordered.h"
 #include "base/parallel.h"
 #include "config/run_fields.h"
@@ -55,6 +55,8 @@ void ms_sweep_free(ms_sweep *sweep)
 
 const ms_run_field *ms_sweep_fields(size_t *count)
 {
+    if (!count)
+        return NULL;
     return ms_sweep_settings_fields(count);
 }
 
@@ -66,6 +68,8 @@ static ms_status check_closed(const ms_sweep *sweep, ms_error *err)
 
 ms_status ms_sweep_set(ms_sweep *sweep, const char *field, const char *value, ms_error *err)
 {
+    if (!sweep || !field || !value)
+        return ms_fail_null(err);
     ms_status status = check_closed(sweep, err);
     return status == MS_OK
                ? ms_sweep_settings_set(&sweep->settings, sweep->arena, field, value, err)
@@ -74,6 +78,8 @@ ms_status ms_sweep_set(ms_sweep *sweep, const char *field, const char *value, ms
 
 const char *ms_sweep_get(const ms_sweep *sweep, const char *field)
 {
+    if (!sweep || !field)
+        return NULL;
     if (strcmp(field, "format") == 0)
         return ms_row_format_names[sweep->settings.format];
     if (strcmp(field, "objectives") == 0)
@@ -85,6 +91,8 @@ const char *ms_sweep_get(const ms_sweep *sweep, const char *field)
 
 ms_status ms_sweep_set_run(ms_sweep *sweep, const char *field, const char *values, ms_error *err)
 {
+    if (!sweep || !field || !values)
+        return ms_fail_null(err);
     ms_status status = check_closed(sweep, err);
     return status == MS_OK ? ms_grid_add(&sweep->grid, field, values, err) : status;
 }
@@ -137,6 +145,8 @@ static bool names_config(const ms_grid *grid)
 
 ms_status ms_sweep_open(ms_sweep *sweep, ms_error *err)
 {
+    if (!sweep)
+        return ms_fail_null(err);
     const ms_sweep_settings *s = &sweep->settings;
     ms_status status = ms_sweep_settings_check(s, err);
     if (status == MS_OK && !sweep->is_open)
@@ -161,11 +171,15 @@ ms_status ms_sweep_open(ms_sweep *sweep, ms_error *err)
 
 const ms_sweep_progress *ms_sweep_progress_of(const ms_sweep *sweep)
 {
+    if (!sweep)
+        return NULL;
     return &sweep->progress;
 }
 
 const char *ms_sweep_header(const ms_sweep *sweep)
 {
+    if (!sweep)
+        return NULL;
     return sweep->header ? sweep->header : "";
 }
 
@@ -198,6 +212,8 @@ static ms_status fail_foreign(const ms_rows *rows, ms_error *err)
 ms_status ms_sweep_resume(ms_sweep *sweep, FILE *written, const char *name, uint64_t *whole_bytes,
                           ms_error *err)
 {
+    if (!sweep || !written || !name || !whole_bytes)
+        return ms_fail_null(err);
     ms_rows rows;
     ms_status status = ms_rows_open(&rows, written, name, err);
     sweep->progress.done = sweep->progress.errors = 0;
@@ -316,6 +332,8 @@ static bool deliver_row(void *context, uint32_t index)
 
 ms_status ms_sweep_run(ms_sweep *sweep, ms_sweep_take take, void *context, ms_error *err)
 {
+    if (!sweep || !take)
+        return ms_fail_null(err);
     enum { SLOTS_PER_THREAD = 4 };
     uint32_t threads =
         sweep->settings.jobs ? (uint32_t)sweep->settings.jobs : ms_parallel_processors();
@@ -351,44 +369,7 @@ ms_status ms_sweep_run(ms_sweep *sweep, ms_sweep_take take, void *context, ms_er
 
 void ms_sweep_stop(ms_sweep *sweep)
 {
+    if (!sweep)
+        return;
     atomic_store(&sweep->stop, true);
-}
-
-/* ---- rows ---- */
-
-static ms_status open_shards(const char *const *paths, size_t count, ms_rows *shards, ms_error *err)
-{
-    ms_status status = MS_OK;
-    for (size_t i = 0; i < count && status == MS_OK; i++) {
-        ms_error reason = {.status = MS_OK};
-        FILE *file = ms_file_open(NULL, paths[i], &reason);
-        if (!file)
-            return ms_fail(err, reason.status, "cannot read %s: %s", paths[i], reason.text);
-        status = ms_rows_open(&shards[i], file, paths[i], err);
-    }
-    return status;
-}
-
-ms_status ms_sweep_merge(const char *const *paths, size_t count, FILE *out, ms_error *err)
-{
-    ms_rows *shards = calloc(count ? count : 1, sizeof *shards);
-    if (!shards)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %zu files", count);
-    ms_status status = open_shards(paths, count, shards, err);
-    if (status == MS_OK)
-        status = ms_rows_merge(shards, count, out, err);
-    for (size_t i = 0; i < count; i++) {
-        ms_rows_free(&shards[i]);
-        if (shards[i].file)
-            fclose(shards[i].file);
-    }
-    free(shards);
-    return status;
-}
-
-ms_status ms_sweep_frontier(FILE *rows, const char *name, const char *objectives, FILE *out,
-                            ms_error *err)
-{
-    return ms_rows_frontier(rows, name, objectives ? objectives : ms_sweep_defaults.objectives, out,
-                            err);
 }

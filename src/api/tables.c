@@ -79,6 +79,8 @@ static ms_status write_models(ms_arena *arena, FILE *out, ms_error *err)
 
 ms_status ms_write_models(FILE *out, ms_error *err)
 {
+    if (!out)
+        return ms_fail_null(err);
     ms_arena *arena = ms_arena_create(0);
     if (!arena)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the list of models");
@@ -139,6 +141,8 @@ static void put_device(FILE *out, const ms_device *d)
 
 ms_status ms_write_devices(FILE *out, ms_error *err)
 {
+    if (!out)
+        return ms_fail_null(err);
     ms_arena *arena = ms_arena_create(0);
     const ms_device *devices = NULL;
     uint32_t count = 0;
@@ -180,6 +184,8 @@ static const ms_embedded *find_schema(const char *name, ms_error *err)
 
 ms_status ms_write_schema(const char *name, FILE *out, ms_error *err)
 {
+    if (!name || !out)
+        return ms_fail_null(err);
     const ms_embedded *schema = find_schema(name, err);
     if (!schema)
         return MS_ERR_USAGE;
@@ -189,6 +195,8 @@ ms_status ms_write_schema(const char *name, FILE *out, ms_error *err)
 
 ms_status ms_write_schema_page(const char *name, const char *page, FILE *out, ms_error *err)
 {
+    if (!name || !page || !out)
+        return ms_fail_null(err);
     const ms_embedded *schema = find_schema(name, err);
     if (!schema)
         return MS_ERR_USAGE;
@@ -198,6 +206,8 @@ ms_status ms_write_schema_page(const char *name, const char *page, FILE *out, ms
 
 ms_status ms_write_version(FILE *out, ms_error *err)
 {
+    if (!out)
+        return ms_fail_null(err);
     fprintf(out, "memscope %s\nreport schema %s, GLPK %s, cJSON %s\n", MS_VERSION,
             MS_REPORT_SCHEMA_VERSION, ms_solver_version(), ms_json_version());
     return finish(out, err);

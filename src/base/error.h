@@ -18,4 +18,7 @@ void ms_error_copy_place(ms_error *err, const ms_error *from);
 /* Records the failure and yields its status: `return ms_fail(err, MS_ERR_IO, "...")`. */
 #define ms_fail(err, status, ...) (ms_error_set((err), (status), __VA_ARGS__), (status))
 
+/* Of a public call that got NULL where it needs an object, a text or a stream. */
+#define ms_fail_null(err) ms_fail((err), MS_ERR_USAGE, "NULL where a value is needed")
+
 #endif

@@ -7,6 +7,8 @@
 #include "base/locale.h"
 #include "config/adapter_keys.h"
 
+enum { PART_BYTES = 512 };
+
 /* What is written, as long as nothing has failed. */
 typedef struct writer {
     ms_arena *arena;
@@ -15,7 +17,7 @@ typedef struct writer {
 
 __attribute__((format(printf, 2, 3))) static void add(writer *w, const char *format, ...)
 {
-    char part[512];
+    char part[PART_BYTES];
     va_list args;
     va_start(args, format);
     ms_text_vprint(part, sizeof part, format, args);
@@ -26,16 +28,16 @@ __attribute__((format(printf, 2, 3))) static void add(writer *w, const char *for
 
 static void add_list(writer *w, const char *name, const ms_module_list *list)
 {
-    const char *names = "";
+    char names[PART_BYTES] = ""; /* more would be cut in any case */
+    size_t used = 0;
     if (list->pattern) {
         add(w, "%s=/%s/", name, list->pattern);
         return;
     }
-    for (uint32_t i = 0; i < list->count && names; i++)
-        names = ms_arena_printf(w->arena, "%s%s%s", names, i ? "+" : "", list->names[i]);
-    if (!names)
-        w->text = NULL;
-    else if (*names)
+    for (uint32_t i = 0; i < list->count && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? "+" : "",
+                                 list->names[i]);
+    if (*names)
         add(w, "%s=%s", name, names);
 }
 

@@ -211,6 +211,8 @@ static const place places[] = {
 
 const ms_run_field *ms_plan_fields(size_t *count)
 {
+    if (!count)
+        return NULL;
     *count = FIELD_COUNT;
     return fields;
 }
@@ -225,6 +227,8 @@ static size_t find_field(const char *name)
 
 const char *ms_plan_field_choice(const char *name, size_t index)
 {
+    if (!name)
+        return NULL;
     size_t row = find_field(name);
     const ms_setting_kind *kind = row < FIELD_COUNT ? places[row].setting.kind : NULL;
     return kind && kind->choice_at ? kind->choice_at(index) : NULL;

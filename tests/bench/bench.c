@@ -241,6 +241,86 @@ static void bench_sweeps(void)
         }
 }
 
+/* ---- growth with the number of keys ---- */
+
+#define MODEL                                                                                      \
+    "\"model_type\": \"llama\", \"vocab_size\": 128, \"hidden_size\": 64, "                        \
+    "\"intermediate_size\": 128, \"num_attention_heads\": 4, \"num_hidden_layers\": 2"
+
+/* Files whose %d stands for a number from 0 on, and what reads them. */
+static const struct keys_row {
+    const char *label, *file, *head, *each, *tail, *words;
+} keys_rows[] = {
+    {"unknown keys, JSON", "config.json", "{" MODEL, ",\n\"unknown_key_%d\": 1", "}\n",
+     "analyze -q config.json --batch 1 --seq 16"},
+    {"unknown keys, one line", "config.json", "{" MODEL, ", \"unknown_key_%d\": 1", "}\n",
+     "analyze -q config.json --batch 1 --seq 16"},
+    {"misspelt keys, JSON", "config.json", "{" MODEL, ",\n\"rope_thet%d\": 1", "}\n",
+     "analyze -q config.json --batch 1 --seq 16"},
+    {"unknown keys, YAML", "train.yaml", "bf16: true\n", "k%d: 1\n", "",
+     "analyze -q gpt2 --seq 16 --training-args train.yaml"},
+    {"rank_pattern", "adapter.json",
+     "{\"peft_type\": \"LORA\", \"target_modules\": [\"q_proj\"], \"rank_pattern\": {\"k_proj\": 1",
+     ",\n\"model.layers.%d.self_attn.q_proj\": 4", "}}\n",
+     "analyze -q smollm2-135m --batch 1 --seq 16 --adapter adapter.json"},
+    {"target_modules", "adapter.json", "{\"peft_type\": \"LORA\", \"target_modules\": [\"k_proj\"",
+     ",\n\"layers.%d.self_attn.q_proj\"", "]}\n",
+     "analyze -q smollm2-135m --batch 1 --seq 16 --adapter adapter.json"},
+    {"skipped modules", "config.json",
+     "{" MODEL ", \"quantization_config\": {\"quant_method\": \"bitsandbytes\", \"load_in_8bit\": "
+     "true, \"llm_int8_skip_modules\": [\"lm_head\"",
+     ",\n\"model.layers.%d.mlp\"", "]}}\n", "analyze -q config.json --batch 1 --seq 16 --lora r=4"},
+    {"budgets, last refused", "b.json", "{\"budgets\": [{\"name\": \"0\", \"run\": {}}",
+     ",\n{\"name\": \"b%d\", \"run\": {\"model\": \"gpt2\"}, \"limits\": {\"max\": \"1 GiB\"}}",
+     ", {}]}\n", "check --budgets b.json"},
+};
+
+static bool write_keys(const struct keys_row *row, int count)
+{
+    FILE *out = fopen(row->file, "w");
+    if (!out)
+        return false;
+    fputs(row->head, out);
+    for (int i = 0; i < count; i++) {
+        const char *number = strstr(row->each, "%d");
+        fprintf(out, "%.*s%d%s", (int)(number - row->each), row->each, i, number + 2);
+    }
+    fputs(row->tail, out);
+    return fclose(out) == 0;
+}
+
+/* Of the command as a whole; the last file is refused once all of it has been read. */
+static void bench_keys(void)
+{
+    char folder[] = "/tmp/memscope-bench-XXXXXX", *top = getcwd(NULL, 0);
+    char binary[4096];
+    const char *given = getenv("MEMSCOPE");
+    snprintf(binary, sizeof binary, "%s/build/release/memscope", top ? top : ".");
+    if (!given)
+        setenv("MEMSCOPE", binary, 1);
+    if (!mkdtemp(folder) || chdir(folder) != 0)
+        return;
+    printf("\n%-26s %12s %12s %12s %12s\n", "keys", "number", "ms", "us per key", "peak MiB");
+    for (size_t i = 0; i < sizeof keys_rows / sizeof keys_rows[0]; i++)
+        for (int count = 10000; count <= 100000; count *= 10) {
+            cost c = {.ms = -1};
+            int told = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY); /* the refusals */
+            dup2(null, STDERR_FILENO);
+            if (write_keys(&keys_rows[i], count))
+                c = cost_of(keys_rows[i].words);
+            dup2(told, STDERR_FILENO);
+            close(told);
+            close(null);
+            printf("%-26s %12d %12.1f %12.2f %12.1f\n", keys_rows[i].label, count, c.user_ms,
+                   c.user_ms * 1e3 / count, c.peak_mib);
+            remove(keys_rows[i].file);
+        }
+    if (!top || chdir(top) != 0)
+        return;
+    rmdir(folder);
+    free(top);
+}
+
 /* ---- growth with the number of layers ---- */
 
 static bool write_config(const char *path, int layers)
@@ -338,6 +418,7 @@ int main(void)
     bench_sweeps(); /* before this process grows: a child begins as large */
     bool good = bench_models();
     bench_plans();
+    bench_keys();
     bench_layers();
     bench_allocator();
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
