@@ -26,7 +26,8 @@ typedef enum ms_fit_reason {
 } ms_fit_reason;
 
 /* As the reports write them: "tight", "allocator-retries"; what the reason means, as a sentence
- * without a full stop; and what to do about it, "" for MS_VERDICT_FITS. Static texts. */
+ * without a full stop; and what to do about it, "" for MS_VERDICT_FITS. Static texts;
+ * NULL for a number that is none of them. */
 const char *ms_fit_verdict_name(ms_fit_verdict verdict);
 const char *ms_fit_reason_name(ms_fit_reason reason);
 const char *ms_fit_reason_text(ms_fit_reason reason);

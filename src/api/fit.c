@@ -88,7 +88,7 @@ uint64_t ms_fit_value(const ms_fit *fit)
 
 uint64_t ms_fit_safe_value(const ms_fit *fit)
 {
-    return fit->answer.safe_value;
+    return fit ? fit->answer.safe_value : 0;
 }
 
 const char *ms_fit_note(const ms_fit *fit, size_t index)

@@ -108,7 +108,8 @@ ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_er
 
 void ms_plan_set_inputs(ms_plan *plan, ms_inputs *inputs)
 {
-    ms_arena_set_inputs(plan->arena, inputs);
+    if (plan)
+        ms_arena_set_inputs(plan->arena, inputs);
 }
 
 void ms_plan_stop(ms_plan *plan)

@@ -104,7 +104,8 @@ const char *ms_sweep_format_at(size_t index)
 
 void ms_sweep_set_inputs(ms_sweep *sweep, ms_inputs *inputs)
 {
-    ms_arena_set_inputs(sweep->arena, inputs);
+    if (sweep)
+        ms_arena_set_inputs(sweep->arena, inputs);
 }
 
 /* ---- opening ---- */

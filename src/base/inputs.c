@@ -86,13 +86,15 @@ static bool look(const char *path, int stream, struct stat *file)
 ms_status ms_inputs_add(ms_inputs *inputs, const char *path, ms_error *err)
 {
     struct stat file;
+    if (!inputs || !path)
+        return ms_fail_null(err);
     return look(path, STDIN_FILENO, &file) ? ms_inputs_note(inputs, path, &file, err) : MS_OK;
 }
 
 const char *ms_inputs_find(ms_inputs *inputs, const char *path)
 {
     struct stat file;
-    if (!inputs || !look(path, STDOUT_FILENO, &file) || !S_ISREG(file.st_mode))
+    if (!inputs || !path || !look(path, STDOUT_FILENO, &file) || !S_ISREG(file.st_mode))
         return NULL;
     const input wanted = {.device = file.st_dev, .inode = file.st_ino};
     pthread_mutex_lock(&inputs->lock);
@@ -109,7 +111,7 @@ static bool may_be_regular(const char *path)
 
 bool ms_is_same_file(const char *a, const char *b)
 {
-    if (!may_be_regular(a) || !may_be_regular(b))
+    if (!a || !b || !may_be_regular(a) || !may_be_regular(b))
         return false;
     char *one = ms_file_identity(a), *other = ms_file_identity(b);
     bool is_same = one && other && strcmp(one, other) == 0;

@@ -32,9 +32,14 @@ static const struct {
                           "no budget was given, and what the device has is not known", ""},
 };
 
+enum {
+    VERDICTS = sizeof verdict_names / sizeof verdict_names[0],
+    REASONS = sizeof reasons / sizeof reasons[0]
+};
+
 const char *ms_fit_verdict_name(ms_fit_verdict verdict)
 {
-    return verdict_names[verdict];
+    return (size_t)verdict < VERDICTS ? verdict_names[verdict] : NULL;
 }
 
 ms_fit_verdict ms_reason_verdict(ms_fit_reason reason)
@@ -44,22 +49,22 @@ ms_fit_verdict ms_reason_verdict(ms_fit_reason reason)
 
 const char *ms_fit_reason_name(ms_fit_reason reason)
 {
-    return reasons[reason].name;
+    return (size_t)reason < REASONS ? reasons[reason].name : NULL;
 }
 
 const char *ms_fit_reason_text(ms_fit_reason reason)
 {
-    return reasons[reason].text;
+    return (size_t)reason < REASONS ? reasons[reason].text : NULL;
 }
 
 const char *ms_fit_reason_advice(ms_fit_reason reason)
 {
-    return reasons[reason].advice;
+    return (size_t)reason < REASONS ? reasons[reason].advice : NULL;
 }
 
 bool ms_reason_find(const char *name, ms_fit_reason *reason)
 {
-    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+    for (size_t i = 0; i < REASONS; i++)
         if (strcmp(reasons[i].name, name) == 0) {
             *reason = (ms_fit_reason)i;
             return true;

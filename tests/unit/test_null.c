@@ -27,6 +27,7 @@ static struct {
     ms_calibrator *calibrator;
     ms_recorded *recorded;
     ms_sweep *sweep;
+    ms_inputs *inputs;
     FILE *out;
 } the;
 static ms_error err;
@@ -97,6 +98,21 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     NONE(ms_comparison_format_at(SIZE_MAX))                                                        \
     MAKES(ms_fit_find(NULL, "batch", 1, &err))                                                     \
     MAKES(ms_fit_find(the.run, NULL, 1, &err))                                                     \
+    ZERO(ms_fit_safe_value(NULL))                                                                  \
+    NONE(ms_fit_verdict_name((ms_fit_verdict)99))                                                  \
+    NONE(ms_fit_reason_name((ms_fit_reason)99))                                                    \
+    NONE(ms_fit_reason_text((ms_fit_reason)99))                                                    \
+    NONE(ms_fit_reason_advice((ms_fit_reason)99))                                                  \
+    STATUS(ms_inputs_add(NULL, "a", &err))                                                         \
+    STATUS(ms_inputs_add(the.inputs, NULL, &err))                                                  \
+    NONE(ms_inputs_find(NULL, "a"))                                                                \
+    NONE(ms_inputs_find(the.inputs, NULL))                                                         \
+    ZERO(ms_is_same_file(NULL, "Makefile"))                                                        \
+    ZERO(ms_is_same_file("Makefile", NULL))                                                        \
+    VOID(ms_inputs_free(NULL))                                                                     \
+    VOID(ms_run_set_inputs(NULL, the.inputs))                                                      \
+    VOID(ms_plan_set_inputs(NULL, the.inputs))                                                     \
+    VOID(ms_sweep_set_inputs(NULL, the.inputs))                                                    \
     ZERO(ms_fit_value(NULL))                                                                       \
     NONE(ms_fit_note(NULL, 0))                                                                     \
     VOID(ms_fit_set_style(NULL, &style))                                                           \
@@ -210,8 +226,9 @@ static void null_is_refused(void **state)
 
 /* Those that take nothing that could be NULL, and ms_status_exit_code, which stands inside a call.
  */
-static const char others[] = "ms_run_create( ms_plan_create( ms_calibrator_create( "
-                             "ms_sweep_create( ms_status_text( ms_status_exit_code( ";
+static const char others[] =
+    "ms_run_create( ms_plan_create( ms_calibrator_create( "
+    "ms_sweep_create( ms_inputs_create( ms_status_text( ms_status_exit_code( ";
 
 static bool is_called(const char *name)
 {
@@ -266,14 +283,18 @@ static int make(void **state)
     the.calibrator = ms_calibrator_create();
     the.recorded = ms_recorded_load("tests/cli/compare/files/runtime.json", &err);
     the.sweep = ms_sweep_create();
+    the.inputs = ms_inputs_create();
     if (err.text[0])
         print_error("%s: %s\n", err.file, err.text);
-    return err.status == MS_OK && the.out && the.plan && the.calibrator && the.sweep ? 0 : 1;
+    return err.status == MS_OK && the.out && the.plan && the.calibrator && the.sweep && the.inputs
+               ? 0
+               : 1;
 }
 
 static int drop(void **state)
 {
     (void)state;
+    ms_inputs_free(the.inputs);
     ms_sweep_free(the.sweep);
     ms_recorded_free(the.recorded);
     ms_calibrator_free(the.calibrator);
