@@ -399,7 +399,7 @@ REFUSED = [
     ({"budgets": [budget("b", max="80")]}, "no unit"),
     ({"budgets": [budget("b", max="1 GiB and 3%")]}, ""),
     ({"budgets": [budget("b", maximum="1 GiB")]}, "unknown key 'maximum'"),
-    ({"budgets": [budget("b", phase="peek")]}, "did you mean 'peak'"),
+    ({"budgets": [budget("b", phase="peek")]}, "expected peak, forward"),
     ({"budgets": [budget("b", use="lower")]}, ""),
     ({"budgets": [{**budget("b"), "devise": "l4"}]}, "did you mean 'device'"),
     ({"budgets": [{"config": "config.json"}]}, "name"),
