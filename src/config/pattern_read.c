@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-enum { NO_END = UINT32_MAX, MOST_COUNT = MS_PATTERN_MOST_STATES };
+#define NO_END UINT32_MAX
+enum { MOST_COUNT = MS_PATTERN_MOST_STATES };
 
 typedef struct reader {
     const char *text, *at;
