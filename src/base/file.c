@@ -75,7 +75,7 @@ static FILE *open_stream(int fd, ms_inputs *inputs, const char *path, ms_error *
 FILE *ms_file_open(ms_inputs *inputs, const char *path, ms_error *err)
 {
     if (strcmp(path, "-") == 0)
-        return ms_inputs_add(inputs, path, err) == MS_OK ? stdin : NULL;
+        return !inputs || ms_inputs_add(inputs, path, err) == MS_OK ? stdin : NULL;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return fail(err);

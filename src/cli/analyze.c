@@ -247,6 +247,8 @@ static int analyze(const ms_cli_settings *s, ms_error *err)
 int ms_cli_analyze(int argc, char **argv)
 {
     ms_cli_settings settings = {.run = ms_run_create()};
+    if (!settings.run)
+        return ms_cli_no_memory();
     int code = ms_cli_run(argc, argv, "analyze", &settings, analyze);
     ms_run_free(settings.run);
     return code;

@@ -271,6 +271,9 @@ __attribute__((format(printf, 1, 2))) void ms_cli_say(const char *format, ...);
 /* Prints the error (file, place, path, text, source line, caret) and returns the exit code. */
 int ms_cli_complain(const ms_error *err);
 
+/* The same where memory ran out before there was anything to ask. */
+int ms_cli_no_memory(void);
+
 /* Fills err, with `text` as the reason; keeps an error that is already there. Returns its status.
  */
 __attribute__((format(printf, 3, 4))) ms_status ms_cli_fail(ms_error *err, ms_status status,

@@ -84,6 +84,8 @@ static int compare(const ms_cli_settings *s, ms_error *err)
 int ms_cli_diff(int argc, char **argv)
 {
     ms_cli_settings settings = {.run = ms_run_create()};
+    if (!settings.run)
+        return ms_cli_no_memory();
     int code = ms_cli_run(argc, argv, "diff", &settings, compare);
     ms_run_free(settings.run);
     return code;

@@ -79,6 +79,13 @@ int ms_cli_complain(const ms_error *err)
     return ms_status_exit_code(err->status);
 }
 
+int ms_cli_no_memory(void)
+{
+    ms_error err = {.status = MS_OK};
+    ms_cli_fail(&err, MS_ERR_NOMEM, "out of memory");
+    return ms_cli_complain(&err);
+}
+
 enum { MAX_NAME = 40 };
 
 /* Levenshtein distance; both names are short. */

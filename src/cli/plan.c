@@ -104,12 +104,9 @@ static int solve(const ms_cli_settings *s, ms_error *err)
 
 int ms_cli_plan(int argc, char **argv)
 {
-    ms_error err = {.status = MS_OK};
     ms_cli_settings settings = {.plan = ms_plan_create()};
-    if (!settings.plan) {
-        ms_cli_fail(&err, MS_ERR_NOMEM, "out of memory");
-        return ms_cli_complain(&err);
-    }
+    if (!settings.plan)
+        return ms_cli_no_memory();
     int code = ms_cli_run(argc, argv, "plan", &settings, solve);
     ms_plan_free(settings.plan);
     return code;

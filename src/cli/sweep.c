@@ -224,12 +224,9 @@ static int sweep(const ms_cli_settings *s, ms_error *err)
 
 int ms_cli_sweep(int argc, char **argv)
 {
-    ms_error err = {.status = MS_OK};
     ms_cli_settings settings = {.sweep = ms_sweep_create()};
-    if (!settings.sweep) {
-        ms_cli_fail(&err, MS_ERR_NOMEM, "out of memory");
-        return ms_cli_complain(&err);
-    }
+    if (!settings.sweep)
+        return ms_cli_no_memory();
     int code = ms_cli_run(argc, argv, "sweep", &settings, sweep);
     ms_sweep_free(settings.sweep);
     return code;
