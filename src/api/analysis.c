@@ -185,18 +185,13 @@ ms_analysis *ms_analyze(const ms_run *run, ms_error *err)
 {
     if (!run)
         return (void)ms_fail_null(err), NULL;
-    if (run)
-        return ms_analyze_settings(run->settings.items, run->settings.count, run->inputs, err);
-    ms_error_set(err, MS_ERR_NOMEM, "no memory for the analysis");
-    return NULL;
+    return ms_analyze_settings(run->settings.items, run->settings.count, run->inputs, err);
 }
 
 ms_status ms_analysis_unroll(ms_analysis *analysis, ms_error *err)
 {
     if (!analysis)
         return ms_fail_null(err);
-    if (!analysis)
-        return ms_fail(err, MS_ERR_USAGE, "there is no analysis");
     return itemise(analysis, MS_UNROLL, err);
 }
 
@@ -247,7 +242,7 @@ ms_status ms_analysis_write(ms_analysis *analysis, const char *format, FILE *out
     const ms_reporter *reporter = ms_reporter_find(format, err);
     if (!reporter)
         return MS_ERR_USAGE;
-    if (!analysis || !analysis->has_ledger)
+    if (!analysis->has_ledger)
         return ms_fail(err, MS_ERR_USAGE, "there is no analysis to write");
     if (reporter->shows_advice && !analysis->has_advice) {
         ms_status status = ms_advice_collect(&analysis->ledger, &analysis->advice, err);
@@ -263,7 +258,7 @@ ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_er
 {
     if (!analysis || !out)
         return ms_fail_null(err);
-    if (!analysis || !analysis->has_usage)
+    if (!analysis->has_usage)
         return ms_fail(err, MS_ERR_USAGE, "there is no analysis to write");
     return ms_events_write(&analysis->simulation.trace, &analysis->usage, out, err);
 }

@@ -68,8 +68,6 @@ ms_status ms_run_set(ms_run *run, const char *field, const char *value, ms_error
 {
     if (!run || !field || !value)
         return ms_fail_null(err);
-    if (!run)
-        return ms_fail(err, MS_ERR_NOMEM, "no memory for the run");
     ms_status status = ms_run_field_set(&run->draft, run->arena, field, value, err);
     if (status != MS_OK)
         return status;

@@ -146,7 +146,7 @@ static ms_status read_brackets(reader *r)
     bool is_negated = *r->at == '^';
     r->at += is_negated;
     for (const char *first = r->at; *r->at != ']' || r->at == first;) {
-        uint8_t byte, last;
+        uint8_t byte = 0, last;
         bool is_class, is_last_class = false;
         if (!*r->at)
             return fail_unread(r);
