@@ -16,6 +16,9 @@ unset NO_COLOR
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
+# Who starts this in the background has signals ignored, which a shell cannot undo.
+defaults='env --default-signal=INT,QUIT,HUP,TERM'
+$defaults true 2> /dev/null || defaults=
 
 # expect NAME FILE: compares $work/out/NAME with the case's, or rewrites that.
 expect() {
@@ -37,7 +40,7 @@ run_case() {
     else
         command="\"\$MEMSCOPE\" $(cat "$1/args")"
     fi
-    (cd "$work/in" && sh -c "$command" > "$work/out/stdout" 2> "$work/out/stderr" < /dev/null)
+    (cd "$work/in" && $defaults sh -c "$command" > "$work/out/stdout" 2> "$work/out/stderr" < /dev/null)
     code=$?
     : > "$work/out/exit"
     [ "$code" -eq 0 ] || echo "$code" > "$work/out/exit"
