@@ -194,8 +194,10 @@ results:
 replay: $(REPLAY) | results          ## run the fuzz targets over their corpus
 	@$(SUITE) replay $(foreach t,$(REPLAY),$(t):tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(t))))
 
+# The longest begin first, so that no core waits for them at the end.
+LONG := tests/report/run.sh tests/gate/run.sh tests/cli/run.sh tests/reports/run.sh
 cli: all | results                  ## run the command-line and input cases
-	@$(SUITE) script $(sort $(filter-out tests/oom/%,$(wildcard tests/*/run.sh)))
+	@$(SUITE) script $(LONG) $(sort $(filter-out tests/oom/% $(LONG),$(wildcard tests/*/run.sh)))
 
 # The slow programs of a sanitizer run one file of each family.
 ORACLES := $(wildcard tests/oracle/*.json tests/oracle/families/*$(if $(filter asan,$(CONFIG)),_cpu).json)
@@ -213,11 +215,11 @@ asan:                                ## every test under AddressSanitizer and UB
 	$(MAKE) CONFIG=asan WERROR=1 check
 
 VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-exitcode=99
-# test_stack and test_targets run thousands of steps, which are the same code: the sanitizers have seen it.
+# test_alive, test_stack and test_targets run thousands of steps, which are the same code: the sanitizers have seen it.
 # The null device reserves more addresses than valgrind has.
 valgrind: $(UNIT)                    ## the unit programs under valgrind
 	@mkdir -p $(BUILD) && : > $(BUILD)/results-valgrind
-	@RUNNER='$(VALGRIND)' sh scripts/run_suite.sh $(BUILD)/results-valgrind unit $(filter-out %/test_stack %/test_targets %/test_nulldevice %/test_nulldevice_kernels,$(UNIT))
+	@RUNNER='$(VALGRIND)' sh scripts/run_suite.sh $(BUILD)/results-valgrind unit $(filter-out %/test_alive %/test_locale %/test_stack %/test_targets %/test_nulldevice %/test_nulldevice_kernels,$(UNIT))
 
 coverage:                            ## lines of src that the tests run, as a number to look at
 	$(MAKE) CONFIG=cov check
