@@ -9,7 +9,7 @@ work=${BUILD:-build/release}/gate
 passed=0 failed=0
 mkdir -p "$work"
 # A sanitizer's slow program is asked less.
-[ "${CONFIG:-release}" != asan ] || export CHECK_EVERY=6
+[ "${CONFIG:-release}" != asan ] || export CHECK_EVERY=12
 for check in check_diffs check_channels check_outside check_ready_made check_killed; do
     python3 tests/gate/$check.py "${MEMSCOPE:-build/release/memscope}" > "$work/$check.log" 2>&1
     status=$?

@@ -12,7 +12,7 @@ checks="check_reports check_notes check_verdicts check_pictures check_compare ch
 if [ "${CONFIG:-release}" != asan ]; then
     checks="$checks check_completions check_browser check_sweeps"
 else
-    export CHECK_EVERY=6
+    export CHECK_EVERY=12
 fi
 for check in $checks; do
     python3 tests/report/$check.py "${MEMSCOPE:-build/release/memscope}" > "$work/$check.log" 2>&1
