@@ -134,7 +134,7 @@ ms_status ms_fix_find(ms_arena *arena, const ms_analysis *a, ms_verdict *v, ms_e
     run.budget_bytes = budget_of(a, v);
     run.has_budget = true;
     run.allocator.capacity_bytes = 0;
-    if (run.budget_bytes == 0 || run.device->is_cpu || run.optimizer_in_backward)
+    if (run.budget_bytes == 0 || run.device->is_cpu || run.optimizer_in_backward || run.eval_batch)
         return MS_OK;
     if (!ms_device_has_rates(run.device)) {
         device = ms_device_assume_rates(run.device);

@@ -187,7 +187,7 @@ static ms_status load(ms_plan *plan, ms_error *err)
         status = ms_note_add(&plan->notes, plan->arena, err,
                              "what the run says about treating its layers is set aside");
     if (status == MS_OK)
-        status = ms_note_left_evaluation(plan->arena, &plan->run, &plan->notes, err);
+        status = ms_evaluation_refuse(&plan->run, err);
     if (status == MS_OK && !ms_device_has_rates(plan->run.device)) {
         plan->device = ms_device_assume_rates(plan->run.device);
         plan->run.device = &plan->device;

@@ -24,8 +24,7 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
                          const ms_model_config *model, ms_run_config *run, ms_notes *notes,
                          ms_error *err);
 
-/* Notes, for what looks at steps alone, that the run's evaluation is left out. */
-ms_status ms_note_left_evaluation(ms_arena *arena, const ms_run_config *run, ms_notes *notes,
-                                  ms_error *err);
+/* Fails when the run has an evaluation between steps, which plans do not count. */
+ms_status ms_evaluation_refuse(const ms_run_config *run, ms_error *err);
 
 #endif

@@ -33,13 +33,13 @@ static ms_status resolve_evaluation(const ms_resolving *c)
                : MS_OK;
 }
 
-ms_status ms_note_left_evaluation(ms_arena *arena, const ms_run_config *run, ms_notes *notes,
-                                  ms_error *err)
+ms_status ms_evaluation_refuse(const ms_run_config *run, ms_error *err)
 {
-    return run->eval_batch ? ms_note_add(notes, arena, err,
-                                         "the evaluation is left out here: `memscope analyze` "
-                                         "tells what it needs")
-                           : MS_OK;
+    return run->eval_batch
+               ? ms_fail(err, MS_ERR_CONFIG,
+                         "eval-batch: a plan does not count the evaluation between steps; plan "
+                         "with --eval-batch none, and give memscope analyze the plan and the batch")
+               : MS_OK;
 }
 
 ms_status ms_resolve_between_steps(const ms_resolving *c)

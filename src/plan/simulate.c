@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "ledger/ledger.h"
 #include "ledger/usage.h"
+#include "plan/trial.h"
 #include "plan/search.h"
 #include "step/step.h"
 
@@ -96,27 +97,13 @@ ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
     return simulate(model, &treated, read_figures, figures, err);
 }
 
-static ms_status measure_evaluation(const ms_model_config *model, const ms_run_config *run,
-                                    ms_usage *usage, ms_error *err)
-{
-    ms_run_config evaluated = *run;
-    ms_simulation simulation;
-    evaluated.detail = MS_STEPS_EVALUATED;
-    ms_status status = ms_step_simulate(model, &evaluated, &simulation, err);
-    if (status != MS_OK)
-        return status;
-    status = ms_usage_measure(&simulation.trace, &run->allocator, usage, err);
-    ms_simulation_free(&simulation);
-    return status;
-}
-
 ms_status ms_step_plan_summarize(const ms_model_config *model, const ms_run_config *run,
                                  ms_summary *summary, ms_error *err)
 {
     ms_run_config copy = *run;
     ms_usage evaluation = {0};
     summary_reader reader = {summary, run->eval_batch ? &evaluation : NULL};
-    ms_status status = run->eval_batch ? measure_evaluation(model, run, &evaluation, err) : MS_OK;
+    ms_status status = run->eval_batch ? ms_trial_evaluate(model, run, &evaluation, err) : MS_OK;
     if (status == MS_OK)
         status = simulate(model, &copy, read_summary, &reader, err);
     ms_usage_free(&evaluation);

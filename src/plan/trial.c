@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/trial.h"
 
+#include "base/reason.h"
 #include "ledger/judge.h"
 
 static ms_status simulate(ms_trial *trial, bool is_lean, ms_error *err)
@@ -56,6 +57,34 @@ void ms_trial_free(ms_trial *trial)
     ms_simulation_free(&trial->simulation);
 }
 
+ms_status ms_trial_evaluate(const ms_model_config *model, const ms_run_config *run, ms_usage *usage,
+                            ms_error *err)
+{
+    ms_run_config evaluated = *run;
+    ms_simulation simulation;
+    evaluated.detail = MS_STEPS_EVALUATED;
+    ms_status status = ms_step_simulate(model, &evaluated, &simulation, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_usage_measure(&simulation.trace, &run->allocator, usage, err);
+    ms_simulation_free(&simulation);
+    return status;
+}
+
+/* Of the step and the evaluation the worse counts: reasons are in that order. */
+static ms_status judge_evaluation(const ms_trial *trial, ms_fit_reason *reason, ms_error *err)
+{
+    ms_usage usage = {0};
+    ms_status status = ms_trial_evaluate(trial->model, &trial->run, &usage, err);
+    if (status != MS_OK)
+        return status;
+    ms_fit_reason other = ms_judge(&trial->run, &usage, NULL).reason;
+    if (other < *reason)
+        *reason = other;
+    ms_usage_free(&usage);
+    return MS_OK;
+}
+
 ms_status ms_step_plan_judge(const ms_model_config *model, const ms_run_config *run,
                              const ms_treatments *treatments, ms_fit_reason *reason,
                              uint64_t *wanted, ms_error *err)
@@ -65,6 +94,8 @@ ms_status ms_step_plan_judge(const ms_model_config *model, const ms_run_config *
     if (status != MS_OK)
         return status;
     status = ms_trial_judge(&trial, run, reason, wanted, err);
+    if (status == MS_OK && run->eval_batch && ms_reason_fits(*reason))
+        status = judge_evaluation(&trial, reason, err);
     ms_trial_free(&trial);
     return status;
 }

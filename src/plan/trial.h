@@ -6,6 +6,7 @@
 #ifndef MS_PLAN_TRIAL_H
 #define MS_PLAN_TRIAL_H
 
+#include "ledger/usage.h"
 #include "memscope/verdict.h"
 #include "step/step.h"
 
@@ -26,7 +27,11 @@ ms_status ms_trial_judge(ms_trial *trial, const ms_run_config *run, ms_fit_reaso
                          uint64_t *wanted, ms_error *err);
 void ms_trial_free(ms_trial *trial);
 
-/* One trial, of the run as it is. */
+/* What the evaluation of run->eval_batch sequences uses; `usage` is the caller's to free. */
+ms_status ms_trial_evaluate(const ms_model_config *model, const ms_run_config *run, ms_usage *usage,
+                            ms_error *err);
+
+/* One trial, of the run as it is, its evaluation included. *wanted is the step's. */
 ms_status ms_step_plan_judge(const ms_model_config *model, const ms_run_config *run,
                              const ms_treatments *treatments, ms_fit_reason *reason,
                              uint64_t *wanted, ms_error *err);
