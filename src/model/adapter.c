@@ -122,12 +122,23 @@ static ms_status fail_no_target(attaching *a)
                        "adapter: names no targets, and PEFT has none of its own for %s; name them, "
                        "or all-linear",
                        a->model->config->model_type);
-    const char *wanted = targets->pattern ? targets->pattern : targets->names[0];
+    if (targets->pattern)
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: the pattern '%.80s' matches no whole name of a linear layer; a "
+                       "name alone goes into a list",
+                       targets->pattern);
+    const char *wanted = targets->names[0];
     ms_nearest nearest = ms_nearest_same(wanted);
     for (uint32_t i = 0; i < a->model->leaves.count; i++) {
         const ms_leaf_module *leaf = &a->model->leaves.items[i];
+        const char *name = trace->names.items[trace->scopes.items[leaf->scope].name];
+        if (is_linear(leaf) && strcmp(name, wanted) == 0)
+            return ms_fail(a->err, MS_ERR_CONFIG,
+                           "adapter: all modules called '%.80s' are left as they are, by "
+                           "exclude_modules or layers_to_transform",
+                           wanted);
         if (is_linear(leaf))
-            ms_nearest_offer(&nearest, trace->names.items[trace->scopes.items[leaf->scope].name]);
+            ms_nearest_offer(&nearest, name);
     }
     return ms_fail(a->err, MS_ERR_CONFIG, "adapter: no module of the model is called '%.80s'%s",
                    wanted, ms_nearest_hint(&nearest, hint, sizeof hint));
