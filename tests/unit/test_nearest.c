@@ -106,8 +106,21 @@ static void check_names(void **state)
     assert_string_equal(ms_nearest_hint(&nearest, hint, sizeof hint), c->hint);
 }
 
+/* Whether both are one name but for signs: "qwen35" and "qwen3_5". */
+static bool same_letters(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, "_-.");
+        b += strspn(b, "_-.");
+        if (*a != *b)
+            return false;
+        if (!*a)
+            return true;
+    }
+}
+
 /* Every name of a thing that there is, with one letter or digit changed for another or one more at
- * its end, is no other thing's: nothing is offered but for doubled letters. */
+ * its end, is no other thing's: nothing is offered but for doubled letters and signs. */
 static void changed_names_are_others(void **state)
 {
     (void)state;
@@ -117,7 +130,7 @@ static void changed_names_are_others(void **state)
     for (size_t i = 0; i < count; i++)
         for (size_t at = 0; at <= strlen(families[i]->model_type); at++)
             for (const char *c = put; *c; c++) {
-                char name[64];
+                char name[64] = {0}; /* also beyond its end, where a letter is put */
                 snprintf(name, sizeof name, "%s", families[i]->model_type);
                 bool same = name[at] == *c || (at > 0 && name[at - 1] == *c) ||
                             (name[at] && name[at + 1] == *c) || strchr("_-", name[at]);
@@ -126,7 +139,7 @@ static void changed_names_are_others(void **state)
                 name[at] = *c;
                 ms_nearest nearest = ms_nearest_same(name);
                 offer_families(&nearest);
-                bool is_there = nearest.name && strcmp(nearest.name, name) == 0; /* mistral */
+                bool is_there = nearest.name && same_letters(nearest.name, name); /* mistral */
                 if (nearest.name && !is_there && !(at > 0 && name[at - 1] == *c))
                     fail_msg("%s for %s", nearest.name, name);
             }
