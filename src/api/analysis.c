@@ -12,6 +12,7 @@
 #include "ledger/events.h"
 #include "ledger/judge.h"
 #include "plan/stack.h"
+#include "plan/trial.h"
 #include "report/reporter.h"
 
 void ms_analysis_free(ms_analysis *analysis)
@@ -58,28 +59,20 @@ static void limit_allocator(ms_run_config *run)
             ms_device_reservable_bytes(run->device, ms_judge_budget(run));
 }
 
-/* What another run of the model uses. */
-static ms_status measure_run(const ms_analysis *a, const ms_run_config *run, ms_usage *usage,
-                             ms_error *err)
-{
-    ms_simulation simulation;
-    ms_status status = ms_step_simulate(&a->model, run, &simulation, err);
-    if (status != MS_OK)
-        return status;
-    status = ms_usage_measure(&simulation.trace, &run->allocator, usage, err);
-    ms_simulation_free(&simulation);
-    return status;
-}
-
 /* The peak with another routing. */
 static ms_status measure_routing(const ms_analysis *a, ms_routing_kind routing, uint64_t *bytes,
                                  ms_error *err)
 {
     ms_run_config run = a->run;
+    ms_simulation simulation;
     ms_usage usage;
     run.routing = routing;
     run.detail = MS_STEPS_LEAN;
-    ms_status status = measure_run(a, &run, &usage, err);
+    ms_status status = ms_step_simulate(&a->model, &run, &simulation, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_usage_measure(&simulation.trace, &run.allocator, &usage, err);
+    ms_simulation_free(&simulation);
     if (status != MS_OK)
         return status;
     *bytes = usage.peak_bytes;
@@ -89,11 +82,9 @@ static ms_status measure_routing(const ms_analysis *a, ms_routing_kind routing, 
 
 static ms_status measure_evaluation(ms_analysis *a, ms_error *err)
 {
-    ms_run_config run = a->run;
-    if (run.eval_batch == 0)
+    if (a->run.eval_batch == 0)
         return MS_OK;
-    run.detail = MS_STEPS_EVALUATED;
-    ms_status status = measure_run(a, &run, &a->evaluation, err);
+    ms_status status = ms_trial_evaluate(&a->model, &a->run, &a->evaluation, err);
     a->has_evaluation = status == MS_OK;
     return status;
 }

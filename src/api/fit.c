@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "api/run.h"
+#include "base/error.h"
 #include "config/resolve.h"
 #include "report/fit_report.h"
 
@@ -65,7 +65,7 @@ ms_fit *ms_fit_find(const ms_run *run, const char *what, uint64_t step, ms_error
 {
     if (!run || !what)
         return (void)ms_fail_null(err), NULL;
-    ms_fit *fit = run && what ? calloc(1, sizeof *fit) : NULL;
+    ms_fit *fit = calloc(1, sizeof *fit);
     if (!fit) {
         ms_error_set(err, MS_ERR_NOMEM, "out of memory");
         return NULL;

@@ -197,7 +197,8 @@ static bool has_report(const char *out)
     return access(path, F_OK) == 0;
 }
 
-/* A report without figures says how the program failed, and no more: it takes no other's place. */
+/* A report without figures says how the program failed, and no more: it takes no other's place.
+ * Not inlined: its path is off the stack while the program runs. */
 __attribute__((noinline)) static ms_status keep_and_show(const ms_cli_settings *s,
                                                          const char *folder, const char *stem,
                                                          const char *out, bool *kept, ms_error *err)

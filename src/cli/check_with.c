@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/guard.h"
 #include "cli/program.h"
+#include "cli/records.h"
 
 enum { PATH_BYTES = 4096, SENTENCE_BYTES = 200 };
 static const char script_name[] = "told.py", default_python[] = "python3";
@@ -114,11 +114,8 @@ static ms_status write_compare(FILE *out, const ms_cli_source *source, ms_error 
 static ms_status compare(const ms_cli_settings *s, const char *told, const char *measured,
                          ms_error *err)
 {
-    ms_status status = ms_cli_guard_input(told, err);
-    if (status == MS_OK)
-        status = ms_cli_guard_input(measured, err);
-    ms_recorded *first = status == MS_OK ? ms_recorded_load(told, err) : NULL;
-    ms_recorded *second = first ? ms_recorded_load(measured, err) : NULL;
+    ms_recorded *first = ms_cli_read_record(told, err);
+    ms_recorded *second = first ? ms_cli_read_record(measured, err) : NULL;
     if (second) {
         ms_style style = ms_cli_style(s->color);
         const ms_cli_source source = {.write = write_compare, .recorded = first, .second = second};

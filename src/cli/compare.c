@@ -2,7 +2,7 @@
  *
  * memscope compare: two reports side by side.
  */
-#include "cli/guard.h"
+#include "cli/records.h"
 #include "memscope/recorded.h"
 
 static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
@@ -48,11 +48,8 @@ static int compare(const ms_cli_settings *s, ms_error *err)
         ms_cli_fail(err, MS_ERR_USAGE, "two reports are compared: compare FIRST.json SECOND.json");
         return ms_cli_complain(err);
     }
-    ms_status status = ms_cli_guard_input(s->config, err);
-    if (status == MS_OK)
-        status = ms_cli_guard_input(s->second, err);
-    ms_recorded *first = status == MS_OK ? ms_recorded_load(s->config, err) : NULL;
-    ms_recorded *second = first ? ms_recorded_load(s->second, err) : NULL;
+    ms_recorded *first = ms_cli_read_record(s->config, err);
+    ms_recorded *second = first ? ms_cli_read_record(s->second, err) : NULL;
     if (second) {
         ms_style style = ms_cli_style(s->file ? MS_COLOR_NEVER : s->color);
         const ms_cli_source source = {.write = write_compare,

@@ -308,15 +308,11 @@ static int run_guarded(const ms_cli_settings *settings,
                        int (*run)(const ms_cli_settings *settings, ms_error *err), ms_error *err)
 {
     ms_inputs *inputs = ms_cli_guard_begin();
-    if (!inputs) {
-        ms_cli_fail(err, MS_ERR_NOMEM, "out of memory");
-        return ms_cli_complain(err);
-    }
-    ms_run_set_inputs(settings->run, inputs);
-    if (settings->plan)
-        ms_plan_set_inputs(settings->plan, inputs);
-    if (settings->sweep)
-        ms_sweep_set_inputs(settings->sweep, inputs);
+    if (!inputs)
+        return ms_cli_no_memory();
+    ms_run_set_inputs(settings->run, inputs); /* those that the command has */
+    ms_plan_set_inputs(settings->plan, inputs);
+    ms_sweep_set_inputs(settings->sweep, inputs);
     int code = run(settings, err);
     ms_cli_guard_end();
     return code;

@@ -155,7 +155,8 @@ void ms_cli_release_signals(const ms_cli_held_signals *signals)
     sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
 
-/* In the child: becomes the program, or tells errno to the pipe. */
+/* In the child: becomes the program, or tells errno to the pipe. Not inlined: its paths are no part
+ * of the caller's frame. */
 __attribute__((noinline)) static void become(const ms_cli_capture_request *request, const places *p,
                                              const char *folder, int pipe_end)
 {

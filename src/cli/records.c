@@ -86,6 +86,11 @@ bool ms_cli_find_record(const char *folder, const char *outcome, const char *how
     return complete(folder, stem, outcome, how);
 }
 
+ms_recorded *ms_cli_read_record(const char *path, ms_error *err)
+{
+    return ms_cli_guard_input(path, err) == MS_OK ? ms_recorded_load(path, err) : NULL;
+}
+
 void ms_cli_add_records(ms_cli_targets *targets, const char *out)
 {
     for (size_t i = 0; i < KEPT; i++)

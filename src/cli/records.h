@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "cli/guard.h"
+#include "memscope/recorded.h"
 
 #define MS_CLI_REPORT_NAME "runtime_report.json"
 enum { MS_CLI_STEM_BYTES = 256 };
@@ -21,6 +22,9 @@ bool ms_cli_find_record(const char *folder, const char *outcome, const char *how
 /* Moves a record to its place. The report comes last, and each file as a whole; what an older
  * record has and this one has not is removed. */
 ms_status ms_cli_keep_record(const char *folder, const char *stem, const char *out, ms_error *err);
+
+/* A report that a command was given; NULL on failure. It is an input, see guard.h. */
+ms_recorded *ms_cli_read_record(const char *path, ms_error *err);
 
 /* The names of all of them, below `out`. */
 void ms_cli_add_records(ms_cli_targets *targets, const char *out);

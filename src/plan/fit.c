@@ -142,22 +142,6 @@ static ms_status judge(search *s, uint64_t value, bool *yes)
 }
 
 /* In full, for the report. */
-/* What the device needs is what its evaluation needs, where that is more. */
-static ms_status add_evaluation(const ms_model_config *model, const ms_run_config *run,
-                                ms_step_figures *figures, ms_error *err)
-{
-    ms_summary summary;
-    ms_status status = ms_step_plan_summarize(model, run, &summary, err);
-    if (status != MS_OK)
-        return status;
-    figures->device_bytes = summary.expected_device_bytes;
-    figures->high_device_bytes = summary.high_device_bytes;
-    figures->reason = summary.verdict_reason;
-    if (summary.evaluation_reserved_bytes > summary.reserved_memory_bytes)
-        figures->peak_phase = MS_PHASE_EVALUATION;
-    return MS_OK;
-}
-
 static ms_status look(search *s, ms_arena *arena, uint64_t value, ms_step_figures *figures)
 {
     ms_model_config model;
@@ -166,9 +150,7 @@ static ms_status look(search *s, ms_arena *arena, uint64_t value, ms_step_figure
     if (status != MS_OK)
         return status;
     s->answer->simulations++;
-    status = ms_step_plan_simulate(arena, &model, &run, &run.treatments, figures, s->err);
-    return status == MS_OK && run.eval_batch ? add_evaluation(&model, &run, figures, s->err)
-                                             : status;
+    return ms_step_plan_simulate(arena, &model, &run, &run.treatments, figures, s->err);
 }
 
 /* ---- searching ---- */

@@ -8,8 +8,8 @@
 #include "base/parallel.h"
 #include "ledger/ledger.h"
 #include "ledger/usage.h"
-#include "plan/trial.h"
 #include "plan/search.h"
+#include "plan/trial.h"
 #include "step/step.h"
 
 /* What is taken from a ledger before it goes. */
@@ -25,62 +25,76 @@ static void read_figures(const ms_ledger *ledger, void *to)
     f->high_device_bytes = s->high_device_bytes;
     f->host_bytes = s->host_memory_bytes;
     f->retries = s->allocator_retries;
-    f->peak_phase = (ms_phase)ledger->peak.phase;
+    f->peak_phase = s->evaluation_reserved_bytes > s->reserved_memory_bytes
+                        ? MS_PHASE_EVALUATION
+                        : (ms_phase)ledger->peak.phase;
     f->reason = s->verdict_reason;
     f->time = ledger->profile.time;
     memcpy(f->category_bytes, ledger->peak.category_bytes, sizeof f->category_bytes);
 }
 
-/* Where a summary goes, and the evaluation that it counts in; NULL: none. */
-typedef struct summary_reader {
-    ms_summary *summary;
-    const ms_usage *evaluation;
-} summary_reader;
-
 static void read_summary(const ms_ledger *ledger, void *to)
 {
-    const summary_reader *r = to;
-    ms_ledger copy = *ledger;
-    if (r->evaluation)
-        ms_ledger_add_evaluation(&copy, r->evaluation);
-    *r->summary = copy.summary;
+    *(ms_summary *)to = ledger->summary;
+}
+
+/* One way to run a step, and who wants to know of it. */
+typedef struct job {
+    const ms_model_config *model;
+    ms_run_config run;
+    ms_usage evaluation; /* between steps; of runs that have one */
+    ledger_reader read;
+    void *to;
+} job;
+
+static ms_status read_ledger(const job *j, const ms_simulation *simulation, const ms_usage *usage,
+                             ms_error *err)
+{
+    ms_ledger ledger;
+    ms_status status =
+        ms_ledger_build(j->model, &j->run, simulation, usage, MS_FOLD_EVERYTHING, &ledger, err);
+    if (status != MS_OK)
+        return status;
+    if (j->run.eval_batch)
+        ms_ledger_add_evaluation(&ledger, &j->evaluation);
+    j->read(&ledger, j->to);
+    ms_ledger_free(&ledger);
+    return MS_OK;
 }
 
 /* Runs two steps, of which the second is played again, or three; *done is false when the second
  * cannot be. */
-static ms_status simulate_steps(const ms_model_config *model, ms_run_config *run,
-                                ms_step_detail detail, ledger_reader read, void *to, bool *done,
-                                ms_error *err)
+static ms_status simulate_steps(job *j, ms_step_detail detail, bool *done, ms_error *err)
 {
     ms_simulation simulation;
     ms_usage usage = {0};
-    ms_ledger ledger;
     *done = true;
-    run->detail = detail;
-    ms_status status = ms_step_simulate(model, run, &simulation, err);
+    j->run.detail = detail;
+    ms_status status = ms_step_simulate(j->model, &j->run, &simulation, err);
     if (status != MS_OK)
         return status;
     status = detail == MS_STEPS_TIMED
-                 ? ms_usage_measure_blocks(&simulation.trace, &run->allocator, &usage, done, err)
-                 : ms_usage_measure(&simulation.trace, &run->allocator, &usage, err);
+                 ? ms_usage_measure_blocks(&simulation.trace, &j->run.allocator, &usage, done, err)
+                 : ms_usage_measure(&simulation.trace, &j->run.allocator, &usage, err);
     if (status == MS_OK && *done)
-        status = ms_ledger_build(model, run, &simulation, &usage, MS_FOLD_EVERYTHING, &ledger, err);
-    if (status == MS_OK && *done) {
-        read(&ledger, to);
-        ms_ledger_free(&ledger);
-    }
+        status = read_ledger(j, &simulation, &usage, err);
     ms_usage_free(&usage);
     ms_simulation_free(&simulation);
     return status;
 }
 
-static ms_status simulate(const ms_model_config *model, ms_run_config *run, ledger_reader read,
-                          void *to, ms_error *err)
+/* What the run needs, its evaluation included. */
+static ms_status simulate(job *j, ms_error *err)
 {
     bool done;
-    ms_status status = simulate_steps(model, run, MS_STEPS_TIMED, read, to, &done, err);
+    ms_status status = MS_OK;
+    if (j->run.eval_batch)
+        status = ms_trial_evaluate(j->model, &j->run, &j->evaluation, err);
+    if (status == MS_OK)
+        status = simulate_steps(j, MS_STEPS_TIMED, &done, err);
     if (status == MS_OK && !done)
-        status = simulate_steps(model, run, MS_STEPS_ALL, read, to, &done, err);
+        status = simulate_steps(j, MS_STEPS_ALL, &done, err);
+    ms_usage_free(&j->evaluation);
     return status;
 }
 
@@ -88,26 +102,20 @@ ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
                                 const ms_run_config *run, const ms_treatments *treatments,
                                 ms_step_figures *figures, ms_error *err)
 {
-    ms_run_config treated = *run;
-    treated.treatments = *treatments;
+    job j = {.model = model, .run = *run, .read = read_figures, .to = figures};
+    j.run.treatments = *treatments;
     *figures = (ms_step_figures){.treatments = *treatments};
     figures->treat = ms_treatments_text(treatments, model->num_layers, arena);
     if (!figures->treat)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a plan's text");
-    return simulate(model, &treated, read_figures, figures, err);
+    return simulate(&j, err);
 }
 
 ms_status ms_step_plan_summarize(const ms_model_config *model, const ms_run_config *run,
                                  ms_summary *summary, ms_error *err)
 {
-    ms_run_config copy = *run;
-    ms_usage evaluation = {0};
-    summary_reader reader = {summary, run->eval_batch ? &evaluation : NULL};
-    ms_status status = run->eval_batch ? ms_trial_evaluate(model, run, &evaluation, err) : MS_OK;
-    if (status == MS_OK)
-        status = simulate(model, &copy, read_summary, &reader, err);
-    ms_usage_free(&evaluation);
-    return status;
+    job j = {.model = model, .run = *run, .read = read_summary, .to = summary};
+    return simulate(&j, err);
 }
 
 /* Several simulations side by side. */
