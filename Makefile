@@ -87,7 +87,7 @@ export LC_ALL := C
 export BUILD
 export MEMSCOPE := $(CURDIR)/$(BUILD)/memscope
 RESULTS := $(BUILD)/results
-SUITE   := sh scripts/run_suite.sh $(RESULTS)
+SUITE   = CHECK_EVERY=$(CHECK_EVERY) TRY_EVERY=$(TRY_EVERY) sh scripts/run_suite.sh $(RESULTS)
 
 all: $(LIB) $(SHARED) $(BINARY) $(NULL)       ## build the program and both libraries (the default)
 
@@ -177,49 +177,71 @@ $(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c $(FAIL_SRC)) $(C
 
 # ---- tests ----
 
-SUITES := unit replay cli oracle example oom
+# A sanitizer's programs take several times as long: there every CHECK_EVERY-th row of a check is run, and
+# what only counts, draws and installs is not. Of what is tried in very many places (failed allocations,
+# hostile texts) every TRY_EVERY-th place is taken; 1 takes all.
+IS_ASAN := $(filter asan,$(CONFIG))
+CHECK_EVERY ?= $(if $(IS_ASAN),12,1)
+TRY_EVERY ?= $(if $(IS_ASAN),24,4)
+NOT_ASAN := %/test_alive %/test_locale tests/install/% tests/reports/% %/check_browser.py %/check_completions.py \
+            %/check_diffs.py %/check_killed.py %/check_ready_made.py %/check_sweeps.py %/check_verdicts.py \
+            %/parameters.json %/wide_cuda.json %/cuda_step_sm80.json
+tested = $(if $(IS_ASAN),$(filter-out $(NOT_ASAN),$(1)),$(1))
+
+# The longest begin first, so that no core waits for them at the end.
+LONG    := tests/cli/run.sh tests/reports/run.sh tests/install/run.sh tests/sweep/run.sh
+SCRIPTS := $(LONG) $(sort $(filter-out tests/oom/% $(LONG),$(wildcard tests/*/run.sh)))
+CHECKS  := $(sort $(wildcard tests/gate/check_*.py)) $(sort $(wildcard tests/report/check_*.py))
+ORACLES := $(sort $(wildcard tests/oracle/*.json tests/oracle/families/*$(if $(IS_ASAN),_cpu).json))
+
+of_unit    := $(addprefix unit=,$(call tested,$(UNIT)))
+of_replay  := $(foreach t,$(REPLAY),replay=$(t):tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(t))))
+of_cli     := $(addprefix script=,$(call tested,$(SCRIPTS))) $(addprefix python=,$(call tested,$(CHECKS)))
+of_oracle  := $(addprefix oracle=,$(call tested,$(ORACLES)))
+of_accuracy := script=tests/oracle/accuracy.sh
+of_example := $(addprefix script=,$(wildcard scripts/check_example.sh))
+of_oom     := $(addprefix script=,$(wildcard tests/oom/run.sh))
+
 programs: $(UNIT) $(REPLAY) $(BENCH) $(OOM)
 check: all programs                  ## run every test
 	@: > $(RESULTS); bad=0; \
-	for suite in $(SUITES); do $(MAKE) --no-print-directory $$suite || bad=1; done; \
+	$(SUITE) $(of_oom) $(of_cli) $(of_unit) $(of_replay) $(of_oracle) $(of_example) || bad=1; \
+	$(if $(IS_ASAN),,$(SUITE) $(of_accuracy) || bad=1;) \
 	sh scripts/totals.sh $(RESULTS) && exit $$bad
-
-unit: $(UNIT) $(NULL) | results              ## run the unit programs
-	@$(SUITE) unit $(UNIT)
 
 results:
 	@mkdir -p $(BUILD)
 	@touch $(RESULTS)
 
+unit: $(UNIT) $(NULL) | results              ## run the unit programs
+	@$(SUITE) $(of_unit)
+
 replay: $(REPLAY) | results          ## run the fuzz targets over their corpus
-	@$(SUITE) replay $(foreach t,$(REPLAY),$(t):tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(t))))
+	@$(SUITE) $(of_replay)
 
-# The longest begin first, so that no core waits for them at the end.
-LONG := tests/report/run.sh tests/gate/run.sh tests/cli/run.sh tests/reports/run.sh
 cli: all | results                  ## run the command-line and input cases
-	@$(SUITE) script $(LONG) $(sort $(filter-out tests/oom/% $(LONG),$(wildcard tests/*/run.sh)))
-
-# The slow programs of a sanitizer run one file of each family.
-ORACLES := $(wildcard tests/oracle/*.json tests/oracle/families/*$(if $(filter asan,$(CONFIG)),_cpu).json)
+	@$(SUITE) $(of_cli)
 
 oracle: all | results                ## compare with PyTorch's figures (needs python3)
-	@$(SUITE) oracle $(sort $(ORACLES))
+	@$(SUITE) $(of_oracle) && $(SUITE) $(of_accuracy)
 
 example: all | results               ## build and run the example of the public header
-	@$(SUITE) script $(wildcard scripts/check_example.sh)
+	@$(SUITE) $(of_example)
 
-oom: $(OOM) | results                     ## fail every allocation in turn
-	@$(SUITE) make $(wildcard tests/oom/run.sh)
+oom: $(OOM) | results                     ## fail allocations in turn (TRY_EVERY=1: every one)
+	@$(SUITE) $(of_oom)
 
 asan:                                ## every test under AddressSanitizer and UBSan
 	$(MAKE) CONFIG=asan WERROR=1 check
 
 VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-exitcode=99
-# test_alive, test_stack and test_targets run thousands of steps, which are the same code: the sanitizers have seen it.
-# The null device reserves more addresses than valgrind has.
+# These run thousands of steps and plans, which are the same code: the sanitizers have seen it. The null device
+# reserves more addresses than valgrind has.
+NOT_VALGRIND := %/test_alive %/test_choose %/test_every_plan %/test_locale %/test_plan_stop %/test_stack %/test_targets \
+                %/test_nulldevice %/test_nulldevice_kernels
 valgrind: $(UNIT)                    ## the unit programs under valgrind
 	@mkdir -p $(BUILD) && : > $(BUILD)/results-valgrind
-	@RUNNER='$(VALGRIND)' sh scripts/run_suite.sh $(BUILD)/results-valgrind unit $(filter-out %/test_alive %/test_locale %/test_stack %/test_targets %/test_nulldevice %/test_nulldevice_kernels,$(UNIT))
+	@RUNNER='$(VALGRIND)' sh scripts/run_suite.sh $(BUILD)/results-valgrind $(addprefix unit=,$(filter-out $(NOT_VALGRIND),$(UNIT)))
 
 coverage:                            ## lines of src that the tests run, as a number to look at
 	$(MAKE) CONFIG=cov check
@@ -270,13 +292,15 @@ lint-format:
 lint-cppcheck:
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 	    --suppressions-list=scripts/cppcheck.txt --error-exitcode=1 -j2 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src
+# The analyzer follows at most so many states of a function; 225000 is its own limit and takes four times as long.
+TIDY_NODES ?= 225000
 lint-tidy:
-	sh scripts/check_tidy.sh $(LIB_SRC) $(CLI_SRC) $(NULL_SRC)
+	@TIDY_NODES=$(TIDY_NODES) sh scripts/check_tidy.sh $(LIB_SRC) $(CLI_SRC) $(NULL_SRC)
 
 format:                              ## rewrite the sources with clang-format
 	clang-format -i $(FORMATTED)
 
-reports: all                         ## rewrite the committed sample reports
+reports: oracle                        ## rewrite the committed sample reports
 	sh scripts/regen_reports.sh
 
 # ---- installing ----
@@ -325,7 +349,7 @@ help:                                ## list the targets
 	@echo 'Targets:'
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
-	@echo 'Settings: CONFIG=release|debug|asan|cov  WERROR=1  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  MUTATE_RUNS=  AGAINST=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS='
+	@echo 'Settings: CONFIG=release|debug|asan|cov  WERROR=1  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  MUTATE_RUNS=  AGAINST=  CHECK_EVERY=  TRY_EVERY=  TIDY_NODES=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS='
 
 print-%: ; @echo '$* = $($*)'
 FORCE:

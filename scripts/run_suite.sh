@@ -1,34 +1,35 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# run_suite.sh RESULTS KIND ITEM...: runs tests, on all cores, prints a line for each in their order
-# and appends "label passed failed" to the RESULTS file. Exits 1 when something failed. With
+# run_suite.sh RESULTS KIND=ITEM...: runs tests, on all cores, begun in the order given, prints a line
+# for each and appends "label passed failed" to the RESULTS file. Exits 1 when something failed. With
 # RESULTS --one it runs one item and leaves its exit status beside its log.
 #
 #   unit    ITEM is a cmocka program
 #   script  ITEM is a shell script whose last line is "N passed, M failed"
+#   python  ITEM is a Python program that is given the program to test, with such a last line
 #   replay  ITEM is PROGRAM:CORPUS; each file of the corpus folder is one test
-#   oracle  ITEM is a case file for scripts/oracle.py
-#   make    as script
+#   oracle  ITEM is a case file for scripts/oracle.py, whose results are left in oracle/ of the build
 #
-# JOBS is how many run at a time.
+# JOBS is how many run at a time. Without python3, what needs it is skipped.
 set -u
-results=$1 kind=$2
-shift 2
+results=$1
+shift
 build=${BUILD:-build/release}
 logs=$build/logs
 bad=0
 
-# label ITEM
+# label KIND=ITEM
 label() {
-    case $kind in
-    unit) echo "unit/$(basename "$1")" ;;
-    replay) echo "fuzz/$(basename "${1%%:*}")" ;;
-    oracle) echo "oracle/$(basename "$1" .json)" ;;
-    *) echo "$1" | sed -e 's|^tests/||' -e 's|\.sh$||' ;;
+    item=${1#*=}
+    case ${1%%=*} in
+    unit) echo "unit/$(basename "$item")" ;;
+    replay) echo "fuzz/$(basename "${item%%:*}")" ;;
+    oracle) echo "oracle/$(basename "$item" .json)" ;;
+    *) echo "$item" | sed -e 's|^tests/||' -e 's|\.[a-z]*$||' ;;
     esac
 }
 
-# log_of ITEM
+# log_of KIND=ITEM
 log_of() {
     echo "$logs/$(label "$1" | tr '/' '-').log"
 }
@@ -43,12 +44,20 @@ replay_corpus() {
     echo "$n passed, 0 failed"
 }
 
+# run_item KIND=ITEM
 run_item() {
-    case $kind in
-    unit) ${RUNNER:-} "$1" ;;
-    replay) replay_corpus "${1%%:*}" "${1#*:}" ;;
-    oracle) python3 scripts/oracle.py "$1" ;;
-    *) sh "$1" ;;
+    item=${1#*=}
+    case ${1%%=*} in
+    unit) ${RUNNER:-} "$item" ;;
+    replay) replay_corpus "${item%%:*}" "${item#*:}" ;;
+    oracle)
+        result=$build/oracle/${item#tests/oracle/}
+        mkdir -p "$(dirname "$result")"
+        python3 scripts/oracle.py "$item" --json "$result"
+        ;;
+    python) python3 "$item" "$MEMSCOPE" ;;
+    script) sh "$item" ;;
+    *) echo "$1: no kind of test" && return 1 ;;
     esac
 }
 
@@ -92,16 +101,17 @@ report() {
     fi
 }
 
-if [ "$kind" = oracle ] && ! command -v python3 > /dev/null; then
-    echo "oracle: skipped, no python3"
-    exit 0
+if ! command -v python3 > /dev/null; then
+    echo "skipped, as there is no python3: $(printf '%s\n' "$@" | grep -cE '^(oracle|python)=') programs"
+    # shellcheck disable=SC2046
+    set -- $(printf '%s\n' "$@" | grep -vE '^(oracle|python)=')
 fi
 mkdir -p "$logs"
 for item in "$@"; do
     rm -f "$(log_of "$item").status"
 done
 printf '%s\n' "$@" |
-    xargs -P "${JOBS:-$(nproc 2> /dev/null || echo 1)}" -n 1 sh "$0" --one "$kind"
+    xargs -P "${JOBS:-$(nproc 2> /dev/null || echo 1)}" -n 1 sh "$0" --one
 for item in "$@"; do
     log=$(log_of "$item")
     [ -f "$log" ] || : > "$log"

@@ -30,7 +30,7 @@ BLOCKS = ["# h\u00e9", "1. x", "- [ ] x", "> x", "---", "| x |", "```", "    x"]
 BYTES = [b"\xff\xfe\x80", b"\xed\xa0\x80", b"\xc3", b"\n::error::forged", b"::stop-commands::x", b"x\x1b[31m\xc2\x85"]
 
 COMMAND = re.compile(r"##[A-Za-z.]*\[")
-EVERY = int(os.environ.get("CHECK_EVERY", "1"))
+EVERY = int(os.environ.get("TRY_EVERY", "1"))
 CLEAN = {"check": (2,), "baseline": (2,)}  # one of the budgets cannot be read
 
 

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Write the accuracy table of the README (Markdown) from results of scripts/oracle.py --json.
 
-usage: table.py [--cases] [--into FILE] RESULT.json ...
+usage: table.py [--cases] [--into FILE | --check FILE] RESULT.json ...
 
 --cases adds one row per case, our figure beside the measured one. --into puts the table between the
-lines <!-- accuracy --> and <!-- /accuracy --> of a file instead of printing it.
+lines <!-- accuracy --> and <!-- /accuracy --> of a file instead of printing it; --check compares it with
+what is there. Results in a folder "families" become one row for each device.
 """
 import argparse
+import difflib
 import json
 import math
 import os
@@ -98,14 +100,55 @@ def table(results, with_cases):
             yield from case_rows(result)
 
 
-def put_into(path, text):
+def parted(path):
+    """What stands before the table in the file, the table, and what stands after it."""
     with open(path) as f:
         before, _, rest = f.read().partition("<!-- accuracy -->\n")
-    _, _, after = rest.partition("<!-- /accuracy -->")
+    table_there, _, after = rest.partition("\n<!-- /accuracy -->")
     if not after:
         sys.exit("%s: no <!-- accuracy --> lines" % path)
+    return before, table_there, after
+
+
+def put_into(path, text):
+    before, _, after = parted(path)
     with open(path, "w") as f:
         f.write("%s<!-- accuracy -->\n%s\n<!-- /accuracy -->%s" % (before, text, after))
+
+
+def check(path, text):
+    there = parted(path)[1]
+    if there != text:
+        print("%s: the table of accuracy is stale (make reports rewrites it):" % path)
+        print("\n".join(difflib.unified_diff(there.split("\n"), text.split("\n"), lineterm="")))
+    print("%d passed, %d failed" % (there == text, there != text))
+    return there != text
+
+
+def together(result, further):
+    """The sums of two results with one title."""
+    for group, row in further["summary"].items():
+        sums = result["summary"].setdefault(group, {"exact": 0, "cases": 0, "worst": 0})
+        sums["exact"] += row["exact"]
+        sums["cases"] += row["cases"]
+        sums["worst"] = max(sums["worst"], row["worst"])
+    result["cases"] += further["cases"]
+
+
+def read_results(paths):
+    results = {}
+    for path in paths:
+        with open(path) as f:
+            result = json.load(f)
+        folder, name = os.path.split(path)
+        stem = os.path.splitext(name)[0]
+        if os.path.basename(folder) == "families":
+            stem = "families_" + result["device"]
+        if stem in results:
+            together(results[stem], result)
+        else:
+            results[stem] = {**result, "stem": stem}
+    return results.values()
 
 
 def main():
@@ -113,17 +156,17 @@ def main():
     ap.add_argument("results", nargs="+", metavar="RESULT.json")
     ap.add_argument("--cases", action="store_true")
     ap.add_argument("--into", default="", metavar="FILE")
+    ap.add_argument("--check", default="", metavar="FILE")
     args = ap.parse_args()
-    results = []
-    for path in args.results:
-        with open(path) as f:
-            results.append({**json.load(f), "stem": os.path.splitext(os.path.basename(path))[0]})
-    text = "\n".join(table(results, args.cases))
+    text = "\n".join(table(read_results(args.results), args.cases))
+    if args.check:
+        return check(args.check, text)
     if args.into:
         put_into(args.into, text)
     else:
         print(text)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

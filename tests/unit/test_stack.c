@@ -53,9 +53,9 @@ static const stack_case cases[] = {
 
 /* Every so manieth option stands beside another; a sanitizer's slow program tries fewer. */
 #ifdef SANITIZED
-enum { MIXES = 3, APART = 10 };
+enum { MIXES = 2, APART = 24 };
 #else
-enum { MIXES = 12, APART = 2 };
+enum { MIXES = 12, APART = 4 };
 #endif
 
 static uint64_t simulated_peak(const ms_model_config *model, const ms_run_config *run, double *ms)
