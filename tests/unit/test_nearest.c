@@ -28,14 +28,28 @@ static void offer_presets(ms_nearest *nearest)
         ms_nearest_offer(nearest, preset);
 }
 
+/* Names that are offered are not copied. */
+static ms_arena *arena;
+
+static int make_arena(void **state)
+{
+    (void)state;
+    arena = ms_arena_create(0);
+    return arena ? 0 : -1;
+}
+
+static int free_arena(void **state)
+{
+    (void)state;
+    ms_arena_free(arena);
+    return 0;
+}
+
 static void offer_devices(ms_nearest *nearest)
 {
-    static ms_arena *arena;
     const ms_device *devices = NULL;
     uint32_t count = 0;
     ms_error err = {0};
-    ms_arena_free(arena);
-    arena = ms_arena_create(0);
     assert_int_equal(ms_devices_load(arena, &devices, &count, &err), MS_OK);
     for (uint32_t i = 0; i < count; i++)
         ms_nearest_offer(nearest, devices[i].name);
@@ -150,5 +164,5 @@ int main(void)
     struct CMUnitTest tests[COUNT_OF(cases) + 1] = {{0}};
     size_t count = ADD_ROWS(tests, check_names, cases);
     tests[count] = (struct CMUnitTest)cmocka_unit_test(changed_names_are_others);
-    return cmocka_run_group_tests_name("near names", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("near names", tests, make_arena, free_arena);
 }
