@@ -62,7 +62,7 @@ ms_status ms_cached_find(const ms_ledger *ledger, ms_cached_pieces *cached, ms_e
 {
     ms_allocator_pieces pieces = {0};
     *cached = (ms_cached_pieces){0};
-    ms_status status = ms_usage_pieces_at(&ledger->simulation->trace, &ledger->run->allocator,
+    ms_status status = ms_usage_pieces_at(&ledger->simulation->trace, &ledger->usage->allocator,
                                           ledger->usage->peak_event, &pieces, err);
     if (status == MS_OK &&
         !(collect(&pieces, false, &cached->rests) && collect(&pieces, true, &cached->segments)))

@@ -12,6 +12,7 @@ typedef struct player {
     ms_phase_usage *phase; /* the one that is open, or NULL; it may move, see begin_phase */
     bool is_steady;        /* the steady step runs: its maxima count */
     bool is_again;         /* the step was played before */
+    bool goes_on;          /* without a limit, once the device is full */
     bool broken;           /* a step that is played again met tensors it had left, or left none */
 } player;
 
@@ -38,11 +39,13 @@ static ms_status play_alloc(player *p, uint32_t storage, ms_error *err)
     ms_block block;
     p->broken = p->broken || (p->is_again && p->blocks[storage] != 0);
     ms_status status = ms_allocator_allocate(p->allocator, bytes, 0, &block);
-    if (status == MS_ERR_OVER_BUDGET) {
+    if (status == MS_ERR_OVER_BUDGET && p->goes_on) {
         p->usage->out_of_memory = true;
         ms_allocator_lift_capacity(p->allocator);
         status = ms_allocator_allocate(p->allocator, bytes, 0, &block);
     }
+    if (status == MS_ERR_OVER_BUDGET)
+        return status;
     if (status == MS_ERR_NOMEM)
         return ms_fail(err, status, "out of memory while simulating the allocator");
     if (status != MS_OK)
@@ -209,12 +212,14 @@ static bool has_tables(const player *p, int wanted)
             (usage->live_bytes && usage->reserved_bytes && usage->addresses));
 }
 
-static ms_status measure(player *p, const ms_allocator_options *options, bool lean, int wanted,
-                         ms_error *err)
+/* MS_ERR_OVER_BUDGET, without a message, when the device is full and that is the end. */
+static ms_status play_once(player *p, const ms_allocator_options *options, bool lean, int wanted,
+                           ms_error *err)
 {
     const ms_trace *trace = p->trace;
     ms_usage *usage = p->usage;
-    *usage = (ms_usage){.steady_first_event = find_steady_event(trace),
+    *usage = (ms_usage){.allocator = *options,
+                        .steady_first_event = find_steady_event(trace),
                         .steady_end_event = trace->events.count};
     usage->first_steady_storage = find_steady_storage(trace, usage->steady_first_event);
     p->allocator = ms_allocator_create(options);
@@ -242,6 +247,25 @@ static ms_status measure(player *p, const ms_allocator_options *options, bool le
     ms_allocator_free(p->allocator);
     if (status != MS_OK)
         ms_usage_free(usage);
+    return status;
+}
+
+/* What does not fit needs what it takes where nothing is refused: after a refusal, the allocator
+ * has given back what it will take again. */
+static ms_status measure(player *p, const ms_allocator_options *options, bool lean, int wanted,
+                         ms_error *err)
+{
+    player again = *p;
+    p->goes_on = wanted & WANTS_VERDICT;
+    ms_status status = play_once(p, options, lean, wanted, err);
+    if (status != MS_ERR_OVER_BUDGET)
+        return status;
+    ms_allocator_options unlimited = *options;
+    unlimited.capacity_bytes = 0;
+    *p = again;
+    status = play_once(p, &unlimited, lean, wanted, err);
+    if (status == MS_OK)
+        p->usage->out_of_memory = true;
     return status;
 }
 
@@ -283,7 +307,10 @@ ms_status ms_usage_pieces_at(const ms_trace *trace, const ms_allocator_options *
                              uint32_t event, ms_allocator_pieces *pieces, ms_error *err)
 {
     ms_usage usage = {.steady_first_event = UINT32_MAX};
-    player p = {.trace = trace, .usage = &usage, .allocator = ms_allocator_create(options)};
+    player p = {.trace = trace,
+                .usage = &usage,
+                .allocator = ms_allocator_create(options),
+                .goes_on = true};
     ms_status status = MS_ERR_NOMEM;
     p.blocks = zeroed(trace->storages.count, sizeof *p.blocks);
     if (has_tables(&p, 0)) {

@@ -22,8 +22,10 @@ typedef struct ms_phase_usage {
 } ms_phase_usage;
 
 typedef struct ms_usage {
-    ms_vec(ms_phase_usage) phases; /* of every step, in order; the build is none */
-    uint32_t first_steady_phase;   /* index of the last step's first phase */
+    ms_allocator_options allocator; /* what it was measured with: without a capacity where that did
+                                       not suffice */
+    ms_vec(ms_phase_usage) phases;  /* of every step, in order; the build is none */
+    uint32_t first_steady_phase;    /* index of the last step's first phase */
     uint64_t after_build_bytes,
         start_bytes; /* allocated after the build; at the start of the steady step */
     uint64_t peak_bytes, peak_requested_bytes, peak_reserved_bytes; /* of the steady step */
@@ -34,8 +36,8 @@ typedef struct ms_usage {
     uint64_t retries;              /* of all that was played */
     uint64_t steady_retries, steady_retry_bytes; /* of the steady step: how many, and what they
                                                     gave back together */
-    bool out_of_memory; /* the device's capacity did not suffice; the figures go on without a limit
-                         */
+    bool out_of_memory; /* the device's capacity did not suffice: the figures are of one without a
+                           limit, but for ms_usage_measure_fit */
     uint64_t *block_bytes; /* per storage */
     /* The rest is there only after ms_usage_measure. */
     /* Where each storage's block lay, and what the segments hold when the steady step is over. */
@@ -46,7 +48,7 @@ typedef struct ms_usage {
 } ms_usage;
 
 /* Free with ms_usage_free; on failure nothing is left to free. When the capacity does not suffice,
- * out_of_memory is set and the rest is measured on a device without a limit. */
+ * out_of_memory is set and all is measured on a device without a limit. */
 ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *options,
                            ms_usage *usage, ms_error *err);
 /* The same for the trace of a lean run, whose last step is played twice: the second time is the
@@ -55,14 +57,16 @@ ms_status ms_usage_measure(const ms_trace *trace, const ms_allocator_options *op
  */
 ms_status ms_usage_measure_lean(const ms_trace *trace, const ms_allocator_options *options,
                                 ms_usage *usage, bool *repeats, ms_error *err);
-/* The same, but when memory runs out in the first step, that is the end: out_of_memory and
- * most_reserved_bytes tell of that step, the figures of the steady one are 0. */
+/* The same, but the step in which memory runs out goes on without a limit from there. If that is
+ * the first, it is the end: out_of_memory and most_reserved_bytes tell of that step, the figures of
+ * the steady one are 0. */
 ms_status ms_usage_measure_fit(const ms_trace *trace, const ms_allocator_options *options,
                                ms_usage *usage, bool *repeats, ms_error *err);
 /* As lean, with each storage's block, for what is alive at the peak. */
 ms_status ms_usage_measure_blocks(const ms_trace *trace, const ms_allocator_options *options,
                                   ms_usage *usage, bool *repeats, ms_error *err);
-/* What the allocator holds right after an event of the steady step, as ms_allocator_list gives it;
+/* What the allocator, that of a usage, holds right after an event of the steady step, as
+ * ms_allocator_list gives it;
  * `pieces` is to be released with ms_vec_free, also after a failure. */
 ms_status ms_usage_pieces_at(const ms_trace *trace, const ms_allocator_options *options,
                              uint32_t event, ms_allocator_pieces *pieces, ms_error *err);
