@@ -117,12 +117,26 @@ static const char *directory_of(const ms_cli_settings *s)
 }
 
 /* The console report, then the two files. */
+/* Whether an output that was asked for goes there. */
+static bool has_stdout(const ms_cli_settings *s)
+{
+    bool found = (s->format || s->file) && (!s->file || strcmp(s->file, "-") == 0);
+    for (size_t i = 0; i < s->output_count; i++)
+        found = found || strcmp(s->outputs[i].path, "-") == 0;
+    return found || (s->events && strcmp(s->events, "-") == 0);
+}
+
+static bool prints_summary(const ms_cli_settings *s)
+{
+    return !s->quiet && !has_stdout(s);
+}
+
 static ms_status write_defaults(const ms_cli_settings *s, ms_analysis *analysis, ms_error *err)
 {
     static const char *const formats[] = {"json", "md"};
     const char *directory = directory_of(s);
     ms_status status = MS_OK;
-    if (!s->quiet)
+    if (prints_summary(s))
         status = write_one(analysis, "console", "-", err);
     if (status == MS_OK)
         status = ms_cli_make_directory(directory, err);
@@ -171,7 +185,7 @@ static ms_status check_places(const ms_cli_settings *s, bool asked, ms_error *er
     if (s->events)
         ms_cli_targets_add(&targets, NULL, s->events);
     if (!asked || s->directory || s->checks_with_capture) {
-        if (!s->quiet)
+        if (prints_summary(s))
             ms_cli_targets_add(&targets, NULL, "-");
         ms_cli_targets_add(&targets, directory_of(s), "static_report.json");
         ms_cli_targets_add(&targets, directory_of(s), "static_report.md");

@@ -100,7 +100,10 @@ typedef struct output_list {
 static output_list list_outputs(const ms_cli_settings *s)
 {
     output_list list = {.count = 0};
-    if (s->format || s->file || !s->quiet)
+    bool has_stdout = false;
+    for (size_t i = 0; i < s->output_count; i++)
+        has_stdout = has_stdout || strcmp(s->outputs[i].path, "-") == 0;
+    if (s->format || s->file || !(s->quiet || has_stdout))
         list.items[list.count++] = (ms_cli_output){ms_cli_format(s), s->file ? s->file : "-"};
     for (size_t i = 0; i < s->output_count; i++)
         list.items[list.count++] = s->outputs[i];

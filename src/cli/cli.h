@@ -206,6 +206,9 @@ typedef struct ms_cli_place {
 /* `path`: "-" or NULL for standard output. Fails where nothing may be written. */
 ms_status ms_cli_find_place(const char *path, ms_cli_place *place, ms_error *err);
 
+/* Such a link could become any file before it is written. */
+ms_status ms_cli_refuse_link_to_nothing(const char *path, ms_error *err);
+
 /* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no
  * regular file (a device, a pipe) is written in place; "-" is stdout, whose reader may go away. */
 ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_error *err);

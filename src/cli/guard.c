@@ -58,7 +58,11 @@ static ms_status refuse_twins(const ms_cli_targets *targets, size_t index, ms_er
     const char *path = targets->paths[index];
     for (size_t i = 0; i < index; i++) {
         const char *other = targets->paths[i];
-        if (strcmp(path, "-") == 0 || strcmp(other, "-") == 0 || !ms_is_same_file(path, other))
+        bool is_stdout = strcmp(path, "-") == 0, is_other_stdout = strcmp(other, "-") == 0;
+        if (is_stdout && is_other_stdout)
+            return ms_cli_fail(err, MS_ERR_USAGE,
+                               "two outputs go to standard output: nothing is written");
+        if (is_stdout || is_other_stdout || !ms_is_same_file(path, other))
             continue;
         return ms_cli_fail(
             err, MS_ERR_USAGE, "two outputs are one file, %.150s%s%.150s: nothing is written",
@@ -73,7 +77,10 @@ ms_status ms_cli_targets_check(ms_cli_targets *targets, ms_error *err)
     if (targets->has_failed)
         status = ms_cli_fail(err, MS_ERR_NOMEM, "no memory for a file name");
     for (size_t i = 0; i < targets->count && status == MS_OK; i++) {
-        status = ms_cli_guard_output(targets->paths[i], err);
+        const char *path = targets->paths[i];
+        status = ms_cli_guard_output(path, err);
+        if (status == MS_OK && strcmp(path, "-") != 0)
+            status = ms_cli_refuse_link_to_nothing(path, err);
         if (status == MS_OK)
             status = refuse_twins(targets, i, err);
     }

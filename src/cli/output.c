@@ -147,13 +147,26 @@ static ms_status replace_file(const char *path, const char *target, mode_t mode,
     return status;
 }
 
+static bool is_link(const char *path)
+{
+    struct stat facts;
+    return lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode);
+}
+
+ms_status ms_cli_refuse_link_to_nothing(const char *path, ms_error *err)
+{
+    struct stat there;
+    if (stat(path, &there) == 0 || errno != ENOENT || !is_link(path))
+        return MS_OK;
+    return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a link to nothing", path);
+}
+
 static ms_status find_new_place(const char *path, ms_cli_place *place, ms_error *err)
 {
-    struct stat link;
     if (errno != ENOENT)
         return cannot_write(err, path);
-    if (lstat(path, &link) == 0)
-        return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a link to nothing", path);
+    if (ms_cli_refuse_link_to_nothing(path, err) != MS_OK)
+        return err->status;
     place->mode = default_mode();
     place->target = strdup(path);
     return place->target ? MS_OK : cannot_write(err, path);
@@ -176,7 +189,7 @@ ms_status ms_cli_find_place(const char *path, ms_cli_place *place, ms_error *err
     if (access(path, W_OK) != 0) /* a rename would get around what its owner forbade */
         return cannot_write(err, path);
     place->mode = there.st_mode & 0777;
-    place->target = realpath(path, NULL); /* a link stays a link */
+    place->target = is_link(path) ? realpath(path, NULL) : strdup(path); /* a link stays a link */
     return place->target ? MS_OK : cannot_write(err, path);
 }
 

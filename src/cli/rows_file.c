@@ -34,6 +34,17 @@ static ms_status fail_locked(const ms_cli_rows *rows, ms_error *err)
     return ms_cli_fail(err, MS_ERR_IO, "another memscope is writing %s", rows->part);
 }
 
+/* Rows of hours, or what is no sweep's: nobody said that they may go. */
+static ms_status refuse_rows(ms_cli_rows *rows, ms_error *err)
+{
+    struct stat there;
+    if (fstat(rows->fd, &there) != 0 || there.st_size == 0)
+        return MS_OK;
+    return ms_cli_fail(err, MS_ERR_USAGE,
+                       "%s is there already: --resume goes on with its rows, else remove it",
+                       rows->part);
+}
+
 static bool is_there(const char *path)
 {
     struct stat there;
@@ -88,7 +99,10 @@ static ms_status open_part(ms_cli_rows *rows, bool resume, ms_error *err)
         rows->fd = -1;
         status = fail_locked(rows, err);
     }
-    return status == MS_OK && !resume ? ms_cli_rows_cut(rows, 0, err) : status;
+    if (status != MS_OK || resume)
+        return status;
+    status = refuse_rows(rows, err);
+    return status == MS_OK ? ms_cli_rows_cut(rows, 0, err) : status;
 }
 
 static ms_status open_in_place(ms_cli_rows *rows, bool resume, ms_error *err)
@@ -166,7 +180,7 @@ ms_status ms_cli_rows_finish(ms_cli_rows *rows, ms_error *err)
 {
     if (!rows->part || rows->is_whole)
         return MS_OK;
-    if (ms_cli_guard_output(rows->place.target, err) != MS_OK) /* a point may have read it */
+    if (ms_cli_guard_output(rows->path, err) != MS_OK) /* a point may have read it */
         return err->status;
     if (!has_name(rows->fd, rows->part))
         return ms_cli_fail(err, MS_ERR_IO, "%s is gone: something took it away or replaced it",
