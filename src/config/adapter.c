@@ -119,6 +119,9 @@ static ms_status get_targets(ms_arena *arena, ms_json_value value, ms_adapter *a
 {
     ms_status status = get_modules(arena, value, &adapter->targets, err);
     const char *pattern = adapter->targets.pattern;
+    if (status == MS_OK && !pattern && adapter->targets.count == 0)
+        return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "no targets; PEFT takes the family's own where the key is left out");
     if (status == MS_OK && pattern && ms_name_equal(pattern, MS_ADAPTER_ALL_LINEAR)) {
         adapter->targets.pattern = NULL;
         adapter->all_linear = true;

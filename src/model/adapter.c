@@ -94,12 +94,16 @@ static void make_ia3(attaching *a, const ms_leaf_module *leaf, const char *name,
         ms_parameter_of(a->model, leaf->scope, "ia3_l", shape, dtype_beside(a->model, leaf));
 }
 
+static ms_status fail_kind(attaching *a, const char *name)
+{
+    return ms_fail(a->err, MS_ERR_CONFIG,
+                   "adapter: '%.80s' is no linear layer, and others cannot be adapted here", name);
+}
+
 static ms_status adapt(attaching *a, ms_leaf_module *leaf, const char *name)
 {
     if (!is_linear(leaf))
-        return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: '%.80s' is no linear layer, and others cannot be adapted here",
-                       name);
+        return fail_kind(a, name);
     leaf->adapted = ms_arena_array(a->model->arena, struct ms_adapted, 1);
     if (!leaf->adapted)
         return ms_fail(a->err, MS_ERR_NOMEM, "out of memory for the adapter");
@@ -144,15 +148,38 @@ static ms_status fail_no_target(attaching *a)
                    wanted, ms_nearest_hint(&nearest, hint, sizeof hint));
 }
 
+/* Modules that hold others, and activations, are modules that targets can name as well; PEFT
+ * refuses those. Looks at the ones that come to light with a name after the `before`. */
+static ms_status check_others(attaching *a, const char *name, const char *before)
+{
+    char other[MOST_NAME_BYTES + sizeof "act_fn"];
+    const char *last = strrchr(name, '.');
+    for (const char *point = strchr(name, '.'); point; point = strchr(point + 1, '.')) {
+        size_t length = (size_t)(point - name);
+        if (strncmp(before, name, length) == 0 && before[length] == '.')
+            continue;
+        snprintf(other, sizeof other, "%.*s", (int)length, name);
+        if (ms_adapter_takes(a->matcher, other, false, false))
+            return fail_kind(a, other);
+    }
+    if (!last || strcmp(last, ".gate_proj") != 0)
+        return MS_OK;
+    /* All of transformers' classes with a gate_proj that are modelled have it beside that. */
+    snprintf(other, sizeof other, "%.*s.act_fn", (int)(last - name), name);
+    return ms_adapter_takes(a->matcher, other, false, false) ? fail_kind(a, other) : MS_OK;
+}
+
 static ms_status adapt_targets(attaching *a)
 {
-    char name[MOST_NAME_BYTES];
+    char names[2][MOST_NAME_BYTES] = {"", ""};
     uint32_t found = 0;
     ms_status status = MS_OK;
     for (uint32_t i = 0; i < a->model->leaves.count && status == MS_OK; i++) {
         ms_leaf_module *leaf = &a->model->leaves.items[i];
-        name_of(a->model, leaf->scope, name, sizeof name);
-        if (!ms_adapter_takes(a->matcher, name, is_linear(leaf), leaf->is_head))
+        char *name = names[i % 2];
+        name_of(a->model, leaf->scope, name, MOST_NAME_BYTES);
+        status = check_others(a, name, names[(i + 1) % 2]);
+        if (status != MS_OK || !ms_adapter_takes(a->matcher, name, is_linear(leaf), leaf->is_head))
             continue;
         found++;
         status = adapt(a, leaf, name);
