@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/utf8.h"
 
+#include <string.h>
+
 /* Lead bytes past ASCII and the second bytes they allow (Unicode 15, table 3-7). */
 static const struct lead_row {
     unsigned char first, last, second_low, second_high, length;
@@ -60,4 +62,9 @@ size_t ms_utf8_put(char *out, uint32_t code)
         out[i] = (char)(unsigned char)(0x80 | (code & 0x3f));
     out[0] = (char)(unsigned char)(marks[length] | code);
     return length;
+}
+
+bool ms_utf16_is(const char *text, size_t bytes)
+{
+    return bytes >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0);
 }

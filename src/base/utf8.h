@@ -5,6 +5,7 @@
 #ifndef MS_BASE_UTF8_H
 #define MS_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,10 @@ size_t ms_utf8_length(const char *text, size_t left);
 
 /* Characters in `bytes` bytes; a byte that is not UTF-8 counts as one. */
 size_t ms_utf8_count(const char *text, size_t bytes);
+
+/* Whether a text begins with the mark of UTF-16, which nothing here reads. */
+bool ms_utf16_is(const char *text, size_t bytes);
+#define MS_UTF16_REFUSED "the text is UTF-16: save it as UTF-8"
 
 /* The code point of a character of so many bytes, as ms_utf8_length found it. */
 uint32_t ms_utf8_code(const char *text, size_t length);

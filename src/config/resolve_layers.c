@@ -31,7 +31,8 @@ ms_status ms_resolve_layers(const ms_resolving *c)
     ms_error reason = {0};
     uint64_t count = c->model->num_layers;
     run->checkpointing = ms_resolve_said(c, "checkpointing") ? c->draft->checkpointing : "none";
-    run->treat = ms_resolve_said(c, "treat") ? c->draft->treat : "";
+    bool has_treat = ms_resolve_said(c, "treat") && strcmp(c->draft->treat, "none") != 0;
+    run->treat = has_treat ? c->draft->treat : "";
     run->checkpoint_kind = ms_resolve_said(c, "checkpoint-kind")
                                ? (ms_checkpoint_kind)c->draft->checkpoint_kind
                                : MS_CHECKPOINT_NON_REENTRANT;

@@ -340,7 +340,7 @@ static ms_status set_treat(const field_row *row, const char *value, void *member
                            ms_error *err)
 {
     ms_error reason = {0};
-    ms_status status = ms_treatments_check(value, &reason);
+    ms_status status = strcmp(value, "none") ? ms_treatments_check(value, &reason) : MS_OK;
     if (status != MS_OK)
         return ms_fail(err, status, "%s: %s", row->name, reason.text);
     return set_text(row, value, member, arena, err);
@@ -358,11 +358,11 @@ static ms_status set_liger(const field_row *row, const char *value, void *member
 static ms_status set_lora(const field_row *row, const char *value, void *member, ms_arena *arena,
                           ms_error *err)
 {
-    ms_error reason = {0};
-    ms_adapter adapter;
-    ms_status status = ms_adapter_parse(arena, value, &adapter, &reason);
+    ms_error why = {0};
+    ms_adapter read;
+    ms_status status = strcmp(value, "none") ? ms_adapter_parse(arena, value, &read, &why) : MS_OK;
     if (status != MS_OK)
-        return ms_fail(err, status, "%s: %s", row->name, reason.text);
+        return ms_fail(err, status, "%s: %s", row->name, why.text);
     return set_text(row, value, member, arena, err);
 }
 

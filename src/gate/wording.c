@@ -75,7 +75,7 @@ const char *ms_verdict_text(ms_arena *arena, const ms_verdict *v)
     } else if (v->breach_count == 0 && v->limit_bytes) {
         put(&l, "%s", between);
         put_size(&l, v->limit_bytes - v->used_bytes);
-        put(&l, " left");
+        put(&l, *between ? " of the limit left" : " left");
     }
     return ms_arena_strdup(arena, l.text);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "json/number.h"
 #include "json/place.h"
 #include "json/pointer.h"
@@ -318,6 +319,8 @@ static ms_status scan_document(scanner *s)
         ms_error_set(s->err, MS_ERR_LIMIT, "larger than %d MiB", MS_JSON_MAX_BYTES >> 20);
         return MS_ERR_LIMIT;
     }
+    if (ms_utf16_is(text, s->source->length))
+        return fail(s, 0, 1, MS_ERR_SYNTAX, MS_UTF16_REFUSED);
     if (s->source->length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         return fail(s, 0, 1, MS_ERR_SYNTAX, "a byte-order mark before the text");
     skip_blanks(s);

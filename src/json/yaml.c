@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "json/place.h"
 #include "json/yaml_builder.h"
 #include "json/yaml_scalar.h"
@@ -345,6 +346,8 @@ static ms_status parse(ms_yaml_builder *b)
         ms_error_set(b->err, MS_ERR_LIMIT, "larger than %d KiB", MS_YAML_MAX_BYTES >> 10);
         return MS_ERR_LIMIT;
     }
+    if (ms_utf16_is(source->text, source->length))
+        return ms_yaml_fail(b, 0, 1, MS_ERR_SYNTAX, MS_UTF16_REFUSED);
     if (!yaml_parser_initialize(&b->parser))
         return ms_yaml_fail_memory(b);
     yaml_parser_set_encoding(&b->parser, YAML_UTF8_ENCODING);

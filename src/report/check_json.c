@@ -78,6 +78,13 @@ static void write_breaches(ms_json_writer *w, const ms_verdict *v)
         ms_json_bool(w, "warning", v->breaches[i].is_warning);
         ms_json_close(w);
     }
+    if (v->by_fit == MS_OUTCOME_OVER) {
+        ms_json_object_inline(w, NULL);
+        ms_json_string(w, "limit", "require");
+        ms_json_string(w, "text", ms_require_names[v->budget->limits.require]);
+        ms_json_bool(w, "warning", false);
+        ms_json_close(w);
+    }
     ms_json_close(w);
 }
 

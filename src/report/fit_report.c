@@ -137,8 +137,8 @@ static ms_status write_values(const ms_fit_view *v, const ms_page *page, ms_erro
                                                 .retries = a->at_value.retries})
             : NULL;
     if (why && a->value == 0) {
-        fprintf(page->out, "  nothing fits %s GiB on %s\n", ms_gib(v->run->budget_bytes, budget),
-                v->run->device->name);
+        fprintf(page->out, "  %s %" PRIu64 ", the smallest tried, does not fit %s GiB on %s\n",
+                a->what->name, a->step, ms_gib(v->run->budget_bytes, budget), v->run->device->name);
     } else if (why) {
         if (has_safe_column(a))
             write_value(v, page->out, a->safe_value, &a->at_safe);
