@@ -47,6 +47,7 @@ typedef struct search {
     const ms_run_config *run;
     ms_fit_answer *answer;
     ms_error *err;
+    uint64_t least_bytes; /* of the last value that did not fit: see ms_trial_result */
 } search;
 
 /* ---- one value ---- */
@@ -124,21 +125,30 @@ static ms_status judge(search *s, uint64_t value, bool *yes)
 {
     ms_model_config model;
     ms_run_config run;
-    uint64_t wanted;
-    ms_fit_reason reason = MS_FIT_NO_ROOM;
+    ms_trial_result result = {.reason = MS_FIT_NO_ROOM};
     ms_fit_answer *answer = s->answer;
     ms_arena *arena = ms_arena_create(0);
     if (!arena)
         return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a run");
     ms_status status = apply(s, arena, value, &model, &run);
     if (status == MS_OK)
-        status = ms_step_plan_judge(&model, &run, &run.treatments, &reason, &wanted, s->err);
+        status = ms_step_plan_judge(&model, &run, &run.treatments, &result, s->err);
     answer->simulations++;
-    *yes = ms_reason_fits(reason);
-    if (ms_reason_verdict(reason) == MS_VERDICT_FITS && value > answer->safe_value)
+    *yes = ms_reason_fits(result.reason);
+    if (!*yes)
+        s->least_bytes = result.least_bytes;
+    if (ms_reason_verdict(result.reason) == MS_VERDICT_FITS && value > answer->safe_value)
         answer->safe_value = value;
     ms_arena_free(arena);
     return status;
+}
+
+/* Whether the last value that did not fit could under an allocator that wastes nothing. */
+static bool could_fit(const search *s)
+{
+    const ms_device *device = s->run->device;
+    return ms_device_held_bytes(device, s->least_bytes, device->context_expected_bytes) <=
+           s->run->budget_bytes;
 }
 
 /* In full, for the report. */
@@ -200,18 +210,59 @@ static ms_status halve(search *s, uint64_t most, uint64_t *low, uint64_t *high)
     return status;
 }
 
-/* The largest value that is not tight, between the one that is known and `tight`, which is. */
+/* How many values are tried one by one, upwards and downwards: of deep models fewer. */
+static uint32_t most_in_turn(const search *s)
+{
+    enum { LAYERS_IN_TURN = 2048, LEAST = 8, MOST = 64 };
+    uint64_t count = LAYERS_IN_TURN / s->model->num_layers;
+    return count < LEAST ? LEAST : count > MOST ? MOST : (uint32_t)count;
+}
+
+/* Past `high`, which does not fit. Afterwards *low is the largest that does. */
+static ms_status go_on(search *s, uint64_t most, uint64_t *low, uint64_t high)
+{
+    ms_fit_answer *answer = s->answer;
+    ms_status status = MS_OK;
+    bool yes = false;
+    answer->searched_to = high > most ? most : high;
+    answer->has_all = high > most || !could_fit(s);
+    for (uint32_t i = most_in_turn(s); i > 0 && !answer->has_all && status == MS_OK; i--) {
+        uint64_t value = answer->searched_to + answer->step;
+        answer->has_all = value > most;
+        if (answer->has_all)
+            break;
+        status = judge(s, value, &yes);
+        answer->searched_to = value;
+        if (yes && !answer->first_gap)
+            answer->first_gap = high;
+        if (yes)
+            *low = value;
+        answer->has_all = !yes && !could_fit(s);
+    }
+    return status;
+}
+
+/* The largest value that is not tight, of those up to `tight`, which is: first one below it, with
+ * one above that is, then all between, from the largest on. */
 static ms_status find_safe(search *s, uint64_t tight)
 {
-    uint64_t step = s->answer->step;
+    ms_fit_answer *answer = s->answer;
+    uint64_t step = answer->step, value = tight;
+    uint32_t left = most_in_turn(s);
     ms_status status = MS_OK;
-    while (status == MS_OK && tight - s->answer->safe_value > step) {
-        uint64_t low = s->answer->safe_value, middle = low + (tight - low) / (2 * step) * step;
-        bool yes;
+    bool yes;
+    while (status == MS_OK && tight - answer->safe_value > step) {
+        uint64_t low = answer->safe_value, middle = low + (tight - low) / (2 * step) * step;
         status = judge(s, middle, &yes);
-        if (s->answer->safe_value < middle)
+        if (answer->safe_value < middle)
             tight = middle;
     }
+    for (; left > 0 && status == MS_OK && value > tight + step && answer->safe_value < value;
+         left--) {
+        value -= step;
+        status = judge(s, value, &yes);
+    }
+    answer->has_all = answer->has_all && (answer->safe_value >= value || value <= tight + step);
     return status;
 }
 
@@ -243,7 +294,7 @@ ms_status ms_fit_find_value(const ms_model_config *model, const ms_run_config *r
                             ms_error *err)
 {
     *answer = (ms_fit_answer){.what = what, .step = step ? step : what->step};
-    search s = {model, run, answer, err};
+    search s = {model, run, answer, err, 0};
     uint64_t low = 0, high = 0;
     ms_status status = check(&s);
     if (status != MS_OK)
@@ -253,10 +304,12 @@ ms_status ms_fit_find_value(const ms_model_config *model, const ms_run_config *r
     if (status == MS_OK)
         status = halve(&s, most, &low, &high);
     if (status == MS_OK)
+        status = go_on(&s, most, &low, high);
+    if (status == MS_OK)
         status = find_safe(&s, low);
     answer->value = low;
-    if (high <= most) {
-        answer->next = high;
+    if (low + answer->step <= most) {
+        answer->next = low + answer->step;
         answer->end = MS_FIT_MEMORY;
     }
     return status;
@@ -266,7 +319,7 @@ ms_status ms_fit_search(ms_arena *arena, const ms_model_config *model, const ms_
                         const ms_fit_what *what, uint64_t step, ms_fit_answer *answer,
                         ms_error *err)
 {
-    search s = {model, run, answer, err};
+    search s = {model, run, answer, err, 0};
     ms_status status = ms_fit_find_value(model, run, what, step, answer, err);
     if (status == MS_OK && answer->next > 0)
         status = look(&s, arena, answer->next, &answer->at_next);

@@ -30,16 +30,22 @@ extern const char *const ms_fit_end_names[]; /* by ms_fit_end */
 typedef struct ms_fit_answer {
     const ms_fit_what *what;
     uint64_t step;
-    uint64_t value;      /* the largest that fits, if only just; 0: not even one step does */
-    uint64_t safe_value; /* the largest that is not tight; 0: there is none */
-    uint64_t next;       /* what does not; 0 unless `end` is MS_FIT_MEMORY */
+    uint64_t value;       /* the largest that fits, if only just; 0: none does */
+    uint64_t safe_value;  /* the largest that is not tight; 0: there is none */
+    uint64_t next;        /* what does not; 0 unless `end` is MS_FIT_MEMORY */
+    uint64_t first_gap;   /* the smallest below `value` that was tried and does not fit; 0: none */
+    uint64_t searched_to; /* past `value`, the last that was tried */
+    bool has_all;         /* all values were tried that may be larger, or safe and larger */
     ms_fit_end end;
     ms_step_figures at_value, at_safe, at_next; /* of those that there are */
     uint32_t simulations;
 } ms_fit_answer;
 
-/* Doubles, then halves the gap: taken for granted is that what fits, or is safe, does so
- * with less. `step` 0: the one of `what`. Texts belong to the arena. */
+/* Doubles, then halves the gap, then tries the values past it one by one: an allocator may do with
+ * more what it cannot do with less. That ends where the tensors alone, without what the allocator
+ * wastes, are too much (which they are with more, too), or after a bounded number of values. The
+ * largest that is safe is looked for from the largest downwards in the same way. `step` 0: the one
+ * of `what`. Texts belong to the arena. */
 ms_status ms_fit_search(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
                         const ms_fit_what *what, uint64_t step, ms_fit_answer *answer,
                         ms_error *err);

@@ -40,13 +40,13 @@ static const ms_proof *find_proof(const ms_search *s, const ms_stack_choice *cho
 static ms_status run_proof(ms_search *s, const ms_stack_choice *choice, ms_proof *proof)
 {
     ms_treatments treatments;
-    ms_fit_reason reason = MS_FIT_NO_ROOM;
+    ms_trial_result result = {.reason = MS_FIT_NO_ROOM};
     ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &treatments, s->err);
     s->plan->simulations++;
     if (status == MS_OK)
-        status = ms_step_plan_judge(s->task->model, s->task->run, &treatments, &reason,
-                                    &proof->wanted_bytes, s->err);
-    proof->fits = ms_reason_fits(reason);
+        status = ms_step_plan_judge(s->task->model, s->task->run, &treatments, &result, s->err);
+    proof->fits = ms_reason_fits(result.reason);
+    proof->wanted_bytes = result.wanted_bytes;
     return status == MS_OK ? ms_stack_copy(s->arena, &s->stack, choice, &proof->choice, s->err)
                            : status;
 }

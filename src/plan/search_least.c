@@ -42,18 +42,18 @@ static ms_status find_smallest(ms_search *s, ms_trial *trial, uint64_t live_byte
                                uint64_t *budget)
 {
     ms_run_config run = *s->task->run;
-    uint64_t low = held_bytes(&run, live_bytes), wanted = 0;
-    ms_fit_reason reason;
+    uint64_t low = held_bytes(&run, live_bytes);
+    ms_trial_result result;
     run.allocator.capacity_bytes = 0; /* no limit */
-    ms_status status = ms_trial_judge(trial, &run, &reason, &wanted, s->err);
-    *budget = held_bytes(&run, wanted);
+    ms_status status = ms_trial_judge(trial, &run, &result, s->err);
+    *budget = held_bytes(&run, result.wanted_bytes);
     *budget = fits < *budget ? fits : *budget;
     for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {
         uint64_t middle = low + (*budget - low) / 2;
         ms_search_set_budget(&run, middle);
-        status = ms_trial_judge(trial, &run, &reason, &wanted, s->err);
-        if (ms_reason_fits(reason)) /* and with what it took at most it would do the same */
-            *budget = held_bytes(&run, wanted);
+        status = ms_trial_judge(trial, &run, &result, s->err);
+        if (ms_reason_fits(result.reason)) /* and with what it took at most it would do the same */
+            *budget = held_bytes(&run, result.wanted_bytes);
         else
             low = middle + 1;
     }
@@ -95,14 +95,13 @@ static ms_status fits_within(ms_search *s, ms_trial *trial, uint64_t budget, uin
     static const double shares[] = {1, 0.99};
     ms_run_config run = *s->task->run;
     ms_status status = MS_OK;
-    uint64_t wanted;
-    ms_fit_reason reason;
+    ms_trial_result result;
     bool yes = false;
     for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK && !yes; i++) {
         *fits = (uint64_t)((double)budget * shares[i]);
         ms_search_set_budget(&run, *fits);
-        status = ms_trial_judge(trial, &run, &reason, &wanted, s->err);
-        yes = ms_reason_fits(reason);
+        status = ms_trial_judge(trial, &run, &result, s->err);
+        yes = ms_reason_fits(result.reason);
     }
     *fits = yes ? *fits : 0;
     return status;

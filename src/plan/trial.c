@@ -19,9 +19,18 @@ ms_status ms_trial_begin(const ms_model_config *model, const ms_run_config *run,
     return simulate(trial, true, err);
 }
 
+static uint64_t most_requested(const ms_usage *usage)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < usage->phases.count; i++)
+        if (usage->phases.items[i].peak_requested_bytes > most)
+            most = usage->phases.items[i].peak_requested_bytes;
+    return most;
+}
+
 /* *repeats: whether the step could be played again; if not the rest says nothing. */
-static ms_status replay(const ms_trial *trial, const ms_run_config *run, ms_fit_reason *reason,
-                        uint64_t *wanted, bool *repeats, ms_error *err)
+static ms_status replay(const ms_trial *trial, const ms_run_config *run, ms_trial_result *result,
+                        bool *repeats, ms_error *err)
 {
     const ms_trace *trace = &trial->simulation.trace;
     ms_usage usage = {0};
@@ -32,24 +41,25 @@ static ms_status replay(const ms_trial *trial, const ms_run_config *run, ms_fit_
     if (status != MS_OK)
         return status;
     bool is_of_steady = usage.out_of_memory && usage.peak_reserved_bytes > 0;
-    *reason = ms_judge(run, &usage, NULL).reason;
-    *wanted = is_of_steady ? usage.peak_reserved_bytes : usage.most_reserved_bytes;
+    *result = (ms_trial_result){.reason = ms_judge(run, &usage, NULL).reason,
+                                .wanted_bytes = is_of_steady ? usage.peak_reserved_bytes
+                                                             : usage.most_reserved_bytes,
+                                .least_bytes = most_requested(&usage)};
     ms_usage_free(&usage);
     return MS_OK;
 }
 
-ms_status ms_trial_judge(ms_trial *trial, const ms_run_config *run, ms_fit_reason *reason,
-                         uint64_t *wanted, ms_error *err)
+ms_status ms_trial_judge(ms_trial *trial, const ms_run_config *run, ms_trial_result *result,
+                         ms_error *err)
 {
     bool repeats;
-    *reason = MS_FIT_NO_ROOM;
-    *wanted = 0;
-    ms_status status = replay(trial, run, reason, wanted, &repeats, err);
+    *result = (ms_trial_result){.reason = MS_FIT_NO_ROOM};
+    ms_status status = replay(trial, run, result, &repeats, err);
     if (status != MS_OK || repeats)
         return status;
     ms_simulation_free(&trial->simulation);
     status = simulate(trial, false, err);
-    return status == MS_OK ? replay(trial, run, reason, wanted, &repeats, err) : status;
+    return status == MS_OK ? replay(trial, run, result, &repeats, err) : status;
 }
 
 void ms_trial_free(ms_trial *trial)
@@ -86,16 +96,16 @@ static ms_status judge_evaluation(const ms_trial *trial, ms_fit_reason *reason, 
 }
 
 ms_status ms_step_plan_judge(const ms_model_config *model, const ms_run_config *run,
-                             const ms_treatments *treatments, ms_fit_reason *reason,
-                             uint64_t *wanted, ms_error *err)
+                             const ms_treatments *treatments, ms_trial_result *result,
+                             ms_error *err)
 {
     ms_trial trial;
     ms_status status = ms_trial_begin(model, run, treatments, &trial, err);
     if (status != MS_OK)
         return status;
-    status = ms_trial_judge(&trial, run, reason, wanted, err);
-    if (status == MS_OK && run->eval_batch && ms_reason_fits(*reason))
-        status = judge_evaluation(&trial, reason, err);
+    status = ms_trial_judge(&trial, run, result, err);
+    if (status == MS_OK && run->eval_batch && ms_reason_fits(result->reason))
+        status = judge_evaluation(&trial, &result->reason, err);
     ms_trial_free(&trial);
     return status;
 }

@@ -17,23 +17,31 @@ typedef struct ms_trial {
     bool is_lean; /* one step, played twice */
 } ms_trial;
 
+/* What a trial under a budget came to. */
+typedef struct ms_trial_result {
+    ms_fit_reason reason;
+    uint64_t wanted_bytes; /* the most that the allocator took: if they do not fit, of the step that
+                              did not, once it was allowed to */
+    uint64_t least_bytes;  /* the most that was asked for at once: no allocator takes less. Of what
+                              does not fit in the first step, of that step */
+} ms_trial_result;
+
 /* On failure nothing is left to free. */
 ms_status ms_trial_begin(const ms_model_config *model, const ms_run_config *run,
                          const ms_treatments *treatments, ms_trial *trial, ms_error *err);
 /* Whether it fits under the budget and the allocator of `run`, which differs from the one it began
- * with in nothing else. *wanted is the most that the allocator took: if they do not fit, of the
- * step that did not, once it was allowed to. */
-ms_status ms_trial_judge(ms_trial *trial, const ms_run_config *run, ms_fit_reason *reason,
-                         uint64_t *wanted, ms_error *err);
+ * with in nothing else. */
+ms_status ms_trial_judge(ms_trial *trial, const ms_run_config *run, ms_trial_result *result,
+                         ms_error *err);
 void ms_trial_free(ms_trial *trial);
 
 /* What the evaluation of run->eval_batch sequences uses; `usage` is the caller's to free. */
 ms_status ms_trial_evaluate(const ms_model_config *model, const ms_run_config *run, ms_usage *usage,
                             ms_error *err);
 
-/* One trial, of the run as it is, its evaluation included. *wanted is the step's. */
+/* One trial, of the run as it is. The reason is of its evaluation too, the bytes are the step's. */
 ms_status ms_step_plan_judge(const ms_model_config *model, const ms_run_config *run,
-                             const ms_treatments *treatments, ms_fit_reason *reason,
-                             uint64_t *wanted, ms_error *err);
+                             const ms_treatments *treatments, ms_trial_result *result,
+                             ms_error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/printable.h"
+#include "config/size.h"
 #include "json/write.h"
 #include "memscope/fit.h"
 #include "report/fit_words.h"
@@ -12,10 +13,13 @@
 
 /* ---- console ---- */
 
+/* What is less is not seen in GiB with two places. */
+enum { LEAST_SEEN = 10 << 20 };
+
 static void write_why(const ms_fit_view *v, FILE *out)
 {
     const ms_fit_answer *a = v->answer;
-    char need[MS_GIB_TEXT], over[MS_GIB_TEXT];
+    char need[MS_GIB_TEXT], over[MS_GIB_TEXT]; /* room for either */
     const ms_step_figures *f = &a->at_next;
     if (a->end == MS_FIT_POSITIONS) {
         fprintf(out, "  the model has learned no more positions\n");
@@ -27,9 +31,11 @@ static void write_why(const ms_fit_view *v, FILE *out)
     }
     fprintf(out, "  %" PRIu64 " does not: it needs %s GiB, ", a->next,
             ms_gib(f->device_bytes, need));
+    uint64_t more = f->device_bytes - v->run->budget_bytes;
     if (f->reason == MS_FIT_OVER_BUDGET)
         fprintf(out, "%s too many, and its peak is in %s\n",
-                ms_gib(f->device_bytes - v->run->budget_bytes, over), ms_phase_name(f->peak_phase));
+                more < LEAST_SEEN ? ms_size_format(more, over, sizeof over) : ms_gib(more, over),
+                ms_phase_name(f->peak_phase));
     else
         fprintf(out, "and the allocator finds no room for it in %s\n",
                 ms_phase_name(f->peak_phase));
@@ -150,6 +156,24 @@ static ms_status write_values(const ms_fit_view *v, const ms_page *page, ms_erro
     return why ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "no memory for the report");
 }
 
+/* What the search met, and what it leaves open. */
+static void write_notes(const ms_fit_view *v, const ms_page *page)
+{
+    const ms_fit_answer *a = v->answer;
+    char text[200];
+    if (a->first_gap) {
+        snprintf(text, sizeof text,
+                 "not every smaller value fits: %s %" PRIu64 " does not, as what the allocator "
+                 "wastes differs from value to value",
+                 a->what->name, a->first_gap);
+        ms_page_note(page, "note:", text);
+    }
+    if (!a->has_all)
+        ms_page_note(page, "note:",
+                     "not every value was tried: where the allocator wastes less, a larger one may "
+                     "fit, or be safe");
+}
+
 ms_status ms_fit_write_console(const ms_fit_view *v, FILE *out, ms_error *err)
 {
     const ms_fit_answer *a = v->answer;
@@ -161,6 +185,7 @@ ms_status ms_fit_write_console(const ms_fit_view *v, FILE *out, ms_error *err)
     if (status != MS_OK)
         return status;
     write_why(v, out);
+    write_notes(v, &page);
     if (v->run->several_gpus.text)
         ms_page_note(&page, "note:", v->run->several_gpus.text);
     write_table(&page, a);
@@ -205,6 +230,12 @@ ms_status ms_fit_write_json(const ms_fit_view *v, FILE *out, ms_error *err)
     ms_json_uint(&w, "value", a->value);
     ms_json_uint(&w, "safe_value", a->safe_value);
     ms_json_string(&w, "stopped_by", ms_fit_end_names[a->end]);
+    if (a->first_gap)
+        ms_json_uint(&w, "first_gap", a->first_gap);
+    else
+        ms_json_null(&w, "first_gap");
+    ms_json_uint(&w, "searched_to", a->searched_to);
+    ms_json_bool(&w, "larger_excluded", a->has_all);
     ms_json_uint(&w, "simulations", a->simulations);
     if (v->run->several_gpus.text)
         ms_json_string(&w, "several_gpus", v->run->several_gpus.text);

@@ -21,7 +21,10 @@ RUNS = [  # of a run, and what is searched
     ("llama-3.1-8b --budget 60GiB", "batch", ""),
     ("llama-3.1-8b --lora targets=all-linear --quantize nf4 --autocast bf16 --checkpointing all --device rtx-4090", "rank", "--step 8"),
     ("llama-3.2-1b --budget 14.30GiB --seq 1024", "batch", ""),
+    ("gpt2 --device a100-40gb --seq 128 --optimizer sgd", "batch", ""),  # 262 does not fit, 281 does
+    ("llama-3.2-1b --device l4 --accumulate 2", "seq", ""),  # 3264 is tight, 3520 is safe
 ]
+SOME = 12  # values that are tried where none may be better
 
 
 def run(binary, *words):
@@ -59,15 +62,28 @@ def check(binary, settings, what, more, validate):
         for key in ("peak_memory_bytes", "reserved_memory_bytes", "expected_device_bytes", "peak_stage"):
             assert summary[key] == figures[key], (part, key, summary[key], figures[key])
         assert sum(figures["peak_composition"].values()) == figures["peak_memory_bytes"]
-    above = answer["safe_value"] + answer["step"]
-    if above <= answer["value"]:  # then the next one is tight
-        assert analyzed(binary, settings, what, above)[1]["verdict"] == "tight"
+    check_others(binary, settings, what, answer)
     assert (answer["safe"] is None) == (answer["safe_value"] == 0)
     if answer["stopped_by"] == "memory":
         assert answer["next"]["value"] == answer["value"] + answer["step"]
         assert answer["largest"] is not None or answer["value"] == 0
     else:
         assert answer["next"] is None
+
+
+def check_others(binary, settings, what, answer):
+    """No value past the largest fits, and none past the safe one is safe."""
+    value, safe, step = answer["value"], answer["safe_value"], answer["step"]
+
+    def verdicts(begin, end):
+        return [analyzed(binary, settings, what, v)[1]["verdict"] for v in range(begin, end, step)][:SOME]
+
+    if answer["larger_excluded"]:
+        assert "fits" not in verdicts(safe + step, min(value, safe + SOME * step) + 1), "a safe value past the safe one"
+        if answer["stopped_by"] == "memory":
+            assert set(verdicts(value + step, value + (SOME + 1) * step)) == {"no"}, "a value past the largest fits"
+    if answer["first_gap"]:
+        assert verdicts(answer["first_gap"], answer["first_gap"] + 1) == ["no"], "the gap fits"
 
 
 def validator():

@@ -100,10 +100,9 @@ static void check_run(void **state)
     ms_run_config run;
     ms_error err = {0};
     load_run(arena, c->settings, COUNT_OF(c->settings), &model, &run);
-    ms_fit_reason reason;
-    uint64_t wanted;
-    assert_int_equal(ms_step_plan_judge(&model, &run, &run.treatments, &reason, &wanted, &err),
-                     MS_OK);
+    ms_trial_result result;
+    assert_int_equal(ms_step_plan_judge(&model, &run, &run.treatments, &result, &err), MS_OK);
+    const ms_fit_reason reason = result.reason;
     /* It stops where memory runs out in the first step, so of what does not fit it knows no more.
      */
     assert_int_equal(ms_reason_verdict(reason), ms_reason_verdict(c->reason));
