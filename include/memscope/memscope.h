@@ -101,6 +101,9 @@ typedef struct ms_summary {
     /* Of the evaluation between two steps, if there is one; else 0. The device bytes are those of
      * what needs more. */
     uint64_t evaluation_peak_bytes, evaluation_reserved_bytes;
+    /* What the allocator holds before the steady step, where that is more than in it; else 0. The
+     * device bytes go by it too. */
+    uint64_t first_step_reserved_bytes;
     const char *peak_stage; /* "forward", "backward", ... */
     uint64_t budget_bytes;  /* given, or what the device has; 0 = unlimited */
     bool fits;              /* the verdict is not MS_VERDICT_NO */

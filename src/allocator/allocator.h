@@ -22,6 +22,7 @@ typedef enum ms_allocator_kind {
 typedef struct ms_allocator_options {
     ms_allocator_kind kind;
     uint64_t capacity_bytes;           /* what the device can give; 0 = unlimited */
+    uint64_t device_bytes;             /* all it has, which address space goes by; 0: as above */
     uint64_t max_split_size_bytes;     /* 0 = unlimited (max_split_size_mb unset) */
     uint32_t roundup_power2_divisions; /* 0 = off; applied to every interval */
 } ms_allocator_options;

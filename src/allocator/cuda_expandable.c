@@ -101,10 +101,16 @@ static uint32_t find_space(const ms_heap *heap, const ms_heap_pool *pool, uint64
 static ms_status add_space(ms_allocator *allocator, uint32_t pool, uint64_t bytes)
 {
     ms_heap *heap = &allocator->heap;
-    uint64_t capacity = allocator->options.capacity_bytes;
-    uint64_t space = capacity ? capacity + capacity / 8 : UNLIMITED_SPACE_BYTES;
+    const ms_allocator_options *options = &allocator->options;
+    uint64_t capacity = options->capacity_bytes;
+    uint64_t device = options->device_bytes > capacity ? options->device_bytes : capacity;
+    uint64_t space = device ? device + device / 8 : UNLIMITED_SPACE_BYTES;
+    if (bytes > space && capacity)
+        return MS_ERR_OVER_BUDGET;
     if (bytes > space)
-        return capacity ? MS_ERR_OVER_BUDGET : MS_ERR_OVERFLOW;
+        space = UNLIMITED_SPACE_BYTES;
+    if (bytes > space)
+        return MS_ERR_OVERFLOW;
     space = (space / MS_LARGE_SEGMENT_BYTES + 1) * MS_LARGE_SEGMENT_BYTES;
     uint32_t block = ms_heap_add_segment(heap, pool, space);
     if (!block)

@@ -268,6 +268,7 @@ static ms_status resolve_budget(const ms_resolving *c)
         if (status != MS_OK)
             return status;
     }
+    run->allocator.device_bytes = usable;
     if (run->allocator.kind != MS_ALLOCATOR_RAW && run->budget_bytes > 0)
         run->allocator.capacity_bytes =
             at_least_one(ms_device_reservable_bytes(run->device, run->budget_bytes));

@@ -23,7 +23,10 @@ static ms_fit_reason reason_of(const ms_judgement *j, bool out_of_memory, bool r
 ms_judgement ms_judge(const ms_run_config *run, const ms_usage *usage, const ms_usage *evaluation)
 {
     const ms_device *d = run->device;
-    uint64_t reserved_bytes = usage->peak_reserved_bytes;
+    /* Where the cache is emptied between steps, the first may take more than the steady one. */
+    uint64_t reserved_bytes = usage->most_reserved_bytes > usage->peak_reserved_bytes
+                                  ? usage->most_reserved_bytes
+                                  : usage->peak_reserved_bytes;
     bool out_of_memory = usage->out_of_memory, retries = usage->retries > 0;
     if (evaluation) {
         if (evaluation->peak_reserved_bytes > reserved_bytes)

@@ -21,6 +21,10 @@ static void summarize_device(const ms_ledger *ledger, ms_summary *s)
 {
     const ms_judgement j = ms_judge(ledger->run, ledger->usage, ledger->evaluation);
     s->reserved_memory_bytes = ledger->usage->peak_reserved_bytes;
+    s->first_step_reserved_bytes =
+        ledger->usage->most_reserved_bytes > ledger->usage->peak_reserved_bytes
+            ? ledger->usage->most_reserved_bytes
+            : 0;
     s->allocator_retries = ledger->usage->retries;
     s->low_device_bytes = j.low_device_bytes;
     s->expected_device_bytes = j.expected_device_bytes;

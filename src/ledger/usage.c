@@ -261,7 +261,7 @@ static ms_status measure(player *p, const ms_allocator_options *options, bool le
     if (status != MS_ERR_OVER_BUDGET)
         return status;
     ms_allocator_options unlimited = *options;
-    unlimited.capacity_bytes = 0;
+    unlimited.capacity_bytes = unlimited.device_bytes = 0;
     *p = again;
     status = play_once(p, &unlimited, lean, wanted, err);
     if (status == MS_OK)

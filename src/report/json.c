@@ -29,6 +29,8 @@ static void write_summary(ms_json_writer *w, const ms_summary *s)
         ms_json_uint(w, "evaluation_peak_bytes", s->evaluation_peak_bytes);
         ms_json_uint(w, "evaluation_reserved_bytes", s->evaluation_reserved_bytes);
     }
+    if (s->first_step_reserved_bytes)
+        ms_json_uint(w, "first_step_reserved_bytes", s->first_step_reserved_bytes);
     ms_json_string(w, "peak_stage", s->peak_stage);
     ms_fit_json(w, s->verdict_reason);
     if (s->budget_bytes) {

@@ -167,8 +167,11 @@ static const char *verdict(const ms_view *view)
     char need[MS_GIB_TEXT], budget[MS_GIB_TEXT], missing[MS_GIB_TEXT];
     ms_gib(s->expected_device_bytes, need);
     ms_gib(s->budget_bytes, budget);
-    const char *when =
-        s->evaluation_reserved_bytes > s->reserved_memory_bytes ? ", in the evaluation" : "";
+    const char *when = "";
+    if (s->evaluation_reserved_bytes > s->reserved_memory_bytes)
+        when = ", in the evaluation";
+    if (s->first_step_reserved_bytes > s->evaluation_reserved_bytes)
+        when = ", in the first step";
     if (s->budget_bytes == 0)
         return ms_arena_printf(view->arena, "needs %s GiB%s (no budget was given)", need, when);
     if (s->verdict_reason == MS_FIT_OVER_BUDGET)
