@@ -116,7 +116,6 @@ static const char *directory_of(const ms_cli_settings *s)
     return s->directory ? s->directory : "reports";
 }
 
-/* The console report, then the two files. */
 /* Whether an output that was asked for goes there. */
 static bool has_stdout(const ms_cli_settings *s)
 {
@@ -131,6 +130,7 @@ static bool prints_summary(const ms_cli_settings *s)
     return !s->quiet && !has_stdout(s);
 }
 
+/* The console report, then the two files. */
 static ms_status write_defaults(const ms_cli_settings *s, ms_analysis *analysis, ms_error *err)
 {
     static const char *const formats[] = {"json", "md"};

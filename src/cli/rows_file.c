@@ -67,7 +67,7 @@ static ms_status try_part(ms_cli_rows *rows, bool resume, bool *again, ms_error 
     bool has_part = is_there(rows->part);
     rows->is_whole = resume && !has_part && is_there(rows->place.target);
     const char *name = rows->is_whole ? rows->place.target : rows->part;
-    rows->fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    rows->fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (rows->fd < 0)
         return cannot_write(rows, err);
     if (flock(rows->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)

@@ -189,7 +189,7 @@ static int report(const sweeping *w, ms_status status)
         return EXIT_FITS;
     if (status != MS_OK) {
         int code = ms_cli_complain(w->err);
-        if (w->rows.part && p->done > 0 && !w->settings->quiet)
+        if (w->rows.part && access(w->rows.part, F_OK) == 0 && p->done > 0 && !w->settings->quiet)
             ms_cli_say("%" PRIu64 " of %" PRIu64 " rows are in %s%s", p->done, p->rows,
                        w->rows.part, p->done < p->rows ? "; --resume goes on" : "");
         return code;

@@ -188,7 +188,7 @@ static ms_status parse_adapter(loading *l)
 static ms_status apply_adapter(loading *l, const char *run_path)
 {
     bool has_file = ms_run_field_said(&l->draft, "adapter");
-    bool has_text = ms_run_field_said(&l->draft, "lora") && strcmp(l->draft.lora, "none") != 0;
+    bool has_text = ms_run_has_lora(&l->draft);
     bool has_dtype = ms_run_field_said(&l->draft, "adapter-dtype");
     if (has_file && has_text)
         return ms_fail(l->err, MS_ERR_USAGE, "adapter and lora say the same: give one of them");

@@ -104,7 +104,7 @@ ms_status ms_resolve_quantization(const ms_resolving *c)
         return status;
     if (ms_is_packed(q) && run->device->is_cpu)
         return ms_resolve_fail(c, "quantize", "is not modelled on the cpu");
-    if (ms_is_packed(q) && !ms_resolve_said(c, "adapter") && !ms_resolve_said(c, "lora"))
+    if (ms_is_packed(q) && !ms_resolve_said(c, "adapter") && !ms_run_has_lora(c->draft))
         return ms_resolve_fail(c, "quantize",
                                "a quantised base is frozen: give an adapter to train, or "
                                "quantize none");

@@ -7,6 +7,7 @@
 #define MS_CONFIG_RUN_FIELDS_H
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -104,6 +105,11 @@ int ms_run_field_find(const char *name);
 size_t ms_run_field_count(void);
 const char *ms_run_field_name(size_t index); /* NULL past the last */
 bool ms_run_field_said(const ms_run_draft *draft, const char *name);
+/* Whether a text of an adapter was given; "none" is none. */
+static inline bool ms_run_has_lora(const ms_run_draft *draft)
+{
+    return ms_run_field_said(draft, "lora") && strcmp(draft->lora, "none") != 0;
+}
 void ms_run_field_unsay(ms_run_draft *draft, const char *name);
 
 /* How a run file writes the field. */

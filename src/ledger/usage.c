@@ -250,19 +250,42 @@ static ms_status play_once(player *p, const ms_allocator_options *options, bool 
     return status;
 }
 
-/* What does not fit needs what it takes where nothing is refused: after a refusal, the allocator
- * has given back what it will take again. */
+/* Whether more is asked for at once than there is; then no allocator does without more. */
+static bool asks_for_more(const ms_trace *trace, uint64_t capacity_bytes)
+{
+    uint64_t live_bytes = 0;
+    for (uint32_t i = 0; i < trace->events.count; i++) {
+        const ms_event *event = &trace->events.items[i];
+        if (event->kind == MS_EVENT_FREE) {
+            live_bytes -= trace->storages.items[event->id].bytes;
+        } else if (event->kind == MS_EVENT_ALLOC) {
+            uint64_t bytes = trace->storages.items[event->id].bytes;
+            if (bytes > capacity_bytes || live_bytes > capacity_bytes - bytes)
+                return true;
+            live_bytes += bytes;
+        }
+    }
+    return false;
+}
+
+/* What does not fit is said to take what it takes where nothing is refused: after a refusal, the
+ * allocator has given back what it will take again. With so much it fits; it may with less. */
 static ms_status measure(player *p, const ms_allocator_options *options, bool lean, int wanted,
                          ms_error *err)
 {
-    player again = *p;
-    p->goes_on = wanted & WANTS_VERDICT;
-    ms_status status = play_once(p, options, lean, wanted, err);
-    if (status != MS_ERR_OVER_BUDGET)
+    ms_usage limited = {0};
+    player first = {.trace = p->trace, .usage = &limited, .goes_on = wanted & WANTS_VERDICT};
+    ms_status status = MS_ERR_OVER_BUDGET;
+    if (first.goes_on || !options->capacity_bytes ||
+        !asks_for_more(p->trace, options->capacity_bytes))
+        status = play_once(&first, options, lean, wanted, err);
+    if (status != MS_ERR_OVER_BUDGET) {
+        *p->usage = limited;
+        p->broken = first.broken;
         return status;
+    }
     ms_allocator_options unlimited = *options;
     unlimited.capacity_bytes = unlimited.device_bytes = 0;
-    *p = again;
     status = play_once(p, &unlimited, lean, wanted, err);
     if (status == MS_OK)
         p->usage->out_of_memory = true;

@@ -148,11 +148,15 @@ static ms_status fail_no_target(attaching *a)
                    wanted, ms_nearest_hint(&nearest, hint, sizeof hint));
 }
 
-/* Modules that hold others, and activations, are modules that targets can name as well; PEFT
- * refuses those. Looks at the ones that come to light with a name after the `before`. */
+/* Modules that hold others, and activations (as they stand beside linear layers in transformers),
+ * are modules that targets can name as well; PEFT refuses those. Looks at the ones that come to
+ * light with a name after the `before`. */
 static ms_status check_others(attaching *a, const char *name, const char *before)
 {
-    char other[MOST_NAME_BYTES + sizeof "act_fn"];
+    static const char *const activations[][2] = {
+        {".gate_proj", "act_fn"},           {".up_proj", "act_fn"},    {".c_fc", "act"},
+        {".gate_up_proj", "activation_fn"}, {".fc1", "activation_fn"}, {".dense_h_to_4h", "act"}};
+    char other[MOST_NAME_BYTES + sizeof ".activation_fn"];
     const char *last = strrchr(name, '.');
     for (const char *point = strchr(name, '.'); point; point = strchr(point + 1, '.')) {
         size_t length = (size_t)(point - name);
@@ -162,11 +166,14 @@ static ms_status check_others(attaching *a, const char *name, const char *before
         if (ms_adapter_takes(a->matcher, other, false, false))
             return fail_kind(a, other);
     }
-    if (!last || strcmp(last, ".gate_proj") != 0)
-        return MS_OK;
-    /* All of transformers' classes with a gate_proj that are modelled have it beside that. */
-    snprintf(other, sizeof other, "%.*s.act_fn", (int)(last - name), name);
-    return ms_adapter_takes(a->matcher, other, false, false) ? fail_kind(a, other) : MS_OK;
+    for (size_t i = 0; last && i < sizeof activations / sizeof activations[0]; i++) {
+        if (strcmp(last, activations[i][0]) != 0)
+            continue;
+        snprintf(other, sizeof other, "%.*s.%s", (int)(last - name), name, activations[i][1]);
+        if (ms_adapter_takes(a->matcher, other, false, false))
+            return fail_kind(a, other);
+    }
+    return MS_OK;
 }
 
 static ms_status adapt_targets(attaching *a)

@@ -48,6 +48,7 @@ typedef struct search {
     ms_fit_answer *answer;
     ms_error *err;
     uint64_t least_bytes; /* of the last value that did not fit: see ms_trial_result */
+    uint64_t refused;     /* the smallest value that did not fit; UINT64_MAX: none */
 } search;
 
 /* ---- one value ---- */
@@ -137,6 +138,8 @@ static ms_status judge(search *s, uint64_t value, bool *yes)
     *yes = ms_reason_fits(result.reason);
     if (!*yes)
         s->least_bytes = result.least_bytes;
+    if (!*yes && value < s->refused)
+        s->refused = value;
     if (ms_reason_verdict(result.reason) == MS_VERDICT_FITS && value > answer->safe_value)
         answer->safe_value = value;
     ms_arena_free(arena);
@@ -210,7 +213,8 @@ static ms_status halve(search *s, uint64_t most, uint64_t *low, uint64_t *high)
     return status;
 }
 
-/* How many values are tried one by one, upwards and downwards: of deep models fewer. */
+/* How many values are tried one by one, upwards (and on, while they fit) and downwards: of deep
+ * models fewer. */
 static uint32_t most_in_turn(const search *s)
 {
     enum { LAYERS_IN_TURN = 2048, LEAST = 8, MOST = 64 };
@@ -233,10 +237,10 @@ static ms_status go_on(search *s, uint64_t most, uint64_t *low, uint64_t high)
             break;
         status = judge(s, value, &yes);
         answer->searched_to = value;
-        if (yes && !answer->first_gap)
-            answer->first_gap = high;
         if (yes)
             *low = value;
+        if (yes && i == 1)
+            i++;
         answer->has_all = !yes && !could_fit(s);
     }
     return status;
@@ -294,12 +298,17 @@ ms_status ms_fit_find_value(const ms_model_config *model, const ms_run_config *r
                             ms_error *err)
 {
     *answer = (ms_fit_answer){.what = what, .step = step ? step : what->step};
-    search s = {model, run, answer, err, 0};
+    search s = {model, run, answer, err, 0, UINT64_MAX};
     uint64_t low = 0, high = 0;
     ms_status status = check(&s);
     if (status != MS_OK)
         return status;
     uint64_t most = most_of(&s, &answer->end);
+    if (most == 0)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "step: %" PRIu64 " is more than the %" PRIu64
+                       " positions the model has learned",
+                       answer->step, model->max_positions);
     status = bracket(&s, most, &low, &high);
     if (status == MS_OK)
         status = halve(&s, most, &low, &high);
@@ -308,6 +317,7 @@ ms_status ms_fit_find_value(const ms_model_config *model, const ms_run_config *r
     if (status == MS_OK)
         status = find_safe(&s, low);
     answer->value = low;
+    answer->first_gap = s.refused < low ? s.refused : 0;
     if (low + answer->step <= most) {
         answer->next = low + answer->step;
         answer->end = MS_FIT_MEMORY;
@@ -319,7 +329,7 @@ ms_status ms_fit_search(ms_arena *arena, const ms_model_config *model, const ms_
                         const ms_fit_what *what, uint64_t step, ms_fit_answer *answer,
                         ms_error *err)
 {
-    search s = {model, run, answer, err, 0};
+    search s = {model, run, answer, err, 0, UINT64_MAX};
     ms_status status = ms_fit_find_value(model, run, what, step, answer, err);
     if (status == MS_OK && answer->next > 0)
         status = look(&s, arena, answer->next, &answer->at_next);

@@ -82,15 +82,17 @@ ms_status ms_trial_evaluate(const ms_model_config *model, const ms_run_config *r
 }
 
 /* Of the step and the evaluation the worse counts: reasons are in that order. */
-static ms_status judge_evaluation(const ms_trial *trial, ms_fit_reason *reason, ms_error *err)
+static ms_status judge_evaluation(const ms_trial *trial, ms_trial_result *result, ms_error *err)
 {
     ms_usage usage = {0};
     ms_status status = ms_trial_evaluate(trial->model, &trial->run, &usage, err);
     if (status != MS_OK)
         return status;
     ms_fit_reason other = ms_judge(&trial->run, &usage, NULL).reason;
-    if (other < *reason)
-        *reason = other;
+    if (other < result->reason)
+        result->reason = other;
+    if (most_requested(&usage) > result->least_bytes)
+        result->least_bytes = most_requested(&usage);
     ms_usage_free(&usage);
     return MS_OK;
 }
@@ -105,7 +107,7 @@ ms_status ms_step_plan_judge(const ms_model_config *model, const ms_run_config *
         return status;
     status = ms_trial_judge(&trial, run, result, err);
     if (status == MS_OK && run->eval_batch && ms_reason_fits(result->reason))
-        status = judge_evaluation(&trial, &result->reason, err);
+        status = judge_evaluation(&trial, result, err);
     ms_trial_free(&trial);
     return status;
 }

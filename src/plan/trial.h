@@ -39,7 +39,8 @@ void ms_trial_free(ms_trial *trial);
 ms_status ms_trial_evaluate(const ms_model_config *model, const ms_run_config *run, ms_usage *usage,
                             ms_error *err);
 
-/* One trial, of the run as it is. The reason is of its evaluation too, the bytes are the step's. */
+/* One trial, of the run as it is. Its evaluation counts, but for wanted_bytes, which
+ * are the step's. */
 ms_status ms_step_plan_judge(const ms_model_config *model, const ms_run_config *run,
                              const ms_treatments *treatments, ms_trial_result *result,
                              ms_error *err);

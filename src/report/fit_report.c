@@ -29,7 +29,7 @@ static void write_why(const ms_fit_view *v, FILE *out)
         fprintf(out, "  more than that is not tried\n");
         return;
     }
-    fprintf(out, "  %" PRIu64 " does not: it needs %s GiB, ", a->next,
+    fprintf(out, "  %" PRIu64 " does not: it takes %s GiB, ", a->next,
             ms_gib(f->device_bytes, need));
     uint64_t more = f->device_bytes - v->run->budget_bytes;
     if (f->reason == MS_FIT_OVER_BUDGET)

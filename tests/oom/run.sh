@@ -10,7 +10,7 @@ work=$build/oom
 mkdir -p "$work"
 passed=0 failed=0
 every=${TRY_EVERY:-1}
-first=$((100 / every)) last=$((60 / every)) samples=$((100 / every))
+first=$((100 / every)) last=$((60 / every)) samples=$((100 / every + 1))
 
 same_files() {
     [ ! -d "$work/whole.out" ] || diff -r "$work/whole.out" "$work/out" > /dev/null

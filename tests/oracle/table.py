@@ -104,10 +104,10 @@ def parted(path):
     """What stands before the table in the file, the table, and what stands after it."""
     with open(path) as f:
         before, _, rest = f.read().partition("<!-- accuracy -->\n")
-    table_there, _, after = rest.partition("\n<!-- /accuracy -->")
-    if not after:
+    there, mark, after = rest.partition("<!-- /accuracy -->")
+    if not mark:
         sys.exit("%s: no <!-- accuracy --> lines" % path)
-    return before, table_there, after
+    return before, there.removesuffix("\n"), after
 
 
 def put_into(path, text):

@@ -259,7 +259,7 @@ static const report_case report_cases[] = {
       "other mixes of these options are not ruled out", "The least that was found", "What would fit", "half the batch", "--batch 1",
       "At the peak", "too much"}, {"proven"}},
     {"console, a planner without a plan", NO_PLAN, "console",
-     {"short by 0.75 GiB (needs 2.75 of 2.00", "the greedy planner has no plan; another may have one",
+     {"short by up to 0.75 GiB (takes 2.75 of 2.00", "the greedy planner has no plan; another may have one",
       "--treat all=checkpoint", "At the peak"}, {"Treated", "Why", "nan"}},
     {"json, a planner without a plan", NO_PLAN, "json",
      {"\"status\": \"infeasible\"", "\"least_budget_bytes\": null", "\"fits\": false",
