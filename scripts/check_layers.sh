@@ -20,11 +20,11 @@ allowed() {
     step)      echo "base tensor allocator device config trace tape ops model" ;;
     ledger)    echo "base tensor allocator device config trace step" ;;
     plan)      echo "base json tensor allocator device config trace step ledger" ;;
-    sweep)     echo "base json tensor allocator device config trace step ledger plan" ;;
+    sweep)     echo "base json tensor allocator device config trace model step ledger plan" ;;
     diff)      echo "base json" ;;
-    gate)      echo "base json tensor allocator device config diff" ;;
+    gate)      echo "base json tensor allocator device config trace tape model diff" ;;
     report)    echo "base json tensor allocator device config trace step ledger plan diff gate calibrate" ;;
-    api)       echo "base json tensor allocator device config trace step ledger plan sweep diff gate calibrate report" ;;
+    api)       echo "base json tensor allocator device config trace model step ledger plan sweep diff gate calibrate report" ;;
     cli)       echo "" ;;
     calibrate) echo "base json tensor allocator device config" ;;
     nulldevice) echo "" ;;

@@ -14,6 +14,7 @@
 #include "plan/stack.h"
 #include "plan/trial.h"
 #include "report/reporter.h"
+#include "model/load.h"
 
 void ms_analysis_free(ms_analysis *analysis)
 {
@@ -166,8 +167,8 @@ ms_analysis *ms_analyze_value(ms_json_value run, const char *path, const ms_run_
 {
     ms_analysis *a = create(inputs, err);
     return a ? finish(a,
-                      ms_run_load_value(a->arena, run, path, settings, count, &a->model, &a->run,
-                                        &a->notes, err),
+                      ms_run_load_value(a->arena, run, path, settings, count,
+                                        (ms_loaded){&a->model, &a->run, &a->notes}, err),
                       err)
              : NULL;
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "config/resolve.h"
 #include "report/fit_report.h"
+#include "model/load.h"
 
 struct ms_fit {
     ms_arena *arena;

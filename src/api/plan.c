@@ -9,7 +9,7 @@
 #include "api/planned_step.h"
 #include "base/error.h"
 #include "base/limit.h"
-#include "config/load.h"
+#include "model/load.h"
 #include "config/resolve.h"
 #include "config/run_fields.h"
 #include "memscope/plan.h"

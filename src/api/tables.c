@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/locale.h"
-#include "config/load.h"
+#include "model/load.h"
 #include "config/nearest.h"
 #include "device/device.h"
 #include "json/embedded.h"

@@ -17,6 +17,7 @@
 
 typedef struct loading {
     ms_arena *arena;
+    const ms_family_list *families;
     ms_run_draft draft;
     ms_run_origins origins;
     ms_model_config *model;
@@ -254,9 +255,11 @@ static ms_status load_document(loading *l, const ms_input *in, ms_json_value roo
     if (ms_json_find(root, "model", &member)) {
         status = ms_run_file_read(l->arena, root, &l->draft, &l->origins, l->err);
         if (status == MS_OK)
-            status = ms_model_load_of_run(l->arena, in, member, l->model, l->notes, l->err);
+            status =
+                ms_model_load_of_run(l->arena, l->families, in, member, l->model, l->notes, l->err);
     } else {
-        status = ms_model_load_value(l->arena, root, in->name, l->model, l->notes, l->err);
+        status =
+            ms_model_load_value(l->arena, l->families, root, in->name, l->model, l->notes, l->err);
     }
     if (status == MS_OK)
         status = apply_settings(l, settings, count);
@@ -314,21 +317,32 @@ static ms_status load_value(loading *l, ms_json_value value, const char *path,
     return status;
 }
 
-ms_status ms_run_load_value(ms_arena *arena, ms_json_value value, const char *path,
-                            const ms_run_setting *settings, size_t count, ms_model_config *model,
-                            ms_run_config *run, ms_notes *notes, ms_error *err)
+static loading begin(ms_arena *arena, const ms_family_list *families, ms_loaded into, ms_error *err)
 {
-    loading l = {.arena = arena, .model = model, .run = run, .notes = notes, .err = err};
+    return (loading){.arena = arena,
+                     .families = families,
+                     .model = into.model,
+                     .run = into.run,
+                     .notes = into.notes,
+                     .err = err};
+}
+
+ms_status ms_config_load_value(ms_arena *arena, const ms_family_list *families, ms_json_value value,
+                               const char *path, const ms_run_setting *settings, size_t count,
+                               ms_loaded into, ms_error *err)
+{
+    loading l = begin(arena, families, into, err);
     return load_value(&l, value, path, settings, count);
 }
 
-bool ms_run_find_origin(ms_arena *arena, ms_json_value value, const char *path, const char *field,
-                        ms_error *place)
+bool ms_config_find_origin(ms_arena *arena, const ms_family_list *families, ms_json_value value,
+                           const char *path, const char *field, ms_error *place)
 {
     ms_model_config model;
     ms_run_config run;
     ms_error err = *place = (ms_error){0};
-    loading l = {.arena = arena, .model = &model, .run = &run, .err = &err, .asked = field};
+    loading l = begin(arena, families, (ms_loaded){&model, &run, NULL}, &err);
+    l.asked = field;
     l.place = place;
     ms_status status = load_value(&l, value, path, NULL, 0);
     if (status == MS_ERR_NOMEM)
@@ -336,10 +350,11 @@ bool ms_run_find_origin(ms_arena *arena, ms_json_value value, const char *path, 
     return status == MS_OK && place->line > 0;
 }
 
-ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t count,
-                      ms_model_config *model, ms_run_config *run, ms_notes *notes, ms_error *err)
+ms_status ms_config_load(ms_arena *arena, const ms_family_list *families,
+                         const ms_run_setting *settings, size_t count, ms_loaded into,
+                         ms_error *err)
 {
-    loading l = {.arena = arena, .model = model, .run = run, .notes = notes, .err = err};
+    loading l = begin(arena, families, into, err);
     const char *config = NULL;
     for (size_t i = 0; i < count; i++)
         if (ms_name_equal(settings[i].field, "config"))

@@ -8,25 +8,19 @@
 #include "config/model_read.h"
 #include "json/read.h"
 
-static ms_family_list families(void)
+ms_status ms_model_load_value(ms_arena *arena, const ms_family_list *families, ms_json_value root,
+                              const char *name, ms_model_config *model, ms_notes *notes,
+                              ms_error *err)
 {
-    ms_family_list list = {0};
-    list.items = ms_families(&list.count);
-    return list;
-}
-
-ms_status ms_model_load_value(ms_arena *arena, ms_json_value root, const char *name,
-                              ms_model_config *model, ms_notes *notes, ms_error *err)
-{
-    ms_status status = ms_model_config_read(arena, root, families(), model, notes, err);
+    ms_status status = ms_model_config_read(arena, root, families, model, notes, err);
     if (status == MS_OK)
         model->name = name ? name : model->model_type;
     return status;
 }
 
 /* A config of its own, named by a preset name or a path. */
-static ms_status load_model(ms_arena *arena, const char *config, ms_model_config *model,
-                            ms_notes *notes, ms_error *err)
+static ms_status load_model(ms_arena *arena, const ms_family_list *families, const char *config,
+                            ms_model_config *model, ms_notes *notes, ms_error *err)
 {
     ms_input in = {0};
     ms_json *document = NULL;
@@ -34,24 +28,27 @@ static ms_status load_model(ms_arena *arena, const char *config, ms_model_config
     if (status == MS_OK)
         status = ms_json_parse(&in.source, &document, err);
     if (status == MS_OK)
-        status = ms_model_load_value(arena, ms_json_root(document), in.name, model, notes, err);
+        status = ms_model_load_value(arena, families, ms_json_root(document), in.name, model, notes,
+                                     err);
     ms_json_free(document);
     free(in.text);
     return status;
 }
 
-ms_status ms_preset_load(ms_arena *arena, const char *name, ms_model_config *model, ms_error *err)
+ms_status ms_model_load_preset(ms_arena *arena, const ms_family_list *families, const char *name,
+                               ms_model_config *model, ms_error *err)
 {
-    return ms_is_preset(name) ? load_model(arena, name, model, NULL, err)
+    return ms_is_preset(name) ? load_model(arena, families, name, model, NULL, err)
                               : ms_fail_no_config(name, err);
 }
 
-ms_status ms_model_load_of_run(ms_arena *arena, const ms_input *in, ms_json_value value,
-                               ms_model_config *model, ms_notes *notes, ms_error *err)
+ms_status ms_model_load_of_run(ms_arena *arena, const ms_family_list *families, const ms_input *in,
+                               ms_json_value value, ms_model_config *model, ms_notes *notes,
+                               ms_error *err)
 {
     const char *text = NULL;
     if (ms_json_kind_of(value) == MS_JSON_OBJECT)
-        return ms_model_load_value(arena, value, in->name, model, notes, err);
+        return ms_model_load_value(arena, families, value, in->name, model, notes, err);
     if (ms_json_kind_of(value) != MS_JSON_STRING)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "expected a config, the name of a built-in model, or a path");
@@ -63,7 +60,7 @@ ms_status ms_model_load_of_run(ms_arena *arena, const ms_input *in, ms_json_valu
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "a run file cannot take its model from standard input");
     ms_error found = {0};
-    ms_status status = load_model(arena, config, model, notes, &found);
+    ms_status status = load_model(arena, families, config, model, notes, &found);
     if (status == MS_OK || (found.file[0] && found.line > 0)) {
         if (status != MS_OK && err && err->status == MS_OK)
             *err = found;

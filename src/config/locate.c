@@ -55,21 +55,20 @@ static bool find_in_family(ms_json_value root, const ms_family *family, const ch
     return false;
 }
 
-static bool find_key(ms_json_value root, const char *name, ms_json_value *found)
+static bool find_key(const ms_family_list *families, ms_json_value root, const char *name,
+                     ms_json_value *found)
 {
-    size_t count;
     ms_json_value type;
     ms_error err = {0};
     const char *model_type = NULL;
-    const ms_family *const *families = ms_families(&count);
     if (ms_json_find(root, name, found)) /* model_type, architectures */
         return true;
     if (!ms_json_find(root, "model_type", &type) ||
         ms_json_get_string(type, &model_type, &err) != MS_OK)
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(families[i]->model_type, model_type) == 0)
-            return find_in_family(root, families[i], name, found);
+    for (size_t i = 0; i < families->count; i++)
+        if (strcmp(families->items[i]->model_type, model_type) == 0)
+            return find_in_family(root, families->items[i], name, found);
     return false;
 }
 
@@ -81,37 +80,43 @@ static bool lacks_memory(ms_error *place)
     return false;
 }
 
-static bool look_in_file(ms_arena *arena, const char *config, ms_wanted what, const char *name,
-                         bool is_key, ms_error *place);
+/* What is looked for. */
+typedef struct question {
+    ms_arena *arena;
+    const ms_family_list *families;
+    const char *name;
+    bool is_key; /* of the model's config, not a field of the run */
+} question;
+
+static bool look_in_file(const question *q, const char *config, ms_wanted what, ms_error *place);
 
 /* In a run file, the fields; the model's keys are in "model", or in the file that it names. */
-static bool look_in_run(ms_arena *arena, ms_json_value run, const char *path, const char *name,
-                        bool is_key, ms_error *place)
+static bool look_in_run(const question *q, ms_json_value run, const char *path, ms_error *place)
 {
     ms_json_value found, model;
     const char *config = NULL;
     ms_error err = {0};
-    if (!is_key) {
-        if (!find_field(run, name, &found))
+    if (!q->is_key) {
+        if (!find_field(run, q->name, &found))
             return find_field(run, "training-args", &found) &&
-                   ms_run_find_origin(arena, run, path, name, place);
+                   ms_config_find_origin(q->arena, q->families, run, path, q->name, place);
         take_place(found, place);
         return true;
     }
     if (!ms_json_find(run, "model", &model))
         return false;
     if (ms_json_kind_of(model) == MS_JSON_OBJECT) {
-        if (!find_key(model, name, &found))
+        if (!find_key(q->families, model, q->name, &found))
             return false;
         take_place(found, place);
         return true;
     }
     if (ms_json_get_string(model, &config, &err) != MS_OK || strcmp(config, "-") == 0)
         return false;
-    config = ms_path_beside(arena, path, config);
+    config = ms_path_beside(q->arena, path, config);
     if (!config)
         return lacks_memory(place);
-    if (look_in_file(arena, config, MS_WANTED_MODEL, name, true, place))
+    if (look_in_file(q, config, MS_WANTED_MODEL, place))
         return true;
     if (place->status == MS_ERR_NOMEM)
         return false;
@@ -119,28 +124,27 @@ static bool look_in_run(ms_arena *arena, ms_json_value run, const char *path, co
     return true;
 }
 
-static bool look_in_root(ms_arena *arena, ms_json_value root, const char *path, ms_wanted what,
-                         const char *name, bool is_key, ms_error *place)
+static bool look_in_root(const question *q, ms_json_value root, const char *path, ms_wanted what,
+                         ms_error *place)
 {
     ms_json_value found;
     if (what == MS_WANTED_RUN && ms_json_find(root, "model", &found))
-        return look_in_run(arena, root, path, name, is_key, place);
-    if (!is_key || !find_key(root, name, &found))
+        return look_in_run(q, root, path, place);
+    if (!q->is_key || !find_key(q->families, root, q->name, &found))
         return false;
     take_place(found, place);
     return true;
 }
 
-static bool look_in_file(ms_arena *arena, const char *config, ms_wanted what, const char *name,
-                         bool is_key, ms_error *place)
+static bool look_in_file(const question *q, const char *config, ms_wanted what, ms_error *place)
 {
     ms_input in = {0};
     ms_json *document = NULL;
     ms_error err = {0};
     bool found = !ms_is_preset(config) && strcmp(config, "-") != 0 &&
-                 ms_input_open(arena, config, what, &in, &err) == MS_OK &&
+                 ms_input_open(q->arena, config, what, &in, &err) == MS_OK &&
                  ms_json_parse(&in.source, &document, &err) == MS_OK &&
-                 look_in_root(arena, ms_json_root(document), in.path, what, name, is_key, place);
+                 look_in_root(q, ms_json_root(document), in.path, what, place);
     ms_json_free(document);
     free(in.text);
     return err.status == MS_ERR_NOMEM ? lacks_memory(place) : found;
@@ -149,10 +153,10 @@ static bool look_in_file(ms_arena *arena, const char *config, ms_wanted what, co
 static bool look(ms_arena *arena, const ms_run_files *files, const char *name, bool is_key,
                  ms_error *place)
 {
+    const question q = {arena, files->families, name, is_key};
     *place = (ms_error){0};
-    if (files->config)
-        return look_in_file(arena, files->config, MS_WANTED_RUN, name, is_key, place);
-    return look_in_run(arena, files->run, files->path, name, is_key, place);
+    return files->config ? look_in_file(&q, files->config, MS_WANTED_RUN, place)
+                         : look_in_run(&q, files->run, files->path, place);
 }
 
 bool ms_run_locate(ms_arena *arena, const ms_run_files *files, const char *field, ms_error *place)

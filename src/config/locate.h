@@ -9,10 +9,12 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "config/model_config.h"
 #include "json/value.h"
 
 /* What a run is read from. */
 typedef struct ms_run_files {
+    const ms_family_list *families;
     const char *config; /* as "config" of a run; NULL: */
     ms_json_value run;  /* a run file that is a value of an open document */
     const char *path;   /* the document's file, where paths in it start; or NULL */

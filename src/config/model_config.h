@@ -294,7 +294,10 @@ static inline uint64_t ms_rotary_dim(const ms_model_config *config)
 bool ms_model_has_layers(const ms_model_config *config, uint8_t flags);
 bool ms_model_has_layers_but(const ms_model_config *config, uint8_t flags);
 
-/* All families, in the order they are listed; defined by the model stage. */
-const ms_family *const *ms_families(size_t *count);
+/* Families to look a model type up in, in the order they are listed. */
+typedef struct ms_family_list {
+    const ms_family *const *items;
+    size_t count;
+} ms_family_list;
 
 #endif

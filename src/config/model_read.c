@@ -8,13 +8,13 @@
 #include "config/unmodelled.h"
 
 static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, const char *type,
-                                   ms_family_list families, ms_error *err)
+                                   const ms_family_list *families, ms_error *err)
 {
     char hint[96];
     ms_json_value nested;
     ms_nearest nearest = ms_nearest_same(type);
-    for (size_t i = 0; i < families.count; i++)
-        ms_nearest_offer(&nearest, families.items[i]->model_type);
+    for (size_t i = 0; i < families->count; i++)
+        ms_nearest_offer(&nearest, families->items[i]->model_type);
     return ms_json_fail(
         err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
         "unknown model_type '%.40s'; \"memscope models\" lists the known ones, \"memscope "
@@ -25,7 +25,7 @@ static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, cons
             : "");
 }
 
-static ms_status read_family(ms_arena *arena, ms_json_value root, ms_family_list families,
+static ms_status read_family(ms_arena *arena, ms_json_value root, const ms_family_list *families,
                              ms_model_config *config, ms_error *err)
 {
     ms_json_value value;
@@ -41,9 +41,9 @@ static ms_status read_family(ms_arena *arena, ms_json_value root, ms_family_list
     ms_status status = ms_json_get_string(value, &type, err);
     if (status != MS_OK)
         return status;
-    for (size_t i = 0; i < families.count && !config->family; i++)
-        if (strcmp(families.items[i]->model_type, type) == 0)
-            config->family = families.items[i];
+    for (size_t i = 0; i < families->count && !config->family; i++)
+        if (strcmp(families->items[i]->model_type, type) == 0)
+            config->family = families->items[i];
     if (!config->family)
         return fail_unknown_type(root, value, type, families, err);
     config->model_type = ms_arena_strdup(arena, type);
@@ -210,7 +210,7 @@ static ms_status read_keys(ms_arena *arena, ms_json_value root, ms_model_config 
     return status;
 }
 
-ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, ms_family_list families,
+ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, const ms_family_list *families,
                                ms_model_config *config, ms_notes *notes, ms_error *err)
 {
     *config = (ms_model_config){0};

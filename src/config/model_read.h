@@ -12,13 +12,8 @@
 #include "config/notes.h"
 #include "json/value.h"
 
-typedef struct ms_family_list {
-    const ms_family *const *items;
-    size_t count;
-} ms_family_list;
-
 /* Strings of the config belong to the arena; `name` is the caller's to set. */
-ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, ms_family_list families,
+ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, const ms_family_list *families,
                                ms_model_config *config, ms_notes *notes, ms_error *err);
 
 /* ---- the pieces, one file each ---- */

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "config/input.h"
 #include "config/locate.h"
+#include "model/families.h"
 
 enum { NAME_BYTES = 200 };
 
@@ -196,7 +197,8 @@ static ms_status check_names(const reading *r)
 static ms_status settle_device(const reading *r, ms_budget *b)
 {
     ms_error place;
-    const ms_run_files files = {.config = b->config, .run = b->run, .path = r->path};
+    const ms_run_files files = {
+        .families = ms_families(), .config = b->config, .run = b->run, .path = r->path};
     if (b->device || !r->defaults.device)
         return MS_OK;
     if (ms_run_locate(r->arena, &files, "device", &place))

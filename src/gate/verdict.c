@@ -5,6 +5,7 @@
 
 #include "config/locate.h"
 #include "config/size.h"
+#include "model/families.h"
 
 const char *const ms_outcome_names[] = {
     [MS_OUTCOME_SKIPPED] = "skipped", [MS_OUTCOME_PASSED] = "passed",
@@ -181,7 +182,10 @@ static const ms_error *first_place(const ms_error *const *places, uint32_t count
 
 ms_status ms_verdict_locate(ms_arena *arena, ms_verdict *v, const char *path, ms_error *err)
 {
-    const ms_run_files files = {.config = v->budget->config, .run = v->budget->run, .path = path};
+    const ms_run_files files = {.families = ms_families(),
+                                .config = v->budget->config,
+                                .run = v->budget->run,
+                                .path = path};
     const ms_diff *d = &v->diff;
     v->place = v->breach_count                   ? v->breaches[0].limit->place
                : v->budget->limits.require_place ? v->budget->limits.require_place

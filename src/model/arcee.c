@@ -3,7 +3,7 @@
  * Arcee's AFM: Llama with an MLP without a gate, by squared relus.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

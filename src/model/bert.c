@@ -4,7 +4,7 @@
  * everywhere. Its class decides the pooler and the heads.
  */
 #include "model/blocks.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/ops.h"
 

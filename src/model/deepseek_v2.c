@@ -4,7 +4,7 @@
  * within the best groups.
  */
 #include "model/deepseek.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/experts.h"
 

@@ -3,7 +3,7 @@
  * DeepSeek-V3: latent attention whose rotary embedding turns neighbours; a router by sigmoids.
  */
 #include "model/deepseek.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/experts.h"
 

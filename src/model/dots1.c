@@ -3,7 +3,7 @@
  * dots.llm1: Qwen3's attention and DeepSeek-V3's experts.
  */
 #include "model/deepseek.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

@@ -3,7 +3,7 @@
  * ERNIE 4.5: the plain decoder, whose heads are turned by neighbours in fp32.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

@@ -5,7 +5,7 @@
  * always gets a mask.
  */
 #include "model/falcon.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/ops.h"
 

@@ -4,18 +4,7 @@
 
 #include "config/model_config.h"
 
-extern const ms_family ms_family_llama, ms_family_mistral, ms_family_ministral3, ms_family_qwen2,
-    ms_family_qwen3, ms_family_gpt2, ms_family_phi3, ms_family_glm4, ms_family_gpt_neox,
-    ms_family_glm, ms_family_seed_oss, ms_family_starcoder2, ms_family_granite,
-    ms_family_granitemoehybrid, ms_family_smollm3, ms_family_olmo2, ms_family_phi,
-    ms_family_stablelm, ms_family_cohere, ms_family_cohere2, ms_family_gemma, ms_family_gemma2,
-    ms_family_gemma3_text, ms_family_gemma3, ms_family_qwen3_moe, ms_family_mixtral,
-    ms_family_qwen2_moe, ms_family_deepseek_v2, ms_family_deepseek_v3, ms_family_gpt_oss,
-    ms_family_opt, ms_family_falcon, ms_family_refined_web_model, ms_family_refined_web,
-    ms_family_bert, ms_family_vit, ms_family_olmo3, ms_family_olmoe, ms_family_exaone4,
-    ms_family_ernie4_5, ms_family_hunyuan_v1_dense, ms_family_glm4_moe, ms_family_minimax_m2,
-    ms_family_dots1, ms_family_arcee, ms_family_qwen3_next, ms_family_qwen3_5_text,
-    ms_family_qwen3_5_moe_text, ms_family_qwen3_5, ms_family_qwen3_5_moe, ms_family_qwen3_vl,
-    ms_family_qwen3_vl_moe, ms_family_lfm2;
+/* All families. */
+const ms_family_list *ms_families(void);
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include "model/gemma.h"
 
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

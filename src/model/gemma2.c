@@ -3,7 +3,7 @@
  * Gemma 2: four norms in a layer, every other layer slides, scores of attention and logits are
  * capped. Because of the cap the framework has eager attention alone.
  */
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "model/gemma.h"
 #include "ops/ops.h"

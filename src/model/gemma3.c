@@ -4,7 +4,7 @@
  * but every sixth slide, and turn with a rotary table of their own. The larger ones come with a
  * vision tower, which text alone does not run.
  */
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "model/gemma.h"
 #include "model/siglip.h"

@@ -3,7 +3,7 @@
  * GLM-4.5 and 4.6: a part of each head turned by halves, and DeepSeek-V3's experts.
  */
 #include "model/deepseek.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

@@ -3,7 +3,7 @@
  * GPT-2: learned positions, layer norms, fused q/k/v, dropout, biases everywhere.
  */
 #include "model/blocks.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/ops.h"
 

@@ -4,7 +4,7 @@
  * side, a quarter of each head turned.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/ops.h"
 

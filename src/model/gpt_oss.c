@@ -4,7 +4,7 @@
  * biases and a clamped gate in the place of every MLP.
  */
 #include "model/experts.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/experts.h"
 

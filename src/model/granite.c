@@ -4,7 +4,7 @@
  * state-space layers and experts (granitemoehybrid): the same, with gate and up in one product.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/ops.h"
 

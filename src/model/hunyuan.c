@@ -3,7 +3,7 @@
  * Hunyuan, dense: each head's query and key is normalised once it is turned.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

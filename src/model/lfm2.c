@@ -3,7 +3,7 @@
  * LFM2: most layers have a short convolution between two gates in the place of attention.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/ops.h"
 

@@ -3,7 +3,7 @@
  * Llama: the plain decoder; biases only where the file asks for them.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

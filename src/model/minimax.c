@@ -4,7 +4,7 @@
  * layer, chosen by sigmoids and a bias.
  */
 #include "model/experts.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/experts.h"
 

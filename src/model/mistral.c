@@ -3,7 +3,7 @@
  * Mistral: the plain decoder without biases. Ministral 3 scales queries by their position.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/ops.h"
 

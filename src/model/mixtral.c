@@ -3,7 +3,7 @@
  * Mixtral: Mistral with experts in the place of every MLP, weighted in fp32.
  */
 #include "model/experts.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

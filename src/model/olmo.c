@@ -5,7 +5,7 @@
  * the same attention before a mixture of experts, with norms where they usually are.
  */
 #include "model/experts.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

@@ -4,7 +4,7 @@
  * narrower than the layers, with projections between.
  */
 #include "model/blocks.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/ops.h"
 

@@ -4,7 +4,7 @@
  * head turned, biases everywhere.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/ops.h"
 

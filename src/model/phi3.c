@@ -4,7 +4,7 @@
  * on the residual branches.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/ops.h"
 

@@ -3,7 +3,7 @@
  * Qwen2: queries, keys and values have biases, which no key says.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

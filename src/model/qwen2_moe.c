@@ -3,7 +3,7 @@
  * Qwen2 with experts in the place of most MLPs, and one more, behind a gate, that sees every token.
  */
 #include "model/experts.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

@@ -3,7 +3,7 @@
  * Qwen3: every head's query and key is normalised.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

@@ -3,7 +3,7 @@
  * Qwen3 with experts in the place of most MLPs.
  */
 #include "model/experts.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

@@ -5,7 +5,7 @@
  */
 #include "model/delta.h"
 #include "model/experts.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "model/qwen_vision.h"
 #include "ops/ops.h"

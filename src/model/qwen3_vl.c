@@ -4,7 +4,7 @@
  * text alone does not run.
  */
 #include "model/experts.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/qwen_vision.h"
 
 /* clang-format off */

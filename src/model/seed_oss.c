@@ -3,7 +3,7 @@
  * Seed-OSS: the plain decoder; attention and MLP end with dropout, heads have a width of their own.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

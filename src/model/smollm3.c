@@ -3,7 +3,7 @@
  * SmolLM3: the plain decoder, some of whose layers know no positions; those may slide.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

@@ -3,7 +3,7 @@
  * StarCoder2: layer norms, an MLP without a gate, dropout at the end of attention and MLP.
  */
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 
 /* clang-format off */

@@ -3,7 +3,7 @@
  * ViT: an encoder of the patches of a picture, with a token before them that stands for the class.
  */
 #include "model/blocks.h"
-#include "model/families.h"
+#include "model/family_list.h"
 #include "model/family_keys.h"
 #include "ops/ops.h"
 

@@ -6,6 +6,7 @@
 
 #include "config/run_fields.h"
 #include "plan/stack.h"
+#include "model/load.h"
 
 /* Those that are said, in front. */
 static ms_status gather(ms_arena *arena, const ms_point *point, uint32_t input_count,

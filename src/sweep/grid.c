@@ -9,6 +9,7 @@
 #include "config/input.h"
 #include "config/run_fields.h"
 #include "json/read.h"
+#include "model/load.h"
 
 void ms_grid_free(ms_grid *grid)
 {

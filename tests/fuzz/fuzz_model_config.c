@@ -7,6 +7,7 @@
 
 #include "config/model_read.h"
 #include "fuzz/fuzz.h"
+#include "model/families.h"
 
 static void check_bounds(const ms_model_config *m)
 {
@@ -26,15 +27,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     ms_json_source source = {"fuzz.json", (const char *)data, size};
     ms_json *document = NULL;
-    ms_family_list families = {0};
-    families.items = ms_families(&families.count);
     ms_arena *arena = ms_arena_create(1 << 20);
     ms_model_config model;
     ms_notes notes = {0};
     ms_error err = {0};
     if (arena && ms_json_parse(&source, &document, &err) == MS_OK) {
-        if (ms_model_config_read(arena, ms_json_root(document), families, &model, &notes, &err) ==
-            MS_OK)
+        if (ms_model_config_read(arena, ms_json_root(document), ms_families(), &model, &notes,
+                                 &err) == MS_OK)
             check_bounds(&model);
         else
             assert(err.text[0] && (err.line > 0 || err.status == MS_ERR_NOMEM));

@@ -4,7 +4,7 @@
  */
 #include <assert.h>
 
-#include "config/load.h"
+#include "model/load.h"
 #include "config/resolve.h"
 #include "config/run_file.h"
 #include "fuzz/fuzz.h"

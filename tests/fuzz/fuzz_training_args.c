@@ -5,7 +5,7 @@
  */
 #include <assert.h>
 
-#include "config/load.h"
+#include "model/load.h"
 #include "config/training_args.h"
 #include "fuzz/fuzz.h"
 #include "json/yaml.h"

@@ -7,17 +7,17 @@
 
 #include <string.h>
 
-#include "config/load.h"
+#include "model/families.h"
+#include "model/load.h"
 #include "unit/support.h"
 
 /* The family of a model type, which there must be. */
 static inline const ms_family *family_of(const char *name)
 {
-    size_t count;
-    const ms_family *const *families = ms_families(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(families[i]->model_type, name) == 0)
-            return families[i];
+    const ms_family_list *families = ms_families();
+    for (size_t i = 0; i < families->count; i++)
+        if (strcmp(families->items[i]->model_type, name) == 0)
+            return families->items[i];
     fail_msg("no family %s", name);
     return NULL;
 }

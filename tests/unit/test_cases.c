@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/load.h"
+#include "model/load.h"
 #include "step/step.h"
 
 enum { MAX_CASES = 256, MAX_NAME = 64 };

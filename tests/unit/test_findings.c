@@ -5,7 +5,7 @@
  */
 #include "unit/support.h"
 
-#include "config/load.h"
+#include "model/load.h"
 #include "ledger/cached.h"
 
 #define MIB(n) (UINT64_C(1048576) * (n))

@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/load.h"
+#include "model/families.h"
+#include "model/load.h"
 #include "config/model_read.h"
 
 /* ---- presets ---- */
@@ -279,13 +280,12 @@ static void check_run_file(void **state)
 static void key_rows_are_sane(void **state)
 {
     (void)state;
-    size_t count;
-    const ms_family *const *families = ms_families(&count);
-    assert_true(count >= 5);
-    for (size_t f = 0; f < count; f++)
-        for (size_t i = 0; i < families[f]->key_count; i++) {
-            const ms_key *key = &families[f]->keys[i];
-            assert_ptr_equal(ms_model_key_row(families[f], key->name), key);
+    const ms_family_list *families = ms_families();
+    assert_true(families->count >= 5);
+    for (size_t f = 0; f < families->count; f++)
+        for (size_t i = 0; i < families->items[f]->key_count; i++) {
+            const ms_key *key = &families->items[f]->keys[i];
+            assert_ptr_equal(ms_model_key_row(families->items[f], key->name), key);
             bool counts = key->kind == MS_KEY_COUNT || key->kind == MS_KEY_OPTIONAL;
             assert_true(!counts || key->maximum > key->minimum);
             bool as_null = key->kind == MS_KEY_OPTIONAL && key->null_kind == MS_DEFAULT_VALUE &&

@@ -8,17 +8,16 @@
 #include "config/input.h"
 #include "config/nearest.h"
 #include "device/device.h"
-#include "config/model_config.h"
+#include "model/families.h"
 #include "unit/support.h"
 
 /* ---- what is offered of the program's own tables ---- */
 
 static void offer_families(ms_nearest *nearest)
 {
-    size_t count = 0;
-    const ms_family *const *families = ms_families(&count);
-    for (size_t i = 0; i < count; i++)
-        ms_nearest_offer(nearest, families[i]->model_type);
+    const ms_family_list *families = ms_families();
+    for (size_t i = 0; i < families->count; i++)
+        ms_nearest_offer(nearest, families->items[i]->model_type);
 }
 
 static void offer_presets(ms_nearest *nearest)
@@ -51,7 +50,7 @@ static void offer_devices(ms_nearest *nearest)
     uint32_t count = 0;
     ms_error err = {0};
     assert_int_equal(ms_devices_load(arena, &devices, &count, &err), MS_OK);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < families->count; i++)
         ms_nearest_offer(nearest, devices[i].name);
 }
 
@@ -138,14 +137,13 @@ static bool same_letters(const char *a, const char *b)
 static void changed_names_are_others(void **state)
 {
     (void)state;
-    size_t count = 0;
-    const ms_family *const *families = ms_families(&count);
+    const ms_family_list *families = ms_families();
     static const char put[] = "aeiqxz0123456789";
-    for (size_t i = 0; i < count; i++)
-        for (size_t at = 0; at <= strlen(families[i]->model_type); at++)
+    for (size_t i = 0; i < families->count; i++)
+        for (size_t at = 0; at <= strlen(families->items[i]->model_type); at++)
             for (const char *c = put; *c; c++) {
                 char name[64] = {0}; /* also beyond its end, where a letter is put */
-                snprintf(name, sizeof name, "%s", families[i]->model_type);
+                snprintf(name, sizeof name, "%s", families->items[i]->model_type);
                 bool same = name[at] == *c || (at > 0 && name[at - 1] == *c) ||
                             (name[at] && name[at + 1] == *c) || strchr("_-", name[at]);
                 if (name[at] && same)

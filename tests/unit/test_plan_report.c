@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "config/load.h"
+#include "model/load.h"
 #include "json/value.h"
 #include "report/plan_report.h"
 #include "report/plan_view.h"

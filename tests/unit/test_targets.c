@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "config/load.h"
+#include "model/load.h"
 #include "unit/support.h"
 
 enum { LAYERS = 4 };

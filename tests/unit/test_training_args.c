@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/load.h"
+#include "model/load.h"
 
 enum { MAX_CASES = 256, MAX_NAME = 64, MAX_FLAGS = 8, MAX_TEXT = 4096 };
 
