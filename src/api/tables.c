@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "config/input.h"
 #include "base/error.h"
 #include "base/locale.h"
 #include "model/load.h"

@@ -6,10 +6,10 @@
 #define MS_CONFIG_INPUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "config/load.h"
 #include "json/scan.h"
 
 /* What "config", or "model" in a run file, turned out to name. */
@@ -26,6 +26,8 @@ typedef enum ms_wanted { MS_WANTED_RUN, MS_WANTED_MODEL } ms_wanted;
 ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_input *in,
                         ms_error *err);
 
+/* Names of the built-in models, in the order they are listed; NULL past the last. */
+const char *ms_preset_name(size_t index);
 bool ms_is_preset(const char *name);
 /* Fails, with the preset whose name is nearest. */
 ms_status ms_fail_no_config(const char *name, ms_error *err);

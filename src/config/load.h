@@ -47,7 +47,4 @@ ms_status ms_config_load_value(ms_arena *arena, const ms_family_list *families, 
 bool ms_config_find_origin(ms_arena *arena, const ms_family_list *families, ms_json_value value,
                            const char *path, const char *field, ms_error *place);
 
-/* Names of the built-in models, in the order they are listed; NULL past the last. */
-const char *ms_preset_name(size_t index);
-
 #endif

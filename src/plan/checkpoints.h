@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/limit.h"
 #include "plan/graph.h"
+#include "plan/outcome.h"
 
 /* Discarded fractions are whole numbers of these parts, so that what is printed is what was
  * counted. */
@@ -26,14 +27,6 @@ typedef struct ms_checkpoint_task {
     double gap, time_limit_s;
     const ms_stop *stop; /* or NULL */
 } ms_checkpoint_task;
-
-typedef enum ms_plan_outcome {
-    MS_PLAN_OPTIMAL, /* proven within the gap */
-    MS_PLAN_INFEASIBLE,
-    MS_PLAN_LIMIT,  /* out of time */
-    MS_PLAN_STOPPED /* somebody asked for it */
-} ms_plan_outcome;
-extern const char *const ms_plan_outcome_names[]; /* by ms_plan_outcome */
 
 typedef struct ms_checkpoint_plan {
     ms_plan_outcome outcome;

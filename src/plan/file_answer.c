@@ -10,13 +10,6 @@
 #include "json/write.h"
 #include "plan/file_plan.h"
 
-const char *const ms_plan_outcome_names[] = {
-    [MS_PLAN_OPTIMAL] = "optimal",
-    [MS_PLAN_INFEASIBLE] = "infeasible",
-    [MS_PLAN_LIMIT] = "limit",
-    [MS_PLAN_STOPPED] = "stopped",
-};
-
 static const char *const ending_texts[] = {
     [MS_PLAN_OPTIMAL] = "proven",
     [MS_PLAN_INFEASIBLE] = "",

@@ -14,11 +14,6 @@
 #include "plan/rules.h"
 #include "plan/search.h"
 
-const char *const ms_planner_names[] = {
-    [MS_PLANNER_MILP] = "milp",       [MS_PLANNER_GREEDY] = "greedy", [MS_PLANNER_RULES] = "rules",
-    [MS_PLANNER_UNIFORM] = "uniform", [MS_PLANNER_NONE] = "none",     [MS_PLANNER_COUNT] = NULL,
-};
-
 /* ---- the planners ---- */
 
 static ms_status keep_all(ms_search *s)

@@ -5,7 +5,9 @@
 #ifndef MS_PLAN_TARGET_H
 #define MS_PLAN_TARGET_H
 
-#include "plan/step_plan.h"
+#include "base/vec.h"
+#include "plan/stack.h"
+#include "plan/step_task.h"
 
 /* A plan that a trainer can express. */
 typedef struct ms_shape {

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "json/write.h"
-#include "report/json_operators.h"
 #include "report/reporter.h"
+#include "report/category_id.h"
 
 enum { PROCESS_STEP = 1, PROCESS_TENSORS = 2, MOST_TENSORS = 256 };
 enum { TRACK_STEP = 1, TRACK_OPERATORS = 2, TRACK_LANES = 3 };

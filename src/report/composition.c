@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/json_operators.h"
 #include "report/picture.h"
+#include "report/category_id.h"
 
 enum { MOST_CELLS = MS_PEAK_TENSORS + 1 };
 enum { HEAD_HEIGHT = 18, LINE_HEIGHT = 14 };

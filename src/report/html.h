@@ -9,7 +9,7 @@
 #include "config/treatment.h"
 #include "memscope/verdict.h"
 #include "report/draw.h"
-#include "report/metadata.h"
+#include "report/field.h"
 
 typedef struct ms_html_link {
     const char *id, *title; /* of a section */

@@ -9,8 +9,8 @@
 #include "report/calibrated.h"
 #include "report/fit_words.h"
 #include "report/html_report.h"
-#include "report/json_operators.h"
 #include "report/plan_view.h"
+#include "report/category_id.h"
 
 enum { BAR_PIECES = MS_CATEGORY_COUNT + 3 };
 

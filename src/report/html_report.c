@@ -9,10 +9,10 @@
 
 #include "report/calibrated.h"
 #include "report/fit_words.h"
-#include "report/json_operators.h"
 #include "report/picture.h"
 #include "report/reporter.h"
 #include "report/summary.h"
+#include "report/category_id.h"
 
 static void write_findings(FILE *out, const ms_view *v)
 {

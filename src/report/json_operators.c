@@ -4,29 +4,14 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "report/category_id.h"
+
 /* clang-format off */
-static const char *const category_ids[] = {
-    [MS_CATEGORY_WEIGHT]          = "weight",
-    [MS_CATEGORY_BUFFER]          = "buffer",
-    [MS_CATEGORY_GRADIENT]        = "gradient",
-    [MS_CATEGORY_OPTIMIZER_STATE] = "optimizer_state",
-    [MS_CATEGORY_INPUT]           = "input",
-    [MS_CATEGORY_ACTIVATION]      = "activation",
-    [MS_CATEGORY_TEMPORARY]       = "temporary",
-    [MS_CATEGORY_WORKSPACE]       = "workspace",
-};
 static const char *const pass_ids[] = {
     [MS_PASS_FORWARD]  = "forward",  [MS_PASS_RECOMPUTE] = "recompute",
     [MS_PASS_BACKWARD] = "backward", [MS_PASS_UPDATE]    = "update",
 };
 /* clang-format on */
-_Static_assert(sizeof category_ids / sizeof *category_ids == MS_CATEGORY_COUNT,
-               "a category has no id");
-
-const char *ms_json_category(uint8_t category)
-{
-    return category_ids[category];
-}
 
 void ms_json_storage_shape(ms_json_writer *w, const ms_trace *trace, const ms_storage *storage)
 {
@@ -127,7 +112,7 @@ static void write_record(ms_json_writer *w, const ms_view *view, const ms_record
 {
     ms_json_object(w, NULL);
     ms_json_string(w, "name", ms_view_record_name(view, r));
-    ms_json_string(w, "category", category_ids[r->category]);
+    ms_json_string(w, "category", ms_json_category(r->category));
     ms_json_string(w, "phase", ms_phase_name((ms_phase)r->phase));
     write_operands(w, view, r, SIDE_INPUTS);
     write_operands(w, view, r, SIDE_OUTPUTS);

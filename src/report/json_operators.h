@@ -5,9 +5,6 @@
 #include "json/write.h"
 #include "report/view.h"
 
-/* "activation", "optimizer_state": the spelling of the contract. */
-const char *ms_json_category(uint8_t category);
-
 /* Writes the member "operators": one object per record. */
 void ms_json_operators(ms_json_writer *w, const ms_view *view);
 

@@ -5,6 +5,7 @@
 
 #include "ledger/fold.h"
 #include "report/json_operators.h"
+#include "report/category_id.h"
 
 static void write_categories(ms_json_writer *w, const ms_view *view)
 {

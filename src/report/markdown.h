@@ -3,7 +3,7 @@
 #define MS_REPORT_MARKDOWN_H
 
 #include "report/escape.h"
-#include "report/metadata.h"
+#include "report/field.h"
 
 #include <stdint.h>
 #include <stdio.h>

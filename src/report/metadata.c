@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/locale.h"
 #include "config/attention.h"
 #include "config/experts.h"
 #include "report/calibrated.h"
@@ -188,48 +187,4 @@ const char *ms_metadata_text(const ms_field *fields, uint32_t count, const char 
         if (fields[i].kind == MS_FIELD_TEXT && strcmp(fields[i].name, name) == 0)
             return fields[i].text;
     return "";
-}
-
-uint32_t ms_field_value(const ms_field *field, char *out, uint32_t size)
-{
-    int length = 0;
-    switch (field->kind) {
-    case MS_FIELD_TEXT:
-        length = snprintf(out, size, "%s", field->text);
-        break;
-    case MS_FIELD_COUNT:
-        length = snprintf(out, size, "%" PRIu64, field->count);
-        break;
-    case MS_FIELD_BOOL:
-        length = snprintf(out, size, "%s", field->count ? "true" : "false");
-        break;
-    case MS_FIELD_NUMBER:
-        length = ms_text_print(out, size, "%g", field->number);
-        break;
-    case MS_FIELD_NULL:
-        length = snprintf(out, size, "none");
-        break;
-    }
-    return length > 0 ? (uint32_t)length : 0;
-}
-
-void ms_field_json(ms_json_writer *w, const ms_field *f)
-{
-    switch (f->kind) {
-    case MS_FIELD_TEXT:
-        ms_json_string(w, f->name, f->text);
-        break;
-    case MS_FIELD_COUNT:
-        ms_json_uint(w, f->name, f->count);
-        break;
-    case MS_FIELD_BOOL:
-        ms_json_bool(w, f->name, f->count != 0);
-        break;
-    case MS_FIELD_NUMBER:
-        ms_json_double(w, f->name, f->number, 6);
-        break;
-    case MS_FIELD_NULL:
-        ms_json_null(w, f->name);
-        break;
-    }
 }

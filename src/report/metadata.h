@@ -11,30 +11,7 @@
 #include "base/arena.h"
 #include "config/model_config.h"
 #include "config/run_config.h"
-#include "json/write.h"
-
-typedef enum ms_field_kind {
-    MS_FIELD_TEXT,
-    MS_FIELD_COUNT,
-    MS_FIELD_BOOL,
-    MS_FIELD_NUMBER,
-    MS_FIELD_NULL
-} ms_field_kind;
-
-typedef enum ms_field_group {
-    MS_FIELD_RUN,   /* an option of the run */
-    MS_FIELD_MODEL, /* of the model, as read */
-    MS_FIELD_DETAIL /* for programs; people see it elsewhere or do not ask */
-} ms_field_group;
-
-typedef struct ms_field {
-    const char *name;
-    ms_field_group group;
-    ms_field_kind kind;
-    const char *text;
-    uint64_t count; /* also of MS_FIELD_BOOL */
-    double number;
-} ms_field;
+#include "report/field.h"
 
 extern const char *const ms_optimizer_device_names[]; /* by ms_optimizer_device */
 extern const char *const ms_parameter_device_names[]; /* by ms_parameter_device */
@@ -54,11 +31,5 @@ uint32_t ms_metadata_fill(const ms_metadata_source *source, ms_arena *arena,
 
 /* The text of a field, e.g. of "optimizer"; "" when there is none. */
 const char *ms_metadata_text(const ms_field *fields, uint32_t count, const char *name);
-
-/* "1", "adamw", "none"; returns the length needed. */
-uint32_t ms_field_value(const ms_field *field, char *out, uint32_t size);
-
-/* The field as a member of the object that is open. */
-void ms_field_json(ms_json_writer *w, const ms_field *f);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "memscope/memscope.h"
-#include "report/metadata.h"
+#include "report/field.h"
 
 typedef enum ms_tone {
     MS_TONE_BOLD,

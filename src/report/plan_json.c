@@ -8,8 +8,8 @@
 #include "json/write.h"
 #include "report/calibrated.h"
 #include "report/fit_words.h"
-#include "report/json_operators.h"
 #include "report/plan_view.h"
+#include "report/category_id.h"
 
 static void number_or_null(ms_json_writer *w, const char *key, bool known, double value,
                            int decimals)

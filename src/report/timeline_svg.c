@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/json_operators.h"
 #include "report/picture.h"
+#include "report/category_id.h"
 
 const ms_frame ms_timeline_plot = {56, 40, MS_PICTURE_WIDTH - 56 - 20,
                                    MS_TIMELINE_HEIGHT - 40 - 78};

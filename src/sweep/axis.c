@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sweep/axis.h"
 
+#include "config/input.h"
+
 #include <inttypes.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
  * where a config may lie, flags against files.
  */
 #include "unit/support.h"
+#include "config/input.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -50,7 +50,7 @@ static void offer_devices(ms_nearest *nearest)
     uint32_t count = 0;
     ms_error err = {0};
     assert_int_equal(ms_devices_load(arena, &devices, &count, &err), MS_OK);
-    for (uint32_t i = 0; i < families->count; i++)
+    for (uint32_t i = 0; i < count; i++)
         ms_nearest_offer(nearest, devices[i].name);
 }
 
