@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/load.h"
 #include "config/model_read.h"
 #include "json/read.h"
 
