@@ -97,31 +97,31 @@ static ms_status set_loss(ms_cli_settings *s, const char *value, ms_error *err)
 static ms_status set_out(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->directory = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out wants a directory");
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out needs a directory");
 }
 
 static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 {
     (void)s;
-    return ms_cli_fail(err, MS_ERR_USAGE, "the program goes behind --: capture -- %.80s", word);
+    return ms_cli_fail(err, MS_ERR_USAGE, "the program goes after --: capture -- %.80s", word);
 }
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"device",     0,   "NAME",    "the device that is not there [a100-80gb]",              set_device},
-    {"real",       0,   NULL,      "measure on the GPU that is there",                      set_real},
-    {"device-count", 0, "N",       "how many of it there are [1; with --world up to 8]",    set_device_count},
-    {"world",      0,   "N",       "run one rank of N: process groups come up alone",       set_world},
-    {"steps",      0,   "N",       "optimizer steps; the last one is told [3]",             set_steps},
-    {"answer-loss", 0,  "X",       "what losses and norms are when they are read back [0]", set_loss},
-    {"out",        0,   "DIR",     "where runtime_report.json goes [memscope-capture]",     set_out},
-    {"time-limit", 0,   "SECONDS", "ends a program that takes no such steps [600]",         set_time_limit},
-    {"trace-calls", 0,  NULL,      "list the calls of CUDA's libraries that it makes",      set_trace_calls},
-    {"no-paths",   0,   NULL,      "source files by name alone, without folders",           set_no_paths},
+    {"device",     0,   "NAME",    "the device to simulate [a100-80gb]",              set_device},
+    {"real",       0,   NULL,      "measure on this machine's GPU",                      set_real},
+    {"device-count", 0, "N",       "number of such devices [1; with --world up to 8]",    set_device_count},
+    {"world",      0,   "N",       "run one rank of N; process groups start without the others",       set_world},
+    {"steps",      0,   "N",       "optimizer steps; the last one is reported [3]",             set_steps},
+    {"answer-loss", 0,  "X",       "value of losses and norms when they are read back [0]", set_loss},
+    {"out",        0,   "DIR",     "directory of runtime_report.json [memscope-capture]",     set_out},
+    {"time-limit", 0,   "SECONDS", "stop a program that has not finished its steps by then [600]",         set_time_limit},
+    {"trace-calls", 0,  NULL,      "list the program's calls of CUDA libraries",      set_trace_calls},
+    {"no-paths",   0,   NULL,      "name source files without their folders",           set_no_paths},
     {"quiet",      'q', NULL,      "no report on the console",                              ms_cli_set_quiet},
     {"color",      0,   "WHEN",    "auto, always or never",                                 ms_cli_set_color},
     {"no-color",   0,   NULL,      "the same as --color=never",                             ms_cli_set_no_color},
-    {"help",       'h', NULL,      "this text",                                             ms_cli_set_help},
+    {"help",       'h', NULL,      "print this help",                                             ms_cli_set_help},
     {NULL,         0,   NULL,      NULL,                                                    NULL},
 };
 static const ms_cli_fields no_fields[] = {{.list = NULL}};
@@ -136,7 +136,7 @@ const ms_cli_grammar ms_cli_capture_grammar = {
         "terminal; what it prints goes to standard error.\n"
         "A report holds the program's arguments, with secrets masked, and lines of its files,\n"
         "which are named from the working folder or from site-packages. The report of an\n"
-        "earlier run stays until a new one has figures. Interrupted: 130, with what is known.\n",
+        "earlier run is kept until a new one has figures.\n",
 };
 
 /* ---- what the program left ---- */
@@ -148,16 +148,16 @@ static const struct outcome {
     {"stepped", NULL, MS_OK},
     {"few_steps", NULL, MS_OK},
     {"out_of_memory", "the program ran out of the device's memory", MS_ERR_OVER_BUDGET},
-    {"failed", "the program failed before its steps were done", MS_ERR_USAGE},
+    {"failed", "the program failed before it had finished its steps", MS_ERR_USAGE},
     {"no_step", "the program ended without an optimizer step", MS_ERR_USAGE},
-    {"no_device", "the program ended without using the device: it asks for no \"cuda\"",
+    {"no_device", "the program ended without using the device: it does not ask for \"cuda\"",
      MS_ERR_USAGE},
-    {"no_gpu", "PyTorch finds no GPU here; without --real the program gets one that is not there",
+    {"no_gpu", "PyTorch finds no GPU here; without --real the program gets a simulated one",
      MS_ERR_USAGE},
     {"no_torch", "the program ended without importing torch", MS_ERR_USAGE},
     {"interrupted", "the capture was interrupted", MS_ERR_STOPPED},
-    {"crashed", "the capture is not whole", MS_ERR_USAGE},
-    {"time_limit", "the capture is not whole", MS_ERR_USAGE},
+    {"crashed", "the capture is incomplete", MS_ERR_USAGE},
+    {"time_limit", "the capture is incomplete", MS_ERR_USAGE},
 };
 
 static ms_status judge(const ms_recorded *r, ms_error *err)
@@ -197,7 +197,7 @@ static bool has_report(const char *out)
     return access(path, F_OK) == 0;
 }
 
-/* A report without figures says how the program failed, and no more: it takes no other's place.
+/* A report without figures only states how the program failed: it never replaces another.
  * Not inlined: its path is off the stack while the program runs. */
 __attribute__((noinline)) static ms_status keep_and_show(const ms_cli_settings *s,
                                                          const char *folder, const char *stem,
@@ -222,7 +222,7 @@ __attribute__((noinline)) static ms_status keep_and_show(const ms_cli_settings *
 
 /* ---- one run ---- */
 
-/* Of one rank's node, unless it is told. */
+/* Of one rank's node, unless it is given. */
 static uint64_t device_count(const ms_cli_settings *s)
 {
     if (s->device_count)
@@ -258,10 +258,10 @@ static ms_status explain(const ms_cli_settings *s, const ms_cli_capture_request 
                            how);
     if (request->device && ms_cli_is_static(s->program[0]))
         return ms_cli_fail(err, MS_ERR_USAGE,
-                           "%.80s is linked statically: no library can be put in front of its own",
+                           "%.80s is statically linked: no library can be preloaded into it",
                            s->program[0]);
     return ms_cli_fail(err, ending->interrupted ? MS_ERR_STOPPED : MS_ERR_USAGE,
-                       "no Python of %.80s was followed; it %s", s->program[0], how);
+                       "found no Python process of %.80s to follow; it %s", s->program[0], how);
 }
 
 static ms_status run_in(const ms_cli_settings *s, const ms_cli_capture_request *request,
@@ -292,10 +292,10 @@ static ms_status check(const ms_cli_settings *s, ms_error *err)
     const char *rank = getenv("RANK");
     if (s->is_real && unfit)
         return ms_cli_fail(err, MS_ERR_USAGE,
-                           "--real takes the GPU that is there and its values: no --%s", unfit);
+                           "--real uses this machine's GPU and its values: leave out --%s", unfit);
     if (s->ranks && rank && strcmp(rank, "0") != 0)
         return ms_cli_fail(err, MS_ERR_USAGE,
-                           "RANK is %.20s, and --world runs rank 0 alone: unset RANK", rank);
+                           "RANK is %.20s, but --world runs rank 0 only: unset RANK", rank);
     ms_status status = ms_cli_check_environment(err);
     return status == MS_OK ? ms_cli_check_program(s->program[0], !s->is_real, err) : status;
 }
@@ -364,7 +364,7 @@ static int capture(const ms_cli_settings *s, ms_error *err)
         run(s, out, &kept, err);
     int code = err->status == MS_OK ? EXIT_FITS : ms_cli_complain(err);
     if (!s->quiet && !kept && has_report(out))
-        fprintf(stderr, "note: %s/%s is of an earlier run\n", out, MS_CLI_REPORT_NAME);
+        fprintf(stderr, "note: %s/%s is from an earlier run\n", out, MS_CLI_REPORT_NAME);
     return code;
 }
 

@@ -38,30 +38,30 @@ static ms_status set_calibration(ms_cli_settings *s, const char *value, ms_error
     if (*value && strcmp(value, "-") != 0)
         return MS_OK;
     return ms_cli_fail(err, MS_ERR_USAGE,
-                       "--calibration wants the name of a file, which is read for every budget");
+                       "--calibration needs the name of a file, which is read for every budget");
 }
 
 static ms_status refuse_word(ms_cli_settings *s, const char *word, ms_error *err)
 {
     (void)s;
-    return ms_cli_fail(err, MS_ERR_USAGE, "what is %.80s? A file of budgets goes with --budgets",
-                       word);
+    return ms_cli_fail(err, MS_ERR_USAGE,
+                       "unexpected argument %.80s; name a file of budgets with --budgets", word);
 }
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"budgets",   0,   "FILE",     "what to check [memscope.budgets.json]",                   ms_cli_set_budgets},
+    {"budgets",   0,   "FILE",     "file of budgets to check [memscope.budgets.json]",                   ms_cli_set_budgets},
     {"warn-only", 0,   NULL,       "exit status 0 when a budget is exceeded",                 set_warn_only},
-    {"calibration", 0, "FILE",     "what calibrate says of a device, for the budgets of that device", set_calibration},
-    {"no-plans",  0,   NULL,       "do not look for what would fit again",                    set_no_plans},
-    {"jobs",      'j', "N",        "budgets at a time [one per processor]",                   ms_cli_set_jobs},
+    {"calibration", 0, "FILE",     "a calibration.json from calibrate, for budgets of that device", set_calibration},
+    {"no-plans",  0,   NULL,       "do not search for a plan that would fit again",                    set_no_plans},
+    {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]",                   ms_cli_set_jobs},
     {"format",    0,   "NAME",     "console, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus", ms_cli_set_format},
-    {"file",      'o', "FILE",     "where --format goes; - is standard output",               ms_cli_set_file},
+    {"file",      'o', "FILE",     "output file of --format; - is standard output",               ms_cli_set_file},
     {"output",    0,   "FMT=FILE", "another report; may be repeated",                         ms_cli_add_output},
     {"quiet",     'q', NULL,       "no console report, no messages but errors",               ms_cli_set_quiet},
     {"color",     0,   "WHEN",     "auto, always or never",                                   ms_cli_set_color},
     {"no-color",  0,   NULL,       "the same as --color=never",                               ms_cli_set_no_color},
-    {"help",      'h', NULL,       "this text",                                               ms_cli_set_help},
+    {"help",      'h', NULL,       "print this help",                                               ms_cli_set_help},
     {NULL,        0,   NULL,       NULL,                                                      NULL},
 };
 /* clang-format on */
@@ -76,7 +76,7 @@ const ms_cli_grammar ms_cli_check_grammar = {
     .notes =
         "\nIn a GitHub workflow (GITHUB_ACTIONS=true) annotations come first, on standard output "
         "or, where a\nformat for programs goes there, on standard error; the Markdown goes to the "
-        "job's summary.\n--warn-only hides no budget that cannot be read.\n",
+        "job's summary.\n--warn-only does not hide a budget that cannot be read.\n",
 };
 
 static ms_status write_check(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -227,11 +227,11 @@ static ms_status set_update(ms_cli_settings *s, const char *value, ms_error *err
 
 /* clang-format off */
 static const ms_cli_option baseline_options[] = {
-    {"update",    0,   NULL,       "write those that are missing or not current",             set_update},
-    {"budgets",   0,   "FILE",     "whose baselines [memscope.budgets.json]",                 ms_cli_set_budgets},
-    {"jobs",      'j', "N",        "budgets at a time [one per processor]",                   ms_cli_set_jobs},
+    {"update",    0,   NULL,       "write baselines that are missing or not current",             set_update},
+    {"budgets",   0,   "FILE",     "file of budgets [memscope.budgets.json]",                 ms_cli_set_budgets},
+    {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]",                   ms_cli_set_jobs},
     {"quiet",     'q', NULL,       "no messages but errors",                                  ms_cli_set_quiet},
-    {"help",      'h', NULL,       "this text",                                               ms_cli_set_help},
+    {"help",      'h', NULL,       "print this help",                                               ms_cli_set_help},
     {NULL,        0,   NULL,       NULL,                                                      NULL},
 };
 /* clang-format on */
@@ -249,7 +249,8 @@ const ms_cli_grammar ms_cli_baseline_grammar = {
     .format_at = no_format_at,
     .notes = "\nA baseline is the static report of a budget's run, at the path that its budget "
              "names. Nothing\nin it changes from day to day or from machine to machine. "
-             "What is there and is no static\nreport stays, and --update ends with status 2.\n",
+             "A file that is not a static\nreport is never replaced; --update then ends with "
+             "status 2.\n",
 };
 
 static ms_status write_report(FILE *out, const ms_cli_source *source, ms_error *err)

@@ -8,7 +8,8 @@
 static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (s->config && s->second)
-        return ms_cli_fail(err, MS_ERR_USAGE, "two reports are compared, not %.80s as well", word);
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "compare takes two reports; unexpected argument %.80s", word);
     if (s->config)
         s->second = word;
     else
@@ -19,10 +20,10 @@ static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME", "console, json, md or html",                      ms_cli_set_format},
-    {"file",     'o', "FILE", "where the answer goes; - is standard output",    ms_cli_set_file},
+    {"file",     'o', "FILE", "output file; - is standard output",    ms_cli_set_file},
     {"color",    0,   "WHEN", "auto, always or never",                          ms_cli_set_color},
     {"no-color", 0,   NULL,   "the same as --color=never",                      ms_cli_set_no_color},
-    {"help",     'h', NULL,   "this text",                                      ms_cli_set_help},
+    {"help",     'h', NULL,   "print this help",                                      ms_cli_set_help},
     {NULL,       0,   NULL,   NULL,                                             NULL},
 };
 static const ms_cli_fields no_fields[] = {{.list = NULL}};
@@ -34,7 +35,7 @@ const ms_cli_grammar ms_cli_compare_grammar = {
     .take_word = take_word,
     .format_at = ms_compare_format_at,
     .notes = "\nEither may be a static_report.json or a runtime_report.json. The differences are\n"
-             "the second less the first.\n",
+             "the second minus the first.\n",
 };
 
 static ms_status write_compare(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -45,7 +46,7 @@ static ms_status write_compare(FILE *out, const ms_cli_source *source, ms_error 
 static int compare(const ms_cli_settings *s, ms_error *err)
 {
     if (!s->second) {
-        ms_cli_fail(err, MS_ERR_USAGE, "two reports are compared: compare FIRST.json SECOND.json");
+        ms_cli_fail(err, MS_ERR_USAGE, "compare needs two reports: compare FIRST.json SECOND.json");
         return ms_cli_complain(err);
     }
     ms_recorded *first = ms_cli_read_record(s->config, err);

@@ -16,7 +16,8 @@ static ms_status take_side(ms_cli_settings *s, const char *word, ms_error *err)
 {
     const char **side = !s->config ? &s->config : &s->other;
     if (*side)
-        return ms_cli_fail(err, MS_ERR_USAGE, "diff compares two: %.60s and %.60s, what is %.60s?",
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "diff compares two, %.60s and %.60s; unexpected argument %.60s",
                            s->config, s->other, word);
     *side = word;
     return MS_OK;
@@ -25,11 +26,11 @@ static ms_status take_side(ms_cli_settings *s, const char *word, ms_error *err)
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME", "console, json, md or html",                          ms_cli_set_format},
-    {"file",     'o', "FILE", "where it goes; - is standard output",          ms_cli_set_file},
-    {"quiet",    'q', NULL,   "no output but errors: the exit status says it", ms_cli_set_quiet},
+    {"file",     'o', "FILE", "output file; - is standard output",          ms_cli_set_file},
+    {"quiet",    'q', NULL,   "print errors only; the exit status is the result", ms_cli_set_quiet},
     {"color",    0,   "WHEN", "auto, always or never",                        ms_cli_set_color},
     {"no-color", 0,   NULL,   "the same as --color=never",                    ms_cli_set_no_color},
-    {"help",     'h', NULL,   "this text",                                    ms_cli_set_help},
+    {"help",     'h', NULL,   "print this help",                                    ms_cli_set_help},
     {NULL,       0,   NULL,   NULL,                                           NULL},
 };
 /* clang-format on */
@@ -60,7 +61,7 @@ static ms_status write_comparison(FILE *out, const ms_cli_source *source, ms_err
 static int compare(const ms_cli_settings *s, ms_error *err)
 {
     if (!s->other) {
-        ms_cli_fail(err, MS_ERR_USAGE, "diff wants two reports, run files or configs");
+        ms_cli_fail(err, MS_ERR_USAGE, "diff needs two reports, run files or configs");
         return ms_cli_complain(err);
     }
     ms_comparison *comparison = ms_comparison_make(s->config, s->other, s->run, err);

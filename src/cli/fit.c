@@ -41,14 +41,14 @@ static ms_status set_step(ms_cli_settings *s, const char *value, ms_error *err)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"what",     0,   "NAME",  "what to make as large as it goes: batch, seq, rank or layers [batch]", set_what},
-    {"step",     0,   "N",     "only multiples of it [1, for seq 64]",                  set_step},
+    {"what",     0,   "NAME",  "what to maximize: batch, seq, rank or layers [batch]", set_what},
+    {"step",     0,   "N",     "try only multiples of N [1, for seq 64]",                  set_step},
     {"format",   0,   "NAME",  "console or json",                                       ms_cli_set_format},
-    {"file",     'o', "FILE",  "where the answer goes; - is standard output",           ms_cli_set_file},
+    {"file",     'o', "FILE",  "output file; - is standard output",           ms_cli_set_file},
     {"quiet",    'q', NULL,    "no messages but errors",                                ms_cli_set_quiet},
     {"color",    0,   "WHEN",  "auto, always or never",                                 ms_cli_set_color},
     {"no-color", 0,   NULL,    "the same as --color=never",                             ms_cli_set_no_color},
-    {"help",     'h', NULL,    "this text",                                             ms_cli_set_help},
+    {"help",     'h', NULL,    "print this help",                                             ms_cli_set_help},
     {NULL,       0,   NULL,    NULL,                                                    NULL},
 };
 /* clang-format on */
@@ -59,7 +59,7 @@ const ms_cli_grammar ms_cli_fit_grammar = {
     .take_word = ms_cli_take_config,
     .format_at = ms_fit_format_at,
     .notes =
-        "\nWhat the run says about it is set aside; layers past the model's own are like them.\n"
+        "\nThe run's own value of it is ignored; layers beyond the model's own are like them.\n"
         "The configuration may also be given without --config; - reads standard input.\n",
 };
 

@@ -17,29 +17,29 @@ static const char *const analyze_examples[] = {
 };
 static const char *const plan_examples[] = {
     "memscope plan --config llama-3.1-8b --seq 4096 --device h100-80gb --budget 70GiB",
-    "which layers to checkpoint, offload or tile, for little time",
+    "which layers to checkpoint, offload or tile, at the least cost in time",
     "memscope plan llama-3.1-8b --seq 4096 --budget 70GiB --target torchtitan -o plan.json",
     "what a trainer can express; memscope analyze --plan plan.json reads it",
     "memscope plan llama-3.1-8b --seq 4096 --curve -o curve.svg",
     "time against budget, as a picture",
     "memscope plan --graph modules.json --budget 40GiB --world-size 8",
-    "which modules to checkpoint, for little recomputation",
+    "which modules to checkpoint, with the least recomputation",
     "memscope plan --ops operators.json --memory-budget 0.5 --format json -o -",
     "which operators of a module to save",
     NULL,
 };
 static const char *const fit_examples[] = {
     "memscope fit llama-3.1-8b --checkpointing all --device h100-80gb",
-    "the largest batch that fits, the largest safe one, what stops the next",
+    "the largest batch that fits, the largest safe one, and why the next does not",
     "memscope fit llama-3.2-1b --what seq --lora r=16,targets=all-linear --device rtx-4090",
     "the longest sequence",
     NULL,
 };
 static const char *const diff_examples[] = {
     "memscope diff before.json after.json",
-    "two reports: what changed, and what it did to the peak",
+    "two reports: what changed, and how it changed the peak",
     "memscope diff baselines/llama.json path/to/memscope.run.json --format md",
-    "a report and what a run file says now",
+    "a report and the current state of a run file",
     NULL,
 };
 static const char *const check_examples[] = {
@@ -47,54 +47,54 @@ static const char *const check_examples[] = {
     "the budgets of memscope.budgets.json here; exit status 1 when one is exceeded",
     ("memscope check --budgets ci/memscope.budgets.json --output junit=memory.xml --output "
      "sarif=memory.sarif"),
-    "with reports for machines beside the one for people",
+    "with machine-readable reports beside the one for people",
     NULL,
 };
 static const char *const baseline_examples[] = {
     "memscope baseline --update",
     "write the report that each budget is compared with; commit them",
     "memscope baseline",
-    "which of them are not what they would be now",
+    "which of them are out of date",
     NULL,
 };
 static const char *const sweep_examples[] = {
     ("memscope sweep llama-3.1-8b --batch 1,2,4,8 --seq 1024:131072:*2 --checkpointing none,all "
      "--device all -o grid.csv"),
-    "every mix of these, on all cores; memscope sweep ... --resume goes on after an interruption",
+    "every combination of these, on all cores; --resume continues after an interruption",
     "memscope sweep --runs runs.csv --device h100-80gb --format jsonl",
-    "a run a line of the file, its header naming options",
+    "one run per line of the file, whose header names options",
     "memscope sweep llama-3.1-8b,qwen3-8b --checkpointing none,all --device all --fit seq",
     "the longest sequence that fits each device",
     "memscope sweep llama-3.1-8b --batch 1:64 --checkpointing none,all --frontier",
-    "the runs that no other beats in memory and tokens per second",
+    "the Pareto front of memory and tokens per second",
     "memscope sweep llama-3.1-8b --batch 1:64 --seq 512:8192:+512 --shard 2/8 -o rows-2.csv",
     "the second eighth of the points; memscope merge joins the eight files",
     NULL,
 };
 static const char *const merge_examples[] = {
     "memscope merge rows-*.csv -o rows.csv",
-    "one file, after a proof that every point is there once",
+    "one file, checked to hold every point exactly once",
     "memscope merge --frontier --objectives expected_device_bytes,tokens_per_s,seq rows.csv",
-    "the rows that no other beats",
+    "the rows on the Pareto front",
     NULL,
 };
 static const char *const capture_examples[] = {
     "memscope capture --device h100-80gb -- python train.py",
-    "three steps of a program of your own, without a GPU",
+    "three steps of your own program, without a GPU",
     NULL,
 };
 static const char *const compare_examples[] = {
     "memscope compare static_report.json memscope-capture/runtime_report.json",
-    "what was told beside what was measured",
+    "prediction and measurement side by side",
     NULL,
 };
 static const char *const calibrate_examples[] = {
     "memscope calibrate runs/*/runtime_report.json -o calibration.json",
-    "workspaces and margin from reports of capture --real, each beside its static_report.json",
+    "workspaces and margin from capture --real reports, each beside its static_report.json",
     "memscope calibrate points.csv -o calibration.json",
-    "context, times and links as well, where its columns have them",
+    "context, times and links as well, if it has columns for them",
     "memscope analyze llama-3.1-8b --device h100-80gb --calibration calibration.json",
-    "a prediction with it",
+    "a prediction that uses it",
     NULL,
 };
 static const char *const models_examples[] = {
@@ -109,9 +109,9 @@ static const char *const devices_examples[] = {
 };
 static const char *const schema_examples[] = {
     "memscope schema run",
-    "of run files",
+    "the schema of run files",
     "memscope schema static_report > static_report.schema.json",
-    "of the report that analyze writes",
+    "the schema of the report that analyze writes",
     NULL,
 };
 static const char *const help_examples[] = {
@@ -121,17 +121,17 @@ static const char *const help_examples[] = {
 };
 
 static const char analyze_outcomes[] =
-    "  0   the step fits --budget, else what the device has, if only just (tight)\n"
-    "  1   it does not\n";
+    "  0   the step fits --budget, else the device, even if only just (tight)\n"
+    "  1   it does not fit\n";
 static const char plan_outcomes[] =
-    "  0   the plan fits the budget, if only just (tight)\n"
+    "  0   the plan fits the budget, even if only just (tight)\n"
     "  3   no plan was found that fits the budget\n"
     "  130 interrupted (Ctrl-C); the best plan found by then is written\n";
 static const char sweep_outcomes[] = "  0   every row has figures\n"
-                                     "  1   some rows say why they have none\n";
-static const char merge_outcomes[] = "  0   the rows are those of one sweep, and all of them\n";
-static const char fit_outcomes[] = "  0   something fits, if only just (tight)\n"
-                                   "  1   nothing does\n";
+                                     "  1   some rows state why they have none\n";
+static const char merge_outcomes[] = "  0   all rows of one sweep are there\n";
+static const char fit_outcomes[] = "  0   something fits, even if only just (tight)\n"
+                                   "  1   nothing fits\n";
 static const char capture_outcomes[] = "  0   the steps were measured\n"
                                        "  1   the program ran out of the device's memory\n"
                                        "  130 interrupted; what is known by then is written\n";
@@ -139,27 +139,28 @@ static const char calibrate_outcomes[] = "  0   something was fitted\n";
 static const char compare_outcomes[] = "  0   the reports were compared\n";
 
 static const char diff_outcomes[] = "  0   nothing differs\n"
-                                    "  1   something does\n";
+                                    "  1   something differs\n";
 
-static const char check_outcomes[] = "  0   all budgets are kept\n"
-                                     "  1   one is exceeded\n"
-                                     "  3   one is exceeded, and no plan was found that fits\n";
+static const char check_outcomes[] =
+    "  0   all budgets are kept\n"
+    "  1   a budget is exceeded\n"
+    "  3   a budget is exceeded, and no plan was found that fits\n";
 static const char baseline_outcomes[] = "  0   all are current, or were written\n"
                                         "  1   one is missing or not current\n";
 
 /* clang-format off */
 static const ms_cli_command commands[] = {
-    {"analyze", "[OPTION...] [CONFIG]", "How much memory a training step needs, and what for.", analyze_examples, &ms_cli_analyze_grammar, analyze_outcomes, ms_cli_analyze},
-    {"plan",    "[OPTION...] [CONFIG]", "How to treat layers so that a step fits a budget.",    plan_examples,    &ms_cli_plan_grammar,    plan_outcomes,    ms_cli_plan},
-    {"fit",     "[OPTION...] [CONFIG]", "The largest batch, sequence, rank or depth that fits.", fit_examples,     &ms_cli_fit_grammar,     fit_outcomes,     ms_cli_fit},
-    {"diff",    "[OPTION...] A B",      "What two runs differ in, and what it does to the peak.", diff_examples,   &ms_cli_diff_grammar,    diff_outcomes,    ms_cli_diff},
-    {"check",   "[OPTION...]",          "Whether runs keep the budgets of a file.",             check_examples,   &ms_cli_check_grammar,   check_outcomes,   ms_cli_check},
-    {"baseline", "[OPTION...]",         "Write or look at what budgets are compared with.",     baseline_examples, &ms_cli_baseline_grammar, baseline_outcomes, ms_cli_baseline},
-    {"sweep",   "[OPTION...] [CONFIG]", "Many runs: a grid or a table of them, a row of figures each.", sweep_examples, &ms_cli_sweep_grammar, sweep_outcomes,  ms_cli_sweep},
-    {"merge",   "[OPTION...] FILE...",  "Join the shards of a sweep, or choose among its rows.", merge_examples,   &ms_cli_merge_grammar,   merge_outcomes,   ms_cli_merge},
-    {"capture", "[OPTION...] -- PROGRAM...", "The memory of a program's own steps, without a GPU.", capture_examples, &ms_cli_capture_grammar, capture_outcomes, ms_cli_capture},
-    {"compare", "[OPTION...] FIRST SECOND", "Two reports side by side.",                      compare_examples, &ms_cli_compare_grammar, compare_outcomes, ms_cli_compare},
-    {"calibrate", "[OPTION...] REPORT...", "What measured steps say of a device.",              calibrate_examples, &ms_cli_calibrate_grammar, calibrate_outcomes, ms_cli_calibrate},
+    {"analyze", "[OPTION...] [CONFIG]", "Predict how much memory a training step needs, and what for.", analyze_examples, &ms_cli_analyze_grammar, analyze_outcomes, ms_cli_analyze},
+    {"plan",    "[OPTION...] [CONFIG]", "Plan how to treat layers so that a step fits a budget.",    plan_examples,    &ms_cli_plan_grammar,    plan_outcomes,    ms_cli_plan},
+    {"fit",     "[OPTION...] [CONFIG]", "Find the largest batch, sequence, rank or depth that fits.", fit_examples,     &ms_cli_fit_grammar,     fit_outcomes,     ms_cli_fit},
+    {"diff",    "[OPTION...] A B",      "Show how two runs differ, and how that changes the peak.", diff_examples,   &ms_cli_diff_grammar,    diff_outcomes,    ms_cli_diff},
+    {"check",   "[OPTION...]",          "Check that runs stay within the budgets of a file.",             check_examples,   &ms_cli_check_grammar,   check_outcomes,   ms_cli_check},
+    {"baseline", "[OPTION...]",         "Write or check the baselines that budgets are compared with.",     baseline_examples, &ms_cli_baseline_grammar, baseline_outcomes, ms_cli_baseline},
+    {"sweep",   "[OPTION...] [CONFIG]", "Predict many runs, from a grid or a table, one row each.", sweep_examples, &ms_cli_sweep_grammar, sweep_outcomes,  ms_cli_sweep},
+    {"merge",   "[OPTION...] FILE...",  "Join the shards of a sweep, or keep only its Pareto front.", merge_examples,   &ms_cli_merge_grammar,   merge_outcomes,   ms_cli_merge},
+    {"capture", "[OPTION...] -- PROGRAM...", "Measure the memory of a program's own steps, without a GPU.", capture_examples, &ms_cli_capture_grammar, capture_outcomes, ms_cli_capture},
+    {"compare", "[OPTION...] FIRST SECOND", "Compare two reports side by side.",                      compare_examples, &ms_cli_compare_grammar, compare_outcomes, ms_cli_compare},
+    {"calibrate", "[OPTION...] REPORT...", "Calibrate a device from measured steps.",              calibrate_examples, &ms_cli_calibrate_grammar, calibrate_outcomes, ms_cli_calibrate},
     {"models",  "",                     "List the built-in models.",                            models_examples,  NULL,                    NULL,             ms_cli_models},
     {"devices", "",                     "List the built-in devices.",                           devices_examples, NULL,                    NULL,             ms_cli_devices},
     {"schema",  "[NAME]",               "Print a JSON Schema; without a name, list them.",      schema_examples,  NULL,                    NULL,             ms_cli_schema},
@@ -211,7 +212,8 @@ static int print_table(const char *name, int argc, char **argv,
         return 0;
     }
     if (argc > 0) {
-        ms_cli_fail(&err, MS_ERR_USAGE, "%s takes no arguments, not %.80s", name, argv[0]);
+        ms_cli_fail(&err, MS_ERR_USAGE, "%s takes no arguments; unexpected argument %.80s", name,
+                    argv[0]);
     } else if (write(stdout, &err) == MS_ERR_IO && errno == EPIPE) {
         clearerr(stdout);
         return 0;
@@ -244,7 +246,8 @@ int ms_cli_schema(int argc, char **argv)
     if (argc == 0 || is_help(argv[0]))
         return print_table("schema", argc, argv, list_schemas);
     if (argc > 1)
-        ms_cli_fail(&err, MS_ERR_USAGE, "schema takes one name, not %.80s too", argv[1]);
+        ms_cli_fail(&err, MS_ERR_USAGE, "schema takes one name; unexpected argument %.80s",
+                    argv[1]);
     else if (ms_write_schema(argv[0], stdout, &err) == MS_ERR_IO && errno == EPIPE) {
         clearerr(stdout);
         return 0;

@@ -25,18 +25,18 @@ static ms_status set_objectives(ms_cli_settings *s, const char *value, ms_error 
 static ms_status take_path(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (strcmp(word, "-") == 0)
-        return ms_cli_fail(err, MS_ERR_USAGE, "rows are read from files, not standard input");
+        return ms_cli_fail(err, MS_ERR_USAGE, "rows are read from files, not from standard input");
     s->paths[s->path_count++] = word;
     return MS_OK;
 }
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"file",       'o', "FILE", "where the rows go [standard output]",                           ms_cli_set_file},
-    {"frontier",   0,   NULL,   "of one file, only rows that fit and that no other row beats",   set_frontier},
-    {"objectives", 0,   "LIST", "columns in which rows compete [expected_device_bytes,tokens_per_s]", set_objectives},
+    {"file",       'o', "FILE", "output file [standard output]",                           ms_cli_set_file},
+    {"frontier",   0,   NULL,   "only rows of one file that fit and are on the Pareto front",   set_frontier},
+    {"objectives", 0,   "LIST", "columns to compare rows by [expected_device_bytes,tokens_per_s]", set_objectives},
     {"quiet",      'q', NULL,   "no messages but errors",                                        ms_cli_set_quiet},
-    {"help",       'h', NULL,   "this text",                                                     ms_cli_set_help},
+    {"help",       'h', NULL,   "print this help",                                                     ms_cli_set_help},
     {NULL,         0,   NULL,   NULL,                                                            NULL},
 };
 /* clang-format on */
@@ -48,9 +48,9 @@ const ms_cli_grammar ms_cli_merge_grammar = {
     .fields = no_fields,
     .take_word = take_path,
     .format_at = ms_sweep_format_at,
-    .notes =
-        "\nThe files come in any order. A row that is missing, of another sweep or there twice is "
-        "an\nerror, and nothing is written to FILE.\n",
+    .notes = "\nThe files may be in any order. A row that is missing, duplicate or from another "
+             "sweep is "
+             "an\nerror, and nothing is written to FILE.\n",
 };
 
 static ms_status write_merged(FILE *out, const ms_cli_source *source, ms_error *err)

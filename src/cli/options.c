@@ -70,9 +70,10 @@ ms_status ms_cli_add_output(ms_cli_settings *s, const char *value, ms_error *err
     const char *equals = strchr(value, '=');
     if (!equals || equals[1] == '\0')
         return ms_cli_fail(err, MS_ERR_USAGE,
-                           "--output wants FORMAT=FILE, for example --output json=report.json");
+                           "--output needs FORMAT=FILE, for example --output json=report.json");
     if (s->output_count == MS_CLI_MAX_OUTPUTS)
-        return ms_cli_fail(err, MS_ERR_USAGE, "more than %d times --output", MS_CLI_MAX_OUTPUTS);
+        return ms_cli_fail(err, MS_ERR_USAGE, "--output is given more than %d times",
+                           MS_CLI_MAX_OUTPUTS);
     if (add_format(s, value, (size_t)(equals - value)))
         return MS_OK;
     char name[41];
@@ -122,14 +123,13 @@ ms_status ms_cli_set_color(ms_cli_settings *s, const char *value, ms_error *err)
             s->color = (ms_cli_color)i;
             return MS_OK;
         }
-    return ms_cli_fail(err, MS_ERR_USAGE, "--color wants auto, always or never, not \"%.40s\"",
-                       value);
+    return ms_cli_fail(err, MS_ERR_USAGE, "--color is auto, always or never, not \"%.40s\"", value);
 }
 
 ms_status ms_cli_set_budgets(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->config = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--budgets wants a file");
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--budgets needs a file");
 }
 
 ms_status ms_cli_set_jobs(ms_cli_settings *s, const char *value, ms_error *err)
@@ -155,7 +155,8 @@ const ms_cli_fields ms_cli_run_fields[] = {{.list = ms_run_fields, .set = ms_cli
 ms_status ms_cli_take_config(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (s->config)
-        return ms_cli_fail(err, MS_ERR_USAGE, "two configs: %.80s and %.80s", s->config, word);
+        return ms_cli_fail(err, MS_ERR_USAGE, "two configs given: %.80s and %.80s", s->config,
+                           word);
     s->config = word;
     return ms_run_set(s->run, "config", word, err);
 }
@@ -275,7 +276,7 @@ static ms_status apply(const char *argument, const char *next, ms_cli_settings *
     *used_next = takes_value && !w.value;
     const char *value = *used_next ? next : w.value;
     if (takes_value && !value)
-        return ms_cli_fail(err, MS_ERR_USAGE, "%s wants a value", w.text);
+        return ms_cli_fail(err, MS_ERR_USAGE, "%s needs a value", w.text);
     if (w.choice.option)
         return w.choice.option->apply(s, value, err);
     return w.choice.fields->set(s, w.choice.name, takes_value ? value : "true", err);

@@ -28,7 +28,8 @@ static ms_status set_run(ms_cli_settings *s, const char *field, const char *valu
 static ms_status take_config(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (s->config)
-        return ms_cli_fail(err, MS_ERR_USAGE, "two configs: %.80s and %.80s", s->config, word);
+        return ms_cli_fail(err, MS_ERR_USAGE, "two configs given: %.80s and %.80s", s->config,
+                           word);
     s->config = word;
     return ms_plan_set_run(s->plan, "config", word, err);
 }
@@ -36,11 +37,11 @@ static ms_status take_config(ms_cli_settings *s, const char *word, ms_error *err
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME", "console, json, md or html; a curve also csv or svg", ms_cli_set_format},
-    {"file",     'o', "FILE", "where it goes; - is standard output",           ms_cli_set_file},
+    {"file",     'o', "FILE", "output file; - is standard output",           ms_cli_set_file},
     {"quiet",    'q', NULL,   "no messages but errors",                        ms_cli_set_quiet},
     {"color",    0,   "WHEN", "auto, always or never",                         ms_cli_set_color},
     {"no-color", 0,   NULL,   "the same as --color=never",                     ms_cli_set_no_color},
-    {"help",     'h', NULL,   "this text",                                     ms_cli_set_help},
+    {"help",     'h', NULL,   "print this help",                                     ms_cli_set_help},
     {NULL,       0,   NULL,   NULL,                                            NULL},
 };
 /* clang-format on */

@@ -62,7 +62,7 @@ static ms_status find_places(places *p, ms_error *err)
                            "folder of memscope");
     if (strpbrk(p->library_folder, ": ;"))
         return ms_cli_fail(err, MS_ERR_IO,
-                           "the loader takes no libraries from a folder with blanks or colons in "
+                           "the loader takes no libraries from a folder with spaces or colons in "
                            "its name: %.150s",
                            p->library_folder);
     snprintf(p->library, sizeof p->library, "%.4000s/libmemscope_null.so", p->library_folder);
@@ -286,6 +286,6 @@ ms_status ms_cli_find_script(const char *name, char *path, size_t size, ms_error
     ms_status status = find_places(&p, err);
     int length = status == MS_OK ? snprintf(path, size, "%s/../%s", p.python, name) : 0;
     if (status == MS_OK && (length < 0 || (size_t)length >= size))
-        return ms_cli_fail(err, MS_ERR_IO, "the folder of memscope has too long a name");
+        return ms_cli_fail(err, MS_ERR_IO, "the name of memscope's folder is too long");
     return status;
 }

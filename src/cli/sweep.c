@@ -41,12 +41,12 @@ static ms_status set_resume(ms_cli_settings *s, const char *value, ms_error *err
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME", "csv or jsonl [as the file's name ends, else csv]",  ms_cli_set_format},
-    {"file",     'o', "FILE", "where the rows go; FILE.part until all are there",  ms_cli_set_file},
-    {"resume",   0,   NULL,   "go on after the rows that are in FILE.part",        set_resume},
-    {"jobs",     'j', "N",    "points under way at a time [one a processor]",      set_jobs},
+    {"format",   0,   "NAME", "csv or jsonl [by the file name's ending, else csv]",  ms_cli_set_format},
+    {"file",     'o', "FILE", "output file; FILE.part until all rows are written",  ms_cli_set_file},
+    {"resume",   0,   NULL,   "continue after the rows in FILE.part",        set_resume},
+    {"jobs",     'j', "N",    "points computed in parallel [one per processor]",      set_jobs},
     {"quiet",    'q', NULL,   "no progress, no messages but errors",               ms_cli_set_quiet},
-    {"help",     'h', NULL,   "this text",                                         ms_cli_set_help},
+    {"help",     'h', NULL,   "print this help",                                         ms_cli_set_help},
     {NULL,       0,   NULL,   NULL,                                                NULL},
 };
 /* clang-format on */
@@ -62,15 +62,16 @@ const ms_cli_grammar ms_cli_sweep_grammar = {
     .fields = field_lists,
     .take_word = take_config,
     .format_at = ms_sweep_format_at,
-    .notes = "\nAn option of a run takes a list: --batch 1,2,4, --seq 1024:131072:*2, --seq "
-             "512:8192:+512,\n"
-             "--batch 1:8, --device all. Given twice, it takes both lists. --treat and --lora, "
-             "whose values\n"
-             "hold commas, take lists with ; between, and so may any other. A point is one value "
-             "of each;\n"
-             "the option that was given last changes fastest. With --runs each line of the file is "
-             "taken\n"
-             "with each of these points; an empty cell says nothing.\n",
+    .notes =
+        "\nAn option of a run takes a list: --batch 1,2,4, --seq 1024:131072:*2, --seq "
+        "512:8192:+512,\n"
+        "--batch 1:8, --device all. Given twice, it takes both lists. --treat and --lora, "
+        "whose values\n"
+        "contain commas, take lists separated by ;, and so may any other. A point is one value "
+        "of each;\n"
+        "the last option given changes fastest. With --runs each line of the file is "
+        "taken\n"
+        "with each of these points; an empty cell sets nothing.\n",
 };
 
 /* ---- running ---- */
@@ -191,14 +192,14 @@ static int report(const sweeping *w, ms_status status)
         int code = ms_cli_complain(w->err);
         if (w->rows.part && access(w->rows.part, F_OK) == 0 && p->done > 0 && !w->settings->quiet)
             ms_cli_say("%" PRIu64 " of %" PRIu64 " rows are in %s%s", p->done, p->rows,
-                       w->rows.part, p->done < p->rows ? "; --resume goes on" : "");
+                       w->rows.part, p->done < p->rows ? "; --resume continues" : "");
         return code;
     }
     if (w->rows.part && !w->settings->quiet)
         ms_cli_say("wrote %s: %" PRIu64 " rows%s", w->settings->file, p->rows,
-                   has_frontier(w) ? ", of which those on the frontier" : "");
+                   has_frontier(w) ? ", reduced to the frontier" : "");
     if (p->errors > 0 && !w->settings->quiet)
-        fprintf(stderr, "%" PRIu64 " of them without figures; their last column says why\n",
+        fprintf(stderr, "%" PRIu64 " of them without figures; their last column states why\n",
                 p->errors);
     return p->errors > 0 ? EXIT_OVER_BUDGET : EXIT_FITS;
 }

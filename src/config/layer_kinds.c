@@ -53,7 +53,7 @@ static ms_status read_type(ms_json_value value, const ms_key *key, uint8_t *kind
         *kind |= MS_LAYER_MIXES;
     else if (strcmp(type, "full_attention") != 0 && strcmp(type, "attention") != 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.40s' is not modelled; full_attention and %s are", type,
+                            "'%.40s' is not supported; full_attention and %s are", type,
                             slides ? slides : mixes);
     return MS_OK;
 }

@@ -65,8 +65,9 @@ static ms_status hf_weights(ms_training_reading *r, const char **dtype)
         return MS_OK;
     return ms_note_add(
         r->notes, r->arena, r->err,
-        "the weights are %s, %s: Trainer trains them as they were loaded (--dtype)", *dtype,
-        r->model->has_dtype ? "as the model's config says" : "the model's config says no type");
+        "the weights are %s, %s: Trainer trains them in the type they are loaded in (--dtype)",
+        *dtype,
+        r->model->has_dtype ? "as in the model's config" : "as the model's config has no type");
 }
 
 static const char *axolotl_weights(const ms_training_reading *r, const char *autocast)
@@ -93,8 +94,9 @@ static ms_status note_axolotl_weights(ms_training_reading *r, const char *dtype)
     if (ms_training_has_adapter(r) || r->file.given[MS_TOPIC_ATTENTION] ||
         ms_training_flag(r, MS_TOPIC_FLASH, false) || strcmp(dtype, "fp32") == 0)
         return MS_OK;
-    return ms_note_add(r->left_out, r->arena, r->err,
-                       "axolotl keeps embeddings, head and norms in fp32 here; all are %s", dtype);
+    return ms_note_add(
+        r->left_out, r->arena, r->err,
+        "axolotl keeps embeddings, head and norms in fp32 here; the figures have all in %s", dtype);
 }
 
 ms_status ms_training_set_precision(ms_training_reading *r)

@@ -32,14 +32,15 @@ static ms_status check_version(const ms_reading *r)
         return status;
     if (!split_version(text, &major, &minor))
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.20s' is no schema version; expected one such as \"1.0\"", text);
+                            "'%.20s' is not a schema version; expected one such as \"1.0\"", text);
     if (major > MS_REPORT_MAJOR)
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "schema version %.20s is newer than this memscope, which reads %d.x",
                             text, MS_REPORT_MAJOR);
     if (major < MS_REPORT_MAJOR)
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "schema version %.20s is not read, only %d.x", text, MS_REPORT_MAJOR);
+                            "schema version %.20s is not supported, only %d.x", text,
+                            MS_REPORT_MAJOR);
     return MS_OK;
 }
 

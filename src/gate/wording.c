@@ -108,7 +108,7 @@ const char *ms_verdict_changes(ms_arena *arena, const ms_verdict *v)
     if (!v->has_before || v->outcome == MS_OUTCOME_FAILED || v->diff.is_same)
         return "";
     put_change(&l, v->before_bytes, v->used_bytes);
-    put(&l, " against the baseline");
+    put(&l, " compared with the baseline");
     put_grown(&l, ": ", &v->diff, MS_DIFF_CATEGORIES);
     put_grown(&l, "; ", &v->diff, MS_DIFF_PLACES);
     put_fields(&l, v->diff.config, v->diff.config_count);

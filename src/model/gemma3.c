@@ -164,7 +164,7 @@ static ms_status check_whole(const ms_model_config *config, ms_error *err)
     snprintf(err->pointer, sizeof err->pointer, "/vocab_size");
     return ms_fail(err, MS_ERR_CONFIG,
                    "an image token of %" PRIu64 " beyond the vocabulary of %" PRIu64
-                   " is not modelled",
+                   " is not supported",
                    config->image_token_id, config->vocab_size);
 }
 

@@ -133,7 +133,8 @@ static ms_status derive(ms_model_config *config, ms_error *err)
         return MS_OK;
     if (config->rotary_width > config->head_dim) {
         snprintf(err->pointer, sizeof err->pointer, "/rotary_dim");
-        return ms_fail(err, MS_ERR_CONFIG, "%" PRIu64 " elements turn, but head_dim is %" PRIu64,
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "%" PRIu64 " elements are rotated, but head_dim is %" PRIu64,
                        config->rotary_width, config->head_dim);
     }
     config->rotary_share = (double)config->rotary_width / (double)config->head_dim;

@@ -59,12 +59,13 @@ static const char *tile_keys(const ms_shape_list *list, const char *checkpoint, 
 {
     if (!checkpoint)
         return NULL;
-    return ms_arena_printf(list->arena,
-                           "%s\n"
-                           "tiled_mlp: true\n"
-                           "tiled_mlp_num_shards: %" PRIu32 "\n"
-                           "# without DeepSpeed one layer's MLP has its gradients twice meanwhile",
-                           checkpoint, tiles);
+    return ms_arena_printf(
+        list->arena,
+        "%s\n"
+        "tiled_mlp: true\n"
+        "tiled_mlp_num_shards: %" PRIu32 "\n"
+        "# without DeepSpeed the gradients of one layer's MLP exist twice for a time",
+        checkpoint, tiles);
 }
 
 static void add_tiles(ms_shape_list *list, const char *keep, const char *checkpoint)

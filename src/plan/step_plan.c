@@ -167,7 +167,8 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
     if (s->plan->least_budget_bytes == 0)
         return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan that fits %s was found", budget);
     return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s %s: the smallest budget found is %s",
-                   s->is_ruled_out ? "no mix of these options fits" : "found no plan that fits",
+                   s->is_ruled_out ? "no combination of these options fits"
+                                   : "found no plan that fits",
                    budget, least);
 }
 
@@ -177,7 +178,7 @@ static ms_status fail_stopped(ms_search *s)
 {
     s->plan->outcome = MS_PLAN_STOPPED;
     return ms_fail(s->err, MS_ERR_STOPPED, "%s",
-                   s->has_best ? "stopped; the plan is the best found by then"
+                   s->has_best ? "stopped; this is the best plan found so far"
                                : "stopped before a plan that fits was found");
 }
 

@@ -288,7 +288,7 @@ static ms_status read_root(ms_recorded *r, ms_json_value root, ms_error *err)
     if (status == MS_OK && strncmp(version, "1.", 2) != 0) {
         ms_json_find(root, "schema_version", &metadata);
         return ms_json_fail(err, metadata, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "version %.20s of a report is not known, expected 1", version);
+                            "unknown report version %.20s, expected 1", version);
     }
     if (status == MS_OK)
         status = ms_json_get_member(root, "metadata", &metadata, err);
