@@ -21,7 +21,7 @@
 struct ms_plan {
     ms_arena *arena;
     ms_plan_settings settings;
-    ms_run_draft draft; /* only to refuse a bad value at once, and to see what was said */
+    ms_run_draft draft; /* only to refuse a bad value at once, and to see which fields are set */
     ms_vec(ms_run_setting) run_settings;
     ms_stop stop;
     ms_style style;
@@ -179,7 +179,8 @@ static uint64_t half_of_host_bytes(void)
 static ms_status load(ms_plan *plan, ms_error *err)
 {
     const ms_plan_settings *s = &plan->settings;
-    /* Beside other planners the rules may use any host, so that answers are alike on every one. */
+    /* Compared with other planners the rules may use any host, so that answers are alike on every
+     * one. */
     bool asks_host = s->planner == MS_PLANNER_RULES && s->max_host_bytes == UINT64_MAX;
     ms_status status = ms_run_load(plan->arena, plan->run_settings.items, plan->run_settings.count,
                                    &plan->model, &plan->run, &plan->notes, err);

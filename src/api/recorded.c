@@ -113,7 +113,7 @@ ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, 
 
 /* ---- devices ---- */
 
-/* What programs see where nobody has looked: the count of an A100, as most kernels do not ask. */
+/* What programs see where it is not known: the count of an A100, as most kernels do not ask. */
 enum { ASSUMED_MULTIPROCESSORS = 108 };
 
 static ms_status fill_facts(const ms_device *device, ms_device_facts *facts, ms_error *err)

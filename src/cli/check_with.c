@@ -18,7 +18,7 @@ extern char **environ;
 
 enum { MOST_WORDS = 16 };
 
-/* A command line; what has no room leaves it too short, which `is_whole` tells. */
+/* A command line; `is_whole` is false if it did not fit. */
 typedef struct command {
     char text[4 * PATH_BYTES], *words[MOST_WORDS + 1];
     size_t used;

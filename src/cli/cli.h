@@ -58,8 +58,8 @@ int ms_cli_help(int argc, char **argv);
 /* From now on memory that is freed is kept for what is allocated next. */
 void ms_cli_keep_memory(void);
 
-/* From now on that signal calls `stop`, and a second one ends the program; NULL: no more. Stays
- * away from a signal that whoever started the program had ignored. */
+/* From now on that signal calls `stop`, and a second one ends the program; NULL: no more. Leaves
+ * alone a signal that the parent process had set to be ignored. */
 typedef void (*ms_cli_stop)(void *what);
 void ms_cli_stop_on_signal(int number, ms_cli_stop stop, void *what);
 
@@ -227,7 +227,7 @@ typedef struct ms_cli_rows {
     char *part; /* NULL: the rows are written in place */
     int fd;
     bool is_whole;  /* no part was there to go on with, but the file itself */
-    bool is_closed; /* whoever read the rows went away */
+    bool is_closed; /* the reader of the rows is gone */
     uint64_t whole_bytes;
 } ms_cli_rows;
 
@@ -235,7 +235,7 @@ typedef struct ms_cli_rows {
 ms_status ms_cli_rows_open(ms_cli_rows *rows, const char *path, bool resume, ms_error *err);
 /* What is there already, from its start, to be closed; NULL after a failure. */
 FILE *ms_cli_rows_read(const ms_cli_rows *rows, ms_error *err);
-/* Keeps so many bytes. */
+/* Keeps that many bytes. */
 ms_status ms_cli_rows_cut(ms_cli_rows *rows, uint64_t bytes, ms_error *err);
 /* Fits ms_sweep_take. */
 ms_status ms_cli_rows_add(void *rows, const char *text, size_t length, ms_error *err);
@@ -282,7 +282,7 @@ int ms_cli_no_memory(void);
 __attribute__((format(printf, 3, 4))) ms_status ms_cli_fail(ms_error *err, ms_status status,
                                                             const char *format, ...);
 
-/* The same for what a call of libc said in errno: "cannot read x: No such file or directory". */
+/* The same for an errno of libc: "cannot read x: No such file or directory". */
 ms_status ms_cli_fail_errno(ms_error *err, const char *what, const char *path);
 
 /* Yields names until NULL. */

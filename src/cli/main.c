@@ -255,7 +255,7 @@ int ms_cli_schema(int argc, char **argv)
     return err.status == MS_OK ? 0 : ms_cli_complain(&err);
 }
 
-/* Pages of section 5, and the schemas they tell. */
+/* Pages of section 5, and the schemas they describe. */
 static const char *const file_pages[][2] = {
     {"report", "static_report"}, {"run", "run"}, {"budgets", "budgets"}};
 
@@ -345,7 +345,7 @@ int main(int argc, char **argv)
     static char buffer[STDOUT_BYTES];
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* writing fails, which is said, and nothing is left behind */
+    signal(SIGXFSZ, SIG_IGN); /* writing fails with a message, and nothing is left behind */
     ms_cli_keep_memory();
     return close_stdout(run(argc, argv));
 }

@@ -86,7 +86,7 @@ static void stop(void *plan)
     ms_plan_stop(plan);
 }
 
-/* That nothing fits is an answer, which is written before it is said. */
+/* That nothing fits is an answer: it is written before the message. */
 static int solve(const ms_cli_settings *s, ms_error *err)
 {
     ms_cli_stop_on_signal(SIGINT, stop, s->plan);

@@ -25,7 +25,7 @@ typedef struct places {
 
 /* ---- where the parts are ---- */
 
-/* Beside the program: where it was built, and where it is installed. */
+/* Relative to the program: where it was built, and where it is installed. */
 static const char *const library_folders[] = {"nulldevice", "../lib/memscope"};
 static const char *const python_folders[] = {"../../scripts/memscope_torch/inject",
                                              "../share/memscope/python/memscope_torch/inject"};
@@ -155,8 +155,8 @@ void ms_cli_release_signals(const ms_cli_held_signals *signals)
     sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
 
-/* In the child: becomes the program, or tells errno to the pipe. Not inlined: its paths are no part
- * of the caller's frame. */
+/* In the child: becomes the program, or writes errno to the pipe. Not inlined: its paths are no
+ * part of the caller's frame. */
 __attribute__((noinline)) static void become(const ms_cli_capture_request *request, const places *p,
                                              const char *folder, int pipe_end)
 {

@@ -182,7 +182,7 @@ static ms_status finish(sweeping *w)
     return status;
 }
 
-/* A reader that went away is no error. That the sweep stopped is said with how to go on. */
+/* A reader that went away is not an error. A stopped sweep prints how to continue. */
 static int report(const sweeping *w, ms_status status)
 {
     const ms_sweep_progress *p = ms_sweep_progress_of(w->sweep);

@@ -73,7 +73,7 @@ static ms_status read_beside(loading *l, const char *field, const char *path, co
 
 /* ---- plans ---- */
 
-/* A plan and what says the same do not go together; of a flag and the run file the flag wins. */
+/* A plan and a field with the same effect exclude each other; a flag wins over the run file. */
 static ms_status settle_plan(loading *l, const char *other)
 {
     if (!ms_run_field_said(&l->draft, "plan") || !ms_run_field_said(&l->draft, other))

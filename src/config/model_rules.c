@@ -80,7 +80,7 @@ static bool has_object(const ms_family *family, const char *name)
     return strcmp(family->object, name) == 0;
 }
 
-/* Whether the family reads the key and does with it whatever it says. */
+/* Whether the family reads the key and supports all its values. */
 static bool shapes_family(const ms_family *family, const char *pointer)
 {
     const char *name = strchr(pointer + 1, '/') ? pointer : pointer + 1;

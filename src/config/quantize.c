@@ -75,7 +75,7 @@ static bool find_kind(const char *text, size_t bytes, ms_quantize_kind *kind)
     return false;
 }
 
-/* ":BITS:GROUP", of which the group, or both, may be left out. */
+/* ":BITS:GROUP", of which the group, or both, may be omitted. */
 static bool read_bits(const char *text, ms_quantization *q)
 {
     uint64_t bits = USUAL_BITS, group = USUAL_GROUP;

@@ -161,7 +161,7 @@ static ms_status resolve_in_backward(const ms_resolving *c)
     return run->device->is_cpu ? ms_resolve_fail(c, field, "it is supported on GPUs only") : MS_OK;
 }
 
-/* A buffer in fp32 beside each parameter in half precision. */
+/* An fp32 buffer for each parameter in half precision. */
 static ms_status resolve_accumulation(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
@@ -211,7 +211,7 @@ static ms_status resolve_types(const ms_resolving *c)
     return MS_OK;
 }
 
-/* What is said of autocast where it has nothing to do. */
+/* The note on autocast when it casts nothing. */
 static ms_status note_autocast(const ms_resolving *c)
 {
     const ms_run_config *run = c->run;

@@ -24,7 +24,7 @@ static ms_status keep_place(const ms_resolving *c, const char *field, const ms_e
     return MS_OK;
 }
 
-/* Checkpointed layers first, then what `treat` says about them and others. */
+/* Checkpointed layers first, then what `treat` sets for them and others. */
 ms_status ms_resolve_layers(const ms_resolving *c)
 {
     ms_run_config *run = c->run;

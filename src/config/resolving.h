@@ -27,7 +27,7 @@ static inline bool ms_resolve_said(const ms_resolving *c, const char *field)
 __attribute__((format(printf, 3, 4))) ms_status
 ms_resolve_fail(const ms_resolving *c, const char *field, const char *format, ...);
 
-/* What `checkpointing` and `treat` come to; then whether it can be done to this model and run. */
+/* The treatments of `checkpointing` and `treat` together, and whether model and run allow them. */
 ms_status ms_resolve_layers(const ms_resolving *c);
 ms_status ms_resolve_treatments(const ms_resolving *c);
 /* What happens between steps. */

@@ -220,7 +220,7 @@ static ms_status set_count(const field_row *row, const char *value, void *member
     return ms_value_count(row->name, value, row->minimum, row->maximum, member, err);
 }
 
-/* Whether it says "none", which is then 0. */
+/* Whether it is "none", which means 0. */
 static bool takes_none(const char *value, uint64_t *member)
 {
     if (strcmp(value, "none") != 0)

@@ -82,11 +82,11 @@
     X("allocator", "NAME", "raw, cuda or cuda-expandable", "cuda; raw on cpu", "Device")           \
     X("max-split-size", "SIZE", "largest block the allocator splits, e.g. 128MiB, or none",        \
       "none", "Device")                                                                            \
-    X("roundup-power2-divisions", "N", "round sizes to N steps per power of two, or none",      \
-      "none", "Device")                                                                            \
+    X("roundup-power2-divisions", "N", "round sizes to N steps per power of two, or none", "none", \
+      "Device")                                                                                    \
     X("budget", "SIZE", "memory the run may use, e.g. 80GiB", "all of the device", "Device")
 
-/* The run as far as it was said; what was not said is filled in by ms_run_load. */
+/* The run as far as it is set; ms_run_load fills in the rest. */
 typedef struct ms_run_draft {
     const char *config;
     uint64_t batch, seq_tokens, accumulate;

@@ -147,7 +147,7 @@ static ms_status add_targets(writer *w)
     return MS_OK;
 }
 
-/* Where they stand; what fails later is told of the adapter as a whole. */
+/* Where they stand; a later failure is reported for the adapter as a whole. */
 static ms_status check_numbers(ms_training_reading *r)
 {
     enum { MOST_RANK = 1 << 16 };

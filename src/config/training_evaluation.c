@@ -34,7 +34,7 @@ static ms_training_topic evaluating_topic(const ms_training_reading *r)
                                                               : MS_TOPIC_COUNT;
 }
 
-/* What a batch of the evaluation has when the file does not say. */
+/* The evaluation's batch size when the file does not set it. */
 static const char *usual_eval_batch(const ms_training_reading *r)
 {
     return r->file.format == MS_TRAINING_AXOLOTL
@@ -66,7 +66,7 @@ static ms_training_topic metrics_topic(const ms_training_reading *r)
     return has_inputs ? MS_TOPIC_METRIC_INPUTS : MS_TOPIC_COUNT;
 }
 
-/* Without a word of metrics: Trainer then wants the loss alone, unless the script has some. */
+/* Without metrics: Trainer then computes the loss only, unless the script has some. */
 static ms_status note_loss_alone(ms_training_reading *r)
 {
     const char *batches =

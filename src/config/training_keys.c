@@ -191,7 +191,7 @@ static ms_status take_rows(ms_json_value root, const key_row *from, size_t count
 
 /* ---- which format ---- */
 
-/* Keys that only one of them has. TrainingArguments are told by any of their own. */
+/* Keys that only one of them has. TrainingArguments are recognised by any of their own. */
 static const struct {
     ms_training_format format;
     const char *pointer;

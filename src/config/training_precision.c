@@ -7,7 +7,7 @@
 #include "config/training_reading.h"
 #include "config/unmodelled.h"
 
-/* The type that the config says its weights have; fp32 where it does not. */
+/* The type of the weights by the config; fp32 if it has none. */
 static const char *stored_dtype(const ms_training_reading *r)
 {
     ms_dtype dtype = r->model->has_dtype ? r->model->dtype : MS_DTYPE_F32;
@@ -34,12 +34,12 @@ static ms_status accelerate_precision(ms_training_reading *r, const char **autoc
     return MS_OK;
 }
 
-/* What autocast is told, by bf16 and fp16. */
+/* The type of autocast, by bf16 and fp16. */
 static ms_status mixed_precision(ms_training_reading *r, const char **autocast)
 {
     bool is_axolotl = r->file.format == MS_TRAINING_AXOLOTL;
     bool fp16 = ms_training_flag(r, MS_TOPIC_FP16, false);
-    /* axolotl's "auto": bf16 unless it is told fp16 */
+    /* axolotl's "auto": bf16 unless fp16 is set */
     bool automatic = is_axolotl && (!r->file.given[MS_TOPIC_BF16] ||
                                     strcmp(ms_training_text(r, MS_TOPIC_BF16, ""), "auto") == 0);
     bool is_text = is_axolotl && *ms_training_text(r, MS_TOPIC_BF16, "");

@@ -52,13 +52,13 @@ bool ms_report_is_one(ms_json_value root)
 
 /* ---- fields ---- */
 
-/* Of the metadata: what the model's config says. */
+/* Of the metadata: the members from the model's config. */
 static const char *const model_fields[] = {
     "model_type",   "num_layers", "hidden_size",       "intermediate_size",
     "num_experts",  "num_heads",  "experts_per_token", "expert_intermediate_size",
     "num_kv_heads", "head_dim",   "vocab_size",        "tie_word_embeddings",
 };
-/* What another field says as well, or no run is told apart by. */
+/* Redundant with another field, or no difference between runs. */
 static const char *const left_aside[] = {"mode",    "model",        "device_title", "folded",
                                          "symbols", "budget_bytes", "budget_given"};
 

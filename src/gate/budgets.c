@@ -193,7 +193,7 @@ static ms_status check_names(const reading *r)
     return MS_ERR_CONFIG;
 }
 
-/* A device by default is weaker than what the run itself says. */
+/* A default device gives way to the run's own. */
 static ms_status settle_device(const reading *r, ms_budget *b)
 {
     ms_error place;
@@ -207,7 +207,7 @@ static ms_status settle_device(const reading *r, ms_budget *b)
     return place.status == MS_ERR_NOMEM ? no_memory(r) : MS_OK;
 }
 
-/* Each file that the pattern matches is an entry; its name says which. */
+/* Each file that the pattern matches is an entry, named after the file. */
 static ms_status push_matches(reading *r, ms_json_value entry, const ms_budget *b)
 {
     glob_t found;

@@ -59,7 +59,7 @@ static void skip_blanks(scanner *s)
         s->at++;
 }
 
-/* Says what stands where something else was expected. */
+/* Reports what was found where something else was expected. */
 static ms_status fail_expected(const scanner *s, const char *expected)
 {
     const char *text = s->source->text + s->at;

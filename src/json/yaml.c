@@ -166,7 +166,7 @@ static int compare_keys(const void *left, const void *right)
     return found ? found : (a->span > b->span) - (a->span < b->span);
 }
 
-/* No key of an object may stand twice: told of the first that is there for the second time. */
+/* No key of an object may appear twice; the error is at the first repeated one. */
 static ms_status check_twice(ms_yaml_builder *b, uint32_t index, const cJSON *container,
                              uint32_t count)
 {

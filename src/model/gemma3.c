@@ -27,8 +27,8 @@
     FRACTION("attention_dropout", attention_dropout, 0),                                           \
     FIXED("use_bidirectional_attention", false),                                                   \
     PAD_TOKEN,                                                                                     \
-    IGNORED("attn_logit_softcapping"),  /* the class hands it to nobody */                         \
-    IGNORED("_sliding_window_pattern"), /* written beside layer_types, and not read */             \
+    IGNORED("attn_logit_softcapping"),  /* the class does not pass it on */                         \
+    IGNORED("_sliding_window_pattern"), /* written next to layer_types, and not read */             \
     IGNORED("query_pre_attn_scalar"),                                                              \
     IGNORED("rope_local_base_freq"),                                                               \
     DECODER_IGNORED

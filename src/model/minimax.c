@@ -126,7 +126,7 @@ static bool build(ms_model *model)
                                                .drop = ms_router_logits_drop});
 }
 
-/* Published files say how much of a head turns in elements. */
+/* Published files give the rotated part of a head in elements. */
 static ms_status derive(ms_model_config *config, ms_error *err)
 {
     if (config->rotary_share > 0 || config->rotary_width == 0)

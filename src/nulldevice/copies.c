@@ -76,7 +76,7 @@ static void copy_within(void *to, const void *from, uint64_t bytes)
     free(copy);
 }
 
-/* What the calling thread's next copy of so many bytes to the host gives. */
+/* What the calling thread's next copy of that many bytes to the host returns. */
 static _Thread_local struct {
     uint64_t bytes; /* 0: nothing */
     char data[64];
@@ -98,11 +98,11 @@ static bool take_answer(void *to, uint64_t bytes)
     return true;
 }
 
-/* Large buffers stay untouched: they would cost memory of the host, and nobody decides by them. */
+/* Large buffers stay untouched: they would cost host memory, and no decision depends on them. */
 static void copy_out(void *to, const void *from, uint64_t bytes)
 {
     if (take_answer(to, bytes))
-        return; /* whoever gave it knows of it */
+        return; /* the caller knows of it */
     pthread_mutex_lock(&lock);
     const char *data = recall(from, bytes);
     if (data)

@@ -67,7 +67,7 @@ const ms_plan_settings ms_plan_defaults = {
 
 /* ---- what a field needs ---- */
 
-/* What is planned for; a field of another kind of plan says nothing. */
+/* What is planned for; a field of another kind of plan has no effect. */
 typedef enum group { ANY, RUN, MODULES, OPERATORS } group;
 
 static bool is_for(const ms_plan_settings *s, group wanted)

@@ -38,7 +38,7 @@ static const char *checkpoint_keys(const ms_shape_list *list)
                            is_reentrant ? "true" : "false");
 }
 
-/* Layers with a sliding window would be left out of it. */
+/* Layers with a sliding window would be excluded from it. */
 static const char *selective_keys(const ms_shape_list *list, const char *checkpoint,
                                   const save_set *set)
 {

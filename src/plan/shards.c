@@ -83,7 +83,7 @@ static uint64_t rest_of(uint64_t all, uint64_t in_units)
     return all > in_units ? all - in_units : 0;
 }
 
-/* ---- what a state comes to when nothing more becomes a unit ---- */
+/* ---- the cost of a state when nothing more becomes a unit ---- */
 
 static double total_ms(const search *s, const state *x)
 {

@@ -172,7 +172,7 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
                    budget, least);
 }
 
-/* ---- when somebody asks to stop ---- */
+/* ---- a request to stop ---- */
 
 static ms_status fail_stopped(ms_search *s)
 {
@@ -182,7 +182,7 @@ static ms_status fail_stopped(ms_search *s)
                                : "stopped before a plan that fits was found");
 }
 
-/* What others would do with a search that was cut short says nothing. */
+/* A comparison with a search that was cut short means nothing. */
 static void forget_comparison(ms_step_plan *plan)
 {
     plan->compared.count = 0;
@@ -204,7 +204,7 @@ static ms_status explain(ms_search *s, const ms_target *target)
                       s->plan, s->err);
 }
 
-/* What the answer is set beside. */
+/* What the answer is compared with. */
 static ms_status compare(ms_search *s, const ms_target *target)
 {
     if (s->task->alone)

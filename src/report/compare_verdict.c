@@ -42,7 +42,7 @@ static const struct side_name {
     const char *mode, *name;
 } side_names[] = {{"static", "the prediction"}, {"null", "the null device"}, {"cuda", "the GPU"}};
 
-/* Two of a kind are told apart by their place. */
+/* Two of a kind are distinguished by their order. */
 static const char *side_name(const ms_compare_view *v, const ms_recorded *r)
 {
     bool is_alike = strcmp(ms_compare_mode(v->first), ms_compare_mode(v->second)) == 0;

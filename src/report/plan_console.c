@@ -49,7 +49,7 @@ static void write_treat(const ms_page *p, const ms_plan_view *v)
         ms_page_paragraph(p, "--plan plan.json, written by -o plan.json; as --treat it is long");
 }
 
-/* ---- memory and time, beside the extremes ---- */
+/* ---- memory and time, next to the extremes ---- */
 
 static void bytes_row(const ms_page *p, const ms_plan_view *v, const char *label,
                       uint64_t (*bytes_of)(const ms_step_figures *f, uint32_t which),

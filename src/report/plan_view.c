@@ -153,7 +153,7 @@ static const char *plan_verdict(const ms_plan_view *view)
                            device, time);
 }
 
-/* Of a plan that was found; an answer without one says its own. */
+/* For a plan that was found; an answer without one has a text of its own. */
 static const char *why(const ms_plan_view *view)
 {
     const ms_step_figures *plan = view->figures;
@@ -232,7 +232,7 @@ static const char *proof_of_plan(const ms_plan_view *view)
         ms_fixed(p->bound_ms, 3, bound), if_ideal, ms_fixed(100 * p->gap, 3, gap), how);
 }
 
-/* By what of ms_allowance was moved. */
+/* By the bits of ms_allowance that were moved. */
 static const struct {
     const char *options, *what;
 } moves[] = {

@@ -250,7 +250,7 @@ static ms_status read_summary(ms_recorded *r, ms_json_value summary, ms_error *e
     return status == MS_OK ? get_text_if_any(summary, "peak_stage", &r->peak_stage, err) : status;
 }
 
-/* Where the peak was made; a static report says it in other words. */
+/* Where the peak was made; a static report states it in other members. */
 static ms_status read_peak_place(ms_recorded *r, ms_json_value root, ms_error *err)
 {
     ms_json_value peak;

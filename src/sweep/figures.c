@@ -8,7 +8,7 @@
 #include "plan/stack.h"
 #include "model/load.h"
 
-/* Those that are said, in front. */
+/* Those that are given, in front. */
 static ms_status gather(ms_arena *arena, const ms_point *point, uint32_t input_count,
                         ms_run_setting **settings, size_t *count, ms_error *err)
 {

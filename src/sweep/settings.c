@@ -82,7 +82,7 @@ static ms_status set_objectives(ms_sweep_settings *s, ms_arena *arena, const cha
                            : status;
 }
 
-/* What the public ms_run_field says, then how it is set. */
+/* The members of the public ms_run_field, then how it is set. */
 #define TITLE "Sweep"
 /* clang-format off */
 #define FIELD_LIST(X) \
