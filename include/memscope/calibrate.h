@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What measured steps say of a device that no rule tells: its context, workspaces and margin, and
+ * Device properties that are fitted to measured steps: its context, workspaces and margin, and
  * how far operators stay from its rates.
  *
  *     ms_error err = {0};
@@ -35,7 +35,7 @@ ms_status ms_calibrator_add_pair(ms_calibrator *calibrator, const char *told_pat
 /* A table of points as CSV; memscope(1) lists its columns. "-" is standard input. */
 ms_status ms_calibrator_add_table(ms_calibrator *calibrator, const char *path, ms_error *err);
 
-/* Fails when the points are of several devices, or too few for anything. */
+/* Fails when the points are from several devices, or too few to fit anything. */
 ms_status ms_calibrator_fit(ms_calibrator *calibrator, ms_error *err);
 
 /* After a fit: "console" or "json". */

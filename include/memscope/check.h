@@ -64,7 +64,7 @@ typedef struct ms_baseline {
     bool is_current;  /* the file there is what would be written */
     bool is_there;
     const ms_error *error; /* why the budget cannot be analyzed, or NULL */
-    /* Why nothing may be written there: what is there is no static report, or was read in this
+    /* Why nothing may be written there: the file is not a static report, or was read in this
      * check, or another budget has the same baseline. NULL: it may. */
     const ms_error *refusal;
 } ms_baseline;

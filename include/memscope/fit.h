@@ -24,13 +24,13 @@ extern "C" {
 typedef struct ms_fit ms_fit;
 
 /* Searches by simulation. `what` is "batch", "seq", "rank" or "layers"; values tried are multiples
- * of `step`, 0 being 64 tokens for seq and else 1. What the run says about `what` itself is set
- * aside. NULL on failure. The result does not refer to `run` afterwards. */
+ * of `step`, 0 being 64 tokens for seq and else 1. The run's own value of `what` is
+ * ignored. NULL on failure. The result does not refer to `run` afterwards. */
 ms_fit *ms_fit_find(const ms_run *run, const char *what, uint64_t step, ms_error *err);
 void ms_fit_free(ms_fit *fit);
 
-/* The largest value that fits, if only just; the largest of verdict MS_VERDICT_FITS, which is not
- * above it. 0 when there is none. */
+/* The largest value that fits, even if only just; the largest of verdict MS_VERDICT_FITS, which is
+ * not above it. 0 when there is none. */
 uint64_t ms_fit_value(const ms_fit *fit);
 uint64_t ms_fit_safe_value(const ms_fit *fit);
 

@@ -26,8 +26,8 @@ typedef struct ms_inputs ms_inputs;
 ms_inputs *ms_inputs_create(void);      /* NULL when out of memory */
 void ms_inputs_free(ms_inputs *inputs); /* NULL is fine */
 
-/* Puts down the regular file that is there under that name; "-" is standard input. What is none, or
- * is not there, is left out. Fails only when memory is short. */
+/* Records the regular file of that name; "-" is standard input. Other files, and files that do
+ * not exist, are ignored. Fails only when memory is short. */
 ms_status ms_inputs_add(ms_inputs *inputs, const char *path, ms_error *err);
 
 /* Under which name the file that is there was read: by device and inode, so links make no

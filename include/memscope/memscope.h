@@ -67,7 +67,7 @@ const ms_run_field *ms_run_fields(size_t *count);
 /* All values of a field that is a choice; past the last, NULL. NULL: it is none. */
 const char *const *ms_run_field_choices(const char *name);
 
-/* Why a setting that trainers have is no field: for "torch_compile" that it is not modelled. NULL
+/* Why a setting that trainers have is not a field: "torch_compile" is not supported. NULL
  * for a name that means nothing. */
 const char *ms_run_field_missing(const char *name);
 
@@ -90,8 +90,8 @@ typedef struct ms_summary {
     uint64_t activation_memory_bytes, temporary_memory_bytes; /* alive at the peak */
     uint64_t persistent_memory_bytes; /* weights, buffers, gradients, optimizer states */
     uint64_t saved_bytes;             /* unique storages autograd holds at the end of forward */
-    uint64_t after_build_bytes;       /* allocated when the model is there, before the first step */
-    uint64_t start_bytes;             /* allocated when a steady step begins */
+    uint64_t after_build_bytes; /* allocated when the model is loaded, before the first step */
+    uint64_t start_bytes;       /* allocated when a steady step begins */
     uint64_t peak_memory_bytes; /* most that is allocated at one time, as the allocator counts */
     uint64_t balanced_peak_bytes, skewed_peak_bytes; /* the same by how tokens are routed, where it
                                                         depends on that (eager experts); else 0 */
@@ -112,10 +112,10 @@ typedef struct ms_summary {
     int64_t headroom_bytes;     /* budget - expected device bytes; negative = short by */
     double step_time_ms;        /* roofline estimate; 0: the device's rates are not known */
     double exposed_copy_ms;     /* of that: waiting for copies, and for updates on the host */
-    uint64_t host_memory_bytes; /* memory of the host: offloaded tensors; and of an optimizer there
+    uint64_t host_memory_bytes; /* host memory: offloaded tensors; and for an optimizer there
                                    its states and its copies of parameters and gradients */
     uint64_t
-        host_weight_memory_bytes; /* of that: parameters that come for their layer's run alone */
+        host_weight_memory_bytes; /* of that: parameters that come only while their layer runs */
 } ms_summary;
 const ms_summary *ms_analysis_summary(const ms_analysis *analysis);
 

@@ -40,8 +40,8 @@ const char *ms_plan_field_choice(const char *field, size_t index);
 ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_error *err);
 
 /* Sets a field of the run that is planned, as ms_run_set does. With a "config" the plan is for that
- * run, else for the file that "graph" or "ops" names. What the run says about treating layers is
- * set aside. */
+ * run, else for the file that "graph" or "ops" names. The run's own treatment of layers is
+ * ignored. */
 ms_status ms_plan_set_run(ms_plan *plan, const char *field, const char *value, ms_error *err);
 
 /* As ms_run_set_inputs; before ms_plan_solve. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Reports read back from files: a program's memory as `memscope capture` recorded it
- * (runtime_report.json), or as `memscope analyze` told it (static_report.json); and two of them
- * side by side.
+ * (runtime_report.json), or as `memscope analyze` predicted it (static_report.json); and two of
+ * them side by side.
  *
  *     ms_error err = {0};
- *     ms_recorded *told = ms_recorded_load("static_report.json", &err);
+ *     ms_recorded *predicted = ms_recorded_load("static_report.json", &err);
  *     ms_recorded *measured = ms_recorded_load("runtime_report.json", &err);
- *     ms_compare_write(told, measured, "console", stdout, &err);
- *     ms_recorded_free(told);
+ *     ms_compare_write(predicted, measured, "console", stdout, &err);
+ *     ms_recorded_free(predicted);
  *     ms_recorded_free(measured);
  */
 #ifndef MEMSCOPE_RECORDED_H

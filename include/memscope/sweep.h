@@ -65,7 +65,7 @@ ms_status ms_sweep_resume(ms_sweep *sweep, FILE *written, const char *name, uint
 typedef ms_status (*ms_sweep_take)(void *context, const char *row, size_t length, ms_error *err);
 
 /* MS_ERR_STOPPED when ms_sweep_stop came before the last row. A point without figures is a row that
- * says why, no failure. */
+ * states why, not a failure. */
 ms_status ms_sweep_run(ms_sweep *sweep, ms_sweep_take take, void *context, ms_error *err);
 
 /* Makes ms_sweep_run end once the points under way are written. Safe in a signal handler and in any

@@ -11,7 +11,7 @@ extern "C" {
 
 typedef enum ms_fit_verdict {
     MS_VERDICT_NO,
-    MS_VERDICT_TIGHT, /* it fits, but only just: the reason says how */
+    MS_VERDICT_TIGHT, /* it fits, but only just: the reason states how */
     MS_VERDICT_FITS
 } ms_fit_verdict;
 
