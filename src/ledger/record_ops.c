@@ -4,7 +4,7 @@
  * micro-step, or in the update. The first pass over the steady step hashes each group; the second
  * looks closely at the first group of each class only.
  */
-#include "ledger/clock.h"
+#include "measure/clock.h"
 #include "ledger/owners.h"
 #include "ledger/records.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "config/load.h"
+#include "config/load/load.h"
 
 /* As ms_config_load. `notes` may be NULL. */
 ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t count,

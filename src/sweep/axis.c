@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sweep/axis.h"
 
-#include "config/input.h"
+#include "config/model/input.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/load.h"
-#include "config/run_fields.h"
+#include "config/load/load.h"
+#include "config/run/run_fields.h"
 #include "device/device.h"
 #include "json/number.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/digest.h"
 #include "base/file.h"
-#include "config/input.h"
-#include "config/run_fields.h"
+#include "config/model/input.h"
+#include "config/run/run_fields.h"
 #include "json/read.h"
 #include "model/load.h"
 

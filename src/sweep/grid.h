@@ -6,7 +6,7 @@
 #ifndef MS_SWEEP_GRID_H
 #define MS_SWEEP_GRID_H
 
-#include "config/load.h"
+#include "config/load/load.h"
 #include "sweep/axis.h"
 #include "sweep/table.h"
 

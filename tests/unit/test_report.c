@@ -7,9 +7,9 @@
 #include <math.h>
 
 #include "memscope/memscope.h"
-#include "report/picture.h"
-#include "report/pickle.h"
-#include "report/view.h"
+#include "report/pictures/picture.h"
+#include "report/kit/pickle.h"
+#include "report/view/view.h"
 
 typedef struct gib_case {
     const char *label;
