@@ -87,7 +87,7 @@ typedef struct ms_parameter {
     ms_tensor tensor, grad;
     ms_tensor sum;     /* of its gradients in fp32; 0: they add up in `grad` */
     ms_tensor leaving; /* its gradient, on the way to the host */
-    bool is_at_home;   /* the host keeps it: see tape/home.c */
+    bool is_at_home;   /* the host keeps it: see autograd/home.c */
     ms_tensor cast;    /* autocast's copy in the lower dtype, while the context is open */
     uint32_t name, scope;
     bool is_embedding; /* the weight of one, for optimizers that tell them apart */
@@ -100,7 +100,7 @@ typedef struct ms_parameter {
     ms_tensor buffer; /* contributions so far */
 } ms_parameter;
 
-/* One layer's parameters, which the host keeps: see tape/home.c. */
+/* One layer's parameters, which the host keeps: see autograd/home.c. */
 typedef struct ms_home {
     uint32_t first_parameter, parameter_count;
     uint64_t bytes;
@@ -118,7 +118,7 @@ typedef struct ms_cast {
 typedef ms_tensor (*ms_region_fn)(struct ms_tape *tape, void *context, uint64_t number,
                                   ms_tensor input);
 
-/* One activation checkpoint (torch.utils.checkpoint): see tape/checkpoint.c. */
+/* One activation checkpoint (torch.utils.checkpoint): see autograd/checkpoint.c. */
 typedef struct ms_checkpoint {
     ms_region_fn region;
     void *context;
@@ -146,14 +146,14 @@ typedef struct ms_checkpoint {
 typedef ms_tensor (*ms_attention_fn)(struct ms_tape *tape, void *context, ms_tensor query,
                                      ms_tensor key, ms_tensor value, ms_tensor mask);
 
-/* An attention function that backward calls again: see tape/tile_attention.c. */
+/* An attention function that backward calls again: see autograd/tile_attention.c. */
 typedef struct ms_tiled_attention {
     ms_attention_fn run;
     void *context;
     uint32_t pieces;
 } ms_tiled_attention;
 
-/* A saved storage that went to the host: see tape/offload.c. */
+/* A saved storage that went to the host: see autograd/offload.c. */
 typedef struct ms_sent_piece {
     uint32_t storage;   /* on the device; held until its layer is released, then MS_NONE */
     uint32_t shape_of;  /* the same storage, for its shape, after it has gone */

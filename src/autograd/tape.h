@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The tape: tensors without data, and autograd over them. Programs (src/model) call operators
- * (src/ops); operators allocate storages here and record nodes; ms_backward (tape/engine.h) runs
- * the nodes. Every allocation and free becomes an event of the trace, at the point where PyTorch
- * would make it.
+ * (src/ops); operators allocate storages here and record nodes; ms_backward (autograd/engine.h)
+ * runs the nodes. Every allocation and free becomes an event of the trace, at the point where
+ * PyTorch would make it.
  *
  * References. A new tensor floats: the operator that consumes it releases it, after its own result
  * exists, as Python drops a temporary with the call that used it. ms_local binds a tensor to a

@@ -3,7 +3,7 @@
  * Profile: the last step of a trace cut where another layer or phase begins, with the bytes that
  * are live and the time that passes in each stretch.
  *
- * Time runs as in ledger/playback.h. A trace of which operators were not recorded has no time.
+ * Time runs as in measure/playback.h. A trace of which operators were not recorded has no time.
  */
 #ifndef MS_MEASURE_PROFILE_H
 #define MS_MEASURE_PROFILE_H

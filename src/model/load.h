@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From settings to a resolved run of one of the families: config/load.h with the list of them all.
+ * From settings to a resolved run of one of the families: config/load/load.h with the list of them
+ * all.
  */
 #ifndef MS_MODEL_LOAD_H
 #define MS_MODEL_LOAD_H

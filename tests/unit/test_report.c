@@ -82,8 +82,8 @@ static const treemap_case treemap_cases[] = {
 static void check_treemap(void **state)
 {
     const treemap_case *c = *state;
-    const ms_frame frame = {10, 20, 60, 40};
-    ms_frame f[8];
+    const ms_rectangle frame = {10, 20, 60, 40};
+    ms_rectangle f[8];
     const double slack = 1e-6;
     ms_treemap(c->sizes, c->count, frame, f);
     for (uint32_t i = 0; i < c->count; i++) {

@@ -208,7 +208,7 @@ typedef struct ms_key_table {
     size_t key_count;
 } ms_key_table;
 
-struct ms_tape; /* the program's argument; see model/model.h */
+struct ms_tape; /* the program's argument; see model/blocks/model.h */
 
 /* A model family: names, keys with their defaults, and the program that runs it. */
 typedef struct ms_family {

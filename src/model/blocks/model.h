@@ -19,8 +19,8 @@ typedef enum ms_leaf_kind {
     MS_LEAF_NORM
 } ms_leaf_kind;
 
-struct ms_adapted;   /* see model/adapter.h */
-struct ms_quantized; /* see model/quantized.h */
+struct ms_adapted;   /* see model/blocks/adapter.h */
+struct ms_quantized; /* see model/blocks/quantized.h */
 
 typedef struct ms_leaf_module {
     ms_leaf_kind kind;

@@ -164,7 +164,7 @@ static void find_kinds(grouping *g)
     }
 }
 
-static void find_classes(grouping *g, ms_classes *classes)
+static void find_classes(grouping *g, ms_module_groups *classes)
 {
     uint32_t count = g->choices->count;
     qsort(g->sorted, count, sizeof *g->sorted, compare_depths);
@@ -179,16 +179,16 @@ static void find_classes(grouping *g, ms_classes *classes)
         for (uint32_t i = from; i < end; i++) {
             node *n = g->sorted[i];
             if (i == from || compare_classes(&g->sorted[i - 1], &g->sorted[i]) != 0)
-                classes->items[classes->count++] = (ms_class){.around = n->class_around,
-                                                              .stage = n->stage,
-                                                              .figures = n->figures,
-                                                              .holds_any = n->height > 0};
+                classes->items[classes->count++] = (ms_module_group){.around = n->class_around,
+                                                                     .stage = n->stage,
+                                                                     .figures = n->figures,
+                                                                     .holds_any = n->height > 0};
             n->class = classes->count - 1;
         }
     }
 }
 
-static void list_members(const grouping *g, ms_classes *classes)
+static void list_members(const grouping *g, ms_module_groups *classes)
 {
     uint32_t first = 0;
     for (uint32_t i = 0; i < g->choices->count; i++)
@@ -199,19 +199,19 @@ static void list_members(const grouping *g, ms_classes *classes)
         classes->items[i].count = 0;
     }
     for (uint32_t i = 0; i < g->choices->count; i++) {
-        ms_class *class = &classes->items[g->nodes[i].class];
+        ms_module_group *class = &classes->items[g->nodes[i].class];
         class->choice = class->count ? class->choice : g->nodes[i].choice;
         classes->members[class->first + class->count++] = i;
     }
 }
 
 ms_status ms_classes_find(ms_arena *arena, const ms_choices *choices, const bool *is_used,
-                          ms_classes *classes)
+                          ms_module_groups *classes)
 {
     uint32_t count = choices->count;
     grouping g = {.choices = choices};
-    *classes = (ms_classes){.count = 0};
-    classes->items = ms_arena_array(arena, ms_class, count);
+    *classes = (ms_module_groups){.count = 0};
+    classes->items = ms_arena_array(arena, ms_module_group, count);
     classes->members = ms_arena_array(arena, uint32_t, count);
     g.nodes = ms_arena_array(arena, node, count);
     g.sorted = ms_arena_array(arena, node *, count);

@@ -8,7 +8,7 @@
 
 #include "plan/modules/choices.h"
 
-typedef struct ms_class {
+typedef struct ms_module_group {
     const ms_choice *choice; /* the first of them */
     uint32_t count;
     uint32_t first;   /* in `members` */
@@ -16,16 +16,16 @@ typedef struct ms_class {
     uint32_t stage;   /* rows looked at before it */
     uint32_t figures; /* equal for classes that differ in nothing but their places */
     bool holds_any;   /* classes lie inside */
-} ms_class;
+} ms_module_group;
 
-typedef struct ms_classes {
-    ms_class *items;
+typedef struct ms_module_groups {
+    ms_module_group *items;
     uint32_t count;
     uint32_t *members; /* choices by class, as forward leaves them */
-} ms_classes;
+} ms_module_groups;
 
 /* `is_used` is by row. Lives in the arena. */
 ms_status ms_classes_find(ms_arena *arena, const ms_choices *choices, const bool *is_used,
-                          ms_classes *classes);
+                          ms_module_groups *classes);
 
 #endif

@@ -25,7 +25,7 @@ enum { SOLVER_MIB = 1024 };
 typedef struct builder {
     const ms_choices *choices;
     const ms_counts_options *options;
-    ms_classes classes;
+    ms_module_groups classes;
     ms_problem problem;
     uint32_t *y, *r; /* columns by class */
 } builder;
@@ -41,7 +41,7 @@ static void add_columns(builder *b)
 {
     ms_problem *p = &b->problem;
     for (uint32_t i = 0; i < b->classes.count; i++) {
-        const ms_class *class = &b->classes.items[i];
+        const ms_module_group *class = &b->classes.items[i];
         const ms_module *m = class->choice->module;
         double unkept = unkept_of(m);
         uint32_t y = b->y[i] = ms_problem_column(p, (ms_problem_bounds){0, class->count}, 0, true);
@@ -67,7 +67,7 @@ static void add_columns(builder *b)
 /* One row for each class that holds none: it and those around it. */
 static void add_nesting(builder *b)
 {
-    const ms_class *classes = b->classes.items;
+    const ms_module_group *classes = b->classes.items;
     for (uint32_t i = 0; i < b->classes.count; i++) {
         if (classes[i].holds_any || classes[i].around == MS_NO_CHOICE)
             continue;
@@ -149,7 +149,7 @@ static void add_covers(builder *b)
 /* ---- equal classes in other places ---- */
 
 typedef struct ranked {
-    const ms_class *class;
+    const ms_module_group *class;
     uint32_t index, first_member, last_member;
 } ranked;
 
@@ -173,7 +173,7 @@ static bool lies_in(const builder *b, uint32_t inner, uint32_t outer)
  * forbids it. */
 static void add_order(builder *b, uint32_t first, uint32_t second)
 {
-    const ms_class *classes = b->classes.items;
+    const ms_module_group *classes = b->classes.items;
     double count = classes[first].count;
     if (lies_in(b, first, second) || lies_in(b, second, first))
         return;
@@ -196,7 +196,7 @@ static ms_status add_orders(builder *b, ms_arena *arena)
     if (!all)
         return MS_ERR_NOMEM;
     for (uint32_t i = 0; i < b->classes.count; i++) {
-        const ms_class *class = &b->classes.items[i];
+        const ms_module_group *class = &b->classes.items[i];
         uint32_t last = class->first + class->count - 1;
         all[i] = (ranked){class, i, b->classes.members[class->first], b->classes.members[last]};
     }
@@ -245,7 +245,7 @@ static bool is_blocked(const builder *b, const ms_choice *choice, const uint32_t
 /* Members that nothing around them forbids, the first ones. Classes come from outside inwards. */
 static void read_class(const builder *b, uint32_t index, const double *values, uint32_t *parts)
 {
-    const ms_class *class = &b->classes.items[index];
+    const ms_module_group *class = &b->classes.items[index];
     uint32_t left = (uint32_t)(values[b->y[index]] + 0.5);
     double sum = values[b->r[index]];
     for (uint32_t i = 0; i < class->count && left > 0; i++) {

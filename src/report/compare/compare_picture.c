@@ -10,14 +10,15 @@ enum { LEFT = 70, RIGHT = 14, TOP = 12, BOTTOM = 40, MOST_POINTS = 1200 };
 
 typedef struct plot {
     FILE *out;
-    ms_axis gib, events;
+    ms_plot_axis gib, events;
 } plot;
 
 static ms_spot spot_of(const plot *p, const ms_recorded_point *point)
 {
     return (ms_spot){
-        ms_axis_along(&p->events, (double)point->event, LEFT, MS_PICTURE_WIDTH - RIGHT),
-        ms_axis_along(&p->gib, ms_draw_gib(point->bytes), MS_COMPARE_PICTURE_HEIGHT - BOTTOM, TOP)};
+        ms_plot_axis_along(&p->events, (double)point->event, LEFT, MS_PICTURE_WIDTH - RIGHT),
+        ms_plot_axis_along(&p->gib, ms_draw_gib(point->bytes), MS_COMPARE_PICTURE_HEIGHT - BOTTOM,
+                           TOP)};
 }
 
 static void widen(const ms_recorded *r, double *low, double *high)
@@ -48,16 +49,16 @@ static void draw_axes(const plot *p)
 {
     const double bottom = MS_COMPARE_PICTURE_HEIGHT - BOTTOM, right = MS_PICTURE_WIDTH - RIGHT;
     char text[MS_FIXED_TEXT];
-    for (int i = 0; i < ms_axis_tick_count(&p->gib); i++) {
+    for (int i = 0; i < ms_plot_axis_tick_count(&p->gib); i++) {
         double value = p->gib.low + i * p->gib.step;
-        double y = ms_axis_along(&p->gib, value, bottom, TOP);
+        double y = ms_plot_axis_along(&p->gib, value, bottom, TOP);
         ms_draw_line(p->out, (ms_spot){LEFT, y}, (ms_spot){right, y}, "grid");
         ms_draw_text(p->out, (ms_spot){LEFT - 8, y + 4}, "text-anchor=\"end\"",
-                     ms_fixed(value, ms_axis_decimals(&p->gib), text));
+                     ms_fixed(value, ms_plot_axis_decimals(&p->gib), text));
     }
-    for (int i = 0; i < ms_axis_tick_count(&p->events); i++) {
+    for (int i = 0; i < ms_plot_axis_tick_count(&p->events); i++) {
         double value = p->events.low + i * p->events.step;
-        double x = ms_axis_along(&p->events, value, LEFT, right);
+        double x = ms_plot_axis_along(&p->events, value, LEFT, right);
         ms_draw_line(p->out, (ms_spot){x, TOP}, (ms_spot){x, bottom}, "grid");
         ms_draw_text(p->out, (ms_spot){x, bottom + 18}, "text-anchor=\"middle\"",
                      ms_fixed(value, 0, text));
@@ -78,12 +79,13 @@ void ms_compare_picture(FILE *out, const ms_compare_view *v)
     widen(b, &low, &high);
     uint64_t events =
         part->first_events > part->second_events ? part->first_events : part->second_events;
-    const plot p = {out, ms_axis_around(low, high), ms_axis_around(0, (double)events)};
+    const plot p = {out, ms_plot_axis_around(low, high), ms_plot_axis_around(0, (double)events)};
     draw_axes(&p);
     draw_line(&p, a, "curve");
     draw_line(&p, b, "reserved");
     if (part->has_parted) {
-        double x = ms_axis_along(&p.events, (double)part->event, LEFT, MS_PICTURE_WIDTH - RIGHT);
+        double x =
+            ms_plot_axis_along(&p.events, (double)part->event, LEFT, MS_PICTURE_WIDTH - RIGHT);
         ms_draw_line(out, (ms_spot){x, TOP}, (ms_spot){x, MS_COMPARE_PICTURE_HEIGHT - BOTTOM},
                      "limit");
     }

@@ -33,7 +33,7 @@ void ms_draw_line(FILE *out, ms_spot from, ms_spot to, const char *class_name)
             ms_fixed(to.y, 1, d), class_name);
 }
 
-void ms_draw_frame(FILE *out, const ms_frame *frame)
+void ms_draw_frame(FILE *out, const ms_rectangle *frame)
 {
     char x[MS_FIXED_TEXT], y[MS_FIXED_TEXT], width[MS_FIXED_TEXT], height[MS_FIXED_TEXT];
     fprintf(out, " x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"", ms_fixed(frame->x, 1, x),
@@ -43,7 +43,7 @@ void ms_draw_frame(FILE *out, const ms_frame *frame)
 
 /* ---- axes ---- */
 
-ms_axis ms_axis_around(double low, double high)
+ms_plot_axis ms_plot_axis_around(double low, double high)
 {
     double span = high > low ? high - low : fmax(fabs(high), 1) * 0.1;
     double power = pow(10, floor(log10(span / TICKS)));
@@ -52,21 +52,21 @@ ms_axis ms_axis_around(double low, double high)
     for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++)
         if (span / (step = factors[i] * power) <= TICKS)
             break;
-    return (ms_axis){floor(low / step) * step, ceil(high / step) * step, step};
+    return (ms_plot_axis){floor(low / step) * step, ceil(high / step) * step, step};
 }
 
-double ms_axis_along(const ms_axis *axis, double value, double from, double to)
+double ms_plot_axis_along(const ms_plot_axis *axis, double value, double from, double to)
 {
     double span = axis->high - axis->low;
     return from + (span > 0 ? (value - axis->low) / span : 0.5) * (to - from);
 }
 
-int ms_axis_tick_count(const ms_axis *axis)
+int ms_plot_axis_tick_count(const ms_plot_axis *axis)
 {
     return (int)lround((axis->high - axis->low) / axis->step) + 1;
 }
 
-uint32_t ms_axis_decimals(const ms_axis *axis)
+uint32_t ms_plot_axis_decimals(const ms_plot_axis *axis)
 {
     uint32_t decimals = 0;
     for (double step = axis->step; step < 0.999 && decimals < 6; step *= 10)

@@ -65,7 +65,7 @@ static void put_label(FILE *out, ms_spot at, double width, const char *attribute
     ms_draw_text(out, at, attributes, shown);
 }
 
-static void draw_cell(FILE *out, const cell *c, uint32_t category, const ms_frame *f)
+static void draw_cell(FILE *out, const cell *c, uint32_t category, const ms_rectangle *f)
 {
     char size[MS_BYTES_TEXT];
     ms_bytes_text(c->bytes, size);
@@ -85,7 +85,7 @@ static void draw_cell(FILE *out, const cell *c, uint32_t category, const ms_fram
     fputs("</g>\n", out);
 }
 
-static void draw_head(FILE *out, const ms_view *view, uint32_t category, const ms_frame *f)
+static void draw_head(FILE *out, const ms_view *view, uint32_t category, const ms_rectangle *f)
 {
     const ms_peak *peak = &view->ledger->peak;
     char text[96], size[MS_BYTES_TEXT];
@@ -103,14 +103,14 @@ static void draw_head(FILE *out, const ms_view *view, uint32_t category, const m
               fits ? text : ms_category_name((ms_category)category));
 }
 
-static bool draw_category(FILE *out, const ms_view *view, uint32_t category, ms_frame frame)
+static bool draw_category(FILE *out, const ms_view *view, uint32_t category, ms_rectangle frame)
 {
     cell cells[MOST_CELLS];
-    ms_frame frames[MOST_CELLS];
+    ms_rectangle frames[MOST_CELLS];
     double sizes[MOST_CELLS];
     uint32_t count = cells_of(view, category, cells);
     double head = frame.height > 3 * HEAD_HEIGHT ? HEAD_HEIGHT : 0;
-    ms_frame body = {frame.x, frame.y + head, frame.width, frame.height - head};
+    ms_rectangle body = {frame.x, frame.y + head, frame.width, frame.height - head};
     double whole = (double)view->ledger->peak.category_bytes[category];
     if (head > 0)
         draw_head(out, view, category, &frame);
@@ -140,10 +140,10 @@ static uint32_t order_categories(const ms_peak *peak, uint32_t order[MS_CATEGORY
 bool ms_picture_composition(FILE *out, const ms_view *view)
 {
     const ms_peak *peak = &view->ledger->peak;
-    const ms_frame frame = {0, 0, MS_PICTURE_WIDTH, MS_COMPOSITION_HEIGHT};
+    const ms_rectangle frame = {0, 0, MS_PICTURE_WIDTH, MS_COMPOSITION_HEIGHT};
     uint32_t order[MS_CATEGORY_COUNT], count = order_categories(peak, order);
     double sizes[MS_CATEGORY_COUNT] = {0};
-    ms_frame frames[MS_CATEGORY_COUNT];
+    ms_rectangle frames[MS_CATEGORY_COUNT];
     for (uint32_t i = 0; i < count; i++)
         sizes[i] = (double)peak->category_bytes[order[i]] / (double)peak->bytes * frame.width *
                    frame.height;

@@ -11,7 +11,7 @@
 
 /* In pixels: a picture of the timeline, and the plot in it. */
 enum { MS_PICTURE_WIDTH = 1040, MS_TIMELINE_HEIGHT = 420, MS_COMPOSITION_HEIGHT = 380 };
-extern const ms_frame ms_timeline_plot;
+extern const ms_rectangle ms_timeline_plot;
 
 /* Stacked categories; phases and layers marked; the peak, and what is reserved and the limit. */
 void ms_picture_timeline(FILE *out, const ms_view *view);
@@ -27,6 +27,6 @@ const char *ms_timeline_sentence(const ms_view *view);
 
 /* Cuts a frame into `count` areas of these sizes, descending, each as square as can be
  * (squarified treemap, Bruls et al., 2000). */
-void ms_treemap(const double *sizes, uint32_t count, ms_frame frame, ms_frame *out);
+void ms_treemap(const double *sizes, uint32_t count, ms_rectangle frame, ms_rectangle *out);
 
 #endif

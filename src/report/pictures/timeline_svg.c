@@ -8,8 +8,8 @@
 #include "report/pictures/picture.h"
 #include "report/kit/category_id.h"
 
-const ms_frame ms_timeline_plot = {56, 40, MS_PICTURE_WIDTH - 56 - 20,
-                                   MS_TIMELINE_HEIGHT - 40 - 78};
+const ms_rectangle ms_timeline_plot = {56, 40, MS_PICTURE_WIDTH - 56 - 20,
+                                       MS_TIMELINE_HEIGHT - 40 - 78};
 
 enum { LAYERS_GAP = 6, LAYERS_HEIGHT = 10, LETTER_WIDTH = 7 };
 
@@ -17,7 +17,7 @@ typedef struct plot {
     FILE *out;
     const ms_view *view;
     const ms_ledger *ledger;
-    ms_axis gib;
+    ms_plot_axis gib;
     uint64_t limit_bytes; /* of what is reserved; 0: none is shown */
 } plot;
 
@@ -30,7 +30,7 @@ static double x_of(const plot *p, double ms)
 static double y_of(const plot *p, uint64_t bytes)
 {
     double bottom = ms_timeline_plot.y + ms_timeline_plot.height;
-    return ms_axis_along(&p->gib, ms_draw_gib(bytes), bottom, ms_timeline_plot.y);
+    return ms_plot_axis_along(&p->gib, ms_draw_gib(bytes), bottom, ms_timeline_plot.y);
 }
 
 static double event_ms(const plot *p, uint32_t event)
@@ -81,8 +81,8 @@ static void draw_phases(const plot *p)
     for (uint32_t i = 0; i < profile->stretches.count; number++) {
         uint32_t end = phase_end(profile, i);
         double x = x_of(p, begin_ms(p, i)), width = x_of(p, begin_ms(p, end)) - x;
-        const ms_frame band = {x, ms_timeline_plot.y - 24, width,
-                               ms_timeline_plot.height + 24 + LAYERS_GAP + LAYERS_HEIGHT};
+        const ms_rectangle band = {x, ms_timeline_plot.y - 24, width,
+                                   ms_timeline_plot.height + 24 + LAYERS_GAP + LAYERS_HEIGHT};
         char label[64];
         phase_label(p, &profile->stretches.items[i], label, sizeof label);
         fprintf(p->out, "<g><title>%s</title><rect class=\"%s\"", label,
@@ -105,8 +105,8 @@ static void draw_layers(const plot *p)
         if (s->layer == MS_NONE)
             continue;
         double x = x_of(p, begin_ms(p, i)), width = x_of(p, begin_ms(p, i + 1)) - x;
-        const ms_frame tick = {x, ms_timeline_plot.y + ms_timeline_plot.height + LAYERS_GAP, width,
-                               LAYERS_HEIGHT};
+        const ms_rectangle tick = {x, ms_timeline_plot.y + ms_timeline_plot.height + LAYERS_GAP,
+                                   width, LAYERS_HEIGHT};
         fprintf(p->out, "<rect class=\"layer%s\"", s->layer % 2 ? " odd" : "");
         ms_draw_frame(p->out, &tick);
         fprintf(p->out, "><title>layer %" PRIu32 ", %s</title></rect>\n", s->layer,
@@ -122,24 +122,24 @@ static void draw_layers(const plot *p)
 
 static void draw_axes(const plot *p)
 {
-    const ms_frame *f = &ms_timeline_plot;
+    const ms_rectangle *f = &ms_timeline_plot;
     double bottom = f->y + f->height, end_ms = p->ledger->schedule.end_ms;
     bool is_timed = p->ledger->schedule.is_timed;
     double last = is_timed ? end_ms : end_ms * 1e3;
-    ms_axis time = ms_axis_around(0, last);
+    ms_plot_axis time = ms_plot_axis_around(0, last);
     char text[MS_FIXED_TEXT];
     for (int i = 0; i * p->gib.step <= p->gib.high; i++) {
         double v = i * p->gib.step;
-        double y = ms_axis_along(&p->gib, v, bottom, f->y);
+        double y = ms_plot_axis_along(&p->gib, v, bottom, f->y);
         ms_draw_line(p->out, (ms_spot){f->x, y}, (ms_spot){f->x + f->width, y}, "grid");
         ms_draw_text(p->out, (ms_spot){f->x - 8, y + 4}, "text-anchor=\"end\"",
-                     ms_fixed(v, ms_axis_decimals(&p->gib), text));
+                     ms_fixed(v, ms_plot_axis_decimals(&p->gib), text));
     }
     for (int i = 0; last > 0 && i * time.step <= last; i++) {
         double v = i * time.step;
         double x = f->x + (last > 0 ? v / last : 0) * f->width;
         ms_draw_text(p->out, (ms_spot){x, bottom + LAYERS_GAP + LAYERS_HEIGHT + 18},
-                     "text-anchor=\"middle\"", ms_fixed(v, ms_axis_decimals(&time), text));
+                     "text-anchor=\"middle\"", ms_fixed(v, ms_plot_axis_decimals(&time), text));
     }
     ms_draw_text(p->out, (ms_spot){f->x + f->width / 2, bottom + LAYERS_GAP + LAYERS_HEIGHT + 38},
                  "text-anchor=\"middle\" class=\"faint\"",
@@ -200,7 +200,7 @@ static void draw_reserved(const plot *p)
 
 static void draw_limit(const plot *p)
 {
-    const ms_frame *f = &ms_timeline_plot;
+    const ms_rectangle *f = &ms_timeline_plot;
     char text[96], gib[MS_GIB_TEXT];
     if (p->limit_bytes == 0)
         return;
@@ -213,7 +213,7 @@ static void draw_limit(const plot *p)
 
 static void draw_pin(const plot *p)
 {
-    const ms_frame *f = &ms_timeline_plot;
+    const ms_rectangle *f = &ms_timeline_plot;
     const ms_peak *peak = &p->ledger->peak;
     double x = x_of(p, event_ms(p, peak->event)), y = y_of(p, peak->bytes);
     bool is_right = x > f->x + f->width / 2;
@@ -244,7 +244,7 @@ static plot plot_of(FILE *out, const ms_view *view)
         p.limit_bytes = s->budget_bytes - context_bytes;
         most = p.limit_bytes > most ? p.limit_bytes : most;
     }
-    p.gib = ms_axis_around(0, ms_draw_gib(most));
+    p.gib = ms_plot_axis_around(0, ms_draw_gib(most));
     p.gib.high = 1.07 * ms_draw_gib(most); /* room for a label above what is highest */
     return p;
 }
@@ -280,7 +280,7 @@ void ms_picture_legend(FILE *out, const ms_view *view, ms_spot at)
     for (uint32_t c = MS_CATEGORY_COUNT; c-- > 0;) {
         if (!is_there(view->ledger, c))
             continue;
-        const ms_frame box = {at.x, at.y - 10, 11, 11};
+        const ms_rectangle box = {at.x, at.y - 10, 11, 11};
         const char *name = ms_category_name((ms_category)c);
         fprintf(out, "<rect class=\"cell %s\"", ms_json_category((uint8_t)c));
         ms_draw_frame(out, &box);

@@ -17,24 +17,24 @@ static double worst_ratio(const double *sizes, uint32_t count, double sum, doubl
 }
 
 /* Puts a row along the shorter side and returns what is left of the frame. */
-static ms_frame place_row(const double *sizes, uint32_t count, double sum, ms_frame f,
-                          ms_frame *out)
+static ms_rectangle place_row(const double *sizes, uint32_t count, double sum, ms_rectangle f,
+                              ms_rectangle *out)
 {
     bool is_column = f.width >= f.height;
     double length = is_column ? f.height : f.width;
     double thick = length > 0 ? sum / length : 0, at = 0;
     for (uint32_t i = 0; i < count; i++) {
         double side = thick > 0 ? sizes[i] / thick : 0;
-        out[i] = is_column ? (ms_frame){f.x, f.y + at, thick, side}
-                           : (ms_frame){f.x + at, f.y, side, thick};
+        out[i] = is_column ? (ms_rectangle){f.x, f.y + at, thick, side}
+                           : (ms_rectangle){f.x + at, f.y, side, thick};
         at += side;
     }
     if (is_column)
-        return (ms_frame){f.x + thick, f.y, fmax(f.width - thick, 0), f.height};
-    return (ms_frame){f.x, f.y + thick, f.width, fmax(f.height - thick, 0)};
+        return (ms_rectangle){f.x + thick, f.y, fmax(f.width - thick, 0), f.height};
+    return (ms_rectangle){f.x, f.y + thick, f.width, fmax(f.height - thick, 0)};
 }
 
-void ms_treemap(const double *sizes, uint32_t count, ms_frame frame, ms_frame *out)
+void ms_treemap(const double *sizes, uint32_t count, ms_rectangle frame, ms_rectangle *out)
 {
     for (uint32_t begin = 0; begin < count;) {
         double length = fmin(frame.width, frame.height), sum = sizes[begin];

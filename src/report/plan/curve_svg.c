@@ -22,31 +22,32 @@ enum { LABEL_WIDTH = 108, LABEL_HEIGHT = 30, MOST_LABELS = 200 };
 typedef struct picture {
     FILE *out;
     const ms_plan_view *view;
-    ms_axis gib, ms;
+    ms_plot_axis gib, ms;
 } picture;
 
 static ms_spot spot_of(const picture *p, const ms_curve_point *point)
 {
-    return (ms_spot){ms_axis_along(&p->gib, ms_draw_gib(point->budget_bytes), LEFT, WIDTH - RIGHT),
-                     ms_axis_along(&p->ms, point->figures.time.step_ms, HEIGHT - BOTTOM, TOP)};
+    return (ms_spot){
+        ms_plot_axis_along(&p->gib, ms_draw_gib(point->budget_bytes), LEFT, WIDTH - RIGHT),
+        ms_plot_axis_along(&p->ms, point->figures.time.step_ms, HEIGHT - BOTTOM, TOP)};
 }
 
 static void write_axes(const picture *p)
 {
     char text[MS_FIXED_TEXT];
-    for (int i = 0; i < ms_axis_tick_count(&p->gib); i++) {
+    for (int i = 0; i < ms_plot_axis_tick_count(&p->gib); i++) {
         double v = p->gib.low + i * p->gib.step;
-        double x = ms_axis_along(&p->gib, v, LEFT, WIDTH - RIGHT);
+        double x = ms_plot_axis_along(&p->gib, v, LEFT, WIDTH - RIGHT);
         ms_draw_line(p->out, (ms_spot){x, TOP}, (ms_spot){x, HEIGHT - BOTTOM}, "grid");
         ms_draw_text(p->out, (ms_spot){x, HEIGHT - BOTTOM + 20}, "text-anchor=\"middle\"",
-                     ms_fixed(v, ms_axis_decimals(&p->gib), text));
+                     ms_fixed(v, ms_plot_axis_decimals(&p->gib), text));
     }
-    for (int i = 0; i < ms_axis_tick_count(&p->ms); i++) {
+    for (int i = 0; i < ms_plot_axis_tick_count(&p->ms); i++) {
         double v = p->ms.low + i * p->ms.step;
-        double y = ms_axis_along(&p->ms, v, HEIGHT - BOTTOM, TOP);
+        double y = ms_plot_axis_along(&p->ms, v, HEIGHT - BOTTOM, TOP);
         ms_draw_line(p->out, (ms_spot){LEFT, y}, (ms_spot){WIDTH - RIGHT, y}, "grid");
         ms_draw_text(p->out, (ms_spot){LEFT - 8, y + 4}, "text-anchor=\"end\"",
-                     ms_fixed(v, ms_axis_decimals(&p->ms), text));
+                     ms_fixed(v, ms_plot_axis_decimals(&p->ms), text));
     }
     ms_draw_line(p->out, (ms_spot){LEFT, HEIGHT - BOTTOM},
                  (ms_spot){WIDTH - RIGHT, HEIGHT - BOTTOM}, "axis");
@@ -89,13 +90,13 @@ static void write_keep_all(const picture *p)
 {
     const ms_step_figures *f = &p->view->curve->keep_all;
     char x[MS_FIXED_TEXT], y[MS_FIXED_TEXT], gib[MS_GIB_TEXT], ms[MS_FIXED_TEXT];
-    fprintf(
-        p->out,
-        "<circle class=\"keep\" cx=\"%s\" cy=\"%s\" r=\"7\"><title>keep everything: %s GiB, %s "
-        "ms</title></circle>\n",
-        ms_fixed(ms_axis_along(&p->gib, ms_draw_gib(f->device_bytes), LEFT, WIDTH - RIGHT), 1, x),
-        ms_fixed(ms_axis_along(&p->ms, f->time.step_ms, HEIGHT - BOTTOM, TOP), 1, y),
-        ms_gib(f->device_bytes, gib), ms_fixed(f->time.step_ms, 3, ms));
+    fprintf(p->out,
+            "<circle class=\"keep\" cx=\"%s\" cy=\"%s\" r=\"7\"><title>keep everything: %s GiB, %s "
+            "ms</title></circle>\n",
+            ms_fixed(ms_plot_axis_along(&p->gib, ms_draw_gib(f->device_bytes), LEFT, WIDTH - RIGHT),
+                     1, x),
+            ms_fixed(ms_plot_axis_along(&p->ms, f->time.step_ms, HEIGHT - BOTTOM, TOP), 1, y),
+            ms_gib(f->device_bytes, gib), ms_fixed(f->time.step_ms, 3, ms));
     double legend_x = WIDTH - RIGHT - 150;
     fprintf(p->out, "<circle class=\"keep\" cx=\"%s\" cy=\"%d\" r=\"7\"/>\n",
             ms_fixed(legend_x, 1, x), TOP - 27);
@@ -154,8 +155,8 @@ void ms_curve_picture(FILE *out, const ms_plan_view *view)
     }
     if (curve->points.count == 0)
         return;
-    p.gib = ms_axis_around(low_gib, high_gib);
-    p.ms = ms_axis_around(low_ms, high_ms);
+    p.gib = ms_plot_axis_around(low_gib, high_gib);
+    p.ms = ms_plot_axis_around(low_ms, high_ms);
     write_axes(&p);
     write_path(&p);
     write_keep_all(&p);

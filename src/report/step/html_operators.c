@@ -112,7 +112,7 @@ static void write_points(ms_json_writer *w, const ms_ledger *ledger)
 void ms_html_timeline_data(FILE *out, const ms_view *v)
 {
     const ms_ledger *ledger = v->ledger;
-    const ms_frame *f = &ms_timeline_plot;
+    const ms_rectangle *f = &ms_timeline_plot;
     ms_json_writer w = {.out = out};
     fputs("<script type=\"application/json\" id=\"timeline-data\">\n", out);
     ms_json_object(&w, NULL);
