@@ -337,7 +337,7 @@ STATIC := $(BUILD)/memscope-static
 $(STATIC): $(CLI_OBJ) $(LIB)
 	@$(call say,LINK $@)
 	$(Q)$(LINK) -static -L$(STATIC_FOLDER) -o $@ $(CLI_OBJ) $(LIB) $(DEP_LIBS) $(STATIC_LIBS) || \
-	    { echo 'memscope: every library is needed as an archive: see "Build" in README.md' >&2; exit 1; }
+	    { echo 'memscope: every library is needed as an archive: see docs/install.md' >&2; exit 1; }
 STATIC_LIBS ?= $(addprefix -l,$(foreach l,amd colamd suitesparseconfig gmp z ltdl dl,$(if $(filter /%,$(shell $(CC) -print-file-name=lib$(l).a)),$(l))))
 static: $(STATIC)                    ## one static binary that needs no libraries
 
