@@ -282,11 +282,13 @@ digests: $(BINARY)                   ## compare every output with that of AGAINS
 # ---- checks of the source ----
 
 FORMATTED := $(sort $(wildcard src/*/*.[ch] include/memscope/*.h tests/*/*.[ch]))
-lint: lint-layers lint-headers lint-symbols lint-format lint-cppcheck lint-tidy  ## layers, symbols, clang-tidy, cppcheck, format
+lint: lint-layers lint-headers lint-docs lint-symbols lint-format lint-cppcheck lint-tidy  ## layers, symbols, documents, clang-tidy, cppcheck, format
 lint-layers:
 	sh scripts/check_layers.sh
 lint-headers:
 	sh scripts/check_headers.sh
+lint-docs:
+	sh scripts/check_docs.sh
 lint-symbols: $(LIB) $(SHARED)
 	sh scripts/check_symbols.sh $(BUILD)
 lint-format:
@@ -358,6 +360,6 @@ FORCE:
 .SECONDARY:
 .DELETE_ON_ERROR:
 .PHONY: all results programs check unit replay cli oracle oracle-cases example oom asan valgrind coverage bench bench-plan fuzz fuzz-run mutate digests \
-        lint lint-layers lint-headers lint-symbols lint-format lint-cppcheck lint-tidy format reports install \
+        lint lint-layers lint-headers lint-docs lint-symbols lint-format lint-cppcheck lint-tidy format reports install \
         uninstall man completions static deb clean help FORCE
 -include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)

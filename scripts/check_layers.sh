@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Proves the order of the stages: each include names its stage, and a stage includes only what its
-# row below allows. The rows are the arrows of docs/design.md.
+# row below allows. The rows are the arrows of docs/design/overview.md.
 set -u
 cd "$(dirname "$0")/.."
 
