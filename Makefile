@@ -53,14 +53,16 @@ COMPILE   = $(CC) -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc $(WARN) $(O
 ERRORS   := $(if $(filter 1,$(WERROR)),-Werror)
 LINK      = $(CC) $(OPT) $(CFLAGS) $(LDFLAGS)
 
-LIB_SRC  := $(sort $(filter-out src/cli/% src/nulldevice/%,$(wildcard src/*/*.c)))
-CLI_SRC  := $(sort $(wildcard src/cli/*.c))
-NULL_SRC := $(sort $(wildcard src/nulldevice/*.c))
+# Sources are found: stages are folders of src, and may have folders of their own.
+SOURCES  := $(shell find src -name '*.c' | LC_ALL=C sort)
+LIB_SRC  := $(filter-out src/cli/% src/nulldevice/%,$(SOURCES))
+CLI_SRC  := $(filter src/cli/%,$(SOURCES))
+NULL_SRC := $(filter src/nulldevice/%,$(SOURCES))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
-DATA     := $(sort $(wildcard configs/*.json schemas/*.schema.json src/plan/pytorch/*.py src/report/html/*.css \
-                             src/report/html/*.js))
+DATA     := $(sort $(wildcard configs/*.json schemas/*.schema.json src/plan/trainers/pytorch/*.py src/report/kit/html/*.css \
+                             src/report/kit/html/*.js))
 HEADERS  := $(sort $(wildcard include/memscope/*.h))
 GEN      := $(if $(wildcard scripts/embed.sh),$(BUILD)/gen/embedded.c)
 
@@ -281,10 +283,10 @@ digests: $(BINARY)                   ## compare every output with that of AGAINS
 
 # ---- checks of the source ----
 
-FORMATTED := $(sort $(wildcard src/*/*.[ch] include/memscope/*.h tests/*/*.[ch]))
+FORMATTED := $(sort $(SOURCES) $(shell find src -name '*.h') $(wildcard include/memscope/*.h tests/*/*.[ch]))
 lint: lint-layers lint-headers lint-docs lint-symbols lint-format lint-cppcheck lint-tidy  ## layers, symbols, documents, clang-tidy, cppcheck, format
-lint-layers:
-	sh scripts/check_layers.sh
+lint-layers: all
+	sh scripts/check_layers.sh $(BUILD)
 lint-headers:
 	sh scripts/check_headers.sh
 lint-docs:

@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")/.."
 bad=0
 flags="-std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc -Itests $(pkg-config --cflags libcjson yaml-0.1)"
-for header in src/*/*.h include/memscope/*.h; do
+for header in $(find src -name '*.h') include/memscope/*.h; do
     # shellcheck disable=SC2086
     echo "#include \"$header\"" | ${CC:-gcc} $flags -I. -Wall -Wextra -Werror -Wno-unused-function \
         -fsyntax-only -x c - || {
@@ -13,7 +13,7 @@ for header in src/*/*.h include/memscope/*.h; do
         bad=1
     }
 done
-for file in src/*/*.[ch] include/memscope/*.h; do
+for file in $(find src -name '*.[ch]') include/memscope/*.h; do
     lines=$(wc -l < "$file")
     [ "$lines" -le 400 ] || {
         echo "$file has $lines lines; the cap is 400" >&2

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 action=$1
 # Debian's zsh looks for what packages bring in another folder.
 ZSH_FOLDER=${ZSH_FOLDER:-site-functions}
-# What `memscope capture` needs lies beside the program, wherever libraries and data go: src/cli/program.c
+# What `memscope capture` needs lies beside the program, wherever libraries and data go: src/cli/capture/program.c
 # looks for it there.
 beside=$(dirname "$BINDIR")
 NULL_FOLDER=${beside%/}/lib/memscope

@@ -11,9 +11,9 @@
 #include "api/run.h"
 #include "ledger/events.h"
 #include "ledger/judge.h"
-#include "plan/stack.h"
-#include "plan/trial.h"
-#include "report/reporter.h"
+#include "plan/costs/stack.h"
+#include "plan/search/trial.h"
+#include "report/step/reporter.h"
 #include "model/load.h"
 
 void ms_analysis_free(ms_analysis *analysis)

@@ -5,11 +5,11 @@
 #ifndef MS_API_ANALYSIS_H
 #define MS_API_ANALYSIS_H
 
-#include "config/load.h"
-#include "diff/report.h"
+#include "config/load/load.h"
+#include "document/report.h"
 #include "ledger/advice.h"
 #include "ledger/ledger.h"
-#include "ledger/usage.h"
+#include "measure/usage.h"
 #include "memscope/memscope.h"
 #include "step/step.h"
 

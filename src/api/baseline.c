@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/identity.h"
-#include "diff/report.h"
+#include "document/report.h"
 #include "json/read.h"
 
 __attribute__((format(printf, 3, 4))) static void refuse(const ms_budget *b, ms_error *refusal,

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "calibrate/fit.h"
 #include "json/read.h"
-#include "report/calibration_report.h"
+#include "report/others/calibration_report.h"
 
 struct ms_calibrator {
     ms_arena *arena;

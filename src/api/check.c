@@ -15,7 +15,7 @@
 #include "base/parallel.h"
 #include "gate/verdict.h"
 #include "json/read.h"
-#include "report/check_report.h"
+#include "report/check/check_report.h"
 
 /* What one budget needs for itself, so that they can be worked on side by side. */
 typedef struct entry {

@@ -10,10 +10,10 @@
 #include "api/run.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "config/input.h"
+#include "config/model/input.h"
 #include "diff/diff.h"
 #include "json/read.h"
-#include "report/diff_report.h"
+#include "report/diff/diff_report.h"
 
 struct ms_comparison {
     ms_arena *arena;

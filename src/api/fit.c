@@ -6,8 +6,8 @@
 
 #include "api/run.h"
 #include "base/error.h"
-#include "config/resolve.h"
-#include "report/fit_report.h"
+#include "config/run/resolve.h"
+#include "report/others/fit_report.h"
 #include "model/load.h"
 
 struct ms_fit {

@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "plan/settings.h"
-#include "plan/step_plan.h"
-#include "plan/target.h"
-#include "report/plan_view.h"
+#include "plan/search/step_plan.h"
+#include "plan/trainers/target.h"
+#include "report/plan/plan_view.h"
 
 enum { PLAN_SECONDS = 20 };
 

@@ -10,13 +10,13 @@
 #include "base/error.h"
 #include "base/limit.h"
 #include "model/load.h"
-#include "config/resolve.h"
-#include "config/run_fields.h"
+#include "config/run/resolve.h"
+#include "config/run/run_fields.h"
 #include "memscope/plan.h"
 #include "plan/file_plan.h"
-#include "plan/step_plan.h"
-#include "plan/target.h"
-#include "report/plan_report.h"
+#include "plan/search/step_plan.h"
+#include "plan/trainers/target.h"
+#include "report/plan/plan_report.h"
 
 struct ms_plan {
     ms_arena *arena;

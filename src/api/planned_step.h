@@ -6,7 +6,7 @@
 #define MS_API_PLANNED_STEP_H
 
 #include "ledger/ledger.h"
-#include "report/view.h"
+#include "report/view/view.h"
 #include "step/step.h"
 
 /* Stays where it was made: its parts point at one another. */

@@ -2,7 +2,7 @@
 #ifndef MS_API_READ_REPORT_H
 #define MS_API_READ_REPORT_H
 
-#include "diff/report.h"
+#include "document/report.h"
 
 /* Reads a file, or standard input ("-"). `is_one`: it is a report, and was read as one; a file of
  * JSON that is none is no failure. Texts in the arena. */

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "config/nearest.h"
+#include "text/nearest.h"
 #include "device/device.h"
-#include "report/compare_view.h"
-#include "report/recorded.h"
+#include "report/compare/compare_report.h"
+#include "document/recorded.h"
+#include "report/runtime/recorded_console.h"
 
 ms_recorded *ms_recorded_load(const char *path, ms_error *err)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "config/unmodelled.h"
+#include "config/model/unmodelled.h"
 
 /* clang-format off */
 static const ms_run_field fields[] = {

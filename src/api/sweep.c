@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/ordered.h"
 #include "base/parallel.h"
-#include "config/run_fields.h"
+#include "config/run/run_fields.h"
 #include "sweep/rows.h"
 #include "sweep/settings.h"
 

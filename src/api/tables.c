@@ -7,17 +7,17 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "config/input.h"
+#include "config/model/input.h"
 #include "base/error.h"
 #include "base/locale.h"
 #include "model/load.h"
-#include "config/nearest.h"
+#include "text/nearest.h"
 #include "device/device.h"
 #include "json/embedded.h"
 #include "json/value.h"
 #include "memscope/memscope.h"
-#include "plan/solver.h"
-#include "report/schema_page.h"
+#include "plan/solver/solver.h"
+#include "report/others/schema_page.h"
 #include "step/step.h"
 
 static ms_status finish(FILE *out, ms_error *err)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/csv.h"
-#include "config/values.h"
+#include "text/csv.h"
+#include "text/values.h"
 
 typedef struct column {
     const char *name;

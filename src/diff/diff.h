@@ -6,7 +6,7 @@
 #ifndef MS_DIFF_DIFF_H
 #define MS_DIFF_DIFF_H
 
-#include "diff/report.h"
+#include "document/report.h"
 
 typedef enum ms_diff_kind { MS_DIFF_NEW, MS_DIFF_GONE, MS_DIFF_CHANGED } ms_diff_kind;
 extern const char *const ms_diff_kind_names[]; /* by ms_diff_kind: "NEW" */

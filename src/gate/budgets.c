@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "config/input.h"
-#include "config/locate.h"
+#include "config/model/input.h"
+#include "config/load/locate.h"
 #include "model/families.h"
 
 enum { NAME_BYTES = 200 };

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/nearest.h"
-#include "config/size.h"
-#include "config/unmodelled.h"
+#include "text/nearest.h"
+#include "text/size.h"
+#include "config/model/unmodelled.h"
 #include "json/number.h"
 
 const char *const ms_measure_names[] = {

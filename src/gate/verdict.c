@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "config/locate.h"
-#include "config/size.h"
+#include "config/load/locate.h"
+#include "text/size.h"
 #include "model/families.h"
 
 const char *const ms_outcome_names[] = {

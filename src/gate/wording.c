@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/locale.h"
-#include "config/size.h"
+#include "text/size.h"
 #include "gate/verdict.h"
 
 enum { MOST_PARTS = 4, MOST_FIELDS = 6 };

@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "config/model_config.h"
-#include "config/run_config.h"
+#include "config/model/model_config.h"
+#include "config/run/run_config.h"
 
 typedef struct ms_change {
     const char *title; /* "half the batch" */

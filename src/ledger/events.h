@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "ledger/usage.h"
+#include "measure/usage.h"
 #include "trace/trace.h"
 
 /* The allocations and frees of the steady step as text, one a line: number, + or -, bytes asked,

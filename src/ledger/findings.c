@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "config/attention.h"
-#include "config/size.h"
+#include "config/run/attention.h"
+#include "text/size.h"
 #include "ledger/cached.h"
 
 /* A difference is worth a sentence from a twentieth of what the device needs; what is cached also

@@ -51,7 +51,7 @@ static uint32_t find_or_insert(const ms_fold *fold, uint32_t *slots, uint32_t ma
 
 static void join_class(ms_fold *fold, uint32_t group, uint32_t representative)
 {
-    ms_class *first = &fold->classes[representative];
+    ms_fold_group *first = &fold->classes[representative];
     fold->classes[group].representative = representative;
     fold->classes[group].next = MS_NONE;
     if (group != representative)
@@ -86,7 +86,7 @@ static int compare_numbers(const void *a, const void *b)
 
 bool ms_fold_list_layers(ms_fold *fold, uint32_t group, ms_layer_numbers *layers)
 {
-    ms_class *class = &fold->classes[group];
+    ms_fold_group *class = &fold->classes[group];
     if (class->layer_count)
         return true;
     class->first_layers = layers->count;

@@ -20,19 +20,19 @@ typedef enum ms_fold_mode {
 
 typedef ms_vec(uint32_t) ms_layer_numbers;
 
-typedef struct ms_class {
+typedef struct ms_fold_group {
     uint32_t representative;            /* first group of the class this group is in */
     uint32_t next;                      /* next group of the class, or MS_NONE */
     uint32_t last, count;               /* of a representative: last group, sum of row_repeats */
     uint32_t first_layers, layer_count; /* of a representative: where its layers were written */
-} ms_class;
+} ms_fold_group;
 
 /* Group number = layer + row * n; the last column of a row is what lies outside the layers. */
 typedef struct ms_fold {
-    uint64_t *hashes;      /* per group; 0 = nothing in it */
-    ms_class *classes;     /* per group, after ms_fold_close */
-    uint32_t *seen_by;     /* per layer */
-    uint32_t *row_repeats; /* per row: how many rows it stands for; 1 unless it is set */
+    uint64_t *hashes;       /* per group; 0 = nothing in it */
+    ms_fold_group *classes; /* per group, after ms_fold_close */
+    uint32_t *seen_by;      /* per layer */
+    uint32_t *row_repeats;  /* per row: how many rows it stands for; 1 unless it is set */
     uint32_t group_count, layer_count;
 } ms_fold;
 

@@ -6,8 +6,8 @@
 #define MS_LEDGER_JUDGE_H
 
 #include "base/reason.h"
-#include "config/run_config.h"
-#include "ledger/usage.h"
+#include "config/run/run_config.h"
+#include "measure/usage.h"
 
 typedef struct ms_judgement {
     uint64_t budget_bytes; /* of the run, else what the device has; 0: neither is known */

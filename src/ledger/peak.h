@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
-#include "ledger/source.h"
+#include "measure/source.h"
 
 /* Consecutive layers that hold equally much. */
 typedef struct ms_peak_layers {

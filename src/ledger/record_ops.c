@@ -4,7 +4,7 @@
  * micro-step, or in the update. The first pass over the steady step hashes each group; the second
  * looks closely at the first group of each class only.
  */
-#include "ledger/clock.h"
+#include "measure/clock.h"
 #include "ledger/owners.h"
 #include "ledger/records.h"
 
@@ -154,7 +154,7 @@ static uint8_t main_category(const ms_trace *trace, const ms_ledger *ledger, con
 static bool add_record(pass *p, uint32_t index, ms_ledger *ledger)
 {
     uint32_t group = group_of(p, index);
-    const ms_class *class = &p->fold.classes[group];
+    const ms_fold_group *class = &p->fold.classes[group];
     if (!is_executed(p, index) || class->representative != group)
         return true;
     if (!ms_fold_list_layers(&p->fold, group, &ledger->layers))

@@ -46,7 +46,7 @@ static bool add_record(const kind *k, ms_fold *fold, uint32_t storage, ms_owners
 {
     const ms_storage *s = &k->source->trace->storages.items[storage];
     uint32_t group = group_of(k, s);
-    ms_class *class = &fold->classes[group];
+    ms_fold_group *class = &fold->classes[group];
     if (class->representative != group)
         return true;
     if (!ms_fold_list_layers(fold, group, &ledger->layers))

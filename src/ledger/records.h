@@ -6,7 +6,7 @@
 #define MS_LEDGER_RECORDS_H
 
 #include "ledger/ledger.h"
-#include "ledger/source.h"
+#include "measure/source.h"
 
 /* Appends weights, buffers, gradients, optimizer states. */
 ms_status ms_records_add_persistent(const ms_record_source *source, ms_ledger *ledger,

@@ -3,7 +3,7 @@
 #define MS_LEDGER_TIMELINE_H
 
 #include "ledger/ledger.h"
-#include "ledger/source.h"
+#include "measure/source.h"
 
 /* Samples the allocated bytes of the steady step: the lowest and the highest of each stretch of
  * events, where they happened. At most 402 points, first and last included. Needs the ledger's

@@ -2,7 +2,7 @@
 #include "ledger/variant.h"
 
 #include "base/parallel.h"
-#include "config/attention.h"
+#include "config/run/attention.h"
 #include "ledger/judge.h"
 
 static void judge(ms_variant *v, const ms_usage *usage)

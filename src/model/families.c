@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/families.h"
 
-#include "model/family_list.h"
+#include "model/family/family_list.h"
 
 #define ROW(name) &ms_family_##name,
 static const ms_family *const rows[] = {MS_FAMILY_LIST(ROW)};

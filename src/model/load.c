@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/load.h"
 
-#include "config/load_model.h"
+#include "config/model/load_model.h"
 #include "model/families.h"
 
 ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t count,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From settings to a resolved run of one of the families: config/load.h with the list of them all.
+ * From settings to a resolved run of one of the families: config/load/load.h with the list of them
+ * all.
  */
 #ifndef MS_MODEL_LOAD_H
 #define MS_MODEL_LOAD_H
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "config/load.h"
+#include "config/load/load.h"
 
 /* As ms_config_load. `notes` may be NULL. */
 ms_status ms_run_load(ms_arena *arena, const ms_run_setting *settings, size_t count,

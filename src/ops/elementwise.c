@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ops/ops.h"
-#include "tape/engine.h"
+#include "autograd/engine.h"
 
 ms_dtype ms_promote(ms_dtype a, ms_dtype b)
 {

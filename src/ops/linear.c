@@ -5,7 +5,7 @@
  * gradients that went through them.
  */
 #include "ops/ops.h"
-#include "tape/engine.h"
+#include "autograd/engine.h"
 
 /* Inputs of the nodes, in the order in which their gradients arrive: a gradient of addmm's input
  * still has to pass a view, after the weight's. */

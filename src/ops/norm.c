@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Fused layer normalisation. The RMS norms of the decoder families are composed of plain operators
- * (model/blocks.c), as the framework's modelling files write them.
+ * (model/blocks/blocks.c), as the framework's modelling files write them.
  */
 #include "ops/ops.h"
 

@@ -7,7 +7,7 @@
 #ifndef MS_OPS_OPS_H
 #define MS_OPS_OPS_H
 
-#include "tape/tape.h"
+#include "autograd/tape.h"
 
 /* ---- elementwise (elementwise.c, unary.c) ---- */
 ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b);

@@ -3,7 +3,7 @@
  * Joining and reducing.
  */
 #include "ops/ops.h"
-#include "tape/cuda_reduce.h"
+#include "autograd/cuda_reduce.h"
 
 /* ---- cat of two: backward hands out narrow views of the gradient ---- */
 

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/locale.h"
 #include "base/printable.h"
-#include "config/size.h"
+#include "text/size.h"
 #include "json/write.h"
 #include "plan/file_plan.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/limit.h"
-#include "config/size.h"
+#include "text/size.h"
 #include "json/read.h"
 
 static ms_status add_note(ms_file_plan *plan, char *note, ms_error *err)

@@ -10,10 +10,10 @@
 
 #include "base/arena.h"
 #include "base/limit.h"
-#include "plan/checkpoints.h"
-#include "plan/operators.h"
+#include "plan/modules/checkpoints.h"
+#include "plan/operators/operators.h"
 #include "plan/settings.h"
-#include "plan/shards.h"
+#include "plan/modules/shards.h"
 
 typedef enum ms_plan_kind {
     MS_PLAN_NOTHING,

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/locale.h"
-#include "config/values.h"
+#include "text/values.h"
 #include "plan/settings.h"
-#include "plan/target.h"
+#include "plan/trainers/target.h"
 
 /* ---- figures and texts ---- */
 

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "memscope/plan.h"
 #include "plan/setting.h"
-#include "plan/step_plan.h"
-#include "plan/target.h"
+#include "plan/search/step_plan.h"
+#include "plan/trainers/target.h"
 
 /* The row of a field: what the public ms_run_field says, then how it is read, its member, least and
  * largest value, and what it needs to say anything. */

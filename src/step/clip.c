@@ -4,7 +4,7 @@
  */
 #include "ops/ops.h"
 #include "step/optimizer.h"
-#include "tape/engine.h"
+#include "autograd/engine.h"
 
 static const ms_op clip_op = {"clip_grad_norm", NULL, NULL};
 enum { NORM_CHUNK_ELEMENTS = 65536 };

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "tape/engine.h"
+#include "autograd/engine.h"
 
 static uint64_t tensor_bytes(ms_tape *tape, ms_tensor tensor)
 {

@@ -6,7 +6,7 @@
 #define MS_STEP_FIGURES_H
 
 #include "step/step.h"
-#include "tape/tape.h"
+#include "autograd/tape.h"
 
 /* Parameters by number, and those that the host keeps in bytes. */
 void ms_figures_count_parameters(ms_tape *tape, ms_simulation *simulation);

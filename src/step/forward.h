@@ -6,7 +6,7 @@
 #ifndef MS_STEP_FORWARD_H
 #define MS_STEP_FORWARD_H
 
-#include "model/model.h"
+#include "model/blocks/model.h"
 
 /* Both are the caller's; logits are 0 unless the model hands them out (model->keeps_logits). */
 typedef struct ms_outputs {

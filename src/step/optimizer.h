@@ -5,7 +5,7 @@
 #ifndef MS_STEP_OPTIMIZER_H
 #define MS_STEP_OPTIMIZER_H
 
-#include "tape/tape.h"
+#include "autograd/tape.h"
 
 /* Makes the states of an optimizer that makes them with itself. */
 void ms_optimizer_build(ms_tape *tape);

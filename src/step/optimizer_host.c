@@ -5,7 +5,7 @@
  * Nothing of it is on the device.
  */
 #include "step/optimizer_row.h"
-#include "tape/engine.h"
+#include "autograd/engine.h"
 
 /* All gradients set out first; those of parameters that the host keeps are there. What waits is the
  * device, which has nothing else to do. */

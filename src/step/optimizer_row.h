@@ -7,8 +7,8 @@
 #ifndef MS_STEP_OPTIMIZER_ROW_H
 #define MS_STEP_OPTIMIZER_ROW_H
 
-#include "config/optimizer.h"
-#include "tape/tape.h"
+#include "config/run/optimizer.h"
+#include "autograd/tape.h"
 
 /* Numbers of parameters with a gradient, in their order: what one optimizer steps. */
 typedef struct ms_stepped {

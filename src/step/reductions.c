@@ -4,7 +4,7 @@
  */
 #include "ops/ops.h"
 #include "step/optimizer_row.h"
-#include "tape/cuda_reduce.h"
+#include "autograd/cuda_reduce.h"
 
 static void use_partial_results(ms_tape *tape, uint64_t outputs, uint64_t inputs,
                                 bool inputs_contiguous)

@@ -8,14 +8,14 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "config/attention.h"
-#include "model/adapter.h"
-#include "model/quantized.h"
+#include "config/run/attention.h"
+#include "model/blocks/adapter.h"
+#include "model/blocks/quantized.h"
 #include "ops/ops.h"
 #include "step/figures.h"
 #include "step/forward.h"
 #include "step/optimizer.h"
-#include "tape/engine.h"
+#include "autograd/engine.h"
 
 enum { STEADY_STEP = 3 };
 

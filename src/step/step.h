@@ -7,8 +7,8 @@
 #define MS_STEP_STEP_H
 
 #include "base/error.h"
-#include "config/model_config.h"
-#include "config/run_config.h"
+#include "config/model/model_config.h"
+#include "config/run/run_config.h"
 #include "trace/trace.h"
 
 typedef struct ms_simulation {

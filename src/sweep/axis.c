@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sweep/axis.h"
 
-#include "config/input.h"
+#include "config/model/input.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/load.h"
-#include "config/run_fields.h"
+#include "config/load/load.h"
+#include "config/run/run_fields.h"
 #include "device/device.h"
 #include "json/number.h"
 
-void ms_axis_free(ms_axis *axis)
+void ms_sweep_axis_free(ms_sweep_axis *axis)
 {
     ms_vec_free(&axis->parts);
-    *axis = (ms_axis){0};
+    *axis = (ms_sweep_axis){0};
 }
 
 typedef struct adding {
-    ms_axis *axis;
+    ms_sweep_axis *axis;
     ms_arena *arena;
     ms_error *err;
 } adding;
@@ -28,7 +28,7 @@ static const char *name_of(const adding *a)
     return ms_run_field_name(a->axis->field);
 }
 
-static ms_status push(const adding *a, ms_axis_part part)
+static ms_status push(const adding *a, ms_sweep_axis_part part)
 {
     if (!ms_vec_push(&a->axis->parts, part) ||
         __builtin_add_overflow(a->axis->count, part.count, &a->axis->count))
@@ -50,7 +50,7 @@ static ms_status push_text(const adding *a, const char *text)
         return ms_fail(a->err, MS_ERR_USAGE, "%s: a sweep takes no file from standard input",
                        name_of(a));
     ms_status status = check(a, text);
-    return status == MS_OK ? push(a, (ms_axis_part){.text = text, .count = 1}) : status;
+    return status == MS_OK ? push(a, (ms_sweep_axis_part){.text = text, .count = 1}) : status;
 }
 
 /* ---- ranges ---- */
@@ -67,7 +67,7 @@ static bool is_number(const char *text, size_t length, uint64_t *number)
     return ms_number_count(text, length, number) == MS_COUNT_OK;
 }
 
-static void count_values(ms_axis_part *part, uint64_t last)
+static void count_values(ms_sweep_axis_part *part, uint64_t last)
 {
     uint64_t value = part->first;
     part->count = 1;
@@ -81,7 +81,7 @@ static void count_values(ms_axis_part *part, uint64_t last)
     }
 }
 
-static const char *part_value(const ms_axis_part *part, uint64_t index, ms_arena *arena)
+static const char *part_value(const ms_sweep_axis_part *part, uint64_t index, ms_arena *arena)
 {
     uint64_t value = part->first;
     if (part->text)
@@ -94,7 +94,7 @@ static const char *part_value(const ms_axis_part *part, uint64_t index, ms_arena
 }
 
 /* The last value of a range is one that the field takes, so all are. */
-static ms_status check_last(const adding *a, const ms_axis_part *part)
+static ms_status check_last(const adding *a, const ms_sweep_axis_part *part)
 {
     const char *first = part_value(part, 0, a->arena);
     const char *last = part_value(part, part->count - 1, a->arena);
@@ -106,7 +106,7 @@ static ms_status check_last(const adding *a, const ms_axis_part *part)
 
 static ms_status push_range(const adding *a, const char *text, const char *colon)
 {
-    ms_axis_part part = {.step = 1};
+    ms_sweep_axis_part part = {.step = 1};
     const char *second = colon + 1, *step = strchr(second, ':');
     size_t length = step ? (size_t)(step - second) : strlen(second);
     uint64_t last;
@@ -170,7 +170,7 @@ static ms_status push_item(const adding *a, const ms_run_field_traits *traits, c
     return colon ? push_range(a, item, colon) : push_text(a, item);
 }
 
-ms_status ms_axis_add(ms_axis *axis, ms_arena *arena, const char *list, ms_error *err)
+ms_status ms_sweep_axis_add(ms_sweep_axis *axis, ms_arena *arena, const char *list, ms_error *err)
 {
     const adding a = {axis, arena, err};
     ms_run_field_traits traits = ms_run_field_traits_of(axis->field);
@@ -189,9 +189,9 @@ ms_status ms_axis_add(ms_axis *axis, ms_arena *arena, const char *list, ms_error
     }
 }
 
-const char *ms_axis_value(const ms_axis *axis, uint64_t index, ms_arena *arena)
+const char *ms_sweep_axis_value(const ms_sweep_axis *axis, uint64_t index, ms_arena *arena)
 {
-    const ms_axis_part *part = axis->parts.items;
+    const ms_sweep_axis_part *part = axis->parts.items;
     for (; index >= part->count; part++)
         index -= part->count;
     return part_value(part, index, arena);

@@ -11,26 +11,26 @@
 #include "base/vec.h"
 
 /* Some of the values: a text, or numbers from `first` on. */
-typedef struct ms_axis_part {
+typedef struct ms_sweep_axis_part {
     const char *text; /* NULL: a range */
     uint64_t first, step, count;
     bool multiplies; /* each number is the last one times `step`, else plus it */
-} ms_axis_part;
+} ms_sweep_axis_part;
 
-typedef struct ms_axis {
+typedef struct ms_sweep_axis {
     size_t field; /* index of the run field */
     uint64_t count;
-    ms_vec(ms_axis_part) parts;
-} ms_axis;
+    ms_vec(ms_sweep_axis_part) parts;
+} ms_sweep_axis;
 
-void ms_axis_free(ms_axis *axis);
+void ms_sweep_axis_free(ms_sweep_axis *axis);
 
 /* Adds the values of a list: "1,2,4", "1024:131072:*2", "8:64:+8", "1:4", or "all" where the field
  * has a known set of them. Lists of values that hold commas are cut at ";", which cuts any list.
  * Every value is one that the field takes. Texts belong to the arena. */
-ms_status ms_axis_add(ms_axis *axis, ms_arena *arena, const char *list, ms_error *err);
+ms_status ms_sweep_axis_add(ms_sweep_axis *axis, ms_arena *arena, const char *list, ms_error *err);
 
 /* The value as the command line would spell it. NULL when out of memory. */
-const char *ms_axis_value(const ms_axis *axis, uint64_t index, ms_arena *arena);
+const char *ms_sweep_axis_value(const ms_sweep_axis *axis, uint64_t index, ms_arena *arena);
 
 #endif

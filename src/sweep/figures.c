@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "config/run_fields.h"
-#include "plan/stack.h"
+#include "config/run/run_fields.h"
+#include "plan/costs/stack.h"
 #include "model/load.h"
 
 /* Those that are said, in front. */

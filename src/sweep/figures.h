@@ -6,7 +6,7 @@
 #define MS_SWEEP_FIGURES_H
 
 #include "memscope/memscope.h"
-#include "plan/fit.h"
+#include "largest/fit.h"
 #include "sweep/grid.h"
 
 /* What is asked about every point. */

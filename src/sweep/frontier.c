@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/csv.h"
-#include "config/nearest.h"
+#include "text/csv.h"
+#include "text/nearest.h"
 #include "json/value.h"
 #include "sweep/rows.h"
 

@@ -6,21 +6,21 @@
 
 #include "base/digest.h"
 #include "base/file.h"
-#include "config/input.h"
-#include "config/run_fields.h"
+#include "config/model/input.h"
+#include "config/run/run_fields.h"
 #include "json/read.h"
 #include "model/load.h"
 
 void ms_grid_free(ms_grid *grid)
 {
     for (uint32_t i = 0; i < grid->axes.count; i++)
-        ms_axis_free(&grid->axes.items[i]);
+        ms_sweep_axis_free(&grid->axes.items[i]);
     ms_vec_free(&grid->axes);
     ms_vec_free(&grid->cells);
     ms_table_free(&grid->table);
 }
 
-static ms_axis *find_axis(ms_grid *grid, size_t field)
+static ms_sweep_axis *find_axis(ms_grid *grid, size_t field)
 {
     for (uint32_t i = 0; i < grid->axes.count; i++)
         if (grid->axes.items[i].field == field)
@@ -35,13 +35,13 @@ ms_status ms_grid_add(ms_grid *grid, const char *field, const char *list, ms_err
     if (index < 0)
         return ms_fail(err, MS_ERR_USAGE, "unknown field '%.40s'%s", field,
                        ms_run_field_hint(field, hint));
-    ms_axis *axis = find_axis(grid, (size_t)index);
+    ms_sweep_axis *axis = find_axis(grid, (size_t)index);
     if (!axis) {
-        if (!ms_vec_push(&grid->axes, (ms_axis){.field = (size_t)index}))
+        if (!ms_vec_push(&grid->axes, (ms_sweep_axis){.field = (size_t)index}))
             return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", field);
         axis = &grid->axes.items[grid->axes.count - 1];
     }
-    return ms_axis_add(axis, grid->arena, list, err);
+    return ms_sweep_axis_add(axis, grid->arena, list, err);
 }
 
 /* ---- opening ---- */
@@ -146,12 +146,12 @@ static ms_status digest_value(digesting *d, size_t field, const char *value)
     return names_file ? digest_file(d, field, value) : MS_OK;
 }
 
-static ms_status digest_axis(digesting *d, const ms_axis *axis)
+static ms_status digest_axis(digesting *d, const ms_sweep_axis *axis)
 {
     ms_status status = MS_OK;
     d->value = ms_digest_text(d->value, ms_run_field_name(axis->field));
     for (uint32_t i = 0; i < axis->parts.count && status == MS_OK; i++) {
-        const ms_axis_part *part = &axis->parts.items[i];
+        const ms_sweep_axis_part *part = &axis->parts.items[i];
         const uint64_t range[] = {part->first, part->step, part->count, part->multiplies};
         if (part->text)
             status = digest_value(d, axis->field, part->text);
@@ -270,9 +270,9 @@ static bool copy_cells(const ms_grid *grid, ms_arena *arena, ms_point *point)
 static bool copy_values(const ms_grid *grid, uint64_t rest, ms_arena *arena, ms_point *point)
 {
     for (uint32_t i = grid->axes.count; i-- > 0;) {
-        const ms_axis *axis = &grid->axes.items[i];
+        const ms_sweep_axis *axis = &grid->axes.items[i];
         ms_run_setting *setting = &point->settings[grid->table.fields.count + i];
-        setting->value = ms_axis_value(axis, rest % axis->count, arena);
+        setting->value = ms_sweep_axis_value(axis, rest % axis->count, arena);
         if (!setting->value)
             return false;
         rest /= axis->count;

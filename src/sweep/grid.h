@@ -6,13 +6,13 @@
 #ifndef MS_SWEEP_GRID_H
 #define MS_SWEEP_GRID_H
 
-#include "config/load.h"
+#include "config/load/load.h"
 #include "sweep/axis.h"
 #include "sweep/table.h"
 
 typedef struct ms_grid {
     ms_arena *arena;
-    ms_vec(ms_axis) axes; /* in the order in which their fields were first named */
+    ms_vec(ms_sweep_axis) axes; /* in the order in which their fields were first named */
     ms_table table;
     bool has_table;
     ms_vec(char *) cells; /* of the table's run that was read last */
@@ -32,7 +32,7 @@ typedef struct ms_point {
 
 void ms_grid_free(ms_grid *grid);
 
-/* Adds values of a field: see ms_axis_add. */
+/* Adds values of a field: see ms_sweep_axis_add. */
 ms_status ms_grid_add(ms_grid *grid, const char *field, const char *list, ms_error *err);
 
 /* Counts the points, of the axes and of the table at `path`, or NULL. */

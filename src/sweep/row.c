@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/csv.h"
-#include "config/run_fields.h"
+#include "text/csv.h"
+#include "config/run/run_fields.h"
 #include "ledger/judge.h"
 #include "json/number.h"
 #include "json/write.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/ordered.h"
-#include "config/nearest.h"
-#include "config/values.h"
+#include "text/nearest.h"
+#include "text/values.h"
 #include "json/number.h"
 #include "sweep/rows.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "memscope/memscope.h"
-#include "plan/fit.h"
+#include "largest/fit.h"
 #include "sweep/row.h"
 
 typedef struct ms_sweep_settings {

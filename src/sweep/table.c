@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/csv.h"
+#include "text/csv.h"
 #include "base/file.h"
-#include "config/nearest.h"
-#include "config/run_fields.h"
+#include "text/nearest.h"
+#include "config/run/run_fields.h"
 
 void ms_table_free(ms_table *table)
 {

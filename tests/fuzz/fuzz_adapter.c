@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "config/adapter.h"
+#include "config/adapter/adapter.h"
 #include "fuzz/fuzz.h"
 
 static void use(ms_arena *arena, ms_adapter *adapter)

@@ -5,7 +5,7 @@
  */
 #include <assert.h>
 
-#include "config/model_read.h"
+#include "config/model/model_read.h"
 #include "fuzz/fuzz.h"
 #include "model/families.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "plan/checkpoints.h"
-#include "plan/operators.h"
+#include "plan/modules/checkpoints.h"
+#include "plan/operators/operators.h"
 
 enum { FEW_MODULES = 6, FEW_OPERATORS = 12 };
 

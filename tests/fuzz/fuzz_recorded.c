@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "report/compare_view.h"
+#include "report/compare/compare_report.h"
+#include "report/runtime/recorded_console.h"
 
 static void write_all(const ms_recorded *r)
 {

@@ -5,8 +5,8 @@
 #include <assert.h>
 
 #include "model/load.h"
-#include "config/resolve.h"
-#include "config/run_file.h"
+#include "config/run/resolve.h"
+#include "config/run/run_file.h"
 #include "fuzz/fuzz.h"
 
 static void check_run(const ms_run_config *run)

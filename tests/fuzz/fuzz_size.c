@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/layers.h"
-#include "config/run_fields.h"
-#include "config/size.h"
-#include "config/treatment.h"
+#include "config/treatment/layers.h"
+#include "config/run/run_fields.h"
+#include "text/size.h"
+#include "config/treatment/treatment.h"
 #include "fuzz/fuzz.h"
 
 static void try_fields(const char *text)

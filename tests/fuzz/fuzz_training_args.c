@@ -6,7 +6,7 @@
 #include <assert.h>
 
 #include "model/load.h"
-#include "config/training_args.h"
+#include "config/trainers/training_args.h"
 #include "fuzz/fuzz.h"
 #include "json/yaml.h"
 

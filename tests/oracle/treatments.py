@@ -19,14 +19,14 @@ ranges such as 0,2,5-9 (a comma part without '=' belongs to the layers of the ne
     tile-attention:N  run attention in N pieces of the queries; the same
     loss=chunk:N    logits and loss in N pieces of the tokens, each recomputed in backward
 
-The code is what `--target pytorch` prints, in src/plan/pytorch. How long what lives is said there at each class: memscope's
+The code is what `--target pytorch` prints, in src/plan/trainers/pytorch. How long what lives is said there at each class: memscope's
 figures follow it to the byte.
 """
 import os
 import re
 from functools import partial
 
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/plan/pytorch")
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/plan/trainers/pytorch")
 for piece in ("recompute", "selective", "save_on_cpu", "offload", "pieces", "again", "tile", "tile_attention", "loss"):
     with open(os.path.join(FOLDER, piece + ".py")) as file:
         exec(compile(file.read(), file.name, "exec"))

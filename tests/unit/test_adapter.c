@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "config/adapter.h"
-#include "config/pattern.h"
+#include "config/adapter/adapter.h"
+#include "text/pattern.h"
 #include "unit/support.h"
 
 /* ---- patterns: the answers are those of Python's re.fullmatch ---- */

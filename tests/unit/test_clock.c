@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "ledger/clock.h"
-#include "ledger/profile.h"
+#include "measure/clock.h"
+#include "measure/profile.h"
 
 #include "unit/support.h"
 

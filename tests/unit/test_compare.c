@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/compare_view.h"
+#include "compare/compare_view.h"
 
 #define STATIC                                                                                     \
     "{\"schema_version\":\"1.3\",\"metadata\":{\"mode\":\"train\",\"device_title\":\"A\","         \

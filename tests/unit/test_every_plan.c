@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/checkpoints.h"
+#include "plan/modules/checkpoints.h"
 #include "unit/support.h"
 
 enum { MOST_MODULES = 10, MOST_CHOICES = 6, UNIT = 1000000, BUDGETS = 8, TREES = 250 };

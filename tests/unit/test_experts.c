@@ -4,12 +4,12 @@
  * asked for (null device; compute capability and multiprocessors as in the row). And how many
  * tokens each expert gets.
  */
-#include "ops/experts.h"
+#include "ops/moe/experts.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/experts.h"
+#include "config/run/experts.h"
 #include "unit/support.h"
 
 typedef struct bench {

@@ -4,8 +4,8 @@
  */
 #include "ledger/judge.h"
 
-#include "plan/step_plan.h"
-#include "plan/trial.h"
+#include "plan/search/step_plan.h"
+#include "plan/search/trial.h"
 #include "unit/fixtures.h"
 
 /* ---- by hand ---- */

@@ -4,7 +4,7 @@
  * compute capability 8.0 unless the label says otherwise).
  */
 #include "ops/ops.h"
-#include "tape/cuda_reduce.h"
+#include "autograd/cuda_reduce.h"
 
 #include "unit/support.h"
 

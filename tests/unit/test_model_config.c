@@ -4,7 +4,7 @@
  * where a config may lie, flags against files.
  */
 #include "unit/support.h"
-#include "config/input.h"
+#include "config/model/input.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 
 #include "model/families.h"
 #include "model/load.h"
-#include "config/model_read.h"
+#include "config/model/model_read.h"
 
 /* ---- presets ---- */
 

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "config/input.h"
-#include "config/nearest.h"
+#include "config/model/input.h"
+#include "text/nearest.h"
 #include "device/device.h"
 #include "model/families.h"
 #include "unit/support.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "json/value.h"
-#include "plan/checkpoints.h"
-#include "plan/solver.h"
+#include "plan/modules/checkpoints.h"
+#include "plan/solver/solver.h"
 #include "unit/support.h"
 
 /* ---- the seam ---- */

@@ -11,8 +11,8 @@
 
 #include "model/load.h"
 #include "json/value.h"
-#include "report/plan_report.h"
-#include "report/plan_view.h"
+#include "report/plan/plan_report.h"
+#include "report/plan/plan_view.h"
 
 #define GIB (UINT64_C(1) << 30)
 #define MIB (UINT64_C(1) << 20)

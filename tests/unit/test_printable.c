@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/csv.h"
+#include "text/csv.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "json/write.h"
-#include "report/escape.h"
+#include "report/kit/escape.h"
 #include "unit/support.h"
 
 /* What each writer makes of a text: as it is printed, in XML, in Markdown, in JSON; NULL: the text

@@ -2,8 +2,8 @@
  *
  * How quantised bases are said, what they hold, and which products need no whole weight.
  */
-#include "config/quantize.h"
-#include "ops/fused_4bit.h"
+#include "config/model/quantize.h"
+#include "ops/quantized/fused_4bit.h"
 #include "step/step.h"
 
 #include <inttypes.h>

@@ -7,9 +7,9 @@
 #include <math.h>
 
 #include "memscope/memscope.h"
-#include "report/picture.h"
-#include "report/pickle.h"
-#include "report/view.h"
+#include "report/pictures/picture.h"
+#include "report/kit/pickle.h"
+#include "report/view/view.h"
 
 typedef struct gib_case {
     const char *label;
@@ -82,8 +82,8 @@ static const treemap_case treemap_cases[] = {
 static void check_treemap(void **state)
 {
     const treemap_case *c = *state;
-    const ms_frame frame = {10, 20, 60, 40};
-    ms_frame f[8];
+    const ms_rectangle frame = {10, 20, 60, 40};
+    ms_rectangle f[8];
     const double slack = 1e-6;
     ms_treemap(c->sizes, c->count, frame, f);
     for (uint32_t i = 0; i < c->count; i++) {

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "config/layers.h"
-#include "config/nearest.h"
-#include "config/run_fields.h"
+#include "config/treatment/layers.h"
+#include "text/nearest.h"
+#include "config/run/run_fields.h"
 
 /* ---- fields ---- */
 

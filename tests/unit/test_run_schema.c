@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/run_fields.h"
+#include "config/run/run_fields.h"
 #include "json/read.h"
 #include "json/value.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "config/size.h"
+#include "text/size.h"
 
 typedef struct parse_case {
     const char *label, *text;

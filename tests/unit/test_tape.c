@@ -3,14 +3,14 @@
  * Rules of the tape that the families rely on: when references end, how gradients add up, what a
  * checkpoint holds, which reshapes copy. Expected events are written out by hand.
  */
-#include "tape/tape.h"
+#include "autograd/tape.h"
 
 #include <string.h>
 
-#include "model/blocks.h"
-#include "ops/experts.h"
+#include "model/blocks/blocks.h"
+#include "ops/moe/experts.h"
 #include "ops/ops.h"
-#include "tape/engine.h"
+#include "autograd/engine.h"
 #include "unit/support.h"
 
 typedef struct bench {

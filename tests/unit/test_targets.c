@@ -6,7 +6,7 @@
  *     test_targets LAYERS TREATMENTS    prints PyTorch's code, for
  * tests/oracle/test_pytorch_code.py
  */
-#include "plan/target.h"
+#include "plan/trainers/target.h"
 
 #include <string.h>
 

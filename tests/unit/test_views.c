@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ops/ops.h"
-#include "tape/engine.h"
+#include "autograd/engine.h"
 #include "unit/support.h"
 
 typedef struct view_case {

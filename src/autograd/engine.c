@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The order of events around one node, as in PyTorch's engine:
+ *
+ *   unpack saved tensors (a checkpoint recomputes here) -> run -> [checkpointed: saved tensors go,
+ *   last first] -> reduce and cast what does not look like the input -> incoming gradients go ->
+ *   saved tensors go -> hand the gradients on, adding where one is already waiting
+ */
+#include "autograd/engine.h"
+
+#include "autograd/cuda_reduce.h"
+
+/* ---- the heap of ready nodes: largest number first; a nested run uses the part above `base` ----
+ */
+
+static void heap_push(ms_tape *tape, uint32_t base, uint32_t node)
+{
+    if (!ms_vec_push(&tape->ready, node)) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return;
+    }
+    uint32_t *heap = tape->ready.items + base;
+    for (uint32_t i = tape->ready.count - base - 1; i && heap[(i - 1) / 2] < heap[i];
+         i = (i - 1) / 2) {
+        uint32_t parent = heap[(i - 1) / 2];
+        heap[(i - 1) / 2] = heap[i];
+        heap[i] = parent;
+    }
+}
+
+static uint32_t heap_pop(ms_tape *tape, uint32_t base)
+{
+    uint32_t *heap = tape->ready.items + base;
+    uint32_t top = heap[0], count = --tape->ready.count - base;
+    heap[0] = heap[count];
+    for (uint32_t i = 0;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= count)
+            break;
+        if (child + 1 < count && heap[child + 1] > heap[child])
+            child++;
+        if (heap[i] >= heap[child])
+            break;
+        uint32_t swap = heap[i];
+        heap[i] = heap[child];
+        heap[child] = swap;
+        i = child;
+    }
+    return top;
+}
+
+/* ---- gradients ---- */
+
+/* PyTorch adds in place when nobody else holds the buffered gradient or its storage. A view holds
+ * its base, so a gradient that went through a view is never added to in place. */
+static bool can_accumulate_in_place(ms_tape *tape, ms_tensor tensor)
+{
+    const ms_tensor_info *info = ms_info(tape, tensor);
+    return info->refs == 1 && !info->is_view && tape->storage_refs.items[info->storage] == 1 &&
+           ms_is_dense(info);
+}
+
+void ms_accumulate(ms_tape *tape, ms_tensor *slot, ms_tensor tensor)
+{
+    if (!tensor)
+        return;
+    if (!*slot) {
+        *slot = tensor;
+        return;
+    }
+    if (!can_accumulate_in_place(tape, *slot)) {
+        static const ms_op add = {.name = "accumulate_gradient"};
+        ms_op_mark mark = ms_op_begin(tape, &add);
+        ms_tensor sum = ms_empty_like(tape, *slot, (ms_dtype)ms_info(tape, *slot)->dtype);
+        ms_op_operand(tape, mark, *slot, false);
+        ms_op_operand(tape, mark, tensor, false);
+        ms_op_operand(tape, mark, sum, true);
+        ms_op_end(tape, mark);
+        ms_retain(tape, sum);
+        ms_release(tape, *slot);
+        *slot = sum;
+    }
+    ms_release(tape, tensor);
+}
+
+ms_tensor ms_cast_raw(ms_tape *tape, ms_tensor tensor, ms_dtype dtype)
+{
+    ms_tensor result = ms_empty_like(tape, tensor, dtype);
+    ms_consume(tape, tensor);
+    return result;
+}
+
+ms_tensor ms_sum_to(ms_tape *tape, ms_tensor grad, const ms_shape *shape)
+{
+    const ms_tensor_info info = *ms_info(tape, grad);
+    ms_tensor result = ms_empty(tape, *shape, (ms_dtype)info.dtype);
+    if (!tape->on_cpu && !ms_idle(tape)) {
+        uint64_t outputs = ms_elements(shape), elements = ms_elements(&info.shape);
+        uint32_t last = shape->rank ? shape->rank - 1 : 0;
+        bool inputs_contiguous = shape->rank == 0 || shape->dims[last].value !=
+                                                         info.shape.dims[info.shape.rank - 1].value;
+        ms_reduce_buffers buffers = ms_cuda_reduce_buffers(
+            tape->run->device, outputs, outputs ? elements / outputs : 0, inputs_contiguous);
+        ms_tensor partial =
+            buffers.partial_bytes ? ms_empty_bytes(tape, buffers.partial_bytes, MS_DTYPE_U8) : 0;
+        ms_tensor semaphores = buffers.semaphore_bytes
+                                   ? ms_empty_bytes(tape, buffers.semaphore_bytes, MS_DTYPE_I32)
+                                   : 0;
+        ms_consume(tape, semaphores);
+        ms_consume(tape, partial);
+    }
+    ms_consume(tape, grad);
+    return result;
+}
+
+/* AccumulateGrad: takes the first gradient over if it can, adds later ones in place. */
+static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
+{
+    ms_parameter *parameter = &tape->parameters.items[leaf];
+    ms_tensor incoming = parameter->buffer;
+    parameter->buffer = 0;
+    if (!incoming || ms_idle(tape))
+        return;
+    if (parameter->is_captured) {
+        parameter->grad = incoming;
+        return;
+    }
+    parameter->is_reached = true;
+    if (parameter->grad) {
+        ms_release(tape, incoming);
+        return;
+    }
+    const ms_tensor_info *info = ms_info(tape, incoming);
+    ms_tensor cloned = 0;
+    if (info->refs != 1 || !ms_is_contiguous(info)) {
+        cloned = incoming;
+        incoming = ms_empty(tape, info->shape, (ms_dtype)info->dtype);
+        ms_retain(tape, incoming);
+    }
+    if (!incoming) {
+        ms_release(tape, cloned);
+        return;
+    }
+    ms_storage *storage = &tape->trace->storages.items[ms_info(tape, incoming)->storage];
+    if (parameter->scope != MS_NONE) { /* else a rerun's input: see ms_rerun */
+        storage->category = MS_CATEGORY_GRADIENT;
+        storage->name = parameter->name;
+        storage->scope = parameter->scope;
+    }
+    parameter->grad = incoming;
+    if (tape->on_gradient && parameter->scope != MS_NONE)
+        tape->on_gradient(tape, leaf);
+    ms_release(tape, cloned);
+}
+
+/* ---- running one node ---- */
+
+typedef struct node_run {
+    ms_node node; /* a copy: the table may move while a checkpoint recomputes */
+    uint32_t base;
+    ms_tensor few[MS_MAX_EDGES];
+    ms_tensor *grads; /* of the outputs: few, or on the heap */
+    ms_tensor out[MS_MAX_EDGES];
+} node_run;
+
+static void match_metadata(ms_tape *tape, node_run *run)
+{
+    for (uint32_t i = 0; i < run->node.edge_count; i++) {
+        if (!run->out[i])
+            continue;
+        const ms_meta *meta = ms_input_meta(tape, &run->node, i);
+        if (!ms_same_shape(&ms_info(tape, run->out[i])->shape, &meta->shape))
+            run->out[i] = ms_sum_to(tape, run->out[i], &meta->shape);
+        if (run->out[i] && ms_info(tape, run->out[i])->dtype != meta->dtype)
+            run->out[i] = ms_cast_raw(tape, run->out[i], (ms_dtype)meta->dtype);
+    }
+}
+
+/* Whether a saved slot is filled just before the node runs, and emptied just after. */
+static bool is_unpacked(const ms_node *node, uint32_t slot)
+{
+    return node->frame != MS_NONE || (node->has_sent && node->frame_index[slot] != MS_NONE);
+}
+
+static void unpack_saved(ms_tape *tape, node_run *run)
+{
+    for (uint32_t i = 0; i < run->node.saved_count; i++) {
+        if (run->node.frame != MS_NONE)
+            run->node.saved[i] =
+                ms_checkpoint_unpack(tape, run->node.frame, run->node.frame_index[i]);
+        else if (is_unpacked(&run->node, i))
+            run->node.saved[i] = ms_offload_unpack(tape, run->node.frame_index[i]);
+    }
+}
+
+static void compute(ms_tape *tape, node_run *run)
+{
+    uint32_t previous = ms_scope_enter(tape, run->node.scope);
+    ms_op_mark mark = ms_op_begin(tape, run->node.op);
+    for (uint32_t i = 0; i < run->node.output_count; i++)
+        ms_op_operand(tape, mark, run->grads[i], false);
+    if (!ms_idle(tape))
+        run->node.op->backward(tape, &run->node, run->grads, run->out);
+    for (uint32_t i = run->node.saved_count; i-- > 0;)
+        if (is_unpacked(&run->node, i))
+            ms_release(tape, run->node.saved[i]);
+    if (!ms_idle(tape))
+        match_metadata(tape, run);
+    for (uint32_t i = 0; i < run->node.edge_count; i++) {
+        ms_op_operand(tape, mark, run->out[i], true);
+        ms_retain(tape, run->out[i]);
+    }
+    ms_op_end(tape, mark);
+    tape->scope = previous;
+}
+
+static void release_inputs(ms_tape *tape, node_run *run)
+{
+    for (uint32_t i = 0; i < run->node.output_count; i++)
+        ms_release(tape, run->grads[i]);
+    if (run->node.frame != MS_NONE)
+        ms_checkpoint_drop(tape, run->node.frame, run->node.saved_count);
+    for (uint32_t i = 0; i < run->node.saved_count; i++)
+        if (!is_unpacked(&run->node, i))
+            ms_release(tape, run->node.saved[i]);
+}
+
+static void hand_on(ms_tape *tape, node_run *run)
+{
+    for (uint32_t i = 0; i < run->node.edge_count; i++) {
+        ms_edge edge = run->node.edges[i];
+        if (edge.leaf != MS_NONE) {
+            ms_parameter *parameter = &tape->parameters.items[edge.leaf];
+            ms_accumulate(tape, &parameter->buffer, run->out[i]);
+            if (--parameter->pending == 0)
+                accumulate_parameter(tape, edge.leaf);
+        } else if (edge.node != MS_NONE) {
+            ms_node *next = &tape->nodes.items[edge.node];
+            ms_accumulate(tape, &tape->buffers.items[next->first_buffer + edge.output],
+                          run->out[i]);
+            if (--next->dependencies == 0)
+                heap_push(tape, run->base, edge.node);
+        } else {
+            ms_release(tape, run->out[i]);
+        }
+    }
+}
+
+/* Backward comes to another layer: what the one below sent to the host comes back meanwhile. */
+static void enter_layer(ms_tape *tape, uint32_t layer)
+{
+    uint32_t previous = tape->layer;
+    if (layer == previous)
+        return;
+    ms_layer_enter(tape, layer);
+    if (layer != MS_NONE && layer > 0)
+        ms_offload_fetch(tape, layer - 1);
+    ms_home_pass(tape, previous, layer);
+}
+
+static void run_node(ms_tape *tape, uint32_t base, uint32_t index)
+{
+    node_run run = {.node = tape->nodes.items[index], .base = base};
+    tape->nodes.items[index].visited = false;
+    bool many = run.node.output_count > MS_MAX_EDGES;
+    run.grads = many ? malloc(run.node.output_count * sizeof *run.grads) : run.few;
+    if (!run.grads) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return;
+    }
+    for (uint32_t i = 0; i < run.node.output_count; i++) {
+        run.grads[i] = tape->buffers.items[run.node.first_buffer + i];
+        tape->buffers.items[run.node.first_buffer + i] = 0;
+    }
+    enter_layer(tape, run.node.layer);
+    if (run.node.frame != MS_NONE || run.node.has_sent)
+        unpack_saved(tape, &run);
+    compute(tape, &run);
+    release_inputs(tape, &run);
+    if (many)
+        free(run.grads);
+    hand_on(tape, &run);
+}
+
+/* ---- the graph ---- */
+
+static void visit(ms_tape *tape, uint32_t node)
+{
+    if (tape->nodes.items[node].visited)
+        return;
+    tape->nodes.items[node].visited = true;
+    if (!ms_vec_push(&tape->ready, node))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+/* Counts, for every node and parameter reachable from root, the gradients that will arrive. */
+static void count_dependencies(ms_tape *tape, uint32_t base, uint32_t root)
+{
+    visit(tape, root);
+    while (tape->ready.count > base && !ms_idle(tape)) {
+        const ms_node *node = &tape->nodes.items[tape->ready.items[--tape->ready.count]];
+        for (uint32_t i = 0; i < node->edge_count; i++) {
+            ms_edge edge = node->edges[i];
+            if (edge.leaf != MS_NONE) {
+                tape->parameters.items[edge.leaf].pending++;
+            } else if (edge.node != MS_NONE) {
+                tape->nodes.items[edge.node].dependencies++;
+                visit(tape, edge.node);
+            }
+        }
+    }
+}
+
+void ms_backward(ms_tape *tape, ms_tensor root, ms_tensor grad)
+{
+    if (ms_idle(tape) || !root)
+        return;
+    uint32_t base = tape->ready.count, node = ms_info(tape, root)->node;
+    bool outer = tape->in_backward;
+    bool grad_enabled = tape->grad_enabled;
+    tape->in_backward = true;
+    tape->grad_enabled = false;
+    count_dependencies(tape, base, node);
+    ms_retain(tape, grad);
+    tape->buffers.items[tape->nodes.items[node].first_buffer + ms_info(tape, root)->node_output] =
+        grad;
+    heap_push(tape, base, node);
+    while (tape->ready.count > base && tape->status == MS_OK)
+        run_node(tape, base, heap_pop(tape, base));
+    if (!outer) {
+        enter_layer(tape, MS_NONE);
+        ms_home_end(tape);
+    }
+    tape->in_backward = outer;
+    tape->grad_enabled = grad_enabled;
+}

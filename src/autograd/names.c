@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Names and modules.
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "autograd/engine.h"
+
+/* ---- names: an open hash table of indices into trace->names ---- */
+
+static uint32_t hash_of(const char *text)
+{
+    uint32_t hash = 2166136261u;
+    for (; *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 16777619u;
+    return hash;
+}
+
+/* The place of the name, or the free place where it belongs. */
+static uint32_t *name_place(ms_tape *tape, const char *text)
+{
+    uint32_t mask = tape->name_table.capacity - 1;
+    for (uint32_t i = hash_of(text) & mask;; i = (i + 1) & mask) {
+        uint32_t *place = &tape->name_table.items[i];
+        if (*place == 0 || strcmp(tape->trace->names.items[*place], text) == 0)
+            return place;
+    }
+}
+
+static bool grow_name_table(ms_tape *tape)
+{
+    uint32_t capacity = tape->name_table.capacity ? 2 * tape->name_table.capacity : 64;
+    uint32_t *items = calloc(capacity, sizeof *items);
+    if (!items)
+        return false;
+    free(tape->name_table.items);
+    tape->name_table.items = items;
+    tape->name_table.capacity = capacity;
+    for (uint32_t i = 1; i < tape->trace->names.count; i++)
+        *name_place(tape, tape->trace->names.items[i]) = i;
+    return true;
+}
+
+uint32_t ms_tape_name(ms_tape *tape, const char *text)
+{
+    ms_trace *trace = tape->trace;
+    if (2 * trace->names.count >= tape->name_table.capacity && !grow_name_table(tape)) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return 0;
+    }
+    uint32_t *place = name_place(tape, text);
+    if (*place == 0) {
+        const char *copy = ms_arena_strdup(trace->names_arena, text);
+        if (!copy || !ms_vec_push(&trace->names, copy)) {
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+            return 0;
+        }
+        *place = trace->names.count - 1;
+    }
+    return *place;
+}
+
+/* ---- modules ---- */
+
+uint32_t ms_scope_add(ms_tape *tape, uint32_t parent, const char *name, uint32_t layer)
+{
+    ms_scope scope = {.parent = parent, .name = ms_tape_name(tape, name), .layer = layer};
+    if (layer == MS_NONE && parent != MS_NONE)
+        scope.layer = tape->trace->scopes.items[parent].layer;
+    if (!ms_vec_push(&tape->trace->scopes, scope)) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return parent;
+    }
+    return tape->trace->scopes.count - 1;
+}
+
+void ms_layer_enter(ms_tape *tape, uint32_t layer)
+{
+    if (tape->layer != layer && !ms_idle(tape))
+        ms_trace_event(tape, MS_EVENT_LAYER, layer);
+    tape->layer = layer;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Tensors, storages and their references.
+ */
+#include "autograd/tape.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/size.h"
+#include "autograd/engine.h"
+
+bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run)
+{
+    memset(tape, 0, sizeof *tape);
+    tape->trace = trace;
+    tape->run = run;
+    tape->on_cpu = run->device->is_cpu;
+    tape->new_category = MS_CATEGORY_TEMPORARY;
+    tape->scope = tape->current_op = MS_NONE;
+    tape->saving_frame = tape->recompute_frame = tape->layer = tape->keeping_from = MS_NONE;
+    return ms_vec_push(&tape->tensors, (ms_tensor_info){.storage = MS_NONE, .node = MS_NONE});
+}
+
+void ms_tape_free(ms_tape *tape)
+{
+    ms_vec_free(&tape->tensors);
+    ms_vec_free(&tape->free_tensors);
+    ms_vec_free(&tape->storage_refs);
+    ms_vec_free(&tape->nodes);
+    ms_vec_free(&tape->metas);
+    ms_vec_free(&tape->buffers);
+    ms_vec_free(&tape->parameters);
+    ms_vec_free(&tape->frozen);
+    ms_vec_free(&tape->homes);
+    ms_vec_free(&tape->module_buffers);
+    ms_vec_free(&tape->checkpoints);
+    ms_vec_free(&tape->tiled_attentions);
+    ms_vec_free(&tape->recomputed);
+    ms_vec_free(&tape->kept);
+    ms_vec_free(&tape->backings);
+    ms_vec_free(&tape->op_counts);
+    ms_vec_free(&tape->most_ops);
+    ms_vec_free(&tape->offloads);
+    ms_vec_free(&tape->sent_pieces);
+    ms_vec_free(&tape->sent_slots);
+    ms_vec_free(&tape->sent_choices);
+    ms_vec_free(&tape->graph_holds);
+    ms_vec_free(&tape->ready);
+    ms_vec_free(&tape->casts);
+    ms_vec_free(&tape->name_table);
+}
+
+void ms_tape_fail(ms_tape *tape, ms_status status)
+{
+    if (tape->status == MS_OK)
+        tape->status = status;
+}
+
+void ms_trace_event(ms_tape *tape, ms_event_kind kind, uint32_t id)
+{
+    if (tape->trace->events.count >= MS_MOST_EVENTS)
+        ms_tape_fail(tape, MS_ERR_LIMIT);
+    else if (!ms_vec_push(&tape->trace->events, (ms_event){kind, id}))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+static void contiguous_strides(const ms_shape *shape, uint64_t *strides)
+{
+    uint64_t stride = 1;
+    for (uint32_t i = shape->rank; i-- > 0;) {
+        strides[i] = stride;
+        stride *= shape->dims[i].value ? shape->dims[i].value : 1;
+    }
+}
+
+/* ---- storages ---- */
+
+static uint32_t push_storage(ms_tape *tape, ms_storage storage)
+{
+    uint32_t index = tape->trace->storages.count;
+    if (!ms_vec_push(&tape->trace->storages, storage) || !ms_vec_push(&tape->storage_refs, 0u)) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return MS_NONE;
+    }
+    if (storage.bytes)
+        ms_trace_event(tape, MS_EVENT_ALLOC, index);
+    return index;
+}
+
+static uint32_t add_storage(ms_tape *tape, const ms_shape *shape, ms_dtype dtype)
+{
+    ms_size bytes = ms_size_mul(ms_size_of(1), ms_dtype_bytes(dtype));
+    for (uint32_t i = 0; i < shape->rank; i++)
+        bytes = ms_size_mul(bytes, shape->dims[i].value);
+    /* Above 2^62 even sums of a few tensors would wrap. */
+    if (bytes.overflow || bytes.bytes >> 62) {
+        ms_tape_fail(tape, MS_ERR_OVERFLOW);
+        return MS_NONE;
+    }
+    ms_storage storage = {.bytes = tape->muted ? 0 : bytes.bytes,
+                          .op = tape->current_op,
+                          .scope = tape->scope,
+                          .rank = (uint8_t)shape->rank,
+                          .dtype = (uint8_t)dtype,
+                          .category = tape->new_category};
+    for (uint32_t i = 0; i < shape->rank; i++)
+        storage.symbols[i] = shape->dims[i].symbol;
+    return push_storage(tape, storage);
+}
+
+void ms_storage_renew(ms_tape *tape, ms_tensor tensor)
+{
+    const ms_storage old = tape->trace->storages.items[ms_info(tape, tensor)->storage];
+    uint32_t index = push_storage(tape, old);
+    if (index == MS_NONE)
+        return;
+    tape->storage_refs.items[index] = 1;
+    ms_info(tape, tensor)->storage = index;
+}
+
+void ms_storage_retain(ms_tape *tape, uint32_t storage)
+{
+    tape->storage_refs.items[storage]++;
+}
+
+/* A storage without bytes may stand for a kept one, which then goes with it. */
+static void release_backing(ms_tape *tape, uint32_t storage)
+{
+    for (uint32_t i = tape->backings.count; i-- > 0;) {
+        if (tape->backings.items[i].storage != storage)
+            continue;
+        uint32_t kept = tape->backings.items[i].kept;
+        tape->backings.items[i] = tape->backings.items[--tape->backings.count];
+        ms_storage_release(tape, kept);
+        return;
+    }
+}
+
+void ms_storage_release(ms_tape *tape, uint32_t storage)
+{
+    if (--tape->storage_refs.items[storage] > 0)
+        return;
+    if (tape->trace->storages.items[storage].bytes)
+        ms_trace_event(tape, MS_EVENT_FREE, storage);
+    else if (tape->backings.count)
+        release_backing(tape, storage);
+}
+
+/* ---- tensors ---- */
+
+static ms_tensor add_tensor(ms_tape *tape, uint32_t storage, const ms_shape *shape, ms_dtype dtype)
+{
+    if (storage == MS_NONE)
+        return 0;
+    ms_tensor tensor;
+    if (tape->free_tensors.count) {
+        tensor = tape->free_tensors.items[--tape->free_tensors.count];
+    } else {
+        tensor = tape->tensors.count;
+        if (!ms_vec_reserve(&tape->tensors)) {
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+            return 0;
+        }
+        tape->tensors.count++;
+    }
+    ms_tensor_info *info = ms_info(tape, tensor);
+    info->storage = storage;
+    info->refs = 0;
+    info->node = info->leaf = MS_NONE;
+    info->node_output = 0;
+    info->dtype = (uint8_t)dtype;
+    info->requires_grad = info->is_view = false;
+    info->shape = *shape;
+    tape->storage_refs.items[storage]++;
+    return tensor;
+}
+
+static void destroy_tensor(ms_tape *tape, ms_tensor tensor)
+{
+    ms_tensor_info *info = ms_info(tape, tensor);
+    ms_storage_release(tape, info->storage);
+    info->storage = MS_NONE;
+    if (!ms_vec_push(&tape->free_tensors, tensor))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+ms_tensor ms_empty_strided(ms_tape *tape, ms_shape shape, const uint64_t *strides, ms_dtype dtype)
+{
+    if (ms_idle(tape))
+        return 0;
+    ms_tensor tensor = add_tensor(tape, add_storage(tape, &shape, dtype), &shape, dtype);
+    if (tensor)
+        memcpy(ms_info(tape, tensor)->strides, strides, shape.rank * sizeof *strides);
+    return tensor;
+}
+
+ms_tensor ms_empty(ms_tape *tape, ms_shape shape, ms_dtype dtype)
+{
+    uint64_t strides[MS_MAX_RANK];
+    contiguous_strides(&shape, strides);
+    return ms_empty_strided(tape, shape, strides, dtype);
+}
+
+/* Dense, with dimensions in the order of the given strides: insertion by growing stride; broadcast
+ * dimensions stay where they are. */
+static void dense_strides(const ms_tensor_info *info, uint64_t *strides)
+{
+    uint32_t order[MS_MAX_RANK], rank = info->shape.rank;
+    for (uint32_t i = 0; i < rank; i++) {
+        uint32_t at = i, dim = rank - 1 - i;
+        while (at > 0 && info->strides[dim] && info->strides[order[at - 1]] &&
+               info->strides[dim] < info->strides[order[at - 1]]) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = dim;
+    }
+    uint64_t stride = 1;
+    for (uint32_t i = 0; i < rank; i++) {
+        strides[order[i]] = stride;
+        stride *= info->shape.dims[order[i]].value;
+    }
+}
+
+ms_tensor ms_empty_like(ms_tape *tape, ms_tensor like, ms_dtype dtype)
+{
+    if (ms_idle(tape) || !like)
+        return 0;
+    ms_tensor_info info = *ms_info(tape, like);
+    if (ms_is_dense(&info))
+        return ms_empty_strided(tape, info.shape, info.strides, dtype);
+    uint64_t strides[MS_MAX_RANK];
+    dense_strides(&info, strides);
+    return ms_empty_strided(tape, info.shape, strides, dtype);
+}
+
+ms_tensor ms_empty_bytes(ms_tape *tape, uint64_t bytes, ms_dtype dtype)
+{
+    uint64_t count = bytes / ms_dtype_bytes(dtype);
+    return ms_empty(tape, MS_SHAPE(ms_dim_number(&tape->trace->symbols, count)), dtype);
+}
+
+ms_tensor ms_alias(ms_tape *tape, ms_tensor base, ms_shape shape, const uint64_t *strides)
+{
+    if (ms_idle(tape) || !base)
+        return 0;
+    ms_tensor_info from = *ms_info(tape, base);
+    ms_tensor view = add_tensor(tape, from.storage, &shape, (ms_dtype)from.dtype);
+    if (!view)
+        return 0;
+    ms_tensor_info *info = ms_info(tape, view);
+    info->is_view = true;
+    memcpy(info->strides, strides, shape.rank * sizeof *strides);
+    return view;
+}
+
+void ms_retain(ms_tape *tape, ms_tensor tensor)
+{
+    if (tensor)
+        ms_info(tape, tensor)->refs++;
+}
+
+void ms_release(ms_tape *tape, ms_tensor tensor)
+{
+    if (tensor && --ms_info(tape, tensor)->refs == 0)
+        destroy_tensor(tape, tensor);
+}
+
+ms_tensor ms_unown(ms_tape *tape, ms_tensor tensor)
+{
+    if (tensor)
+        ms_info(tape, tensor)->refs--;
+    return tensor;
+}
+
+void ms_consume(ms_tape *tape, ms_tensor tensor)
+{
+    if (tensor && ms_info(tape, tensor)->refs == 0)
+        destroy_tensor(tape, tensor);
+}
+
+void ms_name_storage(ms_tape *tape, ms_tensor tensor, const char *name, ms_category category)
+{
+    if (!tensor)
+        return;
+    uint32_t name_index = ms_tape_name(tape, name);
+    ms_storage *storage = &tape->trace->storages.items[ms_info(tape, tensor)->storage];
+    storage->name = name_index;
+    storage->category = (uint8_t)category;
+}
+
+void ms_storage_swap(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    ms_tensor_info *x = ms_info(tape, a), *y = ms_info(tape, b);
+    uint32_t storage = x->storage;
+    x->storage = y->storage;
+    y->storage = storage;
+    ms_dtype dtype = (ms_dtype)x->dtype;
+    x->dtype = y->dtype;
+    y->dtype = (uint8_t)dtype;
+}

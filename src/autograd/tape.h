@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The tape: tensors without data, and autograd over them. Programs (src/model) call operators
+ * (src/ops); operators allocate storages here and record nodes; ms_backward (autograd/engine.h)
+ * runs the nodes. Every allocation and free becomes an event of the trace, at the point where
+ * PyTorch would make it.
+ *
+ * References. A new tensor floats: the operator that consumes it releases it, after its own result
+ * exists, as Python drops a temporary with the call that used it. ms_local binds a tensor to a
+ * frame: it then lives until the local is assigned again or the frame ends. A storage is freed when
+ * its last tensor goes.
+ *
+ * Errors stick: after running out of memory or overflowing a size, every call is harmless and
+ * yields tensor 0; tape->status says what happened.
+ */
+#ifndef MS_AUTOGRAD_TAPE_H
+#define MS_AUTOGRAD_TAPE_H
+
+#include "autograd/records.h"
+
+typedef struct ms_tape {
+    ms_trace *trace;
+    const ms_run_config *run;
+    ms_status status;
+    bool on_cpu;
+    bool grad_enabled;
+    bool is_evaluating;           /* nothing drops out */
+    bool in_backward;             /* names of operators executed are those of nodes */
+    uint64_t host_saved_bytes;    /* saved in host memory although the device is another */
+    uint64_t passing_saved_bytes; /* saved by nodes that are gone before the end of forward */
+    bool recording;               /* write operator executions into the trace */
+    bool has_autocast;
+    uint8_t autocast_dtype;
+    uint8_t pass;             /* ms_pass */
+    uint8_t phase;            /* ms_phase */
+    uint32_t micro_step;      /* of the step */
+    uint32_t repeats;         /* micro-steps that the running one stands for */
+    uint8_t new_category;     /* ms_category of what is allocated now */
+    uint32_t scope;           /* module that runs */
+    uint32_t current_op;      /* operator execution, or MS_NONE */
+    uint32_t saving_frame;    /* checkpoint whose forward runs, or MS_NONE */
+    uint32_t recompute_frame; /* checkpoint that is recomputed, or MS_NONE */
+    bool stopped;             /* early stop: unwinding, operators do nothing */
+    uint32_t op_depth;        /* operators that run, one inside the other */
+    bool muted;               /* an operator whose results were kept: nothing is allocated */
+    uint32_t keeping_from;    /* an operator runs whose results are kept: its first storage; else
+                                 MS_NONE */
+    uint32_t layer;           /* that runs, or MS_NONE */
+    struct {
+        bool is_open;           /* a layer runs whose saved tensors go to the host */
+        uint32_t first_storage; /* what was there before stays */
+        double share;
+        uint64_t seen_bytes, sent_bytes;
+    } offloading;
+    uint64_t host_bytes, host_peak_bytes; /* pinned memory of the host that holds saved tensors */
+    bool on_backward_thread;
+    ms_tensor workspaces[2][MS_WORKSPACE_COUNT]; /* of the forward and the backward thread */
+    ms_tensor code_maps[2];                      /* of optimizer states in 8 bits */
+    /* NULL, or what backward does with a parameter whose gradient is there. */
+    void (*on_gradient)(struct ms_tape *tape, uint32_t parameter);
+    ms_vec(ms_tensor_info) tensors;
+    ms_vec(uint32_t) free_tensors;
+    ms_vec(uint32_t) storage_refs; /* per storage of the trace */
+    ms_vec(ms_node) nodes;
+    ms_vec(ms_meta) metas;
+    ms_vec(ms_tensor) buffers;
+    ms_vec(ms_parameter) parameters;  /* those that are trained */
+    ms_vec(ms_tensor) frozen;         /* those that are not */
+    uint32_t graph_leaves;            /* the last of `parameters`, made by ms_require_grad */
+    ms_vec(ms_home) homes;            /* per layer, if the host keeps its parameters */
+    ms_vec(ms_tensor) module_buffers; /* a module's tensors that are not trained, in order */
+    ms_vec(ms_checkpoint) checkpoints;
+    ms_vec(ms_tiled_attention) tiled_attentions;
+    ms_vec(ms_tensor) recomputed;
+    ms_vec(uint32_t) kept; /* storages, see ms_checkpoint */
+    ms_vec(ms_backing) backings;
+    ms_op_counts op_counts;       /* of the layer or selective region that runs */
+    ms_op_counts most_ops;        /* that one layer ran; while counts_layers */
+    bool counts_layers;           /* the run names operators to keep, and forward is not over */
+    const ms_kept_op *missing_op; /* MS_ERR_CONFIG: to be kept, but no layer runs it */
+    ms_vec(ms_offload) offloads;  /* of the running micro-step, in order of layers */
+    ms_vec(ms_sent_piece) sent_pieces;
+    ms_vec(ms_sent_slot) sent_slots;
+    ms_vec(ms_sent_choice) sent_choices; /* of the layer that runs */
+    uint32_t next_return;                /* offloads that have not come back yet */
+    ms_vec(ms_tensor) graph_holds; /* what nodes hold besides saved tensors, until the graph goes */
+    ms_vec(uint32_t) ready;        /* heap of nodes, largest first */
+    ms_vec(ms_cast) casts;         /* that autocast keeps */
+    ms_vec(uint32_t) name_table;   /* hash table; 0 = free */
+} ms_tape;
+
+/* A trace of more events is refused (MS_ERR_LIMIT): 4,096 plain layers have half as many. */
+enum { MS_MOST_EVENTS = 20000000 };
+
+bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run);
+void ms_tape_free(ms_tape *tape);
+
+/* Records a failure; the first one wins. */
+void ms_tape_fail(ms_tape *tape, ms_status status);
+
+/* ---- tensors ---- */
+
+static inline ms_tensor_info *ms_info(ms_tape *tape, ms_tensor tensor)
+{
+    return &tape->tensors.items[tensor];
+}
+
+/* True when operators should do nothing: a failure, or early stop of a recomputation. */
+static inline bool ms_idle(const ms_tape *tape)
+{
+    return tape->status != MS_OK || tape->stopped;
+}
+
+ms_shape ms_shape_of(uint32_t rank, const ms_dim *dims);
+#define MS_SHAPE(...)                                                                              \
+    ms_shape_of(sizeof((ms_dim[]){__VA_ARGS__}) / sizeof(ms_dim), (ms_dim[]){__VA_ARGS__})
+uint64_t ms_elements(const ms_shape *shape); /* saturating */
+uint64_t ms_tensor_bytes(ms_tape *tape, ms_tensor tensor);
+bool ms_same_shape(const ms_shape *a, const ms_shape *b);
+bool ms_is_contiguous(const ms_tensor_info *info);
+bool ms_is_dense(const ms_tensor_info *info); /* non-overlapping and dense in some order */
+
+/* A new floating tensor on a new storage: contiguous, or in the given strides. */
+ms_tensor ms_empty(ms_tape *tape, ms_shape shape, ms_dtype dtype);
+ms_tensor ms_empty_strided(ms_tape *tape, ms_shape shape, const uint64_t *strides, ms_dtype dtype);
+/* Like `like` (its strides if dense), in `dtype`. */
+ms_tensor ms_empty_like(ms_tape *tape, ms_tensor like, ms_dtype dtype);
+/* A raw buffer of bytes. */
+ms_tensor ms_empty_bytes(ms_tape *tape, uint64_t bytes, ms_dtype dtype);
+
+/* Gives two tensors of one shape each other's storage and element type. */
+void ms_storage_swap(ms_tape *tape, ms_tensor a, ms_tensor b);
+
+/* A floating tensor that shares the storage of `base`. */
+ms_tensor ms_alias(ms_tape *tape, ms_tensor base, ms_shape shape, const uint64_t *strides);
+
+void ms_retain(ms_tape *tape, ms_tensor tensor);
+void ms_release(ms_tape *tape, ms_tensor tensor);    /* undoes ms_retain; the last one destroys */
+ms_tensor ms_unown(ms_tape *tape, ms_tensor tensor); /* undoes ms_retain, yields it floating */
+void ms_consume(ms_tape *tape, ms_tensor tensor);    /* destroys it if it floats */
+void ms_name_storage(ms_tape *tape, ms_tensor tensor, const char *name, ms_category category);
+
+/* ---- frames: Python's locals ---- */
+
+enum { MS_FRAME_SLOTS = 24, MS_FRAME_ARGUMENTS = 6 };
+
+typedef struct ms_frame {
+    ms_tape *tape;
+    uint32_t count, argument_count;
+    ms_tensor slots[MS_FRAME_SLOTS];         /* cleared in order at the end */
+    ms_tensor arguments[MS_FRAME_ARGUMENTS]; /* held by the caller until the call returned */
+} ms_frame;
+
+ms_frame ms_frame_begin(ms_tape *tape);
+/* An argument of a module call: the caller's reference outlives every local. */
+ms_tensor *ms_argument(ms_frame *frame, ms_tensor value);
+ms_tensor *ms_local(ms_frame *frame, ms_tensor value);
+void ms_assign(ms_frame *frame, ms_tensor *local, ms_tensor value);
+/* Ends the frame; yields the value of `result` (may be NULL), floating if nobody else holds it. */
+ms_tensor ms_frame_end(ms_frame *frame, const ms_tensor *result);
+
+/* ---- modules ---- */
+
+/* Adds a module below `parent` (MS_NONE: a root). A layer number is inherited by what lies below.
+ */
+uint32_t ms_scope_add(ms_tape *tape, uint32_t parent, const char *name, uint32_t layer);
+/* What runs now belongs to `scope`; returns the module that ran before, for the way back. */
+static inline uint32_t ms_scope_enter(ms_tape *tape, uint32_t scope)
+{
+    uint32_t previous = tape->scope;
+    tape->scope = scope;
+    return previous;
+}
+uint32_t ms_tape_name(ms_tape *tape, const char *text);
+/* From now on this layer runs, or none (MS_NONE). */
+void ms_layer_enter(ms_tape *tape, uint32_t layer);
+
+/* ---- operators ---- */
+
+/* Brackets one operator's execution in the trace; nested ones belong to the outermost. */
+typedef struct ms_op_mark {
+    uint32_t op;
+    bool outermost; /* and recorded */
+    bool is_counted;
+    bool is_kept; /* by the selective checkpoint that runs */
+    uint32_t first_storage;
+} ms_op_mark;
+ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op);
+void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_output);
+void ms_op_work(ms_tape *tape, ms_op_mark mark, double flops, double traffic_bytes, ms_dtype dtype);
+void ms_op_end(ms_tape *tape, ms_op_mark mark);
+/* The execution that is running, for what a backward adds to it. */
+static inline ms_op_mark ms_op_running(const ms_tape *tape)
+{
+    return (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE};
+}
+/* The usual end of an operator with one output: makes `out` the node's output, notes the operands,
+ * ends the execution, consumes the inputs (0: skipped), yields `out`; 0 when the operator was what
+ * a recomputation stopped at. */
+ms_tensor ms_op_finish(ms_tape *tape, ms_op_mark mark, uint32_t node, uint32_t input_count,
+                       const ms_tensor *inputs, ms_tensor out);
+
+/* True when a gradient would be wanted for it. */
+static inline bool ms_needs_grad(ms_tape *tape, ms_tensor tensor)
+{
+    return tensor && tape->grad_enabled && ms_info(tape, tensor)->requires_grad;
+}
+
+/* Records a node with these inputs if any needs a gradient; MS_NONE otherwise. */
+uint32_t ms_record(ms_tape *tape, const ms_op *op, uint32_t input_count, const ms_tensor *inputs);
+/* Saves a tensor in the node (nothing when node is MS_NONE). */
+void ms_save(ms_tape *tape, uint32_t node, ms_tensor tensor);
+/* Saves a Python number's tensor: checkpoints and hooks leave such alone. */
+void ms_save_number(ms_tape *tape, uint32_t node, ms_tensor tensor);
+/* Counts what a node saves that goes with its tensor, before the end of forward: such a node is not
+ * recorded. */
+void ms_save_in_passing(ms_tape *tape, ms_tensor tensor);
+/* Numbers the backward needs (at most MS_NODE_NUMBERS). */
+void ms_node_numbers(ms_tape *tape, uint32_t node, uint32_t count, const uint64_t *numbers);
+/* Makes the tensors the node's outputs. */
+void ms_attach(ms_tape *tape, uint32_t node, uint32_t output_count, const ms_tensor *outputs);
+
+static inline const ms_meta *ms_input_meta(const ms_tape *tape, const ms_node *node, uint32_t input)
+{
+    return &tape->metas.items[node->first_meta + input];
+}
+
+/* Whether a gradient of that input is asked for. */
+static inline bool ms_node_wants(const ms_node *node, uint32_t input)
+{
+    return node->edges[input].node != MS_NONE || node->edges[input].leaf != MS_NONE;
+}
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope capture: runs a program that uses PyTorch on a device that is not there, for some
+ * optimizer steps, and tells its memory.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/capture/executable.h"
+#include "cli/capture/program.h"
+#include "cli/capture/records.h"
+#include "cli/capture/scratch.h"
+#include "memscope/recorded.h"
+
+enum { DEFAULT_STEPS = 3, DEFAULT_SECONDS = 600, PATH_BYTES = 4096, TEXT_BYTES = 128 };
+enum { MOST_RANKS = 1 << 20, MOST_DEVICES = 16, NODE_DEVICES = 8 };
+static const char default_device[] = "a100-80gb", default_out[] = "memscope-capture";
+
+/* ---- options ---- */
+
+static ms_status set_number(const char *option, const char *value, uint64_t most, uint64_t *number,
+                            ms_error *err)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long read = *value >= '0' && *value <= '9' ? strtoull(value, &end, 10) : 0;
+    if (read == 0 || errno != 0 || *end != '\0' || read > most)
+        return ms_cli_fail(err, MS_ERR_USAGE, "--%s: found '%.40s', expected 1 to %llu", option,
+                           value, (unsigned long long)most);
+    *number = read;
+    return MS_OK;
+}
+
+static ms_status set_steps(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    return set_number("steps", value, 1000000, &s->step, err);
+}
+
+static ms_status set_time_limit(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    return set_number("time-limit", value, 1000000, &s->seconds, err);
+}
+
+static ms_status set_world(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    return set_number("world", value, MOST_RANKS, &s->ranks, err);
+}
+
+static ms_status set_device_count(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    return set_number("device-count", value, MOST_DEVICES, &s->device_count, err);
+}
+
+static ms_status set_trace_calls(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->traces_calls = true;
+    return MS_OK;
+}
+
+static ms_status set_no_paths(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->hides_paths = true;
+    return MS_OK;
+}
+
+static ms_status set_device(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)err;
+    s->device = value;
+    return MS_OK;
+}
+
+static ms_status set_real(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->is_real = true;
+    return MS_OK;
+}
+
+static ms_status set_loss(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    char *end = NULL;
+    double read = strtod(value, &end);
+    s->loss = value;
+    if (end == value || *end != '\0' || !isfinite(read))
+        return ms_cli_fail(err, MS_ERR_USAGE, "--answer-loss: found '%.40s', expected a number",
+                           value);
+    return MS_OK;
+}
+
+static ms_status set_out(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->directory = value;
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out wants a directory");
+}
+
+static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
+{
+    (void)s;
+    return ms_cli_fail(err, MS_ERR_USAGE, "the program goes behind --: capture -- %.80s", word);
+}
+
+/* clang-format off */
+static const ms_cli_option options[] = {
+    {"device",     0,   "NAME",    "the device that is not there [a100-80gb]",              set_device},
+    {"real",       0,   NULL,      "measure on the GPU that is there",                      set_real},
+    {"device-count", 0, "N",       "how many of it there are [1; with --world up to 8]",    set_device_count},
+    {"world",      0,   "N",       "run one rank of N: process groups come up alone",       set_world},
+    {"steps",      0,   "N",       "optimizer steps; the last one is told [3]",             set_steps},
+    {"answer-loss", 0,  "X",       "what losses and norms are when they are read back [0]", set_loss},
+    {"out",        0,   "DIR",     "where runtime_report.json goes [memscope-capture]",     set_out},
+    {"time-limit", 0,   "SECONDS", "ends a program that takes no such steps [600]",         set_time_limit},
+    {"trace-calls", 0,  NULL,      "list the calls of CUDA's libraries that it makes",      set_trace_calls},
+    {"no-paths",   0,   NULL,      "source files by name alone, without folders",           set_no_paths},
+    {"quiet",      'q', NULL,      "no report on the console",                              ms_cli_set_quiet},
+    {"color",      0,   "WHEN",    "auto, always or never",                                 ms_cli_set_color},
+    {"no-color",   0,   NULL,      "the same as --color=never",                             ms_cli_set_no_color},
+    {"help",       'h', NULL,      "this text",                                             ms_cli_set_help},
+    {NULL,         0,   NULL,      NULL,                                                    NULL},
+};
+static const ms_cli_fields no_fields[] = {{.list = NULL}};
+/* clang-format on */
+
+const ms_cli_grammar ms_cli_capture_grammar = {
+    .options = options,
+    .fields = no_fields,
+    .take_word = take_word,
+    .notes =
+        "\nThe program needs PyTorch built for CUDA, but no GPU. It reads nothing from the\n"
+        "terminal; what it prints goes to standard error.\n"
+        "A report holds the program's arguments, with secrets masked, and lines of its files,\n"
+        "which are named from the working folder or from site-packages. The report of an\n"
+        "earlier run stays until a new one has figures. Interrupted: 130, with what is known.\n",
+};
+
+/* ---- what the program left ---- */
+
+static const struct outcome {
+    const char *name, *sentence;
+    ms_status status;
+} outcomes[] = {
+    {"stepped", NULL, MS_OK},
+    {"few_steps", NULL, MS_OK},
+    {"out_of_memory", "the program ran out of the device's memory", MS_ERR_OVER_BUDGET},
+    {"failed", "the program failed before its steps were done", MS_ERR_USAGE},
+    {"no_step", "the program ended without an optimizer step", MS_ERR_USAGE},
+    {"no_device", "the program ended without using the device: it asks for no \"cuda\"",
+     MS_ERR_USAGE},
+    {"no_gpu", "PyTorch finds no GPU here; without --real the program gets one that is not there",
+     MS_ERR_USAGE},
+    {"no_torch", "the program ended without importing torch", MS_ERR_USAGE},
+    {"interrupted", "the capture was interrupted", MS_ERR_STOPPED},
+    {"crashed", "the capture is not whole", MS_ERR_USAGE},
+    {"time_limit", "the capture is not whole", MS_ERR_USAGE},
+};
+
+static ms_status judge(const ms_recorded *r, ms_error *err)
+{
+    const char *message = ms_recorded_message(r), *hint = ms_recorded_hint(r);
+    for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++)
+        if (strcmp(outcomes[i].name, ms_recorded_outcome(r)) == 0)
+            return outcomes[i].status == MS_OK
+                       ? MS_OK
+                       : ms_cli_fail(err, outcomes[i].status, "%s%s%.160s%s%.200s",
+                                     outcomes[i].sentence, message ? ": " : "",
+                                     message ? message : "", hint ? "; " : "", hint ? hint : "");
+    return ms_cli_fail(err, MS_ERR_CONFIG, "unknown outcome %.40s", ms_recorded_outcome(r));
+}
+
+static ms_status write_recorded(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    return ms_recorded_write(source->recorded, out, err);
+}
+
+static ms_status write_console(const ms_cli_settings *s, ms_recorded *r, ms_error *err)
+{
+    ms_style style = ms_cli_style(s->color);
+    ms_recorded_set_style(r, &style);
+    const ms_cli_source source = {.write = write_recorded, .recorded = r};
+    ms_status status = s->quiet ? MS_OK : ms_cli_write_file("-", &source, err);
+    if (!s->quiet && strcmp(ms_recorded_outcome(r), "few_steps") == 0)
+        fprintf(stderr, "note: the program ended after %llu steps\n",
+                (unsigned long long)ms_recorded_steps(r));
+    return status;
+}
+
+static bool has_report(const char *out)
+{
+    char path[2 * PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s", out, MS_CLI_REPORT_NAME);
+    return access(path, F_OK) == 0;
+}
+
+/* A report without figures says how the program failed, and no more: it takes no other's place.
+ * Not inlined: its path is off the stack while the program runs. */
+__attribute__((noinline)) static ms_status keep_and_show(const ms_cli_settings *s,
+                                                         const char *folder, const char *stem,
+                                                         const char *out, bool *kept, ms_error *err)
+{
+    char path[2 * PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s.json", folder, stem);
+    ms_recorded *r = ms_recorded_load(path, err);
+    if (!r)
+        return err->status;
+    ms_status status = MS_OK;
+    *kept = ms_recorded_has_figures(r) || !has_report(out);
+    if (*kept)
+        status = ms_cli_keep_record(folder, stem, out, err);
+    if (status == MS_OK)
+        status = write_console(s, r, err);
+    if (status == MS_OK)
+        status = judge(r, err);
+    ms_recorded_free(r);
+    return status;
+}
+
+/* ---- one run ---- */
+
+/* Of one rank's node, unless it is told. */
+static uint64_t device_count(const ms_cli_settings *s)
+{
+    if (s->device_count)
+        return s->device_count;
+    return s->ranks == 0 ? 1 : s->ranks < NODE_DEVICES ? s->ranks : NODE_DEVICES;
+}
+
+/* How it ended, behind the words "the program". */
+static void describe(const ms_cli_ending *ending, const ms_cli_capture_request *request,
+                     char how[TEXT_BYTES])
+{
+    if (ending->timed_out)
+        snprintf(how, TEXT_BYTES, "took no %llu optimizer steps in %llu s",
+                 (unsigned long long)request->steps, (unsigned long long)request->seconds);
+    else if (ending->interrupted)
+        snprintf(how, TEXT_BYTES, "was sent signal %d (%.40s)", ending->interrupted,
+                 strsignal(ending->interrupted));
+    else if (ending->signal)
+        snprintf(how, TEXT_BYTES, "was ended by signal %d (%.40s)", ending->signal,
+                 strsignal(ending->signal));
+    else
+        snprintf(how, TEXT_BYTES, "exited with status %d", ending->code);
+}
+
+/* When no record came. */
+static ms_status explain(const ms_cli_settings *s, const ms_cli_capture_request *request,
+                         const ms_cli_ending *ending, const char *how, ms_error *err)
+{
+    if (access(request->folder, F_OK) != 0)
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "the folder of --out was removed while the program ran: no report could "
+                           "be written; the program %s",
+                           how);
+    if (request->device && ms_cli_is_static(s->program[0]))
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "%.80s is linked statically: no library can be put in front of its own",
+                           s->program[0]);
+    return ms_cli_fail(err, ending->interrupted ? MS_ERR_STOPPED : MS_ERR_USAGE,
+                       "no Python of %.80s was followed; it %s", s->program[0], how);
+}
+
+static ms_status run_in(const ms_cli_settings *s, const ms_cli_capture_request *request,
+                        const char *out, bool *kept, ms_error *err)
+{
+    ms_cli_ending ending = {0};
+    ms_status status = ms_cli_run_program(request, &ending, err);
+    if (status != MS_OK)
+        return status;
+    const char *outcome = ending.timed_out     ? "time_limit"
+                          : ending.interrupted ? "interrupted"
+                                               : "crashed";
+    char how[TEXT_BYTES], stem[MS_CLI_STEM_BYTES];
+    describe(&ending, request, how);
+    return ms_cli_find_record(request->folder, outcome, how, stem)
+               ? keep_and_show(s, request->folder, stem, out, kept, err)
+               : explain(s, request, &ending, how, err);
+}
+
+/* What cannot go together, or cannot be done here. */
+static ms_status check(const ms_cli_settings *s, ms_error *err)
+{
+    const char *unfit = s->device         ? "device"
+                        : s->loss         ? "answer-loss"
+                        : s->ranks        ? "world"
+                        : s->device_count ? "device-count"
+                                          : NULL;
+    const char *rank = getenv("RANK");
+    if (s->is_real && unfit)
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "--real takes the GPU that is there and its values: no --%s", unfit);
+    if (s->ranks && rank && strcmp(rank, "0") != 0)
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "RANK is %.20s, and --world runs rank 0 alone: unset RANK", rank);
+    ms_status status = ms_cli_check_environment(err);
+    return status == MS_OK ? ms_cli_check_program(s->program[0], !s->is_real, err) : status;
+}
+
+static ms_status capture_into(const ms_cli_settings *s, const char *out,
+                              const ms_device_facts *device, bool *kept, ms_error *err)
+{
+    ms_cli_held_signals signals;
+    ms_cli_scratch scratch;
+    ms_cli_hold_signals(&signals);
+    ms_status status = ms_cli_scratch_make(out, &scratch, err);
+    if (status == MS_OK) {
+        const ms_cli_capture_request request = {.program = s->program,
+                                                .device = device,
+                                                .folder = scratch.path,
+                                                .signals = &signals,
+                                                .loss = s->loss,
+                                                .device_count = device_count(s),
+                                                .ranks = s->ranks,
+                                                .traces_calls = s->traces_calls,
+                                                .hides_paths = s->hides_paths,
+                                                .steps = s->step ? s->step : DEFAULT_STEPS,
+                                                .seconds =
+                                                    s->seconds ? s->seconds : DEFAULT_SECONDS};
+        status = run_in(s, &request, out, kept, err);
+        ms_cli_scratch_remove(&scratch);
+    }
+    ms_cli_release_signals(&signals);
+    return status;
+}
+
+/* What the program is given may be what the record would replace. */
+static ms_status check_places(const ms_cli_settings *s, const char *out, ms_error *err)
+{
+    ms_cli_targets targets = {.count = 0};
+    ms_status status = MS_OK;
+    for (char **word = s->program; *word && status == MS_OK; word++)
+        if (strcmp(*word, "-") != 0)
+            status = ms_cli_guard_input(*word, err);
+    ms_cli_add_records(&targets, out);
+    return status == MS_OK ? ms_cli_targets_check(&targets, err) : status;
+}
+
+static ms_status run(const ms_cli_settings *s, const char *out, bool *kept, ms_error *err)
+{
+    ms_device_facts device;
+    ms_status status = check(s, err);
+    if (status == MS_OK && !s->is_real)
+        status = ms_device_find(s->device ? s->device : default_device, &device, err);
+    if (status == MS_OK && strlen(out) > PATH_BYTES / 2)
+        status = ms_cli_fail(err, MS_ERR_USAGE, "--out: the name is too long");
+    if (status == MS_OK)
+        status = check_places(s, out, err);
+    if (status == MS_OK)
+        status = ms_cli_make_directory(out, err);
+    return status == MS_OK ? capture_into(s, out, s->is_real ? NULL : &device, kept, err) : status;
+}
+
+static int capture(const ms_cli_settings *s, ms_error *err)
+{
+    const char *out = s->directory ? s->directory : default_out;
+    bool kept = false;
+    if (!s->program || !s->program[0])
+        ms_cli_fail(err, MS_ERR_USAGE, "no program: capture -- python train.py");
+    else
+        run(s, out, &kept, err);
+    int code = err->status == MS_OK ? EXIT_FITS : ms_cli_complain(err);
+    if (!s->quiet && !kept && has_report(out))
+        fprintf(stderr, "note: %s/%s is of an earlier run\n", out, MS_CLI_REPORT_NAME);
+    return code;
+}
+
+int ms_cli_capture(int argc, char **argv)
+{
+    ms_cli_settings settings = {0};
+    int own = 0;
+    while (own < argc && strcmp(argv[own], "--") != 0)
+        own++;
+    if (own < argc)
+        settings.program = argv + own + 1;
+    return ms_cli_run(own, argv, "capture", &settings, capture);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Starting, waiting for and ending the program that is captured.
+ */
+#define _XOPEN_SOURCE 700 /* for realpath; NOLINT(bugprone-reserved-identifier) */
+#include "cli/capture/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+enum { PATH_BYTES = 4096, GRACE_SECONDS = 5, TEXT_BYTES = 512 };
+
+typedef struct places {
+    char library[PATH_BYTES], library_folder[PATH_BYTES], python[PATH_BYTES];
+} places;
+
+/* ---- where the parts are ---- */
+
+/* Beside the program: where it was built, and where it is installed. */
+static const char *const library_folders[] = {"nulldevice", "../lib/memscope"};
+static const char *const python_folders[] = {"../../scripts/memscope_torch/inject",
+                                             "../share/memscope/python/memscope_torch/inject"};
+enum { PLACES = 2 };
+
+static bool find(const char *home, const char *const folders[PLACES], const char *file,
+                 char found[PATH_BYTES])
+{
+    for (int i = 0; i < PLACES; i++) {
+        char path[2 * PATH_BYTES];
+        snprintf(path, sizeof path, "%s/%s/%s", home, folders[i], file);
+        snprintf(found, PATH_BYTES, "%s/%s", home, folders[i]);
+        if (strlen(path) < PATH_BYTES && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static ms_status find_places(places *p, ms_error *err)
+{
+    char home[PATH_BYTES];
+    ssize_t length = readlink("/proc/self/exe", home, sizeof home - 1);
+    if (length < 0)
+        return ms_cli_fail(err, MS_ERR_IO, "cannot find memscope's own files: %s", strerror(errno));
+    home[length] = '\0';
+    *strrchr(home, '/') = '\0';
+    if (!find(home, library_folders, "libmemscope_null.so", p->library_folder))
+        return ms_cli_fail(err, MS_ERR_IO,
+                           "libmemscope_null.so is neither in nulldevice nor in ../lib/memscope of "
+                           "the folder of memscope");
+    if (!find(home, python_folders, "sitecustomize.py", p->python))
+        return ms_cli_fail(err, MS_ERR_IO,
+                           "the package memscope_torch is not in ../share/memscope/python of the "
+                           "folder of memscope");
+    if (strpbrk(p->library_folder, ": ;"))
+        return ms_cli_fail(err, MS_ERR_IO,
+                           "the loader takes no libraries from a folder with blanks or colons in "
+                           "its name: %.150s",
+                           p->library_folder);
+    snprintf(p->library, sizeof p->library, "%.4000s/libmemscope_null.so", p->library_folder);
+    return MS_OK;
+}
+
+/* ---- its environment ---- */
+
+/* Puts a part in front of a list. */
+static bool prepend(const char *name, const char *part)
+{
+    const char *old = getenv(name);
+    size_t bytes = strlen(part) + (old ? strlen(old) : 0) + 2;
+    char *text = malloc(bytes);
+    if (!text)
+        return false;
+    snprintf(text, bytes, "%s%s%s", part, old && *old ? ":" : "", old && *old ? old : "");
+    bool set = setenv(name, text, 1) == 0;
+    free(text);
+    return set;
+}
+
+static bool set_environment(const ms_cli_capture_request *request, const places *p,
+                            const char *folder)
+{
+    const ms_device_facts *d = request->device;
+    char device[TEXT_BYTES] = "", rates[64] = "", steps[32], count[32], ranks[32];
+    char compiled[2 * PATH_BYTES];
+    const char *own_cache = getenv("TORCHINDUCTOR_CACHE_DIR");
+    if (d)
+        snprintf(rates, sizeof rates, "%.6e %.6e", d->bf16_flops, d->memory_bytes_per_s);
+    if (d)
+        snprintf(device, sizeof device, "%s|%u|%u|%llu|%llu", d->title,
+                 (unsigned)d->compute_capability, (unsigned)d->multiprocessors,
+                 (unsigned long long)d->total_bytes, (unsigned long long)d->l2_bytes);
+    snprintf(compiled, sizeof compiled, "%s/inductor", folder);
+    snprintf(steps, sizeof steps, "%llu", (unsigned long long)request->steps);
+    snprintf(count, sizeof count, "%llu", (unsigned long long)request->device_count);
+    snprintf(ranks, sizeof ranks, "%llu", (unsigned long long)request->ranks);
+    const struct {
+        const char *name, *value;
+    } rows[] = {
+        {"MEMSCOPE_NULL_DEVICE", d ? device : NULL},
+        {"MEMSCOPE_CAPTURE_DIR", folder},
+        {"MEMSCOPE_CAPTURE_STEPS", steps},
+        {"MEMSCOPE_CAPTURE_MODE", d ? "null" : "cuda"},
+        {"MEMSCOPE_CAPTURE_DEVICE", d ? d->name : NULL},
+        {"PYTHONDONTWRITEBYTECODE", "1"},
+        {"MEMSCOPE_CAPTURE_LOSS", request->loss},
+        {"MEMSCOPE_CAPTURE_RATES", d ? rates : NULL},
+        {"USE_PYTORCH_KERNEL_CACHE", d ? "0" : getenv("USE_PYTORCH_KERNEL_CACHE")},
+        /* What is timed here must not decide how a GPU of that kind runs later. */
+        {"TORCHINDUCTOR_CACHE_DIR", d && !own_cache ? compiled : own_cache},
+        {"MEMSCOPE_NULL_COUNT", count},
+        {"MEMSCOPE_CAPTURE_WORLD", ranks},
+        {"MEMSCOPE_NULL_CALLS", request->traces_calls ? "1" : NULL},
+        {"MEMSCOPE_CAPTURE_PATHS", request->hides_paths ? "0" : NULL},
+    };
+    bool done = true;
+    if (d)
+        unsetenv("CUDA_VISIBLE_DEVICES"); /* it names devices of this machine */
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && done; i++)
+        done =
+            (rows[i].value ? setenv(rows[i].name, rows[i].value, 1) : unsetenv(rows[i].name)) == 0;
+    if (d)
+        done = done && prepend("LD_PRELOAD", p->library) &&
+               prepend("LD_LIBRARY_PATH", p->library_folder);
+    return done && prepend("PYTHONPATH", p->python);
+}
+
+/* ---- the process ---- */
+
+/* One that is ignored stays so, as under nohup: held, it would come all the same. */
+void ms_cli_hold_signals(ms_cli_held_signals *signals)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would take the program's exit status away */
+    sigemptyset(&signals->held);
+    sigaddset(&signals->held, SIGCHLD);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction now;
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&signals->held, numbers[i]);
+    }
+    sigprocmask(SIG_BLOCK, &signals->held, &signals->before);
+}
+
+void ms_cli_release_signals(const ms_cli_held_signals *signals)
+{
+    sigprocmask(SIG_SETMASK, &signals->before, NULL);
+}
+
+/* In the child: becomes the program, or tells errno to the pipe. Not inlined: its paths are no part
+ * of the caller's frame. */
+__attribute__((noinline)) static void become(const ms_cli_capture_request *request, const places *p,
+                                             const char *folder, int pipe_end)
+{
+    int null = open("/dev/null", O_RDONLY);
+    setpgid(0, 0);
+    setrlimit(RLIMIT_CORE, &(const struct rlimit){0}); /* a crash leaves nothing behind */
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &request->signals->before, NULL);
+    if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 &&
+        set_environment(request, p, folder))
+        execvp(request->program[0], request->program);
+    int reason = errno;
+    while (write(pipe_end, &reason, sizeof reason) < 0 && errno == EINTR)
+        ;
+    _exit(127);
+}
+
+static bool is_over(pid_t child, int *status)
+{
+    return waitpid(child, status, WNOHANG) != 0;
+}
+
+/* The record says so too: scripts/memscope_torch/capture.py looks for the file. A program may take
+ * the signal for a wish, and end in its own way. */
+static void interrupt(const char *folder, pid_t child, int number, ms_cli_ending *ending)
+{
+    char path[2 * PATH_BYTES];
+    snprintf(path, sizeof path, "%s/.interrupted", folder);
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (file >= 0)
+        close(file);
+    ending->interrupted = number;
+    kill(-child, number);
+}
+
+/* Waits for the child until `deadline`; true when it has ended. Signals that would end memscope end
+ * the program. */
+static bool wait_until(pid_t child, const ms_cli_capture_request *request, time_t deadline,
+                       ms_cli_ending *ending, int *status)
+{
+    for (;;) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (is_over(child, status))
+            return true;
+        if (now.tv_sec >= deadline)
+            return false;
+        const struct timespec rest = {deadline - now.tv_sec, 0};
+        int number = sigtimedwait(&request->signals->held, NULL, &rest);
+        if (number <= 0 || number == SIGCHLD)
+            continue;
+        interrupt(request->folder, child, number, ending);
+        if (deadline > now.tv_sec + GRACE_SECONDS)
+            deadline = now.tv_sec + GRACE_SECONDS;
+    }
+}
+
+static time_t seconds_from_now(uint64_t seconds)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + (time_t)seconds;
+}
+
+static void watch(const ms_cli_capture_request *request, pid_t child, ms_cli_ending *ending)
+{
+    int status = 0;
+    if (!wait_until(child, request, seconds_from_now(request->seconds), ending, &status)) {
+        ending->timed_out = ending->interrupted == 0;
+        kill(-child, SIGTERM);
+        if (!wait_until(child, request, seconds_from_now(GRACE_SECONDS), ending, &status))
+            kill(-child, SIGKILL), waitpid(child, &status, 0);
+    }
+    kill(-child, SIGTERM); /* what it started and left */
+    if (WIFSIGNALED(status) && !ending->timed_out)
+        ending->signal = WTERMSIG(status);
+    ending->code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+/* Waits until the child has become the program. */
+static int reason_of(int pipe_end)
+{
+    int reason = 0;
+    ssize_t got;
+    do
+        got = read(pipe_end, &reason, sizeof reason);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof reason ? reason : 0;
+}
+
+ms_status ms_cli_run_program(const ms_cli_capture_request *request, ms_cli_ending *ending,
+                             ms_error *err)
+{
+    places p;
+    int ends[2];
+    ms_status status = find_places(&p, err);
+    if (status != MS_OK)
+        return status;
+    char *folder = realpath(request->folder, NULL);
+    if (!folder || pipe(ends) != 0) {
+        free(folder);
+        return ms_cli_fail(err, MS_ERR_IO, "cannot start a program: %s", strerror(errno));
+    }
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        become(request, &p, folder, ends[1]);
+    }
+    close(ends[1]);
+    int reason = child < 0 ? errno : reason_of(ends[0]);
+    close(ends[0]);
+    if (reason == 0)
+        watch(request, child, ending);
+    else if (child > 0)
+        waitpid(child, NULL, 0);
+    free(folder);
+    return reason == 0 ? MS_OK
+                       : ms_cli_fail(err, MS_ERR_USAGE, "cannot run %.80s: %s", request->program[0],
+                                     strerror(reason));
+}
+
+ms_status ms_cli_find_script(const char *name, char *path, size_t size, ms_error *err)
+{
+    places p;
+    ms_status status = find_places(&p, err);
+    int length = status == MS_OK ? snprintf(path, size, "%s/../%s", p.python, name) : 0;
+    if (status == MS_OK && (length < 0 || (size_t)length >= size))
+        return ms_cli_fail(err, MS_ERR_IO, "the folder of memscope has too long a name");
+    return status;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Runs a program with the hook in its Python and, unless on a real GPU, the null device in front of
+ * CUDA.
+ */
+#ifndef MS_CLI_CAPTURE_PROGRAM_H
+#define MS_CLI_CAPTURE_PROGRAM_H
+
+#include <signal.h>
+
+#include "memscope/recorded.h"
+
+/* Signals that would end memscope: they wait from one call to the other, and meanwhile reach the
+ * program that runs. */
+typedef struct ms_cli_held_signals {
+    sigset_t held, before;
+} ms_cli_held_signals;
+void ms_cli_hold_signals(ms_cli_held_signals *signals);
+void ms_cli_release_signals(const ms_cli_held_signals *signals);
+
+typedef struct ms_cli_capture_request {
+    char **program;                /* with arguments; ends with NULL */
+    const ms_device_facts *device; /* NULL: the GPUs that are there */
+    const char *folder;            /* where the hook writes */
+    const ms_cli_held_signals *signals;
+    const char *loss; /* what values are when they are read back; NULL: not told */
+    uint64_t steps, seconds, device_count;
+    uint64_t ranks; /* of the world that the program is one rank of; 0: its own affair */
+    bool traces_calls, hides_paths;
+} ms_cli_capture_request;
+
+typedef struct ms_cli_ending {
+    bool timed_out;
+    int interrupted; /* the signal that memscope got and passed on, or 0 */
+    int signal;      /* that ended it, or 0 */
+    int code;
+} ms_cli_ending;
+
+/* Waits for its end, which it brings about after `seconds`, and soon after a signal. */
+ms_status ms_cli_run_program(const ms_cli_capture_request *request, ms_cli_ending *ending,
+                             ms_error *err);
+
+/* A file of the package memscope_torch, where it was built or is installed. */
+ms_status ms_cli_find_script(const char *name, char *path, size_t size, ms_error *err);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope analyze: one analysis, then the reports that were asked for, one by one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/capture/check_with.h"
+#include "cli/output/guard.h"
+#include "cli/capture/records.h"
+
+/* ---- options ---- */
+
+static const char *format_at(size_t index)
+{
+    const ms_report_format *format = ms_report_format_at(index);
+    return format ? format->name : NULL;
+}
+
+static ms_status set_directory(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->directory = value;
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out wants a directory");
+}
+
+static ms_status set_events(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)err;
+    s->events = value;
+    return MS_OK;
+}
+
+static ms_status set_unroll(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->unroll = true;
+    return MS_OK;
+}
+
+static ms_status set_chart(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->chart = true;
+    return MS_OK;
+}
+
+static ms_status set_check_with(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->checks_with_capture = true;
+    return strcmp(value, "capture") == 0
+               ? MS_OK
+               : ms_cli_fail(err, MS_ERR_USAGE, "--check-with: found '%.40s', expected capture",
+                             value);
+}
+
+static ms_status set_python(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->python = value;
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--python wants a program");
+}
+
+/* clang-format off */
+static const ms_cli_option options[] = {
+    {"format",   0,   "NAME",     "only this report: console, json, md, csv, html, svg, ...", ms_cli_set_format},
+    {"file",     'o', "FILE",     "where --format goes; - is standard output",             ms_cli_set_file},
+    {"output",   0,   "FMT=FILE", "another report; may be repeated",                       ms_cli_add_output},
+    {"out",      0,   "DIR",      "where the two report files go (default: reports)",      set_directory},
+    {"events",   0,   "FILE",     "the allocations and frees of a step, one a line",       set_events},
+    {"chart",    0,   NULL,       "memory over the step in the console report",            set_chart},
+    {"check-with", 0, "capture",  "PyTorch runs the step without a GPU, and both are compared", set_check_with},
+    {"python",   0,   "FILE",     "the Python that has PyTorch, for that [python3]",       set_python},
+    {"unroll",   0,   NULL,       "a record for every layer, also for equal ones",         set_unroll},
+    {"quiet",    'q', NULL,       "no console report, no messages but errors",             ms_cli_set_quiet},
+    {"color",    0,   "WHEN",     "auto, always or never",                                 ms_cli_set_color},
+    {"no-color", 0,   NULL,       "the same as --color=never",                             ms_cli_set_no_color},
+    {"help",     'h', NULL,       "this text",                                             ms_cli_set_help},
+    {NULL,       0,   NULL,       NULL,                                                    NULL},
+};
+/* clang-format on */
+
+const ms_cli_grammar ms_cli_analyze_grammar = {
+    .options = options,
+    .fields = ms_cli_run_fields,
+    .take_word = ms_cli_take_config,
+    .format_at = format_at,
+    .notes =
+        "\nSizes carry a unit: B, KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB of 1000.\n"
+        "The configuration may also be given without --config; - reads standard input.\n"
+        "--format html writes a page with pictures; others are svg, chrome-trace (Perfetto),\n"
+        "memory-viz (PyTorch's memory viewer), speedscope and folded (flame graphs of the peak).\n"
+        "Without --format, -o, --output and --events the console report goes to standard output\n"
+        "and static_report.json and static_report.md to reports/.\n",
+};
+
+/* ---- reports ---- */
+
+static ms_status write_report(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    return ms_analysis_write(source->analysis, source->format, out, err);
+}
+
+static ms_status write_events(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    return ms_analysis_write_events(source->analysis, out, err);
+}
+
+static ms_status write_one(ms_analysis *analysis, const char *format, const char *path,
+                           ms_error *err)
+{
+    const ms_cli_source source = {.write = write_report, .analysis = analysis, .format = format};
+    return ms_cli_write_file(path, &source, err);
+}
+
+static const char *directory_of(const ms_cli_settings *s)
+{
+    return s->directory ? s->directory : "reports";
+}
+
+/* Whether an output that was asked for goes there. */
+static bool has_stdout(const ms_cli_settings *s)
+{
+    bool found = (s->format || s->file) && (!s->file || strcmp(s->file, "-") == 0);
+    for (size_t i = 0; i < s->output_count; i++)
+        found = found || strcmp(s->outputs[i].path, "-") == 0;
+    return found || (s->events && strcmp(s->events, "-") == 0);
+}
+
+static bool prints_summary(const ms_cli_settings *s)
+{
+    return !s->quiet && !has_stdout(s);
+}
+
+/* The console report, then the two files. */
+static ms_status write_defaults(const ms_cli_settings *s, ms_analysis *analysis, ms_error *err)
+{
+    static const char *const formats[] = {"json", "md"};
+    const char *directory = directory_of(s);
+    ms_status status = MS_OK;
+    if (prints_summary(s))
+        status = write_one(analysis, "console", "-", err);
+    if (status == MS_OK)
+        status = ms_cli_make_directory(directory, err);
+    for (size_t i = 0; status == MS_OK && i < sizeof formats / sizeof formats[0]; i++) {
+        size_t length = strlen(directory) + 64;
+        char *path = malloc(length);
+        if (!path)
+            return ms_cli_fail(err, MS_ERR_NOMEM, "no memory for a file name");
+        snprintf(path, length, "%s/static_report.%s", directory, formats[i]);
+        status = write_one(analysis, formats[i], path, err);
+        free(path);
+    }
+    if (status == MS_OK && !s->quiet)
+        ms_cli_say("wrote %s/static_report.%s and %s/static_report.%s", directory, formats[0],
+                   directory, formats[1]);
+    return status;
+}
+
+static ms_status write_asked(const ms_cli_settings *s, ms_analysis *analysis, ms_error *err)
+{
+    ms_status status = MS_OK;
+    if (s->format || s->file)
+        status = write_one(analysis, ms_cli_format(s), s->file ? s->file : "-", err);
+    for (size_t i = 0; status == MS_OK && i < s->output_count; i++)
+        status = write_one(analysis, s->outputs[i].format, s->outputs[i].path, err);
+    if (status == MS_OK && s->events)
+        status = ms_cli_write_file(
+            s->events, &(ms_cli_source){.write = write_events, .analysis = analysis}, err);
+    return status;
+}
+
+/* Colour goes to a terminal, never into a file unless asked for. */
+static bool goes_to_stdout(const ms_cli_settings *s)
+{
+    return !s->file || strcmp(s->file, "-") == 0 || s->color == MS_COLOR_ALWAYS;
+}
+
+/* Before the first of them is written. */
+static ms_status check_places(const ms_cli_settings *s, bool asked, ms_error *err)
+{
+    ms_cli_targets targets = {.count = 0};
+    if (s->format || s->file)
+        ms_cli_targets_add(&targets, NULL, s->file ? s->file : "-");
+    for (size_t i = 0; i < s->output_count; i++)
+        ms_cli_targets_add(&targets, NULL, s->outputs[i].path);
+    if (s->events)
+        ms_cli_targets_add(&targets, NULL, s->events);
+    if (!asked || s->directory || s->checks_with_capture) {
+        if (prints_summary(s))
+            ms_cli_targets_add(&targets, NULL, "-");
+        ms_cli_targets_add(&targets, directory_of(s), "static_report.json");
+        ms_cli_targets_add(&targets, directory_of(s), "static_report.md");
+    }
+    if (s->checks_with_capture)
+        ms_cli_add_records(&targets, directory_of(s));
+    return ms_cli_targets_check(&targets, err);
+}
+
+static ms_status write_reports(const ms_cli_settings *s, ms_analysis *analysis, ms_error *err)
+{
+    ms_style style = ms_cli_style(goes_to_stdout(s) ? s->color : MS_COLOR_NEVER);
+    style.chart = s->chart;
+    ms_analysis_set_style(analysis, &style);
+    bool asked = s->format || s->file || s->output_count || s->events;
+    if (check_places(s, asked, err) != MS_OK)
+        return err->status;
+    if (s->unroll && ms_analysis_unroll(analysis, err) != MS_OK)
+        return err->status;
+    ms_status status = asked ? write_asked(s, analysis, err) : MS_OK;
+    if (status == MS_OK && (!asked || s->directory || s->checks_with_capture))
+        status = write_defaults(s, analysis, err);
+    if (status == MS_OK && s->checks_with_capture)
+        status = ms_cli_check_with_capture(s, directory_of(s), ms_analysis_device(analysis), err);
+    return status;
+}
+
+static void print_notes(const ms_analysis *analysis)
+{
+    const char *note;
+    for (size_t i = 0; (note = ms_analysis_note(analysis, i)) != NULL; i++)
+        ms_cli_say("note: %s", note);
+}
+
+static ms_status check_for_comparison(const char *format, const char *path, ms_error *err)
+{
+    if (strcmp(path, "-") != 0 || strcmp(format, "console") == 0)
+        return MS_OK;
+    return ms_cli_fail(err, MS_ERR_USAGE,
+                       "--check-with prints a comparison: %.40s to - would not be whole", format);
+}
+
+/* What is printed for programs stands alone. */
+static ms_status check_outputs(const ms_cli_settings *s, ms_error *err)
+{
+    ms_status status = MS_OK;
+    if (s->format || s->file)
+        status = check_for_comparison(ms_cli_format(s), s->file ? s->file : "-", err);
+    for (size_t i = 0; status == MS_OK && i < s->output_count; i++)
+        status = check_for_comparison(s->outputs[i].format, s->outputs[i].path, err);
+    if (status == MS_OK && s->events)
+        status = check_for_comparison("events", s->events, err);
+    return status;
+}
+
+static int analyze(const ms_cli_settings *s, ms_error *err)
+{
+    if (s->checks_with_capture && check_outputs(s, err) != MS_OK)
+        return ms_cli_complain(err);
+    ms_analysis *analysis = ms_analyze(s->run, err);
+    if (!analysis)
+        return ms_cli_complain(err);
+    if (!s->quiet)
+        print_notes(analysis);
+    ms_status status = write_reports(s, analysis, err);
+    bool fits = ms_analysis_summary(analysis)->fits;
+    ms_analysis_free(analysis);
+    if (status != MS_OK)
+        return ms_cli_complain(err);
+    return fits ? EXIT_FITS : EXIT_OVER_BUDGET;
+}
+
+int ms_cli_analyze(int argc, char **argv)
+{
+    ms_cli_settings settings = {.run = ms_run_create()};
+    if (!settings.run)
+        return ms_cli_no_memory();
+    int code = ms_cli_run(argc, argv, "analyze", &settings, analyze);
+    ms_run_free(settings.run);
+    return code;
+}

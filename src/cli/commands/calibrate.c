@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope calibrate: what measured steps say of a device.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/output/guard.h"
+#include "memscope/calibrate.h"
+
+enum { PATH_BYTES = 4096 };
+static const char told_name[] = "static_report.json";
+
+static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
+{
+    (void)err;
+    s->paths[s->path_count++] = word;
+    return MS_OK;
+}
+
+/* clang-format off */
+static const ms_cli_option options[] = {
+    {"format",   0,   "NAME", "console or json",                                ms_cli_set_format},
+    {"file",     'o', "FILE", "where calibration.json goes; - is standard output", ms_cli_set_file},
+    {"quiet",    'q', NULL,   "nothing on the console beside the file",         ms_cli_set_quiet},
+    {"color",    0,   "WHEN", "auto, always or never",                          ms_cli_set_color},
+    {"no-color", 0,   NULL,   "the same as --color=never",                      ms_cli_set_no_color},
+    {"help",     'h', NULL,   "this text",                                      ms_cli_set_help},
+    {NULL,       0,   NULL,   NULL,                                             NULL},
+};
+static const ms_cli_fields no_fields[] = {{.list = NULL}};
+/* clang-format on */
+
+const ms_cli_grammar ms_cli_calibrate_grammar = {
+    .options = options,
+    .fields = no_fields,
+    .take_word = take_word,
+    .format_at = ms_calibrator_format_at,
+    .notes =
+        "\nA point is a runtime_report.json of capture --real with the static_report.json of the\n"
+        "same run beside it, or STATIC,RUNTIME; a FILE.csv holds one in each line. capture\n"
+        "measures what is reserved; the context, times and links come from a FILE.csv.\n",
+};
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* The runtime report with the other one in its folder, or "STATIC,RUNTIME". */
+static ms_status add_pair(ms_calibrator *c, const char *word, ms_error *err)
+{
+    char told[PATH_BYTES];
+    const char *comma = access(word, R_OK) == 0 ? NULL : strchr(word, ',');
+    const char *slash = strrchr(word, '/'), *measured = comma ? comma + 1 : word;
+    int folder = slash ? (int)(slash + 1 - word) : 0;
+    int length = comma ? snprintf(told, sizeof told, "%.*s", (int)(comma - word), word)
+                       : snprintf(told, sizeof told, "%.*s%s", folder, word, told_name);
+    if (length < 0 || length >= PATH_BYTES)
+        return ms_cli_fail(err, MS_ERR_USAGE, "the name of a report is too long");
+    ms_status status = ms_cli_guard_input(told, err);
+    if (status == MS_OK)
+        status = ms_cli_guard_input(measured, err);
+    return status == MS_OK ? ms_calibrator_add_pair(c, told, measured, err) : status;
+}
+
+static ms_status add_table(ms_calibrator *c, const char *word, ms_error *err)
+{
+    ms_status status = ms_cli_guard_input(word, err);
+    return status == MS_OK ? ms_calibrator_add_table(c, word, err) : status;
+}
+
+static ms_status write_fit(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    return ms_calibrator_write(source->data, source->format, out, err);
+}
+
+static ms_status show(const ms_cli_settings *s, ms_calibrator *c, ms_error *err)
+{
+    ms_style style = ms_cli_style(s->color);
+    ms_cli_source source = {.write = write_fit, .data = c, .format = ms_cli_format(s)};
+    ms_calibrator_set_style(c, &style);
+    if (!s->file)
+        return ms_cli_write_file("-", &source, err);
+    ms_status status = ms_cli_write_file(s->file, &source, err);
+    if (status != MS_OK || s->quiet || strcmp(s->file, "-") == 0)
+        return status;
+    source.format = "console";
+    return ms_cli_write_file("-", &source, err);
+}
+
+static int calibrate(const ms_cli_settings *s, ms_error *err)
+{
+    ms_calibrator *c = ms_calibrator_create();
+    ms_status status = c ? MS_OK : ms_cli_fail(err, MS_ERR_NOMEM, "out of memory");
+    if (status == MS_OK && s->path_count == 0)
+        status = ms_cli_fail(err, MS_ERR_USAGE,
+                             "no points: calibrate runtime_report.json... -o calibration.json");
+    for (size_t i = 0; i < s->path_count && status == MS_OK; i++)
+        status = ends_in(s->paths[i], ".csv") || strcmp(s->paths[i], "-") == 0
+                     ? add_table(c, s->paths[i], err)
+                     : add_pair(c, s->paths[i], err);
+    if (status == MS_OK)
+        status = ms_calibrator_fit(c, err);
+    if (status == MS_OK)
+        status = show(s, c, err);
+    ms_calibrator_free(c);
+    return status == MS_OK ? EXIT_FITS : ms_cli_complain(err);
+}
+
+int ms_cli_calibrate(int argc, char **argv)
+{
+    ms_error err = {0};
+    ms_cli_settings settings = {.paths = calloc((size_t)argc + 1, sizeof *settings.paths)};
+    if (!settings.paths) {
+        ms_cli_fail(&err, MS_ERR_NOMEM, "out of memory");
+        return ms_cli_complain(&err);
+    }
+    int code = ms_cli_run(argc, argv, "calibrate", &settings, calibrate);
+    free(settings.paths);
+    return code;
+}

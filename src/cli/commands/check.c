@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope check: whether runs keep their budgets.
+ */
+#define _XOPEN_SOURCE 700 /* for realpath; NOLINT(bugprone-reserved-identifier) */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/output/guard.h"
+
+static const char default_budgets[] = "memscope.budgets.json";
+
+static const char *format_at(size_t index)
+{
+    const ms_report_format *format = ms_check_format_at(index);
+    return format ? format->name : NULL;
+}
+
+static ms_status set_warn_only(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->warn_only = true;
+    return MS_OK;
+}
+
+static ms_status set_no_plans(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->no_plans = true;
+    return MS_OK;
+}
+
+static ms_status set_calibration(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->calibration = value;
+    if (*value && strcmp(value, "-") != 0)
+        return MS_OK;
+    return ms_cli_fail(err, MS_ERR_USAGE,
+                       "--calibration wants the name of a file, which is read for every budget");
+}
+
+static ms_status refuse_word(ms_cli_settings *s, const char *word, ms_error *err)
+{
+    (void)s;
+    return ms_cli_fail(err, MS_ERR_USAGE, "what is %.80s? A file of budgets goes with --budgets",
+                       word);
+}
+
+/* clang-format off */
+static const ms_cli_option options[] = {
+    {"budgets",   0,   "FILE",     "what to check [memscope.budgets.json]",                   ms_cli_set_budgets},
+    {"warn-only", 0,   NULL,       "exit status 0 when a budget is exceeded",                 set_warn_only},
+    {"calibration", 0, "FILE",     "what calibrate says of a device, for the budgets of that device", set_calibration},
+    {"no-plans",  0,   NULL,       "do not look for what would fit again",                    set_no_plans},
+    {"jobs",      'j', "N",        "budgets at a time [one per processor]",                   ms_cli_set_jobs},
+    {"format",    0,   "NAME",     "console, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus", ms_cli_set_format},
+    {"file",      'o', "FILE",     "where --format goes; - is standard output",               ms_cli_set_file},
+    {"output",    0,   "FMT=FILE", "another report; may be repeated",                         ms_cli_add_output},
+    {"quiet",     'q', NULL,       "no console report, no messages but errors",               ms_cli_set_quiet},
+    {"color",     0,   "WHEN",     "auto, always or never",                                   ms_cli_set_color},
+    {"no-color",  0,   NULL,       "the same as --color=never",                               ms_cli_set_no_color},
+    {"help",      'h', NULL,       "this text",                                               ms_cli_set_help},
+    {NULL,        0,   NULL,       NULL,                                                      NULL},
+};
+/* clang-format on */
+
+static const ms_cli_fields no_fields[] = {{.list = NULL}};
+
+const ms_cli_grammar ms_cli_check_grammar = {
+    .options = options,
+    .fields = no_fields,
+    .take_word = refuse_word,
+    .format_at = format_at,
+    .notes =
+        "\nIn a GitHub workflow (GITHUB_ACTIONS=true) annotations come first, on standard output "
+        "or, where a\nformat for programs goes there, on standard error; the Markdown goes to the "
+        "job's summary.\n--warn-only hides no budget that cannot be read.\n",
+};
+
+static ms_status write_check(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    return ms_check_write(source->check, source->format, out, err);
+}
+
+static ms_status write_one(const ms_check *check, const char *format, const char *path,
+                           ms_error *err)
+{
+    const ms_cli_source source = {.write = write_check, .check = check, .format = format};
+    return ms_cli_write_file(path, &source, err);
+}
+
+/* The formats that go to standard output, and the files of the others: --format first. */
+typedef struct output_list {
+    ms_cli_output items[1 + MS_CLI_MAX_OUTPUTS];
+    size_t count;
+} output_list;
+
+static output_list list_outputs(const ms_cli_settings *s)
+{
+    output_list list = {.count = 0};
+    bool has_stdout = false;
+    for (size_t i = 0; i < s->output_count; i++)
+        has_stdout = has_stdout || strcmp(s->outputs[i].path, "-") == 0;
+    if (s->format || s->file || !(s->quiet || has_stdout))
+        list.items[list.count++] = (ms_cli_output){ms_cli_format(s), s->file ? s->file : "-"};
+    for (size_t i = 0; i < s->output_count; i++)
+        list.items[list.count++] = s->outputs[i];
+    return list;
+}
+
+static bool is_asked(const output_list *list, const char *format)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].format, format) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a program may read standard output: more lines would break its format. */
+static bool is_stdout_for_programs(const output_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].path, "-") == 0 &&
+            strcmp(list->items[i].format, "console") != 0 &&
+            strcmp(list->items[i].format, "human") != 0)
+            return true;
+    return false;
+}
+
+static bool is_in_workflow(void)
+{
+    const char *actions = getenv("GITHUB_ACTIONS");
+    return actions && strcmp(actions, "true") == 0;
+}
+
+/* What a workflow reads by itself; before anything else, so that nothing that is written can keep
+ * the runner from it. The runner reads standard error as well. */
+static ms_status write_for_github(const output_list *list, const ms_check *check, ms_error *err)
+{
+    const char *summary = getenv("GITHUB_STEP_SUMMARY");
+    ms_cli_source source = {.write = write_check, .check = check, .format = "github"};
+    ms_status status = MS_OK;
+    if (!is_in_workflow())
+        return MS_OK;
+    if (!is_asked(list, "github") && is_stdout_for_programs(list))
+        status = ms_cli_write_stderr(&source, err);
+    else if (!is_asked(list, "github"))
+        status = ms_cli_write_file("-", &source, err);
+    source.format = "md";
+    if (status == MS_OK && summary && *summary)
+        status = ms_cli_append_file(summary, &source, err);
+    return status;
+}
+
+/* GitHub reads paths from the top of the checkout, wherever a step runs. */
+static void name_files_for_github(ms_check *check, char root[PATH_MAX], char folder[PATH_MAX])
+{
+    const char *workspace = getenv("GITHUB_WORKSPACE");
+    if (is_in_workflow() && workspace && *workspace && realpath(workspace, root) &&
+        getcwd(folder, PATH_MAX))
+        ms_check_set_root(check, root, folder);
+}
+
+static ms_status check_places(const output_list *list, ms_error *err)
+{
+    const char *summary = getenv("GITHUB_STEP_SUMMARY");
+    ms_cli_targets targets = {.count = 0};
+    for (size_t i = 0; i < list->count; i++)
+        ms_cli_targets_add(&targets, NULL, list->items[i].path);
+    if (is_in_workflow() && summary && *summary)
+        ms_cli_targets_add(&targets, NULL, summary);
+    return ms_cli_targets_check(&targets, err);
+}
+
+static ms_status write_reports(const ms_cli_settings *s, ms_check *check, ms_error *err)
+{
+    char root[PATH_MAX], folder[PATH_MAX];
+    ms_style style =
+        ms_cli_style(s->file && s->color != MS_COLOR_ALWAYS ? MS_COLOR_NEVER : s->color);
+    ms_status status = MS_OK;
+    ms_check_set_style(check, &style);
+    name_files_for_github(check, root, folder);
+    const output_list list = list_outputs(s);
+    if (check_places(&list, err) != MS_OK)
+        return err->status;
+    ms_error unread = {.status = MS_OK};
+    write_for_github(&list, check, &unread);
+    for (size_t i = 0; status == MS_OK && i < list.count; i++)
+        status = write_one(check, list.items[i].format, list.items[i].path, err);
+    if (status == MS_OK && unread.status != MS_OK)
+        *err = unread;
+    return err->status;
+}
+
+static int check_budgets(const ms_cli_settings *s, ms_error *err)
+{
+    const ms_check_options wanted = {.threads = s->jobs,
+                                     .warn_only = s->warn_only,
+                                     .no_plans = s->no_plans,
+                                     .calibration = s->calibration,
+                                     .inputs = ms_cli_inputs()};
+    ms_check *check = ms_check_run(s->config ? s->config : default_budgets, &wanted, err);
+    if (!check)
+        return ms_cli_complain(err);
+    ms_status status = write_reports(s, check, err);
+    int code = ms_check_exit_code(check);
+    ms_check_free(check);
+    return status == MS_OK ? code : ms_cli_complain(err);
+}
+
+int ms_cli_check(int argc, char **argv)
+{
+    ms_cli_settings settings = {0};
+    return ms_cli_run(argc, argv, "check", &settings, check_budgets);
+}
+
+/* ---- baselines ---- */
+
+static ms_status set_update(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->update = true;
+    return MS_OK;
+}
+
+/* clang-format off */
+static const ms_cli_option baseline_options[] = {
+    {"update",    0,   NULL,       "write those that are missing or not current",             set_update},
+    {"budgets",   0,   "FILE",     "whose baselines [memscope.budgets.json]",                 ms_cli_set_budgets},
+    {"jobs",      'j', "N",        "budgets at a time [one per processor]",                   ms_cli_set_jobs},
+    {"quiet",     'q', NULL,       "no messages but errors",                                  ms_cli_set_quiet},
+    {"help",      'h', NULL,       "this text",                                               ms_cli_set_help},
+    {NULL,        0,   NULL,       NULL,                                                      NULL},
+};
+/* clang-format on */
+
+static const char *no_format_at(size_t index)
+{
+    (void)index;
+    return NULL;
+}
+
+const ms_cli_grammar ms_cli_baseline_grammar = {
+    .options = baseline_options,
+    .fields = no_fields,
+    .take_word = refuse_word,
+    .format_at = no_format_at,
+    .notes = "\nA baseline is the static report of a budget's run, at the path that its budget "
+             "names. Nothing\nin it changes from day to day or from machine to machine. "
+             "What is there and is no static\nreport stays, and --update ends with status 2.\n",
+};
+
+static ms_status write_report(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    return ms_check_write_baseline(source->check, source->index, out, err);
+}
+
+static ms_status write_baseline(const ms_check *check, size_t index, const char *path,
+                                ms_error *err)
+{
+    const ms_cli_source source = {.write = write_report, .check = check, .index = index};
+    const char *slash = strrchr(path, '/');
+    char *folder = slash && slash > path ? strndup(path, (size_t)(slash - path)) : NULL;
+    ms_status status = MS_OK;
+    if (folder)
+        status = ms_cli_make_directory(folder, err);
+    else if (slash && slash > path)
+        status = ms_cli_fail(err, MS_ERR_NOMEM, "no memory for a path");
+    free(folder);
+    return status == MS_OK ? ms_cli_write_file(path, &source, err) : status;
+}
+
+static void print_state(const char *state, const ms_baseline *b)
+{
+    char name[MS_CLI_PRINTABLE_BYTES], path[MS_CLI_PRINTABLE_BYTES];
+    printf("%-8s %s%s%s\n", state, ms_cli_printable(b->name, name), b->path ? ": " : "",
+           ms_cli_printable(b->path, path));
+}
+
+/* One baseline; `code` becomes that of the worst so far. */
+static ms_status handle(const ms_cli_settings *s, const ms_check *check, size_t index,
+                        const ms_baseline *b, int *code, ms_error *err)
+{
+    if (b->error) {
+        *code = ms_cli_complain(b->error);
+        return MS_OK;
+    }
+    const char *state = !b->path        ? "none"
+                        : b->is_current ? "current"
+                        : s->update     ? "written"
+                        : b->is_there   ? "stale"
+                                        : "missing";
+    bool is_open = b->path && !b->is_current;
+    if (is_open && s->update && write_baseline(check, index, b->path, err) != MS_OK)
+        return err->status;
+    if (!s->quiet)
+        print_state(state, b);
+    if (is_open && !s->update && *code == 0)
+        *code = EXIT_DIFFERENT;
+    return MS_OK;
+}
+
+static int keep_baselines(const ms_cli_settings *s, ms_error *err)
+{
+    const ms_check_options wanted = {
+        .threads = s->jobs, .for_baselines = true, .inputs = ms_cli_inputs()};
+    ms_check *check = ms_check_run(s->config ? s->config : default_budgets, &wanted, err);
+    if (!check)
+        return ms_cli_complain(err);
+    ms_baseline baseline;
+    int code = 0;
+    ms_status status = ms_cli_guard_output("-", err);
+    for (size_t i = 0; ms_check_baseline(check, i, &baseline); i++)
+        if (baseline.refusal)
+            code = ms_cli_complain(baseline.refusal);
+    if (code != 0) {
+        ms_check_free(check);
+        return code;
+    }
+    for (size_t i = 0; status == MS_OK && ms_check_baseline(check, i, &baseline); i++)
+        status = handle(s, check, i, &baseline, &code, err);
+    ms_check_free(check);
+    return status == MS_OK ? code : ms_cli_complain(err);
+}
+
+int ms_cli_baseline(int argc, char **argv)
+{
+    ms_cli_settings settings = {0};
+    return ms_cli_run(argc, argv, "baseline", &settings, keep_baselines);
+}

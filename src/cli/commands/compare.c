@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope compare: two reports side by side.
+ */
+#include "cli/capture/records.h"
+#include "memscope/recorded.h"
+
+static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
+{
+    if (s->config && s->second)
+        return ms_cli_fail(err, MS_ERR_USAGE, "two reports are compared, not %.80s as well", word);
+    if (s->config)
+        s->second = word;
+    else
+        s->config = word;
+    return MS_OK;
+}
+
+/* clang-format off */
+static const ms_cli_option options[] = {
+    {"format",   0,   "NAME", "console, json, md or html",                      ms_cli_set_format},
+    {"file",     'o', "FILE", "where the answer goes; - is standard output",    ms_cli_set_file},
+    {"color",    0,   "WHEN", "auto, always or never",                          ms_cli_set_color},
+    {"no-color", 0,   NULL,   "the same as --color=never",                      ms_cli_set_no_color},
+    {"help",     'h', NULL,   "this text",                                      ms_cli_set_help},
+    {NULL,       0,   NULL,   NULL,                                             NULL},
+};
+static const ms_cli_fields no_fields[] = {{.list = NULL}};
+/* clang-format on */
+
+const ms_cli_grammar ms_cli_compare_grammar = {
+    .options = options,
+    .fields = no_fields,
+    .take_word = take_word,
+    .format_at = ms_compare_format_at,
+    .notes = "\nEither may be a static_report.json or a runtime_report.json. The differences are\n"
+             "the second less the first.\n",
+};
+
+static ms_status write_compare(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    return ms_compare_write(source->recorded, source->second, source->format, out, err);
+}
+
+static int compare(const ms_cli_settings *s, ms_error *err)
+{
+    if (!s->second) {
+        ms_cli_fail(err, MS_ERR_USAGE, "two reports are compared: compare FIRST.json SECOND.json");
+        return ms_cli_complain(err);
+    }
+    ms_recorded *first = ms_cli_read_record(s->config, err);
+    ms_recorded *second = first ? ms_cli_read_record(s->second, err) : NULL;
+    if (second) {
+        ms_style style = ms_cli_style(s->file ? MS_COLOR_NEVER : s->color);
+        const ms_cli_source source = {.write = write_compare,
+                                      .recorded = first,
+                                      .second = second,
+                                      .format = ms_cli_format(s)};
+        ms_recorded_set_style(second, &style);
+        ms_cli_write_file(s->file ? s->file : "-", &source, err);
+    }
+    ms_recorded_free(first);
+    ms_recorded_free(second);
+    return err->status == MS_OK ? EXIT_FITS : ms_cli_complain(err);
+}
+
+int ms_cli_compare(int argc, char **argv)
+{
+    ms_cli_settings settings = {0};
+    return ms_cli_run(argc, argv, "compare", &settings, compare);
+}

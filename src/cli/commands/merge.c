@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope merge: shards into one file, or the best of a file's rows.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli/output/guard.h"
+
+static ms_status set_frontier(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->frontier = true;
+    return MS_OK;
+}
+
+static ms_status set_objectives(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)err;
+    s->objectives = value;
+    return MS_OK;
+}
+
+static ms_status take_path(ms_cli_settings *s, const char *word, ms_error *err)
+{
+    if (strcmp(word, "-") == 0)
+        return ms_cli_fail(err, MS_ERR_USAGE, "rows are read from files, not standard input");
+    s->paths[s->path_count++] = word;
+    return MS_OK;
+}
+
+/* clang-format off */
+static const ms_cli_option options[] = {
+    {"file",       'o', "FILE", "where the rows go [standard output]",                           ms_cli_set_file},
+    {"frontier",   0,   NULL,   "of one file, only rows that fit and that no other row beats",   set_frontier},
+    {"objectives", 0,   "LIST", "columns in which rows compete [expected_device_bytes,tokens_per_s]", set_objectives},
+    {"quiet",      'q', NULL,   "no messages but errors",                                        ms_cli_set_quiet},
+    {"help",       'h', NULL,   "this text",                                                     ms_cli_set_help},
+    {NULL,         0,   NULL,   NULL,                                                            NULL},
+};
+/* clang-format on */
+
+static const ms_cli_fields no_fields[] = {{.list = NULL}};
+
+const ms_cli_grammar ms_cli_merge_grammar = {
+    .options = options,
+    .fields = no_fields,
+    .take_word = take_path,
+    .format_at = ms_sweep_format_at,
+    .notes =
+        "\nThe files come in any order. A row that is missing, of another sweep or there twice is "
+        "an\nerror, and nothing is written to FILE.\n",
+};
+
+static ms_status write_merged(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    const ms_cli_settings *s = source->data;
+    return ms_sweep_merge(s->paths, s->path_count, out, err);
+}
+
+static ms_status write_frontier(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    const ms_cli_settings *s = source->data;
+    FILE *rows = fopen(s->paths[0], "r");
+    if (!rows)
+        return ms_cli_fail_errno(err, "read", s->paths[0]);
+    ms_status status = ms_sweep_frontier(rows, s->paths[0], s->objectives, out, err);
+    fclose(rows);
+    return status;
+}
+
+/* Every shard is open at the same time. */
+static void allow_many_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+static int merge(const ms_cli_settings *s, ms_error *err)
+{
+    const ms_cli_source source = {.write = s->frontier ? write_frontier : write_merged, .data = s};
+    if (s->path_count == 0)
+        ms_cli_fail(err, MS_ERR_USAGE, "no file of rows given");
+    else if (s->frontier && s->path_count > 1)
+        ms_cli_fail(err, MS_ERR_USAGE, "--frontier takes one file: join the shards first");
+    else if (s->objectives && !s->frontier)
+        ms_cli_fail(err, MS_ERR_USAGE, "--objectives is for --frontier");
+    if (err->status != MS_OK)
+        return ms_cli_complain(err);
+    for (size_t i = 0; i < s->path_count; i++)
+        if (ms_cli_guard_input(s->paths[i], err) != MS_OK)
+            return ms_cli_complain(err);
+    allow_many_files();
+    ms_status status = ms_cli_write_file(s->file ? s->file : "-", &source, err);
+    return status == MS_OK ? EXIT_FITS : ms_cli_complain(err);
+}
+
+int ms_cli_merge(int argc, char **argv)
+{
+    ms_error err = {.status = MS_OK};
+    ms_cli_settings settings = {.paths = calloc((size_t)argc + 1, sizeof *settings.paths)};
+    if (!settings.paths) {
+        ms_cli_fail(&err, MS_ERR_NOMEM, "out of memory");
+        return ms_cli_complain(&err);
+    }
+    int code = ms_cli_run(argc, argv, "merge", &settings, merge);
+    free(settings.paths);
+    return code;
+}

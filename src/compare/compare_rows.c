@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The tables of a comparison.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/compare_view.h"
+
+const ms_compare_title ms_compare_titles[] = {
+    [MS_COMPARE_TOTALS] = {"Totals", "totals"},
+    [MS_COMPARE_PHASES] = {"Peaks of the phases", "phases"},
+    [MS_COMPARE_CATEGORIES] = {"At the peak, by category", "categories"},
+    [MS_COMPARE_MODULES] = {"At the peak, by module", "modules"},
+};
+
+static ms_compare_row *add_row(ms_compare_rows *rows, const char *name)
+{
+    ms_compare_row *row = &rows->items[rows->count++];
+    *row = (ms_compare_row){.name = name, .is_told = true};
+    return row;
+}
+
+static void set_first(ms_compare_row *row, uint64_t bytes)
+{
+    row->has_first = true;
+    row->first_bytes += bytes;
+}
+
+static void set_second(ms_compare_row *row, uint64_t bytes)
+{
+    row->has_second = true;
+    row->second_bytes += bytes;
+}
+
+static bool make_room(ms_compare_view *view, ms_compare_table table, size_t count)
+{
+    view->tables[table].items = ms_arena_array(view->arena, ms_compare_row, count);
+    return view->tables[table].items != NULL;
+}
+
+/* ---- totals and phases: levels, which do not add up ---- */
+
+static bool make_totals(ms_compare_view *view)
+{
+    const ms_recorded *a = view->first, *b = view->second;
+    const struct {
+        const char *name;
+        uint64_t first, second;
+    } totals[] = {{"start of the step", a->start_bytes, b->start_bytes},
+                  {"peak", a->peak_bytes, b->peak_bytes},
+                  {"reserved", a->reserved_bytes, b->reserved_bytes}};
+    enum { TOTALS = sizeof totals / sizeof totals[0] };
+    if (!make_room(view, MS_COMPARE_TOTALS, TOTALS))
+        return false;
+    for (size_t i = 0; i < TOTALS; i++) {
+        ms_compare_row *row = add_row(&view->tables[MS_COMPARE_TOTALS], totals[i].name);
+        set_first(row, totals[i].first);
+        set_second(row, totals[i].second);
+    }
+    return true;
+}
+
+/* A phase may stand for several micro-steps. */
+static const ms_recorded_phase *find_phase(const ms_recorded *r, const ms_recorded_phase *like)
+{
+    for (uint32_t i = 0; i < r->phase_count; i++) {
+        const ms_recorded_phase *p = &r->phases[i];
+        bool before =
+            p->micro_step < like->micro_step && like->micro_step - p->micro_step < p->repeats;
+        if (strcmp(p->name, like->name) == 0 && (before || p->micro_step == like->micro_step))
+            return p;
+    }
+    return NULL;
+}
+
+/* Those of the report that has more of them, then those that only the other one has. */
+static bool make_phases(ms_compare_view *view)
+{
+    const ms_recorded *a = view->first, *b = view->second;
+    ms_compare_rows *rows = &view->tables[MS_COMPARE_PHASES];
+    if (!make_room(view, MS_COMPARE_PHASES, (size_t)a->phase_count + b->phase_count))
+        return false;
+    const ms_recorded *lead = b->phase_count > a->phase_count ? b : a, *rest = lead == a ? b : a;
+    for (uint32_t i = 0; i < lead->phase_count; i++) {
+        const ms_recorded_phase *p = &lead->phases[i], *q = find_phase(rest, p);
+        ms_compare_row *row = add_row(rows, p->name);
+        row->micro_step = p->micro_step;
+        if (lead == a || q)
+            set_first(row, lead == a ? p->peak_bytes : q->peak_bytes);
+        if (lead == b || q)
+            set_second(row, lead == b ? p->peak_bytes : q->peak_bytes);
+        row->is_told = q != NULL;
+    }
+    for (uint32_t i = 0; i < rest->phase_count; i++) {
+        const ms_recorded_phase *q = &rest->phases[i];
+        if (find_phase(lead, q))
+            continue;
+        ms_compare_row *row = add_row(rows, q->name);
+        row->micro_step = q->micro_step;
+        row->is_told = false;
+        (rest == a ? set_first : set_second)(row, q->peak_bytes);
+    }
+    return true;
+}
+
+/* ---- categories and modules: parts of the peak ---- */
+
+static ms_compare_row *find_or_add(ms_compare_rows *rows, const char *name)
+{
+    for (uint32_t i = 0; i < rows->count; i++)
+        if (strcmp(rows->items[i].name, name) == 0)
+            return &rows->items[i];
+    return add_row(rows, name);
+}
+
+static bool has_category(const ms_recorded *r, const char *name)
+{
+    for (uint32_t i = 0; i < r->category_count; i++)
+        if (strcmp(r->categories[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* How the categories of a report are brought to those of the other one: a recorded step does not
+ * tell workspaces from what else was there before it, and keeps the ends of blocks apart. */
+typedef struct wording {
+    bool joins_workspace, splits_rounding;
+} wording;
+
+static wording wording_of(const ms_recorded *r, const ms_recorded *other)
+{
+    return (wording){.joins_workspace =
+                         has_category(r, "workspace") && !has_category(other, "workspace"),
+                     .splits_rounding = r->is_static && !other->is_static};
+}
+
+typedef void (*side_setter)(ms_compare_row *row, uint64_t bytes);
+
+static void add_categories(ms_compare_rows *rows, const ms_recorded *r, wording how,
+                           side_setter set)
+{
+    uint64_t rounding_bytes = 0;
+    for (uint32_t i = 0; i < r->category_count; i++) {
+        const ms_recorded_category *c = &r->categories[i];
+        bool joins = how.joins_workspace && strcmp(c->name, "workspace") == 0;
+        ms_compare_row *row = find_or_add(rows, joins ? "input" : c->name);
+        set(row, how.splits_rounding ? c->rounded_bytes : c->bytes);
+        rounding_bytes += c->bytes - c->rounded_bytes;
+    }
+    if (how.splits_rounding && rounding_bytes > 0)
+        set(find_or_add(rows, "rounding"), rounding_bytes);
+}
+
+static bool make_categories(ms_compare_view *view)
+{
+    const ms_recorded *a = view->first, *b = view->second;
+    ms_compare_rows *rows = &view->tables[MS_COMPARE_CATEGORIES];
+    if (!make_room(view, MS_COMPARE_CATEGORIES, (size_t)a->category_count + b->category_count + 2))
+        return false;
+    add_categories(rows, a, wording_of(a, b), set_first);
+    add_categories(rows, b, wording_of(b, a), set_second);
+    return true;
+}
+
+typedef struct named_part {
+    const char *name;
+    uint64_t bytes;
+    bool is_second;
+} named_part;
+
+static int by_name(const void *a, const void *b)
+{
+    const named_part *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : x->is_second - y->is_second;
+}
+
+static void list_modules(const ms_recorded *r, bool is_second, bool is_rounded, named_part *parts)
+{
+    for (uint32_t i = 0; i < r->group_count; i++) {
+        const ms_recorded_group *g = &r->groups[i];
+        parts[i] = (named_part){*g->name ? g->name : "(no module)",
+                                is_rounded ? g->rounded_bytes : g->peak_bytes, is_second};
+    }
+}
+
+static bool make_modules(ms_compare_view *view)
+{
+    const ms_recorded *a = view->first, *b = view->second;
+    ms_compare_rows *rows = &view->tables[MS_COMPARE_MODULES];
+    size_t count = (size_t)a->group_count + b->group_count;
+    if (a->group_count == 0 || b->group_count == 0)
+        return true;
+    named_part *parts = ms_arena_array(view->arena, named_part, count);
+    bool is_rounded = a->is_static != b->is_static;
+    if (!parts || !make_room(view, MS_COMPARE_MODULES, count))
+        return false;
+    list_modules(a, false, is_rounded, parts);
+    list_modules(b, true, is_rounded, parts + a->group_count);
+    qsort(parts, count, sizeof *parts, by_name);
+    for (size_t i = 0; i < count; i++) {
+        bool is_new = i == 0 || strcmp(parts[i].name, parts[i - 1].name) != 0;
+        ms_compare_row *row = is_new ? add_row(rows, parts[i].name) : &rows->items[rows->count - 1];
+        (parts[i].is_second ? set_second : set_first)(row, parts[i].bytes);
+    }
+    return true;
+}
+
+/* ---- what they differ by ---- */
+
+/* Fits: no report is above 2^62 bytes but by a forged file, where it saturates. */
+int64_t ms_compare_residual(uint64_t a, uint64_t b)
+{
+    uint64_t gap = a > b ? a - b : b - a;
+    int64_t signed_gap = gap > INT64_MAX ? INT64_MAX : (int64_t)gap;
+    return a > b ? -signed_gap : signed_gap;
+}
+
+/* Levels are no parts of anything: only the others have shares of a whole. */
+static void fill_residuals(ms_compare_rows *rows, bool is_sum, uint64_t peak_bytes)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        ms_compare_row *row = &rows->items[i];
+        row->residual = row->is_told ? ms_compare_residual(row->first_bytes, row->second_bytes) : 0;
+        sum += fabs((double)row->residual);
+    }
+    for (uint32_t i = 0; i < rows->count; i++) {
+        ms_compare_row *row = &rows->items[i];
+        bool is_share = row->is_told && peak_bytes > 0;
+        row->of_peak = is_share ? (double)row->residual / (double)peak_bytes : (double)NAN;
+        row->of_residual = is_sum && sum > 0 ? fabs((double)row->residual) / sum : (double)NAN;
+    }
+}
+
+static int by_residual(const void *a, const void *b)
+{
+    const ms_compare_row *x = a, *y = b;
+    uint64_t x_size = ms_compare_size(x->residual), y_size = ms_compare_size(y->residual);
+    if (x_size != y_size)
+        return x_size > y_size ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+bool ms_compare_rows_make(ms_compare_view *view)
+{
+    if (!make_totals(view) || !make_phases(view) || !make_categories(view) || !make_modules(view))
+        return false;
+    for (int i = 0; i < MS_COMPARE_TABLES; i++)
+        fill_residuals(&view->tables[i], i >= MS_COMPARE_CATEGORIES, view->first->peak_bytes);
+    ms_compare_rows *modules = &view->tables[MS_COMPARE_MODULES];
+    if (modules->count > 0)
+        qsort(modules->items, modules->count, sizeof *modules->items, by_residual);
+    return true;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Two reports side by side, worked out once: rows, the place where they part, the verdict.
+ * Reporters only write. Texts are the reports' or the arena's.
+ */
+#ifndef MS_COMPARE_COMPARE_VIEW_H
+#define MS_COMPARE_COMPARE_VIEW_H
+
+#include "document/recorded.h"
+
+/* A figure of both. */
+typedef struct ms_compare_row {
+    const char *name;
+    uint64_t micro_step;
+    bool has_first, has_second;
+    uint64_t first_bytes, second_bytes; /* 0 where there is none */
+    bool is_told;     /* there is a residual: of a phase that one of them has not, there is none */
+    int64_t residual; /* second less first */
+    double of_peak;   /* over the first peak; NaN where there is none */
+    double of_residual; /* of what the rows of the table differ by, all taken as positive; or NaN */
+} ms_compare_row;
+
+typedef enum ms_compare_table {
+    MS_COMPARE_TOTALS,
+    MS_COMPARE_PHASES,     /* peaks */
+    MS_COMPARE_CATEGORIES, /* at the peak */
+    MS_COMPARE_MODULES,    /* at the peak; largest difference first */
+    MS_COMPARE_TABLES
+} ms_compare_table;
+
+/* For headings; keys in JSON. */
+typedef struct ms_compare_title {
+    const char *title, *key;
+} ms_compare_title;
+extern const ms_compare_title ms_compare_titles[]; /* by ms_compare_table */
+
+typedef struct ms_compare_rows {
+    ms_compare_row *items;
+    uint32_t count;
+} ms_compare_rows;
+
+/* Where the steps part, as closely as the points of both timelines tell. */
+typedef struct ms_compare_parting {
+    bool is_told;                         /* both have points at the same events */
+    bool has_parted;                      /* what they differ by changes */
+    int64_t from_start;                   /* what they differ by at their first common point */
+    uint64_t same_event;                  /* the last common point before */
+    uint64_t event;                       /* the first common point after */
+    const char *phase;                    /* of the second there */
+    uint64_t first_bytes, second_bytes;   /* there */
+    uint64_t first_events, second_events; /* allocations and frees of the step */
+} ms_compare_parting;
+
+typedef struct ms_compare_view {
+    const ms_recorded *first, *second;
+    ms_arena *arena;
+    ms_compare_rows tables[MS_COMPARE_TABLES];
+    ms_compare_parting parting;
+    int64_t residual;                     /* of the peak */
+    bool is_equal;                        /* peak and reserved, to the byte */
+    bool is_near;                         /* the peaks are within half a percent */
+    const ms_compare_row *cause, *module; /* the largest of its table; NULL: none differs */
+    const char *verdict;                  /* the decision, one sentence */
+    const char *why;                      /* the largest cause, where and when; or "" */
+    const char *notes[4];                 /* what makes them hard to compare */
+    uint32_t note_count;
+} ms_compare_view;
+
+ms_status ms_compare_view_make(ms_arena *arena, const ms_recorded *first, const ms_recorded *second,
+                               ms_compare_view *view, ms_error *err);
+
+/* "static", "null", "cuda". */
+const char *ms_compare_mode(const ms_recorded *r);
+
+/* Parts of it, each in a file of its own. */
+bool ms_compare_rows_make(ms_compare_view *view);
+void ms_compare_parting_find(ms_compare_view *view);
+bool ms_compare_verdict_make(ms_compare_view *view);
+
+/* b - a, as far as it can be told. */
+int64_t ms_compare_residual(uint64_t a, uint64_t b);
+
+static inline uint64_t ms_compare_size(int64_t residual)
+{
+    return residual < 0 ? (uint64_t)0 - (uint64_t)residual : (uint64_t)residual;
+}
+
+/* "+1.50 GiB", "-512 B", "0 B". */
+enum { MS_RESIDUAL_TEXT = 40 };
+const char *ms_residual_text(int64_t residual, char text[MS_RESIDUAL_TEXT]);
+
+/* "forward 2": with the micro-step, from 1, where it is not the first. */
+enum { MS_ROW_TEXT = 64 };
+const char *ms_compare_row_name(const ms_compare_row *row, char text[MS_ROW_TEXT]);
+
+#endif

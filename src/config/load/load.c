@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/load/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/model/input.h"
+#include "config/model/load_model.h"
+#include "text/nearest.h"
+#include "config/run/resolve.h"
+#include "config/run/run_file.h"
+#include "config/trainers/training_args.h"
+#include "json/read.h"
+#include "json/yaml.h"
+
+/* ---- runs ---- */
+
+typedef struct loading {
+    ms_arena *arena;
+    const ms_family_list *families;
+    ms_run_draft draft;
+    ms_run_origins origins;
+    ms_model_config *model;
+    ms_run_config *run;
+    ms_adapter *adapter;
+    ms_json *training_args; /* as long as its places are needed; NULL: none */
+    char *training_text;
+    ms_notes *notes, left_out;
+    ms_error *err;
+    const char *asked; /* a field; *place is where the files say it. NULL: none */
+    ms_error *place;
+} loading;
+
+/* Flags come after the file, and win. */
+static ms_status apply_settings(loading *l, const ms_run_setting *settings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ms_status status =
+            ms_run_field_set(&l->draft, l->arena, settings[i].field, settings[i].value, l->err);
+        if (status != MS_OK)
+            return status;
+        l->origins.in_file[ms_run_field_find(settings[i].field)] = false;
+    }
+    return MS_OK;
+}
+
+static bool in_file(const loading *l, const char *field)
+{
+    return l->origins.in_file[ms_run_field_find(field)];
+}
+
+/* Reads the file that a field names, beside the run file if that names it, and takes what is in it.
+ */
+static ms_status read_beside(loading *l, const char *field, const char *path, const char *run_path,
+                             ms_status (*take)(loading *l, ms_json_value root))
+{
+    ms_json_source source;
+    char *text = NULL;
+    ms_json *document = NULL;
+    if (in_file(l, field))
+        path = ms_path_beside(l->arena, run_path, path);
+    if (!path)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a path");
+    ms_status status = ms_json_read(ms_arena_inputs(l->arena), path, &source, &text, l->err);
+    if (status == MS_OK)
+        status = ms_json_parse(&source, &document, l->err);
+    if (status == MS_OK)
+        status = take(l, ms_json_root(document));
+    ms_json_free(document);
+    free(text);
+    return status;
+}
+
+/* ---- plans ---- */
+
+/* A plan and what says the same do not go together; of a flag and the run file the flag wins. */
+static ms_status settle_plan(loading *l, const char *other)
+{
+    if (!ms_run_field_said(&l->draft, "plan") || !ms_run_field_said(&l->draft, other))
+        return MS_OK;
+    if (in_file(l, "plan") == in_file(l, other))
+        return ms_fail(l->err, MS_ERR_USAGE,
+                       "a plan says what becomes of each layer, and so does "
+                       "%s: give one of them",
+                       other);
+    ms_run_field_unsay(&l->draft, in_file(l, "plan") ? "plan" : other);
+    return MS_OK;
+}
+
+static ms_status take_field(loading *l, ms_json_value value, const char *field)
+{
+    const char *text = NULL;
+    ms_error reason = {0};
+    ms_status status = ms_json_get_string(value, &text, l->err);
+    if (status != MS_OK || !*text)
+        return status;
+    status = ms_run_field_set(&l->draft, l->arena, field, text, &reason);
+    if (status != MS_OK)
+        return ms_json_fail(l->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s",
+                            reason.text + strlen(field) + strlen(": ")); /* the place names it */
+    ms_error *place = ms_arena_array(l->arena, ms_error, 1);
+    if (!place)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a place");
+    ms_json_error_set(place, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "%s", field);
+    l->origins.in_file[ms_run_field_find(field)] = false;
+    l->origins.places[ms_run_field_find(field)] = place;
+    return MS_OK;
+}
+
+/* Where the optimizer or the parameters are was said by the plan, unless it was said beside it. */
+static ms_status take_place(loading *l, ms_json_value root, const char *field, const char *key)
+{
+    ms_json_value value;
+    bool said = ms_run_field_said(&l->draft, field) && (!in_file(l, field) || in_file(l, "plan"));
+    if (said || !ms_json_find(root, key, &value))
+        return MS_OK;
+    return take_field(l, value, field);
+}
+
+static ms_status take_plan(loading *l, ms_json_value root)
+{
+    ms_json_value value;
+    if (!ms_json_find(root, "treat", &value))
+        return ms_json_fail(
+            l->err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+            "no \"treat\" in it: expected what `memscope plan -o plan.json` writes");
+    ms_status status = take_field(l, value, "treat");
+    if (status == MS_OK)
+        status = take_place(l, root, "optimizer-device", "optimizer_device");
+    if (status == MS_OK)
+        status = take_place(l, root, "parameter-device", "parameter_device");
+    return status;
+}
+
+/* The treatments of a plan stand for those that could have been given. */
+static ms_status apply_plan(loading *l, const char *run_path)
+{
+    ms_status status = settle_plan(l, "treat");
+    if (status == MS_OK)
+        status = settle_plan(l, "checkpointing");
+    if (status != MS_OK || !ms_run_field_said(&l->draft, "plan"))
+        return status;
+    return read_beside(l, "plan", l->draft.plan, run_path, take_plan);
+}
+
+/* ---- training arguments ---- */
+
+/* Stays open: the run is resolved with its places. */
+static ms_status apply_training_args(loading *l, const char *run_path)
+{
+    ms_json_source source;
+    const char *path = l->draft.training_args;
+    if (!ms_run_field_said(&l->draft, "training-args"))
+        return MS_OK;
+    if (in_file(l, "training-args"))
+        path = ms_path_beside(l->arena, run_path, path);
+    if (!path)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a path");
+    ms_status status =
+        ms_json_read(ms_arena_inputs(l->arena), path, &source, &l->training_text, l->err);
+    if (status == MS_OK)
+        status = ms_json_or_yaml_parse(&source, &l->training_args, l->err);
+    if (status != MS_OK)
+        return status;
+    return ms_training_args_read(l->arena, ms_json_root(l->training_args), l->model, &l->draft,
+                                 &l->origins, l->notes, &l->left_out, l->err);
+}
+
+/* ---- adapters ---- */
+
+static ms_status take_adapter(loading *l, ms_json_value root)
+{
+    ms_adapter *adapter = ms_arena_array(l->arena, ms_adapter, 1);
+    l->run->adapter = l->adapter = adapter;
+    if (!adapter)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for the adapter");
+    return ms_adapter_read(l->arena, root, adapter, l->err);
+}
+
+static ms_status parse_adapter(loading *l)
+{
+    ms_adapter *adapter = ms_arena_array(l->arena, ms_adapter, 1);
+    l->run->adapter = l->adapter = adapter;
+    if (!adapter)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for the adapter");
+    return ms_adapter_parse(l->arena, l->draft.lora, adapter, l->err);
+}
+
+static ms_status apply_adapter(loading *l, const char *run_path)
+{
+    bool has_file = ms_run_field_said(&l->draft, "adapter");
+    bool has_text = ms_run_has_lora(&l->draft);
+    bool has_dtype = ms_run_field_said(&l->draft, "adapter-dtype");
+    if (has_file && has_text)
+        return ms_fail(l->err, MS_ERR_USAGE, "adapter and lora say the same: give one of them");
+    if ((has_file || has_text) && l->run->parameter_device == MS_PARAMETERS_ON_HOST)
+        return ms_fail(l->err, MS_ERR_USAGE,
+                       "parameter-device host is not modelled with an adapter: the host keeps what "
+                       "the optimizer updates, and a frozen base is not; leave out one");
+    if (!has_file && !has_text)
+        return has_dtype ? ms_fail(l->err, MS_ERR_USAGE,
+                                   "adapter-dtype without an adapter: give adapter or lora too")
+                         : MS_OK;
+    ms_status status = has_text
+                           ? parse_adapter(l)
+                           : read_beside(l, "adapter", l->draft.adapter, run_path, take_adapter);
+    if (status != MS_OK)
+        return status;
+    ms_adapter *adapter = l->adapter;
+    adapter->dtype = l->run->dtype == MS_DTYPE_BF16 || l->run->dtype == MS_DTYPE_F16
+                         ? MS_DTYPE_F32 /* get_peft_model(autocast_adapter_dtype=True) */
+                         : l->run->dtype;
+    if (has_dtype)
+        adapter->dtype = (ms_dtype)l->draft.adapter_dtype;
+    return MS_OK;
+}
+
+/* ---- calibration ---- */
+
+static ms_status take_calibration(loading *l, ms_json_value root)
+{
+    ms_calibration *measured = ms_arena_array(l->arena, ms_calibration, 1);
+    if (!measured)
+        return ms_fail(l->err, MS_ERR_NOMEM, "out of memory for a calibration");
+    l->draft.measured = measured;
+    return ms_calibration_read(l->arena, root, measured, l->err);
+}
+
+static ms_status apply_calibration(loading *l, const char *run_path)
+{
+    if (!ms_run_field_said(&l->draft, "calibration"))
+        return MS_OK;
+    return read_beside(l, "calibration", l->draft.calibration, run_path, take_calibration);
+}
+
+/* ---- all of it ---- */
+
+/* The type of the weights is the run's, so the config's is refused only where nobody says another.
+ */
+static ms_status check_stored_type(const loading *l)
+{
+    if (!l->model->is_fp8 || ms_run_field_said(&l->draft, "dtype"))
+        return MS_OK;
+    return ms_fail(
+        l->err, MS_ERR_CONFIG,
+        "the model's weights are in fp8, and training in fp8 is not modelled; dtype says "
+        "another type");
+}
+
+static ms_status load_document(loading *l, const ms_input *in, ms_json_value root,
+                               const ms_run_setting *settings, size_t count)
+{
+    ms_json_value member;
+    ms_status status;
+    if (ms_json_find(root, "model", &member)) {
+        status = ms_run_file_read(l->arena, root, &l->draft, &l->origins, l->err);
+        if (status == MS_OK)
+            status =
+                ms_model_load_of_run(l->arena, l->families, in, member, l->model, l->notes, l->err);
+    } else {
+        status =
+            ms_model_load_value(l->arena, l->families, root, in->name, l->model, l->notes, l->err);
+    }
+    if (status == MS_OK)
+        status = apply_settings(l, settings, count);
+    if (status == MS_OK)
+        status = check_stored_type(l);
+    if (status == MS_OK)
+        status = apply_training_args(l, in->path);
+    if (status == MS_OK)
+        status = apply_plan(l, in->path);
+    if (status == MS_OK)
+        status = apply_calibration(l, in->path);
+    if (status == MS_OK)
+        status =
+            ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);
+    l->run->left_out = l->left_out;
+    return status == MS_OK ? apply_adapter(l, in->path) : status;
+}
+
+static void tell_place(const loading *l)
+{
+    int index = l->asked ? ms_run_field_find(l->asked) : -1;
+    if (index >= 0 && l->origins.in_file[index])
+        ms_json_error_set(l->place, l->origins.values[index], MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                          "here");
+}
+
+static ms_status load_config(loading *l, const char *config, const ms_run_setting *settings,
+                             size_t count)
+{
+    ms_input in = {0};
+    ms_json *document = NULL;
+    ms_status status = ms_input_open(l->arena, config, MS_WANTED_RUN, &in, l->err);
+    if (status == MS_OK)
+        status = ms_json_parse(&in.source, &document, l->err);
+    if (status == MS_OK)
+        status = load_document(l, &in, ms_json_root(document), settings, count);
+    ms_json_free(l->training_args);
+    free(l->training_text);
+    ms_json_free(document);
+    free(in.text);
+    return status;
+}
+
+static ms_status load_value(loading *l, ms_json_value value, const char *path,
+                            const ms_run_setting *settings, size_t count)
+{
+    const ms_input in = {.path = path};
+    ms_json_value member;
+    ms_status status = ms_json_get_member(value, "model", &member, l->err);
+    if (status == MS_OK)
+        status = load_document(l, &in, value, settings, count);
+    tell_place(l);
+    ms_json_free(l->training_args);
+    free(l->training_text);
+    return status;
+}
+
+static loading begin(ms_arena *arena, const ms_family_list *families, ms_loaded into, ms_error *err)
+{
+    return (loading){.arena = arena,
+                     .families = families,
+                     .model = into.model,
+                     .run = into.run,
+                     .notes = into.notes,
+                     .err = err};
+}
+
+ms_status ms_config_load_value(ms_arena *arena, const ms_family_list *families, ms_json_value value,
+                               const char *path, const ms_run_setting *settings, size_t count,
+                               ms_loaded into, ms_error *err)
+{
+    loading l = begin(arena, families, into, err);
+    return load_value(&l, value, path, settings, count);
+}
+
+bool ms_config_find_origin(ms_arena *arena, const ms_family_list *families, ms_json_value value,
+                           const char *path, const char *field, ms_error *place)
+{
+    ms_model_config model;
+    ms_run_config run;
+    ms_error err = *place = (ms_error){0};
+    loading l = begin(arena, families, (ms_loaded){&model, &run, NULL}, &err);
+    l.asked = field;
+    l.place = place;
+    ms_status status = load_value(&l, value, path, NULL, 0);
+    if (status == MS_ERR_NOMEM)
+        place->status = MS_ERR_NOMEM;
+    return status == MS_OK && place->line > 0;
+}
+
+ms_status ms_config_load(ms_arena *arena, const ms_family_list *families,
+                         const ms_run_setting *settings, size_t count, ms_loaded into,
+                         ms_error *err)
+{
+    loading l = begin(arena, families, into, err);
+    const char *config = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (ms_name_equal(settings[i].field, "config"))
+            config = settings[i].value;
+    if (!config || !*config)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "no config given; name a built-in model, a config.json or a directory");
+    return load_config(&l, config, settings, count);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Where a config is: a built-in model, a file, a directory or standard input.
+ */
+#ifndef MS_CONFIG_MODEL_INPUT_H
+#define MS_CONFIG_MODEL_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "json/scan.h"
+
+/* What "config", or "model" in a run file, turned out to name. */
+typedef struct ms_input {
+    ms_json_source source;
+    char *text;       /* to free; NULL for presets */
+    const char *path; /* of the file; NULL for presets and standard input */
+    const char *name; /* for titles; NULL: the model type will do */
+} ms_input;
+
+/* What a directory is asked for: a run, which may be there beside the model, or the model alone. */
+typedef enum ms_wanted { MS_WANTED_RUN, MS_WANTED_MODEL } ms_wanted;
+
+ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_input *in,
+                        ms_error *err);
+
+/* Names of the built-in models, in the order they are listed; NULL past the last. */
+const char *ms_preset_name(size_t index);
+bool ms_is_preset(const char *name);
+/* Fails, with the preset whose name is nearest. */
+ms_status ms_fail_no_config(const char *name, ms_error *err);
+
+/* Whether a file of that name is there, no folder and no device. */
+bool ms_is_regular_file(const char *path);
+
+/* A path in a run file starts at the run file; what is neither there nor looks like a path is taken
+ * for a misspelt preset. NULL when out of memory. */
+const char *ms_path_beside(ms_arena *arena, const char *run_path, const char *path);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/model/quantize.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "text/nearest.h"
+#include "json/number.h"
+
+typedef enum settings { NO_SETTINGS, MAY_BE_DOUBLE, BITS_AND_GROUP } settings;
+
+static const struct {
+    const char *name;
+    settings settings;
+    ms_upcasting upcasting;
+    uint32_t bits; /* that may be said, as a sum; the usual ones are 4 */
+} kinds[] = {
+    [MS_QUANTIZE_NONE] = {"none", NO_SETTINGS, MS_UPCAST_NEVER, 0},
+    [MS_QUANTIZE_NF4] = {"nf4", MAY_BE_DOUBLE, MS_UPCAST_USUALLY, 0},
+    [MS_QUANTIZE_FP4] = {"fp4", MAY_BE_DOUBLE, MS_UPCAST_USUALLY, 0},
+    [MS_QUANTIZE_INT8] = {"int8", NO_SETTINGS, MS_UPCAST_USUALLY, 0},
+    [MS_QUANTIZE_GPTQ] = {"gptq", BITS_AND_GROUP, MS_UPCAST_NEVER, 2 | 4 | 8},
+    [MS_QUANTIZE_AWQ] = {"awq", BITS_AND_GROUP, MS_UPCAST_IF_SAID, 4},
+    [MS_QUANTIZE_FP8_BLOCK] = {"fp8-block", NO_SETTINGS, MS_UPCAST_IF_SAID, 0},
+    [MS_QUANTIZE_MXFP4] = {"mxfp4", NO_SETTINGS, MS_UPCAST_NEVER, 0},
+};
+_Static_assert(sizeof kinds / sizeof kinds[0] == MS_QUANTIZE_KIND_COUNT, "a kind has no row");
+
+enum { USUAL_BITS = 4, USUAL_GROUP = 128 };
+
+ms_upcasting ms_upcasting_of(ms_quantize_kind kind)
+{
+    return kinds[kind].upcasting;
+}
+
+const char *ms_quantization_refusal(const ms_quantization *q)
+{
+    uint32_t group = q->group_weights;
+    if (kinds[q->kind].settings != BITS_AND_GROUP)
+        return NULL;
+    if ((q->bits & (q->bits - 1)) != 0 || (q->bits & kinds[q->kind].bits) == 0)
+        return q->kind == MS_QUANTIZE_GPTQ ? "gptq in 2, 4 or 8 bits is modelled"
+                                           : "awq in 4 bits is modelled";
+    if (group != 0 && (group < 16 || group > 1024 || (group & (group - 1)) != 0))
+        return "a group is a power of two from 16 to 1024, or -1: the whole column";
+    return NULL;
+}
+
+/* ---- reading and writing the text ---- */
+
+static ms_status fail_unknown(const char *text, ms_error *err)
+{
+    char hint[96];
+    ms_nearest nearest = ms_nearest_same(text);
+    for (size_t i = 0; i < MS_QUANTIZE_KIND_COUNT; i++)
+        ms_nearest_offer(&nearest, kinds[i].name);
+    return ms_fail(err, MS_ERR_USAGE,
+                   "found '%.40s', expected none, nf4, fp4, nf4:double, fp4:double, int8, "
+                   "gptq:4:128, awq:4:128, fp8-block or mxfp4%s",
+                   text, ms_nearest_hint(&nearest, hint, sizeof hint));
+}
+
+static bool find_kind(const char *text, size_t bytes, ms_quantize_kind *kind)
+{
+    char name[16];
+    if (bytes >= sizeof name)
+        return false;
+    memcpy(name, text, bytes);
+    name[bytes] = '\0';
+    for (size_t i = 0; i < MS_QUANTIZE_KIND_COUNT; i++)
+        if (ms_name_equal(name, kinds[i].name)) {
+            *kind = (ms_quantize_kind)i;
+            return true;
+        }
+    return false;
+}
+
+/* ":BITS:GROUP", of which the group, or both, may be left out. */
+static bool read_bits(const char *text, ms_quantization *q)
+{
+    uint64_t bits = USUAL_BITS, group = USUAL_GROUP;
+    size_t length = strcspn(text + (*text == ':'), ":");
+    const char *rest = *text ? text + 1 + length : text;
+    if (*text && ms_number_count(text + 1, length, &bits) != MS_COUNT_OK)
+        return false;
+    if (strcmp(rest, ":-1") == 0)
+        group = 0;
+    else if (*rest && ms_number_count(rest + 1, strlen(rest + 1), &group) != MS_COUNT_OK)
+        return false;
+    if (bits > 64 || group > UINT32_MAX || (group == 0 && strcmp(rest, ":-1") != 0))
+        return false;
+    q->bits = (uint32_t)bits;
+    q->group_weights = (uint32_t)group;
+    return true;
+}
+
+ms_status ms_quantization_parse(const char *text, ms_quantization *quantization, ms_error *err)
+{
+    ms_quantization q = {0};
+    size_t bytes = strcspn(text, ":");
+    const char *rest = text + bytes;
+    if (!find_kind(text, bytes, &q.kind))
+        return fail_unknown(text, err);
+    settings form = kinds[q.kind].settings;
+    q.is_double = form == MAY_BE_DOUBLE && strcmp(rest, ":double") == 0;
+    if (form == BITS_AND_GROUP ? !read_bits(rest, &q) : *rest && !q.is_double)
+        return fail_unknown(text, err);
+    const char *refusal = ms_quantization_refusal(&q);
+    if (refusal)
+        return ms_fail(err, MS_ERR_USAGE, "'%.40s': %s", text, refusal);
+    *quantization = q;
+    return MS_OK;
+}
+
+const char *ms_quantization_text(ms_arena *arena, const ms_quantization *q)
+{
+    const char *name = kinds[q->kind].name;
+    if (kinds[q->kind].settings != BITS_AND_GROUP)
+        return ms_arena_printf(arena, "%s%s", name, q->is_double ? ":double" : "");
+    if (q->group_weights == 0)
+        return ms_arena_printf(arena, "%s:%" PRIu32 ":-1", name, q->bits);
+    return ms_arena_printf(arena, "%s:%" PRIu32 ":%" PRIu32, name, q->bits, q->group_weights);
+}

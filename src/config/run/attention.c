@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * PyTorch tries its back ends in order and takes the first whose conditions hold. The conditions
+ * are rows, for choosing and for refusing alike. A device without a compute capability (ROCm) is
+ * taken to have every kernel.
+ */
+#include "config/run/attention.h"
+
+enum { LARGEST_FLASH_HEAD = 256, HALF_ALIGNMENT = 8, FLOAT_ALIGNMENT = 4 };
+
+const char *const ms_attention_names[MS_ATTENTION_COUNT + 1] = {
+    [MS_ATTENTION_AUTO] = "auto",           [MS_ATTENTION_FLASH] = "flash",
+    [MS_ATTENTION_EFFICIENT] = "efficient", [MS_ATTENTION_MATH] = "math",
+    [MS_ATTENTION_EAGER] = "eager",         [MS_ATTENTION_CPU_FLASH] = "cpu-flash",
+};
+
+static ms_dtype compute_dtype(const ms_run_config *run)
+{
+    switch (run->autocast) {
+    case MS_AUTOCAST_BF16:
+        return MS_DTYPE_BF16;
+    case MS_AUTOCAST_F16:
+        return MS_DTYPE_F16;
+    case MS_AUTOCAST_NONE:
+        break;
+    }
+    return run->upcast ? MS_DTYPE_F32 : run->dtype; /* norms and embeddings are in fp32 */
+}
+
+static bool in_half(const ms_run_config *run)
+{
+    return ms_dtype_bytes(compute_dtype(run)) == 2;
+}
+
+typedef bool (*condition)(const ms_model_config *model, const ms_run_config *run);
+
+static bool is_eager_only(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)run;
+    return model->family->eager_only;
+}
+
+static bool on_cpu(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)model;
+    return run->device->is_cpu;
+}
+
+static bool on_gpu(const ms_model_config *model, const ms_run_config *run)
+{
+    return !on_cpu(model, run);
+}
+
+static bool is_fp32(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)model;
+    return !in_half(run);
+}
+
+static bool before_ampere(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)model;
+    return ms_device_before_ampere(run->device);
+}
+
+static bool bf16_before_ampere(const ms_model_config *model, const ms_run_config *run)
+{
+    return compute_dtype(run) == MS_DTYPE_BF16 && before_ampere(model, run);
+}
+
+static bool has_wide_heads(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)run;
+    return ms_key_dim(model) > LARGEST_FLASH_HEAD;
+}
+
+static bool has_unequal_heads(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)run;
+    return ms_key_dim(model) != ms_value_dim(model);
+}
+
+static bool has_unaligned_heads(const ms_model_config *model, const ms_run_config *run)
+{
+    uint64_t alignment = in_half(run) ? HALF_ALIGNMENT : FLOAT_ALIGNMENT;
+    return ms_key_dim(model) % alignment != 0 || ms_value_dim(model) % alignment != 0;
+}
+
+static bool has_grouped_queries(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)run;
+    return model->num_heads != model->num_kv_heads;
+}
+
+static bool drops_attention(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)run;
+    return model->attention_dropout > 0;
+}
+
+#define EAGER_ONLY "is not for this family: the framework runs it eager alone"
+#define UNEQUAL_HEADS "takes keys and values of one width"
+
+static bool always_masks(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)run;
+    return model->family->always_masks;
+}
+
+static bool broadcasts_kv(const ms_model_config *model, const ms_run_config *run)
+{
+    (void)run;
+    return model->broadcasts_kv;
+}
+
+typedef struct refusal {
+    ms_attention backend;
+    condition holds;
+    const char *reason;
+    bool not_with_mask; /* with a mask the framework has repeated keys and values already */
+} refusal;
+
+/* clang-format off */
+static const refusal refusals[] = {
+    {MS_ATTENTION_FLASH,     is_eager_only,       EAGER_ONLY, false},
+    {MS_ATTENTION_EFFICIENT, is_eager_only,       EAGER_ONLY, false},
+    {MS_ATTENTION_MATH,      is_eager_only,       EAGER_ONLY, false},
+    {MS_ATTENTION_CPU_FLASH, is_eager_only,       EAGER_ONLY, false},
+    {MS_ATTENTION_FLASH,     on_cpu,              "runs on GPUs; the cpu has cpu-flash, math and eager", false},
+    {MS_ATTENTION_FLASH,     is_fp32,             "takes bf16 or fp16, and the run is fp32", false},
+    {MS_ATTENTION_FLASH,     before_ampere,       "needs compute capability 8.0, and the device has less", false},
+    {MS_ATTENTION_FLASH,     has_wide_heads,      "takes heads of at most 256", false},
+    {MS_ATTENTION_FLASH,     has_unequal_heads,   UNEQUAL_HEADS, false},
+    {MS_ATTENTION_FLASH,     always_masks,        "takes no mask, and the model always has one", false},
+    {MS_ATTENTION_EFFICIENT, on_cpu,              "runs on GPUs; the cpu has cpu-flash, math and eager", false},
+    {MS_ATTENTION_EFFICIENT, bf16_before_ampere,  "needs compute capability 8.0 for bf16, and the device has less", false},
+    {MS_ATTENTION_EFFICIENT, has_unaligned_heads, "takes heads of a multiple of 8 (fp32: 4)", false},
+    {MS_ATTENTION_EFFICIENT, has_grouped_queries, "takes no grouped queries in torch 2.11", true},
+    {MS_ATTENTION_EFFICIENT, broadcasts_kv,       "takes a key for each query, and the model has one key head", false},
+    {MS_ATTENTION_CPU_FLASH, broadcasts_kv,       "takes a key for each query, and the model has one key head", false},
+    {MS_ATTENTION_CPU_FLASH, on_gpu,              "runs on the cpu alone", false},
+    {MS_ATTENTION_CPU_FLASH, has_unequal_heads,   UNEQUAL_HEADS, false},
+    {MS_ATTENTION_CPU_FLASH, drops_attention,     "takes no dropout, and the model drops attention", false},
+};
+/* clang-format on */
+
+static const char *refusal_of(ms_attention backend, const ms_model_config *model,
+                              const ms_run_config *run, bool with_mask)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (refusals[i].backend == backend && !(with_mask && refusals[i].not_with_mask) &&
+            refusals[i].holds(model, run))
+            return refusals[i].reason;
+    return NULL;
+}
+
+const char *ms_attention_refusal(ms_attention backend, const ms_model_config *model,
+                                 const ms_run_config *run)
+{
+    return refusal_of(backend, model, run, model->family->always_masks);
+}
+
+static ms_attention first_that_runs(const ms_model_config *model, const ms_run_config *run,
+                                    bool with_mask)
+{
+    static const ms_attention order[] = {MS_ATTENTION_FLASH, MS_ATTENTION_CPU_FLASH,
+                                         MS_ATTENTION_EFFICIENT, MS_ATTENTION_MATH};
+    for (size_t i = with_mask ? 1 : 0; i < sizeof order / sizeof *order; i++)
+        if (!refusal_of(order[i], model, run, with_mask))
+            return order[i];
+    return MS_ATTENTION_EAGER;
+}
+
+ms_attention ms_attention_choose(const ms_model_config *model, const ms_run_config *run)
+{
+    return run->attention != MS_ATTENTION_AUTO
+               ? run->attention
+               : first_that_runs(model, run, model->family->always_masks);
+}
+
+ms_attention ms_attention_choose_masked(const ms_model_config *model, const ms_run_config *run)
+{
+    if (run->attention == MS_ATTENTION_MATH || run->attention == MS_ATTENTION_EAGER)
+        return run->attention;
+    return first_that_runs(model, run, true);
+}

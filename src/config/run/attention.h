@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Which back end of scaled_dot_product_attention a run gets, and why it cannot have another.
+ */
+#ifndef MS_CONFIG_RUN_ATTENTION_H
+#define MS_CONFIG_RUN_ATTENTION_H
+
+#include "config/model/model_config.h"
+#include "config/run/run_config.h"
+
+/* By ms_attention, as options spell them; ends with NULL. */
+extern const char *const ms_attention_names[];
+
+/* The back end PyTorch takes for a causal call without mask; what the run names, unless that is
+ * auto. */
+ms_attention ms_attention_choose(const ms_model_config *model, const ms_run_config *run);
+
+/* The same for a call with a mask, which flash attention does not take. */
+ms_attention ms_attention_choose_masked(const ms_model_config *model, const ms_run_config *run);
+
+/* Why the back end cannot run this model so: the rest of a sentence that begins with its name.
+ * NULL when it can. */
+const char *ms_attention_refusal(ms_attention backend, const ms_model_config *model,
+                                 const ms_run_config *run);
+
+#endif

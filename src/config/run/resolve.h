@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From what was said to a whole run: defaults, and the rules that span fields or need the model.
+ */
+#ifndef MS_CONFIG_RUN_RESOLVE_H
+#define MS_CONFIG_RUN_RESOLVE_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "config/model/notes.h"
+#include "config/run/run_fields.h"
+#include "json/value.h"
+
+enum { MS_RUN_MAX_FIELDS = 64 };
+
+/* Where the run file or a plan says a field; a message about it shows the place. */
+typedef struct ms_run_origins {
+    bool in_file[MS_RUN_MAX_FIELDS];
+    ms_json_value values[MS_RUN_MAX_FIELDS];
+    const ms_error *places[MS_RUN_MAX_FIELDS]; /* of what a plan file says; it is closed by now */
+} ms_run_origins;
+
+ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_run_origins *origins,
+                         const ms_model_config *model, ms_run_config *run, ms_notes *notes,
+                         ms_error *err);
+
+/* Fails when the run has an evaluation between steps, which plans do not count. */
+ms_status ms_evaluation_refuse(const ms_run_config *run, ms_error *err);
+
+#endif

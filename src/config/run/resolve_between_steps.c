@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What happens between steps: emptying the cache, and evaluations.
+ */
+#include "config/run/resolving.h"
+
+static ms_status resolve_empty_cache(const ms_resolving *c)
+{
+    static const char field[] = "empty-cache-steps";
+    ms_run_config *run = c->run;
+    run->empty_cache_steps = ms_resolve_said(c, field) ? c->draft->empty_cache_steps : 0;
+    return run->empty_cache_steps && run->allocator.kind == MS_ALLOCATOR_RAW
+               ? ms_resolve_fail(c, field, "the raw allocator has no cache")
+               : MS_OK;
+}
+
+static ms_status resolve_evaluation(const ms_resolving *c)
+{
+    static const char field[] = "eval-batch";
+    ms_run_config *run = c->run;
+    run->eval_batch = ms_resolve_said(c, field) ? c->draft->eval_batch : 0;
+    run->eval_logits = ms_resolve_said(c, "eval-logits") ? c->draft->eval_logits : 0;
+    if (!run->eval_batch)
+        return run->eval_logits
+                   ? ms_resolve_fail(c, "eval-logits", "there is no evaluation: eval-batch is none")
+                   : MS_OK;
+    if (c->model->head != MS_HEAD_CAUSAL_LM)
+        return ms_resolve_fail(c, field, "it is modelled for causal language models alone");
+    if (c->model->outputs_router_logits)
+        return ms_resolve_fail(c, field, "it is not modelled with output_router_logits");
+    return run->parameter_device == MS_PARAMETERS_ON_HOST
+               ? ms_resolve_fail(c, field, "it is not modelled with parameters on the host")
+               : MS_OK;
+}
+
+ms_status ms_evaluation_refuse(const ms_run_config *run, ms_error *err)
+{
+    return run->eval_batch
+               ? ms_fail(err, MS_ERR_CONFIG,
+                         "eval-batch: a plan does not count the evaluation between steps; plan "
+                         "with --eval-batch none, and give memscope analyze the plan and the batch")
+               : MS_OK;
+}
+
+ms_status ms_resolve_between_steps(const ms_resolving *c)
+{
+    ms_status status = resolve_empty_cache(c);
+    return status == MS_OK ? resolve_evaluation(c) : status;
+}

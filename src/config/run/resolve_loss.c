@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Head and loss: what is asked beside the model's own, and whether it can be done to this model.
+ */
+#include "config/run/resolving.h"
+
+static ms_status check_head(const ms_resolving *c, const char *field)
+{
+    return c->model->head == MS_HEAD_CAUSAL_LM
+               ? MS_OK
+               : ms_resolve_fail(c, field, "it is modelled for causal language models alone");
+}
+
+static ms_status resolve_label_smoothing(const ms_resolving *c)
+{
+    static const char field[] = "label-smoothing";
+    c->run->label_smoothing = ms_resolve_said(c, field) ? c->draft->label_smoothing : 0;
+    if (c->run->label_smoothing <= 0)
+        return MS_OK;
+    if (c->model->outputs_router_logits)
+        return ms_resolve_fail(
+            c, field,
+            "Trainer's loss leaves out the routers' auxiliary loss: not modelled "
+            "with output_router_logits");
+    return check_head(c, field);
+}
+
+static ms_status resolve_logits_to_keep(const ms_resolving *c)
+{
+    static const char field[] = "logits-to-keep";
+    c->run->logits_to_keep = ms_resolve_said(c, field) ? c->draft->logits_to_keep : 0;
+    return c->run->logits_to_keep ? check_head(c, field) : MS_OK;
+}
+
+static ms_status resolve_liger(const ms_resolving *c)
+{
+    static const char field[] = "liger";
+    const ms_model_config *model = c->model;
+    c->run->liger = ms_resolve_said(c, field) ? c->draft->liger : 0;
+    if (!c->run->liger)
+        return MS_OK;
+    if (c->run->device->is_cpu)
+        return ms_resolve_fail(c, field,
+                               "its kernels run on GPUs alone, and the device is the cpu");
+    const ms_liger_family *family = c->run->liger_family = ms_liger_family_of(model);
+    if (!family)
+        return ms_resolve_fail(c, field, "Liger has no kernels for %s", model->family->model_type);
+    uint64_t missing = c->run->liger & ~family->kernels;
+    if (missing && c->run->liger != MS_LIGER_ALL)
+        return ms_resolve_fail(c, field, "Liger has no %s for %s, only %s",
+                               ms_liger_text(c->arena, missing), model->family->model_type,
+                               ms_liger_text(c->arena, family->kernels));
+    c->run->liger &= family->kernels;
+    if ((c->run->liger & MS_LIGER_SWIGLU) && model->num_experts &&
+        ms_is_packed(&c->run->quantization) && c->run->quantization.kind == MS_QUANTIZE_FP8_BLOCK)
+        return ms_resolve_fail(c, field, "Liger's experts cannot read weights in fp8-block");
+    if (ms_liger_fuses_head(c->run->liger, family) && ms_resolve_said(c, "logits-to-keep") &&
+        c->draft->logits_to_keep)
+        return ms_resolve_fail(c, "logits-to-keep",
+                               "Liger's loss takes the hidden states of all tokens");
+    return check_head(c, field);
+}
+
+ms_status ms_resolve_loss(const ms_resolving *c)
+{
+    ms_status status = resolve_liger(c);
+    if (status == MS_OK)
+        status = resolve_label_smoothing(c);
+    return status == MS_OK ? resolve_logits_to_keep(c) : status;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How the base of a run is stored, and whether this model, device and training can have it so.
+ */
+#include <string.h>
+
+#include "config/run/resolving.h"
+
+/* Packed weights need kernels: where there are none, transformers loads them dequantised. */
+static ms_status resolve_dequantizing(const ms_resolving *c)
+{
+    enum { FIRST_WITH_FP8 = 89 };
+    ms_quantization *q = &c->run->quantization;
+    const char *type = ms_dtype_info_of(c->run->dtype)->name;
+    q->is_dequantized =
+        q->kind == MS_QUANTIZE_MXFP4 ||
+        (q->kind == MS_QUANTIZE_FP8_BLOCK && c->run->device->compute_capability < FIRST_WITH_FP8);
+    if (!q->is_dequantized)
+        return MS_OK;
+    return ms_note_add(c->notes, c->arena, c->err,
+                       q->kind == MS_QUANTIZE_MXFP4
+                           ? "mxfp4: its kernels know no gradients, so the weights are taken as "
+                             "dequantised on loading, in %s"
+                           : "fp8-block: this device has no fp8, so the weights are taken as "
+                             "dequantised on loading, in %s",
+                       type);
+}
+
+/* What the framework makes of a family's layers; the nearest that it could be. */
+static ms_status check_family(const ms_resolving *c)
+{
+    const ms_model_config *model = c->model;
+    bool is_gpt_oss = strcmp(model->model_type, "gpt_oss") == 0;
+    switch (c->run->quantization.kind) {
+    case MS_QUANTIZE_MXFP4:
+        if (!is_gpt_oss)
+            return ms_resolve_fail(c, "quantize",
+                                   "only gpt_oss has experts in mxfp4; %s can be in nf4, fp4, "
+                                   "int8%s or fp8-block",
+                                   model->model_type, model->num_experts ? "" : ", gptq, awq");
+        break;
+    case MS_QUANTIZE_GPTQ:
+    case MS_QUANTIZE_AWQ:
+        if (model->num_experts)
+            return ms_resolve_fail(c, "quantize",
+                                   "gptq and awq of %s's experts are not modelled; nf4, fp4, int8 "
+                                   "(experts stay as they are) and %s are",
+                                   model->model_type, is_gpt_oss ? "mxfp4" : "fp8-block");
+        break;
+    case MS_QUANTIZE_FP8_BLOCK:
+        if (is_gpt_oss)
+            return ms_resolve_fail(c, "quantize",
+                                   "gpt_oss's experts have biases, which fp8-block does not know; "
+                                   "they can be in mxfp4");
+        break;
+    case MS_QUANTIZE_NONE:
+    case MS_QUANTIZE_NF4:
+    case MS_QUANTIZE_FP4:
+    case MS_QUANTIZE_INT8:
+    case MS_QUANTIZE_KIND_COUNT:
+        break;
+    }
+    return MS_OK;
+}
+
+static ms_status resolve_upcast(const ms_resolving *c)
+{
+    ms_run_config *run = c->run;
+    bool is_packed = ms_is_packed(&run->quantization), said = ms_resolve_said(c, "upcast");
+    ms_upcasting upcasting = ms_upcasting_of(run->quantization.kind);
+    if (!is_packed && said)
+        return ms_resolve_fail(c, "upcast", "nothing is quantised");
+    if (said && c->draft->upcast && upcasting == MS_UPCAST_NEVER)
+        return ms_resolve_fail(c, "upcast", "PEFT leaves the types of such a base alone");
+    run->upcast = is_packed && (said ? c->draft->upcast : upcasting == MS_UPCAST_USUALLY);
+    return MS_OK;
+}
+
+/* AWQ's kernels compute in fp16, and transformers loads the whole model so. */
+static ms_status resolve_half(const ms_resolving *c)
+{
+    if (c->run->quantization.kind != MS_QUANTIZE_AWQ || c->run->dtype != MS_DTYPE_BF16)
+        return MS_OK;
+    c->run->dtype = MS_DTYPE_F16;
+    return ms_note_add(c->notes, c->arena, c->err,
+                       "awq: transformers loads such a model in float16, not bfloat16");
+}
+
+/* A quantised weight has no gradient: something else must be trained. Whether an adapter is there
+ * is looked at where it is read. */
+ms_status ms_resolve_quantization(const ms_resolving *c)
+{
+    ms_run_config *run = c->run;
+    ms_quantization *q = &run->quantization;
+    *q = ms_resolve_said(c, "quantize") ? c->draft->quantize : c->model->quantization;
+    ms_status status = check_family(c);
+    if (status == MS_OK)
+        status = resolve_dequantizing(c);
+    if (status == MS_OK)
+        status = resolve_upcast(c);
+    if (status == MS_OK)
+        status = resolve_half(c);
+    if (status != MS_OK)
+        return status;
+    if (ms_is_packed(q) && run->device->is_cpu)
+        return ms_resolve_fail(c, "quantize", "is not modelled on the cpu");
+    if (ms_is_packed(q) && !ms_resolve_said(c, "adapter") && !ms_run_has_lora(c->draft))
+        return ms_resolve_fail(c, "quantize",
+                               "a quantised base is frozen: give an adapter to train, or "
+                               "quantize none");
+    if (!q->has_compute_dtype)
+        q->compute_dtype = run->dtype;
+    return MS_OK;
+}

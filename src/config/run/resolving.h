@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A run that is being resolved, for the files that hold its rules.
+ */
+#ifndef MS_CONFIG_RUN_RESOLVING_H
+#define MS_CONFIG_RUN_RESOLVING_H
+
+#include "config/run/resolve.h"
+
+/* Everything a rule may look at. */
+typedef struct ms_resolving {
+    ms_arena *arena;
+    const ms_run_draft *draft;
+    const ms_run_origins *origins;
+    const ms_model_config *model;
+    ms_run_config *run;
+    ms_notes *notes;
+    ms_error *err;
+} ms_resolving;
+
+static inline bool ms_resolve_said(const ms_resolving *c, const char *field)
+{
+    return ms_run_field_said(c->draft, field);
+}
+
+/* A failure about a field: at its place in the run file, else by its name. */
+__attribute__((format(printf, 3, 4))) ms_status
+ms_resolve_fail(const ms_resolving *c, const char *field, const char *format, ...);
+
+/* What `checkpointing` and `treat` come to; then whether it can be done to this model and run. */
+ms_status ms_resolve_layers(const ms_resolving *c);
+ms_status ms_resolve_treatments(const ms_resolving *c);
+/* What happens between steps. */
+ms_status ms_resolve_between_steps(const ms_resolving *c);
+/* Head and loss. */
+ms_status ms_resolve_loss(const ms_resolving *c);
+/* How the base is stored. */
+ms_status ms_resolve_quantization(const ms_resolving *c);
+
+#endif

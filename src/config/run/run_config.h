@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A training run: everything beside the model that decides memory. Filled from a run file and from
+ * command-line options through the same table of fields (run_fields.c); flags win over the file.
+ */
+#ifndef MS_CONFIG_RUN_RUN_CONFIG_H
+#define MS_CONFIG_RUN_RUN_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "allocator/allocator.h"
+#include "config/adapter/adapter.h"
+#include "config/run/liger.h"
+#include "config/model/model_config.h"
+#include "config/model/notes.h"
+#include "config/run/optimizer.h"
+#include "config/treatment/treatment.h"
+#include "device/calibration.h"
+#include "device/device.h"
+#include "tensor/dtype.h"
+
+typedef enum ms_optimizer_device {
+    MS_OPTIMIZER_ON_DEVICE,
+    MS_OPTIMIZER_ON_HOST /* states in its memory, the update on its processor */
+} ms_optimizer_device;
+
+typedef enum ms_parameter_device {
+    MS_PARAMETERS_ON_DEVICE,
+    MS_PARAMETERS_ON_HOST /* those of the layers; each comes when its layer runs */
+} ms_parameter_device;
+
+typedef enum ms_attention {
+    MS_ATTENTION_AUTO, /* what the named torch picks on the named device */
+    MS_ATTENTION_FLASH,
+    MS_ATTENTION_EFFICIENT,
+    MS_ATTENTION_MATH,
+    MS_ATTENTION_EAGER,
+    MS_ATTENTION_CPU_FLASH,
+    MS_ATTENTION_COUNT
+} ms_attention;
+
+typedef enum ms_experts {
+    MS_EXPERTS_AUTO,    /* what the framework picks: grouped */
+    MS_EXPERTS_GROUPED, /* all experts in one grouped product */
+    MS_EXPERTS_EAGER,   /* one after the other */
+    MS_EXPERTS_COUNT
+} ms_experts;
+
+/* Which experts tokens get. Only the memory of experts that run one after the other depends on it.
+ */
+typedef enum ms_routing_kind {
+    MS_ROUTING_BALANCED, /* each gets as many tokens */
+    MS_ROUTING_SKEWED,   /* the first get every token: what they save lasts longest */
+    MS_ROUTING_COUNT
+} ms_routing_kind;
+
+typedef enum ms_autocast { MS_AUTOCAST_NONE, MS_AUTOCAST_BF16, MS_AUTOCAST_F16 } ms_autocast;
+
+typedef enum ms_accumulation {
+    MS_ACCUMULATE_SAME, /* gradients of micro-batches add up in the parameters' type */
+    MS_ACCUMULATE_F32   /* those of parameters in half precision in buffers beside them */
+} ms_accumulation;
+
+typedef enum ms_checkpoint_kind {
+    MS_CHECKPOINT_NON_REENTRANT, /* use_reentrant=False, with early stop */
+    MS_CHECKPOINT_REENTRANT
+} ms_checkpoint_kind;
+
+/* How much of a run is simulated. The second step does what the steady one does. */
+typedef enum ms_step_detail {
+    MS_STEPS_ALL,       /* three steps; operators of the last */
+    MS_STEPS_LEAN,      /* two; allocations alone */
+    MS_STEPS_TIMED,     /* two; operators of the last */
+    MS_STEPS_EVALUATED, /* three and an evaluation, which takes the place of the last step;
+                           allocations alone */
+    MS_STEPS_NONE       /* the model alone */
+} ms_step_detail;
+
+/* What its training arguments say of several GPUs. */
+typedef struct ms_several_gpus {
+    const char *text; /* a sentence, for a note beside the verdict; NULL: nothing */
+    bool is_ignored;  /* they shard: the figures are of another run */
+    bool has_buckets; /* DistributedDataParallel's: as many bytes as the gradients, not modelled */
+} ms_several_gpus;
+
+typedef struct ms_run_config {
+    uint64_t batch;      /* sequences per micro-batch */
+    uint64_t seq_tokens; /* tokens per sequence */
+    ms_dtype dtype;      /* of the weights */
+    ms_autocast autocast;
+    ms_optimizer_kind optimizer;
+    ms_optimizer_impl optimizer_impl;
+    bool optimizer_in_backward; /* each parameter is stepped once its gradient is there */
+    ms_optimizer_device optimizer_device;
+    ms_parameter_device parameter_device; /* on the host only with the optimizer there */
+    double weight_decay;
+    uint64_t accumulate; /* micro-batches per optimizer step */
+    ms_accumulation accumulation;
+    bool clip;
+    double clip_norm;
+    double label_smoothing; /* of Trainer's LabelSmoother; 0: the model's own loss */
+    uint64_t liger;         /* bits of ms_liger, none that the family has not */
+    const struct ms_liger_family *liger_family; /* NULL: no kernels */
+    uint64_t logits_to_keep;    /* the head runs on the last tokens alone; 0: on all */
+    uint64_t empty_cache_steps; /* the cache is emptied in every so manieth step; 0: never */
+    uint64_t eval_batch;        /* sequences of a batch of the evaluation; 0: there is none */
+    uint64_t eval_logits;       /* batches whose logits it keeps on the device */
+    const char *checkpointing;  /* the specification as given: "none", "all", "first:8", "0,2,5-9",
+                                   "every:2" */
+    const char *treat; /* the specification as given, on top of `checkpointing`; "" = none */
+    const ms_error *treat_place;  /* where it stands in a file, or NULL */
+    ms_treatments treatments;     /* what both come to; layers in the arena */
+    const ms_adapter *adapter;    /* NULL: the model's own weights are trained */
+    ms_quantization quantization; /* of the frozen base */
+    bool upcast; /* prepare_model_for_kbit_training: what is not quantised goes to fp32 */
+    ms_checkpoint_kind checkpoint_kind;
+    ms_attention attention;
+    ms_experts experts;      /* never auto */
+    ms_routing_kind routing; /* of eager experts */
+    ms_allocator_options allocator;
+    uint32_t torch_major, torch_minor;
+    const ms_device *device;           /* never NULL; "cpu" is a row */
+    const ms_calibration *calibration; /* that is in the device already; NULL: none */
+    bool has_budget;
+    uint64_t budget_bytes; /* else the device's usable bytes */
+    ms_step_detail detail;
+    ms_several_gpus several_gpus;
+    ms_notes left_out; /* what its training arguments say and is not modelled */
+} ms_run_config;
+
+/* Whether head and loss are as the model runs them by itself: only such a loss goes in chunks. */
+static inline bool ms_loss_is_plain(const ms_run_config *run)
+{
+    return !(run->liger & MS_LIGER_LOSS) && run->label_smoothing <= 0 && run->logits_to_keep == 0;
+}
+
+/* Whether an optimizer that is on the device could be on the host. */
+static inline bool ms_optimizer_may_move(const ms_run_config *run)
+{
+    return run->optimizer_device == MS_OPTIMIZER_ON_DEVICE && !run->optimizer_in_backward &&
+           run->accumulation == MS_ACCUMULATE_SAME && !run->device->is_cpu &&
+           ms_optimizer_traits_of(run->optimizer)->is_everywhere;
+}
+
+/* Whether parameters that are on the device could be on the host, with the optimizer. */
+static inline bool ms_parameters_may_move(const ms_run_config *run)
+{
+    return run->parameter_device == MS_PARAMETERS_ON_DEVICE && !run->device->is_cpu &&
+           !run->adapter && !run->optimizer_in_backward &&
+           run->accumulation == MS_ACCUMULATE_SAME &&
+           ms_optimizer_traits_of(run->optimizer)->is_everywhere;
+}
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From topics to fields of a run. Defaults are those of the trainers: transformers 5.23, axolotl
+ * 0.19, LLaMA-Factory 0.9.5, torchtune 0.6.
+ */
+#include "config/trainers/training_args.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "text/nearest.h"
+#include "config/trainers/training_reading.h"
+#include "config/trainers/training_sharding.h"
+
+/* ---- values ---- */
+
+bool ms_training_flag(const ms_training_reading *r, ms_training_topic topic, bool absent)
+{
+    bool truth = absent;
+    if (r->file.given[topic])
+        (void)ms_json_get_bool(r->file.values[topic], &truth, NULL);
+    return truth;
+}
+
+const char *ms_training_text(const ms_training_reading *r, ms_training_topic topic,
+                             const char *absent)
+{
+    const char *text = absent;
+    if (r->file.given[topic])
+        (void)ms_json_get_string(r->file.values[topic], &text, NULL);
+    return text;
+}
+
+const char *ms_training_number(const ms_training_reading *r, ms_training_topic topic)
+{
+    size_t bytes;
+    const char *text = ms_json_source_text(r->file.values[topic], &bytes);
+    return ms_arena_printf(r->arena, "%.*s", (int)bytes, text);
+}
+
+static ms_status no_memory(const ms_training_reading *r)
+{
+    return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for the training arguments");
+}
+
+ms_status ms_training_offer(ms_training_reading *r, const char *field, const char *text,
+                            ms_training_topic topic)
+{
+    int index = ms_run_field_find(field);
+    ms_error reason = {0};
+    if (ms_run_field_said(r->draft, field))
+        return MS_OK;
+    if (!text)
+        return no_memory(r);
+    ms_status status = ms_run_field_set(r->draft, r->arena, field, text, &reason);
+    if (status == MS_ERR_NOMEM)
+        return no_memory(r);
+    if (status != MS_OK && r->file.given[topic])
+        return ms_training_fail(r, topic, "%s", reason.text + strlen(field) + strlen(": "));
+    if (status != MS_OK)
+        return ms_fail(r->err, status, "%s", reason.text);
+    if (r->file.given[topic]) {
+        r->origins->in_file[index] = true;
+        r->origins->values[index] = r->file.values[topic];
+    }
+    return MS_OK;
+}
+
+bool ms_training_on_cpu(const ms_training_reading *r)
+{
+    return ms_run_field_said(r->draft, "device") && ms_name_equal(r->draft->device, "cpu");
+}
+
+ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic, const char *text)
+{
+    ms_error at = {0};
+    ms_json_value value = r->file.values[topic];
+    ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
+    return ms_note_add(r->left_out, r->arena, r->err, "%s (line %u of the training arguments): %s",
+                       ms_json_key(value), at.line, text);
+}
+
+bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic)
+{
+    double x;
+    return r->file.given[topic] &&
+           ms_json_get_number(r->file.values[topic], 0, 0, &x, NULL) != MS_OK;
+}
+
+/* ---- numbers ---- */
+
+static const struct {
+    ms_training_topic topic;
+    const char *field;
+    const char *absent[MS_TRAINING_FORMAT_COUNT]; /* NULL: the field's own */
+} numbers[] = {
+    {MS_TOPIC_BATCH, "batch", {"8", "1", "8", NULL}},
+    {MS_TOPIC_ACCUMULATE, "accumulate", {"1", "1", "1", "1"}},
+    {MS_TOPIC_SEQ, "seq", {NULL, "512", "2048", NULL}},
+    {MS_TOPIC_WEIGHT_DECAY, "weight-decay", {"0.0", "0.0", "0.0", NULL}},
+};
+
+static ms_status set_numbers(ms_training_reading *r)
+{
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && status == MS_OK; i++) {
+        const char *absent = numbers[i].absent[r->file.format];
+        bool given = r->file.given[numbers[i].topic];
+        const char *text = given ? ms_training_number(r, numbers[i].topic) : absent;
+        if (given || absent)
+            status = ms_training_offer(r, numbers[i].field, text, numbers[i].topic);
+    }
+    return status;
+}
+
+/* Trainers take 0 for no clipping. */
+static ms_status set_clip(ms_training_reading *r)
+{
+    double norm = 1;
+    if (!r->file.given[MS_TOPIC_CLIP])
+        return r->file.format == MS_TRAINING_TORCHTUNE
+                   ? MS_OK
+                   : ms_training_offer(r, "clip", "1.0", MS_TOPIC_CLIP);
+    bool none = ms_json_get_number(r->file.values[MS_TOPIC_CLIP], 0, 0, &norm, NULL) == MS_OK;
+    return ms_training_offer(r, "clip", none ? "none" : ms_training_number(r, MS_TOPIC_CLIP),
+                             MS_TOPIC_CLIP);
+}
+
+/* ---- checkpointing and attention ---- */
+
+static bool checkpoints(const ms_training_reading *r)
+{
+    if (r->file.format == MS_TRAINING_FACTORY)
+        return !ms_training_flag(r, MS_TOPIC_NO_CHECKPOINTING, false);
+    bool is_text = *ms_training_text(r, MS_TOPIC_CHECKPOINTING, "");
+    return is_text || ms_training_flag(r, MS_TOPIC_CHECKPOINTING, false);
+}
+
+/* PyTorch's checkpoints are reentrant unless they are told otherwise. transformers tells them when
+ * it has no arguments to hand on, and takes two of its own out of them; axolotl makes some. */
+static bool is_reentrant(const ms_training_reading *r)
+{
+    static const char *const own[] = {"every_n_layers", "offload"};
+    const ms_training_file *file = &r->file;
+    bool absent = file->format == MS_TRAINING_FACTORY || file->format == MS_TRAINING_AXOLOTL;
+    if (file->given[MS_TOPIC_CHECKPOINT_KWARGS]) {
+        ms_json_value kwargs = file->values[MS_TOPIC_CHECKPOINT_KWARGS], v;
+        uint32_t handed_on = ms_json_length(kwargs);
+        for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+            handed_on -= ms_json_find(kwargs, own[i], &v);
+        absent = handed_on > 0;
+    }
+    return ms_training_flag(r, MS_TOPIC_REENTRANT, absent);
+}
+
+static ms_status note_offload(ms_training_reading *r, const char *word)
+{
+    static const char *const known[] = {"offload", "offload_disk", "unsloth"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i], word) == 0)
+            return ms_note_add(r->left_out, r->arena, r->err,
+                               "gradient_checkpointing %s of the training arguments: activations "
+                               "that go to the host",
+                               word);
+    return ms_training_fail(r, MS_TOPIC_CHECKPOINTING,
+                            "'%.40s': expected true, false, offload or offload_disk", word);
+}
+
+/* transformers' `offload` of every layer's checkpoint. */
+static ms_status send_inputs(ms_training_reading *r)
+{
+    if (!ms_training_flag(r, MS_TOPIC_INPUT_ON_HOST, false))
+        return MS_OK;
+    if (r->file.given[MS_TOPIC_EVERY_LAYERS])
+        return ms_note_add(r->left_out, r->arena, r->err,
+                           "offload with every_n_layers, of the training arguments: the inputs of "
+                           "checkpoints stay on the device");
+    const char *treat =
+        ms_arena_printf(r->arena, "0-%" PRIu64 "=checkpoint+save_on_cpu", r->model->num_layers - 1);
+    return ms_training_offer(r, "treat", treat, MS_TOPIC_INPUT_ON_HOST);
+}
+
+static ms_status set_checkpointing(ms_training_reading *r)
+{
+    ms_training_topic topic =
+        r->file.format == MS_TRAINING_FACTORY ? MS_TOPIC_NO_CHECKPOINTING : MS_TOPIC_CHECKPOINTING;
+    bool on = checkpoints(r);
+    const char *word = ms_training_text(r, MS_TOPIC_CHECKPOINTING, ""), *layers = "all";
+    ms_status status = *word ? note_offload(r, word) : MS_OK;
+    if (status != MS_OK || ms_run_field_said(r->draft, "plan"))
+        return status;
+    if (on && r->file.given[MS_TOPIC_EVERY_LAYERS]) {
+        const char *every = ms_training_number(r, MS_TOPIC_EVERY_LAYERS);
+        layers = every ? ms_arena_printf(r->arena, "every:%s", every) : NULL;
+        topic = MS_TOPIC_EVERY_LAYERS;
+    }
+    status = ms_training_offer(r, "checkpointing", on ? layers : "none", topic);
+    if (status == MS_OK && on)
+        status = send_inputs(r);
+    if (status != MS_OK || !on)
+        return status;
+    return ms_training_offer(r, "checkpoint-kind", is_reentrant(r) ? "reentrant" : "non-reentrant",
+                             MS_TOPIC_REENTRANT);
+}
+
+static const struct {
+    const char *name, *attention; /* NULL: what the run takes by itself */
+} attentions[] = {{"auto", NULL}, {"sdpa", NULL}, {"eager", "eager"}, {"disabled", "eager"}};
+
+static ms_status set_attention(ms_training_reading *r)
+{
+    const char *name = ms_training_text(r, MS_TOPIC_ATTENTION, "auto");
+    if (ms_training_flag(r, MS_TOPIC_EAGER, false))
+        return ms_training_offer(r, "attention", "eager", MS_TOPIC_EAGER);
+    for (size_t i = 0; i < sizeof attentions / sizeof attentions[0]; i++)
+        if (strcmp(attentions[i].name, name) == 0)
+            return attentions[i].attention
+                       ? ms_training_offer(r, "attention", attentions[i].attention,
+                                           MS_TOPIC_ATTENTION)
+                       : MS_OK;
+    return ms_note_add(r->left_out, r->arena, r->err,
+                       "attention '%.40s' of the training arguments; attention is PyTorch's", name);
+}
+
+/* ---- several GPUs ---- */
+
+static ms_status note_several(ms_training_reading *r, const ms_sharding *s)
+{
+    ms_several_gpus *several = &r->draft->several_gpus;
+    ms_error at = {0};
+    ms_json_error_set(&at, s->value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
+    const char *place = ms_arena_printf(r->arena, "%s (line %" PRIu32 " of the training arguments)",
+                                        ms_json_key(s->value), at.line);
+    several->is_ignored = s->kind == MS_SHARDING_SPLITS;
+    several->has_buckets = s->has_buckets;
+    if (place && several->is_ignored)
+        several->text = ms_arena_printf(r->arena,
+                                        "%s shards over GPUs, which is ignored: the figures are of "
+                                        "one device that holds everything",
+                                        place);
+    else if (place)
+        several->text = ms_arena_printf(r->arena,
+                                        "%s: each GPU holds everything; what %s keeps beside that "
+                                        "is not in these figures",
+                                        place, s->library);
+    return several->text ? MS_OK : ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a note");
+}
+
+/* Before anything else of the file, so that this is what its user reads first. */
+static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
+                               ms_training_format format)
+{
+    ms_sharding s;
+    ms_status status = ms_training_sharding(r->arena, root, format, &s, r->err);
+    if (status != MS_OK || s.kind == MS_SHARDING_NONE)
+        return status;
+    ms_json_kind kind = ms_json_kind_of(s.value);
+    bool is_container = kind == MS_JSON_OBJECT || kind == MS_JSON_ARRAY;
+    if (s.kind == MS_SHARDING_SPLITS && !r->draft->ignore_sharding)
+        return ms_json_fail(r->err, s.value, is_container ? MS_JSON_AT_KEY : MS_JSON_AT_VALUE,
+                            MS_ERR_CONFIG,
+                            "this file shards over GPUs; memscope predicts one device that holds "
+                            "everything (--ignore-sharding predicts that)");
+    return note_several(r, &s);
+}
+
+/* ---- all of it ---- */
+
+ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_model_config *model,
+                                ms_run_draft *draft, ms_run_origins *origins, ms_notes *notes,
+                                ms_notes *left_out, ms_error *err)
+{
+    static ms_status (*const steps[])(ms_training_reading * r) = {
+        set_numbers,
+        set_clip,
+        ms_training_set_optimizer,
+        ms_training_set_precision,
+        set_checkpointing,
+        set_attention,
+        ms_training_set_adapter,
+        ms_training_set_loss,
+        ms_training_set_between_steps,
+    };
+    ms_training_reading r = {.arena = arena,
+                             .model = model,
+                             .draft = draft,
+                             .origins = origins,
+                             .notes = notes,
+                             .left_out = left_out,
+                             .err = err};
+    ms_training_format format;
+    ms_status status = ms_training_format_find(root, &format, err);
+    if (status == MS_OK)
+        status = heed_sharding(&r, root, format);
+    if (status == MS_OK)
+        status = ms_training_file_read(root, format, &r.file, err);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
+        status = steps[i](&r);
+    if (status == MS_OK)
+        status = ms_training_left_out(arena, root, r.file.format, left_out, err);
+    return status == MS_OK ? ms_training_misspelt(arena, root, r.file.format, notes, err) : status;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What people train with: Hugging Face TrainingArguments as JSON or YAML, and the YAML files of
+ * axolotl, LLaMA-Factory and torchtune. Each becomes fields of a run; what was said elsewhere wins.
+ */
+#ifndef MS_CONFIG_TRAINERS_TRAINING_ARGS_H
+#define MS_CONFIG_TRAINERS_TRAINING_ARGS_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "config/model/model_config.h"
+#include "config/model/notes.h"
+#include "config/run/resolve.h"
+#include "config/run/run_fields.h"
+#include "json/value.h"
+
+/* Sets the fields of `draft` that the file decides and that were not said yet. Their places are put
+ * down in `origins`, so the document must live as long. What it says and is not modelled goes to
+ * `left_out`; both lists belong to the arena. */
+ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_model_config *model,
+                                ms_run_draft *draft, ms_run_origins *origins, ms_notes *notes,
+                                ms_notes *left_out, ms_error *err);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What files of training settings say of an evaluation between steps, and of emptying the cache.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "config/trainers/training_reading.h"
+
+static ms_status set_empty_cache(ms_training_reading *r)
+{
+    ms_training_topic topic = MS_TOPIC_EMPTY_CACHE;
+    if (!r->file.given[topic])
+        return MS_OK;
+    if (ms_training_on_cpu(r))
+        return ms_training_leave_out(r, topic,
+                                     "emptying the cache between steps: the cpu has none");
+    return ms_training_offer(r, "empty-cache-steps", ms_training_number(r, topic), topic);
+}
+
+/* The topic that turns an evaluation on; MS_TOPIC_COUNT: nothing does. */
+static ms_training_topic evaluating_topic(const ms_training_reading *r)
+{
+    const char *strategy = ms_training_text(r, MS_TOPIC_EVAL_STRATEGY, "");
+    bool is_off = strcmp(strategy, "no") == 0;
+    if (r->file.format == MS_TRAINING_AXOLOTL)
+        return ms_training_is_some(r, MS_TOPIC_VALIDATION) && !is_off ? MS_TOPIC_VALIDATION
+                                                                      : MS_TOPIC_COUNT;
+    if (*strategy && !is_off)
+        return MS_TOPIC_EVAL_STRATEGY;
+    if (ms_training_flag(r, MS_TOPIC_DO_EVAL, false))
+        return MS_TOPIC_DO_EVAL;
+    return ms_training_flag(r, MS_TOPIC_EVAL_ON_START, false) ? MS_TOPIC_EVAL_ON_START
+                                                              : MS_TOPIC_COUNT;
+}
+
+/* What a batch of the evaluation has when the file does not say. */
+static const char *usual_eval_batch(const ms_training_reading *r)
+{
+    return r->file.format == MS_TRAINING_AXOLOTL
+               ? ms_arena_printf(r->arena, "%" PRIu64, r->draft->batch)
+               : "8";
+}
+
+/* ---- logits that the device keeps ---- */
+
+static bool names_a_metric(const ms_training_reading *r)
+{
+    const char *name = ms_training_text(r, MS_TOPIC_BEST_METRIC, "loss");
+    size_t length = strlen(name), end = strlen("loss");
+    return length < end || strcmp(name + length - end, "loss") != 0;
+}
+
+/* The topic that only makes sense with compute_metrics; MS_TOPIC_COUNT: none is there. */
+static ms_training_topic metrics_topic(const ms_training_reading *r)
+{
+    if (names_a_metric(r))
+        return MS_TOPIC_BEST_METRIC;
+    static const ms_training_topic flags[] = {MS_TOPIC_BATCH_METRICS, MS_TOPIC_METRICS,
+                                              MS_TOPIC_ACCURACY};
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (ms_training_flag(r, flags[i], false))
+            return flags[i];
+    bool has_inputs = r->file.given[MS_TOPIC_METRIC_INPUTS] &&
+                      ms_json_length(r->file.values[MS_TOPIC_METRIC_INPUTS]) > 0;
+    return has_inputs ? MS_TOPIC_METRIC_INPUTS : MS_TOPIC_COUNT;
+}
+
+/* Without a word of metrics: Trainer then wants the loss alone, unless the script has some. */
+static ms_status note_loss_alone(ms_training_reading *r)
+{
+    const char *batches =
+        r->file.given[MS_TOPIC_KEPT_BATCHES] ? ms_training_number(r, MS_TOPIC_KEPT_BATCHES) : "";
+    return ms_note_add(r->notes, r->arena, r->err,
+                       "the evaluation is taken to want the loss alone: with compute_metrics the "
+                       "device keeps logits too (--eval-logits%s%s)",
+                       *batches ? " " : "", batches);
+}
+
+/* Batch by batch, or as label numbers alone, one batch's logits are there at once; else those of
+ * eval_accumulation_steps batches, or of all, whose number no file says. */
+static ms_status set_kept_logits(ms_training_reading *r)
+{
+    static const char field[] = "eval-logits";
+    ms_training_topic from = metrics_topic(r), topic = MS_TOPIC_KEPT_BATCHES;
+    if (ms_run_field_said(r->draft, field) || ms_training_flag(r, MS_TOPIC_LOSS_ONLY, false))
+        return MS_OK;
+    if (from == MS_TOPIC_COUNT)
+        return note_loss_alone(r);
+    if (ms_training_flag(r, MS_TOPIC_BATCH_METRICS, false) ||
+        ms_training_flag(r, MS_TOPIC_ACCURACY, false))
+        return ms_training_offer(r, field, "1", from);
+    if (r->file.given[topic])
+        return ms_training_offer(r, field, ms_training_number(r, topic), topic);
+    ms_status status = ms_training_offer(r, field, "1", from);
+    return status == MS_OK
+               ? ms_note_add(r->notes, r->arena, r->err,
+                             "metrics without eval_accumulation_steps: the device keeps the logits "
+                             "of all batches of an evaluation, of which one is taken to be "
+                             "(--eval-logits)")
+               : status;
+}
+
+/* ---- an evaluation ---- */
+
+static ms_status set_evaluation(ms_training_reading *r)
+{
+    static const char field[] = "eval-batch";
+    ms_training_topic on = evaluating_topic(r), topic = MS_TOPIC_EVAL_BATCH;
+    bool is_given = r->file.given[topic];
+    if (on == MS_TOPIC_COUNT || ms_run_field_said(r->draft, field))
+        return MS_OK;
+    bool on_host = ms_run_field_said(r->draft, "parameter-device") && r->draft->parameter_device;
+    if (r->model->head != MS_HEAD_CAUSAL_LM || r->model->outputs_router_logits || on_host)
+        return ms_training_leave_out(r, on, "evaluation between steps and the logits it keeps");
+    ms_status status =
+        ms_training_offer(r, field, is_given ? ms_training_number(r, topic) : usual_eval_batch(r),
+                          is_given ? topic : on);
+    return status == MS_OK ? set_kept_logits(r) : status;
+}
+
+ms_status ms_training_set_between_steps(ms_training_reading *r)
+{
+    ms_status status = set_empty_cache(r);
+    return status == MS_OK ? set_evaluation(r) : status;
+}

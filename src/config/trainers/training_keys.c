@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/trainers/training_keys.h"
+
+#include <string.h>
+
+#include "text/nearest.h"
+#include "config/trainers/training_sharding.h"
+
+enum {
+    HF = 1 << MS_TRAINING_HF,
+    AXOLOTL = 1 << MS_TRAINING_AXOLOTL,
+    FACTORY = 1 << MS_TRAINING_FACTORY,
+    TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
+    TRAINER = HF | FACTORY, /* TrainingArguments itself */
+    ALL = HF | AXOLOTL | FACTORY | TORCHTUNE
+};
+
+static const char *const format_names[] = {
+    [MS_TRAINING_HF] = "TrainingArguments",
+    [MS_TRAINING_AXOLOTL] = "axolotl",
+    [MS_TRAINING_FACTORY] = "LLaMA-Factory",
+    [MS_TRAINING_TORCHTUNE] = "torchtune",
+};
+
+const char *ms_training_format_name(ms_training_format format)
+{
+    return format_names[format];
+}
+
+/* ---- keys that decide memory ---- */
+
+typedef enum key_form {
+    FORM_NUMBER,
+    FORM_FLAG,
+    FORM_TEXT,
+    FORM_FLAG_OR_TEXT,
+    FORM_NAMES, /* a text or a list of texts */
+    FORM_OBJECT
+} key_form;
+
+typedef struct key_row {
+    unsigned formats;
+    const char *pointer;
+    ms_training_topic topic; /* of several keys of one topic the first that is there counts */
+    key_form form;
+} key_row;
+
+/* clang-format off */
+static const key_row rows[] = {
+    {TRAINER,           "/per_device_train_batch_size",   MS_TOPIC_BATCH,            FORM_NUMBER},
+    {AXOLOTL,           "/micro_batch_size",              MS_TOPIC_BATCH,            FORM_NUMBER},
+    {TORCHTUNE,         "/batch_size",                    MS_TOPIC_BATCH,            FORM_NUMBER},
+    {HF,                "/max_length",                    MS_TOPIC_SEQ,              FORM_NUMBER},
+    {HF,                "/max_seq_length",                MS_TOPIC_SEQ,              FORM_NUMBER},
+    {AXOLOTL,           "/sequence_len",                  MS_TOPIC_SEQ,              FORM_NUMBER},
+    {FACTORY,           "/cutoff_len",                    MS_TOPIC_SEQ,              FORM_NUMBER},
+    {TORCHTUNE,         "/tokenizer/max_seq_len",         MS_TOPIC_SEQ,              FORM_NUMBER},
+    {ALL,               "/gradient_accumulation_steps",   MS_TOPIC_ACCUMULATE,       FORM_NUMBER},
+    {TRAINER | AXOLOTL, "/max_grad_norm",                 MS_TOPIC_CLIP,             FORM_NUMBER},
+    {TORCHTUNE,         "/clip_grad_norm",                MS_TOPIC_CLIP,             FORM_NUMBER},
+    {TRAINER | AXOLOTL, "/weight_decay",                  MS_TOPIC_WEIGHT_DECAY,     FORM_NUMBER},
+    {TORCHTUNE,         "/optimizer/weight_decay",        MS_TOPIC_WEIGHT_DECAY,     FORM_NUMBER},
+    {TRAINER,           "/optim",                         MS_TOPIC_OPTIMIZER,        FORM_TEXT},
+    {AXOLOTL,           "/optimizer",                     MS_TOPIC_OPTIMIZER,        FORM_TEXT},
+    {TORCHTUNE,         "/optimizer/_component_",         MS_TOPIC_OPTIMIZER,        FORM_TEXT},
+    {TORCHTUNE,         "/optimizer/fused",               MS_TOPIC_FUSED,            FORM_FLAG},
+    {TORCHTUNE,         "/optimizer/momentum",            MS_TOPIC_MOMENTUM,         FORM_NUMBER},
+    {TRAINER,           "/bf16",                          MS_TOPIC_BF16,             FORM_FLAG},
+    {AXOLOTL,           "/bf16",                          MS_TOPIC_BF16,             FORM_FLAG_OR_TEXT},
+    {TRAINER | AXOLOTL, "/fp16",                          MS_TOPIC_FP16,             FORM_FLAG},
+    {TRAINER,           "/mixed_precision",               MS_TOPIC_MIXED_PRECISION,  FORM_FLAG_OR_TEXT},
+    {FACTORY,           "/pure_bf16",                     MS_TOPIC_PURE_BF16,        FORM_FLAG},
+    {AXOLOTL,           "/bfloat16",                      MS_TOPIC_WEIGHTS_BF16,     FORM_FLAG},
+    {AXOLOTL,           "/float16",                       MS_TOPIC_WEIGHTS_FP16,     FORM_FLAG},
+    {HF,                "/model_init_kwargs/dtype",       MS_TOPIC_DTYPE,            FORM_TEXT},
+    {HF,                "/model_init_kwargs/torch_dtype", MS_TOPIC_DTYPE,            FORM_TEXT},
+    {HF | TORCHTUNE,    "/dtype",                         MS_TOPIC_DTYPE,            FORM_TEXT},
+    {HF,                "/torch_dtype",                   MS_TOPIC_DTYPE,            FORM_TEXT},
+    {HF,                "/activation_checkpointing",      MS_TOPIC_CHECKPOINTING,    FORM_FLAG},
+    {HF,                "/gradient_checkpointing",        MS_TOPIC_CHECKPOINTING,    FORM_FLAG},
+    {AXOLOTL,           "/gradient_checkpointing",        MS_TOPIC_CHECKPOINTING,    FORM_FLAG_OR_TEXT},
+    {TORCHTUNE,         "/enable_activation_checkpointing", MS_TOPIC_CHECKPOINTING,  FORM_FLAG},
+    {FACTORY,           "/disable_gradient_checkpointing", MS_TOPIC_NO_CHECKPOINTING, FORM_FLAG},
+    {HF,                "/activation_checkpointing_kwargs", MS_TOPIC_CHECKPOINT_KWARGS, FORM_OBJECT},
+    {HF | AXOLOTL,      "/gradient_checkpointing_kwargs", MS_TOPIC_CHECKPOINT_KWARGS, FORM_OBJECT},
+    {FACTORY,           "/use_reentrant_gc",              MS_TOPIC_REENTRANT,        FORM_FLAG},
+    {AXOLOTL,           "/attn_implementation",           MS_TOPIC_ATTENTION,        FORM_TEXT},
+    {HF,                "/attn_implementation",           MS_TOPIC_ATTENTION,        FORM_TEXT},
+    {HF,                "/model_init_kwargs/attn_implementation", MS_TOPIC_ATTENTION, FORM_TEXT},
+    {FACTORY,           "/flash_attn",                    MS_TOPIC_ATTENTION,        FORM_TEXT},
+    {AXOLOTL,           "/eager_attention",               MS_TOPIC_EAGER,            FORM_FLAG},
+    {AXOLOTL,           "/flash_attention",               MS_TOPIC_FLASH,            FORM_FLAG},
+    {AXOLOTL,           "/adapter",                       MS_TOPIC_ADAPTER,          FORM_TEXT},
+    {FACTORY,           "/finetuning_type",               MS_TOPIC_ADAPTER,          FORM_TEXT},
+    {AXOLOTL,           "/lora_r",                        MS_TOPIC_RANK,             FORM_NUMBER},
+    {FACTORY,           "/lora_rank",                     MS_TOPIC_RANK,             FORM_NUMBER},
+    {TORCHTUNE,         "/model/lora_rank",               MS_TOPIC_RANK,             FORM_NUMBER},
+    {AXOLOTL | FACTORY, "/lora_dropout",                  MS_TOPIC_DROPOUT,          FORM_NUMBER},
+    {TORCHTUNE,         "/model/lora_dropout",            MS_TOPIC_DROPOUT,          FORM_NUMBER},
+    {AXOLOTL,           "/lora_target_modules",           MS_TOPIC_TARGETS,          FORM_NAMES},
+    {FACTORY,           "/lora_target",                   MS_TOPIC_TARGETS,          FORM_NAMES},
+    {TORCHTUNE,         "/model/lora_attn_modules",       MS_TOPIC_TARGETS,          FORM_NAMES},
+    {AXOLOTL,           "/lora_target_linear",            MS_TOPIC_ALL_LINEAR,       FORM_FLAG},
+    {TORCHTUNE,         "/model/apply_lora_to_mlp",       MS_TOPIC_MLP,              FORM_FLAG},
+    {TORCHTUNE,         "/model/apply_lora_to_output",    MS_TOPIC_HEAD,             FORM_FLAG},
+    {AXOLOTL,           "/lora_modules_to_save",          MS_TOPIC_SAVED,            FORM_NAMES},
+    {FACTORY,           "/additional_target",             MS_TOPIC_SAVED,            FORM_NAMES},
+    {AXOLOTL,           "/peft_use_dora",                 MS_TOPIC_DORA,             FORM_FLAG},
+    {FACTORY,           "/use_dora",                      MS_TOPIC_DORA,             FORM_FLAG},
+    {TORCHTUNE,         "/model/use_dora",                MS_TOPIC_DORA,             FORM_FLAG},
+    {AXOLOTL,           "/load_in_4bit",                  MS_TOPIC_FOUR_BITS,        FORM_FLAG},
+    {AXOLOTL,           "/load_in_8bit",                  MS_TOPIC_EIGHT_BITS,       FORM_FLAG},
+    {FACTORY,           "/quantization_bit",              MS_TOPIC_BITS,             FORM_NUMBER},
+    {FACTORY,           "/quantization_type",             MS_TOPIC_QUANTIZE_TYPE,    FORM_TEXT},
+    {FACTORY,           "/double_quantization",           MS_TOPIC_DOUBLE,           FORM_FLAG},
+    {TORCHTUNE,         "/model/quantize_base",           MS_TOPIC_QUANTIZE_BASE,    FORM_FLAG},
+    {TORCHTUNE,         "/model/_component_",             MS_TOPIC_MODEL,            FORM_TEXT},
+    {TRAINER,           "/label_smoothing_factor",        MS_TOPIC_LABEL_SMOOTHING,  FORM_NUMBER},
+    {TRAINER,           "/use_liger_kernel",              MS_TOPIC_LIGER,            FORM_FLAG},
+    {FACTORY,           "/enable_liger_kernel",           MS_TOPIC_LIGER,            FORM_FLAG},
+    {TRAINER,           "/liger_kernel_config",           MS_TOPIC_LIGER_CONFIG,     FORM_OBJECT},
+    {AXOLOTL,           "/liger_rope",                    MS_TOPIC_LIGER_ROPE,       FORM_FLAG},
+    {AXOLOTL,           "/liger_rms_norm",                MS_TOPIC_LIGER_RMS_NORM,   FORM_FLAG},
+    {AXOLOTL,           "/liger_glu_activation",          MS_TOPIC_LIGER_SWIGLU,     FORM_FLAG},
+    {AXOLOTL,           "/liger_fused_linear_cross_entropy", MS_TOPIC_LIGER_LOSS,    FORM_FLAG},
+    {TRAINER | AXOLOTL, "/torch_empty_cache_steps",       MS_TOPIC_EMPTY_CACHE,      FORM_NUMBER},
+    {TRAINER | AXOLOTL, "/eval_strategy",                 MS_TOPIC_EVAL_STRATEGY,    FORM_FLAG_OR_TEXT},
+    {TRAINER,           "/do_eval",                       MS_TOPIC_DO_EVAL,          FORM_FLAG},
+    {TRAINER,           "/eval_on_start",                 MS_TOPIC_EVAL_ON_START,    FORM_FLAG},
+    {AXOLOTL,           "/val_set_size",                  MS_TOPIC_VALIDATION,       FORM_NUMBER},
+    {TRAINER,           "/per_device_eval_batch_size",    MS_TOPIC_EVAL_BATCH,       FORM_NUMBER},
+    {AXOLOTL,           "/eval_batch_size",               MS_TOPIC_EVAL_BATCH,       FORM_NUMBER},
+    {TRAINER,           "/prediction_loss_only",          MS_TOPIC_LOSS_ONLY,        FORM_FLAG},
+    {TRAINER | AXOLOTL, "/eval_accumulation_steps",       MS_TOPIC_KEPT_BATCHES,     FORM_NUMBER},
+    {TRAINER | AXOLOTL, "/metric_for_best_model",         MS_TOPIC_BEST_METRIC,      FORM_TEXT},
+    {TRAINER,           "/batch_eval_metrics",            MS_TOPIC_BATCH_METRICS,    FORM_FLAG},
+    {TRAINER,           "/include_for_metrics",           MS_TOPIC_METRIC_INPUTS,    FORM_NAMES},
+    {TRAINER,           "/include_inputs_for_metrics",    MS_TOPIC_METRICS,          FORM_FLAG},
+    {FACTORY,           "/compute_accuracy",              MS_TOPIC_ACCURACY,         FORM_FLAG},
+};
+
+/* Inside the value of another key. */
+static const key_row inner_rows[] = {
+    {TRAINER,           "/rope",                          MS_TOPIC_LIGER_ROPE,       FORM_FLAG},
+    {TRAINER,           "/rms_norm",                      MS_TOPIC_LIGER_RMS_NORM,   FORM_FLAG},
+    {TRAINER,           "/swiglu",                        MS_TOPIC_LIGER_SWIGLU,     FORM_FLAG},
+    {TRAINER,           "/geglu",                         MS_TOPIC_LIGER_GEGLU,      FORM_FLAG},
+    {TRAINER,           "/fused_linear_cross_entropy",    MS_TOPIC_LIGER_LOSS,       FORM_FLAG},
+    {HF | AXOLOTL,      "/use_reentrant",                 MS_TOPIC_REENTRANT,        FORM_FLAG},
+    {HF,                "/every_n_layers",                MS_TOPIC_EVERY_LAYERS,     FORM_NUMBER},
+    {HF,                "/offload",                       MS_TOPIC_INPUT_ON_HOST,    FORM_FLAG},
+};
+/* clang-format on */
+
+static const ms_json_kind form_kinds[] = {
+    [FORM_NUMBER] = MS_JSON_NUMBER, [FORM_FLAG] = MS_JSON_BOOL,
+    [FORM_TEXT] = MS_JSON_STRING,   [FORM_FLAG_OR_TEXT] = MS_JSON_BOOL,
+    [FORM_NAMES] = MS_JSON_ARRAY,   [FORM_OBJECT] = MS_JSON_OBJECT,
+};
+
+static ms_status check_form(ms_json_value value, key_form form, ms_error *err)
+{
+    bool or_text = form == FORM_FLAG_OR_TEXT || form == FORM_NAMES;
+    if (or_text && ms_json_kind_of(value) == MS_JSON_STRING)
+        return MS_OK;
+    ms_status status = ms_json_expect(value, form_kinds[form], err);
+    ms_json_value v;
+    if (status == MS_OK && form == FORM_NAMES)
+        for (bool more = ms_json_first(value, &v); more && status == MS_OK; more = ms_json_next(&v))
+            status = ms_json_expect(v, MS_JSON_STRING, err);
+    return status;
+}
+
+static ms_status take_rows(ms_json_value root, const key_row *from, size_t count,
+                           ms_training_file *file, ms_error *err)
+{
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < count && status == MS_OK; i++) {
+        ms_json_value value;
+        const key_row *row = &from[i];
+        if (!(row->formats & 1U << file->format) || file->given[row->topic] ||
+            !ms_json_find_pointer(root, row->pointer, &value) ||
+            ms_json_kind_of(value) == MS_JSON_NULL)
+            continue;
+        status = check_form(value, row->form, err);
+        file->given[row->topic] = true;
+        file->values[row->topic] = value;
+    }
+    return status;
+}
+
+/* ---- which format ---- */
+
+/* Keys that only one of them has. TrainingArguments are told by any of their own. */
+static const struct {
+    ms_training_format format;
+    const char *pointer;
+} marks[] = {
+    {MS_TRAINING_AXOLOTL, "/base_model"},
+    {MS_TRAINING_AXOLOTL, "/micro_batch_size"},
+    {MS_TRAINING_AXOLOTL, "/sequence_len"},
+    {MS_TRAINING_FACTORY, "/finetuning_type"},
+    {MS_TRAINING_FACTORY, "/cutoff_len"},
+    {MS_TRAINING_FACTORY, "/stage"},
+    {MS_TRAINING_FACTORY, "/lora_target"},
+    {MS_TRAINING_FACTORY, "/quantization_bit"},
+    {MS_TRAINING_TORCHTUNE, "/model/_component_"},
+    {MS_TRAINING_TORCHTUNE, "/optimizer/_component_"},
+    {MS_TRAINING_TORCHTUNE, "/tokenizer/_component_"},
+};
+
+/* Whether the key matters though it sets no field. */
+static bool is_watched(const char *name, ms_training_format format)
+{
+    return ms_training_key_is_left_out(name, format) ||
+           ms_training_key_is_of_sharding(name, format);
+}
+
+static bool has_hf_key(ms_json_value root)
+{
+    ms_json_value value;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if ((rows[i].formats & HF) && ms_json_find_pointer(root, rows[i].pointer, &value))
+            return true;
+    for (bool more = ms_json_first(root, &value); more; more = ms_json_next(&value))
+        if (is_watched(ms_json_key(value), MS_TRAINING_HF))
+            return true;
+    return ms_json_find(root, "output_dir", &value) || ms_json_find(root, "learning_rate", &value);
+}
+
+static ms_status tell_format(ms_json_value root, ms_training_format *format, ms_error *err)
+{
+    const char *mark = NULL;
+    ms_json_value value;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        if (!ms_json_find_pointer(root, marks[i].pointer, &value))
+            continue;
+        if (mark && *format != marks[i].format)
+            return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
+                                "a key of %s, but %s is one of %s", format_names[marks[i].format],
+                                mark + 1, format_names[*format]);
+        mark = marks[i].pointer;
+        *format = marks[i].format;
+    }
+    if (mark)
+        return MS_OK;
+    *format = MS_TRAINING_HF;
+    if (has_hf_key(root))
+        return MS_OK;
+    return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "no settings that are known: expected those of TrainingArguments, axolotl, "
+                        "LLaMA-Factory or torchtune");
+}
+
+ms_status ms_training_format_find(ms_json_value root, ms_training_format *format, ms_error *err)
+{
+    ms_status status = ms_json_expect(root, MS_JSON_OBJECT, err);
+    return status == MS_OK ? tell_format(root, format, err) : status;
+}
+
+ms_status ms_training_file_read(ms_json_value root, ms_training_format format,
+                                ms_training_file *file, ms_error *err)
+{
+    *file = (ms_training_file){.format = format};
+    ms_status status = take_rows(root, rows, sizeof rows / sizeof rows[0], file, err);
+    static const ms_training_topic outer[] = {MS_TOPIC_CHECKPOINT_KWARGS, MS_TOPIC_LIGER_CONFIG};
+    for (size_t i = 0; i < sizeof outer / sizeof outer[0] && status == MS_OK; i++)
+        if (file->given[outer[i]])
+            status = take_rows(file->values[outer[i]], inner_rows,
+                               sizeof inner_rows / sizeof inner_rows[0], file, err);
+    return status;
+}
+
+/* ---- misspelt keys ---- */
+
+bool ms_training_key_starts(const char *pointer, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(pointer + 1, name, length) == 0 &&
+           (pointer[1 + length] == '\0' || pointer[1 + length] == '/');
+}
+
+static bool is_known(const char *name)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (ms_training_key_starts(rows[i].pointer, name))
+            return true;
+    for (int format = 0; format < MS_TRAINING_FORMAT_COUNT; format++)
+        if (is_watched(name, (ms_training_format)format))
+            return true;
+    return false;
+}
+
+/* The key of the format that `name` is a slip of; NULL when it is too far from all of them. */
+static const char *meant_by(const char *name, ms_training_format format)
+{
+    enum { LEAST_LENGTH = 5, MOST_SLIPS = 2, MOST_MISSING = 4 };
+    ms_nearest nearest = ms_nearest_within(name, MOST_SLIPS);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if ((rows[i].formats & 1U << format) && !strchr(rows[i].pointer + 1, '/'))
+            ms_nearest_offer(&nearest, rows[i].pointer + 1);
+    if (!nearest.name || strlen(name) < LEAST_LENGTH)
+        return NULL;
+    /* Its beginning is at no distance at all. */
+    return strlen(nearest.name) <= strlen(name) + MOST_MISSING ? nearest.name : NULL;
+}
+
+ms_status ms_training_misspelt(ms_arena *arena, ms_json_value root, ms_training_format format,
+                               ms_notes *notes, ms_error *err)
+{
+    ms_json_value value;
+    ms_status status = MS_OK;
+    for (bool more = ms_json_first(root, &value); more && status == MS_OK;
+         more = ms_json_next(&value)) {
+        const char *name = ms_json_key(value), *meant = meant_by(name, format);
+        if (!meant || is_known(name))
+            continue;
+        ms_error at = {0};
+        ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
+        status = ms_note_add(notes, arena, err, "%.60s:%u: '%.40s' is not read; did you mean '%s'?",
+                             at.file, at.line, name, meant);
+    }
+    return status;
+}

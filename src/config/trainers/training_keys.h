@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The keys of files of training settings: which format has which, and what it is about. The reader
+ * of their meaning is training_args.c.
+ */
+#ifndef MS_CONFIG_TRAINERS_TRAINING_KEYS_H
+#define MS_CONFIG_TRAINERS_TRAINING_KEYS_H
+
+#include "config/trainers/training_args.h"
+
+typedef enum ms_training_format {
+    MS_TRAINING_HF, /* TrainingArguments, and what TRL adds to them */
+    MS_TRAINING_AXOLOTL,
+    MS_TRAINING_FACTORY, /* LLaMA-Factory: TrainingArguments and its own */
+    MS_TRAINING_TORCHTUNE,
+    MS_TRAINING_FORMAT_COUNT
+} ms_training_format;
+
+/* What a key is about, whatever its name. */
+typedef enum ms_training_topic {
+    MS_TOPIC_BATCH,
+    MS_TOPIC_SEQ,
+    MS_TOPIC_ACCUMULATE,
+    MS_TOPIC_CLIP,
+    MS_TOPIC_WEIGHT_DECAY,
+    MS_TOPIC_OPTIMIZER,
+    MS_TOPIC_FUSED,
+    MS_TOPIC_MOMENTUM,
+    MS_TOPIC_BF16,
+    MS_TOPIC_FP16,
+    MS_TOPIC_PURE_BF16,
+    MS_TOPIC_MIXED_PRECISION,
+    MS_TOPIC_WEIGHTS_BF16,
+    MS_TOPIC_WEIGHTS_FP16,
+    MS_TOPIC_DTYPE,
+    MS_TOPIC_CHECKPOINTING,
+    MS_TOPIC_NO_CHECKPOINTING,
+    MS_TOPIC_CHECKPOINT_KWARGS,
+    MS_TOPIC_REENTRANT,
+    MS_TOPIC_EVERY_LAYERS,
+    MS_TOPIC_INPUT_ON_HOST,
+    MS_TOPIC_ATTENTION,
+    MS_TOPIC_EAGER,
+    MS_TOPIC_FLASH,
+    MS_TOPIC_ADAPTER,
+    MS_TOPIC_RANK,
+    MS_TOPIC_DROPOUT,
+    MS_TOPIC_TARGETS,
+    MS_TOPIC_ALL_LINEAR,
+    MS_TOPIC_MLP,
+    MS_TOPIC_HEAD,
+    MS_TOPIC_SAVED,
+    MS_TOPIC_DORA,
+    MS_TOPIC_FOUR_BITS,
+    MS_TOPIC_EIGHT_BITS,
+    MS_TOPIC_BITS,
+    MS_TOPIC_QUANTIZE_TYPE,
+    MS_TOPIC_DOUBLE,
+    MS_TOPIC_QUANTIZE_BASE,
+    MS_TOPIC_MODEL,
+    MS_TOPIC_LABEL_SMOOTHING,
+    MS_TOPIC_LIGER,
+    MS_TOPIC_LIGER_CONFIG,
+    MS_TOPIC_LIGER_ROPE,
+    MS_TOPIC_LIGER_RMS_NORM,
+    MS_TOPIC_LIGER_SWIGLU,
+    MS_TOPIC_LIGER_GEGLU,
+    MS_TOPIC_LIGER_LOSS,
+    MS_TOPIC_EMPTY_CACHE,
+    MS_TOPIC_EVAL_STRATEGY,
+    MS_TOPIC_DO_EVAL,
+    MS_TOPIC_EVAL_ON_START,
+    MS_TOPIC_VALIDATION,
+    MS_TOPIC_EVAL_BATCH,
+    MS_TOPIC_LOSS_ONLY,
+    MS_TOPIC_KEPT_BATCHES,
+    MS_TOPIC_BEST_METRIC,
+    MS_TOPIC_BATCH_METRICS,
+    MS_TOPIC_METRIC_INPUTS,
+    MS_TOPIC_METRICS,
+    MS_TOPIC_ACCURACY,
+    MS_TOPIC_COUNT
+} ms_training_topic;
+
+/* A file as far as it was taken apart. */
+typedef struct ms_training_file {
+    ms_training_format format;
+    bool given[MS_TOPIC_COUNT]; /* there, and not null */
+    ms_json_value values[MS_TOPIC_COUNT];
+} ms_training_file;
+
+/* "axolotl", for messages. */
+const char *ms_training_format_name(ms_training_format format);
+
+/* Finds the format by keys that it alone has. */
+ms_status ms_training_format_find(ms_json_value root, ms_training_format *format, ms_error *err);
+/* Finds the keys that the format knows; each has the kind of value its topic wants. */
+ms_status ms_training_file_read(ms_json_value root, ms_training_format format,
+                                ms_training_file *file, ms_error *err);
+
+/* Lists what the file says and is not modelled. */
+ms_status ms_training_left_out(ms_arena *arena, ms_json_value root, ms_training_format format,
+                               ms_notes *left_out, ms_error *err);
+/* Notes keys that nobody knows and that look like one that decides memory. */
+ms_status ms_training_misspelt(ms_arena *arena, ms_json_value root, ms_training_format format,
+                               ms_notes *notes, ms_error *err);
+
+/* Whether a value turns its key off: null, false, 0, "", "no", "none", [] and {}. */
+bool ms_training_says_nothing(ms_json_value value);
+
+/* Whether the pointer begins with the key of that name; whether some pointer of what a format
+ * says and is not modelled does. */
+bool ms_training_key_starts(const char *pointer, const char *name);
+bool ms_training_key_is_left_out(const char *name, ms_training_format format);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What files of training settings say and is not modelled.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "config/trainers/training_keys.h"
+
+enum {
+    HF = 1 << MS_TRAINING_HF,
+    AXOLOTL = 1 << MS_TRAINING_AXOLOTL,
+    FACTORY = 1 << MS_TRAINING_FACTORY,
+    TORCHTUNE = 1 << MS_TRAINING_TORCHTUNE,
+    TRAINER = HF | FACTORY /* TrainingArguments itself */
+};
+
+typedef struct left_out_row {
+    unsigned formats;
+    const char *pointer;
+    const char *text;
+} left_out_row;
+
+static const char compiled[] = "the step is run eagerly";
+static const char liger[] = "Liger's kernel for a loss over logits";
+static const char input_on_host[] = "activations that go to the host";
+static const char fp8[] = "fp8 training";
+static const char packed[] = "packing; each sequence is taken to be full";
+
+/* clang-format off */
+static const left_out_row left_out_rows[] = {
+    {TRAINER | AXOLOTL, "/torch_compile",            compiled},
+    {TRAINER | AXOLOTL, "/torch_compile_backend",    compiled},
+    {TRAINER,           "/torch_compile_mode",       compiled},
+    {TORCHTUNE,         "/compile",                  compiled},
+    {TRAINER,           "/fsdp_config",              "settings of FSDP"},
+    {TRAINER,           "/liger_kernel_config/cross_entropy", liger},
+    {AXOLOTL,           "/liger_cross_entropy",      liger},
+    {AXOLOTL,           "/cut_cross_entropy",        "a fused loss; logits and the loss are those of PyTorch"},
+    {AXOLOTL,           "/plugins",                  "what plugins change"},
+    {TRAINER,           "/auto_find_batch_size",     "trying smaller batches; the figures are of the one given"},
+    {TRAINER | AXOLOTL, "/neftune_noise_alpha",      "noise on the embeddings"},
+    {TRAINER | AXOLOTL, "/optim_args",               "arguments of the optimizer"},
+    {TRAINER | AXOLOTL, "/optim_target_modules",     "an optimizer for some modules alone"},
+    {TRAINER,           "/use_cpu",                  "a device is named by --device; --device cpu is this one"},
+    {HF,                "/fp8",                      fp8},
+    {AXOLOTL,           "/fp8",                      fp8},
+    {FACTORY,           "/fp8",                      fp8},
+    {TORCHTUNE,         "/enable_fp8_training",      fp8},
+    {TRAINER,           "/fp8_config",               fp8},
+    {TRAINER,           "/dynamo_config",            compiled},
+    {TRAINER,           "/deepspeed_config",         "settings of DeepSpeed"},
+    {TRAINER,           "/megatron_lm_config",       "settings of Megatron-LM"},
+    {HF,                "/activation_offloading",    input_on_host},
+    {AXOLOTL,           "/activation_offloading",    input_on_host},
+    {AXOLOTL,           "/layer_offloading",         "layers that go to the host"},
+    {TORCHTUNE,         "/enable_activation_offloading", input_on_host},
+    {TORCHTUNE,         "/optimizer_in_bwd",         "the optimizer in the backward pass"},
+    {TORCHTUNE,         "/loss/_component_",         "torchtune's loss; it is that of transformers"},
+    {TORCHTUNE,         "/model/_component_",        "torchtune's own model code; it is that of transformers"},
+    {TORCHTUNE,         "/dataset/packed",           packed},
+    {HF | FACTORY,      "/packing",                  packed},
+    {FACTORY,           "/neat_packing",             packed},
+    {AXOLOTL,           "/sample_packing",           packed},
+    {AXOLOTL,           "/flash_attention",          "the flash-attn package; attention is PyTorch's"},
+    {AXOLOTL,           "/xformers_attention",       "xFormers; attention is PyTorch's"},
+    {AXOLOTL,           "/unfrozen_parameters",      "training some parameters alone"},
+    {AXOLOTL,           "/relora",                   "ReLoRA"},
+    {AXOLOTL,           "/lora_target_parameters",   "adapters of parameters"},
+    {AXOLOTL,           "/bnb_config_kwargs",        "other settings of bitsandbytes"},
+    {AXOLOTL,           "/lora_mlp_kernel",          "axolotl's LoRA kernels"},
+    {AXOLOTL,           "/lora_qkv_kernel",          "axolotl's LoRA kernels"},
+    {AXOLOTL,           "/lora_o_kernel",            "axolotl's LoRA kernels"},
+    {AXOLOTL,           "/rl",                       "training from preferences; the step is one of fine-tuning"},
+    {FACTORY,           "/use_unsloth",              "Unsloth"},
+    {FACTORY,           "/use_unsloth_gc",           input_on_host},
+    {FACTORY,           "/upcast_layernorm",         "norms in fp32"},
+    {FACTORY,           "/upcast_lmhead_output",     "logits in fp32"},
+    {FACTORY,           "/use_galore",               "GaLore"},
+    {FACTORY,           "/use_apollo",               "APOLLO"},
+    {FACTORY,           "/use_badam",                "BAdam"},
+    {FACTORY,           "/use_muon",                 "Muon"},
+    {FACTORY,           "/use_adam_mini",            "Adam-mini"},
+    {FACTORY,           "/shift_attn",               "shifted sparse attention"},
+    {FACTORY,           "/mixture_of_depths",        "mixture of depths"},
+};
+/* clang-format on */
+
+bool ms_training_says_nothing(ms_json_value value)
+{
+    ms_json_value child;
+    const char *text = "";
+    bool truth = true;
+    double number = 1;
+    switch (ms_json_kind_of(value)) {
+    case MS_JSON_NULL:
+        return true;
+    case MS_JSON_BOOL:
+        (void)ms_json_get_bool(value, &truth, NULL);
+        return !truth;
+    case MS_JSON_NUMBER:
+        return ms_json_get_number(value, 0, 0, &number, NULL) == MS_OK;
+    case MS_JSON_STRING:
+        (void)ms_json_get_string(value, &text, NULL);
+        return !*text || strcasecmp(text, "no") == 0 || strcmp(text, "none") == 0;
+    case MS_JSON_ARRAY:
+    case MS_JSON_OBJECT:
+        break;
+    }
+    return !ms_json_first(value, &child);
+}
+
+ms_status ms_training_left_out(ms_arena *arena, ms_json_value root, ms_training_format format,
+                               ms_notes *left_out, ms_error *err)
+{
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < sizeof left_out_rows / sizeof left_out_rows[0] && status == MS_OK; i++) {
+        ms_json_value value;
+        const left_out_row *row = &left_out_rows[i];
+        if (!(row->formats & 1U << format) || !ms_json_find_pointer(root, row->pointer, &value) ||
+            ms_training_says_nothing(value))
+            continue;
+        ms_error at = {0};
+        ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
+        status = ms_note_add(left_out, arena, err, "%s (line %u of the training arguments): %s",
+                             row->pointer + 1, at.line, row->text);
+    }
+    return status;
+}
+
+bool ms_training_key_is_left_out(const char *name, ms_training_format format)
+{
+    for (size_t i = 0; i < sizeof left_out_rows / sizeof left_out_rows[0]; i++)
+        if ((left_out_rows[i].formats & 1U << format) &&
+            ms_training_key_starts(left_out_rows[i].pointer, name))
+            return true;
+    return false;
+}

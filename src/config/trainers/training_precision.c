@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The types of weights and of autocast that files of training settings say, or imply.
+ */
+#include <string.h>
+
+#include "config/trainers/training_reading.h"
+#include "config/model/unmodelled.h"
+
+/* The type that the config says its weights have; fp32 where it does not. */
+static const char *stored_dtype(const ms_training_reading *r)
+{
+    ms_dtype dtype = r->model->has_dtype ? r->model->dtype : MS_DTYPE_F32;
+    return dtype == MS_DTYPE_BF16 ? "bf16" : dtype == MS_DTYPE_F16 ? "fp16" : "fp32";
+}
+
+/* accelerate's word for it, where TrainingArguments have none of their own. It runs fp8 within
+ * autocast in bf16. */
+static ms_status accelerate_precision(ms_training_reading *r, const char **autocast)
+{
+    ms_training_topic topic = MS_TOPIC_MIXED_PRECISION;
+    const char *word = ms_training_text(r, topic, "no");
+    const char *reason = ms_unmodelled_type(word);
+    if (strcmp(word, "bf16") == 0 || strcmp(word, "fp16") == 0)
+        *autocast = word;
+    else if (reason) {
+        *autocast = "bf16";
+        return ms_note_add(r->left_out, r->arena, r->err,
+                           "mixed_precision %.20s of the training arguments: %s; the step is run "
+                           "in bf16 autocast",
+                           word, reason);
+    } else if (strcmp(word, "no") != 0 || ms_training_flag(r, topic, false))
+        return ms_training_fail(r, topic, "expected no, fp16, bf16 or fp8");
+    return MS_OK;
+}
+
+/* What autocast is told, by bf16 and fp16. */
+static ms_status mixed_precision(ms_training_reading *r, const char **autocast)
+{
+    bool is_axolotl = r->file.format == MS_TRAINING_AXOLOTL;
+    bool fp16 = ms_training_flag(r, MS_TOPIC_FP16, false);
+    /* axolotl's "auto": bf16 unless it is told fp16 */
+    bool automatic = is_axolotl && (!r->file.given[MS_TOPIC_BF16] ||
+                                    strcmp(ms_training_text(r, MS_TOPIC_BF16, ""), "auto") == 0);
+    bool is_text = is_axolotl && *ms_training_text(r, MS_TOPIC_BF16, "");
+    bool bf16 = automatic ? !fp16 : is_text || ms_training_flag(r, MS_TOPIC_BF16, false);
+    if (is_text && !automatic && strcmp(ms_training_text(r, MS_TOPIC_BF16, ""), "full") != 0)
+        return ms_training_fail(r, MS_TOPIC_BF16, "'%.40s': expected true, false, auto or full",
+                                ms_training_text(r, MS_TOPIC_BF16, ""));
+    if (bf16 && fp16 && !is_axolotl)
+        return ms_training_fail(r, MS_TOPIC_FP16, "fp16 and bf16 together; give one of them");
+    *autocast = bf16 ? "bf16" : fp16 ? "fp16" : "none";
+    return bf16 || fp16 ? MS_OK : accelerate_precision(r, autocast);
+}
+
+/* Trainer leaves the weights as they were loaded, and from_pretrained takes the type the config
+ * says. */
+static ms_status hf_weights(ms_training_reading *r, const char **dtype)
+{
+    *dtype = ms_training_text(r, MS_TOPIC_DTYPE, "auto");
+    if (strcmp(*dtype, "auto") != 0)
+        return MS_OK;
+    *dtype = stored_dtype(r);
+    if (ms_run_field_said(r->draft, "dtype"))
+        return MS_OK;
+    return ms_note_add(
+        r->notes, r->arena, r->err,
+        "the weights are %s, %s: Trainer trains them as they were loaded (--dtype)", *dtype,
+        r->model->has_dtype ? "as the model's config says" : "the model's config says no type");
+}
+
+static const char *axolotl_weights(const ms_training_reading *r, const char *autocast)
+{
+    if (ms_training_flag(r, MS_TOPIC_WEIGHTS_BF16, false) || strcmp(autocast, "bf16") == 0)
+        return "bf16";
+    bool half = ms_training_flag(r, MS_TOPIC_WEIGHTS_FP16, false) || strcmp(autocast, "fp16") == 0;
+    return half ? "fp16" : "fp32";
+}
+
+/* What is trained as a whole goes to fp32, unless pure_bf16. */
+static const char *factory_weights(const ms_training_reading *r, const char *autocast)
+{
+    if (ms_training_flag(r, MS_TOPIC_PURE_BF16, false))
+        return "bf16";
+    if (!ms_training_has_adapter(r))
+        return "fp32";
+    return strcmp(autocast, "none") == 0 ? stored_dtype(r) : autocast;
+}
+
+/* Without an adapter, axolotl casts them back only where attention needs it. */
+static ms_status note_axolotl_weights(ms_training_reading *r, const char *dtype)
+{
+    if (ms_training_has_adapter(r) || r->file.given[MS_TOPIC_ATTENTION] ||
+        ms_training_flag(r, MS_TOPIC_FLASH, false) || strcmp(dtype, "fp32") == 0)
+        return MS_OK;
+    return ms_note_add(r->left_out, r->arena, r->err,
+                       "axolotl keeps embeddings, head and norms in fp32 here; all are %s", dtype);
+}
+
+ms_status ms_training_set_precision(ms_training_reading *r)
+{
+    const char *autocast = "none", *dtype = NULL;
+    ms_status status = mixed_precision(r, &autocast);
+    if (status != MS_OK)
+        return status;
+    ms_training_topic from = MS_TOPIC_BF16;
+    switch (r->file.format) {
+    case MS_TRAINING_AXOLOTL:
+        dtype = axolotl_weights(r, autocast);
+        status = note_axolotl_weights(r, dtype);
+        break;
+    case MS_TRAINING_FACTORY:
+        dtype = factory_weights(r, autocast);
+        break;
+    case MS_TRAINING_TORCHTUNE:
+        dtype = ms_training_text(r, MS_TOPIC_DTYPE, "bf16");
+        from = MS_TOPIC_DTYPE;
+        break;
+    case MS_TRAINING_HF:
+    case MS_TRAINING_FORMAT_COUNT:
+        status = hf_weights(r, &dtype);
+        from = MS_TOPIC_DTYPE;
+        break;
+    }
+    if (status == MS_OK)
+        status = ms_training_offer(r, "dtype", dtype, from);
+    return status == MS_OK
+               ? ms_training_offer(r, "autocast", autocast,
+                                   strcmp(autocast, "fp16") == 0 ? MS_TOPIC_FP16 : MS_TOPIC_BF16)
+               : status;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A report while it is read, for the files that read its parts.
+ */
+#ifndef MS_DOCUMENT_READING_H
+#define MS_DOCUMENT_READING_H
+
+#include "document/report.h"
+
+typedef struct ms_reading {
+    ms_arena *arena;
+    ms_json_value root;
+    ms_report *report;
+    ms_error *err;
+} ms_reading;
+
+static inline ms_status ms_reading_no_memory(const ms_reading *r)
+{
+    return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a report");
+}
+
+/* A member that is a text, to be shown; "" where it is absent. */
+ms_status ms_reading_text(const ms_reading *r, ms_json_value object, const char *key,
+                          const char **text);
+
+/* All but the metadata: of a static report, of a plan. */
+ms_status ms_reading_static(const ms_reading *r);
+ms_status ms_reading_plan(const ms_reading *r);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "document/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "document/reading.h"
+#include "json/number.h"
+
+/* Far more than a report has: each is looked up among the others. */
+enum { MOST_FIELDS = 1024 };
+
+/* ---- versions ---- */
+
+/* "1.2": both parts are digits. */
+static bool split_version(const char *text, uint64_t *major, uint64_t *minor)
+{
+    const char *point = strchr(text, '.');
+    return point && ms_number_count(text, (size_t)(point - text), major) == MS_COUNT_OK &&
+           ms_number_count(point + 1, strlen(point + 1), minor) == MS_COUNT_OK;
+}
+
+static ms_status check_version(const ms_reading *r)
+{
+    ms_json_value value;
+    const char *text = NULL;
+    uint64_t major = 0, minor = 0;
+    ms_status status = ms_json_get_member(r->root, "schema_version", &value, r->err);
+    if (status == MS_OK)
+        status = ms_json_get_string(value, &text, r->err);
+    if (status != MS_OK)
+        return status;
+    if (!split_version(text, &major, &minor))
+        return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "'%.20s' is no schema version; expected one such as \"1.0\"", text);
+    if (major > MS_REPORT_MAJOR)
+        return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "schema version %.20s is newer than this memscope, which reads %d.x",
+                            text, MS_REPORT_MAJOR);
+    if (major < MS_REPORT_MAJOR)
+        return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "schema version %.20s is not read, only %d.x", text, MS_REPORT_MAJOR);
+    return MS_OK;
+}
+
+bool ms_report_is_one(ms_json_value root)
+{
+    ms_json_value v;
+    return ms_json_find(root, "schema_version", &v) && ms_json_find(root, "metadata", &v);
+}
+
+/* ---- fields ---- */
+
+/* Of the metadata: what the model's config says. */
+static const char *const model_fields[] = {
+    "model_type",   "num_layers", "hidden_size",       "intermediate_size",
+    "num_experts",  "num_heads",  "experts_per_token", "expert_intermediate_size",
+    "num_kv_heads", "head_dim",   "vocab_size",        "tie_word_embeddings",
+};
+/* What another field says as well, or no run is told apart by. */
+static const char *const left_aside[] = {"mode",    "model",        "device_title", "folded",
+                                         "symbols", "budget_bytes", "budget_given"};
+
+#define IS_IN(name, list) is_in(name, list, sizeof(list) / sizeof *(list))
+
+static bool is_in(const char *name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i], name) == 0)
+            return true;
+    return false;
+}
+
+const char *ms_report_text(ms_arena *arena, const char *text)
+{
+    char *copy = ms_arena_strdup(arena, text);
+    for (char *p = copy; p && *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            *p = '?';
+    return copy;
+}
+
+/* Without zeros at the end of a fraction: a file may have been written again by something else. */
+static size_t significant(const char *text, size_t bytes)
+{
+    if (!memchr(text, '.', bytes) || memchr(text, 'e', bytes) || memchr(text, 'E', bytes))
+        return bytes;
+    while (text[bytes - 1] == '0')
+        bytes--;
+    return text[bytes - 1] == '.' ? bytes - 1 : bytes;
+}
+
+static const char *value_text(const ms_reading *r, ms_json_value value)
+{
+    const char *text = NULL;
+    size_t bytes;
+    if (ms_json_kind_of(value) == MS_JSON_STRING &&
+        ms_json_get_string(value, &text, r->err) == MS_OK)
+        return ms_report_text(r->arena, text);
+    text = ms_json_source_text(value, &bytes);
+    if (ms_json_kind_of(value) == MS_JSON_NUMBER)
+        bytes = significant(text, bytes);
+    text = ms_arena_printf(r->arena, "%.*s", (int)bytes, text);
+    return text ? ms_report_text(r->arena, text) : NULL;
+}
+
+/* The members of an object that `is_wanted` takes. */
+static ms_status read_fields(const ms_reading *r, ms_json_value object,
+                             bool (*is_wanted)(const char *name), ms_report_fields *fields)
+{
+    ms_report_field *items = ms_arena_array(r->arena, ms_report_field, ms_json_length(object));
+    ms_json_value v;
+    if (!items)
+        return ms_reading_no_memory(r);
+    if (ms_json_length(object) > MOST_FIELDS)
+        return ms_json_fail(r->err, object, MS_JSON_AT_KEY, MS_ERR_LIMIT, "more than %d members",
+                            MOST_FIELDS);
+    fields->items = items;
+    for (bool more = ms_json_first(object, &v); more; more = ms_json_next(&v)) {
+        if (!is_wanted(ms_json_key(v)))
+            continue;
+        ms_report_field field = {ms_report_text(r->arena, ms_json_key(v)), value_text(r, v)};
+        if (!field.name || !field.value)
+            return ms_reading_no_memory(r);
+        items[fields->count++] = field;
+    }
+    return MS_OK;
+}
+
+static bool is_of_run(const char *name)
+{
+    return !IS_IN(name, model_fields) && !IS_IN(name, left_aside);
+}
+
+static bool is_of_model(const char *name)
+{
+    return IS_IN(name, model_fields);
+}
+
+static bool is_any(const char *name)
+{
+    (void)name;
+    return true;
+}
+
+ms_status ms_reading_text(const ms_reading *r, ms_json_value object, const char *key,
+                          const char **text)
+{
+    ms_json_value value;
+    const char *found = "";
+    ms_status status = MS_OK;
+    if (ms_json_find(object, key, &value))
+        status = ms_json_get_string(value, &found, r->err);
+    *text = ms_report_text(r->arena, found);
+    return status == MS_OK && !*text ? ms_reading_no_memory(r) : status;
+}
+
+static ms_status read_metadata(const ms_reading *r)
+{
+    ms_json_value metadata, config;
+    ms_status status = ms_json_get_member(r->root, "metadata", &metadata, r->err);
+    if (status == MS_OK)
+        status = ms_json_expect(metadata, MS_JSON_OBJECT, r->err);
+    if (status == MS_OK)
+        status = ms_reading_text(r, metadata, "model", &r->report->name);
+    if (status == MS_OK)
+        status = ms_reading_text(r, metadata, "device", &r->report->device);
+    if (status == MS_OK)
+        status = read_fields(r, metadata, is_of_run, &r->report->settings);
+    if (status == MS_OK)
+        status = read_fields(r, metadata, is_of_model, &r->report->model);
+    if (status != MS_OK || !ms_json_find(r->root, "config", &config))
+        return status;
+    status = ms_json_expect(config, MS_JSON_OBJECT, r->err);
+    return status == MS_OK ? read_fields(r, config, is_any, &r->report->config) : status;
+}
+
+const char *ms_report_setting(const ms_report *report, const char *name)
+{
+    for (uint32_t i = 0; i < report->settings.count; i++)
+        if (strcmp(report->settings.items[i].name, name) == 0)
+            return report->settings.items[i].value;
+    return NULL;
+}
+
+uint64_t ms_report_part_bytes(const ms_report_parts *parts, const char *name)
+{
+    for (uint32_t i = 0; i < parts->count; i++)
+        if (strcmp(parts->items[i].name, name) == 0)
+            return parts->items[i].bytes;
+    return 0;
+}
+
+ms_status ms_report_read(ms_arena *arena, ms_json_value root, ms_report *report, ms_error *err)
+{
+    const ms_reading r = {arena, root, report, err};
+    ms_json_value v;
+    *report = (ms_report){.name = "", .device = "", .peak_phase = ""};
+    ms_status status = ms_json_expect(root, MS_JSON_OBJECT, err);
+    if (status == MS_OK)
+        status = check_version(&r);
+    if (status == MS_OK)
+        status = read_metadata(&r);
+    if (status != MS_OK)
+        return status;
+    report->is_plan = ms_json_find(root, "planner", &v);
+    return report->is_plan ? ms_reading_plan(&r) : ms_reading_static(&r);
+}

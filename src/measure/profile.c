@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "measure/profile.h"
+
+#include "measure/playback.h"
+
+typedef struct walker {
+    const ms_trace *trace;
+    ms_profile *profile;
+    ms_playback time;
+    uint32_t event; /* that is played */
+    uint64_t block_bytes, live_bytes;
+    uint16_t last_step;
+    bool is_open; /* the last step runs: stretches are cut */
+    ms_mark mark; /* the phase that runs */
+    uint32_t layer;
+    bool is_releasing; /* a copy to the host was waited for: what it copied goes now */
+    bool is_leaving;   /* a layer ended in forward; until something is made, frees are its own */
+    uint32_t next_storage, phase_storage, layers_storage; /* the first of what is made from now on,
+                                                              since the phase, the layers began */
+    ms_vec(uint32_t) late; /* storages that forward freed since the last layer that ran */
+    bool no_memory;
+} walker;
+
+static ms_stretch *open_stretch(walker *w)
+{
+    return &w->profile->stretches.items[w->profile->stretches.count - 1];
+}
+
+static void end_stretch(walker *w)
+{
+    if (w->profile->stretches.count)
+        open_stretch(w)->end_bytes = w->live_bytes;
+}
+
+static void begin_stretch(walker *w)
+{
+    end_stretch(w);
+    ms_stretch stretch = {.layer = w->layer,
+                          .phase = w->mark.phase,
+                          .micro_step = w->mark.micro_step,
+                          .repeats = w->mark.repeats,
+                          .first_event = w->event,
+                          .begin_bytes = w->live_bytes,
+                          .peak_bytes = w->live_bytes};
+    if (!ms_vec_push(&w->profile->stretches, stretch))
+        w->no_memory = true;
+}
+
+/* The forward stretch of a layer in the micro-step that runs. */
+static ms_stretch *forward_of(walker *w, uint32_t layer)
+{
+    for (uint32_t i = w->profile->stretches.count; i-- > 0;) {
+        ms_stretch *stretch = &w->profile->stretches.items[i];
+        if (stretch->micro_step != w->mark.micro_step || stretch->phase != MS_PHASE_FORWARD)
+            return NULL;
+        if (stretch->layer == layer)
+            return stretch;
+    }
+    return NULL;
+}
+
+static uint64_t block_of(const walker *w, uint32_t storage)
+{
+    uint64_t bytes = w->trace->storages.items[storage].bytes;
+    return (bytes + w->block_bytes - 1) / w->block_bytes * w->block_bytes;
+}
+
+static uint32_t layer_of(const walker *w, uint32_t storage)
+{
+    uint32_t scope = w->trace->storages.items[storage].scope;
+    return scope == MS_NONE ? MS_NONE : w->trace->scopes.items[scope].layer;
+}
+
+/* What went behind the last layer is noted with the layers that had made it; what was made on the
+ * way to the layers, with the first. */
+static void note_late(walker *w)
+{
+    for (uint32_t i = 0; i < w->late.count; i++) {
+        uint32_t storage = w->late.items[i], layer = layer_of(w, storage);
+        bool is_input =
+            layer == MS_NONE && storage >= w->phase_storage && storage < w->layers_storage;
+        ms_stretch *stretch = is_input           ? forward_of(w, 0)
+                              : layer == MS_NONE ? NULL
+                                                 : forward_of(w, layer);
+        if (stretch && is_input)
+            stretch->input_bytes += block_of(w, storage);
+        else if (stretch)
+            stretch->late_bytes += block_of(w, storage);
+    }
+    w->late.count = 0;
+}
+
+static void play_mark(walker *w, const ms_mark *mark)
+{
+    if (w->is_open && !mark->begin && mark->phase == MS_PHASE_FORWARD)
+        note_late(w);
+    w->is_open = mark->step == w->last_step;
+    if (!w->is_open || !mark->begin)
+        return;
+    w->mark = *mark;
+    w->phase_storage = w->layers_storage = w->next_storage;
+    begin_stretch(w);
+}
+
+static void play_op(walker *w, const ms_op_exec *op)
+{
+    double ms = ms_playback_op(&w->time, op);
+    ms_stretch *stretch = open_stretch(w);
+    stretch->compute_ms += ms;
+    stretch->flops += (double)op->flops;
+    if (op->pass == MS_PASS_RECOMPUTE)
+        stretch->recompute_ms += ms;
+}
+
+static void play_copy(walker *w, uint32_t id)
+{
+    const ms_copy *copy = &w->trace->copies.items[id];
+    double ms = ms_playback_copy(&w->time, id);
+    if (copy->lane == MS_LANE_HOST)
+        return;
+    w->profile->time.copy_ms += ms * open_stretch(w)->repeats;
+    if (copy->lane == MS_LANE_TO_HOST)
+        open_stretch(w)->to_host_ms += ms;
+    else
+        open_stretch(w)->from_host_ms += ms;
+    if (copy->layer == MS_NONE)
+        return;
+    if (copy->lane == MS_LANE_TO_HOST)
+        open_stretch(w)->sent_bytes += copy->bytes;
+    else if (copy->layer != w->layer)
+        open_stretch(w)->returned_bytes +=
+            (copy->bytes + w->block_bytes - 1) / w->block_bytes * w->block_bytes;
+}
+
+static void play_wait(walker *w, uint32_t id)
+{
+    double ms = ms_playback_wait(&w->time, id);
+    uint32_t layer = w->trace->copies.items[id].layer;
+    open_stretch(w)->exposed_ms += ms;
+    if (layer != MS_NONE && layer + 1 == w->layer)
+        open_stretch(w)->exposed_below_ms += ms;
+}
+
+static void play_step_event(walker *w, ms_event event)
+{
+    if (event.kind == MS_EVENT_OP_END)
+        play_op(w, &w->trace->ops.items[event.id]);
+    else if (event.kind == MS_EVENT_COPY)
+        play_copy(w, event.id);
+    else if (event.kind == MS_EVENT_WAIT)
+        play_wait(w, event.id);
+    if (w->live_bytes > open_stretch(w)->peak_bytes)
+        open_stretch(w)->peak_bytes = w->live_bytes;
+}
+
+static void leave_layer(walker *w)
+{
+    w->is_leaving = false;
+    w->late.count = 0;
+    if (w->is_open)
+        begin_stretch(w);
+}
+
+static void play_layer(walker *w, uint32_t layer)
+{
+    w->layer = layer;
+    w->is_leaving = layer == MS_NONE && w->mark.phase == MS_PHASE_FORWARD;
+    if (w->layers_storage == w->phase_storage)
+        w->layers_storage = w->next_storage;
+    if (w->is_open && !w->is_leaving)
+        begin_stretch(w);
+}
+
+static bool releases(const walker *w, uint32_t id)
+{
+    const ms_copy *copy = &w->trace->copies.items[id];
+    return copy->layer != MS_NONE && copy->lane == MS_LANE_TO_HOST;
+}
+
+static void play(walker *w)
+{
+    for (uint32_t i = 0; i < w->trace->events.count && !w->no_memory; i++) {
+        ms_event event = w->trace->events.items[i];
+        w->event = i;
+        if (w->is_leaving && event.kind != MS_EVENT_FREE)
+            leave_layer(w);
+        if (event.kind != MS_EVENT_FREE)
+            w->is_releasing = event.kind == MS_EVENT_WAIT && releases(w, event.id);
+        if (event.kind == MS_EVENT_ALLOC) {
+            w->live_bytes += block_of(w, event.id);
+            w->next_storage = event.id + 1;
+        } else if (event.kind == MS_EVENT_FREE) {
+            w->live_bytes -= block_of(w, event.id);
+            if (w->is_open && w->is_releasing)
+                open_stretch(w)->released_bytes += block_of(w, event.id);
+            if (w->is_open && w->mark.phase == MS_PHASE_FORWARD && w->layer == MS_NONE &&
+                !ms_vec_push(&w->late, event.id))
+                w->no_memory = true;
+        } else if (event.kind == MS_EVENT_MARK) {
+            play_mark(w, &w->trace->marks.items[event.id]);
+        } else if (event.kind == MS_EVENT_LAYER) {
+            play_layer(w, event.id);
+        }
+        if (w->is_open && !w->no_memory)
+            play_step_event(w, event);
+    }
+    end_stretch(w);
+}
+
+static void sum_time(ms_profile *profile)
+{
+    ms_step_time *time = &profile->time;
+    for (uint32_t i = 0; i < profile->stretches.count; i++) {
+        const ms_stretch *stretch = &profile->stretches.items[i];
+        time->compute_ms += stretch->compute_ms * stretch->repeats;
+        time->recompute_ms += stretch->recompute_ms * stretch->repeats;
+        time->exposed_ms += stretch->exposed_ms * stretch->repeats;
+    }
+    time->step_ms = time->compute_ms + time->exposed_ms;
+}
+
+ms_status ms_profile_build(const ms_trace *trace, const ms_device *device, ms_allocator_kind kind,
+                           ms_profile *profile, ms_error *err)
+{
+    *profile = (ms_profile){0};
+    walker w = {.trace = trace,
+                .profile = profile,
+                .block_bytes = kind == MS_ALLOCATOR_RAW ? 1 : 512,
+                .layer = MS_NONE};
+    if (trace->marks.count)
+        w.last_step = trace->marks.items[trace->marks.count - 1].step;
+    w.no_memory = !ms_playback_init(&w.time, trace, device);
+    play(&w);
+    ms_playback_free(&w.time);
+    ms_vec_free(&w.late);
+    sum_time(profile);
+    if (!w.no_memory)
+        return MS_OK;
+    ms_profile_free(profile);
+    return ms_fail(err, MS_ERR_NOMEM, "out of memory for the step's profile");
+}
+
+void ms_profile_free(ms_profile *profile)
+{
+    ms_vec_free(&profile->stretches);
+}

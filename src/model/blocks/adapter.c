@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/blocks/adapter.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text/nearest.h"
+#include "model/blocks/quantized.h"
+
+typedef struct attaching {
+    ms_model *model;
+    const ms_adapter *adapter;
+    ms_adapter_matcher *matcher;
+    ms_error *err;
+} attaching;
+
+/* ---- names ---- */
+
+enum { MOST_NAME_BYTES = 200 };
+
+/* "model.layers.0.self_attn.q_proj" */
+static void name_of(const ms_model *model, uint32_t scope, char *out, size_t size)
+{
+    const ms_trace *trace = model->tape->trace;
+    uint32_t chain[16] = {0}, depth = 0;
+    for (; scope != MS_NONE && depth < 16; scope = trace->scopes.items[scope].parent)
+        chain[depth++] = scope;
+    size_t used = 0;
+    out[0] = '\0';
+    while (depth-- > 0 && used < size)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? "." : "",
+                                 trace->names.items[trace->scopes.items[chain[depth]].name]);
+}
+
+/* ---- making ---- */
+
+static bool is_linear(const ms_leaf_module *leaf)
+{
+    return leaf->kind == MS_LEAF_LINEAR || leaf->kind == MS_LEAF_CONV1D;
+}
+
+/* in and out of a linear layer: Conv1D stores its weight the other way round. */
+static void widths_of(ms_model *model, const ms_leaf_module *leaf, ms_dim *in, ms_dim *out)
+{
+    const ms_shape *shape = &ms_info(model->tape, leaf->weight)->shape;
+    bool is_conv = leaf->kind == MS_LEAF_CONV1D;
+    *in = shape->dims[is_conv ? 0 : 1];
+    *out = shape->dims[is_conv ? 1 : 0];
+}
+
+/* PEFT makes its weights in fp32 and gives them the type of the base's, if those are numbers. */
+static ms_dtype dtype_beside(const ms_model *model, const ms_leaf_module *leaf)
+{
+    if (leaf->quantized)
+        return leaf->quantized->packing->adapter_dtype(model);
+    return (ms_dtype)ms_info(model->tape, leaf->weight)->dtype;
+}
+
+/* Not one of the model's modules: it is not listed. */
+static ms_linear_module new_linear(ms_model *model, const ms_leaf_module *leaf, const char *name,
+                                   ms_dim in, ms_dim out, bool bias)
+{
+    ms_dtype dtype = dtype_beside(model, leaf);
+    ms_linear_module module = {.scope = ms_scope_add(model->tape, leaf->scope, name, MS_NONE)};
+    module.weight = ms_parameter_of(model, module.scope, "weight", MS_SHAPE(out, in), dtype);
+    if (bias)
+        module.bias = ms_parameter_of(model, module.scope, "bias", MS_SHAPE(out), dtype);
+    return module;
+}
+
+static void make_lora(attaching *a, const ms_leaf_module *leaf, const char *name,
+                      struct ms_adapted *adapted)
+{
+    ms_dim in, out;
+    ms_model *model = a->model;
+    widths_of(model, leaf, &in, &out);
+    ms_dim rank =
+        ms_dim_name(&model->tape->trace->symbols, "r", ms_adapter_rank_of(a->matcher, name));
+    adapted->lora_a = new_linear(model, leaf, "lora_A", in, rank, false);
+    adapted->lora_b = new_linear(model, leaf, "lora_B", rank, out, a->adapter->has_bias);
+    if (a->adapter->is_dora)
+        adapted->magnitude = ms_dora_magnitude(model, leaf->scope, leaf->weight, adapted);
+}
+
+static void make_ia3(attaching *a, const ms_leaf_module *leaf, const char *name,
+                     struct ms_adapted *adapted)
+{
+    ms_dim in, out, one = ms_dim_number(&a->model->tape->trace->symbols, 1);
+    widths_of(a->model, leaf, &in, &out);
+    adapted->scales_input = ms_adapter_scales_input(a->matcher, name);
+    ms_shape shape = adapted->scales_input ? MS_SHAPE(one, in) : MS_SHAPE(out, one);
+    adapted->scale =
+        ms_parameter_of(a->model, leaf->scope, "ia3_l", shape, dtype_beside(a->model, leaf));
+}
+
+static ms_status fail_kind(attaching *a, const char *name)
+{
+    return ms_fail(a->err, MS_ERR_CONFIG,
+                   "adapter: '%.80s' is no linear layer, and others cannot be adapted here", name);
+}
+
+static ms_status adapt(attaching *a, ms_leaf_module *leaf, const char *name)
+{
+    if (!is_linear(leaf))
+        return fail_kind(a, name);
+    leaf->adapted = ms_arena_array(a->model->arena, struct ms_adapted, 1);
+    if (!leaf->adapted)
+        return ms_fail(a->err, MS_ERR_NOMEM, "out of memory for the adapter");
+    if (a->adapter->kind == MS_ADAPTER_LORA)
+        make_lora(a, leaf, name, leaf->adapted);
+    else
+        make_ia3(a, leaf, name, leaf->adapted);
+    return MS_OK;
+}
+
+/* ---- which modules ---- */
+
+static ms_status fail_no_target(attaching *a)
+{
+    char hint[96];
+    const ms_trace *trace = a->model->tape->trace;
+    const ms_module_list *targets = &a->adapter->targets;
+    if (!targets->pattern && targets->count == 0)
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: names no targets, and PEFT has none of its own for %s; name them, "
+                       "or all-linear",
+                       a->model->config->model_type);
+    if (targets->pattern)
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: the pattern '%.80s' matches no whole name of a linear layer; a "
+                       "name alone goes into a list",
+                       targets->pattern);
+    const char *wanted = targets->names[0];
+    ms_nearest nearest = ms_nearest_same(wanted);
+    for (uint32_t i = 0; i < a->model->leaves.count; i++) {
+        const ms_leaf_module *leaf = &a->model->leaves.items[i];
+        const char *name = trace->names.items[trace->scopes.items[leaf->scope].name];
+        if (is_linear(leaf) && strcmp(name, wanted) == 0)
+            return ms_fail(a->err, MS_ERR_CONFIG,
+                           "adapter: all modules called '%.80s' are left as they are, by "
+                           "exclude_modules or layers_to_transform",
+                           wanted);
+        if (is_linear(leaf))
+            ms_nearest_offer(&nearest, name);
+    }
+    return ms_fail(a->err, MS_ERR_CONFIG, "adapter: no module of the model is called '%.80s'%s",
+                   wanted, ms_nearest_hint(&nearest, hint, sizeof hint));
+}
+
+/* Modules that hold others, and activations (as they stand beside linear layers in transformers),
+ * are modules that targets can name as well; PEFT refuses those. Looks at the ones that come to
+ * light with a name after the `before`. */
+static ms_status check_others(attaching *a, const char *name, const char *before)
+{
+    static const char *const activations[][2] = {
+        {".gate_proj", "act_fn"},           {".up_proj", "act_fn"},    {".c_fc", "act"},
+        {".gate_up_proj", "activation_fn"}, {".fc1", "activation_fn"}, {".dense_h_to_4h", "act"}};
+    char other[MOST_NAME_BYTES + sizeof ".activation_fn"];
+    const char *last = strrchr(name, '.');
+    for (const char *point = strchr(name, '.'); point; point = strchr(point + 1, '.')) {
+        size_t length = (size_t)(point - name);
+        if (strncmp(before, name, length) == 0 && before[length] == '.')
+            continue;
+        snprintf(other, sizeof other, "%.*s", (int)length, name);
+        if (ms_adapter_takes(a->matcher, other, false, false))
+            return fail_kind(a, other);
+    }
+    for (size_t i = 0; last && i < sizeof activations / sizeof activations[0]; i++) {
+        if (strcmp(last, activations[i][0]) != 0)
+            continue;
+        snprintf(other, sizeof other, "%.*s.%s", (int)(last - name), name, activations[i][1]);
+        if (ms_adapter_takes(a->matcher, other, false, false))
+            return fail_kind(a, other);
+    }
+    return MS_OK;
+}
+
+static ms_status adapt_targets(attaching *a)
+{
+    char names[2][MOST_NAME_BYTES] = {"", ""};
+    uint32_t found = 0;
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < a->model->leaves.count && status == MS_OK; i++) {
+        ms_leaf_module *leaf = &a->model->leaves.items[i];
+        char *name = names[i % 2];
+        name_of(a->model, leaf->scope, name, MOST_NAME_BYTES);
+        status = check_others(a, name, names[(i + 1) % 2]);
+        if (status != MS_OK || !ms_adapter_takes(a->matcher, name, is_linear(leaf), leaf->is_head))
+            continue;
+        found++;
+        status = adapt(a, leaf, name);
+    }
+    if (status == MS_OK && ms_adapter_gave_up(a->matcher))
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: its patterns take too long on the names of %" PRIu32
+                       " modules; write simpler ones",
+                       a->model->leaves.count);
+    return status == MS_OK && found == 0 ? fail_no_target(a) : status;
+}
+
+/* ---- modules that are trained as a whole ---- */
+
+static bool is_shared(const ms_model *model, const ms_leaf_module *leaf)
+{
+    for (uint32_t i = 0; i < model->leaves.count; i++)
+        if (&model->leaves.items[i] != leaf && model->leaves.items[i].weight == leaf->weight)
+            return true;
+    return false;
+}
+
+/* A copy takes the place of a weight, and the weight stays, frozen. */
+static void copy_weight(ms_model *model, ms_tensor tensor)
+{
+    ms_tape *tape = model->tape;
+    if (!tensor || tape->status != MS_OK)
+        return;
+    uint32_t leaf = ms_info(tape, tensor)->leaf;
+    const ms_parameter *parameter = &tape->parameters.items[leaf];
+    ms_tensor copy =
+        ms_parameter_of(model, parameter->scope, tape->trace->names.items[parameter->name],
+                        ms_info(tape, tensor)->shape, (ms_dtype)ms_info(tape, tensor)->dtype);
+    if (!copy)
+        return;
+    ms_storage_swap(tape, tensor, copy);
+}
+
+static ms_status save_modules(attaching *a)
+{
+    char name[MOST_NAME_BYTES];
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < a->model->leaves.count; i++) {
+        ms_leaf_module *leaf = &a->model->leaves.items[i];
+        name_of(a->model, leaf->scope, name, sizeof name);
+        if (!ms_adapter_saves(a->matcher, name))
+            continue;
+        found++;
+        if (is_shared(a->model, leaf))
+            return ms_fail(a->err, MS_ERR_CONFIG,
+                           "adapter: modules_to_save of '%.80s', whose weight another module "
+                           "shares, is not modelled",
+                           name);
+        copy_weight(a->model, leaf->weight);
+        copy_weight(a->model, leaf->bias);
+        leaf->is_saved = true;
+    }
+    if (a->adapter->saved.count > 0 && found == 0)
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: no module that can be saved is called '%.80s'",
+                       a->adapter->saved.names[0]);
+    return MS_OK;
+}
+
+/* ---- freezing ---- */
+
+/* The parameters that are trained, in the order of modules. */
+typedef struct trained {
+    ms_tape *tape;
+    ms_parameter *all;
+    uint32_t count;
+} trained;
+
+static void train(trained *t, ms_tensor tensor)
+{
+    if (!tensor || ms_info(t->tape, tensor)->requires_grad)
+        return;
+    ms_parameter parameter = t->all[ms_info(t->tape, tensor)->leaf];
+    ms_info(t->tape, tensor)->requires_grad = true;
+    if (!ms_vec_push(&t->tape->parameters, parameter))
+        ms_tape_fail(t->tape, MS_ERR_NOMEM);
+}
+
+static void train_leaf(trained *t, const ms_adapter *adapter, const ms_leaf_module *leaf)
+{
+    const struct ms_adapted *adapted = leaf->adapted;
+    bool only = adapter->bias == MS_ADAPTER_BIAS_ONLY && adapted;
+    if (leaf->is_saved)
+        train(t, leaf->weight);
+    if (leaf->is_saved || only || adapter->bias == MS_ADAPTER_BIAS_ALL)
+        train(t, leaf->bias);
+    if (!adapted)
+        return;
+    train(t, adapted->lora_a.weight);
+    train(t, adapted->lora_b.weight);
+    train(t, adapted->lora_b.bias);
+    train(t, adapted->magnitude);
+    train(t, adapted->scale);
+}
+
+/* Leaves in tape->parameters what is trained; the rest goes to tape->frozen. */
+static void freeze(attaching *a)
+{
+    ms_tape *tape = a->model->tape;
+    uint32_t count = tape->parameters.count;
+    ms_parameter *all = ms_arena_array(a->model->arena, ms_parameter, count);
+    if (!all) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return;
+    }
+    memcpy(all, tape->parameters.items, count * sizeof *all);
+    for (uint32_t i = 0; i < count; i++)
+        ms_info(tape, all[i].tensor)->requires_grad = false;
+    tape->parameters.count = 0;
+    trained t = {tape, all, count};
+    for (uint32_t i = 0; i < a->model->leaves.count; i++)
+        train_leaf(&t, a->adapter, &a->model->leaves.items[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        ms_info(tape, all[i].tensor)->leaf = MS_NONE;
+        if (!ms_info(tape, all[i].tensor)->requires_grad &&
+            !ms_vec_push(&tape->frozen, all[i].tensor))
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+    }
+    for (uint32_t i = 0; i < tape->parameters.count; i++)
+        ms_info(tape, tape->parameters.items[i].tensor)->leaf = i;
+}
+
+/* What the adapters added gets their type, in the order of modules. */
+static void cast_adapters(attaching *a)
+{
+    ms_dtype dtype = a->adapter->dtype;
+    for (uint32_t i = 0; i < a->model->leaves.count; i++) {
+        const struct ms_adapted *adapted = a->model->leaves.items[i].adapted;
+        if (!adapted)
+            continue;
+        ms_module_cast(a->model, adapted->lora_a.weight, dtype);
+        ms_module_cast(a->model, adapted->lora_b.weight, dtype);
+        ms_module_cast(a->model, adapted->lora_b.bias, dtype);
+        ms_module_cast(a->model, adapted->magnitude, dtype);
+        ms_module_cast(a->model, adapted->scale, dtype);
+    }
+}
+
+/* Of what PEFT can do to packed weights, what is modelled. */
+static ms_status check_method(const attaching *a)
+{
+    ms_quantize_kind kind = a->model->run->quantization.kind;
+    bool in_four = kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4;
+    if (a->adapter->is_dora && !in_four)
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: DoRA is modelled on a base in nf4 or fp4, or not quantised");
+    if (a->adapter->kind == MS_ADAPTER_IA3 && !in_four && kind != MS_QUANTIZE_INT8)
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: IA3 is modelled on a base in nf4, fp4 or int8, or not quantised");
+    return MS_OK;
+}
+
+static ms_status check_quantized(const attaching *a)
+{
+    if (!ms_is_packed(&a->model->run->quantization))
+        return MS_OK;
+    if (a->adapter->bias != MS_ADAPTER_BIAS_NONE)
+        return ms_fail(a->err, MS_ERR_CONFIG,
+                       "adapter: training the biases of a quantised base is not modelled");
+    for (uint32_t i = 0; i < a->model->leaves.count; i++)
+        if (a->model->leaves.items[i].kind == MS_LEAF_CONV1D)
+            return ms_fail(a->err, MS_ERR_CONFIG,
+                           "quantize: %s's layers (Conv1D) are modelled with none alone",
+                           a->model->config->model_type);
+    return check_method(a);
+}
+
+ms_status ms_adapter_attach(ms_model *model, ms_error *err)
+{
+    attaching a = {.model = model, .adapter = model->run->adapter, .err = err};
+    if (!a.adapter || model->tape->status != MS_OK)
+        return model->tape->status;
+    ms_status fits = check_quantized(&a);
+    if (fits != MS_OK)
+        return fits;
+    ms_status status =
+        ms_adapter_matcher_new(a.adapter, model->config->model_type, &a.matcher, err);
+    if (status == MS_OK)
+        status = adapt_targets(&a);
+    if (status == MS_OK)
+        status = model->tape->status;
+    if (status == MS_OK)
+        status = save_modules(&a);
+    ms_adapter_matcher_free(a.matcher);
+    if (status != MS_OK)
+        return status;
+    freeze(&a);
+    cast_adapters(&a);
+    return model->tape->status;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The attention interface: masks, the fused call, and the eager function.
+ */
+#include "model/blocks/blocks.h"
+#include "ops/moe/experts.h"
+
+ms_tensor ms_as_heads(ms_model *model, ms_tensor x, ms_dim heads)
+{
+    ms_shape shape = MS_SHAPE(model->batch, model->seq, heads, model->head_dim);
+    return ms_transpose(model->tape, ms_view(model->tape, x, shape), 1, 2);
+}
+
+/* find_packed_sequence_indices: its answer is "one sequence per row"; its tensors come and go. */
+static void look_for_packed_sequences(ms_model *model, ms_tensor position_ids)
+{
+    ms_tape *tape = model->tape;
+    ms_symbols *s = &tape->trace->symbols;
+    ms_dim one = ms_dim_number(s, 1);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *expanded =
+        ms_local(&f, ms_expand(tape, position_ids, MS_SHAPE(model->batch, model->seq)));
+    ms_tensor *first = ms_local(&f, ms_add_scalar(tape, ms_narrow(tape, *expanded, 1, one)));
+    ms_tensor joined = ms_cat2(tape, *first, *expanded, 1);
+    ms_tensor *difference =
+        ms_local(&f, ms_add(tape, ms_narrow(tape, joined, 1, model->seq), *expanded));
+    ms_tensor differs = ms_compare(tape, *difference, 0);
+    ms_retain(tape, differs);
+    ms_tensor *packed = ms_local(&f, ms_cumsum_last(tape, ms_unown(tape, differs)));
+    ms_tensor last = ms_compare(tape, ms_narrow(tape, *packed, 1, one), 0);
+    ms_tensor all = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
+    ms_consume(tape, last);
+    ms_consume(tape, all);
+    ms_frame_end(&f, NULL);
+}
+
+static ms_tensor positions(ms_tape *tape, ms_dim seq)
+{
+    return ms_add_scalar(tape, ms_empty(tape, MS_SHAPE(seq), MS_DTYPE_I64));
+}
+
+/* A bool mask [1, 1, S, S] from index vectors: causal, and within the window if there is one. */
+static ms_tensor bool_mask(ms_model *model, bool windowed)
+{
+    ms_tape *tape = model->tape;
+    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
+    ms_shape square = MS_SHAPE(one, one, model->seq, model->seq);
+    ms_frame f = ms_frame_begin(tape);
+    ms_local(&f, ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64));
+    ms_local(&f, ms_empty_bytes(tape, 8, MS_DTYPE_I64));
+    ms_local(&f, positions(tape, model->seq));
+    ms_tensor *keys = ms_local(&f, positions(tape, model->seq));
+    ms_tensor allowed;
+    if (windowed) {
+        ms_tensor all = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
+        ms_tensor first = ms_add_scalar(tape, *keys);
+        ms_tensor recent = ms_empty(tape, square, MS_DTYPE_BOOL);
+        ms_consume(tape, first);
+        ms_tensor both = ms_empty(tape, square, MS_DTYPE_BOOL);
+        ms_consume(tape, recent);
+        ms_consume(tape, all);
+        ms_tensor past = ms_empty(tape, square, MS_DTYPE_BOOL);
+        allowed = ms_empty(tape, square, MS_DTYPE_BOOL);
+        ms_consume(tape, past);
+        ms_consume(tape, both);
+    } else {
+        allowed = ms_empty(tape, square, MS_DTYPE_BOOL);
+    }
+    ms_frame_end(&f, NULL);
+    return allowed;
+}
+
+/* 0 where allowed, the lowest number of the dtype elsewhere. */
+static ms_tensor additive_mask(ms_model *model, ms_tensor allowed)
+{
+    ms_tensor mask =
+        ms_additive_mask(model->tape, model->batch, model->seq, model->seq, model->run->dtype);
+    ms_consume(model->tape, allowed);
+    return mask;
+}
+
+ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)
+{
+    if (position_ids)
+        look_for_packed_sequences(model, position_ids);
+    bool windowed =
+        sliding && (model->config->sliding_window > 0 || model->config->family->has_zero_window);
+    if (model->attention == MS_ATTENTION_EAGER)
+        return additive_mask(model, bool_mask(model, windowed));
+    /* The fused call gets no mask where causality says it all. */
+    if (windowed && model->seq.value >= model->config->sliding_window)
+        return ms_expand(model->tape, bool_mask(model, true),
+                         MS_SHAPE(model->batch, ms_dim_number(&model->tape->trace->symbols, 1),
+                                  model->seq, model->seq));
+    return 0;
+}
+
+ms_tensor ms_full_mask(ms_model *model)
+{
+    ms_tensor mask = bool_mask(model, false);
+    if (model->attention == MS_ATTENTION_EAGER)
+        return additive_mask(model, mask);
+    return ms_expand(model->tape, mask,
+                     MS_SHAPE(model->batch, ms_dim_number(&model->tape->trace->symbols, 1),
+                              model->seq, model->seq));
+}
+
+static ms_tensor repeat_kv(ms_model *model, ms_tensor kv)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || model->heads.value == model->kv_heads.value)
+        return kv;
+    ms_dim groups =
+        ms_dim_number(&tape->trace->symbols, model->heads.value / model->kv_heads.value);
+    ms_dim keys = ms_info(tape, kv)->shape.dims[2];
+    ms_tensor wide =
+        ms_expand(tape, ms_unsqueeze(tape, kv, 2),
+                  MS_SHAPE(model->batch, model->kv_heads, groups, keys, model->head_dim));
+    return ms_reshape(tape, wide, MS_SHAPE(model->batch, model->heads, keys, model->head_dim));
+}
+
+/* The arguments are the caller's locals. */
+static ms_tensor eager_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v,
+                                 ms_tensor mask, ms_tensor *weights)
+{
+    ms_tape *tape = model->tape;
+    bool softmax_in_fp32 = model->softmax_in_fp32;
+    if (ms_idle(tape) || !q)
+        return 0;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype,
+             value_dtype = (ms_dtype)ms_info(tape, v)->dtype;
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *keys = ms_local(&f, repeat_kv(model, k));
+    ms_tensor *values = ms_local(&f, repeat_kv(model, v));
+    ms_tensor product = ms_matmul(tape, q, ms_transpose(tape, *keys, 2, 3));
+    ms_tensor *attn_weights = ms_local(&f, ms_mul_scalar(tape, product));
+    if (model->config->caps_scores)
+        ms_soft_cap(model, &f, attn_weights);
+    if (mask)
+        ms_assign(&f, attn_weights, ms_add(tape, *attn_weights, mask));
+    if (softmax_in_fp32) {
+        ms_assign(&f, attn_weights,
+                  ms_to(tape, ms_softmax_last(tape, *attn_weights, MS_DTYPE_F32), dtype));
+    } else {
+        ms_dtype scores = ms_idle(tape) ? dtype : (ms_dtype)ms_info(tape, *attn_weights)->dtype;
+        ms_assign(&f, attn_weights, ms_softmax_last(tape, *attn_weights, scores));
+        if (!model->softmax_uncast)
+            ms_assign(&f, attn_weights, ms_to(tape, *attn_weights, value_dtype));
+    }
+    ms_assign(&f, attn_weights, ms_dropout(tape, *attn_weights, model->config->attention_dropout));
+    ms_tensor *output = ms_local(&f, ms_matmul(tape, *attn_weights, *values));
+    ms_assign(&f, output, ms_transpose(tape, *output, 1, 2));
+    if (softmax_in_fp32 || model->softmax_uncast) /* all but GPT-2 also make it contiguous here */
+        ms_assign(&f, output, ms_contiguous(tape, *output));
+    *weights = tape->stopped ? 0 : *attn_weights;
+    ms_retain(tape, *weights);
+    ms_tensor result = ms_frame_end(&f, output);
+    ms_unown(tape, *weights);
+    return result;
+}
+
+/* combined - combined.max(dim=-1, keepdim=True).values */
+static ms_tensor less_the_largest(ms_tape *tape, ms_tensor scores)
+{
+    ms_tensor largest[2];
+    ms_max_last(tape, scores, true, largest);
+    ms_consume(tape, largest[1]);
+    return ms_sub(tape, scores, largest[0]);
+}
+
+ms_tensor ms_sink_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v, ms_tensor mask,
+                            ms_tensor sinks, ms_tensor *weights)
+{
+    ms_tape *tape = model->tape;
+    ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
+    *weights = 0;
+    if (ms_idle(tape) || !q)
+        return 0;
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *keys = ms_local(&f, repeat_kv(model, k));
+    ms_tensor *values = ms_local(&f, repeat_kv(model, v));
+    ms_tensor product = ms_matmul(tape, q, ms_transpose(tape, *keys, 2, 3));
+    ms_tensor *attn_weights = ms_local(&f, ms_mul_scalar(tape, product));
+    ms_assign(&f, attn_weights, ms_add(tape, *attn_weights, mask));
+    ms_tensor *sink =
+        ms_local(&f, ms_expand(tape, ms_view(tape, sinks, MS_SHAPE(one, model->heads, one, one)),
+                               MS_SHAPE(model->batch, model->heads, model->seq, one)));
+    ms_tensor *combined = ms_local(&f, ms_cat2(tape, *attn_weights, *sink, 3));
+    ms_assign(&f, combined, less_the_largest(tape, *combined));
+    ms_dtype dtype = ms_idle(tape) ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, *combined)->dtype;
+    ms_tensor *probs = ms_local(&f, ms_softmax_in(tape, *combined, dtype));
+    ms_tensor *scores = ms_local(&f, ms_narrow(tape, *probs, 3, model->seq));
+    ms_dtype wanted = ms_idle(tape) ? dtype : (ms_dtype)ms_info(tape, *values)->dtype;
+    ms_tensor dropped = ms_dropout(tape, *scores, model->config->attention_dropout);
+    ms_assign(&f, attn_weights, ms_to(tape, dropped, wanted));
+    ms_tensor *output = ms_local(&f, ms_matmul(tape, *attn_weights, *values));
+    ms_assign(&f, output, ms_contiguous(tape, ms_transpose(tape, *output, 1, 2)));
+    *weights = tape->stopped ? 0 : *attn_weights;
+    ms_retain(tape, *weights);
+    ms_tensor result = ms_frame_end(&f, output);
+    ms_unown(tape, *weights);
+    return result;
+}
+
+static ms_tensor fused_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v,
+                                 ms_tensor mask)
+{
+    ms_tape *tape = model->tape;
+    ms_frame f = ms_frame_begin(tape);
+    /* With a mask the framework repeats keys and values itself. */
+    ms_tensor *key = ms_local(&f, mask ? repeat_kv(model, k) : k);
+    ms_tensor *value = ms_local(&f, mask ? repeat_kv(model, v) : v);
+    double dropout = model->config->attention_dropout;
+    ms_attention backend = mask ? model->masked_attention : model->attention;
+    ms_tensor *out = ms_local(&f, model->config->family->is_bidirectional
+                                      ? ms_sdpa_both_ways(tape, backend, q, *key, *value, dropout)
+                                      : ms_sdpa(tape, backend, q, *key, *value, mask, dropout));
+    ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
+    return ms_frame_end(&f, out);
+}
+
+static ms_tensor run_piece(ms_tape *tape, void *context, ms_tensor q, ms_tensor k, ms_tensor v,
+                           ms_tensor mask)
+{
+    ms_model *model = context;
+    if (model->attention != MS_ATTENTION_EAGER)
+        return fused_attention(model, q, k, v, mask);
+    ms_tensor weights = 0;
+    ms_tensor out = eager_attention(model, q, k, v, mask, &weights);
+    ms_consume(tape, weights);
+    return out;
+}
+
+ms_tensor ms_attention_call(ms_model *model, uint64_t layer, ms_tensor q, ms_tensor k, ms_tensor v,
+                            ms_tensor mask, ms_tensor *weights)
+{
+    const ms_tiled_attention tiled = {
+        .run = run_piece,
+        .context = model,
+        .pieces = model->run->treatments.layers[layer].attention_tiles,
+    };
+    *weights = 0;
+    if (tiled.pieces > 1)
+        return ms_tiled_attention_run(model->tape, tiled, q, k, v, mask);
+    if (model->attention == MS_ATTENTION_EAGER)
+        return eager_attention(model, q, k, v, mask, weights);
+    return fused_attention(model, q, k, v, mask);
+}
+
+ms_tensor *ms_attend_merged(ms_model *model, ms_frame *f, uint64_t number, const ms_tensor q_k_v[3],
+                            ms_tensor mask, ms_tensor *weights)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor *output =
+        ms_local(f, ms_attention_call(model, number, q_k_v[0], q_k_v[1], q_k_v[2], mask, weights));
+    ms_retain(tape, *weights);
+    ms_shape merged = MS_SHAPE(model->batch, model->seq, model->hidden);
+    ms_assign(f, output, ms_contiguous(tape, ms_reshape(tape, *output, merged)));
+    return output;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Calls of the shared modules.
+ */
+#include "model/blocks/blocks.h"
+
+#include "model/blocks/adapter.h"
+#include "model/blocks/quantized.h"
+#include "ops/liger/liger.h"
+#include "ops/ops.h"
+
+void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_model_config *config,
+                   const ms_run_config *run)
+{
+    ms_symbols *s = &tape->trace->symbols;
+    *model = (ms_model){.tape = tape,
+                        .arena = arena,
+                        .config = config,
+                        .run = run,
+                        .batch = ms_dim_name(s, "B", run->batch),
+                        .seq = ms_dim_name(s, "S", run->seq_tokens),
+                        .hidden = ms_dim_name(s, "H", config->hidden_size),
+                        .intermediate = ms_dim_name(s, "I", config->intermediate_size),
+                        .vocab = ms_dim_name(s, "V", config->vocab_size),
+                        .heads = ms_dim_name(s, "Hq", config->num_heads),
+                        .kv_heads = ms_dim_name(s, "Hk", config->num_kv_heads),
+                        .head_dim = ms_dim_name(s, "D", config->head_dim),
+                        .labels = {.value = config->num_labels}};
+    if (config->head != MS_HEAD_CAUSAL_LM && config->head != MS_HEAD_MASKED_LM)
+        model->labels = ms_dim_name(s, "C", config->num_labels);
+    uint64_t turned = ms_rotary_dim(config);
+    model->rotary_dim = turned == config->head_dim ? model->head_dim : ms_dim_name(s, "R", turned);
+}
+
+void ms_model_free(ms_model *model)
+{
+    ms_vec_free(&model->leaves);
+    ms_vec_free(&model->router_logits);
+    ms_exceptions_free(model->exceptions);
+}
+
+bool ms_model_index_leaves(ms_model *model)
+{
+    uint32_t count = model->tape->trace->scopes.count;
+    uint32_t *leaf_by_scope = ms_arena_array(model->arena, uint32_t, count);
+    if (!leaf_by_scope)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        leaf_by_scope[i] = MS_NONE;
+    for (uint32_t i = 0; i < model->leaves.count; i++)
+        leaf_by_scope[model->leaves.items[i].scope] = i;
+    model->leaf_by_scope = leaf_by_scope;
+    model->indexed_scopes = count;
+    return true;
+}
+
+ms_leaf_module *ms_model_leaf(const ms_model *model, uint32_t scope)
+{
+    uint32_t leaf = scope < model->indexed_scopes ? model->leaf_by_scope[scope] : MS_NONE;
+    return leaf == MS_NONE ? NULL : &model->leaves.items[leaf];
+}
+
+static const ms_treatment *treatment_of(const ms_model *model, uint64_t layer)
+{
+    return &model->run->treatments.layers[layer];
+}
+
+static ms_tensor run_checkpoint(ms_model *model, const ms_region *region, ms_tensor hidden,
+                                bool is_last)
+{
+    const ms_treatment *treatment = treatment_of(model, region->number);
+    ms_region checkpoint = *region;
+    checkpoint.kept_ops = treatment->kept_ops;
+    checkpoint.kept_op_count = treatment->kept_count;
+    if (treatment->input != MS_INPUT_OFFLOADED || !is_last)
+        checkpoint.input_place = treatment->input;
+    return ms_checkpoint_run(model->tape, &checkpoint, hidden);
+}
+
+/* Nothing runs behind the last layer that could hide its copies: what it saves stays. */
+static ms_tensor run_treated(ms_model *model, const ms_region *region, ms_tensor hidden)
+{
+    const ms_treatment *treatment = treatment_of(model, region->number);
+    bool is_last = region->number + 1 == model->config->num_layers;
+    switch (treatment->kind) {
+    case MS_TREAT_CHECKPOINT:
+    case MS_TREAT_SELECTIVE:
+        return run_checkpoint(model, region, hidden, is_last);
+    case MS_TREAT_OFFLOAD:
+        if (!is_last)
+            return ms_offload_run(model->tape, region, hidden, treatment->share);
+        break;
+    case MS_TREAT_KEEP:
+    case MS_TREAT_KIND_COUNT:
+        break;
+    }
+    return region->run(model->tape, region->context, region->number, hidden);
+}
+
+ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden)
+{
+    uint32_t number = (uint32_t)region->number;
+    ms_layer_enter(model->tape, number);
+    ms_home_begin_layer(model->tape, number);
+    ms_selective_count_begin(model->tape);
+    ms_tensor out = run_treated(model, region, hidden);
+    ms_selective_count_end(model->tape);
+    ms_home_end_layer(model->tape, number);
+    ms_offload_release(model->tape, number);
+    ms_layer_enter(model->tape, MS_NONE);
+    return out;
+}
+
+ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden)
+{
+    const ms_treatment *treatment = treatment_of(model, region->number);
+    uint32_t tiles = treatment->tiles;
+    if (treatment->mlp_checkpoint)
+        return ms_checkpoint_run(model->tape, region, hidden);
+    if (tiles > 1) {
+        ms_frame f = ms_frame_begin(model->tape);
+        ms_tensor *input = ms_argument(&f, hidden);
+        ms_tensor *out = ms_local(&f, ms_tiled_run(model->tape, region, *input, tiles));
+        return ms_frame_end(&f, out);
+    }
+    return region->run(model->tape, region->context, region->number, hidden);
+}
+
+static bool has_checkpoints(const ms_model *model)
+{
+    for (uint64_t i = 0; i < model->config->num_layers; i++) {
+        ms_treatment_kind kind = treatment_of(model, i)->kind;
+        if (kind == MS_TREAT_CHECKPOINT || kind == MS_TREAT_SELECTIVE)
+            return true;
+    }
+    return false;
+}
+
+ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor scale,
+                             ms_tensor ids)
+{
+    uint32_t previous = ms_scope_enter(model->tape, scope);
+    ms_tensor out = ms_embedding(model->tape, weight, ids);
+    if (scale)
+        out = ms_mul(model->tape, out, scale);
+    if (model->run->adapter && has_checkpoints(model))
+        ms_require_grad(model->tape, out);
+    model->tape->scope = previous;
+    return out;
+}
+
+ms_tensor ms_base_call(ms_model *model, const ms_leaf_module *leaf, const ms_linear_module *module,
+                       ms_tensor x, ms_linear_fn linear)
+{
+    if (leaf && leaf->quantized)
+        return ms_quantized_call(model, leaf->quantized, module, x);
+    return linear(model->tape, x, module->weight, module->bias);
+}
+
+ms_tensor ms_linear_call_by(ms_model *model, const ms_linear_module *module, ms_tensor x,
+                            ms_linear_fn linear)
+{
+    const ms_leaf_module *leaf = ms_model_leaf(model, module->scope);
+    uint32_t previous = ms_scope_enter(model->tape, module->scope);
+    ms_tensor out = leaf && leaf->adapted ? ms_adapted_call(model, leaf, module, x, linear)
+                                          : ms_base_call(model, leaf, module, x, linear);
+    model->tape->scope = previous;
+    return out;
+}
+
+ms_tensor ms_linear_call(ms_model *model, const ms_linear_module *module, ms_tensor x)
+{
+    return ms_linear_call_by(model, module, x, ms_linear);
+}
+
+ms_tensor ms_conv1d_call(ms_model *model, const ms_linear_module *module, ms_tensor x)
+{
+    return ms_linear_call_by(model, module, x, ms_conv1d);
+}
+
+ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    uint32_t previous = ms_scope_enter(model->tape, module->scope);
+    ms_tensor out = ms_layer_norm(model->tape, x, module->weight, module->bias);
+    model->tape->scope = previous;
+    return out;
+}
+
+/* Liger's kernel, where it replaces this norm; `x` is not consumed otherwise. */
+static bool fused_norm(ms_model *model, const ms_norm_module *module, ms_tensor x, ms_tensor *out)
+{
+    const ms_liger_family *family = model->run->liger_family;
+    if (!(model->run->liger & MS_LIGER_RMS_NORM) || !(family->norms & 1U << module->place))
+        return false;
+    uint32_t previous = ms_scope_enter(model->tape, module->scope);
+    bool copies = family->copying_norms & 1U << module->place;
+    *out = ms_liger_rms_norm(model->tape, x, module->weight, copies);
+    model->tape->scope = previous;
+    return true;
+}
+
+/* Where the weight is applied: to the result in the input's type, or in fp32 before that. */
+typedef enum weighing { WEIGHS_CAST, WEIGHS_IN_FP32 } weighing;
+
+static ms_tensor rms_norm(ms_model *model, const ms_norm_module *module, ms_tensor x, weighing how)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !x) {
+        ms_consume(tape, x);
+        return 0;
+    }
+    ms_tensor fused;
+    if (fused_norm(model, module, x, &fused))
+        return fused;
+    uint32_t previous = ms_scope_enter(tape, module->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_assign(&f, hidden, ms_to(tape, *hidden, MS_DTYPE_F32));
+    ms_tensor *variance = ms_local(&f, ms_mean_last(tape, ms_pow(tape, *hidden)));
+    ms_tensor scale = ms_rsqrt(tape, ms_add_scalar(tape, *variance));
+    ms_assign(&f, hidden, ms_mul(tape, *hidden, scale));
+    ms_tensor out = how == WEIGHS_IN_FP32
+                        ? ms_to(tape, ms_mul(tape, module->weight, *hidden), input_dtype)
+                        : ms_mul(tape, module->weight, ms_to(tape, *hidden, input_dtype));
+    ms_retain(tape, out);
+    ms_frame_end(&f, NULL);
+    tape->scope = previous;
+    return ms_unown(tape, out);
+}
+
+ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    return rms_norm(model, module, x, WEIGHS_CAST);
+}
+
+ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    return rms_norm(model, module, x, WEIGHS_IN_FP32);
+}
+
+/* x * rsqrt((x ** 2).mean() + eps) */
+static ms_tensor normed(ms_tape *tape, ms_tensor x)
+{
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_local(&f, x);
+    ms_tensor variance = ms_mean_last(tape, ms_pow(tape, *hidden));
+    ms_tensor scale = ms_rsqrt(tape, ms_add_scalar(tape, variance));
+    ms_tensor *out = ms_local(&f, ms_mul(tape, *hidden, scale));
+    return ms_frame_end(&f, out);
+}
+
+ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !x) {
+        ms_consume(tape, x);
+        return 0;
+    }
+    ms_tensor fused;
+    if (fused_norm(model, module, x, &fused))
+        return fused;
+    uint32_t previous = ms_scope_enter(tape, module->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_tensor *output = ms_local(&f, normed(tape, ms_to(tape, *hidden, MS_DTYPE_F32)));
+    ms_tensor scale = ms_add_scalar(tape, ms_to(tape, module->weight, MS_DTYPE_F32));
+    ms_assign(&f, output, ms_mul(tape, *output, scale));
+    ms_assign(&f, output, ms_to(tape, *output, input_dtype));
+    ms_tensor result = ms_frame_end(&f, output);
+    tape->scope = previous;
+    return result;
+}
+
+/* 0.5 * x * (1 + tanh(c * (x + c * x**3))), operator by operator */
+static ms_tensor gelu_new(ms_tape *tape, ms_tensor x)
+{
+    ms_tensor half = ms_mul_scalar(tape, x);
+    ms_tensor cubic = ms_mul_scalar(tape, ms_pow(tape, x));
+    ms_tensor inner = ms_mul_scalar(tape, ms_add(tape, x, cubic));
+    ms_tensor outer = ms_add_scalar(tape, ms_tanh(tape, inner));
+    return ms_mul(tape, half, outer);
+}
+
+/* 0.5 * x * (1 + tanh(x * c * (1 + d * x * x))) */
+static ms_tensor gelu_fast(ms_tape *tape, ms_tensor x)
+{
+    ms_tensor half = ms_mul_scalar(tape, x);
+    ms_tensor scaled = ms_mul_scalar(tape, x);
+    ms_tensor square = ms_mul(tape, ms_mul_scalar(tape, x), x);
+    ms_tensor inner = ms_mul(tape, scaled, ms_add_scalar(tape, square));
+    ms_tensor outer = ms_add_scalar(tape, ms_tanh(tape, inner));
+    return ms_mul(tape, half, outer);
+}
+
+static ms_tensor relu2(ms_tape *tape, ms_tensor x)
+{
+    ms_tensor applied = ms_relu(tape, x);
+    ms_retain(tape, applied); /* a local */
+    ms_tensor out = ms_pow(tape, applied);
+    ms_release(tape, applied);
+    return out;
+}
+
+void ms_soft_cap(ms_model *model, ms_frame *f, ms_tensor *x)
+{
+    ms_assign(f, x, ms_div_scalar(model->tape, *x));
+    ms_assign(f, x, ms_tanh(model->tape, *x));
+    ms_assign(f, x, ms_mul_scalar(model->tape, *x));
+}
+
+ms_tensor ms_activation_call(ms_model *model, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    ms_retain(tape, x);
+    ms_tensor out = 0;
+    switch (model->config->activation) {
+    case MS_ACTIVATION_SILU:
+        out = ms_silu(tape, x);
+        break;
+    case MS_ACTIVATION_GELU:
+    case MS_ACTIVATION_GELU_TANH:
+        out = ms_gelu(tape, x);
+        break;
+    case MS_ACTIVATION_GELU_NEW:
+        out = gelu_new(tape, x);
+        break;
+    case MS_ACTIVATION_GELU_FAST:
+        out = gelu_fast(tape, x);
+        break;
+    case MS_ACTIVATION_RELU2:
+        out = relu2(tape, x);
+        break;
+    case MS_ACTIVATION_RELU:
+    case MS_ACTIVATION_COUNT:
+        out = ms_relu(tape, x);
+        break;
+    }
+    ms_consume(tape, ms_unown(tape, x));
+    return out;
+}

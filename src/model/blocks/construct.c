@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Making parameters and buffers, in the order and with the temporaries of the framework's
+ * constructors: they decide where the allocator puts things.
+ */
+#include "model/blocks/quantized.h"
+#include "ops/ops.h"
+
+ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
+                          ms_dtype dtype)
+{
+    ms_tape *tape = model->tape;
+    uint32_t previous = ms_scope_enter(tape, scope);
+    tape->new_category = MS_CATEGORY_WEIGHT;
+    ms_tensor tensor = ms_empty(tape, shape, dtype);
+    tape->new_category = MS_CATEGORY_TEMPORARY;
+    tape->scope = previous;
+    return ms_parameter_enter(model, scope, name, tensor);
+}
+
+ms_tensor ms_parameter_enter(ms_model *model, uint32_t scope, const char *name, ms_tensor tensor)
+{
+    ms_tape *tape = model->tape;
+    if (!tensor)
+        return 0;
+    ms_retain(tape, tensor);
+    ms_name_storage(tape, tensor, name, MS_CATEGORY_WEIGHT);
+    ms_parameter parameter = {.tensor = tensor, .name = ms_tape_name(tape, name), .scope = scope};
+    ms_info(tape, tensor)->leaf = tape->parameters.count;
+    ms_info(tape, tensor)->requires_grad = true;
+    if (!ms_vec_push(&tape->parameters, parameter))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    else if (ms_home_is_host(tape, scope))
+        ms_home_add(tape, tape->parameters.count - 1);
+    return tensor;
+}
+
+ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape)
+{
+    return ms_parameter_of(model, scope, name, shape, model->run->dtype);
+}
+
+/* Enters a module into the model's list. */
+static void list_leaf(ms_model *model, ms_leaf_module leaf)
+{
+    if (!ms_vec_push(&model->leaves, leaf))
+        ms_tape_fail(model->tape, MS_ERR_NOMEM);
+}
+
+static uint32_t child(ms_model *model, uint32_t parent, const char *name)
+{
+    return ms_scope_add(model->tape, parent, name, MS_NONE);
+}
+
+static bool is_quantized(const ms_model *model)
+{
+    return ms_is_packed(&model->run->quantization);
+}
+
+bool ms_is_made_on_host(const ms_model *model)
+{
+    return is_quantized(model) || model->run->parameter_device == MS_PARAMETERS_ON_HOST;
+}
+
+/* Whether the loader packs the layer; its name is the module's. */
+static bool is_converted(ms_model *model, uint32_t scope, bool is_head)
+{
+    enum { MAX_PATH = 256 };
+    const ms_quantization *quantization = &model->run->quantization;
+    char path[MAX_PATH];
+    ms_error err = {0};
+    if (!quantization->exceptions)
+        return !is_head;
+    (void)ms_trace_scope_path(model->tape->trace, scope, path, sizeof path);
+    if (!model->exceptions && model->tape->status == MS_OK &&
+        ms_exceptions_new(quantization, &model->exceptions, &err) != MS_OK)
+        ms_tape_fail(model->tape, MS_ERR_NOMEM); /* the reader has seen that they are patterns */
+    return model->exceptions && ms_exceptions_convert(model->exceptions, path, is_head);
+}
+
+static ms_linear_module new_linear(ms_model *model, uint32_t parent, const char *name, ms_dim in,
+                                   ms_dim out, bool bias, bool is_head)
+{
+    struct ms_quantized *quantized = NULL;
+    ms_linear_module module = {.scope = child(model, parent, name)};
+    if (is_quantized(model) && is_converted(model, module.scope, is_head)) {
+        quantized = ms_quantized_new(model, module.scope, out, in);
+        if (!quantized)
+            ms_tape_fail(model->tape, MS_ERR_NOMEM);
+        module.weight = quantized ? quantized->weight : 0;
+    } else {
+        module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(out, in));
+    }
+    if (bias)
+        module.bias = ms_parameter_of(model, module.scope, "bias", MS_SHAPE(out),
+                                      quantized && quantized->packing->is_half ? MS_DTYPE_F16
+                                                                               : model->run->dtype);
+    list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_LINEAR,
+                                      .scope = module.scope,
+                                      .weight = module.weight,
+                                      .bias = module.bias,
+                                      .is_head = is_head,
+                                      .quantized = quantized});
+    return module;
+}
+
+ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
+                               ms_dim out, bool bias)
+{
+    return new_linear(model, parent, name, in, out, bias, false);
+}
+
+ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
+                               ms_dim out)
+{
+    ms_linear_module module = {.scope = child(model, parent, name)};
+    module.weight = ms_parameter_new(model, module.scope, "weight", MS_SHAPE(in, out));
+    module.bias = ms_parameter_new(model, module.scope, "bias", MS_SHAPE(out));
+    list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_CONV1D,
+                                      .scope = module.scope,
+                                      .weight = module.weight,
+                                      .bias = module.bias});
+    return module;
+}
+
+ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width,
+                           bool bias)
+{
+    return ms_shaped_norm_new(model, parent, name, MS_SHAPE(width), bias);
+}
+
+ms_norm_module ms_shaped_norm_new(ms_model *model, uint32_t parent, const char *name,
+                                  ms_shape shape, bool bias)
+{
+    ms_norm_module module = {.scope = child(model, parent, name)};
+    module.weight = ms_parameter_new(model, module.scope, "weight", shape);
+    if (bias)
+        module.bias = ms_parameter_new(model, module.scope, "bias", shape);
+    list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_NORM,
+                                      .scope = module.scope,
+                                      .weight = module.weight,
+                                      .bias = module.bias});
+    return module;
+}
+
+ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows,
+                           ms_dim width)
+{
+    uint32_t scope = child(model, parent, name);
+    ms_tensor weight = ms_parameter_new(model, scope, "weight", MS_SHAPE(rows, width));
+    if (weight && !ms_idle(model->tape))
+        model->tape->parameters.items[ms_info(model->tape, weight)->leaf].is_embedding = true;
+    list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_EMBEDDING, .scope = scope, .weight = weight});
+    return weight;
+}
+
+ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding)
+{
+    if (ms_idle(model->tape))
+        return (ms_linear_module){0};
+    const ms_shape shape = ms_info(model->tape, embedding)->shape;
+    if (model->config->head == MS_HEAD_LAST_TOKEN)
+        return ms_linear_new(model, MS_NONE, "score", shape.dims[1], model->labels, false);
+    if (!model->config->tie_word_embeddings)
+        return new_linear(model, MS_NONE, "lm_head", shape.dims[1], shape.dims[0], false, true);
+    ms_linear_module module = {.scope = child(model, MS_NONE, "lm_head"), .weight = embedding};
+    if (!ms_is_made_on_host(model))
+        ms_consume(model->tape, ms_empty(model->tape, shape, model->run->dtype));
+    list_leaf(model, (ms_leaf_module){.kind = MS_LEAF_LINEAR,
+                                      .scope = module.scope,
+                                      .weight = embedding,
+                                      .is_head = true});
+    return module;
+}
+
+ms_tensor ms_inverse_frequencies(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->rotary_dim));
+    ms_tensor range = ms_empty(tape, shape, MS_DTYPE_F32);
+    ms_tensor exponent = ms_empty(tape, shape, MS_DTYPE_F32);
+    ms_consume(tape, range);
+    ms_tensor power = ms_empty(tape, shape, MS_DTYPE_F32);
+    ms_transient(tape, 8, MS_DTYPE_F64);
+    ms_consume(tape, exponent);
+    ms_tensor reciprocal = ms_empty(tape, shape, MS_DTYPE_F32);
+    ms_tensor result = ms_empty(tape, shape, MS_DTYPE_F32);
+    ms_consume(tape, reciprocal);
+    ms_consume(tape, power);
+    return result;
+}
+
+static ms_tensor buffer(ms_model *model, ms_tensor tensor, const char *name)
+{
+    ms_retain(model->tape, tensor);
+    ms_name_storage(model->tape, tensor, name, MS_CATEGORY_BUFFER);
+    if (tensor && !ms_vec_push(&model->tape->module_buffers, tensor))
+        ms_tape_fail(model->tape, MS_ERR_NOMEM);
+    return tensor;
+}
+
+ms_tensor ms_buffer_new(ms_model *model, ms_shape shape, ms_dtype dtype, const char *name)
+{
+    return buffer(model, ms_empty(model->tape, shape, dtype), name);
+}
+
+/* Inverse frequencies and their copy. */
+static ms_tensor rotary_table(ms_model *model, ms_tensor *original)
+{
+    ms_tape *tape = model->tape;
+    ms_shape shape = MS_SHAPE(ms_dim_half(&tape->trace->symbols, model->rotary_dim));
+    bool on_host = ms_is_made_on_host(model);
+    ms_dtype dtype = on_host ? model->run->dtype : MS_DTYPE_F32;
+    ms_tensor made = on_host ? ms_empty(tape, shape, dtype) : ms_inverse_frequencies(model);
+    ms_tensor inv_freq = buffer(model, made, "inv_freq");
+    *original = ms_buffer_new(model, shape, dtype, "inv_freq");
+    return inv_freq;
+}
+
+void ms_parameter_move_last(ms_model *model, uint32_t place)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || tape->parameters.count == 0)
+        return;
+    ms_parameter *items = tape->parameters.items, last = items[tape->parameters.count - 1];
+    if (ms_home_is_host(tape, last.scope))
+        return; /* the host's copies know parameters by number */
+    for (uint32_t i = tape->parameters.count - 1; i > place; i--)
+        items[i] = items[i - 1];
+    items[place] = last;
+    for (uint32_t i = place; i < tape->parameters.count; i++)
+        ms_info(tape, items[i].tensor)->leaf = i;
+}
+
+/* On the device made twice: by the constructor, and again (and dropped) when weights are
+ * initialised. */
+void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor *inv_freq,
+                   ms_tensor *originals)
+{
+    ms_tape *tape = model->tape;
+    uint32_t previous = ms_scope_enter(tape, child(model, parent, "rotary_emb"));
+    for (uint32_t i = 0; i < tables; i++)
+        inv_freq[i] = rotary_table(model, &originals[i]);
+    for (uint32_t i = 0; i < tables && !ms_is_made_on_host(model); i++)
+        ms_consume(tape, ms_inverse_frequencies(model));
+    tape->scope = previous;
+}
+
+void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype)
+{
+    ms_tape *tape = model->tape;
+    if (!tensor || ms_idle(tape) || ms_info(tape, tensor)->dtype == dtype ||
+        !ms_dtype_info_of((ms_dtype)ms_info(tape, tensor)->dtype)->floating)
+        return;
+    const ms_storage from = tape->trace->storages.items[ms_info(tape, tensor)->storage];
+    tape->new_category = from.category;
+    ms_tensor cast = ms_empty_like(tape, tensor, dtype);
+    tape->new_category = MS_CATEGORY_TEMPORARY;
+    if (!cast)
+        return;
+    ms_storage_swap(tape, tensor, cast);
+    ms_storage *to = &tape->trace->storages.items[ms_info(tape, tensor)->storage];
+    to->name = from.name;
+    to->scope = from.scope;
+    ms_consume(tape, cast);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A model as a program on the tape: build makes the parameters in the framework's order, forward
+ * runs one micro-batch and yields the loss. A family is one file and one row of families.c.
+ */
+#ifndef MS_MODEL_BLOCKS_MODEL_H
+#define MS_MODEL_BLOCKS_MODEL_H
+
+#include "base/arena.h"
+#include "config/model/model_config.h"
+#include "config/run/run_config.h"
+#include "autograd/tape.h"
+
+/* A module that holds parameters itself: what an adapter may change. */
+typedef enum ms_leaf_kind {
+    MS_LEAF_LINEAR,
+    MS_LEAF_CONV1D, /* GPT-2's linear layer: the weight is transposed */
+    MS_LEAF_EMBEDDING,
+    MS_LEAF_NORM
+} ms_leaf_kind;
+
+struct ms_adapted;   /* see model/blocks/adapter.h */
+struct ms_quantized; /* see model/blocks/quantized.h */
+
+typedef struct ms_leaf_module {
+    ms_leaf_kind kind;
+    uint32_t scope;
+    ms_tensor weight, bias; /* bias 0: none */
+    bool is_head;
+    bool is_saved;                  /* by an adapter: trained as a whole */
+    struct ms_adapted *adapted;     /* NULL: it is not */
+    struct ms_quantized *quantized; /* NULL: it is not */
+} ms_leaf_module;
+
+typedef struct ms_model {
+    ms_tape *tape;
+    ms_arena *arena;
+    const ms_model_config *config;
+    const ms_run_config *run;
+    ms_attention attention;        /* resolved: never auto */
+    ms_attention masked_attention; /* of layers that need a mask */
+    bool softmax_in_fp32;          /* eager attention's; its output is then also made contiguous */
+    bool softmax_uncast; /* the same output, but probabilities stay in the scores' dtype */
+    ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
+    ms_dim rotary_dim; /* of each head, what the rotary embedding turns */
+    /* What becomes of the head's logits before the loss; NULL: nothing. */
+    ms_tensor (*scale_logits)(ms_tape *tape, ms_tensor logits);
+    ms_dim labels; /* classes a classifier tells apart */
+    /* [B], of what a head says of a whole sequence; 0: the head has no such labels. */
+    ms_tensor class_labels;
+    bool keeps_logits;       /* an evaluation runs that wants them */
+    ms_tensor output_logits; /* then: those of the forward pass that ran, held */
+    /* How many labels the loss counts, an int64 on the device; 0: the loss counts by itself. */
+    ms_tensor label_count;
+    uint64_t idle_param_count;       /* of experts that a token does not use */
+    ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer: held for their loss */
+    void *modules;                   /* the family's own */
+    ms_vec(ms_leaf_module) leaves;   /* in the order of the framework's named_modules() */
+    ms_exceptions *exceptions;       /* from the packing of linear layers; NULL: none were met */
+    ms_tensor dynamic_code;          /* of all doubly quantised weights */
+    const uint32_t *leaf_by_scope;   /* of `indexed_scopes` scopes; MS_NONE: not in `leaves` */
+    uint32_t indexed_scopes;
+} ms_model;
+
+typedef struct ms_model_program {
+    bool (*build)(ms_model *model);
+    /* ids and labels: [B, S]; both stay the caller's. Yields the scalar loss, or with label
+     * smoothing the logits. */
+    ms_tensor (*forward)(ms_model *model, ms_tensor ids, ms_tensor labels);
+} ms_model_program;
+
+/* Fills dimensions and resolves attention; build and forward come from the config's family. */
+void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_model_config *config,
+                   const ms_run_config *run);
+void ms_model_free(ms_model *model); /* tape and arena are the caller's */
+/* To be called once the program has built; false when out of memory. */
+bool ms_model_index_leaves(ms_model *model);
+/* The leaf with that scope, or NULL. */
+ms_leaf_module *ms_model_leaf(const ms_model *model, uint32_t scope);
+
+#endif

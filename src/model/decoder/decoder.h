@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The rotary decoder: what the framework's decoder families have in common. The shell (decoder.c)
+ * is the embedding, masks, rotary tables, the loop over layers, the last norm and the head. A layer
+ * is a program over an attention and an MLP; a family picks all three, its own or those declared
+ * here.
+ */
+#ifndef MS_MODEL_DECODER_DECODER_H
+#define MS_MODEL_DECODER_DECODER_H
+
+#include "model/blocks/blocks.h"
+
+typedef struct ms_decoder ms_decoder;
+
+/* Where a layer may have a norm of width H. */
+typedef enum ms_norm_place {
+    MS_NORM_BEFORE_ATTENTION,
+    MS_NORM_AFTER_ATTENTION,
+    MS_NORM_BEFORE_MLP,
+    MS_NORM_AFTER_MLP,
+    MS_NORM_PLACE_COUNT
+} ms_norm_place;
+
+typedef struct ms_norm_row {
+    const char *name; /* NULL: no more */
+    ms_norm_place place;
+} ms_norm_row;
+
+/* When attention normalises each head's query and key. */
+typedef enum ms_head_norms {
+    MS_HEAD_NORMS_NONE,
+    MS_HEAD_NORMS_AT_ONCE, /* behind its projection */
+    MS_HEAD_NORMS_BETWEEN, /* behind all projections, on [B, S, H, D] */
+    MS_HEAD_NORMS_LAST,    /* the same on [B, H, S, D] */
+    MS_HEAD_NORMS_TURNED   /* behind the rotary embedding */
+} ms_head_norms;
+
+/* A layer's modules: the parts keep their own. */
+typedef struct ms_decoder_layer {
+    uint32_t scope, number;
+    void *attention, *mlp;
+    ms_norm_module norms[MS_NORM_PLACE_COUNT]; /* weight 0: none there */
+} ms_decoder_layer;
+
+/* Builds the modules of a part of a layer below `scope`, in the arena; NULL when out of memory. */
+typedef void *(*ms_part_build)(ms_model *model, const ms_decoder *d, uint32_t scope,
+                               uint32_t number);
+
+/* What a family is made of. */
+typedef struct ms_decoder_style {
+    /* Of a layer, in the framework's order; none: input_layernorm before attention and
+     * post_attention_layernorm before the MLP */
+    ms_norm_row norms[MS_NORM_PLACE_COUNT];
+    bool norms_first;              /* built before attention and MLP */
+    bool mlp_first;                /* built before attention */
+    ms_region_fn run_layer;        /* NULL: ms_residual_layer; context is the model */
+    ms_part_build build_attention; /* NULL: ms_self_attention_new */
+    /* [B, S, H] to [B, S, H]; *weights: the probabilities, if eager. NULL: ms_self_attention */
+    ms_tensor (*attention)(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
+                           ms_tensor hidden, ms_tensor *weights);
+    /* What layers turn queries and keys by: cos and sin, or one tensor for both. NULL:
+     * ms_rotary_call */
+    void (*rotary_tables)(ms_model *model, uint32_t scope, ms_tensor inv_freq,
+                          ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2]);
+    ms_rotary_fn rotary; /* NULL: ms_rotary_whole */
+    /* Turns a layer's query and key, locals of `f`; NULL: ms_turn, by what `rotary` says */
+    void (*turn)(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
+                 ms_tensor *key);
+    ms_part_build build_mlp; /* NULL: ms_gated_mlp_new */
+    ms_tensor (*mlp)(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
+    /* Every norm of width H; NULL: ms_rms_norm_call. */
+    ms_tensor (*norm)(ms_model *model, const ms_norm_module *module, ms_tensor x);
+    /* What stands before the text model in a model of several parts; the text model then is its
+     * "language_model". NULL: the text model is all. */
+    bool (*build_towers)(ms_model *model, uint32_t scope);
+    /* Adds to the loss (in place) what else the family minimises; *more: that, if it stays bound.
+     * Then drops what the model held for it. Both may be NULL. */
+    void (*add_loss)(ms_model *model, ms_frame *f, ms_tensor *more, ms_tensor *loss);
+    void (*drop)(ms_model *model);
+    bool qkv_bias, output_bias, mlp_bias;
+    bool head_bias;            /* of the output head */
+    bool inner_dropout;        /* attention and MLP end with the residual dropout, not the layer */
+    bool multiplied_residual;  /* what attention and MLP add is multiplied by a number */
+    bool fp32_rotary;          /* tables stay in fp32 */
+    bool only_sliding_turn;    /* layers that do not slide know no positions */
+    bool both_masks;           /* the sliding one too where no layer slides */
+    bool rotary_before_norm;   /* among the shell's modules */
+    bool multiplied_embedding; /* by a number */
+    bool norm_bias;            /* of every norm of width H */
+    ms_head_norms head_norms;  /* as the others, but of width D */
+    bool own_head_norms;       /* each head has weights of its own */
+    bool scaled_embedding;     /* times a buffer of one element */
+    bool rotary_by_kind;       /* tables of their own for sliding layers */
+    bool layers_without_positions; /* among those arguments are no position ids */
+    bool position_ids_first;       /* among a layer's keyword arguments, before the rotary tables */
+    double embedding_dropout;
+    bool rebinds_embedding; /* nothing holds the embedding once it went through dropout */
+    /* Names of modules where they differ from "model", "embed_tokens" and "norm". */
+    const char *root_name, *embedding_name, *norm_name;
+    /* The same for "o_proj", "q_norm" and "k_norm" of attention. */
+    const char *output_name, *query_norm_name, *key_norm_name;
+    /* forward keeps the masks' arguments in a dictionary: a second reference */
+    bool mask_arguments;
+    bool only_needed_masks;       /* nor the full one where every layer slides */
+    bool masks_without_positions; /* among those arguments: nothing looks for packed sequences */
+    bool sinks;                   /* a parameter for each head that attention's softmax also sees */
+} ms_decoder_style;
+
+typedef struct ms_rotary {
+    ms_tensor inv_freq, original; /* buffers: the one used, and its copy */
+    ms_tensor cos, sin; /* of the running micro-batch: a checkpointed layer finds them here */
+} ms_rotary;
+
+struct ms_decoder {
+    ms_decoder_style style; /* nothing in it is NULL */
+    uint32_t scope, rotary_scope, embedding_scope;
+    ms_tensor embedding, embedding_scale;
+    ms_decoder_layer *layers;
+    ms_norm_module norm;
+    ms_tensor long_inv_freq; /* once forward has run, with long rotary embeddings */
+    ms_rotary rotary[2];     /* the second: of sliding layers, if by kind */
+    ms_linear_module head;
+    ms_tensor full_mask, sliding_mask, position_ids; /* of the running micro-batch, too */
+    ms_tensor second_result;                         /* of the MLP that ran, held; 0: it has none */
+};
+
+bool ms_decoder_build(ms_model *model, ms_decoder_style style);
+ms_tensor ms_decoder_forward(ms_model *model, ms_tensor ids, ms_tensor labels);
+/* The pieces of forward, for families with a shell of their own. The rotary tables
+ * and the hidden states are locals of `f`. */
+ms_tensor ms_decoder_embed(ms_model *model, const ms_decoder *d, ms_tensor ids);
+ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor embeds,
+                             ms_tensor position_ids);
+/* The mask of a layer: 0 where none is needed. */
+ms_tensor ms_decoder_mask(const ms_model *model, const ms_decoder *d, uint64_t layer);
+/* The rotary tables of a layer. */
+const ms_rotary *ms_decoder_rotary(const ms_model *model, const ms_decoder *d, uint64_t layer);
+
+/* ---- parts (decoder_layer.c) ---- */
+
+/* q, k, v and o projections below a module "self_attn", with the biases of the style. */
+typedef struct ms_projections {
+    uint32_t scope;
+    ms_linear_module q_proj, k_proj, v_proj, o_proj;
+} ms_projections;
+ms_projections ms_projections_new(ms_model *model, const ms_decoder *d, uint32_t parent);
+/* [B, S, H * D] each to [B, H, S, D]: locals that hold query, key and value. */
+void ms_split_heads(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key,
+                    ms_tensor *value);
+
+/* Attention over them, with norms over heads where the style wants them. */
+void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
+ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
+                            ms_tensor hidden, ms_tensor *weights);
+/* The same with norms over the whole query and key (whole_norms.c). */
+void *ms_whole_norm_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope,
+                                  uint32_t number);
+ms_tensor ms_whole_norm_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
+                                  ms_tensor hidden, ms_tensor *weights);
+/* Turns a layer's query and key, locals of `f`, by its rotary tables as the style does. */
+void ms_turn(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
+             ms_tensor *key);
+/* The same, where attention itself takes query and key apart: ms_rotary_around. */
+void ms_turn_around(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
+                    ms_tensor *key);
+/* The attention interface, and what follows it: reshaped, and through `output`. Its arguments are
+ * the caller's locals; ends the caller's frame. */
+ms_tensor ms_attend_and_project(ms_model *model, ms_frame *f, const ms_decoder_layer *layer,
+                                const ms_tensor q_k_v[3], ms_tensor mask,
+                                const ms_linear_module *output, ms_tensor *weights);
+/* The residual dropout where it ends attention and MLP. */
+ms_tensor ms_inner_dropout(ms_model *model, ms_tensor x);
+
+/* ---- MLPs (decoder_mlp.c) ---- */
+
+/* down(act(gate(x)) * up(x)) */
+void *ms_gated_mlp_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
+ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
+/* The same under another name and of another width. */
+void *ms_gated_mlp_named(ms_model *model, uint32_t parent, const char *name, ms_dim middle,
+                         bool bias);
+ms_tensor ms_gated_mlp_call(ms_model *model, const void *mlp, ms_tensor hidden);
+/* The same with gate and up in one product. */
+void *ms_fused_mlp_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
+ms_tensor ms_fused_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
+/* down(act(up(x))); for a build_mlp that knows the names */
+void *ms_plain_mlp_new(ms_model *model, uint32_t scope, const char *up, const char *down,
+                       bool bias);
+ms_tensor ms_plain_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
+/* x += dropout(norm(attention(norm(x)))); x += dropout(norm(mlp(norm(x)))), with the norms that the
+ * style has */
+ms_tensor ms_residual_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input);
+
+/* For other programs of a layer: one of its norms, its attention (the probabilities are bound in
+ * `f`), and its MLP as the run treats it. All consume `hidden` as a call does. */
+ms_tensor ms_norm_at(ms_model *model, const ms_decoder_layer *layer, ms_norm_place place,
+                     ms_tensor hidden);
+ms_tensor ms_layer_attention(ms_model *model, const ms_decoder_layer *layer, ms_frame *f,
+                             ms_tensor hidden);
+ms_tensor ms_layer_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The MLPs of decoders: gated, with both halves in one product or two, and plain.
+ */
+#include "model/decoder/decoder.h"
+#include "ops/liger/liger.h"
+#include "ops/ops.h"
+
+typedef struct gated_mlp {
+    uint32_t scope;
+    ms_linear_module gate_proj, up_proj, down_proj;
+} gated_mlp;
+
+void *ms_gated_mlp_named(ms_model *model, uint32_t parent, const char *name, ms_dim middle,
+                         bool bias)
+{
+    gated_mlp *m = ms_arena_array(model->arena, gated_mlp, 1);
+    if (!m)
+        return NULL;
+    ms_dim hidden = model->hidden;
+    uint32_t scope = m->scope = ms_scope_add(model->tape, parent, name, MS_NONE);
+    m->gate_proj = ms_linear_new(model, scope, "gate_proj", hidden, middle, bias);
+    m->up_proj = ms_linear_new(model, scope, "up_proj", hidden, middle, bias);
+    m->down_proj = ms_linear_new(model, scope, "down_proj", middle, hidden, bias);
+    return m;
+}
+
+void *ms_gated_mlp_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
+{
+    (void)number;
+    return ms_gated_mlp_named(model, parent, "mlp", model->intermediate, d->style.mlp_bias);
+}
+
+static ms_tensor fused_gate(ms_model *model, ms_tensor gate, ms_tensor up)
+{
+    return ms_liger_gate(model->tape, gate, up, model->config->activation != MS_ACTIVATION_SILU);
+}
+
+/* act(gate(x)) * up(x) */
+static ms_tensor gated(ms_model *model, const gated_mlp *m, ms_tensor input)
+{
+    ms_tensor gate = ms_linear_call(model, &m->gate_proj, input);
+    if (model->run->liger & MS_LIGER_SWIGLU)
+        return fused_gate(model, gate, ms_linear_call(model, &m->up_proj, input));
+    gate = ms_activation_call(model, gate);
+    return ms_mul(model->tape, gate, ms_linear_call(model, &m->up_proj, input));
+}
+
+ms_tensor ms_gated_mlp_call(ms_model *model, const void *mlp, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    const gated_mlp *m = mlp;
+    uint32_t previous = ms_scope_enter(tape, m->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *input = ms_argument(&f, x);
+    ms_tensor *down = ms_local(&f, ms_linear_call(model, &m->down_proj, gated(model, m, *input)));
+    ms_assign(&f, down, ms_inner_dropout(model, *down));
+    ms_tensor result = ms_frame_end(&f, down);
+    tape->scope = previous;
+    return result;
+}
+
+ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
+{
+    return ms_gated_mlp_call(model, layer->mlp, x);
+}
+
+typedef struct fused_mlp {
+    uint32_t scope;
+    ms_linear_module gate_up_proj, down_proj;
+} fused_mlp;
+
+void *ms_fused_mlp_new(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
+{
+    (void)number;
+    ms_symbols *s = &model->tape->trace->symbols;
+    fused_mlp *m = ms_arena_array(model->arena, fused_mlp, 1);
+    if (!m)
+        return NULL;
+    ms_dim hidden = model->hidden, both = ms_dim_mul(s, ms_dim_number(s, 2), model->intermediate);
+    bool bias = d->style.mlp_bias;
+    uint32_t scope = m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
+    m->gate_up_proj = ms_linear_new(model, scope, "gate_up_proj", hidden, both, bias);
+    m->down_proj = ms_linear_new(model, scope, "down_proj", model->intermediate, hidden, bias);
+    return m;
+}
+
+ms_tensor ms_fused_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    const fused_mlp *m = layer->mlp;
+    uint32_t previous = ms_scope_enter(tape, m->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *input = ms_argument(&f, x);
+    ms_tensor *up = ms_local(&f, ms_linear_call(model, &m->gate_up_proj, *input));
+    ms_tensor parts[2];
+    uint32_t last = ms_idle(tape) || !*up ? 0 : ms_info(tape, *up)->shape.rank - 1;
+    ms_split(tape, *up, last, model->intermediate, 2, parts);
+    ms_tensor *gate = ms_local(&f, parts[0]);
+    ms_assign(&f, up, parts[1]);
+    bool is_fused = model->run->liger & MS_LIGER_SWIGLU;
+    if (!is_fused)
+        ms_assign(&f, up, ms_mul(tape, *up, ms_activation_call(model, *gate)));
+    ms_tensor *down = ms_local(
+        &f, ms_linear_call(model, &m->down_proj, is_fused ? fused_gate(model, *gate, *up) : *up));
+    ms_tensor result = ms_frame_end(&f, down);
+    tape->scope = previous;
+    return result;
+}
+
+typedef struct plain_mlp {
+    uint32_t scope;
+    ms_linear_module up, down;
+} plain_mlp;
+
+void *ms_plain_mlp_new(ms_model *model, uint32_t parent, const char *up, const char *down,
+                       bool bias)
+{
+    plain_mlp *m = ms_arena_array(model->arena, plain_mlp, 1);
+    if (!m)
+        return NULL;
+    m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
+    m->up = ms_linear_new(model, m->scope, up, model->hidden, model->intermediate, bias);
+    m->down = ms_linear_new(model, m->scope, down, model->intermediate, model->hidden, bias);
+    return m;
+}
+
+ms_tensor ms_plain_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x)
+{
+    ms_tape *tape = model->tape;
+    const plain_mlp *m = layer->mlp;
+    uint32_t previous = ms_scope_enter(tape, m->scope);
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_assign(&f, hidden, ms_linear_call(model, &m->up, *hidden));
+    ms_assign(&f, hidden, ms_activation_call(model, *hidden));
+    ms_assign(&f, hidden, ms_linear_call(model, &m->down, *hidden));
+    ms_assign(&f, hidden, ms_inner_dropout(model, *hidden));
+    ms_tensor result = ms_frame_end(&f, hidden);
+    tape->scope = previous;
+    return result;
+}

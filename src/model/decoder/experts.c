@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Routers, experts in grouped products, and the block over both.
+ */
+#include "model/decoder/experts.h"
+
+#include "model/blocks/quantized.h"
+
+#include "ops/moe/experts.h"
+#include "ops/liger/liger.h"
+
+ms_dim ms_expert_count(ms_model *model)
+{
+    return ms_dim_name(&model->tape->trace->symbols, "E", model->config->num_experts);
+}
+
+ms_dim ms_experts_per_token(ms_model *model)
+{
+    return ms_dim_name(&model->tape->trace->symbols, "K", model->config->experts_per_token);
+}
+
+ms_dim ms_expert_width(ms_model *model)
+{
+    uint64_t size = model->config->expert_size;
+    return size > 0 ? ms_dim_name(&model->tape->trace->symbols, "F", size) : model->intermediate;
+}
+
+ms_tensor ms_as_tokens(ms_model *model, ms_tensor hidden)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !hidden)
+        return 0;
+    const ms_shape shape = ms_info(tape, hidden)->shape;
+    ms_dim tokens = shape.dims[0];
+    for (uint32_t i = 1; i + 1 < shape.rank; i++)
+        tokens = ms_dim_mul(&tape->trace->symbols, tokens, shape.dims[i]);
+    return ms_view(tape, hidden, MS_SHAPE(tokens, model->hidden));
+}
+
+/* ---- experts ---- */
+
+static bool are_packed(const ms_model *model)
+{
+    const ms_packing *packing = ms_packing_of(&model->run->quantization);
+    return packing && packing->packs_experts;
+}
+
+static ms_tensor stack_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape)
+{
+    return are_packed(model) ? ms_packed_experts_new(model, scope, name, shape)
+                             : ms_parameter_new(model, scope, name, shape);
+}
+
+ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_form form)
+{
+    ms_symbols *s = &model->tape->trace->symbols;
+    ms_dim count = ms_expert_count(model), width = ms_expert_width(model);
+    ms_dim both = ms_dim_mul(s, ms_dim_number(s, 2), width), hidden = model->hidden;
+    uint32_t scope = ms_scope_add(model->tape, parent, "experts", MS_NONE);
+    ms_experts_module m = {.scope = scope, .form = form};
+    bool t = form.transposed;
+    m.gate_up = stack_new(model, scope, "gate_up_proj",
+                          MS_SHAPE(count, t ? hidden : both, t ? both : hidden));
+    if (form.bias)
+        m.gate_up_bias = ms_parameter_new(model, scope, "gate_up_proj_bias", MS_SHAPE(count, both));
+    m.down = stack_new(model, scope, "down_proj",
+                       MS_SHAPE(count, t ? width : hidden, t ? hidden : width));
+    if (form.bias)
+        m.down_bias = ms_parameter_new(model, scope, "down_proj_bias", MS_SHAPE(count, hidden));
+    if (!m.form.gate)
+        m.form.gate = ms_gate_experts;
+    const ms_tensor stacks[] = {m.gate_up, m.gate_up_bias, m.down, m.down_bias};
+    for (uint32_t i = 0; i < sizeof stacks / sizeof *stacks && !ms_idle(model->tape); i++)
+        if (stacks[i])
+            model->idle_param_count += ms_elements(&ms_info(model->tape, stacks[i])->shape) /
+                                       count.value *
+                                       (count.value - model->config->experts_per_token);
+    return m;
+}
+
+ms_tensor ms_gate_experts(ms_model *model, ms_tensor gate_up)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor halves[2];
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *input = ms_argument(&f, gate_up);
+    ms_split(tape, *input, 1, ms_expert_width(model), 2, halves);
+    ms_tensor *gate = ms_local(&f, halves[0]);
+    ms_tensor *up = ms_local(&f, halves[1]);
+    ms_tensor out = ms_mul(tape, ms_activation_call(model, *gate), *up);
+    ms_retain(tape, out);
+    ms_frame_end(&f, NULL);
+    return ms_unown(tape, out);
+}
+
+/* grouped_mm(input.to(weight.dtype), weight) with the bias of each row's expert added. */
+static ms_tensor grouped_linear(ms_model *model, const ms_experts_module *m, ms_tensor input,
+                                ms_tensor weights, ms_tensor offsets, ms_tensor bias)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !input)
+        return 0;
+    if (are_packed(model))
+        return ms_grouped_fp8(tape, input, weights, offsets);
+    ms_tensor cast = ms_to(tape, input, (ms_dtype)ms_info(tape, weights)->dtype);
+    ms_tensor seen = m->form.transposed ? weights : ms_transpose(tape, weights, 1, 2);
+    ms_tensor out = ms_grouped_mm(tape, cast, seen, offsets);
+    return bias ? ms_add_into(tape, out, bias) : out;
+}
+
+/* The bias of each row's expert. */
+static ms_tensor biases_of(ms_model *model, ms_tensor biases, ms_tensor ids)
+{
+    return biases ? ms_index_rows(model->tape, biases, ids) : 0;
+}
+
+/* How many tokens each expert gets, added up: where its rows end. */
+static ms_tensor *find_offsets(ms_model *model, ms_frame *f, ms_tensor ids)
+{
+    ms_tape *tape = model->tape;
+    ms_dtype dtype = tape->on_cpu ? MS_DTYPE_F32 : MS_DTYPE_I32;
+    ms_tensor *input = ms_local(f, ms_to(tape, ids, dtype));
+    ms_tensor *counts = ms_local(f, ms_histogram(tape, *input, ms_expert_count(model)));
+    return ms_local(f, ms_offsets(tape, *counts));
+}
+
+/* The rows, sorted by expert, through all experts: [T, H], weighted. */
+static ms_tensor *run_groups(ms_model *model, const ms_experts_module *m, ms_frame *f,
+                             ms_tensor rows, ms_tensor weights, ms_tensor ids, ms_tensor offsets)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor *bias = ms_local(f, biases_of(model, m->gate_up_bias, ids));
+    ms_tensor *out = ms_local(f, grouped_linear(model, m, rows, m->gate_up, offsets, *bias));
+    ms_assign(f, out, m->form.gate(model, *out));
+    ms_assign(f, bias, biases_of(model, m->down_bias, ids));
+    ms_assign(f, out, grouped_linear(model, m, *out, m->down, offsets, *bias));
+    if (are_packed(model) && !ms_idle(tape))
+        weights = ms_to(tape, weights, (ms_dtype)ms_info(tape, *out)->dtype);
+    return ms_local(f, ms_mul(tape, *out, ms_unsqueeze(tape, weights, 1)));
+}
+
+static ms_tensor run_grouped(ms_model *model, const ms_experts_module *m, ms_tensor x,
+                             const ms_routing *r)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !x)
+        return 0;
+    ms_dim tokens = ms_info(tape, x)->shape.dims[0], each = ms_experts_per_token(model);
+    ms_shape flat = MS_SHAPE(ms_dim_mul(&tape->trace->symbols, tokens, each));
+    ms_tensor sorted[2];
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *hidden = ms_argument(&f, x);
+    ms_tensor *weights = ms_local(&f, ms_reshape(tape, r->weights, flat));
+    ms_tensor *ids = ms_local(&f, ms_reshape(tape, r->experts, flat));
+    ms_sort(tape, *ids, sorted);
+    ms_tensor *sorted_ids = ms_local(&f, sorted[0]), *order = ms_local(&f, sorted[1]);
+    ms_tensor *rows = ms_local(&f, ms_index_rows(tape, *hidden, ms_floor_divide(tape, *order)));
+    ms_tensor *sorted_weights = ms_local(&f, ms_index_rows(tape, *weights, *order));
+    ms_tensor *offsets = find_offsets(model, &f, *sorted_ids);
+    ms_tensor *out = run_groups(model, m, &f, *rows, *sorted_weights, *sorted_ids, *offsets);
+    ms_tensor *inverse = ms_local(&f, ms_inverse_order(tape, *order));
+    ms_assign(&f, out, ms_index_rows(tape, *out, *inverse));
+    ms_tensor by_token = ms_view(tape, *out, MS_SHAPE(tokens, each, model->hidden));
+    ms_tensor *sum = ms_local(&f, ms_sum_dim(tape, by_token, 1, false));
+    ms_tensor result =
+        ms_idle(tape) ? 0 : ms_to(tape, *sum, (ms_dtype)ms_info(tape, *hidden)->dtype);
+    ms_retain(tape, result);
+    ms_frame_end(&f, NULL);
+    return ms_unown(tape, result);
+}
+
+ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_tensor hidden,
+                          const ms_routing *routing)
+{
+    uint32_t previous = ms_scope_enter(model->tape, module->scope);
+    ms_tensor out;
+    if (model->run->liger & MS_LIGER_SWIGLU)
+        out =
+            ms_liger_experts(model->tape, hidden, module->gate_up, module->down, routing->weights);
+    else if (model->run->experts == MS_EXPERTS_EAGER)
+        out = ms_experts_eager(model, module, hidden, routing);
+    else
+        out = run_grouped(model, module, hidden, routing);
+    model->tape->scope = previous;
+    return out;
+}
+
+/* ---- router ---- */
+
+ms_router_module ms_router_new(ms_model *model, uint32_t parent)
+{
+    ms_router_module m = {.scope = ms_scope_add(model->tape, parent, "gate", MS_NONE)};
+    m.weight =
+        ms_parameter_new(model, m.scope, "weight", MS_SHAPE(ms_expert_count(model), model->hidden));
+    return m;
+}
+
+static ms_tensor probabilities(ms_tape *tape, ms_router_form form, ms_tensor logits)
+{
+    if (form.floats_logits)
+        logits = ms_to(tape, logits, MS_DTYPE_F32);
+    return ms_softmax_last(tape, logits, MS_DTYPE_F32);
+}
+
+void ms_router_call(ms_model *model, const ms_router_module *m, ms_router_form form,
+                    ms_tensor hidden, ms_routing *out)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor best[2];
+    uint32_t previous = ms_scope_enter(tape, m->scope);
+    *out = (ms_routing){0};
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *input = ms_argument(&f, hidden);
+    ms_assign(&f, input, ms_as_tokens(model, *input));
+    ms_tensor *logits = ms_local(&f, ms_idle(tape) ? 0 : ms_linear(tape, *input, m->weight, 0));
+    ms_tensor *probs = ms_local(&f, probabilities(tape, form, *logits));
+    ms_topk(tape, *probs, ms_experts_per_token(model), best);
+    ms_tensor *weights = ms_local(&f, best[0]), *experts = ms_local(&f, best[1]);
+    if (form.normalises)
+        ms_assign(&f, weights, ms_div_into(tape, *weights, ms_sum_dim(tape, *weights, 1, true)));
+    if (form.casts_back && !ms_idle(tape))
+        ms_assign(&f, weights, ms_to(tape, *weights, (ms_dtype)ms_info(tape, *logits)->dtype));
+    ms_routing_keep(model, *logits, *weights, *experts, out);
+    ms_frame_end(&f, NULL);
+    tape->scope = previous;
+}
+
+void ms_routing_keep(ms_model *model, ms_tensor logits, ms_tensor weights, ms_tensor experts,
+                     ms_routing *out)
+{
+    if (model->tape->stopped)
+        return;
+    *out = (ms_routing){logits, weights, experts};
+    ms_router_logits_keep(model, logits);
+    ms_retain(model->tape, logits);
+    ms_retain(model->tape, weights);
+    ms_retain(model->tape, experts);
+}
+
+void ms_routing_bind(ms_frame *f, const ms_routing *routing)
+{
+    const ms_tensor values[] = {routing->logits, routing->weights, routing->experts};
+    for (uint32_t i = 0; i < sizeof values / sizeof *values; i++) {
+        ms_local(f, values[i]);
+        ms_release(f->tape, values[i]);
+    }
+}
+
+/* ---- the block ---- */
+
+typedef struct sparse_mlp {
+    uint32_t scope;
+    ms_router_module router;
+    ms_experts_module experts;
+} sparse_mlp;
+
+void *ms_sparse_mlp_new(ms_model *model, uint32_t parent, ms_block_order order)
+{
+    sparse_mlp *m = ms_arena_array(model->arena, sparse_mlp, 1);
+    if (!m)
+        return NULL;
+    m->scope = ms_scope_add(model->tape, parent, "mlp", MS_NONE);
+    if (order == MS_ROUTER_FIRST)
+        m->router = ms_router_new(model, m->scope);
+    m->experts = ms_experts_new(model, m->scope, (ms_experts_form){0});
+    if (order == MS_EXPERTS_FIRST)
+        m->router = ms_router_new(model, m->scope);
+    return m;
+}
+
+ms_tensor ms_sparse_mlp(ms_model *model, const void *block, ms_router_form form, ms_tensor hidden)
+{
+    ms_tape *tape = model->tape;
+    const sparse_mlp *m = block;
+    if (ms_idle(tape) || !hidden)
+        return 0;
+    const ms_shape shape = ms_info(tape, hidden)->shape;
+    uint32_t previous = ms_scope_enter(tape, m->scope);
+    ms_routing routing;
+    ms_frame f = ms_frame_begin(tape);
+    ms_tensor *input = ms_argument(&f, hidden);
+    ms_tensor *tokens = ms_local(&f, ms_as_tokens(model, *input));
+    ms_router_call(model, &m->router, form, *tokens, &routing);
+    ms_routing_bind(&f, &routing);
+    ms_tensor *out = ms_local(&f, ms_experts_call(model, &m->experts, *tokens, &routing));
+    ms_assign(&f, out, ms_reshape(tape, *out, shape));
+    ms_tensor result = ms_frame_end(&f, out);
+    tape->scope = previous;
+    return result;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Mixtures of experts: what families with sparse layers share. A family picks or writes a router
+ * and a block; experts run as the run says, in grouped products or one by one.
+ */
+#ifndef MS_MODEL_DECODER_EXPERTS_H
+#define MS_MODEL_DECODER_EXPERTS_H
+
+#include "model/decoder/decoder.h"
+
+/* ---- experts ---- */
+
+/* What experts of a family are like; zeros: no biases, act(gate) * up. */
+typedef struct ms_experts_form {
+    bool bias;
+    bool transposed; /* weights [E, H, 2F] and [E, F, H] instead of [E, 2F, H] and [E, H, F] */
+    /* [T, 2F] to [T, F], as _apply_gate; NULL: ms_gate_experts */
+    ms_tensor (*gate)(ms_model *model, ms_tensor gate_up);
+} ms_experts_form;
+
+/* All experts of a layer: their weights are stacked. */
+typedef struct ms_experts_module {
+    uint32_t scope;
+    ms_experts_form form;
+    ms_tensor gate_up, gate_up_bias, down, down_bias; /* biases 0: none */
+} ms_experts_module;
+
+/* What a router says: its logits, and for each token its experts and their weights, [N, K]. */
+typedef struct ms_routing {
+    ms_tensor logits, weights, experts;
+} ms_routing;
+
+/* How many experts a layer has, how many run for a token, and an expert's width. */
+ms_dim ms_expert_count(ms_model *model);
+ms_dim ms_experts_per_token(ms_model *model);
+ms_dim ms_expert_width(ms_model *model);
+
+ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_form form);
+/* hidden: [N, H]; the caller holds what the routing names. */
+ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_tensor hidden,
+                          const ms_routing *routing);
+/* The same, one expert after the other (experts_eager.c). */
+ms_tensor ms_experts_eager(ms_model *model, const ms_experts_module *module, ms_tensor hidden,
+                           const ms_routing *routing);
+/* act(gate) * up of the halves. */
+ms_tensor ms_gate_experts(ms_model *model, ms_tensor gate_up);
+
+/* ---- routers ---- */
+
+/* softmax of the logits in fp32, the best K of them. */
+typedef struct ms_router_form {
+    bool floats_logits; /* softmax(logits.float()), not softmax(logits, dtype=float) */
+    bool normalises;    /* the weights of a token add up to 1 */
+    bool casts_back;    /* weights in the dtype of the logits, else in fp32 */
+} ms_router_form;
+
+typedef struct ms_router_module {
+    uint32_t scope;
+    ms_tensor weight;
+} ms_router_module;
+
+ms_router_module ms_router_new(ms_model *model, uint32_t parent);
+/* hidden: [N, H]. What `out` names is held until ms_routing_bind. */
+void ms_router_call(ms_model *model, const ms_router_module *module, ms_router_form form,
+                    ms_tensor hidden, ms_routing *out);
+/* What a router yields, its locals: held until ms_routing_bind. */
+void ms_routing_keep(ms_model *model, ms_tensor logits, ms_tensor weights, ms_tensor experts,
+                     ms_routing *out);
+/* Moves what the router yielded into locals of the frame: logits, weights, experts. */
+void ms_routing_bind(ms_frame *f, const ms_routing *routing);
+
+/* ---- their auxiliary loss (router_loss.c), where the config turns it on ---- */
+
+/* A router's logits are held until ms_router_logits_drop. */
+void ms_router_logits_keep(ms_model *model, ms_tensor logits);
+void ms_router_logits_drop(ms_model *model);
+/* loss += coefficient * auxiliary loss; members of ms_decoder_style. */
+void ms_router_loss_add(ms_model *model, ms_frame *f, ms_tensor *auxiliary, ms_tensor *loss);
+
+/* ---- the block in the place of an MLP ---- */
+
+typedef enum ms_block_order { MS_ROUTER_FIRST, MS_EXPERTS_FIRST } ms_block_order;
+
+static inline bool ms_layer_is_sparse(const ms_model *model, uint64_t layer)
+{
+    return ms_layer_kind(model->config, layer) & MS_LAYER_SPARSE;
+}
+
+/* Router and experts alone, below a module "mlp"; built in that order. */
+void *ms_sparse_mlp_new(ms_model *model, uint32_t parent, ms_block_order order);
+ms_tensor ms_sparse_mlp(ms_model *model, const void *block, ms_router_form form, ms_tensor hidden);
+
+/* The same with one more expert, of shared_expert_size, behind a gate (shared_expert.c). */
+void *ms_shared_mlp_new(ms_model *model, uint32_t parent);
+ms_tensor ms_shared_mlp(ms_model *model, const void *block, ms_tensor hidden);
+
+/* hidden.view(-1, H) */
+ms_tensor ms_as_tokens(ms_model *model, ms_tensor hidden);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Experts one after the other, as the modelling files' own forward: each takes its tokens, and adds
+ * what it makes of them to the result. How many tokens each has, the run's routing says.
+ */
+#include "config/run/experts.h"
+#include "model/decoder/experts.h"
+
+#include "ops/moe/experts.h"
+
+/* The loop's locals. */
+typedef struct loop {
+    ms_tensor *hidden, *weights, *result, *slots, *tokens, *state, *gate, *up, *current;
+    ms_shape chosen; /* a row of the mask: [K, N] */
+} loop;
+
+/* expert_mask and expert_hit; the sums and comparisons in between come and go. */
+static void find_hits(ms_model *model, ms_frame *f, ms_tensor experts, uint64_t hits)
+{
+    ms_tape *tape = model->tape;
+    ms_symbols *s = &tape->trace->symbols;
+    bool grad_enabled = tape->grad_enabled;
+    tape->grad_enabled = false;
+    ms_dim classes = ms_dim_add(s, ms_expert_count(model), ms_dim_number(s, 1));
+    ms_local(f, ms_one_hot(tape, experts, classes));
+    ms_tensor counts = ms_empty(tape, MS_SHAPE(classes), MS_DTYPE_I64);
+    ms_tensor positive = ms_compare(tape, counts, 0);
+    const ms_shape shape = MS_SHAPE(classes);
+    ms_local(f, ms_nonzero(tape, &shape, true, ms_dim_number(s, hits)));
+    ms_consume(tape, positive);
+    tape->grad_enabled = grad_enabled;
+}
+
+/* expert_idx == num_experts: a tensor of one answer. */
+static void compare_with_count(ms_tape *tape)
+{
+    ms_tensor number = tape->on_cpu ? ms_empty_bytes(tape, 8, MS_DTYPE_I64) : 0;
+    ms_tensor answer = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
+    ms_consume(tape, number);
+    ms_consume(tape, answer);
+}
+
+/* where(): the slots and tokens of an expert. */
+static void find_tokens(ms_model *model, ms_frame *f, const loop *l, ms_dim rows)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor found = ms_nonzero(tape, &l->chosen, false, rows);
+    if (ms_idle(tape))
+        return;
+    const uint64_t one = 1;
+    ms_tensor slots = ms_alias(tape, found, MS_SHAPE(rows), &one);
+    ms_tensor tokens = ms_alias(tape, found, MS_SHAPE(rows), &one);
+    ms_retain(tape, tokens);
+    ms_consume(tape, found);
+    ms_assign(f, l->slots, slots);
+    ms_assign(f, l->tokens, tokens);
+    ms_release(tape, tokens);
+}
+
+static ms_tensor linear_of(ms_tape *tape, ms_tensor x, ms_tensor stack)
+{
+    ms_tensor weight = ms_select(tape, stack, 0);
+    if (!weight)
+        return 0;
+    ms_retain(tape, weight); /* an argument */
+    ms_tensor out = ms_linear(tape, x, weight, 0);
+    ms_release(tape, weight);
+    return out;
+}
+
+static void run_expert(ms_model *model, const ms_experts_module *m, ms_frame *f, const loop *l,
+                       ms_dim rows)
+{
+    ms_tape *tape = model->tape;
+    ms_tensor halves[2];
+    compare_with_count(tape);
+    find_tokens(model, f, l, rows);
+    ms_assign(f, l->state, ms_index_rows(tape, *l->hidden, *l->tokens));
+    ms_split(tape, linear_of(tape, *l->state, m->gate_up), 1, ms_expert_width(model), 2, halves);
+    ms_retain(tape, halves[1]);
+    ms_assign(f, l->gate, halves[0]);
+    ms_assign(f, l->up, ms_unown(tape, halves[1]));
+    ms_assign(f, l->current, ms_mul(tape, ms_activation_call(model, *l->gate), *l->up));
+    ms_assign(f, l->current, linear_of(tape, *l->current, m->down));
+    if (ms_idle(tape))
+        return;
+    ms_tensor weights =
+        ms_index_pairs(tape, ms_unsqueeze(tape, *l->weights, 2), *l->tokens, *l->slots);
+    ms_assign(f, l->current, ms_mul(tape, *l->current, weights));
+    if (ms_idle(tape))
+        return;
+    ms_dtype dtype = (ms_dtype)ms_info(tape, *l->result)->dtype;
+    ms_assign(f, l->result,
+              ms_index_add_into(tape, *l->result, *l->tokens, ms_to(tape, *l->current, dtype)));
+}
+
+static uint64_t rows_of(const ms_model *model, uint64_t tokens, uint64_t expert)
+{
+    const ms_model_config *c = model->config;
+    return ms_expert_rows(model->run->routing, tokens, c->experts_per_token, c->num_experts,
+                          expert);
+}
+
+static uint64_t count_hits(const ms_model *model, uint64_t tokens)
+{
+    uint64_t hits = 0;
+    for (uint64_t i = 0; i < model->config->num_experts; i++)
+        hits += rows_of(model, tokens, i) > 0;
+    return hits;
+}
+
+ms_tensor ms_experts_eager(ms_model *model, const ms_experts_module *m, ms_tensor x,
+                           const ms_routing *r)
+{
+    ms_tape *tape = model->tape;
+    if (ms_idle(tape) || !x)
+        return 0;
+    ms_dim tokens = ms_info(tape, x)->shape.dims[0];
+    ms_frame f = ms_frame_begin(tape);
+    loop l = {.chosen = MS_SHAPE(ms_experts_per_token(model), tokens)};
+    l.hidden = ms_argument(&f, x);
+    l.weights = ms_local(&f, r->weights);
+    l.result = ms_local(&f, ms_empty_like(tape, x, (ms_dtype)ms_info(tape, x)->dtype));
+    find_hits(model, &f, r->experts, count_hits(model, tokens.value));
+    ms_tensor **const locals[] = {&l.slots, &l.tokens, &l.state, &l.gate, &l.up, &l.current};
+    for (size_t i = 0; i < sizeof locals / sizeof *locals; i++)
+        *locals[i] = ms_local(&f, 0);
+    for (uint64_t i = 0; i < model->config->num_experts && !ms_idle(tape); i++) {
+        uint64_t rows = rows_of(model, tokens.value, i);
+        if (rows > 0)
+            run_expert(model, m, &f, &l, ms_dim_number(&tape->trace->symbols, rows));
+    }
+    return ms_frame_end(&f, l.result);
+}

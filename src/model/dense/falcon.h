@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Internal to Falcon: its modules, and what its two files share.
+ */
+#ifndef MS_MODEL_DENSE_FALCON_H
+#define MS_MODEL_DENSE_FALCON_H
+
+#include "model/blocks/blocks.h"
+
+typedef struct ms_falcon_layer {
+    uint32_t scope, attention_scope, mlp_scope;
+    ms_linear_module query_key_value, dense, up, down;
+    ms_norm_module attention_norm, mlp_norm;
+} ms_falcon_layer;
+
+typedef struct ms_falcon {
+    uint32_t scope, embedding_scope, rotary_scope;
+    ms_tensor embedding;
+    ms_falcon_layer *layers;
+    ms_norm_module norm;
+    ms_tensor inv_freq[2];
+    ms_linear_module head;
+    /* Of the running micro-batch: a checkpointed layer finds them here. */
+    ms_tensor cos, sin, mask, alibi;
+    ms_tensor weights; /* the last layer's probabilities, which its tuple of results holds */
+} ms_falcon;
+
+/* x @ weight.T, with the bias added by an operator of its own. */
+ms_tensor ms_falcon_linear(ms_model *model, const ms_linear_module *module, ms_tensor x);
+/* [B, S, H] to [B, S, H]; *weights: the probabilities, if eager. */
+ms_tensor ms_falcon_attention(ms_model *model, const ms_falcon *d, const ms_falcon_layer *l,
+                              ms_tensor x, ms_tensor *weights);
+
+#endif

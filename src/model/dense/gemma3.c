@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Gemma 3: Gemma 2's layer with norms over each head's query and key instead of caps; all layers
+ * but every sixth slide, and turn with a rotary table of their own. The larger ones come with a
+ * vision tower, which text alone does not run.
+ */
+#include "model/family/family_list.h"
+#include "model/family/family_keys.h"
+#include "model/dense/gemma.h"
+#include "model/vision/siglip.h"
+
+/* clang-format off */
+#define TEXT_KEYS                                                                                  \
+    COUNT("vocab_size", vocab_size, 262208, MAX_VOCAB),                                            \
+    COUNT("hidden_size", hidden_size, 2304, MAX_HIDDEN),                                           \
+    COUNT("intermediate_size", intermediate_size, 9216, MAX_INTERMEDIATE),                         \
+    COUNT("num_hidden_layers", num_layers, 26, MAX_LAYERS),                                        \
+    COUNT("num_attention_heads", num_heads, 8, MAX_HEADS),                                         \
+    COUNT("num_key_value_heads", num_kv_heads, 4, MAX_HEADS),                                      \
+    COUNT("head_dim", head_dim, 256, MAX_HEAD_DIM),                                                \
+    COUNT("max_position_embeddings", max_positions, 131072, MAX_POSITIONS),                        \
+    ACTIVATION("hidden_activation", MS_ACTIVATION_GELU_TANH),                                      \
+    BOOL("attention_bias", attention_bias, false),                                                 \
+    COUNT("sliding_window", sliding_window, 4096, MAX_POSITIONS),                                  \
+    COUNT("sliding_window_pattern", sliding_pattern, 6, MAX_LAYERS),                               \
+    LAYER_TYPES,                                                                                   \
+    FRACTION("attention_dropout", attention_dropout, 0),                                           \
+    FIXED("use_bidirectional_attention", false),                                                   \
+    PAD_TOKEN,                                                                                     \
+    IGNORED("attn_logit_softcapping"),  /* the class hands it to nobody */                         \
+    IGNORED("_sliding_window_pattern"), /* written beside layer_types, and not read */             \
+    IGNORED("query_pre_attn_scalar"),                                                              \
+    IGNORED("rope_local_base_freq"),                                                               \
+    DECODER_IGNORED
+
+static const ms_key text_keys[] = {
+    TEXT_KEYS,
+    BOOL("tie_word_embeddings", tie_word_embeddings, true),
+    IS_SET("final_logit_softcapping", caps_logits, false),
+};
+
+/* Of the text model in a file that also has a vision tower: its head is the whole model's. */
+static const ms_key nested_text_keys[] = {
+    TEXT_KEYS,
+    IGNORED("tie_word_embeddings"),
+    IGNORED("final_logit_softcapping"),
+};
+
+static const ms_key whole_keys[] = {
+    BOOL("tie_word_embeddings", tie_word_embeddings, true),
+    { .name = "image_token_index", .aliases = {"image_token_id"}, .kind = MS_KEY_COUNT,
+      .offset = MEMBER(image_token_id), .default_value = 262144, .maximum = MAX_VOCAB },
+};
+
+static const ms_key vision_keys[] = {
+    COUNT("hidden_size", vision.hidden_size, 768, MAX_HIDDEN),
+    COUNT("intermediate_size", vision.intermediate_size, 3072, MAX_INTERMEDIATE),
+    COUNT("num_hidden_layers", vision.num_layers, 12, MAX_LAYERS),
+    COUNT("num_attention_heads", vision.num_heads, 12, MAX_HEADS),
+    COUNT("num_channels", vision.channels, 3, MAX_HEADS),
+    COUNT("image_size", vision.image_size, 224, MAX_HIDDEN),
+    COUNT("patch_size", vision.patch_size, 16, MAX_HEADS),
+    BOOL("vision_use_head", vision.has_head, true),
+};
+/* clang-format on */
+
+static uint8_t layer_kind(const ms_model_config *config, uint64_t layer)
+{
+    return (layer + 1) % config->sliding_pattern ? MS_LAYER_SLIDES : 0;
+}
+
+static ms_decoder_style style_of(const ms_model_config *config)
+{
+    ms_decoder_style style = ms_gemma2_style(config);
+    style.head_norms = MS_HEAD_NORMS_LAST;
+    style.rotary_by_kind = true;
+    return style;
+}
+
+static bool build(ms_model *model)
+{
+    return ms_decoder_build(model, style_of(model->config));
+}
+
+static const ms_model_program program = {build, ms_decoder_forward};
+
+const ms_family ms_family_gemma3_text = {.model_type = "gemma3_text",
+                                         .classes = {{"Gemma3ForCausalLM", MS_HEAD_CAUSAL_LM}},
+                                         .keys = text_keys,
+                                         .key_count = sizeof text_keys / sizeof *text_keys,
+                                         .check = ms_check_heads_divide,
+                                         .layer_kind = layer_kind,
+                                         .program = &program};
+
+/* ---- with a vision tower ---- */
+
+static bool build_towers(ms_model *model, uint32_t scope)
+{
+    ms_siglip_new(model, scope);
+    ms_dim vision =
+        ms_dim_name(&model->tape->trace->symbols, "Hv", model->config->vision.hidden_size);
+    uint32_t projector = ms_scope_add(model->tape, scope, "multi_modal_projector", MS_NONE);
+    ms_parameter_new(model, projector, "mm_input_projection_weight",
+                     MS_SHAPE(vision, model->hidden));
+    ms_norm_new(model, projector, "mm_soft_emb_norm", vision, false);
+    return true;
+}
+
+static bool build_whole(ms_model *model)
+{
+    ms_decoder_style style = style_of(model->config);
+    style.build_towers = build_towers;
+    return ms_decoder_build(model, style);
+}
+
+static ms_tensor run_text(ms_model *model, ms_decoder *d, ms_tensor embeds)
+{
+    ms_frame f = ms_frame_begin(model->tape);
+    ms_tensor *position_ids = ms_local(&f, ms_position_ids(model));
+    ms_tensor *hidden = ms_decoder_layers(model, d, &f, embeds, *position_ids);
+    return ms_frame_end(&f, hidden);
+}
+
+/* Those that layers need, before there are positions that could be packed. */
+static void make_masks(ms_model *model, ms_decoder *d, ms_frame *f)
+{
+    d->full_mask = d->sliding_mask = 0;
+    if (ms_model_has_layers_but(model->config, MS_LAYER_SLIDES))
+        d->full_mask = *ms_local(f, ms_causal_mask(model, 0, false));
+    if (ms_model_has_layers(model->config, MS_LAYER_SLIDES))
+        d->sliding_mask = *ms_local(f, ms_causal_mask(model, 0, true));
+}
+
+/* The whole model embeds the ids and makes the masks. */
+static ms_tensor run_whole(ms_model *model, ms_decoder *d, ms_tensor ids)
+{
+    uint32_t previous = ms_scope_enter(model->tape, d->scope);
+    ms_frame f = ms_frame_begin(model->tape);
+    ms_tensor *embeds = ms_local(&f, 0);
+    ms_assign(&f, embeds, ms_decoder_embed(model, d, ids));
+    make_masks(model, d, &f);
+    ms_local(&f, *embeds); /* among the masks' arguments */
+    ms_tensor *hidden = ms_local(&f, run_text(model, d, *embeds));
+    ms_tensor result = ms_frame_end(&f, hidden);
+    model->tape->scope = previous;
+    return result;
+}
+
+static ms_tensor forward_whole(ms_model *model, ms_tensor ids, ms_tensor labels)
+{
+    ms_decoder *d = model->modules;
+    if (model->run->treatments.loss_chunks > 1) /* calls the text model itself */
+        return ms_decoder_forward(model, ids, labels);
+    ms_frame f = ms_frame_begin(model->tape);
+    ms_tensor *hidden = ms_local(&f, run_whole(model, d, ids));
+    ms_tensor *loss = ms_head_loss(model, &f, &d->head, *hidden, labels);
+    return ms_frame_end(&f, loss);
+}
+
+static ms_status check_whole(const ms_model_config *config, ms_error *err)
+{
+    if (config->image_token_id < config->vocab_size)
+        return ms_check_heads_divide(config, err);
+    snprintf(err->pointer, sizeof err->pointer, "/vocab_size");
+    return ms_fail(err, MS_ERR_CONFIG,
+                   "an image token of %" PRIu64 " beyond the vocabulary of %" PRIu64
+                   " is not modelled",
+                   config->image_token_id, config->vocab_size);
+}
+
+static const ms_key_table more[] = {
+    {NULL, NULL, whole_keys, sizeof whole_keys / sizeof *whole_keys},
+    {"vision_config", "siglip_vision_model", vision_keys, sizeof vision_keys / sizeof *vision_keys},
+};
+
+static const ms_model_program whole_program = {build_whole, forward_whole};
+
+const ms_family ms_family_gemma3 = {
+    .model_type = "gemma3",
+    .classes = {{"Gemma3ForConditionalGeneration", MS_HEAD_CAUSAL_LM}},
+    .keys = nested_text_keys,
+    .key_count = sizeof nested_text_keys / sizeof *nested_text_keys,
+    .object = "text_config",
+    .object_type = "gemma3_text",
+    .more = more,
+    .more_count = sizeof more / sizeof *more,
+    .check = check_whole,
+    .layer_kind = layer_kind,
+    .program = &whole_program};

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * OLMo 2: norms behind attention and MLP and over the whole query and key, and weights that scale
+ * in fp32. OLMo 3: three of four layers slide, and each kind has rotary tables of its own. OLMoE:
+ * the same attention before a mixture of experts, with norms where they usually are.
+ */
+#include "model/decoder/experts.h"
+#include "model/family/family_list.h"
+#include "model/family/family_keys.h"
+
+/* clang-format off */
+#define OLMO_KEYS                                                                                  \
+    COUNT("vocab_size", vocab_size, 50304, MAX_VOCAB),                                             \
+    COUNT("hidden_size", hidden_size, 4096, MAX_HIDDEN),                                           \
+    COUNT("intermediate_size", intermediate_size, 11008, MAX_INTERMEDIATE),                        \
+    COUNT("num_hidden_layers", num_layers, 32, MAX_LAYERS),                                        \
+    COUNT("num_attention_heads", num_heads, 32, MAX_HEADS),                                        \
+    KV_HEADS_AS_HEADS,                                                                             \
+    COUNT("max_position_embeddings", max_positions, 2048, MAX_POSITIONS),                          \
+    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),                                                  \
+    BOOL("tie_word_embeddings", tie_word_embeddings, false),                                       \
+    BOOL("attention_bias", attention_bias, false),                                                 \
+    FRACTION("attention_dropout", attention_dropout, 0),                                           \
+    PAD_TOKEN_OR(1),                                                                               \
+    DECODER_IGNORED
+
+static const ms_key keys2[] = {
+    OLMO_KEYS,
+    HEAD_DIM_FROM_HIDDEN,
+};
+
+static const ms_key keys3[] = {
+    OLMO_KEYS,
+    HEAD_DIM_FROM_HIDDEN,
+    SLIDING_WINDOW,
+    LAYER_TYPES,
+};
+
+static const ms_key moe_keys[] = {
+    COUNT("vocab_size", vocab_size, 50304, MAX_VOCAB),
+    COUNT("hidden_size", hidden_size, 2048, MAX_HIDDEN),
+    COUNT("intermediate_size", intermediate_size, 2048, MAX_INTERMEDIATE),
+    COUNT("num_hidden_layers", num_layers, 16, MAX_LAYERS),
+    COUNT("num_attention_heads", num_heads, 16, MAX_HEADS),
+    KV_HEADS_AS_HEADS,
+    COUNT("max_position_embeddings", max_positions, 4096, MAX_POSITIONS),
+    EXPERTS("num_experts", "num_local_experts", 64),
+    EXPERTS_PER_TOKEN(8),
+    BOOL("norm_topk_prob", normalises_experts, false),
+    ROUTER_LOGITS,
+    ACTIVATION("hidden_act", MS_ACTIVATION_SILU),
+    BOOL("tie_word_embeddings", tie_word_embeddings, false),
+    BOOL("attention_bias", attention_bias, false),
+    IS_SET("clip_qkv", clips_projections, false),
+    FRACTION("attention_dropout", attention_dropout, 0),
+    PAD_TOKEN_OR(1),
+    DECODER_IGNORED, IGNORED("router_aux_loss_coef"),
+};
+/* clang-format on */
+
+static ms_decoder_style style_of(const ms_model_config *config)
+{
+    return (ms_decoder_style){.norms = {{"post_attention_layernorm", MS_NORM_AFTER_ATTENTION},
+                                        {"post_feedforward_layernorm", MS_NORM_AFTER_MLP}},
+                              .qkv_bias = config->attention_bias,
+                              .output_bias = config->attention_bias,
+                              .build_attention = ms_whole_norm_attention_new,
+                              .attention = ms_whole_norm_attention,
+                              .rotary = ms_rotary_whole_cast,
+                              .norm = ms_fp32_rms_norm_call,
+                              .fp32_rotary = true};
+}
+
+static bool build2(ms_model *model)
+{
+    return ms_decoder_build(model, style_of(model->config));
+}
+
+static bool build3(ms_model *model)
+{
+    ms_decoder_style style = style_of(model->config);
+    style.rotary_by_kind = style.mask_arguments = style.both_masks = true;
+    return ms_decoder_build(model, style);
+}
+
+static uint8_t layer_kind3(const ms_model_config *config, uint64_t layer)
+{
+    (void)config;
+    return (layer + 1) % 4 ? MS_LAYER_SLIDES : 0;
+}
+
+/* ---- OLMoE ---- */
+
+static void *build_experts(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
+{
+    (void)d, (void)number;
+    return ms_sparse_mlp_new(model, parent, MS_ROUTER_FIRST);
+}
+
+static ms_tensor run_experts(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden)
+{
+    const ms_router_form form = {.normalises = model->config->normalises_experts,
+                                 .casts_back = true};
+    return ms_sparse_mlp(model, layer->mlp, form, hidden);
+}
+
+static bool build_moe(ms_model *model)
+{
+    return ms_decoder_build(model,
+                            (ms_decoder_style){.qkv_bias = model->config->attention_bias,
+                                               .output_bias = model->config->attention_bias,
+                                               .build_attention = ms_whole_norm_attention_new,
+                                               .attention = ms_whole_norm_attention,
+                                               .build_mlp = build_experts,
+                                               .mlp = run_experts,
+                                               .add_loss = ms_router_loss_add,
+                                               .drop = ms_router_logits_drop});
+}
+
+static ms_status check_moe(const ms_model_config *config, ms_error *err)
+{
+    if (config->clips_projections) {
+        snprintf(err->pointer, sizeof err->pointer, "/clip_qkv");
+        return ms_fail(err, MS_ERR_CONFIG, "clipped queries, keys and values are not modelled");
+    }
+    ms_status status = ms_check_heads_divide(config, err);
+    return status == MS_OK ? ms_check_experts(config, err) : status;
+}
+
+/* ---- families ---- */
+
+static const ms_model_program program2 = {build2, ms_decoder_forward};
+static const ms_model_program program3 = {build3, ms_decoder_forward};
+static const ms_model_program moe_program = {build_moe, ms_decoder_forward};
+
+const ms_family ms_family_olmo2 = {.model_type = "olmo2",
+                                   .classes = {{"Olmo2ForCausalLM", MS_HEAD_CAUSAL_LM}},
+                                   .keys = keys2,
+                                   .key_count = sizeof keys2 / sizeof *keys2,
+                                   .check = ms_check_heads_divide,
+                                   .program = &program2};
+
+const ms_family ms_family_olmo3 = {
+    .model_type = "olmo3",
+    .classes = {{"Olmo3ForCausalLM", MS_HEAD_CAUSAL_LM},
+                {"Olmo3ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
+    .keys = keys3,
+    .key_count = sizeof keys3 / sizeof *keys3,
+    .check = ms_check_heads_divide,
+    .layer_kind = layer_kind3,
+    .program = &program3};
+
+const ms_family ms_family_olmoe = {.model_type = "olmoe",
+                                   .classes = {{"OlmoeForCausalLM", MS_HEAD_CAUSAL_LM}},
+                                   .keys = moe_keys,
+                                   .key_count = sizeof moe_keys / sizeof *moe_keys,
+                                   .check = check_moe,
+                                   .layer_kind = ms_sparse_everywhere,
+                                   .program = &moe_program};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The operators that Liger's kernels stand for. Conventions are those of ops.h.
+ */
+#ifndef MS_OPS_LIGER_LIGER_H
+#define MS_OPS_LIGER_LIGER_H
+
+#include "ops/ops.h"
+
+/* copies: the input's gradient is a tensor of its own, else it is written over the one that came */
+ms_tensor ms_liger_rms_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, bool copies);
+/* silu(gate) * up, or gelu(gate) * up */
+ms_tensor ms_liger_gate(ms_tape *tape, ms_tensor gate, ms_tensor up, bool is_gelu);
+/* q, k: [B, heads, S, D] over [B, S, heads, D]; the results share their storages. */
+void ms_liger_rope(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
+                   ms_tensor out[2]);
+/* All experts of a layer (liger_experts.c): hidden [T, H], stacks [E, 2F, H] and [E, H, F], and
+ * the weights of each token's experts [T, K]. */
+ms_tensor ms_liger_experts(ms_tape *tape, ms_tensor hidden, ms_tensor gate_up, ms_tensor down,
+                           ms_tensor weights);
+/* The loss of a head without bias over hidden states [T, H]: its gradients are made here too.
+ * Logits are made in pieces of `share` times the bytes of the hidden states. */
+ms_tensor ms_liger_loss(ms_tape *tape, ms_tensor hidden, ms_tensor weight, uint64_t share);
+/* The loss of logits [T, V], over which their gradient is written. */
+ms_tensor ms_liger_cross_entropy(ms_tape *tape, ms_tensor logits);
+
+#endif

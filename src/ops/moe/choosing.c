@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Choosing experts and groups of them: the best values, masks and picking by index.
+ */
+#include "ops/moe/experts.h"
+
+static ms_dtype dtype_of(ms_tape *tape, ms_tensor a)
+{
+    return (ms_dtype)ms_info(tape, a)->dtype;
+}
+
+/* The gradient goes into zeros of the input's shape. */
+static void into_zeros(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    out[0] = ms_empty(tape, ms_input_meta(tape, node, 0)->shape, dtype_of(tape, grads[0]));
+}
+
+/* ---- max and topk: keep where the values were ---- */
+
+/* Values and indices of `shape`. */
+static void select_values(ms_tape *tape, const ms_op *op, ms_tensor a, ms_shape shape,
+                          ms_tensor out[2])
+{
+    ms_op_mark mark = ms_op_begin(tape, op);
+    uint32_t node = ms_record(tape, op, 1, &a);
+    ms_tensor values = ms_empty(tape, shape, dtype_of(tape, a));
+    ms_tensor indices = ms_empty(tape, shape, MS_DTYPE_I64);
+    ms_retain(tape, indices);
+    ms_save(tape, node, indices);
+    ms_op_operand(tape, mark, indices, true);
+    out[0] = ms_op_finish(tape, mark, node, 1, &a, values);
+    out[1] = ms_unown(tape, indices);
+    if (!tape->stopped)
+        return;
+    ms_consume(tape, out[1]);
+    out[1] = 0;
+}
+
+static const ms_op max_op = {"max", "MaxBackward0", into_zeros};
+
+void ms_max_last(ms_tape *tape, ms_tensor a, bool keep, ms_tensor out[2])
+{
+    out[0] = out[1] = 0;
+    if (ms_idle(tape) || !a)
+        return;
+    ms_shape shape = ms_info(tape, a)->shape;
+    shape.dims[shape.rank - 1] = (ms_dim){.value = 1};
+    shape.rank -= keep ? 0 : 1;
+    select_values(tape, &max_op, a, shape, out);
+}
+
+static const ms_op topk_op = {"topk", "TopkBackward0", into_zeros};
+
+void ms_topk(ms_tape *tape, ms_tensor a, ms_dim k, ms_tensor out[2])
+{
+    out[0] = out[1] = 0;
+    if (ms_idle(tape) || !a)
+        return;
+    ms_shape shape = ms_info(tape, a)->shape;
+    shape.dims[shape.rank - 1] = k;
+    select_values(tape, &topk_op, a, shape, out);
+}
+
+ms_tensor ms_zeros_like(ms_tape *tape, ms_tensor a)
+{
+    return ms_idle(tape) || !a ? 0 : ms_empty_like(tape, a, dtype_of(tape, a));
+}
+
+/* ---- masks: backward fills the gradient ---- */
+
+static void masked_fill_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads,
+                                 ms_tensor *out)
+{
+    (void)node;
+    out[0] = ms_empty_like(tape, grads[0], dtype_of(tape, grads[0]));
+}
+
+static const ms_op masked_fill_op = {"masked_fill", "MaskedFillBackward0", masked_fill_backward};
+
+ms_tensor ms_where_zero(ms_tape *tape, ms_tensor a)
+{
+    if (ms_idle(tape) || !a)
+        return 0;
+    ms_tensor as_bool = ms_empty_like(tape, a, MS_DTYPE_BOOL);
+    ms_tensor out = ms_empty_like(tape, as_bool, MS_DTYPE_BOOL);
+    ms_consume(tape, as_bool);
+    ms_consume(tape, a);
+    return out;
+}
+
+ms_tensor ms_masked_fill(ms_tape *tape, ms_tensor a, ms_tensor mask)
+{
+    if (ms_idle(tape) || !a || !mask)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &masked_fill_op);
+    ms_tensor inputs[] = {a, mask};
+    uint32_t node = ms_record(tape, &masked_fill_op, 1, inputs);
+    ms_save(tape, node, mask);
+    return ms_op_finish(tape, mark, node, 2, inputs, ms_empty_like(tape, a, dtype_of(tape, a)));
+}
+
+ms_tensor ms_masked_fill_(ms_tape *tape, ms_tensor a, ms_tensor mask)
+{
+    if (ms_idle(tape) || !a || !mask)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &masked_fill_op);
+    ms_tensor inputs[] = {a, mask};
+    uint32_t node = ms_record(tape, &masked_fill_op, 1, inputs);
+    ms_save(tape, node, mask);
+    return ms_op_finish(tape, mark, node, 2, inputs, ms_same_storage(tape, a));
+}
+
+/* ---- gather ---- */
+
+/* The CPU adds up numbers of half precision in fp32. */
+static void gather_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
+{
+    into_zeros(tape, node, grads, out);
+    if (tape->on_cpu && dtype_of(tape, out[0]) != MS_DTYPE_F32)
+        ms_consume(tape, ms_empty_like(tape, out[0], MS_DTYPE_F32));
+}
+
+static const ms_op gather_op = {"gather", "GatherBackward0", gather_backward};
+
+ms_tensor ms_gather_last(ms_tape *tape, ms_tensor a, ms_tensor indices)
+{
+    if (ms_idle(tape) || !a || !indices)
+        return 0;
+    ms_op_mark mark = ms_op_begin(tape, &gather_op);
+    ms_tensor inputs[] = {a, indices};
+    uint32_t node = ms_record(tape, &gather_op, 1, inputs);
+    ms_save(tape, node, indices);
+    ms_save(tape, node, a);
+    ms_tensor out = ms_empty(tape, ms_info(tape, indices)->shape, dtype_of(tape, a));
+    return ms_op_finish(tape, mark, node, 2, inputs, out);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/costs/choose.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "plan/costs/stack_levels.h"
+#include "plan/costs/stack_problem.h"
+
+bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques)
+{
+    static const uint32_t needed[] = {[MS_TREAT_KEEP] = 0,
+                                      [MS_TREAT_CHECKPOINT] = MS_MAY_CHECKPOINT,
+                                      [MS_TREAT_SELECTIVE] = MS_MAY_SELECT,
+                                      [MS_TREAT_OFFLOAD] = 0};
+    uint32_t wanted = needed[treatment->kind] |
+                      (treatment->mlp_checkpoint ? MS_MAY_CHECKPOINT : 0u) |
+                      (treatment->tiles + treatment->attention_tiles > 0 ? MS_MAY_TILE : 0u) |
+                      (ms_treatment_sends(treatment) ? MS_MAY_OFFLOAD : 0u);
+    return (wanted & ~techniques) == 0;
+}
+
+bool ms_loss_allowed(const ms_choose_task *task, uint32_t loss)
+{
+    if (task->loss != MS_ANY_LOSS)
+        return loss == task->loss;
+    return loss == 0 || (task->techniques & MS_MAY_CHUNK_LOSS);
+}
+
+/* ---- the mixed-integer problem ---- */
+
+/* The relaxed problem tells what each block costs at least. Only blocks whose price is below a
+ * share of its cost are offered, few at first: what leaves the others out is proven to be the best
+ * if it costs no more than they would. */
+static const double shares[] = {0.001, 0.01, INFINITY};
+enum { SHARES = sizeof shares / sizeof shares[0] };
+
+/* Beyond that the lowest peak in whole layers takes long to find. */
+enum { MANY_BLOCKS = 200 };
+
+/* With rows added each time; on the way, what a choice misses the recount sees. */
+enum { MOST_ROUNDS = 24, FEW_ROUNDS = 8 };
+
+typedef struct choosing {
+    ms_arena *arena;
+    ms_stack_problem stack;
+    const ms_stack_block *blocks; /* all of them */
+    double *prices;               /* of each */
+    uint32_t block_count;
+    ms_limit limit;
+    double relaxed;  /* the relaxed problem's cost */
+    double cost;     /* of the choice */
+    bool is_rounded; /* the choice is, and integers may soon do better */
+    ms_chosen *chosen;
+    ms_error *err;
+} choosing;
+
+static ms_solver_options solver_options(const choosing *c)
+{
+    const ms_choose_task *task = c->stack.task;
+    return (ms_solver_options){.gap = task->gap,
+                               .time_limit_s = ms_limit_left_s(&c->limit),
+                               .stop = task->stop,
+                               .memory_mib = 1024,
+                               .nodes = task->nodes};
+}
+
+static ms_status keep_blocks(choosing *c)
+{
+    size_t count = c->block_count = c->stack.block_count;
+    ms_stack_block *blocks = ms_arena_array(c->arena, ms_stack_block, count);
+    c->prices = ms_arena_array(c->arena, double, count);
+    if (!blocks || !c->prices)
+        return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for the plan's blocks");
+    memcpy(blocks, c->stack.blocks, count * sizeof *blocks);
+    c->blocks = blocks;
+    return MS_OK;
+}
+
+typedef ms_status (*problem_solver)(const ms_problem *problem, const ms_solver_options *options,
+                                    ms_solution *solution, ms_error *err);
+
+/* Solves again with rows that the solution did not meet. *met: it meets all. A relaxed cost is a
+ * bound with the rows that there were, whatever becomes of the next round. */
+static ms_status solve(choosing *c, problem_solver with, ms_solution *solution, bool *met)
+{
+    bool is_relaxed = with == ms_problem_relax;
+    int rounds = !is_relaxed && c->stack.task->nodes > 0 ? FEW_ROUNDS : MOST_ROUNDS;
+    ms_status status = MS_OK;
+    *met = false;
+    for (int i = 0; i < rounds && status == MS_OK && !*met; i++) {
+        const ms_solver_options options = solver_options(c);
+        ms_solution_free(solution);
+        ms_stack_problem_build(&c->stack);
+        status = with(&c->stack.problem, &options, solution, c->err);
+        if (status != MS_OK || !solution->has_solution)
+            break;
+        if (is_relaxed)
+            c->relaxed = solution->objective;
+        *met = ms_stack_levels_unmet(&c->stack, solution) == 0;
+        if (ms_limit_reached(&c->limit))
+            break;
+    }
+    return status;
+}
+
+static bool is_proven(const choosing *c)
+{
+    return isfinite(c->cost) && c->cost - c->chosen->bound <= c->stack.task->gap * fabs(c->cost);
+}
+
+/* What a choice costs: nobody knows when it does not meet all rows. */
+static double cost_of(const choosing *c, const ms_solution *solution, bool met,
+                      const ms_stack_choice *choice)
+{
+    if (c->stack.task->aim == MS_LEAST_PEAK)
+        return (double)ms_stack_count(c->stack.stack, choice).level_bytes / MS_MIB;
+    return met ? solution->objective : INFINITY;
+}
+
+/* The solution's choice, if there is none that costs less. */
+static ms_status take(choosing *c, const ms_solution *solution, bool met)
+{
+    ms_stack_choice choice;
+    ms_status status = ms_choice_new(c->arena, c->stack.stack, &choice, c->err);
+    if (status != MS_OK)
+        return status;
+    ms_stack_problem_read(&c->stack, solution, &choice);
+    double cost = cost_of(c, solution, met, &choice);
+    if (c->chosen->has_choice && cost >= c->cost)
+        return MS_OK;
+    c->chosen->has_choice = true;
+    c->chosen->choice = choice;
+    c->cost = cost;
+    return MS_OK;
+}
+
+/* Rounded, what has the lowest peak without integers has about that peak. */
+static ms_status take_rounded(choosing *c, const ms_solution *relaxed)
+{
+    if (c->stack.task->aim != MS_LEAST_PEAK)
+        return MS_OK;
+    ms_status status = take(c, relaxed, true);
+    c->is_rounded = c->block_count <= MANY_BLOCKS;
+    if (status == MS_OK && is_proven(c))
+        c->chosen->outcome = MS_SOLVER_PROVEN;
+    return status;
+}
+
+/* What is infeasible without integers is so with them. Where the solver has no answer all prices
+ * stay 0. */
+static ms_status relax(choosing *c)
+{
+    ms_solution relaxed = {0};
+    bool met;
+    ms_status status = solve(c, ms_problem_relax, &relaxed, &met);
+    if (status == MS_OK)
+        status = keep_blocks(c);
+    bool has_none = relaxed.outcome == MS_SOLVER_INFEASIBLE;
+    c->chosen->outcome = has_none ? MS_SOLVER_INFEASIBLE : MS_SOLVER_LIMIT;
+    c->chosen->bound = c->relaxed;
+    if (status == MS_OK && relaxed.has_solution) {
+        for (uint32_t i = 0; i < c->block_count; i++)
+            c->prices[i] = ms_stack_block_price(&c->stack.blocks[i], &relaxed);
+        status = take_rounded(c, &relaxed);
+    }
+    ms_solution_free(&relaxed);
+    return status;
+}
+
+static void offer_blocks(choosing *c, double most)
+{
+    c->stack.block_count = 0;
+    for (uint32_t i = 0; i < c->block_count; i++)
+        if (c->prices[i] <= most)
+            c->stack.blocks[c->stack.block_count++] = c->blocks[i];
+}
+
+/* Chooses among blocks up to this price. What has others costs at least as much more. */
+static ms_status choose_below(choosing *c, double most)
+{
+    ms_chosen *chosen = c->chosen;
+    ms_solution solution = {0};
+    bool met;
+    offer_blocks(c, most);
+    ms_status status = solve(c, ms_problem_solve, &solution, &met);
+    if (status == MS_OK) {
+        bool has_none = solution.outcome == MS_SOLVER_INFEASIBLE;
+        double bound = fmin(has_none ? INFINITY : solution.bound, c->relaxed + most);
+        chosen->bound = fmax(chosen->bound, bound);
+        if (solution.has_solution)
+            status = take(c, &solution, met);
+        c->is_rounded = false;
+        chosen->outcome = has_none && isinf(most) ? MS_SOLVER_INFEASIBLE : MS_SOLVER_LIMIT;
+        if (chosen->has_choice && is_proven(c))
+            chosen->outcome = MS_SOLVER_PROVEN;
+    }
+    ms_solution_free(&solution);
+    return status;
+}
+
+/* Nothing better is to be found, or a choice will do. */
+static bool is_enough(const choosing *c)
+{
+    const ms_choose_task *task = c->stack.task;
+    const ms_chosen *chosen = c->chosen;
+    return chosen->outcome != MS_SOLVER_LIMIT || ms_chosen_is_no_better(task, chosen) ||
+           (task->nodes > 0 && chosen->has_choice && !c->is_rounded) || ms_limit_reached(&c->limit);
+}
+
+bool ms_chosen_is_no_better(const ms_choose_task *task, const ms_chosen *chosen)
+{
+    return task->aim == MS_LEAST_TIME && task->best_ms > 0 && chosen->bound >= task->best_ms;
+}
+
+static ms_status choose(choosing *c)
+{
+    ms_status status = relax(c);
+    int last = c->stack.task->nodes > 0 ? SHARES - 1 : SHARES; /* all of them take long */
+    for (int i = 0; i < last && status == MS_OK && !is_enough(c); i++)
+        status = choose_below(c, isinf(shares[i]) ? INFINITY : shares[i] * fabs(c->relaxed));
+    return status;
+}
+
+ms_status ms_choose_milp(ms_arena *arena, const ms_choose_task *task, ms_chosen *chosen,
+                         ms_error *err)
+{
+    *chosen = (ms_chosen){.outcome = MS_SOLVER_INFEASIBLE};
+    chosen->bound = -INFINITY;
+    choosing c = {.arena = arena,
+                  .limit = ms_limit_begin(task->time_limit_s, task->stop),
+                  .relaxed = -INFINITY,
+                  .chosen = chosen,
+                  .err = err};
+    ms_status status = ms_stack_problem_begin(arena, task, &c.stack, err);
+    if (status == MS_OK)
+        status = choose(&c);
+    ms_problem_free(&c.stack.problem);
+    return status;
+}

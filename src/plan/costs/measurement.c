@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/costs/measurement.h"
+
+#include <inttypes.h>
+
+#include "base/parallel.h"
+#include "step/step.h"
+
+static void measure_one(void *context, uint32_t index)
+{
+    ms_measurement *m = &((ms_measurement *)context)[index];
+    ms_simulation simulation;
+    m->run.detail = MS_STEPS_TIMED;
+    m->status = ms_step_simulate(m->model, &m->run, &simulation, &m->err);
+    if (m->status != MS_OK)
+        return;
+    m->status = ms_profile_build(&simulation.trace, m->run.device, m->run.allocator.kind,
+                                 &m->profile, &m->err);
+    if (m->status == MS_OK && m->ops)
+        m->status = ms_op_list_read(&simulation.trace, m->run.device, m->ops, &m->err);
+    ms_simulation_free(&simulation);
+}
+
+ms_status ms_measurements_run(ms_measurement *list, uint32_t count, ms_error *err)
+{
+    ms_parallel_run(count, measure_one, list);
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i].status != MS_OK) {
+            if (err && err->status == MS_OK)
+                *err = list[i].err;
+            return list[i].status;
+        }
+    return MS_OK;
+}
+
+void ms_measurements_free(ms_measurement *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        ms_profile_free(&list[i].profile);
+}
+
+ms_status ms_measurement_set(ms_arena *arena, const ms_model_config *model,
+                             const ms_run_config *run, const ms_treatment *treatment,
+                             uint32_t loss_chunks, ms_measurement *m, ms_error *err)
+{
+    *m = (ms_measurement){.model = model, .run = *run};
+    ms_treatment *layers = ms_arena_array(arena, ms_treatment, model->num_layers);
+    if (!layers)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers",
+                       model->num_layers);
+    for (uint64_t i = 0; i < model->num_layers; i++)
+        layers[i] = *treatment;
+    m->run.treatments = (ms_treatments){layers, loss_chunks};
+    return MS_OK;
+}

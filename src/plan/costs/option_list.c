@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/costs/option_list.h"
+
+#include <string.h>
+
+#include "config/run/attention.h"
+#include "measure/clock.h"
+#include "plan/solver/knapsack.h"
+
+/* ---- operators of a recomputation ---- */
+
+static bool is_in_layer(const ms_trace *trace, const ms_op_exec *op, uint32_t layer)
+{
+    return op->pass == MS_PASS_RECOMPUTE && op->scope != MS_NONE &&
+           trace->scopes.items[op->scope].layer == layer;
+}
+
+/* One from the middle of the stack; the last one's recomputation may stop elsewhere. */
+static uint32_t choose_layer(const ms_trace *trace)
+{
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < trace->scopes.count; i++)
+        if (trace->scopes.items[i].layer != MS_NONE && trace->scopes.items[i].layer > last)
+            last = trace->scopes.items[i].layer;
+    return last < 2 ? 0 : 2;
+}
+
+static uint32_t occurrence_of(const ms_op_list *list, const char *name)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        count += strcmp(list->items[i].name, name) == 0;
+    return count;
+}
+
+ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_list *list,
+                          ms_error *err)
+{
+    uint32_t layer = choose_layer(trace);
+    ms_recomputed_op *current = NULL;
+    uint32_t running = MS_NONE;
+    bool is_done = false; /* of several micro-steps the first */
+    list->count = 0;
+    list->items = ms_arena_array(list->arena, ms_recomputed_op, MS_MOST_RECOMPUTED_OPS);
+    if (!list->items)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a layer's operators");
+    for (uint32_t i = 0; i < trace->events.count && !is_done; i++) {
+        ms_event e = trace->events.items[i];
+        if (e.kind == MS_EVENT_OP_BEGIN) {
+            const ms_op_exec *op = &trace->ops.items[e.id];
+            if (!is_in_layer(trace, op, layer) || list->count == MS_MOST_RECOMPUTED_OPS)
+                continue;
+            current = &list->items[list->count];
+            *current = (ms_recomputed_op){.name = op->name,
+                                          .occurrence = occurrence_of(list, op->name),
+                                          .ms = ms_clock_op_ms(device, op)};
+            running = e.id;
+            list->count++;
+        } else if (e.kind == MS_EVENT_OP_END) {
+            current = NULL;
+        } else if (current && e.kind == MS_EVENT_ALLOC) {
+            current->bytes += trace->storages.items[e.id].bytes;
+        } else if (current && e.kind == MS_EVENT_FREE &&
+                   trace->storages.items[e.id].op == running) {
+            current->bytes -= trace->storages.items[e.id].bytes;
+        }
+        is_done = e.kind == MS_EVENT_MARK && !trace->marks.items[e.id].begin && list->count > 0;
+    }
+    return MS_OK;
+}
+
+/* ---- selective ---- */
+
+/* An operator that draws random numbers must be run again if any of them is: none is kept. */
+static bool is_random(const char *name)
+{
+    return strstr(name, "dropout") != NULL;
+}
+
+static bool add(ms_option_list *list, const ms_treatment *treatment, uint32_t most)
+{
+    for (uint32_t i = 0; i < list->option_count; i++)
+        if (ms_treatment_equal(treatment, &list->options[i]))
+            return true;
+    if (list->option_count >= most)
+        return false;
+    list->options[list->option_count++] = *treatment;
+    return true;
+}
+
+static ms_status keep_taken(ms_arena *arena, const ms_op_list *ops, const bool *taken,
+                            ms_treatment *treatment, ms_error *err)
+{
+    ms_kept_op *kept = ms_arena_array(arena, ms_kept_op, ops->count);
+    if (!kept)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for kept operators");
+    *treatment = (ms_treatment){.kind = MS_TREAT_SELECTIVE, .kept_ops = kept};
+    for (uint32_t i = 0; i < ops->count; i++)
+        if (taken[i])
+            kept[treatment->kept_count++] =
+                (ms_kept_op){ops->items[i].name, ops->items[i].occurrence};
+    if (treatment->kept_count == 0)
+        treatment->kind = MS_TREAT_CHECKPOINT;
+    return MS_OK;
+}
+
+ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double share,
+                                ms_treatment *treatment, ms_error *err)
+{
+    ms_item *items = ms_arena_array(arena, ms_item, ops->count);
+    bool *taken = ms_arena_array(arena, bool, ops->count), proven;
+    if (!items || !taken)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for kept operators");
+    double all = 0;
+    for (uint32_t i = 0; i < ops->count; i++) {
+        const ms_recomputed_op *op = &ops->items[i];
+        items[i] = (ms_item){(double)op->bytes, is_random(op->name) ? 0 : op->ms};
+        all += items[i].weight;
+    }
+    ms_status status = ms_knapsack(items, ops->count, share * all, NULL, taken, &proven, err);
+    return status == MS_OK ? keep_taken(arena, ops, taken, treatment, err) : status;
+}
+
+static ms_status add_selective(ms_arena *arena, const ms_op_list *ops, ms_option_list *list,
+                               uint32_t most, ms_error *err)
+{
+    static const double shares[] = {0.08, 0.16, 0.25, 0.35, 0.5, 0.7};
+    ms_status status = MS_OK;
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK; i++) {
+        ms_treatment t;
+        status = ms_selective_of_share(arena, ops, shares[i], &t, err);
+        if (status == MS_OK && t.kept_count > 0)
+            (void)add(list, &t, most);
+    }
+    return status;
+}
+
+/* ---- offload and tiles ---- */
+
+/* The share of a layer's saved bytes that can leave while the next layer runs. */
+static double hidden_share(const ms_run_config *run, const ms_stack *stack)
+{
+    const ms_layer_cost *kept = &stack->options[0].layers[stack->layer_count / 2];
+    double saved = (double)kept->bytes[0].forward_end, rate = run->device->host_link_bytes_per_s;
+    /* Forward is about a third of a kept layer's time. */
+    double window_ms = kept->ms / 3 / (double)run->accumulate;
+    double share = saved > 0 ? window_ms * rate / 1e3 / saved : 0;
+    return (double)(uint32_t)(share * 50) / 50;
+}
+
+static void add_offload(const ms_run_config *run, const ms_stack *stack, ms_option_list *list,
+                        uint32_t most)
+{
+    static const double shares[] = {1, 0.75, 0.5, 0.25};
+    double hidden = hidden_share(run, stack);
+    ms_treatment t = {.kind = MS_TREAT_OFFLOAD, .share = hidden};
+    if (hidden >= 0.02 && hidden < 1)
+        (void)add(list, &t, most);
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        t.share = shares[i];
+        (void)add(list, &t, most);
+    }
+}
+
+/* Attention whose scores are tensors: their bytes grow with the square of the sequence. Fused
+ * kernels keep none, so nothing is won in pieces. */
+static bool has_scores(const ms_model_config *model, const ms_run_config *run)
+{
+    if (model->family->always_masks || model->family->is_bidirectional)
+        return false; /* not modelled in pieces */
+    bool has_window =
+        ms_model_has_layers(model, MS_LAYER_SLIDES) && run->seq_tokens >= model->sliding_window;
+    ms_attention plain = ms_attention_choose(model, run);
+    return plain == MS_ATTENTION_EAGER || plain == MS_ATTENTION_MATH ||
+           (has_window && ms_attention_choose_masked(model, run) == MS_ATTENTION_MATH);
+}
+
+/* Kept and checkpointed layers with the MLP, attention or both in pieces. A mixture of experts
+ * takes its tokens in one. */
+static void add_tiles(const ms_model_config *model, const ms_run_config *run, uint32_t techniques,
+                      ms_option_list *list, uint32_t most)
+{
+    static const uint32_t tiles[] = {4, 16};
+    enum { MLP = 1, ATTENTION = 2 };
+    const int all = (ms_model_has_layers(model, MS_LAYER_SPARSE) ? 0 : MLP) |
+                    (has_scores(model, run) && !model->family->has_sinks ? ATTENTION : 0);
+    for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++)
+        for (int way = MLP; way <= (MLP | ATTENTION); way++) {
+            if ((way & all) != way)
+                continue;
+            ms_treatment t = {.kind = MS_TREAT_KEEP,
+                              .tiles = way & MLP ? tiles[i] : 0,
+                              .attention_tiles = way & ATTENTION ? tiles[i] : 0};
+            if (tiles[i] > (way & ATTENTION ? run->seq_tokens : run->batch * run->seq_tokens))
+                continue;
+            (void)add(list, &t, most);
+            t.kind = MS_TREAT_CHECKPOINT;
+            if (techniques & MS_MAY_CHECKPOINT)
+                (void)add(list, &t, most);
+        }
+}
+
+/* Every checkpoint once more, with its input on the host. That nothing is held beside the copies is
+ * for where no byte is left: there a selective checkpoint is too much. */
+static void add_inputs(uint32_t techniques, ms_option_list *list, uint32_t most)
+{
+    uint32_t count = list->option_count;
+    for (uint32_t place = MS_INPUT_OFFLOADED; place < MS_INPUT_PLACE_COUNT; place++) {
+        ms_treatment t = {.kind = MS_TREAT_CHECKPOINT, .input = (ms_input_place)place};
+        if (techniques & MS_MAY_CHECKPOINT)
+            (void)add(list, &t, most);
+        for (uint32_t i = 0; i < count; i++) {
+            t = list->options[i];
+            t.input = (ms_input_place)place;
+            if (t.kind == MS_TREAT_CHECKPOINT ||
+                (t.kind == MS_TREAT_SELECTIVE && place == MS_INPUT_OFFLOADED))
+                (void)add(list, &t, most);
+        }
+    }
+}
+
+uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_config *run)
+{
+    const ms_family *family = model->family;
+    bool no_chunks =
+        model->head != MS_HEAD_CAUSAL_LM || family->scales_logits || !ms_loss_is_plain(run);
+    return (family->has_no_mlp_module ? MS_MAY_TILE : 0u) | (no_chunks ? MS_MAY_CHUNK_LOSS : 0u);
+}
+
+ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
+                              const ms_run_config *run, uint32_t techniques, const ms_stack *stack,
+                              ms_option_list *list, ms_error *err)
+{
+    static const uint32_t chunks[] = {4, 16};
+    uint32_t most = MS_STACK_MOST_OPTIONS - MS_STACK_TRAINERS_OPTIONS - stack->option_count;
+    uint64_t tokens = run->batch * run->seq_tokens;
+    ms_status status = MS_OK;
+    *list = (ms_option_list){0};
+    if ((techniques & MS_MAY_SELECT) && run->checkpoint_kind == MS_CHECKPOINT_NON_REENTRANT)
+        status = add_selective(arena, &stack->ops, list, most, err);
+    if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu)
+        add_offload(run, stack, list, most);
+    if (techniques & MS_MAY_TILE)
+        add_tiles(model, run, techniques, list, most);
+    if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu &&
+        run->checkpoint_kind == MS_CHECKPOINT_NON_REENTRANT)
+        add_inputs(techniques, list, most);
+    for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++)
+        if ((techniques & MS_MAY_CHUNK_LOSS) && chunks[i] <= tokens)
+            list->losses[list->loss_count++] = chunks[i];
+    return status;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a plan for a run is asked for.
+ */
+#ifndef MS_PLAN_COSTS_STEP_TASK_H
+#define MS_PLAN_COSTS_STEP_TASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/limit.h"
+#include "config/model/model_config.h"
+#include "config/run/run_config.h"
+
+typedef enum ms_planner {
+    MS_PLANNER_MILP,    /* least time, with a bound */
+    MS_PLANNER_GREEDY,  /* what frees most per ms first */
+    MS_PLANNER_RULES,   /* the rule engine: largest layers first, thresholds by mode */
+    MS_PLANNER_UNIFORM, /* every layer alike */
+    MS_PLANNER_NONE,    /* keep everything */
+    MS_PLANNER_COUNT
+} ms_planner;
+extern const char *const ms_planner_names[]; /* by ms_planner; ends with NULL */
+
+typedef enum ms_rules_mode {
+    MS_RULES_CONSERVATIVE,
+    MS_RULES_BALANCED,
+    MS_RULES_AGGRESSIVE
+} ms_rules_mode;
+
+typedef struct ms_step_task {
+    const ms_model_config *model;
+    const ms_run_config *run; /* its budget is the plan's; its own treatments are left aside */
+    ms_planner planner;
+    uint32_t techniques; /* ms_technique bits */
+    double gap, time_limit_s;
+    double gpu_cost_per_hour;
+    const char *target; /* a row of ms_targets, never NULL: "free" */
+    ms_rules_mode rules_mode;
+    uint64_t max_host_bytes; /* rules: what may go to the host; UINT64_MAX: no limit */
+    bool is_host_half;       /* that is half of this host's memory: nobody gave another figure */
+    uint32_t moved;          /* ms_allowance bits: to the host, because nothing fitted otherwise */
+    bool alone;              /* the answer is set beside no others */
+    const ms_stop *stop;     /* answer with what there is; or NULL */
+} ms_step_task;
+
+#endif

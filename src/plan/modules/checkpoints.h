@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Which modules of a tree to checkpoint, and how much of each to discard, so that the backward pass
+ * stays within a budget for the least recomputation.
+ */
+#ifndef MS_PLAN_MODULES_CHECKPOINTS_H
+#define MS_PLAN_MODULES_CHECKPOINTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/limit.h"
+#include "plan/modules/graph.h"
+#include "plan/solver/outcome.h"
+
+/* Discarded fractions are whole numbers of these parts, so that what is printed is what was
+ * counted. */
+enum { MS_PARTS = 1000000 };
+
+typedef struct ms_checkpoint_task {
+    const ms_graph *graph;
+    const bool *may;                      /* by module: may be checkpointed */
+    uint64_t budget_bytes, reserve_bytes; /* the reserve is part of the peak */
+    uint32_t world_size;
+    double gap, time_limit_s;
+    const ms_stop *stop; /* or NULL */
+} ms_checkpoint_task;
+
+typedef struct ms_checkpoint_plan {
+    ms_plan_outcome outcome;
+    bool has_plan;
+    uint32_t *parts; /* by module: discarded; 0 = kept */
+    double recompute_ms, bound_ms, gap;
+    uint64_t peak_bytes;
+    uint32_t peak_module; /* whose backward has the peak */
+    uint64_t least_bytes; /* when infeasible: no plan peaks lower */
+} ms_checkpoint_plan;
+
+/* The plan's peak is counted in whole bytes and is never over the budget. */
+ms_status ms_checkpoints_plan(ms_arena *arena, const ms_checkpoint_task *task,
+                              ms_checkpoint_plan *plan, ms_error *err);
+
+/* ---- counting ---- */
+
+/* Bytes that a module no longer keeps when `parts` of what it makes are discarded. */
+uint64_t ms_checkpoint_freed_bytes(const ms_module *module, uint32_t parts);
+
+/* Bytes at the peak of a module's backward when nothing is discarded. */
+uint64_t ms_checkpoint_kept_bytes(const ms_checkpoint_task *task, uint32_t module);
+
+/* The largest need over all modules; `order` lists them as forward leaves them. */
+uint64_t ms_checkpoint_peak(const ms_checkpoint_task *task, const uint32_t *order,
+                            const uint32_t *parts, uint32_t *module);
+
+/* Time to make the discarded parts of a module again. */
+double ms_checkpoint_ms(const ms_module *module, uint32_t parts);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/search/explain.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Layers with one option, side by side. */
+typedef struct group {
+    uint32_t first, last, option;
+    int64_t freed_bytes;
+    uint64_t host_bytes;
+    double added_ms, recompute_ms, exposed_ms;
+    bool tells_time;
+} group;
+
+static group sum_group(const ms_stack *stack, uint32_t first, uint32_t last, uint32_t option)
+{
+    group g = {.first = first, .last = last, .option = option};
+    for (uint32_t i = first; i <= last; i++) {
+        const ms_layer_cost *kept = &stack->options[0].layers[i];
+        const ms_layer_cost *now = &stack->options[option].layers[i];
+        g.freed_bytes += ms_layer_saved(kept, 0) - ms_layer_saved(now, 0);
+        g.host_bytes += now->host_bytes;
+        g.added_ms += now->ms - kept->ms;
+        g.recompute_ms += now->recompute_ms;
+        g.exposed_ms += now->exposed_ms;
+    }
+    return g;
+}
+
+/* What of a layer runs in pieces; "" for nothing. */
+static const char *tiled_parts(const ms_treatment *t)
+{
+    if (t->attention_tiles == 0)
+        return t->tiles > 0 ? "MLP" : "";
+    return t->tiles > 0 ? "MLP and attention" : "attention";
+}
+
+static double layers_of(const group *g)
+{
+    return g->last - g->first + 1;
+}
+
+/* Of each layer's copies. */
+static double shown_ms(const group *g)
+{
+    return g->exposed_ms / layers_of(g);
+}
+
+/* ", 1.25 ms" that each layer takes again, or "" when no time is told; NULL: no memory. */
+static const char *again(ms_arena *arena, const group *g)
+{
+    return g->tells_time ? ms_arena_printf(arena, ", %.2f ms", g->recompute_ms / layers_of(g)) : "";
+}
+
+/* "; 0.25 ms of its copies show", where the input is on the host and waited for; else "". */
+static const char *shown_copies(ms_arena *arena, const ms_treatment *t, const group *g)
+{
+    if (t->input == MS_INPUT_ON_DEVICE || !g->tells_time || shown_ms(g) < 0.005)
+        return "";
+    return ms_arena_printf(arena, "; %.2f ms of its copies show", shown_ms(g));
+}
+
+static const char *why_checkpoint(ms_arena *arena, const ms_treatment *t, const group *g)
+{
+    const char *ms = again(arena, g), *copies = shown_copies(arena, t, g), *tiled = tiled_parts(t);
+    if (!ms || !copies)
+        return NULL;
+    return ms_arena_printf(arena,
+                           "only the input stays%s; backward runs each layer again%s%s%s%s%s",
+                           t->input == MS_INPUT_ON_DEVICE ? "" : ", on the host", ms,
+                           *tiled ? ", its " : "", tiled, *tiled ? " in pieces" : "", copies);
+}
+
+static const char *why_selective(ms_arena *arena, const ms_treatment *t, const group *g)
+{
+    const char *copies = shown_copies(arena, t, g);
+    const char *input = t->input == MS_INPUT_ON_DEVICE ? "" : ", the input on the host";
+    if (!copies)
+        return NULL;
+    if (!g->tells_time)
+        return ms_arena_printf(
+            arena, "the results of %" PRIu32 " operators stay%s; backward runs the others again",
+            t->kept_count, input);
+    return ms_arena_printf(arena,
+                           "the results of %" PRIu32 " operators stay%s, so that running a layer "
+                           "again takes %.2f ms%s",
+                           t->kept_count, input, g->recompute_ms / layers_of(g), copies);
+}
+
+static const char *why_offload(ms_arena *arena, const group *g)
+{
+    if (!g->tells_time)
+        return ms_arena_strdup(arena, "what is saved waits on the host");
+    if (shown_ms(g) < 0.005)
+        return ms_arena_strdup(arena, "the copies are done before anybody waits for them");
+    return ms_arena_printf(
+        arena, "%.2f ms of each layer's copies show: its neighbours are done sooner", shown_ms(g));
+}
+
+static const char *why(ms_arena *arena, const ms_treatment *t, const group *g)
+{
+    const char *ms = again(arena, g);
+    if (!ms)
+        return NULL;
+    switch (t->kind) {
+    case MS_TREAT_CHECKPOINT:
+        return why_checkpoint(arena, t, g);
+    case MS_TREAT_SELECTIVE:
+        return why_selective(arena, t, g);
+    case MS_TREAT_OFFLOAD:
+        return why_offload(arena, g);
+    case MS_TREAT_KEEP:
+    case MS_TREAT_KIND_COUNT:
+        break;
+    }
+    if (t->mlp_checkpoint)
+        return ms_arena_printf(arena, "the MLP runs again%s%s", ms, *ms ? " a layer" : "");
+    return ms_arena_printf(arena, "the %s run%s again in %" PRIu32 " pieces%s%s", tiled_parts(t),
+                           t->tiles && t->attention_tiles ? "" : "s",
+                           t->tiles ? t->tiles : t->attention_tiles, ms, *ms ? " a layer" : "");
+}
+
+static ms_status add(ms_step_plan *plan, const ms_decision *decision, ms_error *err)
+{
+    if (!decision->treatment || !decision->why || !ms_vec_push(&plan->decisions, *decision))
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan's reasons");
+    return MS_OK;
+}
+
+static ms_status add_loss(ms_arena *arena, const ms_stack *stack, uint32_t loss, ms_step_plan *plan,
+                          ms_error *err)
+{
+    const ms_stack_ends *whole = &stack->losses[0], *chunked = &stack->losses[loss];
+    int64_t freed = whole->loss_backward_peak[0] - chunked->loss_backward_peak[0];
+    const ms_decision decision = {
+        .first_layer = MS_NONE,
+        .last_layer = MS_NONE,
+        .treatment = ms_arena_printf(arena, "chunk:%" PRIu32, chunked->loss_chunks),
+        .freed_bytes = freed > 0 ? (uint64_t)freed : 0,
+        .added_ms = chunked->ms - whole->ms,
+        .why = ms_arena_printf(arena,
+                               "logits of 1/%" PRIu32 " of the tokens at a time, made again by "
+                               "backward; bytes are those of the loss itself",
+                               chunked->loss_chunks)};
+    return add(plan, &decision, err);
+}
+
+static int by_freed_bytes(const void *a, const void *b)
+{
+    const ms_decision *x = a, *y = b;
+    if (x->freed_bytes != y->freed_bytes)
+        return x->freed_bytes > y->freed_bytes ? -1 : 1;
+    return x->first_layer < y->first_layer ? -1 : x->first_layer > y->first_layer;
+}
+
+ms_status ms_explain(ms_arena *arena, const ms_stack *stack, const ms_stack_choice *choice,
+                     bool tells_time, ms_step_plan *plan, ms_error *err)
+{
+    ms_status status = MS_OK;
+    plan->decisions.count = 0;
+    for (uint32_t i = 0, last; i < stack->layer_count && status == MS_OK; i = last + 1) {
+        uint32_t option = choice->options[i];
+        for (last = i; last + 1 < stack->layer_count && choice->options[last + 1] == option;)
+            last++;
+        if (option == 0)
+            continue;
+        group g = sum_group(stack, i, last, option);
+        g.tells_time = tells_time;
+        const ms_treatment *t = &stack->options[option].treatment;
+        const ms_decision decision = {.first_layer = i,
+                                      .last_layer = last,
+                                      .treatment = ms_treatment_text(t, arena),
+                                      .freed_bytes =
+                                          g.freed_bytes > 0 ? (uint64_t)g.freed_bytes : 0,
+                                      .host_bytes = g.host_bytes,
+                                      .added_ms = g.added_ms,
+                                      .why = why(arena, t, &g)};
+        status = add(plan, &decision, err);
+    }
+    if (status == MS_OK && choice->loss > 0)
+        status = add_loss(arena, stack, choice->loss, plan, err);
+    if (plan->decisions.count > 1)
+        qsort(plan->decisions.items, plan->decisions.count, sizeof *plan->decisions.items,
+              by_freed_bytes);
+    return status;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The rationale of a plan: what each treatment frees and costs, and why.
+ */
+#ifndef MS_PLAN_SEARCH_EXPLAIN_H
+#define MS_PLAN_SEARCH_EXPLAIN_H
+
+#include "plan/search/step_plan.h"
+
+/* Fills plan->decisions, most freed bytes first; their sentences tell times or none. */
+ms_status ms_explain(ms_arena *arena, const ms_stack *stack, const ms_stack_choice *choice,
+                     bool tells_time, ms_step_plan *plan, ms_error *err);
+
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Choosing counts live bytes; the allocator needs more, how much more depends on the plan. So a
+ * choice is run under the allocator with no more memory than there is; when it does not fit, the
+ * limit for choosing is lowered by what the allocator wanted more, then raised by halves. What it
+ * wants beside live bytes depends most on the largest tensors, and these are the loss's: each way
+ * to make the loss is tried.
+ */
+#include "plan/search/search.h"
+
+#include <string.h>
+
+#include "base/limit.h"
+#include "base/parallel.h"
+#include "ledger/judge.h"
+
+/* Attempts at lowering the limit, and halvings once something fits. */
+enum { MOST_STEPS = 8, MOST_HALVINGS = 4 };
+
+/* For choices on the way: nodes of the solver's search. */
+enum { FEW_NODES = 200 };
+
+static bool is_stopped(const ms_step_task *task)
+{
+    return ms_stop_asked(task->stop);
+}
+
+/* ---- choosing and proving ---- */
+
+static const ms_proof *find_proof(const ms_search *s, const ms_stack_choice *choice)
+{
+    size_t size = s->stack.layer_count * sizeof *choice->options;
+    const ms_proof *proof = s->proofs;
+    while (proof && (proof->choice.loss != choice->loss ||
+                     memcmp(proof->choice.options, choice->options, size) != 0))
+        proof = proof->before;
+    return proof;
+}
+
+static ms_status run_proof(ms_search *s, const ms_stack_choice *choice, ms_proof *proof)
+{
+    ms_treatments treatments;
+    ms_trial_result result = {.reason = MS_FIT_NO_ROOM};
+    ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &treatments, s->err);
+    s->plan->simulations++;
+    if (status == MS_OK)
+        status = ms_step_plan_judge(s->task->model, s->task->run, &treatments, &result, s->err);
+    proof->fits = ms_reason_fits(result.reason);
+    proof->wanted_bytes = result.wanted_bytes;
+    return status == MS_OK ? ms_stack_copy(s->arena, &s->stack, choice, &proof->choice, s->err)
+                           : status;
+}
+
+static ms_status prove(ms_search *s, const ms_stack_choice *choice, bool *yes)
+{
+    const ms_proof *proof = find_proof(s, choice);
+    if (!proof) {
+        ms_proof *made = ms_arena_array(s->arena, ms_proof, 1);
+        if (!made)
+            return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a proof");
+        ms_status status = run_proof(s, choice, made);
+        if (status != MS_OK)
+            return status;
+        made->before = s->proofs;
+        proof = s->proofs = made;
+    }
+    *yes = proof->fits;
+    s->wanted_bytes = proof->wanted_bytes;
+    return MS_OK;
+}
+
+/* Keeps the choice if it fits and is faster than the best so far. */
+ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *yes)
+{
+    ms_status status = prove(s, choice, yes);
+    double ms = ms_stack_count(&s->stack, choice).step_ms;
+    if (status == MS_OK && *yes && (!s->has_best || ms < s->best_ms)) {
+        s->has_best = true;
+        s->best = *choice;
+        s->best_ms = ms;
+    }
+    return status;
+}
+
+ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
+{
+    return (ms_choose_task){.stack = &s->stack,
+                            .aim = MS_LEAST_TIME,
+                            .limit_bytes = limit_bytes,
+                            .loss_limit_bytes = UINT64_MAX,
+                            .techniques = s->techniques,
+                            .loss = s->loss,
+                            .gap = s->task->gap,
+                            .time_limit_s = ms_limit_left_s(&s->limit),
+                            .best_ms = s->has_best ? s->best_ms : 0,
+                            .nodes = FEW_NODES,
+                            .stop = s->task->stop};
+}
+
+/* Whether there is a choice, and whether it was proven to fit. What would not be the best is not
+ * proven. */
+static ms_status try_task(ms_search *s, ms_chooser with, const ms_choose_task *task,
+                          ms_chosen *chosen, bool *yes)
+{
+    *yes = false;
+    *chosen = (ms_chosen){0};
+    s->wanted_bytes = 0;
+    ms_status status = with(s->arena, task, chosen, s->err);
+    *yes = ms_chosen_is_no_better(task, chosen); /* lowering the limit further is no use */
+    if (status != MS_OK || !chosen->has_choice || *yes)
+        return status;
+    ms_stack_sum sum = ms_stack_count(&s->stack, &chosen->choice);
+    *yes = s->has_best && sum.step_ms >= s->best_ms;
+    if (*yes)
+        return MS_OK;
+    if (sum.peak_bytes > s->limit_bytes) {
+        s->wanted_bytes = sum.peak_bytes;
+        return MS_OK;
+    }
+    status = ms_search_consider(s, &chosen->choice, yes);
+    if (status == MS_OK && *yes)
+        s->is_best_proven = with == ms_choose_milp && chosen->outcome == MS_SOLVER_PROVEN;
+    return status;
+}
+
+ms_status ms_search_try(ms_search *s, ms_chooser with, ms_chosen *chosen, bool *yes)
+{
+    ms_choose_task task = ms_search_task(s, s->limit_bytes);
+    if (s->loss == MS_ANY_LOSS)
+        task.nodes = 0; /* the one whose bound is told */
+    return try_task(s, with, &task, chosen, yes);
+}
+
+/* Of a limit: where a choice did not fit, where one did, where there is none. Of the level of live
+ * bytes first; where gradients and states alone make that, of the loss's level. */
+typedef struct bracket {
+    uint64_t fails, works, too_low;
+    double fails_ms; /* as counted, of the choice that did not fit */
+    double saved_ms_per_mib;
+    bool is_of_loss;
+} bracket;
+
+/* Down to its own level a lower limit would have chosen the same. */
+static void set_failed(const ms_search *s, uint64_t limit_bytes, const ms_chosen *chosen,
+                       bracket *b)
+{
+    ms_stack_sum sum = ms_stack_count(&s->stack, &chosen->choice);
+    uint64_t level = b->is_of_loss ? sum.loss_bytes : sum.level_bytes;
+    b->fails = level < limit_bytes ? level : limit_bytes;
+    b->fails_ms = sum.step_ms;
+}
+
+static ms_status try_within(ms_search *s, ms_chooser with, uint64_t limit_bytes, bracket *b)
+{
+    ms_choose_task task = ms_search_task(s, b->is_of_loss ? s->limit_bytes : limit_bytes);
+    ms_chosen chosen;
+    bool yes = false;
+    task.saved_ms_per_mib = b->saved_ms_per_mib;
+    if (b->is_of_loss)
+        task.loss_limit_bytes = limit_bytes;
+    ms_status status = try_task(s, with, &task, &chosen, &yes);
+    if (status != MS_OK)
+        return status;
+    if (yes)
+        b->works = limit_bytes;
+    else if (chosen.has_choice)
+        set_failed(s, limit_bytes, &chosen, b);
+    else
+        b->too_low = limit_bytes;
+    return MS_OK;
+}
+
+/* Lowers the limit until a choice fits; where nothing can be chosen it was lowered too far. */
+static ms_status lower_limit(ms_search *s, ms_chooser with, bracket *b)
+{
+    uint64_t least_step = s->limit_bytes / 400 + 1;
+    ms_status status = MS_OK;
+    for (int i = 0; i < MOST_STEPS && status == MS_OK && b->works == 0 && !is_stopped(s->task);
+         i++) {
+        uint64_t step = s->wanted_bytes > s->limit_bytes ? s->wanted_bytes - s->limit_bytes : 0;
+        step = step > least_step ? step : least_step;
+        uint64_t limit = step < b->fails ? b->fails - step : 0;
+        if (limit <= b->too_low)
+            limit = b->too_low + (b->fails - b->too_low) / 2;
+        if (limit == 0 || b->fails - b->too_low <= s->limit_bytes / 1000)
+            break;
+        status = try_within(s, with, limit, b);
+        least_step *= 2;
+    }
+    return status;
+}
+
+/* Raises it by halves while there is something to gain. */
+static ms_status raise_limit(ms_search *s, ms_chooser with, bracket *b)
+{
+    int halvings = s->is_one_of_many ? 1 : MOST_HALVINGS;
+    uint64_t near = s->limit_bytes / (s->is_one_of_many ? 100 : 1000);
+    ms_status status = MS_OK;
+    for (int i = 0; i < halvings && status == MS_OK && b->works > 0 && !is_stopped(s->task); i++) {
+        bool has_gain = s->best_ms - b->fails_ms > s->task->gap * s->best_ms;
+        if (b->fails <= b->works + near || !has_gain)
+            break;
+        status = try_within(s, with, b->works + (b->fails - b->works) / 2, b);
+    }
+    return status;
+}
+
+/* Where about as fast a choice is to be had that saves less, it is taken: this much of the step's
+ * time may be lost. */
+static const double worth_saving_less = 0.0003;
+
+/* What `first` chose at the full limit did not fit. */
+static ms_status search_below(ms_search *s, ms_chooser with, const ms_chosen *first)
+{
+    const uint64_t wanted = s->wanted_bytes;
+    const ms_stack_sum sum = ms_stack_count(&s->stack, &first->choice);
+    const double mib = 1024.0 * 1024.0;
+    bracket b = {.saved_ms_per_mib =
+                     worth_saving_less * sum.step_ms / ((double)sum.level_bytes / mib)};
+    const int ways = with == ms_choose_milp && !s->has_best ? 2 : 1;
+    ms_status status = try_within(s, with, s->limit_bytes, &b);
+    for (int i = 0; i < ways && status == MS_OK && b.works == 0; i++) {
+        b.is_of_loss = i == 1;
+        b.too_low = 0;
+        s->wanted_bytes = wanted;
+        set_failed(s, s->limit_bytes, first, &b);
+        status = lower_limit(s, with, &b);
+    }
+    return status == MS_OK ? raise_limit(s, with, &b) : status;
+}
+
+static ms_status search_loss(ms_search *s, ms_chooser with, ms_chosen *first)
+{
+    bool yes;
+    ms_status status = ms_search_try(s, with, first, &yes);
+    if (status == MS_OK && first->has_choice && !yes)
+        status = search_below(s, with, first);
+    return status;
+}
+
+ms_status ms_search_plainly(ms_search *s, ms_chooser with, ms_chosen *first)
+{
+    s->loss = MS_ANY_LOSS;
+    return search_loss(s, with, first);
+}
+
+void ms_search_fork(const ms_search *base, const ms_step_task *task, ms_arena *arena,
+                    ms_step_plan *plan, ms_error *err, ms_search *fork)
+{
+    *plan =
+        (ms_step_plan){.budget_bytes = base->plan->budget_bytes, .keep_all = base->plan->keep_all};
+    *fork = *base;
+    fork->task = task;
+    fork->arena = arena;
+    fork->plan = plan;
+    fork->err = err;
+    fork->has_best = false;
+    fork->is_one_of_many = true;
+}
+
+/* The search with one way to make the loss, alone in its thread. */
+typedef struct branch {
+    ms_search search;
+    ms_step_plan plan; /* counts simulations, nothing else */
+    ms_chooser with;
+    ms_status status;
+    ms_error err;
+} branch;
+
+static void search_branch(void *context, uint32_t index)
+{
+    branch *b = &((branch *)context)[index];
+    ms_chosen chosen;
+    b->status = search_loss(&b->search, b->with, &chosen);
+}
+
+/* The best of the branches becomes the search's. */
+static ms_status join_branch(ms_search *s, const branch *b)
+{
+    s->plan->simulations += b->plan.simulations;
+    if (b->status != MS_OK && s->err && s->err->status == MS_OK)
+        *s->err = b->err;
+    if (b->status != MS_OK || !b->search.has_best ||
+        (s->has_best && b->search.best_ms >= s->best_ms))
+        return b->status;
+    s->has_best = true;
+    s->best_ms = b->search.best_ms;
+    s->is_best_proven = b->search.is_best_proven;
+    return ms_stack_copy(s->arena, &s->stack, &b->search.best, &s->best, s->err);
+}
+
+/* The other ways to make the loss side by side; all know what was found with this one. */
+static ms_status search_branches(ms_search *s, ms_chooser with, uint32_t found_loss)
+{
+    uint32_t losses = ms_search_loss_count(s), count = 0;
+    branch *branches = ms_arena_array(s->arena, branch, losses);
+    ms_status status =
+        branches ? MS_OK : ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the search");
+    for (uint32_t l = 0; l < losses && status == MS_OK; l++) {
+        branch *b = &branches[count];
+        if (l == found_loss)
+            continue;
+        *b = (branch){.with = with};
+        ms_search_fork(s, s->task, ms_arena_create(0), &b->plan, &b->err, &b->search);
+        b->search.loss = l;
+        b->search.has_best = s->has_best;
+        b->search.is_one_of_many = false; /* few enough */
+        if (b->search.arena)
+            count++;
+        else
+            status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the search");
+    }
+    if (status == MS_OK)
+        ms_parallel_run(count, search_branch, branches);
+    for (uint32_t i = 0; i < count; i++) {
+        if (status == MS_OK)
+            status = join_branch(s, &branches[i]);
+        ms_arena_free(branches[i].search.arena);
+    }
+    return status;
+}
+
+/* One of many searches looks no further when its plan is this near to the bound. */
+static const double near_bound = 1.01;
+
+/* One after the other: what one finds spares the next work. */
+static ms_status search_in_turn(ms_search *s, ms_chooser with, uint32_t found_loss, double bound_ms)
+{
+    uint32_t losses = ms_search_loss_count(s);
+    ms_status status = MS_OK;
+    if (s->has_best && s->best_ms < near_bound * bound_ms)
+        return MS_OK;
+    for (uint32_t l = 0; l < losses && status == MS_OK; l++) {
+        ms_chosen chosen;
+        s->loss = l;
+        if (l != found_loss)
+            status = search_loss(s, with, &chosen);
+    }
+    return status;
+}
+
+ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
+{
+    bool yes;
+    s->loss = MS_ANY_LOSS;
+    if (s->stack.losses[0].fixed_peak > s->limit_bytes) {
+        *first = (ms_chosen){.outcome = MS_SOLVER_INFEASIBLE};
+        s->is_ruled_out = true;
+        return MS_OK;
+    }
+    ms_status status = ms_search_try(s, with, first, &yes);
+    s->is_ruled_out = status == MS_OK && first->outcome == MS_SOLVER_INFEASIBLE;
+    if (status != MS_OK || !first->has_choice || s->has_best)
+        return status;
+    uint32_t loss = s->loss = first->choice.loss;
+    status = search_below(s, with, first);
+    if (status == MS_OK)
+        status = s->is_one_of_many ? search_in_turn(s, with, loss, first->bound)
+                                   : search_branches(s, with, loss);
+    s->loss = MS_ANY_LOSS;
+    return status;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The smallest budget that has a plan.
+ */
+#include <math.h>
+
+#include "ledger/judge.h"
+#include "plan/search/search.h"
+
+enum { LEAST_HALVINGS = 6, MOST_LOWEST = 3 };
+
+void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes)
+{
+    uint64_t reservable = ms_device_reservable_bytes(run->device, budget_bytes);
+    run->has_budget = true;
+    run->budget_bytes = budget_bytes;
+    if (run->allocator.kind != MS_ALLOCATOR_RAW)
+        run->allocator.capacity_bytes = reservable > 0 ? reservable : 1;
+}
+
+static uint64_t limit_of(const ms_run_config *run)
+{
+    uint64_t budget = ms_judge_budget(run);
+    return budget == 0 ? UINT64_MAX : ms_device_reservable_bytes(run->device, budget);
+}
+
+void ms_search_set_limit(ms_search *s)
+{
+    const ms_run_config *run = s->task->run;
+    s->limit_bytes = limit_of(run);
+    s->proofs = NULL;
+    s->plan->budget_bytes = ms_judge_budget(run);
+}
+
+static uint64_t held_bytes(const ms_run_config *run, uint64_t reserved_bytes)
+{
+    return ms_device_held_bytes(run->device, reserved_bytes, run->device->context_expected_bytes);
+}
+
+/* `fits`: a budget that does, or UINT64_MAX. */
+static ms_status find_smallest(ms_search *s, ms_trial *trial, uint64_t live_bytes, uint64_t fits,
+                               uint64_t *budget)
+{
+    ms_run_config run = *s->task->run;
+    uint64_t low = held_bytes(&run, live_bytes);
+    ms_trial_result result;
+    run.allocator.capacity_bytes = 0; /* no limit */
+    ms_status status = ms_trial_judge(trial, &run, &result, s->err);
+    *budget = held_bytes(&run, result.wanted_bytes);
+    *budget = fits < *budget ? fits : *budget;
+    for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {
+        uint64_t middle = low + (*budget - low) / 2;
+        ms_search_set_budget(&run, middle);
+        status = ms_trial_judge(trial, &run, &result, s->err);
+        if (ms_reason_fits(result.reason)) /* and with what it took at most it would do the same */
+            *budget = held_bytes(&run, result.wanted_bytes);
+        else
+            low = middle + 1;
+    }
+    return status;
+}
+
+static ms_status begin_trial(ms_search *s, const ms_treatments *treatments, ms_trial *trial)
+{
+    s->plan->simulations++;
+    return ms_trial_begin(s->task->model, s->task->run, treatments, trial, s->err);
+}
+
+ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
+                                    uint64_t live_bytes, uint64_t *budget)
+{
+    ms_trial trial;
+    ms_status status = begin_trial(s, treatments, &trial);
+    if (status != MS_OK)
+        return status;
+    status = find_smallest(s, &trial, live_bytes, UINT64_MAX, budget);
+    ms_trial_free(&trial);
+    return status;
+}
+
+/* What needs least so far. */
+typedef struct least_plan {
+    uint64_t budget_bytes;
+    double ms; /* as counted */
+    ms_treatments treatments;
+} least_plan;
+
+/* A little more memory is not worth being slower. */
+static const double worth_a_slower_plan = 0.002;
+
+/* An allocator may refuse with more memory what it does with less: a refusal is asked once more, a
+ * little below. *fits: what fits of the two, or 0. */
+static ms_status fits_within(ms_search *s, ms_trial *trial, uint64_t budget, uint64_t *fits)
+{
+    static const double shares[] = {1, 0.99};
+    ms_run_config run = *s->task->run;
+    ms_status status = MS_OK;
+    ms_trial_result result;
+    bool yes = false;
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK && !yes; i++) {
+        *fits = (uint64_t)((double)budget * shares[i]);
+        ms_search_set_budget(&run, *fits);
+        status = ms_trial_judge(trial, &run, &result, s->err);
+        yes = ms_reason_fits(result.reason);
+    }
+    *fits = yes ? *fits : 0;
+    return status;
+}
+
+static bool is_less(const least_plan *least, uint64_t budget, double ms)
+{
+    double gain = 1 - (double)budget / (double)least->budget_bytes;
+    return gain >= worth_a_slower_plan || ms < least->ms;
+}
+
+/* *budget: the smallest, if it is worth having. */
+static ms_status try_least(ms_search *s, const ms_treatments *treatments, const ms_stack_sum *sum,
+                           const least_plan *least, uint64_t *budget)
+{
+    ms_trial trial;
+    uint64_t fits = least->budget_bytes;
+    *budget = UINT64_MAX;
+    ms_status status = begin_trial(s, treatments, &trial);
+    if (status != MS_OK)
+        return status;
+    if (fits != UINT64_MAX)
+        status = fits_within(s, &trial, least->budget_bytes, &fits);
+    if (status == MS_OK && fits > 0)
+        status = find_smallest(s, &trial, sum->peak_bytes, fits, budget);
+    ms_trial_free(&trial);
+    return status;
+}
+
+static ms_status offer_least(ms_search *s, const ms_stack_choice *choice, least_plan *least)
+{
+    ms_stack_sum sum = ms_stack_count(&s->stack, choice);
+    uint64_t budget = held_bytes(s->task->run, sum.peak_bytes);
+    ms_treatments treatments;
+    if (budget > least->budget_bytes || !is_less(least, budget, sum.step_ms))
+        return MS_OK;
+    ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &treatments, s->err);
+    if (status == MS_OK)
+        status = try_least(s, &treatments, &sum, least, &budget);
+    if (status != MS_OK || budget == UINT64_MAX || !is_less(least, budget, sum.step_ms))
+        return status;
+    *least = (least_plan){budget, sum.step_ms, treatments};
+    return ms_stack_copy(s->arena, &s->stack, choice, &s->best, s->err);
+}
+
+static ms_status offer_checkpoints(ms_search *s, uint32_t loss, least_plan *least)
+{
+    ms_stack_choice choice;
+    if (!(s->techniques & MS_MAY_CHECKPOINT))
+        return MS_OK;
+    ms_status status = ms_choice_checkpoints(s->arena, &s->stack, loss, &choice, s->err);
+    return status == MS_OK ? offer_least(s, &choice, least) : status;
+}
+
+/* With one way to make the loss: the lowest peak, and the fastest of about that peak, and of a
+ * little more; *count of them, fastest first. */
+static ms_status choose_lowest(ms_search *s, uint32_t loss, ms_stack_choice choices[MOST_LOWEST],
+                               uint32_t *count)
+{
+    static const double above[] = {1.03, 1.0005};
+    ms_choose_task task = ms_search_task(s, UINT64_MAX);
+    ms_chosen lowest, fastest = {0};
+    *count = 0;
+    task.aim = MS_LEAST_PEAK;
+    task.loss = loss;
+    ms_status status = ms_choose_milp(s->arena, &task, &lowest, s->err);
+    if (status != MS_OK || !lowest.has_choice) /* the solver had too little time */
+        return status;
+    uint64_t level = ms_stack_count(&s->stack, &lowest.choice).level_bytes;
+    task.aim = MS_LEAST_TIME;
+    for (size_t i = 0; i < sizeof above / sizeof above[0] && status == MS_OK; i++) {
+        task.limit_bytes = (uint64_t)((double)level * above[i]);
+        status = ms_choose_milp(s->arena, &task, &fastest, s->err);
+        if (status == MS_OK && fastest.has_choice)
+            choices[(*count)++] = fastest.choice;
+    }
+    choices[(*count)++] = lowest.choice;
+    return status;
+}
+
+/* These, and every layer checkpointed. */
+static ms_status try_loss(ms_search *s, uint32_t loss, least_plan *least)
+{
+    ms_stack_choice choices[MOST_LOWEST];
+    uint32_t count;
+    ms_status status = choose_lowest(s, loss, choices, &count);
+    for (uint32_t i = 0; i < count && status == MS_OK; i++)
+        status = offer_least(s, &choices[i], least);
+    return status == MS_OK ? offer_checkpoints(s, loss, least) : status;
+}
+
+ms_status ms_search_lowest(ms_search *s)
+{
+    ms_status status = MS_OK;
+    for (uint32_t l = 0; l < ms_search_loss_count(s) && status == MS_OK; l++) {
+        ms_stack_choice choices[MOST_LOWEST];
+        uint32_t count;
+        bool yes;
+        status = choose_lowest(s, l, choices, &count);
+        for (uint32_t i = 0; i < count && status == MS_OK; i++)
+            if (!s->has_best || ms_stack_count(&s->stack, &choices[i]).step_ms < s->best_ms)
+                status = ms_search_consider(s, &choices[i], &yes);
+    }
+    return status;
+}
+
+/* Should the budget be large enough after all, the plan is proven under it: an allocator may refuse
+ * with more memory what it does with less. */
+static ms_status finish_least(ms_search *s, const least_plan *least)
+{
+    ms_run_config run = *s->task->run;
+    const ms_stack_choice choice = s->best;
+    bool yes;
+    ms_search_set_budget(&run, least->budget_bytes);
+    s->plan->simulations++;
+    ms_status status = ms_step_plan_simulate(s->arena, s->task->model, &run, &least->treatments,
+                                             &s->plan->plan, s->err);
+    s->plan->least_budget_bytes = least->budget_bytes;
+    /* It is the run's budget that counts. */
+    s->plan->plan.reason =
+        s->plan->plan.device_bytes > s->plan->budget_bytes ? MS_FIT_OVER_BUDGET : MS_FIT_NO_ROOM;
+    s->plan->outcome = MS_PLAN_LIMIT;
+    s->has_best = false;
+    if (status == MS_OK && least->budget_bytes <= s->plan->budget_bytes)
+        status = ms_search_consider(s, &choice, &yes);
+    return status == MS_OK && s->has_best ? ms_search_finish(s) : status;
+}
+
+ms_status ms_search_least(ms_search *s)
+{
+    least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
+    ms_status status = MS_OK;
+    for (uint32_t l = 0; l < ms_search_loss_count(s) && status == MS_OK; l++)
+        status = ms_stop_asked(s->task->stop) ? MS_OK : try_loss(s, l, &least);
+    if (status != MS_OK || least.budget_bytes == UINT64_MAX)
+        return status;
+    return finish_least(s, &least);
+}
+
+ms_status ms_search_least_of(ms_search *s, const ms_stack_choice *choices, size_t stride,
+                             uint32_t count)
+{
+    least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < count && status == MS_OK && !ms_stop_asked(s->task->stop); i++) {
+        const ms_stack_choice *choice =
+            (const ms_stack_choice *)((const char *)choices + i * stride);
+        if (least.budget_bytes == UINT64_MAX ||
+            ms_stack_count(&s->stack, choice).peak_bytes < least.budget_bytes)
+            status = offer_least(s, choice, &least);
+    }
+    if (status != MS_OK || least.budget_bytes == UINT64_MAX)
+        return status;
+    return finish_least(s, &least);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Running the step under given treatments, for its figures.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "ledger/ledger.h"
+#include "measure/usage.h"
+#include "plan/search/search.h"
+#include "plan/search/trial.h"
+#include "step/step.h"
+
+/* What is taken from a ledger before it goes. */
+typedef void (*ledger_reader)(const ms_ledger *ledger, void *to);
+
+static void read_figures(const ms_ledger *ledger, void *to)
+{
+    const ms_summary *s = &ledger->summary;
+    ms_step_figures *f = to;
+    f->peak_bytes = s->peak_memory_bytes;
+    f->reserved_bytes = s->reserved_memory_bytes;
+    f->device_bytes = s->expected_device_bytes;
+    f->high_device_bytes = s->high_device_bytes;
+    f->host_bytes = s->host_memory_bytes;
+    f->retries = s->allocator_retries;
+    f->peak_phase = s->evaluation_reserved_bytes > s->reserved_memory_bytes
+                        ? MS_PHASE_EVALUATION
+                        : (ms_phase)ledger->peak.phase;
+    f->reason = s->verdict_reason;
+    f->time = ledger->profile.time;
+    memcpy(f->category_bytes, ledger->peak.category_bytes, sizeof f->category_bytes);
+}
+
+static void read_summary(const ms_ledger *ledger, void *to)
+{
+    *(ms_summary *)to = ledger->summary;
+}
+
+/* One way to run a step, and who wants to know of it. */
+typedef struct job {
+    const ms_model_config *model;
+    ms_run_config run;
+    ms_usage evaluation; /* between steps; of runs that have one */
+    ledger_reader read;
+    void *to;
+} job;
+
+static ms_status read_ledger(const job *j, const ms_simulation *simulation, const ms_usage *usage,
+                             ms_error *err)
+{
+    ms_ledger ledger;
+    ms_status status =
+        ms_ledger_build(j->model, &j->run, simulation, usage, MS_FOLD_EVERYTHING, &ledger, err);
+    if (status != MS_OK)
+        return status;
+    if (j->run.eval_batch)
+        ms_ledger_add_evaluation(&ledger, &j->evaluation);
+    j->read(&ledger, j->to);
+    ms_ledger_free(&ledger);
+    return MS_OK;
+}
+
+/* Runs two steps, of which the second is played again, or three; *done is false when the second
+ * cannot be. */
+static ms_status simulate_steps(job *j, ms_step_detail detail, bool *done, ms_error *err)
+{
+    ms_simulation simulation;
+    ms_usage usage = {0};
+    *done = true;
+    j->run.detail = detail;
+    ms_status status = ms_step_simulate(j->model, &j->run, &simulation, err);
+    if (status != MS_OK)
+        return status;
+    status = detail == MS_STEPS_TIMED
+                 ? ms_usage_measure_blocks(&simulation.trace, &j->run.allocator, &usage, done, err)
+                 : ms_usage_measure(&simulation.trace, &j->run.allocator, &usage, err);
+    if (status == MS_OK && *done)
+        status = read_ledger(j, &simulation, &usage, err);
+    ms_usage_free(&usage);
+    ms_simulation_free(&simulation);
+    return status;
+}
+
+/* What the run needs, its evaluation included. */
+static ms_status simulate(job *j, ms_error *err)
+{
+    bool done;
+    ms_status status = MS_OK;
+    if (j->run.eval_batch)
+        status = ms_trial_evaluate(j->model, &j->run, &j->evaluation, err);
+    if (status == MS_OK)
+        status = simulate_steps(j, MS_STEPS_TIMED, &done, err);
+    if (status == MS_OK && !done)
+        status = simulate_steps(j, MS_STEPS_ALL, &done, err);
+    ms_usage_free(&j->evaluation);
+    return status;
+}
+
+ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
+                                const ms_run_config *run, const ms_treatments *treatments,
+                                ms_step_figures *figures, ms_error *err)
+{
+    job j = {.model = model, .run = *run, .read = read_figures, .to = figures};
+    j.run.treatments = *treatments;
+    *figures = (ms_step_figures){.treatments = *treatments};
+    figures->treat = ms_treatments_text(treatments, model->num_layers, arena);
+    if (!figures->treat)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a plan's text");
+    return simulate(&j, err);
+}
+
+ms_status ms_step_plan_summarize(const ms_model_config *model, const ms_run_config *run,
+                                 ms_summary *summary, ms_error *err)
+{
+    job j = {.model = model, .run = *run, .read = read_summary, .to = summary};
+    return simulate(&j, err);
+}
+
+/* Several simulations side by side. */
+typedef struct simulation_task {
+    const ms_model_config *model;
+    const ms_run_config *run;
+    ms_arena *arena;
+    ms_treatments treatments;
+    ms_step_figures *figures;
+    ms_status status;
+    ms_error err;
+} simulation_task;
+
+static void simulate_one(void *context, uint32_t index)
+{
+    simulation_task *t = &((simulation_task *)context)[index];
+    t->status =
+        ms_step_plan_simulate(t->arena, t->model, t->run, &t->treatments, t->figures, &t->err);
+}
+
+ms_status ms_search_extremes(ms_search *s)
+{
+    static const ms_treatment_kind kinds[] = {MS_TREAT_KEEP, MS_TREAT_CHECKPOINT};
+    ms_step_figures *figures[] = {&s->plan->keep_all, &s->plan->checkpoint_all};
+    simulation_task tasks[2] = {0};
+    ms_status status = MS_OK;
+    uint64_t layers = s->task->model->num_layers;
+    for (uint32_t i = 0; i < 2 && status == MS_OK; i++) {
+        ms_treatment *treatments = ms_arena_array(s->arena, ms_treatment, layers);
+        /* Arenas serve one thread. */
+        ms_arena *arena = i == 0 ? s->arena : ms_arena_create(0);
+        if (!treatments || !arena)
+            status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers", layers);
+        for (uint64_t k = 0; treatments && k < layers; k++)
+            treatments[k].kind = kinds[i];
+        tasks[i] = (simulation_task){.model = s->task->model,
+                                     .run = s->task->run,
+                                     .arena = arena,
+                                     .treatments = {treatments, 0},
+                                     .figures = figures[i]};
+    }
+    if (status == MS_OK)
+        ms_parallel_run(2, simulate_one, tasks);
+    for (uint32_t i = 0; i < 2 && status == MS_OK; i++) {
+        status = tasks[i].status;
+        if (status != MS_OK && s->err && s->err->status == MS_OK)
+            *s->err = tasks[i].err;
+    }
+    if (status == MS_OK && tasks[1].figures->treat) {
+        figures[1]->treat = ms_arena_strdup(s->arena, figures[1]->treat);
+        if (!figures[1]->treat)
+            status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a plan's text");
+    }
+    ms_arena_free(tasks[1].arena);
+    s->plan->simulations += 2;
+    return status;
+}
+
+/* The operators of neighbours are often the same list. */
+static ms_status copy_kept_ops(ms_arena *arena, uint64_t num_layers, ms_treatment *layers,
+                               ms_error *err)
+{
+    const ms_kept_op *copied = NULL;
+    for (uint64_t i = 0; i < num_layers; i++) {
+        ms_treatment *t = &layers[i];
+        const ms_kept_op *from = t->kept_ops;
+        if (i > 0 && from && from == copied) {
+            t->kept_ops = layers[i - 1].kept_ops;
+        } else if (from && t->kept_count > 0) {
+            ms_kept_op *kept = ms_arena_array(arena, ms_kept_op, t->kept_count);
+            if (!kept)
+                return ms_fail(err, MS_ERR_NOMEM, "out of memory for kept operators");
+            memcpy(kept, from, t->kept_count * sizeof *kept);
+            t->kept_ops = kept;
+        }
+        copied = from;
+    }
+    return MS_OK;
+}
+
+ms_status ms_step_figures_copy(ms_arena *arena, uint64_t num_layers, const ms_step_figures *from,
+                               ms_step_figures *to, ms_error *err)
+{
+    ms_treatment *layers = ms_arena_array(arena, ms_treatment, num_layers);
+    *to = *from;
+    to->treat = ms_arena_strdup(arena, from->treat);
+    if (!layers || !to->treat)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers", num_layers);
+    memcpy(layers, from->treatments.layers, num_layers * sizeof *layers);
+    to->treatments.layers = layers;
+    return copy_kept_ops(arena, num_layers, layers, err);
+}

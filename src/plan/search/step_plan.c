@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Solving: measure the options, choose, prove, and say what came of it.
+ */
+#include "plan/search/step_plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/limit.h"
+#include "text/size.h"
+#include "plan/search/compare.h"
+#include "plan/search/explain.h"
+#include "plan/search/rules.h"
+#include "plan/search/search.h"
+
+/* ---- the planners ---- */
+
+static ms_status keep_all(ms_search *s)
+{
+    s->best.options = ms_arena_array(s->arena, uint32_t, s->stack.layer_count);
+    if (!s->best.options)
+        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the plan");
+    s->plan->plan = s->plan->keep_all;
+    s->plan->outcome = MS_PLAN_LIMIT;
+    s->has_best = ms_reason_fits(s->plan->plan.reason);
+    return MS_OK;
+}
+
+static bool needs_simpler(const ms_search *s)
+{
+    return !s->has_best && !s->is_ruled_out;
+}
+
+/* Nothing was proven to fit so far, though something may. */
+static ms_status find_any(ms_search *s)
+{
+    ms_chosen chosen;
+    ms_status status = needs_simpler(s) ? ms_search_any_checkpoints(s) : MS_OK;
+    if (status == MS_OK && needs_simpler(s))
+        status = ms_search_plainly(s, ms_choose_greedy, &chosen);
+    if (status == MS_OK && !s->has_best && !ms_stop_asked(s->task->stop))
+        status = ms_search_least(s);
+    return status;
+}
+
+/* Nothing is faster than what does nothing. */
+static ms_status plan_milp(ms_search *s)
+{
+    if (ms_reason_fits(s->plan->keep_all.reason)) {
+        s->plan->bound_ms = s->plan->keep_all.time.step_ms;
+        ms_status kept = keep_all(s);
+        s->plan->outcome = MS_PLAN_OPTIMAL;
+        return kept;
+    }
+    ms_chosen chosen;
+    ms_status status = ms_search_run(s, ms_choose_milp, &chosen);
+    if (status == MS_OK && !s->has_best)
+        status = find_any(s);
+    bool fits_none = status == MS_OK && !s->has_best && s->plan->plan.treat;
+    if (status == MS_OK && !fits_none)
+        status = ms_search_elsewhere(s, chosen.bound);
+    if (status != MS_OK || !s->has_best)
+        return status;
+    status = ms_search_finish(s);
+    if (status == MS_OK)
+        ms_search_set_gap(s, &chosen);
+    return status;
+}
+
+static ms_status plan_simply(ms_search *s, ms_chooser with)
+{
+    ms_chosen chosen;
+    ms_status status = ms_search_plainly(s, with, &chosen);
+    if (status != MS_OK || !s->has_best)
+        return status;
+    s->plan->outcome = MS_PLAN_LIMIT;
+    return ms_search_finish(s);
+}
+
+static ms_status plan_by_rules(ms_search *s)
+{
+    ms_rules_answer answer;
+    ms_status status = ms_rules_choose(s->arena, s->task, &s->stack, s->plan->keep_all.device_bytes,
+                                       s->plan->budget_bytes, &answer, s->err);
+    if (status != MS_OK)
+        return status;
+    s->plan->rules_estimate_bytes = answer.estimate_bytes;
+    s->plan->rules_estimate_overhead = answer.estimate_overhead;
+    s->best = answer.choice;
+    s->plan->outcome = MS_PLAN_LIMIT;
+    status = ms_search_finish(s);
+    s->has_best = ms_reason_fits(s->plan->plan.reason);
+    return status;
+}
+
+/* The trainer's plans, cheapest first, until one fits. */
+static ms_status plan_for_target(ms_search *s, const ms_target *target)
+{
+    ms_shapes shapes = {0};
+    ms_status status = target->list(s->arena, s->task, &s->stack, &shapes, s->err);
+    bool *tried = ms_arena_array(s->arena, bool, shapes.count + 1);
+    if (status == MS_OK && !tried)
+        status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the trainer's plans");
+    for (uint32_t n = 0; status == MS_OK && n < shapes.count && !s->has_best; n++) {
+        uint32_t next = shapes.count;
+        double least = INFINITY;
+        for (uint32_t i = 0; i < shapes.count; i++) {
+            ms_stack_sum sum = ms_stack_count(&s->stack, &shapes.items[i].choice);
+            if (tried[i] || sum.step_ms >= least || sum.peak_bytes > s->limit_bytes)
+                continue;
+            least = sum.step_ms;
+            next = i;
+        }
+        if (next == shapes.count || ms_stop_asked(s->task->stop))
+            break;
+        bool yes;
+        tried[next] = true;
+        status = ms_search_consider(s, &shapes.items[next].choice, &yes);
+        if (s->has_best)
+            s->plan->target_text = shapes.items[next].text;
+    }
+    s->plan->outcome = MS_PLAN_LIMIT;
+    if (status == MS_OK)
+        status = s->has_best ? ms_search_finish(s)
+                             : ms_search_least_of(s, &shapes.items[0].choice,
+                                                  sizeof shapes.items[0], shapes.count);
+    ms_vec_free(&shapes);
+    return status;
+}
+
+static ms_status plan_with(ms_search *s, const ms_target *target)
+{
+    if (!target->is_free)
+        return plan_for_target(s, target);
+    switch (s->task->planner) {
+    case MS_PLANNER_GREEDY:
+        return plan_simply(s, ms_choose_greedy);
+    case MS_PLANNER_UNIFORM:
+        return plan_simply(s, ms_choose_uniform);
+    case MS_PLANNER_RULES:
+        return plan_by_rules(s);
+    case MS_PLANNER_NONE:
+        return keep_all(s);
+    case MS_PLANNER_MILP:
+    case MS_PLANNER_COUNT:
+        break;
+    }
+    return plan_milp(s);
+}
+
+/* ---- when nothing fits ---- */
+
+static ms_status fail_infeasible(ms_search *s, const ms_target *target)
+{
+    char budget[MS_SIZE_TEXT_BYTES], least[MS_SIZE_TEXT_BYTES];
+    ms_size_format(s->plan->budget_bytes, budget, sizeof budget);
+    ms_size_format(s->plan->least_budget_bytes, least, sizeof least);
+    s->plan->outcome = MS_PLAN_INFEASIBLE;
+    s->plan->is_ruled_out = s->is_ruled_out;
+    if (s->task->planner != MS_PLANNER_MILP && target->is_free)
+        return ms_fail(s->err, MS_ERR_INFEASIBLE, "the %s planner has no plan that fits %s",
+                       ms_planner_names[s->task->planner], budget);
+    if (!target->is_free)
+        return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s has no plan that fits %s", target->title,
+                       budget);
+    if (s->plan->least_budget_bytes == 0)
+        return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan that fits %s was found", budget);
+    return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s %s: the smallest budget found is %s",
+                   s->is_ruled_out ? "no mix of these options fits" : "found no plan that fits",
+                   budget, least);
+}
+
+/* ---- when somebody asks to stop ---- */
+
+static ms_status fail_stopped(ms_search *s)
+{
+    s->plan->outcome = MS_PLAN_STOPPED;
+    return ms_fail(s->err, MS_ERR_STOPPED, "%s",
+                   s->has_best ? "stopped; the plan is the best found by then"
+                               : "stopped before a plan that fits was found");
+}
+
+/* What others would do with a search that was cut short says nothing. */
+static void forget_comparison(ms_step_plan *plan)
+{
+    plan->compared.count = 0;
+    plan->target_free_ms = 0;
+    plan->target_free_peak_bytes = 0;
+}
+
+/* ---- solving ---- */
+
+/* What the plan frees and costs, in words. */
+static ms_status explain(ms_search *s, const ms_target *target)
+{
+    if (target->text && s->has_best) {
+        s->plan->target_text = target->text(s->arena, s->task, &s->plan->plan.treatments);
+        if (!s->plan->target_text)
+            return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the trainer's text");
+    }
+    return ms_explain(s->arena, &s->stack, &s->best, !s->task->run->device->has_assumed_rates,
+                      s->plan, s->err);
+}
+
+/* What the answer is set beside. */
+static ms_status compare(ms_search *s, const ms_target *target)
+{
+    if (s->task->alone)
+        return MS_OK;
+    if (!target->is_free)
+        return s->has_best ? ms_price_target(s) : MS_OK;
+    if (s->task->planner != MS_PLANNER_MILP)
+        return MS_OK;
+    if (!s->has_best)
+        return ms_suggest_changes(s);
+    if (ms_reason_fits(s->plan->keep_all.reason))
+        return MS_OK;
+    ms_status status = ms_compare_planners(s);
+    return status == MS_OK ? ms_suggest_allocator(s) : status;
+}
+
+/* Then no option is looked at. */
+static bool needs_no_treatment(const ms_search *s, const ms_target *target)
+{
+    ms_planner planner = s->task->planner;
+    return target->is_free && ms_reason_fits(s->plan->keep_all.reason) &&
+           (planner == MS_PLANNER_MILP || planner == MS_PLANNER_NONE);
+}
+
+static ms_status solve(ms_search *s, const ms_target *target)
+{
+    ms_status status = ms_search_compare(s, target);
+    if (status == MS_OK && !needs_no_treatment(s, target))
+        status = ms_search_measure(s);
+    if (status == MS_OK)
+        status = plan_with(s, target);
+    bool has_figures = s->plan->plan.treat != NULL;
+    if (status == MS_OK && !s->has_best && !has_figures && target->is_free)
+        status = ms_search_least(s);
+    bool is_stopped = ms_stop_asked(s->task->stop);
+    if (status == MS_OK && !is_stopped)
+        status = compare(s, target);
+    if (ms_stop_asked(s->task->stop))
+        forget_comparison(s->plan);
+    if (status == MS_OK && s->best.options)
+        status = explain(s, target);
+    bool is_proven = s->has_best && s->plan->outcome == MS_PLAN_OPTIMAL;
+    if (status == MS_OK && is_stopped && !is_proven)
+        return fail_stopped(s);
+    return status == MS_OK && !s->has_best ? fail_infeasible(s, target) : status;
+}
+
+ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
+                             ms_error *err)
+{
+    double start = ms_now_ms();
+    *plan = (ms_step_plan){0};
+    ms_search s = {.arena = arena,
+                   .task = task,
+                   .plan = plan,
+                   .err = err,
+                   .limit = ms_limit_begin(task->time_limit_s, task->stop)};
+    const ms_target *target = ms_target_find(task->target);
+    if (!target)
+        return ms_fail(err, MS_ERR_USAGE, "no target '%.40s'", task->target);
+    ms_status status = solve(&s, target);
+    plan->solve_ms = ms_now_ms() - start;
+    return status;
+}
+
+void ms_step_plan_free(ms_step_plan *plan)
+{
+    ms_vec_free(&plan->decisions);
+    ms_vec_free(&plan->compared);
+    ms_vec_free(&plan->suggestions);
+}
+
+static void forget_times(ms_step_figures *figures)
+{
+    figures->time = (ms_step_time){0};
+}
+
+void ms_step_plan_forget_times(ms_step_plan *plan)
+{
+    forget_times(&plan->plan);
+    forget_times(&plan->keep_all);
+    forget_times(&plan->checkpoint_all);
+    for (uint32_t i = 0; i < plan->compared.count; i++)
+        forget_times(&plan->compared.items[i].figures);
+    for (uint32_t i = 0; i < plan->suggestions.count; i++)
+        forget_times(&plan->suggestions.items[i].figures);
+    for (uint32_t i = 0; i < plan->decisions.count; i++)
+        plan->decisions.items[i].added_ms = NAN;
+    plan->bound_ms = 0;
+    plan->target_free_ms = 0;
+}

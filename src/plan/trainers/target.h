@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Trainers: which plans they can express, and what to type for one.
+ */
+#ifndef MS_PLAN_TRAINERS_TARGET_H
+#define MS_PLAN_TRAINERS_TARGET_H
+
+#include "base/vec.h"
+#include "plan/costs/stack.h"
+#include "plan/costs/step_task.h"
+
+/* A plan that a trainer can express. */
+typedef struct ms_shape {
+    ms_stack_choice choice;
+    const char *text; /* flags, keys or code; may have several lines */
+} ms_shape;
+
+typedef ms_vec(ms_shape) ms_shapes;
+
+typedef struct ms_target {
+    const char *name;    /* "hf", as --target spells it */
+    const char *title;   /* "Hugging Face Trainer" */
+    bool is_free;        /* takes any mix of its techniques, layer by layer: there is no list */
+    uint32_t techniques; /* ms_technique bits */
+    /* Appends every plan it can express, the one that keeps everything included; may add options to
+     * the stack. NULL when is_free. */
+    ms_status (*list)(ms_arena *arena, const ms_step_task *task, ms_stack *stack, ms_shapes *shapes,
+                      ms_error *err);
+    /* What to type for any treatments; NULL unless is_free, or NULL where there is nothing to say.
+     */
+    const char *(*text)(ms_arena *arena, const ms_step_task *task, const ms_treatments *treatments);
+} ms_target;
+
+/* By name, or NULL. */
+const ms_target *ms_target_find(const char *name);
+/* NULL past the last; the first is "free". */
+const ms_target *ms_target_at(size_t index);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The trainers, one row each, as --target names them.
+ */
+#include "plan/trainers/target.h"
+
+#include <string.h>
+
+#include "plan/trainers/shapes.h"
+
+static const ms_target targets[] = {
+    {.name = "free",
+     .title = "any mix of treatments, layer by layer",
+     .is_free = true,
+     .techniques = MS_MAY_ALL},
+    {.name = "hf",
+     .title = "Hugging Face Trainer",
+     .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD,
+     .list = ms_shapes_hf},
+    {.name = "pytorch",
+     .title = "PyTorch, as code for a Hugging Face model",
+     .is_free = true,
+     .techniques = MS_MAY_ALL,
+     .text = ms_pytorch_code},
+    {.name = "torchtitan",
+     .title = "torchtitan",
+     .techniques = MS_MAY_CHECKPOINT | MS_MAY_SELECT,
+     .list = ms_shapes_torchtitan},
+    {.name = "torchtune",
+     .title = "torchtune",
+     .techniques = MS_MAY_CHECKPOINT,
+     .list = ms_shapes_torchtune},
+    {.name = "megatron",
+     .title = "Megatron-LM",
+     .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD,
+     .list = ms_shapes_megatron},
+    {.name = "deepspeed",
+     .title = "DeepSpeed, with a Hugging Face model",
+     .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD | MS_MAY_TILE,
+     .list = ms_shapes_deepspeed},
+    {.name = "nemo",
+     .title = "NeMo, by Megatron Bridge",
+     .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD,
+     .list = ms_shapes_nemo},
+    {.name = "axolotl",
+     .title = "Axolotl",
+     .techniques = MS_MAY_CHECKPOINT | MS_MAY_SELECT | MS_MAY_TILE,
+     .list = ms_shapes_axolotl},
+};
+
+const ms_target *ms_target_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (strcmp(targets[i].name, name) == 0)
+            return &targets[i];
+    return NULL;
+}
+
+const ms_target *ms_target_at(size_t index)
+{
+    return index < sizeof targets / sizeof *targets ? &targets[index] : NULL;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A check in small JSON formats of others.
+ */
+#include <inttypes.h>
+
+#include "json/write.h"
+#include "report/check/check_report.h"
+
+/* ---- GitLab's code quality ---- */
+
+static void write_finding(ms_json_writer *w, const ms_check_view *view, const ms_check_row *r)
+{
+    char fingerprint[MS_FINGERPRINT_TEXT];
+    const ms_verdict *v = r->verdict;
+    const ms_error *place = ms_check_place(v);
+    ms_json_object(w, NULL);
+    ms_json_string(w, "description",
+                   ms_arena_printf(view->arena, "%s: %s", v->budget->name, r->message));
+    ms_json_string(w, "check_name", ms_check_rule(v));
+    ms_json_string(w, "fingerprint", ms_check_fingerprint(v, fingerprint));
+    ms_json_string(w, "severity",
+                   v->outcome == MS_OUTCOME_FAILED ? "blocker"
+                   : v->outcome == MS_OUTCOME_OVER ? "major"
+                                                   : "minor");
+    ms_json_object(w, "location");
+    ms_json_string(w, "path", ms_check_file(view, place));
+    ms_json_object_inline(w, "lines");
+    ms_json_uint(w, "begin", place->line ? place->line : 1);
+    ms_json_close(w);
+    ms_json_close(w);
+    ms_json_close(w);
+}
+
+void ms_check_gitlab(FILE *out, const ms_check_view *view)
+{
+    ms_json_writer w = {.out = out};
+    ms_json_array(&w, NULL);
+    for (uint32_t i = 0; i < view->count; i++)
+        if (ms_is_problem(view->rows[i].verdict))
+            write_finding(&w, view, &view->rows[i]);
+    ms_json_close(&w);
+    fputc('\n', out);
+}
+
+/* ---- benchmark charts ---- */
+
+void ms_check_benchmark(FILE *out, const ms_check_view *view)
+{
+    ms_json_writer w = {.out = out};
+    ms_json_array(&w, NULL);
+    for (uint32_t i = 0; i < view->count; i++) {
+        const ms_verdict *v = view->rows[i].verdict;
+        if (v->outcome == MS_OUTCOME_FAILED)
+            continue;
+        ms_json_object_inline(&w, NULL);
+        ms_json_string(&w, "name", v->budget->name);
+        ms_json_string(&w, "unit", "bytes");
+        ms_json_uint(&w, "value", v->used_bytes);
+        ms_json_close(&w);
+    }
+    ms_json_close(&w);
+    fputc('\n', out);
+}
+
+/* ---- a badge ---- */
+
+void ms_check_shields(FILE *out, const ms_check_view *view)
+{
+    ms_json_writer w = {.out = out};
+    uint32_t bad = view->counts[MS_OUTCOME_OVER] + view->counts[MS_OUTCOME_FAILED];
+    ms_json_object(&w, NULL);
+    ms_json_uint(&w, "schemaVersion", 1);
+    ms_json_string(&w, "label", "memory");
+    ms_json_string(&w, "message",
+                   ms_arena_printf(view->arena, "%" PRIu32 " of %" PRIu32 " within budget",
+                                   view->count - bad, view->count));
+    ms_json_string(&w, "color",
+                   bad                               ? "red"
+                   : view->counts[MS_OUTCOME_WARNED] ? "yellow"
+                                                     : "brightgreen");
+    ms_json_bool(&w, "isError", view->counts[MS_OUTCOME_FAILED] > 0);
+    ms_json_close(&w);
+    fputc('\n', out);
+}

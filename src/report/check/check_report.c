@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/check/check_report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* clang-format off */
+static const struct channel {
+    ms_report_format format;
+    void (*write)(FILE *out, const ms_check_view *view);
+} channels[] = {
+    {{"console",                   "for people, at a terminal",             "check.txt"},         ms_check_console},
+    {{"human",                     "the same",                              "check.txt"},         ms_check_console},
+    {{"json",                      "every verdict, for programs",           "check.json"},        ms_check_json},
+    {{"md",                        "for people, as Markdown",               "check.md"},          ms_check_markdown},
+    {{"junit",                     "a test suite, as XML",                  "check.xml"},         ms_check_junit},
+    {{"github",                    "annotations of a GitHub workflow",      "check.github"},      ms_check_github},
+    {{"sarif",                     "for code scanning",                     "check.sarif"},       ms_check_sarif},
+    {{"gitlab",                    "a code quality report",                 "gl-code-quality-report.json"}, ms_check_gitlab},
+    {{"custom-smaller-is-better",  "for charts of a benchmark action",      "benchmark.json"},    ms_check_benchmark},
+    {{"shields",                   "a badge's endpoint",                    "badge.json"},        ms_check_shields},
+    {{"prometheus",                "a textfile for the node exporter",      "memscope.prom"},     ms_check_prometheus},
+};
+/* clang-format on */
+enum { CHANNELS = sizeof channels / sizeof channels[0] };
+
+const ms_report_format *ms_check_format_at(size_t index)
+{
+    return index < CHANNELS ? &channels[index].format : NULL;
+}
+
+/* ---- words ---- */
+
+bool ms_check_is_told(const ms_verdict *v)
+{
+    bool is_less = v->report.has_reason && ms_reason_verdict(v->report.reason) != MS_VERDICT_FITS;
+    return ms_is_problem(v) || is_less || ms_report_setting(&v->report, "several_gpus");
+}
+
+const char *ms_check_rule(const ms_verdict *v)
+{
+    bool has_breach = false;
+    for (uint32_t i = 0; i < v->breach_count; i++)
+        has_breach = has_breach || v->breaches[i].is_warning == (v->outcome == MS_OUTCOME_WARNED);
+    return v->outcome == MS_OUTCOME_FAILED ? "unreadable"
+           : !has_breach                   ? "tight-fit"
+           : v->outcome == MS_OUTCOME_OVER ? "over-budget"
+                                           : "near-budget";
+}
+
+const ms_error *ms_check_place(const ms_verdict *v)
+{
+    if (v->outcome == MS_OUTCOME_FAILED && v->error.file[0] && v->error.line)
+        return &v->error;
+    return v->place ? v->place : v->budget->place;
+}
+
+/* Takes "." and ".." out of an absolute path, in place. */
+static void tidy_path(char *path)
+{
+    char *out = path;
+    for (const char *part = path; *part;) {
+        size_t length = strcspn(part + 1, "/");
+        if (length == 2 && part[1] == '.' && part[2] == '.') {
+            while (out > path && *--out != '/')
+                continue;
+        } else if (length > 1 || (length == 1 && part[1] != '.')) {
+            memmove(out, part, length + 1);
+            out += length + 1;
+        }
+        part += length + 1;
+    }
+    *out = '\0';
+}
+
+/* NULL: the file is not below the top. */
+static const char *from_root(const ms_check_view *view, const char *file)
+{
+    size_t length = strlen(view->root);
+    char *path = *file == '/' ? ms_arena_printf(view->arena, "%s", file)
+                              : ms_arena_printf(view->arena, "%s/%s", view->folder, file);
+    if (!path)
+        return NULL;
+    tidy_path(path);
+    return strncmp(path, view->root, length) == 0 && path[length] == '/' ? path + length + 1 : NULL;
+}
+
+const char *ms_check_file(const ms_check_view *view, const ms_error *place)
+{
+    const char *file = place->file[0] ? place->file : view->path;
+    while (strncmp(file, "./", 2) == 0)
+        file += 2;
+    const char *known = view->root ? from_root(view, file) : NULL;
+    return known ? known : file;
+}
+
+const char *ms_check_fingerprint(const ms_verdict *v, char text[MS_FINGERPRINT_TEXT])
+{
+    const char *const parts[] = {v->budget->name, "\n", ms_check_rule(v)};
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        for (const char *p = parts[i]; *p; p++)
+            hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    snprintf(text, MS_FINGERPRINT_TEXT, "%016" PRIx64, hash);
+    return text;
+}
+
+/* ---- the view ---- */
+
+static const char *fix_of(ms_arena *arena, const ms_verdict *v)
+{
+    if (v->outcome != MS_OUTCOME_OVER || (!v->fix && !v->has_no_fix))
+        return "";
+    return v->fix ? ms_arena_printf(arena, "What fits again: %s", v->fix)
+                  : "No plan was found that fits";
+}
+
+/* With the calibration, where the figures have one, and what they leave out of several GPUs. */
+static const char *text_of(ms_arena *arena, const ms_verdict *v)
+{
+    const char *text = ms_verdict_text(arena, v);
+    const char *calibration = ms_report_setting(&v->report, "calibration");
+    const char *several = ms_report_setting(&v->report, "several_gpus");
+    if (text && calibration)
+        text = ms_arena_printf(arena, "%s (calibrated with %.40s)", text, calibration);
+    return text && several ? ms_arena_printf(arena, "%s. Note: %s", text, several) : text;
+}
+
+static bool fill_row(ms_arena *arena, const ms_verdict *v, ms_check_row *row)
+{
+    row->verdict = v;
+    row->text = text_of(arena, v);
+    row->changes = ms_verdict_changes(arena, v);
+    row->fix = fix_of(arena, v);
+    if (row->text && row->changes && row->fix)
+        row->message = ms_arena_printf(arena, "%s%s%s%s%s", row->text, *row->changes ? ". " : "",
+                                       row->changes, *row->fix ? ". " : "", row->fix);
+    return row->message != NULL;
+}
+
+static const char *title_of(ms_check_view *view)
+{
+    char text[160];
+    int used = snprintf(text, sizeof text, "%" PRIu32 " budget%s", view->count,
+                        view->count == 1 ? "" : "s");
+    const char *before = ": ";
+    for (int i = MS_OUTCOME_COUNT - 1; i >= 0; i--)
+        if (view->counts[i]) {
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s%" PRIu32 " %s", before,
+                             view->counts[i], ms_outcome_names[i]);
+            before = ", ";
+        }
+    return ms_arena_strdup(view->arena, text);
+}
+
+static bool fill_view(const ms_verdict *const *verdicts, ms_check_view *view)
+{
+    ms_check_row *rows = ms_arena_array(view->arena, ms_check_row, view->count);
+    for (uint32_t i = 0; rows && i < view->count; i++) {
+        if (!fill_row(view->arena, verdicts[i], &rows[i]))
+            return false;
+        view->counts[verdicts[i]->outcome]++;
+    }
+    view->rows = rows;
+    view->title = title_of(view);
+    return rows && view->title;
+}
+
+static ms_status write_view(const struct channel *channel, const ms_check_view *view, FILE *out,
+                            ms_error *err)
+{
+    errno = 0;
+    channel->write(out, view);
+    if (ms_arena_has_failed(view->arena))
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the %s report", channel->format.name);
+    if (fflush(out) != 0 || ferror(out))
+        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
+                       "cannot write the %s report: %s", channel->format.name,
+                       errno ? strerror(errno) : "the output failed");
+    return MS_OK;
+}
+
+ms_status ms_check_report_write(const ms_verdict *const *verdicts, const ms_check_view *set,
+                                const char *format, FILE *out, ms_error *err)
+{
+    ms_check_view view = *set;
+    size_t i = 0;
+    while (i < CHANNELS && strcmp(channels[i].format.name, format) != 0)
+        i++;
+    if (i == CHANNELS)
+        return ms_fail(err, MS_ERR_USAGE, "no format \"%.40s\" for a check", format);
+    view.arena = ms_arena_create(0);
+    ms_status status = MS_OK;
+    if (view.arena && fill_view(verdicts, &view))
+        status = write_view(&channels[i], &view, out, err);
+    else
+        status = ms_fail(err, MS_ERR_NOMEM, "no memory for the %s report", format);
+    ms_arena_free(view.arena);
+    return status;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A comparison for people, at a terminal.
+ */
+#include <inttypes.h>
+
+#include "base/printable.h"
+#include "report/compare/compare_report.h"
+#include "text/number.h"
+#include "report/kit/page.h"
+
+enum { MOST_ROWS = 12, NAME_COLUMNS = 32 };
+
+static void write_side(const ms_recorded *r, const char *name, const ms_page *page)
+{
+    ms_page_put(page, "  %-8s %s: %s%s%s%s%s", name, r->path, ms_compare_mode(r),
+                r->device ? ", " : "", r->device ? r->device : "", r->torch ? ", torch " : "",
+                r->torch ? r->torch : "");
+    fputc('\n', page->out);
+}
+
+static void write_head(const ms_compare_view *v, const ms_page *page)
+{
+    fputs(ms_page_tone(page, v->is_near ? MS_TONE_GOOD : MS_TONE_BAD), page->out);
+    ms_put_printable(page->out, v->verdict);
+    fprintf(page->out, "%s\n", ms_page_tone(page, MS_TONE_END));
+    if (*v->why)
+        ms_page_paragraph(page, v->why);
+    for (uint32_t i = 0; i < v->note_count; i++)
+        ms_page_paragraph(page, v->notes[i]);
+    fputc('\n', page->out);
+    write_side(v->first, "first", page);
+    write_side(v->second, "second", page);
+}
+
+static void write_share(FILE *out, double share)
+{
+    char text[MS_FIXED_TEXT];
+    fprintf(out, "%8s", ms_fixed(100 * share, 2, text));
+}
+
+static void write_row(const ms_page *page, const ms_compare_row *row)
+{
+    FILE *out = page->out;
+    char first[MS_GIB_TEXT], second[MS_GIB_TEXT], name[MS_ROW_TEXT], residual[32] = "-";
+    if (row->is_told)
+        snprintf(residual, sizeof residual, "%+" PRId64, row->residual);
+    fputs("  ", out);
+    ms_page_cell(page, ms_compare_row_name(row, name), NAME_COLUMNS);
+    fprintf(out, "%9s%9s%14s", row->has_first ? ms_gib(row->first_bytes, first) : "-",
+            row->has_second ? ms_gib(row->second_bytes, second) : "-", residual);
+    write_share(out, row->of_peak);
+    write_share(out, row->of_residual);
+    fputc('\n', out);
+}
+
+static void write_table(const ms_compare_view *v, ms_compare_table table, const ms_page *page)
+{
+    const ms_compare_rows *rows = &v->tables[table];
+    bool is_cut = table == MS_COMPARE_MODULES && rows->count > MOST_ROWS;
+    if (rows->count == 0)
+        return;
+    ms_page_heading(page, ms_compare_titles[table].title,
+                    "  (GiB; bytes; % of the first peak, of what the rows differ by)");
+    fprintf(page->out, "  %-*s%9s%9s%14s%8s%8s\n", NAME_COLUMNS, "", "first", "second",
+            "difference", "peak", "share");
+    for (uint32_t i = 0; i < (is_cut ? MOST_ROWS : rows->count); i++)
+        write_row(page, &rows->items[i]);
+    if (is_cut)
+        fprintf(page->out, "  and %" PRIu32 " more, in --format json\n", rows->count - MOST_ROWS);
+}
+
+static void write_timelines(const ms_compare_view *v, const ms_page *page)
+{
+    const ms_compare_parting *p = &v->parting;
+    char a[MS_GIB_TEXT], b[MS_GIB_TEXT];
+    if (!p->is_told)
+        return;
+    ms_page_heading(page, "Event by event", "  (allocations and frees of the step)");
+    fprintf(page->out, "  told up to event %" PRIu64 " of the first, %" PRIu64 " of the second\n",
+            p->first_events, p->second_events);
+    if (p->has_parted)
+        ms_page_put(page,
+                    "  they part after %" PRIu64 " and by %" PRIu64
+                    ", in %s: %s and %s GiB, %+" PRId64 " bytes",
+                    p->same_event, p->event, p->phase, ms_gib(p->first_bytes, a),
+                    ms_gib(p->second_bytes, b), (int64_t)(p->second_bytes - p->first_bytes));
+    else
+        fprintf(page->out, "  they do not part: %s%" PRId64 " bytes at every event in both",
+                p->from_start > 0 ? "+" : "", p->from_start);
+    fputc('\n', page->out);
+}
+
+void ms_compare_console(FILE *out, const ms_compare_view *v)
+{
+    const ms_page page = ms_page_begin(out, &v->second->style);
+    write_head(v, &page);
+    for (int i = 0; i < MS_COMPARE_TABLES; i++)
+        write_table(v, (ms_compare_table)i, &page);
+    write_timelines(v, &page);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A comparison as a page: decision first, then both timelines, then the tables.
+ */
+#include <inttypes.h>
+
+#include "report/compare/compare_report.h"
+#include "report/kit/html.h"
+#include "report/pictures/picture.h"
+
+static bool write_timelines(FILE *out, const void *view)
+{
+    const ms_compare_view *v = view;
+    const ms_compare_parting *p = &v->parting;
+    fprintf(out,
+            "<figure>\n<div class=\"wide\"><svg class=\"picture\" viewBox=\"0 0 %d %d\" "
+            "role=\"img\" aria-label=\"Bytes over the allocations and frees of both steps; the "
+            "tables below say what they differ by.\">\n",
+            MS_PICTURE_WIDTH, MS_COMPARE_PICTURE_HEIGHT);
+    ms_compare_picture(out, v);
+    fprintf(out,
+            "</svg></div>\n<figcaption>Line: the first, told up to event %" PRIu64
+            ". Dotted: the second, up to %" PRIu64 ".",
+            p->first_events, p->second_events);
+    if (p->has_parted)
+        fprintf(out, " They part after %" PRIu64 " and by %" PRIu64 " (mark).", p->same_event,
+                p->event);
+    else if (p->is_told)
+        fprintf(out, " They do not part: %+" PRId64 " bytes at every event that both tell.",
+                p->from_start);
+    fputs("</figcaption>\n</figure>\n", out);
+    return true;
+}
+
+static void write_bytes(FILE *out, bool is_there, uint64_t bytes)
+{
+    if (is_there)
+        ms_html_bytes_cell(out, bytes);
+    else
+        fputs("<td class=\"n\">-</td>", out);
+}
+
+static void write_row(FILE *out, const ms_compare_row *row)
+{
+    char name[MS_ROW_TEXT], text[MS_RESIDUAL_TEXT];
+    fputs("<tr><th scope=\"row\">", out);
+    ms_xml_text(out, ms_compare_row_name(row, name));
+    fputs("</th>", out);
+    write_bytes(out, row->has_first, row->first_bytes);
+    write_bytes(out, row->has_second, row->second_bytes);
+    if (row->is_told)
+        fprintf(out, "<td class=\"n\"><data value=\"%" PRId64 "\">%s</data></td>", row->residual,
+                ms_residual_text(row->residual, text));
+    else
+        fputs("<td class=\"n\">-</td>", out);
+    ms_html_number_cell(out, 100 * row->of_peak, 2);
+    ms_html_number_cell(out, 100 * row->of_residual, 2);
+    fputs("</tr>\n", out);
+}
+
+static bool write_tables(FILE *out, const void *view)
+{
+    const ms_compare_view *v = view;
+    for (int t = 0; t < MS_COMPARE_TABLES; t++) {
+        const ms_compare_rows *rows = &v->tables[t];
+        if (rows->count == 0)
+            continue;
+        ms_html_table(out, "", ms_compare_titles[t].title,
+                      "|#first|#second|#difference|#% of the first peak|#% of what differs");
+        for (uint32_t i = 0; i < rows->count; i++)
+            write_row(out, &rows->items[i]);
+        ms_html_end_table(out);
+    }
+    return true;
+}
+
+static void write_side(FILE *out, const char *name, const ms_recorded *r)
+{
+    fprintf(out, "<tr><th scope=\"row\">%s</th>", name);
+    ms_html_cell(out, r->path);
+    ms_html_cell(out, ms_compare_mode(r));
+    ms_html_cell(out, r->device ? r->device : "");
+    ms_html_cell(out, r->torch ? r->torch : "");
+    fputs("</tr>\n", out);
+}
+
+static bool write_sides(FILE *out, const void *view)
+{
+    const ms_compare_view *v = view;
+    ms_html_table(out, "", "Both reports", "|report|kind|device|torch");
+    write_side(out, "first", v->first);
+    write_side(out, "second", v->second);
+    ms_html_end_table(out);
+    return true;
+}
+
+static const struct section {
+    const char *id, *title;
+    bool (*write)(FILE *out, const void *view);
+} sections[] = {{"timelines", "Memory over both steps", write_timelines},
+                {"tables", "What differs", write_tables},
+                {"reports", "The reports", write_sides}};
+enum { SECTIONS = sizeof sections / sizeof sections[0] };
+
+static bool write_section(FILE *out, const void *view, size_t index)
+{
+    return sections[index].write(out, view);
+}
+
+void ms_compare_html(FILE *out, const ms_compare_view *v)
+{
+    const ms_html_head head = {.title = "Two steps side by side",
+                               .verdict = v->verdict,
+                               .tone = v->is_near ? MS_VERDICT_FITS : MS_VERDICT_NO};
+    bool has_timelines = v->first->point_count > 0 && v->second->point_count > 0;
+    ms_html_link links[SECTIONS];
+    for (size_t i = 0; i < SECTIONS; i++)
+        links[i] = (ms_html_link){sections[i].id, sections[i].title, i == 0 && !has_timelines};
+    ms_html_begin(out, &head);
+    if (*v->why)
+        ms_html_paragraph(out, "", v->why);
+    for (uint32_t i = 0; i < v->note_count; i++)
+        ms_html_paragraph(out, "note", v->notes[i]);
+    ms_html_finish(out, links, SECTIONS, "from the two reports alone", v, write_section);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/diff/diff_report.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "text/size.h"
+
+static const struct reporter {
+    ms_report_format format;
+    void (*write)(FILE *out, const ms_diff_view *view);
+} reporters[] = {
+    {{"console", "for people, at a terminal", "diff.txt"}, ms_diff_console},
+    {{"json", "every row, for programs", "diff.json"}, ms_diff_json},
+    {{"md", "for people, as Markdown", "diff.md"}, ms_diff_markdown},
+    {{"html", "a page in one file", "diff.html"}, ms_diff_html},
+};
+enum { REPORTER_COUNT = sizeof reporters / sizeof reporters[0] };
+
+const ms_report_format *ms_comparison_format_at(size_t index)
+{
+    return index < REPORTER_COUNT ? &reporters[index].format : NULL;
+}
+
+const char *ms_diff_note(const ms_diff_view *view, int side)
+{
+    return ms_report_setting(side ? view->diff->b : view->diff->a, "several_gpus");
+}
+
+const char *ms_diff_verdict(const ms_report *report, char text[MS_DIFF_VERDICT_TEXT])
+{
+    if (!report->has_reason)
+        return "-";
+    snprintf(text, MS_DIFF_VERDICT_TEXT, "%s (%s)",
+             ms_fit_verdict_name(ms_reason_verdict(report->reason)),
+             ms_fit_reason_name(report->reason));
+    return text;
+}
+
+const char *ms_change_text(uint64_t a_bytes, uint64_t b_bytes, char text[MS_CHANGE_TEXT])
+{
+    char size[MS_SIZE_TEXT_BYTES];
+    bool more = b_bytes > a_bytes;
+    ms_size_format(more ? b_bytes - a_bytes : a_bytes - b_bytes, size, sizeof size);
+    snprintf(text, MS_CHANGE_TEXT, "%s%s", a_bytes == b_bytes ? "" : more ? "+" : "-", size);
+    return text;
+}
+
+const char *ms_values_text(const ms_field_change *change, char text[MS_VALUES_TEXT])
+{
+    snprintf(text, MS_VALUES_TEXT, "%.72s -> %.72s", change->a ? change->a : "-",
+             change->b ? change->b : "-");
+    return text;
+}
+
+/* A plan has no range of what the device shows. */
+static void fill_figures(ms_diff_view *view)
+{
+    const ms_report *a = view->diff->a, *b = view->diff->b;
+    const struct row {
+        bool is_range;
+        ms_diff_figure figure;
+    } rows[MS_DIFF_FIGURES] = {
+        {false, {"peak, allocated", "peak_memory_bytes", a->peak_bytes, b->peak_bytes}},
+        {false, {"reserved", "reserved_memory_bytes", a->reserved_bytes, b->reserved_bytes}},
+        {true, {"on the device, at least", "low_device_bytes", a->low_bytes, b->low_bytes}},
+        {false,
+         {"on the device, expected", "expected_device_bytes", a->expected_bytes,
+          b->expected_bytes}},
+        {true, {"on the device, at most", "high_device_bytes", a->high_bytes, b->high_bytes}},
+        {false, {"on the host", "host_memory_bytes", a->host_bytes, b->host_bytes}},
+    };
+    for (size_t i = 0; i < MS_DIFF_FIGURES; i++)
+        if (!rows[i].is_range || !(a->is_plan || b->is_plan))
+            view->figures[view->figure_count++] = rows[i].figure;
+}
+
+ms_status ms_diff_report_write(const ms_diff *diff, const char *a_name, const char *b_name,
+                               const ms_style *style, const char *format, FILE *out, ms_error *err)
+{
+    ms_diff_view view = {.diff = diff, .a_name = a_name, .b_name = b_name, .style = *style};
+    size_t i = 0;
+    while (i < REPORTER_COUNT && strcmp(reporters[i].format.name, format) != 0)
+        i++;
+    if (i == REPORTER_COUNT)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "no format \"%.40s\"; there are console, json, md and html", format);
+    fill_figures(&view);
+    errno = 0;
+    reporters[i].write(out, &view);
+    if (fflush(out) != 0 || ferror(out))
+        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
+                       "cannot write the comparison: %s",
+                       errno ? strerror(errno) : "the output failed");
+    return MS_OK;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Drawing in SVG: texts, lines, axes, and the frame of a file of its own. Colours are classes of
+ * html/picture.css.
+ */
+#ifndef MS_REPORT_KIT_DRAW_H
+#define MS_REPORT_KIT_DRAW_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/kit/escape.h"
+#include "text/number.h"
+
+typedef struct ms_spot {
+    double x, y;
+} ms_spot;
+
+typedef struct ms_rectangle {
+    double x, y, width, height;
+} ms_rectangle;
+
+/* `attributes` goes into the tag as it is. */
+void ms_draw_text(FILE *out, ms_spot at, const char *attributes, const char *text);
+void ms_draw_line(FILE *out, ms_spot from, ms_spot to, const char *class_name);
+/* " x=... y=... width=... height=..." */
+void ms_draw_frame(FILE *out, const ms_rectangle *frame);
+/* "12.3,45.6" */
+void ms_draw_spot(FILE *out, ms_spot spot);
+
+/* Round numbers around values: steps of 1, 2 or 5 times a power of ten. */
+typedef struct ms_plot_axis {
+    double low, high, step; /* multiples of step */
+} ms_plot_axis;
+
+ms_plot_axis ms_plot_axis_around(double low, double high);
+/* Where a value lies between the places of low and high. */
+double ms_plot_axis_along(const ms_plot_axis *axis, double value, double from, double to);
+int ms_plot_axis_tick_count(const ms_plot_axis *axis);
+uint32_t ms_plot_axis_decimals(const ms_plot_axis *axis);
+
+double ms_draw_gib(uint64_t bytes); /* for a picture: no count */
+
+/* A file of its own, with what screen readers say of it; ends with "</svg>". */
+void ms_draw_begin_file(FILE *out, uint32_t width, uint32_t height, const char *title,
+                        const char *description);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/kit/field.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/locale.h"
+
+uint32_t ms_field_value(const ms_field *field, char *out, uint32_t size)
+{
+    int length = 0;
+    switch (field->kind) {
+    case MS_FIELD_TEXT:
+        length = snprintf(out, size, "%s", field->text);
+        break;
+    case MS_FIELD_COUNT:
+        length = snprintf(out, size, "%" PRIu64, field->count);
+        break;
+    case MS_FIELD_BOOL:
+        length = snprintf(out, size, "%s", field->count ? "true" : "false");
+        break;
+    case MS_FIELD_NUMBER:
+        length = ms_text_print(out, size, "%g", field->number);
+        break;
+    case MS_FIELD_NULL:
+        length = snprintf(out, size, "none");
+        break;
+    }
+    return length > 0 ? (uint32_t)length : 0;
+}
+
+void ms_field_json(ms_json_writer *w, const ms_field *f)
+{
+    switch (f->kind) {
+    case MS_FIELD_TEXT:
+        ms_json_string(w, f->name, f->text);
+        break;
+    case MS_FIELD_COUNT:
+        ms_json_uint(w, f->name, f->count);
+        break;
+    case MS_FIELD_BOOL:
+        ms_json_bool(w, f->name, f->count != 0);
+        break;
+    case MS_FIELD_NUMBER:
+        ms_json_double(w, f->name, f->number, 6);
+        break;
+    case MS_FIELD_NULL:
+        ms_json_null(w, f->name);
+        break;
+    }
+}

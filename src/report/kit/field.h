@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A named value of a run, a model or an answer, as every format writes it.
+ */
+#ifndef MS_REPORT_KIT_FIELD_H
+#define MS_REPORT_KIT_FIELD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "json/write.h"
+
+typedef enum ms_field_kind {
+    MS_FIELD_TEXT,
+    MS_FIELD_COUNT,
+    MS_FIELD_BOOL,
+    MS_FIELD_NUMBER,
+    MS_FIELD_NULL
+} ms_field_kind;
+
+typedef enum ms_field_group {
+    MS_FIELD_RUN,   /* an option of the run */
+    MS_FIELD_MODEL, /* of the model, as read */
+    MS_FIELD_DETAIL /* for programs; people see it elsewhere or do not ask */
+} ms_field_group;
+
+typedef struct ms_field {
+    const char *name;
+    ms_field_group group;
+    ms_field_kind kind;
+    const char *text;
+    uint64_t count; /* also of MS_FIELD_BOOL */
+    double number;
+} ms_field;
+
+/* "1", "adamw", "none"; returns the length needed. */
+uint32_t ms_field_value(const ms_field *field, char *out, uint32_t size);
+
+/* The field as a member of the object that is open. */
+void ms_field_json(ms_json_writer *w, const ms_field *f);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/others/calibration_report.h"
+
+#include <inttypes.h>
+
+#include "json/write.h"
+#include "memscope/calibrate.h"
+#include "text/number.h"
+#include "report/kit/page.h"
+
+/* ---- console ---- */
+
+static const char *value_text(ms_parameter_kind kind, double value, char text[MS_FIXED_TEXT])
+{
+    if (ms_parameter_rows[kind].is_bytes)
+        return ms_bytes_text((uint64_t)value, text);
+    if (kind == MS_PARAMETER_HOST_LINK || kind == MS_PARAMETER_PEER_LINK)
+        return ms_fixed(value / 1e9, 2, text);
+    return ms_fixed(value, 4, text);
+}
+
+static const char *unit_of(ms_parameter_kind kind)
+{
+    return kind == MS_PARAMETER_HOST_LINK || kind == MS_PARAMETER_PEER_LINK ? ", GB/s" : "";
+}
+
+_Static_assert((int)MS_BYTES_TEXT <= (int)MS_FIXED_TEXT, "a size is longer than a number");
+
+static void write_parameters(const ms_page *p, const ms_calibration *c)
+{
+    enum { LABEL_COLUMNS = 40 };
+    ms_page_heading(p, "Parameters", "  (without one of the points: from, to)");
+    fprintf(p->out, "  %-*s%12s%12s%12s%8s\n", LABEL_COLUMNS, "", "value", "from", "to", "points");
+    for (int i = 0; i < MS_PARAMETER_COUNT; i++) {
+        const ms_fitted *f = &c->parameters[i];
+        ms_parameter_kind kind = (ms_parameter_kind)i;
+        char value[MS_FIXED_TEXT], low[MS_FIXED_TEXT], high[MS_FIXED_TEXT], label[64];
+        if (f->points == 0)
+            continue;
+        snprintf(label, sizeof label, "%s%s", ms_parameter_rows[i].title, unit_of(kind));
+        fprintf(p->out, "  %-*s%12s%12s%12s%8" PRIu32 "\n", LABEL_COLUMNS, label,
+                value_text(kind, f->value, value), value_text(kind, f->low, low),
+                value_text(kind, f->high, high), f->points);
+    }
+}
+
+static void write_error(FILE *out, const ms_calibration_error *e)
+{
+    char mean[MS_FIXED_TEXT], worst[MS_FIXED_TEXT];
+    fprintf(out, "%9s%8s", ms_fixed(100 * e->mean, 2, mean), ms_fixed(100 * e->worst, 2, worst));
+}
+
+static void write_quality(const ms_page *p, const ms_calibration_result *r)
+{
+    ms_page_heading(p, "How far off", "  (% of what was measured: mean, worst)");
+    fprintf(p->out, "  %-24s%17s%17s%17s\n", "", "before", "after", "left out");
+    for (uint32_t i = 0; i < r->quality_count; i++) {
+        const ms_calibration_quality *q = &r->qualities[i];
+        fprintf(p->out, "  %-24s", q->figure);
+        write_error(p->out, &q->before);
+        write_error(p->out, &q->after);
+        write_error(p->out, &q->left_out);
+        fputc('\n', p->out);
+    }
+    ms_page_paragraph(p, "left out: each point told by a fit of the others");
+}
+
+void ms_calibration_console(FILE *out, const ms_calibration_result *r, const ms_style *style)
+{
+    const ms_page p = ms_page_begin(out, style);
+    ms_page_put(&p, "%s: calibrated with %" PRIu32 " measured step%s", r->calibration.device,
+                r->calibration.points, r->calibration.points == 1 ? "" : "s");
+    fputc('\n', out);
+    write_parameters(&p, &r->calibration);
+    if (r->quality_count > 0)
+        write_quality(&p, r);
+    if (r->note_count > 0)
+        ms_page_heading(&p, "Not fitted", "");
+    for (uint32_t i = 0; i < r->note_count; i++)
+        ms_page_paragraph(&p, r->notes[i]);
+}
+
+/* ---- JSON ---- */
+
+static void write_number(ms_json_writer *w, const char *key, ms_parameter_kind kind, double value)
+{
+    if (ms_parameter_rows[kind].is_bytes)
+        ms_json_uint(w, key, (uint64_t)value);
+    else
+        ms_json_double(w, key, value, 6);
+}
+
+static void write_errors(ms_json_writer *w, const char *key, const ms_calibration_error *e)
+{
+    ms_json_object_inline(w, key);
+    ms_json_double(w, "mean", e->mean, 6);
+    ms_json_double(w, "worst", e->worst, 6);
+    ms_json_close(w);
+}
+
+void ms_calibration_json(FILE *out, const ms_calibration_result *r)
+{
+    ms_json_writer w = {.out = out};
+    ms_json_object(&w, NULL);
+    ms_json_string(&w, "schema_version", MS_CALIBRATION_SCHEMA_VERSION);
+    ms_json_string(&w, "device", r->calibration.device);
+    ms_json_uint(&w, "points", r->calibration.points);
+    ms_json_object(&w, "parameters");
+    for (int i = 0; i < MS_PARAMETER_COUNT; i++) {
+        const ms_fitted *f = &r->calibration.parameters[i];
+        if (f->points == 0)
+            continue;
+        ms_json_object_inline(&w, ms_parameter_rows[i].name);
+        write_number(&w, "value", (ms_parameter_kind)i, f->value);
+        write_number(&w, "low", (ms_parameter_kind)i, f->low);
+        write_number(&w, "high", (ms_parameter_kind)i, f->high);
+        ms_json_uint(&w, "points", f->points);
+        ms_json_close(&w);
+    }
+    ms_json_close(&w);
+    ms_json_array(&w, "residuals");
+    for (uint32_t i = 0; i < r->quality_count; i++) {
+        const ms_calibration_quality *q = &r->qualities[i];
+        ms_json_object(&w, NULL);
+        ms_json_string(&w, "figure", q->figure);
+        ms_json_uint(&w, "points", q->points);
+        write_errors(&w, "before", &q->before);
+        write_errors(&w, "after", &q->after);
+        write_errors(&w, "left_out", &q->left_out);
+        ms_json_close(&w);
+    }
+    ms_json_close(&w);
+    ms_json_array(&w, "not_fitted");
+    for (uint32_t i = 0; i < r->note_count; i++)
+        ms_json_string(&w, NULL, r->notes[i]);
+    ms_json_close(&w);
+    ms_json_close(&w);
+    fputc('\n', out);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/others/fit_report.h"
+
+#include <inttypes.h>
+
+#include "base/printable.h"
+#include "text/size.h"
+#include "json/write.h"
+#include "memscope/fit.h"
+#include "report/view/fit_words.h"
+#include "report/view/view.h"
+#include "trace/trace.h"
+
+/* ---- console ---- */
+
+/* What is less is not seen in GiB with two places. */
+enum { LEAST_SEEN = 10 << 20 };
+
+static void write_why(const ms_fit_view *v, FILE *out)
+{
+    const ms_fit_answer *a = v->answer;
+    char need[MS_GIB_TEXT], over[MS_GIB_TEXT]; /* room for either */
+    const ms_step_figures *f = &a->at_next;
+    if (a->end == MS_FIT_POSITIONS) {
+        fprintf(out, "  the model has learned no more positions\n");
+        return;
+    }
+    if (a->end == MS_FIT_MOST) {
+        fprintf(out, "  more than that is not tried\n");
+        return;
+    }
+    fprintf(out, "  %" PRIu64 " does not: it takes %s GiB, ", a->next,
+            ms_gib(f->device_bytes, need));
+    uint64_t more = f->device_bytes - v->run->budget_bytes;
+    if (f->reason == MS_FIT_OVER_BUDGET)
+        fprintf(out, "%s too many, and its peak is in %s\n",
+                more < LEAST_SEEN ? ms_size_format(more, over, sizeof over) : ms_gib(more, over),
+                ms_phase_name(f->peak_phase));
+    else
+        fprintf(out, "and the allocator finds no room for it in %s\n",
+                ms_phase_name(f->peak_phase));
+}
+
+/* The values that there are, side by side: safe where it is another one, largest, next. */
+enum { MOST_COLUMNS = 3 };
+
+typedef struct fit_columns {
+    uint64_t values[MOST_COLUMNS];
+    const ms_step_figures *figures[MOST_COLUMNS];
+    uint32_t count;
+} fit_columns;
+
+static bool has_safe_column(const ms_fit_answer *a)
+{
+    return a->safe_value > 0 && a->safe_value < a->value;
+}
+
+static fit_columns columns_of(const ms_fit_answer *a)
+{
+    const struct {
+        bool is_there;
+        uint64_t value;
+        const ms_step_figures *figures;
+    } all[MOST_COLUMNS] = {{has_safe_column(a), a->safe_value, &a->at_safe},
+                           {a->value > 0, a->value, &a->at_value},
+                           {a->next > 0, a->next, &a->at_next}};
+    fit_columns c = {.count = 0};
+    for (size_t i = 0; i < MOST_COLUMNS; i++)
+        if (all[i].is_there) {
+            c.values[c.count] = all[i].value;
+            c.figures[c.count++] = all[i].figures;
+        }
+    return c;
+}
+
+static void write_row(FILE *out, const fit_columns *c, const char *name,
+                      uint64_t (*bytes_of)(const ms_step_figures *f, int which), int which)
+{
+    char text[MS_GIB_TEXT];
+    fprintf(out, "  %-30s", name);
+    for (uint32_t i = 0; i < c->count; i++)
+        fprintf(out, " %10s", ms_gib(bytes_of(c->figures[i], which), text));
+    fputc('\n', out);
+}
+
+static uint64_t category_bytes(const ms_step_figures *f, int which)
+{
+    return f->category_bytes[which];
+}
+
+static uint64_t peak_bytes(const ms_step_figures *f, int which)
+{
+    (void)which;
+    return f->peak_bytes;
+}
+
+static uint64_t device_bytes(const ms_step_figures *f, int which)
+{
+    (void)which;
+    return f->device_bytes;
+}
+
+static void write_table(const ms_page *page, const ms_fit_answer *a)
+{
+    FILE *out = page->out;
+    const fit_columns c = columns_of(a);
+    ms_page_heading(page, "At the peak", "  (GiB)");
+    fprintf(out, "  %-30s", a->what->name);
+    for (uint32_t i = 0; i < c.count; i++)
+        fprintf(out, " %10" PRIu64, c.values[i]);
+    fputc('\n', out);
+    for (int i = 0; i < MS_CATEGORY_COUNT; i++) {
+        uint64_t any = 0;
+        for (uint32_t k = 0; k < c.count; k++)
+            any |= c.figures[k]->category_bytes[i];
+        if (any)
+            write_row(out, &c, ms_category_name((ms_category)i), category_bytes, i);
+    }
+    write_row(out, &c, "allocated", peak_bytes, 0);
+    write_row(out, &c, "on the device, with context", device_bytes, 0);
+}
+
+static void write_value(const ms_fit_view *v, FILE *out, uint64_t value, const ms_step_figures *f)
+{
+    char need[MS_GIB_TEXT], budget[MS_GIB_TEXT];
+    bool is_tight = ms_reason_verdict(f->reason) == MS_VERDICT_TIGHT;
+    fprintf(out, "  %s %" PRIu64 " %s: %s of %s GiB on %s\n", v->answer->what->name, value,
+            is_tight ? "is tight" : "fits", ms_gib(f->device_bytes, need),
+            ms_gib(v->run->budget_bytes, budget), v->run->device->name);
+}
+
+/* The safe value first, then the largest and why it is only just one. */
+static ms_status write_values(const ms_fit_view *v, const ms_page *page, ms_error *err)
+{
+    const ms_fit_answer *a = v->answer;
+    char budget[MS_GIB_TEXT];
+    ms_arena *arena = ms_arena_create(0);
+    const char *why =
+        arena
+            ? ms_fit_why(arena, &(ms_fit_facts){.reason = a->at_value.reason,
+                                                .budget_bytes = v->run->budget_bytes,
+                                                .high_device_bytes = a->at_value.high_device_bytes,
+                                                .retries = a->at_value.retries})
+            : NULL;
+    if (why && a->value == 0) {
+        fprintf(page->out, "  %s %" PRIu64 ", the smallest tried, does not fit %s GiB on %s\n",
+                a->what->name, a->step, ms_gib(v->run->budget_bytes, budget), v->run->device->name);
+    } else if (why) {
+        if (has_safe_column(a))
+            write_value(v, page->out, a->safe_value, &a->at_safe);
+        write_value(v, page->out, a->value, &a->at_value);
+        if (*why)
+            ms_page_note(page, ms_fit_why_label, why);
+    }
+    ms_arena_free(arena);
+    return why ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "no memory for the report");
+}
+
+/* What the search met, and what it leaves open. */
+static void write_notes(const ms_fit_view *v, const ms_page *page)
+{
+    const ms_fit_answer *a = v->answer;
+    char text[200];
+    if (a->first_gap) {
+        snprintf(text, sizeof text,
+                 "not every smaller value fits: %s %" PRIu64 " does not, as what the allocator "
+                 "wastes differs from value to value",
+                 a->what->name, a->first_gap);
+        ms_page_note(page, "note:", text);
+    }
+    if (!a->has_all)
+        ms_page_note(page, "note:",
+                     "not every value was tried: where the allocator wastes less, a larger one may "
+                     "fit, or be safe");
+}
+
+ms_status ms_fit_write_console(const ms_fit_view *v, FILE *out, ms_error *err)
+{
+    const ms_fit_answer *a = v->answer;
+    const ms_page page = ms_page_begin(out, v->style);
+    const char *name = v->model->name && *v->model->name ? v->model->name : v->model->model_type;
+    ms_put_printable(out, name);
+    fprintf(out, ": largest %s, %s\n\n", a->what->name, a->what->unit);
+    ms_status status = write_values(v, &page, err);
+    if (status != MS_OK)
+        return status;
+    write_why(v, out);
+    write_notes(v, &page);
+    if (v->run->several_gpus.text)
+        ms_page_note(&page, "note:", v->run->several_gpus.text);
+    write_table(&page, a);
+    return MS_OK;
+}
+
+/* ---- JSON ---- */
+
+static void write_figures(ms_json_writer *w, const char *key, uint64_t value,
+                          const ms_step_figures *f)
+{
+    if (value == 0) {
+        ms_json_null(w, key);
+        return;
+    }
+    ms_json_object(w, key);
+    ms_json_uint(w, "value", value);
+    ms_fit_json(w, f->reason);
+    ms_json_uint(w, "peak_memory_bytes", f->peak_bytes);
+    ms_json_uint(w, "reserved_memory_bytes", f->reserved_bytes);
+    ms_json_uint(w, "expected_device_bytes", f->device_bytes);
+    ms_json_uint(w, "host_memory_bytes", f->host_bytes);
+    ms_json_string(w, "peak_stage", ms_phase_name(f->peak_phase));
+    ms_json_object(w, "peak_composition");
+    for (int i = 0; i < MS_CATEGORY_COUNT; i++)
+        ms_json_uint(w, ms_category_name((ms_category)i), f->category_bytes[i]);
+    ms_json_close(w);
+    ms_json_close(w);
+}
+
+ms_status ms_fit_write_json(const ms_fit_view *v, FILE *out, ms_error *err)
+{
+    const ms_fit_answer *a = v->answer;
+    ms_json_writer w = {.out = out};
+    ms_json_object(&w, NULL);
+    ms_json_string(&w, "schema_version", MS_FIT_SCHEMA_VERSION);
+    ms_json_string(&w, "model", v->model->name);
+    ms_json_string(&w, "device", v->run->device->name);
+    ms_json_uint(&w, "budget_bytes", v->run->budget_bytes);
+    ms_json_string(&w, "what", a->what->name);
+    ms_json_uint(&w, "step", a->step);
+    ms_json_uint(&w, "value", a->value);
+    ms_json_uint(&w, "safe_value", a->safe_value);
+    ms_json_string(&w, "stopped_by", ms_fit_end_names[a->end]);
+    if (a->first_gap)
+        ms_json_uint(&w, "first_gap", a->first_gap);
+    else
+        ms_json_null(&w, "first_gap");
+    ms_json_uint(&w, "searched_to", a->searched_to);
+    ms_json_bool(&w, "larger_excluded", a->has_all);
+    ms_json_uint(&w, "simulations", a->simulations);
+    if (v->run->several_gpus.text)
+        ms_json_string(&w, "several_gpus", v->run->several_gpus.text);
+    write_figures(&w, "safe", a->safe_value, &a->at_safe);
+    write_figures(&w, "largest", a->value, &a->at_value);
+    write_figures(&w, "next", a->next, &a->at_next);
+    ms_json_close(&w);
+    return ms_json_writer_end(&w, err);
+}

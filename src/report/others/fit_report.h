@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What `memscope fit` found, as text for people or as JSON (schemas/fit.schema.json).
+ */
+#ifndef MS_REPORT_OTHERS_FIT_REPORT_H
+#define MS_REPORT_OTHERS_FIT_REPORT_H
+
+#include "largest/fit.h"
+#include "report/kit/page.h"
+
+typedef struct ms_fit_view {
+    const ms_model_config *model;
+    const ms_run_config *run;
+    const ms_fit_answer *answer;
+    const ms_style *style;
+} ms_fit_view;
+
+ms_status ms_fit_write_console(const ms_fit_view *view, FILE *out, ms_error *err);
+ms_status ms_fit_write_json(const ms_fit_view *view, FILE *out, ms_error *err);
+
+#endif

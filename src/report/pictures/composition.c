@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the peak is made of, as a treemap.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/pictures/picture.h"
+#include "report/kit/category_id.h"
+
+enum { MOST_CELLS = MS_PEAK_TENSORS + 1 };
+enum { HEAD_HEIGHT = 18, LINE_HEIGHT = 14 };
+
+static const double letter_width = 6.5, bold_letter_width = 7.6; /* about */
+
+typedef struct cell {
+    const char *name;
+    uint32_t count;
+    uint64_t bytes;
+} cell;
+
+/* Largest first: the tensors of a category that are listed, and those that are not. */
+static uint32_t cells_of(const ms_view *view, uint32_t category, cell cells[MOST_CELLS])
+{
+    const ms_peak *peak = &view->ledger->peak;
+    const ms_trace *trace = &view->ledger->simulation->trace;
+    cell rest = {"others", peak->category_count[category], peak->category_bytes[category]};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < peak->tensors.count; i++) {
+        const ms_peak_tensor *t = &peak->tensors.items[i];
+        if (trace->storages.items[t->storage].category != category)
+            continue;
+        cells[count++] = (cell){view->tensors[i].label, t->count, t->bytes};
+        rest.bytes -= t->bytes;
+        rest.count -= t->count;
+    }
+    uint32_t at = rest.bytes ? count++ : MOST_CELLS;
+    for (; at < MOST_CELLS && at > 0 && cells[at - 1].bytes < rest.bytes; at--)
+        cells[at] = cells[at - 1];
+    if (at < MOST_CELLS)
+        cells[at] = rest;
+    return count;
+}
+
+/* The end of a name that is longer than its place, from a part's begin if it can be: that tells
+ * tensors apart. */
+static void put_label(FILE *out, ms_spot at, double width, const char *attributes, const char *text)
+{
+    enum { FEWEST = 5, MOST = 120 };
+    if (width < FEWEST * letter_width)
+        return;
+    char shown[MOST + 4];
+    size_t room = (size_t)(width / letter_width), length = strlen(text);
+    room = room < MOST ? room : MOST;
+    if (length <= room) {
+        ms_draw_text(out, at, attributes, text);
+        return;
+    }
+    const char *tail = text + length - (room - 1), *part = strchr(tail, '.');
+    if (part && strlen(part) > room / 2)
+        tail = part + 1;
+    while (((unsigned char)*tail & 0xc0) == 0x80) /* inside a character */
+        tail++;
+    snprintf(shown, sizeof shown, "\xe2\x80\xa6%.*s", MOST, tail);
+    ms_draw_text(out, at, attributes, shown);
+}
+
+static void draw_cell(FILE *out, const cell *c, uint32_t category, const ms_rectangle *f)
+{
+    char size[MS_BYTES_TEXT];
+    ms_bytes_text(c->bytes, size);
+    fprintf(out, "<g><title>");
+    ms_xml_text(out, c->name);
+    fprintf(out, ": %s in %" PRIu32 " tensor%s (%s)</title><rect class=\"cell %s\"", size, c->count,
+            c->count == 1 ? "" : "s", ms_category_name((ms_category)category),
+            ms_json_category((uint8_t)category));
+    ms_draw_frame(out, f);
+    fputs("/>", out);
+    if (f->height >= LINE_HEIGHT + 4)
+        put_label(out, (ms_spot){f->x + 4, f->y + LINE_HEIGHT}, f->width - 8,
+                  "class=\"on-cell small\"", c->name);
+    if (f->height >= 2 * LINE_HEIGHT + 4 && f->width > letter_width * (double)strlen(size))
+        ms_draw_text(out, (ms_spot){f->x + 4, f->y + 2 * LINE_HEIGHT}, "class=\"on-cell small\"",
+                     size);
+    fputs("</g>\n", out);
+}
+
+static void draw_head(FILE *out, const ms_view *view, uint32_t category, const ms_rectangle *f)
+{
+    const ms_peak *peak = &view->ledger->peak;
+    char text[96], size[MS_BYTES_TEXT];
+    uint32_t share = ms_permille(peak->category_bytes[category], peak->bytes);
+    fprintf(out, "<rect class=\"cell %s\"", ms_json_category((uint8_t)category));
+    ms_draw_frame(out, f);
+    fputs("/>\n", out);
+    snprintf(text, sizeof text, "%s %s, %" PRIu32 ".%" PRIu32 " %%",
+             ms_category_name((ms_category)category),
+             ms_bytes_text(peak->category_bytes[category], size), share / 10, share % 10);
+    if (f->height < HEAD_HEIGHT)
+        return;
+    bool fits = bold_letter_width * (double)strlen(text) < f->width - 8;
+    put_label(out, (ms_spot){f->x + 4, f->y + 13}, f->width - 8, "class=\"on-cell strong\"",
+              fits ? text : ms_category_name((ms_category)category));
+}
+
+static bool draw_category(FILE *out, const ms_view *view, uint32_t category, ms_rectangle frame)
+{
+    cell cells[MOST_CELLS];
+    ms_rectangle frames[MOST_CELLS];
+    double sizes[MOST_CELLS];
+    uint32_t count = cells_of(view, category, cells);
+    double head = frame.height > 3 * HEAD_HEIGHT ? HEAD_HEIGHT : 0;
+    ms_rectangle body = {frame.x, frame.y + head, frame.width, frame.height - head};
+    double whole = (double)view->ledger->peak.category_bytes[category];
+    if (head > 0)
+        draw_head(out, view, category, &frame);
+    for (uint32_t i = 0; i < count; i++)
+        sizes[i] = (double)cells[i].bytes / whole * body.width * body.height;
+    ms_treemap(sizes, count, body, frames);
+    for (uint32_t i = 0; i < count; i++)
+        draw_cell(out, &cells[i], category, &frames[i]);
+    return true;
+}
+
+/* Categories by their bytes at the peak, largest first; how many there are. */
+static uint32_t order_categories(const ms_peak *peak, uint32_t order[MS_CATEGORY_COUNT])
+{
+    uint32_t count = 0;
+    for (uint32_t c = 0; c < MS_CATEGORY_COUNT; c++) {
+        if (peak->category_bytes[c] == 0)
+            continue;
+        uint32_t at = count++;
+        for (; at > 0 && peak->category_bytes[order[at - 1]] < peak->category_bytes[c]; at--)
+            order[at] = order[at - 1];
+        order[at] = c;
+    }
+    return count;
+}
+
+bool ms_picture_composition(FILE *out, const ms_view *view)
+{
+    const ms_peak *peak = &view->ledger->peak;
+    const ms_rectangle frame = {0, 0, MS_PICTURE_WIDTH, MS_COMPOSITION_HEIGHT};
+    uint32_t order[MS_CATEGORY_COUNT], count = order_categories(peak, order);
+    double sizes[MS_CATEGORY_COUNT] = {0};
+    ms_rectangle frames[MS_CATEGORY_COUNT];
+    for (uint32_t i = 0; i < count; i++)
+        sizes[i] = (double)peak->category_bytes[order[i]] / (double)peak->bytes * frame.width *
+                   frame.height;
+    ms_treemap(sizes, count, frame, frames);
+    for (uint32_t i = 0; i < count; i++)
+        if (!draw_category(out, view, order[i], frames[i]))
+            return false;
+    return true;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a plan was made with that the run does not say.
+ */
+#include "report/plan/plan_view.h"
+
+#include <inttypes.h>
+
+const char *ms_plan_rates_note(const ms_plan_view *view)
+{
+    const ms_device *device = view->run->device;
+    char flops[MS_FIXED_TEXT], memory[MS_FIXED_TEXT], link[MS_FIXED_TEXT];
+    if (!device->has_assumed_rates)
+        return "";
+    return ms_arena_printf(
+        view->arena,
+        "no time is told, as not all rates of this device are known; treatments were weighed at "
+        "%s TFLOP/s%s %s GB/s of its memory%s%s%s",
+        ms_fixed(device->bf16_flops / 1e12, 0, flops), device->is_cpu ? " and" : ",",
+        ms_fixed(device->memory_bytes_per_s / 1e9, 0, memory), device->is_cpu ? "" : " and ",
+        device->is_cpu ? "" : ms_fixed(device->host_link_bytes_per_s / 1e9, 0, link),
+        device->is_cpu ? "" : " GB/s to the host");
+}
+
+const char *ms_plan_host_note(const ms_plan_view *view)
+{
+    const ms_step_task *task = view->answer->task;
+    char gib[MS_GIB_TEXT];
+    if (task->planner != MS_PLANNER_RULES)
+        return "";
+    return ms_arena_printf(view->arena,
+                           task->is_host_half
+                               ? "up to %s GiB might go to the host, half of this one's memory: "
+                                 "--max-cpu-offload %" PRIu64 "B gives the same elsewhere"
+                               : "up to %s GiB might go to the host, as --max-cpu-offload %" PRIu64
+                                 "B says",
+                           ms_gib(task->max_host_bytes, gib), task->max_host_bytes);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/plan/plan_report.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "report/plan/plan_view.h"
+
+typedef bool (*writer)(FILE *out, const ms_plan_view *view);
+
+typedef struct reporter {
+    ms_report_format format;
+    writer plan, curve; /* NULL: there is none */
+    bool is_detailed;   /* of a plan: shows the step as planned */
+} reporter;
+
+/* clang-format off */
+static const reporter reporters[] = {
+    {{"console", "for people, at a terminal",          "plan.txt"},  ms_plan_console,  ms_curve_console,  false},
+    {{"json",    "the whole plan, for programs",       "plan.json"}, ms_plan_json,     ms_curve_json,     false},
+    {{"md",      "for people, as Markdown",            "plan.md"},   ms_plan_markdown, ms_curve_markdown, false},
+    {{"csv",     "the points of --curve, one a line",  "curve.csv"}, NULL,             ms_curve_csv,      false},
+    {{"svg",     "--curve as a picture",               "curve.svg"}, NULL,             ms_curve_svg,      false},
+    {{"html",    "a page with pictures, for a browser", "plan.html"}, ms_plan_html,    ms_plan_html,      true},
+};
+/* clang-format on */
+enum { REPORTER_COUNT = sizeof reporters / sizeof reporters[0] };
+
+const ms_report_format *ms_plan_format_at(size_t index)
+{
+    return index < REPORTER_COUNT ? &reporters[index].format : NULL;
+}
+
+bool ms_plan_format_is_detailed(const char *format)
+{
+    for (size_t i = 0; i < REPORTER_COUNT; i++)
+        if (strcmp(format, reporters[i].format.name) == 0)
+            return reporters[i].is_detailed;
+    return false;
+}
+
+static ms_status find_writer(const ms_plan_answer *answer, const char *format, writer *found,
+                             ms_error *err)
+{
+    *found = NULL;
+    for (size_t i = 0; i < REPORTER_COUNT; i++) {
+        if (strcmp(format, reporters[i].format.name) != 0)
+            continue;
+        *found = answer->curve ? reporters[i].curve : reporters[i].plan;
+        if (*found == ms_curve_svg && answer->task->run->device->has_assumed_rates)
+            return ms_fail(err, MS_ERR_USAGE,
+                           "svg draws times, and the rates of %s are not known; console, json, md, "
+                           "csv and html do without",
+                           answer->task->run->device->name);
+        if (!*found)
+            return ms_fail(err, MS_ERR_USAGE,
+                           "%s is for --curve; a plan is console, json, md or html", format);
+        return MS_OK;
+    }
+    return ms_fail(err, MS_ERR_USAGE,
+                   "no format \"%.40s\"; there are console, json, md, csv, svg and html", format);
+}
+
+ms_status ms_plan_report_write(const ms_plan_answer *answer, const char *format, FILE *out,
+                               ms_error *err)
+{
+    writer write;
+    ms_plan_view view;
+    ms_status status = find_writer(answer, format, &write, err);
+    if (status == MS_OK)
+        status = ms_plan_view_create(answer, &view, err);
+    if (status != MS_OK)
+        return status;
+    errno = 0;
+    bool written = write(out, &view);
+    ms_plan_view_free(&view);
+    if (!written)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the %s report", format);
+    if (fflush(out) != 0 || ferror(out))
+        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO, "cannot write the plan: %s",
+                       errno ? strerror(errno) : "the output failed");
+    return MS_OK;
+}

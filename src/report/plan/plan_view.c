@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/plan/plan_view.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "config/run/attention.h"
+#include "plan/settings.h"
+#include "report/view/fit_words.h"
+
+/* ---- numbers ---- */
+
+const char *ms_plan_ms(double ms, uint32_t decimals, char text[MS_FIXED_TEXT])
+{
+    return ms_fixed(ms > 0 ? ms : NAN, decimals, text);
+}
+
+const char *ms_plan_suggestions_title(const ms_step_plan *plan)
+{
+    return ms_reason_fits(plan->plan.reason) ? "What would be faster" : "What would fit";
+}
+
+const char *ms_plan_percent(double fraction, char text[MS_FIXED_TEXT])
+{
+    char number[MS_FIXED_TEXT];
+    if (isnan(fraction))
+        return ms_fixed(fraction, 1, text);
+    ms_fixed(100 * fraction, 1, number);
+    snprintf(text, MS_FIXED_TEXT, "%s%.20s %%", *number == '-' ? "" : "+", number);
+    return text;
+}
+
+const char *ms_plan_gib_more(uint64_t bytes, uint64_t base_bytes, char text[MS_FIXED_TEXT])
+{
+    char gib[MS_GIB_TEXT];
+    bool less = bytes < base_bytes;
+    snprintf(text, MS_FIXED_TEXT, "%c%s", less ? '-' : '+',
+             ms_gib(less ? base_bytes - bytes : bytes - base_bytes, gib));
+    return text;
+}
+
+static double keep_all_ms(const ms_plan_view *view)
+{
+    return view->plan ? view->plan->keep_all.time.step_ms : view->curve->keep_all.time.step_ms;
+}
+
+double ms_plan_overhead(const ms_plan_view *view, double step_ms)
+{
+    double base_ms = keep_all_ms(view);
+    return base_ms > 0 && step_ms > 0 ? (step_ms - base_ms) / base_ms : NAN;
+}
+
+double ms_plan_cost(const ms_plan_view *view, double step_ms)
+{
+    const double steps = 1000, ms_per_hour = 3.6e6;
+    return view->answer->task->gpu_cost_per_hour * step_ms * steps / ms_per_hour;
+}
+
+const char *ms_plan_place(const ms_decision *d, char text[MS_PLAN_PLACE_TEXT])
+{
+    if (d->first_layer == MS_NONE)
+        snprintf(text, MS_PLAN_PLACE_TEXT, "loss");
+    else if (d->first_layer == d->last_layer)
+        snprintf(text, MS_PLAN_PLACE_TEXT, "layer %" PRIu32, d->first_layer);
+    else
+        snprintf(text, MS_PLAN_PLACE_TEXT, "layers %" PRIu32 "-%" PRIu32, d->first_layer,
+                 d->last_layer);
+    return text;
+}
+
+const char *ms_plan_short(const ms_plan_view *view, const char *treatment)
+{
+    static const char start[] = "selective:", tile[] = "tile:";
+    if (strncmp(treatment, start, strlen(start)) != 0)
+        return treatment;
+    uint32_t kept = 0;
+    const char *end = treatment + strlen(start);
+    while (*end && strncmp(end, tile, strlen(tile)) != 0) {
+        end += strcspn(end, "+");
+        end += *end == '+';
+        kept++;
+    }
+    const char *text = ms_arena_printf(view->arena, "selective (%" PRIu32 " kept)%s%s", kept,
+                                       *end ? "+" : "", end);
+    return text ? text : "";
+}
+
+/* ---- texts; NULL when out of memory ---- */
+
+static const char *title(const ms_plan_view *view)
+{
+    const ms_run_config *run = view->run;
+    const ms_model_config *model = view->model;
+    const char *accumulate = "";
+    if (run->accumulate > 1)
+        accumulate = ms_arena_printf(view->arena, "%" PRIu64 " x ", run->accumulate);
+    if (!accumulate)
+        return NULL;
+    return ms_arena_printf(
+        view->arena, "%s: %sbatch %" PRIu64 " x %" PRIu64 " tokens, %s, %s (%s)",
+        model->name && *model->name ? model->name : model->model_type, accumulate, run->batch,
+        run->seq_tokens, ms_dtype_info_of(run->dtype)->short_name,
+        ms_metadata_text(view->metadata, view->metadata_count, "optimizer"),
+        ms_metadata_text(view->metadata, view->metadata_count, "optimizer_impl"));
+}
+
+/* ", 6.3 % slower than keeping everything" */
+static const char *slower(const ms_plan_view *view)
+{
+    char percent[MS_FIXED_TEXT];
+    const ms_step_figures *plan = view->figures;
+    double overhead = ms_plan_overhead(view, plan->time.step_ms);
+    if (!*plan->treat)
+        return ", with everything kept";
+    if (isnan(overhead))
+        return "";
+    return ms_arena_printf(view->arena, ", %s time", ms_plan_percent(overhead, percent));
+}
+
+static const char *plan_verdict(const ms_plan_view *view)
+{
+    const ms_step_figures *plan = view->figures;
+    const char *device = view->run->device->name, *time = slower(view);
+    char need[MS_GIB_TEXT], budget[MS_GIB_TEXT], missing[MS_GIB_TEXT];
+    ms_gib(plan->device_bytes, need);
+    ms_gib(view->budget_bytes, budget);
+    if (!time)
+        return NULL;
+    if (view->is_infeasible && view->plan->outcome == MS_PLAN_STOPPED)
+        return ms_arena_printf(view->arena, "stopped before a plan for %s GiB on %s was found",
+                               budget, device);
+    if (view->is_infeasible && view->least_budget_bytes > view->budget_bytes)
+        return ms_arena_printf(
+            view->arena,
+            "does not fit: short by %s GiB (%s is the smallest budget found, of %s on %s)",
+            ms_gib(view->least_budget_bytes - view->budget_bytes, missing),
+            ms_gib(view->least_budget_bytes, need), budget, device);
+    if (view->is_infeasible && plan->device_bytes > view->budget_bytes)
+        return ms_arena_printf(
+            view->arena, "does not fit: short by up to %s GiB (takes %s of %s GiB on %s)",
+            ms_gib(plan->device_bytes - view->budget_bytes, missing), need, budget, device);
+    if (view->is_infeasible)
+        return ms_arena_printf(view->arena, "no plan was found that fits %s GiB on %s", budget,
+                               device);
+    if (view->budget_bytes == 0)
+        return ms_arena_printf(view->arena, "needs %s GiB on %s%s (no budget was given)", need,
+                               device, time);
+    return ms_arena_printf(view->arena, "%s: %s of %s GiB on %s%s",
+                           ms_fit_verdict_name(ms_reason_verdict(plan->reason)), need, budget,
+                           device, time);
+}
+
+/* Of a plan that was found; an answer without one says its own. */
+static const char *why(const ms_plan_view *view)
+{
+    const ms_step_figures *plan = view->figures;
+    if (view->is_infeasible)
+        return "";
+    return ms_fit_why(view->arena, &(ms_fit_facts){.reason = plan->reason,
+                                                   .budget_bytes = view->budget_bytes,
+                                                   .high_device_bytes = plan->high_device_bytes,
+                                                   .retries = plan->retries});
+}
+
+static const char *curve_verdict(const ms_plan_view *view)
+{
+    uint32_t count = view->curve->points.count;
+    char least[MS_GIB_TEXT], most[MS_GIB_TEXT], first[MS_FIXED_TEXT], last[MS_FIXED_TEXT];
+    if (count == 0)
+        return "stopped before a point was found";
+    const ms_step_figures *low = &view->curve->points.items[0].figures;
+    const ms_step_figures *high = &view->curve->points.items[count - 1].figures;
+    if (!(low->time.step_ms > 0))
+        return ms_arena_printf(view->arena, "from %s GiB to %s GiB on %s",
+                               ms_gib(low->device_bytes, least), ms_gib(high->device_bytes, most),
+                               view->run->device->name);
+    return ms_arena_printf(view->arena, "from %s GiB and %s time to %s GiB and %s time on %s",
+                           ms_gib(low->device_bytes, least),
+                           ms_plan_percent(ms_plan_overhead(view, low->time.step_ms), first),
+                           ms_gib(high->device_bytes, most),
+                           ms_plan_percent(ms_plan_overhead(view, high->time.step_ms), last),
+                           view->run->device->name);
+}
+
+static const char *why_infeasible(const ms_plan_view *view)
+{
+    ms_planner planner = view->answer->task->planner;
+    if (view->plan->outcome == MS_PLAN_LIMIT || view->plan->outcome == MS_PLAN_STOPPED)
+        return "stopped before all plans were ruled out";
+    if (view->is_restricted)
+        return ms_arena_printf(view->arena, "%s can express nothing that fits", view->target_title);
+    if (planner != MS_PLANNER_MILP)
+        return ms_arena_printf(view->arena, "the %s planner has no plan; another may have one",
+                               ms_planner_names[planner]);
+    return view->plan->is_ruled_out
+               ? "no mix of these options fits, even if the allocator wasted nothing"
+               : "other mixes of these options are not ruled out";
+}
+
+/* "no mix of these options, timed layer by layer, is faster than 512.300 ms: gap 0.04 %, proven":
+ * an option's time is measured beside itself, so a mix of unlike neighbours may be faster. */
+static const char *proof_of_plan(const ms_plan_view *view)
+{
+    const ms_step_plan *p = view->plan;
+    char bound[MS_FIXED_TEXT], gap[MS_FIXED_TEXT];
+    const char *if_ideal = "", *how = "not closed";
+    if (view->is_infeasible)
+        return why_infeasible(view);
+    if (view->run->device->has_assumed_rates && *view->figures->treat &&
+        p->outcome == MS_PLAN_OPTIMAL)
+        return ms_arena_printf(view->arena, "weighed at assumed rates: gap %s %%",
+                               ms_fixed(100 * p->gap, 3, gap));
+    if (!*view->figures->treat)
+        return "nothing has to be treated: no option was tried";
+    if (!(p->bound_ms > 0))
+        return "no bound was worked out";
+    if (p->gap <= view->answer->task->gap) {
+        how = "proven";
+    } else if (p->outcome == MS_PLAN_STOPPED) {
+        how = "stopped";
+    } else if (p->outcome == MS_PLAN_OPTIMAL) {
+        if_ideal = ", had the allocator no waste";
+        how = "closed but for that";
+    }
+    return ms_arena_printf(view->arena,
+                           "no mix of these options, timed layer by layer, is faster than %s ms%s: "
+                           "gap %s %%, %s",
+                           ms_fixed(p->bound_ms, 3, bound), if_ideal,
+                           ms_fixed(100 * p->gap, 3, gap), how);
+}
+
+/* By what of ms_allowance was moved. */
+static const struct {
+    const char *options, *what;
+} moves[] = {
+    [MS_ALLOW_HOST_OPTIMIZER] = {"--optimizer-device host", "the optimizer"},
+    [MS_ALLOW_HOST_PARAMETERS] = {"--parameter-device host", "the layers' parameters"},
+    [MS_ALLOW_HOST_OPTIMIZER |
+        MS_ALLOW_HOST_PARAMETERS] = {"--optimizer-device host --parameter-device host",
+                                     "the optimizer and the layers' parameters"},
+};
+
+static const char *proof(const ms_plan_view *view)
+{
+    const char *text = proof_of_plan(view);
+    const uint32_t moved = view->answer->task->moved;
+    if (!text || !moved)
+        return text;
+    return ms_arena_printf(view->arena,
+                           view->is_infeasible ? "%s, with %s on the host"
+                                               : "%s; with %s on the host: else nothing fits",
+                           text, moves[moved].what);
+}
+
+static const char *kept_layers(const ms_plan_view *view)
+{
+    const ms_treatment *treatments = view->figures->treatments.layers;
+    const ms_treatment keep = {.kind = MS_TREAT_KEEP};
+    uint32_t *layers = ms_arena_array(view->arena, uint32_t, view->model->num_layers);
+    uint32_t count = 0;
+    if (!layers)
+        return NULL;
+    for (uint32_t i = 0; treatments && i < view->model->num_layers; i++)
+        if (ms_treatment_equal(&treatments[i], &keep))
+            layers[count++] = i;
+    if (count == 0)
+        return "";
+    uint32_t length = ms_layers_print(layers, count, NULL, 0);
+    char *text = ms_arena_array(view->arena, char, (size_t)length + 1);
+    if (text)
+        ms_layers_print(layers, count, text, length + 1);
+    return text;
+}
+
+/* ---- filling ---- */
+
+/* All of the run but what the plan decides. */
+static bool fill_metadata(ms_plan_view *view)
+{
+    static const char *const decided[] = {"checkpointing", "treat"};
+    ms_field *fields = ms_arena_array(view->arena, ms_field, MS_METADATA_FIELDS);
+    if (!fields)
+        return false;
+    const ms_metadata_source source = {view->model, view->run,
+                                       ms_attention_choose(view->model, view->run)};
+    uint32_t count = ms_metadata_fill(&source, view->arena, fields), kept = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(fields[i].name, decided[0]) != 0 && strcmp(fields[i].name, decided[1]) != 0)
+            fields[kept++] = fields[i];
+    view->metadata = fields;
+    view->metadata_count = kept;
+    return kept > 0;
+}
+
+static void fill_categories(ms_plan_view *view)
+{
+    const uint64_t *plan = view->columns[0].figures->category_bytes;
+    for (uint32_t c = 0; c < MS_CATEGORY_COUNT; c++) {
+        uint64_t most = 0;
+        for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)
+            most |= view->columns[i].figures->category_bytes[c];
+        if (most == 0)
+            continue;
+        uint32_t at = view->category_count++;
+        for (; at > 0 && plan[view->categories[at - 1]] < plan[c]; at--)
+            view->categories[at] = view->categories[at - 1];
+        view->categories[at] = (ms_category)c;
+    }
+}
+
+/* When the planner names nothing: what needs less of the two that it is compared with. */
+static void pick_figures(ms_plan_view *view)
+{
+    const ms_step_plan *plan = view->plan;
+    view->is_fallback = !plan->plan.treat;
+    view->figures = &plan->plan;
+    if (view->is_fallback) {
+        bool may = (view->answer->task->techniques & MS_MAY_CHECKPOINT) != 0;
+        bool less = plan->checkpoint_all.device_bytes < plan->keep_all.device_bytes;
+        view->figures = may && less ? &plan->checkpoint_all : &plan->keep_all;
+    }
+    if (view->is_infeasible)
+        view->least_budget_bytes = plan->least_budget_bytes;
+    view->is_least = view->is_fallback || view->least_budget_bytes > 0;
+}
+
+static bool fill_plan(ms_plan_view *view)
+{
+    const ms_step_plan *plan = view->plan;
+    view->is_infeasible = plan->outcome == MS_PLAN_INFEASIBLE || !ms_reason_fits(plan->plan.reason);
+    view->budget_bytes = plan->budget_bytes;
+    pick_figures(view);
+    const ms_plan_column columns[MS_PLAN_COLUMNS] = {
+        {view->is_least ? "least" : "plan", "plan", view->figures},
+        {"keep all", "keep_all", &plan->keep_all},
+        {"checkpoint all", "checkpoint_all", &plan->checkpoint_all},
+    };
+    memcpy(view->columns, columns, sizeof columns);
+    const ms_step_task *task = view->answer->task;
+    const ms_target *target = ms_target_find(task->target);
+    view->target_title = target && target != ms_target_at(0) ? target->title : NULL;
+    view->is_restricted = target && !target->is_free;
+    fill_categories(view);
+    view->moved = task->moved ? moves[task->moved].options : "";
+    view->verdict = plan_verdict(view);
+    view->why = why(view);
+    view->tone = view->is_infeasible ? MS_VERDICT_NO : ms_reason_verdict(view->figures->reason);
+    view->proof = proof(view);
+    view->kept_layers = kept_layers(view);
+    return view->verdict && view->why && view->proof && view->kept_layers;
+}
+
+static bool fill(ms_plan_view *view)
+{
+    if (!fill_metadata(view))
+        return false;
+    view->title = title(view);
+    view->rates_note = ms_plan_rates_note(view);
+    view->host_note = ms_plan_host_note(view);
+    if (!view->title || !view->rates_note || !view->host_note)
+        return false;
+    if (view->plan)
+        return fill_plan(view);
+    view->verdict = curve_verdict(view);
+    view->why = "";
+    view->tone = MS_VERDICT_FITS;
+    return view->verdict != NULL;
+}
+
+ms_status ms_plan_view_create(const ms_plan_answer *answer, ms_plan_view *view, ms_error *err)
+{
+    *view = (ms_plan_view){.answer = answer,
+                           .model = answer->task->model,
+                           .run = answer->task->run,
+                           .plan = answer->plan,
+                           .curve = answer->curve,
+                           .analysis = answer->analysis,
+                           .arena = ms_arena_create(0)};
+    if (view->arena && fill(view))
+        return MS_OK;
+    ms_plan_view_free(view);
+    return ms_fail(err, MS_ERR_NOMEM, "no memory for the report");
+}
+
+void ms_plan_view_free(ms_plan_view *view)
+{
+    ms_arena_free(view->arena);
+    view->arena = NULL;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A program's memory for people.
+ */
+#include "report/runtime/recorded_console.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/printable.h"
+#include "report/kit/page.h"
+#include "report/view/view.h"
+
+enum { MOST_READS = 8, MOST_GROUPS = 8, BAR_COLUMNS = 20, NAME_COLUMNS = 36, PHASE_COLUMNS = 16 };
+
+/* The decision first: how high, of how much, when and where. */
+static void write_peak(const ms_recorded *r, const ms_page *page)
+{
+    char peak[MS_GIB_TEXT], reserved[MS_GIB_TEXT], device[MS_GIB_TEXT];
+    ms_page_put(page, "  peak %s GiB in %s, %" PRIu64 " bytes", ms_gib(r->peak_bytes, peak),
+                r->peak_stage ? r->peak_stage : "no step", r->peak_bytes);
+    if (r->peak_module && *r->peak_module)
+        ms_page_put(page, ", in %s", r->peak_module);
+    if (r->peak_file && *r->peak_file)
+        ms_page_put(page, ", %s:%" PRIu64, r->peak_file, r->peak_line);
+    fprintf(page->out, "\n  held by the allocator %s GiB", ms_gib(r->reserved_bytes, reserved));
+    if (r->device_bytes > 0)
+        fprintf(page->out, " of the device's %s GiB", ms_gib(r->device_bytes, device));
+    fputc('\n', page->out);
+}
+
+static void write_head(const ms_recorded *r, const ms_page *page)
+{
+    fputs(ms_page_tone(page, MS_TONE_BOLD), page->out);
+    ms_put_printable(page->out, r->device ? r->device : "a GPU");
+    fputs(ms_page_tone(page, MS_TONE_END), page->out);
+    if (strcmp(r->mode, "null") == 0)
+        fputs(" (null device: PyTorch's allocator, no kernels)", page->out);
+    fputc('\n', page->out);
+    ms_page_put(page, "  step %" PRIu64 ", torch %s", r->steps, r->torch ? r->torch : "?");
+    if (r->world_size)
+        fprintf(page->out, ", one rank of %" PRIu64, r->world_size);
+    fputc('\n', page->out);
+    write_peak(r, page);
+    if (r->retries > 0)
+        fprintf(page->out, "  the allocator gave memory back %" PRIu64 " times to make room\n",
+                r->retries);
+}
+
+static void write_phases(const ms_recorded *r, const ms_page *page)
+{
+    char start[MS_GIB_TEXT], peak[MS_GIB_TEXT], end[MS_GIB_TEXT];
+    ms_page_heading(page, "Phases", "  (GiB)");
+    fprintf(page->out, "  %-16s %10s %10s %10s\n", "", "start", "peak", "end");
+    for (uint32_t i = 0; i < r->phase_count; i++) {
+        const ms_recorded_phase *p = &r->phases[i];
+        fputs("  ", page->out);
+        ms_page_cell(page, p->name, PHASE_COLUMNS);
+        fprintf(page->out, " %10s %10s %10s\n", ms_gib(p->start_bytes, start),
+                ms_gib(p->peak_bytes, peak), ms_gib(p->end_bytes, end));
+    }
+}
+
+static void write_categories(const ms_recorded *r, const ms_page *page)
+{
+    char text[MS_GIB_TEXT];
+    ms_page_heading(page, "At the peak", "  (GiB)");
+    for (uint32_t i = 0; i < r->category_count; i++) {
+        const ms_recorded_category *c = &r->categories[i];
+        fputs("  ", page->out);
+        ms_page_cell(page, c->name, PHASE_COLUMNS);
+        fprintf(page->out, " %10s  ", ms_gib(c->bytes, text));
+        ms_page_bar(page, ms_permille(c->bytes, r->peak_bytes), BAR_COLUMNS);
+        fputc('\n', page->out);
+    }
+}
+
+static void write_groups(const ms_recorded *r, const ms_page *page)
+{
+    char peak[MS_GIB_TEXT], saved[MS_GIB_TEXT], temporary[MS_GIB_TEXT], name[512];
+    ms_page_heading(page, "By module",
+                    "  (GiB; at the peak, left by forward, most of temporaries)");
+    fprintf(page->out, "  %-*s %10s %10s %10s\n", NAME_COLUMNS, "", "peak", "forward", "temporary");
+    for (uint32_t i = 0; i < r->group_count && i < MOST_GROUPS; i++) {
+        const ms_recorded_group *g = &r->groups[i];
+        snprintf(name, sizeof name, g->count > 1 ? "%s (%" PRIu64 ")" : "%s",
+                 *g->name ? g->name : "the model itself, and outside", g->count);
+        fputs("  ", page->out);
+        ms_page_cell(page, name, NAME_COLUMNS);
+        fprintf(page->out, " %10s %10s %10s\n", ms_gib(g->peak_bytes, peak),
+                ms_gib(g->saved_bytes, saved), ms_gib(g->temporary_bytes, temporary));
+    }
+    if (r->group_count > MOST_GROUPS)
+        fprintf(page->out, "  and %" PRIu32 " more, in runtime_report.json\n",
+                r->group_count - MOST_GROUPS);
+}
+
+static void write_reads(const ms_recorded *r, const ms_page *page)
+{
+    ms_page_heading(page, "Values read from the device", "  (they are not real)");
+    for (uint32_t i = 0; i < r->read_count && i < MOST_READS; i++) {
+        const ms_recorded_read *read = &r->reads[i];
+        ms_page_put(page, "  %6" PRIu64 "x %s:%" PRIu64 " %s%s", read->count, read->file,
+                    read->line, read->function,
+                    read->played_back == read->count ? ", copied there by the program" : "");
+        fputc('\n', page->out);
+    }
+    if (r->read_count > MOST_READS)
+        fprintf(page->out, "  and %" PRIu32 " more lines, in runtime_report.json\n",
+                r->read_count - MOST_READS);
+}
+
+/* What the figures rest on. */
+static void write_answers(const ms_recorded *r, const ms_page *page)
+{
+    ms_page_heading(page, "Assumed, where values on the device decide", "");
+    for (uint32_t i = 0; i < r->answer_count && i < MOST_READS; i++) {
+        ms_page_put(page, "  %6" PRIu64 "x %s: %s", r->answers[i].count, r->answers[i].question,
+                    r->answers[i].assumes);
+        fputc('\n', page->out);
+    }
+    if (r->answer_count > MOST_READS)
+        fprintf(page->out, "  and %" PRIu32 " more, in runtime_report.json\n",
+                r->answer_count - MOST_READS);
+}
+
+static void write_calls(const ms_recorded *r, const ms_page *page)
+{
+    if (r->tally_count > 0)
+        fputs("\nCalls that were answered\n", page->out);
+    for (uint32_t i = 0; i < r->tally_count; i++) {
+        ms_page_put(page, "%8" PRIu64 "x %s", r->tallies[i].count, r->tallies[i].name);
+        fputc('\n', page->out);
+    }
+    if (r->call_count > 0)
+        fputs("\nCalls that the null device does not cover\n", page->out);
+    for (uint32_t i = 0; i < r->call_count; i++) {
+        ms_page_put(page, "  %s, called from %s:%" PRIu64, r->calls[i].name, r->calls[i].file,
+                    r->calls[i].line);
+        fputc('\n', page->out);
+    }
+    if (r->call_count > 0)
+        fputs("  What hangs on them is not known. To have one covered, report it with\n"
+              "  runtime_report.json, which has its name, its place and the versions.\n",
+              page->out);
+}
+
+ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err)
+{
+    const ms_page page = ms_page_begin(out, &r->style);
+    (void)err;
+    if (!r->has_figures)
+        return MS_OK;
+    write_head(r, &page);
+    if (r->phase_count > 0)
+        write_phases(r, &page);
+    if (r->category_count > 0)
+        write_categories(r, &page);
+    if (r->group_count > 0)
+        write_groups(r, &page);
+    if (r->answer_count > 0)
+        write_answers(r, &page);
+    if (r->read_count > 0)
+        write_reads(r, &page);
+    write_calls(r, &page);
+    return MS_OK;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The report at a terminal: decision first, then what the peak is made of, when it comes, which
+ * operators hold most, what would help, what was assumed.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/view/calibrated.h"
+#include "report/pictures/chart.h"
+#include "report/view/fit_words.h"
+#include "report/kit/page.h"
+#include "report/step/reporter.h"
+
+enum { MAX_LAYER_ROWS = 6 };
+
+static void share_row(const ms_page *p, const ms_view_row *row, uint32_t label_width,
+                      uint64_t whole)
+{
+    char gib[MS_GIB_TEXT];
+    uint32_t permille = ms_permille(row->bytes, whole);
+    fputs("  ", p->out);
+    ms_page_cell(p, row->label, label_width);
+    fprintf(p->out, "%10s %5" PRIu32 ".%" PRIu32 " %%", ms_gib(row->bytes, gib), permille / 10,
+            permille % 10);
+}
+
+static void total_row(const ms_page *p, const char *label, uint32_t label_width, uint64_t bytes,
+                      const char *remark)
+{
+    char gib[MS_GIB_TEXT];
+    fputs("  ", p->out);
+    ms_page_cell(p, label, label_width);
+    fprintf(p->out, "%10s%s%s\n", ms_gib(bytes, gib), *remark ? "  " : "", remark);
+}
+
+static void write_verdict(const ms_page *p, const ms_view *v)
+{
+    const ms_summary *s = v->summary;
+    ms_page_title(p, v->title, ms_page_verdict_tone(s->verdict), v->verdict);
+    if (*v->why)
+        ms_page_note(p, ms_fit_why_label, v->why);
+    for (uint32_t i = 0; i < v->finding_count; i++)
+        ms_page_note(p, "note:", v->findings[i].text);
+}
+
+static void host_row(const ms_page *p, const ms_summary *s, uint32_t label_width)
+{
+    char weights[MS_GIB_TEXT], remark[MS_GIB_TEXT + 32];
+    snprintf(remark, sizeof remark, "%s of it parameters",
+             ms_gib(s->host_weight_memory_bytes, weights));
+    if (s->host_memory_bytes)
+        total_row(p, "on the host", label_width, s->host_memory_bytes,
+                  s->host_weight_memory_bytes ? remark : "");
+}
+
+static void write_peak(const ms_page *p, const ms_view *v)
+{
+    const ms_summary *s = v->summary;
+    const uint32_t label_width = 30;
+    ms_page_heading(p, "At the peak", "  (GiB)");
+    fprintf(p->out, "  %sin %s%s%s%s\n", ms_page_tone(p, MS_TONE_DIM), s->peak_stage,
+            *v->peak_operator ? ", " : "", v->peak_operator, ms_page_tone(p, MS_TONE_END));
+    for (uint32_t i = 0; i < v->category_count; i++) {
+        const ms_view_row *row = &v->categories[i];
+        share_row(p, row, label_width, s->peak_memory_bytes);
+        ms_page_bar(p, ms_permille(row->bytes, s->peak_memory_bytes),
+                    p->columns - label_width - 24);
+        fputc('\n', p->out);
+    }
+    total_row(p, "allocated", label_width, s->peak_memory_bytes, "");
+    if (v->ledger->run->allocator.kind == MS_ALLOCATOR_RAW)
+        return;
+    total_row(p, "reserved by the allocator", label_width, s->reserved_memory_bytes,
+              s->fits && s->allocator_retries ? "after it gave cached memory back" : "");
+    if (s->high_device_bytes != s->low_device_bytes) {
+        char low[MS_GIB_TEXT], high[MS_GIB_TEXT], remark[2 * MS_GIB_TEXT + 32];
+        snprintf(remark, sizeof remark, "%s, %s to %s",
+                 v->ledger->run->calibration ? "calibrated" : "estimate",
+                 ms_gib(s->low_device_bytes, low), ms_gib(s->high_device_bytes, high));
+        total_row(p, "on the device, with context", label_width, s->expected_device_bytes, remark);
+    }
+    host_row(p, s, label_width);
+}
+
+static void write_layers(const ms_page *p, const ms_view *v)
+{
+    if (v->layer_count > MAX_LAYER_ROWS)
+        return;
+    ms_page_heading(p, "Where", "  (GiB at the peak)");
+    for (uint32_t i = 0; i < v->layer_count; i++) {
+        share_row(p, &v->layers[i], 30, v->summary->peak_memory_bytes);
+        fputc('\n', p->out);
+    }
+}
+
+static void phase_row(const ms_page *p, const ms_phase_usage *u, bool numbered)
+{
+    char start[MS_GIB_TEXT], peak[MS_GIB_TEXT], end[MS_GIB_TEXT], reserved[MS_GIB_TEXT], label[40];
+    bool micro = u->phase == MS_PHASE_FORWARD || u->phase == MS_PHASE_BACKWARD;
+    snprintf(label, sizeof label, "%s", ms_phase_name((ms_phase)u->phase));
+    char number[MS_MICRO_STEP_TEXT];
+    if (numbered && micro)
+        snprintf(label, sizeof label, "%s %s", ms_phase_name((ms_phase)u->phase),
+                 ms_micro_step_text(u, number));
+    fprintf(p->out, "  %-20s%10s%10s%10s%10s\n", label, ms_gib(u->start_bytes, start),
+            ms_gib(u->peak_bytes, peak), ms_gib(u->end_bytes, end),
+            ms_gib(u->peak_reserved_bytes, reserved));
+}
+
+static void write_phases(const ms_page *p, const ms_view *v)
+{
+    const ms_usage *usage = v->ledger->usage;
+    ms_page_heading(p, "Phases of a step", "  (GiB)");
+    fprintf(p->out, "  %s%-20s%10s%10s%10s%10s%s\n", ms_page_tone(p, MS_TONE_DIM), "", "start",
+            "peak", "end", "reserved", ms_page_tone(p, MS_TONE_END));
+    for (uint32_t i = usage->first_steady_phase; i < usage->phases.count; i++)
+        phase_row(p, &usage->phases.items[i], v->ledger->run->accumulate > 1);
+    const ms_phase_usage *evaluation = ms_ledger_evaluation(v->ledger);
+    if (evaluation)
+        phase_row(p, evaluation, false);
+}
+
+static void operator_row(const ms_page *p, const char *name, uint64_t saved_bytes,
+                         uint64_t all_bytes, const char *phase, uint32_t times)
+{
+    char saved[MS_GIB_TEXT], other[MS_GIB_TEXT];
+    fputs("  ", p->out);
+    ms_page_cell(p, name, p->columns - 41);
+    fprintf(p->out, "%10s%10s", ms_gib(saved_bytes, saved), ms_gib(all_bytes - saved_bytes, other));
+    if (times)
+        fprintf(p->out, "  %-9s %6" PRIu32, phase, times);
+    fputc('\n', p->out);
+}
+
+static void write_largest(const ms_page *p, const ms_view *v)
+{
+    char label[64];
+    if (v->largest_count == 0)
+        return;
+    ms_page_heading(p, "Largest operators", "  (GiB alive at the peak)");
+    fprintf(p->out, "  %s%-*s%10s%10s  %-9s %6s%s\n", ms_page_tone(p, MS_TONE_DIM),
+            (int)(p->columns - 41), "", "saved", "other", "phase", "times",
+            ms_page_tone(p, MS_TONE_END));
+    for (uint32_t i = 0; i < v->largest_count; i++) {
+        const ms_record *r = v->largest[i];
+        operator_row(p, ms_view_record_name(v, r), r->peak_saved_bytes, r->peak_bytes,
+                     ms_phase_name((ms_phase)r->phase), r->count);
+    }
+    snprintf(label, sizeof label, "all %" PRIu32 " of them", v->operator_count);
+    operator_row(p, label, v->operator_saved_bytes, v->operator_bytes, "", 0);
+    ms_page_paragraph(p, "saved: activations for the backward pass; other: temporaries, workspaces "
+                         "and gradients that do not stay; of all executions in a step");
+}
+
+static void write_advice(const ms_page *p, const ms_view *v)
+{
+    const ms_advice *advice = v->advice;
+    if (!advice || advice->suggestions.count == 0)
+        return;
+    ms_page_heading(p, "What would help most", "  (GiB on the device, each simulated)");
+    for (uint32_t i = 0; i < advice->suggestions.count; i++) {
+        const ms_suggestion *s = &advice->suggestions.items[i];
+        char saved[MS_GIB_TEXT], left[MS_GIB_TEXT];
+        ms_fit_verdict then = ms_reason_verdict(s->reason);
+        bool is_better = then > v->summary->verdict;
+        fprintf(p->out, "  -%-8s to %-8s %-32s %s%s%s\n",
+                ms_gib((uint64_t)s->saved_device_bytes, saved), ms_gib(s->device_bytes, left),
+                s->title, s->option, is_better ? "  " : "",
+                is_better ? ms_fit_verdict_name(then) : "");
+    }
+}
+
+static void write_notes(const ms_page *p, const ms_view *v)
+{
+    ms_page_heading(p, "Not in these figures", "");
+    const char *text;
+    for (size_t i = 0; (text = ms_ledger_not_modelled(v->ledger, i)) != NULL; i++)
+        ms_page_paragraph(p, text);
+}
+
+bool ms_report_console(FILE *out, const ms_view *view)
+{
+    const ms_page p = ms_page_begin(out, &view->style);
+    write_verdict(&p, view);
+    if (view->style.chart)
+        ms_chart(&p, view);
+    write_peak(&p, view);
+    write_layers(&p, view);
+    write_phases(&p, view);
+    write_largest(&p, view);
+    write_advice(&p, view);
+    ms_calibrated_console(&p, view->ledger->run, view->arena);
+    ms_page_run(&p, view->metadata, view->metadata_count);
+    write_notes(&p, view);
+    return true;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/view/calibrated.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/kit/html.h"
+#include "report/kit/markdown.h"
+
+const char *ms_calibrated_field(const ms_run_config *run, ms_arena *arena)
+{
+    uint32_t points = run->calibration ? run->calibration->points : 0;
+    return run->calibration ? ms_arena_printf(arena, "%" PRIu32 " measured step%s", points,
+                                              points == 1 ? "" : "s")
+                            : NULL;
+}
+
+static bool note_at(const ms_run_config *run, ms_arena *arena, size_t index,
+                    ms_calibration_note *note)
+{
+    return run->calibration && ms_calibration_note_at(arena, run->calibration, index, note);
+}
+
+void ms_calibrated_console(const ms_page *page, const ms_run_config *run, ms_arena *arena)
+{
+    ms_calibration_note note;
+    for (size_t i = 0; note_at(run, arena, i, &note); i++) {
+        if (i == 0)
+            ms_page_heading(page, "Calibrated", "");
+        ms_page_paragraph(page, note.text);
+    }
+}
+
+void ms_calibrated_markdown(FILE *out, const ms_run_config *run, ms_arena *arena)
+{
+    ms_calibration_note note;
+    for (size_t i = 0; note_at(run, arena, i, &note); i++) {
+        fputs(i == 0 ? "\n## Calibrated\n\n- " : "- ", out);
+        ms_markdown_text(out, note.text);
+        fputc('\n', out);
+    }
+}
+
+void ms_calibrated_html(FILE *out, const ms_run_config *run, ms_arena *arena)
+{
+    ms_calibration_note note;
+    for (size_t i = 0; note_at(run, arena, i, &note); i++)
+        ms_html_paragraph(out, "note calibrated", note.text);
+}
+
+static void write_figures(ms_json_writer *w, const char *figures)
+{
+    ms_json_array_inline(w, "figures");
+    while (*figures) {
+        char name[48];
+        size_t length = strcspn(figures, " ");
+        snprintf(name, sizeof name, "%.*s", (int)length, figures);
+        ms_json_string(w, NULL, name);
+        figures += length + (figures[length] == ' ');
+    }
+    ms_json_close(w);
+}
+
+void ms_calibrated_json(ms_json_writer *w, const ms_run_config *run, ms_arena *arena)
+{
+    ms_calibration_note note;
+    if (!run->calibration)
+        return;
+    ms_json_object(w, "calibration");
+    ms_json_uint(w, "points", run->calibration->points);
+    ms_json_array(w, "touched");
+    for (size_t i = 0; note_at(run, arena, i, &note); i++) {
+        ms_json_object(w, NULL);
+        ms_json_string(w, "text", note.text);
+        write_figures(w, note.figures);
+        ms_json_close(w);
+    }
+    ms_json_close(w);
+    ms_json_close(w);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Which figures of a report a calibration touched, in every format. Nothing is written where there
+ * is none.
+ */
+#ifndef MS_REPORT_VIEW_CALIBRATED_H
+#define MS_REPORT_VIEW_CALIBRATED_H
+
+#include "config/run/run_config.h"
+#include "json/write.h"
+#include "report/kit/page.h"
+
+/* "8 measured steps" for the list of the run's fields; NULL: none, or out of memory. */
+const char *ms_calibrated_field(const ms_run_config *run, ms_arena *arena);
+
+void ms_calibrated_console(const ms_page *page, const ms_run_config *run, ms_arena *arena);
+void ms_calibrated_markdown(FILE *out, const ms_run_config *run, ms_arena *arena);
+void ms_calibrated_html(FILE *out, const ms_run_config *run, ms_arena *arena);
+void ms_calibrated_json(ms_json_writer *w, const ms_run_config *run, ms_arena *arena);
+
+#endif

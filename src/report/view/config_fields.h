@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The keys of a model's config that matter, as read or by default, under the names that its own
+ * file has for them: what two configs are compared by.
+ */
+#ifndef MS_REPORT_VIEW_CONFIG_FIELDS_H
+#define MS_REPORT_VIEW_CONFIG_FIELDS_H
+
+#include "report/view/metadata.h"
+
+enum { MS_CONFIG_FIELDS = 128 };
+
+/* Fills the list; texts belong to the arena. Keys in an object are "text_config.hidden_size".
+ * Returns the count, 0 when out of memory. */
+uint32_t ms_config_fields(const ms_model_config *model, ms_arena *arena,
+                          ms_field fields[MS_CONFIG_FIELDS]);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/view/fit_words.h"
+
+#include <inttypes.h>
+
+#include "text/number.h"
+
+const char ms_fit_why_label[] = "Why:";
+
+void ms_fit_json(ms_json_writer *w, ms_fit_reason reason)
+{
+    ms_json_bool(w, "fits", ms_reason_fits(reason));
+    ms_json_string(w, "verdict", ms_fit_verdict_name(ms_reason_verdict(reason)));
+    ms_json_string(w, "verdict_reason", ms_fit_reason_name(reason));
+}
+
+const char *ms_fit_cell(ms_fit_reason reason)
+{
+    static const char *const cells[] = {
+        [MS_VERDICT_NO] = "no", [MS_VERDICT_TIGHT] = "tight", [MS_VERDICT_FITS] = "yes"};
+    return cells[ms_reason_verdict(reason)];
+}
+
+/* " (18.20 GiB at most, 0.30 too many)", " (6 times)", "" */
+static const char *figures_text(ms_arena *arena, const ms_fit_facts *f)
+{
+    char high[MS_GIB_TEXT], over[MS_GIB_TEXT];
+    if (f->reason == MS_FIT_UPPER_END)
+        return ms_arena_printf(arena, " (%s GiB, %s too many)", ms_gib(f->high_device_bytes, high),
+                               ms_gib(f->high_device_bytes - f->budget_bytes, over));
+    if (f->reason == MS_FIT_RETRIES && f->retries)
+        return ms_arena_printf(arena, " (%" PRIu64 " time%s)", f->retries,
+                               f->retries == 1 ? "" : "s");
+    return "";
+}
+
+const char *ms_fit_why(ms_arena *arena, const ms_fit_facts *f)
+{
+    const char *advice = ms_fit_reason_advice(f->reason);
+    if (ms_reason_verdict(f->reason) != MS_VERDICT_TIGHT && f->reason != MS_FIT_NO_ROOM)
+        return "";
+    const char *figures = figures_text(arena, f);
+    return figures
+               ? ms_arena_printf(arena, "%s%s; %s", ms_fit_reason_text(f->reason), figures, advice)
+               : NULL;
+}

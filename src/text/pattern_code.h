@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A pattern as states: each takes a character, or leads to one or two others. Offsets are relative,
+ * so that a stretch of states can be copied. Written by pattern_read.c, run by pattern.c.
+ */
+#ifndef MS_TEXT_PATTERN_CODE_H
+#define MS_TEXT_PATTERN_CODE_H
+
+#include "base/vec.h"
+#include "text/pattern.h"
+
+typedef enum ms_state_kind {
+    MS_STATE_BYTE,  /* takes `byte` */
+    MS_STATE_ANY,   /* takes any character but a line break */
+    MS_STATE_SET,   /* takes one of sets[set] */
+    MS_STATE_SPLIT, /* leads to the next and to the one `offset` further */
+    MS_STATE_JUMP,  /* leads to the one `offset` further */
+    MS_STATE_BEGIN, /* leads on at the beginning of the subject */
+    MS_STATE_END,   /* leads on at its end */
+    MS_STATE_FOUND
+} ms_state_kind;
+
+typedef struct ms_state {
+    uint8_t kind; /* ms_state_kind */
+    uint8_t byte;
+    uint16_t set;
+    int32_t offset;
+} ms_state;
+
+typedef struct ms_byte_set {
+    uint8_t bits[32];
+} ms_byte_set;
+
+typedef struct ms_pattern_code {
+    ms_vec(ms_state) states;
+    ms_vec(ms_byte_set) sets;
+} ms_pattern_code;
+
+/* Writes the states of a text; to be freed also after a failure. */
+ms_status ms_pattern_read(const char *text, ms_pattern_code *code, ms_error *err);
+void ms_pattern_code_free(ms_pattern_code *code);
+
+static inline bool ms_byte_set_has(const ms_byte_set *set, uint8_t byte)
+{
+    return (set->bits[byte / 8] >> byte % 8 & 1) != 0;
+}
+
+#endif

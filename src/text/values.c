@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "text/values.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text/nearest.h"
+#include "text/size.h"
+#include "json/number.h"
+#include "json/value.h"
+
+ms_status ms_value_text(const char *field, const char *value, ms_arena *arena, const char **text,
+                        ms_error *err)
+{
+    const char *kept = ms_arena_strdup(arena, value);
+    if (!kept)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", field);
+    *text = kept;
+    return MS_OK;
+}
+
+ms_status ms_value_count(const char *field, const char *value, uint64_t minimum, uint64_t maximum,
+                         uint64_t *count, ms_error *err)
+{
+    uint64_t found = 0;
+    if (ms_number_count(value, strlen(value), &found) != MS_COUNT_OK || found < minimum ||
+        found > maximum)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "%s: found '%.40s', expected a whole number from %" PRIu64 " to %" PRIu64,
+                       field, value, minimum, maximum);
+    *count = found;
+    return MS_OK;
+}
+
+ms_status ms_value_number(const char *field, const char *value, double minimum, double maximum,
+                          const char *expected, double *number, ms_error *err)
+{
+    ms_json_source source = {"", value, strlen(value)};
+    ms_json *document = NULL;
+    ms_status status = ms_json_parse(&source, &document, NULL);
+    if (status == MS_OK)
+        status = ms_json_get_number(ms_json_root(document), minimum, maximum, number, NULL);
+    ms_json_free(document);
+    if (status == MS_ERR_NOMEM)
+        return ms_fail(err, status, "out of memory for %s", field);
+    if (status != MS_OK)
+        return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected %s", field, value, expected);
+    return MS_OK;
+}
+
+ms_status ms_value_size(const char *field, const char *value, uint64_t minimum, uint64_t *bytes,
+                        ms_error *err)
+{
+    ms_error reason = {0};
+    uint64_t found = 0;
+    ms_status status = ms_size_parse(value, &found, &reason);
+    if (status != MS_OK)
+        return ms_fail(err, status, "%s: %s", field, reason.text);
+    if (found < minimum)
+        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is less than the least, %" PRIu64 " byte%s",
+                       field, value, minimum, minimum == 1 ? "" : "s");
+    *bytes = found;
+    return MS_OK;
+}
+
+ms_status ms_value_choice(const char *field, const char *value, const char *const *choices,
+                          int *choice, ms_error *err)
+{
+    enum { LONG_LIST = 160 }; /* one that leaves no room for a hint */
+    char known[384] = "", hint[64];
+    size_t used = 0;
+    ms_nearest nearest = ms_nearest_same(value);
+    for (int i = 0; choices[i]; i++) {
+        if (ms_name_equal(choices[i], value)) {
+            *choice = i;
+            return MS_OK;
+        }
+        ms_nearest_offer(&nearest, choices[i]);
+        if (used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                                     choices[i]);
+    }
+    ms_nearest_hint(&nearest, hint, sizeof hint);
+    if (*hint && used > LONG_LIST)
+        return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s'%s", field, value, hint);
+    return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected one of %s%s", field, value,
+                   known, hint);
+}
