@@ -284,11 +284,13 @@ digests: $(BINARY)                   ## compare every output with that of AGAINS
 # ---- checks of the source ----
 
 FORMATTED := $(sort $(SOURCES) $(shell find src -name '*.h') $(wildcard include/memscope/*.h tests/*/*.[ch]))
-lint: lint-layers lint-headers lint-symbols lint-format lint-cppcheck lint-tidy  ## layers, symbols, clang-tidy, cppcheck, format
+lint: lint-layers lint-headers lint-docs lint-symbols lint-format lint-cppcheck lint-tidy  ## layers, symbols, documents, clang-tidy, cppcheck, format
 lint-layers: all
 	sh scripts/check_layers.sh $(BUILD)
 lint-headers:
 	sh scripts/check_headers.sh
+lint-docs:
+	sh scripts/check_docs.sh
 lint-symbols: $(LIB) $(SHARED)
 	sh scripts/check_symbols.sh $(BUILD)
 lint-format:
@@ -339,7 +341,7 @@ STATIC := $(BUILD)/memscope-static
 $(STATIC): $(CLI_OBJ) $(LIB)
 	@$(call say,LINK $@)
 	$(Q)$(LINK) -static -L$(STATIC_FOLDER) -o $@ $(CLI_OBJ) $(LIB) $(DEP_LIBS) $(STATIC_LIBS) || \
-	    { echo 'memscope: every library is needed as an archive: see "Build" in README.md' >&2; exit 1; }
+	    { echo 'memscope: every library is needed as an archive: see docs/install.md' >&2; exit 1; }
 STATIC_LIBS ?= $(addprefix -l,$(foreach l,amd colamd suitesparseconfig gmp z ltdl dl,$(if $(filter /%,$(shell $(CC) -print-file-name=lib$(l).a)),$(l))))
 static: $(STATIC)                    ## one static binary that needs no libraries
 
@@ -360,6 +362,6 @@ FORCE:
 .SECONDARY:
 .DELETE_ON_ERROR:
 .PHONY: all results programs check unit replay cli oracle oracle-cases example oom asan valgrind coverage bench bench-plan fuzz fuzz-run mutate digests \
-        lint lint-layers lint-headers lint-symbols lint-format lint-cppcheck lint-tidy format reports install \
+        lint lint-layers lint-headers lint-docs lint-symbols lint-format lint-cppcheck lint-tidy format reports install \
         uninstall man completions static deb clean help FORCE
 -include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)

@@ -74,7 +74,7 @@ CASES = [
     ("uncompiled", [], 2, "failed", "with TORCHDYNAMO_DISABLE=1 in its environment the program runs eagerly"),
     ("triton_kernel", [], 0, "stepped", ""),
     ("loop", ["--no-paths"], 0, "stepped", ""),
-    ("README.md", [], 0, "stepped", "peak 0.17 GiB in optimizer"),
+    ("docs/capture.md", [], 0, "stepped", "peak 0.17 GiB in optimizer"),
 ]
 
 
