@@ -34,7 +34,7 @@ gate:base json text device config model document diff:.
 calibrate:base json text device config:.
 report:base json text tensor device allocator config trace step measure ledger plan largest document diff compare gate calibrate:kit view pictures step plan runtime compare diff check others
 api:base json text tensor device allocator config trace model step measure ledger plan largest sweep document diff compare gate calibrate report:.
-cli:base:output parse commands capture .
+cli:base:output parse capture commands .
 nulldevice::.
 '
 
@@ -67,7 +67,7 @@ judge() {
             if (!(from in known)) { print $1 ": stage " from " has no row in scripts/check_layers.sh"; next }
             if (!((from, folder($1)) in rank)) { print $1 ": folder " folder($1) " is in no row of scripts/check_layers.sh"; next }
             if (from != to && !((from, to) in may)) print $1 ": stage " from " may not use " $2 $3
-            if (from == to && from != "cli" && rank[to, folder($2)] > rank[from, folder($1)])
+            if (from == to && rank[to, folder($2)] > rank[from, folder($1)])
                 print $1 ": " folder($1) " may not use " $2 $3 ", which stands above it"
         }'
 }
