@@ -5,6 +5,7 @@
  * second moment.
  */
 #include "ops/ops.h"
+#include "step/optimizer_lists.h"
 #include "step/optimizer_row.h"
 
 static const ms_shape scalar = {.rank = 0};

@@ -4,6 +4,7 @@
  * kernels need no temporaries, foreach makes whole lists, the loop goes parameter by parameter.
  */
 #include "ops/ops.h"
+#include "step/optimizer_lists.h"
 #include "step/optimizer_row.h"
 
 void ms_make_moments(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)

@@ -49,7 +49,6 @@ static inline ms_parameter *ms_stepped_at(ms_tape *tape, const ms_stepped *stepp
 /* ---- making states ---- */
 /* Those of the parameter that are not there yet. */
 void ms_optimizer_make_states(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
-ms_tensor ms_optimizer_state(ms_tape *tape, ms_shape shape, ms_dtype dtype, const char *name);
 /* In the type of the parameter, with a counter on the device if it is fused. */
 void ms_make_moments(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
 void ms_make_factors(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
@@ -68,14 +67,6 @@ uint64_t ms_paged_bytes(ms_tape *tape, const ms_optimizer_row *row, const ms_par
 /* ---- on the host, beside a device ---- */
 void ms_optimizer_step_on_host(ms_tape *tape, const ms_optimizer_row *row);
 uint64_t ms_optimizer_bytes_on_host(ms_tape *tape, const ms_optimizer_row *row);
-
-/* ---- lists of tensors; Python drops a list from its end ---- */
-typedef ms_vec(ms_tensor) ms_tensor_list;
-void ms_list_push(ms_tape *tape, ms_tensor_list *list, ms_tensor tensor);
-void ms_list_drop(ms_tape *tape, ms_tensor_list *list);
-/* One new tensor for each state (0 or 1) or gradient of the parameters. */
-enum { MS_LIST_OF_GRADIENTS = -1 };
-ms_tensor_list ms_list_like(ms_tape *tape, const ms_stepped *stepped, int state);
 
 /* ---- reductions: a new tensor, beside the partial results that its kernel makes ---- */
 ms_tensor ms_reduce_all(ms_tape *tape, ms_tensor a);  /* to a scalar */
