@@ -75,11 +75,6 @@ _Static_assert(sizeof rows / sizeof *rows == MS_OPTIMIZER_COUNT, "an optimizer h
 
 static const ms_op optimizer_op = {"optimizer_step", NULL, NULL};
 
-const ms_optimizer_row *ms_optimizer_row_of(ms_optimizer_kind kind)
-{
-    return &rows[kind];
-}
-
 /* ---- one step ---- */
 
 static bool is_taken(ms_tape *tape, const ms_optimizer_row *row, const ms_parameter *parameter)
@@ -92,16 +87,6 @@ static const ms_optimizer_row *row_for(ms_tape *tape, const ms_parameter *parame
 {
     const ms_optimizer_row *row = &rows[tape->run->optimizer];
     return is_taken(tape, row, parameter) ? row : &rows[row->others];
-}
-
-void ms_optimizer_make_states(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
-{
-    if (parameter->states_made)
-        return;
-    parameter->states_made = true;
-    uint32_t previous = ms_scope_enter(tape, parameter->scope);
-    row->make_states(tape, row, parameter);
-    tape->scope = previous;
 }
 
 /* Of each state that has a parameter's size its bytes are read and written. */
@@ -132,8 +117,9 @@ static void cpu_numbers(ms_tape *tape, const ms_optimizer_row *row)
         ms_transient(tape, 4, MS_DTYPE_F32);
 }
 
-static void step_with(ms_tape *tape, const ms_optimizer_row *row, const ms_stepped *stepped)
+static void step_with(ms_tape *tape, const ms_stepped *stepped)
 {
+    const ms_optimizer_row *row = stepped->row;
     ms_optimizer_update *update = row->update[tape->run->optimizer_impl];
     bool is_made_late = row->is_made_late && update;
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK && !is_made_late; i++)
@@ -156,7 +142,7 @@ static void step_part(ms_tape *tape, const ms_optimizer_row *row)
         if (parameter->grad && row_for(tape, parameter) == row && !ms_vec_push(&numbers, i))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     }
-    step_with(tape, row, &(ms_stepped){numbers.items, numbers.count});
+    step_with(tape, &(ms_stepped){row, numbers.items, numbers.count});
     ms_vec_free(&numbers);
 }
 
@@ -170,8 +156,8 @@ static void drop_gradient(ms_tape *tape, ms_parameter *parameter)
 /* A hook of the parameter, which has an optimizer of its own. */
 static void step_in_backward(ms_tape *tape, uint32_t parameter)
 {
-    step_with(tape, row_for(tape, &tape->parameters.items[parameter]),
-              &(ms_stepped){&parameter, 1});
+    const ms_optimizer_row *row = row_for(tape, &tape->parameters.items[parameter]);
+    step_with(tape, &(ms_stepped){row, &parameter, 1});
     drop_gradient(tape, &tape->parameters.items[parameter]);
 }
 

@@ -10,15 +10,17 @@
 #include "config/run/optimizer.h"
 #include "autograd/tape.h"
 
+typedef struct ms_optimizer_row ms_optimizer_row;
+
 /* Numbers of parameters with a gradient, in their order: what one optimizer steps. */
 typedef struct ms_stepped {
+    const ms_optimizer_row *row; /* the optimizer */
     const uint32_t *items;
     uint32_t count;
 } ms_stepped;
 
 typedef void ms_optimizer_update(ms_tape *tape, const ms_stepped *stepped);
 
-typedef struct ms_optimizer_row ms_optimizer_row;
 struct ms_optimizer_row {
     const char *states[2];    /* of the parameter's shape, or a factor of it */
     uint8_t state_bits;       /* of bitsandbytes' states: 8 or 32 */
@@ -33,8 +35,6 @@ struct ms_optimizer_row {
     void (*make_states)(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
     ms_optimizer_update *update[MS_OPTIMIZER_IMPL_COUNT]; /* NULL: it has no temporaries */
 };
-
-const ms_optimizer_row *ms_optimizer_row_of(ms_optimizer_kind kind);
 
 uint64_t ms_optimizer_state_count(const ms_optimizer_row *row);
 /* Times of a parameter's bytes that its update moves: parameter and states are read and written,
