@@ -90,6 +90,7 @@ static ms_status adapt(attaching *a, ms_leaf_module *leaf, const char *name)
     leaf->adapted = ms_arena_array(a->model->arena, struct ms_adapted, 1);
     if (!leaf->adapted)
         return ms_fail(a->err, MS_ERR_NOMEM, "out of memory for the adapter");
+    leaf->call = ms_adapted_call;
     if (a->adapter->kind == MS_ADAPTER_LORA)
         make_lora(a, leaf, name, leaf->adapted);
     else

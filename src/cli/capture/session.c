@@ -1,143 +1,25 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * memscope capture: runs a program that uses PyTorch on a device that is not there, for some
- * optimizer steps, and tells its memory.
- */
-#include <errno.h>
-#include <math.h>
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/capture/session.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "cli/capture/executable.h"
 #include "cli/capture/program.h"
 #include "cli/capture/records.h"
 #include "cli/capture/scratch.h"
+#include "cli/output/file.h"
+#include "cli/output/guard.h"
+#include "cli/output/message.h"
+#include "cli/output/place.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/command.h"
 #include "memscope/recorded.h"
 
 enum { DEFAULT_STEPS = 3, DEFAULT_SECONDS = 600, PATH_BYTES = 4096, TEXT_BYTES = 128 };
-enum { MOST_RANKS = 1 << 20, MOST_DEVICES = 16, NODE_DEVICES = 8 };
+enum { NODE_DEVICES = 8 };
 static const char default_device[] = "a100-80gb", default_out[] = "memscope-capture";
-
-/* ---- options ---- */
-
-static ms_status set_number(const char *option, const char *value, uint64_t most, uint64_t *number,
-                            ms_error *err)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long long read = *value >= '0' && *value <= '9' ? strtoull(value, &end, 10) : 0;
-    if (read == 0 || errno != 0 || *end != '\0' || read > most)
-        return ms_cli_fail(err, MS_ERR_USAGE, "--%s: found '%.40s', expected 1 to %llu", option,
-                           value, (unsigned long long)most);
-    *number = read;
-    return MS_OK;
-}
-
-static ms_status set_steps(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    return set_number("steps", value, 1000000, &s->step, err);
-}
-
-static ms_status set_time_limit(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    return set_number("time-limit", value, 1000000, &s->seconds, err);
-}
-
-static ms_status set_world(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    return set_number("world", value, MOST_RANKS, &s->ranks, err);
-}
-
-static ms_status set_device_count(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    return set_number("device-count", value, MOST_DEVICES, &s->device_count, err);
-}
-
-static ms_status set_trace_calls(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->traces_calls = true;
-    return MS_OK;
-}
-
-static ms_status set_no_paths(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->hides_paths = true;
-    return MS_OK;
-}
-
-static ms_status set_device(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)err;
-    s->device = value;
-    return MS_OK;
-}
-
-static ms_status set_real(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->is_real = true;
-    return MS_OK;
-}
-
-static ms_status set_loss(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    char *end = NULL;
-    double read = strtod(value, &end);
-    s->loss = value;
-    if (end == value || *end != '\0' || !isfinite(read))
-        return ms_cli_fail(err, MS_ERR_USAGE, "--answer-loss: found '%.40s', expected a number",
-                           value);
-    return MS_OK;
-}
-
-static ms_status set_out(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    s->directory = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out wants a directory");
-}
-
-static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
-{
-    (void)s;
-    return ms_cli_fail(err, MS_ERR_USAGE, "the program goes behind --: capture -- %.80s", word);
-}
-
-/* clang-format off */
-static const ms_cli_option options[] = {
-    {"device",     0,   "NAME",    "the device that is not there [a100-80gb]",              set_device},
-    {"real",       0,   NULL,      "measure on the GPU that is there",                      set_real},
-    {"device-count", 0, "N",       "how many of it there are [1; with --world up to 8]",    set_device_count},
-    {"world",      0,   "N",       "run one rank of N: process groups come up alone",       set_world},
-    {"steps",      0,   "N",       "optimizer steps; the last one is told [3]",             set_steps},
-    {"answer-loss", 0,  "X",       "what losses and norms are when they are read back [0]", set_loss},
-    {"out",        0,   "DIR",     "where runtime_report.json goes [memscope-capture]",     set_out},
-    {"time-limit", 0,   "SECONDS", "ends a program that takes no such steps [600]",         set_time_limit},
-    {"trace-calls", 0,  NULL,      "list the calls of CUDA's libraries that it makes",      set_trace_calls},
-    {"no-paths",   0,   NULL,      "source files by name alone, without folders",           set_no_paths},
-    {"quiet",      'q', NULL,      "no report on the console",                              ms_cli_set_quiet},
-    {"color",      0,   "WHEN",    "auto, always or never",                                 ms_cli_set_color},
-    {"no-color",   0,   NULL,      "the same as --color=never",                             ms_cli_set_no_color},
-    {"help",       'h', NULL,      "this text",                                             ms_cli_set_help},
-    {NULL,         0,   NULL,      NULL,                                                    NULL},
-};
-static const ms_cli_fields no_fields[] = {{.list = NULL}};
-/* clang-format on */
-
-const ms_cli_grammar ms_cli_capture_grammar = {
-    .options = options,
-    .fields = no_fields,
-    .take_word = take_word,
-    .notes =
-        "\nThe program needs PyTorch built for CUDA, but no GPU. It reads nothing from the\n"
-        "terminal; what it prints goes to standard error.\n"
-        "A report holds the program's arguments, with secrets masked, and lines of its files,\n"
-        "which are named from the working folder or from site-packages. The report of an\n"
-        "earlier run stays until a new one has figures. Interrupted: 130, with what is known.\n",
-};
 
 /* ---- what the program left ---- */
 
@@ -354,7 +236,7 @@ static ms_status run(const ms_cli_settings *s, const char *out, bool *kept, ms_e
     return status == MS_OK ? capture_into(s, out, s->is_real ? NULL : &device, kept, err) : status;
 }
 
-static int capture(const ms_cli_settings *s, ms_error *err)
+int ms_cli_capture_program(const ms_cli_settings *s, ms_error *err)
 {
     const char *out = s->directory ? s->directory : default_out;
     bool kept = false;
@@ -366,15 +248,4 @@ static int capture(const ms_cli_settings *s, ms_error *err)
     if (!s->quiet && !kept && has_report(out))
         fprintf(stderr, "note: %s/%s is of an earlier run\n", out, MS_CLI_REPORT_NAME);
     return code;
-}
-
-int ms_cli_capture(int argc, char **argv)
-{
-    ms_cli_settings settings = {0};
-    int own = 0;
-    while (own < argc && strcmp(argv[own], "--") != 0)
-        own++;
-    if (own < argc)
-        settings.program = argv + own + 1;
-    return ms_cli_run(own, argv, "capture", &settings, capture);
 }

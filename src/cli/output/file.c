@@ -2,7 +2,8 @@
  *
  * A report replaces its old version only when all of it is on the disk.
  */
-#define _XOPEN_SOURCE 700 /* for realpath; NOLINT(bugprone-reserved-identifier) */
+#include "cli/output/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 #include "cli/output/guard.h"
+#include "cli/output/message.h"
+#include "cli/output/place.h"
 #include "cli/output/temporary.h"
 
 enum { BUFFER_BYTES = 64 * 1024 };
@@ -124,14 +127,6 @@ static bool replace(const char *target, char *temporary, mode_t mode, const ms_c
     return done;
 }
 
-/* What a new file may be: all but what the umask takes away. */
-static mode_t default_mode(void)
-{
-    mode_t mask = umask(0);
-    umask(mask);
-    return (mode_t)(0666 & ~mask);
-}
-
 static ms_status replace_file(const char *path, const char *target, mode_t mode,
                               const ms_cli_source *source, ms_error *err)
 {
@@ -147,52 +142,6 @@ static ms_status replace_file(const char *path, const char *target, mode_t mode,
     return status;
 }
 
-static bool is_link(const char *path)
-{
-    struct stat facts;
-    return lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode);
-}
-
-ms_status ms_cli_refuse_link_to_nothing(const char *path, ms_error *err)
-{
-    struct stat there;
-    if (stat(path, &there) == 0 || errno != ENOENT || !is_link(path))
-        return MS_OK;
-    return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a link to nothing", path);
-}
-
-static ms_status find_new_place(const char *path, ms_cli_place *place, ms_error *err)
-{
-    if (errno != ENOENT)
-        return cannot_write(err, path);
-    if (ms_cli_refuse_link_to_nothing(path, err) != MS_OK)
-        return err->status;
-    place->mode = default_mode();
-    place->target = strdup(path);
-    return place->target ? MS_OK : cannot_write(err, path);
-}
-
-ms_status ms_cli_find_place(const char *path, ms_cli_place *place, ms_error *err)
-{
-    struct stat there;
-    *place = (ms_cli_place){.is_stdout = !path || strcmp(path, "-") == 0};
-    if (ms_cli_guard_output(place->is_stdout ? "-" : path, err) != MS_OK)
-        return err->status;
-    if (place->is_stdout)
-        return MS_OK;
-    if (stat(path, &there) != 0)
-        return find_new_place(path, place, err);
-    if (S_ISDIR(there.st_mode))
-        return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a directory", path);
-    if (!S_ISREG(there.st_mode))
-        return MS_OK;
-    if (access(path, W_OK) != 0) /* a rename would get around what its owner forbade */
-        return cannot_write(err, path);
-    place->mode = there.st_mode & 0777;
-    place->target = is_link(path) ? realpath(path, NULL) : strdup(path); /* a link stays a link */
-    return place->target ? MS_OK : cannot_write(err, path);
-}
-
 ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_error *err)
 {
     ms_cli_place place;
@@ -205,26 +154,5 @@ ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_er
         return write_in_place(path, source, err);
     status = replace_file(path, place.target, place.mode, source, err);
     free(place.target);
-    return status;
-}
-
-ms_status ms_cli_make_directory(const char *path, ms_error *err)
-{
-    size_t length = strlen(path);
-    char *part = malloc(length + 1);
-    if (!part)
-        return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to make %s", path);
-    ms_status status = MS_OK;
-    for (size_t i = 1; i <= length && status == MS_OK; i++) {
-        if (path[i] != '/' && path[i] != '\0')
-            continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        struct stat there;
-        if (mkdir(part, 0777) != 0 && !(stat(part, &there) == 0 && S_ISDIR(there.st_mode)))
-            status = ms_cli_fail(err, MS_ERR_IO, "cannot make the directory %s: %s", part,
-                                 strerror(errno == EEXIST ? ENOTDIR : errno));
-    }
-    free(part);
     return status;
 }
