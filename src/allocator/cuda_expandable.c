@@ -175,7 +175,7 @@ static ms_status take_mapped(ms_allocator *allocator, uint32_t pool, uint64_t by
     return MS_OK;
 }
 
-/* Turns a held block into address space, joined with what is unmapped beside it. */
+/* Makes a block in use address space again, joined with what is unmapped beside it. */
 static void make_unmapped(ms_heap *heap, uint32_t block)
 {
     const ms_heap_block *blocks = heap->blocks.items;

@@ -51,7 +51,7 @@ static uint32_t heap_pop(ms_tape *tape, uint32_t base)
 
 /* ---- gradients ---- */
 
-/* PyTorch adds in place when nobody else holds the buffered gradient or its storage. A view holds
+/* PyTorch adds in place when nothing else holds the buffered gradient or its storage. A view holds
  * its base, so a gradient that went through a view is never added to in place. */
 static bool can_accumulate_in_place(ms_tape *tape, ms_tensor tensor)
 {

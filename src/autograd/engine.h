@@ -66,7 +66,7 @@ uint32_t ms_leaf_add(ms_tape *tape, ms_tensor input);
 /* torch.get_rng_state() where the device is the host, held; else 0. */
 ms_tensor ms_host_random_state(ms_tape *tape);
 
-/* Gives a lane something to do, and yields its number; what follows a wait comes after that. */
+/* Queues work on a lane, and yields its number; what follows a wait comes after that. */
 uint32_t ms_copy_begin(ms_tape *tape, uint64_t bytes, ms_lane lane);
 uint32_t ms_copy_begin_after(ms_tape *tape, uint64_t bytes, ms_lane lane, uint32_t after);
 void ms_copy_wait(ms_tape *tape, uint32_t copy);

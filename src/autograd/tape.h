@@ -156,7 +156,7 @@ ms_frame ms_frame_begin(ms_tape *tape);
 ms_tensor *ms_argument(ms_frame *frame, ms_tensor value);
 ms_tensor *ms_local(ms_frame *frame, ms_tensor value);
 void ms_assign(ms_frame *frame, ms_tensor *local, ms_tensor value);
-/* Ends the frame; yields the value of `result` (may be NULL), floating if nobody else holds it. */
+/* Ends the frame; yields the value of `result` (may be NULL), floating if nothing else holds it. */
 ms_tensor ms_frame_end(ms_frame *frame, const ms_tensor *result);
 
 /* ---- modules ---- */

@@ -20,7 +20,7 @@ typedef struct ms_playback {
     const ms_trace *trace;
     const ms_device *device;
     double now_ms;                  /* of the stream of operators */
-    double ready_ms[MS_LANE_COUNT]; /* when each lane is done */
+    double ready_ms[MS_LANE_COUNT]; /* when each stream is done */
     ms_playback_span *copies;       /* per copy of the trace; zero until it was played */
 } ms_playback;
 

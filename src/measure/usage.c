@@ -201,7 +201,7 @@ static void *zeroed(uint32_t count, size_t size)
     return calloc(count ? count : 1, size);
 }
 
-/* Which tables a caller wants, and that it only asks whether there is memory enough, as bits. */
+/* Which tables a caller needs, and whether it only asks if there is enough memory, as bits. */
 enum { WANTS_BLOCKS = 1, WANTS_CURVE = 2, WANTS_VERDICT = 4 };
 
 static bool has_tables(const player *p, int wanted)

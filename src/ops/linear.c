@@ -47,7 +47,7 @@ static uint64_t rows_of(const ms_shape *shape)
     return ms_elements(shape) / shape->dims[shape->rank - 1].value;
 }
 
-/* The rows of a tensor of that shape times a matrix of so many columns. */
+/* The rows of a tensor of that shape times a matrix of that many columns. */
 static ms_gemm rows_times(const ms_shape *shape, uint64_t columns)
 {
     return (ms_gemm){.batches = 1,

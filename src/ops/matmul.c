@@ -5,7 +5,7 @@
  */
 #include "ops/ops.h"
 
-/* One product out of a and b. oneDNN's bfloat16 product wants both sides contiguous. */
+/* One product out of a and b. oneDNN's bfloat16 product needs both sides contiguous. */
 static void cpu_scratch(ms_tape *tape, ms_tensor a, ms_tensor b)
 {
     if (!tape->on_cpu || ms_idle(tape) || ms_info(tape, a)->dtype != MS_DTYPE_BF16)

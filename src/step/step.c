@@ -197,8 +197,8 @@ static bool build(trainer *t)
         ms_tape_fail(tape, MS_ERR_NOMEM);
     if (t->model.exceptions && ms_exceptions_gave_up(t->model.exceptions))
         ms_tape_fail(tape, ms_fail(t->err, MS_ERR_CONFIG,
-                                   "quantization_config: the patterns of modules that stay as they "
-                                   "are take too long on this model; write simpler ones"));
+                                   "quantization_config: the patterns of modules that are not "
+                                   "quantised take too long on this model; write simpler ones"));
     cast_buffers(&t->model);
     if (!ms_model_index_leaves(&t->model))
         ms_tape_fail(tape, MS_ERR_NOMEM);

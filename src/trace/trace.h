@@ -24,7 +24,7 @@ typedef enum ms_event_kind {
     MS_EVENT_OP_END,   /* id = operator execution */
     MS_EVENT_MARK,     /* id = mark */
     MS_EVENT_LAYER, /* from now on this layer runs; id = its number, or MS_NONE: what is outside */
-    MS_EVENT_COPY,  /* id = copy: its lane has got it to do */
+    MS_EVENT_COPY,  /* id = copy: queued on its lane */
     MS_EVENT_WAIT,  /* id = copy: what follows waits until it is done */
     MS_EVENT_EMPTY_CACHE /* the allocator gives back what it caches; no id */
 } ms_event_kind;
@@ -94,7 +94,7 @@ typedef struct ms_copy {
 
 typedef enum ms_pass {
     MS_PASS_FORWARD,
-    MS_PASS_RECOMPUTE, /* forward run again by activation checkpointing */
+    MS_PASS_RECOMPUTE, /* forward recomputed by activation checkpointing */
     MS_PASS_BACKWARD,
     MS_PASS_UPDATE /* clip, optimizer */
 } ms_pass;

@@ -69,7 +69,7 @@ ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, m
 /* The same with 1 + weight, all of it in fp32. */
 ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
-/* A layer, treated as the run says for its number. */
+/* A layer with the treatment that the run has for its number. */
 ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden);
 /* Its MLP, in one or in pieces of the tokens. */
 ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden);
@@ -100,7 +100,7 @@ ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding);
  * makes, by the last position. */
 void ms_rotary_choose(ms_model *model, uint32_t scope, ms_tensor original,
                       ms_tensor *long_inv_freq);
-/* The causal mask for families that always want one: additive for eager attention, else bool. */
+/* The causal mask for families that always use one: additive for eager attention, else bool. */
 ms_tensor ms_full_mask(ms_model *model);
 /* Within a rotary embedding's module, without gradients: the angle of each position at each of the
  * frequencies, in fp32. */
@@ -120,7 +120,7 @@ void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tens
 /* The same of positions in three grids: time, height and width, which text has alike. */
 void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
                         ms_dtype dtype, ms_tensor out[2]);
-/* apply_rotary_pos_emb: query and key, the caller's locals, turned: out[0], out[1]. */
+/* apply_rotary_pos_emb of query and key, the caller's locals: out[0], out[1]. */
 typedef void (*ms_rotary_fn)(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos,
                              ms_tensor sin, ms_tensor out[2]);
 /* Whole heads, by halves. */
@@ -138,7 +138,7 @@ void ms_rotary_repeated_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms
 /* The first part of each head, by halves, as a caller writes it whose locals the parts become. */
 void ms_rotary_around(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key, ms_tensor cos,
                       ms_tensor sin);
-/* The first part of each head, by halves; the rest is joined when both are turned, or at once. */
+/* The first part of each head, by halves; the rest is joined when both are rotated, or at once. */
 void ms_rotary_part(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                     ms_tensor out[2]);
 void ms_rotary_part_at_once(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,

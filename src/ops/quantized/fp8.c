@@ -32,7 +32,8 @@ static stack stack_of(const ms_node *node)
     return (stack){n[0], {n[1], (uint32_t)n[2]}, {n[3], (uint32_t)n[4]}};
 }
 
-/* So many matrices made whole, by scales repeated over the rows; these are left in `repeated`. */
+/* That many matrices dequantised, by scales repeated over the rows; these are left in `repeated`.
+ */
 static ms_tensor dequantize(ms_tape *tape, const stack *s, uint64_t count, ms_dtype dtype,
                             ms_tensor *repeated)
 {

@@ -71,7 +71,7 @@ ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_
 
 /* ---- selective ---- */
 
-/* An operator that draws random numbers must be run again if any of them is: none is kept. */
+/* An operator that draws random numbers must be recomputed if any of them is: none is kept. */
 static bool is_random(const char *name)
 {
     return strstr(name, "dropout") != NULL;
@@ -167,7 +167,7 @@ static void add_offload(const ms_run_config *run, const ms_stack *stack, ms_opti
 static bool has_scores(const ms_model_config *model, const ms_run_config *run)
 {
     if (model->family->always_masks || model->family->is_bidirectional)
-        return false; /* not modelled in pieces */
+        return false; /* not supported in tiles */
     bool has_window =
         ms_model_has_layers(model, MS_LAYER_SLIDES) && run->seq_tokens >= model->sliding_window;
     ms_attention plain = ms_attention_choose(model, run);

@@ -98,7 +98,7 @@ ms_status ms_search_least_of(ms_search *s, const ms_stack_choice *choices, size_
  * allocator takes when nothing stops it. */
 ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
                                     uint64_t live_bytes, uint64_t *budget);
-/* Runs the best into s->plan->plan; and says how far from the bound it may be. */
+/* Runs the best into s->plan->plan, and sets how far from the bound it may be. */
 ms_status ms_search_finish(ms_search *s);
 void ms_search_set_gap(ms_search *s, const ms_chosen *first);
 

@@ -374,8 +374,8 @@ bool ms_report_chrome_trace(FILE *out, const ms_view *view)
     ms_json_string(&w.json, "verdict", view->verdict);
     ms_json_string(&w.json, "time_axis",
                    w.ledger->schedule.is_timed
-                       ? "predicted by the device's rates; within an operator spread evenly"
-                       : "number of the event, a microsecond each: the device's rates are not "
+                       ? "predicted from the device's rates; spread evenly within an operator"
+                       : "event number, one microsecond each: the device's rates are not "
                          "known");
     ms_json_close(&w.json);
     ms_json_array(&w.json, "traceEvents");
