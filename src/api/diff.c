@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "document/reading.h"
 #include "memscope/diff.h"
 
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "api/planned_step.h"
 #include "base/error.h"
 #include "base/limit.h"
+#include "config/run/resolve_between_steps.h"
 #include "model/load.h"
 #include "config/run/resolve.h"
 #include "config/run/run_fields.h"

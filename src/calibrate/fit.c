@@ -3,130 +3,16 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/locale.h"
+#include "calibrate/fit_times.h"
 #include "calibrate/fitting.h"
 
 enum { LEAST_CONTEXTS = 3, LEAST_LINKS = 2 };
 
-static ms_status no_memory(const ms_fitting *f)
-{
-    return ms_fail(f->err, MS_ERR_NOMEM, "out of memory for a fit");
-}
-
-ms_status ms_fitting_note(ms_fitting *f, const char *format, ...)
-{
-    char text[240];
-    va_list args;
-    va_start(args, format);
-    ms_text_vprint(text, sizeof text, format, args);
-    va_end(args);
-    const char *kept = ms_arena_strdup(f->arena, text);
-    if (!kept)
-        return no_memory(f);
-    f->result->notes[f->result->note_count++] = kept;
-    return MS_OK;
-}
-
-ms_status ms_fitting_too_few(ms_fitting *f, const char *what, uint32_t needed)
-{
-    return ms_fitting_note(f, "%s: %" PRIu32 " point%s, and %" PRIu32 " are needed", what, f->count,
-                           f->count == 1 ? "" : "s", needed);
-}
-
-/* ---- how well ---- */
-
-static void add_error(ms_calibration_error *error, double told, double measured, uint32_t count)
-{
-    double off = fabs(told - measured) / measured;
-    error->mean += off / count;
-    error->worst = off > error->worst ? off : error->worst;
-}
-
-/* `before`, `after`: the prediction for a point without and with the fit; `measured`: its true
- * value. */
-void ms_fitting_add_quality(ms_fitting *f, const char *figure, ms_teller before, ms_teller after,
-                            ms_teller measured)
-{
-    ms_calibration_quality *q = &f->result->qualities[f->result->quality_count++];
-    *q = (ms_calibration_quality){.figure = figure, .points = f->count};
-    for (uint32_t i = 0; i < f->count; i++) {
-        double truth = measured(f, i, MS_NONE_LEFT_OUT);
-        add_error(&q->before, before(f, i, MS_NONE_LEFT_OUT), truth, f->count);
-        add_error(&q->after, after(f, i, MS_NONE_LEFT_OUT), truth, f->count);
-        add_error(&q->left_out, after(f, i, i), truth, f->count);
-    }
-}
-
-/* ---- parameters ---- */
-
-static void widen(ms_fitted *fitted, double value)
-{
-    fitted->low = value < fitted->low ? value : fitted->low;
-    fitted->high = value > fitted->high ? value : fitted->high;
-}
-
-/* Bytes are whole numbers of them. */
-static double rounded(ms_parameter_kind kind, double value)
-{
-    return ms_parameter_rows[kind].is_bytes ? floor(value + 0.5) : value;
-}
-
-static ms_fitted *set_parameter(ms_fitting *f, ms_parameter_kind kind, double value)
-{
-    ms_fitted *fitted = &f->result->calibration.parameters[kind];
-    value = rounded(kind, value);
-    *fitted = (ms_fitted){f->count, value, value, value};
-    return fitted;
-}
-
-/* ---- coefficients ---- */
-
-void ms_fitting_solve(const ms_fitting *f, uint32_t left_out, double c[MS_LEAST_COLUMNS])
-{
-    ms_least_solve(f->rows, f->count, left_out, f->is_joined ? 1 : f->wanted, c);
-    for (int i = 1; i < MS_LEAST_COLUMNS && f->is_joined; i++)
-        c[i] = f->wanted >> i & 1 ? c[0] : 0;
-}
-
-double ms_fitting_dot(const ms_fitting *f, const double c[MS_LEAST_COLUMNS], uint32_t point)
-{
-    double sum = 0;
-    for (int i = 0; i < MS_LEAST_COLUMNS; i++)
-        sum += f->is_joined && i > 0 ? 0 : c[i] * f->rows[point].columns[i];
-    return sum;
-}
-
-/* Values and columns are shares of what was measured, so that all points count alike. */
-void ms_fitting_set_row(ms_fitting *f, uint32_t i, const double columns[MS_LEAST_COLUMNS],
-                        double rest, double measured)
-{
-    for (int c = 0; c < MS_LEAST_COLUMNS; c++)
-        f->rows[i].columns[c] = columns[c] / measured;
-    f->rows[i].value = rest / measured;
-}
-
-void ms_fitting_set_coefficients(ms_fitting *f, const ms_parameter_kind kinds[MS_LEAST_COLUMNS],
-                                 double base)
-{
-    double c[MS_LEAST_COLUMNS];
-    ms_fitting_solve(f, MS_NONE_LEFT_OUT, c);
-    for (int i = 0; i < MS_LEAST_COLUMNS; i++)
-        if (f->wanted >> i & 1)
-            set_parameter(f, kinds[i], base + c[i]);
-    for (uint32_t out = 0; out < f->count; out++) {
-        ms_fitting_solve(f, out, c);
-        for (int i = 0; i < MS_LEAST_COLUMNS; i++)
-            if (f->wanted >> i & 1)
-                widen(&f->result->calibration.parameters[kinds[i]], rounded(kinds[i], base + c[i]));
-    }
-}
-
-/* ---- reserved memory ---- */
+/* ---- what is reserved ---- */
 
 static double reserved_before(const ms_fitting *f, uint32_t i, uint32_t left_out)
 {
@@ -176,9 +62,8 @@ static ms_status fit_reserved(ms_fitting *f)
     ms_status status = MS_OK;
     if (!ms_least_tells_apart(f->rows, f->count, f->wanted)) {
         f->wanted = 2; /* all of one size */
-        status =
-            ms_fitting_note(f, "workspaces: all points are of one size, so workspaces cannot be "
-                               "separated from the margin");
+        status = ms_fitting_note(f, "workspaces: all points are of one size, so workspaces cannot "
+                                    "be separated from the margin");
     }
     ms_fitting_set_coefficients(f, kinds, 0);
     ms_fitting_add_quality(f, "reserved_memory_bytes", reserved_before, reserved_after,
@@ -205,7 +90,7 @@ static double median(const ms_fitting *f, uint32_t left_out)
     return (f->sorted[(count - 1) / 2] + f->sorted[count / 2]) / 2;
 }
 
-/* The row of a point in the fit of reserved memory; MS_NONE_LEFT_OUT if it has none. */
+/* The row of a point in the fit of what is reserved; MS_NONE_LEFT_OUT where it has none. */
 static uint32_t reserved_row(const ms_fitting *f, const ms_measured_point *p)
 {
     uint32_t row = 0;
@@ -228,7 +113,7 @@ static double told_with(const ms_measured_point *p, const double c[MS_LEAST_COLU
     return p->told_reserved + c[1] * p->told_reserved + c[0];
 }
 
-/* What the device shows on top of reserved memory: that as measured, else as predicted. */
+/* What the device shows beside what is reserved: that as measured, else as told. */
 static double context_of(const ms_measured_point *p, const double c[MS_LEAST_COLUMNS])
 {
     return p->measured_device - (p->measured_reserved > 0 ? p->measured_reserved : told_with(p, c));
@@ -289,9 +174,9 @@ static ms_status fit_context(ms_fitting *f)
         return status;
     if (f->count < LEAST_CONTEXTS)
         return ms_fitting_too_few(f, "the context", LEAST_CONTEXTS);
-    ms_fitted *context = set_parameter(f, MS_PARAMETER_CONTEXT, median(f, MS_NONE_LEFT_OUT));
+    ms_fitting_set_parameter(f, MS_PARAMETER_CONTEXT, median(f, MS_NONE_LEFT_OUT));
     for (uint32_t i = 0; i < f->count; i++)
-        widen(context, rounded(MS_PARAMETER_CONTEXT, f->samples[i]));
+        ms_fitting_widen(f, MS_PARAMETER_CONTEXT, f->samples[i]);
     ms_fitting_add_quality(f, "expected_device_bytes", device_before, device_after,
                            device_measured);
     return MS_OK;
@@ -310,9 +195,9 @@ static ms_status fit_link(ms_fitting *f, ms_parameter_kind kind, size_t offset)
         return MS_OK;
     if (f->count < LEAST_LINKS)
         return ms_fitting_too_few(f, ms_parameter_rows[kind].title, LEAST_LINKS);
-    ms_fitted *link = set_parameter(f, kind, median(f, MS_NONE_LEFT_OUT));
+    ms_fitting_set_parameter(f, kind, median(f, MS_NONE_LEFT_OUT));
     for (uint32_t i = 0; i < f->count; i++)
-        widen(link, median(f, i));
+        ms_fitting_widen(f, kind, median(f, i));
     return MS_OK;
 }
 
@@ -364,7 +249,7 @@ ms_status ms_calibration_fit(ms_arena *arena, const ms_measured_points *points,
     f.samples = ms_arena_array(arena, double, points->count);
     f.sorted = ms_arena_array(arena, double, points->count);
     if (!f.used || !f.rows || !f.samples || !f.sorted)
-        return no_memory(&f);
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a fit");
     ms_status status = fit_reserved(&f);
     if (status == MS_OK)
         status = fit_context(&f);

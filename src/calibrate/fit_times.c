@@ -2,6 +2,8 @@
  *
  * How much longer classes of operators take than the roofline says.
  */
+#include "calibrate/fit_times.h"
+
 #include "calibrate/fitting.h"
 
 static double told_ms(const ms_measured_point *p)

@@ -42,13 +42,14 @@ void ms_fitting_add_quality(ms_fitting *f, const char *figure, ms_teller before,
 /* Values and columns become shares of what was measured, so that all points count alike. */
 void ms_fitting_set_row(ms_fitting *f, uint32_t i, const double columns[MS_LEAST_COLUMNS],
                         double rest, double measured);
+/* Sets a parameter from all points; then its range takes in a value of fewer. Bytes are whole. */
+void ms_fitting_set_parameter(ms_fitting *f, ms_parameter_kind kind, double value);
+void ms_fitting_widen(ms_fitting *f, ms_parameter_kind kind, double value);
 /* Parameters are `base` and the coefficients of the wanted columns. */
 void ms_fitting_set_coefficients(ms_fitting *f, const ms_parameter_kind kinds[MS_LEAST_COLUMNS],
                                  double base);
 void ms_fitting_solve(const ms_fitting *f, uint32_t left_out, double c[MS_LEAST_COLUMNS]);
 /* What coefficients add to a point, as a share. */
 double ms_fitting_dot(const ms_fitting *f, const double c[MS_LEAST_COLUMNS], uint32_t point);
-
-ms_status ms_fitting_times(ms_fitting *f);
 
 #endif

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "document/figures.h"
 #include "document/reading.h"
 #include "json/number.h"
 
@@ -72,15 +73,6 @@ static bool is_in(const char *name, const char *const *list, size_t count)
     return false;
 }
 
-const char *ms_report_text(ms_arena *arena, const char *text)
-{
-    char *copy = ms_arena_strdup(arena, text);
-    for (char *p = copy; p && *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 0x7f)
-            *p = '?';
-    return copy;
-}
-
 /* Without zeros at the end of a fraction: a file may have been written again by something else. */
 static size_t significant(const char *text, size_t bytes)
 {
@@ -142,18 +134,6 @@ static bool is_any(const char *name)
 {
     (void)name;
     return true;
-}
-
-ms_status ms_reading_text(const ms_reading *r, ms_json_value object, const char *key,
-                          const char **text)
-{
-    ms_json_value value;
-    const char *found = "";
-    ms_status status = MS_OK;
-    if (ms_json_find(object, key, &value))
-        status = ms_json_get_string(value, &found, r->err);
-    *text = ms_report_text(r->arena, found);
-    return status == MS_OK && !*text ? ms_reading_no_memory(r) : status;
 }
 
 static ms_status read_metadata(const ms_reading *r)

@@ -96,13 +96,8 @@ bool ms_null_is_pinned(const void *address);
 
 /* ---- copies ---- */
 
-/* What small copies from the host wrote is remembered by address and played back to the host. */
-enum { MS_NULL_REMEMBERED_BYTES = 1 << 20 };
-
 void ms_null_copy(void *to, const void *from, uint64_t bytes);
 void ms_null_fill(void *to, int value, uint64_t bytes);
-/* What was remembered of those addresses is no longer there. */
-void ms_null_forget(const void *address, uint64_t bytes);
 
 /* ---- who listens ---- */
 

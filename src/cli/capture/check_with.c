@@ -11,6 +11,8 @@
 
 #include "cli/capture/program.h"
 #include "cli/capture/records.h"
+#include "cli/output/file.h"
+#include "cli/output/message.h"
 
 enum { PATH_BYTES = 4096, SENTENCE_BYTES = 200 };
 static const char script_name[] = "told.py", default_python[] = "python3";

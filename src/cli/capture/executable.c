@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/output/message.h"
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 256, MOST_SCRIPTS = 4, MOST_SEGMENTS = 64 };
 

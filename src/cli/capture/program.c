@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/output/message.h"
 
 enum { PATH_BYTES = 4096, GRACE_SECONDS = 5, TEXT_BYTES = 512 };
 

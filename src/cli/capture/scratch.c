@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/output/message.h"
 
 enum { MOST_TRIES = 8, MOST_DEPTH = 64, WAIT_NS = 20000000 };
 static const char prefix[] = ".capture.", lock_name[] = ".lock";

@@ -6,8 +6,16 @@
 #include <string.h>
 
 #include "cli/capture/check_with.h"
-#include "cli/output/guard.h"
 #include "cli/capture/records.h"
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
+#include "cli/output/guard.h"
+#include "cli/output/message.h"
+#include "cli/output/place.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 
 /* ---- options ---- */
 
@@ -78,7 +86,7 @@ static const ms_cli_option options[] = {
 };
 /* clang-format on */
 
-const ms_cli_grammar ms_cli_analyze_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
     .fields = ms_cli_run_fields,
     .take_word = ms_cli_take_config,
@@ -259,12 +267,35 @@ static int analyze(const ms_cli_settings *s, ms_error *err)
     return fits ? EXIT_FITS : EXIT_OVER_BUDGET;
 }
 
-int ms_cli_analyze(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_cli_settings settings = {.run = ms_run_create()};
     if (!settings.run)
         return ms_cli_no_memory();
-    int code = ms_cli_run(argc, argv, "analyze", &settings, analyze);
+    int code = ms_cli_run(call, &settings, analyze);
     ms_run_free(settings.run);
     return code;
 }
+
+static const char *const examples[] = {
+    "memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb",
+    "a built-in model on a built-in device",
+    "memscope analyze --config path/to/config.json --batch 4 --checkpointing all",
+    "a Hugging Face config.json, or the directory that holds it",
+    "memscope analyze --config gpt2 --budget 24GiB --format json -o report.json",
+    "one report in a file; exit status 1 when the step does not fit 24 GiB",
+    NULL,
+};
+
+static const char outcomes[] = "  0   the step fits --budget, else the device, even if only just "
+                               "(tight)\n  1   it does not fit\n";
+
+const ms_cli_command ms_cli_analyze = {
+    .name = "analyze",
+    .arguments = "[OPTION...] [CONFIG]",
+    .help = "Predict how much memory a training step needs, and what for.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

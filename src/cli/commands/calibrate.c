@@ -6,7 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
 #include "cli/output/guard.h"
+#include "cli/output/message.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 #include "memscope/calibrate.h"
 
 enum { PATH_BYTES = 4096 };
@@ -29,12 +36,11 @@ static const ms_cli_option options[] = {
     {"help",     'h', NULL,   "print this help",                                      ms_cli_set_help},
     {NULL,       0,   NULL,   NULL,                                             NULL},
 };
-static const ms_cli_fields no_fields[] = {{.list = NULL}};
 /* clang-format on */
 
-const ms_cli_grammar ms_cli_calibrate_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
-    .fields = no_fields,
+    .fields = ms_cli_no_fields,
     .take_word = take_word,
     .format_at = ms_calibrator_format_at,
     .notes =
@@ -111,15 +117,37 @@ static int calibrate(const ms_cli_settings *s, ms_error *err)
     return status == MS_OK ? EXIT_FITS : ms_cli_complain(err);
 }
 
-int ms_cli_calibrate(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_error err = {0};
-    ms_cli_settings settings = {.paths = calloc((size_t)argc + 1, sizeof *settings.paths)};
+    ms_cli_settings settings = {.paths = calloc((size_t)call->argc + 1, sizeof *settings.paths)};
     if (!settings.paths) {
         ms_cli_fail(&err, MS_ERR_NOMEM, "out of memory");
         return ms_cli_complain(&err);
     }
-    int code = ms_cli_run(argc, argv, "calibrate", &settings, calibrate);
+    int code = ms_cli_run(call, &settings, calibrate);
     free(settings.paths);
     return code;
 }
+
+static const char *const examples[] = {
+    "memscope calibrate runs/*/runtime_report.json -o calibration.json",
+    "workspaces and margin from capture --real reports, each beside its static_report.json",
+    "memscope calibrate points.csv -o calibration.json",
+    "context, times and links as well, if it has columns for them",
+    "memscope analyze llama-3.1-8b --device h100-80gb --calibration calibration.json",
+    "a prediction that uses it",
+    NULL,
+};
+
+static const char outcomes[] = "  0   something was fitted\n";
+
+const ms_cli_command ms_cli_calibrate = {
+    .name = "calibrate",
+    .arguments = "[OPTION...] REPORT...",
+    .help = "Calibrate a device from measured steps.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

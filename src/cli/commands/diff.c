@@ -4,7 +4,13 @@
  */
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
+#include "cli/output/message.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 
 static const char *format_at(size_t index)
 {
@@ -43,7 +49,7 @@ static const ms_cli_fields field_lists[] = {
     {.list = NULL},
 };
 
-const ms_cli_grammar ms_cli_diff_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
     .fields = field_lists,
     .take_word = take_side,
@@ -82,12 +88,33 @@ static int compare(const ms_cli_settings *s, ms_error *err)
     return same ? EXIT_SAME : EXIT_DIFFERENT;
 }
 
-int ms_cli_diff(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_cli_settings settings = {.run = ms_run_create()};
     if (!settings.run)
         return ms_cli_no_memory();
-    int code = ms_cli_run(argc, argv, "diff", &settings, compare);
+    int code = ms_cli_run(call, &settings, compare);
     ms_run_free(settings.run);
     return code;
 }
+
+static const char *const examples[] = {
+    "memscope diff before.json after.json",
+    "two reports: what changed, and how it changed the peak",
+    "memscope diff baselines/llama.json path/to/memscope.run.json --format md",
+    "a report and the current state of a run file",
+    NULL,
+};
+
+static const char outcomes[] = "  0   nothing differs\n"
+                               "  1   something differs\n";
+
+const ms_cli_command ms_cli_diff = {
+    .name = "diff",
+    .arguments = "[OPTION...] A B",
+    .help = "Show how two runs differ, and how that changes the peak.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

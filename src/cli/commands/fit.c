@@ -6,7 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
+#include "cli/output/message.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 
 static const char default_what[] = "batch";
 
@@ -53,7 +59,7 @@ static const ms_cli_option options[] = {
 };
 /* clang-format on */
 
-const ms_cli_grammar ms_cli_fit_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
     .fields = ms_cli_run_fields,
     .take_word = ms_cli_take_config,
@@ -92,12 +98,33 @@ static int find(const ms_cli_settings *s, ms_error *err)
     return any ? EXIT_FITS : EXIT_OVER_BUDGET;
 }
 
-int ms_cli_fit(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_cli_settings settings = {.run = ms_run_create()};
     if (!settings.run)
         return ms_cli_no_memory();
-    int code = ms_cli_run(argc, argv, "fit", &settings, find);
+    int code = ms_cli_run(call, &settings, find);
     ms_run_free(settings.run);
     return code;
 }
+
+static const char *const examples[] = {
+    "memscope fit llama-3.1-8b --checkpointing all --device h100-80gb",
+    "the largest batch that fits, the largest safe one, and why the next does not",
+    "memscope fit llama-3.2-1b --what seq --lora r=16,targets=all-linear --device rtx-4090",
+    "the longest sequence",
+    NULL,
+};
+
+static const char outcomes[] =
+    "  0   something fits, even if only just (tight)\n  1   nothing fits\n";
+
+const ms_cli_command ms_cli_fit = {
+    .name = "fit",
+    .arguments = "[OPTION...] [CONFIG]",
+    .help = "Find the largest batch, sequence, rank or depth that fits.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

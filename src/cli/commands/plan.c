@@ -7,7 +7,14 @@
 
 #include <signal.h>
 
-#include "cli/cli.h"
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
+#include "cli/output/interrupt.h"
+#include "cli/output/message.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 
 static const char *format_at(size_t index)
 {
@@ -55,7 +62,7 @@ static const ms_cli_fields field_lists[] = {
     {.list = NULL},
 };
 
-const ms_cli_grammar ms_cli_plan_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
     .fields = field_lists,
     .take_word = take_config,
@@ -103,12 +110,41 @@ static int solve(const ms_cli_settings *s, ms_error *err)
     return status == MS_OK ? 0 : ms_cli_complain(err);
 }
 
-int ms_cli_plan(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_cli_settings settings = {.plan = ms_plan_create()};
     if (!settings.plan)
         return ms_cli_no_memory();
-    int code = ms_cli_run(argc, argv, "plan", &settings, solve);
+    int code = ms_cli_run(call, &settings, solve);
     ms_plan_free(settings.plan);
     return code;
 }
+
+static const char *const examples[] = {
+    "memscope plan --config llama-3.1-8b --seq 4096 --device h100-80gb --budget 70GiB",
+    "which layers to checkpoint, offload or tile, at the least cost in time",
+    "memscope plan llama-3.1-8b --seq 4096 --budget 70GiB --target torchtitan -o plan.json",
+    "what a trainer can express; memscope analyze --plan plan.json reads it",
+    "memscope plan llama-3.1-8b --seq 4096 --curve -o curve.svg",
+    "time against budget, as a picture",
+    "memscope plan --graph modules.json --budget 40GiB --world-size 8",
+    "which modules to checkpoint, with the least recomputation",
+    "memscope plan --ops operators.json --memory-budget 0.5 --format json -o -",
+    "which operators of a module to save",
+    NULL,
+};
+
+static const char outcomes[] =
+    "  0   the plan fits the budget, even if only just (tight)\n"
+    "  3   no plan was found that fits the budget\n"
+    "  130 interrupted (Ctrl-C); the best plan found by then is written\n";
+
+const ms_cli_command ms_cli_plan = {
+    .name = "plan",
+    .arguments = "[OPTION...] [CONFIG]",
+    .help = "Plan how to treat layers so that a step fits a budget.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

@@ -8,7 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
+#include "cli/output/interrupt.h"
+#include "cli/output/message.h"
+#include "cli/output/progress.h"
+#include "cli/output/rows_file.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 
 /* ---- options ---- */
 
@@ -57,7 +65,7 @@ static const ms_cli_fields field_lists[] = {
     {.list = NULL},
 };
 
-const ms_cli_grammar ms_cli_sweep_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
     .fields = field_lists,
     .take_word = take_config,
@@ -223,12 +231,40 @@ static int sweep(const ms_cli_settings *s, ms_error *err)
     return code;
 }
 
-int ms_cli_sweep(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_cli_settings settings = {.sweep = ms_sweep_create()};
     if (!settings.sweep)
         return ms_cli_no_memory();
-    int code = ms_cli_run(argc, argv, "sweep", &settings, sweep);
+    int code = ms_cli_run(call, &settings, sweep);
     ms_sweep_free(settings.sweep);
     return code;
 }
+
+static const char *const examples[] = {
+    ("memscope sweep llama-3.1-8b --batch 1,2,4,8 --seq 1024:131072:*2 --checkpointing none,all "
+     "--device all -o grid.csv"),
+    "every combination of these, on all cores; --resume continues after an interruption",
+    "memscope sweep --runs runs.csv --device h100-80gb --format jsonl",
+    "one run per line of the file, whose header names options",
+    "memscope sweep llama-3.1-8b,qwen3-8b --checkpointing none,all --device all --fit seq",
+    "the longest sequence that fits each device",
+    "memscope sweep llama-3.1-8b --batch 1:64 --checkpointing none,all --frontier",
+    "the Pareto front of memory and tokens per second",
+    "memscope sweep llama-3.1-8b --batch 1:64 --seq 512:8192:+512 --shard 2/8 -o rows-2.csv",
+    "the second eighth of the points; memscope merge joins the eight files",
+    NULL,
+};
+
+static const char outcomes[] = "  0   every row has figures\n"
+                               "  1   some rows state why they have none\n";
+
+const ms_cli_command ms_cli_sweep = {
+    .name = "sweep",
+    .arguments = "[OPTION...] [CONFIG]",
+    .help = "Predict many runs, from a grid or a table, one row each.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

@@ -4,6 +4,8 @@
  * there when all of them are, and an older one stays whole until then.
  */
 #define _DEFAULT_SOURCE /* for flock; NOLINT(bugprone-reserved-identifier) */
+#include "cli/output/rows_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/output/guard.h"
+#include "cli/output/message.h"
 
 static const char *name_of(const ms_cli_rows *rows)
 {

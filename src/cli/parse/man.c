@@ -2,10 +2,12 @@
  *
  * Manual pages of the commands, from the same tables as the help texts.
  */
+#include "cli/parse/man.h"
+
 #include <ctype.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/parse/help.h"
 
 /* Text as roff takes it: no line may begin with a dot. */
 static void put(FILE *out, const char *text)

@@ -2,13 +2,15 @@
 #include "config/run/resolve.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/locale.h"
 #include "config/run/attention.h"
 #include "config/run/experts.h"
+#include "config/run/resolve_between_steps.h"
+#include "config/run/resolve_layers.h"
+#include "config/run/resolve_loss.h"
+#include "config/run/resolve_quantization.h"
 #include "config/treatment/layers.h"
 #include "config/model/model_read.h"
 #include "text/nearest.h"
@@ -16,24 +18,6 @@
 
 enum { DEFAULT_SEQ = 2048 };
 static const char default_device[] = "a100-80gb";
-
-ms_status ms_resolve_fail(const ms_resolving *c, const char *field, const char *format, ...)
-{
-    char text[192];
-    int index = ms_run_field_find(field);
-    va_list args;
-    va_start(args, format);
-    ms_text_vprint(text, sizeof text, format, args);
-    va_end(args);
-    if (c->origins->in_file[index])
-        return ms_json_fail(c->err, c->origins->values[index], MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "%s", text);
-    if (!c->origins->places[index])
-        return ms_fail(c->err, MS_ERR_CONFIG, "%s: %s", field, text);
-    ms_status status = ms_fail(c->err, MS_ERR_CONFIG, "%s", text);
-    ms_error_copy_place(c->err, c->origins->places[index]);
-    return status;
-}
 
 /* ---- device ---- */
 

@@ -24,7 +24,4 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
                          const ms_model_config *model, ms_run_config *run, ms_notes *notes,
                          ms_error *err);
 
-/* Fails when the run has an evaluation between steps, which plans do not count. */
-ms_status ms_evaluation_refuse(const ms_run_config *run, ms_error *err);
-
 #endif

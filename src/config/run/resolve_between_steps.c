@@ -2,6 +2,8 @@
  *
  * What happens between steps: emptying the cache, and evaluations.
  */
+#include "config/run/resolve_between_steps.h"
+
 #include "config/run/resolving.h"
 
 static ms_status resolve_empty_cache(const ms_resolving *c)

@@ -2,6 +2,8 @@
  *
  * What becomes of the layers and the loss, and what cannot be done to them.
  */
+#include "config/run/resolve_layers.h"
+
 #include <inttypes.h>
 #include <string.h>
 

@@ -2,6 +2,8 @@
  *
  * How the base of a run is stored, and whether this model, device and training can have it so.
  */
+#include "config/run/resolve_quantization.h"
+
 #include <string.h>
 
 #include "config/run/resolving.h"

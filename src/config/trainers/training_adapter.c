@@ -3,6 +3,8 @@
  * Adapters and quantised bases as axolotl, LLaMA-Factory and torchtune say them, in the words of
  * `--lora` and `--quantize`.
  */
+#include "config/trainers/training_adapter.h"
+
 #include <string.h>
 
 #include "config/trainers/training_reading.h"

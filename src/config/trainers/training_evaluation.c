@@ -2,6 +2,8 @@
  *
  * What files of training settings say of an evaluation between steps, and of emptying the cache.
  */
+#include "config/trainers/training_evaluation.h"
+
 #include <inttypes.h>
 #include <string.h>
 

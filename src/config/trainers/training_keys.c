@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "config/trainers/training_left_out.h"
 #include "text/nearest.h"
 #include "config/trainers/training_sharding.h"
 
@@ -272,13 +273,6 @@ ms_status ms_training_file_read(ms_json_value root, ms_training_format format,
 }
 
 /* ---- misspelt keys ---- */
-
-bool ms_training_key_starts(const char *pointer, const char *name)
-{
-    size_t length = strlen(name);
-    return strncmp(pointer + 1, name, length) == 0 &&
-           (pointer[1 + length] == '\0' || pointer[1 + length] == '/');
-}
 
 static bool is_known(const char *name)
 {

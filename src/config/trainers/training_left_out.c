@@ -2,6 +2,8 @@
  *
  * What files of training settings say and is not modelled.
  */
+#include "config/trainers/training_left_out.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -85,30 +87,6 @@ static const left_out_row left_out_rows[] = {
     {FACTORY,           "/mixture_of_depths",        "mixture of depths"},
 };
 /* clang-format on */
-
-bool ms_training_says_nothing(ms_json_value value)
-{
-    ms_json_value child;
-    const char *text = "";
-    bool truth = true;
-    double number = 1;
-    switch (ms_json_kind_of(value)) {
-    case MS_JSON_NULL:
-        return true;
-    case MS_JSON_BOOL:
-        (void)ms_json_get_bool(value, &truth, NULL);
-        return !truth;
-    case MS_JSON_NUMBER:
-        return ms_json_get_number(value, 0, 0, &number, NULL) == MS_OK;
-    case MS_JSON_STRING:
-        (void)ms_json_get_string(value, &text, NULL);
-        return !*text || strcasecmp(text, "no") == 0 || strcmp(text, "none") == 0;
-    case MS_JSON_ARRAY:
-    case MS_JSON_OBJECT:
-        break;
-    }
-    return !ms_json_first(value, &child);
-}
 
 ms_status ms_training_left_out(ms_arena *arena, ms_json_value root, ms_training_format format,
                                ms_notes *left_out, ms_error *err)

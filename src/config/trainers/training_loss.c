@@ -3,6 +3,8 @@
  * What files of training settings say of the loss and of Liger's kernels. What the run's model or
  * device cannot have is listed as left out.
  */
+#include "config/trainers/training_loss.h"
+
 #include <string.h>
 
 #include "config/run/liger.h"

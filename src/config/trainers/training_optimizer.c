@@ -2,6 +2,8 @@
  *
  * The optimizer that files of training settings name.
  */
+#include "config/trainers/training_optimizer.h"
+
 #include <string.h>
 
 #include "text/nearest.h"

@@ -2,8 +2,11 @@
  *
  * The types of weights and of autocast that files of training settings say, or imply.
  */
+#include "config/trainers/training_precision.h"
+
 #include <string.h>
 
+#include "config/trainers/training_adapter.h"
 #include "config/trainers/training_reading.h"
 #include "config/model/unmodelled.h"
 

@@ -31,22 +31,11 @@ const char *ms_training_text(const ms_training_reading *r, ms_training_topic top
 /* A number as it is written; NULL: out of memory. */
 const char *ms_training_number(const ms_training_reading *r, ms_training_topic topic);
 
-ms_status ms_training_set_optimizer(ms_training_reading *r);
-ms_status ms_training_set_precision(ms_training_reading *r);
 /* Given, and no 0. */
 bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic);
 /* Whether the run is on the cpu. */
 bool ms_training_on_cpu(const ms_training_reading *r);
 /* Lists a topic that is given as unsupported. */
 ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic, const char *text);
-
-/* Sets the adapter and how the base is quantised. */
-ms_status ms_training_set_adapter(ms_training_reading *r);
-/* Sets the loss and Liger's kernels. */
-ms_status ms_training_set_loss(ms_training_reading *r);
-/* Sets the evaluation, and whether the cache is emptied. */
-ms_status ms_training_set_between_steps(ms_training_reading *r);
-/* Whether the base is frozen below an adapter. */
-bool ms_training_has_adapter(const ms_training_reading *r);
 
 #endif

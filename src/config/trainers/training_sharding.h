@@ -5,7 +5,8 @@
 #ifndef MS_CONFIG_TRAINERS_TRAINING_SHARDING_H
 #define MS_CONFIG_TRAINERS_TRAINING_SHARDING_H
 
-#include "config/trainers/training_keys.h"
+#include "base/arena.h"
+#include "config/trainers/training_value.h"
 
 typedef enum ms_sharding_kind {
     MS_SHARDING_NONE,

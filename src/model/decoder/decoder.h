@@ -131,10 +131,6 @@ void ms_decoder_forward(ms_model *model, const ms_model_inputs *in, ms_model_out
 ms_tensor ms_decoder_embed(ms_model *model, const ms_decoder *d, ms_tensor ids);
 ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor embeds,
                              ms_tensor position_ids);
-/* The mask of a layer: 0 where none is needed. */
-ms_tensor ms_decoder_mask(const ms_model *model, const ms_decoder *d, uint64_t layer);
-/* The rotary tables of a layer. */
-const ms_rotary *ms_decoder_rotary(const ms_model *model, const ms_decoder *d, uint64_t layer);
 
 /* ---- parts (decoder_layer.c) ---- */
 

@@ -3,6 +3,7 @@
  * Qwen3-Next and Qwen3.5: three of four layers have a gated delta net in the place of attention,
  * whose output has a gate of its own.
  */
+#include "model/decoder/decoder_tables.h"
 #include "model/decoder/delta.h"
 #include "model/decoder/experts.h"
 #include "model/family/family_list.h"

@@ -9,7 +9,9 @@
 
 #include "base/limit.h"
 #include "base/parallel.h"
+#include "plan/costs/choose_simply.h"
 #include "plan/search/search.h"
+#include "plan/search/search_limit.h"
 
 /* One point, alone in its thread. */
 typedef struct point {

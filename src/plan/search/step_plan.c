@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/limit.h"
+#include "plan/costs/choose_simply.h"
 #include "text/size.h"
 #include "plan/search/compare.h"
 #include "plan/search/explain.h"

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "report/check/check_channels.h"
 #include "text/size.h"
 #include "report/check/check_report.h"
 #include "report/diff/diff_report.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "json/write.h"
+#include "report/check/check_channels.h"
 #include "report/check/check_report.h"
 #include "report/view/fit_words.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "report/check/check_channels.h"
 #include "report/check/check_report.h"
 #include "report/kit/escape.h"
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/diff/diff_formats.h"
 #include "text/size.h"
 #include "report/diff/diff_report.h"
 #include "report/kit/page.h"
