@@ -139,28 +139,51 @@ static void note_steady(player *p, uint32_t event)
     }
 }
 
+static void note_alloc(player *p, uint32_t event)
+{
+    if (p->stats->reserved_bytes > p->usage->most_reserved_bytes)
+        p->usage->most_reserved_bytes = p->stats->reserved_bytes;
+    if (p->phase)
+        raise_phase(p, event);
+}
+
+static ms_status play_event(player *p, uint32_t index, ms_error *err)
+{
+    const ms_event event = p->trace->events.items[index];
+    bool ok = true;
+    switch ((ms_event_kind)event.kind) {
+    case MS_EVENT_ALLOC: {
+        ms_status status = play_alloc(p, event.id, err);
+        if (status == MS_OK)
+            note_alloc(p, index);
+        return status;
+    }
+    case MS_EVENT_FREE:
+        play_free(p, event.id);
+        break;
+    case MS_EVENT_EMPTY_CACHE:
+        ok = ms_allocator_empty_cache(p->allocator) == MS_OK;
+        break;
+    case MS_EVENT_MARK:
+        ok = play_mark(p, &p->trace->marks.items[event.id], index);
+        break;
+    case MS_EVENT_OP_BEGIN:
+    case MS_EVENT_OP_END:
+    case MS_EVENT_LAYER:
+    case MS_EVENT_WORK:
+    case MS_EVENT_WAIT:
+    case MS_EVENT_RECORD:
+        break;
+    }
+    return ok ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");
+}
+
 static ms_status play(player *p, uint32_t begin, uint32_t end, ms_error *err)
 {
-    const ms_trace *trace = p->trace;
     for (uint32_t i = begin; i < end && !p->broken; i++) {
-        const ms_event *event = &trace->events.items[i];
-        if (event->kind == MS_EVENT_ALLOC) {
-            ms_status status = play_alloc(p, event->id, err);
-            if (status != MS_OK)
-                return status;
-            if (p->stats->reserved_bytes > p->usage->most_reserved_bytes)
-                p->usage->most_reserved_bytes = p->stats->reserved_bytes;
-            if (p->phase)
-                raise_phase(p, i);
-        } else if (event->kind == MS_EVENT_FREE) {
-            play_free(p, event->id);
-        } else if (event->kind == MS_EVENT_EMPTY_CACHE) {
-            if (ms_allocator_empty_cache(p->allocator) != MS_OK)
-                return ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");
-        } else if (event->kind == MS_EVENT_MARK &&
-                   !play_mark(p, &trace->marks.items[event->id], i)) {
-            return ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");
-        }
+        ms_status status = play_event(p, i, err);
+        if (status != MS_OK)
+            return status;
         if (p->is_steady)
             note_steady(p, i);
     }
@@ -253,16 +276,28 @@ static ms_status play_once(player *p, const ms_allocator_options *options, bool 
 /* Whether more is asked for at once than there is; then no allocator does without more. */
 static bool asks_for_more(const ms_trace *trace, uint64_t capacity_bytes)
 {
-    uint64_t live_bytes = 0;
+    uint64_t live_bytes = 0, bytes;
     for (uint32_t i = 0; i < trace->events.count; i++) {
         const ms_event *event = &trace->events.items[i];
-        if (event->kind == MS_EVENT_FREE) {
+        switch ((ms_event_kind)event->kind) {
+        case MS_EVENT_FREE:
             live_bytes -= trace->storages.items[event->id].bytes;
-        } else if (event->kind == MS_EVENT_ALLOC) {
-            uint64_t bytes = trace->storages.items[event->id].bytes;
+            break;
+        case MS_EVENT_ALLOC:
+            bytes = trace->storages.items[event->id].bytes;
             if (bytes > capacity_bytes || live_bytes > capacity_bytes - bytes)
                 return true;
             live_bytes += bytes;
+            break;
+        case MS_EVENT_OP_BEGIN:
+        case MS_EVENT_OP_END:
+        case MS_EVENT_MARK:
+        case MS_EVENT_LAYER:
+        case MS_EVENT_WORK:
+        case MS_EVENT_WAIT:
+        case MS_EVENT_RECORD:
+        case MS_EVENT_EMPTY_CACHE:
+            break;
         }
     }
     return false;

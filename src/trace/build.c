@@ -51,6 +51,36 @@ uint32_t ms_trace_add_mark(ms_trace *trace, ms_mark mark)
     return ok ? index : MS_NONE;
 }
 
+/* ---- streams ---- */
+
+uint32_t ms_trace_add_stream(ms_trace *trace, ms_stream stream)
+{
+    return ms_vec_push(&trace->streams, stream) ? trace->streams.count - 1 : MS_NONE;
+}
+
+uint32_t ms_trace_add_work(ms_trace *trace, ms_work work)
+{
+    uint32_t index = trace->works.count;
+    bool ok = ms_vec_push(&trace->works, work) && ms_trace_add_event(trace, MS_EVENT_WORK, index);
+    return ok ? index : MS_NONE;
+}
+
+uint32_t ms_trace_add_wait(ms_trace *trace, uint32_t stream, uint32_t work)
+{
+    uint32_t index = trace->waits.count;
+    bool ok = ms_vec_push(&trace->waits, (ms_wait){stream, work}) &&
+              ms_trace_add_event(trace, MS_EVENT_WAIT, index);
+    return ok ? index : MS_NONE;
+}
+
+uint32_t ms_trace_add_use(ms_trace *trace, uint32_t storage, uint32_t stream)
+{
+    uint32_t index = trace->uses.count;
+    bool ok = ms_vec_push(&trace->uses, (ms_use){storage, stream}) &&
+              ms_trace_add_event(trace, MS_EVENT_RECORD, index);
+    return ok ? index : MS_NONE;
+}
+
 /* ---- operators ---- */
 
 uint32_t ms_trace_begin_op(ms_trace *trace, ms_op_exec op)

@@ -42,6 +42,12 @@ bool ms_trace_add_operand(ms_trace *trace, uint32_t op, ms_operand operand);
 void ms_trace_add_cost(ms_trace *trace, uint32_t op, double flops, double traffic_bytes,
                        ms_dtype dtype);
 
+uint32_t ms_trace_add_stream(ms_trace *trace, ms_stream stream);
+/* Each with its event: a stream is given work; waits for work; uses another stream's storage. */
+uint32_t ms_trace_add_work(ms_trace *trace, ms_work work);
+uint32_t ms_trace_add_wait(ms_trace *trace, uint32_t stream, uint32_t work);
+uint32_t ms_trace_add_use(ms_trace *trace, uint32_t storage, uint32_t stream);
+
 /* Room for so many rows more, on top of none. False when out of memory. */
 typedef struct ms_trace_room {
     uint64_t events, storages, ops, operands;
