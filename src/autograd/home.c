@@ -6,7 +6,8 @@
  * gradients set out when its backward has ended and leave when that of the next layer has. From the
  * second micro-batch on they land beside, and the host adds them.
  *
- * All memory is the compute stream's. A parameter that comes again is another storage in the trace.
+ * All memory is the compute stream's. A parameter that comes again is another storage in the trace,
+ * the same as the first.
  */
 #include "autograd/engine.h"
 

@@ -66,6 +66,12 @@ void ms_op_work(ms_tape *tape, ms_op_mark mark, double flops, double traffic_byt
         ms_trace_add_cost(tape->trace, mark.op, flops, traffic_bytes, dtype);
 }
 
+void ms_op_product(ms_tape *tape, ms_op_mark mark, ms_gemm product)
+{
+    if (mark.outermost && !ms_idle(tape) && !ms_trace_add_product(tape->trace, mark.op, product))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
 void ms_op_end(ms_tape *tape, ms_op_mark mark)
 {
     if (mark.is_counted)

@@ -202,6 +202,7 @@ static void fetch(ms_tape *tape, ms_sent_piece *piece)
     ms_trace_label(trace, copy.target, from.name, from.scope);
     ms_trace_categorize(trace, copy.target, MS_CATEGORY_ACTIVATION);
     ms_trace_save(trace, copy.target);
+    ms_trace_identify(trace, copy.target, piece->shape_of);
     piece->copy_in = ms_work_begin(tape, copy);
     tape->host_bytes -= from.bytes;
 }

@@ -104,7 +104,9 @@ static uint32_t add_storage(ms_tape *tape, const ms_shape *shape, ms_dtype dtype
                           .scope = tape->scope,
                           .rank = (uint8_t)shape->rank,
                           .dtype = (uint8_t)dtype,
-                          .category = tape->new_category};
+                          .category = tape->new_category,
+                          .stream = tape->stream,
+                          .same_as = MS_NONE};
     for (uint32_t i = 0; i < shape->rank; i++)
         storage.symbols[i] = shape->dims[i].symbol;
     return push_storage(tape, storage);
@@ -112,10 +114,12 @@ static uint32_t add_storage(ms_tape *tape, const ms_shape *shape, ms_dtype dtype
 
 void ms_storage_renew(ms_tape *tape, ms_tensor tensor)
 {
-    const ms_storage old = tape->trace->storages.items[ms_info(tape, tensor)->storage];
+    uint32_t before = ms_info(tape, tensor)->storage;
+    const ms_storage old = tape->trace->storages.items[before];
     uint32_t index = push_storage(tape, old);
     if (index == MS_NONE)
         return;
+    ms_trace_identify(tape->trace, index, before);
     tape->storage_refs.items[index] = 1;
     ms_info(tape, tensor)->storage = index;
 }

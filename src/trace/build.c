@@ -11,6 +11,12 @@ void ms_trace_label(ms_trace *trace, uint32_t storage, uint32_t name, uint32_t s
     trace->storages.items[storage].scope = scope;
 }
 
+void ms_trace_identify(ms_trace *trace, uint32_t storage, uint32_t earlier)
+{
+    uint32_t first = trace->storages.items[earlier].same_as;
+    trace->storages.items[storage].same_as = first == MS_NONE ? earlier : first;
+}
+
 void ms_trace_categorize(ms_trace *trace, uint32_t storage, ms_category category)
 {
     trace->storages.items[storage].category = (uint8_t)category;
@@ -87,6 +93,7 @@ uint32_t ms_trace_begin_op(ms_trace *trace, ms_op_exec op)
 {
     uint32_t index = trace->ops.count;
     op.first_operand = trace->operands.count;
+    op.first_product = trace->products.count;
     bool ok = ms_vec_push(&trace->ops, op) && ms_trace_add_event(trace, MS_EVENT_OP_BEGIN, index);
     return ok ? index : MS_NONE;
 }
@@ -100,6 +107,14 @@ bool ms_trace_add_operand(ms_trace *trace, uint32_t op, ms_operand operand)
         return false;
     trace->ops.items[op].operand_count++;
     trace->ops.items[op].traffic_bytes += bytes;
+    return true;
+}
+
+bool ms_trace_add_product(ms_trace *trace, uint32_t op, ms_gemm product)
+{
+    if (!ms_vec_push(&trace->products, product))
+        return false;
+    trace->ops.items[op].product_count++;
     return true;
 }
 

@@ -22,6 +22,8 @@ static inline uint32_t ms_trace_add_storage(ms_trace *trace, const ms_storage *s
 
 /* What a storage is called, and the module it belongs to. */
 void ms_trace_label(ms_trace *trace, uint32_t storage, uint32_t name, uint32_t scope);
+/* `storage` holds what `earlier` held. */
+void ms_trace_identify(ms_trace *trace, uint32_t storage, uint32_t earlier);
 void ms_trace_categorize(ms_trace *trace, uint32_t storage, ms_category category);
 /* It outlives its operator for backward: what was a temporary is an activation. */
 void ms_trace_hold(ms_trace *trace, uint32_t storage);
@@ -47,6 +49,9 @@ uint32_t ms_trace_add_stream(ms_trace *trace, ms_stream stream);
 uint32_t ms_trace_add_work(ms_trace *trace, ms_work work);
 uint32_t ms_trace_add_wait(ms_trace *trace, uint32_t stream, uint32_t work);
 uint32_t ms_trace_add_use(ms_trace *trace, uint32_t storage, uint32_t stream);
+
+/* A matrix product that the running operator computes. */
+bool ms_trace_add_product(ms_trace *trace, uint32_t op, ms_gemm product);
 
 /* Room for so many rows more, on top of none. False when out of memory. */
 typedef struct ms_trace_room {

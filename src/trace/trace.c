@@ -130,6 +130,7 @@ void ms_trace_free(ms_trace *trace)
     ms_vec_free(&trace->uses);
     ms_vec_free(&trace->ops);
     ms_vec_free(&trace->operands);
+    ms_vec_free(&trace->products);
     ms_vec_free(&trace->scopes);
     ms_vec_free(&trace->names);
     ms_symbols_free(&trace->symbols);

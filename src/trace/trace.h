@@ -57,8 +57,10 @@ typedef struct ms_storage {
     uint32_t name;                 /* index into names: "q_proj.weight", "attention output" */
     uint32_t symbols[MS_MAX_RANK]; /* of each dimension */
     uint8_t rank, dtype, category;
-    bool saved;      /* autograd held it at some time */
-    uint32_t stream; /* whose memory it is */
+    bool saved;       /* autograd held it at some time */
+    uint32_t stream;  /* whose memory it is */
+    uint32_t same_as; /* the first storage that held what it holds, which left the device and came
+                         again; or MS_NONE */
 } ms_storage;
 
 typedef enum ms_phase {
@@ -166,6 +168,12 @@ typedef struct ms_operand {
     bool is_output;
 } ms_operand;
 
+/* A matrix product of [rows, inner] and [inner, columns], `batches` times. */
+typedef struct ms_gemm {
+    uint64_t batches, rows, inner, columns;
+    bool transposed; /* the left side is stored by columns */
+} ms_gemm;
+
 /* One execution of one operator. Recorded for the last (steady) step only. */
 typedef struct ms_op_exec {
     const char
@@ -175,10 +183,12 @@ typedef struct ms_op_exec {
     uint16_t operand_count;
     uint8_t pass;           /* ms_pass */
     uint8_t phase;          /* ms_phase */
+    uint32_t first_product; /* into products: the matrix products that it computes */
     uint64_t flops;         /* multiply and add counted separately */
     uint64_t traffic_bytes; /* bytes read and written, roofline sense */
     uint8_t matmul_dtype;   /* dtype that decides the rate */
-    uint32_t repeats;       /* executions that this one stands for (micro-steps), itself included */
+    uint16_t product_count;
+    uint32_t repeats; /* executions that this one stands for (micro-steps), itself included */
 } ms_op_exec;
 
 /* A module: "layers.3.self_attn" is {parent: layers.3, name: self_attn, layer: 3}. */
@@ -198,6 +208,7 @@ typedef struct ms_trace {
     ms_vec(ms_use) uses;
     ms_vec(ms_op_exec) ops;
     ms_vec(ms_operand) operands;
+    ms_vec(ms_gemm) products;
     ms_vec(ms_scope) scopes;
     ms_vec(const char *) names; /* static text, or owned by `names_arena` */
     ms_symbols symbols;
