@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "allocator/waiting.h"
+
 typedef struct player {
     const ms_trace *trace;
     ms_usage *usage;
@@ -38,11 +40,12 @@ static ms_status play_alloc(player *p, uint32_t storage, ms_error *err)
     uint64_t bytes = p->trace->storages.items[storage].bytes;
     ms_block block;
     p->broken = p->broken || (p->is_again && p->blocks[storage] != 0);
-    ms_status status = ms_allocator_allocate(p->allocator, bytes, 0, &block);
+    uint32_t stream = p->trace->storages.items[storage].stream;
+    ms_status status = ms_allocator_allocate(p->allocator, bytes, stream, &block);
     if (status == MS_ERR_OVER_BUDGET && p->goes_on) {
         p->usage->out_of_memory = true;
         ms_allocator_lift_capacity(p->allocator);
-        status = ms_allocator_allocate(p->allocator, bytes, 0, &block);
+        status = ms_allocator_allocate(p->allocator, bytes, stream, &block);
     }
     if (status == MS_ERR_OVER_BUDGET)
         return status;
@@ -64,6 +67,11 @@ static void play_free(player *p, uint32_t storage)
     p->broken = p->broken || (p->is_again && missing);
     ms_allocator_release(p->allocator, p->blocks[storage]);
     p->blocks[storage] = 0;
+}
+
+static bool play_use(player *p, const ms_use *use)
+{
+    return ms_allocator_record(p->allocator, p->blocks[use->storage], use->stream) == MS_OK;
 }
 
 /* Raises the open phase's maxima to what is in use now. */
@@ -164,6 +172,9 @@ static ms_status play_event(player *p, uint32_t index, ms_error *err)
     case MS_EVENT_EMPTY_CACHE:
         ok = ms_allocator_empty_cache(p->allocator) == MS_OK;
         break;
+    case MS_EVENT_RECORD:
+        ok = play_use(p, &p->trace->uses.items[event.id]);
+        break;
     case MS_EVENT_MARK:
         ok = play_mark(p, &p->trace->marks.items[event.id], index);
         break;
@@ -172,7 +183,6 @@ static ms_status play_event(player *p, uint32_t index, ms_error *err)
     case MS_EVENT_LAYER:
     case MS_EVENT_WORK:
     case MS_EVENT_WAIT:
-    case MS_EVENT_RECORD:
         break;
     }
     return ok ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");
