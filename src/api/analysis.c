@@ -68,8 +68,7 @@ static ms_status measure_routing(const ms_analysis *a, ms_routing_kind routing, 
     ms_simulation simulation;
     ms_usage usage;
     run.routing = routing;
-    run.detail = MS_STEPS_LEAN;
-    ms_status status = ms_step_simulate(&a->model, &run, &simulation, err);
+    ms_status status = ms_step_simulate(&a->model, &run, MS_STEPS_LEAN, &simulation, err);
     if (status != MS_OK)
         return status;
     status = ms_usage_measure(&simulation.trace, &run.allocator, &usage, err);
@@ -116,7 +115,7 @@ static ms_status simulate(ms_analysis *a, ms_error *err)
     ms_status status = ms_shares_resolve(a->arena, &a->model, &a->run, err);
     if (status != MS_OK)
         return status;
-    status = ms_step_simulate(&a->model, &a->run, &a->simulation, err);
+    status = ms_step_simulate(&a->model, &a->run, MS_STEPS_ALL, &a->simulation, err);
     if (status != MS_OK)
         return status;
     a->has_simulation = true;

@@ -31,7 +31,7 @@ ms_status ms_planned_step_run(const ms_model_config *model, const ms_run_config 
 {
     step->run = *run;
     step->run.treatments = *treatments;
-    ms_status status = ms_step_simulate(model, &step->run, &step->simulation, err);
+    ms_status status = ms_step_simulate(model, &step->run, MS_STEPS_ALL, &step->simulation, err);
     if (status != MS_OK)
         return status;
     status = itemise(model, step, style, err);

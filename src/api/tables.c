@@ -49,9 +49,8 @@ static ms_status write_model(ms_arena *arena, const char *name, FILE *out, ms_er
     ms_simulation built;
     char total[16], active[16];
     ms_status status = ms_run_load(arena, &setting, 1, &m, &run, NULL, err);
-    run.detail = MS_STEPS_NONE;
     if (status == MS_OK)
-        status = ms_step_simulate(&m, &run, &built, err);
+        status = ms_step_simulate(&m, &run, MS_STEPS_NONE, &built, err);
     if (status != MS_OK)
         return status;
     bool sparse = built.active_param_count < built.param_count;

@@ -14,12 +14,12 @@ static void judge(ms_variant *v, const ms_usage *usage)
     v->reason = j.reason;
 }
 
-static ms_status measure(ms_variant *v, const ms_trace *trace, bool *repeats)
+static ms_status measure(ms_variant *v, const ms_trace *trace, ms_step_detail detail, bool *repeats)
 {
     ms_usage usage = {0};
     *repeats = true;
     ms_status status =
-        v->run.detail == MS_STEPS_LEAN
+        detail == MS_STEPS_LEAN
             ? ms_usage_measure_lean(trace, &v->run.allocator, &usage, repeats, &v->err)
             : ms_usage_measure(trace, &v->run.allocator, &usage, &v->err);
     if (status != MS_OK)
@@ -29,13 +29,13 @@ static ms_status measure(ms_variant *v, const ms_trace *trace, bool *repeats)
     return MS_OK;
 }
 
-static ms_status simulate(ms_variant *v, bool *repeats)
+static ms_status simulate(ms_variant *v, ms_step_detail detail, bool *repeats)
 {
     ms_simulation simulation = {0};
-    ms_status status = ms_step_simulate(v->ledger->model, &v->run, &simulation, &v->err);
+    ms_status status = ms_step_simulate(v->ledger->model, &v->run, detail, &simulation, &v->err);
     if (status != MS_OK)
         return status;
-    status = measure(v, &simulation.trace, repeats);
+    status = measure(v, &simulation.trace, detail, repeats);
     ms_simulation_free(&simulation);
     return status;
 }
@@ -44,13 +44,11 @@ static void work(void *context, uint32_t index)
 {
     ms_variant *v = &((ms_variants *)context)->items[index];
     bool repeats;
-    v->run.detail = v->same_events ? MS_STEPS_ALL : MS_STEPS_LEAN;
-    v->status = v->same_events ? measure(v, &v->ledger->simulation->trace, &repeats)
-                               : simulate(v, &repeats);
+    v->status = v->same_events ? measure(v, &v->ledger->simulation->trace, MS_STEPS_ALL, &repeats)
+                               : simulate(v, MS_STEPS_LEAN, &repeats);
     if (v->status != MS_OK || repeats)
         return;
-    v->run.detail = MS_STEPS_ALL;
-    v->status = simulate(v, &repeats);
+    v->status = simulate(v, MS_STEPS_ALL, &repeats);
 }
 
 void ms_variants_measure(ms_variants *variants)

@@ -10,8 +10,7 @@ static void measure_one(void *context, uint32_t index)
 {
     ms_measurement *m = &((ms_measurement *)context)[index];
     ms_simulation simulation;
-    m->run.detail = MS_STEPS_TIMED;
-    m->status = ms_step_simulate(m->model, &m->run, &simulation, &m->err);
+    m->status = ms_step_simulate(m->model, &m->run, MS_STEPS_TIMED, &simulation, &m->err);
     if (m->status != MS_OK)
         return;
     m->status = ms_profile_build(&simulation.trace, m->run.device, m->run.allocator.kind,

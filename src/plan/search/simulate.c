@@ -69,8 +69,7 @@ static ms_status simulate_steps(job *j, ms_step_detail detail, bool *done, ms_er
     ms_simulation simulation;
     ms_usage usage = {0};
     *done = true;
-    j->run.detail = detail;
-    ms_status status = ms_step_simulate(j->model, &j->run, &simulation, err);
+    ms_status status = ms_step_simulate(j->model, &j->run, detail, &simulation, err);
     if (status != MS_OK)
         return status;
     status = detail == MS_STEPS_TIMED

@@ -7,8 +7,8 @@
 static ms_status simulate(ms_trial *trial, bool is_lean, ms_error *err)
 {
     trial->is_lean = is_lean;
-    trial->run.detail = is_lean ? MS_STEPS_LEAN : MS_STEPS_ALL;
-    return ms_step_simulate(trial->model, &trial->run, &trial->simulation, err);
+    return ms_step_simulate(trial->model, &trial->run, is_lean ? MS_STEPS_LEAN : MS_STEPS_ALL,
+                            &trial->simulation, err);
 }
 
 ms_status ms_trial_begin(const ms_model_config *model, const ms_run_config *run,
@@ -70,10 +70,8 @@ void ms_trial_free(ms_trial *trial)
 ms_status ms_trial_evaluate(const ms_model_config *model, const ms_run_config *run, ms_usage *usage,
                             ms_error *err)
 {
-    ms_run_config evaluated = *run;
     ms_simulation simulation;
-    evaluated.detail = MS_STEPS_EVALUATED;
-    ms_status status = ms_step_simulate(model, &evaluated, &simulation, err);
+    ms_status status = ms_step_simulate(model, run, MS_STEPS_EVALUATED, &simulation, err);
     if (status != MS_OK)
         return status;
     status = ms_usage_measure(&simulation.trace, &run->allocator, usage, err);
