@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "api/run.h"
 #include "ledger/events.h"
-#include "ledger/judge.h"
 #include "plan/costs/stack.h"
 #include "plan/search/trial.h"
 #include "report/step/reporter.h"
@@ -49,15 +48,6 @@ static ms_status itemise(ms_analysis *a, ms_fold_mode mode, ms_error *err)
             ms_ledger_add_evaluation(&a->ledger, &a->evaluation);
     }
     return status;
-}
-
-/* The CUDA allocators get what the context leaves of the budget: they give cached memory back
- * before they fail, as on a real device. */
-static void limit_allocator(ms_run_config *run)
-{
-    if (run->allocator.kind != MS_ALLOCATOR_RAW && run->allocator.capacity_bytes == 0)
-        run->allocator.capacity_bytes =
-            ms_device_reservable_bytes(run->device, ms_judge_budget(run));
 }
 
 /* The peak with another routing. */
@@ -111,7 +101,6 @@ static ms_status measure_routings(ms_analysis *a, ms_error *err)
 /* What follows once model and run are there. */
 static ms_status simulate(ms_analysis *a, ms_error *err)
 {
-    limit_allocator(&a->run);
     ms_status status = ms_shares_resolve(a->arena, &a->model, &a->run, err);
     if (status != MS_OK)
         return status;

@@ -6,7 +6,7 @@
 
 #include "config/model/model_read.h"
 #include "text/nearest.h"
-#include "ledger/judge.h"
+#include "config/run/budget.h"
 #include "plan/search/search.h"
 #include "plan/costs/stack.h"
 
@@ -149,9 +149,7 @@ static ms_status judge(search *s, uint64_t value, bool *yes)
 /* Whether the last value that did not fit could under an allocator that wastes nothing. */
 static bool could_fit(const search *s)
 {
-    const ms_device *device = s->run->device;
-    return ms_device_held_bytes(device, s->least_bytes, device->context_expected_bytes) <=
-           s->run->budget_bytes;
+    return ms_budget_device_bytes(s->run->device, s->least_bytes).expected <= s->run->budget_bytes;
 }
 
 /* In full, for the report. */

@@ -26,12 +26,12 @@ static void summarize_device(const ms_ledger *ledger, ms_summary *s)
             ? ledger->usage->most_reserved_bytes
             : 0;
     s->allocator_retries = ledger->usage->retries;
-    s->low_device_bytes = j.low_device_bytes;
-    s->expected_device_bytes = j.expected_device_bytes;
-    s->high_device_bytes = j.high_device_bytes;
+    s->low_device_bytes = j.device_bytes.low;
+    s->expected_device_bytes = j.device_bytes.expected;
+    s->high_device_bytes = j.device_bytes.high;
     s->budget_bytes = j.budget_bytes;
     if (j.budget_bytes)
-        s->headroom_bytes = (int64_t)(j.budget_bytes - j.expected_device_bytes);
+        s->headroom_bytes = (int64_t)(j.budget_bytes - j.device_bytes.expected);
     s->verdict_reason = j.reason;
     s->verdict = ms_reason_verdict(j.reason);
     s->fits = ms_reason_fits(j.reason);

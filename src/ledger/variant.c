@@ -8,7 +8,7 @@
 static void judge(ms_variant *v, const ms_usage *usage)
 {
     const ms_judgement j = ms_judge(&v->run, usage, v->ledger->evaluation);
-    v->device_bytes = j.expected_device_bytes;
+    v->device_bytes = j.device_bytes.expected;
     v->peak_bytes = usage->peak_bytes;
     v->retries = usage->retries;
     v->reason = j.reason;

@@ -24,8 +24,7 @@ static void check_judge(void **state)
     const judge_case *c = *state;
     const ms_device device = {
         .context_low_bytes = 10, .context_expected_bytes = 100, .context_high_bytes = 200};
-    const ms_run_config run = {
-        .device = &device, .has_budget = c->budget_bytes > 0, .budget_bytes = c->budget_bytes};
+    const ms_run_config run = {.device = &device, .budget_bytes = c->budget_bytes};
     const ms_usage usage = {
         .peak_reserved_bytes = 1000, .retries = c->retries, .out_of_memory = c->out_of_memory};
     const ms_usage evaluation = {.peak_reserved_bytes = c->evaluation_reserved_bytes,
@@ -35,9 +34,9 @@ static void check_judge(void **state)
     const ms_judgement j = ms_judge(&run, &usage, has_evaluation ? &evaluation : NULL);
     assert_string_equal(ms_fit_reason_name(j.reason), ms_fit_reason_name(c->reason));
     uint64_t most = c->evaluation_reserved_bytes > 1000 ? c->evaluation_reserved_bytes : 1000;
-    assert_int_equal(j.low_device_bytes, most + 10);
-    assert_int_equal(j.expected_device_bytes, most + 100);
-    assert_int_equal(j.high_device_bytes, most + 200);
+    assert_int_equal(j.device_bytes.low, most + 10);
+    assert_int_equal(j.device_bytes.expected, most + 100);
+    assert_int_equal(j.device_bytes.high, most + 200);
     assert_int_equal(j.budget_bytes, c->budget_bytes);
 }
 

@@ -112,8 +112,8 @@ typedef struct ms_run_config {
     uint32_t torch_major, torch_minor;
     const ms_device *device;           /* never NULL; "cpu" is a row */
     const ms_calibration *calibration; /* that is in the device already; NULL: none */
-    bool has_budget;
-    uint64_t budget_bytes; /* else the device's usable bytes */
+    bool has_budget;                   /* one was given */
+    uint64_t budget_bytes; /* that, else the device's usable bytes; 0: neither is known */
     ms_several_gpus several_gpus;
     ms_notes left_out; /* what its training arguments say and is not modelled */
 } ms_run_config;

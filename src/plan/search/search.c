@@ -113,7 +113,7 @@ static ms_status try_task(ms_search *s, ms_chooser with, const ms_choose_task *t
     *yes = s->has_best && sum.step_ms >= s->best_ms;
     if (*yes)
         return MS_OK;
-    if (sum.peak_bytes > s->limit_bytes) {
+    if (sum.peak_bytes > s->capacity_bytes) {
         s->wanted_bytes = sum.peak_bytes;
         return MS_OK;
     }
@@ -125,7 +125,7 @@ static ms_status try_task(ms_search *s, ms_chooser with, const ms_choose_task *t
 
 ms_status ms_search_try(ms_search *s, ms_chooser with, ms_chosen *chosen, bool *yes)
 {
-    ms_choose_task task = ms_search_task(s, s->limit_bytes);
+    ms_choose_task task = ms_search_task(s, s->capacity_bytes);
     if (s->loss == MS_ANY_LOSS)
         task.nodes = 0; /* the one whose bound is told */
     return try_task(s, with, &task, chosen, yes);
@@ -152,7 +152,7 @@ static void set_failed(const ms_search *s, uint64_t limit_bytes, const ms_chosen
 
 static ms_status try_within(ms_search *s, ms_chooser with, uint64_t limit_bytes, bracket *b)
 {
-    ms_choose_task task = ms_search_task(s, b->is_of_loss ? s->limit_bytes : limit_bytes);
+    ms_choose_task task = ms_search_task(s, b->is_of_loss ? s->capacity_bytes : limit_bytes);
     ms_chosen chosen;
     bool yes = false;
     task.saved_ms_per_mib = b->saved_ms_per_mib;
@@ -173,16 +173,17 @@ static ms_status try_within(ms_search *s, ms_chooser with, uint64_t limit_bytes,
 /* Lowers the limit until a choice fits; where nothing can be chosen it was lowered too far. */
 static ms_status lower_limit(ms_search *s, ms_chooser with, bracket *b)
 {
-    uint64_t least_step = s->limit_bytes / 400 + 1;
+    uint64_t least_step = s->capacity_bytes / 400 + 1;
     ms_status status = MS_OK;
     for (int i = 0; i < MOST_STEPS && status == MS_OK && b->works == 0 && !is_stopped(s->task);
          i++) {
-        uint64_t step = s->wanted_bytes > s->limit_bytes ? s->wanted_bytes - s->limit_bytes : 0;
+        uint64_t step =
+            s->wanted_bytes > s->capacity_bytes ? s->wanted_bytes - s->capacity_bytes : 0;
         step = step > least_step ? step : least_step;
         uint64_t limit = step < b->fails ? b->fails - step : 0;
         if (limit <= b->too_low)
             limit = b->too_low + (b->fails - b->too_low) / 2;
-        if (limit == 0 || b->fails - b->too_low <= s->limit_bytes / 1000)
+        if (limit == 0 || b->fails - b->too_low <= s->capacity_bytes / 1000)
             break;
         status = try_within(s, with, limit, b);
         least_step *= 2;
@@ -194,7 +195,7 @@ static ms_status lower_limit(ms_search *s, ms_chooser with, bracket *b)
 static ms_status raise_limit(ms_search *s, ms_chooser with, bracket *b)
 {
     int halvings = s->is_one_of_many ? 1 : MOST_HALVINGS;
-    uint64_t near = s->limit_bytes / (s->is_one_of_many ? 100 : 1000);
+    uint64_t near = s->capacity_bytes / (s->is_one_of_many ? 100 : 1000);
     ms_status status = MS_OK;
     for (int i = 0; i < halvings && status == MS_OK && b->works > 0 && !is_stopped(s->task); i++) {
         bool has_gain = s->best_ms - b->fails_ms > s->task->gap * s->best_ms;
@@ -218,12 +219,12 @@ static ms_status search_below(ms_search *s, ms_chooser with, const ms_chosen *fi
     bracket b = {.saved_ms_per_mib =
                      worth_saving_less * sum.step_ms / ((double)sum.level_bytes / mib)};
     const int ways = with == ms_choose_milp && !s->has_best ? 2 : 1;
-    ms_status status = try_within(s, with, s->limit_bytes, &b);
+    ms_status status = try_within(s, with, s->capacity_bytes, &b);
     for (int i = 0; i < ways && status == MS_OK && b.works == 0; i++) {
         b.is_of_loss = i == 1;
         b.too_low = 0;
         s->wanted_bytes = wanted;
-        set_failed(s, s->limit_bytes, first, &b);
+        set_failed(s, s->capacity_bytes, first, &b);
         status = lower_limit(s, with, &b);
     }
     return status == MS_OK ? raise_limit(s, with, &b) : status;
@@ -343,7 +344,7 @@ ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
 {
     bool yes;
     s->loss = MS_ANY_LOSS;
-    if (s->stack.losses[0].fixed_peak > s->limit_bytes) {
+    if (s->stack.losses[0].fixed_peak > s->capacity_bytes) {
         *first = (ms_chosen){.outcome = MS_SOLVER_INFEASIBLE};
         s->is_ruled_out = true;
         return MS_OK;

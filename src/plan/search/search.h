@@ -26,8 +26,8 @@ typedef struct ms_search {
     ms_error *err;
     ms_limit limit; /* of all of the search */
     ms_stack stack;
-    uint32_t techniques;   /* the task's and the target's */
-    uint64_t limit_bytes;  /* for what is allocated; UINT64_MAX: none */
+    uint32_t techniques;     /* the task's and the target's */
+    uint64_t capacity_bytes; /* what may be allocated; UINT64_MAX: no limit */
     bool is_one_of_many;   /* other searches run beside it: no threads of its own, fewer attempts */
     uint32_t loss;         /* the only way to make it, or MS_ANY_LOSS */
     uint64_t wanted_bytes; /* by the choice that was tried last and did not fit */
@@ -60,14 +60,12 @@ ms_status ms_search_compare(ms_search *s, const ms_target *target);
 ms_status ms_search_measure(ms_search *s);
 /* Both. */
 ms_status ms_search_begin(ms_search *s, const ms_target *target);
-/* Gives the run a budget, and its allocator what the context leaves of it. */
-void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes);
 /* A search of its own for another thread: what was measured, nothing found yet. `plan` gets the
  * budget and what keeps everything. */
 void ms_search_fork(const ms_search *base, const ms_step_task *task, ms_arena *arena,
                     ms_step_plan *plan, ms_error *err, ms_search *fork);
-/* The budget of the search's run has been set anew: the limit that follows from it. */
-void ms_search_set_limit(ms_search *s);
+/* The budget of the search's run has been set anew: the capacity that follows from it. */
+void ms_search_set_capacity(ms_search *s);
 /* Chooses at the full limit: whether there is a choice, and whether it was proven to fit. What
  * would not be the best is not proven. */
 ms_status ms_search_try(ms_search *s, ms_chooser with, ms_chosen *chosen, bool *yes);

@@ -4,37 +4,23 @@
  */
 #include <math.h>
 
-#include "ledger/judge.h"
+#include "config/run/budget.h"
 #include "plan/search/search.h"
 
 enum { LEAST_HALVINGS = 6, MOST_LOWEST = 3 };
 
-void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes)
-{
-    uint64_t reservable = ms_device_reservable_bytes(run->device, budget_bytes);
-    run->has_budget = true;
-    run->budget_bytes = budget_bytes;
-    if (run->allocator.kind != MS_ALLOCATOR_RAW)
-        run->allocator.capacity_bytes = reservable > 0 ? reservable : 1;
-}
-
-static uint64_t limit_of(const ms_run_config *run)
-{
-    uint64_t budget = ms_judge_budget(run);
-    return budget == 0 ? UINT64_MAX : ms_device_reservable_bytes(run->device, budget);
-}
-
-void ms_search_set_limit(ms_search *s)
+void ms_search_set_capacity(ms_search *s)
 {
     const ms_run_config *run = s->task->run;
-    s->limit_bytes = limit_of(run);
+    uint64_t capacity = ms_budget_capacity(run->device, run->budget_bytes);
+    s->capacity_bytes = capacity ? capacity : UINT64_MAX;
     s->proofs = NULL;
-    s->plan->budget_bytes = ms_judge_budget(run);
+    s->plan->budget_bytes = run->budget_bytes;
 }
 
-static uint64_t held_bytes(const ms_run_config *run, uint64_t reserved_bytes)
+static uint64_t device_bytes(const ms_run_config *run, uint64_t reserved_bytes)
 {
-    return ms_device_held_bytes(run->device, reserved_bytes, run->device->context_expected_bytes);
+    return ms_budget_device_bytes(run->device, reserved_bytes).expected;
 }
 
 /* `fits`: a budget that does, or UINT64_MAX. */
@@ -42,18 +28,18 @@ static ms_status find_smallest(ms_search *s, ms_trial *trial, uint64_t live_byte
                                uint64_t *budget)
 {
     ms_run_config run = *s->task->run;
-    uint64_t low = held_bytes(&run, live_bytes);
+    uint64_t low = device_bytes(&run, live_bytes);
     ms_trial_result result;
-    run.allocator.capacity_bytes = 0; /* no limit */
+    ms_budget_lift(&run);
     ms_status status = ms_trial_judge(trial, &run, &result, s->err);
-    *budget = held_bytes(&run, result.wanted_bytes);
+    *budget = device_bytes(&run, result.wanted_bytes);
     *budget = fits < *budget ? fits : *budget;
     for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {
         uint64_t middle = low + (*budget - low) / 2;
-        ms_search_set_budget(&run, middle);
+        ms_budget_set(&run, middle);
         status = ms_trial_judge(trial, &run, &result, s->err);
         if (ms_reason_fits(result.reason)) /* and with what it took at most it would do the same */
-            *budget = held_bytes(&run, result.wanted_bytes);
+            *budget = device_bytes(&run, result.wanted_bytes);
         else
             low = middle + 1;
     }
@@ -99,7 +85,7 @@ static ms_status fits_within(ms_search *s, ms_trial *trial, uint64_t budget, uin
     bool yes = false;
     for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK && !yes; i++) {
         *fits = (uint64_t)((double)budget * shares[i]);
-        ms_search_set_budget(&run, *fits);
+        ms_budget_set(&run, *fits);
         status = ms_trial_judge(trial, &run, &result, s->err);
         yes = ms_reason_fits(result.reason);
     }
@@ -134,7 +120,7 @@ static ms_status try_least(ms_search *s, const ms_treatments *treatments, const 
 static ms_status offer_least(ms_search *s, const ms_stack_choice *choice, least_plan *least)
 {
     ms_stack_sum sum = ms_stack_count(&s->stack, choice);
-    uint64_t budget = held_bytes(s->task->run, sum.peak_bytes);
+    uint64_t budget = device_bytes(s->task->run, sum.peak_bytes);
     ms_treatments treatments;
     if (budget > least->budget_bytes || !is_less(least, budget, sum.step_ms))
         return MS_OK;
@@ -215,7 +201,7 @@ static ms_status finish_least(ms_search *s, const least_plan *least)
     ms_run_config run = *s->task->run;
     const ms_stack_choice choice = s->best;
     bool yes;
-    ms_search_set_budget(&run, least->budget_bytes);
+    ms_budget_set(&run, least->budget_bytes);
     s->plan->simulations++;
     ms_status status = ms_step_plan_simulate(s->arena, s->task->model, &run, &least->treatments,
                                              &s->plan->plan, s->err);
