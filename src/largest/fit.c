@@ -9,6 +9,7 @@
 #include "config/run/budget.h"
 #include "plan/search/search.h"
 #include "plan/costs/stack.h"
+#include "simulate/simulate.h"
 
 enum { MOST_BATCH = 1 << 20, MOST_TOKENS = 1 << 24, MOST_RANK = 1 << 16, MOST_LAYERS = 4096 };
 
@@ -47,7 +48,7 @@ typedef struct search {
     const ms_run_config *run;
     ms_fit_answer *answer;
     ms_error *err;
-    uint64_t least_bytes; /* of the last value that did not fit: see ms_trial_result */
+    uint64_t least_bytes; /* of the last value that did not fit: see ms_simulated_least_bytes */
     uint64_t refused;     /* the smallest value that did not fit; UINT64_MAX: none */
 } search;
 
@@ -126,22 +127,26 @@ static ms_status judge(search *s, uint64_t value, bool *yes)
 {
     ms_model_config model;
     ms_run_config run;
-    ms_trial_result result = {.reason = MS_FIT_NO_ROOM};
+    ms_simulated simulated = {.judgement.reason = MS_FIT_NO_ROOM};
+    const ms_job job = {.model = &model, .run = &run};
     ms_fit_answer *answer = s->answer;
     ms_arena *arena = ms_arena_create(0);
     if (!arena)
         return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a run");
     ms_status status = apply(s, arena, value, &model, &run);
     if (status == MS_OK)
-        status = ms_step_plan_judge(&model, &run, &run.treatments, &result, s->err);
+        status = ms_simulate(&job, MS_SIMULATE_FIT, &simulated, s->err);
     answer->simulations++;
-    *yes = ms_reason_fits(result.reason);
+    *yes = ms_reason_fits(simulated.judgement.reason);
     if (!*yes)
-        s->least_bytes = result.least_bytes;
+        s->least_bytes = ms_simulated_least_bytes(&simulated);
     if (!*yes && value < s->refused)
         s->refused = value;
-    if (ms_reason_verdict(result.reason) == MS_VERDICT_FITS && value > answer->safe_value)
+    if (ms_reason_verdict(simulated.judgement.reason) == MS_VERDICT_FITS &&
+        value > answer->safe_value)
         answer->safe_value = value;
+    if (status == MS_OK)
+        ms_simulated_free(&simulated);
     ms_arena_free(arena);
     return status;
 }

@@ -43,7 +43,7 @@ static bool push_suggestion(ms_advice *advice, const ms_variant *v)
         .option = v->option,
         .device_bytes = v->device_bytes,
         .saved_device_bytes = ms_variant_saved_bytes(v),
-        .saved_peak_bytes = (int64_t)(v->ledger->summary.peak_memory_bytes - v->peak_bytes),
+        .saved_peak_bytes = (int64_t)(v->ledger->summary->peak_memory_bytes - v->peak_bytes),
         .reason = v->reason,
     };
     return suggestion.saved_device_bytes <= 0 || ms_vec_push(&advice->suggestions, suggestion);

@@ -3,7 +3,7 @@
 
 #include "base/parallel.h"
 #include "config/run/attention.h"
-#include "ledger/judge.h"
+#include "simulate/judge.h"
 
 static void judge(ms_variant *v, const ms_usage *usage)
 {
@@ -83,5 +83,5 @@ bool ms_variants_add(ms_variants *variants, const ms_ledger *ledger, const ms_ch
 
 int64_t ms_variant_saved_bytes(const ms_variant *variant)
 {
-    return (int64_t)(variant->ledger->summary.expected_device_bytes - variant->device_bytes);
+    return (int64_t)(variant->ledger->summary->expected_device_bytes - variant->device_bytes);
 }

@@ -6,6 +6,7 @@
 
 #include "config/run/run_fields.h"
 #include "plan/costs/stack.h"
+#include "simulate/simulate.h"
 #include "model/load.h"
 
 /* Those that are said, in front. */
@@ -50,6 +51,20 @@ static void add_times(const ms_run_config *run, ms_figures *figures)
         figures->tokens_per_s_e4 = in_e4((double)figures->tokens / ms * 1e3);
 }
 
+static ms_status summarize(const ms_model_config *model, const ms_run_config *run,
+                           ms_figures *figures, ms_error *err)
+{
+    const ms_job job = {.model = model, .run = run};
+    ms_simulated simulated;
+    ms_status status = ms_simulate(&job, MS_SIMULATE_SUMMARY, &simulated, err);
+    if (status != MS_OK)
+        return status;
+    figures->summary = simulated.summary;
+    ms_simulated_free(&simulated);
+    add_times(run, figures);
+    return MS_OK;
+}
+
 /* The run with the value that was found. A deeper model or a higher rank trains as many tokens. */
 static ms_status summarize_largest(ms_arena *arena, const ms_model_config *model,
                                    const ms_run_config *run, const ms_fit_answer *answer,
@@ -60,11 +75,7 @@ static ms_status summarize_largest(ms_arena *arena, const ms_model_config *model
     ms_status status =
         ms_fit_apply(arena, model, run, answer->what, answer->value, &largest_model, &largest, err);
     largest.eval_batch = 0; /* the search looks at steps alone */
-    if (status == MS_OK)
-        status = ms_step_plan_summarize(&largest_model, &largest, &figures->summary, err);
-    if (status == MS_OK)
-        add_times(&largest, figures);
-    return status;
+    return status == MS_OK ? summarize(&largest_model, &largest, figures, err) : status;
 }
 
 static ms_status fit(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
@@ -104,9 +115,5 @@ ms_status ms_figures_find(ms_arena *arena, const ms_point *point, uint32_t input
     if (question->what)
         return fit(arena, &model, &run, question, figures, err);
     status = ms_shares_resolve(arena, &model, &run, err);
-    if (status == MS_OK)
-        status = ms_step_plan_summarize(&model, &run, &figures->summary, err);
-    if (status == MS_OK)
-        add_times(&run, figures);
-    return status;
+    return status == MS_OK ? summarize(&model, &run, figures, err) : status;
 }

@@ -4,20 +4,21 @@
 #include <inttypes.h>
 
 #include "base/parallel.h"
-#include "step/step.h"
+#include "simulate/simulate.h"
 
 static void measure_one(void *context, uint32_t index)
 {
     ms_measurement *m = &((ms_measurement *)context)[index];
-    ms_simulation simulation;
-    m->status = ms_step_simulate(m->model, &m->run, MS_STEPS_TIMED, &simulation, &m->err);
+    const ms_job job = {.model = m->model, .run = &m->run};
+    ms_simulated simulated;
+    m->status = ms_simulate(&job, MS_SIMULATE_PROFILE, &simulated, &m->err);
     if (m->status != MS_OK)
         return;
-    m->status = ms_profile_build(&simulation.trace, m->run.device, m->run.allocator.kind,
-                                 &m->profile, &m->err);
-    if (m->status == MS_OK && m->ops)
-        m->status = ms_op_list_read(&simulation.trace, m->run.device, m->ops, &m->err);
-    ms_simulation_free(&simulation);
+    m->profile = simulated.profile;
+    simulated.profile = (ms_profile){0};
+    if (m->ops)
+        m->status = ms_op_list_read(&simulated.simulation.trace, m->run.device, m->ops, &m->err);
+    ms_simulated_free(&simulated);
 }
 
 ms_status ms_measurements_run(ms_measurement *list, uint32_t count, ms_error *err)

@@ -12,7 +12,7 @@
 
 #include "base/limit.h"
 #include "base/parallel.h"
-#include "ledger/judge.h"
+#include "simulate/simulate.h"
 
 /* Attempts at lowering the limit, and halvings once something fits. */
 enum { MOST_STEPS = 8, MOST_HALVINGS = 4 };
@@ -39,16 +39,19 @@ static const ms_proof *find_proof(const ms_search *s, const ms_stack_choice *cho
 
 static ms_status run_proof(ms_search *s, const ms_stack_choice *choice, ms_proof *proof)
 {
-    ms_treatments treatments;
-    ms_trial_result result = {.reason = MS_FIT_NO_ROOM};
-    ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &treatments, s->err);
+    ms_run_config run = *s->task->run;
+    const ms_job job = {.model = s->task->model, .run = &run};
+    ms_simulated simulated;
+    ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &run.treatments, s->err);
     s->plan->simulations++;
     if (status == MS_OK)
-        status = ms_step_plan_judge(s->task->model, s->task->run, &treatments, &result, s->err);
-    proof->fits = ms_reason_fits(result.reason);
-    proof->wanted_bytes = result.wanted_bytes;
-    return status == MS_OK ? ms_stack_copy(s->arena, &s->stack, choice, &proof->choice, s->err)
-                           : status;
+        status = ms_simulate(&job, MS_SIMULATE_FIT, &simulated, s->err);
+    if (status != MS_OK)
+        return status;
+    proof->fits = ms_reason_fits(simulated.judgement.reason);
+    proof->wanted_bytes = ms_simulated_wanted_bytes(&simulated);
+    ms_simulated_free(&simulated);
+    return ms_stack_copy(s->arena, &s->stack, choice, &proof->choice, s->err);
 }
 
 static ms_status prove(ms_search *s, const ms_stack_choice *choice, bool *yes)

@@ -9,7 +9,6 @@
 #include "plan/costs/choose.h"
 #include "plan/search/step_plan.h"
 #include "plan/trainers/target.h"
-#include "plan/search/trial.h"
 
 /* A choice that was run, and what came of it. */
 typedef struct ms_proof {

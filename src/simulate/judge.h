@@ -2,8 +2,8 @@
  *
  * Whether a run fits: the one place that decides it. Everything else reads the reason.
  */
-#ifndef MS_LEDGER_JUDGE_H
-#define MS_LEDGER_JUDGE_H
+#ifndef MS_SIMULATE_JUDGE_H
+#define MS_SIMULATE_JUDGE_H
 
 #include "base/reason.h"
 #include "config/run/budget.h"

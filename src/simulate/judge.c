@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "ledger/judge.h"
+#include "simulate/judge.h"
 
 /* What does not fit at all comes first; of what is tight, what was seen before what may be. */
 static ms_fit_reason reason_of(const ms_judgement *j, bool out_of_memory, bool retries)
