@@ -12,6 +12,7 @@
 #include "ledger/events.h"
 #include "plan/costs/stack.h"
 #include "report/step/reporter.h"
+#include "simulate/variation.h"
 #include "model/load.h"
 
 void ms_analysis_free(ms_analysis *analysis)
@@ -41,10 +42,10 @@ static ms_status itemise(ms_analysis *a, ms_fold_mode mode, ms_error *err)
 static ms_status measure_routing(const ms_analysis *a, ms_routing_kind routing, uint64_t *bytes,
                                  ms_error *err)
 {
-    ms_run_config run = a->run;
+    ms_variation v = ms_vary(&a->simulated.job, NULL);
     ms_simulated simulated;
-    run.routing = routing;
-    const ms_job job = {.model = &a->model, .run = &run};
+    v.run.routing = routing;
+    const ms_job job = ms_variation_job(&v);
     ms_status status = ms_simulate(&job, MS_SIMULATE_USAGE, &simulated, err);
     if (status != MS_OK)
         return status;

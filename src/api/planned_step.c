@@ -13,9 +13,9 @@ ms_status ms_planned_step_run(const ms_model_config *model, const ms_run_config 
                               const ms_treatments *treatments, const ms_style *style,
                               ms_planned_step *step, ms_error *err)
 {
-    step->run = *run;
-    step->run.treatments = *treatments;
-    const ms_job job = {.model = model, .run = &step->run};
+    step->variation = ms_vary_run(model, run, NULL);
+    step->variation.run.treatments = *treatments;
+    const ms_job job = ms_variation_job(&step->variation);
     ms_status status = ms_simulate(&job, MS_SIMULATE_ALL, &step->simulated, err);
     if (status != MS_OK)
         return status;

@@ -7,11 +7,11 @@
 
 #include "ledger/ledger.h"
 #include "report/view/view.h"
-#include "simulate/simulate.h"
+#include "simulate/variation.h"
 
 /* Stays where it was made: its parts point at one another. */
 typedef struct ms_planned_step {
-    ms_run_config run;
+    ms_variation variation;
     ms_simulated simulated;
     ms_ledger ledger;
     ms_view view;

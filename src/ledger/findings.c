@@ -19,15 +19,15 @@ typedef struct telling {
     ms_error *err;
 } telling;
 
-static bool is_worth(const ms_ledger *ledger, uint64_t bytes)
+static bool is_worth(const ms_summary *now, uint64_t bytes)
 {
-    return bytes >= ledger->summary->expected_device_bytes / WORTH;
+    return bytes >= now->expected_device_bytes / WORTH;
 }
 
 static bool saves(const ms_variant *v)
 {
     int64_t saved = ms_variant_saved_bytes(v);
-    return saved > 0 && is_worth(v->ledger, (uint64_t)saved);
+    return saved > 0 && is_worth(&v->base->summary, (uint64_t)saved);
 }
 
 static bool is_shown(const ms_variant *v)
@@ -111,7 +111,7 @@ static uint64_t score_bytes(const ms_ledger *ledger)
 
 static bool avoids_math(const ms_variant *v)
 {
-    return ms_attention_choose(v->ledger->model, &v->run) != MS_ATTENTION_MATH;
+    return ms_attention_choose(&v->variation.model, &v->variation.run) != MS_ATTENTION_MATH;
 }
 
 static ms_status tell_math(telling *f)
@@ -124,9 +124,9 @@ static ms_status tell_math(telling *f)
     const char *efficient =
         ms_attention_refusal(MS_ATTENTION_EFFICIENT, ledger->model, ledger->run);
     const ms_remedy *best = f->found.remedy_count ? &f->found.remedies[0] : NULL;
-    if (best
-            ? best->saved_device_bytes <= 0 || !is_worth(ledger, (uint64_t)best->saved_device_bytes)
-            : !is_worth(ledger, in_all_layers))
+    if (best ? best->saved_device_bytes <= 0 ||
+                   !is_worth(ledger->summary, (uint64_t)best->saved_device_bytes)
+             : !is_worth(ledger->summary, in_all_layers))
         return MS_OK;
     f->found.bytes = bytes;
     f->found.text = ms_arena_printf(
@@ -302,7 +302,7 @@ bool ms_findings_add_variants(ms_variants *variants, const ms_ledger *ledger, ms
     for (size_t i = 0; i < ROWS; i++)
         for (size_t k = 0; k < MS_MOST_REMEDIES && rows[i].changes[k]; k++)
             if (rows[i].holds(ledger) &&
-                !ms_variants_add(variants, ledger, rows[i].changes[k], arena))
+                !ms_variants_add(variants, ledger->simulated, rows[i].changes[k], arena))
                 return false;
     return true;
 }

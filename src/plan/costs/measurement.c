@@ -4,12 +4,11 @@
 #include <inttypes.h>
 
 #include "base/parallel.h"
-#include "simulate/simulate.h"
 
 static void measure_one(void *context, uint32_t index)
 {
     ms_measurement *m = &((ms_measurement *)context)[index];
-    const ms_job job = {.model = m->model, .run = &m->run};
+    const ms_job job = ms_variation_job(&m->variation);
     ms_simulated simulated;
     m->status = ms_simulate(&job, MS_SIMULATE_PROFILE, &simulated, &m->err);
     if (m->status != MS_OK)
@@ -17,7 +16,8 @@ static void measure_one(void *context, uint32_t index)
     m->profile = simulated.profile;
     simulated.profile = (ms_profile){0};
     if (m->ops)
-        m->status = ms_op_list_read(&simulated.simulation.trace, m->run.device, m->ops, &m->err);
+        m->status =
+            ms_op_list_read(&simulated.simulation.trace, m->variation.run.device, m->ops, &m->err);
     ms_simulated_free(&simulated);
 }
 
@@ -43,13 +43,9 @@ ms_status ms_measurement_set(ms_arena *arena, const ms_model_config *model,
                              const ms_run_config *run, const ms_treatment *treatment,
                              uint32_t loss_chunks, ms_measurement *m, ms_error *err)
 {
-    *m = (ms_measurement){.model = model, .run = *run};
-    ms_treatment *layers = ms_arena_array(arena, ms_treatment, model->num_layers);
-    if (!layers)
+    *m = (ms_measurement){.variation = ms_vary_run(model, run, arena)};
+    if (!ms_vary_all_layers(&m->variation, treatment, loss_chunks))
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers",
                        model->num_layers);
-    for (uint64_t i = 0; i < model->num_layers; i++)
-        layers[i] = *treatment;
-    m->run.treatments = (ms_treatments){layers, loss_chunks};
     return MS_OK;
 }

@@ -12,7 +12,7 @@
 
 #include "base/limit.h"
 #include "base/parallel.h"
-#include "simulate/simulate.h"
+#include "simulate/variation.h"
 
 /* Attempts at lowering the limit, and halvings once something fits. */
 enum { MOST_STEPS = 8, MOST_HALVINGS = 4 };
@@ -39,10 +39,10 @@ static const ms_proof *find_proof(const ms_search *s, const ms_stack_choice *cho
 
 static ms_status run_proof(ms_search *s, const ms_stack_choice *choice, ms_proof *proof)
 {
-    ms_run_config run = *s->task->run;
-    const ms_job job = {.model = s->task->model, .run = &run};
+    ms_variation v = ms_vary_run(s->task->model, s->task->run, s->arena);
+    const ms_job job = ms_variation_job(&v);
     ms_simulated simulated;
-    ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &run.treatments, s->err);
+    ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &v.run.treatments, s->err);
     s->plan->simulations++;
     if (status == MS_OK)
         status = ms_simulate(&job, MS_SIMULATE_FIT, &simulated, s->err);

@@ -6,7 +6,7 @@
 
 #include "config/run/budget.h"
 #include "plan/search/search.h"
-#include "simulate/simulate.h"
+#include "simulate/variation.h"
 
 enum { LEAST_HALVINGS = 6, MOST_LOWEST = 3 };
 
@@ -27,15 +27,15 @@ static uint64_t device_bytes(const ms_run_config *run, uint64_t reserved_bytes)
 /* A run that is simulated once and measured under one budget after the other. It stays where it was
  * made. */
 typedef struct trial {
-    ms_run_config run;
+    ms_variation variation;
     ms_simulated simulated;
 } trial;
 
 static ms_status begin_trial(ms_search *s, const ms_treatments *treatments, trial *t)
 {
-    t->run = *s->task->run;
-    t->run.treatments = *treatments;
-    const ms_job job = {.model = s->task->model, .run = &t->run};
+    t->variation = ms_vary_run(s->task->model, s->task->run, s->arena);
+    t->variation.run.treatments = *treatments;
+    const ms_job job = ms_variation_job(&t->variation);
     s->plan->simulations++;
     return ms_simulate(&job, MS_SIMULATE_EVENTS, &t->simulated, s->err);
 }
@@ -43,8 +43,8 @@ static ms_status begin_trial(ms_search *s, const ms_treatments *treatments, tria
 /* *yes: whether it fits under the budget, evaluations aside. */
 static ms_status try_budget(ms_search *s, trial *t, uint64_t budget, bool *yes)
 {
-    ms_budget_set(&t->run, budget);
-    ms_status status = ms_simulate_again(&t->simulated, &t->run, s->err);
+    ms_budget_set(&t->variation.run, budget);
+    ms_status status = ms_simulate_again(&t->simulated, &t->variation.run, s->err);
     *yes = ms_reason_fits(t->simulated.judgement.reason);
     return status;
 }
@@ -52,16 +52,16 @@ static ms_status try_budget(ms_search *s, trial *t, uint64_t budget, bool *yes)
 /* What the device shows with what the allocator took at most. */
 static uint64_t wanted_bytes(const trial *t)
 {
-    return device_bytes(&t->run, ms_simulated_wanted_bytes(&t->simulated));
+    return device_bytes(&t->variation.run, ms_simulated_wanted_bytes(&t->simulated));
 }
 
 /* `fits`: a budget that does, or UINT64_MAX. */
 static ms_status find_smallest(ms_search *s, trial *t, uint64_t live_bytes, uint64_t fits,
                                uint64_t *budget)
 {
-    uint64_t low = device_bytes(&t->run, live_bytes);
-    ms_budget_lift(&t->run);
-    ms_status status = ms_simulate_again(&t->simulated, &t->run, s->err);
+    uint64_t low = device_bytes(&t->variation.run, live_bytes);
+    ms_budget_lift(&t->variation.run);
+    ms_status status = ms_simulate_again(&t->simulated, &t->variation.run, s->err);
     *budget = wanted_bytes(t);
     *budget = fits < *budget ? fits : *budget;
     for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {

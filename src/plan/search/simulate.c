@@ -7,7 +7,7 @@
 
 #include "base/parallel.h"
 #include "plan/search/search.h"
-#include "simulate/simulate.h"
+#include "simulate/variation.h"
 
 static void read_figures(const ms_simulated *simulated, ms_step_figures *f)
 {
@@ -30,14 +30,14 @@ ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
                                 const ms_run_config *run, const ms_treatments *treatments,
                                 ms_step_figures *figures, ms_error *err)
 {
-    ms_run_config treated = *run;
+    ms_variation v = ms_vary_run(model, run, arena);
     ms_simulated simulated;
-    treated.treatments = *treatments;
+    v.run.treatments = *treatments;
     *figures = (ms_step_figures){.treatments = *treatments};
     figures->treat = ms_treatments_text(treatments, model->num_layers, arena);
     if (!figures->treat)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a plan's text");
-    const ms_job job = {.model = model, .run = &treated};
+    const ms_job job = ms_variation_job(&v);
     ms_status status = ms_simulate(&job, MS_SIMULATE_SUMMARY, &simulated, err);
     if (status != MS_OK)
         return status;
