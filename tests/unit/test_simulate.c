@@ -14,6 +14,7 @@ typedef struct run_case {
     const char *label;
     ms_run_setting settings[8]; /* ends where a field is NULL */
     uint64_t budget_bytes;      /* that is asked about as well */
+    bool is_whole;              /* its second step cannot be played again */
 } run_case;
 
 typedef struct loaded {
@@ -59,9 +60,10 @@ static void check_same_usage(const ms_simulated *a, const ms_simulated *b)
 /* What is played twice and what is run three times have the same steady step. */
 static void details_agree(void **state)
 {
+    const run_case *c = *state;
     loaded l;
     ms_simulated all, summary, usage, fit;
-    load(*state, &l);
+    load(c, &l);
     simulate(&l.job, MS_SIMULATE_ALL, &all);
     simulate(&l.job, MS_SIMULATE_SUMMARY, &summary);
     check_same_judgement(&all, &summary);
@@ -76,6 +78,7 @@ static void details_agree(void **state)
     simulate(&job, MS_SIMULATE_USAGE, &usage);
     check_same_judgement(&all, &usage);
     check_same_usage(&all, &usage);
+    assert_int_equal(usage.is_whole, c->is_whole);
     simulate(&l.job, MS_SIMULATE_FIT, &fit);
     assert_int_equal(ms_reason_verdict(fit.judgement.reason),
                      ms_reason_verdict(all.judgement.reason));
@@ -150,13 +153,14 @@ static void lent_is_anew(void **state)
 
 /* clang-format off */
 static const run_case runs[] = {
-    {"plenty",              {{"config", "smollm2-135m"}, {"seq", "256"}}, GIB(2)},
-    {"too much",            {{"config", "smollm2-135m"}, {"budget", "1GiB"}}, GIB(4)},
-    {"only with retries",   {{"config", "gpt2-xl"}, {"seq", "1024"}, {"batch", "4"}, {"budget", "30GiB"}}, GIB(34)},
-    {"treated",             {{"config", "llama-3.2-1b"}, {"seq", "512"}, {"treat", "all=checkpoint+offload"}}, GIB(14)},
-    {"with an evaluation",  {{"config", "smollm2-135m"}, {"seq", "256"}, {"eval-batch", "16"}, {"eval-logits", "2"}}, GIB(3)},
-    {"on the cpu",          {{"config", "smollm2-135m"}, {"device", "cpu"}, {"dtype", "fp32"}, {"seq", "64"}}, GIB(1)},
-    {"states on the host",  {{"config", "smollm2-135m"}, {"seq", "128"}, {"optimizer-device", "host"}}, GIB(1)},
+    {"plenty",              {{"config", "smollm2-135m"}, {"seq", "256"}}, GIB(2), false},
+    {"too much",            {{"config", "smollm2-135m"}, {"budget", "1GiB"}}, GIB(4), false},
+    {"only with retries",   {{"config", "gpt2-xl"}, {"seq", "1024"}, {"batch", "4"}, {"budget", "30GiB"}}, GIB(34), false},
+    {"treated",             {{"config", "llama-3.2-1b"}, {"seq", "512"}, {"treat", "all=checkpoint+offload"}}, GIB(14), false},
+    {"with an evaluation",  {{"config", "smollm2-135m"}, {"seq", "256"}, {"eval-batch", "16"}, {"eval-logits", "2"}}, GIB(3), false},
+    {"on the cpu",          {{"config", "smollm2-135m"}, {"device", "cpu"}, {"dtype", "fp32"}, {"seq", "64"}}, GIB(1), false},
+    {"states on the host",  {{"config", "smollm2-135m"}, {"seq", "128"}, {"optimizer-device", "host"}}, GIB(1), false},
+    {"no second step alike", {{"config", "smollm2-135m"}, {"seq", "128"}, {"optimizer", "adafactor"}}, GIB(2), true},
 };
 /* clang-format on */
 
