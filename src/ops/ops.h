@@ -217,11 +217,8 @@ static inline void ms_cpu_number(ms_tape *tape, ms_dtype dtype)
     ms_consume(tape, wrapped);
 }
 
-/* A matrix product of [rows, inner] and [inner, columns], `batches` times. */
-typedef struct ms_gemm {
-    uint64_t batches, rows, inner, columns;
-    bool transposed; /* the left side is stored by columns */
-} ms_gemm;
+/* The rows of a tensor of that shape times a matrix of so many columns. */
+ms_gemm ms_rows_times(const ms_shape *shape, uint64_t columns);
 
 /* What the CPU's library allocates while it computes the product (cpu_gemm.c). */
 void ms_cpu_gemm_scratch(ms_tape *tape, ms_dtype dtype, ms_gemm gemm);
