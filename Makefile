@@ -287,6 +287,7 @@ FORMATTED := $(sort $(SOURCES) $(shell find src -name '*.h') $(wildcard include/
 lint: lint-layers lint-headers lint-symbols lint-format lint-cppcheck lint-tidy  ## layers, symbols, clang-tidy, cppcheck, format
 lint-layers: all
 	sh scripts/check_layers.sh $(BUILD)
+	sh scripts/check_links.sh $(BUILD)
 lint-headers:
 	sh scripts/check_headers.sh
 lint-symbols: $(LIB) $(SHARED)

@@ -11,6 +11,7 @@
 #include "api/run.h"
 #include "ledger/events.h"
 #include "ledger/judge.h"
+#include "plan/costs/measure.h"
 #include "plan/costs/stack.h"
 #include "plan/search/trial.h"
 #include "report/step/reporter.h"

@@ -16,7 +16,4 @@ typedef struct ms_outputs {
 /* Under autocast if the run has it. */
 ms_outputs ms_forward(ms_model *model, ms_tensor ids);
 
-/* What Trainer's evaluation holds and makes; ids: [eval_batch, S]. */
-void ms_evaluate(ms_model *model, ms_tensor ids);
-
 #endif

@@ -4,6 +4,7 @@
  */
 #include "ledger/judge.h"
 
+#include "plan/search/simulate.h"
 #include "plan/search/step_plan.h"
 #include "plan/search/trial.h"
 #include "unit/fixtures.h"

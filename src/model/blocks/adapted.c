@@ -3,6 +3,8 @@
  * How an adapted linear layer runs, operator by operator as in PEFT 0.21 (tuners/lora/layer.py,
  * lora/dora.py, ia3/layer.py).
  */
+#include "model/blocks/adapted.h"
+
 #include "model/blocks/adapter.h"
 
 #include "model/blocks/quantized.h"

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/adapter/adapter_match.h"
+#include "model/blocks/adapted.h"
 #include "text/nearest.h"
 #include "model/blocks/quantized.h"
 

@@ -3,6 +3,9 @@
  * Making parameters and buffers, in the order and with the temporaries of the framework's
  * constructors: they decide where the allocator puts things.
  */
+#include "model/blocks/construct.h"
+
+#include "config/model/quantize_modules.h"
 #include "model/blocks/quantized.h"
 #include "ops/ops.h"
 

@@ -18,9 +18,6 @@ struct ms_quantized *ms_quantized_new(ms_model *model, uint32_t scope, ms_dim ou
 /* The whole model is on the device. */
 void ms_quantized_finish(ms_model *model);
 
-/* A stack of experts' weights [E, out, in], of a kind that packs them. */
-ms_tensor ms_packed_experts_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape);
-
 /* What prepare_model_for_kbit_training does to the types: every weight in half precision that is
  * not packed goes to fp32, and the allocator's cache to the device. */
 void ms_upcast(ms_model *model);
