@@ -3,7 +3,7 @@
 # check_layers.sh [BUILD]: proves the order of the stages, and of the folders in each. A file includes, and an
 # object calls, only what the row of its stage allows; within a stage only its own folder and those that stand
 # before it. BUILD has the objects; without it only includes are looked at. The rows are the arrows of
-# docs/design.
+# docs/design/overview.md.
 set -u
 cd "$(dirname "$0")/.."
 build=${1:-}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Device allocators behind one interface: raw bytes, PyTorch's CUDA caching allocator, and the same
- * with expandable segments. Rules and constants: docs/design.md, "Allocators".
+ * with expandable segments. Rules and constants: docs/semantics/allocator.md.
  */
 #ifndef MS_ALLOCATOR_ALLOCATOR_H
 #define MS_ALLOCATOR_ALLOCATOR_H

@@ -15,6 +15,7 @@ enum { LOSS_BATCHES = 2, MOST_BATCHES = 32 };
 typedef struct kept {
     ms_tensor *losses, *logits;                      /* of the last batch */
     ms_tensor *all_losses, *all_logits, *all_labels; /* of all */
+    bool hands_out_logits;                           /* the model does */
 } kept;
 
 static void join(ms_frame *f, ms_tensor *all, ms_tensor part)
@@ -23,10 +24,10 @@ static void join(ms_frame *f, ms_tensor *all, ms_tensor part)
 }
 
 /* The loss as Trainer takes it: its mean, a tensor of its own. */
-static ms_outputs predict(ms_model *model, ms_tensor ids)
+static ms_model_outputs predict(ms_model *model, ms_tensor ids, bool keeps_logits)
 {
     ms_tape *tape = model->tape;
-    ms_outputs out = ms_forward(model, ids);
+    ms_model_outputs out = ms_forward(model, ids, keeps_logits);
     ms_tensor mean = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_F32);
     ms_retain(tape, mean);
     ms_release(tape, out.loss);
@@ -39,9 +40,9 @@ static ms_outputs predict(ms_model *model, ms_tensor ids)
 }
 
 /* The logits of a batch that is not run. */
-static ms_outputs repeat(ms_tape *tape, ms_tensor logits)
+static ms_model_outputs repeat(ms_tape *tape, ms_tensor logits)
 {
-    ms_outputs out = {.loss = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_F32)};
+    ms_model_outputs out = {.loss = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_F32)};
     ms_retain(tape, out.loss);
     out.logits = ms_empty_like(tape, logits, (ms_dtype)ms_info(tape, logits)->dtype);
     ms_retain(tape, out.logits);
@@ -51,7 +52,8 @@ static ms_outputs repeat(ms_tape *tape, ms_tensor logits)
 static void run_batch(ms_model *model, ms_frame *f, const kept *k, ms_tensor ids, bool is_repeat)
 {
     ms_tape *tape = model->tape;
-    ms_outputs out = is_repeat ? repeat(tape, *k->logits) : predict(model, ids);
+    ms_model_outputs out =
+        is_repeat ? repeat(tape, *k->logits) : predict(model, ids, k->hands_out_logits);
     if (ms_idle(tape))
         return;
     ms_assign(f, k->losses, out.loss);
@@ -66,12 +68,13 @@ static void run_batch(ms_model *model, ms_frame *f, const kept *k, ms_tensor ids
     join(f, k->all_labels, ids);
 }
 
-void ms_evaluate(ms_model *model, ms_tensor ids)
+void ms_evaluate(ms_model *model, ms_tensor ids, bool keeps_logits)
 {
     ms_tape *tape = model->tape;
     uint64_t batches = model->run->eval_logits ? model->run->eval_logits : LOSS_BATCHES;
     ms_frame f = ms_frame_begin(tape);
-    kept k = {ms_local(&f, 0), ms_local(&f, 0), ms_local(&f, 0), ms_local(&f, 0), ms_local(&f, 0)};
+    kept k = {ms_local(&f, 0), ms_local(&f, 0), ms_local(&f, 0),
+              ms_local(&f, 0), ms_local(&f, 0), keeps_logits};
     for (uint64_t i = 0; i < batches && !ms_idle(tape); i++)
         run_batch(model, &f, &k, ids, i >= MOST_BATCHES);
     ms_frame_end(&f, NULL);

@@ -9,6 +9,6 @@
 #include "step/forward.h"
 
 /* What Trainer's evaluation holds and makes; ids: [eval_batch, S]. */
-void ms_evaluate(ms_model *model, ms_tensor ids);
+void ms_evaluate(ms_model *model, ms_tensor ids, bool keeps_logits);
 
 #endif

@@ -15,35 +15,36 @@ static ms_tensor handed_on(ms_tape *tape, ms_tensor output)
     return wide;
 }
 
-static ms_tensor run_program(ms_model *model, ms_tensor ids)
+/* Trainer gives a model no labels where it smooths them itself. */
+static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_logits)
 {
     ms_tape *tape = model->tape;
+    const ms_model_inputs in = {.ids = ids,
+                                .labels = model->run->label_smoothing > 0 ? 0 : ids,
+                                .keeps_logits = keeps_logits};
+    ms_model_outputs out = {0};
     tape->has_autocast = tape->run->autocast != MS_AUTOCAST_NONE;
     tape->autocast_dtype = tape->run->autocast == MS_AUTOCAST_F16 ? MS_DTYPE_F16 : MS_DTYPE_BF16;
-    ms_tensor out = model->config->family->program->forward(model, ids, ids);
-    ms_retain(tape, out);
+    model->config->family->program->forward(model, &in, &out);
     if (tape->has_autocast)
         ms_autocast_clear(tape);
     tape->has_autocast = false;
     return out;
 }
 
-ms_outputs ms_forward(ms_model *model, ms_tensor ids)
+ms_model_outputs ms_forward(ms_model *model, ms_tensor ids, bool keeps_logits)
 {
     ms_tape *tape = model->tape;
-    ms_outputs out = {.loss = run_program(model, ids)};
+    ms_model_outputs out = run_program(model, ids, keeps_logits);
+    out.logits = handed_on(tape, out.logits);
     if (model->run->label_smoothing > 0) {
-        ms_tensor logits = handed_on(tape, out.loss);
-        out.loss = ms_smoothed_loss(model, logits, ids);
-        ms_retain(tape, out.loss);
-        if (model->keeps_logits)
-            out.logits = logits;
-        else
-            ms_release(tape, logits);
-        return out;
+        out.loss = ms_hand_out(tape, ms_smoothed_loss(model, out.logits, ids));
+        ms_release(tape, out.auxiliary);
+        out.auxiliary = 0;
     }
-    if (model->keeps_logits)
-        out.logits = handed_on(tape, model->output_logits);
-    model->output_logits = 0;
+    if (!keeps_logits) {
+        ms_release(tape, out.logits);
+        out.logits = 0;
+    }
     return out;
 }

@@ -8,12 +8,7 @@
 
 #include "model/blocks/model.h"
 
-/* Both are the caller's; logits are 0 unless the model hands them out (model->keeps_logits). */
-typedef struct ms_outputs {
-    ms_tensor loss, logits;
-} ms_outputs;
-
-/* Under autocast if the run has it. */
-ms_outputs ms_forward(ms_model *model, ms_tensor ids);
+/* Under autocast if the run has it. The loss and, if they are kept, the logits are the caller's. */
+ms_model_outputs ms_forward(ms_model *model, ms_tensor ids, bool keeps_logits);
 
 #endif

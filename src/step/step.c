@@ -11,7 +11,7 @@
 #include "config/model/quantize_modules.h"
 #include "config/run/attention.h"
 #include "model/blocks/adapter.h"
-#include "model/blocks/quantized.h"
+#include "model/blocks/packed/quantized.h"
 #include "ops/ops.h"
 #include "step/accumulation.h"
 #include "step/clip.h"
@@ -62,7 +62,7 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
     tape->grad_enabled = true;
     tape->on_backward_thread = false;
     ms_home_begin(tape);
-    ms_tensor loss = ms_forward(&t->model, t->ids).loss;
+    ms_tensor loss = ms_forward(&t->model, t->ids, false).loss;
     ms_selective_check(tape, t->model.config->num_layers);
     mark(t, false, MS_PHASE_FORWARD, micro_step);
     return loss;
@@ -158,7 +158,6 @@ static void run_evaluation(trainer *t)
     const ms_dim batch = model->batch;
     model->run = &run;
     model->batch = ms_dim_number(&tape->trace->symbols, run.eval_batch);
-    model->keeps_logits = !fuses || has_logits;
     tape->is_evaluating = true;
     tape->grad_enabled = tape->on_backward_thread = false;
     tape->pass = MS_PASS_FORWARD;
@@ -166,10 +165,10 @@ static void run_evaluation(trainer *t)
     ms_retain(tape, ids);
     ms_name_storage(tape, ids, "input_ids", MS_CATEGORY_INPUT);
     mark(t, true, MS_PHASE_EVALUATION, 0);
-    ms_evaluate(model, ids);
+    ms_evaluate(model, ids, !fuses || has_logits);
     mark(t, false, MS_PHASE_EVALUATION, 0);
     ms_release(tape, ids);
-    tape->is_evaluating = model->keeps_logits = false;
+    tape->is_evaluating = false;
     model->batch = batch;
     model->run = training;
 }

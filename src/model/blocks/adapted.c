@@ -7,7 +7,7 @@
 
 #include "model/blocks/adapter.h"
 
-#include "model/blocks/quantized.h"
+#include "model/blocks/packed/quantized.h"
 #include "ops/ops.h"
 
 /* ---- DoRA: the magnitude of each row of the weight times its direction ---- */

@@ -2,38 +2,21 @@
 #include "model/blocks/adapter.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "config/adapter/adapter_match.h"
 #include "model/blocks/adapted.h"
+#include "model/blocks/module_tree.h"
+#include "model/blocks/packed/quantized.h"
 #include "text/nearest.h"
-#include "model/blocks/quantized.h"
 
 typedef struct attaching {
     ms_model *model;
+    ms_module_tree modules;
     const ms_adapter *adapter;
     ms_adapter_matcher *matcher;
     ms_error *err;
 } attaching;
-
-/* ---- names ---- */
-
-enum { MOST_NAME_BYTES = 200 };
-
-/* "model.layers.0.self_attn.q_proj" */
-static void name_of(const ms_model *model, uint32_t scope, char *out, size_t size)
-{
-    const ms_trace *trace = model->tape->trace;
-    uint32_t chain[16] = {0}, depth = 0;
-    for (; scope != MS_NONE && depth < 16; scope = trace->scopes.items[scope].parent)
-        chain[depth++] = scope;
-    size_t used = 0;
-    out[0] = '\0';
-    while (depth-- > 0 && used < size)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? "." : "",
-                                 trace->names.items[trace->scopes.items[chain[depth]].name]);
-}
 
 /* ---- making ---- */
 
@@ -151,49 +134,28 @@ static ms_status fail_no_target(attaching *a)
                    wanted, ms_nearest_hint(&nearest, hint, sizeof hint));
 }
 
-/* Modules that hold others, and activations (as they stand beside linear layers in transformers),
- * are modules that targets can name as well; PEFT refuses those. Looks at the ones that come to
- * light with a name after the `before`. */
-static ms_status check_others(attaching *a, const char *name, const char *before)
+static ms_leaf_module *leaf_of(attaching *a, const ms_module_row *row)
 {
-    static const char *const activations[][2] = {
-        {".gate_proj", "act_fn"},           {".up_proj", "act_fn"},    {".c_fc", "act"},
-        {".gate_up_proj", "activation_fn"}, {".fc1", "activation_fn"}, {".dense_h_to_4h", "act"}};
-    char other[MOST_NAME_BYTES + sizeof ".activation_fn"];
-    const char *last = strrchr(name, '.');
-    for (const char *point = strchr(name, '.'); point; point = strchr(point + 1, '.')) {
-        size_t length = (size_t)(point - name);
-        if (strncmp(before, name, length) == 0 && before[length] == '.')
-            continue;
-        snprintf(other, sizeof other, "%.*s", (int)length, name);
-        if (ms_adapter_takes(a->matcher, other, false, false))
-            return fail_kind(a, other);
-    }
-    for (size_t i = 0; last && i < sizeof activations / sizeof activations[0]; i++) {
-        if (strcmp(last, activations[i][0]) != 0)
-            continue;
-        snprintf(other, sizeof other, "%.*s.%s", (int)(last - name), name, activations[i][1]);
-        if (ms_adapter_takes(a->matcher, other, false, false))
-            return fail_kind(a, other);
-    }
-    return MS_OK;
+    return row->kind == MS_MODULE_LEAF ? &a->model->leaves.items[row->leaf] : NULL;
+}
+
+/* Modules that hold others, and activations, are modules that targets can name as well; PEFT
+ * refuses those. */
+static ms_status adapt_row(attaching *a, const ms_module_row *row, uint32_t *found)
+{
+    ms_leaf_module *leaf = leaf_of(a, row);
+    if (!ms_adapter_takes(a->matcher, row->name, leaf && is_linear(leaf), leaf && leaf->is_head))
+        return MS_OK;
+    *found += 1;
+    return leaf ? adapt(a, leaf, row->name) : fail_kind(a, row->name);
 }
 
 static ms_status adapt_targets(attaching *a)
 {
-    char names[2][MOST_NAME_BYTES] = {"", ""};
     uint32_t found = 0;
     ms_status status = MS_OK;
-    for (uint32_t i = 0; i < a->model->leaves.count && status == MS_OK; i++) {
-        ms_leaf_module *leaf = &a->model->leaves.items[i];
-        char *name = names[i % 2];
-        name_of(a->model, leaf->scope, name, MOST_NAME_BYTES);
-        status = check_others(a, name, names[(i + 1) % 2]);
-        if (status != MS_OK || !ms_adapter_takes(a->matcher, name, is_linear(leaf), leaf->is_head))
-            continue;
-        found++;
-        status = adapt(a, leaf, name);
-    }
+    for (uint32_t i = 0; i < a->modules.count && status == MS_OK; i++)
+        status = adapt_row(a, &a->modules.rows[i], &found);
     if (status == MS_OK && ms_adapter_gave_up(a->matcher))
         return ms_fail(a->err, MS_ERR_CONFIG,
                        "adapter: its patterns take too long on the names of %" PRIu32
@@ -230,19 +192,18 @@ static void copy_weight(ms_model *model, ms_tensor tensor)
 
 static ms_status save_modules(attaching *a)
 {
-    char name[MOST_NAME_BYTES];
     uint32_t found = 0;
-    for (uint32_t i = 0; i < a->model->leaves.count; i++) {
-        ms_leaf_module *leaf = &a->model->leaves.items[i];
-        name_of(a->model, leaf->scope, name, sizeof name);
-        if (!ms_adapter_saves(a->matcher, name))
+    for (uint32_t i = 0; i < a->modules.count; i++) {
+        const ms_module_row *row = &a->modules.rows[i];
+        ms_leaf_module *leaf = leaf_of(a, row);
+        if (!leaf || !ms_adapter_saves(a->matcher, row->name))
             continue;
         found++;
         if (is_shared(a->model, leaf))
             return ms_fail(a->err, MS_ERR_CONFIG,
                            "adapter: modules_to_save of '%.80s', whose weight another module "
                            "shares, is not modelled",
-                           name);
+                           row->name);
         copy_weight(a->model, leaf->weight);
         copy_weight(a->model, leaf->bias);
         leaf->is_saved = true;
@@ -370,6 +331,8 @@ ms_status ms_adapter_attach(ms_model *model, ms_error *err)
     ms_status fits = check_quantized(&a);
     if (fits != MS_OK)
         return fits;
+    if (ms_module_tree_make(model, &a.modules) != MS_OK)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the names of modules");
     ms_status status =
         ms_adapter_matcher_new(a.adapter, model->config->model_type, &a.matcher, err);
     if (status == MS_OK)

@@ -6,7 +6,7 @@
 #include "model/blocks/construct.h"
 
 #include "config/model/quantize_modules.h"
-#include "model/blocks/quantized.h"
+#include "model/blocks/packed/quantized.h"
 #include "ops/ops.h"
 
 /* Enters a module into the model's list. */

@@ -193,19 +193,28 @@ ms_tensor ms_class_loss(ms_model *model, ms_tensor pooled)
                             labels);
 }
 
-static ms_tensor last_token_loss(ms_model *model, const ms_linear_module *head, ms_tensor hidden,
-                                 ms_tensor ids)
+/* The logits of one token of each sequence, bound. */
+static ms_tensor *last_token_logits(ms_model *model, ms_frame *f, const ms_linear_module *head,
+                                    ms_tensor hidden, ms_tensor ids)
 {
     ms_tape *tape = model->tape;
-    ms_frame f = ms_frame_begin(tape);
-    ms_tensor *logits = ms_local(&f, ms_linear_call(model, head, hidden));
+    ms_tensor *logits = ms_local(f, ms_linear_call(model, head, hidden));
     bool pads = model->config->pad_token_id != UINT64_MAX;
-    ms_tensor *last = ms_local(&f, pads ? last_tokens(model, &f, ids) : 0);
+    ms_tensor *last = ms_local(f, pads ? last_tokens(model, f, ids) : 0);
     ms_tensor rows = ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64);
     /* Without padding the last token is a number: the rest is indexed by rows alone. */
-    ms_tensor *pooled = ms_local(&f, pads ? ms_index_pairs(tape, *logits, rows, *last)
-                                          : ms_index_rows(tape, ms_select(tape, *logits, 1), rows));
-    ms_tensor *loss = ms_local(&f, ms_class_loss(model, *pooled));
+    return ms_local(f, pads ? ms_index_pairs(tape, *logits, rows, *last)
+                            : ms_index_rows(tape, ms_select(tape, *logits, 1), rows));
+}
+
+static ms_tensor last_token_loss(ms_model *model, const ms_linear_module *head, ms_tensor hidden,
+                                 const ms_model_inputs *in, ms_model_outputs *out)
+{
+    ms_frame f = ms_frame_begin(model->tape);
+    ms_tensor *pooled = last_token_logits(model, &f, head, hidden, in->ids);
+    if (in->keeps_logits || !in->labels)
+        out->logits = ms_hand_out(model->tape, *pooled);
+    ms_tensor *loss = ms_local(&f, in->labels ? ms_class_loss(model, *pooled) : 0);
     return ms_frame_end(&f, loss);
 }
 
@@ -217,25 +226,42 @@ static ms_tensor keep_last(ms_model *model, ms_tensor hidden)
                : ms_narrow(model->tape, hidden, 1, ms_kept_tokens(model));
 }
 
-ms_tensor *ms_head_loss(ms_model *model, ms_frame *f, const ms_linear_module *head,
-                        ms_tensor hidden, ms_tensor labels)
+ms_tensor ms_hand_out(ms_tape *tape, ms_tensor tensor)
 {
-    if (model->config->head == MS_HEAD_LAST_TOKEN)
-        return ms_local(f, last_token_loss(model, head, hidden, labels));
-    if (model->run->treatments.loss_chunks > 1)
-        return ms_local(f, chunked_loss(model, head, hidden));
-    if (has_liger(model, false) && model->run->label_smoothing <= 0)
-        return ms_local(f, fused_loss(model, head, hidden, labels));
+    ms_retain(tape, tensor);
+    return tensor;
+}
+
+void ms_forward_end(ms_frame *f, const ms_tensor *loss, ms_model_outputs *out)
+{
+    out->loss = ms_hand_out(f->tape, ms_frame_end(f, loss));
+}
+
+/* The logits as the model hands them out, bound. */
+static ms_tensor *whole_logits(ms_model *model, ms_frame *f, const ms_linear_module *head,
+                               ms_tensor hidden)
+{
     ms_tensor *logits = ms_local(f, ms_linear_call(model, head, keep_last(model, hidden)));
     if (model->scale_logits)
         ms_assign(f, logits, model->scale_logits(model->tape, *logits));
     if (model->config->caps_logits)
         ms_soft_cap(model, f, logits);
-    if (model->run->label_smoothing > 0)
-        return logits;
-    if (model->keeps_logits) {
-        model->output_logits = *logits;
-        ms_retain(model->tape, *logits);
-    }
-    return ms_local(f, causal_lm_loss(model, *logits, labels));
+    return logits;
+}
+
+ms_tensor *ms_head_call(ms_model *model, ms_frame *f, const ms_linear_module *head,
+                        ms_tensor hidden, const ms_model_inputs *in, ms_model_outputs *out)
+{
+    if (in->keeps_hidden)
+        out->hidden = ms_hand_out(model->tape, hidden);
+    if (model->config->head == MS_HEAD_LAST_TOKEN)
+        return ms_local(f, last_token_loss(model, head, hidden, in, out));
+    if (in->labels && model->run->treatments.loss_chunks > 1)
+        return ms_local(f, chunked_loss(model, head, hidden));
+    if (in->labels && has_liger(model, false))
+        return ms_local(f, fused_loss(model, head, hidden, in->labels));
+    const ms_tensor *logits = whole_logits(model, f, head, hidden);
+    if (in->keeps_logits || !in->labels)
+        out->logits = ms_hand_out(model->tape, *logits);
+    return ms_local(f, in->labels ? causal_lm_loss(model, *logits, in->labels) : 0);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A model as a program on the tape: build makes the parameters in the framework's order, forward
- * runs one micro-batch and yields the loss. A family is one file and one row of families.c.
+ * runs one micro-batch, with labels for its loss or without. A family is one file and one row of
+ * families.c.
  */
 #ifndef MS_MODEL_BLOCKS_MODEL_H
 #define MS_MODEL_BLOCKS_MODEL_H
@@ -20,7 +21,7 @@ typedef enum ms_leaf_kind {
 } ms_leaf_kind;
 
 struct ms_adapted;   /* see model/blocks/adapter.h */
-struct ms_quantized; /* see model/blocks/quantized.h */
+struct ms_quantized; /* see model/blocks/packed/quantized.h */
 
 typedef struct ms_linear_module {
     uint32_t scope;
@@ -64,8 +65,6 @@ typedef struct ms_model {
     ms_dim labels; /* classes a classifier tells apart */
     /* [B], of what a head says of a whole sequence; 0: the head has no such labels. */
     ms_tensor class_labels;
-    bool keeps_logits;       /* an evaluation runs that wants them */
-    ms_tensor output_logits; /* then: those of the forward pass that ran, held */
     /* How many labels the loss counts, an int64 on the device; 0: the loss counts by itself. */
     ms_tensor label_count;
     uint64_t idle_param_count;       /* of experts that a token does not use */
@@ -78,11 +77,26 @@ typedef struct ms_model {
     uint32_t indexed_scopes;
 } ms_model;
 
+/* What a forward pass is given; the tensors stay the caller's. */
+typedef struct ms_model_inputs {
+    ms_tensor ids;     /* [B, S], or pictures [B, C, height, width] */
+    ms_tensor labels;  /* [B, S]; 0: none, and so no loss. Classes are in model->class_labels */
+    bool keeps_hidden; /* the last hidden states are handed out */
+    bool keeps_logits; /* so are the logits where there is a loss; without one they always are */
+} ms_model_inputs;
+
+/* What it hands out: references that are the caller's, or 0. */
+typedef struct ms_model_outputs {
+    ms_tensor hidden;    /* [B, S, H], what the head was given */
+    ms_tensor logits;    /* [B, kept tokens, V], or [B, classes] */
+    ms_tensor loss;      /* a scalar */
+    ms_tensor auxiliary; /* the routers' loss, where there is no other that it is added to */
+} ms_model_outputs;
+
 typedef struct ms_model_program {
     bool (*build)(ms_model *model);
-    /* ids and labels: [B, S]; both stay the caller's. Yields the scalar loss, or with label
-     * smoothing the logits. */
-    ms_tensor (*forward)(ms_model *model, ms_tensor ids, ms_tensor labels);
+    /* Runs one micro-batch. `out` is all 0 before. */
+    void (*forward)(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
 } ms_model_program;
 
 /* Fills dimensions and resolves attention; build and forward come from the config's family. */

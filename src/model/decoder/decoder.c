@@ -248,19 +248,19 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
     return result;
 }
 
-ms_tensor ms_decoder_forward(ms_model *model, ms_tensor ids, ms_tensor labels)
+void ms_decoder_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_tape *tape = model->tape;
     ms_decoder *d = model->modules;
     ms_frame f = ms_frame_begin(tape);
-    ms_tensor *hidden = ms_local(&f, run_model(model, d, ids));
+    ms_tensor *hidden = ms_local(&f, run_model(model, d, in->ids));
     ms_tensor *more = ms_local(&f, 0);
-    ms_tensor *loss = ms_head_loss(model, &f, &d->head, *hidden, labels);
+    ms_tensor *loss = ms_head_call(model, &f, &d->head, *hidden, in, out);
     if (d->style.add_loss)
         d->style.add_loss(model, &f, more, loss);
-    ms_tensor result = ms_frame_end(&f, loss);
-    ms_retain(tape, result);
+    if (!in->labels)
+        out->auxiliary = ms_hand_out(tape, *more);
+    ms_forward_end(&f, loss, out);
     if (d->style.drop)
         d->style.drop(model);
-    return ms_unown(tape, result);
 }

@@ -125,7 +125,7 @@ struct ms_decoder {
 };
 
 bool ms_decoder_build(ms_model *model, ms_decoder_style style);
-ms_tensor ms_decoder_forward(ms_model *model, ms_tensor ids, ms_tensor labels);
+void ms_decoder_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
 /* The pieces of forward, for families with a shell of their own. The rotary tables
  * and the hidden states are locals of `f`. */
 ms_tensor ms_decoder_embed(ms_model *model, const ms_decoder *d, ms_tensor ids);

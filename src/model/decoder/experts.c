@@ -4,9 +4,9 @@
  */
 #include "model/decoder/experts.h"
 
-#include "model/blocks/quantized.h"
+#include "model/blocks/packed/quantized.h"
 
-#include "model/blocks/quantized_fp8.h"
+#include "model/blocks/packed/quantized_fp8.h"
 #include "model/decoder/experts_eager.h"
 #include "model/decoder/router_loss.h"
 #include "ops/liger/liger_experts.h"

@@ -93,5 +93,6 @@ void ms_router_loss_add(ms_model *model, ms_frame *f, ms_tensor *auxiliary, ms_t
     if (model->router_logits.count == 0 || ms_idle(tape))
         return;
     ms_assign(f, auxiliary, balancing_loss(model));
-    ms_assign(f, loss, ms_add_into(tape, *loss, ms_mul_scalar(tape, *auxiliary)));
+    if (*loss)
+        ms_assign(f, loss, ms_add_into(tape, *loss, ms_mul_scalar(tape, *auxiliary)));
 }

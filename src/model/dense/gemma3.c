@@ -147,15 +147,16 @@ static ms_tensor run_whole(ms_model *model, ms_decoder *d, ms_tensor ids)
     return result;
 }
 
-static ms_tensor forward_whole(ms_model *model, ms_tensor ids, ms_tensor labels)
+static void forward_whole(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_decoder *d = model->modules;
-    if (model->run->treatments.loss_chunks > 1) /* calls the text model itself */
-        return ms_decoder_forward(model, ids, labels);
+    if (in->labels && model->run->treatments.loss_chunks > 1) { /* calls the text model itself */
+        ms_decoder_forward(model, in, out);
+        return;
+    }
     ms_frame f = ms_frame_begin(model->tape);
-    ms_tensor *hidden = ms_local(&f, run_whole(model, d, ids));
-    ms_tensor *loss = ms_head_loss(model, &f, &d->head, *hidden, labels);
-    return ms_frame_end(&f, loss);
+    ms_tensor *hidden = ms_local(&f, run_whole(model, d, in->ids));
+    ms_forward_end(&f, ms_head_call(model, &f, &d->head, *hidden, in, out), out);
 }
 
 static ms_status check_whole(const ms_model_config *config, ms_error *err)

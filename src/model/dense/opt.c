@@ -262,14 +262,13 @@ static ms_tensor run_decoder(ms_model *model, opt *o, ms_tensor ids)
     return result;
 }
 
-static ms_tensor forward(ms_model *model, ms_tensor ids, ms_tensor labels)
+static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_tape *tape = model->tape;
     opt *o = model->modules;
     ms_frame f = ms_frame_begin(tape);
-    ms_tensor *hidden = ms_local(&f, run_decoder(model, o, ids));
-    ms_tensor *loss = ms_head_loss(model, &f, &o->head, *hidden, labels);
-    return ms_frame_end(&f, loss);
+    ms_tensor *hidden = ms_local(&f, run_decoder(model, o, in->ids));
+    ms_forward_end(&f, ms_head_call(model, &f, &o->head, *hidden, in, out), out);
 }
 
 static const ms_model_program program = {build, forward};

@@ -329,13 +329,28 @@ static ms_tensor words_loss(ms_model *model, ms_tensor scores, ms_tensor labels)
     return ms_cross_entropy(tape, ms_view(tape, scores, MS_SHAPE(tokens, model->vocab)), flat);
 }
 
-static ms_tensor forward(ms_model *model, ms_tensor ids, ms_tensor labels)
+/* Binds the losses of what there is, and their sum. */
+static void add_losses(ms_model *model, ms_frame *f, ms_tensor words, ms_tensor classes,
+                       ms_tensor labels, ms_tensor *loss)
+{
+    if (words)
+        ms_assign(f, loss, words_loss(model, words, labels));
+    if (words && classes) {
+        ms_tensor *first = ms_local(f, *loss);
+        ms_tensor *second = ms_local(f, ms_class_loss(model, classes));
+        ms_assign(f, loss, ms_add(model->tape, *first, *second));
+    } else if (classes) {
+        ms_assign(f, loss, ms_class_loss(model, classes));
+    }
+}
+
+static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_tape *tape = model->tape;
     const bert *b = model->modules;
     ms_tensor pooled_output;
     ms_frame f = ms_frame_begin(tape);
-    ms_tensor *hidden = ms_local(&f, run_model(model, b, ids, &pooled_output));
+    ms_tensor *hidden = ms_local(&f, run_model(model, b, in->ids, &pooled_output));
     ms_tensor *pooled = ms_local(&f, pooled_output);
     ms_release(tape, pooled_output);
     ms_tensor *words = ms_local(&f, 0), *classes = ms_local(&f, 0), *loss = ms_local(&f, 0);
@@ -348,16 +363,13 @@ static ms_tensor forward(ms_model *model, ms_tensor ids, ms_tensor labels)
             ms_local(&f, ms_dropout(tape, *pooled, model->config->classifier_dropout));
         ms_assign(&f, classes, ms_linear_call(model, &b->classifier, *dropped));
     }
-    if (*words)
-        ms_assign(&f, loss, words_loss(model, *words, labels));
-    if (*words && *classes) {
-        ms_tensor *first = ms_local(&f, *loss);
-        ms_tensor *second = ms_local(&f, ms_class_loss(model, *classes));
-        ms_assign(&f, loss, ms_add(tape, *first, *second));
-    } else if (*classes) {
-        ms_assign(&f, loss, ms_class_loss(model, *classes));
-    }
-    return ms_frame_end(&f, loss);
+    if (in->keeps_hidden)
+        out->hidden = ms_hand_out(tape, *hidden);
+    if (in->keeps_logits || !in->labels)
+        out->logits = ms_hand_out(tape, *words ? *words : *classes);
+    if (in->labels)
+        add_losses(model, &f, *words, *classes, in->labels, loss);
+    ms_forward_end(&f, loss, out);
 }
 
 static const ms_model_program program = {build, forward};

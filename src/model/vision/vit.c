@@ -254,17 +254,19 @@ static ms_tensor run_model(ms_model *model, const vit *v, ms_tensor pixels)
     return result;
 }
 
-static ms_tensor forward(ms_model *model, ms_tensor pixels, ms_tensor labels)
+static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
-    (void)labels;
     ms_tape *tape = model->tape;
     const vit *v = model->modules;
     ms_frame f = ms_frame_begin(tape);
-    ms_tensor *hidden = ms_local(&f, run_model(model, v, pixels));
+    ms_tensor *hidden = ms_local(&f, run_model(model, v, in->ids));
     ms_tensor *pooled = ms_local(&f, ms_select(tape, *hidden, 1));
     ms_tensor *logits = ms_local(&f, ms_linear_call(model, &v->classifier, *pooled));
-    ms_tensor *loss = ms_local(&f, ms_class_loss(model, *logits));
-    return ms_frame_end(&f, loss);
+    if (in->keeps_hidden)
+        out->hidden = ms_hand_out(tape, *hidden);
+    if (in->keeps_logits || !in->labels)
+        out->logits = ms_hand_out(tape, *logits);
+    ms_forward_end(&f, ms_local(&f, in->labels ? ms_class_loss(model, *logits) : 0), out);
 }
 
 static const ms_model_program program = {build, forward};
