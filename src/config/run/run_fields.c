@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/adapter/adapter.h"
 #include "config/adapter/adapter_parse.h"
 #include "config/run/attention.h"
 #include "config/run/experts.h"
