@@ -90,7 +90,7 @@ static ms_status read_side(ms_arena *arena, const char *name, const ms_run *run,
     if (status != MS_OK || is_one)
         return status;
     if (strcmp(name, "-") == 0)
-        return ms_fail(err, MS_ERR_USAGE, "standard input holds no report");
+        return ms_fail(err, MS_ERR_USAGE, "standard input is not a report");
     return analyze(arena, name, run, report, err);
 }
 

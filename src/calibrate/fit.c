@@ -50,7 +50,7 @@ static ms_status fit_reserved(ms_fitting *f)
     if (f->count == 0)
         return MS_OK;
     if (f->count < PARAMETERS + MS_SPARE_POINTS)
-        return ms_fitting_too_few(f, "what is reserved", PARAMETERS + MS_SPARE_POINTS);
+        return ms_fitting_too_few(f, "reserved memory", PARAMETERS + MS_SPARE_POINTS);
     for (uint32_t i = 0; i < f->count; i++) {
         const ms_measured_point *p = f->used[i];
         const double columns[MS_LEAST_COLUMNS] = {1, p->told_reserved};
@@ -62,9 +62,8 @@ static ms_status fit_reserved(ms_fitting *f)
     ms_status status = MS_OK;
     if (!ms_least_tells_apart(f->rows, f->count, f->wanted)) {
         f->wanted = 2; /* all of one size */
-        status = ms_fitting_note(
-            f, "workspaces: the points are all of one size, so that they are not told "
-               "from the margin");
+        status = ms_fitting_note(f, "workspaces: all points are of one size, so workspaces cannot "
+                                    "be separated from the margin");
     }
     ms_fitting_set_coefficients(f, kinds, 0);
     ms_fitting_add_quality(f, "reserved_memory_bytes", reserved_before, reserved_after,
@@ -145,7 +144,7 @@ static ms_status note_below(ms_fitting *f, uint32_t count)
 {
     return ms_fitting_note(f,
                            "the context: without %" PRIu32 " point%s, whose device shows less "
-                           "than what is told to be reserved",
+                           "than the predicted reserved memory",
                            count, count == 1 ? "" : "s");
 }
 
@@ -162,7 +161,7 @@ static ms_status fit_context(ms_fitting *f)
         double context = context_of(p, c);
         if (context < 0 && p->measured_reserved > 0)
             return ms_fail(f->err, MS_ERR_CONFIG,
-                           "%.100s: the device shows less than what is reserved on it", p->name);
+                           "%.100s: the device shows less than its reserved memory", p->name);
         if (context < 0) {
             below++;
             continue;
@@ -210,10 +209,10 @@ ms_status ms_calibration_device(const ms_measured_points *points, const char **n
     for (uint32_t i = 0; i < points->count; i++) {
         const ms_measured_point *p = &points->items[i];
         if (!*p->device)
-            return ms_fail(err, MS_ERR_CONFIG, "%.100s: its device is not told", p->name);
+            return ms_fail(err, MS_ERR_CONFIG, "%.100s: its device is not given", p->name);
         if (strcmp(p->device, *name) != 0)
             return ms_fail(err, MS_ERR_CONFIG,
-                           "the points are of %.40s and of %.40s: a calibration is of one device",
+                           "the points are from %.40s and %.40s: a calibration is for one device",
                            *name, p->device);
     }
     return MS_OK;
@@ -227,14 +226,14 @@ static ms_status check_fitted(const ms_fitting *f)
         const ms_fitted *fitted = &r->calibration.parameters[i];
         if (fitted->high > ms_parameter_rows[i].most)
             return ms_fail(f->err, MS_ERR_CONFIG,
-                           "%s comes out at %.3g: the points are not of what was told",
+                           "%s is fitted as %.3g: the measurements are not of the predicted steps",
                            ms_parameter_rows[i].title, fitted->high);
         is_any = is_any || fitted->points > 0;
     }
     if (is_any)
         return MS_OK;
     return ms_fail(f->err, MS_ERR_CONFIG, "too few points to fit anything: %s%s%s",
-                   r->note_count > 0 ? r->notes[0] : "none tells a measured figure",
+                   r->note_count > 0 ? r->notes[0] : "no point has a measured figure",
                    r->note_count > 1 ? "; " : "", r->note_count > 1 ? r->notes[1] : "");
 }
 

@@ -9,7 +9,7 @@
 
 /* Parts of it, each in a file of its own. */
 bool ms_compare_rows_make(ms_compare_view *view);
-/* b - a, as far as it can be told. */
+/* b - a, as far as it can be represented. */
 int64_t ms_compare_residual(uint64_t a, uint64_t b);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Two reports side by side, worked out once: rows, the place where they part, the verdict.
+ * Two reports side by side, computed once: rows, the place where they diverge, the verdict.
  * Reporters only write. Texts are the reports' or the arena's.
  */
 #ifndef MS_COMPARE_COMPARE_VIEW_H
@@ -39,7 +39,7 @@ typedef struct ms_compare_rows {
     uint32_t count;
 } ms_compare_rows;
 
-/* Where the steps part, as closely as the points of both timelines tell. */
+/* Where the steps diverge, as closely as the points of both timelines show. */
 typedef struct ms_compare_parting {
     bool is_told;                         /* both have points at the same events */
     bool has_parted;                      /* what they differ by changes */

@@ -33,14 +33,15 @@ static ms_status check_version(const ms_reading *r)
         return status;
     if (!split_version(text, &major, &minor))
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.20s' is no schema version; expected one such as \"1.0\"", text);
+                            "'%.20s' is not a schema version; expected one such as \"1.0\"", text);
     if (major > MS_REPORT_MAJOR)
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "schema version %.20s is newer than this memscope, which reads %d.x",
                             text, MS_REPORT_MAJOR);
     if (major < MS_REPORT_MAJOR)
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "schema version %.20s is not read, only %d.x", text, MS_REPORT_MAJOR);
+                            "schema version %.20s is not supported, only %d.x", text,
+                            MS_REPORT_MAJOR);
     return MS_OK;
 }
 
@@ -52,13 +53,13 @@ bool ms_report_is_one(ms_json_value root)
 
 /* ---- fields ---- */
 
-/* Of the metadata: what the model's config says. */
+/* Of the metadata: the members from the model's config. */
 static const char *const model_fields[] = {
     "model_type",   "num_layers", "hidden_size",       "intermediate_size",
     "num_experts",  "num_heads",  "experts_per_token", "expert_intermediate_size",
     "num_kv_heads", "head_dim",   "vocab_size",        "tie_word_embeddings",
 };
-/* What another field says as well, or no run is told apart by. */
+/* Redundant with another field, or no difference between runs. */
 static const char *const left_aside[] = {"mode",    "model",        "device_title", "folded",
                                          "symbols", "budget_bytes", "budget_given"};
 

@@ -30,7 +30,7 @@
         return 0;                                                                                  \
     }
 
-/* A call whose result would be needed: it says its name and fails with its library's code. */
+/* A call whose result would be needed: it reports its name and fails with its library's code. */
 #define MS_NULL_UNCOVERED(name, code)                                                              \
     MS_NULL_CALL(int, name, (void))                                                                \
     {                                                                                              \
@@ -78,14 +78,14 @@ enum { MS_NULL_BLOCKS_AT_ONCE = 2 };
 
 /* ---- who listens ---- */
 
-/* `read` is told of copies to the host, `uncovered` of calls that nobody answers; NULL: nobody. */
+/* `read` is called for copies to the host, `uncovered` for calls without an answer; NULL: none. */
 typedef struct ms_null_listener {
     void (*read)(const void *from, uint64_t bytes, int played_back);
     void (*uncovered)(const char *name);
 } ms_null_listener;
 const ms_null_listener *ms_null_listening(void);
 
-/* Tells the listener, or says the name, once; returns `code`. */
+/* Notifies the listener, or prints the name, once; returns `code`. */
 int ms_null_uncovered(const char *name, int code);
 
 /* A handle that nothing else has. */

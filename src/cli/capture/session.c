@@ -30,16 +30,16 @@ static const struct outcome {
     {"stepped", NULL, MS_OK},
     {"few_steps", NULL, MS_OK},
     {"out_of_memory", "the program ran out of the device's memory", MS_ERR_OVER_BUDGET},
-    {"failed", "the program failed before its steps were done", MS_ERR_USAGE},
+    {"failed", "the program failed before it had finished its steps", MS_ERR_USAGE},
     {"no_step", "the program ended without an optimizer step", MS_ERR_USAGE},
-    {"no_device", "the program ended without using the device: it asks for no \"cuda\"",
+    {"no_device", "the program ended without using the device: it does not ask for \"cuda\"",
      MS_ERR_USAGE},
-    {"no_gpu", "PyTorch finds no GPU here; without --real the program gets one that is not there",
+    {"no_gpu", "PyTorch finds no GPU here; without --real the program gets a simulated one",
      MS_ERR_USAGE},
     {"no_torch", "the program ended without importing torch", MS_ERR_USAGE},
     {"interrupted", "the capture was interrupted", MS_ERR_STOPPED},
-    {"crashed", "the capture is not whole", MS_ERR_USAGE},
-    {"time_limit", "the capture is not whole", MS_ERR_USAGE},
+    {"crashed", "the capture is incomplete", MS_ERR_USAGE},
+    {"time_limit", "the capture is incomplete", MS_ERR_USAGE},
 };
 
 static ms_status judge(const ms_recorded *r, ms_error *err)
@@ -140,10 +140,10 @@ static ms_status explain(const ms_cli_settings *s, const ms_cli_capture_request 
                            how);
     if (request->device && ms_cli_is_static(s->program[0]))
         return ms_cli_fail(err, MS_ERR_USAGE,
-                           "%.80s is linked statically: no library can be put in front of its own",
+                           "%.80s is statically linked: no library can be preloaded into it",
                            s->program[0]);
     return ms_cli_fail(err, ending->interrupted ? MS_ERR_STOPPED : MS_ERR_USAGE,
-                       "no Python of %.80s was followed; it %s", s->program[0], how);
+                       "found no Python process of %.80s to follow; it %s", s->program[0], how);
 }
 
 static ms_status run_in(const ms_cli_settings *s, const ms_cli_capture_request *request,
@@ -174,10 +174,10 @@ static ms_status check(const ms_cli_settings *s, ms_error *err)
     const char *rank = getenv("RANK");
     if (s->is_real && unfit)
         return ms_cli_fail(err, MS_ERR_USAGE,
-                           "--real takes the GPU that is there and its values: no --%s", unfit);
+                           "--real uses this machine's GPU and its values: leave out --%s", unfit);
     if (s->ranks && rank && strcmp(rank, "0") != 0)
         return ms_cli_fail(err, MS_ERR_USAGE,
-                           "RANK is %.20s, and --world runs rank 0 alone: unset RANK", rank);
+                           "RANK is %.20s, but --world runs rank 0 only: unset RANK", rank);
     ms_status status = ms_cli_check_environment(err);
     return status == MS_OK ? ms_cli_check_program(s->program[0], !s->is_real, err) : status;
 }
@@ -246,6 +246,6 @@ int ms_cli_capture_program(const ms_cli_settings *s, ms_error *err)
         run(s, out, &kept, err);
     int code = err->status == MS_OK ? EXIT_FITS : ms_cli_complain(err);
     if (!s->quiet && !kept && has_report(out))
-        fprintf(stderr, "note: %s/%s is of an earlier run\n", out, MS_CLI_REPORT_NAME);
+        fprintf(stderr, "note: %s/%s is from an earlier run\n", out, MS_CLI_REPORT_NAME);
     return code;
 }

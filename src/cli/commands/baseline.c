@@ -23,11 +23,11 @@ static ms_status set_update(ms_cli_settings *s, const char *value, ms_error *err
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"update",    0,   NULL,       "write those that are missing or not current",             set_update},
-    {"budgets",   0,   "FILE",     "whose baselines [memscope.budgets.json]",                 ms_cli_set_budgets},
-    {"jobs",      'j', "N",        "budgets at a time [one per processor]",                   ms_cli_set_jobs},
+    {"update",    0,   NULL,       "write baselines that are missing or not current",             set_update},
+    {"budgets",   0,   "FILE",     "file of budgets [memscope.budgets.json]",                 ms_cli_set_budgets},
+    {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]",                   ms_cli_set_jobs},
     {"quiet",     'q', NULL,       "no messages but errors",                                  ms_cli_set_quiet},
-    {"help",      'h', NULL,       "this text",                                               ms_cli_set_help},
+    {"help",      'h', NULL,       "print this help",                                               ms_cli_set_help},
     {NULL,        0,   NULL,       NULL,                                                      NULL},
 };
 /* clang-format on */
@@ -45,7 +45,8 @@ static const ms_cli_grammar grammar = {
     .format_at = no_format_at,
     .notes = "\nA baseline is the static report of a budget's run, at the path that its budget "
              "names. Nothing\nin it changes from day to day or from machine to machine. "
-             "What is there and is no static\nreport stays, and --update ends with status 2.\n",
+             "A file that is not a static\nreport is never replaced; --update then ends with "
+             "status 2.\n",
 };
 
 static ms_status write_report(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -131,7 +132,7 @@ static const char *const examples[] = {
     "memscope baseline --update",
     "write the report that each budget is compared with; commit them",
     "memscope baseline",
-    "which of them are not what they would be now",
+    "which of them are out of date",
     NULL,
 };
 
@@ -141,7 +142,7 @@ static const char outcomes[] = "  0   all are current, or were written\n"
 const ms_cli_command ms_cli_baseline = {
     .name = "baseline",
     .arguments = "[OPTION...]",
-    .help = "Write or look at what budgets are compared with.",
+    .help = "Write or check the baselines that budgets are compared with.",
     .examples = examples,
     .grammar = &grammar,
     .outcomes = outcomes,

@@ -29,11 +29,11 @@ static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME", "console or json",                                ms_cli_set_format},
-    {"file",     'o', "FILE", "where calibration.json goes; - is standard output", ms_cli_set_file},
-    {"quiet",    'q', NULL,   "nothing on the console beside the file",         ms_cli_set_quiet},
+    {"file",     'o', "FILE", "output file of calibration.json; - is standard output", ms_cli_set_file},
+    {"quiet",    'q', NULL,   "write the file only, nothing on the console",         ms_cli_set_quiet},
     {"color",    0,   "WHEN", "auto, always or never",                          ms_cli_set_color},
     {"no-color", 0,   NULL,   "the same as --color=never",                      ms_cli_set_no_color},
-    {"help",     'h', NULL,   "this text",                                      ms_cli_set_help},
+    {"help",     'h', NULL,   "print this help",                                      ms_cli_set_help},
     {NULL,       0,   NULL,   NULL,                                             NULL},
 };
 /* clang-format on */
@@ -46,7 +46,7 @@ static const ms_cli_grammar grammar = {
     .notes =
         "\nA point is a runtime_report.json of capture --real with the static_report.json of the\n"
         "same run beside it, or STATIC,RUNTIME; a FILE.csv holds one in each line. capture\n"
-        "measures what is reserved; the context, times and links come from a FILE.csv.\n",
+        "measures reserved memory; the context, times and links come from a FILE.csv.\n",
 };
 
 static bool ends_in(const char *text, const char *end)
@@ -102,8 +102,9 @@ static int calibrate(const ms_cli_settings *s, ms_error *err)
     ms_calibrator *c = ms_calibrator_create();
     ms_status status = c ? MS_OK : ms_cli_fail(err, MS_ERR_NOMEM, "out of memory");
     if (status == MS_OK && s->path_count == 0)
-        status = ms_cli_fail(err, MS_ERR_USAGE,
-                             "no points: calibrate runtime_report.json... -o calibration.json");
+        status =
+            ms_cli_fail(err, MS_ERR_USAGE,
+                        "no points given: calibrate runtime_report.json... -o calibration.json");
     for (size_t i = 0; i < s->path_count && status == MS_OK; i++)
         status = ends_in(s->paths[i], ".csv") || strcmp(s->paths[i], "-") == 0
                      ? add_table(c, s->paths[i], err)
@@ -131,11 +132,11 @@ static int run(const ms_cli_call *call)
 
 static const char *const examples[] = {
     "memscope calibrate runs/*/runtime_report.json -o calibration.json",
-    "workspaces and margin from reports of capture --real, each beside its static_report.json",
+    "workspaces and margin from capture --real reports, each beside its static_report.json",
     "memscope calibrate points.csv -o calibration.json",
-    "context, times and links as well, where its columns have them",
+    "context, times and links as well, if it has columns for them",
     "memscope analyze llama-3.1-8b --device h100-80gb --calibration calibration.json",
-    "a prediction with it",
+    "a prediction that uses it",
     NULL,
 };
 
@@ -144,7 +145,7 @@ static const char outcomes[] = "  0   something was fitted\n";
 const ms_cli_command ms_cli_calibrate = {
     .name = "calibrate",
     .arguments = "[OPTION...] REPORT...",
-    .help = "What measured steps say of a device.",
+    .help = "Calibrate a device from measured steps.",
     .examples = examples,
     .grammar = &grammar,
     .outcomes = outcomes,

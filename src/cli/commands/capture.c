@@ -93,31 +93,31 @@ static ms_status set_loss(ms_cli_settings *s, const char *value, ms_error *err)
 static ms_status set_out(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->directory = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out wants a directory");
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out needs a directory");
 }
 
 static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 {
     (void)s;
-    return ms_cli_fail(err, MS_ERR_USAGE, "the program goes behind --: capture -- %.80s", word);
+    return ms_cli_fail(err, MS_ERR_USAGE, "the program goes after --: capture -- %.80s", word);
 }
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"device",     0,   "NAME",    "the device that is not there [a100-80gb]",              set_device},
-    {"real",       0,   NULL,      "measure on the GPU that is there",                      set_real},
-    {"device-count", 0, "N",       "how many of it there are [1; with --world up to 8]",    set_device_count},
-    {"world",      0,   "N",       "run one rank of N: process groups come up alone",       set_world},
-    {"steps",      0,   "N",       "optimizer steps; the last one is told [3]",             set_steps},
-    {"answer-loss", 0,  "X",       "what losses and norms are when they are read back [0]", set_loss},
-    {"out",        0,   "DIR",     "where runtime_report.json goes [memscope-capture]",     set_out},
-    {"time-limit", 0,   "SECONDS", "ends a program that takes no such steps [600]",         set_time_limit},
-    {"trace-calls", 0,  NULL,      "list the calls of CUDA's libraries that it makes",      set_trace_calls},
-    {"no-paths",   0,   NULL,      "source files by name alone, without folders",           set_no_paths},
+    {"device",     0,   "NAME",    "the device to simulate [a100-80gb]",              set_device},
+    {"real",       0,   NULL,      "measure on this machine's GPU",                      set_real},
+    {"device-count", 0, "N",       "number of such devices [1; with --world up to 8]",    set_device_count},
+    {"world",      0,   "N",       "run one rank of N; process groups start without the others",       set_world},
+    {"steps",      0,   "N",       "optimizer steps; the last one is reported [3]",             set_steps},
+    {"answer-loss", 0,  "X",       "value of losses and norms when they are read back [0]", set_loss},
+    {"out",        0,   "DIR",     "directory of runtime_report.json [memscope-capture]",     set_out},
+    {"time-limit", 0,   "SECONDS", "stop a program that has not finished its steps by then [600]",         set_time_limit},
+    {"trace-calls", 0,  NULL,      "list the program's calls of CUDA libraries",      set_trace_calls},
+    {"no-paths",   0,   NULL,      "name source files without their folders",           set_no_paths},
     {"quiet",      'q', NULL,      "no report on the console",                              ms_cli_set_quiet},
     {"color",      0,   "WHEN",    "auto, always or never",                                 ms_cli_set_color},
     {"no-color",   0,   NULL,      "the same as --color=never",                             ms_cli_set_no_color},
-    {"help",       'h', NULL,      "this text",                                             ms_cli_set_help},
+    {"help",       'h', NULL,      "print this help",                                             ms_cli_set_help},
     {NULL,         0,   NULL,      NULL,                                                    NULL},
 };
 /* clang-format on */
@@ -131,7 +131,7 @@ static const ms_cli_grammar grammar = {
         "terminal; what it prints goes to standard error.\n"
         "A report holds the program's arguments, with secrets masked, and lines of its files,\n"
         "which are named from the working folder or from site-packages. The report of an\n"
-        "earlier run stays until a new one has figures. Interrupted: 130, with what is known.\n",
+        "earlier run is kept until a new one has figures.\n",
 };
 
 static int run(const ms_cli_call *call)
@@ -148,7 +148,7 @@ static int run(const ms_cli_call *call)
 
 static const char *const examples[] = {
     "memscope capture --device h100-80gb -- python train.py",
-    "three steps of a program of your own, without a GPU",
+    "three steps of your own program, without a GPU",
     NULL,
 };
 
@@ -159,7 +159,7 @@ static const char exit_codes[] = "  0   the steps were measured\n"
 const ms_cli_command ms_cli_capture = {
     .name = "capture",
     .arguments = "[OPTION...] -- PROGRAM...",
-    .help = "The memory of a program's own steps, without a GPU.",
+    .help = "Measure the memory of a program's own steps, without a GPU.",
     .examples = examples,
     .grammar = &grammar,
     .outcomes = exit_codes,

@@ -43,23 +43,23 @@ static ms_status set_calibration(ms_cli_settings *s, const char *value, ms_error
     if (*value && strcmp(value, "-") != 0)
         return MS_OK;
     return ms_cli_fail(err, MS_ERR_USAGE,
-                       "--calibration wants the name of a file, which is read for every budget");
+                       "--calibration needs the name of a file, which is read for every budget");
 }
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"budgets",   0,   "FILE",     "what to check [memscope.budgets.json]",                   ms_cli_set_budgets},
+    {"budgets",   0,   "FILE",     "file of budgets to check [memscope.budgets.json]",                   ms_cli_set_budgets},
     {"warn-only", 0,   NULL,       "exit status 0 when a budget is exceeded",                 set_warn_only},
-    {"calibration", 0, "FILE",     "what calibrate says of a device, for the budgets of that device", set_calibration},
-    {"no-plans",  0,   NULL,       "do not look for what would fit again",                    set_no_plans},
-    {"jobs",      'j', "N",        "budgets at a time [one per processor]",                   ms_cli_set_jobs},
+    {"calibration", 0, "FILE",     "a calibration.json from calibrate, for budgets of that device", set_calibration},
+    {"no-plans",  0,   NULL,       "do not search for a plan that would fit again",                    set_no_plans},
+    {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]",                   ms_cli_set_jobs},
     {"format",    0,   "NAME",     "console, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus", ms_cli_set_format},
-    {"file",      'o', "FILE",     "where --format goes; - is standard output",               ms_cli_set_file},
+    {"file",      'o', "FILE",     "output file of --format; - is standard output",               ms_cli_set_file},
     {"output",    0,   "FMT=FILE", "another report; may be repeated",                         ms_cli_add_output},
     {"quiet",     'q', NULL,       "no console report, no messages but errors",               ms_cli_set_quiet},
     {"color",     0,   "WHEN",     "auto, always or never",                                   ms_cli_set_color},
     {"no-color",  0,   NULL,       "the same as --color=never",                               ms_cli_set_no_color},
-    {"help",      'h', NULL,       "this text",                                               ms_cli_set_help},
+    {"help",      'h', NULL,       "print this help",                                               ms_cli_set_help},
     {NULL,        0,   NULL,       NULL,                                                      NULL},
 };
 /* clang-format on */
@@ -72,7 +72,7 @@ static const ms_cli_grammar grammar = {
     .notes =
         "\nIn a GitHub workflow (GITHUB_ACTIONS=true) annotations come first, on standard output "
         "or, where a\nformat for programs goes there, on standard error; the Markdown goes to the "
-        "job's summary.\n--warn-only hides no budget that cannot be read.\n",
+        "job's summary.\n--warn-only does not hide a budget that cannot be read.\n",
 };
 
 static ms_status write_check(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -217,18 +217,17 @@ static const char *const examples[] = {
     "the budgets of memscope.budgets.json here; exit status 1 when one is exceeded",
     ("memscope check --budgets ci/memscope.budgets.json --output junit=memory.xml --output "
      "sarif=memory.sarif"),
-    "with reports for machines beside the one for people",
+    "with machine-readable reports beside the one for people",
     NULL,
 };
 
-static const char outcomes[] = "  0   all budgets are kept\n"
-                               "  1   one is exceeded\n"
-                               "  3   one is exceeded, and no plan was found that fits\n";
+static const char outcomes[] = "  0   all budgets are kept\n  1   a budget is exceeded\n  3   a "
+                               "budget is exceeded, and no plan was found that fits\n";
 
 const ms_cli_command ms_cli_check = {
     .name = "check",
     .arguments = "[OPTION...]",
-    .help = "Whether runs keep the budgets of a file.",
+    .help = "Check that runs stay within the budgets of a file.",
     .examples = examples,
     .grammar = &grammar,
     .outcomes = outcomes,

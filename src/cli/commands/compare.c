@@ -15,7 +15,8 @@
 static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (s->config && s->second)
-        return ms_cli_fail(err, MS_ERR_USAGE, "two reports are compared, not %.80s as well", word);
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "compare takes two reports; unexpected argument %.80s", word);
     if (s->config)
         s->second = word;
     else
@@ -26,10 +27,10 @@ static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME", "console, json, md or html",                      ms_cli_set_format},
-    {"file",     'o', "FILE", "where the answer goes; - is standard output",    ms_cli_set_file},
+    {"file",     'o', "FILE", "output file; - is standard output",    ms_cli_set_file},
     {"color",    0,   "WHEN", "auto, always or never",                          ms_cli_set_color},
     {"no-color", 0,   NULL,   "the same as --color=never",                      ms_cli_set_no_color},
-    {"help",     'h', NULL,   "this text",                                      ms_cli_set_help},
+    {"help",     'h', NULL,   "print this help",                                      ms_cli_set_help},
     {NULL,       0,   NULL,   NULL,                                             NULL},
 };
 /* clang-format on */
@@ -40,7 +41,7 @@ static const ms_cli_grammar grammar = {
     .take_word = take_word,
     .format_at = ms_compare_format_at,
     .notes = "\nEither may be a static_report.json or a runtime_report.json. The differences are\n"
-             "the second less the first.\n",
+             "the second minus the first.\n",
 };
 
 static ms_status write_compare(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -51,7 +52,7 @@ static ms_status write_compare(FILE *out, const ms_cli_source *source, ms_error 
 static int compare(const ms_cli_settings *s, ms_error *err)
 {
     if (!s->second) {
-        ms_cli_fail(err, MS_ERR_USAGE, "two reports are compared: compare FIRST.json SECOND.json");
+        ms_cli_fail(err, MS_ERR_USAGE, "compare needs two reports: compare FIRST.json SECOND.json");
         return ms_cli_complain(err);
     }
     ms_recorded *first = ms_cli_read_record(s->config, err);
@@ -78,7 +79,7 @@ static int run(const ms_cli_call *call)
 
 static const char *const examples[] = {
     "memscope compare static_report.json memscope-capture/runtime_report.json",
-    "what was told beside what was measured",
+    "prediction and measurement side by side",
     NULL,
 };
 
@@ -87,7 +88,7 @@ static const char outcomes[] = "  0   the reports were compared\n";
 const ms_cli_command ms_cli_compare = {
     .name = "compare",
     .arguments = "[OPTION...] FIRST SECOND",
-    .help = "Two reports side by side.",
+    .help = "Compare two reports side by side.",
     .examples = examples,
     .grammar = &grammar,
     .outcomes = outcomes,

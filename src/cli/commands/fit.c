@@ -47,14 +47,14 @@ static ms_status set_step(ms_cli_settings *s, const char *value, ms_error *err)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"what",     0,   "NAME",  "what to make as large as it goes: batch, seq, rank or layers [batch]", set_what},
-    {"step",     0,   "N",     "only multiples of it [1, for seq 64]",                  set_step},
+    {"what",     0,   "NAME",  "what to maximize: batch, seq, rank or layers [batch]", set_what},
+    {"step",     0,   "N",     "try only multiples of N [1, for seq 64]",                  set_step},
     {"format",   0,   "NAME",  "console or json",                                       ms_cli_set_format},
-    {"file",     'o', "FILE",  "where the answer goes; - is standard output",           ms_cli_set_file},
+    {"file",     'o', "FILE",  "output file; - is standard output",           ms_cli_set_file},
     {"quiet",    'q', NULL,    "no messages but errors",                                ms_cli_set_quiet},
     {"color",    0,   "WHEN",  "auto, always or never",                                 ms_cli_set_color},
     {"no-color", 0,   NULL,    "the same as --color=never",                             ms_cli_set_no_color},
-    {"help",     'h', NULL,    "this text",                                             ms_cli_set_help},
+    {"help",     'h', NULL,    "print this help",                                             ms_cli_set_help},
     {NULL,       0,   NULL,    NULL,                                                    NULL},
 };
 /* clang-format on */
@@ -65,7 +65,7 @@ static const ms_cli_grammar grammar = {
     .take_word = ms_cli_take_config,
     .format_at = ms_fit_format_at,
     .notes =
-        "\nWhat the run says about it is set aside; layers past the model's own are like them.\n"
+        "\nThe run's own value of it is ignored; layers beyond the model's own are like them.\n"
         "The configuration may also be given without --config; - reads standard input.\n",
 };
 
@@ -110,19 +110,19 @@ static int run(const ms_cli_call *call)
 
 static const char *const examples[] = {
     "memscope fit llama-3.1-8b --checkpointing all --device h100-80gb",
-    "the largest batch that fits, the largest safe one, what stops the next",
+    "the largest batch that fits, the largest safe one, and why the next does not",
     "memscope fit llama-3.2-1b --what seq --lora r=16,targets=all-linear --device rtx-4090",
     "the longest sequence",
     NULL,
 };
 
-static const char outcomes[] = "  0   something fits, if only just (tight)\n"
-                               "  1   nothing does\n";
+static const char outcomes[] =
+    "  0   something fits, even if only just (tight)\n  1   nothing fits\n";
 
 const ms_cli_command ms_cli_fit = {
     .name = "fit",
     .arguments = "[OPTION...] [CONFIG]",
-    .help = "The largest batch, sequence, rank or depth that fits.",
+    .help = "Find the largest batch, sequence, rank or depth that fits.",
     .examples = examples,
     .grammar = &grammar,
     .outcomes = outcomes,

@@ -30,18 +30,18 @@ static ms_status set_objectives(ms_cli_settings *s, const char *value, ms_error 
 static ms_status take_path(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (strcmp(word, "-") == 0)
-        return ms_cli_fail(err, MS_ERR_USAGE, "rows are read from files, not standard input");
+        return ms_cli_fail(err, MS_ERR_USAGE, "rows are read from files, not from standard input");
     s->paths[s->path_count++] = word;
     return MS_OK;
 }
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"file",       'o', "FILE", "where the rows go [standard output]",                           ms_cli_set_file},
-    {"frontier",   0,   NULL,   "of one file, only rows that fit and that no other row beats",   set_frontier},
-    {"objectives", 0,   "LIST", "columns in which rows compete [expected_device_bytes,tokens_per_s]", set_objectives},
+    {"file",       'o', "FILE", "output file [standard output]",                           ms_cli_set_file},
+    {"frontier",   0,   NULL,   "only rows of one file that fit and are on the Pareto front",   set_frontier},
+    {"objectives", 0,   "LIST", "columns to compare rows by [expected_device_bytes,tokens_per_s]", set_objectives},
     {"quiet",      'q', NULL,   "no messages but errors",                                        ms_cli_set_quiet},
-    {"help",       'h', NULL,   "this text",                                                     ms_cli_set_help},
+    {"help",       'h', NULL,   "print this help",                                                     ms_cli_set_help},
     {NULL,         0,   NULL,   NULL,                                                            NULL},
 };
 /* clang-format on */
@@ -51,9 +51,9 @@ static const ms_cli_grammar grammar = {
     .fields = ms_cli_no_fields,
     .take_word = take_path,
     .format_at = ms_sweep_format_at,
-    .notes =
-        "\nThe files come in any order. A row that is missing, of another sweep or there twice is "
-        "an\nerror, and nothing is written to FILE.\n",
+    .notes = "\nThe files may be in any order. A row that is missing, duplicate or from another "
+             "sweep is "
+             "an\nerror, and nothing is written to FILE.\n",
 };
 
 static ms_status write_merged(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -117,18 +117,18 @@ static int run(const ms_cli_call *call)
 
 static const char *const examples[] = {
     "memscope merge rows-*.csv -o rows.csv",
-    "one file, after a proof that every point is there once",
+    "one file, checked to hold every point exactly once",
     "memscope merge --frontier --objectives expected_device_bytes,tokens_per_s,seq rows.csv",
-    "the rows that no other beats",
+    "the rows on the Pareto front",
     NULL,
 };
 
-static const char outcomes[] = "  0   the rows are those of one sweep, and all of them\n";
+static const char outcomes[] = "  0   all rows of one sweep are there\n";
 
 const ms_cli_command ms_cli_merge = {
     .name = "merge",
     .arguments = "[OPTION...] FILE...",
-    .help = "Join the shards of a sweep, or choose among its rows.",
+    .help = "Join the shards of a sweep, or keep only its Pareto front.",
     .examples = examples,
     .grammar = &grammar,
     .outcomes = outcomes,

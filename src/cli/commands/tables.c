@@ -62,7 +62,8 @@ static int run_schema(const ms_cli_call *call)
     if (call->argc == 0 || ms_cli_is_help(call->argv[0]))
         return ms_cli_print_table(call, list_schemas);
     if (call->argc > 1)
-        ms_cli_fail(&err, MS_ERR_USAGE, "schema takes one name, not %.80s too", call->argv[1]);
+        ms_cli_fail(&err, MS_ERR_USAGE, "schema takes one name; unexpected argument %.80s",
+                    call->argv[1]);
     else if (ms_write_schema(call->argv[0], stdout, &err) == MS_ERR_IO && errno == EPIPE) {
         clearerr(stdout);
         return 0;
@@ -72,9 +73,9 @@ static int run_schema(const ms_cli_call *call)
 
 static const char *const schema_examples[] = {
     "memscope schema run",
-    "of run files",
+    "the schema of run files",
     "memscope schema static_report > static_report.schema.json",
-    "of the report that analyze writes",
+    "the schema of the report that analyze writes",
     NULL,
 };
 

@@ -44,7 +44,7 @@ static ms_status write_stream(FILE *out, const char *name, const ms_cli_source *
     if (fill(out, source, err))
         return MS_OK;
     int reason = errno;
-    clearerr(out); /* said here, or no error */
+    clearerr(out); /* reported here, or no error */
     errno = reason;
     if (reason == EPIPE && err->status == MS_OK)
         return MS_OK;

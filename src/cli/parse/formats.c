@@ -65,9 +65,10 @@ ms_status ms_cli_add_output(ms_cli_settings *s, const char *value, ms_error *err
     const char *equals = strchr(value, '=');
     if (!equals || equals[1] == '\0')
         return ms_cli_fail(err, MS_ERR_USAGE,
-                           "--output wants FORMAT=FILE, for example --output json=report.json");
+                           "--output needs FORMAT=FILE, for example --output json=report.json");
     if (s->output_count == MS_CLI_MAX_OUTPUTS)
-        return ms_cli_fail(err, MS_ERR_USAGE, "more than %d times --output", MS_CLI_MAX_OUTPUTS);
+        return ms_cli_fail(err, MS_ERR_USAGE, "--output is given more than %d times",
+                           MS_CLI_MAX_OUTPUTS);
     if (add_format(s, value, (size_t)(equals - value)))
         return MS_OK;
     char name[41];

@@ -10,10 +10,10 @@
 void ms_cli_print_short_help(FILE *out)
 {
     fputs(
-        "memscope tells how much memory a training step needs, from a model's config.json.\n\n"
-        "  memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb\n"
-        "  memscope analyze --config path/to/config.json --batch 4 --checkpointing all\n\n"
-        "memscope models and memscope devices list what is built in; memscope --help says more.\n",
+        "memscope predicts how much memory a training step needs, from a model's config.json.\n\n  "
+        "memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb\n  memscope analyze "
+        "--config path/to/config.json --batch 4 --checkpointing all\n\nmemscope models and "
+        "memscope devices list what is built in; see also memscope --help.\n",
         out);
 }
 
@@ -102,7 +102,8 @@ static void print_commands(FILE *out, const ms_cli_command *const *commands)
     fputs("\nCommands\n", out);
     for (; *commands; commands++)
         fprintf(out, "  %-10s %s\n", (*commands)->name, (*commands)->help);
-    fputs("\nmemscope help COMMAND says more. It works offline and sends nothing anywhere.\n", out);
+    fputs("\nmemscope help COMMAND explains a command. memscope works offline and sends no data.\n",
+          out);
 }
 
 void ms_cli_print_help(FILE *out, const ms_cli_command *const *commands)

@@ -42,14 +42,13 @@ ms_status ms_cli_set_color(ms_cli_settings *s, const char *value, ms_error *err)
             s->color = (ms_cli_color)i;
             return MS_OK;
         }
-    return ms_cli_fail(err, MS_ERR_USAGE, "--color wants auto, always or never, not \"%.40s\"",
-                       value);
+    return ms_cli_fail(err, MS_ERR_USAGE, "--color is auto, always or never, not \"%.40s\"", value);
 }
 
 ms_status ms_cli_set_budgets(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->config = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--budgets wants a file");
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--budgets needs a file");
 }
 
 ms_status ms_cli_set_jobs(ms_cli_settings *s, const char *value, ms_error *err)
@@ -75,7 +74,8 @@ const ms_cli_fields ms_cli_run_fields[] = {{.list = ms_run_fields, .set = ms_cli
 ms_status ms_cli_take_config(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (s->config)
-        return ms_cli_fail(err, MS_ERR_USAGE, "two configs: %.80s and %.80s", s->config, word);
+        return ms_cli_fail(err, MS_ERR_USAGE, "two configs given: %.80s and %.80s", s->config,
+                           word);
     s->config = word;
     return ms_run_set(s->run, "config", word, err);
 }
@@ -88,8 +88,8 @@ const char *ms_cli_budgets(const ms_cli_settings *s)
 ms_status ms_cli_refuse_word(ms_cli_settings *s, const char *word, ms_error *err)
 {
     (void)s;
-    return ms_cli_fail(err, MS_ERR_USAGE, "what is %.80s? A file of budgets goes with --budgets",
-                       word);
+    return ms_cli_fail(err, MS_ERR_USAGE,
+                       "unexpected argument %.80s; name a file of budgets with --budgets", word);
 }
 
 const ms_cli_fields ms_cli_no_fields[] = {{.list = NULL}};

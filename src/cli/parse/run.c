@@ -58,7 +58,7 @@ static ms_status apply(const char *argument, const char *next, ms_cli_settings *
     *used_next = takes_value && !w.value;
     const char *value = *used_next ? next : w.value;
     if (takes_value && !value)
-        return ms_cli_fail(err, MS_ERR_USAGE, "%s wants a value", w.text);
+        return ms_cli_fail(err, MS_ERR_USAGE, "%s needs a value", w.text);
     if (w.choice.option)
         return w.choice.option->apply(s, value, err);
     return w.choice.fields->set(s, w.choice.name, takes_value ? value : "true", err);
@@ -127,8 +127,8 @@ int ms_cli_print_table(const ms_cli_call *call, ms_status (*write)(FILE *out, ms
         return 0;
     }
     if (call->argc > 0) {
-        ms_cli_fail(&err, MS_ERR_USAGE, "%s takes no arguments, not %.80s", call->command->name,
-                    call->argv[0]);
+        ms_cli_fail(&err, MS_ERR_USAGE, "%s takes no arguments; unexpected argument %.80s",
+                    call->command->name, call->argv[0]);
     } else if (write(stdout, &err) == MS_ERR_IO && errno == EPIPE) {
         clearerr(stdout);
         return 0;

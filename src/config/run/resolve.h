@@ -13,7 +13,7 @@
 
 enum { MS_RUN_MAX_FIELDS = 64 };
 
-/* Where the run file or a plan says a field; a message about it shows the place. */
+/* Where the run file or a plan sets a field; a message about it shows the place. */
 typedef struct ms_run_origins {
     bool in_file[MS_RUN_MAX_FIELDS];
     ms_json_value values[MS_RUN_MAX_FIELDS];

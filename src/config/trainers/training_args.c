@@ -89,8 +89,8 @@ static ms_status note_offload(ms_training_reading *r, const char *word)
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i], word) == 0)
             return ms_note_add(r->left_out, r->arena, r->err,
-                               "gradient_checkpointing %s of the training arguments: activations "
-                               "that go to the host",
+                               "gradient_checkpointing %s of the training arguments: activation "
+                               "offloading to the host",
                                word);
     return ms_training_fail(r, MS_TOPIC_CHECKPOINTING,
                             "'%.40s': expected true, false, offload or offload_disk", word);
@@ -170,7 +170,7 @@ static ms_status note_several(ms_training_reading *r, const ms_sharding *s)
                                         place);
     else if (place)
         several->text = ms_arena_printf(r->arena,
-                                        "%s: each GPU holds everything; what %s keeps beside that "
+                                        "%s: each GPU holds everything; what %s keeps in addition "
                                         "is not in these figures",
                                         place, s->library);
     return several->text ? MS_OK : ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a note");
@@ -190,7 +190,7 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
         return ms_json_fail(r->err, s.value, is_container ? MS_JSON_AT_KEY : MS_JSON_AT_VALUE,
                             MS_ERR_CONFIG,
                             "this file shards over GPUs; memscope predicts one device that holds "
-                            "everything (--ignore-sharding predicts that)");
+                            "everything (use --ignore-sharding for that prediction)");
     return note_several(r, &s);
 }
 

@@ -11,7 +11,7 @@
 /* The look for packed sequences (position_ids 0: none), and the mask: additive for eager attention,
  * bool where a sliding window is shorter than the sequence, else 0. */
 ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding);
-/* The causal mask for families that always want one: additive for eager attention, else bool. */
+/* The causal mask for families that always use one: additive for eager attention, else bool. */
 ms_tensor ms_full_mask(ms_model *model);
 /* A layer's attention over [B, H, S, D], in one or in pieces of the queries; yields [B, S, H, D].
  * weights[0]: the probabilities, if eager and in one. */

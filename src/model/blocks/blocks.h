@@ -27,7 +27,7 @@ ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, m
 /* The same with 1 + weight, all of it in fp32. */
 ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
-/* A layer, treated as the run says for its number. */
+/* A layer with the treatment that the run has for its number. */
 ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden);
 /* Its MLP, in one or in pieces of the tokens. */
 ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden);

@@ -62,8 +62,8 @@ typedef struct ms_model {
     ms_dim rotary_dim; /* of each head, what the rotary embedding turns */
     /* What becomes of the head's logits before the loss; NULL: nothing. */
     ms_tensor (*scale_logits)(ms_tape *tape, ms_tensor logits);
-    ms_dim labels; /* classes a classifier tells apart */
-    /* [B], of what a head says of a whole sequence; 0: the head has no such labels. */
+    ms_dim labels; /* number of classes of a classifier */
+    /* [B], labels of whole sequences; 0: the head has no such labels. */
     ms_tensor class_labels;
     /* How many labels the loss counts, an int64 on the device; 0: the loss counts by itself. */
     ms_tensor label_count;

@@ -33,7 +33,7 @@ void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tens
 /* The same of positions in three grids: time, height and width, which text has alike. */
 void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
                         ms_dtype dtype, ms_tensor out[2]);
-/* apply_rotary_pos_emb: query and key, the caller's locals, turned: out[0], out[1]. */
+/* apply_rotary_pos_emb of query and key, the caller's locals: out[0], out[1]. */
 typedef void (*ms_rotary_fn)(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos,
                              ms_tensor sin, ms_tensor out[2]);
 /* Whole heads, by halves. */
@@ -51,7 +51,7 @@ void ms_rotary_repeated_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms
 /* The first part of each head, by halves, as a caller writes it whose locals the parts become. */
 void ms_rotary_around(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key, ms_tensor cos,
                       ms_tensor sin);
-/* The first part of each head, by halves; the rest is joined when both are turned, or at once. */
+/* The first part of each head, by halves; the rest is joined when both are rotated, or at once. */
 void ms_rotary_part(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                     ms_tensor out[2]);
 void ms_rotary_part_at_once(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,

@@ -63,7 +63,7 @@ typedef struct ms_decoder_style {
     void (*rotary_tables)(ms_model *model, uint32_t scope, ms_tensor inv_freq,
                           ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2]);
     ms_rotary_fn rotary; /* NULL: ms_rotary_whole */
-    /* Turns a layer's query and key, locals of `f`; NULL: ms_turn, by what `rotary` says */
+    /* Rotates a layer's query and key, locals of `f`; NULL: ms_turn, as `rotary` specifies */
     void (*turn)(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
                  ms_tensor *key);
     ms_part_build build_mlp; /* NULL: ms_gated_mlp_new */

@@ -11,7 +11,7 @@ ms_projections ms_projections_new(ms_model *model, const ms_decoder *d, uint32_t
 /* [B, S, H * D] each to [B, H, S, D]: locals that hold query, key and value. */
 void ms_split_heads(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key,
                     ms_tensor *value);
-/* Attention over them, with norms over heads where the style wants them. */
+/* Attention over them, with norms over heads if the style has them. */
 void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
 ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
                             ms_tensor hidden, ms_tensor *weights);

@@ -26,7 +26,7 @@ typedef struct ms_experts_module {
     ms_tensor gate_up, gate_up_bias, down, down_bias; /* biases 0: none */
 } ms_experts_module;
 
-/* What a router says: its logits, and for each token its experts and their weights, [N, K]. */
+/* A router's results: its logits, and for each token its experts and their weights, [N, K]. */
 typedef struct ms_routing {
     ms_tensor logits, weights, experts;
 } ms_routing;

@@ -270,7 +270,7 @@ static ms_status check(const ms_model_config *config, ms_error *err)
         return ms_check_experts(config, err);
     snprintf(err->pointer, sizeof err->pointer, "/linear_num_value_heads");
     return ms_fail(err, MS_ERR_CONFIG,
-                   "%" PRIu64 " value heads are no multiple of %" PRIu64 " key heads",
+                   "%" PRIu64 " value heads are not a multiple of %" PRIu64 " key heads",
                    config->linear_value_heads, config->linear_key_heads);
 }
 

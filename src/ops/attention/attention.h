@@ -7,7 +7,7 @@
 
 #include "autograd/tape.h"
 
-/* What a call says besides its tensors. */
+/* The arguments of a call besides its tensors. */
 typedef struct ms_attention_call_args {
     ms_tensor mask; /* bool or additive; 0: none */
     double dropout;

@@ -7,7 +7,8 @@
 
 #include "ops/attention/attention.h"
 
-/* Makes and gives back the per-thread buffers of the CPU's flash kernel; so many queries and keys.
+/* Allocates and frees the per-thread buffers of the CPU's flash kernel for that many queries and
+ * keys.
  */
 void ms_attention_cpu_forward_buffers(ms_tape *tape, uint64_t queries, uint64_t keys,
                                       uint64_t head_dim, ms_dtype dtype);

@@ -7,7 +7,7 @@
 
 #include "autograd/tape.h"
 
-/* The same with weights [E, N, K] in fp8; only x wants a gradient (fp8.c). */
+/* The same with weights [E, N, K] in fp8; only x needs a gradient (fp8.c). */
 ms_tensor ms_grouped_fp8(ms_tape *tape, ms_tensor x, ms_tensor weights, ms_tensor offsets);
 
 #endif

@@ -91,7 +91,7 @@ static bool is_proven(const choosing *c)
     return isfinite(c->cost) && c->cost - c->chosen->bound <= c->stack.task->gap * fabs(c->cost);
 }
 
-/* What a choice costs: nobody knows when it does not meet all rows. */
+/* What a choice costs: unknown when it does not meet all rows. */
 static double cost_of(const choosing *c, const ms_solution *solution, bool met,
                       const ms_stack_choice *choice)
 {

@@ -13,7 +13,7 @@ ms_status ms_search_compare(ms_search *s, const ms_target *target);
 ms_status ms_search_measure(ms_search *s);
 /* Both. */
 ms_status ms_search_begin(ms_search *s, const ms_target *target);
-/* Runs the best into s->plan->plan; and says how far from the bound it may be. */
+/* Runs the best into s->plan->plan, and sets how far from the bound it may be. */
 ms_status ms_search_finish(ms_search *s);
 void ms_search_set_gap(ms_search *s, const ms_chosen *first);
 

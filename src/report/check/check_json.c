@@ -159,7 +159,7 @@ static const struct rule {
     const char *id, *text;
 } rules[] = {
     {"over-budget", "A training step needs more memory than its budget allows."},
-    {"near-budget", "A training step needs more memory than its budget warns at."},
+    {"near-budget", "A training step needs more memory than its budget's warning level."},
     {"tight-fit", "A training step does not fit its device, or only just."},
     {"unreadable", "A budget cannot be checked."},
 };

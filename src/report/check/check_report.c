@@ -40,7 +40,7 @@ static const char *fix_of(ms_arena *arena, const ms_verdict *v)
 {
     if (v->outcome != MS_OUTCOME_OVER || (!v->fix && !v->has_no_fix))
         return "";
-    return v->fix ? ms_arena_printf(arena, "What fits again: %s", v->fix)
+    return v->fix ? ms_arena_printf(arena, "This fits again: %s", v->fix)
                   : "No plan was found that fits";
 }
 

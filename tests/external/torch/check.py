@@ -47,7 +47,7 @@ CASES = [
     ("looks_first", ["--steps", "1"], 0, "stepped", ""),
     ("trainer", [], 0, "stepped", ""),
     ("out_of_memory", [], 1, "out_of_memory", "ran out of the device's memory: OutOfMemoryError: CUDA out of memory. Tried to allocate 16.00 GiB"),
-    ("crash", [], 2, "crashed", "the capture is not whole: the program was ended by signal 11", 0),
+    ("crash", [], 2, "crashed", "the capture is incomplete: the program was ended by signal 11", 0),
     ("crash_late", [], 2, "crashed", "was ended by signal 11", 1),
     ("uncovered", ["--trace-calls"], 2, "failed", "uncovered.py:6: the null device does not cover cusolverDn"),
     *[("operators", ["--device", name], 0, "stepped", "") for name in ("a100-80gb", "rtx-4090", "h100-80gb", "b200", "rtx-5090")],

@@ -360,7 +360,7 @@ def contrast(a, b):
 
 def check_contrast(scheme):
     """WCAG AA for all text: on the page, and on each colour of a category."""
-    text = (ROOT / "src" / "report" / "html" / "picture.css").read_text()
+    text = (ROOT / "src" / "report" / "kit" / "html" / "picture.css").read_text()
     blocks = [dict(re.findall(r"--([a-z_-]+): (#[0-9a-f]{6})", block))
               for block in re.findall(r":root \{(.*?)\}", text, re.S)]
     colors = blocks[0] | (blocks[1] if scheme == "dark" else {})

@@ -70,7 +70,7 @@ for format in csv jsonl; do
 done
 check "a row for each point" [ "$(wc -l < whole.csv)" -eq 73 ]
 check "an error is a row" [ "$(grep -c ',error,' whole.csv)" -eq 32 ]
-check "the row says why" grep -q 'no-such-model.*is no built-in model' whole.csv
+check "the row says why" grep -q 'no-such-model.*is not a built-in model' whole.csv
 
 cat > schema.py <<'END'
 import json, sys
@@ -101,12 +101,12 @@ check "every choice" [ "$(points --dtype all)" = 'fp32;bf16;fp16;' ]
 check "every device" [ "$(points --device all | tr ';' '\n' | sort)" = "$("$MEMSCOPE" devices | awk 'NR > 2 && NF > 4 { print $1 }' | grep -v '^cpu$' | grep -v '^?' | sort)" ]
 check "a bad value ends it" refuses 'batch: found' sweep gpt2 --batch 1,two
 check "a range past the most" refuses 'batch: found' sweep gpt2 --batch '1:100000000:*10'
-check "a range backwards" refuses 'holds no value' sweep gpt2 --batch 8:1
+check "a range backwards" refuses 'contains no value' sweep gpt2 --batch 8:1
 check "an empty step" refuses 'FIRST:LAST' sweep gpt2 --batch 1:8:0
 check "a factor of 1" refuses 'FIRST:LAST' sweep gpt2 --batch '1:8:*1'
 check "more than 2^64 points" refuses 'more than 2^64' sweep gpt2 --batch 1:1000000 --seq 2:16000000 --accumulate 1:4000 --weight-decay 0,1,2,3,4,5,6,7,8,9 --dtype all --optimizer all --attention all
 check "no config" refuses 'no config' sweep --batch 1
-check "a field twice" refuses 'it is in grid.csv and an option' sweep --runs grid.csv --batch 1
+check "a field twice" refuses 'given both in grid.csv and as an option' sweep --runs grid.csv --batch 1
 check "standard input as config" refuses 'from standard input' sweep -
 printf 'config,bach\ngpt2,1\n' > bad.csv
 check "an unknown column" refuses "did you mean 'batch'" sweep --runs bad.csv
@@ -153,11 +153,11 @@ check "a link to nothing" refuses 'a link to nothing' sweep gpt2 -o nothing.csv
 check "another file with its name" refuses 'not a row of a sweep' sweep $small --resume -o cut.csv
 check "it stays" grep -qx previous cut.csv
 head -10 whole.csv > other.csv.part
-check "rows of another sweep" refuses 'not what this sweep writes' sweep --runs grid.csv --optimizer adamw --resume -o other.csv
+check "rows of another sweep" refuses 'not the row this sweep writes' sweep --runs grid.csv --optimizer adamw --resume -o other.csv
 check "they stay" [ "$(wc -l < other.csv.part)" -eq 10 ]
 sed 3d whole.csv | head -9 > other.csv.part
 # shellcheck disable=SC2086
-check "a row is missing" refuses 'other.csv.part:3: not what' sweep $small --resume -o other.csv
+check "a row is missing" refuses 'other.csv.part:3: not the row' sweep $small --resume -o other.csv
 echo 'garbage' > other.csv.part
 # shellcheck disable=SC2086
 check "no rows at all" refuses 'not a row of a sweep' sweep $small --resume -o other.csv
@@ -225,7 +225,7 @@ sleep 0.3
 kill -TERM $pid
 wait $pid
 check "told to end" [ $? -eq 130 ]
-check "told to end: how to go on" grep -q -- '--resume goes on' err
+check "told to end: how to go on" grep -q -- '--resume continues' err
 # shellcheck disable=SC2086
 "$MEMSCOPE" sweep -q $long --accumulate 1:50 -j1 -o twice.csv 2> err &
 pid=$!
@@ -243,11 +243,11 @@ for format in csv jsonl; do
     merge shard-4.$format shard-2.$format shard-1.$format shard-5.$format shard-3.$format -o merged.$format
     check "$format: shards are the whole" cmp merged.$format whole.$format
     check "$format: a shard is missing" refuses 'point 2 of 72 is in none' merge shard-1.$format shard-2.$format shard-4.$format shard-5.$format
-    check "$format: a shard twice" refuses 'point 2 came before' merge shard-*.$format shard-3.$format
+    check "$format: a shard twice" refuses 'point 2 appears twice' merge shard-*.$format shard-3.$format
     sweep gpt2 --batch 1:72 --shard 3/5 -o foreign.$format
-    check "$format: a foreign shard" refuses 'another sweep' merge shard-1.$format shard-2.$format foreign.$format shard-4.$format shard-5.$format
+    check "$format: a foreign shard" refuses 'a different sweep' merge shard-1.$format shard-2.$format foreign.$format shard-4.$format shard-5.$format
     head -c -20 shard-3.$format > cut.$format
-    check "$format: a shard that is cut" refuses 'is cut' merge shard-1.$format shard-2.$format cut.$format shard-4.$format shard-5.$format
+    check "$format: a shard that is cut" refuses 'is incomplete' merge shard-1.$format shard-2.$format cut.$format shard-4.$format shard-5.$format
     sed '$d' shard-3.$format > short.$format
     check "$format: a shard without its end" refuses 'point 67 of 72 is in none' merge shard-1.$format shard-2.$format short.$format shard-4.$format shard-5.$format
     sweep gpt2 --batch 1:3 > three.$format --format $format
@@ -255,7 +255,7 @@ for format in csv jsonl; do
     check "$format: more shards than points" merge few-*.$format -o few.$format
     check "$format: and they are all there" cmp few.$format three.$format
 done
-check "CSV and JSON do not mix" refuses 'another sweep' merge shard-1.csv shard-2.jsonl shard-3.csv shard-4.csv shard-5.csv
+check "CSV and JSON do not mix" refuses 'a different sweep' merge shard-1.csv shard-2.jsonl shard-3.csv shard-4.csv shard-5.csv
 echo 'previous' > kept.csv
 check "a refused merge" refuses 'in none of the files' merge shard-1.csv -o kept.csv
 check "a file that is not there" refuses 'cannot read none.csv' merge shard-1.csv none.csv -o kept.csv

@@ -133,8 +133,8 @@ static void left_out_is_honest(void **state)
     ms_vec_free(&points);
 }
 
-/* The last point alone says what is reserved of large steps: without it there is no margin, and the
- * figure of its device is told without one. */
+/* Only the last point shows the reserved memory of large steps: without it there is no margin, and
+ * the figure of its device is predicted without one. */
 static void left_out_of_the_device_too(void **state)
 {
     (void)state;
@@ -245,13 +245,13 @@ static void check_change(void **state)
 
 static const change_case changes[] = {
     {"three points tell the context", keep_three, MS_PARAMETER_MARGIN,
-     "what is reserved: 3 points, and 4 are needed", NULL},
+     "reserved memory: 3 points, and 4 are needed", NULL},
     {"two tell nothing", keep_two, MS_PARAMETER_COUNT, NULL, "too few points to fit anything"},
     {"one factor for classes in like shares", like_shares, MS_PARAMETER_COUNT,
-     "one factor stands for all", NULL},
-    {"all of one size", one_size, MS_PARAMETER_WORKSPACE, "all of one size", NULL},
+     "one factor is fitted for all", NULL},
+    {"all of one size", one_size, MS_PARAMETER_WORKSPACE, "all points are of one size", NULL},
     {"less on the device than is reserved", shows_less, MS_PARAMETER_COUNT, NULL,
-     "shows less than what is reserved"},
+     "shows less than its reserved memory"},
     {"less on the device than is told to be reserved", shows_less_than_told, MS_PARAMETER_COUNT,
      "the context: without 1 point", NULL},
     {"a class that no point has", no_attention, MS_PARAMETER_ATTENTION, "", NULL},
@@ -290,7 +290,7 @@ static const table_case tables[] = {
     {"columns in any order", "device,name,measured_ms\r\na,b,1.5\r\n\r\na,\"c,d\",\r\n", NULL, 0,
      2},
     {"an unknown column", "name,devize\n", "column: found 'devize'", 1, 0},
-    {"a column twice", "name,name\n", "each name once", 1, 0},
+    {"a column twice", "name,name\n", "each name only once", 1, 0},
     {"a word", "name,measured_ms\na,b\n", "measured_ms: found 'b'", 2, 0},
     {"a negative number", "measured_ms\n-1\n", "found '-1'", 2, 0},
     {"no finite number", "measured_ms\n1e999\n", "found '1e999'", 2, 0},
@@ -309,11 +309,11 @@ static void devices_differ(void **state)
     assert_true(ms_vec_push(&points, ((ms_measured_point){.name = "a", .device = "t4"})));
     assert_true(ms_vec_push(&points, ((ms_measured_point){.name = "b", .device = "a10"})));
     assert_int_equal(ms_calibration_device(&points, &name, &err), MS_ERR_CONFIG);
-    assert_non_null(strstr(err.text, "of t4 and of a10"));
+    assert_non_null(strstr(err.text, "from t4 and a10"));
     points.items[1].device = "";
     err = (ms_error){0};
     assert_int_equal(ms_calibration_device(&points, &name, &err), MS_ERR_CONFIG);
-    assert_non_null(strstr(err.text, "its device is not told"));
+    assert_non_null(strstr(err.text, "its device is not given"));
     ms_vec_free(&points);
 }
 
@@ -388,8 +388,8 @@ static void applied(void **state)
     assert_int_equal(ms_device_held_bytes(&device, 1000000, 7), 1050007);
     assert_true(ms_calibration_note_at(arena, &c, 0, &note));
     assert_string_equal(note.text, "bytes on the device are calibrated with 8 measured steps on "
-                                   "h100-80gb: context 400 MiB, workspaces 100 MiB, margin on what "
-                                   "is reserved 5.00 %");
+                                   "h100-80gb: context 400 MiB, workspaces 100 MiB, margin on "
+                                   "reserved memory 5.00 %");
     assert_non_null(strstr(note.figures, "expected_device_bytes"));
     assert_true(ms_calibration_note_at(arena, &c, 1, &note));
     assert_non_null(strstr(note.text, "attention, times the roofline 2.50"));

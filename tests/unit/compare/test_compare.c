@@ -84,11 +84,11 @@ static const verdict_case verdicts[] = {
     {"equal", STATIC NOTHING, RUNTIME("null", "10000", "20000") NOTHING, "Equal to the byte", 0,
      true, true},
     {"equal but for reserved", STATIC NOTHING, RUNTIME("null", "10000", "20512") NOTHING,
-     "what the allocator holds differs by +512 B", 0, false, true},
+     "reserved memory differs by +512 B", 0, false, true},
     {"above", STATIC NOTHING, RUNTIME("cuda", "11024", "20000") NOTHING,
      "The GPU is 10.24 % (1.00 KiB) above the prediction", 1024, false, false},
     {"below, the other way round", RUNTIME("null", "10000", "1") NOTHING, STATIC NOTHING,
-     "what the allocator holds differs by +19.53 KiB", 0, false, true},
+     "reserved memory differs by +19.53 KiB", 0, false, true},
     {"two of a kind", RUNTIME("null", "10000", "1") NOTHING, RUNTIME("null", "9960", "1") NOTHING,
      "The second is 0.40 % (40 B) below the first", -40, false, true},
     {"half a percent is not near", STATIC NOTHING, RUNTIME("null", "10050", "20000") NOTHING,
@@ -151,7 +151,7 @@ static void categories_are_brought_together(void **state)
     assert_true(fabs(activation->of_residual - 0.5) < 1e-12);
     assert_true(fabs(activation->of_peak - 0.03) < 1e-12);
     assert_ptr_equal(p->view.cause, activation);
-    assert_non_null(strstr(p->view.why, "Largest cause: activation, +300 B (50 % of what"));
+    assert_non_null(strstr(p->view.why, "Largest cause: activation, +300 B (50 % of the"));
     assert_null(p->view.module);
     drop(p);
 }

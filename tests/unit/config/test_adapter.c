@@ -90,7 +90,7 @@ typedef struct refused_case {
     const char *pattern, *reason;
 } refused_case;
 
-#define UNREAD "cannot be read here"
+#define UNREAD "is not supported; groups"
 #define LONGER "repeats that make it longer"
 static const refused_case refused_cases[] = {
     {"(?!x).*", UNREAD},

@@ -233,7 +233,7 @@ static void what_is_odd_but_runs_is_noted(void **state)
     assert_string_equal(l.notes.texts[0],
                         "4096 tokens are more than the 2048 positions the model was trained for");
     assert_string_equal(l.notes.texts[1],
-                        "the weights already are bfloat16: autocast casts none of them");
+                        "the weights are already bfloat16: autocast casts none of them");
     assert_string_equal(l.notes.texts[2], "the budget is more than a100-80gb has");
     ms_arena_free(l.arena);
 }
@@ -247,14 +247,15 @@ static void nothing_is_found(void **state)
     loaded l = load(&misspelt, 1);
     assert_string_equal(
         l.err.text,
-        "'qwen-3-8b' is no built-in model, file or directory; did you mean 'qwen3-8b'?");
+        "'qwen-3-8b' is not a built-in model, file or directory; did you mean 'qwen3-8b'?");
     ms_arena_free(l.arena);
     l = load(&hub, 1);
-    assert_string_equal(l.err.text, "'Qwen/Qwen3-8B' is no built-in model, file or directory; did "
-                                    "you mean 'qwen3-8b'?");
+    assert_string_equal(l.err.text,
+                        "'Qwen/Qwen3-8B' is not a built-in model, file or directory; did "
+                        "you mean 'qwen3-8b'?");
     ms_arena_free(l.arena);
     l = load(&strange, 1);
-    assert_string_equal(l.err.text, "'opus' is no built-in model, file or directory; `memscope "
+    assert_string_equal(l.err.text, "'opus' is not a built-in model, file or directory; `memscope "
                                     "models` lists the built-in ones");
     ms_arena_free(l.arena);
     l = load(&missing, 1);

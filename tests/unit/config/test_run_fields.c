@@ -34,25 +34,26 @@ static const field_case field_cases[] = {
     {"flag by another word", "ignore-sharding", "maybe", MS_ERR_USAGE,
      "ignore-sharding: found 'maybe', expected one of false, true"},
     {"several GPUs", "num_gpus", "8", MS_ERR_USAGE,
-     "unknown field 'num_gpus': memscope predicts one GPU; with data parallelism each GPU needs "
-     "that and the buckets of DistributedDataParallel, as many bytes as the gradients"},
+     "unknown field 'num_gpus': memscope predicts one GPU; with data parallelism each GPU also "
+     "needs "
+     "the buckets of DistributedDataParallel, as many bytes as the gradients"},
     {"parts of a model", "Tensor-Parallel-Size", "8", MS_ERR_USAGE,
-     "unknown field 'Tensor-Parallel-Size': tensor parallelism is not modelled: memscope predicts "
+     "unknown field 'Tensor-Parallel-Size': tensor parallelism is not supported: memscope predicts "
      "one device that holds everything; memscope capture --world N measures one rank"},
     {"unknown field", "bacth", "8", MS_ERR_USAGE, "unknown field 'bacth'; did you mean 'batch'?"},
     {"nothing like it", "colour", "8", MS_ERR_USAGE, "unknown field 'colour'"},
     {"what trainers compile", "compile", "yes", MS_ERR_USAGE,
-     "unknown field 'compile': torch.compile is not modelled: the step is run eagerly"},
+     "unknown field 'compile': torch.compile is not supported: the step is run eagerly"},
     {"precision", "mixed_precision", "fp8", MS_ERR_USAGE,
-     "unknown field 'mixed_precision': dtype and autocast say the precision; training in fp8 is "
+     "unknown field 'mixed_precision': dtype and autocast set the precision; training in fp8 is "
      "not "
-     "modelled"},
+     "supported"},
     {"fp8", "dtype", "fp8-e4m3", MS_ERR_USAGE,
-     "dtype: found 'fp8-e4m3': training in fp8 is not modelled"},
+     "dtype: found 'fp8-e4m3': training in fp8 is not supported"},
     {"autocast to fp8", "autocast", "MXFP8", MS_ERR_USAGE,
-     "autocast: found 'MXFP8': training in fp8 is not modelled"},
+     "autocast: found 'MXFP8': training in fp8 is not supported"},
     {"an adapter in fp8", "adapter-dtype", "float8", MS_ERR_USAGE,
-     "adapter-dtype: found 'float8': training in fp8 is not modelled"},
+     "adapter-dtype: found 'float8': training in fp8 is not supported"},
     {"zero", "batch", "0", MS_ERR_USAGE,
      "batch: found '0', expected a whole number from 1 to 1048576"},
     {"sign", "batch", "+8", MS_ERR_USAGE,
@@ -75,16 +76,16 @@ static const field_case field_cases[] = {
      "weight-decay: found '-0.1', expected a number of 0 or more"},
     {"version without a point", "torch", "2", MS_ERR_USAGE,
      "torch: found '2', expected a version such as 2.11"},
-    {"old version", "torch", "1.13", MS_ERR_USAGE, "torch: 1.13 is not modelled, only 2.x is"},
+    {"old version", "torch", "1.13", MS_ERR_USAGE, "torch: 1.13 is not supported, only 2.x is"},
     {"bare budget", "budget", "80", MS_ERR_USAGE,
      "budget: '80' has no unit; write for example 80GiB or 80GB"},
     {"no budget at all", "budget", "0GiB", MS_ERR_USAGE,
-     "budget: 0GiB is less than the least, 1 byte"},
+     "budget: 0GiB is less than the minimum, 1 byte"},
     {"budget past 64 bits", "budget", "99999999TiB", MS_ERR_OVERFLOW,
-     "budget: '99999999TiB' is more than 1 EiB (2^60 bytes), the largest size that is read"},
+     "budget: '99999999TiB' is more than 1 EiB (2^60 bytes), the largest size accepted"},
     {"roundup zero", "roundup-power2-divisions", "0", MS_ERR_USAGE,
      "roundup-power2-divisions: found '0', expected a whole number from 1 to 1024"},
-    {"no device", "device", "", MS_ERR_USAGE, "device: nothing given"},
+    {"no device", "device", "", MS_ERR_USAGE, "device: the value is empty"},
 };
 
 static void check_field(void **state)
@@ -138,9 +139,9 @@ static const layer_case layer_cases[] = {
     {"9", MS_OK, ".........x", ""},
     {"3-3,3", MS_OK, "...x......", ""},
     {"first:11", MS_ERR_CONFIG, "", "11 layers, but the model has 10"},
-    {"10", MS_ERR_CONFIG, "", "layer 10 is past the last: the model has 10, numbered from 0"},
+    {"10", MS_ERR_CONFIG, "", "layer 10 is beyond the last: the model has 10, numbered from 0"},
     {"2-4294967294", MS_ERR_CONFIG, "",
-     "layer 4294967294 is past the last: the model has 10, numbered from 0"},
+     "layer 4294967294 is beyond the last: the model has 10, numbered from 0"},
     {"first:0", MS_ERR_USAGE, "", "'first:0' does not name layers; " WORDING},
     {"every:", MS_ERR_USAGE, "", "'every:' does not name layers; " WORDING},
     {"5-2", MS_ERR_USAGE, "", "'5-2' does not name layers; " WORDING},

@@ -265,7 +265,7 @@ static void test_many_budgets(void **state)
         free(text);
         text = many_budgets(COUNT, 7, gaps[i]);
         assert_int_equal(read_budgets(text, &count, &column, &err), MS_ERR_CONFIG);
-        assert_string_equal(err.text, "two budgets are called 'b7'");
+        assert_string_equal(err.text, "two budgets are named 'b7'");
         assert_int_equal(err.line, i ? COUNT + 1 : 1);
         free(text);
     }

@@ -104,22 +104,22 @@ typedef struct bad_case {
 } bad_case;
 
 static const bad_case bad_cases[] = {
-    {"nothing", "", MS_ERR_SYNTAX, 1, 1, "", "nothing but blanks"},
-    {"comments alone", "# nothing\n", MS_ERR_SYNTAX, 1, 1, "", "nothing but blanks"},
-    {"twice the same key", "a: 1\nb: 2\na: 3\n", MS_ERR_SYNTAX, 3, 1, "", "key a stands twice"},
+    {"nothing", "", MS_ERR_SYNTAX, 1, 1, "", "only white space"},
+    {"comments alone", "# nothing\n", MS_ERR_SYNTAX, 1, 1, "", "only white space"},
+    {"twice the same key", "a: 1\nb: 2\na: 3\n", MS_ERR_SYNTAX, 3, 1, "", "key a appears twice"},
     {"twice in a nested one", "a:\n  b: 1\n  b: 2\n", MS_ERR_SYNTAX, 3, 3, "/a",
-     "key b stands twice"},
+     "key b appears twice"},
     {"two documents", "a: 1\n---\nb: 2\n", MS_ERR_SYNTAX, 2, 1, "", "a second document"},
-    {"tag of a scalar", "a: !!str 1\n", MS_ERR_SYNTAX, 1, 4, "/a", "a tag; tags are not read"},
-    {"tag of a list", "a: !x [1]\n", MS_ERR_SYNTAX, 1, 4, "/a", "a tag; tags are not read"},
+    {"tag of a scalar", "a: !!str 1\n", MS_ERR_SYNTAX, 1, 4, "/a", "a tag; tags are not supported"},
+    {"tag of a list", "a: !x [1]\n", MS_ERR_SYNTAX, 1, 4, "/a", "a tag; tags are not supported"},
     {"merge key", "a: &x {b: 1}\nc:\n  <<: *x\n", MS_ERR_SYNTAX, 3, 3, "/c",
-     "a merge key; write its keys out"},
-    {"key that is a list", "? [1]\n: 2\n", MS_ERR_SYNTAX, 1, 3, "", "a key that is no text"},
+     "a merge key; write out its keys"},
+    {"key that is a list", "? [1]\n: 2\n", MS_ERR_SYNTAX, 1, 3, "", "a key that is not text"},
     {"empty key", "'': 2\n", MS_ERR_SYNTAX, 1, 1, "", "an empty key"},
     {"unknown alias", "a: *x\n", MS_ERR_SYNTAX, 1, 4, "/a",
-     "nothing before it, as a whole, is called 'x'"},
+     "no complete value before it has the anchor 'x'"},
     {"alias of what it stands in", "a: &x [*x]\n", MS_ERR_SYNTAX, 1, 8, "/a/0",
-     "nothing before it, as a whole, is called 'x'"},
+     "no complete value before it has the anchor 'x'"},
     {"NUL", "a: \"\\0\"\n", MS_ERR_SYNTAX, 1, 4, "/a", "a NUL in a text"},
     {"tab", "a:\n\tb: 1\n", MS_ERR_SYNTAX, 2, 1, "/a",
      "while scanning for the next token: found character that cannot start any token"},
@@ -127,7 +127,7 @@ static const bad_case bad_cases[] = {
      "mapping values are not allowed in this context"},
     {"not UTF-8", "a: \xff\n", MS_ERR_SYNTAX, 1, 4, "", "invalid leading UTF-8 octet"},
     {"columns count characters", "\xc3\xa9\xe2\x82\xac: [*x]\n", MS_ERR_SYNTAX, 1, 6,
-     "/\xc3\xa9\xe2\x82\xac/0", "nothing before it, as a whole, is called 'x'"},
+     "/\xc3\xa9\xe2\x82\xac/0", "no complete value before it has the anchor 'x'"},
 };
 
 static void check_bad(void **state)

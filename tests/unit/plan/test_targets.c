@@ -282,7 +282,7 @@ static const text_case text_cases[] = {
      "  use_reentrant: false\n"
      "tiled_mlp: true\n"
      "tiled_mlp_num_shards: 4\n"
-     "# without DeepSpeed one layer's MLP has its gradients twice meanwhile"},
+     "# without DeepSpeed the gradients of one layer's MLP exist twice for a time"},
 };
 
 static void prints_plan(void **state)
@@ -441,7 +441,7 @@ typedef struct code_case {
 
 #define LOSS_OF                                                                                    \
     "def loss_of(model, input_ids, labels):\n"                                                     \
-    "    \"\"\"In place of model(input_ids=input_ids, labels=labels).loss.\"\"\"\n"                \
+    "    \"\"\"Use instead of model(input_ids=input_ids, labels=labels).loss.\"\"\"\n"             \
     "    return chunked_loss(model.get_decoder(), model.get_output_embeddings(), 8, input_ids, "   \
     "labels)"
 

@@ -195,21 +195,22 @@ static void the_host_has_the_optimizer(void **state)
     uint64_t passes = c.optimizer == MS_OPTIMIZER_SGD            ? 3
                       : c.optimizer == MS_OPTIMIZER_SGD_MOMENTUM ? 5
                                                                  : 7;
-    uint64_t moved[MS_LANE_COUNT] = {0}, counters = 0;
+    uint64_t moved[MS_WORK_KINDS] = {0}, counters = 0;
     uint32_t begin = begin_of(&s.trace, 3, MS_PHASE_OPTIMIZER, 0);
     uint32_t end = begin_of(&s.trace, 3, MS_PHASE_ZERO_GRAD, 0);
     for (uint32_t i = begin; i < end; i++) {
         ms_event e = s.trace.events.items[i];
         assert_false(is_allocator_event(e));
-        if (e.kind != MS_EVENT_COPY)
+        if (e.kind != MS_EVENT_WORK)
             continue;
-        moved[s.trace.copies.items[e.id].lane] += s.trace.copies.items[e.id].bytes;
-        counters += passes == 7 && s.trace.copies.items[e.id].lane == MS_LANE_HOST ? 4 : 0;
+        const ms_work *work = &s.trace.works.items[e.id];
+        moved[work->kind] += work->bytes;
+        counters += passes == 7 && work->kind == MS_WORK_HOST_UPDATE ? 4 : 0;
     }
-    assert_int_equal(moved[MS_LANE_TO_HOST], s.gradient_bytes);
-    assert_int_equal(moved[MS_LANE_TO_DEVICE], s.weight_bytes);
+    assert_int_equal(moved[MS_WORK_TO_HOST], s.gradient_bytes);
+    assert_int_equal(moved[MS_WORK_TO_DEVICE], s.weight_bytes);
     uint64_t all_bytes = s.weight_bytes + s.host_weight_bytes;
-    assert_int_equal(moved[MS_LANE_HOST], passes * all_bytes);
+    assert_int_equal(moved[MS_WORK_HOST_UPDATE], passes * all_bytes);
     assert_true((s.host_weight_bytes > 0) == (c.parameters == MS_PARAMETERS_ON_HOST));
     assert_int_equal(s.optimizer_state_bytes, 0);
     assert_int_equal(s.host_peak_bytes,

@@ -12,7 +12,7 @@ typedef struct parse_case {
     const char *message;
 } parse_case;
 
-#define TOO_LARGE(text) "'" text "' is more than 1 EiB (2^60 bytes), the largest size that is read"
+#define TOO_LARGE(text) "'" text "' is more than 1 EiB (2^60 bytes), the largest size accepted"
 
 static const parse_case parse_cases[] = {
     {"bytes", "512B", MS_OK, 512, ""},
@@ -28,7 +28,7 @@ static const parse_case parse_cases[] = {
     {"decimals", "1.5GiB", MS_OK, 1610612736, ""},
     {"decimals of a decimal unit", "0.25kB", MS_OK, 250, ""},
     {"a fraction of a byte is dropped", "1.0009765kB", MS_ERR_USAGE, 0,
-     "'1.0009765kB' wants one to 6 digits after the point"},
+     "'1.0009765kB' needs one to 6 digits after the point"},
     {"six decimals", "0.000001KiB", MS_OK, 0, ""},
     {"blank before the unit", "24 GB", MS_OK, 24000000000, ""},
     {"largest", "1152921504606846976B", MS_OK, UINT64_C(1) << 60, ""},
@@ -60,7 +60,7 @@ static const parse_case parse_cases[] = {
      "unknown unit 'e3GiB' in '1e3GiB'; units are B, KiB, MiB, GiB, TiB (1024) and kB, MB, GB, TB "
      "(1000)"},
     {"point without digits", "1.GiB", MS_ERR_USAGE, 0,
-     "'1.GiB' wants one to 6 digits after the point"},
+     "'1.GiB' needs one to 6 digits after the point"},
     {"something behind", "1GiB!", MS_ERR_USAGE, 0,
      "unknown unit 'GiB!' in '1GiB!'; units are B, KiB, MiB, GiB, TiB (1024) and kB, MB, GB, TB "
      "(1000)"},
