@@ -318,6 +318,7 @@ FORMATTED := $(sort $(SOURCES) $(shell find src -name '*.h') $(wildcard include/
 lint: lint-layers lint-headers lint-docs lint-symbols lint-format lint-cppcheck lint-tidy  ## layers, symbols, documents, clang-tidy, cppcheck, format
 lint-layers: all
 	sh scripts/check_layers.sh $(BUILD)
+	sh scripts/check_links.sh $(BUILD)
 lint-headers:
 	sh scripts/check_headers.sh
 lint-docs:

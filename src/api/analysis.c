@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "api/run.h"
 #include "ledger/events.h"
+#include "plan/costs/measure.h"
 #include "plan/costs/stack.h"
 #include "report/step/reporter.h"
 #include "simulate/variation.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "calibrate/pair.h"
 #include "memscope/calibrate.h"
 
 #include <errno.h>

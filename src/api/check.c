@@ -2,6 +2,7 @@
  *
  * A budgets file, its runs side by side, and what they come to.
  */
+#include "api/diff.h"
 #include "memscope/check.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "api/diff.h"
+
 #include "document/reading.h"
 #include "memscope/diff.h"
 

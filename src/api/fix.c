@@ -10,6 +10,7 @@
 #include "plan/settings.h"
 #include "plan/search/step_plan.h"
 #include "plan/trainers/target.h"
+#include "plan/trainers/targets.h"
 #include "report/plan/plan_view.h"
 
 enum { PLAN_SECONDS = 20 };

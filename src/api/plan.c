@@ -14,9 +14,12 @@
 #include "config/run/resolve.h"
 #include "config/run/run_fields.h"
 #include "memscope/plan.h"
+#include "plan/file_answer.h"
 #include "plan/file_plan.h"
+#include "plan/search/curve.h"
 #include "plan/search/step_plan.h"
 #include "plan/trainers/target.h"
+#include "plan/trainers/targets.h"
 #include "report/plan/plan_report.h"
 
 struct ms_plan {

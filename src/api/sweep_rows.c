@@ -2,6 +2,8 @@
  *
  * Rows of sweeps that are finished: shards joined, and the best of them.
  */
+#include "sweep/frontier.h"
+#include "sweep/merge.h"
 #include "sweep/rows.h"
 
 #include <stdlib.h>

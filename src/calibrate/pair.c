@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * A point from two reports: what was told of a step, and what was measured of it.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "calibrate/pair.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <string.h>

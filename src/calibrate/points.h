@@ -38,8 +38,4 @@ typedef struct ms_report_pair {
     uint32_t device_count;
 } ms_report_pair;
 
-/* Refuses what is calibrated already, and what was not measured, or on another device. */
-ms_status ms_measured_point_pair(ms_arena *arena, const ms_report_pair *pair,
-                                 ms_measured_points *points, ms_error *err);
-
 #endif

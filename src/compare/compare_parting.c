@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Where two timelines part.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compare/compare_parting.h"
+
+#include "compare/compare_rows.h"
 #include "compare/compare_view.h"
 
 /* Both steps may be sampled: only events that are in both lists can be compared against each other.

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The tables of a comparison.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compare/compare_rows.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

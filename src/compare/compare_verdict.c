@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * What a comparison comes to: the decision, then its largest cause.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compare/compare_verdict.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

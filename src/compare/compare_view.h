@@ -66,20 +66,6 @@ typedef struct ms_compare_view {
     uint32_t note_count;
 } ms_compare_view;
 
-ms_status ms_compare_view_make(ms_arena *arena, const ms_recorded *first, const ms_recorded *second,
-                               ms_compare_view *view, ms_error *err);
-
-/* "static", "null", "cuda". */
-const char *ms_compare_mode(const ms_recorded *r);
-
-/* Parts of it, each in a file of its own. */
-bool ms_compare_rows_make(ms_compare_view *view);
-void ms_compare_parting_find(ms_compare_view *view);
-bool ms_compare_verdict_make(ms_compare_view *view);
-
-/* b - a, as far as it can be represented. */
-int64_t ms_compare_residual(uint64_t a, uint64_t b);
-
 static inline uint64_t ms_compare_size(int64_t residual)
 {
     return residual < 0 ? (uint64_t)0 - (uint64_t)residual : (uint64_t)residual;
@@ -87,10 +73,8 @@ static inline uint64_t ms_compare_size(int64_t residual)
 
 /* "+1.50 GiB", "-512 B", "0 B". */
 enum { MS_RESIDUAL_TEXT = 40 };
-const char *ms_residual_text(int64_t residual, char text[MS_RESIDUAL_TEXT]);
 
 /* "forward 2": with the micro-step, from 1, where it is not the first. */
 enum { MS_ROW_TEXT = 64 };
-const char *ms_compare_row_name(const ms_compare_row *row, char text[MS_ROW_TEXT]);
 
 #endif

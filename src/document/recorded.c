@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "document/recorded_groups.h"
 #include "json/read.h"
 
 /* ---- members ---- */

@@ -93,7 +93,4 @@ ms_status ms_recorded_open(ms_recorded *r, const char *path, ms_error *err);
 ms_status ms_recorded_parse(ms_recorded *r, const ms_json_source *source, ms_error *err);
 void ms_recorded_close(ms_recorded *r);
 
-/* Fills the groups from the report's modules. */
-ms_status ms_recorded_read_groups(ms_recorded *r, ms_json_value root, ms_error *err);
-
 #endif

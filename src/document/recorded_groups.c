@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The modules of a program, those of alike layers as one.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "document/recorded_groups.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -60,14 +60,6 @@ ms_status ms_verdict_judge(ms_arena *arena, ms_verdict *v, ms_error *err);
  * those of the budget, in a budgets file at `path`. */
 ms_status ms_verdict_locate(ms_arena *arena, ms_verdict *v, const char *path, ms_error *err);
 
-/* "max 78 GiB is exceeded by 1.20 GiB" and so on: one sentence without a full stop; in the arena,
- * NULL when out of memory. */
-const char *ms_verdict_text(ms_arena *arena, const ms_verdict *v);
-
-/* "+3.10 GiB: activation +2.80 GiB, temporary +300.00 MiB; seq 4096 -> 8192"; "" without a
- * baseline or when nothing changed. */
-const char *ms_verdict_changes(ms_arena *arena, const ms_verdict *v);
-
 /* Worst first; for equals the fuller one, then the order of the file. */
 int ms_verdict_order(const ms_verdict *a, const ms_verdict *b);
 

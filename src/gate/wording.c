@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * What a verdict says, in a sentence.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "gate/wording.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,7 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/adapter/adapter_match.h"
+#include "config/model/model_keys.h"
 #include "config/model/model_read.h"
+#include "plan/costs/measure.h"
+#include "plan/search/simulate.h"
 #include "text/nearest.h"
 #include "config/run/budget.h"
 #include "plan/search/search.h"

@@ -2,6 +2,7 @@
  *
  * What the figures leave out: rows that hold for some runs.
  */
+#include "config/model/layer_kinds.h"
 #include "ledger/ledger.h"
 
 static bool is_gpu(const ms_ledger *ledger)

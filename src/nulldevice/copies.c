@@ -2,8 +2,11 @@
  *
  * Copies between host and devices.
  */
+#include "nulldevice/copies.h"
+
 #include <string.h>
 
+#include "nulldevice/memory.h"
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/remembered.h"
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "nulldevice/attributes.h"
+#include "nulldevice/memory.h"
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/remembered.h"
 

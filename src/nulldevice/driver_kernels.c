@@ -5,6 +5,7 @@
  */
 #include "nulldevice/attributes.h"
 #include "nulldevice/nulldevice.h"
+#include "nulldevice/runtime_kernels.h"
 #include "nulldevice/runtime_types.h"
 
 MS_NULL_CALL(int, cuModuleLoad, (void **module))

@@ -4,6 +4,8 @@
  * count of what is taken.
  */
 #define _GNU_SOURCE /* for MAP_ANONYMOUS; NOLINT(bugprone-reserved-identifier) */
+#include "nulldevice/memory.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>

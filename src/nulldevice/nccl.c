@@ -5,6 +5,8 @@
  */
 #include <string.h>
 
+#include "nulldevice/copies.h"
+#include "nulldevice/memory.h"
 #include "nulldevice/nccl_types.h"
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/remembered.h"

@@ -76,29 +76,6 @@ int ms_null_threads(void);
  * decides about temporaries of a few KiB. */
 enum { MS_NULL_BLOCKS_AT_ONCE = 2 };
 
-/* ---- memory ---- */
-
-/* Memory that counts, at an address that is reserved; NULL when the device is full. */
-void *ms_null_allocate(int device, uint64_t bytes);
-void ms_null_free(const void *address);
-/* Addresses alone, and memory alone (a handle, 0 when full): the parts of an expandable segment. */
-void *ms_null_reserve(int device, uint64_t bytes);
-void ms_null_unreserve(const void *address);
-uint64_t ms_null_take(int device, uint64_t bytes);
-void ms_null_give_back(uint64_t handle);
-uint64_t ms_null_free_bytes(int device);
-/* Of a device address; -1 for any other. */
-int ms_null_device_of(const void *address);
-
-void *ms_null_pin(uint64_t bytes);
-void ms_null_unpin(void *address);
-bool ms_null_is_pinned(const void *address);
-
-/* ---- copies ---- */
-
-void ms_null_copy(void *to, const void *from, uint64_t bytes);
-void ms_null_fill(void *to, int value, uint64_t bytes);
-
 /* ---- who listens ---- */
 
 /* `read` is called for copies to the host, `uncovered` for calls without an answer; NULL: none. */

@@ -2,6 +2,8 @@
  *
  * CUDA's runtime: streams, events and kernels. Nothing runs, and all is done at once.
  */
+#include "nulldevice/runtime_kernels.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,6 +4,8 @@
  */
 #include <string.h>
 
+#include "nulldevice/copies.h"
+#include "nulldevice/memory.h"
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/runtime_types.h"
 

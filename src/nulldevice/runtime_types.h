@@ -89,9 +89,6 @@ typedef struct ms_null_launch {
     unsigned attribute_count;
 } ms_null_launch;
 
-/* What every kernel is said to be. */
-void ms_null_describe_function(ms_null_function *f);
-
 enum { MS_NULL_UNREGISTERED = 0, MS_NULL_HOST = 1, MS_NULL_DEVICE = 2 }; /* ms_null_pointer.type */
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/file_answer.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -6,6 +8,7 @@
 #include "base/error.h"
 #include "base/locale.h"
 #include "base/printable.h"
+#include "plan/modules/recount.h"
 #include "text/size.h"
 #include "json/write.h"
 #include "plan/file_plan.h"

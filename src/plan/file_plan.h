@@ -41,8 +41,4 @@ typedef struct ms_file_plan {
 /* Reads the file and plans; MS_ERR_INFEASIBLE and MS_ERR_STOPPED are answers too. */
 ms_status ms_file_plan_solve(ms_file_plan *plan, ms_error *err);
 
-/* "console" or "json". */
-ms_status ms_file_plan_write(const ms_file_plan *plan, const char *format, FILE *out,
-                             ms_error *err);
-
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/locale.h"
+#include "plan/trainers/targets.h"
 #include "text/values.h"
 #include "plan/settings.h"
 #include "plan/trainers/target.h"

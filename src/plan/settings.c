@@ -9,6 +9,7 @@
 #include "plan/setting.h"
 #include "plan/search/step_plan.h"
 #include "plan/trainers/target.h"
+#include "plan/trainers/targets.h"
 
 /* The row of a field: what the public ms_run_field says, then how it is read, its member, least and
  * largest value, and what it needs to say anything. */

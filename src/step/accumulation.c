@@ -1,9 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Gradients of parameters in half precision that add up in fp32: a hook adds each to a buffer,
- * which the first one makes, and lets it go; before the optimizer steps they come back in the
- * parameter's type.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "step/accumulation.h"
+
 #include "ops/ops.h"
 #include "step/optimizer.h"
 #include "trace/build.h"

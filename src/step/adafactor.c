@@ -7,6 +7,7 @@
 #include "ops/ops.h"
 #include "step/optimizer_lists.h"
 #include "step/optimizer_row.h"
+#include "step/reductions.h"
 
 static const ms_shape scalar = {.rank = 0};
 

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * torch.nn.utils.clip_grad_norm_, the foreach way.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "step/clip.h"
+
 #include "ops/ops.h"
 #include "step/optimizer.h"
 #include "autograd/engine.h"

@@ -4,6 +4,8 @@
  * labels too, are joined on the device. The results of a batch stay bound until those of the next
  * are there.
  */
+#include "step/evaluation.h"
+
 #include "ops/ops.h"
 #include "step/forward.h"
 

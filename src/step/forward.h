@@ -11,7 +11,4 @@
 /* Under autocast if the run has it. The loss and, if they are kept, the logits are the caller's. */
 ms_model_outputs ms_forward(ms_model *model, ms_tensor ids, bool keeps_logits);
 
-/* What Trainer's evaluation holds and makes; ids: [eval_batch, S]. */
-void ms_evaluate(ms_model *model, ms_tensor ids, bool keeps_logits);
-
 #endif

@@ -6,6 +6,7 @@
  */
 #include "ops/ops.h"
 #include "step/optimizer_row.h"
+#include "step/reductions.h"
 
 enum { NEWTON_SCHULZ_STEPS = 5 };
 

@@ -6,6 +6,7 @@
 #include "step/optimizer.h"
 
 #include "ops/ops.h"
+#include "step/optimizer_host.h"
 #include "step/optimizer_row.h"
 
 #define AS_LISTS(foreach, loop)                                                                    \

@@ -20,15 +20,7 @@ uint64_t ms_optimizer_state_bytes(ms_tape *tape);
  * unified memory. */
 uint64_t ms_optimizer_host_bytes(ms_tape *tape);
 
-/* Gradients that add up in fp32, if the run says so (accumulation.c): from now on backward adds
- * them up; and they come back in the parameters' type. */
-void ms_accumulation_build(ms_tape *tape);
-void ms_accumulation_hand_over(ms_tape *tape);
-
 /* optimizer.zero_grad(set_to_none=True) */
 void ms_zero_grad(ms_tape *tape);
-
-/* torch.nn.utils.clip_grad_norm_(parameters, ...), the foreach way. */
-void ms_clip_gradients(ms_tape *tape);
 
 #endif

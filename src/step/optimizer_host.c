@@ -4,6 +4,8 @@
  * where a copy of the parameter is updated and sent back, beside the copies of other parameters.
  * Nothing of it is on the device.
  */
+#include "step/optimizer_host.h"
+
 #include "step/optimizer_row.h"
 #include "autograd/engine.h"
 

@@ -2,6 +2,8 @@
  *
  * Norms and means of parameters' shapes, as optimizers take them: no graph, no autocast.
  */
+#include "step/reductions.h"
+
 #include "ops/ops.h"
 #include "step/optimizer_row.h"
 #include "autograd/cuda_reduce.h"

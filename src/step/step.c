@@ -8,10 +8,14 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "config/model/quantize_modules.h"
 #include "config/run/attention.h"
 #include "model/blocks/adapter.h"
-#include "model/blocks/quantized.h"
+#include "model/blocks/packed/quantized.h"
 #include "ops/ops.h"
+#include "step/accumulation.h"
+#include "step/clip.h"
+#include "step/evaluation.h"
 #include "step/figures.h"
 #include "step/forward.h"
 #include "step/optimizer.h"

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "config/run/run_fields.h"
+#include "plan/costs/measure.h"
 #include "plan/costs/stack.h"
 #include "model/load.h"
+#include "plan/search/simulate.h"
 
 /* Those that are given, in front. */
 static ms_status gather(ms_arena *arena, const ms_point *point, uint32_t input_count,

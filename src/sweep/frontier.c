@@ -3,6 +3,8 @@
  * The rows that no other row beats. One pass finds which, a second one writes them; only the
  * frontier itself is kept.
  */
+#include "sweep/frontier.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

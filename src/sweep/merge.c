@@ -3,6 +3,8 @@
  * Joining shards. Each holds its rows in the order of the points, so the next row of all is the
  * next row of one of them, and one line of each is enough.
  */
+#include "sweep/merge.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -29,16 +29,4 @@ ms_status ms_rows_open(ms_rows *rows, FILE *file, const char *name, ms_error *er
 ms_status ms_rows_next(ms_rows *rows, ms_error *err);
 void ms_rows_free(ms_rows *rows);
 
-/* Joins the rows of shards, in the order of the points, and proves that they are those of one sweep
- * and all of them: a row that is missing, foreign or there twice is refused by name. */
-ms_status ms_rows_merge(ms_rows *shards, size_t count, FILE *out, ms_error *err);
-
-/* Those rows that fit and that no other beats: none has all objectives as good and one better. What
- * is not known is the worst. The file is read twice. `objectives`: names of columns, with commas
- * between. */
-ms_status ms_rows_frontier(FILE *file, const char *name, const char *objectives, FILE *out,
-                           ms_error *err);
-/* Fails unless these are objectives. */
-ms_status ms_rows_check_objectives(const char *objectives, ms_error *err);
-
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/ordered.h"
+#include "sweep/frontier.h"
 #include "text/nearest.h"
 #include "text/values.h"
 #include "json/number.h"

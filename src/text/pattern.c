@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "text/pattern_code.h"
+#include "text/pattern_read.h"
 #include "text/plain_names.h"
 
 struct ms_pattern {

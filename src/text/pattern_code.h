@@ -36,10 +36,6 @@ typedef struct ms_pattern_code {
     ms_vec(ms_byte_set) sets;
 } ms_pattern_code;
 
-/* Writes the states of a text; to be freed also after a failure. */
-ms_status ms_pattern_read(const char *text, ms_pattern_code *code, ms_error *err);
-void ms_pattern_code_free(ms_pattern_code *code);
-
 static inline bool ms_byte_set_has(const ms_byte_set *set, uint8_t byte)
 {
     return (set->bits[byte / 8] >> byte % 8 & 1) != 0;

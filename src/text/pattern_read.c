@@ -3,6 +3,8 @@
  * From the text of a pattern to its states, by the rules of Python's `re`. Text that is written
  * once is read once: a repeat copies states.
  */
+#include "text/pattern_read.h"
+
 #include "text/pattern_code.h"
 
 #include <string.h>

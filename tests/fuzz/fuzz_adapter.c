@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "config/adapter/adapter.h"
+#include "config/adapter/adapter_match.h"
+#include "config/adapter/adapter_parse.h"
+#include "config/adapter/adapter_text.h"
 #include "fuzz/fuzz.h"
 
 static void use(ms_arena *arena, ms_adapter *adapter)

@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 
+#include "config/model/layer_kinds.h"
 #include "config/model/model_read.h"
 #include "fuzz/fuzz.h"
 #include "model/families.h"

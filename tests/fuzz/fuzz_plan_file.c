@@ -9,6 +9,7 @@
 
 #include "fuzz/fuzz.h"
 #include "plan/modules/checkpoints.h"
+#include "plan/modules/recount.h"
 #include "plan/operators/operators.h"
 
 enum { FEW_MODULES = 6, FEW_OPERATORS = 12 };

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "fuzz/fuzz.h"
+#include "sweep/frontier.h"
+#include "sweep/merge.h"
 #include "sweep/rows.h"
 #include "sweep/table.h"
 

@@ -59,36 +59,12 @@ typedef struct ms_adapter {
     ms_dtype dtype; /* of its weights; the loader sets it */
 } ms_adapter;
 
-/* Reads "r=16,targets=q_proj+v_proj,dropout=0.05,bias=lora_only,dora,save=embed_tokens". */
-ms_status ms_adapter_parse(ms_arena *arena, const char *text, ms_adapter *adapter, ms_error *err);
 /* Reads an adapter_config.json. */
 ms_status ms_adapter_read(ms_arena *arena, ms_json_value root, ms_adapter *adapter, ms_error *err);
-
-/* The adapter in the words of `--lora`; what those cannot say is counted. NULL: out of memory. */
-const char *ms_adapter_text(ms_arena *arena, const ms_adapter *adapter);
-
-/* Whether it treats all layers alike; NULL does. */
-bool ms_adapter_is_uniform(const ms_adapter *adapter);
 
 /* ---- which modules ---- */
 
 /* An adapter's patterns, compiled. */
 typedef struct ms_adapter_matcher ms_adapter_matcher;
-
-/* What an adapter of a model of that type targets if it does not say: the targets (none: it must
- * say), and those of which the input is scaled. */
-void ms_adapter_defaults(const char *model_type, ms_adapter_kind kind, ms_module_list lists[2]);
-
-/* The caller owns *matcher, also on failure; the adapter must outlive it. */
-ms_status ms_adapter_matcher_new(const ms_adapter *adapter, const char *model_type,
-                                 ms_adapter_matcher **matcher, ms_error *err);
-void ms_adapter_matcher_free(ms_adapter_matcher *matcher);
-/* Whether the module of that name ("model.layers.0.self_attn.q_proj") gets an adapter. */
-bool ms_adapter_takes(ms_adapter_matcher *matcher, const char *name, bool is_linear, bool is_head);
-bool ms_adapter_saves(const ms_adapter_matcher *matcher, const char *name);
-bool ms_adapter_scales_input(const ms_adapter_matcher *matcher, const char *name); /* ia3 */
-uint64_t ms_adapter_rank_of(ms_adapter_matcher *matcher, const char *name);
-/* Whether an answer above may be wrong, because the patterns took MS_PATTERN_MOST_STEPS. */
-bool ms_adapter_gave_up(const ms_adapter_matcher *matcher);
 
 #endif

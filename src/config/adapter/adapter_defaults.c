@@ -3,6 +3,8 @@
  * What an adapter that names no targets changes: PEFT 0.21's tables by model type
  * (peft/utils/constants.py). A family that is in none must name them.
  */
+#include "config/adapter/adapter_defaults.h"
+
 #include <stddef.h>
 #include <string.h>
 

@@ -3,10 +3,13 @@
  * Which modules an adapter changes, by PEFT 0.21's rules: a name is listed when it is an entry or
  * ends in one after a point; a pattern must match the whole name.
  */
+#include "config/adapter/adapter_match.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/adapter/adapter.h"
+#include "config/adapter/adapter_defaults.h"
 #include "text/pattern.h"
 #include "text/plain_names.h"
 

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The text of `--lora`.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/adapter/adapter_parse.h"
+
 #include <string.h>
 
 #include "config/adapter/adapter_keys.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/adapter/adapter_text.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/adapter/adapter_parse.h"
 #include "config/model/input.h"
 #include "config/model/load_model.h"
 #include "text/nearest.h"

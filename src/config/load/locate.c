@@ -6,6 +6,7 @@
 
 #include "config/model/input.h"
 #include "config/load/load.h"
+#include "config/model/model_keys.h"
 #include "config/model/model_read.h"
 #include "text/nearest.h"
 

@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * What kind each layer is: by the file's lists, else by the family's rule.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/model/layer_kinds.h"
+
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/model/model_keys.h"
 #include "config/model/model_read.h"
 
 bool ms_model_has_layers(const ms_model_config *config, uint8_t flags)

@@ -26,9 +26,6 @@ typedef enum ms_activation {
     MS_ACTIVATION_COUNT
 } ms_activation;
 
-/* As a file writes it: "silu". */
-const char *ms_activation_name(ms_activation activation);
-
 /* What stands on a family's trunk, and with it the loss and the labels. */
 typedef enum ms_head_kind {
     MS_HEAD_CAUSAL_LM,   /* the next token's logits */
@@ -289,10 +286,6 @@ static inline uint64_t ms_rotary_dim(const ms_model_config *config)
     uint64_t share = ms_rotary_share(config);
     return share + share % 2;
 }
-
-/* Whether any layer has all of these flags, or lacks one of them. */
-bool ms_model_has_layers(const ms_model_config *config, uint8_t flags);
-bool ms_model_has_layers_but(const ms_model_config *config, uint8_t flags);
 
 /* Families to look a model type up in, in the order they are listed. */
 typedef struct ms_family_list {

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * One getter per kind of key; the rows are the families'.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/model/model_keys.h"
+
 #include "config/model/model_read.h"
 
 #include <inttypes.h>

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/model/model_keys.h"
+#include "config/model/model_rules.h"
+#include "config/model/quantize_read.h"
 #include "text/nearest.h"
 #include "config/model/unmodelled.h"
 

@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * What spans keys: shapes that must divide, keys that the family does not model, keys that look
- * misspelt.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/model/model_rules.h"
+
+#include "config/model/layer_kinds.h"
+#include "config/model/model_keys.h"
 #include "config/model/model_read.h"
 
 #include <inttypes.h>

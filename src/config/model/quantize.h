@@ -72,26 +72,10 @@ ms_status ms_quantization_parse(const char *text, ms_quantization *quantization,
 /* The equivalent value of `--quantize`; of the arena, NULL when it is full. */
 const char *ms_quantization_text(ms_arena *arena, const ms_quantization *quantization);
 
-/* Reads a quantization_config; methods that are not supported are refused by name. Its names go to
- * the arena. */
-ms_status ms_quantization_read(ms_arena *arena, ms_json_value value, ms_quantization *quantization,
-                               ms_error *err);
-
 /* ---- which modules ---- */
 
 /* The names that a file excepts, ready to be searched. */
 typedef struct ms_exceptions ms_exceptions;
-
-/* Fails where a name is a pattern that cannot be followed. The caller owns *exceptions, NULL after
- * a failure; the quantization must outlive them. */
-ms_status ms_exceptions_new(const ms_quantization *quantization, ms_exceptions **exceptions,
-                            ms_error *err);
-void ms_exceptions_free(ms_exceptions *exceptions); /* NULL is fine */
-/* Whether the loader converts a linear layer: by the names that the file excepts, or the output
- * head alone. */
-bool ms_exceptions_convert(ms_exceptions *exceptions, const char *module, bool is_head);
-/* Whether an answer above may be wrong, because the patterns took MS_PATTERN_MOST_STEPS. */
-bool ms_exceptions_gave_up(const ms_exceptions *exceptions);
 
 /* What is unsupported in a gptq or awq file: a sentence's end about its bits or groups, or NULL.
  */

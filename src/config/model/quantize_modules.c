@@ -4,6 +4,8 @@
  * module whose path begins with it, up to a boundary between modules, or ends with it; it may be a
  * regular expression.
  */
+#include "config/model/quantize_modules.h"
+
 #include <stdlib.h>
 #include <string.h>
 

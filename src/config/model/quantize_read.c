@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * A config's quantization_config: one reader for each method, with the names and defaults of
- * transformers' classes (utils/quantization_config.py).
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/model/quantize_read.h"
+
 #include <string.h>
 
 #include "text/pattern.h"

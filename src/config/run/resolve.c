@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/model/layer_kinds.h"
+#include "config/model/model_keys.h"
 #include "config/run/attention.h"
 #include "config/run/budget.h"
 #include "config/run/experts.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/adapter/adapter.h"
+#include "config/adapter/adapter_parse.h"
 #include "config/run/attention.h"
 #include "config/run/experts.h"
 #include "config/treatment/layers.h"

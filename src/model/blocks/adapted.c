@@ -3,9 +3,11 @@
  * How an adapted linear layer runs, operator by operator as in PEFT 0.21 (tuners/lora/layer.py,
  * lora/dora.py, ia3/layer.py).
  */
+#include "model/blocks/adapted.h"
+
 #include "model/blocks/adapter.h"
 
-#include "model/blocks/quantized.h"
+#include "model/blocks/packed/quantized.h"
 #include "ops/ops.h"
 
 /* ---- DoRA: the magnitude of each row of the weight times its direction ---- */

@@ -4,8 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "config/adapter/adapter_match.h"
+#include "model/blocks/adapted.h"
 #include "model/blocks/module_tree.h"
-#include "model/blocks/quantized.h"
+#include "model/blocks/packed/quantized.h"
 #include "text/nearest.h"
 
 typedef struct attaching {

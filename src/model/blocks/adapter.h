@@ -24,11 +24,4 @@ ms_status ms_adapter_attach(ms_model *model, ms_error *err);
 
 /* ---- running (adapted.c) ---- */
 
-/* Makes dora's magnitude: the norm of each row of W + B A. Both matrices are there. */
-ms_tensor ms_dora_magnitude(ms_model *model, uint32_t scope, ms_tensor weight,
-                            const struct ms_adapted *adapted);
-/* An adapted module's forward; `linear` is the one of its base layer. Consumes x as that does. */
-ms_tensor ms_adapted_call(ms_model *model, const ms_leaf_module *leaf,
-                          const ms_linear_module *module, ms_tensor x, ms_linear_fn linear);
-
 #endif

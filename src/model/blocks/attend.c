@@ -2,7 +2,10 @@
  *
  * The attention interface: masks, the fused call, and the eager function.
  */
+#include "model/blocks/attend.h"
+
 #include "model/blocks/blocks.h"
+#include "ops/moe/choosing.h"
 #include "ops/moe/experts.h"
 
 ms_tensor ms_as_heads(ms_model *model, ms_tensor x, ms_dim heads)

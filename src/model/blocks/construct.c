@@ -3,7 +3,10 @@
  * Making parameters and buffers, in the order and with the temporaries of the framework's
  * constructors: they decide where the allocator puts things.
  */
-#include "model/blocks/quantized.h"
+#include "model/blocks/construct.h"
+
+#include "config/model/quantize_modules.h"
+#include "model/blocks/packed/quantized.h"
 #include "ops/ops.h"
 
 /* Enters a module into the model's list. */

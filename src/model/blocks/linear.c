@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/linear.h"
 
-#include "model/blocks/quantized.h"
+#include "model/blocks/packed/quantized.h"
 #include "ops/ops.h"
 
 ms_tensor ms_base_call(ms_model *model, const ms_leaf_module *leaf, const ms_linear_module *module,

@@ -3,10 +3,14 @@
  * The head and the framework's causal language model loss: fp32 logits, shifted labels, cross
  * entropy.
  */
+#include "model/blocks/loss.h"
+
 #include "model/blocks/blocks.h"
 
+#include "ops/liger/liger_loss.h"
 #include "ops/moe/experts.h"
 #include "ops/liger/liger.h"
+#include "ops/moe/rows.h"
 #include "ops/ops.h"
 
 ms_dim ms_kept_tokens(ms_model *model)

@@ -21,7 +21,7 @@ typedef enum ms_leaf_kind {
 } ms_leaf_kind;
 
 struct ms_adapted;   /* see model/blocks/adapter.h */
-struct ms_quantized; /* see model/blocks/quantized.h */
+struct ms_quantized; /* see model/blocks/packed/quantized.h */
 
 typedef struct ms_linear_module {
     uint32_t scope;

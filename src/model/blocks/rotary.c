@@ -2,6 +2,8 @@
  *
  * Positions and the rotary embedding.
  */
+#include "model/blocks/rotary.h"
+
 #include "model/blocks/blocks.h"
 #include "ops/ops.h"
 

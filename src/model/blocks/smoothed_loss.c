@@ -3,7 +3,10 @@
  * The loss that Trainer computes with label smoothing, from the logits of a model that was given no
  * labels.
  */
+#include "model/blocks/smoothed_loss.h"
+
 #include "model/blocks/blocks.h"
+#include "ops/moe/choosing.h"
 #include "ops/moe/experts.h"
 #include "ops/ops.h"
 

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/model/layer_kinds.h"
+#include "model/decoder/decoder_layer.h"
+#include "model/decoder/decoder_mlp.h"
 #include "model/decoder/decoder_tables.h"
 #include "ops/ops.h"
 

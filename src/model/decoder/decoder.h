@@ -139,60 +139,7 @@ typedef struct ms_projections {
     uint32_t scope;
     ms_linear_module q_proj, k_proj, v_proj, o_proj;
 } ms_projections;
-ms_projections ms_projections_new(ms_model *model, const ms_decoder *d, uint32_t parent);
-/* [B, S, H * D] each to [B, H, S, D]: locals that hold query, key and value. */
-void ms_split_heads(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key,
-                    ms_tensor *value);
-
-/* Attention over them, with norms over heads if the style has them. */
-void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
-ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
-                            ms_tensor hidden, ms_tensor *weights);
-/* The same with norms over the whole query and key (whole_norms.c). */
-void *ms_whole_norm_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope,
-                                  uint32_t number);
-ms_tensor ms_whole_norm_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
-                                  ms_tensor hidden, ms_tensor *weights);
-/* Turns a layer's query and key, locals of `f`, by its rotary tables as the style does. */
-void ms_turn(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
-             ms_tensor *key);
-/* The same, where attention itself takes query and key apart: ms_rotary_around. */
-void ms_turn_around(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
-                    ms_tensor *key);
-/* The attention interface, and what follows it: reshaped, and through `output`. Its arguments are
- * the caller's locals; ends the caller's frame. */
-ms_tensor ms_attend_and_project(ms_model *model, ms_frame *f, const ms_decoder_layer *layer,
-                                const ms_tensor q_k_v[3], ms_tensor mask,
-                                const ms_linear_module *output, ms_tensor *weights);
-/* The residual dropout where it ends attention and MLP. */
-ms_tensor ms_inner_dropout(ms_model *model, ms_tensor x);
 
 /* ---- MLPs (decoder_mlp.c) ---- */
-
-/* down(act(gate(x)) * up(x)) */
-void *ms_gated_mlp_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
-ms_tensor ms_gated_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
-/* The same under another name and of another width. */
-void *ms_gated_mlp_named(ms_model *model, uint32_t parent, const char *name, ms_dim middle,
-                         bool bias);
-ms_tensor ms_gated_mlp_call(ms_model *model, const void *mlp, ms_tensor hidden);
-/* The same with gate and up in one product. */
-void *ms_fused_mlp_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
-ms_tensor ms_fused_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
-/* down(act(up(x))); for a build_mlp that knows the names */
-void *ms_plain_mlp_new(ms_model *model, uint32_t scope, const char *up, const char *down,
-                       bool bias);
-ms_tensor ms_plain_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
-/* x += dropout(norm(attention(norm(x)))); x += dropout(norm(mlp(norm(x)))), with the norms that the
- * style has */
-ms_tensor ms_residual_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input);
-
-/* For other programs of a layer: one of its norms, its attention (the probabilities are bound in
- * `f`), and its MLP as the run treats it. All consume `hidden` as a call does. */
-ms_tensor ms_norm_at(ms_model *model, const ms_decoder_layer *layer, ms_norm_place place,
-                     ms_tensor hidden);
-ms_tensor ms_layer_attention(ms_model *model, const ms_decoder_layer *layer, ms_frame *f,
-                             ms_tensor hidden);
-ms_tensor ms_layer_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
 
 #endif

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The parts that most decoders share: attention, and the layer over it and an MLP.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/decoder/decoder_layer.h"
+
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_tables.h"
 #include "ops/liger/liger.h"

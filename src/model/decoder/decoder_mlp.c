@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The MLPs of decoders: gated, with both halves in one product or two, and plain.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/decoder/decoder_mlp.h"
+
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_layer.h"
 #include "ops/liger/liger.h"
 #include "ops/ops.h"
 

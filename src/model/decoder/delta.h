@@ -19,15 +19,10 @@ typedef struct ms_delta_dims {
     ms_dim key_heads, value_heads, repeats, key_dim, value_dim;
 } ms_delta_dims;
 
-/* The module "linear_attn" (delta_net.c): [B, S, H] to [B, S, H]. */
-void *ms_delta_net_new(ms_model *model, ms_delta_form form, uint32_t parent);
-ms_tensor ms_delta_net(ms_model *model, const void *net, ms_tensor hidden);
-
 /* The rule itself (delta_rule.c): query and key [B, S, K, Dk], value [B, S, V, Dv], decay and beta
  * [B, S, V]; yields [B, S, V, Dv]. The arguments are the caller's locals. */
 typedef struct ms_delta_inputs {
     ms_tensor query, key, value, decay, beta;
 } ms_delta_inputs;
-ms_tensor ms_delta_rule(ms_model *model, const ms_delta_dims *dims, const ms_delta_inputs *inputs);
 
 #endif

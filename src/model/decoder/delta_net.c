@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The module around the gated delta rule: projections, a short convolution over query, key and
- * value, decays, and a norm with a gate.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/decoder/delta_net.h"
+
 #include "model/decoder/delta.h"
+#include "model/decoder/delta_rule.h"
+#include "model/decoder/short_convolution.h"
 #include "ops/ops.h"
 
 typedef struct delta_net {

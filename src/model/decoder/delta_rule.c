@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The gated delta rule, chunk by chunk, in fp32: first what a chunk needs of itself alone, for all
- * chunks at once; then one chunk after the other, which hand on a state.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/decoder/delta_rule.h"
+
 #include "model/decoder/delta.h"
+#include "ops/moe/choosing.h"
 #include "ops/moe/experts.h"
 #include "ops/ops.h"
 

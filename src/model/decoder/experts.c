@@ -4,10 +4,19 @@
  */
 #include "model/decoder/experts.h"
 
-#include "model/blocks/quantized.h"
+#include "model/blocks/packed/quantized.h"
 
+#include "model/blocks/packed/quantized_fp8.h"
+#include "model/decoder/experts_eager.h"
+#include "model/decoder/router_loss.h"
+#include "ops/liger/liger_experts.h"
+#include "ops/moe/choosing.h"
 #include "ops/moe/experts.h"
 #include "ops/liger/liger.h"
+#include "ops/moe/grouped.h"
+#include "ops/moe/routing.h"
+#include "ops/moe/rows.h"
+#include "ops/quantized/fp8.h"
 
 /* ---- experts ---- */
 

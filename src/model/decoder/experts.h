@@ -35,9 +35,6 @@ ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_fo
 /* hidden: [N, H]; the caller holds what the routing names. */
 ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_tensor hidden,
                           const ms_routing *routing);
-/* The same, one expert after the other (experts_eager.c). */
-ms_tensor ms_experts_eager(ms_model *model, const ms_experts_module *module, ms_tensor hidden,
-                           const ms_routing *routing);
 /* act(gate) * up of the halves. */
 ms_tensor ms_gate_experts(ms_model *model, ms_tensor gate_up);
 
@@ -67,12 +64,6 @@ void ms_routing_bind(ms_frame *f, const ms_routing *routing);
 
 /* ---- their auxiliary loss (router_loss.c), where the config turns it on ---- */
 
-/* A router's logits are held until ms_router_logits_drop. */
-void ms_router_logits_keep(ms_model *model, ms_tensor logits);
-void ms_router_logits_drop(ms_model *model);
-/* loss += coefficient * auxiliary loss; members of ms_decoder_style. */
-void ms_router_loss_add(ms_model *model, ms_frame *f, ms_tensor *auxiliary, ms_tensor *loss);
-
 /* ---- the block in the place of an MLP ---- */
 
 typedef enum ms_block_order { MS_ROUTER_FIRST, MS_EXPERTS_FIRST } ms_block_order;
@@ -85,9 +76,5 @@ static inline bool ms_layer_is_sparse(const ms_model *model, uint64_t layer)
 /* Router and experts alone, below a module "mlp"; built in that order. */
 void *ms_sparse_mlp_new(ms_model *model, uint32_t parent, ms_block_order order);
 ms_tensor ms_sparse_mlp(ms_model *model, const void *block, ms_router_form form, ms_tensor hidden);
-
-/* The same with one more expert, of shared_expert_size, behind a gate (shared_expert.c). */
-void *ms_shared_mlp_new(ms_model *model, uint32_t parent);
-ms_tensor ms_shared_mlp(ms_model *model, const void *block, ms_tensor hidden);
 
 #endif

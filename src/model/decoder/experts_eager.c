@@ -3,10 +3,13 @@
  * Experts one after the other, as the modelling files' own forward: each takes its tokens, and adds
  * what it makes of them to the result. How many tokens each has, the run's routing says.
  */
+#include "model/decoder/experts_eager.h"
+
 #include "config/run/experts.h"
 #include "model/decoder/experts.h"
 
 #include "ops/moe/experts.h"
+#include "ops/moe/rows.h"
 
 /* The loop's locals. */
 typedef struct loop {

@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The auxiliary loss of routers, load_balancing_loss_func: over all sparse layers, the share of
- * tokens that each expert gets times the probability that routers give it.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/decoder/router_loss.h"
+
 #include "model/decoder/experts.h"
 
+#include "ops/moe/choosing.h"
 #include "ops/moe/experts.h"
+#include "ops/moe/routing.h"
 
 void ms_router_logits_keep(ms_model *model, ms_tensor logits)
 {

@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Experts, and one more, behind a gate, that sees every token.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/decoder/shared_expert.h"
+
+#include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
 #include "ops/ops.h"
 

@@ -2,6 +2,8 @@
  *
  * Convolutions over the last few tokens, each channel by itself.
  */
+#include "model/decoder/short_convolution.h"
+
 #include "model/blocks/blocks.h"
 #include "ops/ops.h"
 

@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Attention that normalises the whole query and key, behind their projections.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/decoder/whole_norms.h"
+
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_tables.h"
 #include "ops/ops.h"
 

@@ -3,6 +3,7 @@
  * Arcee's AFM: Llama with an MLP without a gate, by squared relus.
  */
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_mlp.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 

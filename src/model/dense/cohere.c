@@ -5,6 +5,7 @@
  * and those know no positions.
  */
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_layer.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "ops/ops.h"

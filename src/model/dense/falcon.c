@@ -5,6 +5,7 @@
  * always gets a mask.
  */
 #include "model/dense/falcon.h"
+#include "model/dense/falcon_attention.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "ops/ops.h"

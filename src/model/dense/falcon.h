@@ -25,10 +25,4 @@ typedef struct ms_falcon {
     ms_tensor weights; /* the last layer's probabilities, which its tuple of results holds */
 } ms_falcon;
 
-/* x @ weight.T, with the bias added by an operator of its own. */
-ms_tensor ms_falcon_linear(ms_model *model, const ms_linear_module *module, ms_tensor x);
-/* [B, S, H] to [B, S, H]; *weights: the probabilities, if eager. */
-ms_tensor ms_falcon_attention(ms_model *model, const ms_falcon *d, const ms_falcon_layer *l,
-                              ms_tensor x, ms_tensor *weights);
-
 #endif

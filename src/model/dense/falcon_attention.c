@@ -1,11 +1,10 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Falcon's attention: the fused projection is split three ways; then what the fused kernels take,
- * or one of two eager forms.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/dense/falcon_attention.h"
+
 #include "model/dense/falcon.h"
 
 #include "ops/moe/experts.h"
+#include "ops/moe/rows.h"
 #include "ops/ops.h"
 
 /* x @ weight.T, and the bias added by an operator of its own. Of a view autocast keeps no cast. */

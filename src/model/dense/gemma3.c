@@ -4,6 +4,7 @@
  * but every sixth slide, and turn with a rotary table of their own. The larger ones come with a
  * vision tower, which text alone does not run.
  */
+#include "config/model/layer_kinds.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "model/dense/gemma.h"

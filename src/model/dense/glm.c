@@ -4,6 +4,7 @@
  * norms a layer instead of two.
  */
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_mlp.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 

@@ -3,6 +3,8 @@
  * LFM2: most layers have a short convolution between two gates in the place of attention.
  */
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_layer.h"
+#include "model/decoder/short_convolution.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "ops/ops.h"

@@ -3,6 +3,7 @@
  * Mistral: the plain decoder without biases. Ministral 3 scales queries by their position.
  */
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_layer.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "ops/ops.h"

@@ -5,6 +5,8 @@
  * the same attention before a mixture of experts, with norms where they usually are.
  */
 #include "model/decoder/experts.h"
+#include "model/decoder/router_loss.h"
+#include "model/decoder/whole_norms.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 

@@ -4,6 +4,7 @@
  * by side.
  */
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_layer.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "ops/ops.h"

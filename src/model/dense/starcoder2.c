@@ -3,6 +3,7 @@
  * StarCoder2: layer norms, an MLP without a gate, dropout at the end of attention and MLP.
  */
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_mlp.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 

@@ -1,11 +1,12 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * DeepSeek's experts: chosen by a router in fp32, from the best groups where there are groups, and
- * beside them shared ones that see every token.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/mixture/deepseek_moe.h"
+
+#include "model/decoder/decoder_mlp.h"
 #include "model/mixture/deepseek.h"
 #include "model/family/family_keys.h"
+#include "ops/moe/choosing.h"
 #include "ops/moe/experts.h"
+#include "ops/moe/routing.h"
 
 typedef struct deepseek_moe {
     uint32_t scope;

@@ -3,9 +3,13 @@
  * DeepSeek-V2: latent attention whose positions are complex numbers; softmax router, greedy or
  * within the best groups.
  */
+#include "model/decoder/router_loss.h"
 #include "model/mixture/deepseek.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
+#include "model/mixture/deepseek_moe.h"
+#include "model/mixture/latent_attention.h"
+#include "ops/moe/choosing.h"
 #include "ops/moe/experts.h"
 
 /* clang-format off */

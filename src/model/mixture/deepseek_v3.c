@@ -2,9 +2,12 @@
  *
  * DeepSeek-V3: latent attention whose rotary embedding turns neighbours; a router by sigmoids.
  */
+#include "model/decoder/router_loss.h"
 #include "model/mixture/deepseek.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
+#include "model/mixture/deepseek_moe.h"
+#include "model/mixture/latent_attention.h"
 #include "ops/moe/experts.h"
 
 /* clang-format off */

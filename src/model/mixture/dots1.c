@@ -2,9 +2,11 @@
  *
  * dots.llm1: Qwen3's attention and DeepSeek-V3's experts.
  */
+#include "model/decoder/router_loss.h"
 #include "model/mixture/deepseek.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
+#include "model/mixture/deepseek_moe.h"
 
 /* clang-format off */
 #define REQUIRED(text, member)                                                                     \

@@ -2,9 +2,11 @@
  *
  * GLM-4.5 and 4.6: a part of each head turned by halves, and DeepSeek-V3's experts.
  */
+#include "model/decoder/router_loss.h"
 #include "model/mixture/deepseek.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
+#include "model/mixture/deepseek_moe.h"
 
 /* clang-format off */
 static const ms_key keys[] = {

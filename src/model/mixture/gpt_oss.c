@@ -4,8 +4,10 @@
  * biases and a clamped gate in the place of every MLP.
  */
 #include "model/decoder/experts.h"
+#include "model/decoder/router_loss.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
+#include "ops/moe/choosing.h"
 #include "ops/moe/experts.h"
 
 /* clang-format off */

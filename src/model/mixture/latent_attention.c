@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Multi-head latent attention: keys and values are made from a narrow latent of each token, queries
- * too where they have a rank; a part of each key is one for all heads and turned by position.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/mixture/latent_attention.h"
+
 #include "model/decoder/decoder_tables.h"
 #include "model/mixture/deepseek.h"
 #include "ops/ops.h"

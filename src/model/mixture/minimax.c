@@ -4,9 +4,13 @@
  * layer, chosen by sigmoids and a bias.
  */
 #include "model/decoder/experts.h"
+#include "model/decoder/router_loss.h"
+#include "model/decoder/whole_norms.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
+#include "ops/moe/choosing.h"
 #include "ops/moe/experts.h"
+#include "ops/moe/routing.h"
 
 /* clang-format off */
 static const ms_key keys[] = {

@@ -3,6 +3,7 @@
  * Mixtral: Mistral with experts in the place of every MLP, weighted in fp32.
  */
 #include "model/decoder/experts.h"
+#include "model/decoder/router_loss.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 

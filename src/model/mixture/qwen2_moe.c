@@ -2,7 +2,10 @@
  *
  * Qwen2 with experts in the place of most MLPs, and one more, behind a gate, that sees every token.
  */
+#include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
+#include "model/decoder/router_loss.h"
+#include "model/decoder/shared_expert.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 

@@ -2,7 +2,9 @@
  *
  * Qwen3 with experts in the place of most MLPs.
  */
+#include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
+#include "model/decoder/router_loss.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 

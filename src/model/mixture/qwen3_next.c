@@ -3,9 +3,14 @@
  * Qwen3-Next and Qwen3.5: three of four layers have a gated delta net in the place of attention,
  * whose output has a gate of its own.
  */
+#include "model/decoder/decoder_layer.h"
+#include "model/decoder/decoder_mlp.h"
 #include "model/decoder/decoder_tables.h"
 #include "model/decoder/delta.h"
+#include "model/decoder/delta_net.h"
 #include "model/decoder/experts.h"
+#include "model/decoder/router_loss.h"
+#include "model/decoder/shared_expert.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "model/vision/qwen_vision.h"

@@ -3,7 +3,9 @@
  * Qwen3-VL: Qwen3 with or without experts, rotary tables of three grids, and a vision tower, which
  * text alone does not run.
  */
+#include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"
+#include "model/decoder/router_loss.h"
 #include "model/family/family_list.h"
 #include "model/vision/qwen_vision.h"
 

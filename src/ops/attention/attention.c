@@ -5,6 +5,8 @@
  */
 #include "ops/attention/attention.h"
 
+#include "ops/attention/attention_cpu.h"
+#include "ops/attention/attention_math.h"
 #include "ops/ops.h"
 
 static ms_dim padded(ms_tape *tape, ms_dim dim, uint64_t step)

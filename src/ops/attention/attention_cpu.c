@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The CPU's flash attention: the buffers that each thread holds while the kernel runs.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ops/attention/attention_cpu.h"
+
 #include "ops/attention/attention.h"
 #include "ops/ops.h"
 

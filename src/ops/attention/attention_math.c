@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The math back end of scaled_dot_product_attention: plain operators, with a causal mask made anew
- * in every call and keys and values copied for every query head.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ops/attention/attention_math.h"
+
 #include "ops/attention/attention.h"
 
 #include "ops/ops.h"

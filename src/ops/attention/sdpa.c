@@ -4,6 +4,7 @@
  */
 #include "ops/attention/attention.h"
 
+#include "ops/attention/attention_math.h"
 #include "ops/ops.h"
 
 /* Flash attention takes heads of a multiple of 8: others are padded, and the output cut. */

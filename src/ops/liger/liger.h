@@ -14,14 +14,5 @@ ms_tensor ms_liger_gate(ms_tape *tape, ms_tensor gate, ms_tensor up, bool is_gel
 /* q, k: [B, heads, S, D] over [B, S, heads, D]; the results share their storages. */
 void ms_liger_rope(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                    ms_tensor out[2]);
-/* All experts of a layer (liger_experts.c): hidden [T, H], stacks [E, 2F, H] and [E, H, F], and
- * the weights of each token's experts [T, K]. */
-ms_tensor ms_liger_experts(ms_tape *tape, ms_tensor hidden, ms_tensor gate_up, ms_tensor down,
-                           ms_tensor weights);
-/* The loss of a head without bias over hidden states [T, H]: its gradients are made here too.
- * Logits are made in pieces of `share` times the bytes of the hidden states. */
-ms_tensor ms_liger_loss(ms_tape *tape, ms_tensor hidden, ms_tensor weight, uint64_t share);
-/* The loss of logits [T, V], over which their gradient is written. */
-ms_tensor ms_liger_cross_entropy(ms_tape *tape, ms_tensor logits);
 
 #endif

@@ -4,6 +4,8 @@
  * one function. Rows are sorted by expert through lists of numbers, and multiplied in tiles of 64
  * rows, of which there are as many as the routing makes.
  */
+#include "ops/liger/liger_experts.h"
+
 #include "ops/liger/liger.h"
 
 #include "config/run/experts.h"

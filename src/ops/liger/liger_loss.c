@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Liger's losses (liger-kernel 0.8): the head with its loss, which computes both gradients in
- * forward, piece by piece, and makes no logits of all tokens; and the loss of logits alone.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ops/liger/liger_loss.h"
+
 #include "ops/liger/liger.h"
 
 static ms_dtype dtype_of(ms_tape *tape, ms_tensor a)

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Choosing experts and groups of them: the best values, masks and picking by index.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ops/moe/choosing.h"
+
 #include "ops/moe/experts.h"
 
 static ms_dtype dtype_of(ms_tape *tape, ms_tensor a)

@@ -4,6 +4,8 @@
  * capability 9.0 on have a kernel for bf16, which needs a workspace; elsewhere one product follows
  * the other. Below 8.0 PyTorch has none, and the framework's own stands in.
  */
+#include "ops/moe/grouped.h"
+
 #include "config/run/experts.h"
 #include "ops/moe/experts.h"
 

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Sending tokens to experts: weights, sort and counts.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ops/moe/routing.h"
+
 #include "ops/moe/experts.h"
 
 static ms_dtype dtype_of(ms_tape *tape, ms_tensor a)

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Rows taken and added by index, and how the loop over experts finds them.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ops/moe/rows.h"
+
 #include "ops/moe/experts.h"
 
 static ms_dtype dtype_of(ms_tape *tape, ms_tensor a)

@@ -4,8 +4,11 @@
  * integrations/finegrained_fp8.py). Forward is one kernel, which quantises its input as it goes;
  * backward makes the weight whole, of stacks of experts 1 GiB at a time.
  */
+#include "ops/quantized/fp8.h"
+
 #include "ops/moe/experts.h"
 #include "autograd/engine.h"
+#include "ops/moe/grouped.h"
 
 enum { BLOCK = 128 };
 

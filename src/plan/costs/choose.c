@@ -7,6 +7,7 @@
 #include "plan/costs/choose_simply.h"
 #include "plan/costs/stack_levels.h"
 #include "plan/costs/stack_problem.h"
+#include "plan/solver/problem.h"
 
 /* ---- the mixed-integer problem ---- */
 

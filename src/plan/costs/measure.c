@@ -3,6 +3,8 @@
  * Filling the stack. Every option is run in a model with few layers; the ends come from the whole
  * model.
  */
+#include "plan/costs/measure.h"
+
 #include "plan/costs/stack.h"
 
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "config/model/layer_kinds.h"
 #include "config/run/attention.h"
 #include "measure/clock.h"
 #include "plan/solver/knapsack.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/costs/reduced.h"
 
+#include "config/adapter/adapter_match.h"
+
 enum { FEW = 5, FEW_AT_EACH_END = 2 };
 
 /* Which of the few layers of its kind stands for the one that has `before` of its kind before it.

@@ -14,6 +14,8 @@
 
 #include <math.h>
 
+#include "plan/solver/problem.h"
+
 /* Of sums in MiB, so that what fits to the byte is not refused. */
 static const double rounding = 1e-4;
 /* How many are added at a time. */

@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "plan/costs/stack_levels.h"
+#include "plan/solver/problem.h"
 
 /* ---- blocks ---- */
 

@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Small changes to a plan, counted in whole bytes.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/modules/adjust.h"
+
 #include "plan/modules/choices.h"
+#include "plan/modules/recount.h"
 
 #include <math.h>
 

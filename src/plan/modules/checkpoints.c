@@ -9,9 +9,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/modules/adjust.h"
 #include "plan/modules/choices.h"
 #include "plan/modules/counts.h"
 #include "plan/modules/prices.h"
+#include "plan/modules/recount.h"
 
 enum { MOST_ROUNDS = 100, MOST_LEVELS = 12 };
 

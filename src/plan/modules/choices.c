@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "plan/modules/recount.h"
+
 /* ---- curves ---- */
 
 typedef struct line {

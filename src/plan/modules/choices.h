@@ -63,12 +63,4 @@ uint32_t ms_choice_parts(const ms_module *module, uint64_t bytes);
 
 /* ---- adjusting a plan ---- */
 
-/* Discards more where it costs least until the plan fits; false when that does not do. */
-bool ms_choices_repair(const ms_choices *choices, uint32_t *parts);
-
-/* Discards less as long as the plan, which must fit, still does. */
-void ms_choices_improve(const ms_choices *choices, uint32_t *parts);
-
-double ms_choices_ms(const ms_choices *choices, const uint32_t *parts);
-
 #endif

@@ -18,6 +18,8 @@
 #include <string.h>
 
 #include "plan/modules/classes.h"
+#include "plan/modules/recount.h"
+#include "plan/solver/problem.h"
 #include "plan/solver/solver.h"
 
 enum { SOLVER_MIB = 1024 };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "plan/modules/recount.h"
 
 enum { MOST_RANGES = 256, HALVINGS = 60, NOTHING = 0 };
 #define HIGHEST_PRICE 1e15

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * A plan counted in whole bytes, apart from the problem that it came from.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/modules/recount.h"
+
 #include "plan/modules/checkpoints.h"
 
 /* floor(made * parts / MS_PARTS) without a product that could wrap. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "plan/modules/recount.h"
 
 #define NONE UINT32_MAX
 /* Sums in another order differ by less. */

@@ -8,6 +8,9 @@
 #include "plan/costs/choose_simply.h"
 #include "plan/search/rules.h"
 #include "simulate/change.h"
+#include "plan/search/search_ends.h"
+#include "plan/search/simulate.h"
+#include "plan/trainers/targets.h"
 
 /* A search of its own, alone in its thread. */
 typedef struct attempt {

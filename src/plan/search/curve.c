@@ -4,6 +4,8 @@
  * searched side by side, and where a smaller budget has a faster plan, that plan is proven under
  * the larger one.
  */
+#include "plan/search/curve.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +14,12 @@
 #include "config/run/budget.h"
 #include "plan/costs/choose_simply.h"
 #include "plan/search/search.h"
+#include "plan/search/search_ends.h"
+#include "plan/search/search_least.h"
 #include "plan/search/search_limit.h"
+#include "plan/search/search_simply.h"
+#include "plan/search/simulate.h"
+#include "plan/trainers/targets.h"
 
 /* One point, alone in its thread. */
 typedef struct point {

@@ -48,17 +48,9 @@ static inline uint32_t ms_search_loss_count(const ms_search *s)
     return s->techniques & MS_MAY_CHUNK_LOSS ? s->stack.loss_count : 1;
 }
 
-/* Every layer kept, and every layer checkpointed: what a plan is compared with. */
-ms_status ms_search_extremes(ms_search *s);
 /* The limits of choosing, as a task. */
 ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes);
 
-/* Sets the limit and runs what a plan is compared with. */
-ms_status ms_search_compare(ms_search *s, const ms_target *target);
-/* Measures the options. */
-ms_status ms_search_measure(ms_search *s);
-/* Both. */
-ms_status ms_search_begin(ms_search *s, const ms_target *target);
 /* A search of its own for another thread: what was measured, nothing found yet. `plan` gets the
  * budget and what keeps everything. */
 void ms_search_fork(const ms_search *base, const ms_step_task *task, ms_arena *arena,
@@ -70,35 +62,7 @@ ms_status ms_search_try(ms_search *s, ms_chooser with, ms_chosen *chosen, bool *
 ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first);
 /* The same, but the loss is made as the choice at each limit has it. */
 ms_status ms_search_plainly(ms_search *s, ms_chooser with, ms_chosen *first);
-/* Checkpoints of one kind in every layer, the first that fits, when nothing has so far. */
-ms_status ms_search_any_checkpoints(ms_search *s);
-/* Every layer checkpointed, when that fits and counts as faster than the best so far. */
-ms_status ms_search_checkpoints(ms_search *s);
-/* The same of this and of what the simpler ways find. */
-ms_status ms_search_simpler(ms_search *s);
 /* Keeps the choice if it fits and is faster than the best so far. */
 ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *yes);
-/* For any two options, the first layers under one and the others under the other, as few under the
- * first as fit: each one that counts as faster than the best so far, until a step takes no more
- * than enough_ms. */
-ms_status ms_search_runs(ms_search *s, double enough_ms);
-/* Where the allocator made what was found so far slower than the bound: what simpler ways find, and
- * the further from it, the more. */
-ms_status ms_search_elsewhere(ms_search *s, double bound_ms);
-/* Offers the choices that peak lowest, for where the allocator refused what is better. */
-ms_status ms_search_lowest(ms_search *s);
-/* The plan that needs the smallest budget, run into s->plan->plan, and whether it fits after all.
- */
-ms_status ms_search_least(ms_search *s);
-/* The same of these choices, which lie `stride` bytes apart. */
-ms_status ms_search_least_of(ms_search *s, const ms_stack_choice *choices, size_t stride,
-                             uint32_t count);
-/* The smallest budget under which these treatments run: between what is live, and what the
- * allocator takes when nothing stops it. */
-ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
-                                    uint64_t live_bytes, uint64_t *budget);
-/* Runs the best into s->plan->plan, and sets how far from the bound it may be. */
-ms_status ms_search_finish(ms_search *s);
-void ms_search_set_gap(ms_search *s, const ms_chosen *first);
 
 #endif

@@ -1,13 +1,14 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * What a search begins with, and what it leaves in the plan.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/search/search_ends.h"
+
+#include "plan/costs/measure.h"
 #include "plan/search/search.h"
 
 #include <math.h>
 
 #include "plan/costs/option_list.h"
 #include "plan/search/search_limit.h"
+#include "plan/search/simulate.h"
 
 ms_status ms_search_finish(ms_search *s)
 {

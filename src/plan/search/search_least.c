@@ -1,14 +1,15 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The smallest budget that has a plan.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/search/search_least.h"
+
 #include <math.h>
 
 #include "config/run/budget.h"
 #include "plan/costs/choose_simply.h"
 #include "plan/search/search.h"
+#include "plan/search/search_ends.h"
 #include "plan/search/search_limit.h"
 #include "simulate/variation.h"
+#include "plan/search/simulate.h"
 
 enum { LEAST_HALVINGS = 6, MOST_LOWEST = 3 };
 

@@ -4,6 +4,8 @@
  * loses between blocks depends on how sizes follow each other, which choosing does not know; two
  * runs leave it few kinds of holes.
  */
+#include "plan/search/search_runs.h"
+
 #include "plan/costs/choose_simply.h"
 #include "plan/search/search.h"
 

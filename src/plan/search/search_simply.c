@@ -1,9 +1,10 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Simple choices, offered beside the search's: every layer alike, every layer checkpointed.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/search/search_simply.h"
+
 #include "plan/costs/choose_simply.h"
 #include "plan/search/search.h"
+#include "plan/search/search_least.h"
+#include "plan/search/search_runs.h"
 
 enum { MOST_UNIFORM = 8 };
 

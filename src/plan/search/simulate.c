@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Running the step under given treatments, for its figures.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/search/simulate.h"
+
 #include <inttypes.h>
 #include <string.h>
 

@@ -9,6 +9,10 @@
 
 #include "base/limit.h"
 #include "plan/costs/choose_simply.h"
+#include "plan/search/search_ends.h"
+#include "plan/search/search_least.h"
+#include "plan/search/search_simply.h"
+#include "plan/trainers/targets.h"
 #include "text/size.h"
 #include "plan/search/compare.h"
 #include "plan/search/explain.h"

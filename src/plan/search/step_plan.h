@@ -92,15 +92,6 @@ void ms_step_plan_free(ms_step_plan *plan);
 /* Leaves no times in an answer that was weighed at assumed rates; its gap stays. */
 void ms_step_plan_forget_times(ms_step_plan *plan);
 
-/* Figures of their own in the arena, treatments and text too. */
-ms_status ms_step_figures_copy(ms_arena *arena, uint64_t num_layers, const ms_step_figures *from,
-                               ms_step_figures *to, ms_error *err);
-
-/* Runs the step with these treatments under the run's budget. */
-ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
-                                const ms_run_config *run, const ms_treatments *treatments,
-                                ms_step_figures *figures, ms_error *err);
-
 /* ---- the curve ---- */
 
 typedef struct ms_curve_point {
@@ -114,12 +105,5 @@ typedef struct ms_curve {
     ms_step_figures keep_all;      /* what its times are compared with */
     double solve_ms;
 } ms_curve;
-
-/* From the smallest budget that fits to the one that keeps everything. MS_ERR_STOPPED: as far as it
- * came. */
-ms_status ms_curve_trace(ms_arena *arena, const ms_step_task *task, uint32_t point_count,
-                         ms_curve *curve, ms_error *err);
-void ms_curve_free(ms_curve *curve);
-void ms_curve_forget_times(ms_curve *curve);
 
 #endif

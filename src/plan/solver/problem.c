@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdlib.h>
+#include "plan/solver/problem.h"
 
-#include "plan/solver/solver.h"
+#include <stdlib.h>
 
 uint32_t ms_problem_column(ms_problem *problem, ms_problem_bounds bounds, double cost,
                            bool is_integer)

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/solver/problem.h"
+
 typedef struct session {
     const ms_problem *problem;
     const ms_solver_options *options;

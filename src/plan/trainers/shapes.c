@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "plan/costs/measure.h"
+
 bool ms_shapes_may(const ms_shape_list *list, uint32_t techniques)
 {
     return (list->task->techniques & techniques) == techniques;

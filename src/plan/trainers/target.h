@@ -31,9 +31,4 @@ typedef struct ms_target {
     const char *(*text)(ms_arena *arena, const ms_step_task *task, const ms_treatments *treatments);
 } ms_target;
 
-/* By name, or NULL. */
-const ms_target *ms_target_find(const char *name);
-/* NULL past the last; the first is "free". */
-const ms_target *ms_target_at(size_t index);
-
 #endif

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The trainers, one row each, as --target names them.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/trainers/targets.h"
+
 #include "plan/trainers/target.h"
 
 #include <string.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "gate/wording.h"
 #include "report/check/check_channels.h"
 
 /* clang-format off */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/printable.h"
+#include "compare/compare_verdict.h"
 #include "report/compare/compare_report.h"
 #include "text/number.h"
 #include "report/kit/page.h"

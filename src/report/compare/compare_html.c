@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "compare/compare_verdict.h"
 #include "report/compare/compare_report.h"
 #include "report/kit/html.h"
 #include "report/pictures/picture.h"

@@ -2,6 +2,7 @@
  *
  * A comparison for programs; schemas/compare.schema.json says what it holds.
  */
+#include "compare/compare_verdict.h"
 #include "json/write.h"
 #include "report/compare/compare_report.h"
 

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "compare/compare_parting.h"
+#include "compare/compare_rows.h"
+#include "compare/compare_verdict.h"
 
 static const struct format {
     const char *name;

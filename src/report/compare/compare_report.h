@@ -25,4 +25,7 @@ const char *ms_compare_format_name(size_t index);
 ms_status ms_compare_report(const ms_recorded *first, const ms_recorded *second, const char *format,
                             FILE *out, ms_error *err);
 
+ms_status ms_compare_view_make(ms_arena *arena, const ms_recorded *first, const ms_recorded *second,
+                               ms_compare_view *view, ms_error *err);
+
 #endif

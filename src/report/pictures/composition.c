@@ -1,12 +1,12 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * What the peak is made of, as a treemap.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/pictures/composition.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "report/pictures/picture.h"
 #include "report/kit/category_id.h"
+#include "report/pictures/treemap.h"
 
 enum { MOST_CELLS = MS_PEAK_TENSORS + 1 };
 enum { HEAD_HEIGHT = 18, LINE_HEIGHT = 14 };

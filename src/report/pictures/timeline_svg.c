@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * Memory over the step: categories stacked, phases behind them, layers below.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/pictures/timeline_svg.h"
+
 #include <inttypes.h>
 #include <string.h>
 

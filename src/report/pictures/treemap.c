@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/pictures/treemap.h"
+
 #include <math.h>
 
 #include "report/pictures/picture.h"

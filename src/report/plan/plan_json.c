@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "json/write.h"
+#include "plan/trainers/targets.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/plan/plan_view.h"

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "config/run/attention.h"
 #include "plan/settings.h"
+#include "plan/trainers/targets.h"
 #include "report/view/fit_words.h"
 
 /* ---- numbers ---- */

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later
- *
- * The table of operators, and the values that the script of the page draws from.
- */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/step/html_operators.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

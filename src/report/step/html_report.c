@@ -7,6 +7,9 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "report/pictures/composition.h"
+#include "report/pictures/timeline_svg.h"
+#include "report/step/html_operators.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/pictures/picture.h"

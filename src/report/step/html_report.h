@@ -13,11 +13,8 @@ void ms_html_headroom(FILE *out, const ms_view *view);
 
 /* The picture of the timeline, with the values that the script shows. */
 bool ms_html_timeline(FILE *out, const ms_view *view);
-void ms_html_timeline_data(FILE *out, const ms_view *view);
 bool ms_html_composition(FILE *out, const ms_view *view);
 
-/* False: out of memory. */
-bool ms_html_operators(FILE *out, const ms_view *view);
 void ms_html_not_modelled(FILE *out, const ms_view *view);
 
 #endif

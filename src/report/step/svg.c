@@ -2,7 +2,9 @@
  *
  * Both pictures in one file: the timeline, and below it what the peak is made of.
  */
+#include "report/pictures/composition.h"
 #include "report/pictures/picture.h"
+#include "report/pictures/timeline_svg.h"
 #include "report/step/reporter.h"
 
 enum { HEAD = 66, GAP = 44, MARGIN = 16 };

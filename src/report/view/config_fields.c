@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "config/model/model_keys.h"
 #include "ledger/ledger.h"
 
 typedef struct list {

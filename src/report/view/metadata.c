@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/adapter/adapter_text.h"
 #include "config/run/attention.h"
 #include "config/run/experts.h"
 #include "report/view/calibrated.h"

@@ -9,6 +9,7 @@
 
 #include "model/blocks/blocks.h"
 #include "ops/moe/experts.h"
+#include "ops/moe/rows.h"
 #include "ops/ops.h"
 #include "autograd/engine.h"
 #include "unit/support.h"

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "config/adapter/adapter.h"
+#include "config/adapter/adapter_match.h"
+#include "config/adapter/adapter_parse.h"
+#include "config/adapter/adapter_text.h"
 #include "text/pattern.h"
 #include "unit/support.h"
 

@@ -3,6 +3,7 @@
  * Reading models and runs beyond what a folder of tests/golden/config can say: presets, notes, key
  * tables, where a config may lie, flags against files.
  */
+#include "config/model/model_keys.h"
 #include "unit/support.h"
 #include "config/model/input.h"
 

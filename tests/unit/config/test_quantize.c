@@ -3,6 +3,8 @@
  * How quantised bases are said, what they hold, and which products need no whole weight.
  */
 #include "config/model/quantize.h"
+#include "config/model/quantize_modules.h"
+#include "config/model/quantize_read.h"
 #include "ops/quantized/fused_4bit.h"
 #include "step/step.h"
 

@@ -4,6 +4,7 @@
  * or `args.json`, and what the run comes to (`run`) or how it is refused (`error`). `flags`, one
  * "name value" a line, are given beside it.
  */
+#include "config/adapter/adapter_text.h"
 #include "unit/support.h"
 
 #include <dirent.h>

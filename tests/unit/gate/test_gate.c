@@ -2,6 +2,7 @@
  *
  * Limits as they are written, and verdicts at, below and above them, worked out by hand.
  */
+#include "gate/wording.h"
 #include "unit/support.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
  */
 #include "simulate/judge.h"
 
+#include "plan/search/simulate.h"
 #include "plan/search/step_plan.h"
 #include "simulate/simulate.h"
 #include "unit/fixtures.h"

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/costs/measure.h"
 #include "unit/fixtures.h"
 
 typedef struct choose_case {

@@ -8,6 +8,7 @@
 
 #include "json/value.h"
 #include "plan/modules/checkpoints.h"
+#include "plan/solver/problem.h"
 #include "plan/solver/solver.h"
 #include "unit/support.h"
 

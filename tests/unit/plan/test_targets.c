@@ -6,11 +6,13 @@
  *     test_targets LAYERS TREATMENTS    prints PyTorch's code, for
  * tests/oracle/test_pytorch_code.py
  */
+#include "plan/costs/measure.h"
 #include "plan/trainers/target.h"
 
 #include <string.h>
 
 #include "model/load.h"
+#include "plan/trainers/targets.h"
 #include "unit/support.h"
 
 enum { LAYERS = 4 };

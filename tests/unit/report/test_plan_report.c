@@ -11,6 +11,8 @@
 
 #include "model/load.h"
 #include "json/value.h"
+#include "plan/search/curve.h"
+#include "plan/trainers/targets.h"
 #include "report/plan/plan_report.h"
 #include "report/plan/plan_view.h"
 

@@ -9,6 +9,7 @@
 #include "memscope/memscope.h"
 #include "report/pictures/picture.h"
 #include "report/kit/pickle.h"
+#include "report/pictures/treemap.h"
 #include "report/view/view.h"
 
 typedef struct gib_case {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/blocks/quantized.h"
+#include "model/blocks/packed/quantized.h"
 
 #include "ops/ops.h"
 #include "autograd/engine.h"

@@ -3,11 +3,11 @@
  * Linear layers of a quantised base: packed weights with what stands beside them, dequantised
  * whenever they are multiplied with. A kind is a row of quantized.c.
  */
-#ifndef MS_MODEL_BLOCKS_QUANTIZED_H
-#define MS_MODEL_BLOCKS_QUANTIZED_H
+#ifndef MS_MODEL_BLOCKS_PACKED_QUANTIZED_H
+#define MS_MODEL_BLOCKS_PACKED_QUANTIZED_H
 
 #include "model/blocks/blocks.h"
-#include "model/blocks/packing.h"
+#include "model/blocks/packed/packing.h"
 
 /* The kind's row; NULL where weights are not packed. */
 const ms_packing *ms_packing_of(const ms_quantization *quantization);
@@ -17,9 +17,6 @@ struct ms_quantized *ms_quantized_new(ms_model *model, uint32_t scope, ms_dim ou
 
 /* The whole model is on the device. */
 void ms_quantized_finish(ms_model *model);
-
-/* A stack of experts' weights [E, out, in], of a kind that packs them. */
-ms_tensor ms_packed_experts_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape);
 
 /* What prepare_model_for_kbit_training does to the types: every weight in half precision that is
  * not packed goes to fp32, and the allocator's cache to the device. */

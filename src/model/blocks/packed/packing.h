@@ -2,8 +2,8 @@
  *
  * Kinds of packed weights: what one is, and what all of them use. A kind is a row of quantized.c.
  */
-#ifndef MS_MODEL_BLOCKS_PACKING_H
-#define MS_MODEL_BLOCKS_PACKING_H
+#ifndef MS_MODEL_BLOCKS_PACKED_PACKING_H
+#define MS_MODEL_BLOCKS_PACKED_PACKING_H
 
 #include "model/blocks/blocks.h"
 

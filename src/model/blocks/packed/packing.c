@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/blocks/packing.h"
+#include "model/blocks/packed/packing.h"
 
 #include "autograd/engine.h"
 #include "ops/ops.h"

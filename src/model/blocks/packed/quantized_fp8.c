@@ -3,7 +3,9 @@
  * Layers and experts in fp8 (transformers 5.23, integrations/finegrained_fp8.py: FP8Linear,
  * FP8Experts), loaded as they are stored: DeepSeek-V3's way.
  */
-#include "model/blocks/quantized.h"
+#include "model/blocks/packed/quantized_fp8.h"
+
+#include "model/blocks/packed/quantized.h"
 
 #include <string.h>
 

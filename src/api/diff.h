@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Reading a report for a comparison.
+ */
+#ifndef MS_API_DIFF_H
+#define MS_API_DIFF_H
+
+#include "api/read_report.h"
+
+/* Reads a file, or standard input ("-"). `is_one`: it is a report, and was read as one; a file of
+ * JSON that is none is no failure. Texts in the arena. */
+ms_status ms_report_file_read(ms_arena *arena, const char *path, ms_report *report, bool *is_one,
+                              ms_error *err);
+
+#endif

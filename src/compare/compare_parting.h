@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Where two timelines part.
+ */
+#ifndef MS_COMPARE_COMPARE_PARTING_H
+#define MS_COMPARE_COMPARE_PARTING_H
+
+#include "compare/compare_view.h"
+
+void ms_compare_parting_find(ms_compare_view *view);
+
+#endif

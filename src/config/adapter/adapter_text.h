@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * An adapter as text.
+ */
+#ifndef MS_CONFIG_ADAPTER_ADAPTER_TEXT_H
+#define MS_CONFIG_ADAPTER_ADAPTER_TEXT_H
+
+#include "config/adapter/adapter.h"
+
+/* The adapter in the words of `--lora`; what those cannot say is counted. NULL: out of memory. */
+const char *ms_adapter_text(ms_arena *arena, const ms_adapter *adapter);
+
+#endif

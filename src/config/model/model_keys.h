@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * One getter per kind of key; the rows are the families'.
+ */
+#ifndef MS_CONFIG_MODEL_MODEL_KEYS_H
+#define MS_CONFIG_MODEL_MODEL_KEYS_H
+
+#include "config/model/model_config.h"
+#include "config/model/model_read.h"
+
+/* As a file writes it: "silu". */
+const char *ms_activation_name(ms_activation activation);
+
+/* Finds a key of the file under its name or an alias; false when absent. */
+bool ms_model_key_find(ms_json_value root, const ms_key *key, ms_json_value *value);
+/* The family's row of that name; NULL when it has none. */
+const ms_key *ms_model_key_row(const ms_family *family, const char *name);
+/* Whether positions come from a learned table instead of rotary embeddings. */
+bool ms_model_learns_positions(const ms_family *family);
+/* Reads all keys of a table from their object; absent ones get their defaults. */
+ms_status ms_model_keys_read(ms_json_value object, const ms_key *keys, size_t key_count,
+                             ms_model_config *config, ms_error *err);
+
+#endif

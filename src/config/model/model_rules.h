@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What spans keys: shapes that must divide, keys that the family does not model, keys that look
+ * misspelt.
+ */
+#ifndef MS_CONFIG_MODEL_MODEL_RULES_H
+#define MS_CONFIG_MODEL_MODEL_RULES_H
+
+#include "config/model/model_read.h"
+
+/* Refuses keys that change shapes and that the family (may be NULL) does not read. */
+ms_status ms_model_refuse_keys(ms_json_value root, const ms_family *family, ms_error *err);
+/* Checks what spans keys, and fills in what follows from them. */
+ms_status ms_model_rules_check(ms_arena *arena, ms_json_value root, ms_model_config *config,
+                               ms_error *err);
+/* Notes keys that look like misspelt ones. */
+ms_status ms_model_note_unknown(ms_arena *arena, ms_json_value root, const ms_family *family,
+                                ms_notes *notes, ms_error *err);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The modules of a program, those of alike layers as one.
+ */
+#ifndef MS_DOCUMENT_RECORDED_GROUPS_H
+#define MS_DOCUMENT_RECORDED_GROUPS_H
+
+#include "document/recorded.h"
+
+/* Fills the groups from the report's modules. */
+ms_status ms_recorded_read_groups(ms_recorded *r, ms_json_value root, ms_error *err);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Modules are made in the order and with the temporaries of the framework's constructors: they
+ * decide where the allocator puts things.
+ */
+#ifndef MS_MODEL_BLOCKS_CONSTRUCT_H
+#define MS_MODEL_BLOCKS_CONSTRUCT_H
+
+#include "config/run/liger.h"
+#include "model/blocks/model.h"
+
+typedef struct ms_norm_module {
+    uint32_t scope;
+    ms_tensor weight, bias;
+    ms_liger_norm place; /* for Liger, which replaces some and not others */
+} ms_norm_module;
+
+/* Whether the model moves to the device when it is whole: temporaries were the host's. */
+bool ms_is_made_on_host(const ms_model *model);
+ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
+                               ms_dim out, bool bias);
+ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
+                               ms_dim out);
+ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width,
+                           bool bias);
+/* The same with weights of another shape than [width]. */
+ms_norm_module ms_shaped_norm_new(ms_model *model, uint32_t parent, const char *name,
+                                  ms_shape shape, bool bias);
+ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows,
+                           ms_dim width);
+/* The output head, as wide as `embedding`: its own weight, or made and dropped at once when tied.
+ */
+ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding);
+/* 1 / theta ** (arange(0, R, 2) / R): yields the result, floating. */
+ms_tensor ms_inverse_frequencies(ms_model *model);
+/* A buffer of a module: on the device, not trained. */
+ms_tensor ms_buffer_new(ms_model *model, ms_shape shape, ms_dtype dtype, const char *name);
+/* For each table of a rotary embedding inverse frequencies and their copy, buffers all, by table.
+ */
+void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor *inv_freq,
+                   ms_tensor *originals);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Multi-head latent attention: keys and values are made from a narrow latent of each token, queries
+ * too where they have a rank; a part of each key is one for all heads and turned by position.
+ */
+#ifndef MS_MODEL_MIXTURE_LATENT_ATTENTION_H
+#define MS_MODEL_MIXTURE_LATENT_ATTENTION_H
+
+#include "model/mixture/deepseek.h"
+
+void *ms_latent_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope,
+                              uint32_t number);
+ms_tensor ms_latent_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
+                              ms_tensor hidden, ms_tensor *weights);
+
+#endif

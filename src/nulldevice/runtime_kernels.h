@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * CUDA's runtime: streams, events and kernels.
+ */
+#ifndef MS_NULLDEVICE_RUNTIME_KERNELS_H
+#define MS_NULLDEVICE_RUNTIME_KERNELS_H
+
+#include "nulldevice/runtime_types.h"
+
+/* What every kernel is said to be. */
+void ms_null_describe_function(ms_null_function *f);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The trainers, one row each, as --target names them.
+ */
+#ifndef MS_PLAN_TRAINERS_TARGETS_H
+#define MS_PLAN_TRAINERS_TARGETS_H
+
+#include "plan/trainers/target.h"
+
+/* By name, or NULL. */
+const ms_target *ms_target_find(const char *name);
+/* NULL past the last; the first is "free". */
+const ms_target *ms_target_at(size_t index);
+
+#endif
