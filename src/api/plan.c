@@ -321,7 +321,7 @@ ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
         return ms_fail_null(err);
     const ms_plan_settings *s = &plan->settings;
     const char *file_option = s->graph ? "--graph" : "--ops";
-    bool has_config = ms_run_field_said(&plan->draft, "config");
+    bool has_config = ms_run_field_is_set(&plan->draft, "config");
     forget_answer(plan);
     if (has_config && (s->graph || s->ops))
         return ms_fail(err, MS_ERR_USAGE, "a plan is for a model or for %s, not for both",

@@ -6,20 +6,12 @@
 #include "base/error.h"
 #include "config/model/unmodelled.h"
 
-/* clang-format off */
-static const ms_run_field fields[] = {
-#define FIELD_ROW(name, value_name, help, default_text, group) {name, value_name, help, default_text, group},
-    MS_RUN_FIELD_LIST(FIELD_ROW)
-#undef FIELD_ROW
-};
-/* clang-format on */
-
 const ms_run_field *ms_run_fields(size_t *count)
 {
     if (!count)
         return NULL;
-    *count = sizeof fields / sizeof fields[0];
-    return fields;
+    *count = ms_run_table.count;
+    return ms_run_table.texts;
 }
 
 const char *const *ms_run_field_choices(const char *name)
@@ -27,7 +19,8 @@ const char *const *ms_run_field_choices(const char *name)
     if (!name)
         return NULL;
     int index = ms_run_field_find(name);
-    return index < 0 ? NULL : ms_run_field_traits_of((size_t)index).choices;
+    const ms_config_field *row = index < 0 ? NULL : &ms_run_table.rows[index];
+    return !row || row->choices ? (row ? row->choices : NULL) : row->kind->choices;
 }
 
 const char *ms_run_field_missing(const char *name)

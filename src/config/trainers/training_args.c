@@ -48,7 +48,7 @@ ms_status ms_training_offer(ms_training_reading *r, const char *field, const cha
 {
     int index = ms_run_field_find(field);
     ms_error reason = {0};
-    if (ms_run_field_said(r->draft, field))
+    if (ms_run_field_is_set(r->draft, field))
         return MS_OK;
     if (!text)
         return no_memory(r);
@@ -68,7 +68,7 @@ ms_status ms_training_offer(ms_training_reading *r, const char *field, const cha
 
 bool ms_training_on_cpu(const ms_training_reading *r)
 {
-    return ms_run_field_said(r->draft, "device") && ms_name_equal(r->draft->device, "cpu");
+    return ms_run_field_is_set(r->draft, "device") && ms_name_equal(r->draft->device, "cpu");
 }
 
 ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic, const char *text)
@@ -187,7 +187,7 @@ static ms_status set_checkpointing(ms_training_reading *r)
     bool on = checkpoints(r);
     const char *word = ms_training_text(r, MS_TOPIC_CHECKPOINTING, ""), *layers = "all";
     ms_status status = *word ? note_offload(r, word) : MS_OK;
-    if (status != MS_OK || ms_run_field_said(r->draft, "plan"))
+    if (status != MS_OK || ms_run_field_is_set(r->draft, "plan"))
         return status;
     if (on && r->file.given[MS_TOPIC_EVERY_LAYERS]) {
         const char *every = ms_training_number(r, MS_TOPIC_EVERY_LAYERS);
@@ -226,7 +226,7 @@ static ms_status set_attention(ms_training_reading *r)
 
 static ms_status note_several(ms_training_reading *r, const ms_sharding *s)
 {
-    ms_several_gpus *several = &r->draft->several_gpus;
+    ms_several_gpus *several = &r->draft->run.several_gpus;
     ms_error at = {0};
     ms_json_error_set(&at, s->value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
     const char *place = ms_arena_printf(r->arena, "%s (line %" PRIu32 " of the training arguments)",
