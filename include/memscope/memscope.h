@@ -60,6 +60,8 @@ void ms_run_set_inputs(ms_run *run, ms_inputs *inputs);
 const ms_run_field *ms_run_fields(size_t *count);
 /* All values of a field that is a choice; past the last, NULL. NULL: it is none. */
 const char *const *ms_run_field_choices(const char *name);
+/* Values to begin with, of a field that is no choice and has such; NULL past the last. */
+const char *ms_run_field_example(const char *name, size_t index);
 
 /* Why a setting that trainers have is no field: for "torch_compile" that it is not modelled. NULL
  * for a name that means nothing. */

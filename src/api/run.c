@@ -19,8 +19,16 @@ const char *const *ms_run_field_choices(const char *name)
     if (!name)
         return NULL;
     int index = ms_run_field_find(name);
-    const ms_config_field *row = index < 0 ? NULL : &ms_run_table.rows[index];
-    return !row || row->choices ? (row ? row->choices : NULL) : row->kind->choices;
+    if (index < 0)
+        return NULL;
+    const ms_config_field *row = &ms_run_table.rows[index];
+    return row->choices ? row->choices : row->kind->choices;
+}
+
+const char *ms_run_field_example(const char *name, size_t index)
+{
+    int row = name ? ms_run_field_find(name) : -1;
+    return row < 0 ? NULL : ms_config_field_example(&ms_run_table.rows[row], index);
 }
 
 const char *ms_run_field_missing(const char *name)

@@ -90,14 +90,23 @@ const char *ms_config_field_hint(const ms_config_table *table, const char *name,
     return ms_nearest_hint(&nearest, out, MS_CONFIG_HINT_BYTES);
 }
 
+static const char *item_of(const char *const *list, size_t index)
+{
+    for (size_t i = 0; list && i < index && *list; i++)
+        list++;
+    return list ? *list : NULL;
+}
+
 const char *ms_config_field_choice(const ms_config_field *field, size_t index)
 {
     if (field->choice_at)
         return field->choice_at(index);
-    const char *const *choices = field->choices ? field->choices : field->kind->choices;
-    for (size_t i = 0; choices && i < index && *choices; i++)
-        choices++;
-    return choices ? *choices : NULL;
+    return item_of(field->choices ? field->choices : field->kind->choices, index);
+}
+
+const char *ms_config_field_example(const ms_config_field *field, size_t index)
+{
+    return item_of(field->examples, index);
 }
 
 void ms_config_field_show(const ms_config_field *field, const void *object, ms_config_shown *shown)

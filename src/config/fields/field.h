@@ -125,6 +125,8 @@ const char *ms_config_field_hint(const ms_config_table *table, const char *name,
 
 /* The values of a choice, or what a list may have; NULL past the last, and of any other field. */
 const char *ms_config_field_choice(const ms_config_field *field, size_t index);
+/* Values to begin with; NULL past the last. */
+const char *ms_config_field_example(const ms_config_field *field, size_t index);
 
 /* What reports say of the member of an object. */
 void ms_config_field_show(const ms_config_field *field, const void *object, ms_config_shown *shown);
