@@ -74,6 +74,9 @@ esac
 files 644 "$DATADIR/memscope/configs" configs/*.json
 files 644 "$DATADIR/memscope/schemas" schemas/*.json
 files 644 "$DOCDIR" README.md CHANGELOG.md LICENSE
+for folder in docs docs/design docs/semantics; do
+    files 644 "$DOCDIR/$folder" $folder/*.md
+done
 for completion in completions/*; do
     case $completion in
     *.bash) file 644 "$completion" "$DATADIR/bash-completion/completions/memscope" ;;
@@ -89,7 +92,8 @@ if [ "$action" = uninstall ]; then
     done
     for folder in "$NULL_FOLDER" "$PYTHON_FOLDER/memscope_torch/inject" "$PYTHON_FOLDER/memscope_torch" \
         "$PYTHON_FOLDER" "$(dirname "$PYTHON_FOLDER")" "$INCLUDEDIR/memscope" "$DATADIR/memscope/configs" \
-        "$DATADIR/memscope/schemas" "$DATADIR/memscope" "$DOCDIR"; do
+        "$DATADIR/memscope/schemas" "$DATADIR/memscope" "$DOCDIR/docs/design" "$DOCDIR/docs/semantics" "$DOCDIR/docs" \
+        "$DOCDIR"; do
         rmdir "$DESTDIR$folder" 2> /dev/null || true
     done
     # Folders that others use too go where nobody else has put them: below DESTDIR, or a prefix of one's own.

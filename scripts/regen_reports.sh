@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Rewrites the committed samples under reports/ and the examples in README.md from the program.
+# Rewrites the committed samples under reports/ and the examples in README.md and docs/ from the program.
 # With "check" as argument it rewrites nothing and says which of them differ.
 set -u
 cd "$(dirname "$0")/.."
@@ -62,10 +62,15 @@ if command -v python3 > /dev/null; then
     fi
 fi
 
-# The table of figures beside PyTorch's has its own check, after the oracles.
+# The tables of accuracy have a check of their own, after the oracles.
 fill_accuracy() {
-    [ "$mode" = write ] && grep -q '^<!-- accuracy -->' "$1" && command -v python3 > /dev/null || return 0
+    [ "$mode" = write ] && grep -q '^<!-- accuracy' "$1" && command -v python3 > /dev/null || return 0
     sh tests/oracle/accuracy.sh --into "$1"
+}
+
+# Whether a document has an example, or a table that is filled now.
+has_examples() {
+    grep -qE '^<!-- run( first [0-9]+)?: ' "$1" || { [ "$mode" = write ] && grep -q '^<!-- accuracy' "$1"; }
 }
 
 while read -r name formats arguments; do
@@ -105,9 +110,9 @@ done << EOF_ROWS
 $(plans)
 EOF_ROWS
 
-for file in README.md docs/*.md; do
-    grep -qE '^<!-- run( first [0-9]+)?: ' "$file" 2> /dev/null || continue
-    new=$work/$(basename "$file")
+for file in README.md $(find docs -name '*.md' | sort); do
+    has_examples "$file" || continue
+    new=$work/$(echo "$file" | tr / -)
     if sh scripts/fill_examples.sh "$file" > "$new" && fill_accuracy "$new"; then
         place "$file" "$new" "$file"
     else

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# release_check.sh [OPTION...] [SYSTEM...]: the README's own commands, taken from it, in bare chroots that
+# release_check.sh [OPTION...] [SYSTEM...]: the commands of README.md and docs/, taken from them, in bare chroots that
 # debootstrap makes, on a clone of the committed tree. SYSTEM is debian/CODENAME or ubuntu/CODENAME; without
 # any, Debian 12 and Ubuntu 24.04.
 #
 #   --base FOLDER   keep there what debootstrap made, and use it the next time
 #   --only WORD     only the checks that begin so: quickstart, test, install, deb, static
-#   --torch FOLDER  site-packages with PyTorch for CUDA, for the distribution's own Python: the README's
-#                   Python program is captured by the installed package
+#   --torch FOLDER  site-packages with PyTorch for CUDA, for the distribution's own Python: the Python
+#                   program of docs/capture.md is captured by the installed package
 #
 # Needs root, debootstrap, git and mirrors of both (DEBIAN_MIRROR, UBUNTU_MIRROR). Works in a folder below
 # TMPDIR, which it removes; mounts end with it, as they are in a namespace of their own. Half an hour.
@@ -99,11 +99,12 @@ check() {
     [ $verdict = ok ]
 }
 
-# lines_with COMMAND: the README's block of shell commands that has a line which begins with it
+# lines_with COMMAND: the first block of shell commands, of README.md and the manual, that has a line which
+# begins with it
 lines_with() {
-    awk -v wanted="$1" '/^```/ { if (inside && found) printf "%s", block
+    awk -v wanted="$1" '/^```/ { if (inside && found) { printf "%s", block; exit }
                                  inside = $0 == "```sh"; block = ""; found = 0; next }
-                        inside { block = block $0 "\n"; if (index($0, wanted) == 1) found = 1 }' "$top/README.md"
+                        inside { block = block $0 "\n"; if (index($0, wanted) == 1) found = 1 }' "$top/README.md" "$top/docs/install.md" "$top/docs/library.md"
 }
 
 # Nobody is there to say yes.
@@ -120,7 +121,7 @@ memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb --format js
 grep -q peak_memory_bytes report.json
 test "$(memscope sweep gpt2 --batch 1:3 | wc -l)" -eq 4
 fails memscope capture -- true 2> said
-grep -qx "memscope: no Python of true was followed; it exited with status 0" said
+grep -qx "memscope: found no Python process of true to follow; it exited with status 0" said
 sudo apt-get install -qq python3 > /dev/null
 fails memscope capture -- python3 -c "import torch" 2> said
 cat said
@@ -163,10 +164,10 @@ cc -static-libgcc \$(pkg-config --cflags memscope) example.c -l:libmemscope.a \$
 ./example | grep GiB"
 }
 
-# The README's Python program, in a Python that has torch.
+# The first Python program of docs/capture.md, in a Python that has torch.
 check_deb_capture() {
     [ -n "$torch" ] || return 0
-    sed -n '/^```python/,/^```/p' README.md | sed -n '2,/^```/p' | sed '$d' > "$root/tmp/train.py"
+    sed -n '/^```python/,/^```/p' docs/capture.md | sed -n '2,/^```/p' | sed '$d' > "$root/tmp/train.py"
     check deb/capture someone 'cd "$(mktemp -d)"
 export PYTHONPATH=/torch
 said=$(sed -n "s/^print(t)  # //p" /tmp/train.py)

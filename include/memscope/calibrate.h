@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What measured steps say of a device that no rule tells: its context, workspaces and margin, and
- * how far operators stay from its rates.
+ * Fits device properties that cannot be derived to measured steps: the context, workspaces and
+ * margin, and how far operators stay from the device's rates.
  *
  *     ms_error err = {0};
  *     ms_calibrator *c = ms_calibrator_create();
@@ -11,7 +11,7 @@
  *     ms_calibrator_write(c, "json", stdout, &err);
  *     ms_calibrator_free(c);
  *
- * What it writes as JSON is a file for the field "calibration" of a run.
+ * The JSON that it writes is a file for the field "calibration" of a run.
  */
 #ifndef MEMSCOPE_CALIBRATE_H
 #define MEMSCOPE_CALIBRATE_H
@@ -35,7 +35,7 @@ ms_status ms_calibrator_add_pair(ms_calibrator *calibrator, const char *told_pat
 /* A table of points as CSV; memscope(1) lists its columns. "-" is standard input. */
 ms_status ms_calibrator_add_table(ms_calibrator *calibrator, const char *path, ms_error *err);
 
-/* Fails when the points are of several devices, or too few for anything. */
+/* Fails when the points are of several devices, or too few to fit any parameter. */
 ms_status ms_calibrator_fit(ms_calibrator *calibrator, ms_error *err);
 
 /* After a fit: "console" or "json". */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Budgets in a file, and whether runs keep them.
+ * Budgets in a file, and whether runs stay within them.
  *
  *     ms_error err = {0};
  *     ms_check *check = ms_check_run("memscope.budgets.json", NULL, &err);
@@ -24,14 +24,14 @@ typedef struct ms_check ms_check;
 enum { MS_CHECK_MOST_THREADS = 256 };
 
 typedef struct ms_check_options {
-    uint32_t threads;        /* at most; 0: as many as there are processors; at most
-                                MS_CHECK_MOST_THREADS */
-    bool warn_only;          /* what is over a limit does not count in the exit code */
-    bool no_plans;           /* do not look for what would fit */
-    bool for_baselines;      /* only analyze: for ms_check_baseline_... below, not to be written */
-    const char *calibration; /* a file for the budgets of its device, or NULL */
-    ms_inputs
-        *inputs; /* gets the files that are read, but for baselines of for_baselines; or NULL */
+    uint32_t threads;        /* upper bound, up to MS_CHECK_MOST_THREADS; 0: one per processor */
+    bool warn_only;          /* exceeded limits do not count in the exit code */
+    bool no_plans;           /* do not search for plans that would fit */
+    bool for_baselines;      /* only analyze, for ms_check_baseline below; such a check cannot be
+                                written */
+    const char *calibration; /* a file, applied to the budgets of its device; or NULL */
+    ms_inputs *inputs;       /* records the files that are read, except baselines of a check with
+                                for_baselines; or NULL */
 } ms_check_options;
 
 /* Reads the file and checks its budgets, several at a time. NULL when the file itself cannot be
@@ -39,15 +39,16 @@ typedef struct ms_check_options {
 ms_check *ms_check_run(const char *path, const ms_check_options *options, ms_error *err);
 void ms_check_free(ms_check *check);
 
-/* 0: all within their limits; 1: one is over; 2: one cannot be read; 3: one is over, and no plan
- * fits it again; 70: internal fault. */
+/* 0: all within their limits; 1: one is exceeded; 2: one cannot be read; 3: one is exceeded, and no
+ * plan was found that keeps it; 70: internal fault. */
 int ms_check_exit_code(const ms_check *check);
 
 /* As ms_analysis_set_style. */
 void ms_check_set_style(ms_check *check, const ms_style *style);
 
-/* The top of the repository and where the program runs below it, both absolute: then every channel
- * but the console names files from there. Texts belong to the caller; NULL: from where it runs. */
+/* The top of the repository and the folder below it in which the program runs, both absolute: every
+ * channel but the console then names files relative to the top. The caller keeps both texts alive.
+ * NULL: files are named relative to the working folder. */
 void ms_check_set_root(ms_check *check, const char *root, const char *folder);
 
 /* Writes one channel: "console", "junit", ... */
@@ -59,13 +60,13 @@ const ms_report_format *ms_check_format_at(size_t index);
 /* ---- baselines ---- */
 
 typedef struct ms_baseline {
-    const char *name; /* of the budget */
-    const char *path; /* where its baseline is; NULL: it has none */
-    bool is_current;  /* the file there is what would be written */
-    bool is_there;
+    const char *name;      /* of the budget */
+    const char *path;      /* of its baseline; NULL: it has none */
+    bool is_current;       /* the existing file equals what would be written */
+    bool is_there;         /* the file exists */
     const ms_error *error; /* why the budget cannot be analyzed, or NULL */
-    /* Why nothing may be written there: what is there is no static report, or was read in this
-     * check, or another budget has the same baseline. NULL: it may. */
+    /* Why nothing may be written to the path: the existing file is no static report, or was read in
+     * this check, or another budget has the same baseline. NULL: it may be written. */
     const ms_error *refusal;
 } ms_baseline;
 

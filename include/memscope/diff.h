@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What two runs differ in: their settings, their peaks, and what takes the memory.
+ * How two runs differ: in their settings, in their peaks, and in what uses the memory.
  *
  *     ms_error err = {0};
  *     ms_comparison *c = ms_comparison_make("before.json", "llama-3.1-8b", NULL, &err);
@@ -20,13 +20,13 @@ extern "C" {
 
 typedef struct ms_comparison ms_comparison;
 
-/* Each side is a report (static_report.json, or plan.json of a run), a run file, or what "config"
- * of a run may be; the last two are analyzed, with the fields set in `run` (or NULL). "-" is a
- * report on standard input. NULL on failure. */
+/* Each side is a report (static_report.json, or plan.json of a run), a run file, or a value of the
+ * field "config" of a run; the last two are analyzed, with the fields set in `run` (or NULL). "-"
+ * is a report on standard input. NULL on failure. */
 ms_comparison *ms_comparison_make(const char *a, const char *b, const ms_run *run, ms_error *err);
 void ms_comparison_free(ms_comparison *comparison);
 
-/* Whether nothing that was compared differs. */
+/* True when nothing that was compared differs. */
 bool ms_comparison_is_same(const ms_comparison *comparison);
 
 /* As ms_analysis_set_style. */

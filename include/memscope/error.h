@@ -37,7 +37,7 @@ typedef enum ms_status {
 
 typedef struct ms_error {
     ms_status status;
-    uint32_t line, column; /* 1-based, column in characters; 0 when there is no source position */
+    uint32_t line, column; /* from 1, column in characters; 0 when there is no source position */
     char file[256];        /* source name; "" when the error is not about a file */
     char pointer[128];     /* RFC 6901 path into the file, e.g. "/num_attention_heads" */
     char text[512];        /* one sentence on one line, as ms_printable writes it */
@@ -52,13 +52,14 @@ const char *ms_status_text(ms_status status);
 /* 0, 1, 2, 3, 70 or 130: see the exit codes in memscope(1). */
 int ms_status_exit_code(ms_status status);
 
-/* Writes `text` so that it can stand anywhere on a line of a terminal, a log or a CI job: what is
+/* Writes `text` so that it is safe anywhere on a line of a terminal, a log or a CI job: what is
  * not printable becomes visible ("\\n", "\\x1b", "\\u202e"; a byte that is not UTF-8 "\\xff"), and
  * so do the two characters that begin a command of a CI runner ("::" where a line may begin,
- * "##" before a word and "["). Everything else stays as it is. NULL is "". Returns the bytes that
- * all of it takes, without the end; with a smaller `size` the text is cut after a whole character.
- * `out` may be NULL when `size` is 0. File names and pointers in an ms_error are as they were
- * found: print them through this. */
+ * "##" before a word and "["). Everything else stays as it is. NULL is "". Returns the
+ * length of the whole result in bytes, without the final NUL; if `size` is too small, the text is
+ * cut after a whole character.
+ * `out` may be NULL when `size` is 0. File names and pointers in an ms_error are kept as they were
+ * found: print them through this function. */
 size_t ms_printable(const char *text, char *out, size_t size);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The largest batch, sequence, adapter rank or number of layers with which a step fits.
+ * The largest batch, sequence, adapter rank or number of layers at which a step fits.
  *
  *     ms_error err = {0};
  *     ms_run *run = ms_run_create();
@@ -23,14 +23,14 @@ extern "C" {
 
 typedef struct ms_fit ms_fit;
 
-/* Searches by simulation. `what` is "batch", "seq", "rank" or "layers"; values tried are multiples
- * of `step`, 0 being 64 tokens for seq and else 1. What the run says about `what` itself is set
- * aside. NULL on failure. The result does not refer to `run` afterwards. */
+/* Searches by simulation. `what` is "batch", "seq", "rank" or "layers"; the values tried are
+ * multiples of `step`, where 0 means 64 tokens for "seq" and otherwise 1. The run's own setting of
+ * `what` is ignored. NULL on failure. The result does not refer to `run` afterwards. */
 ms_fit *ms_fit_find(const ms_run *run, const char *what, uint64_t step, ms_error *err);
 void ms_fit_free(ms_fit *fit);
 
-/* The largest value that fits, if only just; the largest of verdict MS_VERDICT_FITS, which is not
- * above it. 0 when there is none. */
+/* The largest value that fits, if only just; and the largest with the verdict MS_VERDICT_FITS,
+ * which is at most that. 0 when there is none. */
 uint64_t ms_fit_value(const ms_fit *fit);
 uint64_t ms_fit_safe_value(const ms_fit *fit);
 
@@ -41,7 +41,7 @@ void ms_fit_set_style(ms_fit *fit, const ms_style *style);
 /* Writes "console" or "json". */
 ms_status ms_fit_write(const ms_fit *fit, const char *format, FILE *out, ms_error *err);
 
-/* Names of the formats, and of what can be searched; NULL past the last. */
+/* Names of the formats, and of the quantities that can be searched; NULL past the last. */
 const char *ms_fit_format_at(size_t index);
 const char *ms_fit_what_name(size_t index);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which files were read, for those who write and must not write over them. A run, a plan, a sweep
- * or a check that has such a list puts down every file it reads: those that are named inside of
- * others too, and those that turned out to be bad.
+ * The list of files that were read, for programs that must not overwrite their inputs. A run, a
+ * plan, a sweep or a check that has such a list records every file it reads, including files that
+ * are named inside others and files that turned out to be invalid.
  *
  *     ms_inputs *inputs = ms_inputs_create();
  *     ms_run_set_inputs(run, inputs);
@@ -20,23 +20,23 @@
 extern "C" {
 #endif
 
-/* May be used from several threads at a time, but for ms_inputs_free. */
+/* May be used from several threads at the same time, except for ms_inputs_free. */
 typedef struct ms_inputs ms_inputs;
 
 ms_inputs *ms_inputs_create(void);      /* NULL when out of memory */
 void ms_inputs_free(ms_inputs *inputs); /* NULL is fine */
 
-/* Puts down the regular file that is there under that name; "-" is standard input. What is none, or
- * is not there, is left out. Fails only when memory is short. */
+/* Records the regular file of that name; "-" is standard input. A name that is no regular file, or
+ * does not exist, is ignored. Fails only when memory is short. */
 ms_status ms_inputs_add(ms_inputs *inputs, const char *path, ms_error *err);
 
-/* Under which name the file that is there was read: by device and inode, so links make no
- * difference. "-" is standard output. NULL: it was not read, is not there, or is no regular file.
- * The name lives as long as the list. */
+/* The name under which the file of that name was read: compared by device and inode, so links make
+ * no difference. "-" is standard output. NULL: it was not read, does not exist, or is no regular
+ * file. The returned name lives as long as the list. */
 const char *ms_inputs_find(ms_inputs *inputs, const char *path);
 
-/* Whether two names are those of one regular file, or would be of a new one: "x" and "./x", links
- * to it. False too when memory is short. */
+/* Whether two names lead to one regular file, or would lead to one new file: "x" and "./x", links
+ * to it. Also false when memory is short. */
 bool ms_is_same_file(const char *a, const char *b);
 
 #ifdef __cplusplus

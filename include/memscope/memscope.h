@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope: how much memory a training step needs, before renting the GPU.
+ * memscope: predicts how much memory a training step needs, before a GPU is rented.
  *
  * Five calls:
  *
@@ -13,9 +13,9 @@
  *     ms_analysis_free(analysis);
  *     ms_run_free(run);
  *
- * A call that returns a status or NULL fills `err`; the first failure wins and later calls on the
- * same `err` leave it alone. Nothing here prints, exits or keeps state between runs. An ms_run and
- * its ms_analysis belong to one thread at a time.
+ * A call that fails, with a status or NULL, fills `err`; the first failure wins, and later calls
+ * with the same `err` leave it unchanged. Nothing here prints, exits or keeps state between runs.
+ * An ms_run and its ms_analysis belong to one thread at a time.
  *
  * In all public headers: NULL for an object, a text or a stream that a call needs, and for a place
  * that it fills, is refused with MS_ERR_USAGE, or answered with NULL, 0 or false; a setter does
@@ -53,18 +53,19 @@ void ms_run_free(ms_run *run);
  * config.json, a run file, or a directory holding one of them; it is read by ms_analyze. */
 ms_status ms_run_set(ms_run *run, const char *field, const char *value, ms_error *err);
 
-/* The files that the run is read from go to `inputs`, which lives as long; NULL: no more. */
+/* Records the files that the run is read from in `inputs`, which must outlive the run. NULL ends
+ * that. */
 void ms_run_set_inputs(ms_run *run, ms_inputs *inputs);
 
 /* One row per field, for help texts and front ends. */
 const ms_run_field *ms_run_fields(size_t *count);
-/* All values of a field that is a choice; past the last, NULL. NULL: it is none. */
+/* All values of a field that is a choice, ended by NULL; NULL for any other field. */
 const char *const *ms_run_field_choices(const char *name);
 /* Values to begin with, of a field that is no choice and has such; NULL past the last. */
 const char *ms_run_field_example(const char *name, size_t index);
 
-/* Why a setting that trainers have is no field: for "torch_compile" that it is not modelled. NULL
- * for a name that means nothing. */
+/* Why a setting that trainers have is not a field: for "torch_compile", that it is not modelled.
+ * NULL for an unknown name. */
 const char *ms_run_field_missing(const char *name);
 
 /* ---- the analysis ---- */
@@ -78,27 +79,26 @@ void ms_analysis_free(ms_analysis *analysis);
 
 typedef struct ms_summary {
     uint64_t param_count, trainable_param_count;
-    uint64_t active_param_count; /* that one token uses: of experts, those it is routed to */
-    uint64_t weight_memory_bytes, buffer_memory_bytes,
-        grad_memory_bytes;                                    /* that stay on the
-                                                                 device between layers */
+    uint64_t active_param_count; /* used by one token: of experts, those it is routed to */
+    /* That stay on the device between layers. */
+    uint64_t weight_memory_bytes, buffer_memory_bytes, grad_memory_bytes;
     uint64_t optimizer_memory_bytes;                          /* of states on the device */
     uint64_t activation_memory_bytes, temporary_memory_bytes; /* alive at the peak */
     uint64_t persistent_memory_bytes; /* weights, buffers, gradients, optimizer states */
-    uint64_t saved_bytes;             /* unique storages autograd holds at the end of forward */
-    uint64_t after_build_bytes;       /* allocated when the model is there, before the first step */
-    uint64_t start_bytes;             /* allocated when a steady step begins */
-    uint64_t peak_memory_bytes; /* most that is allocated at one time, as the allocator counts */
-    uint64_t balanced_peak_bytes, skewed_peak_bytes; /* the same by how tokens are routed, where it
-                                                        depends on that (eager experts); else 0 */
+    uint64_t saved_bytes;       /* unique storages that autograd holds at the end of forward */
+    uint64_t after_build_bytes; /* allocated once the model is built, before the first step */
+    uint64_t start_bytes;       /* allocated when a steady step begins */
+    uint64_t peak_memory_bytes; /* the most allocated at one time, as the allocator counts */
+    /* The same for either routing of tokens, where that matters (eager experts); else 0. */
+    uint64_t balanced_peak_bytes, skewed_peak_bytes;
     uint64_t reserved_memory_bytes;
     uint64_t allocator_retries; /* times the allocator gave cached memory back to make room */
     uint64_t low_device_bytes, expected_device_bytes, high_device_bytes; /* what nvidia-smi shows */
     /* Of the evaluation between two steps, if there is one; else 0. The device bytes are those of
-     * what needs more. */
+     * the step or the evaluation, whichever needs more. */
     uint64_t evaluation_peak_bytes, evaluation_reserved_bytes;
-    /* What the allocator holds before the steady step, where that is more than in it; else 0. The
-     * device bytes go by it too. */
+    /* What the allocator holds before the steady step, where that is more than during it; else 0.
+     * The device bytes take it into account. */
     uint64_t first_step_reserved_bytes;
     const char *peak_stage; /* "forward", "backward", ... */
     uint64_t budget_bytes;  /* given, or what the device has; 0 = unlimited */
@@ -108,20 +108,20 @@ typedef struct ms_summary {
     int64_t headroom_bytes;     /* budget - expected device bytes; negative = short by */
     double step_time_ms;        /* roofline estimate; 0: the device's rates are not known */
     double exposed_copy_ms;     /* of that: waiting for copies, and for updates on the host */
-    uint64_t host_memory_bytes; /* memory of the host: offloaded tensors; and of an optimizer there
-                                   its states and its copies of parameters and gradients */
-    uint64_t
-        host_weight_memory_bytes; /* of that: parameters that come for their layer's run alone */
+    uint64_t host_memory_bytes; /* memory of the host: offloaded tensors; for an optimizer on the
+                                   host, its states and its copies of parameters and gradients */
+    /* Of that: parameters that are on the device only while their layer runs. */
+    uint64_t host_weight_memory_bytes;
 } ms_summary;
 const ms_summary *ms_analysis_summary(const ms_analysis *analysis);
 
 /* The name of the run's device, as `memscope devices` lists it. */
 const char *ms_analysis_device(const ms_analysis *analysis);
 
-/* What a user should know about an input that was accepted: sentences; NULL past the last. */
+/* Sentences about an accepted input that a user should know; NULL past the last. */
 const char *ms_analysis_note(const ms_analysis *analysis, size_t index);
 
-/* From now on each layer has operator records of its own; without it, equal layers share them. */
+/* Gives each layer operator records of its own; without this call, equal layers share them. */
 ms_status ms_analysis_unroll(ms_analysis *analysis, ms_error *err);
 
 /* How text for people is laid out; without this call 80 columns of plain ASCII. */
@@ -129,7 +129,7 @@ typedef struct ms_style {
     uint32_t columns;
     bool color;   /* ANSI escapes */
     bool unicode; /* UTF-8 bars and signs */
-    bool chart;   /* memory over the step is drawn */
+    bool chart;   /* draw memory over the step */
 } ms_style;
 void ms_analysis_set_style(ms_analysis *analysis, const ms_style *style);
 
@@ -140,23 +140,24 @@ ms_status ms_analysis_write(ms_analysis *analysis, const char *format, FILE *out
 typedef struct ms_report_format {
     const char *name;      /* "md" */
     const char *help;      /* one line */
-    const char *file_name; /* "static_report.md": how the file is called by default */
+    const char *file_name; /* "static_report.md": the default name of the file */
 } ms_report_format;
 const ms_report_format *ms_report_format_at(size_t index);
 
-/* The steady step's allocations and frees as text, one a line. */
+/* The steady step's allocations and frees as text, one per line. */
 ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_error *err);
 
 /* ---- what is built in ---- */
 
 ms_status ms_write_models(FILE *out, ms_error *err);
 ms_status ms_write_devices(FILE *out, ms_error *err);
-/* The JSON Schema of that name; its name in the list, from 0 on, NULL past the last. */
+/* The JSON Schema of that name. */
 ms_status ms_write_schema(const char *name, FILE *out, ms_error *err);
+/* The names of the schemas, from index 0; NULL past the last. */
 const char *ms_schema_name(size_t index);
 /* The same as a manual page, memscope-PAGE(5). */
 ms_status ms_write_schema_page(const char *name, const char *page, FILE *out, ms_error *err);
-ms_status ms_write_version(FILE *out, ms_error *err); /* of this library and those it uses */
+ms_status ms_write_version(FILE *out, ms_error *err); /* this library and those it uses */
 
 #ifdef __cplusplus
 }

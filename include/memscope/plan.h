@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Plans: how to treat each layer of a run, or what to keep and what to compute again of a graph, so
- * that a step fits a budget for little time.
+ * Plans: how to treat each layer of a run, or what to keep and what to recompute of a graph, so
+ * that a step fits a budget at little cost in time.
  *
  *     ms_error err = {0};
  *     ms_plan *plan = ms_plan_create();
@@ -11,8 +11,8 @@
  *     ms_plan_write(plan, "console", stdout, &err);
  *     ms_plan_free(plan);
  *
- * A plan belongs to one thread, and to the one that solves it; that thread must not use GLPK at the
- * same time. Only ms_plan_stop may come from elsewhere.
+ * A plan belongs to one thread at a time. The thread that solves it must not use GLPK at the same
+ * time. Only ms_plan_stop may be called from other threads.
  */
 #ifndef MEMSCOPE_PLAN_H
 #define MEMSCOPE_PLAN_H
@@ -32,30 +32,30 @@ void ms_plan_free(ms_plan *plan);
 
 /* One row per field; a field without value_name is a flag and takes "true" or "false". */
 const ms_run_field *ms_plan_fields(size_t *count);
-/* The values of a field that is a choice, or what its list may have; NULL past the last, and of any
- * other field. */
+/* The values of a field that is a choice, or the elements its list may have; NULL past the last,
+ * and for any other field. */
 const char *ms_plan_field_choice(const char *field, size_t index);
 
 /* Sets a field by the name of its command-line option without the dashes. */
 ms_status ms_plan_set(ms_plan *plan, const char *field, const char *value, ms_error *err);
 
 /* Sets a field of the run that is planned, as ms_run_set does. With a "config" the plan is for that
- * run, else for the file that "graph" or "ops" names. What the run says about treating layers is
- * set aside. */
+ * run, otherwise for the file that "graph" or "ops" names. The run's own treatments of layers are
+ * ignored. */
 ms_status ms_plan_set_run(ms_plan *plan, const char *field, const char *value, ms_error *err);
 
-/* As ms_run_set_inputs; before ms_plan_solve. */
+/* As ms_run_set_inputs; call it before ms_plan_solve. */
 void ms_plan_set_inputs(ms_plan *plan, ms_inputs *inputs);
 
-/* Reads the files and plans. MS_ERR_INFEASIBLE when nothing was found that fits, MS_ERR_STOPPED
- * when ms_plan_stop came before a proof; these too are answers and can be written. */
+/* Reads the files and plans. MS_ERR_INFEASIBLE when no plan was found that fits, MS_ERR_STOPPED
+ * when ms_plan_stop was called before a proof; both are answers too and can be written. */
 ms_status ms_plan_solve(ms_plan *plan, ms_error *err);
 
-/* Makes ms_plan_solve end soon, with the best plan that it has by then. Safe in a signal handler
- * and in any thread; holds for every later call. */
+/* Makes ms_plan_solve end soon, with the best plan found by then. Safe in a signal handler and in
+ * any thread; it applies to every later call as well. */
 void ms_plan_stop(ms_plan *plan);
 
-/* What a user should know about an input that was accepted: sentences; NULL past the last. */
+/* Sentences about an accepted input that a user should know; NULL past the last. */
 const char *ms_plan_note(const ms_plan *plan, size_t index);
 
 /* As ms_analysis_set_style. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Reports read back from files: a program's memory as `memscope capture` recorded it
- * (runtime_report.json), or as `memscope analyze` told it (static_report.json); and two of them
- * side by side.
+ * (runtime_report.json), or as `memscope analyze` predicted it (static_report.json); and two of
+ * them side by side.
  *
  *     ms_error err = {0};
- *     ms_recorded *told = ms_recorded_load("static_report.json", &err);
+ *     ms_recorded *predicted = ms_recorded_load("static_report.json", &err);
  *     ms_recorded *measured = ms_recorded_load("runtime_report.json", &err);
- *     ms_compare_write(told, measured, "console", stdout, &err);
- *     ms_recorded_free(told);
+ *     ms_compare_write(predicted, measured, "console", stdout, &err);
+ *     ms_recorded_free(predicted);
  *     ms_recorded_free(measured);
  */
 #ifndef MEMSCOPE_RECORDED_H
@@ -32,10 +32,10 @@ void ms_recorded_free(ms_recorded *recorded); /* NULL is fine */
 /* How the program ended: "stepped", "few_steps", "out_of_memory", "failed", "no_step", "no_device",
  * "no_gpu", "no_torch", "interrupted", "crashed" or "time_limit"; of a static report "stepped". */
 const char *ms_recorded_outcome(const ms_recorded *recorded);
-/* The program's own words at its end, and what can be done about them; or NULL. */
+/* The program's last message, and what can be done about it; or NULL. */
 const char *ms_recorded_message(const ms_recorded *recorded);
 const char *ms_recorded_hint(const ms_recorded *recorded);
-/* Whether it has any: a program that never used the device has none. */
+/* Whether the report has figures: a program that never used the device has none. */
 bool ms_recorded_has_figures(const ms_recorded *recorded);
 /* Optimizer steps that were followed. */
 uint64_t ms_recorded_steps(const ms_recorded *recorded);
@@ -46,8 +46,8 @@ void ms_recorded_set_style(ms_recorded *recorded, const ms_style *style);
 /* The report as console text. */
 ms_status ms_recorded_write(const ms_recorded *recorded, FILE *out, ms_error *err);
 
-/* A verdict with the largest cause, then both figures, what they differ by and its shares: of the
- * totals, phase by phase, category by category, module by module; and where the two steps part.
+/* Writes a verdict with the largest cause; then both figures, their difference and its shares, for
+ * the totals and by phase, category and module; and where the two steps part. The format is
  * "console", "json", "md" or "html". */
 ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, const char *format,
                            FILE *out, ms_error *err);

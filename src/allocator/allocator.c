@@ -21,12 +21,17 @@ const char *const ms_allocator_names[] = {
 
 ms_allocator *ms_allocator_create(const ms_allocator_options *options)
 {
+    return ms_allocator_create_on(options, NULL);
+}
+
+ms_allocator *ms_allocator_create_on(const ms_allocator_options *options, const ms_memory *memory)
+{
     ms_allocator *allocator = calloc(1, sizeof *allocator);
     if (!allocator)
         return NULL;
     allocator->ops = kinds[options->kind];
     allocator->options = *options;
-    if (!ms_heap_init(&allocator->heap)) {
+    if (!ms_heap_init(&allocator->heap, memory)) {
         ms_allocator_free(allocator);
         return NULL;
     }
@@ -38,6 +43,8 @@ void ms_allocator_free(ms_allocator *allocator)
     if (!allocator)
         return;
     ms_heap_free(&allocator->heap);
+    ms_vec_free(&allocator->recorded);
+    ms_vec_free(&allocator->waiting);
     free(allocator);
 }
 
@@ -45,6 +52,8 @@ ms_status ms_allocator_allocate(ms_allocator *allocator, uint64_t bytes, uint32_
                                 ms_block *block)
 {
     *block = 0;
+    if (allocator->waiting.count && !allocator->options.has_slow_events)
+        ms_allocator_events_done(allocator);
     return bytes ? allocator->ops->allocate(allocator, bytes, stream, block) : MS_OK;
 }
 
@@ -52,12 +61,17 @@ void ms_allocator_release(ms_allocator *allocator, ms_block block)
 {
     if (!block)
         return;
-    assert(allocator->heap.blocks.items[block].state == MS_BLOCK_HELD);
-    allocator->ops->release(allocator, block);
+    const ms_heap_block *b = &allocator->heap.blocks.items[block];
+    assert(b->state == MS_BLOCK_HELD);
+    if (b->stream_count > 0)
+        ms_waiting_begin(allocator, block);
+    else
+        allocator->ops->release(allocator, block);
 }
 
 ms_status ms_allocator_empty_cache(ms_allocator *allocator)
 {
+    ms_allocator_events_done(allocator);
     bool done = !allocator->ops->empty_cache || allocator->ops->empty_cache(allocator);
     return done ? MS_OK : MS_ERR_NOMEM;
 }
@@ -91,8 +105,14 @@ static bool list_segment(const ms_heap *heap, uint32_t block, ms_allocator_piece
         const ms_heap_block *b = &heap->blocks.items[block];
         bool is_mapped = b->state != MS_BLOCK_UNMAPPED;
         bool is_small = heap->pools.count && heap->pools.items[b->pool].kind == MS_POOL_SMALL;
-        const ms_allocator_piece piece = {b->address, b->bytes, b->requested_bytes,
-                                          begins,     is_small, b->state == MS_BLOCK_HELD};
+        bool is_waiting = b->state == MS_BLOCK_WAITING;
+        const ms_allocator_piece piece = {.address = b->address,
+                                          .bytes = b->bytes,
+                                          .requested_bytes = b->requested_bytes,
+                                          .begins_segment = begins,
+                                          .is_small = is_small,
+                                          .is_held = b->state == MS_BLOCK_HELD || is_waiting,
+                                          .is_waiting = is_waiting};
         if (is_mapped && !ms_vec_push(pieces, piece))
             return false;
         begins = !is_mapped;
@@ -116,79 +136,4 @@ bool ms_allocator_list(const ms_allocator *allocator, ms_allocator_pieces *piece
 const ms_allocator_stats *ms_allocator_stats_of(const ms_allocator *allocator)
 {
     return &allocator->stats;
-}
-
-/* With d divisions a request is rounded up to a d-th of the power of two below it. */
-static uint64_t round_by_divisions(uint64_t bytes, uint32_t divisions)
-{
-    uint32_t log = 63 - (uint32_t)__builtin_clzll(bytes);
-    uint32_t log_divisions = 31 - (uint32_t)__builtin_clz(divisions);
-    uint64_t step = UINT64_C(1) << (log - log_divisions);
-    return (bytes + step - 1) & ~(step - 1);
-}
-
-uint64_t ms_allocator_round(const ms_allocator *allocator, uint64_t bytes)
-{
-    uint32_t divisions = allocator->options.roundup_power2_divisions;
-    if (bytes > MS_HEAP_END)
-        return 0;
-    if (divisions > 1 && bytes > MS_MIN_BLOCK_BYTES * divisions)
-        return round_by_divisions(bytes, divisions);
-    return (bytes + MS_MIN_BLOCK_BYTES - 1) & ~(MS_MIN_BLOCK_BYTES - 1);
-}
-
-void ms_allocator_book_out(ms_allocator *allocator, uint32_t block, uint64_t requested_bytes)
-{
-    ms_heap_block *b = &allocator->heap.blocks.items[block];
-    b->requested_bytes = requested_bytes;
-    allocator->stats.allocated_bytes += b->bytes;
-    allocator->stats.requested_bytes += requested_bytes;
-}
-
-void ms_allocator_book_in(ms_allocator *allocator, uint32_t block)
-{
-    const ms_heap_block *b = &allocator->heap.blocks.items[block];
-    allocator->stats.allocated_bytes -= b->bytes;
-    allocator->stats.requested_bytes -= b->requested_bytes;
-}
-
-bool ms_allocator_has_room(const ms_allocator *allocator, uint64_t bytes)
-{
-    uint64_t capacity = allocator->options.capacity_bytes;
-    uint64_t reserved = allocator->stats.reserved_bytes;
-    return !capacity || (reserved <= capacity && bytes <= capacity - reserved);
-}
-
-uint64_t ms_allocator_max_split_bytes(const ms_allocator *allocator)
-{
-    uint64_t limit = allocator->options.max_split_size_bytes;
-    return limit ? limit : UINT64_MAX;
-}
-
-bool ms_allocator_may_use(const ms_allocator *allocator, uint64_t bytes, uint64_t block_bytes)
-{
-    uint64_t limit = ms_allocator_max_split_bytes(allocator);
-    if (bytes < limit)
-        return block_bytes < limit;
-    return block_bytes - bytes < MS_MAX_NON_SPLIT_ROUNDING_BYTES;
-}
-
-uint64_t ms_allocator_return_block(ms_allocator *allocator, uint32_t block)
-{
-    ms_heap *heap = &allocator->heap;
-    const ms_heap_block *blocks = heap->blocks.items;
-    uint32_t prev = blocks[block].prev, next = blocks[block].next;
-    uint64_t joined_bytes = 0;
-    if (prev && blocks[prev].state == MS_BLOCK_FREE) {
-        joined_bytes += blocks[prev].bytes;
-        ms_heap_make_held(heap, prev);
-        ms_heap_absorb_prev(heap, block);
-    }
-    if (next && blocks[next].state == MS_BLOCK_FREE) {
-        joined_bytes += blocks[next].bytes;
-        ms_heap_make_held(heap, next);
-        ms_heap_absorb_next(heap, block);
-    }
-    ms_heap_make_free(heap, block);
-    return joined_bytes;
 }

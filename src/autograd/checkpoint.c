@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+#include "trace/build.h"
+
 /* Kept so that recomputation draws the same numbers. */
 ms_tensor ms_host_random_state(ms_tape *tape)
 {
@@ -269,9 +271,7 @@ void ms_graph_hold_activation(ms_tape *tape, ms_tensor tensor)
 {
     if (ms_idle(tape) || !tensor)
         return;
-    ms_storage *storage = &tape->trace->storages.items[ms_info(tape, tensor)->storage];
-    if (storage->category == MS_CATEGORY_TEMPORARY)
-        storage->category = MS_CATEGORY_ACTIVATION;
+    ms_trace_hold(tape->trace, ms_info(tape, tensor)->storage);
     ms_graph_hold(tape, tensor);
 }
 

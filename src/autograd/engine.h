@@ -66,10 +66,23 @@ uint32_t ms_leaf_add(ms_tape *tape, ms_tensor input);
 /* torch.get_rng_state() where the device is the host, held; else 0. */
 ms_tensor ms_host_random_state(ms_tape *tape);
 
-/* Gives a lane something to do, and yields its number; what follows a wait comes after that. */
-uint32_t ms_copy_begin(ms_tape *tape, uint64_t bytes, ms_lane lane);
-uint32_t ms_copy_begin_after(ms_tape *tape, uint64_t bytes, ms_lane lane, uint32_t after);
-void ms_copy_wait(ms_tape *tape, uint32_t copy);
+/* Gives a stream work beside the operators, and yields its number: that of ms_work_of, with a
+ * stream of the first ones; operators that follow a wait come after it. */
+static inline ms_work ms_work_of(ms_work_kind kind, uint64_t bytes)
+{
+    return (ms_work){.kind = (uint8_t)kind,
+                     .stream = kind == MS_WORK_TO_DEVICE ? MS_STREAM_TO_DEVICE
+                               : kind == MS_WORK_TO_HOST ? MS_STREAM_TO_HOST
+                                                         : MS_STREAM_UPDATES,
+                     .source = MS_NONE,
+                     .target = MS_NONE,
+                     .group = MS_NONE,
+                     .after = MS_NONE,
+                     .layer = MS_NONE,
+                     .bytes = bytes};
+}
+uint32_t ms_work_begin(ms_tape *tape, ms_work work);
+void ms_work_wait(ms_tape *tape, uint32_t work);
 
 /* Runs the region while its saved tensors go to the host: online, a storage goes when with it at
  * most `share` of the bytes seen so far have gone. */

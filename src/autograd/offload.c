@@ -15,38 +15,23 @@
 
 #include <string.h>
 
+#include "trace/build.h"
+
 enum { LEAST_BYTES = 1024 };
 
-static uint32_t begin(ms_tape *tape, ms_copy copy)
+uint32_t ms_work_begin(ms_tape *tape, ms_work work)
 {
-    uint32_t index = tape->trace->copies.count;
-    if (!ms_vec_push(&tape->trace->copies, copy)) {
+    uint32_t index = ms_trace_add_work(tape->trace, work);
+    if (index != MS_NONE)
+        return index;
+    ms_tape_fail(tape, MS_ERR_NOMEM);
+    return 0;
+}
+
+void ms_work_wait(ms_tape *tape, uint32_t work)
+{
+    if (ms_trace_add_wait(tape->trace, MS_STREAM_OPERATORS, work) == MS_NONE)
         ms_tape_fail(tape, MS_ERR_NOMEM);
-        return 0;
-    }
-    ms_trace_event(tape, MS_EVENT_COPY, index);
-    return index;
-}
-
-uint32_t ms_copy_begin(ms_tape *tape, uint64_t bytes, ms_lane lane)
-{
-    return begin(tape, (ms_copy){.bytes = bytes, .layer = MS_NONE, .lane = lane, .after = MS_NONE});
-}
-
-uint32_t ms_copy_begin_after(ms_tape *tape, uint64_t bytes, ms_lane lane, uint32_t after)
-{
-    return begin(tape, (ms_copy){.bytes = bytes, .layer = MS_NONE, .lane = lane, .after = after});
-}
-
-/* A copy of a tensor that was saved. */
-static uint32_t begin_saved(ms_tape *tape, uint64_t bytes, uint32_t layer, ms_lane lane)
-{
-    return begin(tape, (ms_copy){.bytes = bytes, .layer = layer, .lane = lane, .after = MS_NONE});
-}
-
-void ms_copy_wait(ms_tape *tape, uint32_t copy)
-{
-    ms_trace_event(tape, MS_EVENT_WAIT, copy);
 }
 
 /* ---- going ---- */
@@ -63,7 +48,10 @@ static uint32_t add_piece(ms_tape *tape, uint32_t storage)
 {
     uint64_t bytes = tape->trace->storages.items[storage].bytes;
     ms_sent_piece piece = {.storage = MS_NONE, .shape_of = storage, .layer = tape->layer};
-    piece.copy_out = begin_saved(tape, bytes, tape->layer, MS_LANE_TO_HOST);
+    ms_work copy = ms_work_of(MS_WORK_TO_HOST, bytes);
+    copy.source = storage;
+    copy.layer = tape->layer;
+    piece.copy_out = ms_work_begin(tape, copy);
     uint32_t index = tape->sent_pieces.count;
     if (!ms_vec_push(&tape->sent_pieces, piece)) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
@@ -154,7 +142,7 @@ bool ms_save_on_cpu(ms_tape *tape, ms_tensor tensor, uint32_t *slot)
 {
     uint32_t piece = add_piece(tape, ms_info(tape, tensor)->storage);
     if (piece != MS_NONE)
-        ms_copy_wait(tape, tape->sent_pieces.items[piece].copy_out);
+        ms_work_wait(tape, tape->sent_pieces.items[piece].copy_out);
     return add_slot(tape, tensor, piece, slot);
 }
 
@@ -178,7 +166,7 @@ static void release(ms_tape *tape, ms_offload *offload)
 {
     offload->is_released = true;
     for (uint32_t i = 0; i < offload->piece_count; i++)
-        ms_copy_wait(tape, tape->sent_pieces.items[offload->first_piece + i].copy_out);
+        ms_work_wait(tape, tape->sent_pieces.items[offload->first_piece + i].copy_out);
     for (uint32_t i = 0; i < offload->piece_count; i++) {
         ms_sent_piece *piece = &tape->sent_pieces.items[offload->first_piece + i];
         ms_storage_release(tape, piece->storage);
@@ -208,12 +196,14 @@ static void fetch(ms_tape *tape, ms_sent_piece *piece)
     if (!piece->returned)
         return;
     ms_retain(tape, piece->returned);
-    ms_storage *to = &trace->storages.items[ms_info(tape, piece->returned)->storage];
-    to->scope = from.scope;
-    to->name = from.name;
-    to->category = MS_CATEGORY_ACTIVATION;
-    to->saved = true;
-    piece->copy_in = begin_saved(tape, from.bytes, piece->layer, MS_LANE_TO_DEVICE);
+    ms_work copy = ms_work_of(MS_WORK_TO_DEVICE, from.bytes);
+    copy.target = ms_info(tape, piece->returned)->storage;
+    copy.layer = piece->layer;
+    ms_trace_label(trace, copy.target, from.name, from.scope);
+    ms_trace_categorize(trace, copy.target, MS_CATEGORY_ACTIVATION);
+    ms_trace_save(trace, copy.target);
+    ms_trace_identify(trace, copy.target, piece->shape_of);
+    piece->copy_in = ms_work_begin(tape, copy);
     tape->host_bytes -= from.bytes;
 }
 
@@ -238,7 +228,7 @@ ms_tensor ms_offload_unpack(ms_tape *tape, uint32_t slot)
     if (ms_idle(tape))
         return 0;
     if (!piece->is_waited_for)
-        ms_copy_wait(tape, piece->copy_in);
+        ms_work_wait(tape, piece->copy_in);
     piece->is_waited_for = true;
     ms_tensor tensor = ms_alias(tape, piece->returned, row->shape, row->strides);
     ms_retain(tape, tensor);

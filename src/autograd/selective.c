@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "text/nearest.h"
+#include "trace/build.h"
 
 static ms_op_count *find_count(const ms_op_counts *counts, const char *name)
 {
@@ -66,8 +67,7 @@ void ms_selective_begin(ms_tape *tape, const ms_op *op, ms_op_mark *mark)
 
 static void keep(ms_tape *tape, ms_checkpoint *checkpoint, uint32_t storage)
 {
-    ms_storage *row = &tape->trace->storages.items[storage];
-    if (row->category == MS_CATEGORY_WORKSPACE)
+    if (tape->trace->storages.items[storage].category == MS_CATEGORY_WORKSPACE)
         return;
     for (uint32_t i = checkpoint->first_kept; i < tape->kept.count; i++)
         if (tape->kept.items[i] == storage)
@@ -84,9 +84,7 @@ static void keep(ms_tape *tape, ms_checkpoint *checkpoint, uint32_t storage)
     }
     ms_storage_retain(tape, storage);
     checkpoint->kept_count++;
-    row->saved = true;
-    if (row->category == MS_CATEGORY_TEMPORARY)
-        row->category = MS_CATEGORY_ACTIVATION;
+    ms_trace_save(tape->trace, storage);
 }
 
 void ms_selective_save(ms_tape *tape, ms_tensor tensor)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Temporary storage of CUB's device-wide algorithms, as torch 2.11's CUDA 13 build asks for it;
- * fitted to its requests for 3,073 to 2,000,000 items (docs/design.md, "Library temporaries"). One
+ * fitted to its requests for 3,073 to 2,000,000 items (docs/semantics/libraries.md). One
  * byte less than a multiple of 256: CUB aligns inside.
  */
 #include "ops/ops.h"

@@ -12,7 +12,7 @@
 
 /* ---- what a field needs ---- */
 
-/* What is planned for; a field of another kind of plan says nothing. */
+/* What is planned for; a field of another kind of plan has no effect. */
 typedef enum group { ANY, RUN, MODULES, OPERATORS } group;
 
 static bool is_for(const ms_plan_settings *s, group wanted)
@@ -124,9 +124,10 @@ static const struct {
     [NOTHING] = {NULL, ""},
     [A_BOUND] = {is_bounded, "is for the milp planner and for checkpoints of --graph"},
     [A_SEARCH] = {has_search, "is not for --ops, whose plans are exact"},
-    [ONE_BUDGET] = {has_budget, "is not for --ops, which takes --memory-budget, nor for --curve"},
+    [ONE_BUDGET] = {has_budget,
+                    "is neither for --ops, which takes --memory-budget, nor for --curve"},
     [FREE_CHOICE] = {is_free_choice, "is for plans without --target, or with --target all"},
-    [BEST_PLANS] = {is_best_and_free, "is of the best plans: leave out --planner and --target"},
+    [BEST_PLANS] = {is_best_and_free, "is for optimal plans: leave out --planner and --target"},
     [A_CURVE] = {is_curve, "is for --curve"},
     [ONE_PLAN] = {is_one_plan, "is for one plan: leave out --curve"},
     [ONE_FREE_PLAN] = {is_one_free_plan, "is for one free plan: leave out --curve and --target"},
@@ -221,16 +222,16 @@ bool ms_plan_settings_is_set(const ms_plan_settings *settings, const char *field
 static ms_status check_files(const ms_plan_settings *s, ms_error *err)
 {
     if (s->ops && s->graph)
-        return ms_fail(err, MS_ERR_USAGE, "a plan wants either --graph or --ops");
+        return ms_fail(err, MS_ERR_USAGE, "a plan needs either --graph or --ops");
     return MS_OK;
 }
 
 static ms_status check_budgets(const ms_plan_settings *s, ms_error *err)
 {
     if (s->graph && s->budget_bytes == 0)
-        return ms_fail(err, MS_ERR_USAGE, "--graph wants --budget, for example 40GiB");
+        return ms_fail(err, MS_ERR_USAGE, "--graph needs --budget, for example 40GiB");
     if (s->ops && s->memory_budget < 0)
-        return ms_fail(err, MS_ERR_USAGE, "--ops wants --memory-budget, for example 0.5");
+        return ms_fail(err, MS_ERR_USAGE, "--ops needs --memory-budget, for example 0.5");
     return MS_OK;
 }
 

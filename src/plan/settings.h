@@ -63,7 +63,7 @@ ms_status ms_plan_settings_init(ms_plan_settings *settings, ms_arena *arena, ms_
 ms_status ms_plan_settings_set(ms_plan_settings *settings, ms_arena *arena, const char *field,
                                const char *value, ms_error *err);
 
-/* Refuses fields that say nothing beside what else was set, and plans that lack a budget. */
+/* Refuses fields without effect next to others that are set, and plans that lack a budget. */
 ms_status ms_plan_settings_check(const ms_plan_settings *settings, ms_error *err);
 bool ms_plan_settings_is_set(const ms_plan_settings *settings, const char *field);
 

@@ -16,7 +16,7 @@ static void work_at_home(ms_tape *tape, uint64_t passes)
     for (uint32_t i = 0; i < tape->homes.count; i++)
         bytes += tape->homes.items[i].bytes;
     if (bytes)
-        ms_copy_wait(tape, ms_copy_begin(tape, passes * bytes, MS_LANE_HOST));
+        ms_work_wait(tape, ms_work_begin(tape, ms_work_of(MS_WORK_HOST_UPDATE, passes * bytes)));
 }
 
 /* What is clipped: the sum in fp32 where there is one. */

@@ -34,7 +34,7 @@ static ms_status set_share(const ms_config_field *field, const char *value, void
         ms_number_count(slash + 1, strlen(slash + 1), &count) != MS_COUNT_OK || number == 0 ||
         number > count || count > MOST_SHARDS)
         return ms_fail(err, MS_ERR_USAGE,
-                       "%s: found '%.40s', expected which one of how many, such as 2/8",
+                       "%s: found '%.40s', expected its number and how many there are, such as 2/8",
                        field->name, value);
     share[0] = number - 1;
     share[1] = count;
@@ -103,10 +103,10 @@ ms_status ms_sweep_settings_set(ms_sweep_settings *settings, ms_arena *arena, co
 ms_status ms_sweep_settings_check(const ms_sweep_settings *s, ms_error *err)
 {
     if (s->step && !s->fit)
-        return ms_fail(err, MS_ERR_USAGE, "step: it is for fit");
+        return ms_fail(err, MS_ERR_USAGE, "step is only for fit");
     if (s->frontier && s->shards > 1)
         return ms_fail(err, MS_ERR_USAGE,
-                       "frontier: a shard knows its own rows alone; join the shards first: "
+                       "frontier: a shard has only its own rows; join the shards first: "
                        "memscope merge --frontier");
     return MS_OK;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Installs into folders of several layouts, runs what is there, uninstalls; compares what is installed with
-the lists of debian/, and the README's lines with the packages that they need."""
+the lists of debian/, and the lines of README.md and docs/install.md with the packages that they need."""
 import fnmatch
 import os
 import pathlib
@@ -45,8 +45,8 @@ def check_layout(folder, layout):
     make("install", f"DESTDIR={folder}", *variables)
     program = f"{folder}/{home}/memscope"
     out = f"{folder}/out"
-    for words, said in ((["true"], "memscope: no Python of true was followed; it exited with status 0\n"),
-                        ([sys.executable, "-I", "-S", "-c", "0"], "was followed"),
+    for words, said in ((["true"], "memscope: found no Python process of true to follow; it exited with status 0\n"),
+                        ([sys.executable, "-I", "-S", "-c", "0"], "to follow; it exited"),
                         ([sys.executable, "-S", "-c", "import sitecustomize"], "torch")):
         ran = subprocess.run([program, "capture", "--out", out, "--", *words], capture_output=True, text=True,
                              env={**os.environ, "LSAN_OPTIONS": "detect_leaks=0"}, check=False)
@@ -151,18 +151,19 @@ def check_parts(folder):
         assert f"usr/share/man/man{page[-1]}/{page}" in names, page
 
 
-# ---- packages that the README's lines need ----
+# ---- packages that the documents' lines need ----
 
 def packages_of(name):
     """A list of scripts/setup.sh."""
     return set(re.search(rf'^{name}="([^"]*)"', (TOP / "scripts/setup.sh").read_text(), re.M).group(1).split())
 
 
-def named_before(command):
-    """The packages that the README has installed before a command."""
-    readme = (TOP / "README.md").read_text()
-    before = readme[:re.search(rf"^{re.escape(command)}\b", readme, re.M).start()]
-    return {word for line in re.findall(r"^sudo apt-get install (.*)", before, re.M) for word in line.split()}
+def named_before(document, command):
+    """The packages that a document has installed before a command."""
+    text = (TOP / document).read_text()
+    there = re.search(rf"^{re.escape(command)}\b", text, re.M)
+    assert there, f"{document} does not have the line {command}"
+    return {word for line in re.findall(r"^sudo apt-get install (.*)", text[:there.start()], re.M) for word in line.split()}
 
 
 def build_depends():
@@ -172,14 +173,15 @@ def build_depends():
     return {same.get(name, name) for name in names}
 
 
-def check_readme(folder):
+def check_documents(folder):
     del folder
-    # libc6-dev comes with gcc, as what it recommends: the README's lines install that too.
-    for command, needed in (("make", packages_of("BUILD_PACKAGES") - {"libc6-dev"}),
-                            ("make deb", packages_of("DEB_PACKAGES") | build_depends()),
-                            ("make static", packages_of("STATIC_PACKAGES"))):
-        lacking = needed - named_before(command)
-        assert not lacking, f"the README does not name {lacking} before {command}"
+    # libc6-dev comes with gcc, as what it recommends: the lines install that too.
+    build = packages_of("BUILD_PACKAGES") - {"libc6-dev"}
+    for document, command, needed in (("README.md", "make", build), ("docs/install.md", "make", build),
+                                      ("docs/install.md", "make deb", packages_of("DEB_PACKAGES") | build_depends()),
+                                      ("docs/install.md", "make static", packages_of("STATIC_PACKAGES"))):
+        lacking = needed - named_before(document, command)
+        assert not lacking, f"{document} does not name {lacking} before {command}"
 
 
 def check_action(folder):
@@ -193,7 +195,7 @@ def check_action(folder):
 def main():
     rows = [(f"layout, {layout}", lambda folder, layout=layout: check_layout(folder, layout)) for layout in LAYOUTS]
     rows += [("prefix alone", check_prefix), ("foreign files", check_foreign), ("packages", check_packages), ("parts", check_parts),
-             ("readme", check_readme), ("action", check_action)]
+             ("documents", check_documents), ("action", check_action)]
     passed = failed = 0
     for name, check in rows:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write the accuracy table of the README (Markdown) from results of scripts/oracle.py --json.
+"""Write the tables of accuracy (Markdown) from results of scripts/oracle.py --json.
 
-usage: table.py [--cases] [--into FILE | --check FILE] RESULT.json ...
+usage: table.py [--cases] [--into FILE | --check FILE ...] RESULT.json ...
 
---cases adds one row per case, our figure beside the measured one. --into puts the table between the
-lines <!-- accuracy --> and <!-- /accuracy --> of a file instead of printing it; --check compares it with
-what is there. Results in a folder "families" become one row for each device.
+There are two tables: the full one has a row for each file of cases, the short one five rows. --cases adds one
+row per case to the full one, our figure beside the measured one. --into puts the full table between the lines
+<!-- accuracy --> and <!-- /accuracy --> of a file, and the short one between <!-- accuracy in short --> and
+<!-- /accuracy in short -->, instead of printing both; --check compares them with what is there, and may be
+given several times. A file must have at least one of them. Results in a folder "families" become one row for
+each device.
 """
 import argparse
 import difflib
@@ -51,7 +54,18 @@ FILES = {
     "between_steps_cuda": ", evaluations and emptied caches",
 }
 
-# What hooks see of a treated layer is not what it saves: see the README here.
+# The rows of the short table, and the results that each adds up; what no row names goes to its device's.
+SHORT = {
+    "CPU": ["cpu"],
+    "CUDA": ["cuda"],
+    "CUDA, treated layers, parameters and optimizer on the host": ["treat_cuda", "host_cuda", "host_parameters_cuda"],
+    "CUDA, other optimizers": ["optimizers_cuda"],
+    "CUDA, adapters and quantised bases": ["adapters_cuda", "quantized_cuda"],
+}
+SHORT_COLUMNS = [("every phase of a steady step", ("phases", "steady")), ("reserved", ("reserved",))]
+FULL_NAME, SHORT_NAME = "accuracy", "accuracy in short"
+
+# What hooks see of a treated layer is not what it saves: tests/oracle/README.md says why.
 NOT_COMPARABLE = {(name, "saved") for name in ("treat_cuda", "host_cuda", "host_parameters_cuda")}
 
 
@@ -73,9 +87,9 @@ def cell(result, groups):
     return ""
 
 
-def summary_row(result):
-    cells = [cell(result, groups) for _, groups in COLUMNS]
-    return "| %s | %s |" % (source_of(result), " | ".join(cells))
+def summary_row(title, result, columns):
+    cells = [cell(result, groups) for _, groups in columns]
+    return "| %s | %s |" % (title, " | ".join(cells))
 
 
 def case_rows(result):
@@ -89,40 +103,73 @@ def case_rows(result):
                 yield "| %s | %s | %d | %d | %+d |" % (case["id"], kind, ours, measured, ours - measured)
 
 
-def table(results, with_cases):
-    yield "| cases | %s |" % " | ".join(title for title, _ in COLUMNS)
-    yield "|---|%s" % ("---:|" * len(COLUMNS))
+def head(columns):
+    yield "| cases | %s |" % " | ".join(title for title, _ in columns)
+    yield "|---|%s" % ("---:|" * len(columns))
+
+
+def full_table(results, with_cases):
+    yield from head(COLUMNS)
     for result in results:
-        yield summary_row(result)
+        yield summary_row(source_of(result), result, COLUMNS)
     if with_cases:
         yield "\n| case | figure | memscope | measured | difference |\n|---|---|---:|---:|---:|"
         for result in results:
             yield from case_rows(result)
 
 
-def parted(path):
-    """What stands before the table in the file, the table, and what stands after it."""
+def short_table(results):
+    named = {stem: title for title, stems in SHORT.items() for stem in stems}
+    sums = {}
+    for result in results:
+        title = named.get(result["stem"]) or named.get(result["device"])
+        if title:
+            together(sums.setdefault(title, {"stem": "", "summary": {}, "cases": []}), result)
+    yield from head(SHORT_COLUMNS)
+    for title in SHORT:
+        if title in sums:
+            yield summary_row(title, sums[title], SHORT_COLUMNS)
+
+
+def parted(text, name):
+    """What stands before a table in a text, the table, and what stands after it; None without one."""
+    before, start, rest = text.partition("<!-- %s -->\n" % name)
+    there, end, after = rest.partition("<!-- /%s -->" % name)
+    return (before + start, there.removesuffix("\n"), end + after) if end else None
+
+
+def tables_in(path, tables):
+    """The text of a file, and the names of the tables that are in it."""
     with open(path) as f:
-        before, _, rest = f.read().partition("<!-- accuracy -->\n")
-    there, mark, after = rest.partition("<!-- /accuracy -->")
-    if not mark:
-        sys.exit("%s: no <!-- accuracy --> lines" % path)
-    return before, there.removesuffix("\n"), after
+        text = f.read()
+    names = [name for name in tables if parted(text, name)]
+    if not names:
+        sys.exit("%s: no <!-- %s --> lines" % (path, " --> or <!-- ".join(tables)))
+    return text, names
 
 
-def put_into(path, text):
-    before, _, after = parted(path)
+def put_into(path, tables):
+    text, names = tables_in(path, tables)
+    for name in names:
+        before, _, after = parted(text, name)
+        text = "%s%s\n%s" % (before, tables[name], after)
     with open(path, "w") as f:
-        f.write("%s<!-- accuracy -->\n%s\n<!-- /accuracy -->%s" % (before, text, after))
+        f.write(text)
 
 
-def check(path, text):
-    there = parted(path)[1]
-    if there != text:
-        print("%s: the table of accuracy is stale (make reports rewrites it):" % path)
-        print("\n".join(difflib.unified_diff(there.split("\n"), text.split("\n"), lineterm="")))
-    print("%d passed, %d failed" % (there == text, there != text))
-    return there != text
+def check(paths, tables):
+    passed = failed = 0
+    for path in paths:
+        text, names = tables_in(path, tables)
+        for name in names:
+            there = parted(text, name)[1]
+            passed += there == tables[name]
+            failed += there != tables[name]
+            if there != tables[name]:
+                print("%s: the table \"%s\" is stale (make reports rewrites it):" % (path, name))
+                print("\n".join(difflib.unified_diff(there.split("\n"), tables[name].split("\n"), lineterm="")))
+    print("%d passed, %d failed" % (passed, failed))
+    return failed > 0
 
 
 def together(result, further):
@@ -156,15 +203,16 @@ def main():
     ap.add_argument("results", nargs="+", metavar="RESULT.json")
     ap.add_argument("--cases", action="store_true")
     ap.add_argument("--into", default="", metavar="FILE")
-    ap.add_argument("--check", default="", metavar="FILE")
+    ap.add_argument("--check", default=[], action="append", metavar="FILE")
     args = ap.parse_args()
-    text = "\n".join(table(read_results(args.results), args.cases))
+    results = list(read_results(args.results))
+    tables = {FULL_NAME: "\n".join(full_table(results, args.cases)), SHORT_NAME: "\n".join(short_table(results))}
     if args.check:
-        return check(args.check, text)
+        return check(args.check, tables)
     if args.into:
-        put_into(args.into, text)
+        put_into(args.into, tables)
     else:
-        print(text)
+        print("\n\n".join(tables.values()))
     return 0
 
 

@@ -33,7 +33,7 @@ ms_status ms_config_set_word(const ms_config_field *field, const char *value, vo
                              ms_arena *arena, ms_error *err)
 {
     if (!*value)
-        return ms_fail(err, MS_ERR_USAGE, "%s: nothing given", field->name);
+        return ms_fail(err, MS_ERR_USAGE, "%s: the value is empty", field->name);
     return set_text(field, value, member, arena, err);
 }
 

@@ -34,7 +34,7 @@ static ms_status set_version(const ms_config_field *field, const char *value, vo
         return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected a version such as 2.11",
                        field->name, value);
     if (major != 2)
-        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is not modelled, only 2.x is", field->name,
+        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is not supported, only 2.x is", field->name,
                        value);
     uint32_t *version = member;
     version[0] = (uint32_t)major;

@@ -2,36 +2,19 @@
 #include "model/blocks/adapter.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "text/nearest.h"
+#include "model/blocks/module_tree.h"
 #include "model/blocks/quantized.h"
+#include "text/nearest.h"
 
 typedef struct attaching {
     ms_model *model;
+    ms_module_tree modules;
     const ms_adapter *adapter;
     ms_adapter_matcher *matcher;
     ms_error *err;
 } attaching;
-
-/* ---- names ---- */
-
-enum { MOST_NAME_BYTES = 200 };
-
-/* "model.layers.0.self_attn.q_proj" */
-static void name_of(const ms_model *model, uint32_t scope, char *out, size_t size)
-{
-    const ms_trace *trace = model->tape->trace;
-    uint32_t chain[16] = {0}, depth = 0;
-    for (; scope != MS_NONE && depth < 16; scope = trace->scopes.items[scope].parent)
-        chain[depth++] = scope;
-    size_t used = 0;
-    out[0] = '\0';
-    while (depth-- > 0 && used < size)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? "." : "",
-                                 trace->names.items[trace->scopes.items[chain[depth]].name]);
-}
 
 /* ---- making ---- */
 
@@ -97,7 +80,8 @@ static void make_ia3(attaching *a, const ms_leaf_module *leaf, const char *name,
 static ms_status fail_kind(attaching *a, const char *name)
 {
     return ms_fail(a->err, MS_ERR_CONFIG,
-                   "adapter: '%.80s' is no linear layer, and others cannot be adapted here", name);
+                   "adapter: '%.80s' is not a linear layer; only linear layers can be adapted here",
+                   name);
 }
 
 static ms_status adapt(attaching *a, ms_leaf_module *leaf, const char *name)
@@ -107,6 +91,7 @@ static ms_status adapt(attaching *a, ms_leaf_module *leaf, const char *name)
     leaf->adapted = ms_arena_array(a->model->arena, struct ms_adapted, 1);
     if (!leaf->adapted)
         return ms_fail(a->err, MS_ERR_NOMEM, "out of memory for the adapter");
+    leaf->call = ms_adapted_call;
     if (a->adapter->kind == MS_ADAPTER_LORA)
         make_lora(a, leaf, name, leaf->adapted);
     else
@@ -123,13 +108,13 @@ static ms_status fail_no_target(attaching *a)
     const ms_module_list *targets = &a->adapter->targets;
     if (!targets->pattern && targets->count == 0)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: names no targets, and PEFT has none of its own for %s; name them, "
-                       "or all-linear",
+                       "adapter: no targets are named, and PEFT has no defaults for %s; name them, "
+                       "or use all-linear",
                        a->model->config->model_type);
     if (targets->pattern)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: the pattern '%.80s' matches no whole name of a linear layer; a "
-                       "name alone goes into a list",
+                       "adapter: the pattern '%.80s' matches no full name of a linear layer; a "
+                       "single name goes into a list",
                        targets->pattern);
     const char *wanted = targets->names[0];
     ms_nearest nearest = ms_nearest_same(wanted);
@@ -138,62 +123,41 @@ static ms_status fail_no_target(attaching *a)
         const char *name = trace->names.items[trace->scopes.items[leaf->scope].name];
         if (is_linear(leaf) && strcmp(name, wanted) == 0)
             return ms_fail(a->err, MS_ERR_CONFIG,
-                           "adapter: all modules called '%.80s' are left as they are, by "
+                           "adapter: all modules named '%.80s' are excluded by "
                            "exclude_modules or layers_to_transform",
                            wanted);
         if (is_linear(leaf))
             ms_nearest_offer(&nearest, name);
     }
-    return ms_fail(a->err, MS_ERR_CONFIG, "adapter: no module of the model is called '%.80s'%s",
+    return ms_fail(a->err, MS_ERR_CONFIG, "adapter: no module of the model is named '%.80s'%s",
                    wanted, ms_nearest_hint(&nearest, hint, sizeof hint));
 }
 
-/* Modules that hold others, and activations (as they stand beside linear layers in transformers),
- * are modules that targets can name as well; PEFT refuses those. Looks at the ones that come to
- * light with a name after the `before`. */
-static ms_status check_others(attaching *a, const char *name, const char *before)
+static ms_leaf_module *leaf_of(attaching *a, const ms_module_row *row)
 {
-    static const char *const activations[][2] = {
-        {".gate_proj", "act_fn"},           {".up_proj", "act_fn"},    {".c_fc", "act"},
-        {".gate_up_proj", "activation_fn"}, {".fc1", "activation_fn"}, {".dense_h_to_4h", "act"}};
-    char other[MOST_NAME_BYTES + sizeof ".activation_fn"];
-    const char *last = strrchr(name, '.');
-    for (const char *point = strchr(name, '.'); point; point = strchr(point + 1, '.')) {
-        size_t length = (size_t)(point - name);
-        if (strncmp(before, name, length) == 0 && before[length] == '.')
-            continue;
-        snprintf(other, sizeof other, "%.*s", (int)length, name);
-        if (ms_adapter_takes(a->matcher, other, false, false))
-            return fail_kind(a, other);
-    }
-    for (size_t i = 0; last && i < sizeof activations / sizeof activations[0]; i++) {
-        if (strcmp(last, activations[i][0]) != 0)
-            continue;
-        snprintf(other, sizeof other, "%.*s.%s", (int)(last - name), name, activations[i][1]);
-        if (ms_adapter_takes(a->matcher, other, false, false))
-            return fail_kind(a, other);
-    }
-    return MS_OK;
+    return row->kind == MS_MODULE_LEAF ? &a->model->leaves.items[row->leaf] : NULL;
+}
+
+/* Modules that hold others, and activations, are modules that targets can name as well; PEFT
+ * refuses those. */
+static ms_status adapt_row(attaching *a, const ms_module_row *row, uint32_t *found)
+{
+    ms_leaf_module *leaf = leaf_of(a, row);
+    if (!ms_adapter_takes(a->matcher, row->name, leaf && is_linear(leaf), leaf && leaf->is_head))
+        return MS_OK;
+    *found += 1;
+    return leaf ? adapt(a, leaf, row->name) : fail_kind(a, row->name);
 }
 
 static ms_status adapt_targets(attaching *a)
 {
-    char names[2][MOST_NAME_BYTES] = {"", ""};
     uint32_t found = 0;
     ms_status status = MS_OK;
-    for (uint32_t i = 0; i < a->model->leaves.count && status == MS_OK; i++) {
-        ms_leaf_module *leaf = &a->model->leaves.items[i];
-        char *name = names[i % 2];
-        name_of(a->model, leaf->scope, name, MOST_NAME_BYTES);
-        status = check_others(a, name, names[(i + 1) % 2]);
-        if (status != MS_OK || !ms_adapter_takes(a->matcher, name, is_linear(leaf), leaf->is_head))
-            continue;
-        found++;
-        status = adapt(a, leaf, name);
-    }
+    for (uint32_t i = 0; i < a->modules.count && status == MS_OK; i++)
+        status = adapt_row(a, &a->modules.rows[i], &found);
     if (status == MS_OK && ms_adapter_gave_up(a->matcher))
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: its patterns take too long on the names of %" PRIu32
+                       "adapter: its patterns take too long to match the names of %" PRIu32
                        " modules; write simpler ones",
                        a->model->leaves.count);
     return status == MS_OK && found == 0 ? fail_no_target(a) : status;
@@ -227,26 +191,25 @@ static void copy_weight(ms_model *model, ms_tensor tensor)
 
 static ms_status save_modules(attaching *a)
 {
-    char name[MOST_NAME_BYTES];
     uint32_t found = 0;
-    for (uint32_t i = 0; i < a->model->leaves.count; i++) {
-        ms_leaf_module *leaf = &a->model->leaves.items[i];
-        name_of(a->model, leaf->scope, name, sizeof name);
-        if (!ms_adapter_saves(a->matcher, name))
+    for (uint32_t i = 0; i < a->modules.count; i++) {
+        const ms_module_row *row = &a->modules.rows[i];
+        ms_leaf_module *leaf = leaf_of(a, row);
+        if (!leaf || !ms_adapter_saves(a->matcher, row->name))
             continue;
         found++;
         if (is_shared(a->model, leaf))
             return ms_fail(a->err, MS_ERR_CONFIG,
                            "adapter: modules_to_save of '%.80s', whose weight another module "
-                           "shares, is not modelled",
-                           name);
+                           "shares, is not supported",
+                           row->name);
         copy_weight(a->model, leaf->weight);
         copy_weight(a->model, leaf->bias);
         leaf->is_saved = true;
     }
     if (a->adapter->saved.count > 0 && found == 0)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: no module that can be saved is called '%.80s'",
+                       "adapter: no module that can be saved is named '%.80s'",
                        a->adapter->saved.names[0]);
     return MS_OK;
 }
@@ -337,10 +300,10 @@ static ms_status check_method(const attaching *a)
     bool in_four = kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4;
     if (a->adapter->is_dora && !in_four)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: DoRA is modelled on a base in nf4 or fp4, or not quantised");
+                       "adapter: DoRA is supported on a base in nf4 or fp4, or not quantised");
     if (a->adapter->kind == MS_ADAPTER_IA3 && !in_four && kind != MS_QUANTIZE_INT8)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: IA3 is modelled on a base in nf4, fp4 or int8, or not quantised");
+                       "adapter: IA3 is supported on a base in nf4, fp4 or int8, or not quantised");
     return MS_OK;
 }
 
@@ -350,11 +313,11 @@ static ms_status check_quantized(const attaching *a)
         return MS_OK;
     if (a->adapter->bias != MS_ADAPTER_BIAS_NONE)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: training the biases of a quantised base is not modelled");
+                       "adapter: training the biases of a quantised base is not supported");
     for (uint32_t i = 0; i < a->model->leaves.count; i++)
         if (a->model->leaves.items[i].kind == MS_LEAF_CONV1D)
             return ms_fail(a->err, MS_ERR_CONFIG,
-                           "quantize: %s's layers (Conv1D) are modelled with none alone",
+                           "quantize: %s's layers (Conv1D) are supported with none only",
                            a->model->config->model_type);
     return check_method(a);
 }
@@ -367,6 +330,8 @@ ms_status ms_adapter_attach(ms_model *model, ms_error *err)
     ms_status fits = check_quantized(&a);
     if (fits != MS_OK)
         return fits;
+    if (ms_module_tree_make(model, &a.modules) != MS_OK)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the names of modules");
     ms_status status =
         ms_adapter_matcher_new(a.adapter, model->config->model_type, &a.matcher, err);
     if (status == MS_OK)

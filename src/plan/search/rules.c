@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Constants are those of the rule engine that trainers have copied from one another; see
- * docs/design.md, "Planning".
+ * docs/design/planning.md.
  */
 #include "plan/search/rules.h"
 
