@@ -68,6 +68,13 @@ typedef enum ms_checkpoint_kind {
     MS_CHECKPOINT_REENTRANT
 } ms_checkpoint_kind;
 
+/* What options call the values of these enums, for parsers and reports: in the order of the enum,
+ * ending with NULL. Those of attention, experts and the optimizer are in headers of their own. */
+extern const char *const ms_autocast_names[];
+extern const char *const ms_accumulation_names[];
+extern const char *const ms_checkpoint_kind_names[];
+extern const char *const ms_place_names[]; /* of ms_optimizer_device and ms_parameter_device */
+
 /* How much of a run is simulated. The second step does what the steady one does. */
 typedef enum ms_step_detail {
     MS_STEPS_ALL,       /* three steps; operators of the last */

@@ -7,7 +7,6 @@
 #include "config/model/unmodelled.h"
 #include "config/run/attention.h"
 #include "config/run/experts.h"
-#include "config/run/names.h"
 #include "config/run/run_kinds.h"
 
 /* ---- what reports say of options that take more than their member ---- */

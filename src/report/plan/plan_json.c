@@ -5,7 +5,6 @@
  */
 #include <math.h>
 
-#include "config/run/names.h"
 #include "json/write.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"

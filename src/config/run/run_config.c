@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/run/names.h"
+#include "config/run/run_config.h"
 
 #include <stddef.h>
-
-#include "config/run/run_config.h"
 
 const char *const ms_autocast_names[] = {
     [MS_AUTOCAST_NONE] = "none",
