@@ -16,7 +16,7 @@ text:base json:.
 tensor:base:.
 device:base json:.
 allocator:base:.
-config:base json text tensor device allocator:treatment model adapter run trainers load
+config:base json text tensor device allocator:fields treatment model adapter run trainers load
 trace:base tensor:.
 autograd:base text tensor device allocator config trace:.
 ops:base tensor device config trace autograd:. moe liger quantized attention
@@ -113,10 +113,10 @@ read_objects() {
         if (from == to && rank[to, folder(used)] > rank[from, folder(user)])
             complain(user ": " folder(user) " may not use " used how ", which stands above it")
     }
-    # Below the ledger the public headers are out of reach, but for errors, verdicts and the list of inputs;
+    # Below the ledger the public headers are out of reach, but for errors, fields, verdicts and the list of inputs;
     # what is read back has its own.
     function is_in_reach(user, header) {
-        return user ~ /^(cli|api|report|sweep|plan|largest|ledger|simulate)\// || header ~ /^memscope\/(error|inputs|verdict)\.h$/ ||
+        return user ~ /^(cli|api|report|sweep|plan|largest|ledger|simulate)\// || header ~ /^memscope\/(error|field|inputs|verdict)\.h$/ ||
                (user ~ /^(document|compare)\// && header == "memscope/recorded.h")
     }
     # Seams that belong to one place each.

@@ -30,6 +30,7 @@
 #include <stdio.h>
 
 #include "memscope/error.h"
+#include "memscope/field.h"
 #include "memscope/inputs.h"
 #include "memscope/verdict.h"
 
@@ -57,16 +58,11 @@ ms_status ms_run_set(ms_run *run, const char *field, const char *value, ms_error
 void ms_run_set_inputs(ms_run *run, ms_inputs *inputs);
 
 /* One row per field, for help texts and front ends. */
-typedef struct ms_run_field {
-    const char *name;       /* "batch" */
-    const char *value_name; /* "N"; NULL: a flag, whose values are "true" and "false" */
-    const char *help;       /* one line */
-    const char *default_text;
-    const char *group; /* "Model", "Training", ... */
-} ms_run_field;
 const ms_run_field *ms_run_fields(size_t *count);
 /* All values of a field that is a choice, ended by NULL; NULL for any other field. */
 const char *const *ms_run_field_choices(const char *name);
+/* Values to begin with, of a field that is no choice and has such; NULL past the last. */
+const char *ms_run_field_example(const char *name, size_t index);
 
 /* Why a setting that trainers have is not a field: for "torch_compile", that it is not modelled.
  * NULL for an unknown name. */

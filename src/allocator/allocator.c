@@ -12,6 +12,13 @@ static const ms_allocator_ops *const kinds[] = {
 };
 _Static_assert(sizeof kinds / sizeof kinds[0] == MS_ALLOCATOR_COUNT, "an allocator has no row");
 
+const char *const ms_allocator_names[] = {
+    [MS_ALLOCATOR_RAW] = "raw",
+    [MS_ALLOCATOR_CUDA] = "cuda",
+    [MS_ALLOCATOR_CUDA_EXPANDABLE] = "cuda-expandable",
+    NULL,
+};
+
 ms_allocator *ms_allocator_create(const ms_allocator_options *options)
 {
     return ms_allocator_create_on(options, NULL);
@@ -39,11 +46,6 @@ void ms_allocator_free(ms_allocator *allocator)
     ms_vec_free(&allocator->recorded);
     ms_vec_free(&allocator->waiting);
     free(allocator);
-}
-
-const char *ms_allocator_kind_name(ms_allocator_kind kind)
-{
-    return kinds[kind]->name;
 }
 
 ms_status ms_allocator_allocate(ms_allocator *allocator, uint64_t bytes, uint32_t stream,

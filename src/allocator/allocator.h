@@ -44,8 +44,8 @@ typedef struct ms_allocator_stats {
 
 typedef struct ms_allocator ms_allocator;
 
-/* "raw", "cuda", ...: the value of --allocator. */
-const char *ms_allocator_kind_name(ms_allocator_kind kind);
+/* "raw", "cuda", ...: by ms_allocator_kind, as options spell them; ends with NULL. */
+extern const char *const ms_allocator_names[];
 
 /* On simulated memory; or on that of another source, whose context must outlive the allocator. NULL
  * when out of memory. */

@@ -143,4 +143,4 @@ static void release(ms_allocator *allocator, ms_block block)
         allocator->stats.inactive_split_bytes += b->bytes;
 }
 
-const ms_allocator_ops ms_allocator_cuda = {"cuda", allocate, release, release_all};
+const ms_allocator_ops ms_allocator_cuda = {allocate, release, release_all};

@@ -276,5 +276,4 @@ static void release(ms_allocator *allocator, ms_block block)
     (void)ms_allocator_return_block(allocator, block);
 }
 
-const ms_allocator_ops ms_allocator_cuda_expandable = {"cuda-expandable", allocate, release,
-                                                       unmap_all};
+const ms_allocator_ops ms_allocator_cuda_expandable = {allocate, release, unmap_all};

@@ -30,4 +30,4 @@ static void release(ms_allocator *allocator, ms_block block)
     ms_heap_drop_row(&allocator->heap, block);
 }
 
-const ms_allocator_ops ms_allocator_raw = {"raw", allocate, release, NULL};
+const ms_allocator_ops ms_allocator_raw = {allocate, release, NULL};

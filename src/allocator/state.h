@@ -21,7 +21,6 @@
 #define MS_MAX_NON_SPLIT_ROUNDING_BYTES (UINT64_C(20) << 20)
 
 typedef struct ms_allocator_ops {
-    const char *name; /* value of --allocator */
     ms_status (*allocate)(ms_allocator *allocator, uint64_t bytes, uint32_t stream,
                           ms_block *block);
     void (*release)(ms_allocator *allocator, ms_block block);

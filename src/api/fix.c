@@ -106,19 +106,23 @@ static ms_status solve(ms_arena *arena, const ms_analysis *a, const ms_run_confi
 {
     ms_error reason = {0};
     ms_step_plan plan = {0};
+    ms_plan_settings usual;
+    ms_status status = ms_plan_settings_init(&usual, arena, err);
+    if (status != MS_OK)
+        return status;
     const ms_step_task task = {
         .model = &a->model,
         .run = run,
         .planner = MS_PLANNER_MILP,
         .techniques = techniques,
-        .gap = ms_plan_defaults.gap,
+        .gap = usual.gap,
         .time_limit_s = PLAN_SECONDS,
-        .gpu_cost_per_hour = ms_plan_defaults.gpu_cost_per_hour,
+        .gpu_cost_per_hour = usual.gpu_cost_per_hour,
         .target = ms_target_at(0)->name,
         .max_host_bytes = UINT64_MAX,
         .alone = true,
     };
-    ms_status status = ms_step_plan_solve(arena, &task, &plan, &reason);
+    status = ms_step_plan_solve(arena, &task, &plan, &reason);
     v->has_no_fix = status == MS_ERR_INFEASIBLE;
     if (status == MS_OK)
         status = describe(arena, a, &plan, v, err);

@@ -48,12 +48,12 @@ ms_plan *ms_plan_create(void)
     if (!plan)
         return NULL;
     plan->arena = ms_arena_create(0);
-    if (!plan->arena) {
+    if (!plan->arena || ms_plan_settings_init(&plan->settings, plan->arena, NULL) != MS_OK) {
+        ms_arena_free(plan->arena);
         free(plan);
         return NULL;
     }
     atomic_init(&plan->stop, 0);
-    plan->settings = ms_plan_defaults;
     plan->style = (ms_style){.columns = 80};
     return plan;
 }
@@ -155,7 +155,7 @@ static uint32_t techniques_of(const ms_plan *plan)
 static ms_status check_for_run(const ms_plan *plan, ms_error *err)
 {
     const ms_run_config *run = &plan->run;
-    if (run->device->is_cpu && ms_plan_settings_said(&plan->settings, "max-cpu-offload"))
+    if (run->device->is_cpu && ms_plan_settings_is_set(&plan->settings, "max-cpu-offload"))
         return ms_fail(err, MS_ERR_USAGE,
                        "--max-cpu-offload: there is nothing to offload to on a cpu");
     if (run->optimizer_in_backward)
@@ -327,7 +327,7 @@ ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
         return ms_fail_null(err);
     const ms_plan_settings *s = &plan->settings;
     const char *file_option = s->graph ? "--graph" : "--ops";
-    bool has_config = ms_run_field_said(&plan->draft, "config");
+    bool has_config = ms_run_field_is_set(&plan->draft, "config");
     forget_answer(plan);
     if (has_config && (s->graph || s->ops))
         return ms_fail(err, MS_ERR_USAGE, "a plan is for a model or for %s, not for both",

@@ -6,20 +6,12 @@
 #include "base/error.h"
 #include "config/model/unmodelled.h"
 
-/* clang-format off */
-static const ms_run_field fields[] = {
-#define FIELD_ROW(name, value_name, help, default_text, group) {name, value_name, help, default_text, group},
-    MS_RUN_FIELD_LIST(FIELD_ROW)
-#undef FIELD_ROW
-};
-/* clang-format on */
-
 const ms_run_field *ms_run_fields(size_t *count)
 {
     if (!count)
         return NULL;
-    *count = sizeof fields / sizeof fields[0];
-    return fields;
+    *count = ms_run_table.count;
+    return ms_run_table.texts;
 }
 
 const char *const *ms_run_field_choices(const char *name)
@@ -27,7 +19,16 @@ const char *const *ms_run_field_choices(const char *name)
     if (!name)
         return NULL;
     int index = ms_run_field_find(name);
-    return index < 0 ? NULL : ms_run_field_traits_of((size_t)index).choices;
+    if (index < 0)
+        return NULL;
+    const ms_config_field *row = &ms_run_table.rows[index];
+    return row->choices ? row->choices : row->kind->choices;
+}
+
+const char *ms_run_field_example(const char *name, size_t index)
+{
+    int row = name ? ms_run_field_find(name) : -1;
+    return row < 0 ? NULL : ms_config_field_example(&ms_run_table.rows[row], index);
 }
 
 const char *ms_run_field_missing(const char *name)

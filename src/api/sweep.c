@@ -32,11 +32,11 @@ ms_sweep *ms_sweep_create(void)
     if (!sweep)
         return NULL;
     sweep->arena = sweep->grid.arena = ms_arena_create(0);
-    if (!sweep->arena) {
+    if (!sweep->arena || ms_sweep_settings_init(&sweep->settings, sweep->arena, NULL) != MS_OK) {
+        ms_arena_free(sweep->arena);
         free(sweep);
         return NULL;
     }
-    sweep->settings = ms_sweep_defaults;
     atomic_init(&sweep->stop, false);
     return sweep;
 }
@@ -57,7 +57,18 @@ const ms_run_field *ms_sweep_fields(size_t *count)
 {
     if (!count)
         return NULL;
-    return ms_sweep_settings_fields(count);
+    *count = ms_sweep_table.count;
+    return ms_sweep_table.texts;
+}
+
+const char *ms_sweep_field_choice(const char *field, size_t index)
+{
+    int row = field ? ms_config_field_find(&ms_sweep_table, field) : -1;
+    if (row < 0)
+        return NULL;
+    const ms_config_field *field_row = &ms_sweep_table.rows[row];
+    return ms_config_field_choice(field_row, 0) ? ms_config_field_choice(field_row, index)
+                                                : ms_config_field_example(field_row, index);
 }
 
 static ms_status check_closed(const ms_sweep *sweep, ms_error *err)

@@ -50,6 +50,6 @@ ms_status ms_sweep_frontier(FILE *rows, const char *name, const char *objectives
 {
     if (!rows || !name || !out)
         return ms_fail_null(err);
-    return ms_rows_frontier(rows, name, objectives ? objectives : ms_sweep_defaults.objectives, out,
+    return ms_rows_frontier(rows, name, objectives ? objectives : ms_sweep_usual_objectives(), out,
                             err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The fields of a plan: one row each in settings.c, read by the command line and the help texts.
+ * The table of a plan's options, and a plan as far as it was set.
  */
 #ifndef MS_PLAN_SETTINGS_H
 #define MS_PLAN_SETTINGS_H
@@ -10,6 +10,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "config/fields/field.h"
+#include "plan/plan_field_list.h"
 
 /* Changes of the run itself that a plan may make when nothing fits without them. */
 typedef enum ms_allowance {
@@ -20,8 +22,15 @@ typedef enum ms_allowance {
 /* Of --target: each trainer. */
 extern const char ms_every_target[];
 
+enum {
+    MS_PLAN_FIELD_COUNT = 0
+#define MS_ONE_MORE(...) +1
+    MS_PLAN_FIELD_LIST(MS_ONE_MORE)
+#undef MS_ONE_MORE
+};
+
 typedef struct ms_plan_settings {
-    uint32_t said; /* a bit for each field that was set, in the order of the rows */
+    uint64_t is_set[MS_CONFIG_WORDS(MS_PLAN_FIELD_COUNT)];
     /* every plan */
     uint64_t budget_bytes; /* 0: not given */
     double gap, time_limit_s;
@@ -45,7 +54,10 @@ typedef struct ms_plan_settings {
     uint64_t bandwidth_bytes; /* per second */
 } ms_plan_settings;
 
-extern const ms_plan_settings ms_plan_defaults;
+extern const ms_config_table ms_plan_table;
+
+/* Everything by default. */
+ms_status ms_plan_settings_init(ms_plan_settings *settings, ms_arena *arena, ms_error *err);
 
 /* Refuses an unknown field, and a value its field does not take. Text is copied into the arena. */
 ms_status ms_plan_settings_set(ms_plan_settings *settings, ms_arena *arena, const char *field,
@@ -53,6 +65,6 @@ ms_status ms_plan_settings_set(ms_plan_settings *settings, ms_arena *arena, cons
 
 /* Refuses fields without effect next to others that are set, and plans that lack a budget. */
 ms_status ms_plan_settings_check(const ms_plan_settings *settings, ms_error *err);
-bool ms_plan_settings_said(const ms_plan_settings *settings, const char *field);
+bool ms_plan_settings_is_set(const ms_plan_settings *settings, const char *field);
 
 #endif

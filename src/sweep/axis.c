@@ -47,7 +47,7 @@ static ms_status push_text(const adding *a, const char *text)
     if (strpbrk(text, "\r\n"))
         return ms_fail(a->err, MS_ERR_USAGE, "%s: a value may not contain a line break",
                        name_of(a));
-    if (ms_run_field_traits_of(a->axis->field).is_file && strcmp(text, "-") == 0)
+    if (ms_run_field_kind(a->axis->field)->is_file && strcmp(text, "-") == 0)
         return ms_fail(a->err, MS_ERR_USAGE, "%s: a sweep cannot read a file from standard input",
                        name_of(a));
     ms_status status = check(a, text);
@@ -139,7 +139,12 @@ static ms_status push_devices(const adding *a)
     return status;
 }
 
-static ms_status push_all(const adding *a, const ms_run_field_traits *traits)
+static const ms_config_field *row_of(const adding *a)
+{
+    return &ms_run_table.rows[a->axis->field];
+}
+
+static ms_status push_all(const adding *a)
 {
     ms_status status = MS_OK;
     const char *name;
@@ -149,41 +154,40 @@ static ms_status push_all(const adding *a, const ms_run_field_traits *traits)
         for (size_t i = 0; (name = ms_preset_name(i)) != NULL && status == MS_OK; i++)
             status = push_text(a, name);
     else
-        for (size_t i = 0; traits->choices[i] && status == MS_OK; i++)
-            status = push_text(a, traits->choices[i]);
+        for (size_t i = 0; (name = ms_config_field_choice(row_of(a), i)) && status == MS_OK; i++)
+            status = push_text(a, name);
     return status;
 }
 
 /* Whether "all" stands for every value there is. */
-static bool has_known_set(const adding *a, const ms_run_field_traits *traits)
+static bool has_known_set(const adding *a)
 {
-    return traits->choices || strcmp(name_of(a), "device") == 0 ||
+    return ms_config_field_choice(row_of(a), 0) || strcmp(name_of(a), "device") == 0 ||
            strcmp(name_of(a), "config") == 0;
 }
 
 /* ---- lists ---- */
 
-static ms_status push_item(const adding *a, const ms_run_field_traits *traits, const char *item)
+static ms_status push_item(const adding *a, const char *item)
 {
-    const char *colon = traits->is_count ? strchr(item, ':') : NULL;
-    if (strcmp(item, "all") == 0 && has_known_set(a, traits))
-        return push_all(a, traits);
+    const char *colon = row_of(a)->kind->is_count ? strchr(item, ':') : NULL;
+    if (strcmp(item, "all") == 0 && has_known_set(a))
+        return push_all(a);
     return colon ? push_range(a, item, colon) : push_text(a, item);
 }
 
 ms_status ms_sweep_axis_add(ms_sweep_axis *axis, ms_arena *arena, const char *list, ms_error *err)
 {
     const adding a = {axis, arena, err};
-    ms_run_field_traits traits = ms_run_field_traits_of(axis->field);
     char *rest = ms_arena_strdup(arena, list);
     if (!rest)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the values of %s", name_of(&a));
-    const char *cuts = traits.has_commas || strchr(list, ';') ? ";" : ",";
+    const char *cuts = row_of(&a)->kind->has_commas || strchr(list, ';') ? ";" : ",";
     for (ms_status status = MS_OK;;) {
         char *item = rest, *end = strpbrk(item, cuts);
         if (end)
             *end = '\0';
-        status = push_item(&a, &traits, item);
+        status = push_item(&a, item);
         if (!end || status != MS_OK)
             return status;
         rest = end + 1;

@@ -21,7 +21,7 @@ static ms_status gather(ms_arena *arena, const ms_point *point, uint32_t input_c
         const ms_run_setting *setting = &point->settings[i];
         if (!setting->value)
             continue;
-        bool is_file = ms_run_field_traits_of((size_t)ms_run_field_find(setting->field)).is_file;
+        bool is_file = ms_run_field_kind((size_t)ms_run_field_find(setting->field))->is_file;
         if (is_file && strcmp(setting->value, "-") == 0)
             return ms_fail(err, MS_ERR_USAGE, "%s: a sweep cannot read a file from standard input",
                            setting->field);

@@ -30,7 +30,7 @@ static ms_sweep_axis *find_axis(ms_grid *grid, size_t field)
 
 ms_status ms_grid_add(ms_grid *grid, const char *field, const char *list, ms_error *err)
 {
-    char hint[MS_RUN_FIELD_HINT_BYTES];
+    char hint[MS_CONFIG_HINT_BYTES];
     int index = ms_run_field_find(field);
     if (index < 0)
         return ms_fail(err, MS_ERR_USAGE, "unknown field '%.40s'%s", field,
@@ -143,7 +143,7 @@ static ms_status digest_value(digesting *d, size_t field, const char *value)
 {
     d->value = ms_digest_text(d->value, value);
     bool names_file =
-        ms_run_field_traits_of(field).is_file && *value != '\0' && strcmp(value, "-") != 0;
+        ms_run_field_kind(field)->is_file && *value != '\0' && strcmp(value, "-") != 0;
     return names_file ? digest_file(d, field, value) : MS_OK;
 }
 
@@ -177,7 +177,7 @@ static ms_status digest_line(digesting *d, char **before)
             continue;
         }
         status = digest_value(d, grid->table.fields.items[i], cells[i]);
-        if (ms_run_field_traits_of(grid->table.fields.items[i]).is_file) {
+        if (ms_run_field_kind(grid->table.fields.items[i])->is_file) {
             free(before[i]);
             before[i] = strdup(cells[i]);
             status = status == MS_OK && !before[i] ? no_memory(d) : status;

@@ -194,7 +194,7 @@ static void put_input(row_writer *w, const ms_grid *grid, uint32_t input, const 
 {
     size_t field = ms_grid_input_field(grid, input);
     uint64_t count;
-    if (value && ms_run_field_traits_of(field).is_count &&
+    if (value && ms_run_field_kind(field)->is_count &&
         ms_number_count(value, strlen(value), &count) == MS_COUNT_OK)
         put_count(w, ms_run_field_name(field), count);
     else

@@ -1,134 +1,104 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sweep/settings.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/ordered.h"
+#include "config/fields/kinds.h"
 #include "sweep/frontier.h"
-#include "text/nearest.h"
-#include "text/values.h"
 #include "json/number.h"
 #include "sweep/rows.h"
 
-enum { MOST_SHARDS = 1000000 };
+/* ---- kinds of a sweep's own ---- */
 
-const ms_sweep_settings ms_sweep_defaults = {.shards = 1,
-                                             .objectives = "expected_device_bytes,tokens_per_s"};
-
-typedef ms_status (*setter)(ms_sweep_settings *s, ms_arena *arena, const char *value,
-                            ms_error *err);
-
-static ms_status set_runs(ms_sweep_settings *s, ms_arena *arena, const char *value, ms_error *err)
+static const char *largest_at(size_t index)
 {
-    return ms_value_text("runs", value, arena, &s->runs, err);
+    const ms_fit_what *what = ms_fit_what_at(index);
+    return what ? what->name : NULL;
 }
 
-static ms_status set_fit(ms_sweep_settings *s, ms_arena *arena, const char *value, ms_error *err)
+static ms_status set_largest(const ms_config_field *field, const char *value, void *member,
+                             ms_arena *arena, ms_error *err)
 {
-    (void)arena;
-    return ms_fit_what_find(value, &s->fit, err);
+    (void)field, (void)arena;
+    return ms_fit_what_find(value, member, err);
 }
 
-static ms_status set_step(ms_sweep_settings *s, ms_arena *arena, const char *value, ms_error *err)
+static ms_status set_share(const ms_config_field *field, const char *value, void *member,
+                           ms_arena *arena, ms_error *err)
 {
-    (void)arena;
-    return ms_value_count("step", value, 1, UINT64_MAX, &s->step, err);
-}
-
-static ms_status set_shard(ms_sweep_settings *s, ms_arena *arena, const char *value, ms_error *err)
-{
+    enum { MOST_SHARDS = 1000000 };
     (void)arena;
     const char *slash = strchr(value, '/');
-    uint64_t number = 0, count = 0;
+    uint64_t number = 0, count = 0, *share = member;
     if (!slash || ms_number_count(value, (size_t)(slash - value), &number) != MS_COUNT_OK ||
         ms_number_count(slash + 1, strlen(slash + 1), &count) != MS_COUNT_OK || number == 0 ||
         number > count || count > MOST_SHARDS)
-        return ms_fail(
-            err, MS_ERR_USAGE,
-            "shard: found '%.40s', expected its number and how many there are, such as 2/8", value);
-    s->shard = number - 1;
-    s->shards = count;
+        return ms_fail(err, MS_ERR_USAGE,
+                       "%s: found '%.40s', expected its number and how many there are, such as 2/8",
+                       field->name, value);
+    share[0] = number - 1;
+    share[1] = count;
     return MS_OK;
 }
 
-static ms_status set_jobs(ms_sweep_settings *s, ms_arena *arena, const char *value, ms_error *err)
-{
-    (void)arena;
-    return ms_value_count("jobs", value, 1, MS_ORDERED_MOST_THREADS, &s->jobs, err);
-}
-
-static ms_status set_format(ms_sweep_settings *s, ms_arena *arena, const char *value, ms_error *err)
-{
-    (void)arena;
-    int format = 0;
-    ms_status status = ms_value_choice("format", value, ms_row_format_names, &format, err);
-    s->format = (ms_row_format)format;
-    return status;
-}
-
-static ms_status set_frontier(ms_sweep_settings *s, ms_arena *arena, const char *value,
-                              ms_error *err)
-{
-    (void)arena, (void)err;
-    s->frontier = strcmp(value, "true") == 0;
-    return MS_OK;
-}
-
-static ms_status set_objectives(ms_sweep_settings *s, ms_arena *arena, const char *value,
-                                ms_error *err)
+static ms_status set_objectives(const ms_config_field *field, const char *value, void *member,
+                                ms_arena *arena, ms_error *err)
 {
     ms_status status = ms_rows_check_objectives(value, err);
-    return status == MS_OK ? ms_value_text("objectives", value, arena, &s->objectives, err)
-                           : status;
+    return status == MS_OK ? ms_config_set_word(field, value, member, arena, err) : status;
 }
 
-/* The members of the public ms_run_field, then how it is set. */
-#define TITLE "Sweep"
-/* clang-format off */
-#define FIELD_LIST(X) \
-    X("runs",       "FILE", "CSV: a header of option names, then one run per line; - is standard input", "none", set_runs)       \
-    X("fit",        "NAME", "find the largest batch, seq, rank or layers that fits, for each point",       "none", set_fit)        \
-    X("step",       "N",    "for --fit: try only multiples of N",                      "1, for seq 64", set_step)               \
-    X("frontier",   NULL,   "only rows that fit and are on the Pareto front",                        NULL,   set_frontier)   \
-    X("objectives", "LIST", "for --frontier: columns to compare rows by",                                                 \
-      "expected_device_bytes,tokens_per_s", set_objectives)                                                                  \
-    X("shard",      "K/N",  "only every N-th point, from the K-th; memscope merge joins shards",     "1/1",  set_shard)      \
-    X("jobs",       "N",    "points computed in parallel",                                   "one per processor", set_jobs)     \
-    X("format",     "NAME", "csv or jsonl",                                                          "csv",  set_format)
+/* const ms_fit_what * */
+static const ms_config_kind ms_config_kind_largest = {
+    .bytes = sizeof(const ms_fit_what *), .set = set_largest, .show = ms_config_show_nothing};
+/* uint64_t[2]: which, from 0, of how many */
+static const ms_config_kind ms_config_kind_share = {
+    .bytes = 2 * sizeof(uint64_t), .set = set_share, .show = ms_config_show_nothing};
+/* const char * */
+static const ms_config_kind ms_config_kind_objectives = {
+    .bytes = sizeof(const char *), .set = set_objectives, .show = ms_config_show_text};
 
-static const ms_run_field fields[] = {
-#define FIELD(name, value_name, help, default_text, set) {name, value_name, help, default_text, TITLE},
-    FIELD_LIST(FIELD)
-#undef FIELD
+/* ---- the rows ---- */
+
+#define AT(member)                                                                                 \
+    .offset = offsetof(ms_sweep_settings, member),                                                 \
+    .bytes = sizeof((ms_sweep_settings *)NULL)->member
+
+static const ms_run_field texts[] = {
+#define TEXTS(name, value_name, help, default_text, group, ...)                                    \
+    {name, value_name, help, default_text, group},
+    MS_SWEEP_FIELD_LIST(TEXTS)
+#undef TEXTS
 };
 
-static const setter setters[] = {
-#define SETTER(name, value_name, help, default_text, set) set,
-    FIELD_LIST(SETTER)
-#undef SETTER
+static const ms_config_field rows[] = {
+#define ROW(row_name, value_name, help, default_text, group, row_kind, ...)                        \
+    {.name = row_name, .kind = &ms_config_kind_##row_kind, __VA_ARGS__},
+    MS_SWEEP_FIELD_LIST(ROW)
+#undef ROW
 };
-/* clang-format on */
-enum { FIELDS = sizeof fields / sizeof fields[0] };
 
-const ms_run_field *ms_sweep_settings_fields(size_t *count)
+const ms_config_table ms_sweep_table = {.texts = texts,
+                                        .rows = rows,
+                                        .count = MS_SWEEP_FIELD_COUNT,
+                                        .is_set = offsetof(ms_sweep_settings, is_set)};
+
+ms_status ms_sweep_settings_init(ms_sweep_settings *settings, ms_arena *arena, ms_error *err)
 {
-    *count = FIELDS;
-    return fields;
+    *settings = (ms_sweep_settings){0};
+    return ms_config_field_fill(&ms_sweep_table, settings, arena, err);
+}
+
+const char *ms_sweep_usual_objectives(void)
+{
+    return texts[ms_config_field_find(&ms_sweep_table, "objectives")].default_text;
 }
 
 ms_status ms_sweep_settings_set(ms_sweep_settings *settings, ms_arena *arena, const char *field,
                                 const char *value, ms_error *err)
 {
-    char hint[64];
-    ms_nearest nearest = ms_nearest_to(field);
-    for (size_t i = 0; i < FIELDS; i++) {
-        if (ms_name_equal(fields[i].name, field))
-            return setters[i](settings, arena, value, err);
-        ms_nearest_offer(&nearest, fields[i].name);
-    }
-    return ms_fail(err, MS_ERR_USAGE, "no field '%.40s' of a sweep%s", field,
-                   ms_nearest_hint(&nearest, hint, sizeof hint));
+    return ms_config_field_set(&ms_sweep_table, settings, arena, field, value, err);
 }
 
 ms_status ms_sweep_settings_check(const ms_sweep_settings *s, ms_error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The fields of a sweep: one row each in settings.c, read by the command line and the help texts.
+ * The table of a sweep's options, and a sweep as far as it was set.
  */
 #ifndef MS_SWEEP_SETTINGS_H
 #define MS_SWEEP_SETTINGS_H
@@ -8,24 +8,42 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "config/fields/field.h"
 #include "memscope/memscope.h"
 #include "largest/fit.h"
 #include "sweep/row.h"
+#include "sweep/sweep_field_list.h"
+
+enum {
+    MS_SWEEP_FIELD_COUNT = 0
+#define MS_ONE_MORE(...) +1
+    MS_SWEEP_FIELD_LIST(MS_ONE_MORE)
+#undef MS_ONE_MORE
+};
 
 typedef struct ms_sweep_settings {
+    uint64_t is_set[MS_CONFIG_WORDS(MS_SWEEP_FIELD_COUNT)];
     const char *runs; /* a CSV file, or NULL */
     const ms_fit_what *fit;
-    uint64_t step;          /* of the values of `fit`; 0: the usual one */
-    uint64_t shard, shards; /* this one, from 0, of how many */
-    uint64_t jobs;          /* 0: as many as the process may use */
+    uint64_t step; /* of the values of `fit`; 0: the usual one */
+    union {
+        struct {
+            uint64_t shard, shards; /* this one, from 0, of how many */
+        };
+        uint64_t share[2];
+    };
+    uint64_t jobs; /* 0: as many as the process may use */
     ms_row_format format;
     const char *objectives;
     bool frontier;
 } ms_sweep_settings;
 
-extern const ms_sweep_settings ms_sweep_defaults;
+extern const ms_config_table ms_sweep_table;
 
-const ms_run_field *ms_sweep_settings_fields(size_t *count);
+/* Everything by default. */
+ms_status ms_sweep_settings_init(ms_sweep_settings *settings, ms_arena *arena, ms_error *err);
+/* The columns of a frontier when none are named. */
+const char *ms_sweep_usual_objectives(void);
 
 /* Refuses an unknown field, and a value its field does not take. Text is copied into the arena. */
 ms_status ms_sweep_settings_set(ms_sweep_settings *settings, ms_arena *arena, const char *field,

@@ -83,7 +83,7 @@ typedef struct header {
 
 static ms_status add_column(ms_table *table, const char *name, ms_error *err)
 {
-    char hint[MS_RUN_FIELD_HINT_BYTES];
+    char hint[MS_CONFIG_HINT_BYTES];
     int index = ms_run_field_find(name);
     if (index < 0)
         return ms_fail(err, MS_ERR_CONFIG, "%s: its header names '%.40s', which is not a field%s",

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+static const char fp32[] = "fp32", bf16[] = "bf16", fp16[] = "fp16";
+
 /* clang-format off */
 static const ms_dtype_info dtypes[] = {
-    [MS_DTYPE_F32]  = {"float32",  "fp32", 4, true},
-    [MS_DTYPE_BF16] = {"bfloat16", "bf16", 2, true},
-    [MS_DTYPE_F16]  = {"float16",  "fp16", 2, true},
+    [MS_DTYPE_F32]  = {"float32",  fp32, 4, true},
+    [MS_DTYPE_BF16] = {"bfloat16", bf16, 2, true},
+    [MS_DTYPE_F16]  = {"float16",  fp16, 2, true},
     [MS_DTYPE_F64]  = {"float64",  "fp64", 8, true},
     [MS_DTYPE_I64]  = {"int64",    "i64",  8, false},
     [MS_DTYPE_I32]  = {"int32",    "i32",  4, false},
@@ -18,6 +20,9 @@ static const ms_dtype_info dtypes[] = {
 };
 /* clang-format on */
 _Static_assert(sizeof dtypes / sizeof dtypes[0] == MS_DTYPE_COUNT, "a dtype has no row");
+
+const char *const ms_dtype_weight_names[] = {
+    [MS_DTYPE_F32] = fp32, [MS_DTYPE_BF16] = bf16, [MS_DTYPE_F16] = fp16, NULL};
 
 const ms_dtype_info *ms_dtype_info_of(ms_dtype dtype)
 {

@@ -37,6 +37,9 @@ static inline uint64_t ms_dtype_bytes(ms_dtype dtype)
     return bytes[dtype];
 }
 
+/* The short names of those that weights may have; ends with NULL. */
+extern const char *const ms_dtype_weight_names[];
+
 /* Finds a dtype by either of its names ("bf16", "bfloat16"); false when unknown. */
 bool ms_dtype_parse(const char *name, ms_dtype *dtype);
 

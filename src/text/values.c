@@ -64,22 +64,34 @@ ms_status ms_value_size(const char *field, const char *value, uint64_t minimum, 
     return MS_OK;
 }
 
+static const char *choice_in_list(const void *list, size_t index)
+{
+    return ((const char *const *)list)[index];
+}
+
 ms_status ms_value_choice(const char *field, const char *value, const char *const *choices,
                           int *choice, ms_error *err)
 {
+    return ms_value_choice_of(field, value, choice_in_list, choices, choice, err);
+}
+
+ms_status ms_value_choice_of(const char *field, const char *value, ms_value_name_at name_at,
+                             const void *list, int *choice, ms_error *err)
+{
     enum { LONG_LIST = 160 }; /* one that leaves no room for a hint */
     char known[384] = "", hint[64];
+    const char *name;
     size_t used = 0;
     ms_nearest nearest = ms_nearest_same(value);
-    for (int i = 0; choices[i]; i++) {
-        if (ms_name_equal(choices[i], value)) {
+    for (int i = 0; (name = name_at(list, (size_t)i)) != NULL; i++) {
+        if (ms_name_equal(name, value)) {
             *choice = i;
             return MS_OK;
         }
-        ms_nearest_offer(&nearest, choices[i]);
+        ms_nearest_offer(&nearest, name);
         if (used < sizeof known)
             used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
-                                     choices[i]);
+                                     name);
     }
     ms_nearest_hint(&nearest, hint, sizeof hint);
     if (*hint && used > LONG_LIST)

@@ -34,4 +34,9 @@ ms_status ms_value_size(const char *field, const char *value, uint64_t minimum, 
 ms_status ms_value_choice(const char *field, const char *value, const char *const *choices,
                           int *choice, ms_error *err);
 
+/* The same of names that are elsewhere: NULL past the last. */
+typedef const char *(*ms_value_name_at)(const void *list, size_t index);
+ms_status ms_value_choice_of(const char *field, const char *value, ms_value_name_at name_at,
+                             const void *list, int *choice, ms_error *err);
+
 #endif

@@ -10,46 +10,32 @@
 #include "cli/output/terminal.h"
 #include "memscope/fit.h"
 #include "memscope/plan.h"
+#include "memscope/sweep.h"
 
 /* ---- what may follow an option ---- */
 
 typedef enum kind { NOTHING, TEXT, WORDS, FILES, MODELS, DEVICES } kind;
 
-/* Of options that are a mix of words, some to start with. */
-static const struct {
-    const char *name, *words;
-} some_words[] = {
-    {"liger", "none all rope+rms-norm+swiglu loss"},
-    {"quantize", "none nf4 fp4 nf4:double fp4:double int8 gptq:4:128 awq:4:128 fp8-block mxfp4"},
-    {"checkpointing", "none all"},
-    {"objectives", "expected_device_bytes,tokens_per_s peak_memory_bytes,step_time_ms"},
-};
-
-static const char *words_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof some_words / sizeof some_words[0]; i++)
-        if (strcmp(some_words[i].name, name) == 0)
-            return some_words[i].words;
-    return NULL;
-}
-
-/* Of an option that takes one of them. */
-static const char *choice_of(const ms_cli_grammar *grammar, const char *name, size_t index)
+/* What an option may have, or may begin with; NULL past the last. */
+static const char *word_of(const ms_cli_grammar *grammar, const char *name, size_t index)
 {
     const struct {
         const char *name;
         const char *(*at)(size_t index);
-    } lists[] = {{"format", grammar->format_at},
-                 {"what", ms_fit_what_name},
-                 {"fit", ms_fit_what_name},
-                 {"color", ms_cli_color_name}};
+    } lists[] = {
+        {"format", grammar->format_at}, {"what", ms_fit_what_name}, {"color", ms_cli_color_name}};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (strcmp(lists[i].name, name) == 0)
             return lists[i].at(index);
     const char *const *choices = ms_run_field_choices(name);
     for (size_t i = 0; choices && i < index && *choices; i++)
         choices++;
-    return choices ? *choices : ms_plan_field_choice(name, index);
+    if (choices)
+        return *choices;
+    const char *word = ms_run_field_example(name, index);
+    if (!word)
+        word = ms_plan_field_choice(name, index);
+    return word ? word : ms_sweep_field_choice(name, index);
 }
 
 static bool is_file(const char *value_name)
@@ -71,7 +57,7 @@ static kind kind_of(const ms_cli_grammar *grammar, const ms_run_field *row)
         return DEVICES;
     if (is_file(row->value_name))
         return FILES;
-    return words_of(row->name) || choice_of(grammar, row->name, 0) ? WORDS : TEXT;
+    return word_of(grammar, row->name, 0) ? WORDS : TEXT;
 }
 
 /* A text between single quotes: `quote` stands for one of its own, and a backslash before what
@@ -88,14 +74,10 @@ static void put_text(FILE *out, const char *text, const char *special, const cha
 static void put_words(FILE *out, const ms_cli_grammar *grammar, const char *name,
                       const char *special)
 {
-    const char *choice, *blank = "";
-    if (words_of(name)) {
-        put_text(out, words_of(name), special, "'");
-        return;
-    }
-    for (size_t i = 0; (choice = choice_of(grammar, name, i)) != NULL; i++, blank = " ") {
+    const char *word, *blank = "";
+    for (size_t i = 0; (word = word_of(grammar, name, i)) != NULL; i++, blank = " ") {
         fputs(blank, out);
-        put_text(out, choice, special, "'");
+        put_text(out, word, special, "'");
     }
 }
 

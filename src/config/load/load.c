@@ -77,14 +77,14 @@ static ms_status read_beside(loading *l, const char *field, const char *path, co
 /* A plan and a field with the same effect exclude each other; a flag wins over the run file. */
 static ms_status settle_plan(loading *l, const char *other)
 {
-    if (!ms_run_field_said(&l->draft, "plan") || !ms_run_field_said(&l->draft, other))
+    if (!ms_run_field_is_set(&l->draft, "plan") || !ms_run_field_is_set(&l->draft, other))
         return MS_OK;
     if (in_file(l, "plan") == in_file(l, other))
         return ms_fail(l->err, MS_ERR_USAGE,
                        "a plan states how each layer is treated, and so does "
                        "%s: give one of them",
                        other);
-    ms_run_field_unsay(&l->draft, in_file(l, "plan") ? "plan" : other);
+    ms_run_field_unset(&l->draft, in_file(l, "plan") ? "plan" : other);
     return MS_OK;
 }
 
@@ -112,7 +112,7 @@ static ms_status take_field(loading *l, ms_json_value value, const char *field)
 static ms_status take_place(loading *l, ms_json_value root, const char *field, const char *key)
 {
     ms_json_value value;
-    bool said = ms_run_field_said(&l->draft, field) && (!in_file(l, field) || in_file(l, "plan"));
+    bool said = ms_run_field_is_set(&l->draft, field) && (!in_file(l, field) || in_file(l, "plan"));
     if (said || !ms_json_find(root, key, &value))
         return MS_OK;
     return take_field(l, value, field);
@@ -139,7 +139,7 @@ static ms_status apply_plan(loading *l, const char *run_path)
     ms_status status = settle_plan(l, "treat");
     if (status == MS_OK)
         status = settle_plan(l, "checkpointing");
-    if (status != MS_OK || !ms_run_field_said(&l->draft, "plan"))
+    if (status != MS_OK || !ms_run_field_is_set(&l->draft, "plan"))
         return status;
     return read_beside(l, "plan", l->draft.plan, run_path, take_plan);
 }
@@ -151,7 +151,7 @@ static ms_status apply_training_args(loading *l, const char *run_path)
 {
     ms_json_source source;
     const char *path = l->draft.training_args;
-    if (!ms_run_field_said(&l->draft, "training-args"))
+    if (!ms_run_field_is_set(&l->draft, "training-args"))
         return MS_OK;
     if (in_file(l, "training-args"))
         path = ms_path_beside(l->arena, run_path, path);
@@ -189,9 +189,9 @@ static ms_status parse_adapter(loading *l)
 
 static ms_status apply_adapter(loading *l, const char *run_path)
 {
-    bool has_file = ms_run_field_said(&l->draft, "adapter");
+    bool has_file = ms_run_field_is_set(&l->draft, "adapter");
     bool has_text = ms_run_has_lora(&l->draft);
-    bool has_dtype = ms_run_field_said(&l->draft, "adapter-dtype");
+    bool has_dtype = ms_run_field_is_set(&l->draft, "adapter-dtype");
     if (has_file && has_text)
         return ms_fail(l->err, MS_ERR_USAGE,
                        "adapter and lora specify the same thing: give one of them");
@@ -214,7 +214,7 @@ static ms_status apply_adapter(loading *l, const char *run_path)
                          ? MS_DTYPE_F32 /* get_peft_model(autocast_adapter_dtype=True) */
                          : l->run->dtype;
     if (has_dtype)
-        adapter->dtype = (ms_dtype)l->draft.adapter_dtype;
+        adapter->dtype = l->draft.adapter_dtype;
     return MS_OK;
 }
 
@@ -231,7 +231,7 @@ static ms_status take_calibration(loading *l, ms_json_value root)
 
 static ms_status apply_calibration(loading *l, const char *run_path)
 {
-    if (!ms_run_field_said(&l->draft, "calibration"))
+    if (!ms_run_field_is_set(&l->draft, "calibration"))
         return MS_OK;
     return read_beside(l, "calibration", l->draft.calibration, run_path, take_calibration);
 }
@@ -242,7 +242,7 @@ static ms_status apply_calibration(loading *l, const char *run_path)
  */
 static ms_status check_stored_type(const loading *l)
 {
-    if (!l->model->is_fp8 || ms_run_field_said(&l->draft, "dtype"))
+    if (!l->model->is_fp8 || ms_run_field_is_set(&l->draft, "dtype"))
         return MS_OK;
     return ms_fail(l->err, MS_ERR_CONFIG,
                    "the model's weights are in fp8, and training in fp8 is not supported; choose "

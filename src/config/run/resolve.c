@@ -20,7 +20,6 @@
 #include "config/run/resolving.h"
 
 enum { DEFAULT_SEQ = 2048 };
-static const char default_device[] = "a100-80gb";
 
 /* ---- device ---- */
 
@@ -47,7 +46,7 @@ static ms_status resolve_device(const ms_resolving *c)
     const ms_device *devices = NULL;
     uint32_t count = 0;
     char hint[128];
-    const char *name = ms_resolve_said(c, "device") ? c->draft->device : default_device;
+    const char *name = c->draft->device;
     ms_nearest nearest = ms_nearest_same_or_begun(name);
     ms_status status = ms_devices_load(c->arena, &devices, &count, c->err);
     if (status != MS_OK)
@@ -71,23 +70,20 @@ static ms_status resolve_tokens(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     uint64_t image_tokens = c->model->image_tokens;
-    if (image_tokens && ms_resolve_said(c, "seq"))
+    if (image_tokens && ms_resolve_is_set(c, "seq"))
         return ms_resolve_fail(c, "seq", "the sequence follows from the image: %" PRIu64 " tokens",
                                image_tokens);
     bool learns = ms_model_learns_positions(c->model->family);
     uint64_t learned = learns ? c->model->max_positions : UINT64_MAX;
-    run->batch = ms_resolve_said(c, "batch") ? c->draft->batch : 1;
     if (run->batch > 1 && c->model->head == MS_HEAD_LAST_TOKEN &&
         c->model->pad_token_id == UINT64_MAX)
         return ms_resolve_fail(
             c, "batch", "%" PRIu64 " sequences, but a classifier without pad_token_id takes one",
             run->batch);
-    run->accumulate = ms_resolve_said(c, "accumulate") ? c->draft->accumulate : 1;
-    run->seq_tokens = learned < DEFAULT_SEQ ? learned : DEFAULT_SEQ;
     if (image_tokens)
         run->seq_tokens = image_tokens;
-    if (ms_resolve_said(c, "seq"))
-        run->seq_tokens = c->draft->seq_tokens;
+    else if (!ms_resolve_is_set(c, "seq"))
+        run->seq_tokens = learned < DEFAULT_SEQ ? learned : DEFAULT_SEQ;
     if (run->seq_tokens > learned)
         return ms_resolve_fail(
             c, "seq", "%" PRIu64 " tokens, but the model has learned %" PRIu64 " positions",
@@ -104,13 +100,9 @@ static ms_status resolve_tokens(const ms_resolving *c)
 static ms_status resolve_optimizer(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
-    const ms_run_draft *draft = c->draft;
-    if (ms_resolve_said(c, "optimizer"))
-        run->optimizer = (ms_optimizer_kind)draft->optimizer;
     const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->optimizer);
-    run->optimizer_impl = ms_resolve_said(c, "optimizer-impl")
-                              ? (ms_optimizer_impl)draft->optimizer_impl
-                              : traits->usual;
+    if (!ms_resolve_is_set(c, "optimizer-impl"))
+        run->optimizer_impl = traits->usual;
     if (!ms_optimizer_has(run->optimizer, run->optimizer_impl)) {
         char others[64];
         return ms_resolve_fail(
@@ -122,9 +114,8 @@ static ms_status resolve_optimizer(const ms_resolving *c)
         return ms_resolve_fail(c, "optimizer",
                                "%s is supported on GPUs only, but the device is the cpu",
                                traits->name);
-    run->weight_decay =
-        ms_resolve_said(c, "weight-decay") ? draft->weight_decay : traits->weight_decay;
-    run->clip_norm = ms_resolve_said(c, "clip") ? draft->clip_norm : 0;
+    if (!ms_resolve_is_set(c, "weight-decay"))
+        run->weight_decay = traits->weight_decay;
     run->clip = run->clip_norm > 0;
     return MS_OK;
 }
@@ -134,7 +125,6 @@ static ms_status resolve_in_backward(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     static const char field[] = "optimizer-in-backward";
-    run->optimizer_in_backward = ms_resolve_said(c, field) && c->draft->optimizer_in_backward;
     if (!run->optimizer_in_backward)
         return MS_OK;
     if (run->accumulate > 1)
@@ -153,8 +143,6 @@ static ms_status resolve_accumulation(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     static const char field[] = "grad-accumulation-dtype";
-    if (ms_resolve_said(c, field))
-        run->accumulation = (ms_accumulation)c->draft->grad_accumulation_dtype;
     if (run->accumulation == MS_ACCUMULATE_SAME)
         return MS_OK;
     if (run->optimizer_in_backward)
@@ -170,8 +158,6 @@ static ms_status resolve_accumulation(const ms_resolving *c)
 static ms_status resolve_places(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
-    if (ms_resolve_said(c, "optimizer-device"))
-        run->optimizer_device = (ms_optimizer_device)c->draft->optimizer_device;
     bool on_host = run->optimizer_device == MS_OPTIMIZER_ON_HOST;
     if (on_host && run->device->is_cpu)
         return ms_resolve_fail(c, "optimizer-device",
@@ -180,21 +166,10 @@ static ms_status resolve_places(const ms_resolving *c)
     if (on_host && !traits->is_everywhere)
         return ms_resolve_fail(c, "optimizer-device",
                                "%s is supported on GPUs only, not on the host", traits->name);
-    if (ms_resolve_said(c, "parameter-device"))
-        run->parameter_device = (ms_parameter_device)c->draft->parameter_device;
     if (run->parameter_device == MS_PARAMETERS_ON_HOST && !on_host)
         return ms_resolve_fail(
             c, "parameter-device",
             "parameters on the host need the optimizer there, but optimizer-device is device");
-    return MS_OK;
-}
-
-static ms_status resolve_types(const ms_resolving *c)
-{
-    ms_run_config *run = c->run;
-    run->dtype = ms_resolve_said(c, "dtype") ? (ms_dtype)c->draft->dtype : MS_DTYPE_BF16;
-    run->autocast =
-        ms_resolve_said(c, "autocast") ? (ms_autocast)c->draft->autocast : MS_AUTOCAST_NONE;
     return MS_OK;
 }
 
@@ -217,19 +192,12 @@ static ms_status note_autocast(const ms_resolving *c)
 static ms_status resolve_allocator(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
-    const ms_run_draft *draft = c->draft;
     ms_allocator_options *options = &run->allocator;
-    options->kind = ms_resolve_said(c, "allocator") ? (ms_allocator_kind)draft->allocator
-                    : run->device->is_cpu           ? MS_ALLOCATOR_RAW
-                                                    : MS_ALLOCATOR_CUDA;
+    if (!ms_resolve_is_set(c, "allocator"))
+        options->kind = run->device->is_cpu ? MS_ALLOCATOR_RAW : MS_ALLOCATOR_CUDA;
     if (run->device->is_cpu && options->kind != MS_ALLOCATOR_RAW)
         return ms_resolve_fail(c, "allocator",
                                "CUDA's caching allocator does not work on the cpu; use raw");
-    options->max_split_size_bytes =
-        ms_resolve_said(c, "max-split-size") ? draft->max_split_size_bytes : 0;
-    options->roundup_power2_divisions = ms_resolve_said(c, "roundup-power2-divisions")
-                                            ? (uint32_t)draft->roundup_power2_divisions
-                                            : 0;
     if (options->kind == MS_ALLOCATOR_RAW && options->max_split_size_bytes > 0)
         return ms_resolve_fail(c, "max-split-size", "the raw allocator does not split blocks");
     if (options->kind == MS_ALLOCATOR_RAW && options->roundup_power2_divisions > 0)
@@ -242,9 +210,9 @@ static ms_status resolve_budget(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     uint64_t usable = ms_device_usable_bytes(run->device);
-    run->has_budget = ms_resolve_said(c, "budget");
+    run->has_budget = ms_resolve_is_set(c, "budget");
     run->allocator.device_bytes = usable;
-    ms_budget_set(run, run->has_budget ? c->draft->budget_bytes : usable);
+    ms_budget_set(run, run->has_budget ? run->budget_bytes : usable);
     if (run->has_budget && usable > 0 && run->budget_bytes > usable) {
         ms_status status = ms_note_add(c->notes, c->arena, c->err, "the budget is more than %s has",
                                        run->device->name);
@@ -259,8 +227,6 @@ static ms_status resolve_budget(const ms_resolving *c)
 static ms_status resolve_attention(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
-    run->attention =
-        ms_resolve_said(c, "attention") ? (ms_attention)c->draft->attention : MS_ATTENTION_AUTO;
     const char *reason = ms_attention_refusal(run->attention, c->model, run);
     if (!reason)
         return MS_OK;
@@ -274,27 +240,16 @@ static ms_status resolve_experts(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     bool sparse = ms_model_has_layers(c->model, MS_LAYER_SPARSE);
-    ms_experts asked =
-        ms_resolve_said(c, "experts") ? (ms_experts)c->draft->experts : MS_EXPERTS_AUTO;
+    ms_experts asked = run->experts;
     run->experts = asked == MS_EXPERTS_AUTO ? MS_EXPERTS_GROUPED : asked;
-    run->routing =
-        ms_resolve_said(c, "routing") ? (ms_routing_kind)c->draft->routing : MS_ROUTING_BALANCED;
     if (asked != MS_EXPERTS_AUTO && !sparse)
         return ms_resolve_fail(c, "experts", "the model has no experts");
-    if (ms_resolve_said(c, "routing") && run->experts != MS_EXPERTS_EAGER)
+    if (ms_resolve_is_set(c, "routing") && run->experts != MS_EXPERTS_EAGER)
         return ms_resolve_fail(c, "routing", "only the memory of eager experts depends on it");
     const char *reason = ms_experts_refusal(run->experts, c->model, run);
     if (!sparse || !reason)
         return MS_OK;
     return ms_resolve_fail(c, "experts", "%s experts %s", ms_experts_names[run->experts], reason);
-}
-
-static ms_status resolve_torch(const ms_resolving *c)
-{
-    bool given = ms_resolve_said(c, "torch");
-    c->run->torch_major = given ? c->draft->torch[0] : 2;
-    c->run->torch_minor = given ? c->draft->torch[1] : 11;
-    return MS_OK;
 }
 
 ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_run_origins *origins,
@@ -303,15 +258,15 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
 {
     /* In this order: later ones look at what earlier ones resolved. */
     static ms_status (*const steps[])(const ms_resolving *) = {
-        resolve_device,          resolve_torch,   resolve_tokens,           resolve_types,
-        resolve_optimizer,       resolve_places,  resolve_in_backward,      resolve_accumulation,
-        ms_resolve_quantization, note_autocast,   resolve_allocator,        resolve_budget,
-        ms_resolve_layers,       ms_resolve_loss, ms_resolve_between_steps, ms_resolve_treatments,
-        resolve_attention,       resolve_experts,
+        resolve_device,           resolve_tokens,        resolve_optimizer,       resolve_places,
+        resolve_in_backward,      resolve_accumulation,  ms_resolve_quantization, note_autocast,
+        resolve_allocator,        resolve_budget,        ms_resolve_layers,       ms_resolve_loss,
+        ms_resolve_between_steps, ms_resolve_treatments, resolve_attention,       resolve_experts,
     };
-    const ms_resolving c = {arena, draft, origins, model, run, notes, err};
-    ms_status status = MS_OK;
-    *run = (ms_run_config){.several_gpus = draft->several_gpus};
+    ms_run_draft filled = *draft;
+    const ms_resolving c = {arena, &filled, origins, model, run, notes, err};
+    ms_status status = ms_config_field_fill(&ms_run_table, &filled, arena, err);
+    *run = filled.run;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
         status = steps[i](&c);
     return status;

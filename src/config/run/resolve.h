@@ -11,13 +11,11 @@
 #include "config/run/run_fields.h"
 #include "json/value.h"
 
-enum { MS_RUN_MAX_FIELDS = 64 };
-
 /* Where the run file or a plan sets a field; a message about it shows the place. */
 typedef struct ms_run_origins {
-    bool in_file[MS_RUN_MAX_FIELDS];
-    ms_json_value values[MS_RUN_MAX_FIELDS];
-    const ms_error *places[MS_RUN_MAX_FIELDS]; /* of what a plan file says; it is closed by now */
+    bool in_file[MS_RUN_FIELD_COUNT];
+    ms_json_value values[MS_RUN_FIELD_COUNT];
+    const ms_error *places[MS_RUN_FIELD_COUNT]; /* of what a plan file says; it is closed by now */
 } ms_run_origins;
 
 ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_run_origins *origins,

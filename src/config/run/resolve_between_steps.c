@@ -10,7 +10,6 @@ static ms_status resolve_empty_cache(const ms_resolving *c)
 {
     static const char field[] = "empty-cache-steps";
     ms_run_config *run = c->run;
-    run->empty_cache_steps = ms_resolve_said(c, field) ? c->draft->empty_cache_steps : 0;
     return run->empty_cache_steps && run->allocator.kind == MS_ALLOCATOR_RAW
                ? ms_resolve_fail(c, field, "the raw allocator has no cache")
                : MS_OK;
@@ -20,8 +19,6 @@ static ms_status resolve_evaluation(const ms_resolving *c)
 {
     static const char field[] = "eval-batch";
     ms_run_config *run = c->run;
-    run->eval_batch = ms_resolve_said(c, field) ? c->draft->eval_batch : 0;
-    run->eval_logits = ms_resolve_said(c, "eval-logits") ? c->draft->eval_logits : 0;
     if (!run->eval_batch)
         return run->eval_logits
                    ? ms_resolve_fail(c, "eval-logits", "there is no evaluation: eval-batch is none")

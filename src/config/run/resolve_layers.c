@@ -32,12 +32,8 @@ ms_status ms_resolve_layers(const ms_resolving *c)
     ms_run_config *run = c->run;
     ms_error reason = {0};
     uint64_t count = c->model->num_layers;
-    run->checkpointing = ms_resolve_said(c, "checkpointing") ? c->draft->checkpointing : "none";
-    bool has_treat = ms_resolve_said(c, "treat") && strcmp(c->draft->treat, "none") != 0;
-    run->treat = has_treat ? c->draft->treat : "";
-    run->checkpoint_kind = ms_resolve_said(c, "checkpoint-kind")
-                               ? (ms_checkpoint_kind)c->draft->checkpoint_kind
-                               : MS_CHECKPOINT_NON_REENTRANT;
+    if (strcmp(run->treat, "none") == 0)
+        run->treat = "";
     bool *checkpointed = ms_arena_array(c->arena, bool, count);
     ms_treatment *layers = ms_arena_array(c->arena, ms_treatment, count);
     if (!checkpointed || !layers)

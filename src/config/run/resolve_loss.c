@@ -16,7 +16,6 @@ static ms_status check_head(const ms_resolving *c, const char *field)
 static ms_status resolve_label_smoothing(const ms_resolving *c)
 {
     static const char field[] = "label-smoothing";
-    c->run->label_smoothing = ms_resolve_said(c, field) ? c->draft->label_smoothing : 0;
     if (c->run->label_smoothing <= 0)
         return MS_OK;
     if (c->model->outputs_router_logits)
@@ -28,16 +27,13 @@ static ms_status resolve_label_smoothing(const ms_resolving *c)
 
 static ms_status resolve_logits_to_keep(const ms_resolving *c)
 {
-    static const char field[] = "logits-to-keep";
-    c->run->logits_to_keep = ms_resolve_said(c, field) ? c->draft->logits_to_keep : 0;
-    return c->run->logits_to_keep ? check_head(c, field) : MS_OK;
+    return c->run->logits_to_keep ? check_head(c, "logits-to-keep") : MS_OK;
 }
 
 static ms_status resolve_liger(const ms_resolving *c)
 {
     static const char field[] = "liger";
     const ms_model_config *model = c->model;
-    c->run->liger = ms_resolve_said(c, field) ? c->draft->liger : 0;
     if (!c->run->liger)
         return MS_OK;
     if (c->run->device->is_cpu)
@@ -54,8 +50,7 @@ static ms_status resolve_liger(const ms_resolving *c)
     if ((c->run->liger & MS_LIGER_SWIGLU) && model->num_experts &&
         ms_is_packed(&c->run->quantization) && c->run->quantization.kind == MS_QUANTIZE_FP8_BLOCK)
         return ms_resolve_fail(c, field, "Liger's experts cannot read weights in fp8-block");
-    if (ms_liger_fuses_head(c->run->liger, family) && ms_resolve_said(c, "logits-to-keep") &&
-        c->draft->logits_to_keep)
+    if (ms_liger_fuses_head(c->run->liger, family) && c->run->logits_to_keep)
         return ms_resolve_fail(c, "logits-to-keep",
                                "Liger's loss needs the hidden states of all tokens");
     return check_head(c, field);

@@ -70,13 +70,13 @@ static ms_status check_family(const ms_resolving *c)
 static ms_status resolve_upcast(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
-    bool is_packed = ms_is_packed(&run->quantization), said = ms_resolve_said(c, "upcast");
+    bool is_packed = ms_is_packed(&run->quantization), said = ms_resolve_is_set(c, "upcast");
     ms_upcasting upcasting = ms_upcasting_of(run->quantization.kind);
     if (!is_packed && said)
         return ms_resolve_fail(c, "upcast", "nothing is quantised");
-    if (said && c->draft->upcast && upcasting == MS_UPCAST_NEVER)
+    if (said && run->upcast && upcasting == MS_UPCAST_NEVER)
         return ms_resolve_fail(c, "upcast", "PEFT does not change the types of such a base");
-    run->upcast = is_packed && (said ? c->draft->upcast : upcasting == MS_UPCAST_USUALLY);
+    run->upcast = is_packed && (said ? run->upcast : upcasting == MS_UPCAST_USUALLY);
     return MS_OK;
 }
 
@@ -96,7 +96,8 @@ ms_status ms_resolve_quantization(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     ms_quantization *q = &run->quantization;
-    *q = ms_resolve_said(c, "quantize") ? c->draft->quantize : c->model->quantization;
+    if (!ms_resolve_is_set(c, "quantize"))
+        *q = c->model->quantization;
     ms_status status = check_family(c);
     if (status == MS_OK)
         status = resolve_dequantizing(c);
@@ -108,7 +109,7 @@ ms_status ms_resolve_quantization(const ms_resolving *c)
         return status;
     if (ms_is_packed(q) && run->device->is_cpu)
         return ms_resolve_fail(c, "quantize", "is not supported on the cpu");
-    if (ms_is_packed(q) && !ms_resolve_said(c, "adapter") && !ms_run_has_lora(c->draft))
+    if (ms_is_packed(q) && !ms_resolve_is_set(c, "adapter") && !ms_run_has_lora(c->draft))
         return ms_resolve_fail(c, "quantize",
                                "a quantised base is frozen: give an adapter to train, or "
                                "quantize none");

@@ -18,9 +18,9 @@ typedef struct ms_resolving {
     ms_error *err;
 } ms_resolving;
 
-static inline bool ms_resolve_said(const ms_resolving *c, const char *field)
+static inline bool ms_resolve_is_set(const ms_resolving *c, const char *field)
 {
-    return ms_run_field_said(c->draft, field);
+    return ms_run_field_is_set(c->draft, field);
 }
 
 /* A failure about a field: at its place in the run file, else by its name. */

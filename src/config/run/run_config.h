@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A training run: everything beside the model that decides memory. Filled from a run file and from
- * command-line options through the same table of fields (run_fields.c); flags win over the file.
+ * command-line options through the same table of fields (run_field_list.h); flags win over the
+ * file.
  */
 #ifndef MS_CONFIG_RUN_RUN_CONFIG_H
 #define MS_CONFIG_RUN_RUN_CONFIG_H
@@ -67,6 +68,13 @@ typedef enum ms_checkpoint_kind {
     MS_CHECKPOINT_REENTRANT
 } ms_checkpoint_kind;
 
+/* What options call the values of these enums, for parsers and reports: in the order of the enum,
+ * ending with NULL. Those of attention, experts and the optimizer are in headers of their own. */
+extern const char *const ms_autocast_names[];
+extern const char *const ms_accumulation_names[];
+extern const char *const ms_checkpoint_kind_names[];
+extern const char *const ms_place_names[]; /* of ms_optimizer_device and ms_parameter_device */
+
 /* What its training arguments specify for several GPUs. */
 typedef struct ms_several_gpus {
     const char *text; /* a sentence for a note next to the verdict; NULL: none */
@@ -109,7 +117,12 @@ typedef struct ms_run_config {
     ms_experts experts;      /* never auto */
     ms_routing_kind routing; /* of eager experts */
     ms_allocator_options allocator;
-    uint32_t torch_major, torch_minor;
+    union {
+        struct {
+            uint32_t torch_major, torch_minor;
+        };
+        uint32_t torch[2];
+    };
     const ms_device *device;           /* never NULL; "cpu" is a row */
     const ms_calibration *calibration; /* that is in the device already; NULL: none */
     bool has_budget;                   /* one was given */

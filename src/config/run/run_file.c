@@ -18,7 +18,7 @@ static bool is_other_key(const char *name)
 
 static ms_status fail_unknown(ms_json_value value, ms_error *err)
 {
-    char hint[MS_RUN_FIELD_HINT_BYTES];
+    char hint[MS_CONFIG_HINT_BYTES];
     const char *name = ms_json_key(value);
     if (ms_name_equal(name, "config"))
         return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG,
@@ -35,17 +35,17 @@ static ms_status value_text(ms_arena *arena, ms_json_value value, size_t index, 
     size_t bytes;
     const char *written = ms_json_source_text(value, &bytes);
     bool is_number = ms_json_kind_of(value) == MS_JSON_NUMBER;
-    ms_run_field_form form = ms_run_field_form_of(index);
-    bool wants_number = form == MS_RUN_FIELD_NUMBER;
+    ms_config_written written_as = ms_run_field_kind(index)->written;
+    bool wants_number = written_as == MS_WRITTEN_NUMBER;
     if (is_number && strcmp(ms_run_field_name(index), "torch") == 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "expected a string such as \"2.11\": as a number, 2.10 is 2.1");
-    if (form == MS_RUN_FIELD_FLAG) {
+    if (written_as == MS_WRITTEN_FLAG) {
         bool truth = false;
         *text = ms_json_get_bool(value, &truth, NULL) == MS_OK && truth ? "true" : "false";
         return ms_json_expect(value, MS_JSON_BOOL, err);
     }
-    if (!is_number || form == MS_RUN_FIELD_STRING) {
+    if (!is_number || written_as == MS_WRITTEN_STRING) {
         if (wants_number && ms_json_kind_of(value) != MS_JSON_STRING)
             return ms_json_expect(value, MS_JSON_NUMBER, err);
         ms_status status = ms_json_get_string(value, text, err);

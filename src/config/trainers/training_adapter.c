@@ -244,7 +244,7 @@ static ms_status set_quantization(ms_training_reading *r)
     const char *kind;
     ms_training_topic topic;
     ms_status status = quantize_kind(r, &kind, &topic);
-    bool said = ms_run_field_said(r->draft, "quantize");
+    bool said = ms_run_field_is_set(r->draft, "quantize");
     if (status != MS_OK || said || (kind && !*kind))
         return status;
     status = ms_training_offer(r, "quantize", kind, topic);
@@ -253,7 +253,7 @@ static ms_status set_quantization(ms_training_reading *r)
 
 ms_status ms_training_set_adapter(ms_training_reading *r)
 {
-    bool said = ms_run_field_said(r->draft, "adapter") || ms_run_field_said(r->draft, "lora");
+    bool said = ms_run_field_is_set(r->draft, "adapter") || ms_run_field_is_set(r->draft, "lora");
     if (r->file.format == MS_TRAINING_HF)
         return MS_OK;
     ms_status status = check_kind(r);

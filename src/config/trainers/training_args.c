@@ -117,7 +117,7 @@ static ms_status set_checkpointing(ms_training_reading *r)
     bool on = checkpoints(r);
     const char *word = ms_training_text(r, MS_TOPIC_CHECKPOINTING, ""), *layers = "all";
     ms_status status = *word ? note_offload(r, word) : MS_OK;
-    if (status != MS_OK || ms_run_field_said(r->draft, "plan"))
+    if (status != MS_OK || ms_run_field_is_set(r->draft, "plan"))
         return status;
     if (on && r->file.given[MS_TOPIC_EVERY_LAYERS]) {
         const char *every = ms_training_number(r, MS_TOPIC_EVERY_LAYERS);
@@ -156,7 +156,7 @@ static ms_status set_attention(ms_training_reading *r)
 
 static ms_status note_several(ms_training_reading *r, const ms_sharding *s)
 {
-    ms_several_gpus *several = &r->draft->several_gpus;
+    ms_several_gpus *several = &r->draft->run.several_gpus;
     ms_error at = {0};
     ms_json_error_set(&at, s->value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
     const char *place = ms_arena_printf(r->arena, "%s (line %" PRIu32 " of the training arguments)",

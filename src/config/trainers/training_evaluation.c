@@ -40,7 +40,7 @@ static ms_training_topic evaluating_topic(const ms_training_reading *r)
 static const char *usual_eval_batch(const ms_training_reading *r)
 {
     return r->file.format == MS_TRAINING_AXOLOTL
-               ? ms_arena_printf(r->arena, "%" PRIu64, r->draft->batch)
+               ? ms_arena_printf(r->arena, "%" PRIu64, r->draft->run.batch)
                : "8";
 }
 
@@ -86,7 +86,7 @@ static ms_status set_kept_logits(ms_training_reading *r)
 {
     static const char field[] = "eval-logits";
     ms_training_topic from = metrics_topic(r), topic = MS_TOPIC_KEPT_BATCHES;
-    if (ms_run_field_said(r->draft, field) || ms_training_flag(r, MS_TOPIC_LOSS_ONLY, false))
+    if (ms_run_field_is_set(r->draft, field) || ms_training_flag(r, MS_TOPIC_LOSS_ONLY, false))
         return MS_OK;
     if (from == MS_TOPIC_COUNT)
         return note_loss_alone(r);
@@ -111,9 +111,10 @@ static ms_status set_evaluation(ms_training_reading *r)
     static const char field[] = "eval-batch";
     ms_training_topic on = evaluating_topic(r), topic = MS_TOPIC_EVAL_BATCH;
     bool is_given = r->file.given[topic];
-    if (on == MS_TOPIC_COUNT || ms_run_field_said(r->draft, field))
+    if (on == MS_TOPIC_COUNT || ms_run_field_is_set(r->draft, field))
         return MS_OK;
-    bool on_host = ms_run_field_said(r->draft, "parameter-device") && r->draft->parameter_device;
+    bool on_host =
+        ms_run_field_is_set(r->draft, "parameter-device") && r->draft->run.parameter_device;
     if (r->model->head != MS_HEAD_CAUSAL_LM || r->model->outputs_router_logits || on_host)
         return ms_training_leave_out(r, on, "evaluation between steps and the logits it keeps");
     ms_status status =

@@ -14,7 +14,7 @@ static ms_status set_label_smoothing(ms_training_reading *r)
 {
     static const char field[] = "label-smoothing";
     ms_training_topic topic = MS_TOPIC_LABEL_SMOOTHING;
-    if (!ms_training_is_some(r, topic) || ms_run_field_said(r->draft, field))
+    if (!ms_training_is_some(r, topic) || ms_run_field_is_set(r->draft, field))
         return MS_OK;
     if (r->model->head != MS_HEAD_CAUSAL_LM || r->model->outputs_router_logits)
         return ms_training_leave_out(r, topic, "the loss with label smoothing");
@@ -61,7 +61,7 @@ static ms_status set_liger(ms_training_reading *r)
         bits &= ~(uint64_t)MS_LIGER_SWIGLU;
         bits |= ms_training_flag(r, MS_TOPIC_LIGER_GEGLU, true) ? MS_LIGER_SWIGLU : 0;
     }
-    if (!bits || ms_run_field_said(r->draft, field))
+    if (!bits || ms_run_field_is_set(r->draft, field))
         return MS_OK;
     const ms_liger_family *family = ms_liger_family_of(r->model);
     bits &= family ? family->kernels : 0;

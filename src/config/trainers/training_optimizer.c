@@ -42,7 +42,8 @@ enum { OPTIMIZER_COUNT = sizeof optimizers / sizeof optimizers[0] };
 static const char *default_optimizer(const ms_training_reading *r)
 {
     enum { FIRST_FUSED_MINOR = 8 };
-    bool older = ms_run_field_said(r->draft, "torch") && r->draft->torch[1] < FIRST_FUSED_MINOR;
+    bool older =
+        ms_run_field_is_set(r->draft, "torch") && r->draft->run.torch_minor < FIRST_FUSED_MINOR;
     if (r->file.format == MS_TRAINING_AXOLOTL)
         return "adamw_torch_fused";
     if (r->file.format == MS_TRAINING_TORCHTUNE)
@@ -63,7 +64,7 @@ static ms_status fail_optimizer(ms_training_reading *r, const char *name)
 /* PyTorch's own choice is foreach on a GPU, a loop on the CPU. */
 static const char *default_impl(const ms_training_reading *r)
 {
-    bool on_cpu = ms_run_field_said(r->draft, "device") && ms_name_equal(r->draft->device, "cpu");
+    bool on_cpu = ms_run_field_is_set(r->draft, "device") && ms_name_equal(r->draft->device, "cpu");
     return on_cpu ? "loop" : "foreach";
 }
 
@@ -72,7 +73,7 @@ ms_status ms_training_set_optimizer(ms_training_reading *r)
     const char *name = ms_training_text(r, MS_TOPIC_OPTIMIZER, default_optimizer(r));
     size_t i = 0;
     double momentum = 0;
-    if (ms_run_field_said(r->draft, "optimizer"))
+    if (ms_run_field_is_set(r->draft, "optimizer"))
         return MS_OK;
     while (i < OPTIMIZER_COUNT && strcmp(optimizers[i].name, name) != 0)
         i++;

@@ -64,7 +64,7 @@ static ms_status hf_weights(ms_training_reading *r, const char **dtype)
     if (strcmp(*dtype, "auto") != 0)
         return MS_OK;
     *dtype = stored_dtype(r);
-    if (ms_run_field_said(r->draft, "dtype"))
+    if (ms_run_field_is_set(r->draft, "dtype"))
         return MS_OK;
     return ms_note_add(
         r->notes, r->arena, r->err,

@@ -39,7 +39,7 @@ ms_status ms_training_offer(ms_training_reading *r, const char *field, const cha
 {
     int index = ms_run_field_find(field);
     ms_error reason = {0};
-    if (ms_run_field_said(r->draft, field))
+    if (ms_run_field_is_set(r->draft, field))
         return MS_OK;
     if (!text)
         return no_memory(r);
@@ -59,7 +59,7 @@ ms_status ms_training_offer(ms_training_reading *r, const char *field, const cha
 
 bool ms_training_on_cpu(const ms_training_reading *r)
 {
-    return ms_run_field_said(r->draft, "device") && ms_name_equal(r->draft->device, "cpu");
+    return ms_run_field_is_set(r->draft, "device") && ms_name_equal(r->draft->device, "cpu");
 }
 
 ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic, const char *text)

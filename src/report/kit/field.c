@@ -3,8 +3,32 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/locale.h"
+
+static bool grow(ms_field_list *list)
+{
+    enum { FIRST_CAPACITY = 64 };
+    uint32_t capacity = list->capacity ? 2 * list->capacity : FIRST_CAPACITY;
+    ms_field *items = ms_arena_array(list->arena, ms_field, capacity);
+    if (!items)
+        return false;
+    if (list->count)
+        memcpy(items, list->items, list->count * sizeof *items);
+    list->items = items;
+    list->capacity = capacity;
+    return true;
+}
+
+void ms_field_list_add(ms_field_list *list, ms_field field)
+{
+    bool is_whole = field.name && (field.kind != MS_FIELD_TEXT || field.text);
+    if (!is_whole || (list->count == list->capacity && !grow(list)))
+        list->has_failed = true;
+    else
+        list->items[list->count++] = field;
+}
 
 uint32_t ms_field_value(const ms_field *field, char *out, uint32_t size)
 {

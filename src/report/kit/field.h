@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "json/write.h"
 
 typedef enum ms_field_kind {
@@ -32,6 +33,17 @@ typedef struct ms_field {
     uint64_t count; /* also of MS_FIELD_BOOL */
     double number;
 } ms_field;
+
+/* Fields of any number, in an arena. */
+typedef struct ms_field_list {
+    ms_arena *arena;
+    ms_field *items;
+    uint32_t count, capacity;
+    bool has_failed; /* out of memory */
+} ms_field_list;
+
+/* Appends; a text or a name that is NULL is one that there was no memory for. */
+void ms_field_list_add(ms_field_list *list, ms_field field);
 
 /* "1", "adamw", "none"; returns the length needed. */
 uint32_t ms_field_value(const ms_field *field, char *out, uint32_t size);

@@ -282,18 +282,18 @@ static const char *kept_layers(const ms_plan_view *view)
 static bool fill_metadata(ms_plan_view *view)
 {
     static const char *const decided[] = {"checkpointing", "treat"};
-    ms_field *fields = ms_arena_array(view->arena, ms_field, MS_METADATA_FIELDS);
-    if (!fields)
+    ms_field_list list;
+    uint32_t kept = 0;
+    const ms_run_seen seen = {view->model, view->run, ms_attention_choose(view->model, view->run)};
+    if (!ms_metadata_fill(&seen, view->arena, &list))
         return false;
-    const ms_metadata_source source = {view->model, view->run,
-                                       ms_attention_choose(view->model, view->run)};
-    uint32_t count = ms_metadata_fill(&source, view->arena, fields), kept = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (strcmp(fields[i].name, decided[0]) != 0 && strcmp(fields[i].name, decided[1]) != 0)
-            fields[kept++] = fields[i];
-    view->metadata = fields;
+    for (uint32_t i = 0; i < list.count; i++)
+        if (strcmp(list.items[i].name, decided[0]) != 0 &&
+            strcmp(list.items[i].name, decided[1]) != 0)
+            list.items[kept++] = list.items[i];
+    view->metadata = list.items;
     view->metadata_count = kept;
-    return kept > 0;
+    return true;
 }
 
 static void fill_categories(ms_plan_view *view)

@@ -68,13 +68,13 @@ static void write_metadata(ms_json_writer *w, const ms_view *view)
 
 static bool write_config(ms_json_writer *w, const ms_view *view)
 {
-    ms_field fields[MS_CONFIG_FIELDS];
-    uint32_t count = ms_config_fields(view->ledger->model, view->arena, fields);
+    ms_field_list fields;
+    bool is_whole = ms_config_fields(view->ledger->model, view->arena, &fields);
     ms_json_object(w, "config");
-    for (uint32_t i = 0; i < count; i++)
-        ms_field_json(w, &fields[i]);
+    for (uint32_t i = 0; i < fields.count; i++)
+        ms_field_json(w, &fields.items[i]);
     ms_json_close(w);
-    return count > 0;
+    return is_whole;
 }
 
 static void write_phase(ms_json_writer *w, const char *name, const ms_phase_usage *u)

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/view/calibrated.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "report/kit/html.h"
 #include "report/kit/markdown.h"
-
-const char *ms_calibrated_field(const ms_run_config *run, ms_arena *arena)
-{
-    uint32_t points = run->calibration ? run->calibration->points : 0;
-    return run->calibration ? ms_arena_printf(arena, "%" PRIu32 " measured step%s", points,
-                                              points == 1 ? "" : "s")
-                            : NULL;
-}
 
 static bool note_at(const ms_run_config *run, ms_arena *arena, size_t index,
                     ms_calibration_note *note)

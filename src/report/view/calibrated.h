@@ -10,9 +10,6 @@
 #include "json/write.h"
 #include "report/kit/page.h"
 
-/* "8 measured steps" for the list of the run's fields; NULL: none, or out of memory. */
-const char *ms_calibrated_field(const ms_run_config *run, ms_arena *arena);
-
 void ms_calibrated_console(const ms_page *page, const ms_run_config *run, ms_arena *arena);
 void ms_calibrated_markdown(FILE *out, const ms_run_config *run, ms_arena *arena);
 void ms_calibrated_html(FILE *out, const ms_run_config *run, ms_arena *arena);

@@ -10,18 +10,14 @@ typedef struct list {
     const ms_model_config *model;
     ms_arena *arena;
     const char *object; /* that the keys are in, or NULL */
-    ms_field *fields;
-    uint32_t count;
-    bool failed;
+    ms_field_list *fields;
 } list;
 
 static void add(list *l, const char *name, ms_field field)
 {
     field.name = l->object ? ms_arena_printf(l->arena, "%s.%s", l->object, name) : name;
     field.group = MS_FIELD_MODEL;
-    l->failed = l->failed || !field.name || (field.kind == MS_FIELD_TEXT && !field.text);
-    if (l->count < MS_CONFIG_FIELDS)
-        l->fields[l->count++] = field;
+    ms_field_list_add(l->fields, field);
 }
 
 static void add_text(list *l, const char *name, const char *text)
@@ -126,16 +122,16 @@ static const char *class_of(const ms_model_config *model)
     return classes[0].name;
 }
 
-uint32_t ms_config_fields(const ms_model_config *model, ms_arena *arena,
-                          ms_field fields[MS_CONFIG_FIELDS])
+bool ms_config_fields(const ms_model_config *model, ms_arena *arena, ms_field_list *fields)
 {
     list l = {.model = model, .arena = arena, .fields = fields};
     const ms_family *family = model->family;
+    *fields = (ms_field_list){.arena = arena};
     add_text(&l, "model_type", model->model_type);
     if (class_of(model))
         add_text(&l, "architectures", class_of(model));
     add_keys(&l, family->object, family->keys, family->key_count);
     for (size_t i = 0; i < family->more_count; i++)
         add_keys(&l, family->more[i].object, family->more[i].keys, family->more[i].key_count);
-    return l.failed ? 0 : l.count;
+    return !fields->has_failed;
 }

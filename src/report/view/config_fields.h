@@ -8,11 +8,8 @@
 
 #include "report/view/metadata.h"
 
-enum { MS_CONFIG_FIELDS = 128 };
-
-/* Fills the list; texts belong to the arena. Keys in an object are "text_config.hidden_size".
- * Returns the count, 0 when out of memory. */
-uint32_t ms_config_fields(const ms_model_config *model, ms_arena *arena,
-                          ms_field fields[MS_CONFIG_FIELDS]);
+/* Fills the list; items and texts belong to the arena. Keys in an object are
+ * "text_config.hidden_size". False when out of memory. */
+bool ms_config_fields(const ms_model_config *model, ms_arena *arena, ms_field_list *list);
 
 #endif

@@ -266,20 +266,19 @@ static bool fill_findings(ms_view *view)
 
 static bool fill(ms_view *view)
 {
-    ms_field *fields = ms_arena_array(view->arena, ms_field, MS_METADATA_FIELDS);
-    if (!fields)
+    ms_field_list metadata;
+    const ms_run_seen seen = {view->ledger->model, view->ledger->run,
+                              view->ledger->simulation->attention};
+    if (!ms_metadata_fill(&seen, view->arena, &metadata))
         return false;
-    view->metadata = fields;
-    const ms_metadata_source source = {view->ledger->model, view->ledger->run,
-                                       view->ledger->simulation->attention};
-    view->metadata_count = ms_metadata_fill(&source, view->arena, fields);
+    view->metadata = metadata.items;
+    view->metadata_count = metadata.count;
     view->title = title(view);
     view->verdict = verdict(view);
     view->why = why(view);
     view->peak_operator = peak_operator(view);
-    return view->metadata_count && view->title && view->verdict && view->why &&
-           fill_categories(view) && fill_tensors(view) && fill_layers(view) && fill_largest(view) &&
-           fill_findings(view);
+    return view->title && view->verdict && view->why && fill_categories(view) &&
+           fill_tensors(view) && fill_layers(view) && fill_largest(view) && fill_findings(view);
 }
 
 ms_status ms_view_create(const ms_ledger *ledger, const ms_advice *advice, const ms_style *style,

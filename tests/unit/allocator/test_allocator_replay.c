@@ -42,7 +42,7 @@ static bool read_option(replay *r, const char *line)
     uint64_t value;
     if (sscanf(line, "allocator %31s", name) == 1) {
         for (int kind = 0; kind < MS_ALLOCATOR_COUNT; kind++)
-            if (strcmp(name, ms_allocator_kind_name((ms_allocator_kind)kind)) == 0)
+            if (strcmp(name, ms_allocator_names[kind]) == 0)
                 r->options.kind = (ms_allocator_kind)kind;
     } else if (sscanf(line, "capacity %" SCNu64, &value) == 1) {
         r->options.capacity_bytes = value;

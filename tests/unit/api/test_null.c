@@ -51,6 +51,7 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     STATUS(ms_run_set(the.run, "batch", NULL, &err))                                               \
     NONE(ms_run_fields(NULL))                                                                      \
     NONE(ms_run_field_choices(NULL))                                                               \
+    NONE(ms_run_field_example(NULL, 0))                                                            \
     NONE(ms_run_field_missing(NULL))                                                               \
     MAKES(ms_analyze(NULL, &err))                                                                  \
     NONE(ms_analysis_summary(NULL))                                                                \
@@ -169,6 +170,7 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     STATUS(ms_device_find(NULL, &(ms_device_facts){0}, &err))                                      \
     STATUS(ms_device_find("cpu", NULL, &err))                                                      \
     NONE(ms_sweep_fields(NULL))                                                                    \
+    NONE(ms_sweep_field_choice(NULL, 0))                                                           \
     STATUS(ms_sweep_set(NULL, "jobs", "1", &err))                                                  \
     STATUS(ms_sweep_set(the.sweep, NULL, "1", &err))                                               \
     STATUS(ms_sweep_set(the.sweep, "jobs", NULL, &err))                                            \

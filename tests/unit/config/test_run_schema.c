@@ -119,14 +119,8 @@ static void choices_agree(void **state)
 static void defaults_agree(void **state)
 {
     schema *s = *state;
-    static const struct {
-        const char *name, *text;
-    } rows[] = {
-#define DEFAULT(name, value_name, help, default_text, group) {name, default_text},
-        MS_RUN_FIELD_LIST(DEFAULT)
-#undef DEFAULT
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    const ms_run_field *rows = ms_run_table.texts;
+    for (size_t i = 0; i < MS_RUN_FIELD_COUNT; i++) {
         ms_json_value property, value;
         size_t bytes;
         if (!ms_json_find(s->properties, rows[i].name, &property) ||
@@ -136,7 +130,7 @@ static void defaults_agree(void **state)
         bool quoted = text[0] == '"';
         char found[64];
         snprintf(found, sizeof found, "%.*s", (int)(bytes - (quoted ? 2 : 0)), text + quoted);
-        assert_string_equal(found, rows[i].text);
+        assert_string_equal(found, rows[i].default_text);
         assert_int_equal(try_value(s, rows[i].name, found, NULL), MS_OK);
     }
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What help texts and front ends need to know of an option: one row per field of a run, a plan or a
+ * sweep.
+ */
+#ifndef MEMSCOPE_FIELD_H
+#define MEMSCOPE_FIELD_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ms_run_field {
+    const char *name;       /* "batch" */
+    const char *value_name; /* "N"; NULL: a flag, whose values are "true" and "false" */
+    const char *help;       /* one line */
+    const char *default_text;
+    const char *group; /* "Model", "Training", ... */
+} ms_run_field;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

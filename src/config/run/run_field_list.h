@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The options of a run, one row each, as config/fields/field.h has them. AT(run.X) is a member of
+ * ms_run_config, which a resolved run has; AT(X) is one of ms_run_draft alone. Reports have options
+ * in the order of the rows.
+ */
+#ifndef MS_CONFIG_RUN_RUN_FIELD_LIST_H
+#define MS_CONFIG_RUN_RUN_FIELD_LIST_H
+
+/* clang-format off */
+#define MS_RUN_FIELD_LIST(X) \
+    X("config", "NAME", "preset, config.json, run file, directory, or - for stdin", NULL, \
+      "Model", file, AT(config)) \
+    X("training-args", "FILE", \
+      "TrainingArguments, or a config of axolotl, LLaMA-Factory or torchtune", "none", \
+      "Training", file, AT(training_args), .default_is_words = true) \
+    X("ignore-sharding", NULL, \
+      "predict one device that holds everything, even if the training arguments shard", NULL, \
+      "Training", flag, AT(ignore_sharding)) \
+    X("batch", "N", "sequences per micro-batch", "1", \
+      "Training", count, AT(run.batch), .minimum = 1, .maximum = 1 << 20, .report = "batch") \
+    X("seq", "N", "tokens per sequence", "2048", \
+      "Training", count, AT(run.seq_tokens), .minimum = 2, .maximum = 1 << 24, \
+      .default_is_words = true, .report = "seq") \
+    X("dtype", "TYPE", "type of the weights: bf16, fp16 or fp32", "bf16", \
+      "Training", type, AT(run.dtype), .choices = ms_dtype_weight_names, .synonyms = types, \
+      .report = "dtype") \
+    X("autocast", "TYPE", "none, bf16 or fp16", "none", \
+      "Training", type, AT(run.autocast), .choices = ms_autocast_names, .synonyms = types, \
+      .report = "autocast") \
+    X("optimizer", "NAME", "adamw, sgd, adafactor, muon, lion, adamw-8bit, ...", "adamw", \
+      "Training", choice, AT(run.optimizer), .choices = ms_optimizer_names, \
+      .synonyms = optimizers, .report = "optimizer") \
+    X("optimizer-impl", "NAME", "fused, foreach or loop", "the usual one", \
+      "Training", choice, AT(run.optimizer_impl), .choices = ms_optimizer_impl_names, \
+      .default_is_words = true, .report = "optimizer_impl") \
+    X("optimizer-in-backward", "YESNO", \
+      "update each parameter as soon as its gradient is ready", "no", \
+      "Training", answer, AT(run.optimizer_in_backward), .report = "optimizer_in_backward") \
+    X("optimizer-device", "PLACE", \
+      "where optimizer states are kept and updated: device or host", "device", \
+      "Training", choice, AT(run.optimizer_device), .choices = ms_place_names, \
+      .report = "optimizer_device") \
+    X("parameter-device", "PLACE", \
+      "where the layers' parameters are kept: device or host", "device", \
+      "Training", choice, AT(run.parameter_device), .choices = ms_place_names, \
+      .report = "parameter_device") \
+    X("weight-decay", "X", "0 or more", "0.01 for adamw, else 0", \
+      "Training", number, AT(run.weight_decay), .default_is_words = true, \
+      .report = "weight_decay") \
+    X("accumulate", "N", "micro-batches per optimizer step", "1", \
+      "Training", count, AT(run.accumulate), .minimum = 1, .maximum = 1 << 12, \
+      .report = "accumulate") \
+    X("grad-accumulation-dtype", "TYPE", \
+      "type of accumulated gradients: same as the parameter, or fp32", "same", \
+      "Training", choice, AT(run.accumulation), .choices = ms_accumulation_names, \
+      .synonyms = types, .report = "grad_accumulation_dtype") \
+    X("clip", "X", "maximum gradient norm, or none", "none", \
+      "Training", above, AT(run.clip_norm), .report = "clip") \
+    X("label-smoothing", "X", "label smoothing of Trainer's loss, 0 to 1", "0", \
+      "Training", number, AT(run.label_smoothing), .maximum = 1, .report = "label_smoothing") \
+    X("liger", "NAMES", "Liger kernels: none, all, or any of rope+rms-norm+swiglu+loss", "none", \
+      "Training", liger, AT(run.liger), .report = "liger", .show_report = show_liger, \
+      .examples = MS_CONFIG_LIST("none", "all", "rope+rms-norm+swiglu", "loss")) \
+    X("logits-to-keep", "N", \
+      "head and loss on the last N tokens of a sequence only, or none", "none", \
+      "Training", some, AT(run.logits_to_keep), .minimum = 2, .maximum = 1 << 24, \
+      .report = "logits_to_keep") \
+    X("empty-cache-steps", "N", "empty the allocator's cache every N-th step, or none", "none", \
+      "Training", some, AT(run.empty_cache_steps), .minimum = 1, .maximum = UINT32_MAX, \
+      .report = "empty_cache_steps") \
+    X("eval-batch", "N", "sequences per batch of an evaluation between steps, or none", "none", \
+      "Training", some, AT(run.eval_batch), .minimum = 1, .maximum = 1 << 20, \
+      .report = "eval_batch") \
+    X("eval-logits", "N", "batches whose logits an evaluation keeps on the device, or none", "none", \
+      "Training", some, AT(run.eval_logits), .minimum = 1, .maximum = 1 << 12, \
+      .report = "eval_logits") \
+    X("checkpointing", "SPEC", "layers: none, all, first:8, last:4, every:2 or 0,2,5-9", "none", \
+      "Training", layers, AT(run.checkpointing), .report = "checkpointing", \
+      .examples = MS_CONFIG_LIST("none", "all")) \
+    X("treat", "SPEC", \
+      "treatments by layer, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8", "none", \
+      "Training", treat, AT(run.treat), .report = "treat") \
+    X("adapter", "FILE", "an adapter_config.json of PEFT: train only the adapter", "none", \
+      "Training", file, AT(adapter), .default_is_words = true, .report = "adapter", \
+      .show_report = show_adapter) \
+    X("lora", "SPEC", \
+      "a LoRA adapter in short form, e.g. r=16,targets=all-linear,dropout=0.05", "none", \
+      "Training", lora, AT(lora)) \
+    X("adapter-dtype", "TYPE", \
+      "type of the adapter's weights: fp32, bf16 or fp16", \
+      "fp32 if the model is in half precision", \
+      "Training", type, AT(adapter_dtype), .choices = ms_dtype_weight_names, .synonyms = types, \
+      .default_is_words = true) \
+    X("quantize", "KIND", \
+      "type of the frozen base, e.g. nf4:double, int8, gptq:4:128 or fp8-block", \
+      "as in the config", \
+      "Training", quantize, AT(run.quantization), .default_is_words = true, .report = "quantize", \
+      .show_report = show_quantize, \
+      .examples = MS_CONFIG_LIST("none", "nf4", "fp4", "nf4:double", "fp4:double", "int8", \
+                                 "gptq:4:128", "awq:4:128", "fp8-block", "mxfp4")) \
+    X("upcast", "YESNO", \
+      "cast a quantised base's other weights to fp32, as PEFT prepares them", \
+      "yes for bitsandbytes", \
+      "Training", answer, AT(run.upcast), .default_is_words = true, .report = "upcast", \
+      .show_report = show_upcast) \
+    X("plan", "FILE", "treatments from a plan.json written by `memscope plan`", "none", \
+      "Training", file, AT(plan), .default_is_words = true) \
+    X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", \
+      "Training", choice, AT(run.checkpoint_kind), .choices = ms_checkpoint_kind_names, \
+      .report = "checkpoint_kind") \
+    X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", \
+      "Training", choice, AT(run.attention), .choices = ms_attention_names, .report = "attention", \
+      .show_report = show_attention, .detail = "attention_asked") \
+    X("experts", "NAME", "how mixtures of experts run: auto, grouped or eager", "auto", \
+      "Training", choice, AT(run.experts), .choices = ms_experts_names, .report = "experts", \
+      .show_report = show_experts) \
+    X("routing", "NAME", \
+      "for eager experts: balanced, or skewed, where few experts get all tokens", "balanced", \
+      "Training", choice, AT(run.routing), .choices = ms_routing_names, .report = "routing", \
+      .show_report = show_routing) \
+    X("device", "NAME", "a device of `memscope devices`, or cpu", "a100-80gb", \
+      "Device", word, AT(device), .report = "device", .show_report = show_device, \
+      .detail = "device_title", .show_detail = show_device_title) \
+    X("calibration", "FILE", "a calibration.json from `memscope calibrate` for that device", "none", \
+      "Device", file, AT(calibration), .default_is_words = true, .report = "calibration", \
+      .show_report = show_calibration) \
+    X("torch", "X.Y", "version of PyTorch", "2.11", \
+      "Device", version, AT(run.torch), .report = "torch", .show_report = show_torch) \
+    X("allocator", "NAME", "raw, cuda or cuda-expandable", "cuda; raw on cpu", \
+      "Device", choice, AT(run.allocator.kind), .choices = ms_allocator_names, \
+      .default_is_words = true, .report = "allocator") \
+    X("max-split-size", "SIZE", "largest block the allocator splits, e.g. 128MiB, or none", "none", \
+      "Device", limit, AT(run.allocator.max_split_size_bytes), .minimum = LEAST_SPLIT_BYTES, \
+      .detail = "max_split_size_bytes") \
+    X("roundup-power2-divisions", "N", "round sizes to N steps per power of two, or none", "none", \
+      "Device", power, AT(run.allocator.roundup_power2_divisions), .minimum = 1, .maximum = 1024, \
+      .detail = "roundup_power2_divisions") \
+    X("budget", "SIZE", "memory the run may use, e.g. 80GiB", "all of the device", \
+      "Device", size, AT(run.budget_bytes), .minimum = 1, .default_is_words = true, \
+      .detail = "budget_bytes")
+/* clang-format on */
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/run/run_kinds.h"
+
+#include <string.h>
+
+#include "config/adapter/adapter.h"
+#include "config/adapter/adapter_parse.h"
+#include "config/model/quantize.h"
+#include "config/model/unmodelled.h"
+#include "config/run/liger.h"
+#include "config/treatment/layers.h"
+#include "config/treatment/treatment.h"
+#include "json/number.h"
+
+static ms_status set_type(const ms_config_field *field, const char *value, void *member,
+                          ms_arena *arena, ms_error *err)
+{
+    const char *why = ms_unmodelled_type(value);
+    if (why)
+        return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s': %s", field->name, value, why);
+    return ms_config_set_choice(field, value, member, arena, err);
+}
+
+/* "2.11", "2.11.0", "2.11.0+cu130": the first two numbers count. */
+static ms_status set_version(const ms_config_field *field, const char *value, void *member,
+                             ms_arena *arena, ms_error *err)
+{
+    (void)arena;
+    const char *point = strchr(value, '.');
+    size_t minor_bytes = point ? strspn(point + 1, "0123456789") : 0;
+    uint64_t major = 0, minor = 0;
+    if (!point || ms_number_count(value, (size_t)(point - value), &major) != MS_COUNT_OK ||
+        ms_number_count(point + 1, minor_bytes, &minor) != MS_COUNT_OK || minor > 999 ||
+        (point[1 + minor_bytes] != '\0' && !strchr(".+", point[1 + minor_bytes])))
+        return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected a version such as 2.11",
+                       field->name, value);
+    if (major != 2)
+        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is not supported, only 2.x is", field->name,
+                       value);
+    uint32_t *version = member;
+    version[0] = (uint32_t)major;
+    version[1] = (uint32_t)minor;
+    return MS_OK;
+}
+
+static ms_status set_layers(const ms_config_field *field, const char *value, void *member,
+                            ms_arena *arena, ms_error *err)
+{
+    ms_error reason = {0};
+    ms_status status = ms_layer_list_check(value, &reason);
+    return status == MS_OK ? ms_config_set_word(field, value, member, arena, err)
+                           : ms_config_refuse(field, status, &reason, err);
+}
+
+static ms_status set_treat(const ms_config_field *field, const char *value, void *member,
+                           ms_arena *arena, ms_error *err)
+{
+    ms_error reason = {0};
+    ms_status status = strcmp(value, "none") ? ms_treatments_check(value, &reason) : MS_OK;
+    return status == MS_OK ? ms_config_set_word(field, value, member, arena, err)
+                           : ms_config_refuse(field, status, &reason, err);
+}
+
+static ms_status set_liger(const ms_config_field *field, const char *value, void *member,
+                           ms_arena *arena, ms_error *err)
+{
+    (void)arena;
+    ms_error reason = {0};
+    ms_status status = ms_liger_parse(value, member, &reason);
+    return status == MS_OK ? status : ms_config_refuse(field, status, &reason, err);
+}
+
+static ms_status set_lora(const ms_config_field *field, const char *value, void *member,
+                          ms_arena *arena, ms_error *err)
+{
+    ms_error reason = {0};
+    ms_adapter read;
+    ms_status status =
+        strcmp(value, "none") ? ms_adapter_parse(arena, value, &read, &reason) : MS_OK;
+    return status == MS_OK ? ms_config_set_word(field, value, member, arena, err)
+                           : ms_config_refuse(field, status, &reason, err);
+}
+
+static ms_status set_quantize(const ms_config_field *field, const char *value, void *member,
+                              ms_arena *arena, ms_error *err)
+{
+    (void)arena;
+    ms_error reason = {0};
+    ms_status status = ms_quantization_parse(value, member, &reason);
+    return status == MS_OK ? status : ms_config_refuse(field, status, &reason, err);
+}
+
+const ms_config_kind ms_config_kind_type = {
+    .bytes = sizeof(int), .set = set_type, .show = ms_config_show_choice};
+const ms_config_kind ms_config_kind_version = {
+    .bytes = 2 * sizeof(uint32_t), .set = set_version, .show = ms_config_show_nothing};
+const ms_config_kind ms_config_kind_layers = {
+    .bytes = sizeof(const char *), .set = set_layers, .show = ms_config_show_text};
+const ms_config_kind ms_config_kind_treat = {.bytes = sizeof(const char *),
+                                             .has_commas = true,
+                                             .set = set_treat,
+                                             .show = ms_config_show_text};
+const ms_config_kind ms_config_kind_liger = {.bytes = sizeof(uint64_t),
+                                             .has_commas = true,
+                                             .set = set_liger,
+                                             .show = ms_config_show_nothing};
+const ms_config_kind ms_config_kind_lora = {.bytes = sizeof(const char *),
+                                            .has_commas = true,
+                                            .set = set_lora,
+                                            .show = ms_config_show_nothing};
+const ms_config_kind ms_config_kind_quantize = {
+    .bytes = sizeof(ms_quantization), .set = set_quantize, .show = ms_config_show_nothing};

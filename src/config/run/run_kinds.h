@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The kinds of values that only options of a run have, and the member of each.
+ */
+#ifndef MS_CONFIG_RUN_RUN_KINDS_H
+#define MS_CONFIG_RUN_RUN_KINDS_H
+
+#include "config/fields/kinds.h"
+
+extern const ms_config_kind ms_config_kind_type;     /* an enum; says why fp8 is no choice */
+extern const ms_config_kind ms_config_kind_version;  /* uint32_t[2]: major, minor */
+extern const ms_config_kind ms_config_kind_layers;   /* const char *, a list of layers */
+extern const ms_config_kind ms_config_kind_treat;    /* const char *, treatments */
+extern const ms_config_kind ms_config_kind_liger;    /* uint64_t, bits of ms_liger */
+extern const ms_config_kind ms_config_kind_lora;     /* const char *, an adapter */
+extern const ms_config_kind ms_config_kind_quantize; /* ms_quantization */
+
+#endif

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every option of a run is taken by the command line and by a run file alike, and is in the help, the man page, the completions and the
+report; names of options in the source and in the capture scripts are those of options."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+CALIBRATION = TOP / "tests/golden/cli/analyze/calibration/files/calibration.json"
+# Options that need others, or a value that no schema says.
+BESIDE = {"optimizer-device": {}, "parameter-device": {"optimizer-device": "host"}, "adapter-dtype": {"lora": "r=8,targets=all-linear"},
+          "upcast": {"quantize": "nf4", "lora": "r=8,targets=all-linear"}, "quantize": {"lora": "r=8,targets=all-linear"},
+          "eval-logits": {"eval-batch": 1}, "routing": {"model": "olmoe-1b-7b", "experts": "eager"}, "experts": {"model": "olmoe-1b-7b"},
+          "checkpoint-kind": {"checkpointing": "all"}, "calibration": {"device": json.loads(CALIBRATION.read_text())["device"]},
+          "ignore-sharding": {"training-args": "training.json"}}
+VALUES = {"training-args": "training.json", "adapter": "adapter.json", "lora": "r=8,targets=all-linear", "plan": "plan.json", "calibration": "calibration.json",
+          "budget": "70GiB", "quantize": "nf4", "weight-decay": 0.25, "upcast": "no", "optimizer-impl": "foreach", "adapter-dtype": "bf16", "treat": "0=checkpoint",
+          "checkpointing": "first:1", "device": "h200", "liger": "all", "max-split-size": "64MiB", "roundup-power2-divisions": 8, "clip": 0.5, "torch": "2.10",
+          "allocator": "cuda-expandable", "ignore-sharding": True, "label-smoothing": 0.5, "attention": "math"}
+
+
+def said_by(program, *words, at):
+    done = subprocess.run([program, *words], capture_output=True, cwd=at)
+    assert done.returncode == 0, (words, done.stderr.decode())
+    return done.stdout.decode()
+
+
+def files(folder):
+    write = lambda name, value: (folder / name).write_text(json.dumps(value))
+    write("training.json", {"per_device_train_batch_size": 1, "fsdp": "full_shard"})
+    write("adapter.json", {"peft_type": "LORA", "r": 8, "target_modules": "all-linear"})
+    write("plan.json", {"treat": "0=checkpoint"})
+    (folder / "calibration.json").write_bytes(CALIBRATION.read_bytes())
+
+
+def value_of(name, schema):
+    """One that is not the default, where there is one."""
+    if name in VALUES:
+        return VALUES[name]
+    if "anyOf" in schema:
+        schema = schema["anyOf"][0]
+    return [v for v in schema["enum"] if v != schema.get("default")][-1] if "enum" in schema else schema["minimum"] + 1
+
+
+def check_both_ways(program, name, schema, folder):
+    settings = {"model": "llama-3.2-1b", "seq": 128, **BESIDE.get(name, {}), name: value_of(name, schema)}
+    if name == "training-args":
+        settings["ignore-sharding"] = True
+    (folder / "run.json").write_text(json.dumps(settings))
+    words = ["--config", settings.pop("model")]
+    for key, value in settings.items():
+        words += [f"--{key}"] if value is True else [f"--{key}", str(value)]
+    text = said_by(program, "analyze", *words, "--format", "json", "-o", "-", at=folder)
+    by_file = said_by(program, "analyze", "--config", "run.json", "--format", "json", "-o", "-", at=folder)
+    assert text == by_file, name
+    return json.loads(text)["metadata"]
+
+
+def check_texts(program, names):
+    texts = {"--help": said_by(program, "help", "analyze", at=TOP), "zsh": (TOP / "completions/_memscope").read_text(),
+             "fish": (TOP / "completions/memscope.fish").read_text(), "man": said_by(program, "help", "--man", "analyze", at=TOP).replace("\\-", "-")}
+    for name in names:
+        for where, pattern in {"--help": rf"^  --{name} ", "zsh": rf"'--{name}\[", "fish": rf" -l {name}( |$)", "man": rf"--{name}\b"}.items():
+            assert re.search(pattern, texts[where], re.M), (name, where)
+
+
+def check_source(names):
+    """Options that code speaks of by name, and what the capture scripts look for in a report."""
+    patterns = [r'ms_(?:resolve_fail|resolve_is_set|training_offer|run_field_(?:is_set|unset|set|find))\(\s*(?:[\w&>.-]+,\s*)?"([^"]*)"', r'\bfield\[\] = "([^"]*)"',
+                r'\{MS_TOPIC_\w+, "([a-z-]+)", \{']
+    found = set()
+    for path in TOP.glob("src/config/*/*.c"):
+        for pattern in patterns:
+            found |= set(re.findall(pattern, path.read_text()))
+    assert len(found) > 25 and found <= names | {"config"}, sorted(found - names)
+    shown = json.loads((TOP / "schemas/static_report.schema.json").read_text())["properties"]["metadata"]["properties"]
+    for path in (TOP / "scripts/memscope_torch").glob("*.py"):
+        known = re.search(r"^KNOWN = \{(.*?)\}$", path.read_text(), re.M | re.S)
+        for name in re.findall(r'"(\w+)": \(', known.group(1)) if known else []:
+            assert name in shown, (path.name, name)
+
+
+def main():
+    program = str(pathlib.Path(sys.argv[1]).resolve())
+    properties = json.loads((TOP / "schemas/run.schema.json").read_text())["properties"]
+    shown = json.loads((TOP / "schemas/static_report.schema.json").read_text())["properties"]["metadata"]["properties"]
+    options = {name: schema for name, schema in properties.items() if name not in ("$schema", "model")}
+    with tempfile.TemporaryDirectory() as folder:
+        files(pathlib.Path(folder))
+        for name, schema in options.items():
+            metadata = check_both_ways(program, name, schema, pathlib.Path(folder))
+            if name.replace("-", "_") in shown:
+                assert name.replace("-", "_") in metadata, name
+    check_texts(program, options)
+    check_source(set(options))
+    print(f"{len(options)} options")
+
+
+if __name__ == "__main__":
+    main()
