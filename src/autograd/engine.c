@@ -148,8 +148,8 @@ static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
         storage->scope = parameter->scope;
     }
     parameter->grad = incoming;
-    if (tape->on_gradient && parameter->scope != MS_NONE)
-        tape->on_gradient(tape, leaf);
+    if (parameter->scope != MS_NONE)
+        ms_hooks_accumulated(tape, leaf);
     ms_release(tape, cloned);
 }
 

@@ -49,6 +49,7 @@ void ms_tape_free(ms_tape *tape)
     ms_vec_free(&tape->ready);
     ms_vec_free(&tape->casts);
     ms_vec_free(&tape->name_table);
+    ms_hooks_free(&tape->hooks);
 }
 
 void ms_tape_fail(ms_tape *tape, ms_status status)

@@ -16,6 +16,7 @@
 #ifndef MS_AUTOGRAD_TAPE_H
 #define MS_AUTOGRAD_TAPE_H
 
+#include "autograd/hooks.h"
 #include "autograd/records.h"
 
 typedef struct ms_tape {
@@ -56,8 +57,7 @@ typedef struct ms_tape {
     bool on_backward_thread;
     ms_tensor workspaces[2][MS_WORKSPACE_COUNT]; /* of the forward and the backward thread */
     ms_tensor code_maps[2];                      /* of optimizer states in 8 bits */
-    /* NULL, or what backward does with a parameter whose gradient is there. */
-    void (*on_gradient)(struct ms_tape *tape, uint32_t parameter);
+    ms_hooks hooks;
     ms_vec(ms_tensor_info) tensors;
     ms_vec(uint32_t) free_tensors;
     ms_vec(uint32_t) storage_refs; /* per storage of the trace */

@@ -34,8 +34,9 @@ static ms_tensor new_gradient(ms_tape *tape, const ms_parameter *parameter, ms_t
 
 static const ms_op add_op = {.name = "add_"};
 
-static void add_to_sum(ms_tape *tape, uint32_t index)
+static void add_to_sum(ms_tape *tape, void *context, uint32_t index)
 {
+    (void)context;
     ms_parameter *parameter = &tape->parameters.items[index];
     ms_dtype dtype = (ms_dtype)ms_info(tape, parameter->tensor)->dtype;
     if (dtype == MS_DTYPE_F32)
@@ -54,7 +55,7 @@ static void add_to_sum(ms_tape *tape, uint32_t index)
 void ms_accumulation_build(ms_tape *tape)
 {
     if (tape->run->accumulation == MS_ACCUMULATE_F32)
-        tape->on_gradient = add_to_sum;
+        ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = add_to_sum});
 }
 
 void ms_accumulation_hand_over(ms_tape *tape)

@@ -214,8 +214,9 @@ static void drop_gradient(ms_tape *tape, ms_parameter *parameter)
 }
 
 /* A hook of the parameter, which has an optimizer of its own. */
-static void step_in_backward(ms_tape *tape, uint32_t parameter)
+static void step_in_backward(ms_tape *tape, void *context, uint32_t parameter)
 {
+    (void)context;
     step_with(tape, row_for(tape, &tape->parameters.items[parameter]),
               &(ms_stepped){&parameter, 1});
     drop_gradient(tape, &tape->parameters.items[parameter]);
@@ -224,7 +225,7 @@ static void step_in_backward(ms_tape *tape, uint32_t parameter)
 void ms_optimizer_build(ms_tape *tape)
 {
     if (tape->run->optimizer_in_backward)
-        tape->on_gradient = step_in_backward;
+        ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = step_in_backward});
     const ms_optimizer_row *row = &rows[tape->run->optimizer];
     for (uint32_t i = 0; i < tape->parameters.count && row->is_made_early; i++)
         ms_optimizer_make_states(tape, row, &tape->parameters.items[i]);
