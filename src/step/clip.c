@@ -4,7 +4,8 @@
  */
 #include "ops/ops.h"
 #include "step/optimizer.h"
-#include "autograd/engine.h"
+#include "autograd/copies.h"
+#include "treatments/host_parameters.h"
 
 static const ms_op clip_op = {"clip_grad_norm", NULL, NULL};
 enum { NORM_CHUNK_ELEMENTS = 65536 };
@@ -12,9 +13,7 @@ enum { NORM_CHUNK_ELEMENTS = 65536 };
 /* The host works on the gradients that it keeps, and the device waits. */
 static void work_at_home(ms_tape *tape, uint64_t passes)
 {
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < tape->homes.count; i++)
-        bytes += tape->homes.items[i].bytes;
+    uint64_t bytes = ms_host_parameters_bytes(tape);
     if (bytes)
         ms_copy_wait(tape, ms_copy_begin(tape, passes * bytes, MS_LANE_HOST));
 }
@@ -48,7 +47,7 @@ static void push_norms(ms_tape *tape, norm_list *norms, bool at_home, ms_dtype d
     ms_shape scalar = {.rank = 0};
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];
-        bool wanted = at_home ? parameter->is_at_home : gradient_of(parameter) != 0;
+        bool wanted = at_home ? ms_host_parameters_has(tape, i) : gradient_of(parameter) != 0;
         if (wanted && !ms_vec_push(norms, ms_empty(tape, scalar, dtype)))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "step/forward.h"
 
+#include "autograd/rerun.h"
 #include "model/blocks/blocks.h"
 #include "model/families.h"
 #include "ops/ops.h"

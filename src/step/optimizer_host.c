@@ -5,7 +5,8 @@
  * Nothing of it is on the device.
  */
 #include "step/optimizer_row.h"
-#include "autograd/engine.h"
+#include "autograd/copies.h"
+#include "treatments/host_parameters.h"
 
 /* All gradients set out first; those of parameters that the host keeps are there. What waits is the
  * device, which has nothing else to do. */
@@ -21,7 +22,7 @@ void ms_optimizer_step_on_host(ms_tape *tape, const ms_optimizer_row *row)
         ok = ms_vec_push(&gone, copy);
     }
     for (uint32_t i = 0; i < count && ok && tape->status == MS_OK; i++) {
-        bool is_at_home = tape->parameters.items[i].is_at_home;
+        bool is_at_home = ms_host_parameters_has(tape, i);
         if (gone.items[i] == MS_NONE && !is_at_home)
             continue;
         uint64_t bytes = ms_tensor_bytes(tape, tape->parameters.items[i].tensor);

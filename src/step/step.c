@@ -16,6 +16,10 @@
 #include "step/forward.h"
 #include "step/optimizer.h"
 #include "autograd/engine.h"
+#include "autograd/graph.h"
+#include "treatments/host_parameters.h"
+#include "treatments/offload.h"
+#include "treatments/selective.h"
 
 enum { STEADY_STEP = 3 };
 
@@ -57,9 +61,9 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
     tape->micro_step = micro_step;
     tape->grad_enabled = true;
     tape->on_backward_thread = false;
-    ms_home_begin(tape);
+    ms_module_begin(tape, MS_NONE);
     ms_tensor loss = ms_forward(&t->model, t->ids, false).loss;
-    ms_selective_check(tape, t->model.config->num_layers);
+    ms_module_end(tape, MS_NONE);
     mark(t, false, MS_PHASE_FORWARD, micro_step);
     return loss;
 }
@@ -257,7 +261,8 @@ static void train(trainer *t)
         ms_figures_weigh(&t->tape, t->simulation);
         return;
     }
-    ms_selective_watch(&t->tape, t->model.config->num_layers);
+    ms_checkpoint_choose(&t->tape, t->tape.run->checkpoint_kind);
+    ms_selective_watch(&t->tape, t->tape.run->treatments.layers, t->model.config->num_layers);
     bool is_whole = detail == MS_STEPS_ALL || detail == MS_STEPS_EVALUATED;
     uint16_t last = is_whole ? STEADY_STEP : STEADY_STEP - 1;
     for (t->step = 1; t->step <= last && t->tape.status == MS_OK; t->step++) {
@@ -272,14 +277,17 @@ static void train(trainer *t)
         run_evaluation(t);
     ms_figures_weigh_gradients(&t->tape, t->simulation);
     t->simulation->optimizer_state_bytes = ms_optimizer_state_bytes(&t->tape);
-    t->simulation->host_peak_bytes = t->tape.host_peak_bytes + ms_optimizer_host_bytes(&t->tape) +
-                                     ms_home_landing_bytes(&t->tape);
+    t->simulation->host_peak_bytes =
+        ms_offload_host_peak_bytes(&t->tape) + ms_optimizer_host_bytes(&t->tape) +
+        (t->tape.run->accumulate > 1 ? ms_host_parameters_layer_bytes(&t->tape) : 0);
 }
 
 static ms_status fail_simulation(const ms_tape *tape, ms_status status, ms_error *err)
 {
-    if (status == MS_ERR_CONFIG) /* without such an operator an adapter was refused, in words */
-        return tape->missing_op ? ms_selective_complain(tape, err) : status;
+    if (status == MS_ERR_CONFIG) { /* without such an operator an adapter was refused, in words */
+        (void)ms_selective_complain(tape, tape->run->treat_place, err);
+        return status;
+    }
     if (status == MS_ERR_LIMIT)
         return ms_fail(err, status,
                        "the step allocates and frees more than %d million times: simulate fewer "

@@ -11,6 +11,7 @@
 #include "ops/moe/experts.h"
 #include "ops/ops.h"
 #include "autograd/engine.h"
+#include "treatments/checkpoint.h"
 #include "unit/support.h"
 
 typedef struct bench {

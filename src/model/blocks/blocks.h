@@ -8,7 +8,7 @@
 
 #include "config/run/liger.h"
 #include "model/blocks/model.h"
-#include "autograd/engine.h"
+#include "autograd/rerun.h"
 
 typedef struct ms_linear_module {
     uint32_t scope;

@@ -8,6 +8,7 @@
 #include "ops/moe/experts.h"
 #include "ops/liger/liger.h"
 #include "ops/ops.h"
+#include "treatments/checkpoint.h"
 
 ms_dim ms_kept_tokens(ms_model *model)
 {

@@ -331,7 +331,8 @@ ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, 
     ms_save(tape, node, out);
     ms_save(tape, node, state[0]);
     ms_save(tape, node, state[1]);
-    if (row->backend == MS_ATTENTION_EFFICIENT && node != MS_NONE && tape->saving_frame == MS_NONE)
+    if (row->backend == MS_ATTENTION_EFFICIENT && node != MS_NONE &&
+        ms_hooks_saving(tape) == MS_SAVING_TENSORS)
         tape->host_saved_bytes += HOST_SEED_BYTES;
     ms_op_operand(tape, work, q, false);
     ms_op_operand(tape, work, k, false);

@@ -7,7 +7,7 @@
  */
 #include "ops/ops.h"
 #include "autograd/cuda_reduce.h"
-#include "autograd/engine.h"
+#include "autograd/graph.h"
 
 enum { OUT, OUT_SYMBOL, NUMBERS }; /* of a node */
 
