@@ -58,7 +58,7 @@ SOURCES  := $(shell find src -name '*.c' | LC_ALL=C sort)
 LIB_SRC  := $(filter-out src/cli/% src/nulldevice/%,$(SOURCES))
 CLI_SRC  := $(filter src/cli/%,$(SOURCES))
 NULL_SRC := $(filter src/nulldevice/%,$(SOURCES))
-UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
+UNIT_SRC := $(sort $(wildcard tests/unit/*/test_*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
 DATA     := $(sort $(wildcard configs/*.json schemas/*.schema.json src/plan/trainers/pytorch/*.py src/report/kit/html/*.css \
@@ -185,15 +185,15 @@ $(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c $(FAIL_SRC)) $(C
 IS_ASAN := $(filter asan,$(CONFIG))
 CHECK_EVERY ?= $(if $(IS_ASAN),12,1)
 TRY_EVERY ?= $(if $(IS_ASAN),24,4)
-NOT_ASAN := %/test_alive %/test_locale tests/install/% tests/reports/% %/check_browser.py %/check_completions.py \
+NOT_ASAN := %/test_alive %/test_locale tests/install/% tests/golden/reports/% %/check_browser.py %/check_completions.py \
             %/check_diffs.py %/check_killed.py %/check_ready_made.py %/check_sweeps.py %/check_verdicts.py \
             %/parameters.json %/wide_cuda.json %/cuda_step_sm80.json
 tested = $(if $(IS_ASAN),$(filter-out $(NOT_ASAN),$(1)),$(1))
 
 # The longest begin first, so that no core waits for them at the end.
-LONG    := tests/cli/run.sh tests/reports/run.sh tests/install/run.sh tests/sweep/run.sh
-SCRIPTS := $(LONG) $(sort $(filter-out tests/oom/% $(LONG),$(wildcard tests/*/run.sh)))
-CHECKS  := $(sort $(wildcard tests/gate/check_*.py)) $(sort $(wildcard tests/report/check_*.py))
+LONG    := tests/golden/cli/run.sh tests/golden/reports/run.sh tests/install/run.sh tests/property/sweep/run.sh
+SCRIPTS := $(LONG) $(sort $(filter-out tests/oom/% $(LONG),$(wildcard tests/*/run.sh tests/*/*/run.sh)))
+CHECKS  := $(sort $(wildcard tests/property/*/check_*.py))
 ORACLES := $(sort $(wildcard tests/oracle/*.json tests/oracle/families/*$(if $(IS_ASAN),_cpu).json))
 
 of_unit    := $(addprefix unit=,$(call tested,$(UNIT)))
@@ -210,6 +210,37 @@ check: all programs                  ## run every test
 	$(SUITE) $(of_oom) $(of_cli) $(of_unit) $(of_replay) $(of_oracle) $(of_example) || bad=1; \
 	$(if $(IS_ASAN),,$(SUITE) $(of_accuracy) || bad=1;) \
 	sh scripts/totals.sh $(RESULTS) && exit $$bad
+
+# check-STAGE runs what concerns a stage of src: its unit programs (tests/unit/STAGE), the cases of the commands and
+# the properties that have its name (tests/golden/cli/STAGE, tests/property/STAGE), and by these rows the fuzz
+# targets and other suites. A stage that is the way to other suites' figures has the oracles as well.
+FUZZ_OF_config    := adapter model_config run_file size training_args
+FUZZ_OF_json      := scan yaml
+FUZZ_OF_plan      := plan_file
+FUZZ_OF_sweep     := rows
+FUZZ_OF_document  := recorded report
+FUZZ_OF_diff      := report
+FUZZ_OF_compare   := recorded
+FUZZ_OF_gate      := budgets
+FUZZ_OF_calibrate := calibration
+COMMANDS_OF_config    := analyze general
+COMMANDS_OF_cli       := .
+COMMANDS_OF_gate      := check baseline
+COMMANDS_OF_largest   := fit
+COMMANDS_OF_nulldevice := capture
+SCRIPTS_OF_config := tests/golden/config/run.sh
+SCRIPTS_OF_report := tests/golden/reports/run.sh
+WITH_ORACLES := autograd ops model step measure trace allocator
+commands_of = $(or $(COMMANDS_OF_$(1)),$(filter $(1),$(notdir $(patsubst %/,%,$(wildcard tests/golden/cli/*/)))))
+items_of = $(addprefix unit=,$(filter $(BUILD)/tests/unit/$(1)/%,$(UNIT))) \
+    $(foreach t,$(FUZZ_OF_$(1)),replay=$(BUILD)/tests/fuzz/fuzz_$(t):tests/fuzz/corpus/$(t)) \
+    $(addprefix script=,$(wildcard tests/property/$(1)/run.sh) $(SCRIPTS_OF_$(1))) \
+    $(addprefix python=,$(filter tests/property/$(1)/%,$(CHECKS))) \
+    $(if $(filter $(1),$(WITH_ORACLES)),$(of_oracle)) \
+    $(if $(call commands_of,$(1)),script=tests/golden/cli/run.sh)
+check-%: all programs | results      ## run what concerns a stage: check-plan, check-report, check-cli ...
+	@$(if $(strip $(call items_of,$*)),,echo 'nothing is known to concern $*' >&2; exit 2;) \
+	CASES='$(filter-out .,$(call commands_of,$*))' $(SUITE) $(call items_of,$*)
 
 results:
 	@mkdir -p $(BUILD)
@@ -256,7 +287,7 @@ bench: $(BENCH) $(BINARY)            ## measure the time of the analysis
 
 CBC_SECONDS ?= 10
 bench-plan: $(BINARY)                ## plan the reference instances beside CBC, with solve times
-	@sh tests/plan/run.sh --cbc $(CBC_SECONDS)
+	@sh tests/property/plan/run.sh --cbc $(CBC_SECONDS)
 
 # Each target runs FUZZ_RUNS inputs, or as many as it can in FUZZ_SECONDS where those are given.
 FUZZ_RUNS    ?= 1000000
@@ -283,7 +314,7 @@ digests: $(BINARY)                   ## compare every output with that of AGAINS
 
 # ---- checks of the source ----
 
-FORMATTED := $(sort $(SOURCES) $(shell find src -name '*.h') $(wildcard include/memscope/*.h tests/*/*.[ch]))
+FORMATTED := $(sort $(SOURCES) $(shell find src -name '*.h') $(wildcard include/memscope/*.h) $(shell find tests -name '*.[ch]'))
 lint: lint-layers lint-headers lint-docs lint-symbols lint-format lint-cppcheck lint-tidy  ## layers, symbols, documents, clang-tidy, cppcheck, format
 lint-layers: all
 	sh scripts/check_layers.sh $(BUILD)
@@ -353,7 +384,7 @@ clean:                               ## remove everything that was built
 
 help:                                ## list the targets
 	@echo 'Targets:'
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
+	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
 	@echo 'Settings: CONFIG=release|debug|asan|cov  WERROR=1  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  MUTATE_RUNS=  AGAINST=  CHECK_EVERY=  TRY_EVERY=  TIDY_NODES=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS='
 

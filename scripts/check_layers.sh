@@ -35,118 +35,130 @@ gate:base json text device config model document diff:.
 calibrate:base json text device config:.
 report:base json text tensor device allocator config trace step measure ledger plan largest document diff compare gate calibrate:kit view pictures step plan runtime compare diff check others
 api:base json text tensor device allocator config trace model step measure ledger plan largest sweep document diff compare gate calibrate report:.
-cli:base:output parse commands capture .
+cli:base:output parse capture commands .
 nulldevice::.
 '
 
-bad=0
-complain() {
-    echo "$1" >&2
-    bad=1
-}
+sources=$(find src -name '*.[ch]')
+others=$(find include tests -name '*.[ch]')
+scripts="$(find scripts -name '*.sh') Makefile"
 
-sources=$(find src -name '*.[ch]' | sort)
-
-# judge: reads "file used how", and complains of what the rows do not allow.
-judge() {
-    awk -v rows="$rows" '
-        function stage(path) { return substr(path, 1, index(path, "/") - 1) }
-        function folder(path,    part, n) { n = split(path, part, "/"); return n > 2 ? part[2] : "." }
-        BEGIN {
-            n = split(rows, line, "\n")
-            for (i = 1; i <= n; i++) {
-                if (split(line[i], part, ":") < 3) continue
-                known[part[1]] = 1
-                m = split(part[2], word, " ")
-                for (j = 1; j <= m; j++) may[part[1], word[j]] = 1
-                m = split(part[3], word, " ")
-                for (j = 1; j <= m; j++) rank[part[1], word[j]] = j
-            }
+# Lines "kind file ...": of each file what it includes, its first line of licence, and what belongs elsewhere.
+# shellcheck disable=SC2086
+read_files() {
+    awk '
+        function statement_ends() {
+            if (call ~ /%[-+ 0#]*[0-9.*]*l?[aefgAEFG]/) print "fault", FILENAME ": a number that is not whole is printed by base/locale.h"
+            call = ""
+        }
+        FNR == 1 { is_source = FILENAME ~ /^src\//; is_first = 1; call = ""; print "file", FILENAME }
+        FNR <= 3 && /SPDX-License-Identifier: GPL-3\.0-or-later/ { print "licence", FILENAME }
+        !is_source { next }
+        /^[ \t]*#[ \t]*include/ {
+            match($0, /["<].*[">]/)
+            name = substr($0, RSTART + 1, RLENGTH - 2)
+            print "include", substr(FILENAME, 5), name, is_first, substr($0, RSTART, 1)
+            is_first = 0
+        }
+        # Numbers that are not whole go through base/locale.h: elsewhere the locale of the process would decide
+        # about the point. The program itself sets no locale.
+        FILENAME ~ /\.h$/ || FILENAME ~ /^src\/(base\/locale\.c|cli\/|nulldevice\/)/ { next }
+        /(^|[^A-Za-z0-9_])(vs?n?printf|vfprintf|strto(d|f|ld)|atof|sscanf|fscanf)\(/ {
+            print "fault", FILENAME ": numbers are printed and read by base/locale.h"
         }
         {
-            from = stage($1); to = stage($2)
-            if (!(from in known)) { print $1 ": stage " from " has no row in scripts/check_layers.sh"; next }
-            if (!((from, folder($1)) in rank)) { print $1 ": folder " folder($1) " is in no row of scripts/check_layers.sh"; next }
-            if (from != to && !((from, to) in may)) print $1 ": stage " from " may not use " $2 $3
-            if (from == to && from != "cli" && rank[to, folder($2)] > rank[from, folder($1)])
-                print $1 ": " folder($1) " may not use " $2 $3 ", which stands above it"
+            line = $0
+            gsub(/%%/, "", line)
+            if (call == "" && match(line, /(^|[^A-Za-z0-9_])(fprintf|sn?printf)\(/)) {
+                call = " "
+                line = substr(line, RSTART)
+            }
+            if (call == "") next
+            call = call line
+            if ((end = index(call, ";"))) { call = substr(call, 1, end); statement_ends() }
+        }' $sources $others $scripts
+}
+
+# Lines "call file file :name" for each function that an object has of another file.
+read_objects() {
+    objects=$(echo "$sources" | sed -n "/^src\/nulldevice\//d; s|^\(.*\)\.c\$|$build/\1.o|p")
+    # shellcheck disable=SC2086
+    { nm -A $objects 2>/dev/null || echo failed; } | awk -v start="${#build}" -v map="$build/gen/exports.map" '
+        BEGIN { while ((getline line < map) > 0) if (match(line, /ms_[a-z0-9_]*;$/)) is_public[substr(line, RSTART, RLENGTH - 1)] = 1 }
+        $1 == "failed" { print "fault", "the objects in the build folder cannot be read"; next }
+        { end = index($1, ".o:"); file = substr($1, start + 6, end - start - 6) ".c" }
+        $(NF - 1) ~ /^[TDRBC]$/ { home[$NF] = file }
+        $(NF - 1) == "U" { files[++calls] = file; names[calls] = $NF }
+        END {
+            for (i = 1; i <= calls; i++)
+                if (names[i] in home && home[names[i]] != files[i] && !(files[i] ~ /^cli\// && is_public[names[i]]))
+                    print "call", files[i], home[names[i]], ":" names[i]
         }'
 }
 
-# ---- what files include ----
-
-includes=$(grep -oE '^[[:space:]]*#[[:space:]]*include "[^"]*"' $sources | sed -E 's|^src/([^:]*):.*"([^"]*)"|\1 \2|')
-found=$(echo "$includes" | grep -vE ' memscope/' | judge)
-[ -z "$found" ] || complain "$found"
-for include in $(echo "$includes" | awk '{ print $2 }' | sort -u); do
-    [ -f "src/$include" ] || [ -f "include/$include" ] || complain "no file $include, which is included"
-done
-
-# Below the ledger the public headers are out of reach, but for errors, verdicts and the list of inputs;
-# what is read back has its own.
-found=$(echo "$includes" | grep ' memscope/' |
-    grep -vE '^(cli|api|report|sweep|plan|largest|ledger)/| memscope/(error|inputs|verdict)\.h$|^(document|compare)/[^ ]* memscope/recorded\.h$')
-[ -z "$found" ] || complain "out of reach of these files: $found"
-
-for file in $sources; do
-    own=${file%.c}.h
-    [ "$own" != "$file" ] && [ -f "$own" ] || continue
-    first=$(sed -n 's|^#include \(.*\)|\1|p' "$file" | head -1)
-    [ "$first" = "\"${own#src/}\"" ] || complain "$file: its own header does not come first"
-done
-
-# ---- what objects call ----
-
-if [ -n "$build" ]; then
-    public=$(sed -n 's/^ *\(ms_[a-z0-9_]*\);$/\1/p' "$build/gen/exports.map")
-    found=$(for file in $sources; do
-        case $file in
-        *.h | src/nulldevice/*) ;;
-        *) nm "$build/${file%.c}.o" | awk -v file="${file#src/}" '{ print file, $(NF - 1), $NF }' ;;
-        esac
-    done | awk -v public="$public" '
-        BEGIN { n = split(public, name, "\n"); for (i = 1; i <= n; i++) is_public[name[i]] = 1 }
-        $2 ~ /^[TDRBC]$/ { home[$3] = $1 }
-        $2 == "U" { files[++calls] = $1; names[calls] = $3 }
-        END {
-            for (i = 1; i <= calls; i++)
-                if (names[i] in home && !(files[i] ~ /^cli\// && is_public[names[i]]))
-                    print files[i], home[names[i]], ":" names[i]
-        }' | judge)
-    [ -z "$found" ] || complain "$found"
-fi
-
-# No folder is a heap.
-for folder in $(find src include -type d); do
-    count=$(find "$folder" -maxdepth 1 -type f | wc -l)
-    [ "$count" -le 30 ] || complain "$folder has $count files; 30 is the most"
-done
-
-# ---- seams that belong to one file each ----
-
-for seam in glpk.h:src/plan/solver/solver.c cJSON.h:src/json/ yaml.h:src/json/yaml_; do
-    for file in $(grep -lE "#include [<\"](cjson/)?${seam%%:*}[>\"]" $sources); do
-        case $file in
-        "${seam#*:}"*) ;;
-        *) complain "$file: only ${seam#*:} includes ${seam%%:*}" ;;
-        esac
-    done
-done
-
-# Numbers that are not whole go through base/locale.h: elsewhere the process's locale would decide
-# about the point. The program itself sets no locale.
-for file in $sources; do
-    case $file in
-    *.h | src/base/locale.c | src/cli/* | src/nulldevice/*) continue ;;
-    esac
-    ! grep -qE '\b(vs?n?printf|vfprintf|strto(d|f|ld)|atof|sscanf|fscanf)\(' "$file" ||
-        complain "$file: numbers are printed and read by base/locale.h"
-    ! tr '\n' ' ' < "$file" | sed 's/%%//g' | grep -oE '\b(fprintf|sn?printf)\([^;]*;' |
-        grep -qE '%[-+ 0#]*[0-9.*]*l?[aefgAEFG]' ||
-        complain "$file: a number that is not whole is printed by base/locale.h"
-done
-
-for file in $sources include/memscope/*.h $(find tests -name '*.[ch]') scripts/*.sh Makefile; do
-    head -3 "$file" | grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' || complain "$file: no licence line"
-done
-exit $bad
+{
+    find src include -name '*.[ch]' | sed 's|^|known |'
+    find src include -type f | sed 's|^\(.*\)/[^/]*$|folder \1|'
+    read_files
+    [ -z "$build" ] || read_objects
+} | awk -v rows="$rows" '
+    function complain(text) { print text | "cat >&2"; bad = 1 }
+    function stage(path) { return substr(path, 1, index(path, "/") - 1) }
+    function folder(path,    part, n) { n = split(path, part, "/"); return n > 2 ? part[2] : "." }
+    function judge(user, used, how,    from, to) {
+        from = stage(user); to = stage(used)
+        if (!(from in known_stage)) { complain(user ": stage " from " has no row in scripts/check_layers.sh"); return }
+        if (!((from, folder(user)) in rank)) { complain(user ": folder " folder(user) " is in no row of scripts/check_layers.sh"); return }
+        if (from != to && !((from, to) in may)) complain(user ": stage " from " may not use " used how)
+        if (from == to && rank[to, folder(used)] > rank[from, folder(user)])
+            complain(user ": " folder(user) " may not use " used how ", which stands above it")
+    }
+    # Below the ledger the public headers are out of reach, but for errors, verdicts and the list of inputs;
+    # what is read back has its own.
+    function is_in_reach(user, header) {
+        return user ~ /^(cli|api|report|sweep|plan|largest|ledger)\// || header ~ /^memscope\/(error|inputs|verdict)\.h$/ ||
+               (user ~ /^(document|compare)\// && header == "memscope/recorded.h")
+    }
+    # Seams that belong to one place each.
+    function seam_of(header) {
+        if (header == "glpk.h") return "plan/solver/solver.c"
+        if (header ~ /^(cjson\/)?cJSON\.h$/) return "json/"
+        if (header == "yaml.h") return "json/yaml_"
+        return ""
+    }
+    function include(user, header, is_first, quote,    own, seam) {
+        own = user; sub(/\.c$/, ".h", own)
+        if (is_first && own != user && (("src/" own) in known) && header != own)
+            complain("src/" user ": its own header does not come first")
+        seam = seam_of(header)
+        if (seam != "" && index(user, seam) != 1) complain("src/" user ": only src/" seam " includes " header)
+        if (quote != "\"") return
+        if (!(("src/" header) in known) && !(("include/" header) in known))
+            complain("no file " header ", which is included")
+        else if (header !~ /^memscope\//) judge(user, header, "")
+        else if (!is_in_reach(user, header)) complain("out of reach of " user ": " header)
+    }
+    BEGIN {
+        n = split(rows, line, "\n")
+        for (i = 1; i <= n; i++) {
+            if (split(line[i], part, ":") < 3) continue
+            known_stage[part[1]] = 1
+            m = split(part[2], word, " ")
+            for (j = 1; j <= m; j++) may[part[1], word[j]] = 1
+            m = split(part[3], word, " ")
+            for (j = 1; j <= m; j++) rank[part[1], word[j]] = j
+        }
+    }
+    $1 == "known" { known[$2] = 1 }
+    $1 == "folder" { size[$2]++ }
+    $1 == "file" { file[$2] = 1 }
+    $1 == "licence" { licence[$2] = 1 }
+    $1 == "include" { include($2, $3, $4, $5) }
+    $1 == "call" { judge($2, $3, $4) }
+    $1 == "fault" { complain(substr($0, 7)) }
+    END {
+        # No folder is a heap.
+        for (name in size) if (size[name] > 30) complain(name " has " size[name] " files; 30 is the most")
+        for (name in file) if (!(name in licence)) complain(name ": no licence line")
+        exit bad
+    }'

@@ -17,7 +17,7 @@ mkdir -p "$folder" || exit 2
 folder=$(cd "$folder" && pwd)
 bad=0
 measured=tests/oracle/cuda_step_sm80.json
-python3 tests/torch/versions.py cases "$measured" > "$folder/cases.json" || exit 2
+python3 tests/external/torch/versions.py cases "$measured" > "$folder/cases.json" || exit 2
 
 install() {
     [ -x "$2/bin/python" ] || "${PYTHON:-python3}" -m venv "$2" || return 1
@@ -44,6 +44,6 @@ for version in "$@"; do
     cat "$folder/$version.log"
     [ "${KEEP:-yes}" = yes ] || rm -rf "$venv"
 done
-python3 tests/torch/versions.py table "$folder" "$measured" > "$folder/torch_versions.md" &&
+python3 tests/external/torch/versions.py table "$folder" "$measured" > "$folder/torch_versions.md" &&
     cp "$folder/torch_versions.md" reports/torch_versions.md || bad=1
 exit $bad

@@ -15,4 +15,4 @@ if [ "$1" = --venv ]; then
     exit
 fi
 build=${BUILD:-build/release}
-exec "$1" tests/readers/check.py "${MEMSCOPE:-$build/memscope}" "$build/readers"
+exec "$1" tests/external/readers/check.py "${MEMSCOPE:-$build/memscope}" "$build/readers"

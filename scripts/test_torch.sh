@@ -22,14 +22,14 @@ site=$("$python" -c 'import os, torch; print(os.path.dirname(os.path.dirname(tor
 headers=$(find "$site/nvidia" -name driver_types.h 2> /dev/null | head -1)
 products=$(find "$site/nvidia" -name cublasLt.h 2> /dev/null | head -1)
 if [ -n "$headers" ] && [ -n "$products" ]; then
-    ${CC:-gcc} -std=c11 -Isrc -isystem "$(dirname "$headers")" -isystem "$(dirname "$products")" -fsyntax-only tests/torch/layout.c &&
+    ${CC:-gcc} -std=c11 -Isrc -isystem "$(dirname "$headers")" -isystem "$(dirname "$products")" -fsyntax-only tests/external/torch/layout.c &&
         echo "layout: as in NVIDIA's headers" || bad=1
 else
     echo "layout: no headers, not compared"
 fi
 collectives=$(find "$site/nvidia" -name nccl.h 2> /dev/null | head -1)
 if [ -n "$headers" ] && [ -n "$collectives" ]; then
-    ${CC:-gcc} -std=c11 -Isrc -isystem "$(dirname "$headers")" -isystem "$(dirname "$collectives")" -o "$work/layout_nccl" tests/torch/layout_nccl.c &&
+    ${CC:-gcc} -std=c11 -Isrc -isystem "$(dirname "$headers")" -isystem "$(dirname "$collectives")" -o "$work/layout_nccl" tests/external/torch/layout_nccl.c &&
         "$work/layout_nccl" && echo "layout: as in NCCL's header" || bad=1
 fi
 
@@ -37,7 +37,7 @@ fi
 nm -D --undefined-only "$site"/torch/lib/*.so | awk 'NF >= 2 { sub(/@.*/, "", $NF); print $NF }' |
     grep -E '^(__cuda|cuda[A-Z]|cu[A-Z]|cublas|cufft|cusparse|cusolver|curand|cudnn|nvml|nccl|nvrtc)' | sort -u > "$work/wanted"
 nm -D --defined-only "$build/nulldevice/libmemscope_null.so" | awk '{ print $3 }' | sort > "$work/ours"
-comm -23 "$work/wanted" "$work/ours" | grep -vxEf tests/torch/left_out > "$work/missing"
+comm -23 "$work/wanted" "$work/ours" | grep -vxEf tests/external/torch/left_out > "$work/missing"
 if [ -s "$work/missing" ]; then
     echo "symbols: not covered: $(tr '\n' ' ' < "$work/missing")"
     bad=1
@@ -45,12 +45,12 @@ else
     echo "symbols: $(comm -12 "$work/wanted" "$work/ours" | wc -l) of $(wc -l < "$work/wanted") answered, the others are left out on purpose"
 fi
 
-python3 tests/torch/devices.py "$build/memscope" "$python" || bad=1
-python3 tests/torch/worlds.py "$build/memscope" "$python" || bad=1
-python3 tests/torch/check.py "$build/memscope" "$python" programs || bad=1
-python3 tests/torch/told.py "$build/memscope" "$python" || bad=1
-python3 tests/torch/check.py "$build/memscope" "$python" overhead || bad=1
-cases() { python3 tests/torch/check.py "$build/memscope" "$python" cases "$1" "$case" || bad=1; }
+python3 tests/external/torch/devices.py "$build/memscope" "$python" || bad=1
+python3 tests/external/torch/worlds.py "$build/memscope" "$python" || bad=1
+python3 tests/external/torch/check.py "$build/memscope" "$python" programs || bad=1
+python3 tests/external/torch/told.py "$build/memscope" "$python" || bad=1
+python3 tests/external/torch/check.py "$build/memscope" "$python" overhead || bad=1
+cases() { python3 tests/external/torch/check.py "$build/memscope" "$python" cases "$1" "$case" || bad=1; }
 case $case in compiled*) ;; *) cases "${CASES:-tests/oracle/cuda_step_sm80.json}" ;; esac
-case $case in "" | compiled*) cases tests/torch/compiled.json ;; esac
+case $case in "" | compiled*) cases tests/external/torch/compiled.json ;; esac
 exit $bad

@@ -93,7 +93,7 @@ class Capture:
                 raise
 
     def was_interrupted(self):
-        """src/cli/program.c passed a signal on."""
+        """src/cli/capture/program.c passed a signal on."""
         return os.path.exists(os.path.join(self.folder, ".interrupted"))
 
     def forget(self):

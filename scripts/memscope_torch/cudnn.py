@@ -14,12 +14,12 @@ def switch_off(torch, notes):
 
     def set_enabled(on):
         if on:
-            note("the program switches cuDNN on; it stayed off, and convolutions and recurrent layers took PyTorch's own kernels")
+            note("the program switches cuDNN on; it stayed off, and convolutions and recurrent layers used PyTorch's own kernels")
 
     def set_attention(on):
         state["attention"] = bool(on)
         if on:
-            note("the program asks for cuDNN's attention; flash attention stood in for it, which keeps the same tensors")
+            note("the program asks for cuDNN's attention; flash attention was used instead, which saves the same tensors")
             use_flash(True)
 
     core._set_cudnn_enabled(False)

@@ -164,7 +164,7 @@ def module_info(model, step, flops_per_s=None, bytes_per_s=None):
     """`step()` runs the model forward and backward, as often as it is called. Parameters' gradients are gone afterwards."""
     flops_per_s, bytes_per_s = rates(flops_per_s, bytes_per_s)
     if not storages(model.parameters()):
-        raise ValueError("memscope_torch.module_info: the model is on no CUDA device; `memscope capture -- python ...` gives a program one that is not there")
+        raise ValueError("memscope_torch.module_info: the model is not on a CUDA device; `memscope capture -- python ...` gives a program a simulated one")
     step()  # what libraries allocate once is there
     model.zero_grad(set_to_none=True)
     gradients = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a user can do about a failure whose own message does not say it. Needs no PyTorch."""
+"""What a user can do about a failure whose own message does not state it. Needs no PyTorch."""
 import os
 
 _COMPILERS = ("torch._dynamo", "torch._inductor")  # modules of their exceptions
@@ -34,7 +34,7 @@ def _has_ranks(kind, value):
 
 _HINTS = [
     (_has_ranks, "a program of several ranks is captured with --world N, which runs one of them; one that uses several devices with --device-count N"),
-    (_was_compiling, "torch.compile failed; with TORCHDYNAMO_DISABLE=1 in its environment the program runs eagerly, and its figure is as a rule higher"),
+    (_was_compiling, "torch.compile failed; with TORCHDYNAMO_DISABLE=1 in its environment the program runs eagerly, and its figure is usually higher"),
 ]
 
 

@@ -22,7 +22,7 @@ class Trace:
 
     def __enter__(self):
         if not torch.cuda.is_available():
-            raise RuntimeError("memscope_torch.trace: PyTorch finds no CUDA device; `memscope capture -- python ...` gives a program one that is not there")
+            raise RuntimeError("memscope_torch.trace: PyTorch finds no CUDA device; `memscope capture -- python ...` gives a program a simulated one")
         if self.host:
             self.host.hand_over()
         self.reads = self.host.reads if self.host else reads.Reads()
@@ -57,4 +57,4 @@ class Trace:
         summary, peak = self.report["summary"], self.report.get("peak", {})
         place = "".join(", " + word for word in (peak.get("module"), f"{peak['file']}:{peak['line']}" if peak.get("line") else "") if word)
         return (f"peak {summary['peak_memory_bytes'] / GIB:.2f} GiB in {summary['peak_stage'] or 'no step'}, "
-                f"{summary['peak_memory_bytes']} bytes{place}; held by the allocator {summary['reserved_memory_bytes'] / GIB:.2f} GiB")
+                f"{summary['peak_memory_bytes']} bytes{place}; reserved by the allocator {summary['reserved_memory_bytes'] / GIB:.2f} GiB")

@@ -176,10 +176,10 @@ def notes(source, steady, replay):
     from . import capture
     out = list(source.answers.notes) if source.answers else []
     if steady and not replay:
-        out.append("which modules hold what is not told: the step was cut off, has too many allocations, or the allocator keeps no list of them")
+        out.append("memory by module is not reported: the step was cut off, has too many allocations, or the allocator keeps no list of them")
     if capture.is_null():
-        out.append("cuDNN is not there: attention and convolutions take PyTorch's own kernels, whose workspaces differ from cuDNN's")
+        out.append("cuDNN is not available: attention and convolutions use PyTorch's own kernels, whose workspaces differ from cuDNN's")
         if world.size():
-            out.append(f"one rank of {world.size()} was run, the others are taken to do the same; NCCL's own buffers are not in these figures")
-        out.append("values on the device are not real; where a size or a choice hangs on one, the figures may be wrong (see reads)")
+            out.append(f"one rank of {world.size()} was run, the others are assumed to do the same; NCCL's own buffers are not in these figures")
+        out.append("values on the device are not real; where a size or a choice depends on one, the figures may be wrong (see reads)")
     return out

@@ -26,10 +26,10 @@ def reason(report):
             return f"a step with {key} {run.get(key)} is not run here"
     name = str(config.get("architectures") or "")
     if name and not name.endswith(("ForCausalLM", "LMHeadModel")):
-        return f"{name} is no language model"
+        return f"{name} is not a language model"
     if "longrope" in config.values():
-        return "the report does not hold the factors of the model's long rotary embedding"
-    return None if config else "the report does not hold the model's config"
+        return "the report does not contain the factors of the model's long rotary embedding"
+    return None if config else "the report does not contain the model's config"
 
 
 def layer_types(text, count):
@@ -73,7 +73,7 @@ def build(report, torch, transformers, dtypes):
     model = model.to(dtypes[run["dtype"]]).train()
     count, told = sum(p.numel() for p in model.parameters()), report["summary"]["param_count"]
     if count != told:
-        sys.exit(f"transformers makes a model of {count} parameters of this config, and the report tells {told}")
+        sys.exit(f"transformers builds a model of {count} parameters from this config, but the report predicts {told}")
     if run["checkpointing"] == "all":
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": run["checkpoint_kind"] == "reentrant"})
     return model

@@ -14,12 +14,17 @@ _Static_assert(sizeof kinds / sizeof kinds[0] == MS_ALLOCATOR_COUNT, "an allocat
 
 ms_allocator *ms_allocator_create(const ms_allocator_options *options)
 {
+    return ms_allocator_create_on(options, NULL);
+}
+
+ms_allocator *ms_allocator_create_on(const ms_allocator_options *options, const ms_memory *memory)
+{
     ms_allocator *allocator = calloc(1, sizeof *allocator);
     if (!allocator)
         return NULL;
     allocator->ops = kinds[options->kind];
     allocator->options = *options;
-    if (!ms_heap_init(&allocator->heap)) {
+    if (!ms_heap_init(&allocator->heap, memory)) {
         ms_allocator_free(allocator);
         return NULL;
     }
@@ -31,6 +36,8 @@ void ms_allocator_free(ms_allocator *allocator)
     if (!allocator)
         return;
     ms_heap_free(&allocator->heap);
+    ms_vec_free(&allocator->recorded);
+    ms_vec_free(&allocator->waiting);
     free(allocator);
 }
 
@@ -43,6 +50,8 @@ ms_status ms_allocator_allocate(ms_allocator *allocator, uint64_t bytes, uint32_
                                 ms_block *block)
 {
     *block = 0;
+    if (allocator->waiting.count && !allocator->options.has_slow_events)
+        ms_allocator_events_done(allocator);
     return bytes ? allocator->ops->allocate(allocator, bytes, stream, block) : MS_OK;
 }
 
@@ -50,12 +59,17 @@ void ms_allocator_release(ms_allocator *allocator, ms_block block)
 {
     if (!block)
         return;
-    assert(allocator->heap.blocks.items[block].state == MS_BLOCK_HELD);
-    allocator->ops->release(allocator, block);
+    const ms_heap_block *b = &allocator->heap.blocks.items[block];
+    assert(b->state == MS_BLOCK_HELD);
+    if (b->stream_count > 0)
+        ms_waiting_begin(allocator, block);
+    else
+        allocator->ops->release(allocator, block);
 }
 
 ms_status ms_allocator_empty_cache(ms_allocator *allocator)
 {
+    ms_allocator_events_done(allocator);
     bool done = !allocator->ops->empty_cache || allocator->ops->empty_cache(allocator);
     return done ? MS_OK : MS_ERR_NOMEM;
 }
@@ -89,8 +103,14 @@ static bool list_segment(const ms_heap *heap, uint32_t block, ms_allocator_piece
         const ms_heap_block *b = &heap->blocks.items[block];
         bool is_mapped = b->state != MS_BLOCK_UNMAPPED;
         bool is_small = heap->pools.count && heap->pools.items[b->pool].kind == MS_POOL_SMALL;
-        const ms_allocator_piece piece = {b->address, b->bytes, b->requested_bytes,
-                                          begins,     is_small, b->state == MS_BLOCK_HELD};
+        bool is_waiting = b->state == MS_BLOCK_WAITING;
+        const ms_allocator_piece piece = {.address = b->address,
+                                          .bytes = b->bytes,
+                                          .requested_bytes = b->requested_bytes,
+                                          .begins_segment = begins,
+                                          .is_small = is_small,
+                                          .is_held = b->state == MS_BLOCK_HELD || is_waiting,
+                                          .is_waiting = is_waiting};
         if (is_mapped && !ms_vec_push(pieces, piece))
             return false;
         begins = !is_mapped;
@@ -128,7 +148,7 @@ static uint64_t round_by_divisions(uint64_t bytes, uint32_t divisions)
 uint64_t ms_allocator_round(const ms_allocator *allocator, uint64_t bytes)
 {
     uint32_t divisions = allocator->options.roundup_power2_divisions;
-    if (bytes > MS_HEAP_END)
+    if (bytes > MS_MEMORY_END)
         return 0;
     if (divisions > 1 && bytes > MS_MIN_BLOCK_BYTES * divisions)
         return round_by_divisions(bytes, divisions);

@@ -29,7 +29,7 @@ static void release_segment(ms_allocator *allocator, uint32_t block)
 {
     ms_heap_make_held(&allocator->heap, block);
     allocator->stats.reserved_bytes -= allocator->heap.blocks.items[block].bytes;
-    ms_heap_drop_row(&allocator->heap, block);
+    ms_heap_drop_segment(&allocator->heap, block);
 }
 
 /* With max_split_size set, oversize blocks of this pool go back first: one that is large enough,
@@ -67,25 +67,33 @@ static bool release_all(ms_allocator *allocator)
     return true;
 }
 
+static ms_status reserve(ms_allocator *allocator, uint32_t pool, uint64_t bytes, uint32_t *block)
+{
+    if (!ms_allocator_has_room(allocator, bytes))
+        return MS_ERR_OVER_BUDGET;
+    ms_status status = ms_heap_add_segment(&allocator->heap, pool, MS_MEMORY_BACKED, bytes, block);
+    if (status == MS_OK)
+        allocator->stats.reserved_bytes += bytes;
+    return status;
+}
+
+/* When the device is full, what is cached goes back: of oversize blocks one or some, else all, once
+ * other streams are done. */
 static ms_status add_segment(ms_allocator *allocator, uint32_t pool, uint64_t bytes,
                              uint32_t *block)
 {
     uint64_t segment_bytes = segment_bytes_of(bytes);
-    if (!ms_allocator_has_room(allocator, segment_bytes) &&
-        !(release_oversize(allocator, pool, bytes) &&
-          ms_allocator_has_room(allocator, segment_bytes))) {
-        uint64_t before_bytes = allocator->stats.reserved_bytes;
-        (void)release_all(allocator);
-        allocator->stats.retries++;
-        allocator->stats.retry_bytes += before_bytes - allocator->stats.reserved_bytes;
-        if (!ms_allocator_has_room(allocator, segment_bytes))
-            return MS_ERR_OVER_BUDGET;
-    }
-    *block = ms_heap_add_segment(&allocator->heap, pool, segment_bytes);
-    if (!*block)
-        return MS_ERR_OVERFLOW;
-    allocator->stats.reserved_bytes += segment_bytes;
-    return MS_OK;
+    ms_status status = reserve(allocator, pool, segment_bytes, block);
+    if (status == MS_ERR_OVER_BUDGET && release_oversize(allocator, pool, bytes))
+        status = reserve(allocator, pool, segment_bytes, block);
+    if (status != MS_ERR_OVER_BUDGET)
+        return status;
+    ms_allocator_events_done(allocator);
+    uint64_t before_bytes = allocator->stats.reserved_bytes;
+    (void)release_all(allocator);
+    allocator->stats.retries++;
+    allocator->stats.retry_bytes += before_bytes - allocator->stats.reserved_bytes;
+    return reserve(allocator, pool, segment_bytes, block);
 }
 
 /* The request keeps the front of the block; a rest worth keeping goes back to the pool. */

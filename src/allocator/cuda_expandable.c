@@ -73,11 +73,15 @@ static uint32_t take_cached(ms_allocator *allocator, uint32_t pool, uint64_t byt
     return block;
 }
 
+static bool is_unused(const ms_heap_block *block)
+{
+    return block->state == MS_BLOCK_FREE || block->state == MS_BLOCK_UNMAPPED;
+}
+
 static bool has_space(const ms_heap_block *blocks, uint32_t block, uint64_t bytes)
 {
     uint64_t found = 0;
-    for (; found < bytes && block && blocks[block].state != MS_BLOCK_HELD;
-         block = blocks[block].next)
+    for (; found < bytes && block && is_unused(&blocks[block]); block = blocks[block].next)
         found += blocks[block].bytes;
     return found >= bytes;
 }
@@ -112,9 +116,10 @@ static ms_status add_space(ms_allocator *allocator, uint32_t pool, uint64_t byte
     if (bytes > space)
         return MS_ERR_OVERFLOW;
     space = (space / MS_LARGE_SEGMENT_BYTES + 1) * MS_LARGE_SEGMENT_BYTES;
-    uint32_t block = ms_heap_add_segment(heap, pool, space);
-    if (!block)
-        return MS_ERR_OVERFLOW;
+    uint32_t block;
+    ms_status status = ms_heap_add_segment(heap, pool, MS_MEMORY_ADDRESSES, space, &block);
+    if (status != MS_OK)
+        return status;
     return add_unmapped(heap, block) ? MS_OK : MS_ERR_NOMEM;
 }
 
@@ -128,6 +133,10 @@ static ms_status map_front(ms_allocator *allocator, uint32_t block, uint64_t byt
     uint64_t mapped = (bytes + page - 1) / page * page;
     if (!ms_allocator_has_room(allocator, mapped))
         return MS_ERR_OVER_BUDGET;
+    ms_status status =
+        heap->memory.map ? heap->memory.map(heap->memory.context, b->address, mapped) : MS_OK;
+    if (status != MS_OK)
+        return status;
     remove_unmapped(heap, block);
     if (mapped < b->bytes) /* takes the place just vacated, so it cannot fail */
         (void)add_unmapped(heap, ms_heap_cut(heap, block, mapped));
@@ -175,7 +184,7 @@ static ms_status take_mapped(ms_allocator *allocator, uint32_t pool, uint64_t by
     return MS_OK;
 }
 
-/* Turns a held block into address space, joined with what is unmapped beside it. */
+/* Makes a block in use address space again, joined with what is unmapped beside it. */
 static void make_unmapped(ms_heap *heap, uint32_t block)
 {
     const ms_heap_block *blocks = heap->blocks.items;
@@ -207,6 +216,8 @@ static bool unmap(ms_allocator *allocator, uint32_t block)
     if (!ms_vec_reserve(&pool->unmapped))
         return false;
     ms_heap_make_held(heap, block);
+    if (heap->memory.unmap)
+        heap->memory.unmap(heap->memory.context, begin, end - begin);
     allocator->stats.reserved_bytes -= end - begin;
     if (b->address + b->bytes > end)
         ms_heap_make_free(heap, ms_heap_cut(heap, block, end - b->address));
@@ -240,7 +251,8 @@ static ms_status allocate(ms_allocator *allocator, uint64_t bytes, uint32_t stre
     uint32_t block = take_cached(allocator, pool, rounded);
     if (!block) {
         ms_status status = take_mapped(allocator, pool, rounded, &block);
-        if (status == MS_ERR_OVER_BUDGET) {
+        if (status == MS_ERR_OVER_BUDGET) { /* once other streams are done */
+            ms_allocator_events_done(allocator);
             uint64_t before_bytes = allocator->stats.reserved_bytes;
             allocator->stats.retries++;
             if (!unmap_all(allocator) || !ms_heap_reserve(heap, 4))

@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "allocator/heap.h"
 
-/* A multiple of every page and segment size. */
-#define FIRST_ADDRESS (UINT64_C(20) << 40)
-
-bool ms_heap_init(ms_heap *heap)
+bool ms_heap_init(ms_heap *heap, const ms_memory *memory)
 {
-    *heap = (ms_heap){.next_address = FIRST_ADDRESS};
+    *heap = (ms_heap){0};
+    heap->memory = memory ? *memory : ms_memory_simulated(&heap->next_address);
     return ms_vec_push(&heap->blocks, (ms_heap_block){0});
+}
+
+/* Of a segment, with what is mapped in it. */
+static void give_back(ms_heap *heap, uint32_t first)
+{
+    const ms_memory *memory = &heap->memory;
+    const ms_heap_block *blocks = heap->blocks.items;
+    uint64_t bytes = 0;
+    for (uint32_t b = first; b; b = blocks[b].next) {
+        bytes += blocks[b].bytes;
+        if (heap->memory_kind == MS_MEMORY_ADDRESSES && memory->unmap &&
+            blocks[b].state != MS_BLOCK_UNMAPPED)
+            memory->unmap(memory->context, blocks[b].address, blocks[b].bytes);
+    }
+    memory->release(memory->context, heap->memory_kind, blocks[first].address, bytes);
 }
 
 void ms_heap_free(ms_heap *heap)
 {
+    for (uint32_t i = 1; i < heap->blocks.count && heap->memory.release; i++)
+        if (heap->blocks.items[i].state != MS_BLOCK_SPARE && heap->blocks.items[i].prev == 0)
+            give_back(heap, i);
     for (uint32_t i = 0; i < heap->pools.count; i++)
         ms_vec_free(&heap->pools.items[i].unmapped);
     ms_vec_free(&heap->pools);
@@ -55,17 +71,29 @@ void ms_heap_drop_row(ms_heap *heap, uint32_t block)
     heap->spare_count++;
 }
 
-uint32_t ms_heap_add_segment(ms_heap *heap, uint32_t pool, uint64_t bytes)
+ms_status ms_heap_add_segment(ms_heap *heap, uint32_t pool, ms_memory_kind kind, uint64_t bytes,
+                              uint32_t *block)
 {
-    if (bytes > MS_HEAP_END - heap->next_address)
-        return 0;
-    uint32_t block = ms_heap_take_row(heap);
-    ms_heap_block *b = &heap->blocks.items[block];
-    b->address = heap->next_address;
+    uint64_t address = 0;
+    ms_status status = heap->memory.reserve(heap->memory.context, kind, bytes,
+                                            heap->pools.items[pool].stream, &address);
+    if (status != MS_OK)
+        return status;
+    *block = ms_heap_take_row(heap);
+    ms_heap_block *b = &heap->blocks.items[*block];
+    b->address = address;
     b->bytes = bytes;
     b->pool = pool;
-    heap->next_address += bytes;
-    return block;
+    heap->memory_kind = kind;
+    return MS_OK;
+}
+
+void ms_heap_drop_segment(ms_heap *heap, uint32_t block)
+{
+    const ms_heap_block *b = &heap->blocks.items[block];
+    if (heap->memory.release)
+        heap->memory.release(heap->memory.context, heap->memory_kind, b->address, b->bytes);
+    ms_heap_drop_row(heap, block);
 }
 
 uint32_t ms_heap_cut(ms_heap *heap, uint32_t block, uint64_t front_bytes)

@@ -10,12 +10,14 @@
 #include <stdint.h>
 
 #include "allocator/free_set.h"
+#include "allocator/memory.h"
 #include "base/vec.h"
 
 typedef enum ms_block_state {
     MS_BLOCK_SPARE,   /* an unused row of the table */
     MS_BLOCK_FREE,    /* in its pool's free set */
     MS_BLOCK_HELD,    /* handed out, or on its way between two states */
+    MS_BLOCK_WAITING, /* released, but another stream uses it */
     MS_BLOCK_UNMAPPED /* address space without memory behind it (expandable segments) */
 } ms_block_state;
 
@@ -25,7 +27,8 @@ typedef struct ms_heap_block {
     uint32_t prev, next;      /* neighbours in the segment; 0 = none */
     uint32_t left, right;     /* in the free set; `right` links the spare rows */
     uint32_t pool;
-    uint32_t state; /* ms_block_state */
+    uint16_t state;        /* ms_block_state */
+    uint16_t stream_count; /* others that use it */
 } ms_heap_block;
 
 typedef enum ms_pool_kind { MS_POOL_SMALL, MS_POOL_LARGE } ms_pool_kind;
@@ -41,13 +44,15 @@ typedef struct ms_heap {
     ms_vec(ms_heap_block) blocks; /* row 0 means "none" */
     ms_vec(ms_heap_pool) pools;
     uint32_t spare, spare_count; /* chain of unused rows */
-    uint64_t next_address;       /* of the next segment */
+    ms_memory memory;            /* where segments come from */
+    ms_memory_kind memory_kind;  /* of the segments */
+    uint64_t next_address;       /* of the next segment, where memory is simulated */
 } ms_heap;
 
-/* The simulated address space ends here, so that sums of sizes cannot wrap. */
-#define MS_HEAP_END (UINT64_C(1) << 62)
-
-bool ms_heap_init(ms_heap *heap);
+/* On simulated memory where `memory` is NULL. The heap stays where it is. False when out of memory.
+ */
+bool ms_heap_init(ms_heap *heap, const ms_memory *memory);
+/* What segments there are go back. */
 void ms_heap_free(ms_heap *heap);
 
 /* Makes sure that the next `count` new blocks cannot fail; false when out of memory. */
@@ -61,8 +66,11 @@ uint32_t ms_heap_pool_of(ms_heap *heap, uint32_t stream, ms_pool_kind kind);
 uint32_t ms_heap_take_row(ms_heap *heap);
 void ms_heap_drop_row(ms_heap *heap, uint32_t block);
 
-/* A new segment at the next address: one held block, or 0 when the address space is used up. */
-uint32_t ms_heap_add_segment(ms_heap *heap, uint32_t pool, uint64_t bytes);
+/* A new segment: one held block. On failure, which is the memory's, there is none. */
+ms_status ms_heap_add_segment(ms_heap *heap, uint32_t pool, ms_memory_kind kind, uint64_t bytes,
+                              uint32_t *block);
+/* Gives a held block that is a whole segment back. */
+void ms_heap_drop_segment(ms_heap *heap, uint32_t block);
 
 /* Cuts a block in two; the row keeps the front. Returns the rest, which has the same state but is
  * in no free set yet. */

@@ -7,7 +7,7 @@
 static ms_status allocate(ms_allocator *allocator, uint64_t bytes, uint32_t stream, ms_block *block)
 {
     (void)stream;
-    if (bytes > MS_HEAP_END - allocator->stats.allocated_bytes)
+    if (bytes > MS_MEMORY_END - allocator->stats.allocated_bytes)
         return MS_ERR_OVERFLOW;
     if (!ms_allocator_has_room(allocator, bytes))
         return MS_ERR_OVER_BUDGET;
@@ -16,7 +16,7 @@ static ms_status allocate(ms_allocator *allocator, uint64_t bytes, uint32_t stre
     *block = ms_heap_take_row(&allocator->heap);
     ms_heap_block *b = &allocator->heap.blocks.items[*block];
     b->bytes = bytes;
-    b->address = allocator->heap.next_address; /* never used again: nothing is cached */
+    b->address = allocator->heap.next_address; /* never used again: nothing is cached; no memory */
     allocator->heap.next_address += bytes;
     ms_allocator_book_out(allocator, *block, bytes);
     allocator->stats.reserved_bytes = allocator->stats.allocated_bytes;

@@ -8,6 +8,7 @@
 
 #include "allocator/allocator.h"
 #include "allocator/heap.h"
+#include "allocator/waiting.h"
 
 /* PyTorch's constants; "small" requests share 2 MiB segments, the others have 20 MiB or their own.
  */
@@ -34,6 +35,8 @@ struct ms_allocator {
     ms_allocator_options options;
     ms_allocator_stats stats;
     ms_heap heap;
+    ms_stream_uses recorded; /* of blocks handed out */
+    ms_stream_uses waiting;  /* of released ones: events, the oldest first */
 };
 
 /* What a request takes from its pool; 0 when it exceeds the address space. */

@@ -40,7 +40,7 @@ ms_analysis *ms_analyze_value(ms_json_value run, const char *path, const ms_run_
 /* The JSON report without suggestions, to memory: `*text` is the caller's to free. */
 ms_status ms_analysis_text(const ms_analysis *analysis, char **text, size_t *length, ms_error *err);
 
-/* What the report says, as one reads it; texts in the arena. */
+/* What the report states, as a reader of the file gets it; texts in the arena. */
 ms_status ms_analysis_report(const ms_analysis *analysis, ms_arena *arena, ms_report *report,
                              ms_error *err);
 

@@ -52,7 +52,7 @@ ms_status ms_baseline_look(ms_arena *arena, const ms_budget *budget, const char 
         return ms_fail(err, status, "no memory for a baseline");
     if (status != MS_OK && state->is_there)
         refuse(budget, &state->refusal,
-               "%.160s is no static report: it stays as it is; name another file or remove it",
+               "%.160s is not a static report and is left as it is; name another file or remove it",
                budget->baseline);
     return MS_OK;
 }
@@ -77,7 +77,7 @@ static void refuse_twins(const ms_budget *budgets, const named *names, uint32_t 
     for (uint32_t i = 1; i < count; i++)
         if (strcmp(names[i].identity, names[i - 1].identity) == 0)
             refuse(&budgets[names[i].index], &states[names[i].index].refusal,
-                   "the baselines of '%.80s' and '%.80s' are one file, %.160s",
+                   "the baselines of '%.80s' and '%.80s' are the same file, %.160s",
                    budgets[names[i - 1].index].name, budgets[names[i].index].name,
                    budgets[names[i].index].baseline);
 }
@@ -89,7 +89,7 @@ static void refuse_inputs(const ms_budget *budgets, uint32_t count, ms_inputs *i
         const char *read = budgets[i].baseline ? ms_inputs_find(inputs, budgets[i].baseline) : NULL;
         if (read)
             refuse(&budgets[i], &states[i].refusal,
-                   "%.120s is read in this run (as %.120s): a baseline would take its place",
+                   "%.120s is read in this run (as %.120s): a baseline would replace it",
                    budgets[i].baseline, read);
     }
 }

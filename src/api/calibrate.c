@@ -107,7 +107,8 @@ ms_status ms_calibrator_add_table(ms_calibrator *c, const char *path, ms_error *
     if (status == MS_OK)
         memcpy(table, source.text, source.length);
     if (status == MS_OK && memchr(source.text, '\0', source.length))
-        status = ms_fail(err, MS_ERR_CONFIG, "%.200s holds a zero byte: it is no table", path);
+        status =
+            ms_fail(err, MS_ERR_CONFIG, "%.200s contains a zero byte: it is not a table", path);
     if (status == MS_OK)
         status = ms_measured_points_read(c->arena, source.name, table, &c->points, err);
     free(text);

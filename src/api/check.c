@@ -128,7 +128,7 @@ static ms_status read_baseline(ms_arena *arena, ms_verdict *v)
         ms_error_set(&v->error, status, "no baseline %.120s; memscope baseline --update writes it",
                      b->baseline);
     } else if (status == MS_OK && !v->has_before) {
-        status = ms_fail(&v->error, MS_ERR_CONFIG, "%.160s is no report", b->baseline);
+        status = ms_fail(&v->error, MS_ERR_CONFIG, "%.160s is not a report", b->baseline);
     } else if (status == MS_OK && v->before.is_plan) {
         status = ms_fail(&v->error, MS_ERR_CONFIG, "%.160s is a plan; a baseline is a report",
                          b->baseline);

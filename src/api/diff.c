@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "document/reading.h"
 #include "memscope/diff.h"
 
 #include <stdlib.h>
@@ -87,7 +88,7 @@ static ms_status read_side(ms_arena *arena, const char *name, const ms_run *run,
     if (status != MS_OK || is_one)
         return status;
     if (strcmp(name, "-") == 0)
-        return ms_fail(err, MS_ERR_USAGE, "standard input holds no report");
+        return ms_fail(err, MS_ERR_USAGE, "standard input is not a report");
     return analyze(arena, name, run, report, err);
 }
 

@@ -9,6 +9,7 @@
 #include "api/planned_step.h"
 #include "base/error.h"
 #include "base/limit.h"
+#include "config/run/resolve_between_steps.h"
 #include "model/load.h"
 #include "config/run/resolve.h"
 #include "config/run/run_fields.h"
@@ -21,7 +22,7 @@
 struct ms_plan {
     ms_arena *arena;
     ms_plan_settings settings;
-    ms_run_draft draft; /* only to refuse a bad value at once, and to see what was said */
+    ms_run_draft draft; /* only to refuse a bad value at once, and to see which fields are set */
     ms_vec(ms_run_setting) run_settings;
     ms_stop stop;
     ms_style style;
@@ -152,19 +153,21 @@ static ms_status check_for_run(const ms_plan *plan, ms_error *err)
 {
     const ms_run_config *run = &plan->run;
     if (run->device->is_cpu && ms_plan_settings_said(&plan->settings, "max-cpu-offload"))
-        return ms_fail(err, MS_ERR_USAGE, "--max-cpu-offload: a cpu offloads nothing");
-    if (run->optimizer_in_backward)
         return ms_fail(err, MS_ERR_USAGE,
-                       "optimizer-in-backward: plans step after backward; leave it out");
+                       "--max-cpu-offload: there is nothing to offload to on a cpu");
+    if (run->optimizer_in_backward)
+        return ms_fail(
+            err, MS_ERR_USAGE,
+            "optimizer-in-backward: plans update the parameters after backward; leave it out");
     const uint32_t allowed = plan->settings.allowed;
     const ms_optimizer_traits *optimizer = ms_optimizer_traits_of(run->optimizer);
     if (allowed && !optimizer->is_everywhere)
-        return ms_fail(err, MS_ERR_USAGE, "--allow: %s is known on GPUs alone, not on the host",
+        return ms_fail(err, MS_ERR_USAGE, "--allow: %s is supported on GPUs only, not on the host",
                        optimizer->name);
     if (run->device->is_cpu && allowed)
-        return ms_fail(err, MS_ERR_USAGE, "--allow: on a cpu all is on the host already");
+        return ms_fail(err, MS_ERR_USAGE, "--allow: on a cpu everything is already on the host");
     if (run->optimizer_device == MS_OPTIMIZER_ON_HOST && allowed == MS_ALLOW_HOST_OPTIMIZER)
-        return ms_fail(err, MS_ERR_USAGE, "--allow: the optimizer is on the host already");
+        return ms_fail(err, MS_ERR_USAGE, "--allow: the optimizer is already on the host");
     return MS_OK;
 }
 
@@ -177,7 +180,8 @@ static uint64_t half_of_host_bytes(void)
 static ms_status load(ms_plan *plan, ms_error *err)
 {
     const ms_plan_settings *s = &plan->settings;
-    /* Beside other planners the rules may use any host, so that answers are alike on every one. */
+    /* Compared with other planners the rules may use any host, so that answers are alike on every
+     * one. */
     bool asks_host = s->planner == MS_PLANNER_RULES && s->max_host_bytes == UINT64_MAX;
     ms_status status = ms_run_load(plan->arena, plan->run_settings.items, plan->run_settings.count,
                                    &plan->model, &plan->run, &plan->notes, err);
@@ -185,7 +189,7 @@ static ms_status load(ms_plan *plan, ms_error *err)
         status = check_for_run(plan, err);
     if (status == MS_OK && is_set_aside(&plan->run))
         status = ms_note_add(&plan->notes, plan->arena, err,
-                             "what the run says about treating its layers is set aside");
+                             "the run's own treatment of its layers is ignored");
     if (status == MS_OK)
         status = ms_evaluation_refuse(&plan->run, err);
     if (status == MS_OK && !ms_device_has_rates(plan->run.device)) {
@@ -223,8 +227,7 @@ static ms_status solve_targets(ms_plan *plan, ms_error *err)
         ms_status status = ms_step_plan_solve(plan->arena, &task, &answer.plan, &reason);
         if (status == MS_ERR_STOPPED) {
             ms_step_plan_free(&answer.plan);
-            return ms_fail(err, status, "stopped; %s and later trainers are left out",
-                           target->name);
+            return ms_fail(err, status, "stopped; %s and later trainers are missing", target->name);
         }
         answer.plan.target_free_ms = plan->step.plan.time.step_ms;
         answer.plan.target_free_peak_bytes = plan->step.plan.peak_bytes;

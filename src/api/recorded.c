@@ -114,13 +114,13 @@ ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, 
 
 /* ---- devices ---- */
 
-/* What programs see where nobody has looked: the count of an A100, as most kernels do not ask. */
+/* What programs see where it is not known: the count of an A100, as most kernels do not ask. */
 enum { ASSUMED_MULTIPROCESSORS = 108 };
 
 static ms_status fill_facts(const ms_device *device, ms_device_facts *facts, ms_error *err)
 {
     if (device->compute_capability == 0)
-        return ms_fail(err, MS_ERR_USAGE, "device %.40s is no CUDA device", device->name);
+        return ms_fail(err, MS_ERR_USAGE, "device %.40s is not a CUDA device", device->name);
     *facts = (ms_device_facts){.compute_capability = device->compute_capability,
                                .multiprocessors = device->multiprocessors ? device->multiprocessors
                                                                           : ASSUMED_MULTIPROCESSORS,

@@ -62,8 +62,9 @@ const ms_run_field *ms_sweep_fields(size_t *count)
 
 static ms_status check_closed(const ms_sweep *sweep, ms_error *err)
 {
-    return sweep->is_open ? ms_fail(err, MS_ERR_USAGE, "the sweep is open: nothing can be set")
-                          : MS_OK;
+    return sweep->is_open
+               ? ms_fail(err, MS_ERR_USAGE, "the sweep has started: nothing can be set any more")
+               : MS_OK;
 }
 
 ms_status ms_sweep_set(ms_sweep *sweep, const char *field, const char *value, ms_error *err)
@@ -205,8 +206,8 @@ static ms_status fail_foreign(const ms_rows *rows, ms_error *err)
 {
     return ms_fail(err, MS_ERR_CONFIG,
                    "%s:%" PRIu64
-                   ": not what this sweep writes here; other options, another input or another "
-                   "version made it",
+                   ": not the row this sweep writes here; other options, another input or another "
+                   "version wrote it",
                    rows->name, rows->line_number);
 }
 

@@ -98,7 +98,7 @@ ms_status ms_write_models(FILE *out, ms_error *err)
 #define HOST "host_link_gb_per_s"
 #define PEER "peer_link_gb_per_s"
 
-/* What follows a cell: whether nobody found a source for it. */
+/* The mark behind a cell: whether its value lacks a source. */
 static char mark_of(const ms_device *d, const char *cell)
 {
     return strstr(d->unchecked, cell) ? '?' : ' ';

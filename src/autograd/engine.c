@@ -9,6 +9,7 @@
 #include "autograd/engine.h"
 
 #include "autograd/cuda_reduce.h"
+#include "trace/build.h"
 
 /* ---- the heap of ready nodes: largest number first; a nested run uses the part above `base` ----
  */
@@ -51,7 +52,7 @@ static uint32_t heap_pop(ms_tape *tape, uint32_t base)
 
 /* ---- gradients ---- */
 
-/* PyTorch adds in place when nobody else holds the buffered gradient or its storage. A view holds
+/* PyTorch adds in place when nothing else holds the buffered gradient or its storage. A view holds
  * its base, so a gradient that went through a view is never added to in place. */
 static bool can_accumulate_in_place(ms_tape *tape, ms_tensor tensor)
 {
@@ -141,11 +142,10 @@ static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
         ms_release(tape, cloned);
         return;
     }
-    ms_storage *storage = &tape->trace->storages.items[ms_info(tape, incoming)->storage];
+    uint32_t storage = ms_info(tape, incoming)->storage;
     if (parameter->scope != MS_NONE) { /* else a rerun's input: see ms_rerun */
-        storage->category = MS_CATEGORY_GRADIENT;
-        storage->name = parameter->name;
-        storage->scope = parameter->scope;
+        ms_trace_categorize(tape->trace, storage, MS_CATEGORY_GRADIENT);
+        ms_trace_label(tape->trace, storage, parameter->name, parameter->scope);
     }
     parameter->grad = incoming;
     if (parameter->scope != MS_NONE)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "autograd/graph.h"
 
+#include "trace/build.h"
+
 ms_graph_end ms_graph_end_of(const ms_tape *tape)
 {
     return (ms_graph_end){tape->nodes.count, tape->metas.count, tape->buffers.count,
@@ -42,9 +44,7 @@ void ms_graph_hold_activation(ms_tape *tape, ms_tensor tensor)
 {
     if (ms_idle(tape) || !tensor)
         return;
-    ms_storage *storage = &tape->trace->storages.items[ms_info(tape, tensor)->storage];
-    if (storage->category == MS_CATEGORY_TEMPORARY)
-        storage->category = MS_CATEGORY_ACTIVATION;
+    ms_trace_hold(tape->trace, ms_info(tape, tensor)->storage);
     ms_graph_hold(tape, tensor);
 }
 

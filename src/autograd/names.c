@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "base/arena.h"
 #include "autograd/tape.h"
+#include "trace/build.h"
 
 /* ---- names: an open hash table of indices into trace->names ---- */
 
@@ -51,12 +51,12 @@ uint32_t ms_tape_name(ms_tape *tape, const char *text)
     }
     uint32_t *place = name_place(tape, text);
     if (*place == 0) {
-        const char *copy = ms_arena_strdup(trace->names_arena, text);
-        if (!copy || !ms_vec_push(&trace->names, copy)) {
+        uint32_t name = ms_trace_add_name(trace, text);
+        if (name == MS_NONE) {
             ms_tape_fail(tape, MS_ERR_NOMEM);
             return 0;
         }
-        *place = trace->names.count - 1;
+        *place = name;
     }
     return *place;
 }
@@ -76,15 +76,14 @@ static void note_layer(ms_tape *tape, uint32_t layer, uint32_t scope)
 uint32_t ms_scope_add(ms_tape *tape, uint32_t parent, const char *name, uint32_t layer)
 {
     ms_scope scope = {.parent = parent, .name = ms_tape_name(tape, name), .layer = layer};
-    if (layer == MS_NONE && parent != MS_NONE)
-        scope.layer = tape->trace->scopes.items[parent].layer;
-    if (!ms_vec_push(&tape->trace->scopes, scope)) {
+    uint32_t index = ms_trace_add_scope(tape->trace, scope);
+    if (index == MS_NONE) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return parent;
     }
     if (layer != MS_NONE)
-        note_layer(tape, layer, tape->trace->scopes.count - 1);
-    return tape->trace->scopes.count - 1;
+        note_layer(tape, layer, index);
+    return index;
 }
 
 uint32_t ms_layer_scope(const ms_tape *tape, uint32_t layer)

@@ -5,22 +5,20 @@
 #include <string.h>
 
 #include "autograd/tape.h"
+#include "trace/build.h"
 
 /* ---- operator executions ---- */
 
 static void record_begin(ms_tape *tape, const ms_op *op, ms_op_mark *mark)
 {
-    ms_trace *trace = tape->trace;
     ms_op_exec exec = {.name = tape->in_backward && op->node_name ? op->node_name : op->name,
                        .scope = tape->scope,
-                       .first_operand = trace->operands.count,
                        .pass = tape->pass,
                        .phase = tape->phase,
                        .matmul_dtype = MS_DTYPE_F32,
                        .repeats = tape->repeats};
-    mark->op = trace->ops.count;
-    if (!ms_vec_push(&trace->ops, exec) ||
-        !ms_vec_push(&trace->events, (ms_event){MS_EVENT_OP_BEGIN, mark->op})) {
+    mark->op = ms_trace_begin_op(tape->trace, exec);
+    if (mark->op == MS_NONE) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return;
     }
@@ -53,29 +51,24 @@ void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_out
                           .rank = (uint8_t)info->shape.rank,
                           .dtype = info->dtype,
                           .is_output = is_output};
-    uint64_t bytes = ms_dtype_bytes((ms_dtype)info->dtype);
     for (uint32_t i = 0; i < info->shape.rank; i++) {
         operand.symbols[i] = info->shape.dims[i].symbol;
         operand.sizes[i] = info->shape.dims[i].value;
-        bytes *= operand.sizes[i];
     }
-    if (!ms_vec_push(&tape->trace->operands, operand)) {
+    if (!ms_trace_add_operand(tape->trace, mark.op, operand))
         ms_tape_fail(tape, MS_ERR_NOMEM);
-        return;
-    }
-    ms_op_exec *exec = &tape->trace->ops.items[mark.op];
-    exec->operand_count++;
-    exec->traffic_bytes += bytes;
 }
 
 void ms_op_work(ms_tape *tape, ms_op_mark mark, double flops, double traffic_bytes, ms_dtype dtype)
 {
-    if (!mark.outermost || ms_idle(tape))
-        return;
-    ms_op_exec *exec = &tape->trace->ops.items[mark.op];
-    exec->flops += flops < 1.8e19 ? (uint64_t)flops : UINT64_MAX;
-    exec->traffic_bytes += traffic_bytes < 1.8e19 ? (uint64_t)traffic_bytes : UINT64_MAX;
-    exec->matmul_dtype = (uint8_t)dtype;
+    if (mark.outermost && !ms_idle(tape))
+        ms_trace_add_cost(tape->trace, mark.op, flops, traffic_bytes, dtype);
+}
+
+void ms_op_product(ms_tape *tape, ms_op_mark mark, ms_gemm product)
+{
+    if (mark.outermost && !ms_idle(tape) && !ms_trace_add_product(tape->trace, mark.op, product))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
 void ms_op_end(ms_tape *tape, ms_op_mark mark)
@@ -87,7 +80,7 @@ void ms_op_end(ms_tape *tape, ms_op_mark mark)
     if (!mark.outermost)
         return;
     tape->current_op = MS_NONE;
-    if (!ms_vec_push(&tape->trace->events, (ms_event){MS_EVENT_OP_END, mark.op}))
+    if (!ms_trace_add_event(tape->trace, MS_EVENT_OP_END, mark.op))
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
@@ -160,10 +153,7 @@ void ms_node_numbers(ms_tape *tape, uint32_t node, uint32_t count, const uint64_
 
 void ms_mark_saved(ms_tape *tape, ms_tensor tensor)
 {
-    ms_storage *storage = &tape->trace->storages.items[ms_info(tape, tensor)->storage];
-    storage->saved = true;
-    if (storage->category == MS_CATEGORY_TEMPORARY)
-        storage->category = MS_CATEGORY_ACTIVATION;
+    ms_trace_save(tape->trace, ms_info(tape, tensor)->storage);
 }
 
 void ms_save(ms_tape *tape, uint32_t node_index, ms_tensor tensor)

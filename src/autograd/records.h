@@ -87,7 +87,7 @@ typedef struct ms_parameter {
     ms_tensor sum;  /* of its gradients in fp32; 0: they add up in `grad` */
     ms_tensor cast; /* autocast's copy in the lower dtype, while the context is open */
     uint32_t name, scope;
-    bool is_embedding; /* the weight of one, for optimizers that tell them apart */
+    bool is_embedding; /* the weight of one, for optimizers that distinguish them */
     bool is_reached;   /* a gradient has arrived */
     ms_tensor states[MS_OPTIMIZER_STATES]; /* its optimizer's */
     bool states_made;

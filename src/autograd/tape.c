@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/size.h"
+#include "trace/build.h"
 
 bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run)
 {
@@ -51,7 +52,7 @@ void ms_trace_event(ms_tape *tape, ms_event_kind kind, uint32_t id)
 {
     if (tape->trace->events.count >= MS_MOST_EVENTS)
         ms_tape_fail(tape, MS_ERR_LIMIT);
-    else if (!ms_vec_push(&tape->trace->events, (ms_event){kind, id}))
+    else if (!ms_trace_add_event(tape->trace, kind, id))
         ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
@@ -68,8 +69,8 @@ static void contiguous_strides(const ms_shape *shape, uint64_t *strides)
 
 static uint32_t push_storage(ms_tape *tape, ms_storage storage)
 {
-    uint32_t index = tape->trace->storages.count;
-    if (!ms_vec_push(&tape->trace->storages, storage) || !ms_vec_push(&tape->storage_refs, 0u)) {
+    uint32_t index = ms_trace_add_storage(tape->trace, &storage);
+    if (index == MS_NONE || !ms_vec_push(&tape->storage_refs, 0u)) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return MS_NONE;
     }
@@ -93,7 +94,9 @@ static uint32_t add_storage(ms_tape *tape, const ms_shape *shape, ms_dtype dtype
                           .scope = tape->scope,
                           .rank = (uint8_t)shape->rank,
                           .dtype = (uint8_t)dtype,
-                          .category = tape->new_category};
+                          .category = tape->new_category,
+                          .stream = tape->stream,
+                          .same_as = MS_NONE};
     for (uint32_t i = 0; i < shape->rank; i++)
         storage.symbols[i] = shape->dims[i].symbol;
     return push_storage(tape, storage);
@@ -101,10 +104,12 @@ static uint32_t add_storage(ms_tape *tape, const ms_shape *shape, ms_dtype dtype
 
 void ms_storage_renew(ms_tape *tape, ms_tensor tensor)
 {
-    const ms_storage old = tape->trace->storages.items[ms_info(tape, tensor)->storage];
+    uint32_t before = ms_info(tape, tensor)->storage;
+    const ms_storage old = tape->trace->storages.items[before];
     uint32_t index = push_storage(tape, old);
     if (index == MS_NONE)
         return;
+    ms_trace_identify(tape->trace, index, before);
     tape->storage_refs.items[index] = 1;
     ms_info(tape, tensor)->storage = index;
 }
@@ -279,10 +284,10 @@ void ms_name_storage(ms_tape *tape, ms_tensor tensor, const char *name, ms_categ
 {
     if (!tensor)
         return;
-    uint32_t name_index = ms_tape_name(tape, name);
-    ms_storage *storage = &tape->trace->storages.items[ms_info(tape, tensor)->storage];
-    storage->name = name_index;
-    storage->category = (uint8_t)category;
+    uint32_t storage = ms_info(tape, tensor)->storage;
+    ms_trace_label(tape->trace, storage, ms_tape_name(tape, name),
+                   tape->trace->storages.items[storage].scope);
+    ms_trace_categorize(tape->trace, storage, category);
 }
 
 void ms_storage_swap(ms_tape *tape, ms_tensor a, ms_tensor b)

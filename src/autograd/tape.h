@@ -37,6 +37,7 @@ typedef struct ms_tape {
     uint32_t micro_step;  /* of the step */
     uint32_t repeats;     /* micro-steps that the running one stands for */
     uint8_t new_category; /* ms_category of what is allocated now */
+    uint32_t stream;      /* whose memory is allocated now */
     uint32_t scope;       /* module that runs */
     uint32_t current_op;  /* operator execution, or MS_NONE */
     bool stopped;         /* early stop: unwinding, operators do nothing */
@@ -144,7 +145,7 @@ ms_frame ms_frame_begin(ms_tape *tape);
 ms_tensor *ms_argument(ms_frame *frame, ms_tensor value);
 ms_tensor *ms_local(ms_frame *frame, ms_tensor value);
 void ms_assign(ms_frame *frame, ms_tensor *local, ms_tensor value);
-/* Ends the frame; yields the value of `result` (may be NULL), floating if nobody else holds it. */
+/* Ends the frame; yields the value of `result` (may be NULL), floating if nothing else holds it. */
 ms_tensor ms_frame_end(ms_frame *frame, const ms_tensor *result);
 
 /* ---- modules ---- */
@@ -185,6 +186,8 @@ typedef struct ms_op_mark {
 ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op);
 void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_output);
 void ms_op_work(ms_tape *tape, ms_op_mark mark, double flops, double traffic_bytes, ms_dtype dtype);
+/* A matrix product that it computes, for those who run the trace; its flops count elsewhere. */
+void ms_op_product(ms_tape *tape, ms_op_mark mark, ms_gemm product);
 void ms_op_end(ms_tape *tape, ms_op_mark mark);
 /* The execution that is running, for what a backward adds to it. */
 static inline ms_op_mark ms_op_running(const ms_tape *tape)

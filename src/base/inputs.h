@@ -9,7 +9,7 @@
 
 #include "memscope/inputs.h"
 
-/* Puts down an open file; one that is not regular is left out. `inputs` may be NULL. */
+/* Records an open file; one that is not regular is ignored. `inputs` may be NULL. */
 ms_status ms_inputs_note(ms_inputs *inputs, const char *name, const struct stat *file,
                          ms_error *err);
 

@@ -13,7 +13,7 @@ typedef struct stream {
     uint64_t taken, delivered;
     bool is_done[MS_ORDERED_MOST_SLOTS]; /* by slot: worked, not delivered yet */
     bool has_ended;                      /* nothing more is taken */
-    bool is_delivering;                  /* somebody does */
+    bool is_delivering;                  /* a thread delivers now */
 } stream;
 
 /* Waits for a slot and fills it; false when there is nothing more to do. */

@@ -13,23 +13,24 @@ static const struct {
 } reasons[] = {
     [MS_FIT_OVER_BUDGET] = {MS_VERDICT_NO, "over-budget",
                             "the device is expected to need more than the budget",
-                            "memscope plan says how the step fits"},
-    [MS_FIT_NO_ROOM] = {MS_VERDICT_NO, "no-room",
-                        "the allocator finds no room on the way, though what it holds in a steady "
-                        "step is within the budget",
-                        "memscope plan says how the step fits"},
+                            "memscope plan shows how to make the step fit"},
+    [MS_FIT_NO_ROOM] =
+        {MS_VERDICT_NO, "no-room",
+         "the allocator runs out of room on the way, although what it reserves in a steady "
+         "step is within the budget",
+         "memscope plan shows how to make the step fit"},
     [MS_FIT_RETRIES] = {MS_VERDICT_TIGHT, "allocator-retries",
-                        "it runs only because the allocator gives cached memory back to make room",
-                        "each time waits for the device; to be safe leave it more memory: a "
+                        "it runs only because the allocator returns cached memory to make room",
+                        "each return waits for the device; to be safe leave it more memory: a "
                         "smaller batch, another allocator, or memscope plan for a smaller budget"},
     [MS_FIT_UPPER_END] = {MS_VERDICT_TIGHT, "upper-end",
-                          "only the middle of the estimate fits, not its upper end",
+                          "the expected value fits, but not the upper end of the estimate",
                           "to be safe leave that much more memory, by a smaller batch or memscope "
                           "plan for a smaller budget, or calibrate the device"},
     [MS_FIT_WITHIN_BUDGET] = {MS_VERDICT_FITS, "within-budget",
                               "the upper end of the estimate is within the budget", ""},
     [MS_FIT_NO_BUDGET] = {MS_VERDICT_FITS, "no-budget",
-                          "no budget was given, and what the device has is not known", ""},
+                          "no budget was given, and the device's capacity is not known", ""},
 };
 
 enum {

@@ -3,127 +3,14 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/locale.h"
+#include "calibrate/fit_times.h"
 #include "calibrate/fitting.h"
 
 enum { LEAST_CONTEXTS = 3, LEAST_LINKS = 2 };
-
-static ms_status no_memory(const ms_fitting *f)
-{
-    return ms_fail(f->err, MS_ERR_NOMEM, "out of memory for a fit");
-}
-
-ms_status ms_fitting_note(ms_fitting *f, const char *format, ...)
-{
-    char text[240];
-    va_list args;
-    va_start(args, format);
-    ms_text_vprint(text, sizeof text, format, args);
-    va_end(args);
-    const char *kept = ms_arena_strdup(f->arena, text);
-    if (!kept)
-        return no_memory(f);
-    f->result->notes[f->result->note_count++] = kept;
-    return MS_OK;
-}
-
-ms_status ms_fitting_too_few(ms_fitting *f, const char *what, uint32_t needed)
-{
-    return ms_fitting_note(f, "%s: %" PRIu32 " point%s, and %" PRIu32 " are needed", what, f->count,
-                           f->count == 1 ? "" : "s", needed);
-}
-
-/* ---- how well ---- */
-
-static void add_error(ms_calibration_error *error, double told, double measured, uint32_t count)
-{
-    double off = fabs(told - measured) / measured;
-    error->mean += off / count;
-    error->worst = off > error->worst ? off : error->worst;
-}
-
-/* `before`, `after`: what is told of a point without and with the fit; `measured`: what is true. */
-void ms_fitting_add_quality(ms_fitting *f, const char *figure, ms_teller before, ms_teller after,
-                            ms_teller measured)
-{
-    ms_calibration_quality *q = &f->result->qualities[f->result->quality_count++];
-    *q = (ms_calibration_quality){.figure = figure, .points = f->count};
-    for (uint32_t i = 0; i < f->count; i++) {
-        double truth = measured(f, i, MS_NONE_LEFT_OUT);
-        add_error(&q->before, before(f, i, MS_NONE_LEFT_OUT), truth, f->count);
-        add_error(&q->after, after(f, i, MS_NONE_LEFT_OUT), truth, f->count);
-        add_error(&q->left_out, after(f, i, i), truth, f->count);
-    }
-}
-
-/* ---- parameters ---- */
-
-static void widen(ms_fitted *fitted, double value)
-{
-    fitted->low = value < fitted->low ? value : fitted->low;
-    fitted->high = value > fitted->high ? value : fitted->high;
-}
-
-/* Bytes are whole numbers of them. */
-static double rounded(ms_parameter_kind kind, double value)
-{
-    return ms_parameter_rows[kind].is_bytes ? floor(value + 0.5) : value;
-}
-
-static ms_fitted *set_parameter(ms_fitting *f, ms_parameter_kind kind, double value)
-{
-    ms_fitted *fitted = &f->result->calibration.parameters[kind];
-    value = rounded(kind, value);
-    *fitted = (ms_fitted){f->count, value, value, value};
-    return fitted;
-}
-
-/* ---- coefficients ---- */
-
-void ms_fitting_solve(const ms_fitting *f, uint32_t left_out, double c[MS_LEAST_COLUMNS])
-{
-    ms_least_solve(f->rows, f->count, left_out, f->is_joined ? 1 : f->wanted, c);
-    for (int i = 1; i < MS_LEAST_COLUMNS && f->is_joined; i++)
-        c[i] = f->wanted >> i & 1 ? c[0] : 0;
-}
-
-double ms_fitting_dot(const ms_fitting *f, const double c[MS_LEAST_COLUMNS], uint32_t point)
-{
-    double sum = 0;
-    for (int i = 0; i < MS_LEAST_COLUMNS; i++)
-        sum += f->is_joined && i > 0 ? 0 : c[i] * f->rows[point].columns[i];
-    return sum;
-}
-
-/* Values and columns are shares of what was measured, so that all points count alike. */
-void ms_fitting_set_row(ms_fitting *f, uint32_t i, const double columns[MS_LEAST_COLUMNS],
-                        double rest, double measured)
-{
-    for (int c = 0; c < MS_LEAST_COLUMNS; c++)
-        f->rows[i].columns[c] = columns[c] / measured;
-    f->rows[i].value = rest / measured;
-}
-
-void ms_fitting_set_coefficients(ms_fitting *f, const ms_parameter_kind kinds[MS_LEAST_COLUMNS],
-                                 double base)
-{
-    double c[MS_LEAST_COLUMNS];
-    ms_fitting_solve(f, MS_NONE_LEFT_OUT, c);
-    for (int i = 0; i < MS_LEAST_COLUMNS; i++)
-        if (f->wanted >> i & 1)
-            set_parameter(f, kinds[i], base + c[i]);
-    for (uint32_t out = 0; out < f->count; out++) {
-        ms_fitting_solve(f, out, c);
-        for (int i = 0; i < MS_LEAST_COLUMNS; i++)
-            if (f->wanted >> i & 1)
-                widen(&f->result->calibration.parameters[kinds[i]], rounded(kinds[i], base + c[i]));
-    }
-}
 
 /* ---- what is reserved ---- */
 
@@ -163,7 +50,7 @@ static ms_status fit_reserved(ms_fitting *f)
     if (f->count == 0)
         return MS_OK;
     if (f->count < PARAMETERS + MS_SPARE_POINTS)
-        return ms_fitting_too_few(f, "what is reserved", PARAMETERS + MS_SPARE_POINTS);
+        return ms_fitting_too_few(f, "reserved memory", PARAMETERS + MS_SPARE_POINTS);
     for (uint32_t i = 0; i < f->count; i++) {
         const ms_measured_point *p = f->used[i];
         const double columns[MS_LEAST_COLUMNS] = {1, p->told_reserved};
@@ -175,9 +62,8 @@ static ms_status fit_reserved(ms_fitting *f)
     ms_status status = MS_OK;
     if (!ms_least_tells_apart(f->rows, f->count, f->wanted)) {
         f->wanted = 2; /* all of one size */
-        status = ms_fitting_note(
-            f, "workspaces: the points are all of one size, so that they are not told "
-               "from the margin");
+        status = ms_fitting_note(f, "workspaces: all points are of one size, so workspaces cannot "
+                                    "be separated from the margin");
     }
     ms_fitting_set_coefficients(f, kinds, 0);
     ms_fitting_add_quality(f, "reserved_memory_bytes", reserved_before, reserved_after,
@@ -258,7 +144,7 @@ static ms_status note_below(ms_fitting *f, uint32_t count)
 {
     return ms_fitting_note(f,
                            "the context: without %" PRIu32 " point%s, whose device shows less "
-                           "than what is told to be reserved",
+                           "than the predicted reserved memory",
                            count, count == 1 ? "" : "s");
 }
 
@@ -275,7 +161,7 @@ static ms_status fit_context(ms_fitting *f)
         double context = context_of(p, c);
         if (context < 0 && p->measured_reserved > 0)
             return ms_fail(f->err, MS_ERR_CONFIG,
-                           "%.100s: the device shows less than what is reserved on it", p->name);
+                           "%.100s: the device shows less than its reserved memory", p->name);
         if (context < 0) {
             below++;
             continue;
@@ -288,9 +174,9 @@ static ms_status fit_context(ms_fitting *f)
         return status;
     if (f->count < LEAST_CONTEXTS)
         return ms_fitting_too_few(f, "the context", LEAST_CONTEXTS);
-    ms_fitted *context = set_parameter(f, MS_PARAMETER_CONTEXT, median(f, MS_NONE_LEFT_OUT));
+    ms_fitting_set_parameter(f, MS_PARAMETER_CONTEXT, median(f, MS_NONE_LEFT_OUT));
     for (uint32_t i = 0; i < f->count; i++)
-        widen(context, rounded(MS_PARAMETER_CONTEXT, f->samples[i]));
+        ms_fitting_widen(f, MS_PARAMETER_CONTEXT, f->samples[i]);
     ms_fitting_add_quality(f, "expected_device_bytes", device_before, device_after,
                            device_measured);
     return MS_OK;
@@ -309,9 +195,9 @@ static ms_status fit_link(ms_fitting *f, ms_parameter_kind kind, size_t offset)
         return MS_OK;
     if (f->count < LEAST_LINKS)
         return ms_fitting_too_few(f, ms_parameter_rows[kind].title, LEAST_LINKS);
-    ms_fitted *link = set_parameter(f, kind, median(f, MS_NONE_LEFT_OUT));
+    ms_fitting_set_parameter(f, kind, median(f, MS_NONE_LEFT_OUT));
     for (uint32_t i = 0; i < f->count; i++)
-        widen(link, median(f, i));
+        ms_fitting_widen(f, kind, median(f, i));
     return MS_OK;
 }
 
@@ -323,10 +209,10 @@ ms_status ms_calibration_device(const ms_measured_points *points, const char **n
     for (uint32_t i = 0; i < points->count; i++) {
         const ms_measured_point *p = &points->items[i];
         if (!*p->device)
-            return ms_fail(err, MS_ERR_CONFIG, "%.100s: its device is not told", p->name);
+            return ms_fail(err, MS_ERR_CONFIG, "%.100s: its device is not given", p->name);
         if (strcmp(p->device, *name) != 0)
             return ms_fail(err, MS_ERR_CONFIG,
-                           "the points are of %.40s and of %.40s: a calibration is of one device",
+                           "the points are from %.40s and %.40s: a calibration is for one device",
                            *name, p->device);
     }
     return MS_OK;
@@ -340,14 +226,14 @@ static ms_status check_fitted(const ms_fitting *f)
         const ms_fitted *fitted = &r->calibration.parameters[i];
         if (fitted->high > ms_parameter_rows[i].most)
             return ms_fail(f->err, MS_ERR_CONFIG,
-                           "%s comes out at %.3g: the points are not of what was told",
+                           "%s is fitted as %.3g: the measurements are not of the predicted steps",
                            ms_parameter_rows[i].title, fitted->high);
         is_any = is_any || fitted->points > 0;
     }
     if (is_any)
         return MS_OK;
     return ms_fail(f->err, MS_ERR_CONFIG, "too few points to fit anything: %s%s%s",
-                   r->note_count > 0 ? r->notes[0] : "none tells a measured figure",
+                   r->note_count > 0 ? r->notes[0] : "no point has a measured figure",
                    r->note_count > 1 ? "; " : "", r->note_count > 1 ? r->notes[1] : "");
 }
 
@@ -363,7 +249,7 @@ ms_status ms_calibration_fit(ms_arena *arena, const ms_measured_points *points,
     f.samples = ms_arena_array(arena, double, points->count);
     f.sorted = ms_arena_array(arena, double, points->count);
     if (!f.used || !f.rows || !f.samples || !f.sorted)
-        return no_memory(&f);
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a fit");
     ms_status status = fit_reserved(&f);
     if (status == MS_OK)
         status = fit_context(&f);

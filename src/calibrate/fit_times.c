@@ -2,6 +2,8 @@
  *
  * How much longer classes of operators take than the roofline says.
  */
+#include "calibrate/fit_times.h"
+
 #include "calibrate/fitting.h"
 
 static double told_ms(const ms_measured_point *p)
@@ -38,8 +40,8 @@ static ms_status join_classes(ms_fitting *f)
             f->rows[i].columns[0] += f->rows[i].columns[c];
     f->is_joined = true;
     return ms_fitting_note(
-        f, "classes of operators: the points have them in like shares, so that one factor "
-           "stands for all");
+        f, "classes of operators: their shares are alike in all points, so one factor "
+           "is fitted for all");
 }
 
 _Static_assert((int)MS_OP_CLASSES <= (int)MS_LEAST_COLUMNS, "a class has no column");

@@ -8,11 +8,11 @@
 #include "calibrate/fit.h"
 #include "calibrate/least.h"
 
-/* Beside as many points as there are parameters, two that can contradict them. */
+/* In addition to as many points as there are parameters, two that can contradict them. */
 enum { MS_SPARE_POINTS = 2 };
 #define MS_NONE_LEFT_OUT UINT32_MAX
 
-/* One figure: its points, and what a fit without one of them tells of each. */
+/* One figure: its points, and what a fit without one of them predicts for each. */
 typedef struct ms_fitting {
     ms_arena *arena;
     const ms_measured_points *points;
@@ -22,8 +22,8 @@ typedef struct ms_fitting {
     ms_least_row *rows;
     double *samples, *sorted;
     uint32_t count, wanted;
-    uint32_t reserved_count; /* rows of the fit of what is reserved; 0: none */
-    bool is_joined;          /* the columns are not told apart: one coefficient for all */
+    uint32_t reserved_count; /* rows of the fit of reserved memory; 0: none */
+    bool is_joined;          /* the columns cannot be separated: one coefficient for all */
     ms_error *err;
 } ms_fitting;
 
@@ -32,22 +32,24 @@ __attribute__((format(printf, 2, 3))) ms_status ms_fitting_note(ms_fitting *f, c
                                                                 ...);
 ms_status ms_fitting_too_few(ms_fitting *f, const char *what, uint32_t needed);
 
-/* What is told of a point by a fit without `left_out`. */
+/* The prediction for a point by a fit without `left_out`. */
 typedef double (*ms_teller)(const ms_fitting *f, uint32_t point, uint32_t left_out);
-/* `before`, `after`: what is told of a point without and with the fit; `measured`: what is true. */
+/* `before`, `after`: the prediction for a point without and with the fit; `measured`: its true
+ * value. */
 void ms_fitting_add_quality(ms_fitting *f, const char *figure, ms_teller before, ms_teller after,
                             ms_teller measured);
 
 /* Values and columns become shares of what was measured, so that all points count alike. */
 void ms_fitting_set_row(ms_fitting *f, uint32_t i, const double columns[MS_LEAST_COLUMNS],
                         double rest, double measured);
+/* Sets a parameter from all points; then its range takes in a value of fewer. Bytes are whole. */
+void ms_fitting_set_parameter(ms_fitting *f, ms_parameter_kind kind, double value);
+void ms_fitting_widen(ms_fitting *f, ms_parameter_kind kind, double value);
 /* Parameters are `base` and the coefficients of the wanted columns. */
 void ms_fitting_set_coefficients(ms_fitting *f, const ms_parameter_kind kinds[MS_LEAST_COLUMNS],
                                  double base);
 void ms_fitting_solve(const ms_fitting *f, uint32_t left_out, double c[MS_LEAST_COLUMNS]);
 /* What coefficients add to a point, as a share. */
 double ms_fitting_dot(const ms_fitting *f, const double c[MS_LEAST_COLUMNS], uint32_t point);
-
-ms_status ms_fitting_times(ms_fitting *f);
 
 #endif

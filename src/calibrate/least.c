@@ -37,7 +37,7 @@ static products multiply(const ms_least_row *rows, uint32_t count, uint32_t skip
     return p;
 }
 
-/* Solves for the columns in `mask` by elimination; false where they are not told apart. */
+/* Solves for the columns in `mask` by elimination; false if they cannot be separated. */
 static bool eliminate(const products *p, uint32_t mask, double found[N])
 {
     double m[N][N + 1];

@@ -22,7 +22,7 @@ void ms_least_solve(const ms_least_row *rows, uint32_t count, uint32_t skip, uin
 /* Bits of the columns that are not 0 in every row. */
 uint32_t ms_least_used(const ms_least_row *rows, uint32_t count);
 
-/* Whether the rows tell the wanted columns apart. */
+/* Whether the rows separate the wanted columns. */
 bool ms_least_tells_apart(const ms_least_row *rows, uint32_t count, uint32_t wanted);
 
 #endif

@@ -52,7 +52,7 @@ static ms_status add_operators(ms_json_value told, ms_measured_point *point, ms_
     return status;
 }
 
-/* ---- whether it is a measurement of what was told ---- */
+/* ---- whether it measures the predicted step ---- */
 
 static ms_status get_text(ms_json_value root, const char *pointer, ms_json_value *found,
                           const char **text, ms_error *err)
@@ -68,7 +68,7 @@ static ms_status check_told(ms_json_value told, ms_error *err)
     if (ms_json_find(told, "calibration", &v) ||
         ms_json_find_pointer(told, "/metadata/calibration", &v))
         return ms_json_fail(err, v, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "the prediction is calibrated already: analyze it without "
+                            "the prediction is already calibrated: analyze it without "
                             "--calibration");
     return MS_OK;
 }
@@ -80,7 +80,7 @@ static ms_status check_measured(ms_json_value measured, ms_error *err)
     ms_status status = get_text(measured, "/metadata/mode", &v, &text, err);
     if (status == MS_OK && strcmp(text, "null") == 0)
         return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "measured on a device that is not there: expected a report of "
+                            "measured on a simulated device: expected a report of "
                             "`memscope capture --real`");
     if (status == MS_OK && strcmp(text, "cuda") != 0)
         return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
@@ -90,7 +90,7 @@ static ms_status check_measured(ms_json_value measured, ms_error *err)
         status = get_text(measured, "/outcome", &v, &text, err);
     if (status == MS_OK && strcmp(text, "stepped") != 0)
         return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "found '%.40s', expected steps that were measured to their end: "
+                            "found '%.40s', expected steps that were measured to completion: "
                             "'stepped'",
                             text);
     return status;
@@ -129,7 +129,7 @@ static ms_status check_title(const ms_device *device, ms_json_value measured, ms
     if (word && has_word(text, word, length))
         return MS_OK;
     return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "measured on '%.60s', and told of %.40s, %.60s", text, device->name,
+                        "measured on '%.60s', but predicted for %.40s, %.60s", text, device->name,
                         device->title);
 }
 
@@ -146,7 +146,7 @@ static ms_status check_size(const ms_device *device, ms_json_value measured, ms_
         return status;
     ms_json_find_pointer(measured, "/metadata/device_bytes", &v);
     return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "measured on a device of %.0f MiB, and told of %.40s with %.0f MiB",
+                        "measured on a device of %.0f MiB, but predicted for %.40s with %.0f MiB",
                         bytes / MIB, device->name, told / MIB);
 }
 

@@ -66,9 +66,9 @@ static void take_name(table *t, const char *name)
         i++;
     for (size_t k = 0; i < COLUMNS && k < t->width; k++)
         if (t->order[k] == &columns[i])
-            fail(t, "column", name, "each name once");
+            fail(t, "column", name, "each name only once");
     if (i == COLUMNS)
-        fail(t, "column", name, "a name that the manual lists");
+        fail(t, "column", name, "a name listed in the manual");
     else if (t->width < COLUMNS)
         t->order[t->width++] = &columns[i];
 }
@@ -111,7 +111,7 @@ static void read_line(table *t, char *line, ms_measured_points *points)
     t->cell = 0;
     t->point = (ms_measured_point){.name = "", .device = ""};
     if (!ms_csv_split(line, take, t))
-        fail(t, "quotes", line, "them around a whole value");
+        fail(t, "quotes", line, "quotes around a whole value");
     if (t->err->status != MS_OK || t->is_head)
         return;
     if (t->cell != t->width)

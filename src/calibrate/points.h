@@ -11,7 +11,7 @@
 #include "device/device.h"
 #include "json/value.h"
 
-/* What is 0 was not told or not measured. */
+/* What is 0 was not predicted or not measured. */
 typedef struct ms_measured_point {
     const char *name, *device;
     double told_reserved, measured_reserved, measured_device; /* bytes */

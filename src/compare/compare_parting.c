@@ -4,8 +4,8 @@
  */
 #include "compare/compare_view.h"
 
-/* Both steps may be sampled: only events that are in both lists can be held against each other. A
- * difference that is there from the start is no parting; its change is. */
+/* Both steps may be sampled: only events that are in both lists can be compared against each other.
+ * A difference that is there from the start is no parting; its change is. */
 void ms_compare_parting_find(ms_compare_view *view)
 {
     const ms_recorded *a = view->first, *b = view->second;

@@ -42,7 +42,7 @@ static const struct side_name {
     const char *mode, *name;
 } side_names[] = {{"static", "the prediction"}, {"null", "the null device"}, {"cuda", "the GPU"}};
 
-/* Two of a kind are told apart by their place. */
+/* Two of a kind are distinguished by their order. */
 static const char *side_name(const ms_compare_view *v, const ms_recorded *r)
 {
     bool is_alike = strcmp(ms_compare_mode(v->first), ms_compare_mode(v->second)) == 0;
@@ -66,11 +66,11 @@ static const char *equal_text(const ms_compare_view *v)
     char gib[MS_GIB_TEXT], gap[MS_RESIDUAL_TEXT];
     if (v->is_equal)
         return ms_arena_printf(v->arena,
-                               "equal to the byte: the peak is %s GiB, and so is all that the "
-                               "allocator holds",
+                               "equal to the byte: the peak is %s GiB, and reserved memory is "
+                               "equal too",
                                ms_gib(v->first->peak_bytes, gib));
     return ms_arena_printf(v->arena,
-                           "the peaks are equal to the byte, %s GiB; what the allocator holds "
+                           "the peaks are equal to the byte, %s GiB; reserved memory "
                            "differs by %s",
                            ms_gib(v->first->peak_bytes, gib),
                            ms_residual_text(reserved->residual, gap));
@@ -83,7 +83,7 @@ static const char *decision(const ms_compare_view *v)
     if (v->residual == 0)
         return equal_text(v);
     double share = first->peak_bytes ? fabs((double)v->residual) / (double)first->peak_bytes : NAN;
-    return ms_arena_printf(v->arena, "%s is %s %% (%s) %s %s: %s against %s GiB at the peak",
+    return ms_arena_printf(v->arena, "%s is %s %% (%s) %s %s: %s compared with %s GiB at the peak",
                            side_name(v, second), ms_fixed(100 * share, 2, percent),
                            ms_bytes_text(ms_compare_size(v->residual), bytes),
                            v->residual > 0 ? "above" : "below", side_name(v, first),
@@ -99,9 +99,9 @@ static const struct meaning {
     {"weight", "other parameters, or another dtype"},
     {"buffer", "buffers that only one of them has"},
     {"gradient", "gradients of another dtype, freed at another time, or of other parameters"},
-    {"optimizer_state", "another optimizer, or a first step, which makes the states"},
-    {"input", "what was there before the step: inputs, workspaces of libraries, the program's own"},
-    {"activation", "other kernels, or operators that save something else for the backward pass"},
+    {"optimizer_state", "another optimizer, or a first step, which creates the states"},
+    {"input", "tensors from before the step: inputs, workspaces of libraries, the program's own"},
+    {"activation", "other kernels, or operators that save other tensors for backward"},
     {"temporary", "other kernels, or another order of allocations and frees at the peak"},
     {"rounding", "ends of cached blocks that were too small to be split off"},
 };
@@ -131,7 +131,7 @@ static const char *place_text(const ms_compare_view *v)
     char gap[MS_RESIDUAL_TEXT];
     if (p->has_parted)
         return ms_arena_printf(v->arena,
-                               "; the steps part between allocations and frees %" PRIu64
+                               "; the steps diverge between allocations and frees %" PRIu64
                                " and %" PRIu64 ", in %.24s",
                                p->same_event, p->event, p->phase);
     if (p->is_told && p->from_start != 0)
@@ -147,12 +147,12 @@ static const char *why(const ms_compare_view *v)
     if (v->residual == 0 || !v->cause)
         return "";
     if (v->module)
-        module = ms_arena_printf(v->arena, ", by module most in %.120s (%s)", v->module->name,
+        module = ms_arena_printf(v->arena, ", mostly in module %.120s (%s)", v->module->name,
                                  ms_residual_text(v->module->residual, in_module));
     const char *meaning = meaning_of(v->cause->name);
     return place && module
                ? ms_arena_printf(v->arena,
-                                 "largest cause: %.40s, %s (%s %% of what differs)%s%s%s%s",
+                                 "largest cause: %.40s, %s (%s %% of the difference)%s%s%s%s",
                                  v->cause->name, ms_residual_text(v->cause->residual, gap),
                                  ms_fixed(100 * v->cause->of_residual, 0, percent), module,
                                  meaning ? ": " : "", meaning ? meaning : "", place)
@@ -177,13 +177,13 @@ static void find_notes(ms_compare_view *v)
 {
     const ms_recorded *a = v->first, *b = v->second;
     if (a->device && b->device && strcmp(a->device, b->device) != 0)
-        add_note(v, "They are of different devices.");
+        add_note(v, "They are from different devices.");
     if (a->torch && b->torch && !is_same_torch(a->torch, b->torch))
-        add_note(v, "They are of different versions of PyTorch.");
+        add_note(v, "They are from different versions of PyTorch.");
     if ((!a->is_static && a->steps == 1) || (!b->is_static && b->steps == 1))
-        add_note(v, "A first step is among them: it makes the optimizer's states.");
+        add_note(v, "One of them is a first step, which creates the optimizer's states.");
     if (strcmp(a->outcome, "stepped") != 0 || strcmp(b->outcome, "stepped") != 0)
-        add_note(v, "Not all steps asked for were taken: the figures are of what was.");
+        add_note(v, "Not all requested steps were completed: the figures are for those that were.");
 }
 
 bool ms_compare_verdict_make(ms_compare_view *v)

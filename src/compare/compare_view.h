@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Two reports side by side, worked out once: rows, the place where they part, the verdict.
+ * Two reports side by side, computed once: rows, the place where they diverge, the verdict.
  * Reporters only write. Texts are the reports' or the arena's.
  */
 #ifndef MS_COMPARE_COMPARE_VIEW_H
@@ -39,7 +39,7 @@ typedef struct ms_compare_rows {
     uint32_t count;
 } ms_compare_rows;
 
-/* Where the steps part, as closely as the points of both timelines tell. */
+/* Where the steps diverge, as closely as the points of both timelines show. */
 typedef struct ms_compare_parting {
     bool is_told;                         /* both have points at the same events */
     bool has_parted;                      /* what they differ by changes */
@@ -77,7 +77,7 @@ bool ms_compare_rows_make(ms_compare_view *view);
 void ms_compare_parting_find(ms_compare_view *view);
 bool ms_compare_verdict_make(ms_compare_view *view);
 
-/* b - a, as far as it can be told. */
+/* b - a, as far as it can be represented. */
 int64_t ms_compare_residual(uint64_t a, uint64_t b);
 
 static inline uint64_t ms_compare_size(int64_t residual)

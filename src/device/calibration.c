@@ -11,9 +11,9 @@ enum { MAJOR = 1 };
 const ms_parameter_row ms_parameter_rows[] = {
     [MS_PARAMETER_CONTEXT] = {"context_bytes", "context", 0, TERA, true},
     [MS_PARAMETER_WORKSPACE] = {"workspace_bytes", "workspaces", 0, TERA, true},
-    [MS_PARAMETER_MARGIN] = {"margin", "margin on what is reserved", 0, 10, false},
-    [MS_PARAMETER_PRODUCT] = {"product_slowdown", "products of matrices, times the roofline", 1,
-                              1e4, false},
+    [MS_PARAMETER_MARGIN] = {"margin", "margin on reserved memory", 0, 10, false},
+    [MS_PARAMETER_PRODUCT] = {"product_slowdown", "matrix products, times the roofline", 1, 1e4,
+                              false},
     [MS_PARAMETER_ATTENTION] = {"attention_slowdown", "attention, times the roofline", 1, 1e4,
                                 false},
     [MS_PARAMETER_OTHER] = {"other_slowdown", "other operators, times the roofline", 1, 1e4, false},
@@ -78,14 +78,13 @@ static ms_status check_version(ms_json_value root, ms_error *err)
     if (!ms_json_find(root, "schema_version", &v) || !ms_json_find(root, "parameters", &v))
         return ms_json_fail(
             err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-            "no calibration: expected what `memscope calibrate -o calibration.json` "
+            "not a calibration: expected the output of `memscope calibrate -o calibration.json` "
             "writes");
     (void)ms_json_find(root, "schema_version", &v);
     ms_status status = ms_json_get_string(v, &version, err);
     if (status == MS_OK && (strncmp(version, "1.", 2) != 0))
         return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "version %.20s of a calibration is not known, expected %d.x", version,
-                            MAJOR);
+                            "unknown calibration version %.20s, expected %d.x", version, MAJOR);
     return status;
 }
 

@@ -10,9 +10,10 @@
 #include "json/value.h"
 
 typedef enum ms_parameter_kind {
-    MS_PARAMETER_CONTEXT,   /* bytes that the device shows beside what is reserved */
-    MS_PARAMETER_WORKSPACE, /* bytes reserved beside what is told, whatever the run */
-    MS_PARAMETER_MARGIN, /* share of what is told to be reserved that comes on top: fragmentation */
+    MS_PARAMETER_CONTEXT,   /* bytes that the device shows on top of reserved memory */
+    MS_PARAMETER_WORKSPACE, /* bytes reserved in addition to the prediction, for any run */
+    MS_PARAMETER_MARGIN,  /* share of the predicted reserved memory that comes on top: fragmentation
+                           */
     MS_PARAMETER_PRODUCT, /* times of operators over the roofline's, by ms_op_class */
     MS_PARAMETER_ATTENTION,
     MS_PARAMETER_OTHER,
@@ -46,7 +47,7 @@ typedef struct ms_calibration {
 ms_status ms_calibration_read(ms_arena *arena, ms_json_value root, ms_calibration *calibration,
                               ms_error *err);
 
-/* The device with what was fitted in place of what its row says. */
+/* The device with the fitted values in place of those of its row. */
 void ms_calibration_apply(const ms_calibration *calibration, ms_device *device);
 
 /* A sentence for each group of figures that it touches, and the names of those figures in

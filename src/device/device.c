@@ -334,7 +334,7 @@ ms_device ms_device_assume_rates(const ms_device *device)
     return filled;
 }
 
-/* ---- what is held beside what is reserved ---- */
+/* ---- memory in use on top of reserved memory ---- */
 
 enum { MILLION = 1000000 };
 

@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* What stands for rates that are not known where treatments must be weighed; no time is told. */
+/* Rates assumed where unknown, to compare treatments; times are then omitted. */
 typedef struct ms_assumed_rates {
     double memory_bytes_per_s, flops, host_link_bytes_per_s;
 } ms_assumed_rates;
@@ -45,7 +45,7 @@ typedef struct ms_device {
     double peer_link_bytes_per_s;                                     /* total; 0 = none */
     uint64_t context_low_bytes, context_expected_bytes,
         context_high_bytes; /* CUDA context, an estimate */
-    uint64_t margin_ppm;    /* held beside what is reserved, millionths of that; by calibration */
+    uint64_t margin_ppm; /* in use on top of reserved memory, millionths of that; by calibration */
     double slowdown[MS_OP_CLASSES]; /* times of operators over the roofline's; 0: not known, as 1 */
     ms_assumed_rates assumed;       /* for its kind: the table's */
     bool has_assumed_rates;         /* some of the rates above are those */
@@ -61,7 +61,7 @@ ms_status ms_devices_load(ms_arena *arena, const ms_device **devices, uint32_t *
  * largest gap seen between the two; else what the vendor writes. 0 for the cpu. */
 uint64_t ms_device_usable_bytes(const ms_device *device);
 
-/* What the device shows when so much is reserved, with a context of so many bytes. */
+/* What the device shows for that reserved memory and a context of that many bytes. */
 uint64_t ms_device_held_bytes(const ms_device *device, uint64_t reserved_bytes,
                               uint64_t context_bytes);
 /* The most that can be reserved within a budget, with the expected context; may be 0. */

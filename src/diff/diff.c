@@ -112,7 +112,7 @@ static bool compare_parts(ms_arena *arena, const ms_report_parts *a, const ms_re
     return true;
 }
 
-/* At the peak, where both reports say it. */
+/* At the peak, if both reports have it. */
 static bool compare_operators(ms_arena *arena, const ms_report *a, const ms_report *b,
                               ms_diff *diff)
 {

@@ -2,6 +2,8 @@
  *
  * What a report says in bytes.
  */
+#include "document/figures.h"
+
 #include <string.h>
 
 #include "document/operators.h"

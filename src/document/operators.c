@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "document/reading.h"
 #include "json/number.h"
 
 /* One record of the file. */

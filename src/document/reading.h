@@ -19,12 +19,11 @@ static inline ms_status ms_reading_no_memory(const ms_reading *r)
     return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a report");
 }
 
+/* A copy to be shown: control characters become '?'. NULL when out of memory. */
+const char *ms_report_text(ms_arena *arena, const char *text);
+
 /* A member that is a text, to be shown; "" where it is absent. */
 ms_status ms_reading_text(const ms_reading *r, ms_json_value object, const char *key,
                           const char **text);
-
-/* All but the metadata: of a static report, of a plan. */
-ms_status ms_reading_static(const ms_reading *r);
-ms_status ms_reading_plan(const ms_reading *r);
 
 #endif

@@ -250,7 +250,7 @@ static ms_status read_summary(ms_recorded *r, ms_json_value summary, ms_error *e
     return status == MS_OK ? get_text_if_any(summary, "peak_stage", &r->peak_stage, err) : status;
 }
 
-/* Where the peak was made; a static report says it in other words. */
+/* Where the peak was made; a static report states it in other members. */
 static ms_status read_peak_place(ms_recorded *r, ms_json_value root, ms_error *err)
 {
     ms_json_value peak;
@@ -288,7 +288,7 @@ static ms_status read_root(ms_recorded *r, ms_json_value root, ms_error *err)
     if (status == MS_OK && strncmp(version, "1.", 2) != 0) {
         ms_json_find(root, "schema_version", &metadata);
         return ms_json_fail(err, metadata, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "version %.20s of a report is not known, expected 1", version);
+                            "unknown report version %.20s, expected 1", version);
     }
     if (status == MS_OK)
         status = ms_json_get_member(root, "metadata", &metadata, err);

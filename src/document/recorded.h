@@ -20,10 +20,10 @@ typedef struct ms_recorded_category {
     const char *name;
     uint64_t count, bytes;
     uint64_t
-        rounded_bytes; /* without ends of blocks that were not split off, where they are told */
+        rounded_bytes; /* without ends of blocks that were not split off, where they are reported */
 } ms_recorded_category;
 
-/* Bytes after so many allocations and frees of the step, in blocks of 512. */
+/* Bytes after that many allocations and frees of the step, in blocks of 512. */
 typedef struct ms_recorded_point {
     const char *phase;
     uint64_t event, bytes;
@@ -68,7 +68,7 @@ struct ms_recorded {
     const char *path;
     bool is_static, has_figures;
     const char *outcome, *message, *hint, *mode, *device, *torch, *peak_stage;
-    uint64_t world_size; /* 0: not told */
+    uint64_t world_size; /* 0: not reported */
     uint64_t steps, start_bytes, peak_bytes, reserved_bytes, retries;
     ms_recorded_phase *phases;
     ms_recorded_category *categories;
@@ -79,9 +79,9 @@ struct ms_recorded {
     ms_recorded_tally *tallies;
     ms_recorded_group *groups; /* what holds most at the peak first */
     uint32_t group_count;
-    const char *peak_module, *peak_file; /* where the peak was made; NULL: not told */
-    uint64_t peak_line, device_bytes;    /* 0: not told */
-    uint64_t events;                     /* allocations and frees of the step; 0: not told */
+    const char *peak_module, *peak_file; /* where the peak was made; NULL: not reported */
+    uint64_t peak_line, device_bytes;    /* 0: not reported */
+    uint64_t events;                     /* allocations and frees of the step; 0: not reported */
     uint32_t phase_count, category_count, point_count, read_count, call_count, tally_count;
     uint32_t answer_count;
     ms_style style;

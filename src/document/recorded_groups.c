@@ -28,7 +28,7 @@ static const char *alike(ms_arena *arena, const char *name)
     return masked;
 }
 
-/* Reports of a run that is told say what modules hold at the peak, and no more. */
+/* Reports of a predicted run have only what modules hold at the peak. */
 static ms_status read_group(const ms_recorded *r, ms_json_value v, ms_recorded_group *g,
                             ms_error *err)
 {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "document/figures.h"
 #include "document/reading.h"
 #include "json/number.h"
 
@@ -32,14 +33,15 @@ static ms_status check_version(const ms_reading *r)
         return status;
     if (!split_version(text, &major, &minor))
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.20s' is no schema version; expected one such as \"1.0\"", text);
+                            "'%.20s' is not a schema version; expected one such as \"1.0\"", text);
     if (major > MS_REPORT_MAJOR)
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "schema version %.20s is newer than this memscope, which reads %d.x",
                             text, MS_REPORT_MAJOR);
     if (major < MS_REPORT_MAJOR)
         return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "schema version %.20s is not read, only %d.x", text, MS_REPORT_MAJOR);
+                            "schema version %.20s is not supported, only %d.x", text,
+                            MS_REPORT_MAJOR);
     return MS_OK;
 }
 
@@ -51,13 +53,13 @@ bool ms_report_is_one(ms_json_value root)
 
 /* ---- fields ---- */
 
-/* Of the metadata: what the model's config says. */
+/* Of the metadata: the members from the model's config. */
 static const char *const model_fields[] = {
     "model_type",   "num_layers", "hidden_size",       "intermediate_size",
     "num_experts",  "num_heads",  "experts_per_token", "expert_intermediate_size",
     "num_kv_heads", "head_dim",   "vocab_size",        "tie_word_embeddings",
 };
-/* What another field says as well, or no run is told apart by. */
+/* Redundant with another field, or no difference between runs. */
 static const char *const left_aside[] = {"mode",    "model",        "device_title", "folded",
                                          "symbols", "budget_bytes", "budget_given"};
 
@@ -69,15 +71,6 @@ static bool is_in(const char *name, const char *const *list, size_t count)
         if (strcmp(list[i], name) == 0)
             return true;
     return false;
-}
-
-const char *ms_report_text(ms_arena *arena, const char *text)
-{
-    char *copy = ms_arena_strdup(arena, text);
-    for (char *p = copy; p && *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 0x7f)
-            *p = '?';
-    return copy;
 }
 
 /* Without zeros at the end of a fraction: a file may have been written again by something else. */
@@ -141,18 +134,6 @@ static bool is_any(const char *name)
 {
     (void)name;
     return true;
-}
-
-ms_status ms_reading_text(const ms_reading *r, ms_json_value object, const char *key,
-                          const char **text)
-{
-    ms_json_value value;
-    const char *found = "";
-    ms_status status = MS_OK;
-    if (ms_json_find(object, key, &value))
-        status = ms_json_get_string(value, &found, r->err);
-    *text = ms_report_text(r->arena, found);
-    return status == MS_OK && !*text ? ms_reading_no_memory(r) : status;
 }
 
 static ms_status read_metadata(const ms_reading *r)

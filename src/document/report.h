@@ -66,9 +66,6 @@ bool ms_report_is_one(ms_json_value root);
 /* Refuses a newer major version by its name, and an unusable member with its place. */
 ms_status ms_report_read(ms_arena *arena, ms_json_value root, ms_report *report, ms_error *err);
 
-/* A copy to be shown: control characters become '?'. NULL when out of memory. */
-const char *ms_report_text(ms_arena *arena, const char *text);
-
 /* What it says of a setting of the run; NULL where it does not. */
 const char *ms_report_setting(const ms_report *report, const char *name);
 

@@ -49,7 +49,7 @@ static ms_status read_name(const reading *r, ms_json_value value, ms_budget *b)
     for (const char *p = b->name; status == MS_OK && p && *p; p++)
         if ((unsigned char)*p < ' ')
             return ms_json_fail(r->err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "a name has no control characters");
+                                "a name cannot contain control characters");
     return status == MS_OK && !b->place ? no_memory(r) : status;
 }
 
@@ -187,13 +187,13 @@ static ms_status check_names(const reading *r)
     if (!twice)
         return MS_OK;
     if (r->err && r->err->status == MS_OK) {
-        ms_error_set(r->err, MS_ERR_CONFIG, "two budgets are called '%.80s'", twice->name);
+        ms_error_set(r->err, MS_ERR_CONFIG, "two budgets are named '%.80s'", twice->name);
         ms_error_copy_place(r->err, twice->place);
     }
     return MS_ERR_CONFIG;
 }
 
-/* A device by default is weaker than what the run itself says. */
+/* A default device gives way to the run's own. */
 static ms_status settle_device(const reading *r, ms_budget *b)
 {
     ms_error place;
@@ -207,7 +207,7 @@ static ms_status settle_device(const reading *r, ms_budget *b)
     return place.status == MS_ERR_NOMEM ? no_memory(r) : MS_OK;
 }
 
-/* Each file that the pattern matches is an entry; its name says which. */
+/* Each file that the pattern matches is an entry, named after the file. */
 static ms_status push_matches(reading *r, ms_json_value entry, const ms_budget *b)
 {
     glob_t found;
@@ -221,7 +221,7 @@ static ms_status push_matches(reading *r, ms_json_value entry, const ms_budget *
     if (failed == GLOB_NOSPACE)
         return no_memory(r);
     if (failed)
-        return ms_json_fail(r->err, entry, MS_JSON_AT_VALUE, MS_ERR_IO, "cannot look for '%.80s'",
+        return ms_json_fail(r->err, entry, MS_JSON_AT_VALUE, MS_ERR_IO, "cannot search for '%.80s'",
                             b->config);
     ms_status status = MS_OK;
     size_t before = strlen(pattern) - strlen(b->config);
@@ -269,7 +269,7 @@ static ms_status read_entries(reading *r, ms_json_value root)
     ms_status status = ms_json_get_list(root, "budgets", &list, r->err);
     if (status == MS_OK && ms_json_length(list) == 0)
         return ms_json_fail(r->err, list, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "no budget: nothing would be checked");
+                            "no budgets: nothing would be checked");
     if (status != MS_OK)
         return status;
     for (bool more = ms_json_first(list, &v); more && status == MS_OK; more = ms_json_next(&v))

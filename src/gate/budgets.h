@@ -13,7 +13,7 @@ typedef struct ms_budget {
     const char *name;
     const char *config;   /* a preset, or a path from where the program runs; NULL: */
     ms_json_value run;    /* the run file is this value of the document */
-    const char *device;   /* NULL: what the run says */
+    const char *device;   /* NULL: the run's own */
     const char *baseline; /* a path, or NULL */
     ms_limits limits;
     const ms_error *place;        /* of the entry's name */

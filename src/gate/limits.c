@@ -79,9 +79,9 @@ static ms_status read_one(const char *text, ms_amount *amount, ms_error *err)
 {
     bool is_share = strchr(text, '%') != NULL;
     if ((is_share && amount->has_share) || (!is_share && amount->has_bytes))
-        return ms_fail(err, MS_ERR_CONFIG, "two sizes or two shares; expected one of each");
+        return ms_fail(err, MS_ERR_CONFIG, "two sizes or two shares; expected at most one of each");
     if (is_share && !read_share(text, &amount->share))
-        return ms_fail(err, MS_ERR_CONFIG, "'%.40s' is no share; write for example 95%%", text);
+        return ms_fail(err, MS_ERR_CONFIG, "'%.40s' is not a share; write for example 95%%", text);
     amount->has_share = amount->has_share || is_share;
     if (is_share)
         return MS_OK;
@@ -98,7 +98,7 @@ ms_status ms_amount_parse(const char *text, bool may_be_two, ms_amount *amount, 
     if (!middle || !may_be_two)
         return read_one(text, amount, err);
     if ((size_t)(middle - text) >= sizeof first)
-        return ms_fail(err, MS_ERR_CONFIG, "'%.40s' is no size", text);
+        return ms_fail(err, MS_ERR_CONFIG, "'%.40s' is not a size", text);
     snprintf(first, sizeof first, "%.*s", (int)(middle - text), text);
     ms_status status = read_one(first, amount, err);
     return status == MS_OK ? read_one(middle + (both ? 5 : 4), amount, err) : status;
@@ -220,8 +220,8 @@ static ms_status check_warn(const ms_limits *limits, bool says_warn, ms_error *e
         return MS_OK;
     if (err && err->status == MS_OK) {
         ms_error_set(err, MS_ERR_CONFIG,
-                     "warn (%.40s) is above max (%.40s): it would never be seen", limits->warn.text,
-                     limits->max.text);
+                     "warn (%.40s) is above max (%.40s): it would never take effect",
+                     limits->warn.text, limits->max.text);
         ms_error_copy_place(err, says_warn ? limits->warn.place : limits->max.place);
     }
     return MS_ERR_CONFIG;

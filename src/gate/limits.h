@@ -58,7 +58,7 @@ typedef struct ms_limits {
     ms_measure measure;
     bool uses_expected; /* else the upper end */
     ms_require require;
-    const ms_error *require_place; /* in the file; NULL where it is not said */
+    const ms_error *require_place; /* in the file; NULL if it is not there */
 } ms_limits;
 
 /* Reads the members of an object into what is there already; texts belong to the arena. */

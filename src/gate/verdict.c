@@ -67,7 +67,7 @@ static ms_status judge_absolute(ms_verdict *v, const char *key, const ms_budget_
     if (!limit->text)
         return MS_OK;
     if (limit->amount.has_share && v->device_bytes == 0)
-        return fail_at(err, limit->place, "what this device has is not known; name a size");
+        return fail_at(err, limit->place, "this device's capacity is not known; give a size");
     uint64_t bytes = limit->amount.has_share ? ms_share_of(v->device_bytes, limit->amount.share)
                                              : limit->amount.bytes;
     add_breach(v, key, limit, bytes, is_warning);
@@ -86,7 +86,7 @@ static ms_status judge_increase(ms_verdict *v, ms_error *err)
     if (!limit->text)
         return MS_OK;
     if (!v->has_before)
-        return fail_at(err, limit->place, "max_increase without a baseline to compare with");
+        return fail_at(err, limit->place, "max_increase needs a baseline to compare with");
     uint64_t by_share = ms_share_of(v->before_bytes, amount->share), more = amount->bytes;
     if (amount->has_share && !amount->has_bytes)
         more = by_share;

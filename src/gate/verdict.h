@@ -42,7 +42,7 @@ typedef struct ms_verdict {
     uint64_t used_bytes;                  /* the one that is compared with the limits */
     uint64_t before_bytes;                /* the same of the baseline */
     uint64_t limit_bytes;                 /* the tightest that fails; 0: none */
-    ms_outcome by_fit;                    /* what the run's own verdict comes to by itself */
+    ms_outcome by_fit;                    /* the outcome of the run's own verdict alone */
     ms_breach breaches[MS_MOST_BREACHES];
     uint32_t breach_count;
     const char *fix;   /* what would fit: "checkpoint 9 of 32 layers, +6.0 % step time"; or NULL */

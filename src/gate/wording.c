@@ -13,7 +13,7 @@
 
 enum { MOST_PARTS = 4, MOST_FIELDS = 6 };
 
-/* Text that grows; what does not fit any more is left out. */
+/* Text that grows; what no longer fits is dropped. */
 typedef struct line {
     char text[1024];
     size_t used;
@@ -30,7 +30,7 @@ __attribute__((format(printf, 2, 3))) static void put(line *l, const char *forma
         l->used = sizeof l->text - 1;
 }
 
-/* Whole bytes beside a size that they are not seen in. */
+/* Whole bytes next to a size that is too coarse to show them. */
 static void put_size(line *l, uint64_t bytes)
 {
     char text[MS_SIZE_TEXT_BYTES];
@@ -108,7 +108,7 @@ const char *ms_verdict_changes(ms_arena *arena, const ms_verdict *v)
     if (!v->has_before || v->outcome == MS_OUTCOME_FAILED || v->diff.is_same)
         return "";
     put_change(&l, v->before_bytes, v->used_bytes);
-    put(&l, " against the baseline");
+    put(&l, " compared with the baseline");
     put_grown(&l, ": ", &v->diff, MS_DIFF_CATEGORIES);
     put_grown(&l, "; ", &v->diff, MS_DIFF_PLACES);
     put_fields(&l, v->diff.config, v->diff.config_count);

@@ -47,7 +47,7 @@ static void fill_excerpt(const char *line, const char *at, const char *end, size
         before++;
     }
     size_t used = 0, shown = 0, marked = 0;
-    /* Indentation says nothing; an ellipsis says that something was left out. */
+    /* Indentation is dropped; an ellipsis marks omitted text. */
     if (from > line)
         used = (size_t)snprintf(err->excerpt, sizeof err->excerpt, "...");
     else

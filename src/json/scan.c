@@ -59,7 +59,7 @@ static void skip_blanks(scanner *s)
         s->at++;
 }
 
-/* Says what stands where something else was expected. */
+/* Reports what was found where something else was expected. */
 static ms_status fail_expected(const scanner *s, const char *expected)
 {
     const char *text = s->source->text + s->at;
@@ -141,7 +141,7 @@ static ms_status scan_word(scanner *s, ms_json_kind *kind)
             return MS_OK;
         }
     return fail(s, s->at, bytes, MS_ERR_SYNTAX,
-                "'%.*s' is no JSON value; the words are true, false and null",
+                "'%.*s' is not a JSON value; the words are true, false and null",
                 (int)(bytes > 32 ? 32 : bytes), text);
 }
 
@@ -194,7 +194,7 @@ static ms_status add_key(scanner *s, uint32_t index)
         ms_error first = {0};
         ms_json_place(s->source, s->spans->items[s->keys[slot] - 1].key_start, 1, &first);
         return fail(s, span->key_start, span->key_bytes, MS_ERR_SYNTAX,
-                    "key %.*s stands twice; the first is on line %u",
+                    "key %.*s appears twice; the first is on line %u",
                     (int)(span->key_bytes > 80 ? 80 : span->key_bytes),
                     s->source->text + span->key_start, first.line);
     }
@@ -325,7 +325,7 @@ static ms_status scan_document(scanner *s)
         return fail(s, 0, 1, MS_ERR_SYNTAX, "a byte-order mark before the text");
     skip_blanks(s);
     if (left_of(s) == 0)
-        return fail(s, s->at, 1, MS_ERR_SYNTAX, "nothing but blanks");
+        return fail(s, s->at, 1, MS_ERR_SYNTAX, "only white space");
     uint32_t index;
     ms_status status = add_span(s, 0, 0, &index);
     if (status == MS_OK)

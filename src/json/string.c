@@ -54,7 +54,7 @@ static size_t check_escape(const char *text, size_t left, ms_string_fault *fault
         return find_escape(text[1]) ? 2 : refuse(fault, "unknown escape in a string", 2);
     int32_t code = hex4(text + 2, left - 2);
     if (code < 0)
-        return refuse(fault, "\\u wants four hexadecimal digits", 2);
+        return refuse(fault, "\\u needs four hexadecimal digits", 2);
     if (code == 0)
         return refuse(fault, "a NUL in a string", 6);
     if (code < 0xd800 || code > 0xdfff)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Why a string is refused; `at` and `bytes` say which part. */
+/* Why a string is refused; `at` and `bytes` give the part. */
 typedef struct ms_string_fault {
     const char *reason;
     size_t at, bytes;

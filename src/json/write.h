@@ -47,7 +47,7 @@ void ms_json_double(ms_json_writer *w, const char *key, double value, int decima
 void ms_json_bool(ms_json_writer *w, const char *key, bool value);
 void ms_json_null(ms_json_writer *w, const char *key);
 
-/* Ends the document with a newline and says whether everything was written. */
+/* Ends the document with a newline; reports whether everything was written. */
 ms_status ms_json_writer_end(ms_json_writer *w, ms_error *err);
 
 #endif

@@ -24,7 +24,7 @@ static ms_status scalar_text(ms_yaml_builder *b, const char **text)
 {
     *text = (const char *)b->event.data.scalar.value;
     if (b->event.data.scalar.tag)
-        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a tag; tags are not read");
+        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a tag; tags are not supported");
     if (memchr(*text, '\0', b->event.data.scalar.length))
         return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a NUL in a text");
     return MS_OK;
@@ -87,7 +87,7 @@ static ms_status read_alias(ms_yaml_builder *b, uint32_t index, cJSON **tree)
     ms_json_spans *spans = &b->document->spans;
     if (!from)
         return ms_yaml_fail_event(b, MS_ERR_SYNTAX,
-                                  "nothing before it, as a whole, is called '%.40s'", name);
+                                  "no complete value before it has the anchor '%.40s'", name);
     if (b->depth + from->height > MS_JSON_MAX_NESTING)
         return ms_yaml_fail_event(b, MS_ERR_LIMIT, "nested deeper than %d", MS_JSON_MAX_NESTING);
     if (b->depth + from->height > b->deepest)
@@ -150,7 +150,7 @@ static ms_status check_key(ms_yaml_builder *b, const char *key)
     if (!*key)
         return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "an empty key");
     if (strcmp(key, "<<") == 0)
-        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a merge key; write its keys out");
+        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a merge key; write out its keys");
     return MS_OK;
 }
 
@@ -166,7 +166,7 @@ static int compare_keys(const void *left, const void *right)
     return found ? found : (a->span > b->span) - (a->span < b->span);
 }
 
-/* No key of an object may stand twice: told of the first that is there for the second time. */
+/* No key of an object may appear twice; the error is at the first repeated one. */
 static ms_status check_twice(ms_yaml_builder *b, uint32_t index, const cJSON *container,
                              uint32_t count)
 {
@@ -188,7 +188,7 @@ static ms_status check_twice(ms_yaml_builder *b, uint32_t index, const cJSON *co
     if (twice)
         status = ms_yaml_fail(b, spans->items[twice->span].key_start,
                               spans->items[twice->span].key_bytes, MS_ERR_SYNTAX,
-                              "key %.40s stands twice", twice->key);
+                              "key %.40s appears twice", twice->key);
     free(rows);
     return status;
 }
@@ -198,7 +198,7 @@ static ms_status read_member(ms_yaml_builder *b, uint32_t parent, uint32_t item,
     uint32_t index;
     const char *text;
     if (b->event.type != YAML_SCALAR_EVENT)
-        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a key that is no text");
+        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a key that is not text");
     ms_status status = scalar_text(b, &text);
     if (status == MS_OK)
         status = check_key(b, text);
@@ -247,7 +247,7 @@ static ms_status read_container(ms_yaml_builder *b, uint32_t index, cJSON **tree
     bool is_flow = is_object ? b->event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE
                              : b->event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
     if (is_object ? b->event.data.mapping_start.tag : b->event.data.sequence_start.tag)
-        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a tag; tags are not read");
+        return ms_yaml_fail_event(b, MS_ERR_SYNTAX, "a tag; tags are not supported");
     if (b->depth == MS_JSON_MAX_NESTING)
         return ms_yaml_fail_event(b, MS_ERR_LIMIT, "nested deeper than %d", MS_JSON_MAX_NESTING);
     if (++b->depth > b->deepest)
@@ -323,7 +323,7 @@ static ms_status read_document(ms_yaml_builder *b)
     if (status == MS_OK)
         status = ms_yaml_step(b); /* of the document */
     if (status == MS_OK && b->event.type == YAML_STREAM_END_EVENT)
-        return ms_yaml_fail(b, 0, 1, MS_ERR_SYNTAX, "nothing but blanks");
+        return ms_yaml_fail(b, 0, 1, MS_ERR_SYNTAX, "only white space");
     if (status == MS_OK)
         status = ms_yaml_step(b);
     if (status == MS_OK)

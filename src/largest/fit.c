@@ -16,7 +16,7 @@ static const ms_fit_what whats[] = {
     {"batch", "sequences per micro-batch", 1, MOST_BATCH},
     {"seq", "tokens per sequence", 64, MOST_TOKENS},
     {"rank", "of the adapter", 1, MOST_RANK},
-    {"layers", "of this model's kind", 1, MOST_LAYERS},
+    {"layers", "like this model's own", 1, MOST_LAYERS},
 };
 enum { BATCH, SEQ, RANK, LAYERS };
 
@@ -37,7 +37,7 @@ ms_status ms_fit_what_find(const char *name, const ms_fit_what **what, ms_error 
             return MS_OK;
         ms_nearest_offer(&nearest, (*what)->name);
     }
-    return ms_fail(err, MS_ERR_USAGE, "what: '%.40s' is none of batch, seq, rank and layers%s",
+    return ms_fail(err, MS_ERR_USAGE, "what: '%.40s' is not one of batch, seq, rank and layers%s",
                    name, ms_nearest_hint(&nearest, hint, sizeof hint));
 }
 
@@ -283,12 +283,12 @@ static ms_status check(const search *s)
         return ms_fail(s->err, MS_ERR_USAGE, "what: rank needs a LoRA adapter of one rank");
     if (s->answer->what - whats == LAYERS && !ms_adapter_is_uniform(adapter))
         return ms_fail(s->err, MS_ERR_USAGE,
-                       "what: layers, but the adapter tells this model's layers apart");
+                       "what: layers, but the adapter treats this model's layers differently");
     if (step > s->answer->what->most)
         return ms_fail(s->err, MS_ERR_USAGE,
-                       "step: %" PRIu64 " is more than the most that is tried", step);
+                       "step: %" PRIu64 " is more than the largest value that is tried", step);
     if (s->run->budget_bytes == 0)
-        return ms_fail(s->err, MS_ERR_USAGE, "%s has no capacity that is known: give a budget",
+        return ms_fail(s->err, MS_ERR_USAGE, "the capacity of %s is not known: give a budget",
                        s->run->device->name);
     return MS_OK;
 }

@@ -16,7 +16,7 @@ static bool list_variants(ms_variants *list, const ms_ledger *ledger, ms_arena *
            ms_variants_add(list, ledger, &ms_allocator_change, arena);
 }
 
-/* Beyond this a simulation takes so long that nobody waits for half a dozen of them. */
+/* Beyond this a simulation takes too long to wait for half a dozen of them. */
 enum { MAX_EVENTS = 500000 };
 
 static int by_saving(const void *a, const void *b)

@@ -18,7 +18,7 @@ typedef struct ms_cached_size {
 /* Free pieces of one kind. */
 typedef struct ms_cached {
     uint64_t bytes;
-    ms_cached_size sizes[MS_CACHED_SIZES]; /* those that come to most, most first */
+    ms_cached_size sizes[MS_CACHED_SIZES]; /* those with the largest sums, largest first */
     uint32_t size_count;
     bool has_more;
 } ms_cached;

@@ -63,10 +63,23 @@ ms_status ms_events_write(const ms_trace *trace, const ms_usage *usage, FILE *ou
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the list of events");
     for (uint32_t e = usage->steady_first_event; e < usage->steady_end_event; e++) {
         const ms_event *event = &trace->events.items[e];
-        if (event->kind == MS_EVENT_ALLOC)
+        switch ((ms_event_kind)event->kind) {
+        case MS_EVENT_ALLOC:
             write_alloc(&l, event->id);
-        else if (event->kind == MS_EVENT_FREE)
+            break;
+        case MS_EVENT_FREE:
             write_free(&l, event->id);
+            break;
+        case MS_EVENT_OP_BEGIN:
+        case MS_EVENT_OP_END:
+        case MS_EVENT_MARK:
+        case MS_EVENT_LAYER:
+        case MS_EVENT_WORK:
+        case MS_EVENT_WAIT:
+        case MS_EVENT_RECORD:
+        case MS_EVENT_EMPTY_CACHE:
+            break;
+        }
     }
     free(l.tensors);
     if (fflush(out) != 0 || ferror(out))

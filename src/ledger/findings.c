@@ -74,8 +74,8 @@ static ms_status tell_fp32(telling *f)
 {
     if (f->found.remedy_count)
         f->found.text = ms_arena_printf(f->arena,
-                                        "PEFT's preparation of the quantised base puts its other "
-                                        "weights into fp32, and without "
+                                        "PEFT's preparation of the quantised base casts its other "
+                                        "weights to fp32, and without "
                                         "autocast all activations follow: %s",
                                         remedies_text(f));
     return MS_OK;
@@ -133,7 +133,7 @@ static ms_status tell_math(telling *f)
         f->arena,
         "attention falls back to separate operators (math), whose scores take %s in each layer: "
         "flash %s; efficient %s; %s",
-        size(f, bytes), flash ? flash : "is not taken", efficient ? efficient : "is not taken",
+        size(f, bytes), flash ? flash : "is not used", efficient ? efficient : "is not used",
         f->found.remedy_count ? remedies_text(f) : "no setting of this run changes that");
     return MS_OK;
 }
@@ -146,7 +146,7 @@ static ms_status tell_bf16(telling *f)
     f->found.text = ms_arena_printf(
         f->arena,
         "%s (compute capability %" PRIu32 ".%" PRIu32
-        ") has no arithmetic in bf16: PyTorch emulates it, slowly%s%s%s",
+        ") has no bf16 arithmetic: PyTorch emulates it, which is slow%s%s%s",
         device->name, device->compute_capability / 10, device->compute_capability % 10,
         is_math ? ", and attention runs as separate operators (math)" : "", *remedies ? "; " : "",
         remedies);
@@ -201,7 +201,7 @@ static ms_status tell_cached(telling *f)
         return status;
     uint64_t all_bytes = cached.rests.bytes + cached.segments.bytes;
     const char *rests =
-        pieces_text(f, &cached.rests, all_bytes, "in free parts of segments that are in use");
+        pieces_text(f, &cached.rests, all_bytes, "in free parts of segments in use");
     const char *segments =
         pieces_text(f, &cached.segments, all_bytes, "in whole segments of freed tensors");
     const char *remedies = remedies_text(f);
@@ -242,8 +242,8 @@ static ms_status tell_retries(telling *f)
                                 times(f, f->found.remedies[0].retries));
     f->found.text = ms_arena_printf(
         f->arena,
-        "the allocator gives cached memory back to the device: %s in a steady step%s, %s before "
-        "it; the step's time does not count the waiting%s",
+        "the allocator returns cached memory to the device: %s in a steady step%s, %s before "
+        "it; the step's time does not include this waiting%s",
         times(f, usage->steady_retries), given ? given : "", times(f, before), other ? other : "");
     return MS_OK;
 }
@@ -258,7 +258,7 @@ static const char *buckets_text(const ms_ledger *ledger, ms_arena *arena)
                        s->grad_memory_bytes > s->budget_bytes - s->expected_device_bytes;
     return ms_arena_printf(arena, "%s: buckets of %s%s", ledger->run->several_gpus.text,
                            ms_size_format(s->grad_memory_bytes, text, sizeof text),
-                           is_too_much ? ", with which it does not fit" : "");
+                           is_too_much ? ", and with these it does not fit" : "");
 }
 
 bool ms_finding_of_several_gpus(const ms_ledger *ledger, ms_arena *arena, ms_finding *finding)

@@ -37,7 +37,7 @@ typedef struct ms_record {
     bool persistent;
     uint64_t memory_bytes;    /* of the storages it made that outlive it; of one execution */
     uint64_t saved_bytes;     /* of those, what autograd holds at some time */
-    uint64_t temporary_bytes; /* most it holds beside them while it runs */
+    uint64_t temporary_bytes; /* most it holds in addition while it runs */
     /* Alive at the peak, in block bytes, of all that it stands for; of that, saved activations.
      * Each storage is counted in one record. */
     uint64_t peak_bytes, peak_saved_bytes;

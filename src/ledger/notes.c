@@ -95,37 +95,37 @@ static const struct {
     const char *text;
 } rows[] = {
     {has_tower,
-     "the vision tower and its projector: they are held as parameters, but text alone does "
-     "not run them and gives them no gradients"},
+     "the vision tower and its projector: they are counted as parameters, but text-only batches do "
+     "not run them and give them no gradients"},
     {has_delta_nets,
-     "linear attention: the figures are those of transformers' own code, which runs where "
-     "flash-linear-attention and causal-conv1d are not installed; those libraries' kernels keep "
+     "linear attention: the figures are those of transformers' own code, which runs if "
+     "flash-linear-attention and causal-conv1d are not installed; those libraries' kernels save "
      "less, and cuDNN, which may run the convolution, needs a workspace"},
     {prefers_cudnn,
      "torch 2.11 prefers cuDNN attention on this device; its workspace is not known, "
      "the figures are those of flash attention "
-     "(TORCH_CUDNN_SDPA_DEPRIORITIZED=1 makes torch take it)"},
-    {is_int8,
-     "int8: columns of the input with outliers (6 and more), which bitsandbytes multiplies "
-     "apart in the input's type; how many there are depends on the data"},
+     "(TORCH_CUDNN_SDPA_DEPRIORITIZED=1 makes torch use it)"},
+    {is_int8, "int8: input columns with outliers (6 and more), which bitsandbytes multiplies "
+              "separately in the input's type; their number depends on the data"},
     {is_gptq,
-     "gptq: the figures are those of GPT-QModel's kernel that trains (backend auto_trainable), run "
+     "gptq: the figures are those of GPT-QModel's trainable kernel (backend auto_trainable), run "
      "operator by operator where torch.compile would fuse it; importing GPT-QModel makes the "
      "allocator's segments expandable (--allocator cuda-expandable)"},
     {is_awq,
      "awq: the figures are those of GPT-QModel's CUDA kernel (backend auto_trainable); importing "
      "GPT-QModel makes the allocator's segments expandable (--allocator cuda-expandable)"},
-    {is_fp8, "fp8-block: temporaries inside the kernels of forward (Triton's alone are taken as "
-             "none; DeepGEMM's quantised inputs are not counted)"},
-    {is_dequantized, "loading: what dequantising the checkpoint's weights needs for a while"},
+    {is_fp8,
+     "fp8-block: temporaries inside the forward kernels (Triton kernels are assumed to have "
+     "none; DeepGEMM's quantised inputs are not counted)"},
+    {is_dequantized, "loading: the temporary memory for dequantising the checkpoint's weights"},
     {names_converted,
      "modules_in_block_to_quantize of quantization_config: every linear layer but the output head "
-     "is taken as quantised"},
+     "is assumed to be quantised"},
     {is_other_torch,
      "the rules are those of torch 2.11 with transformers 5.23; what other versions "
-     "do differently is modelled only where the manual says so"},
-    {is_rocm, "the rules are those of torch built for CUDA; which attention and which workspaces "
-              "ROCm's libraries take is not known"},
+     "do differently is covered only where the manual states it"},
+    {is_rocm, "the rules are those of torch built for CUDA; which attention and workspaces "
+              "ROCm's libraries use is not known"},
     {is_cuda, "the CUDA context and the modules it loads: an estimate with a range, not simulated"},
     {is_rocm, "the HIP context and the modules it loads: an estimate with a range, not simulated"},
     {is_cuda, "workspaces of libraries other than cuBLAS (cuDNN, NCCL, Triton autotuning)"},

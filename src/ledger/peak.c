@@ -103,6 +103,14 @@ static bool fold_layers(composer *c)
     return true;
 }
 
+static void enter_phase(const ms_mark *mark, ms_peak *peak)
+{
+    if (!mark->begin)
+        return;
+    peak->phase = mark->phase;
+    peak->micro_step = mark->micro_step;
+}
+
 /* Phase, micro-step and operator at the event. */
 static void locate(const ms_trace *trace, const ms_usage *usage, ms_peak *peak)
 {
@@ -112,13 +120,24 @@ static void locate(const ms_trace *trace, const ms_usage *usage, ms_peak *peak)
     for (uint32_t e = usage->steady_first_event; e <= usage->peak_event && e < trace->events.count;
          e++) {
         const ms_event *event = &trace->events.items[e];
-        if (event->kind == MS_EVENT_OP_BEGIN) {
+        switch ((ms_event_kind)event->kind) {
+        case MS_EVENT_OP_BEGIN:
             peak->op = event->id;
-        } else if (event->kind == MS_EVENT_OP_END) {
+            break;
+        case MS_EVENT_OP_END:
             peak->op = MS_NONE;
-        } else if (event->kind == MS_EVENT_MARK && trace->marks.items[event->id].begin) {
-            peak->phase = trace->marks.items[event->id].phase;
-            peak->micro_step = trace->marks.items[event->id].micro_step;
+            break;
+        case MS_EVENT_MARK:
+            enter_phase(&trace->marks.items[event->id], peak);
+            break;
+        case MS_EVENT_ALLOC:
+        case MS_EVENT_FREE:
+        case MS_EVENT_LAYER:
+        case MS_EVENT_WORK:
+        case MS_EVENT_WAIT:
+        case MS_EVENT_RECORD:
+        case MS_EVENT_EMPTY_CACHE:
+            break;
         }
     }
 }

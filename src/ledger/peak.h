@@ -38,7 +38,7 @@ typedef struct ms_peak {
     uint32_t category_count[MS_CATEGORY_COUNT];
     ms_vec(ms_peak_layers) layers;
     ms_vec(ms_peak_tensor) tensors; /* the MS_PEAK_TENSORS largest */
-    uint32_t other_count;           /* tensors beside them */
+    uint32_t other_count;           /* tensors not listed */
     uint64_t other_bytes;
 } ms_peak;
 

@@ -31,6 +31,13 @@ static uint32_t group_of(const pass *p, uint32_t op)
     return p->spans[op].micro_step * row + layer;
 }
 
+/* That runs from the mark on; outside of forward and backward their count. */
+static uint32_t micro_step_of(const pass *p, const ms_mark *mark)
+{
+    bool is_part = mark->phase == MS_PHASE_FORWARD || mark->phase == MS_PHASE_BACKWARD;
+    return mark->begin && is_part ? mark->micro_step : p->source->micro_steps;
+}
+
 static void find_spans(pass *p)
 {
     const ms_trace *trace = p->source->trace;
@@ -40,14 +47,24 @@ static void find_spans(pass *p)
     for (uint32_t e = p->source->usage->steady_first_event; e < p->source->usage->steady_end_event;
          e++) {
         const ms_event *event = &trace->events.items[e];
-        if (event->kind == MS_EVENT_MARK) {
-            const ms_mark *mark = &trace->marks.items[event->id];
-            bool micro = mark->phase == MS_PHASE_FORWARD || mark->phase == MS_PHASE_BACKWARD;
-            micro_step = mark->begin && micro ? mark->micro_step : p->source->micro_steps;
-        } else if (event->kind == MS_EVENT_OP_BEGIN) {
+        switch ((ms_event_kind)event->kind) {
+        case MS_EVENT_MARK:
+            micro_step = micro_step_of(p, &trace->marks.items[event->id]);
+            break;
+        case MS_EVENT_OP_BEGIN:
             p->spans[event->id] = (op_span){e, MS_NONE, micro_step};
-        } else if (event->kind == MS_EVENT_OP_END) {
+            break;
+        case MS_EVENT_OP_END:
             p->spans[event->id].end = e;
+            break;
+        case MS_EVENT_ALLOC:
+        case MS_EVENT_FREE:
+        case MS_EVENT_LAYER:
+        case MS_EVENT_WORK:
+        case MS_EVENT_WAIT:
+        case MS_EVENT_RECORD:
+        case MS_EVENT_EMPTY_CACHE:
+            break;
         }
     }
 }

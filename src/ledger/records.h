@@ -16,7 +16,7 @@ ms_status ms_records_add_persistent(const ms_record_source *source, ms_ledger *l
 ms_status ms_records_add_operators(const ms_record_source *source, ms_ledger *ledger,
                                    ms_error *err);
 
-/* Adds to each record what of it is alive at the peak. */
+/* Adds to each record its bytes alive at the peak. */
 void ms_records_add_peak(const ms_record_source *source, ms_ledger *ledger);
 
 #endif

@@ -17,12 +17,26 @@ typedef struct sampler {
 
 static void follow(sampler *s, const ms_event *e)
 {
-    if (e->kind == MS_EVENT_MARK && s->trace->marks.items[e->id].begin)
-        s->phase = s->trace->marks.items[e->id].phase;
-    else if (e->kind == MS_EVENT_ALLOC)
+    switch ((ms_event_kind)e->kind) {
+    case MS_EVENT_MARK:
+        if (s->trace->marks.items[e->id].begin)
+            s->phase = s->trace->marks.items[e->id].phase;
+        break;
+    case MS_EVENT_ALLOC:
         s->category_bytes[s->trace->storages.items[e->id].category] += s->usage->block_bytes[e->id];
-    else if (e->kind == MS_EVENT_FREE)
+        break;
+    case MS_EVENT_FREE:
         s->category_bytes[s->trace->storages.items[e->id].category] -= s->usage->block_bytes[e->id];
+        break;
+    case MS_EVENT_OP_BEGIN:
+    case MS_EVENT_OP_END:
+    case MS_EVENT_LAYER:
+    case MS_EVENT_WORK:
+    case MS_EVENT_WAIT:
+    case MS_EVENT_RECORD:
+    case MS_EVENT_EMPTY_CACHE:
+        break;
+    }
 }
 
 static bool add_point(sampler *s, uint32_t offset)

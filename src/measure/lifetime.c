@@ -13,10 +13,23 @@ ms_lifetime *ms_lifetimes_create(const ms_trace *trace)
         lifetimes[i] = (ms_lifetime){MS_NONE, MS_NONE};
     for (uint32_t e = 0; e < trace->events.count; e++) {
         const ms_event *event = &trace->events.items[e];
-        if (event->kind == MS_EVENT_ALLOC)
+        switch ((ms_event_kind)event->kind) {
+        case MS_EVENT_ALLOC:
             lifetimes[event->id].birth = e;
-        else if (event->kind == MS_EVENT_FREE)
+            break;
+        case MS_EVENT_FREE:
             lifetimes[event->id].death = e;
+            break;
+        case MS_EVENT_OP_BEGIN:
+        case MS_EVENT_OP_END:
+        case MS_EVENT_MARK:
+        case MS_EVENT_LAYER:
+        case MS_EVENT_WORK:
+        case MS_EVENT_WAIT:
+        case MS_EVENT_RECORD:
+        case MS_EVENT_EMPTY_CACHE:
+            break;
+        }
     }
     return lifetimes;
 }

@@ -8,14 +8,17 @@
 bool ms_playback_init(ms_playback *playback, const ms_trace *trace, const ms_device *device)
 {
     *playback = (ms_playback){.trace = trace, .device = device};
-    playback->copies = calloc((size_t)trace->copies.count + 1, sizeof *playback->copies);
-    return playback->copies != NULL;
+    playback->works = calloc((size_t)trace->works.count + 1, sizeof *playback->works);
+    playback->ready_ms = calloc((size_t)trace->streams.count + 1, sizeof *playback->ready_ms);
+    return playback->works && playback->ready_ms;
 }
 
 void ms_playback_free(ms_playback *playback)
 {
-    free(playback->copies);
-    playback->copies = NULL;
+    free(playback->works);
+    free(playback->ready_ms);
+    playback->works = NULL;
+    playback->ready_ms = NULL;
 }
 
 double ms_playback_op(ms_playback *playback, const ms_op_exec *op)
@@ -25,26 +28,51 @@ double ms_playback_op(ms_playback *playback, const ms_op_exec *op)
     return ms;
 }
 
-double ms_playback_copy(ms_playback *playback, uint32_t id)
+static double link_bytes_per_s(const ms_device *device, ms_link link)
 {
-    const ms_copy *copy = &playback->trace->copies.items[id];
-    double rate = copy->lane == MS_LANE_HOST ? playback->device->host_memory_bytes_per_s
-                                             : playback->device->host_link_bytes_per_s;
-    double ms = rate > 0 ? (double)copy->bytes / rate * 1e3 : 0;
-    double *ready = &playback->ready_ms[copy->lane];
-    double begin = *ready > playback->now_ms ? *ready : playback->now_ms;
-    if (copy->after != MS_NONE && playback->copies[copy->after].end_ms > begin)
-        begin = playback->copies[copy->after].end_ms;
+    switch (link) {
+    case MS_LINK_HOST:
+        return device->host_link_bytes_per_s;
+    case MS_LINK_HOST_MEMORY:
+        return device->host_memory_bytes_per_s;
+    case MS_LINK_PEER:
+        return device->peer_link_bytes_per_s;
+    case MS_LINK_NONE:
+    case MS_LINK_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+double ms_playback_work(ms_playback *playback, uint32_t id)
+{
+    const ms_work *work = &playback->trace->works.items[id];
+    const ms_stream *stream = &playback->trace->streams.items[work->stream];
+    double rate = link_bytes_per_s(playback->device, (ms_link)stream->link);
+    double ms = rate > 0 ? (double)work->bytes / rate * 1e3 : 0;
+    double *ready = &playback->ready_ms[work->stream];
+    double begin = later(*ready, playback->now_ms);
+    if (work->after != MS_NONE)
+        begin = later(begin, playback->works[work->after].end_ms);
     *ready = begin + ms;
-    playback->copies[id] = (ms_playback_span){begin, *ready};
+    playback->works[id] = (ms_playback_span){begin, *ready};
     return ms;
 }
 
 double ms_playback_wait(ms_playback *playback, uint32_t id)
 {
-    double ms = playback->copies[id].end_ms - playback->now_ms;
-    if (ms <= 0)
+    const ms_wait *wait = &playback->trace->waits.items[id];
+    double end = playback->works[wait->work].end_ms, ms = end - playback->now_ms;
+    double *ready = &playback->ready_ms[wait->stream];
+    if (wait->stream != MS_STREAM_OPERATORS)
+        *ready = later(*ready, end);
+    if (wait->stream != MS_STREAM_OPERATORS || ms <= 0)
         return 0;
-    playback->now_ms = playback->copies[id].end_ms;
+    playback->now_ms = end;
     return ms;
 }

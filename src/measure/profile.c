@@ -59,10 +59,14 @@ static ms_stretch *forward_of(walker *w, uint32_t layer)
     return NULL;
 }
 
+static uint64_t round_up(const walker *w, uint64_t bytes)
+{
+    return (bytes + w->block_bytes - 1) / w->block_bytes * w->block_bytes;
+}
+
 static uint64_t block_of(const walker *w, uint32_t storage)
 {
-    uint64_t bytes = w->trace->storages.items[storage].bytes;
-    return (bytes + w->block_bytes - 1) / w->block_bytes * w->block_bytes;
+    return round_up(w, w->trace->storages.items[storage].bytes);
 }
 
 static uint32_t layer_of(const walker *w, uint32_t storage)
@@ -112,30 +116,43 @@ static void play_op(walker *w, const ms_op_exec *op)
         stretch->recompute_ms += ms;
 }
 
-static void play_copy(walker *w, uint32_t id)
+static void play_work(walker *w, uint32_t id)
 {
-    const ms_copy *copy = &w->trace->copies.items[id];
-    double ms = ms_playback_copy(&w->time, id);
-    if (copy->lane == MS_LANE_HOST)
-        return;
-    w->profile->time.copy_ms += ms * open_stretch(w)->repeats;
-    if (copy->lane == MS_LANE_TO_HOST)
-        open_stretch(w)->to_host_ms += ms;
-    else
-        open_stretch(w)->from_host_ms += ms;
-    if (copy->layer == MS_NONE)
-        return;
-    if (copy->lane == MS_LANE_TO_HOST)
-        open_stretch(w)->sent_bytes += copy->bytes;
-    else if (copy->layer != w->layer)
-        open_stretch(w)->returned_bytes +=
-            (copy->bytes + w->block_bytes - 1) / w->block_bytes * w->block_bytes;
+    const ms_work *work = &w->trace->works.items[id];
+    double ms = ms_playback_work(&w->time, id);
+    ms_stretch *stretch = open_stretch(w);
+    switch ((ms_work_kind)work->kind) {
+    case MS_WORK_TO_HOST:
+        w->profile->time.copy_ms += ms * stretch->repeats;
+        stretch->to_host_ms += ms;
+        stretch->sent_bytes += work->layer != MS_NONE ? work->bytes : 0;
+        break;
+    case MS_WORK_TO_DEVICE:
+        w->profile->time.copy_ms += ms * stretch->repeats;
+        stretch->from_host_ms += ms;
+        if (work->layer != MS_NONE && work->layer != w->layer)
+            stretch->returned_bytes += round_up(w, work->bytes);
+        break;
+    case MS_WORK_HOST_UPDATE:
+    case MS_WORK_ALL_GATHER:
+    case MS_WORK_REDUCE_SCATTER:
+    case MS_WORK_ALL_REDUCE:
+    case MS_WORK_SEND:
+    case MS_WORK_RECEIVE:
+    case MS_WORK_KINDS:
+        break;
+    }
+}
+
+static const ms_work *awaited(const walker *w, uint32_t wait)
+{
+    return &w->trace->works.items[w->trace->waits.items[wait].work];
 }
 
 static void play_wait(walker *w, uint32_t id)
 {
     double ms = ms_playback_wait(&w->time, id);
-    uint32_t layer = w->trace->copies.items[id].layer;
+    uint32_t layer = awaited(w, id)->layer;
     open_stretch(w)->exposed_ms += ms;
     if (layer != MS_NONE && layer + 1 == w->layer)
         open_stretch(w)->exposed_below_ms += ms;
@@ -143,12 +160,25 @@ static void play_wait(walker *w, uint32_t id)
 
 static void play_step_event(walker *w, ms_event event)
 {
-    if (event.kind == MS_EVENT_OP_END)
+    switch ((ms_event_kind)event.kind) {
+    case MS_EVENT_OP_END:
         play_op(w, &w->trace->ops.items[event.id]);
-    else if (event.kind == MS_EVENT_COPY)
-        play_copy(w, event.id);
-    else if (event.kind == MS_EVENT_WAIT)
+        break;
+    case MS_EVENT_WORK:
+        play_work(w, event.id);
+        break;
+    case MS_EVENT_WAIT:
         play_wait(w, event.id);
+        break;
+    case MS_EVENT_ALLOC:
+    case MS_EVENT_FREE:
+    case MS_EVENT_OP_BEGIN:
+    case MS_EVENT_MARK:
+    case MS_EVENT_LAYER:
+    case MS_EVENT_RECORD:
+    case MS_EVENT_EMPTY_CACHE:
+        break;
+    }
     if (w->live_bytes > open_stretch(w)->peak_bytes)
         open_stretch(w)->peak_bytes = w->live_bytes;
 }
@@ -173,8 +203,50 @@ static void play_layer(walker *w, uint32_t layer)
 
 static bool releases(const walker *w, uint32_t id)
 {
-    const ms_copy *copy = &w->trace->copies.items[id];
-    return copy->layer != MS_NONE && copy->lane == MS_LANE_TO_HOST;
+    const ms_work *work = awaited(w, id);
+    return work->layer != MS_NONE && work->kind == MS_WORK_TO_HOST;
+}
+
+static void play_alloc(walker *w, uint32_t storage)
+{
+    w->live_bytes += block_of(w, storage);
+    w->next_storage = storage + 1;
+}
+
+static void play_free(walker *w, uint32_t storage)
+{
+    w->live_bytes -= block_of(w, storage);
+    if (w->is_open && w->is_releasing)
+        open_stretch(w)->released_bytes += block_of(w, storage);
+    if (w->is_open && w->mark.phase == MS_PHASE_FORWARD && w->layer == MS_NONE &&
+        !ms_vec_push(&w->late, storage))
+        w->no_memory = true;
+}
+
+/* What happens before or between the stretches too. */
+static void play_event(walker *w, ms_event event)
+{
+    switch ((ms_event_kind)event.kind) {
+    case MS_EVENT_ALLOC:
+        play_alloc(w, event.id);
+        break;
+    case MS_EVENT_FREE:
+        play_free(w, event.id);
+        break;
+    case MS_EVENT_MARK:
+        play_mark(w, &w->trace->marks.items[event.id]);
+        break;
+    case MS_EVENT_LAYER:
+        play_layer(w, event.id);
+        break;
+    case MS_EVENT_OP_BEGIN:
+    case MS_EVENT_OP_END:
+    case MS_EVENT_WORK:
+    case MS_EVENT_WAIT:
+    case MS_EVENT_RECORD:
+    case MS_EVENT_EMPTY_CACHE:
+        break;
+    }
 }
 
 static void play(walker *w)
@@ -186,21 +258,7 @@ static void play(walker *w)
             leave_layer(w);
         if (event.kind != MS_EVENT_FREE)
             w->is_releasing = event.kind == MS_EVENT_WAIT && releases(w, event.id);
-        if (event.kind == MS_EVENT_ALLOC) {
-            w->live_bytes += block_of(w, event.id);
-            w->next_storage = event.id + 1;
-        } else if (event.kind == MS_EVENT_FREE) {
-            w->live_bytes -= block_of(w, event.id);
-            if (w->is_open && w->is_releasing)
-                open_stretch(w)->released_bytes += block_of(w, event.id);
-            if (w->is_open && w->mark.phase == MS_PHASE_FORWARD && w->layer == MS_NONE &&
-                !ms_vec_push(&w->late, event.id))
-                w->no_memory = true;
-        } else if (event.kind == MS_EVENT_MARK) {
-            play_mark(w, &w->trace->marks.items[event.id]);
-        } else if (event.kind == MS_EVENT_LAYER) {
-            play_layer(w, event.id);
-        }
+        play_event(w, event);
         if (w->is_open && !w->no_memory)
             play_step_event(w, event);
     }

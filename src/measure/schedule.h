@@ -12,11 +12,11 @@
 #include "measure/usage.h"
 
 typedef struct ms_schedule {
-    bool is_timed;            /* by the device's rates; else by the number of the event */
-    double *event_ms;         /* [event - steady_first_event], never falling. Of an operator the
-                                 first and the last event are its begin and end; what it allocates
-                                 and frees in between is spread evenly */
-    ms_playback_span *copies; /* per copy of the trace */
+    bool is_timed;           /* by the device's rates; else by the number of the event */
+    double *event_ms;        /* [event - steady_first_event], never falling. Of an operator the
+                                first and the last event are its begin and end; what it allocates
+                                and frees in between is spread evenly */
+    ms_playback_span *works; /* per work of the trace */
     double end_ms;
 } ms_schedule;
 

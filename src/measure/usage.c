@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "allocator/waiting.h"
+
 typedef struct player {
     const ms_trace *trace;
     ms_usage *usage;
@@ -38,11 +40,12 @@ static ms_status play_alloc(player *p, uint32_t storage, ms_error *err)
     uint64_t bytes = p->trace->storages.items[storage].bytes;
     ms_block block;
     p->broken = p->broken || (p->is_again && p->blocks[storage] != 0);
-    ms_status status = ms_allocator_allocate(p->allocator, bytes, 0, &block);
+    uint32_t stream = p->trace->storages.items[storage].stream;
+    ms_status status = ms_allocator_allocate(p->allocator, bytes, stream, &block);
     if (status == MS_ERR_OVER_BUDGET && p->goes_on) {
         p->usage->out_of_memory = true;
         ms_allocator_lift_capacity(p->allocator);
-        status = ms_allocator_allocate(p->allocator, bytes, 0, &block);
+        status = ms_allocator_allocate(p->allocator, bytes, stream, &block);
     }
     if (status == MS_ERR_OVER_BUDGET)
         return status;
@@ -64,6 +67,11 @@ static void play_free(player *p, uint32_t storage)
     p->broken = p->broken || (p->is_again && missing);
     ms_allocator_release(p->allocator, p->blocks[storage]);
     p->blocks[storage] = 0;
+}
+
+static bool play_use(player *p, const ms_use *use)
+{
+    return ms_allocator_record(p->allocator, p->blocks[use->storage], use->stream) == MS_OK;
 }
 
 /* Raises the open phase's maxima to what is in use now. */
@@ -139,28 +147,53 @@ static void note_steady(player *p, uint32_t event)
     }
 }
 
+static void note_alloc(player *p, uint32_t event)
+{
+    if (p->stats->reserved_bytes > p->usage->most_reserved_bytes)
+        p->usage->most_reserved_bytes = p->stats->reserved_bytes;
+    if (p->phase)
+        raise_phase(p, event);
+}
+
+static ms_status play_event(player *p, uint32_t index, ms_error *err)
+{
+    const ms_event event = p->trace->events.items[index];
+    bool ok = true;
+    switch ((ms_event_kind)event.kind) {
+    case MS_EVENT_ALLOC: {
+        ms_status status = play_alloc(p, event.id, err);
+        if (status == MS_OK)
+            note_alloc(p, index);
+        return status;
+    }
+    case MS_EVENT_FREE:
+        play_free(p, event.id);
+        break;
+    case MS_EVENT_EMPTY_CACHE:
+        ok = ms_allocator_empty_cache(p->allocator) == MS_OK;
+        break;
+    case MS_EVENT_RECORD:
+        ok = play_use(p, &p->trace->uses.items[event.id]);
+        break;
+    case MS_EVENT_MARK:
+        ok = play_mark(p, &p->trace->marks.items[event.id], index);
+        break;
+    case MS_EVENT_OP_BEGIN:
+    case MS_EVENT_OP_END:
+    case MS_EVENT_LAYER:
+    case MS_EVENT_WORK:
+    case MS_EVENT_WAIT:
+        break;
+    }
+    return ok ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");
+}
+
 static ms_status play(player *p, uint32_t begin, uint32_t end, ms_error *err)
 {
-    const ms_trace *trace = p->trace;
     for (uint32_t i = begin; i < end && !p->broken; i++) {
-        const ms_event *event = &trace->events.items[i];
-        if (event->kind == MS_EVENT_ALLOC) {
-            ms_status status = play_alloc(p, event->id, err);
-            if (status != MS_OK)
-                return status;
-            if (p->stats->reserved_bytes > p->usage->most_reserved_bytes)
-                p->usage->most_reserved_bytes = p->stats->reserved_bytes;
-            if (p->phase)
-                raise_phase(p, i);
-        } else if (event->kind == MS_EVENT_FREE) {
-            play_free(p, event->id);
-        } else if (event->kind == MS_EVENT_EMPTY_CACHE) {
-            if (ms_allocator_empty_cache(p->allocator) != MS_OK)
-                return ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");
-        } else if (event->kind == MS_EVENT_MARK &&
-                   !play_mark(p, &trace->marks.items[event->id], i)) {
-            return ms_fail(err, MS_ERR_NOMEM, "out of memory while measuring the phases");
-        }
+        ms_status status = play_event(p, i, err);
+        if (status != MS_OK)
+            return status;
         if (p->is_steady)
             note_steady(p, i);
     }
@@ -201,7 +234,7 @@ static void *zeroed(uint32_t count, size_t size)
     return calloc(count ? count : 1, size);
 }
 
-/* Which tables a caller wants, and that it only asks whether there is memory enough, as bits. */
+/* Which tables a caller needs, and whether it only asks if there is enough memory, as bits. */
 enum { WANTS_BLOCKS = 1, WANTS_CURVE = 2, WANTS_VERDICT = 4 };
 
 static bool has_tables(const player *p, int wanted)
@@ -253,16 +286,28 @@ static ms_status play_once(player *p, const ms_allocator_options *options, bool 
 /* Whether more is asked for at once than there is; then no allocator does without more. */
 static bool asks_for_more(const ms_trace *trace, uint64_t capacity_bytes)
 {
-    uint64_t live_bytes = 0;
+    uint64_t live_bytes = 0, bytes;
     for (uint32_t i = 0; i < trace->events.count; i++) {
         const ms_event *event = &trace->events.items[i];
-        if (event->kind == MS_EVENT_FREE) {
+        switch ((ms_event_kind)event->kind) {
+        case MS_EVENT_FREE:
             live_bytes -= trace->storages.items[event->id].bytes;
-        } else if (event->kind == MS_EVENT_ALLOC) {
-            uint64_t bytes = trace->storages.items[event->id].bytes;
+            break;
+        case MS_EVENT_ALLOC:
+            bytes = trace->storages.items[event->id].bytes;
             if (bytes > capacity_bytes || live_bytes > capacity_bytes - bytes)
                 return true;
             live_bytes += bytes;
+            break;
+        case MS_EVENT_OP_BEGIN:
+        case MS_EVENT_OP_END:
+        case MS_EVENT_MARK:
+        case MS_EVENT_LAYER:
+        case MS_EVENT_WORK:
+        case MS_EVENT_WAIT:
+        case MS_EVENT_RECORD:
+        case MS_EVENT_EMPTY_CACHE:
+            break;
         }
     }
     return false;

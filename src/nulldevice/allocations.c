@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "nulldevice/nulldevice.h"
+#include "nulldevice/remembered.h"
 
 /* c10::Device */
 typedef struct torch_device {

@@ -1,80 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Copies: what small ones wrote is remembered, so that a program gets back what it put there.
+ * Copies between host and devices.
  */
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "nulldevice/nulldevice.h"
-#include "nulldevice/ranges.h"
-
-#define MOST_BYTES (UINT64_C(1) << 30) /* beyond it all is forgotten */
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static ms_null_ranges remembered;
-static uint64_t remembered_bytes;
-
-static void drop(size_t index)
-{
-    remembered_bytes -= remembered.items[index].bytes;
-    free(remembered.items[index].data);
-    ms_null_ranges_remove(&remembered, index);
-}
-
-/* Of a copy that is partly overwritten the rest is forgotten too. */
-static void forget(uintptr_t start, uint64_t bytes)
-{
-    size_t at = ms_null_ranges_at(&remembered, start);
-    while (at < remembered.count && remembered.items[at].start < start + bytes)
-        drop(at);
-}
-
-void ms_null_forget(const void *address, uint64_t bytes)
-{
-    pthread_mutex_lock(&lock);
-    forget((uintptr_t)address, bytes);
-    pthread_mutex_unlock(&lock);
-}
-
-static void remember(void *to, const void *from, uint64_t bytes)
-{
-    while (remembered.count > 0 && remembered_bytes > MOST_BYTES)
-        drop(remembered.count - 1);
-    void *data = bytes > 0 && bytes <= MS_NULL_REMEMBERED_BYTES ? malloc(bytes) : NULL;
-    forget((uintptr_t)to, bytes);
-    if (!data)
-        return;
-    memcpy(data, from, bytes);
-    if (ms_null_ranges_insert(&remembered, (ms_null_range){(uintptr_t)to, bytes, data}))
-        remembered_bytes += bytes;
-    else
-        free(data);
-}
-
-/* What is remembered of all those addresses, or NULL. */
-static const char *recall(const void *from, uint64_t bytes)
-{
-    const ms_null_range *range = ms_null_ranges_find(&remembered, (uintptr_t)from);
-    if (!range || (uintptr_t)from + bytes > range->start + range->bytes)
-        return NULL;
-    return (const char *)range->data + ((uintptr_t)from - range->start);
-}
-
-static void copy_within(void *to, const void *from, uint64_t bytes)
-{
-    char *copy = NULL;
-    pthread_mutex_lock(&lock);
-    const char *data = recall(from, bytes);
-    if (data && bytes > 0 && (copy = malloc(bytes)) != NULL)
-        memcpy(copy, data, bytes);
-    if (copy)
-        remember(to, copy, bytes);
-    else
-        forget((uintptr_t)to, bytes);
-    pthread_mutex_unlock(&lock);
-    free(copy);
-}
+#include "nulldevice/remembered.h"
 
 /* What the calling thread's next copy of so many bytes to the host gives. */
 static _Thread_local struct {
@@ -103,26 +34,20 @@ static void copy_out(void *to, const void *from, uint64_t bytes)
 {
     if (take_answer(to, bytes))
         return; /* whoever gave it knows of it */
-    pthread_mutex_lock(&lock);
-    const char *data = recall(from, bytes);
-    if (data)
-        memcpy(to, data, bytes);
-    else if (bytes <= MS_NULL_REMEMBERED_BYTES)
+    bool is_known = ms_null_recall(to, from, bytes);
+    if (!is_known && bytes <= MS_NULL_REMEMBERED_BYTES)
         memset(to, 0, bytes);
-    pthread_mutex_unlock(&lock);
     if (ms_null_listening()->read)
-        ms_null_listening()->read(from, bytes, data != NULL);
+        ms_null_listening()->read(from, bytes, is_known);
 }
 
 void ms_null_copy(void *to, const void *from, uint64_t bytes)
 {
     bool to_device = ms_null_device_of(to) >= 0, from_device = ms_null_device_of(from) >= 0;
     if (to_device && from_device) {
-        copy_within(to, from, bytes);
+        ms_null_remember_copy(to, from, bytes);
     } else if (to_device) {
-        pthread_mutex_lock(&lock);
-        remember(to, from, bytes);
-        pthread_mutex_unlock(&lock);
+        ms_null_remember(to, from, bytes);
     } else if (from_device) {
         copy_out(to, from, bytes);
     } else {

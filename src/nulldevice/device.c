@@ -10,7 +10,7 @@
 
 #include "nulldevice/nulldevice.h"
 
-#define ASSUMED_L2_BYTES (UINT64_C(50) << 20) /* of an H100, where nobody has looked */
+#define ASSUMED_L2_BYTES (UINT64_C(50) << 20) /* of an H100, where it is not known */
 
 static ms_null_device device = {"null device", 80, 108, UINT64_C(80) << 30, ASSUMED_L2_BYTES, 1, 1};
 static ms_null_listener listener;

@@ -9,6 +9,7 @@
 
 #include "nulldevice/attributes.h"
 #include "nulldevice/nulldevice.h"
+#include "nulldevice/remembered.h"
 
 #define GRANULE_BYTES ((size_t)2 << 20)
 

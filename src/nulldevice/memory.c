@@ -10,6 +10,7 @@
 
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/ranges.h"
+#include "nulldevice/remembered.h"
 
 #define SPACE_BYTES (UINT64_C(1) << 42) /* of a device */
 #define GRANULE UINT64_C(0x200000)      /* what CUDA gives memory in */

@@ -7,6 +7,7 @@
 
 #include "nulldevice/nccl_types.h"
 #include "nulldevice/nulldevice.h"
+#include "nulldevice/remembered.h"
 
 enum { NCCL_VERSION = 22809 };
 

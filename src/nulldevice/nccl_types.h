@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * NCCL's types as its binary interface has them. tests/torch/layout_nccl.c holds them against
- * NVIDIA's header.
+ * NCCL's types as its binary interface has them. tests/external/torch/layout_nccl.c holds them
+ * against NVIDIA's header.
  */
 #ifndef MS_NULLDEVICE_NCCL_TYPES_H
 #define MS_NULLDEVICE_NCCL_TYPES_H

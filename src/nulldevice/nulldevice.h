@@ -30,7 +30,7 @@
         return 0;                                                                                  \
     }
 
-/* A call whose result would be needed: it says its name and fails with its library's code. */
+/* A call whose result would be needed: it reports its name and fails with its library's code. */
 #define MS_NULL_UNCOVERED(name, code)                                                              \
     MS_NULL_CALL(int, name, (void))                                                                \
     {                                                                                              \
@@ -96,24 +96,19 @@ bool ms_null_is_pinned(const void *address);
 
 /* ---- copies ---- */
 
-/* What small copies from the host wrote is remembered by address and played back to the host. */
-enum { MS_NULL_REMEMBERED_BYTES = 1 << 20 };
-
 void ms_null_copy(void *to, const void *from, uint64_t bytes);
 void ms_null_fill(void *to, int value, uint64_t bytes);
-/* What was remembered of those addresses is no longer there. */
-void ms_null_forget(const void *address, uint64_t bytes);
 
 /* ---- who listens ---- */
 
-/* `read` is told of copies to the host, `uncovered` of calls that nobody answers; NULL: nobody. */
+/* `read` is called for copies to the host, `uncovered` for calls without an answer; NULL: none. */
 typedef struct ms_null_listener {
     void (*read)(const void *from, uint64_t bytes, int played_back);
     void (*uncovered)(const char *name);
 } ms_null_listener;
 const ms_null_listener *ms_null_listening(void);
 
-/* Tells the listener, or says the name, once; returns `code`. */
+/* Notifies the listener, or prints the name, once; returns `code`. */
 int ms_null_uncovered(const char *name, int code);
 
 /* A handle that nothing else has. */

@@ -20,7 +20,7 @@ MS_NULL_CALL(int, nvmlDeviceGetHandleByUUID, (const char *uuid, void **device))
     return MS_NULL_OK;
 }
 
-/* None: PyTorch then tells its own figures alone. */
+/* None: PyTorch then reports its own figures only. */
 MS_NULL_CALL(int, nvmlDeviceGetComputeRunningProcesses, (void *device, unsigned *count))
 {
     (void)device;

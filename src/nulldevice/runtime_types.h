@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The structs that CUDA's runtime fills, and that its driver reads, as the binary interface of CUDA
- * 13 has them, and where that of CUDA 12 differs. tests/torch/layout.c holds them against NVIDIA's
- * headers where those are installed.
+ * 13 has them, and where that of CUDA 12 differs. tests/external/torch/layout.c holds them against
+ * NVIDIA's headers where those are installed.
  */
 #ifndef MS_NULLDEVICE_RUNTIME_TYPES_H
 #define MS_NULLDEVICE_RUNTIME_TYPES_H

@@ -59,7 +59,7 @@ static uint64_t stride_of(const layout *l, uint32_t i, uint32_t d)
     return info->strides[d - lead] * ms_dtype_bytes((ms_dtype)info->dtype);
 }
 
-/* 1: dimension a should come after b; -1: before; 0: the inputs don't say. */
+/* 1: dimension a should come after b; -1: before; 0: the inputs do not decide. */
 static int compare_dims(const layout *l, uint32_t a, uint32_t b)
 {
     for (uint32_t i = 0; i < l->count; i++) {

@@ -47,9 +47,10 @@ static uint64_t rows_of(const ms_shape *shape)
     return ms_elements(shape) / shape->dims[shape->rank - 1].value;
 }
 
-/* The rows of a tensor of that shape times a matrix of so many columns. */
-static ms_gemm rows_times(const ms_shape *shape, uint64_t columns)
+ms_gemm ms_rows_times(const ms_shape *shape, uint64_t columns)
 {
+    if (shape->rank == 0) /* that of no tensor, after a failure */
+        return (ms_gemm){0};
     return (ms_gemm){.batches = 1,
                      .rows = rows_of(shape),
                      .inner = shape->dims[shape->rank - 1].value,
@@ -62,6 +63,7 @@ static ms_tensor gradient(ms_tape *tape, const ms_node *node, uint32_t input, ms
     ms_dtype dtype = (ms_dtype)ms_info(tape, grad)->dtype;
     ms_tensor out = ms_empty(tape, ms_input_meta(tape, node, input)->shape, dtype);
     ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    ms_op_product(tape, ms_op_running(tape), gemm);
     ms_cpu_gemm_scratch(tape, dtype, gemm);
     return out;
 }
@@ -72,7 +74,7 @@ static ms_tensor input_gradient(ms_tape *tape, const ms_node *node, uint32_t x_i
 {
     const ms_shape *x = &ms_input_meta(tape, node, x_input)->shape;
     return gradient(tape, node, x_input, grad,
-                    rows_times(&ms_info(tape, grad)->shape, x->dims[x->rank - 1].value));
+                    ms_rows_times(&ms_info(tape, grad)->shape, x->dims[x->rank - 1].value));
 }
 
 /* dW has the weight's shape: its rows come from a transposed factor. */
@@ -162,7 +164,9 @@ static ms_tensor product(ms_tape *tape, const ms_op *op, ms_tensor x, ms_tensor 
     ms_workspace_use(tape, bias ? MS_PRODUCT_BIASED : MS_PRODUCT_PLAIN);
     if (!ms_idle(tape)) {
         const ms_tensor_info *info = ms_info(tape, x);
-        ms_cpu_gemm_scratch(tape, (ms_dtype)info->dtype, rows_times(&info->shape, columns.value));
+        const ms_gemm gemm = ms_rows_times(&info->shape, columns.value);
+        ms_op_product(tape, mark, gemm);
+        ms_cpu_gemm_scratch(tape, (ms_dtype)info->dtype, gemm);
     }
     ms_op_work(tape, mark, product_flops(tape, x, columns), 0, (ms_dtype)ms_info(tape, x)->dtype);
     return ms_op_finish(tape, mark, node, 3, (ms_tensor[]){x, weight, bias}, out);

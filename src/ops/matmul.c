@@ -5,10 +5,10 @@
  */
 #include "ops/ops.h"
 
-/* One product out of a and b. oneDNN's bfloat16 product wants both sides contiguous. */
-static void cpu_scratch(ms_tape *tape, ms_tensor a, ms_tensor b)
+/* oneDNN's bfloat16 product wants both sides contiguous. */
+static void cpu_scratch(ms_tape *tape, ms_tensor a, ms_tensor b, ms_gemm gemm)
 {
-    if (!tape->on_cpu || ms_idle(tape) || ms_info(tape, a)->dtype != MS_DTYPE_BF16)
+    if (!tape->on_cpu || ms_info(tape, a)->dtype != MS_DTYPE_BF16)
         return;
     ms_tensor copies[2] = {0};
     const ms_tensor sides[2] = {a, b};
@@ -17,14 +17,24 @@ static void cpu_scratch(ms_tape *tape, ms_tensor a, ms_tensor b)
         if (!ms_is_contiguous(&info))
             copies[i] = ms_empty(tape, info.shape, (ms_dtype)info.dtype);
     }
-    const ms_shape *left = &ms_info(tape, a)->shape;
-    ms_gemm gemm = {.batches = left->dims[0].value,
-                    .rows = left->dims[1].value,
-                    .inner = left->dims[2].value,
-                    .columns = ms_info(tape, b)->shape.dims[2].value};
     ms_cpu_gemm_scratch(tape, MS_DTYPE_BF16, gemm);
     ms_consume(tape, copies[1]);
     ms_consume(tape, copies[0]);
+}
+
+/* One product out of a and b. */
+static void multiply(ms_tape *tape, ms_tensor a, ms_tensor b)
+{
+    if (ms_idle(tape))
+        return;
+    const ms_shape *left = &ms_info(tape, a)->shape;
+    const ms_gemm gemm = {.batches = left->dims[0].value,
+                          .rows = left->dims[1].value,
+                          .inner = left->dims[2].value,
+                          .columns = ms_info(tape, b)->shape.dims[2].value,
+                          .transposed = ms_info(tape, a)->strides[2] != 1};
+    ms_op_product(tape, ms_op_running(tape), gemm);
+    cpu_scratch(tape, a, b, (ms_gemm){gemm.batches, gemm.rows, gemm.inner, gemm.columns, false});
 }
 
 static ms_tensor swapped(ms_tape *tape, ms_tensor a)
@@ -49,14 +59,14 @@ static void bmm_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
     if (left) {
         out[1] = ms_empty(tape, b, dtype);
         ms_tensor turned = swapped(tape, left);
-        cpu_scratch(tape, turned, grads[0]);
+        multiply(tape, turned, grads[0]);
         ms_consume(tape, turned);
     }
     ms_workspace_use(tape, MS_PRODUCT_PLAIN);
     if (right) {
         out[0] = ms_empty(tape, a, dtype);
         ms_tensor turned = swapped(tape, right);
-        cpu_scratch(tape, grads[0], turned);
+        multiply(tape, grads[0], turned);
         ms_consume(tape, turned);
     }
     ms_op_work(tape, ms_op_running(tape),
@@ -86,7 +96,7 @@ static ms_tensor bmm(ms_tape *tape, ms_tensor a, ms_tensor b)
     flops *= (double)shape.dims[2].value;
     ms_tensor out = ms_empty(tape, shape, (ms_dtype)ms_info(tape, a)->dtype);
     ms_workspace_use(tape, MS_PRODUCT_PLAIN);
-    cpu_scratch(tape, a, b);
+    multiply(tape, a, b);
     ms_op_work(tape, mark, flops, 0, (ms_dtype)ms_info(tape, a)->dtype);
     return ms_op_finish(tape, mark, node, 2, inputs, out);
 }

@@ -21,7 +21,7 @@ ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a);
 ms_tensor ms_div_scalar(ms_tape *tape, ms_tensor a);
 ms_tensor ms_scale(ms_tape *tape, ms_tensor a);                /* as C++ writes it: a * Scalar */
 ms_tensor ms_floor_divide(ms_tape *tape, ms_tensor a);         /* a // c, of integers */
-ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b);     /* b wants no gradient */
+ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b);     /* b needs no gradient */
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b); /* b may be 0: a Python number */
 ms_tensor ms_neg(ms_tape *tape, ms_tensor a);
 ms_tensor ms_clamp(ms_tape *tape, ms_tensor a, uint32_t bounds); /* one Python number, or two */
@@ -129,7 +129,7 @@ typedef struct ms_packed_weight {
     bool is_double;  /* the scales are packed too */
     ms_dtype dtype;  /* that it was packed from, and is made whole in for backward */
 } ms_packed_weight;
-/* x Wᵀ (+ b) in the type of x; only x wants a gradient. */
+/* x Wᵀ (+ b) in the type of x; only x needs a gradient. */
 ms_tensor ms_matmul_4bit(ms_tape *tape, ms_tensor x, const ms_packed_weight *weight, bool has_bias);
 
 /* How a weight [in, out] of GPTQ is packed. */
@@ -144,18 +144,18 @@ ms_tensor ms_dequantize_gptq(ms_tape *tape, const ms_gptq_weight *weight);
 ms_tensor ms_matmul_weight(ms_tape *tape, ms_tensor x, ms_tensor weight);
 /* view.add_(bias), the view one of a product's result: backward copies the gradient. */
 ms_tensor ms_add_into_view(ms_tape *tape, ms_tensor view, ms_tensor bias);
-/* x W (+ b) in fp16, W packed by AWQ and made whole where it is used; only x wants a gradient. */
+/* x W (+ b) in fp16, W packed by AWQ and dequantised where it is used; only x needs a gradient. */
 ms_tensor ms_matmul_awq(ms_tape *tape, ms_tensor x, ms_dim columns, ms_tensor bias);
-/* x Wᵀ in the type of x, W in fp8 with a scale for each block (fp8.c); only x wants a gradient. */
+/* x Wᵀ in the type of x, W in fp8 with a scale for each block (fp8.c); only x needs a gradient. */
 ms_tensor ms_matmul_fp8(ms_tape *tape, ms_tensor x, ms_dim columns);
-/* x Wᵀ in the type of x, W in 8 bits with a scale for each row (int8.c); only x wants a gradient.
+/* x Wᵀ in the type of x, W in 8 bits with a scale for each row (int8.c); only x needs a gradient.
  */
 ms_tensor ms_matmul_8bit(ms_tape *tape, ms_tensor x, ms_dim columns);
 
 /* ---- normalisation, softmax, dropout (norm.c, softmax.c, dropout.c) ---- */
 ms_tensor ms_layer_norm(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias); /* 0: none */
 ms_tensor ms_softmax_last(ms_tape *tape, ms_tensor x, ms_dtype dtype);
-/* The same with dtype= said: autocast leaves it alone. */
+/* The same with dtype= given: autocast does not apply. */
 ms_tensor ms_softmax_in(ms_tape *tape, ms_tensor x, ms_dtype dtype);
 ms_tensor ms_dropout(ms_tape *tape, ms_tensor x, double p);
 
@@ -217,11 +217,8 @@ static inline void ms_cpu_number(ms_tape *tape, ms_dtype dtype)
     ms_consume(tape, wrapped);
 }
 
-/* A matrix product of [rows, inner] and [inner, columns], `batches` times. */
-typedef struct ms_gemm {
-    uint64_t batches, rows, inner, columns;
-    bool transposed; /* the left side is stored by columns */
-} ms_gemm;
+/* The rows of a tensor of that shape times a matrix of so many columns. */
+ms_gemm ms_rows_times(const ms_shape *shape, uint64_t columns);
 
 /* What the CPU's library allocates while it computes the product (cpu_gemm.c). */
 void ms_cpu_gemm_scratch(ms_tape *tape, ms_dtype dtype, ms_gemm gemm);

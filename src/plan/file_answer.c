@@ -189,9 +189,9 @@ static void write_shards(const ms_file_plan *plan, FILE *out)
                 budget);
         return;
     }
-    ms_file_print(out, "Fits: peak %s of %s; %.3f ms of communication show (%s).\n\n",
+    ms_file_print(out, "Fits: peak %s of %s; %.3f ms of communication are exposed (%s).\n\n",
                   size_text(p->peak_bytes, peak), budget, p->exposed_ms,
-                  p->outcome == MS_PLAN_OPTIMAL ? "optimal" : "not proven to be least");
+                  p->outcome == MS_PLAN_OPTIMAL ? "optimal" : "not proven to be optimal");
     fprintf(out, "%12s  %s\n", "PARAMETERS", "UNIT");
     for (uint32_t i = 0; i < plan->graph.count; i++)
         if (p->units[i]) {

@@ -76,7 +76,7 @@ static ms_status choose_units(ms_file_plan *plan, ms_error *err)
 
 static ms_status stopped(ms_error *err)
 {
-    return ms_fail(err, MS_ERR_STOPPED, "stopped; the plan is the best found by then");
+    return ms_fail(err, MS_ERR_STOPPED, "stopped; this is the best plan found so far");
 }
 
 static ms_status no_plan(const ms_file_plan *plan, ms_error *err)
@@ -172,8 +172,8 @@ static ms_status plan_operators(ms_file_plan *plan, ms_json_value root, ms_error
     if (ms_stop_asked(plan->stop))
         status = stopped(err);
     else
-        status =
-            add_note(plan, ms_arena_strdup(plan->arena, "this plan is not proven to be best"), err);
+        status = add_note(
+            plan, ms_arena_strdup(plan->arena, "this plan is not proven to be optimal"), err);
     return status;
 }
 

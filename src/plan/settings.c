@@ -19,26 +19,26 @@
 /* clang-format off */
 #define FIELD_LIST(X) \
     X("budget",            "SIZE",     "memory of the run, or of the backward pass of --graph",    "all of the device", ANY,       size,       budget_bytes,      1, 0,   ONE_BUDGET)         \
-    X("gap",               "X",        "how far from the bound a plan may be, relative",            "0.001",             ANY,       number,     gap,               0, 1,   A_BOUND)            \
-    X("time-limit",        "SECONDS",  "answer with the best plan found by then",                  "10",                ANY,       number,     time_limit_s,      0, 1e6, A_SEARCH)           \
+    X("gap",               "X",        "relative distance from the bound at which to stop",            "0.001",             ANY,       number,     gap,               0, 1,   A_BOUND)            \
+    X("time-limit",        "SECONDS",  "stop after this time with the best plan found",                  "10",                ANY,       number,     time_limit_s,      0, 1e6, A_SEARCH)           \
     X("planner",           "NAME",     "milp, greedy, rules, uniform or none",                     "milp",              RUN,       planner,    planner,           0, 0,   FREE_CHOICE)        \
-    X("target",            "NAME",     "plan what this trainer can express, or all of them",       "free",              RUN,       target,     target,            0, 0,   NOTHING)            \
-    X("curve",             NULL,       "time against budget, from the least that was found",       NULL,                RUN,       flag,       curve,             0, 0,   BEST_PLANS)         \
-    X("points",            "N",        "budgets of the curve",                                     "24",                RUN,       count,      points,            2, 200, A_CURVE)            \
-    X("without",           "LIST",     "of checkpoint, selective, offload, tile, chunk",           "none",              RUN,       techniques, without,           0, 0,   NOTHING)            \
-    X("allow",             "LIST",     "when nothing fits else: host-optimizer, host-parameters",  "none",              RUN,       allowances, allowed,           0, 0,   ONE_FREE_PLAN)      \
-    X("gpu-cost-per-hour", "X",        "money, in any currency",                                   "2.50",              RUN,       number,     gpu_cost_per_hour, 0, 1e6, ONE_PLAN)           \
+    X("target",            "NAME",     "plan only what this trainer can express, or all trainers",       "free",              RUN,       target,     target,            0, 0,   NOTHING)            \
+    X("curve",             NULL,       "time against budget, from the smallest budget found",       NULL,                RUN,       flag,       curve,             0, 0,   BEST_PLANS)         \
+    X("points",            "N",        "number of budgets on the curve",                                     "24",                RUN,       count,      points,            2, 200, A_CURVE)            \
+    X("without",           "LIST",     "treatments not to use: checkpoint, selective, offload, tile, chunk",           "none",              RUN,       techniques, without,           0, 0,   NOTHING)            \
+    X("allow",             "LIST",     "allowed if nothing else fits: host-optimizer, host-parameters",  "none",              RUN,       allowances, allowed,           0, 0,   ONE_FREE_PLAN)      \
+    X("gpu-cost-per-hour", "X",        "price of an hour, in any currency",                                   "2.50",              RUN,       number,     gpu_cost_per_hour, 0, 1e6, ONE_PLAN)           \
     X("rules-mode",        "NAME",     "for --planner rules: conservative, balanced, aggressive",  "balanced",          RUN,       mode,       rules_mode,        0, 0,   THE_RULES)          \
-    X("max-cpu-offload",   "SIZE",     "for --planner rules: memory of the host it may use",       "half of it",        RUN,       size,       max_host_bytes,    0, 0,   RULES_THAT_OFFLOAD) \
+    X("max-cpu-offload",   "SIZE",     "for --planner rules: host memory it may use",       "half of it",        RUN,       size,       max_host_bytes,    0, 0,   RULES_THAT_OFFLOAD) \
     X("graph",             "FILE",     "plan checkpoints for the modules in this ModuleInfo file", NULL,                MODULES,   text,       graph,             0, 0,   NOTHING)            \
     X("world-size",        "N",        "ranks that share parameters and gradients",                "1",                 MODULES,   count,      world_size,        1, 1e6, NOTHING)            \
     X("ac-units",          "A,B,...",  "only these modules may be checkpointed",                   "any",               MODULES,   text,       ac_units,          0, 0,   CHECKPOINTS)        \
-    X("fsdp-units",        "A,B,...",  "modules gathered as a whole",                              "none",              MODULES,   text,       fsdp_units,        0, 0,   NOTHING)            \
+    X("fsdp-units",        "A,B,...",  "modules that are gathered as one",                              "none",              MODULES,   text,       fsdp_units,        0, 0,   NOTHING)            \
     X("fsdp",              NULL,       "choose FSDP units instead of checkpoints",                 NULL,                MODULES,   flag,       fsdp,              0, 0,   NOTHING)            \
-    X("latency",           "MS",       "of a gathering or scattering, for --fsdp",                 "0.01",              MODULES,   number,     latency_ms,        0, 1e6, SHARDS)             \
-    X("bandwidth",         "SIZE",     "gathered or scattered in a second, for --fsdp",            "100GB",             MODULES,   size,       bandwidth_bytes,   1, 0,   SHARDS)             \
-    X("ops",               "FILE",     "plan what to save of the operators in this SACStats file", NULL,                OPERATORS, text,       ops,               0, 0,   NOTHING)            \
-    X("memory-budget",     "FRACTION", "of all operators' memory, from 0 to 1",                    NULL,                OPERATORS, number,     memory_budget,     0, 1,   NOTHING)
+    X("latency",           "MS",       "latency of an all-gather or reduce-scatter, for --fsdp",                 "0.01",              MODULES,   number,     latency_ms,        0, 1e6, SHARDS)             \
+    X("bandwidth",         "SIZE",     "bytes gathered or scattered per second, for --fsdp",            "100GB",             MODULES,   size,       bandwidth_bytes,   1, 0,   SHARDS)             \
+    X("ops",               "FILE",     "plan which operators of this SACStats file to save", NULL,                OPERATORS, text,       ops,               0, 0,   NOTHING)            \
+    X("memory-budget",     "FRACTION", "fraction of all operators' memory, from 0 to 1",                    NULL,                OPERATORS, number,     memory_budget,     0, 1,   NOTHING)
 
 static const ms_run_field fields[] = {
 #define FIELD(name, value_name, help, default_text, group, kind, member, minimum, maximum, need) \
@@ -67,7 +67,7 @@ const ms_plan_settings ms_plan_defaults = {
 
 /* ---- what a field needs ---- */
 
-/* What is planned for; a field of another kind of plan says nothing. */
+/* What is planned for; a field of another kind of plan has no effect. */
 typedef enum group { ANY, RUN, MODULES, OPERATORS } group;
 
 static bool is_for(const ms_plan_settings *s, group wanted)
@@ -179,9 +179,10 @@ static const struct {
     [NOTHING] = {NULL, ""},
     [A_BOUND] = {is_bounded, "is for the milp planner and for checkpoints of --graph"},
     [A_SEARCH] = {has_search, "is not for --ops, whose plans are exact"},
-    [ONE_BUDGET] = {has_budget, "is not for --ops, which takes --memory-budget, nor for --curve"},
+    [ONE_BUDGET] = {has_budget,
+                    "is neither for --ops, which takes --memory-budget, nor for --curve"},
     [FREE_CHOICE] = {is_free_choice, "is for plans without --target, or with --target all"},
-    [BEST_PLANS] = {is_best_and_free, "is of the best plans: leave out --planner and --target"},
+    [BEST_PLANS] = {is_best_and_free, "is for optimal plans: leave out --planner and --target"},
     [A_CURVE] = {is_curve, "is for --curve"},
     [ONE_PLAN] = {is_one_plan, "is for one plan: leave out --curve"},
     [ONE_FREE_PLAN] = {is_one_free_plan, "is for one free plan: leave out --curve and --target"},
@@ -250,16 +251,16 @@ ms_status ms_plan_settings_set(ms_plan_settings *settings, ms_arena *arena, cons
 static ms_status check_files(const ms_plan_settings *s, ms_error *err)
 {
     if (s->ops && s->graph)
-        return ms_fail(err, MS_ERR_USAGE, "a plan wants either --graph or --ops");
+        return ms_fail(err, MS_ERR_USAGE, "a plan needs either --graph or --ops");
     return MS_OK;
 }
 
 static ms_status check_budgets(const ms_plan_settings *s, ms_error *err)
 {
     if (s->graph && s->budget_bytes == 0)
-        return ms_fail(err, MS_ERR_USAGE, "--graph wants --budget, for example 40GiB");
+        return ms_fail(err, MS_ERR_USAGE, "--graph needs --budget, for example 40GiB");
     if (s->ops && s->memory_budget < 0)
-        return ms_fail(err, MS_ERR_USAGE, "--ops wants --memory-budget, for example 0.5");
+        return ms_fail(err, MS_ERR_USAGE, "--ops needs --memory-budget, for example 0.5");
     return MS_OK;
 }
 

@@ -51,7 +51,7 @@ extern const ms_plan_settings ms_plan_defaults;
 ms_status ms_plan_settings_set(ms_plan_settings *settings, ms_arena *arena, const char *field,
                                const char *value, ms_error *err);
 
-/* Refuses fields that say nothing beside what else was set, and plans that lack a budget. */
+/* Refuses fields without effect next to others that are set, and plans that lack a budget. */
 ms_status ms_plan_settings_check(const ms_plan_settings *settings, ms_error *err);
 bool ms_plan_settings_said(const ms_plan_settings *settings, const char *field);
 

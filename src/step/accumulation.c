@@ -6,13 +6,13 @@
  */
 #include "ops/ops.h"
 #include "step/optimizer.h"
+#include "trace/build.h"
 
 static void name_gradient(ms_tape *tape, const ms_parameter *parameter, ms_tensor tensor)
 {
-    ms_storage *storage = &tape->trace->storages.items[ms_info(tape, tensor)->storage];
-    storage->category = MS_CATEGORY_GRADIENT;
-    storage->name = parameter->name;
-    storage->scope = parameter->scope;
+    uint32_t storage = ms_info(tape, tensor)->storage;
+    ms_trace_categorize(tape->trace, storage, MS_CATEGORY_GRADIENT);
+    ms_trace_label(tape->trace, storage, parameter->name, parameter->scope);
 }
 
 static void drop(ms_tape *tape, ms_parameter *parameter)

@@ -5,6 +5,7 @@
  * second moment.
  */
 #include "ops/ops.h"
+#include "step/optimizer_lists.h"
 #include "step/optimizer_row.h"
 
 static const ms_shape scalar = {.rank = 0};
@@ -164,7 +165,8 @@ void ms_adafactor_foreach(ms_tape *tape, const ms_stepped *stepped)
             if (is_factored(tape, ms_stepped_at(tape, stepped, i)) == matrices &&
                 !ms_vec_push(&group, stepped->items[i]))
                 ms_tape_fail(tape, MS_ERR_NOMEM);
-        update_group(tape, &(ms_stepped){group.items, group.count}, matrices, &updates);
+        update_group(tape, &(ms_stepped){stepped->row, group.items, group.count}, matrices,
+                     &updates);
     }
     ms_list_drop(tape, &updates);
     ms_vec_free(&group);
@@ -249,13 +251,12 @@ void ms_trainer_adafactor(ms_tape *tape, const ms_stepped *stepped)
 {
     ms_frame f = ms_frame_begin(tape);
     ms_tensor *grad = ms_local(&f, 0), *weight = ms_local(&f, 0), *update = ms_local(&f, 0);
-    const ms_optimizer_row *row = ms_optimizer_row_of(MS_OPTIMIZER_ADAFACTOR);
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
         ms_parameter *parameter = ms_stepped_at(tape, stepped, i);
         ms_assign(&f, grad, parameter->grad);
         if (is_half(tape, parameter->grad))
             ms_assign(&f, grad, ms_empty_like(tape, parameter->grad, MS_DTYPE_F32));
-        ms_optimizer_make_states(tape, row, parameter);
+        ms_optimizer_make_states(tape, stepped->row, parameter);
         ms_assign(&f, weight, parameter->tensor);
         if (is_half(tape, parameter->tensor))
             ms_assign(&f, weight, ms_empty_like(tape, parameter->tensor, MS_DTYPE_F32));

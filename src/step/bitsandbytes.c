@@ -5,6 +5,7 @@
  * unified memory and move to the device as they are used.
  */
 #include "ops/ops.h"
+#include "step/optimizer_lists.h"
 #include "step/optimizer_row.h"
 
 enum { LEAST_ELEMENTS_IN_8_BITS = 4096, LEAST_PAGED_ELEMENTS = 100000, BLOCK_ELEMENTS = 256 };

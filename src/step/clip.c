@@ -4,7 +4,7 @@
  */
 #include "ops/ops.h"
 #include "step/optimizer.h"
-#include "autograd/copies.h"
+#include "autograd/work.h"
 #include "treatments/host_parameters.h"
 
 static const ms_op clip_op = {"clip_grad_norm", NULL, NULL};
@@ -15,7 +15,7 @@ static void work_at_home(ms_tape *tape, uint64_t passes)
 {
     uint64_t bytes = ms_host_parameters_bytes(tape);
     if (bytes)
-        ms_copy_wait(tape, ms_copy_begin(tape, passes * bytes, MS_LANE_HOST));
+        ms_work_wait(tape, ms_work_begin(tape, ms_work_of(MS_WORK_HOST_UPDATE, passes * bytes)));
 }
 
 /* What is clipped: the sum in fp32 where there is one. */

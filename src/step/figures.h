@@ -10,7 +10,7 @@
 
 /* Parameters by number, and those that the host keeps in bytes. */
 void ms_figures_count_parameters(ms_tape *tape, ms_simulation *simulation);
-/* What of the model is on the device; a first step may have cast some of it. */
+/* The part of the model on the device; a first step may have cast some of it. */
 void ms_figures_weigh(ms_tape *tape, ms_simulation *simulation);
 /* On the device: of parameters that stay there and that the loss reaches, unless backward uses them
  * up. */

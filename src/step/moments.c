@@ -4,6 +4,7 @@
  * kernels need no temporaries, foreach makes whole lists, the loop goes parameter by parameter.
  */
 #include "ops/ops.h"
+#include "step/optimizer_lists.h"
 #include "step/optimizer_row.h"
 
 void ms_make_moments(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
@@ -25,9 +26,9 @@ static ms_tensor like(ms_tape *tape, ms_tensor tensor)
 }
 
 /* Decay that is added to the gradient needs another gradient; AdamW's is not. */
-static bool adds_decay(const ms_tape *tape)
+static bool adds_decay(const ms_tape *tape, const ms_stepped *stepped)
 {
-    return ms_optimizer_row_of(tape->run->optimizer)->adds_decay && tape->run->weight_decay > 0;
+    return stepped->row->adds_decay && tape->run->weight_decay > 0;
 }
 
 /* ---- foreach ---- */
@@ -36,16 +37,15 @@ static bool adds_decay(const ms_tape *tape)
 static ms_tensor_list decayed_gradients(ms_tape *tape, const ms_stepped *stepped)
 {
     ms_tensor_list none = {0};
-    return adds_decay(tape) ? ms_list_like(tape, stepped, MS_LIST_OF_GRADIENTS) : none;
+    return adds_decay(tape, stepped) ? ms_list_like(tape, stepped, MS_LIST_OF_GRADIENTS) : none;
 }
 
 /* The first momentum is a clone of the gradient. */
 void ms_sgd_foreach(ms_tape *tape, const ms_stepped *stepped)
 {
-    const ms_optimizer_row *row = ms_optimizer_row_of(tape->run->optimizer);
     ms_tensor_list grads = decayed_gradients(tape, stepped);
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++)
-        ms_optimizer_make_states(tape, row, ms_stepped_at(tape, stepped, i));
+        ms_optimizer_make_states(tape, stepped->row, ms_stepped_at(tape, stepped, i));
     ms_list_drop(tape, &grads);
 }
 
@@ -84,11 +84,13 @@ void ms_adagrad_foreach(ms_tape *tape, const ms_stepped *stepped)
 
 typedef struct loop {
     ms_frame frame;
+    bool adds_decay;
     ms_tensor *grad, *root;
 } loop;
 
-static void loop_begin(ms_tape *tape, loop *l)
+static void loop_begin(ms_tape *tape, const ms_stepped *stepped, loop *l)
 {
+    l->adds_decay = adds_decay(tape, stepped);
     l->frame = ms_frame_begin(tape);
     l->grad = ms_local(&l->frame, 0);
     l->root = ms_local(&l->frame, 0);
@@ -99,19 +101,18 @@ static void take_gradient(loop *l, const ms_parameter *parameter)
 {
     ms_tape *tape = l->frame.tape;
     ms_assign(&l->frame, l->grad, parameter->grad);
-    if (adds_decay(tape))
+    if (l->adds_decay)
         ms_assign(&l->frame, l->grad, like(tape, parameter->grad));
 }
 
 void ms_sgd_loop(ms_tape *tape, const ms_stepped *stepped)
 {
-    const ms_optimizer_row *row = ms_optimizer_row_of(tape->run->optimizer);
     loop l;
-    loop_begin(tape, &l);
+    loop_begin(tape, stepped, &l);
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
         ms_parameter *parameter = ms_stepped_at(tape, stepped, i);
         take_gradient(&l, parameter);
-        ms_optimizer_make_states(tape, row, parameter);
+        ms_optimizer_make_states(tape, stepped->row, parameter);
         if (parameter->states[0])
             ms_assign(&l.frame, l.grad, parameter->states[0]); /* grad = buf */
     }
@@ -122,7 +123,7 @@ void ms_sgd_loop(ms_tape *tape, const ms_stepped *stepped)
 void ms_adam_loop(ms_tape *tape, const ms_stepped *stepped)
 {
     loop l;
-    loop_begin(tape, &l);
+    loop_begin(tape, stepped, &l);
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
         const ms_parameter *parameter = ms_stepped_at(tape, stepped, i);
         take_gradient(&l, parameter);
@@ -140,7 +141,7 @@ void ms_adam_loop(ms_tape *tape, const ms_stepped *stepped)
 void ms_root_loop(ms_tape *tape, const ms_stepped *stepped)
 {
     loop l;
-    loop_begin(tape, &l);
+    loop_begin(tape, stepped, &l);
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
         const ms_parameter *parameter = ms_stepped_at(tape, stepped, i);
         take_gradient(&l, parameter);

@@ -15,8 +15,10 @@ bool ms_muon_takes(ms_tape *tape, const ms_parameter *parameter)
            tape->trace->scopes.items[parameter->scope].layer != MS_NONE;
 }
 
-static ms_tensor product(ms_tape *tape, ms_dim rows, ms_dim columns)
+static ms_tensor product(ms_tape *tape, ms_dim rows, ms_dim inner, ms_dim columns)
 {
+    ms_op_product(tape, ms_op_running(tape),
+                  (ms_gemm){1, rows.value, inner.value, columns.value, false});
     ms_tensor out = ms_empty(tape, MS_SHAPE(rows, columns), MS_DTYPE_BF16);
     ms_workspace_use(tape, MS_PRODUCT_PLAIN);
     return out;
@@ -28,9 +30,9 @@ static void orthogonalize_steps(ms_frame *f, ms_tensor *ortho, ms_dim small, ms_
     ms_tape *tape = f->tape;
     ms_tensor *gram = ms_local(f, 0), *polynomial = ms_local(f, 0);
     for (int i = 0; i < NEWTON_SCHULZ_STEPS; i++) {
-        ms_assign(f, gram, product(tape, small, small));
-        ms_assign(f, polynomial, product(tape, small, small));
-        ms_assign(f, ortho, product(tape, small, large));
+        ms_assign(f, gram, product(tape, small, large, small));
+        ms_assign(f, polynomial, product(tape, small, small, small));
+        ms_assign(f, ortho, product(tape, small, small, large));
     }
     double s = (double)small.value, l = (double)large.value;
     ms_op_work(tape, ms_op_running(tape), NEWTON_SCHULZ_STEPS * (4 * s * s * l + 2 * s * s * s), 0,

@@ -75,57 +75,6 @@ _Static_assert(sizeof rows / sizeof *rows == MS_OPTIMIZER_COUNT, "an optimizer h
 
 static const ms_op optimizer_op = {"optimizer_step", NULL, NULL};
 
-const ms_optimizer_row *ms_optimizer_row_of(ms_optimizer_kind kind)
-{
-    return &rows[kind];
-}
-
-/* ---- for the kinds of optimizers ---- */
-
-ms_tensor ms_optimizer_state(ms_tape *tape, ms_shape shape, ms_dtype dtype, const char *name)
-{
-    tape->new_category = MS_CATEGORY_OPTIMIZER_STATE;
-    ms_tensor state = ms_empty(tape, shape, dtype);
-    tape->new_category = MS_CATEGORY_TEMPORARY;
-    ms_retain(tape, state);
-    ms_name_storage(tape, state, name, MS_CATEGORY_OPTIMIZER_STATE);
-    return state;
-}
-
-void ms_list_push(ms_tape *tape, ms_tensor_list *list, ms_tensor tensor)
-{
-    if (!ms_vec_push(list, tensor))
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-}
-
-void ms_list_drop(ms_tape *tape, ms_tensor_list *list)
-{
-    while (list->count)
-        ms_consume(tape, list->items[--list->count]);
-    ms_vec_free(list);
-}
-
-ms_tensor_list ms_list_like(ms_tape *tape, const ms_stepped *stepped, int state)
-{
-    ms_tensor_list list = {0};
-    for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
-        const ms_parameter *parameter = ms_stepped_at(tape, stepped, i);
-        ms_tensor like = state == MS_LIST_OF_GRADIENTS ? parameter->grad : parameter->states[state];
-        ms_list_push(tape, &list, ms_empty_like(tape, like, (ms_dtype)ms_info(tape, like)->dtype));
-    }
-    return list;
-}
-
-uint64_t ms_optimizer_state_count(const ms_optimizer_row *row)
-{
-    return (uint64_t)(row->states[0] != NULL) + (row->states[1] != NULL);
-}
-
-uint64_t ms_optimizer_passes(const ms_optimizer_row *row)
-{
-    return 3 + 2 * ms_optimizer_state_count(row);
-}
-
 /* ---- one step ---- */
 
 static bool is_taken(ms_tape *tape, const ms_optimizer_row *row, const ms_parameter *parameter)
@@ -138,16 +87,6 @@ static const ms_optimizer_row *row_for(ms_tape *tape, const ms_parameter *parame
 {
     const ms_optimizer_row *row = &rows[tape->run->optimizer];
     return is_taken(tape, row, parameter) ? row : &rows[row->others];
-}
-
-void ms_optimizer_make_states(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
-{
-    if (parameter->states_made)
-        return;
-    parameter->states_made = true;
-    uint32_t previous = ms_scope_enter(tape, parameter->scope);
-    row->make_states(tape, row, parameter);
-    tape->scope = previous;
 }
 
 /* Of each state that has a parameter's size its bytes are read and written. */
@@ -178,8 +117,9 @@ static void cpu_numbers(ms_tape *tape, const ms_optimizer_row *row)
         ms_transient(tape, 4, MS_DTYPE_F32);
 }
 
-static void step_with(ms_tape *tape, const ms_optimizer_row *row, const ms_stepped *stepped)
+static void step_with(ms_tape *tape, const ms_stepped *stepped)
 {
+    const ms_optimizer_row *row = stepped->row;
     ms_optimizer_update *update = row->update[tape->run->optimizer_impl];
     bool is_made_late = row->is_made_late && update;
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK && !is_made_late; i++)
@@ -202,7 +142,7 @@ static void step_part(ms_tape *tape, const ms_optimizer_row *row)
         if (parameter->grad && row_for(tape, parameter) == row && !ms_vec_push(&numbers, i))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     }
-    step_with(tape, row, &(ms_stepped){numbers.items, numbers.count});
+    step_with(tape, &(ms_stepped){row, numbers.items, numbers.count});
     ms_vec_free(&numbers);
 }
 
@@ -217,8 +157,8 @@ static void drop_gradient(ms_tape *tape, ms_parameter *parameter)
 static void step_in_backward(ms_tape *tape, void *context, uint32_t parameter)
 {
     (void)context;
-    step_with(tape, row_for(tape, &tape->parameters.items[parameter]),
-              &(ms_stepped){&parameter, 1});
+    const ms_optimizer_row *row = row_for(tape, &tape->parameters.items[parameter]);
+    step_with(tape, &(ms_stepped){row, &parameter, 1});
     drop_gradient(tape, &tape->parameters.items[parameter]);
 }
 

@@ -5,8 +5,17 @@
  * Nothing of it is on the device.
  */
 #include "step/optimizer_row.h"
-#include "autograd/copies.h"
+#include "autograd/work.h"
 #include "treatments/host_parameters.h"
+
+/* A copy of the tensor on the device to the host, or one from there that fills it. */
+static uint32_t begin_copy(ms_tape *tape, ms_work_kind kind, ms_tensor tensor)
+{
+    ms_work copy = ms_work_of(kind, ms_tensor_bytes(tape, tensor));
+    uint32_t storage = ms_info(tape, tensor)->storage;
+    *(kind == MS_WORK_TO_HOST ? &copy.source : &copy.target) = storage;
+    return ms_work_begin(tape, copy);
+}
 
 /* All gradients set out first; those of parameters that the host keeps are there. What waits is the
  * device, which has nothing else to do. */
@@ -17,23 +26,22 @@ void ms_optimizer_step_on_host(ms_tape *tape, const ms_optimizer_row *row)
     bool ok = ms_vec_expect(&gone, count) && ms_vec_expect(&back, count);
     for (uint32_t i = 0; i < count && ok; i++) {
         ms_tensor grad = tape->parameters.items[i].grad;
-        uint32_t copy =
-            grad ? ms_copy_begin(tape, ms_tensor_bytes(tape, grad), MS_LANE_TO_HOST) : MS_NONE;
-        ok = ms_vec_push(&gone, copy);
+        ok = ms_vec_push(&gone, grad ? begin_copy(tape, MS_WORK_TO_HOST, grad) : MS_NONE);
     }
     for (uint32_t i = 0; i < count && ok && tape->status == MS_OK; i++) {
         bool is_at_home = ms_host_parameters_has(tape, i);
         if (gone.items[i] == MS_NONE && !is_at_home)
             continue;
-        uint64_t bytes = ms_tensor_bytes(tape, tape->parameters.items[i].tensor);
+        ms_tensor tensor = tape->parameters.items[i].tensor;
+        uint64_t bytes = ms_tensor_bytes(tape, tensor) * ms_optimizer_passes(row);
         if (!is_at_home)
-            ms_copy_wait(tape, gone.items[i]);
-        ms_copy_wait(tape, ms_copy_begin(tape, bytes * ms_optimizer_passes(row), MS_LANE_HOST));
+            ms_work_wait(tape, gone.items[i]);
+        ms_work_wait(tape, ms_work_begin(tape, ms_work_of(MS_WORK_HOST_UPDATE, bytes)));
         if (!is_at_home)
-            ok = ms_vec_push(&back, ms_copy_begin(tape, bytes, MS_LANE_TO_DEVICE));
+            ok = ms_vec_push(&back, begin_copy(tape, MS_WORK_TO_DEVICE, tensor));
     }
     for (uint32_t i = 0; i < back.count && tape->status == MS_OK; i++)
-        ms_copy_wait(tape, back.items[i]);
+        ms_work_wait(tape, back.items[i]);
     if (!ok)
         ms_tape_fail(tape, MS_ERR_NOMEM);
     ms_vec_free(&gone);

@@ -10,15 +10,17 @@
 #include "config/run/optimizer.h"
 #include "autograd/tape.h"
 
+typedef struct ms_optimizer_row ms_optimizer_row;
+
 /* Numbers of parameters with a gradient, in their order: what one optimizer steps. */
 typedef struct ms_stepped {
+    const ms_optimizer_row *row; /* the optimizer */
     const uint32_t *items;
     uint32_t count;
 } ms_stepped;
 
 typedef void ms_optimizer_update(ms_tape *tape, const ms_stepped *stepped);
 
-typedef struct ms_optimizer_row ms_optimizer_row;
 struct ms_optimizer_row {
     const char *states[2];    /* of the parameter's shape, or a factor of it */
     uint8_t state_bits;       /* of bitsandbytes' states: 8 or 32 */
@@ -34,8 +36,6 @@ struct ms_optimizer_row {
     ms_optimizer_update *update[MS_OPTIMIZER_IMPL_COUNT]; /* NULL: it has no temporaries */
 };
 
-const ms_optimizer_row *ms_optimizer_row_of(ms_optimizer_kind kind);
-
 uint64_t ms_optimizer_state_count(const ms_optimizer_row *row);
 /* Times of a parameter's bytes that its update moves: parameter and states are read and written,
  * the gradient is read. */
@@ -49,7 +49,6 @@ static inline ms_parameter *ms_stepped_at(ms_tape *tape, const ms_stepped *stepp
 /* ---- making states ---- */
 /* Those of the parameter that are not there yet. */
 void ms_optimizer_make_states(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
-ms_tensor ms_optimizer_state(ms_tape *tape, ms_shape shape, ms_dtype dtype, const char *name);
 /* In the type of the parameter, with a counter on the device if it is fused. */
 void ms_make_moments(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
 void ms_make_factors(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter);
@@ -68,14 +67,6 @@ uint64_t ms_paged_bytes(ms_tape *tape, const ms_optimizer_row *row, const ms_par
 /* ---- on the host, beside a device ---- */
 void ms_optimizer_step_on_host(ms_tape *tape, const ms_optimizer_row *row);
 uint64_t ms_optimizer_bytes_on_host(ms_tape *tape, const ms_optimizer_row *row);
-
-/* ---- lists of tensors; Python drops a list from its end ---- */
-typedef ms_vec(ms_tensor) ms_tensor_list;
-void ms_list_push(ms_tape *tape, ms_tensor_list *list, ms_tensor tensor);
-void ms_list_drop(ms_tape *tape, ms_tensor_list *list);
-/* One new tensor for each state (0 or 1) or gradient of the parameters. */
-enum { MS_LIST_OF_GRADIENTS = -1 };
-ms_tensor_list ms_list_like(ms_tape *tape, const ms_stepped *stepped, int state);
 
 /* ---- reductions: a new tensor, beside the partial results that its kernel makes ---- */
 ms_tensor ms_reduce_all(ms_tape *tape, ms_tensor a);  /* to a scalar */

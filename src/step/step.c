@@ -20,6 +20,7 @@
 #include "treatments/host_parameters.h"
 #include "treatments/offload.h"
 #include "treatments/selective.h"
+#include "trace/build.h"
 
 enum { STEADY_STEP = 3 };
 
@@ -38,15 +39,13 @@ typedef struct trainer {
 
 static void mark(trainer *t, bool begin, ms_phase phase, uint32_t micro_step)
 {
-    ms_trace *trace = t->tape.trace;
     t->tape.phase = (uint8_t)phase;
     ms_mark row = {.begin = begin,
                    .phase = (uint8_t)phase,
                    .step = t->step,
                    .micro_step = micro_step,
                    .repeats = t->tape.repeats};
-    if (!ms_vec_push(&trace->marks, row) ||
-        !ms_vec_push(&trace->events, (ms_event){MS_EVENT_MARK, trace->marks.count - 1}))
+    if (ms_trace_add_mark(t->tape.trace, row) == MS_NONE)
         ms_tape_fail(&t->tape, MS_ERR_NOMEM);
 }
 
@@ -201,8 +200,8 @@ static bool build(trainer *t)
         ms_tape_fail(tape, MS_ERR_NOMEM);
     if (t->model.exceptions && ms_exceptions_gave_up(t->model.exceptions))
         ms_tape_fail(tape, ms_fail(t->err, MS_ERR_CONFIG,
-                                   "quantization_config: the patterns of modules that stay as they "
-                                   "are take too long on this model; write simpler ones"));
+                                   "quantization_config: the patterns of modules that are not "
+                                   "quantised take too long on this model; write simpler ones"));
     cast_buffers(&t->model);
     if (!ms_model_index_leaves(&t->model))
         ms_tape_fail(tape, MS_ERR_NOMEM);
@@ -238,11 +237,9 @@ static void expect_layers(trainer *t)
     enum { EVENTS = 1000, STORAGES = 420, NODES = 96, OPERATORS = 180, OPERANDS = 540 };
     uint64_t layers = t->model.config->num_layers + 2;
     uint64_t repeats = layers * simulated_micro_steps(t);
-    ms_trace *trace = t->tape.trace;
-    if (!ms_vec_expect(&trace->events, EVENTS * repeats) ||
-        !ms_vec_expect(&trace->storages, STORAGES * repeats) ||
-        !ms_vec_expect(&trace->ops, OPERATORS * repeats) ||
-        !ms_vec_expect(&trace->operands, OPERANDS * repeats) ||
+    const ms_trace_room room = {EVENTS * repeats, STORAGES * repeats, OPERATORS * repeats,
+                                OPERANDS * repeats};
+    if (!ms_trace_expect(t->tape.trace, room) ||
         !ms_vec_expect(&t->tape.storage_refs, STORAGES * repeats) ||
         !ms_vec_expect(&t->tape.nodes, NODES * layers) ||
         !ms_vec_expect(&t->tape.metas, 2 * NODES * layers))

@@ -45,9 +45,10 @@ static ms_status check(const adding *a, const char *value)
 static ms_status push_text(const adding *a, const char *text)
 {
     if (strpbrk(text, "\r\n"))
-        return ms_fail(a->err, MS_ERR_USAGE, "%s: a value may not hold a line break", name_of(a));
+        return ms_fail(a->err, MS_ERR_USAGE, "%s: a value may not contain a line break",
+                       name_of(a));
     if (ms_run_field_traits_of(a->axis->field).is_file && strcmp(text, "-") == 0)
-        return ms_fail(a->err, MS_ERR_USAGE, "%s: a sweep takes no file from standard input",
+        return ms_fail(a->err, MS_ERR_USAGE, "%s: a sweep cannot read a file from standard input",
                        name_of(a));
     ms_status status = check(a, text);
     return status == MS_OK ? push(a, (ms_sweep_axis_part){.text = text, .count = 1}) : status;
@@ -119,7 +120,7 @@ static ms_status push_range(const adding *a, const char *text, const char *colon
             return fail_range(a, text);
     }
     if (last < part.first || (part.multiplies && part.first == 0))
-        return ms_fail(a->err, MS_ERR_USAGE, "%s: '%.40s' holds no value", name_of(a), text);
+        return ms_fail(a->err, MS_ERR_USAGE, "%s: '%.40s' contains no value", name_of(a), text);
     count_values(&part, last);
     ms_status status = check_last(a, &part);
     return status == MS_OK ? push(a, part) : status;

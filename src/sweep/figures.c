@@ -8,7 +8,7 @@
 #include "plan/costs/stack.h"
 #include "model/load.h"
 
-/* Those that are said, in front. */
+/* Those that are given, in front. */
 static ms_status gather(ms_arena *arena, const ms_point *point, uint32_t input_count,
                         ms_run_setting **settings, size_t *count, ms_error *err)
 {
@@ -21,7 +21,7 @@ static ms_status gather(ms_arena *arena, const ms_point *point, uint32_t input_c
             continue;
         bool is_file = ms_run_field_traits_of((size_t)ms_run_field_find(setting->field)).is_file;
         if (is_file && strcmp(setting->value, "-") == 0)
-            return ms_fail(err, MS_ERR_USAGE, "%s: a sweep takes no file from standard input",
+            return ms_fail(err, MS_ERR_USAGE, "%s: a sweep cannot read a file from standard input",
                            setting->field);
         (*settings)[(*count)++] = *setting;
     }

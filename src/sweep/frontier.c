@@ -40,7 +40,7 @@ static ms_status fail_objective(const char *name, ms_error *err)
     for (size_t i = 0; (known = ms_row_objective_at(i)) != NULL; i++)
         ms_nearest_offer(&nearest, known);
     return ms_fail(err, MS_ERR_USAGE,
-                   "objectives: '%.40s' is no column of which more or less is better%s", name,
+                   "objectives: '%.40s' is not a column in which more or less is better%s", name,
                    ms_nearest_hint(&nearest, hint, sizeof hint));
 }
 

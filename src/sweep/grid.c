@@ -56,7 +56,8 @@ static ms_status open_table(ms_grid *grid, const char *path, ms_error *err)
     for (uint32_t i = 0; i < grid->table.fields.count; i++) {
         size_t field = grid->table.fields.items[i];
         if (find_axis(grid, field))
-            return ms_fail(err, MS_ERR_USAGE, "%s: it is in %s and an option: give one of them",
+            return ms_fail(err, MS_ERR_USAGE,
+                           "%s is given both in %s and as an option: give one of them",
                            ms_run_field_name(field), grid->table.name);
         if (!ms_vec_push(&grid->cells, NULL))
             return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", grid->table.name);
@@ -118,7 +119,7 @@ static ms_status digest_file(digesting *d, size_t field, const char *path)
     ms_error ignored = {0};
     if (ms_file_is_pipe(path))
         return ms_fail(d->err, MS_ERR_USAGE,
-                       "%s: %.120s is a pipe, and a sweep reads its files more than once; write it "
+                       "%s: %.120s is a pipe, but a sweep reads its files more than once; write it "
                        "to a file",
                        ms_run_field_name(field), path);
     ms_arena *arena = ms_arena_create(0);

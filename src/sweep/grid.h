@@ -22,10 +22,10 @@ typedef struct ms_grid {
     uint64_t per_run;    /* points for each run of the table */
 } ms_grid;
 
-/* A point: what is said about its run. */
+/* A point: the settings of its run. */
 typedef struct ms_point {
     uint64_t index;
-    ms_run_setting *settings; /* as many as the grid has inputs; a value of NULL: nothing said */
+    ms_run_setting *settings; /* as many as the grid has inputs; a value of NULL: not set */
     ms_status status;         /* MS_OK, or why there are none */
     ms_error err;
 } ms_point;
@@ -42,7 +42,7 @@ ms_status ms_grid_open(ms_grid *grid, const char *path, ms_error *err);
  * that they name. */
 ms_status ms_grid_digest(ms_grid *grid, uint64_t *digest, ms_error *err);
 
-/* What each point says: the table's columns, then the axes. */
+/* What each point sets: the table's columns, then the axes. */
 uint32_t ms_grid_input_count(const ms_grid *grid);
 size_t ms_grid_input_field(const ms_grid *grid, uint32_t input);
 

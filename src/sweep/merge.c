@@ -21,15 +21,16 @@ static ms_status check_shard(const merge *m, const ms_rows *rows)
 {
     const ms_rows *first = m->first;
     if (rows->is_cut)
-        return ms_fail(m->err, MS_ERR_CONFIG, "%s:%" PRIu64 ": its last row is cut: resume it",
-                       rows->name, rows->line_number);
+        return ms_fail(m->err, MS_ERR_CONFIG,
+                       "%s:%" PRIu64 ": its last row is incomplete: resume the sweep", rows->name,
+                       rows->line_number);
     if (!rows->has_row)
         return MS_OK;
     bool has_same_header = !rows->header || !first->header
                                ? rows->header == first->header
                                : strcmp(rows->header, first->header) == 0;
     if (rows->sweep != first->sweep || rows->point_count != first->point_count || !has_same_header)
-        return ms_fail(m->err, MS_ERR_CONFIG, "%s:%" PRIu64 ": a row of another sweep than %s",
+        return ms_fail(m->err, MS_ERR_CONFIG, "%s:%" PRIu64 ": a row of a different sweep than %s",
                        rows->name, rows->line_number, first->name);
     return MS_OK;
 }
@@ -42,7 +43,7 @@ static ms_status find_shard(const merge *m, uint64_t point, size_t *shard)
         size_t index = (*shard + i) % m->count;
         const ms_rows *rows = &m->shards[index];
         if (rows->has_row && rows->point < point)
-            return ms_fail(m->err, MS_ERR_CONFIG, "%s:%" PRIu64 ": point %" PRIu64 " came before",
+            return ms_fail(m->err, MS_ERR_CONFIG, "%s:%" PRIu64 ": point %" PRIu64 " appears twice",
                            rows->name, rows->line_number, rows->point);
         if (rows->has_row && rows->point == point) {
             *shard = index;
@@ -67,7 +68,7 @@ static ms_status check_ends(const merge *m)
 {
     for (size_t i = 0; i < m->count; i++)
         if (m->shards[i].has_row)
-            return ms_fail(m->err, MS_ERR_CONFIG, "%s:%" PRIu64 ": point %" PRIu64 " came before",
+            return ms_fail(m->err, MS_ERR_CONFIG, "%s:%" PRIu64 ": point %" PRIu64 " appears twice",
                            m->shards[i].name, m->shards[i].line_number, m->shards[i].point);
     return MS_OK;
 }
@@ -79,7 +80,7 @@ ms_status ms_rows_merge(ms_rows *shards, size_t count, FILE *out, ms_error *err)
     for (size_t i = 0; i < count && !m.first; i++)
         m.first = shards[i].has_row ? &shards[i] : NULL;
     if (!m.first)
-        return ms_fail(err, MS_ERR_CONFIG, "the files hold no rows");
+        return ms_fail(err, MS_ERR_CONFIG, "the files contain no rows");
     const ms_rows first = *m.first; /* it moves on */
     m.first = &first;
     for (size_t i = 0; i < count && status == MS_OK; i++)

@@ -189,7 +189,7 @@ static void put_figure(row_writer *w, const column *c, const ms_figures *figures
     }
 }
 
-/* A count is a number, everything else what was said. */
+/* A count is a number, everything else the text that was given. */
 static void put_input(row_writer *w, const ms_grid *grid, uint32_t input, const char *value)
 {
     size_t field = ms_grid_input_field(grid, input);
@@ -228,7 +228,7 @@ static bool is_known(const ms_figures *figures, const column *c)
     return !figures->what || figures->value > 0 || !is_of_step;
 }
 
-/* As the command line says it: the place, then what is wrong. */
+/* As on the command line: the place, then what is wrong. */
 static void say(const ms_error *err, char *text, size_t size)
 {
     char place[320] = "";

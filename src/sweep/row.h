@@ -24,7 +24,7 @@ typedef struct ms_row_layout {
 /* The line before the first row; nothing where the format has none. */
 void ms_row_write_header(const ms_row_layout *layout, FILE *out);
 
-/* One line. `err`: why there are no figures, when the status says so. */
+/* One line. `err`: why there are no figures, if there are none. */
 void ms_row_write(const ms_row_layout *layout, const ms_point *point, const ms_figures *figures,
                   const ms_error *err, FILE *out);
 

@@ -31,7 +31,7 @@ static ms_status fail_row(const ms_rows *rows, ms_error *err)
                    rows->line_number);
 }
 
-/* The next line that has ended; `has_row` says whether there is one. */
+/* The next complete line; `has_row`: whether there is one. */
 static ms_status read_line(ms_rows *rows, ms_error *err)
 {
     errno = 0;

@@ -43,8 +43,9 @@ static ms_status set_shard(ms_sweep_settings *s, ms_arena *arena, const char *va
     if (!slash || ms_number_count(value, (size_t)(slash - value), &number) != MS_COUNT_OK ||
         ms_number_count(slash + 1, strlen(slash + 1), &count) != MS_COUNT_OK || number == 0 ||
         number > count || count > MOST_SHARDS)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "shard: found '%.40s', expected which one of how many, such as 2/8", value);
+        return ms_fail(
+            err, MS_ERR_USAGE,
+            "shard: found '%.40s', expected its number and how many there are, such as 2/8", value);
     s->shard = number - 1;
     s->shards = count;
     return MS_OK;
@@ -81,18 +82,18 @@ static ms_status set_objectives(ms_sweep_settings *s, ms_arena *arena, const cha
                            : status;
 }
 
-/* What the public ms_run_field says, then how it is set. */
+/* The members of the public ms_run_field, then how it is set. */
 #define TITLE "Sweep"
 /* clang-format off */
 #define FIELD_LIST(X) \
-    X("runs",       "FILE", "CSV: a header of option names, then a run a line; - is standard input", "none", set_runs)       \
-    X("fit",        "NAME", "for each point the largest batch, seq, rank or layers that fits",       "none", set_fit)        \
-    X("step",       "N",    "for --fit: only multiples of it",                      "1, for seq 64", set_step)               \
-    X("frontier",   NULL,   "only rows that fit and that no other row beats",                        NULL,   set_frontier)   \
-    X("objectives", "LIST", "for --frontier: columns in which rows compete",                                                 \
+    X("runs",       "FILE", "CSV: a header of option names, then one run per line; - is standard input", "none", set_runs)       \
+    X("fit",        "NAME", "find the largest batch, seq, rank or layers that fits, for each point",       "none", set_fit)        \
+    X("step",       "N",    "for --fit: try only multiples of N",                      "1, for seq 64", set_step)               \
+    X("frontier",   NULL,   "only rows that fit and are on the Pareto front",                        NULL,   set_frontier)   \
+    X("objectives", "LIST", "for --frontier: columns to compare rows by",                                                 \
       "expected_device_bytes,tokens_per_s", set_objectives)                                                                  \
     X("shard",      "K/N",  "only every N-th point, from the K-th; memscope merge joins shards",     "1/1",  set_shard)      \
-    X("jobs",       "N",    "points under way at a time",                                   "one a processor", set_jobs)     \
+    X("jobs",       "N",    "points computed in parallel",                                   "one per processor", set_jobs)     \
     X("format",     "NAME", "csv or jsonl",                                                          "csv",  set_format)
 
 static const ms_run_field fields[] = {
@@ -132,10 +133,10 @@ ms_status ms_sweep_settings_set(ms_sweep_settings *settings, ms_arena *arena, co
 ms_status ms_sweep_settings_check(const ms_sweep_settings *s, ms_error *err)
 {
     if (s->step && !s->fit)
-        return ms_fail(err, MS_ERR_USAGE, "step: it is for fit");
+        return ms_fail(err, MS_ERR_USAGE, "step is only for fit");
     if (s->frontier && s->shards > 1)
         return ms_fail(err, MS_ERR_USAGE,
-                       "frontier: a shard knows its own rows alone; join the shards first: "
+                       "frontier: a shard has only its own rows; join the shards first: "
                        "memscope merge --frontier");
     return MS_OK;
 }

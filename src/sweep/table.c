@@ -68,7 +68,7 @@ static ms_status make_seekable(ms_table *table, ms_error *err)
     bool is_whole = bytes == 0 && !ferror(from) && fflush(copy) == 0;
     ms_file_close(from);
     if (all > MS_TABLE_PIPE_BYTES)
-        return ms_fail(err, MS_ERR_LIMIT, "%s: a pipe gives more than %d MiB", table->name,
+        return ms_fail(err, MS_ERR_LIMIT, "%s: the pipe delivers more than %d MiB", table->name,
                        MS_TABLE_PIPE_BYTES >> 20);
     if (!is_whole || fseek(copy, 0, SEEK_SET) != 0)
         return fail_read(table, err);
@@ -86,7 +86,7 @@ static ms_status add_column(ms_table *table, const char *name, ms_error *err)
     char hint[MS_RUN_FIELD_HINT_BYTES];
     int index = ms_run_field_find(name);
     if (index < 0)
-        return ms_fail(err, MS_ERR_CONFIG, "%s: its header names '%.40s', which is no field%s",
+        return ms_fail(err, MS_ERR_CONFIG, "%s: its header names '%.40s', which is not a field%s",
                        table->name, name, ms_run_field_hint(name, hint));
     for (uint32_t i = 0; i < table->fields.count; i++)
         if (table->fields.items[i] == (size_t)index)
@@ -118,7 +118,7 @@ static ms_status read_header(ms_table *table, ms_error *err)
     if (strncmp(line, mark, sizeof mark - 1) == 0)
         line += sizeof mark - 1;
     if (!ms_csv_split(line, take_name, &h))
-        return ms_fail(err, MS_ERR_CONFIG, "%s: its header is no CSV", table->name);
+        return ms_fail(err, MS_ERR_CONFIG, "%s: its header is not CSV", table->name);
     return h.status;
 }
 

@@ -18,7 +18,7 @@ static bool is_number(const char *text)
     return whole + rest > 0 && *text == '\0';
 }
 
-/* Spreadsheets run what begins so; tabs and line breaks, of which the same is said, are visible. */
+/* Spreadsheets run what begins so; tabs and line breaks, which they run too, are visible. */
 static bool is_formula(const char *text)
 {
     return *text && strchr("=+-@", *text) && !is_number(text);

@@ -18,7 +18,7 @@ const char *ms_bytes_text(uint64_t bytes, char text[MS_BYTES_TEXT]);
 /* part / whole in tenths of a percent, rounded: 221 = 22.1 %. */
 uint32_t ms_permille(uint64_t part, uint64_t whole);
 
-/* A number with so many digits after the point; "-" for NaN. */
+/* A number with that many digits after the point; "-" for NaN. */
 enum { MS_FIXED_TEXT = 40 };
 const char *ms_fixed(double value, uint32_t decimals, char text[MS_FIXED_TEXT]);
 

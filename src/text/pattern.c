@@ -69,7 +69,7 @@ ms_status ms_pattern_check(ms_json_value value, ms_json_part part, const char *t
     ms_pattern_code_free(&code);
     if (status == MS_OK && *states > MS_PATTERN_MOST_TOGETHER)
         status = ms_fail(&reason, MS_ERR_CONFIG,
-                         "more than %d characters of patterns, with their repeats written out",
+                         "more than %d characters of patterns, with their repeats expanded",
                          (int)MS_PATTERN_MOST_TOGETHER);
     if (status == MS_ERR_NOMEM)
         return ms_fail(err, status, "%s", reason.text);

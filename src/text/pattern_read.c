@@ -33,8 +33,8 @@ static ms_status no_memory(const reader *r)
 static ms_status fail_unread(const reader *r)
 {
     return ms_fail(r->err, MS_ERR_CONFIG,
-                   "pattern '%.80s' cannot be read here; groups, classes, alternatives and plain "
-                   "repeats can",
+                   "pattern '%.80s' is not supported; groups, classes, alternatives and plain "
+                   "repeats are",
                    r->text);
 }
 

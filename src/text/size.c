@@ -75,7 +75,7 @@ ms_status ms_size_parse(const char *text, uint64_t *bytes, ms_error *err)
         for (; ms_is_digit(*p) && p - point <= MAX_DECIMALS; p++, scale *= 10)
             fraction = fraction * 10 + (uint64_t)(*p - '0');
         if (p == point + 1 || ms_is_digit(*p))
-            return ms_fail(err, MS_ERR_USAGE, "'%.40s' wants one to %d digits after the point",
+            return ms_fail(err, MS_ERR_USAGE, "'%.40s' needs one to %d digits after the point",
                            text, MAX_DECIMALS);
     }
     int number_bytes = p - text > 40 ? 40 : (int)(p - text);
@@ -89,7 +89,7 @@ ms_status ms_size_parse(const char *text, uint64_t *bytes, ms_error *err)
     if (!fits || total > MS_MOST_SIZE)
         return ms_fail(err, MS_ERR_OVERFLOW,
                        "'%.40s' is more than 1 EiB (2^60 bytes), the largest "
-                       "size that is read",
+                       "size accepted",
                        text);
     *bytes = total;
     return MS_OK;

@@ -58,7 +58,7 @@ ms_status ms_value_size(const char *field, const char *value, uint64_t minimum, 
     if (status != MS_OK)
         return ms_fail(err, status, "%s: %s", field, reason.text);
     if (found < minimum)
-        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is less than the least, %" PRIu64 " byte%s",
+        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is less than the minimum, %" PRIu64 " byte%s",
                        field, value, minimum, minimum == 1 ? "" : "s");
     *bytes = found;
     return MS_OK;

@@ -27,7 +27,46 @@ static const char *const category_names[] = {
     [MS_CATEGORY_TEMPORARY]       = "temporaries",
     [MS_CATEGORY_WORKSPACE]       = "workspaces",
 };
+static const char *const stream_kind_names[] = {
+    [MS_STREAM_COMPUTE]    = "compute",
+    [MS_STREAM_COPY]       = "copy",
+    [MS_STREAM_COLLECTIVE] = "collective",
+    [MS_STREAM_HOST]       = "host",
+};
+static const char *const link_names[] = {
+    [MS_LINK_NONE]        = "none",
+    [MS_LINK_HOST]        = "host",
+    [MS_LINK_HOST_MEMORY] = "host_memory",
+    [MS_LINK_PEER]        = "peer",
+};
+static const char *const work_kind_names[] = {
+    [MS_WORK_TO_DEVICE]      = "to_device",
+    [MS_WORK_TO_HOST]        = "to_host",
+    [MS_WORK_HOST_UPDATE]    = "host_update",
+    [MS_WORK_ALL_GATHER]     = "all_gather",
+    [MS_WORK_REDUCE_SCATTER] = "reduce_scatter",
+    [MS_WORK_ALL_REDUCE]     = "all_reduce",
+    [MS_WORK_SEND]           = "send",
+    [MS_WORK_RECEIVE]        = "receive",
+};
+static const struct {
+    ms_stream_kind kind;
+    ms_link link;
+    const char *name;
+} first_streams[] = {
+    [MS_STREAM_OPERATORS] = {MS_STREAM_COMPUTE, MS_LINK_NONE,        "operators"},
+    [MS_STREAM_TO_DEVICE] = {MS_STREAM_COPY,    MS_LINK_HOST,        "copies to the device"},
+    [MS_STREAM_TO_HOST]   = {MS_STREAM_COPY,    MS_LINK_HOST,        "copies to the host"},
+    [MS_STREAM_UPDATES]   = {MS_STREAM_HOST,    MS_LINK_HOST_MEMORY, "updates on the host"},
+};
 /* clang-format on */
+_Static_assert(sizeof stream_kind_names / sizeof *stream_kind_names == MS_STREAM_KINDS,
+               "a kind of stream has no name");
+_Static_assert(sizeof link_names / sizeof *link_names == MS_LINK_COUNT, "a link has no name");
+_Static_assert(sizeof work_kind_names / sizeof *work_kind_names == MS_WORK_KINDS,
+               "a kind of work has no name");
+_Static_assert(sizeof first_streams / sizeof *first_streams == MS_FIRST_STREAMS,
+               "a stream has no row");
 _Static_assert(sizeof phase_names / sizeof *phase_names == MS_PHASE_COUNT, "a phase has no name");
 _Static_assert(sizeof category_names / sizeof *category_names == MS_CATEGORY_COUNT,
                "a category has no name");
@@ -42,11 +81,39 @@ const char *ms_category_name(ms_category category)
     return category_names[category];
 }
 
+const char *ms_stream_kind_name(ms_stream_kind kind)
+{
+    return stream_kind_names[kind];
+}
+
+const char *ms_link_name(ms_link link)
+{
+    return link_names[link];
+}
+
+const char *ms_work_kind_name(ms_work_kind kind)
+{
+    return work_kind_names[kind];
+}
+
+static bool add_first_streams(ms_trace *trace)
+{
+    for (uint32_t i = 0; i < MS_FIRST_STREAMS; i++) {
+        ms_stream stream = {(uint8_t)first_streams[i].kind, (uint8_t)first_streams[i].link,
+                            trace->names.count};
+        if (!ms_vec_push(&trace->names, first_streams[i].name) ||
+            !ms_vec_push(&trace->streams, stream))
+            return false;
+    }
+    return true;
+}
+
 bool ms_trace_init(ms_trace *trace)
 {
     memset(trace, 0, sizeof *trace);
     trace->names_arena = ms_arena_create(0);
-    if (trace->names_arena && ms_symbols_init(&trace->symbols) && ms_vec_push(&trace->names, ""))
+    if (trace->names_arena && ms_symbols_init(&trace->symbols) && ms_vec_push(&trace->names, "") &&
+        add_first_streams(trace))
         return true;
     ms_trace_free(trace);
     return false;
@@ -57,9 +124,13 @@ void ms_trace_free(ms_trace *trace)
     ms_vec_free(&trace->events);
     ms_vec_free(&trace->storages);
     ms_vec_free(&trace->marks);
-    ms_vec_free(&trace->copies);
+    ms_vec_free(&trace->streams);
+    ms_vec_free(&trace->works);
+    ms_vec_free(&trace->waits);
+    ms_vec_free(&trace->uses);
     ms_vec_free(&trace->ops);
     ms_vec_free(&trace->operands);
+    ms_vec_free(&trace->products);
     ms_vec_free(&trace->scopes);
     ms_vec_free(&trace->names);
     ms_symbols_free(&trace->symbols);

@@ -23,14 +23,15 @@ typedef enum ms_event_kind {
     MS_EVENT_OP_BEGIN, /* id = operator execution (index into ops) */
     MS_EVENT_OP_END,   /* id = operator execution */
     MS_EVENT_MARK,     /* id = mark */
-    MS_EVENT_LAYER, /* from now on this layer runs; id = its number, or MS_NONE: what is outside */
-    MS_EVENT_COPY,  /* id = copy: its lane has got it to do */
-    MS_EVENT_WAIT,  /* id = copy: what follows waits until it is done */
+    MS_EVENT_LAYER,  /* from now on this layer runs; id = its number, or MS_NONE: what is outside */
+    MS_EVENT_WORK,   /* id = work: its stream is given it */
+    MS_EVENT_WAIT,   /* id = wait: what its stream is given from now on waits until work is done */
+    MS_EVENT_RECORD, /* id = use: another stream uses a storage (Tensor.record_stream) */
     MS_EVENT_EMPTY_CACHE /* the allocator gives back what it caches; no id */
 } ms_event_kind;
 
 typedef struct ms_event {
-    uint32_t kind;
+    uint32_t kind; /* ms_event_kind */
     uint32_t id;
 } ms_event;
 
@@ -56,7 +57,10 @@ typedef struct ms_storage {
     uint32_t name;                 /* index into names: "q_proj.weight", "attention output" */
     uint32_t symbols[MS_MAX_RANK]; /* of each dimension */
     uint8_t rank, dtype, category;
-    bool saved; /* autograd held it at some time */
+    bool saved;       /* autograd held it at some time */
+    uint32_t stream;  /* whose memory it is */
+    uint32_t same_as; /* the first storage that held what it holds, which left the device and came
+                         again; or MS_NONE */
 } ms_storage;
 
 typedef enum ms_phase {
@@ -81,20 +85,76 @@ typedef struct ms_mark {
     uint32_t repeats;    /* micro-steps that this one stands for, itself included; else 1 */
 } ms_mark;
 
-/* What goes on beside the operators, each on a lane of its own: transfers between the device and
- * pinned memory of the host, and what the host's processor updates. */
-typedef enum ms_lane { MS_LANE_TO_DEVICE, MS_LANE_TO_HOST, MS_LANE_HOST, MS_LANE_COUNT } ms_lane;
+typedef enum ms_stream_kind {
+    MS_STREAM_COMPUTE,
+    MS_STREAM_COPY,       /* between the device and pinned memory of the host */
+    MS_STREAM_COLLECTIVE, /* among the ranks of a group */
+    MS_STREAM_HOST,       /* what the host's processor updates */
+    MS_STREAM_KINDS
+} ms_stream_kind;
 
-typedef struct ms_copy {
-    uint64_t bytes; /* moved; on the host: read and written */
-    ms_lane lane;
-    uint32_t after; /* a copy that must be done before it begins, or MS_NONE */
-    uint32_t layer; /* whose saved tensor it is, which was treated so; or MS_NONE */
-} ms_copy;
+/* What decides how fast a stream moves bytes. */
+typedef enum ms_link {
+    MS_LINK_NONE,        /* nothing: its operators are timed one by one */
+    MS_LINK_HOST,        /* between the device and the host, each way */
+    MS_LINK_HOST_MEMORY, /* of the host */
+    MS_LINK_PEER,        /* between devices of one host */
+    MS_LINK_COUNT
+} ms_link;
+
+/* A queue: what it is given runs in order, beside other streams. Operators run on the first. */
+typedef struct ms_stream {
+    uint8_t kind;  /* ms_stream_kind */
+    uint8_t link;  /* ms_link */
+    uint32_t name; /* index into names: "copies to the host" */
+} ms_stream;
+
+/* The streams that ms_trace_init makes; others follow them. */
+enum {
+    MS_STREAM_OPERATORS,
+    MS_STREAM_TO_DEVICE,
+    MS_STREAM_TO_HOST,
+    MS_STREAM_UPDATES,
+    MS_FIRST_STREAMS
+};
+
+typedef enum ms_work_kind {
+    MS_WORK_TO_DEVICE,
+    MS_WORK_TO_HOST,
+    MS_WORK_HOST_UPDATE, /* what the host's processor reads and writes */
+    MS_WORK_ALL_GATHER,
+    MS_WORK_REDUCE_SCATTER,
+    MS_WORK_ALL_REDUCE,
+    MS_WORK_SEND,
+    MS_WORK_RECEIVE,
+    MS_WORK_KINDS
+} ms_work_kind;
+
+/* What a stream is given beside operators. */
+typedef struct ms_work {
+    uint8_t kind; /* ms_work_kind */
+    uint32_t stream;
+    uint32_t source, target; /* storages that it reads, that it fills; MS_NONE: not on the device,
+                                or those of several tensors */
+    uint32_t group;          /* of ranks, numbered from 0; MS_NONE: it concerns this one alone */
+    uint32_t after;          /* earlier work that must be done before it begins, or MS_NONE */
+    uint32_t layer;          /* whose saved tensor it moves, which was treated so; or MS_NONE */
+    uint64_t bytes;          /* moved; on the host: read and written */
+} ms_work;
+
+/* `stream` waits until the work is done. */
+typedef struct ms_wait {
+    uint32_t stream, work;
+} ms_wait;
+
+/* `stream` uses the storage, whose block therefore is not handed out again before it is done. */
+typedef struct ms_use {
+    uint32_t storage, stream;
+} ms_use;
 
 typedef enum ms_pass {
     MS_PASS_FORWARD,
-    MS_PASS_RECOMPUTE, /* forward run again by activation checkpointing */
+    MS_PASS_RECOMPUTE, /* forward recomputed by activation checkpointing */
     MS_PASS_BACKWARD,
     MS_PASS_UPDATE /* clip, optimizer */
 } ms_pass;
@@ -108,6 +168,12 @@ typedef struct ms_operand {
     bool is_output;
 } ms_operand;
 
+/* A matrix product of [rows, inner] and [inner, columns], `batches` times. */
+typedef struct ms_gemm {
+    uint64_t batches, rows, inner, columns;
+    bool transposed; /* the left side is stored by columns */
+} ms_gemm;
+
 /* One execution of one operator. Recorded for the last (steady) step only. */
 typedef struct ms_op_exec {
     const char
@@ -117,10 +183,12 @@ typedef struct ms_op_exec {
     uint16_t operand_count;
     uint8_t pass;           /* ms_pass */
     uint8_t phase;          /* ms_phase */
+    uint32_t first_product; /* into products: the matrix products that it computes */
     uint64_t flops;         /* multiply and add counted separately */
     uint64_t traffic_bytes; /* bytes read and written, roofline sense */
     uint8_t matmul_dtype;   /* dtype that decides the rate */
-    uint32_t repeats;       /* executions that this one stands for (micro-steps), itself included */
+    uint16_t product_count;
+    uint32_t repeats; /* executions that this one stands for (micro-steps), itself included */
 } ms_op_exec;
 
 /* A module: "layers.3.self_attn" is {parent: layers.3, name: self_attn, layer: 3}. */
@@ -134,15 +202,24 @@ typedef struct ms_trace {
     ms_vec(ms_event) events;
     ms_vec(ms_storage) storages;
     ms_vec(ms_mark) marks;
-    ms_vec(ms_copy) copies;
+    ms_vec(ms_stream) streams;
+    ms_vec(ms_work) works;
+    ms_vec(ms_wait) waits;
+    ms_vec(ms_use) uses;
     ms_vec(ms_op_exec) ops;
     ms_vec(ms_operand) operands;
+    ms_vec(ms_gemm) products;
     ms_vec(ms_scope) scopes;
     ms_vec(const char *) names; /* static text, or owned by `names_arena` */
     ms_symbols symbols;
     struct ms_arena *names_arena;
 } ms_trace;
 
+const char *ms_stream_kind_name(ms_stream_kind kind); /* "compute", ... */
+const char *ms_link_name(ms_link link);               /* "none", "host", ... */
+const char *ms_work_kind_name(ms_work_kind kind);     /* "to_device", ... */
+
+/* With the first streams, and nothing else. False when out of memory. */
 bool ms_trace_init(ms_trace *trace);
 void ms_trace_free(ms_trace *trace);
 

@@ -6,11 +6,12 @@
  * gradients set out when its backward has ended and leave when that of the next layer has. From the
  * second micro-batch on they land beside, and the host adds them.
  *
- * All memory is the compute stream's. A parameter that comes again is another storage in the trace.
+ * All memory is the compute stream's. A parameter that comes again is another storage in the trace,
+ * the same as the first.
  */
 #include "treatments/host_parameters.h"
 
-#include "autograd/copies.h"
+#include "autograd/work.h"
 
 /* What an addition on the host reads and writes. */
 enum { PASSES_TO_ADD = 3 };
@@ -98,14 +99,14 @@ static void fetch(ms_tape *tape, host_layer *home)
     home->is_here = true;
     for (uint32_t i = 0; i < home->parameter_count; i++)
         ms_storage_renew(tape, tape->parameters.items[home->first_parameter + i].tensor);
-    home->copy_in = ms_copy_begin(tape, home->bytes, MS_LANE_TO_DEVICE);
+    home->copy_in = ms_work_begin(tape, ms_work_of(MS_WORK_TO_DEVICE, home->bytes));
     home->is_coming = true;
 }
 
 static void wait(ms_tape *tape, host_layer *home)
 {
     if (home->is_coming)
-        ms_copy_wait(tape, home->copy_in);
+        ms_work_wait(tape, home->copy_in);
     home->is_coming = false;
 }
 
@@ -127,15 +128,17 @@ static void send(ms_tape *tape, host_parameters *all, host_layer *home)
         all->leaving.items[home->first_leaving + i] = parameter->grad;
         parameter->grad = 0;
     }
-    home->copy_out = ms_copy_begin(tape, home->bytes, MS_LANE_TO_HOST);
-    if (tape->micro_step > 0)
-        home->copy_out =
-            ms_copy_begin_after(tape, PASSES_TO_ADD * home->bytes, MS_LANE_HOST, home->copy_out);
+    home->copy_out = ms_work_begin(tape, ms_work_of(MS_WORK_TO_HOST, home->bytes));
+    if (tape->micro_step == 0)
+        return;
+    ms_work addition = ms_work_of(MS_WORK_HOST_UPDATE, PASSES_TO_ADD * home->bytes);
+    addition.after = home->copy_out;
+    home->copy_out = ms_work_begin(tape, addition);
 }
 
 static void drop(ms_tape *tape, host_parameters *all, host_layer *home)
 {
-    ms_copy_wait(tape, home->copy_out);
+    ms_work_wait(tape, home->copy_out);
     for (uint32_t i = 0; i < home->parameter_count; i++) {
         ms_tensor *leaving = &all->leaving.items[home->first_leaving + i];
         ms_release(tape, *leaving);

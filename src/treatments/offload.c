@@ -15,7 +15,8 @@
 
 #include <string.h>
 
-#include "autograd/copies.h"
+#include "autograd/work.h"
+#include "trace/build.h"
 
 enum { LEAST_BYTES = 1024 };
 
@@ -108,7 +109,10 @@ static uint32_t add_piece(ms_tape *tape, offloads *all, uint32_t storage)
     uint32_t layer = ms_scope_layer(tape, tape->module);
     uint64_t bytes = tape->trace->storages.items[storage].bytes;
     sent_piece piece = {.storage = MS_NONE, .shape_of = storage, .layer = layer};
-    piece.copy_out = ms_copy_begin_saved(tape, bytes, layer, MS_LANE_TO_HOST);
+    ms_work copy = ms_work_of(MS_WORK_TO_HOST, bytes);
+    copy.source = storage;
+    copy.layer = layer;
+    piece.copy_out = ms_work_begin(tape, copy);
     uint32_t index = all->pieces.count;
     if (!ms_vec_push(&all->pieces, piece)) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
@@ -208,7 +212,7 @@ bool ms_save_on_cpu(ms_tape *tape, ms_tensor tensor, uint32_t *slot)
         return false;
     uint32_t piece = add_piece(tape, all, ms_info(tape, tensor)->storage);
     if (piece != MS_NONE)
-        ms_copy_wait(tape, all->pieces.items[piece].copy_out);
+        ms_work_wait(tape, all->pieces.items[piece].copy_out);
     return add_slot(tape, all, tensor, piece, slot);
 }
 
@@ -233,7 +237,7 @@ static void release(ms_tape *tape, offloads *all, sent_layer *offload)
 {
     offload->is_released = true;
     for (uint32_t i = 0; i < offload->piece_count; i++)
-        ms_copy_wait(tape, all->pieces.items[offload->first_piece + i].copy_out);
+        ms_work_wait(tape, all->pieces.items[offload->first_piece + i].copy_out);
     for (uint32_t i = 0; i < offload->piece_count; i++) {
         sent_piece *piece = &all->pieces.items[offload->first_piece + i];
         ms_storage_release(tape, piece->storage);
@@ -268,12 +272,14 @@ static void fetch(ms_tape *tape, offloads *all, sent_piece *piece)
     if (!piece->returned)
         return;
     ms_retain(tape, piece->returned);
-    ms_storage *to = &trace->storages.items[ms_info(tape, piece->returned)->storage];
-    to->scope = from.scope;
-    to->name = from.name;
-    to->category = MS_CATEGORY_ACTIVATION;
-    to->saved = true;
-    piece->copy_in = ms_copy_begin_saved(tape, from.bytes, piece->layer, MS_LANE_TO_DEVICE);
+    ms_work copy = ms_work_of(MS_WORK_TO_DEVICE, from.bytes);
+    copy.target = ms_info(tape, piece->returned)->storage;
+    copy.layer = piece->layer;
+    ms_trace_label(trace, copy.target, from.name, from.scope);
+    ms_trace_categorize(trace, copy.target, MS_CATEGORY_ACTIVATION);
+    ms_trace_save(trace, copy.target);
+    ms_trace_identify(trace, copy.target, piece->shape_of);
+    piece->copy_in = ms_work_begin(tape, copy);
     all->host_bytes -= from.bytes;
 }
 
@@ -309,7 +315,7 @@ static ms_tensor unpack(ms_tape *tape, void *context, uint32_t number, uint32_t 
     if (ms_idle(tape))
         return 0;
     if (!piece->is_waited_for)
-        ms_copy_wait(tape, piece->copy_in);
+        ms_work_wait(tape, piece->copy_in);
     piece->is_waited_for = true;
     ms_tensor tensor = ms_alias(tape, piece->returned, row->shape, row->strides);
     ms_retain(tape, tensor);

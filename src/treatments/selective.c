@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "text/nearest.h"
+#include "trace/build.h"
 
 static ms_op_count *find_count(const ms_op_counts *counts, const char *name)
 {
@@ -62,8 +63,7 @@ static void begin_op(ms_tape *tape, void *context, uint32_t number, const ms_op 
 
 static void keep(ms_tape *tape, ms_checkpoints *all, ms_checkpoint *checkpoint, uint32_t storage)
 {
-    ms_storage *row = &tape->trace->storages.items[storage];
-    if (row->category == MS_CATEGORY_WORKSPACE)
+    if (tape->trace->storages.items[storage].category == MS_CATEGORY_WORKSPACE)
         return;
     for (uint32_t i = checkpoint->first_kept; i < all->kept.count; i++)
         if (all->kept.items[i] == storage)
@@ -80,9 +80,7 @@ static void keep(ms_tape *tape, ms_checkpoints *all, ms_checkpoint *checkpoint, 
     }
     ms_storage_retain(tape, storage);
     checkpoint->kept_count++;
-    row->saved = true;
-    if (row->category == MS_CATEGORY_TEMPORARY)
-        row->category = MS_CATEGORY_ACTIVATION;
+    ms_trace_save(tape->trace, storage);
 }
 
 void ms_selective_save(ms_tape *tape, ms_checkpoints *all, uint32_t checkpoint, ms_tensor tensor)

@@ -51,9 +51,9 @@ OTHERS = [
     *(f"fit llama-3.1-8b --lora r=16,targets=all-linear --quantize nf4:double --autocast bf16 --checkpointing all --device rtx-4090 --what {w} --format {f}"
       for w, f in (("batch", "console"), ("seq", "json"), ("rank", "json"), ("layers", "console"))),
     *(f"diff reports/llama-3.1-8b-h100.json llama-3.2-1b --format {f} -o -" for f in ("console", "json", "md", "html")),
-    *(f"diff tests/cli/diff-reports/files/a.json tests/cli/diff-reports/files/b.json --format {f} -o -" for f in ("console", "json", "md", "html")),
-    *(f"compare tests/cli/compare/files/runtime.json tests/cli/compare/files/runtime.json --format {f} -o -" for f in ("console", "json", "md", "html")),
-    *(f"calibrate tests/cli/calibrate/files/points.csv --format {f} -o -" for f in ("console", "json")),
+    *(f"diff tests/golden/cli/diff/reports/files/a.json tests/golden/cli/diff/reports/files/b.json --format {f} -o -" for f in ("console", "json", "md", "html")),
+    *(f"compare tests/golden/cli/compare/compare/files/runtime.json tests/golden/cli/compare/compare/files/runtime.json --format {f} -o -" for f in ("console", "json", "md", "html")),
+    *(f"calibrate tests/golden/cli/calibrate/calibrate/files/points.csv --format {f} -o -" for f in ("console", "json")),
     *(f"sweep llama-3.2-1b,gpt2 --batch 1,2,4 --seq 256:1024:*2 --checkpointing none,all --device rtx-4090,h100-80gb --format {f} -o -" for f in ("csv", "jsonl")),
     "sweep llama-3.2-1b --batch 1:8 --checkpointing none,all --frontier -o -", "sweep llama-3.2-1b --checkpointing none,all --device all --fit seq -o -",
     *(f"plan {PLAIN} --curve --points 6 --format {f} -o -" for f in ("console", "json", "md", "csv", "svg", "html")),

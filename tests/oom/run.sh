@@ -83,9 +83,9 @@ if [ -x "$program" ]; then
     program_case "models" models
     program_case "devices" devices
     # With nothing to solve: GLPK 5.0 loses the block that it cannot make larger.
-    program_case "plan for modules" plan --graph tests/cli/plan-graph/files/modules.json --budget 1GiB
-    program_case "plan for FSDP units" plan --fsdp --graph tests/plan/fsdp_instance.json --budget 4.75GiB --world-size 4
-    program_case "plan for operators" plan --ops tests/cli/plan-ops/files/operators.json --memory-budget 0.5 -o -
+    program_case "plan for modules" plan --graph tests/golden/cli/plan/graph/files/modules.json --budget 1GiB
+    program_case "plan for FSDP units" plan --fsdp --graph tests/property/plan/fsdp_instance.json --budget 4.75GiB --world-size 4
+    program_case "plan for operators" plan --ops tests/golden/cli/plan/ops/files/operators.json --memory-budget 0.5 -o -
     run="--config tests/oom/llama.json --batch 16 --seq 1024 --quiet"
     # shellcheck disable=SC2086
     program_case "plan for a run" plan $run --planner greedy --budget 650MiB
@@ -99,15 +99,15 @@ if [ -x "$program" ]; then
     program_case "training arguments" analyze --config tests/oom/llama.json --training-args tests/oom/axolotl.yaml --ignore-sharding -o -
     program_case "findings" analyze --config tests/oom/llama.json --batch 16 --seq 2048 --quantize nf4 --lora r=4 -o -
     program_case "training arguments as JSON" analyze --config tests/oom/llama.json --training-args tests/oom/trainer.json --format json -o -
-    program_case "comparison" diff tests/cli/diff-reports/files/a.json tests/cli/diff-reports/files/b.json
-    program_case "comparison as JSON" diff tests/cli/diff-reports/files/a.json tests/oom/llama.json --seq 32 --format json
+    program_case "comparison" diff tests/golden/cli/diff/reports/files/a.json tests/golden/cli/diff/reports/files/b.json
+    program_case "comparison as JSON" diff tests/golden/cli/diff/reports/files/a.json tests/oom/llama.json --seq 32 --format json
     for format in console json md html; do
-        program_case "two steps as $format" compare tests/cli/compare-differs/files/null.json tests/cli/compare-differs/files/cuda.json --format $format
+        program_case "two steps as $format" compare tests/golden/cli/compare/differs/files/null.json tests/golden/cli/compare/differs/files/cuda.json --format $format
     done
-    program_case "calibration" calibrate tests/cli/calibrate/files/points.csv
-    program_case "calibration as JSON" calibrate tests/cli/calibrate/files/points.csv --format json -o -
+    program_case "calibration" calibrate tests/golden/cli/calibrate/calibrate/files/points.csv
+    program_case "calibration as JSON" calibrate tests/golden/cli/calibrate/calibrate/files/points.csv --format json -o -
     for format in console json md html; do
-        program_case "calibrated, as $format" analyze --config tests/oom/llama.json --device h100-80gb --calibration tests/cli/analyze-calibration/files/calibration.json --format $format -o -
+        program_case "calibrated, as $format" analyze --config tests/oom/llama.json --device h100-80gb --calibration tests/golden/cli/analyze/calibration/files/calibration.json --format $format -o -
     done
     for format in console json sarif junit; do
         program_case "check as $format" check --no-plans --budgets tests/oom/memscope.budgets.json --format $format

@@ -124,7 +124,7 @@ class Published(unittest.TestCase):
 
     def test_refusals(self):
         reason = published_peaks.reason_of
-        self.assertIn("adapter", reason("a.json:1:14: /peft_type: 'BOFT' is not modelled; LORA and IA3 are"))
+        self.assertIn("adapter", reason("a.json:1:14: /peft_type: 'BOFT' is not supported; LORA and IA3 are"))
         self.assertIn("optimizer", reason("memscope: optimizer: found 'x', expected one of adamw"))
         self.assertEqual(reason("memscope: something else"), "refused: something else")
 

@@ -11,6 +11,8 @@
 
 #include "cli/capture/program.h"
 #include "cli/capture/records.h"
+#include "cli/output/file.h"
+#include "cli/output/message.h"
 
 enum { PATH_BYTES = 4096, SENTENCE_BYTES = 200 };
 static const char script_name[] = "told.py", default_python[] = "python3";
@@ -18,7 +20,7 @@ extern char **environ;
 
 enum { MOST_WORDS = 16 };
 
-/* A command line; what has no room leaves it too short, which `is_whole` tells. */
+/* A command line; `is_whole` is false if it did not fit. */
 typedef struct command {
     char text[4 * PATH_BYTES], *words[MOST_WORDS + 1];
     size_t used;
@@ -47,7 +49,7 @@ static ms_status run(const char *const *words, int *code, char *said, size_t siz
     pid_t child;
     add_words(&c, words);
     if (!c.is_whole)
-        return ms_cli_fail(err, MS_ERR_USAGE, "names that are too long");
+        return ms_cli_fail(err, MS_ERR_USAGE, "a name is too long");
     if (pipe(ends) != 0)
         return ms_cli_fail(err, MS_ERR_IO, "cannot start %.80s: %s", words[0], strerror(errno));
     posix_spawn_file_actions_init(&actions);

@@ -5,7 +5,7 @@
 #ifndef MS_CLI_CAPTURE_CHECK_WITH_H
 #define MS_CLI_CAPTURE_CHECK_WITH_H
 
-#include "cli/cli.h"
+#include "cli/parse/settings.h"
 
 /* `folder` has the static_report.json of the analysis of a run on `device`; the runtime report goes
  * there as well. Prints the comparison. */

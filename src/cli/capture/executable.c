@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/output/message.h"
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 256, MOST_SCRIPTS = 4, MOST_SEGMENTS = 64 };
 
@@ -123,8 +123,8 @@ ms_status ms_cli_check_program(const char *name, bool takes_library, ms_error *e
         return MS_OK;
     if (e.is_privileged)
         return ms_cli_fail(err, MS_ERR_USAGE,
-                           "%.150s is set-uid or set-gid: the system lets nobody put anything in "
-                           "front of it",
+                           "%.150s is set-uid or set-gid: the system allows nothing to be "
+                           "preloaded into it",
                            e.path);
     if (takes_library && e.is_elf && e.is_foreign)
         return ms_cli_fail(err, MS_ERR_USAGE,
@@ -138,14 +138,15 @@ ms_status ms_cli_check_environment(ms_error *err)
 {
     const char *list = getenv("LD_PRELOAD");
     if (getenv("MEMSCOPE_CAPTURE_DIR"))
-        return ms_cli_fail(err, MS_ERR_USAGE, "memscope capture does not run in another's program");
+        return ms_cli_fail(err, MS_ERR_USAGE, "memscope capture cannot run inside another capture");
     while (list && *list) {
         char path[PATH_BYTES];
         int length = (int)strcspn(list, " :");
         snprintf(path, sizeof path, "%.*s", length < PATH_BYTES ? length : 0, list);
         if (strstr(path, "libmemscope_null.so"))
-            return ms_cli_fail(err, MS_ERR_USAGE,
-                               "LD_PRELOAD has the null device already: leave it to memscope");
+            return ms_cli_fail(
+                err, MS_ERR_USAGE,
+                "LD_PRELOAD already names the null device: unset it, memscope sets it itself");
         if (strchr(path, '/') && access(path, R_OK) != 0)
             return ms_cli_fail(err, MS_ERR_USAGE, "LD_PRELOAD names %.100s: %s", path,
                                strerror(errno));

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/output/message.h"
 
 enum { PATH_BYTES = 4096, GRACE_SECONDS = 5, TEXT_BYTES = 512 };
 
@@ -25,7 +25,7 @@ typedef struct places {
 
 /* ---- where the parts are ---- */
 
-/* Beside the program: where it was built, and where it is installed. */
+/* Relative to the program: where it was built, and where it is installed. */
 static const char *const library_folders[] = {"nulldevice", "../lib/memscope"};
 static const char *const python_folders[] = {"../../scripts/memscope_torch/inject",
                                              "../share/memscope/python/memscope_torch/inject"};
@@ -62,7 +62,7 @@ static ms_status find_places(places *p, ms_error *err)
                            "folder of memscope");
     if (strpbrk(p->library_folder, ": ;"))
         return ms_cli_fail(err, MS_ERR_IO,
-                           "the loader takes no libraries from a folder with blanks or colons in "
+                           "the loader takes no libraries from a folder with spaces or colons in "
                            "its name: %.150s",
                            p->library_folder);
     snprintf(p->library, sizeof p->library, "%.4000s/libmemscope_null.so", p->library_folder);
@@ -155,8 +155,8 @@ void ms_cli_release_signals(const ms_cli_held_signals *signals)
     sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
 
-/* In the child: becomes the program, or tells errno to the pipe. Not inlined: its paths are no part
- * of the caller's frame. */
+/* In the child: becomes the program, or writes errno to the pipe. Not inlined: its paths are no
+ * part of the caller's frame. */
 __attribute__((noinline)) static void become(const ms_cli_capture_request *request, const places *p,
                                              const char *folder, int pipe_end)
 {
@@ -286,6 +286,6 @@ ms_status ms_cli_find_script(const char *name, char *path, size_t size, ms_error
     ms_status status = find_places(&p, err);
     int length = status == MS_OK ? snprintf(path, size, "%s/../%s", p.python, name) : 0;
     if (status == MS_OK && (length < 0 || (size_t)length >= size))
-        return ms_cli_fail(err, MS_ERR_IO, "the folder of memscope has too long a name");
+        return ms_cli_fail(err, MS_ERR_IO, "the name of memscope's folder is too long");
     return status;
 }

@@ -23,7 +23,7 @@ typedef struct ms_cli_capture_request {
     const ms_device_facts *device; /* NULL: the GPUs that are there */
     const char *folder;            /* where the hook writes */
     const ms_cli_held_signals *signals;
-    const char *loss; /* what values are when they are read back; NULL: not told */
+    const char *loss; /* what values are when they are read back; NULL: not given */
     uint64_t steps, seconds, device_count;
     uint64_t ranks; /* of the world that the program is one rank of; 0: its own affair */
     bool traces_calls, hides_paths;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/output/message.h"
 #include "memscope/recorded.h"
 
 enum { PATH_BYTES = 4096 };

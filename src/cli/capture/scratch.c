@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/output/message.h"
 
 enum { MOST_TRIES = 8, MOST_DEPTH = 64, WAIT_NS = 20000000 };
 static const char prefix[] = ".capture.", lock_name[] = ".lock";
@@ -70,7 +70,7 @@ static bool holds_lock_alone(int parent, const char *name)
     return alone;
 }
 
-/* The lock file goes last: a folder that somebody still writes into stays, to be removed later. */
+/* The lock file goes last: a folder that is still written into stays, to be removed later. */
 static void remove_folder(int parent, const char *name)
 {
     for (int i = 0; i < MOST_TRIES; i++) {
@@ -101,7 +101,7 @@ static bool has_mark(int lock)
            pread(lock, text, sizeof text, 0) == sizeof mark - 1 && strcmp(text, mark) == 0;
 }
 
-/* A file system without locks says so, and nothing is removed there. */
+/* A file system without locks reports that, and nothing is removed there. */
 static void remove_if_left(int place, const char *name)
 {
     int folder = open_folder(place, name);

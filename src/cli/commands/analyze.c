@@ -6,8 +6,16 @@
 #include <string.h>
 
 #include "cli/capture/check_with.h"
-#include "cli/output/guard.h"
 #include "cli/capture/records.h"
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
+#include "cli/output/guard.h"
+#include "cli/output/message.h"
+#include "cli/output/place.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 
 /* ---- options ---- */
 
@@ -20,7 +28,7 @@ static const char *format_at(size_t index)
 static ms_status set_directory(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->directory = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out wants a directory");
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out needs a directory");
 }
 
 static ms_status set_events(ms_cli_settings *s, const char *value, ms_error *err)
@@ -56,29 +64,29 @@ static ms_status set_check_with(ms_cli_settings *s, const char *value, ms_error 
 static ms_status set_python(ms_cli_settings *s, const char *value, ms_error *err)
 {
     s->python = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--python wants a program");
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--python needs a program");
 }
 
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME",     "only this report: console, json, md, csv, html, svg, ...", ms_cli_set_format},
-    {"file",     'o', "FILE",     "where --format goes; - is standard output",             ms_cli_set_file},
+    {"file",     'o', "FILE",     "output file of --format; - is standard output",             ms_cli_set_file},
     {"output",   0,   "FMT=FILE", "another report; may be repeated",                       ms_cli_add_output},
-    {"out",      0,   "DIR",      "where the two report files go (default: reports)",      set_directory},
-    {"events",   0,   "FILE",     "the allocations and frees of a step, one a line",       set_events},
-    {"chart",    0,   NULL,       "memory over the step in the console report",            set_chart},
-    {"check-with", 0, "capture",  "PyTorch runs the step without a GPU, and both are compared", set_check_with},
-    {"python",   0,   "FILE",     "the Python that has PyTorch, for that [python3]",       set_python},
-    {"unroll",   0,   NULL,       "a record for every layer, also for equal ones",         set_unroll},
+    {"out",      0,   "DIR",      "directory of the two report files (default: reports)",      set_directory},
+    {"events",   0,   "FILE",     "write the allocations and frees of a step, one per line",       set_events},
+    {"chart",    0,   NULL,       "draw memory over the step in the console report",            set_chart},
+    {"check-with", 0, "capture",  "run the step in PyTorch without a GPU and compare both", set_check_with},
+    {"python",   0,   "FILE",     "for --check-with: a Python that has PyTorch [python3]",       set_python},
+    {"unroll",   0,   NULL,       "one record for every layer, even if layers are equal",         set_unroll},
     {"quiet",    'q', NULL,       "no console report, no messages but errors",             ms_cli_set_quiet},
     {"color",    0,   "WHEN",     "auto, always or never",                                 ms_cli_set_color},
     {"no-color", 0,   NULL,       "the same as --color=never",                             ms_cli_set_no_color},
-    {"help",     'h', NULL,       "this text",                                             ms_cli_set_help},
+    {"help",     'h', NULL,       "print this help",                                             ms_cli_set_help},
     {NULL,       0,   NULL,       NULL,                                                    NULL},
 };
 /* clang-format on */
 
-const ms_cli_grammar ms_cli_analyze_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
     .fields = ms_cli_run_fields,
     .take_word = ms_cli_take_config,
@@ -224,8 +232,9 @@ static ms_status check_for_comparison(const char *format, const char *path, ms_e
 {
     if (strcmp(path, "-") != 0 || strcmp(format, "console") == 0)
         return MS_OK;
-    return ms_cli_fail(err, MS_ERR_USAGE,
-                       "--check-with prints a comparison: %.40s to - would not be whole", format);
+    return ms_cli_fail(
+        err, MS_ERR_USAGE,
+        "--check-with prints a comparison to standard output: %.40s cannot go there too", format);
 }
 
 /* What is printed for programs stands alone. */
@@ -258,12 +267,35 @@ static int analyze(const ms_cli_settings *s, ms_error *err)
     return fits ? EXIT_FITS : EXIT_OVER_BUDGET;
 }
 
-int ms_cli_analyze(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_cli_settings settings = {.run = ms_run_create()};
     if (!settings.run)
         return ms_cli_no_memory();
-    int code = ms_cli_run(argc, argv, "analyze", &settings, analyze);
+    int code = ms_cli_run(call, &settings, analyze);
     ms_run_free(settings.run);
     return code;
 }
+
+static const char *const examples[] = {
+    "memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb",
+    "a built-in model on a built-in device",
+    "memscope analyze --config path/to/config.json --batch 4 --checkpointing all",
+    "a Hugging Face config.json, or the directory that holds it",
+    "memscope analyze --config gpt2 --budget 24GiB --format json -o report.json",
+    "one report in a file; exit status 1 when the step does not fit 24 GiB",
+    NULL,
+};
+
+static const char outcomes[] = "  0   the step fits --budget, else the device, even if only just "
+                               "(tight)\n  1   it does not fit\n";
+
+const ms_cli_command ms_cli_analyze = {
+    .name = "analyze",
+    .arguments = "[OPTION...] [CONFIG]",
+    .help = "Predict how much memory a training step needs, and what for.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

@@ -6,7 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
 #include "cli/output/guard.h"
+#include "cli/output/message.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 #include "memscope/calibrate.h"
 
 enum { PATH_BYTES = 4096 };
@@ -22,25 +29,24 @@ static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME", "console or json",                                ms_cli_set_format},
-    {"file",     'o', "FILE", "where calibration.json goes; - is standard output", ms_cli_set_file},
-    {"quiet",    'q', NULL,   "nothing on the console beside the file",         ms_cli_set_quiet},
+    {"file",     'o', "FILE", "output file of calibration.json; - is standard output", ms_cli_set_file},
+    {"quiet",    'q', NULL,   "write the file only, nothing on the console",         ms_cli_set_quiet},
     {"color",    0,   "WHEN", "auto, always or never",                          ms_cli_set_color},
     {"no-color", 0,   NULL,   "the same as --color=never",                      ms_cli_set_no_color},
-    {"help",     'h', NULL,   "this text",                                      ms_cli_set_help},
+    {"help",     'h', NULL,   "print this help",                                      ms_cli_set_help},
     {NULL,       0,   NULL,   NULL,                                             NULL},
 };
-static const ms_cli_fields no_fields[] = {{.list = NULL}};
 /* clang-format on */
 
-const ms_cli_grammar ms_cli_calibrate_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
-    .fields = no_fields,
+    .fields = ms_cli_no_fields,
     .take_word = take_word,
     .format_at = ms_calibrator_format_at,
     .notes =
         "\nA point is a runtime_report.json of capture --real with the static_report.json of the\n"
         "same run beside it, or STATIC,RUNTIME; a FILE.csv holds one in each line. capture\n"
-        "measures what is reserved; the context, times and links come from a FILE.csv.\n",
+        "measures reserved memory; the context, times and links come from a FILE.csv.\n",
 };
 
 static bool ends_in(const char *text, const char *end)
@@ -96,8 +102,9 @@ static int calibrate(const ms_cli_settings *s, ms_error *err)
     ms_calibrator *c = ms_calibrator_create();
     ms_status status = c ? MS_OK : ms_cli_fail(err, MS_ERR_NOMEM, "out of memory");
     if (status == MS_OK && s->path_count == 0)
-        status = ms_cli_fail(err, MS_ERR_USAGE,
-                             "no points: calibrate runtime_report.json... -o calibration.json");
+        status =
+            ms_cli_fail(err, MS_ERR_USAGE,
+                        "no points given: calibrate runtime_report.json... -o calibration.json");
     for (size_t i = 0; i < s->path_count && status == MS_OK; i++)
         status = ends_in(s->paths[i], ".csv") || strcmp(s->paths[i], "-") == 0
                      ? add_table(c, s->paths[i], err)
@@ -110,15 +117,37 @@ static int calibrate(const ms_cli_settings *s, ms_error *err)
     return status == MS_OK ? EXIT_FITS : ms_cli_complain(err);
 }
 
-int ms_cli_calibrate(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_error err = {0};
-    ms_cli_settings settings = {.paths = calloc((size_t)argc + 1, sizeof *settings.paths)};
+    ms_cli_settings settings = {.paths = calloc((size_t)call->argc + 1, sizeof *settings.paths)};
     if (!settings.paths) {
         ms_cli_fail(&err, MS_ERR_NOMEM, "out of memory");
         return ms_cli_complain(&err);
     }
-    int code = ms_cli_run(argc, argv, "calibrate", &settings, calibrate);
+    int code = ms_cli_run(call, &settings, calibrate);
     free(settings.paths);
     return code;
 }
+
+static const char *const examples[] = {
+    "memscope calibrate runs/*/runtime_report.json -o calibration.json",
+    "workspaces and margin from capture --real reports, each beside its static_report.json",
+    "memscope calibrate points.csv -o calibration.json",
+    "context, times and links as well, if it has columns for them",
+    "memscope analyze llama-3.1-8b --device h100-80gb --calibration calibration.json",
+    "a prediction that uses it",
+    NULL,
+};
+
+static const char outcomes[] = "  0   something was fitted\n";
+
+const ms_cli_command ms_cli_calibrate = {
+    .name = "calibrate",
+    .arguments = "[OPTION...] REPORT...",
+    .help = "Calibrate a device from measured steps.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

@@ -8,9 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
 #include "cli/output/guard.h"
-
-static const char default_budgets[] = "memscope.budgets.json";
+#include "cli/output/message.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 
 static const char *format_at(size_t index)
 {
@@ -38,45 +43,36 @@ static ms_status set_calibration(ms_cli_settings *s, const char *value, ms_error
     if (*value && strcmp(value, "-") != 0)
         return MS_OK;
     return ms_cli_fail(err, MS_ERR_USAGE,
-                       "--calibration wants the name of a file, which is read for every budget");
-}
-
-static ms_status refuse_word(ms_cli_settings *s, const char *word, ms_error *err)
-{
-    (void)s;
-    return ms_cli_fail(err, MS_ERR_USAGE, "what is %.80s? A file of budgets goes with --budgets",
-                       word);
+                       "--calibration needs the name of a file, which is read for every budget");
 }
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"budgets",   0,   "FILE",     "what to check [memscope.budgets.json]",                   ms_cli_set_budgets},
+    {"budgets",   0,   "FILE",     "file of budgets to check [memscope.budgets.json]",                   ms_cli_set_budgets},
     {"warn-only", 0,   NULL,       "exit status 0 when a budget is exceeded",                 set_warn_only},
-    {"calibration", 0, "FILE",     "what calibrate says of a device, for the budgets of that device", set_calibration},
-    {"no-plans",  0,   NULL,       "do not look for what would fit again",                    set_no_plans},
-    {"jobs",      'j', "N",        "budgets at a time [one per processor]",                   ms_cli_set_jobs},
+    {"calibration", 0, "FILE",     "a calibration.json from calibrate, for budgets of that device", set_calibration},
+    {"no-plans",  0,   NULL,       "do not search for a plan that would fit again",                    set_no_plans},
+    {"jobs",      'j', "N",        "budgets checked in parallel [one per processor]",                   ms_cli_set_jobs},
     {"format",    0,   "NAME",     "console, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus", ms_cli_set_format},
-    {"file",      'o', "FILE",     "where --format goes; - is standard output",               ms_cli_set_file},
+    {"file",      'o', "FILE",     "output file of --format; - is standard output",               ms_cli_set_file},
     {"output",    0,   "FMT=FILE", "another report; may be repeated",                         ms_cli_add_output},
     {"quiet",     'q', NULL,       "no console report, no messages but errors",               ms_cli_set_quiet},
     {"color",     0,   "WHEN",     "auto, always or never",                                   ms_cli_set_color},
     {"no-color",  0,   NULL,       "the same as --color=never",                               ms_cli_set_no_color},
-    {"help",      'h', NULL,       "this text",                                               ms_cli_set_help},
+    {"help",      'h', NULL,       "print this help",                                               ms_cli_set_help},
     {NULL,        0,   NULL,       NULL,                                                      NULL},
 };
 /* clang-format on */
 
-static const ms_cli_fields no_fields[] = {{.list = NULL}};
-
-const ms_cli_grammar ms_cli_check_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
-    .fields = no_fields,
-    .take_word = refuse_word,
+    .fields = ms_cli_no_fields,
+    .take_word = ms_cli_refuse_word,
     .format_at = format_at,
     .notes =
         "\nIn a GitHub workflow (GITHUB_ACTIONS=true) annotations come first, on standard output "
         "or, where a\nformat for programs goes there, on standard error; the Markdown goes to the "
-        "job's summary.\n--warn-only hides no budget that cannot be read.\n",
+        "job's summary.\n--warn-only does not hide a budget that cannot be read.\n",
 };
 
 static ms_status write_check(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -201,7 +197,7 @@ static int check_budgets(const ms_cli_settings *s, ms_error *err)
                                      .no_plans = s->no_plans,
                                      .calibration = s->calibration,
                                      .inputs = ms_cli_inputs()};
-    ms_check *check = ms_check_run(s->config ? s->config : default_budgets, &wanted, err);
+    ms_check *check = ms_check_run(ms_cli_budgets(s), &wanted, err);
     if (!check)
         return ms_cli_complain(err);
     ms_status status = write_reports(s, check, err);
@@ -210,123 +206,30 @@ static int check_budgets(const ms_cli_settings *s, ms_error *err)
     return status == MS_OK ? code : ms_cli_complain(err);
 }
 
-int ms_cli_check(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_cli_settings settings = {0};
-    return ms_cli_run(argc, argv, "check", &settings, check_budgets);
+    return ms_cli_run(call, &settings, check_budgets);
 }
 
-/* ---- baselines ---- */
-
-static ms_status set_update(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)value, (void)err;
-    s->update = true;
-    return MS_OK;
-}
-
-/* clang-format off */
-static const ms_cli_option baseline_options[] = {
-    {"update",    0,   NULL,       "write those that are missing or not current",             set_update},
-    {"budgets",   0,   "FILE",     "whose baselines [memscope.budgets.json]",                 ms_cli_set_budgets},
-    {"jobs",      'j', "N",        "budgets at a time [one per processor]",                   ms_cli_set_jobs},
-    {"quiet",     'q', NULL,       "no messages but errors",                                  ms_cli_set_quiet},
-    {"help",      'h', NULL,       "this text",                                               ms_cli_set_help},
-    {NULL,        0,   NULL,       NULL,                                                      NULL},
-};
-/* clang-format on */
-
-static const char *no_format_at(size_t index)
-{
-    (void)index;
-    return NULL;
-}
-
-const ms_cli_grammar ms_cli_baseline_grammar = {
-    .options = baseline_options,
-    .fields = no_fields,
-    .take_word = refuse_word,
-    .format_at = no_format_at,
-    .notes = "\nA baseline is the static report of a budget's run, at the path that its budget "
-             "names. Nothing\nin it changes from day to day or from machine to machine. "
-             "What is there and is no static\nreport stays, and --update ends with status 2.\n",
+static const char *const examples[] = {
+    "memscope check",
+    "the budgets of memscope.budgets.json here; exit status 1 when one is exceeded",
+    ("memscope check --budgets ci/memscope.budgets.json --output junit=memory.xml --output "
+     "sarif=memory.sarif"),
+    "with machine-readable reports beside the one for people",
+    NULL,
 };
 
-static ms_status write_report(FILE *out, const ms_cli_source *source, ms_error *err)
-{
-    return ms_check_write_baseline(source->check, source->index, out, err);
-}
+static const char outcomes[] = "  0   all budgets are kept\n  1   a budget is exceeded\n  3   a "
+                               "budget is exceeded, and no plan was found that fits\n";
 
-static ms_status write_baseline(const ms_check *check, size_t index, const char *path,
-                                ms_error *err)
-{
-    const ms_cli_source source = {.write = write_report, .check = check, .index = index};
-    const char *slash = strrchr(path, '/');
-    char *folder = slash && slash > path ? strndup(path, (size_t)(slash - path)) : NULL;
-    ms_status status = MS_OK;
-    if (folder)
-        status = ms_cli_make_directory(folder, err);
-    else if (slash && slash > path)
-        status = ms_cli_fail(err, MS_ERR_NOMEM, "no memory for a path");
-    free(folder);
-    return status == MS_OK ? ms_cli_write_file(path, &source, err) : status;
-}
-
-static void print_state(const char *state, const ms_baseline *b)
-{
-    char name[MS_CLI_PRINTABLE_BYTES], path[MS_CLI_PRINTABLE_BYTES];
-    printf("%-8s %s%s%s\n", state, ms_cli_printable(b->name, name), b->path ? ": " : "",
-           ms_cli_printable(b->path, path));
-}
-
-/* One baseline; `code` becomes that of the worst so far. */
-static ms_status handle(const ms_cli_settings *s, const ms_check *check, size_t index,
-                        const ms_baseline *b, int *code, ms_error *err)
-{
-    if (b->error) {
-        *code = ms_cli_complain(b->error);
-        return MS_OK;
-    }
-    const char *state = !b->path        ? "none"
-                        : b->is_current ? "current"
-                        : s->update     ? "written"
-                        : b->is_there   ? "stale"
-                                        : "missing";
-    bool is_open = b->path && !b->is_current;
-    if (is_open && s->update && write_baseline(check, index, b->path, err) != MS_OK)
-        return err->status;
-    if (!s->quiet)
-        print_state(state, b);
-    if (is_open && !s->update && *code == 0)
-        *code = EXIT_DIFFERENT;
-    return MS_OK;
-}
-
-static int keep_baselines(const ms_cli_settings *s, ms_error *err)
-{
-    const ms_check_options wanted = {
-        .threads = s->jobs, .for_baselines = true, .inputs = ms_cli_inputs()};
-    ms_check *check = ms_check_run(s->config ? s->config : default_budgets, &wanted, err);
-    if (!check)
-        return ms_cli_complain(err);
-    ms_baseline baseline;
-    int code = 0;
-    ms_status status = ms_cli_guard_output("-", err);
-    for (size_t i = 0; ms_check_baseline(check, i, &baseline); i++)
-        if (baseline.refusal)
-            code = ms_cli_complain(baseline.refusal);
-    if (code != 0) {
-        ms_check_free(check);
-        return code;
-    }
-    for (size_t i = 0; status == MS_OK && ms_check_baseline(check, i, &baseline); i++)
-        status = handle(s, check, i, &baseline, &code, err);
-    ms_check_free(check);
-    return status == MS_OK ? code : ms_cli_complain(err);
-}
-
-int ms_cli_baseline(int argc, char **argv)
-{
-    ms_cli_settings settings = {0};
-    return ms_cli_run(argc, argv, "baseline", &settings, keep_baselines);
-}
+const ms_cli_command ms_cli_check = {
+    .name = "check",
+    .arguments = "[OPTION...]",
+    .help = "Check that runs stay within the budgets of a file.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

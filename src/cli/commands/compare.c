@@ -3,12 +3,20 @@
  * memscope compare: two reports side by side.
  */
 #include "cli/capture/records.h"
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
+#include "cli/output/message.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 #include "memscope/recorded.h"
 
 static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (s->config && s->second)
-        return ms_cli_fail(err, MS_ERR_USAGE, "two reports are compared, not %.80s as well", word);
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "compare takes two reports; unexpected argument %.80s", word);
     if (s->config)
         s->second = word;
     else
@@ -19,22 +27,21 @@ static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME", "console, json, md or html",                      ms_cli_set_format},
-    {"file",     'o', "FILE", "where the answer goes; - is standard output",    ms_cli_set_file},
+    {"file",     'o', "FILE", "output file; - is standard output",    ms_cli_set_file},
     {"color",    0,   "WHEN", "auto, always or never",                          ms_cli_set_color},
     {"no-color", 0,   NULL,   "the same as --color=never",                      ms_cli_set_no_color},
-    {"help",     'h', NULL,   "this text",                                      ms_cli_set_help},
+    {"help",     'h', NULL,   "print this help",                                      ms_cli_set_help},
     {NULL,       0,   NULL,   NULL,                                             NULL},
 };
-static const ms_cli_fields no_fields[] = {{.list = NULL}};
 /* clang-format on */
 
-const ms_cli_grammar ms_cli_compare_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
-    .fields = no_fields,
+    .fields = ms_cli_no_fields,
     .take_word = take_word,
     .format_at = ms_compare_format_at,
     .notes = "\nEither may be a static_report.json or a runtime_report.json. The differences are\n"
-             "the second less the first.\n",
+             "the second minus the first.\n",
 };
 
 static ms_status write_compare(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -45,7 +52,7 @@ static ms_status write_compare(FILE *out, const ms_cli_source *source, ms_error 
 static int compare(const ms_cli_settings *s, ms_error *err)
 {
     if (!s->second) {
-        ms_cli_fail(err, MS_ERR_USAGE, "two reports are compared: compare FIRST.json SECOND.json");
+        ms_cli_fail(err, MS_ERR_USAGE, "compare needs two reports: compare FIRST.json SECOND.json");
         return ms_cli_complain(err);
     }
     ms_recorded *first = ms_cli_read_record(s->config, err);
@@ -64,8 +71,26 @@ static int compare(const ms_cli_settings *s, ms_error *err)
     return err->status == MS_OK ? EXIT_FITS : ms_cli_complain(err);
 }
 
-int ms_cli_compare(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_cli_settings settings = {0};
-    return ms_cli_run(argc, argv, "compare", &settings, compare);
+    return ms_cli_run(call, &settings, compare);
 }
+
+static const char *const examples[] = {
+    "memscope compare static_report.json memscope-capture/runtime_report.json",
+    "prediction and measurement side by side",
+    NULL,
+};
+
+static const char outcomes[] = "  0   the reports were compared\n";
+
+const ms_cli_command ms_cli_compare = {
+    .name = "compare",
+    .arguments = "[OPTION...] FIRST SECOND",
+    .help = "Compare two reports side by side.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

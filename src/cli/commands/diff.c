@@ -4,7 +4,13 @@
  */
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
+#include "cli/output/message.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 
 static const char *format_at(size_t index)
 {
@@ -16,7 +22,8 @@ static ms_status take_side(ms_cli_settings *s, const char *word, ms_error *err)
 {
     const char **side = !s->config ? &s->config : &s->other;
     if (*side)
-        return ms_cli_fail(err, MS_ERR_USAGE, "diff compares two: %.60s and %.60s, what is %.60s?",
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "diff compares two, %.60s and %.60s; unexpected argument %.60s",
                            s->config, s->other, word);
     *side = word;
     return MS_OK;
@@ -25,11 +32,11 @@ static ms_status take_side(ms_cli_settings *s, const char *word, ms_error *err)
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME", "console, json, md or html",                          ms_cli_set_format},
-    {"file",     'o', "FILE", "where it goes; - is standard output",          ms_cli_set_file},
-    {"quiet",    'q', NULL,   "no output but errors: the exit status says it", ms_cli_set_quiet},
+    {"file",     'o', "FILE", "output file; - is standard output",          ms_cli_set_file},
+    {"quiet",    'q', NULL,   "print errors only; the exit status is the result", ms_cli_set_quiet},
     {"color",    0,   "WHEN", "auto, always or never",                        ms_cli_set_color},
     {"no-color", 0,   NULL,   "the same as --color=never",                    ms_cli_set_no_color},
-    {"help",     'h', NULL,   "this text",                                    ms_cli_set_help},
+    {"help",     'h', NULL,   "print this help",                                    ms_cli_set_help},
     {NULL,       0,   NULL,   NULL,                                           NULL},
 };
 /* clang-format on */
@@ -42,7 +49,7 @@ static const ms_cli_fields field_lists[] = {
     {.list = NULL},
 };
 
-const ms_cli_grammar ms_cli_diff_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
     .fields = field_lists,
     .take_word = take_side,
@@ -60,7 +67,7 @@ static ms_status write_comparison(FILE *out, const ms_cli_source *source, ms_err
 static int compare(const ms_cli_settings *s, ms_error *err)
 {
     if (!s->other) {
-        ms_cli_fail(err, MS_ERR_USAGE, "diff wants two reports, run files or configs");
+        ms_cli_fail(err, MS_ERR_USAGE, "diff needs two reports, run files or configs");
         return ms_cli_complain(err);
     }
     ms_comparison *comparison = ms_comparison_make(s->config, s->other, s->run, err);
@@ -81,12 +88,33 @@ static int compare(const ms_cli_settings *s, ms_error *err)
     return same ? EXIT_SAME : EXIT_DIFFERENT;
 }
 
-int ms_cli_diff(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_cli_settings settings = {.run = ms_run_create()};
     if (!settings.run)
         return ms_cli_no_memory();
-    int code = ms_cli_run(argc, argv, "diff", &settings, compare);
+    int code = ms_cli_run(call, &settings, compare);
     ms_run_free(settings.run);
     return code;
 }
+
+static const char *const examples[] = {
+    "memscope diff before.json after.json",
+    "two reports: what changed, and how it changed the peak",
+    "memscope diff baselines/llama.json path/to/memscope.run.json --format md",
+    "a report and the current state of a run file",
+    NULL,
+};
+
+static const char outcomes[] = "  0   nothing differs\n"
+                               "  1   something differs\n";
+
+const ms_cli_command ms_cli_diff = {
+    .name = "diff",
+    .arguments = "[OPTION...] A B",
+    .help = "Show how two runs differ, and how that changes the peak.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

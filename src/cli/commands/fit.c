@@ -6,7 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
+#include "cli/output/message.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 
 static const char default_what[] = "batch";
 
@@ -41,25 +47,25 @@ static ms_status set_step(ms_cli_settings *s, const char *value, ms_error *err)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"what",     0,   "NAME",  "what to make as large as it goes: batch, seq, rank or layers [batch]", set_what},
-    {"step",     0,   "N",     "only multiples of it [1, for seq 64]",                  set_step},
+    {"what",     0,   "NAME",  "what to maximize: batch, seq, rank or layers [batch]", set_what},
+    {"step",     0,   "N",     "try only multiples of N [1, for seq 64]",                  set_step},
     {"format",   0,   "NAME",  "console or json",                                       ms_cli_set_format},
-    {"file",     'o', "FILE",  "where the answer goes; - is standard output",           ms_cli_set_file},
+    {"file",     'o', "FILE",  "output file; - is standard output",           ms_cli_set_file},
     {"quiet",    'q', NULL,    "no messages but errors",                                ms_cli_set_quiet},
     {"color",    0,   "WHEN",  "auto, always or never",                                 ms_cli_set_color},
     {"no-color", 0,   NULL,    "the same as --color=never",                             ms_cli_set_no_color},
-    {"help",     'h', NULL,    "this text",                                             ms_cli_set_help},
+    {"help",     'h', NULL,    "print this help",                                             ms_cli_set_help},
     {NULL,       0,   NULL,    NULL,                                                    NULL},
 };
 /* clang-format on */
 
-const ms_cli_grammar ms_cli_fit_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
     .fields = ms_cli_run_fields,
     .take_word = ms_cli_take_config,
     .format_at = ms_fit_format_at,
     .notes =
-        "\nWhat the run says about it is set aside; layers past the model's own are like them.\n"
+        "\nThe run's own value of it is ignored; layers beyond the model's own are like them.\n"
         "The configuration may also be given without --config; - reads standard input.\n",
 };
 
@@ -92,12 +98,33 @@ static int find(const ms_cli_settings *s, ms_error *err)
     return any ? EXIT_FITS : EXIT_OVER_BUDGET;
 }
 
-int ms_cli_fit(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_cli_settings settings = {.run = ms_run_create()};
     if (!settings.run)
         return ms_cli_no_memory();
-    int code = ms_cli_run(argc, argv, "fit", &settings, find);
+    int code = ms_cli_run(call, &settings, find);
     ms_run_free(settings.run);
     return code;
 }
+
+static const char *const examples[] = {
+    "memscope fit llama-3.1-8b --checkpointing all --device h100-80gb",
+    "the largest batch that fits, the largest safe one, and why the next does not",
+    "memscope fit llama-3.2-1b --what seq --lora r=16,targets=all-linear --device rtx-4090",
+    "the longest sequence",
+    NULL,
+};
+
+static const char outcomes[] =
+    "  0   something fits, even if only just (tight)\n  1   nothing fits\n";
+
+const ms_cli_command ms_cli_fit = {
+    .name = "fit",
+    .arguments = "[OPTION...] [CONFIG]",
+    .help = "Find the largest batch, sequence, rank or depth that fits.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

@@ -6,7 +6,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
 #include "cli/output/guard.h"
+#include "cli/output/message.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 
 static ms_status set_frontier(ms_cli_settings *s, const char *value, ms_error *err)
 {
@@ -25,32 +30,30 @@ static ms_status set_objectives(ms_cli_settings *s, const char *value, ms_error 
 static ms_status take_path(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (strcmp(word, "-") == 0)
-        return ms_cli_fail(err, MS_ERR_USAGE, "rows are read from files, not standard input");
+        return ms_cli_fail(err, MS_ERR_USAGE, "rows are read from files, not from standard input");
     s->paths[s->path_count++] = word;
     return MS_OK;
 }
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"file",       'o', "FILE", "where the rows go [standard output]",                           ms_cli_set_file},
-    {"frontier",   0,   NULL,   "of one file, only rows that fit and that no other row beats",   set_frontier},
-    {"objectives", 0,   "LIST", "columns in which rows compete [expected_device_bytes,tokens_per_s]", set_objectives},
+    {"file",       'o', "FILE", "output file [standard output]",                           ms_cli_set_file},
+    {"frontier",   0,   NULL,   "only rows of one file that fit and are on the Pareto front",   set_frontier},
+    {"objectives", 0,   "LIST", "columns to compare rows by [expected_device_bytes,tokens_per_s]", set_objectives},
     {"quiet",      'q', NULL,   "no messages but errors",                                        ms_cli_set_quiet},
-    {"help",       'h', NULL,   "this text",                                                     ms_cli_set_help},
+    {"help",       'h', NULL,   "print this help",                                                     ms_cli_set_help},
     {NULL,         0,   NULL,   NULL,                                                            NULL},
 };
 /* clang-format on */
 
-static const ms_cli_fields no_fields[] = {{.list = NULL}};
-
-const ms_cli_grammar ms_cli_merge_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
-    .fields = no_fields,
+    .fields = ms_cli_no_fields,
     .take_word = take_path,
     .format_at = ms_sweep_format_at,
-    .notes =
-        "\nThe files come in any order. A row that is missing, of another sweep or there twice is "
-        "an\nerror, and nothing is written to FILE.\n",
+    .notes = "\nThe files may be in any order. A row that is missing, duplicate or from another "
+             "sweep is "
+             "an\nerror, and nothing is written to FILE.\n",
 };
 
 static ms_status write_merged(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -99,15 +102,35 @@ static int merge(const ms_cli_settings *s, ms_error *err)
     return status == MS_OK ? EXIT_FITS : ms_cli_complain(err);
 }
 
-int ms_cli_merge(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_error err = {.status = MS_OK};
-    ms_cli_settings settings = {.paths = calloc((size_t)argc + 1, sizeof *settings.paths)};
+    ms_cli_settings settings = {.paths = calloc((size_t)call->argc + 1, sizeof *settings.paths)};
     if (!settings.paths) {
         ms_cli_fail(&err, MS_ERR_NOMEM, "out of memory");
         return ms_cli_complain(&err);
     }
-    int code = ms_cli_run(argc, argv, "merge", &settings, merge);
+    int code = ms_cli_run(call, &settings, merge);
     free(settings.paths);
     return code;
 }
+
+static const char *const examples[] = {
+    "memscope merge rows-*.csv -o rows.csv",
+    "one file, checked to hold every point exactly once",
+    "memscope merge --frontier --objectives expected_device_bytes,tokens_per_s,seq rows.csv",
+    "the rows on the Pareto front",
+    NULL,
+};
+
+static const char outcomes[] = "  0   all rows of one sweep are there\n";
+
+const ms_cli_command ms_cli_merge = {
+    .name = "merge",
+    .arguments = "[OPTION...] FILE...",
+    .help = "Join the shards of a sweep, or keep only its Pareto front.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

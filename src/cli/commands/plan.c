@@ -7,7 +7,14 @@
 
 #include <signal.h>
 
-#include "cli/cli.h"
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
+#include "cli/output/interrupt.h"
+#include "cli/output/message.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 
 static const char *format_at(size_t index)
 {
@@ -28,7 +35,8 @@ static ms_status set_run(ms_cli_settings *s, const char *field, const char *valu
 static ms_status take_config(ms_cli_settings *s, const char *word, ms_error *err)
 {
     if (s->config)
-        return ms_cli_fail(err, MS_ERR_USAGE, "two configs: %.80s and %.80s", s->config, word);
+        return ms_cli_fail(err, MS_ERR_USAGE, "two configs given: %.80s and %.80s", s->config,
+                           word);
     s->config = word;
     return ms_plan_set_run(s->plan, "config", word, err);
 }
@@ -36,11 +44,11 @@ static ms_status take_config(ms_cli_settings *s, const char *word, ms_error *err
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"format",   0,   "NAME", "console, json, md or html; a curve also csv or svg", ms_cli_set_format},
-    {"file",     'o', "FILE", "where it goes; - is standard output",           ms_cli_set_file},
+    {"file",     'o', "FILE", "output file; - is standard output",           ms_cli_set_file},
     {"quiet",    'q', NULL,   "no messages but errors",                        ms_cli_set_quiet},
     {"color",    0,   "WHEN", "auto, always or never",                         ms_cli_set_color},
     {"no-color", 0,   NULL,   "the same as --color=never",                     ms_cli_set_no_color},
-    {"help",     'h', NULL,   "this text",                                     ms_cli_set_help},
+    {"help",     'h', NULL,   "print this help",                                     ms_cli_set_help},
     {NULL,       0,   NULL,   NULL,                                            NULL},
 };
 /* clang-format on */
@@ -54,7 +62,7 @@ static const ms_cli_fields field_lists[] = {
     {.list = NULL},
 };
 
-const ms_cli_grammar ms_cli_plan_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
     .fields = field_lists,
     .take_word = take_config,
@@ -85,7 +93,7 @@ static void stop(void *plan)
     ms_plan_stop(plan);
 }
 
-/* That nothing fits is an answer, which is written before it is said. */
+/* That nothing fits is an answer: it is written before the message. */
 static int solve(const ms_cli_settings *s, ms_error *err)
 {
     ms_cli_stop_on_signal(SIGINT, stop, s->plan);
@@ -102,12 +110,41 @@ static int solve(const ms_cli_settings *s, ms_error *err)
     return status == MS_OK ? 0 : ms_cli_complain(err);
 }
 
-int ms_cli_plan(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_cli_settings settings = {.plan = ms_plan_create()};
     if (!settings.plan)
         return ms_cli_no_memory();
-    int code = ms_cli_run(argc, argv, "plan", &settings, solve);
+    int code = ms_cli_run(call, &settings, solve);
     ms_plan_free(settings.plan);
     return code;
 }
+
+static const char *const examples[] = {
+    "memscope plan --config llama-3.1-8b --seq 4096 --device h100-80gb --budget 70GiB",
+    "which layers to checkpoint, offload or tile, at the least cost in time",
+    "memscope plan llama-3.1-8b --seq 4096 --budget 70GiB --target torchtitan -o plan.json",
+    "what a trainer can express; memscope analyze --plan plan.json reads it",
+    "memscope plan llama-3.1-8b --seq 4096 --curve -o curve.svg",
+    "time against budget, as a picture",
+    "memscope plan --graph modules.json --budget 40GiB --world-size 8",
+    "which modules to checkpoint, with the least recomputation",
+    "memscope plan --ops operators.json --memory-budget 0.5 --format json -o -",
+    "which operators of a module to save",
+    NULL,
+};
+
+static const char outcomes[] =
+    "  0   the plan fits the budget, even if only just (tight)\n"
+    "  3   no plan was found that fits the budget\n"
+    "  130 interrupted (Ctrl-C); the best plan found by then is written\n";
+
+const ms_cli_command ms_cli_plan = {
+    .name = "plan",
+    .arguments = "[OPTION...] [CONFIG]",
+    .help = "Plan how to treat layers so that a step fits a budget.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

@@ -8,7 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
+#include "cli/output/interrupt.h"
+#include "cli/output/message.h"
+#include "cli/output/progress.h"
+#include "cli/output/rows_file.h"
+#include "cli/parse/formats.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
 
 /* ---- options ---- */
 
@@ -41,12 +49,12 @@ static ms_status set_resume(ms_cli_settings *s, const char *value, ms_error *err
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME", "csv or jsonl [as the file's name ends, else csv]",  ms_cli_set_format},
-    {"file",     'o', "FILE", "where the rows go; FILE.part until all are there",  ms_cli_set_file},
-    {"resume",   0,   NULL,   "go on after the rows that are in FILE.part",        set_resume},
-    {"jobs",     'j', "N",    "points under way at a time [one a processor]",      set_jobs},
+    {"format",   0,   "NAME", "csv or jsonl [by the file name's ending, else csv]",  ms_cli_set_format},
+    {"file",     'o', "FILE", "output file; FILE.part until all rows are written",  ms_cli_set_file},
+    {"resume",   0,   NULL,   "continue after the rows in FILE.part",        set_resume},
+    {"jobs",     'j', "N",    "points computed in parallel [one per processor]",      set_jobs},
     {"quiet",    'q', NULL,   "no progress, no messages but errors",               ms_cli_set_quiet},
-    {"help",     'h', NULL,   "this text",                                         ms_cli_set_help},
+    {"help",     'h', NULL,   "print this help",                                         ms_cli_set_help},
     {NULL,       0,   NULL,   NULL,                                                NULL},
 };
 /* clang-format on */
@@ -57,20 +65,21 @@ static const ms_cli_fields field_lists[] = {
     {.list = NULL},
 };
 
-const ms_cli_grammar ms_cli_sweep_grammar = {
+static const ms_cli_grammar grammar = {
     .options = options,
     .fields = field_lists,
     .take_word = take_config,
     .format_at = ms_sweep_format_at,
-    .notes = "\nAn option of a run takes a list: --batch 1,2,4, --seq 1024:131072:*2, --seq "
-             "512:8192:+512,\n"
-             "--batch 1:8, --device all. Given twice, it takes both lists. --treat and --lora, "
-             "whose values\n"
-             "hold commas, take lists with ; between, and so may any other. A point is one value "
-             "of each;\n"
-             "the option that was given last changes fastest. With --runs each line of the file is "
-             "taken\n"
-             "with each of these points; an empty cell says nothing.\n",
+    .notes =
+        "\nAn option of a run takes a list: --batch 1,2,4, --seq 1024:131072:*2, --seq "
+        "512:8192:+512,\n"
+        "--batch 1:8, --device all. Given twice, it takes both lists. --treat and --lora, "
+        "whose values\n"
+        "contain commas, take lists separated by ;, and so may any other. A point is one value "
+        "of each;\n"
+        "the last option given changes fastest. With --runs each line of the file is "
+        "taken\n"
+        "with each of these points; an empty cell sets nothing.\n",
 };
 
 /* ---- running ---- */
@@ -181,7 +190,7 @@ static ms_status finish(sweeping *w)
     return status;
 }
 
-/* A reader that went away is no error. That the sweep stopped is said with how to go on. */
+/* A reader that went away is not an error. A stopped sweep prints how to continue. */
 static int report(const sweeping *w, ms_status status)
 {
     const ms_sweep_progress *p = ms_sweep_progress_of(w->sweep);
@@ -191,14 +200,14 @@ static int report(const sweeping *w, ms_status status)
         int code = ms_cli_complain(w->err);
         if (w->rows.part && access(w->rows.part, F_OK) == 0 && p->done > 0 && !w->settings->quiet)
             ms_cli_say("%" PRIu64 " of %" PRIu64 " rows are in %s%s", p->done, p->rows,
-                       w->rows.part, p->done < p->rows ? "; --resume goes on" : "");
+                       w->rows.part, p->done < p->rows ? "; --resume continues" : "");
         return code;
     }
     if (w->rows.part && !w->settings->quiet)
         ms_cli_say("wrote %s: %" PRIu64 " rows%s", w->settings->file, p->rows,
-                   has_frontier(w) ? ", of which those on the frontier" : "");
+                   has_frontier(w) ? ", reduced to the frontier" : "");
     if (p->errors > 0 && !w->settings->quiet)
-        fprintf(stderr, "%" PRIu64 " of them without figures; their last column says why\n",
+        fprintf(stderr, "%" PRIu64 " of them without figures; their last column states why\n",
                 p->errors);
     return p->errors > 0 ? EXIT_OVER_BUDGET : EXIT_FITS;
 }
@@ -222,12 +231,40 @@ static int sweep(const ms_cli_settings *s, ms_error *err)
     return code;
 }
 
-int ms_cli_sweep(int argc, char **argv)
+static int run(const ms_cli_call *call)
 {
     ms_cli_settings settings = {.sweep = ms_sweep_create()};
     if (!settings.sweep)
         return ms_cli_no_memory();
-    int code = ms_cli_run(argc, argv, "sweep", &settings, sweep);
+    int code = ms_cli_run(call, &settings, sweep);
     ms_sweep_free(settings.sweep);
     return code;
 }
+
+static const char *const examples[] = {
+    ("memscope sweep llama-3.1-8b --batch 1,2,4,8 --seq 1024:131072:*2 --checkpointing none,all "
+     "--device all -o grid.csv"),
+    "every combination of these, on all cores; --resume continues after an interruption",
+    "memscope sweep --runs runs.csv --device h100-80gb --format jsonl",
+    "one run per line of the file, whose header names options",
+    "memscope sweep llama-3.1-8b,qwen3-8b --checkpointing none,all --device all --fit seq",
+    "the longest sequence that fits each device",
+    "memscope sweep llama-3.1-8b --batch 1:64 --checkpointing none,all --frontier",
+    "the Pareto front of memory and tokens per second",
+    "memscope sweep llama-3.1-8b --batch 1:64 --seq 512:8192:+512 --shard 2/8 -o rows-2.csv",
+    "the second eighth of the points; memscope merge joins the eight files",
+    NULL,
+};
+
+static const char outcomes[] = "  0   every row has figures\n"
+                               "  1   some rows state why they have none\n";
+
+const ms_cli_command ms_cli_sweep = {
+    .name = "sweep",
+    .arguments = "[OPTION...] [CONFIG]",
+    .help = "Predict many runs, from a grid or a table, one row each.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

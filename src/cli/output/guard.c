@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/output/guard.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "cli/output/message.h"
+#include "memscope/memscope.h"
 
 static ms_inputs *inputs;
 
@@ -38,6 +44,15 @@ ms_status ms_cli_guard_output(const char *path, ms_error *err)
     return ms_cli_fail(
         err, MS_ERR_USAGE, "cannot write %.150s: it is %.150s, which is read in this run",
         is_stdout ? "to standard output" : path, strcmp(read, "-") == 0 ? "standard input" : read);
+}
+
+ms_status ms_cli_refuse_link_to_nothing(const char *path, ms_error *err)
+{
+    struct stat there;
+    if (stat(path, &there) == 0 || errno != ENOENT || lstat(path, &there) != 0 ||
+        !S_ISLNK(there.st_mode))
+        return MS_OK;
+    return ms_cli_fail(err, MS_ERR_IO, "cannot write %s: it is a link to nothing", path);
 }
 
 /* ---- several outputs ---- */

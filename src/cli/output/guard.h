@@ -7,7 +7,10 @@
 #ifndef MS_CLI_OUTPUT_GUARD_H
 #define MS_CLI_OUTPUT_GUARD_H
 
-#include "cli/cli.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "memscope/inputs.h"
 
 /* The list of this run's inputs, between the two calls; NULL: memory was short. */
 ms_inputs *ms_cli_guard_begin(void);
@@ -20,7 +23,11 @@ ms_status ms_cli_guard_input(const char *path, ms_error *err);
 /* Fails where the file of that name was read; "-" is standard output. */
 ms_status ms_cli_guard_output(const char *path, ms_error *err);
 
+/* Fails where the path is a link to no file: it could become any file before it is written. */
+ms_status ms_cli_refuse_link_to_nothing(const char *path, ms_error *err);
+
 /* What is to be written: names, of which two may not be one file. */
+enum { MS_CLI_MAX_OUTPUTS = 16 }; /* of --output */
 enum { MS_CLI_MOST_TARGETS = MS_CLI_MAX_OUTPUTS + 8 };
 typedef struct ms_cli_targets {
     char *paths[MS_CLI_MOST_TARGETS];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/output/interrupt.h"
+
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
-
-#include "cli/cli.h"
 
 /* What the handler may look at. Whoever runs the program may pass one Ctrl-C on twice, so only a
  * later one counts as the second. */

@@ -3,13 +3,13 @@
  * A plan simulates dozens of steps, whose tables are alike. glibc gives large ones back to the
  * system each time, and the system clears the pages again: a fifth of a plan's time.
  */
+#include "cli/output/memory.h"
+
 #include <stdlib.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-
-#include "cli/cli.h"
 
 void ms_cli_keep_memory(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/output/message.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "cli/cli.h"
 
 ms_status ms_cli_fail(ms_error *err, ms_status status, const char *format, ...)
 {

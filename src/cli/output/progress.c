@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/output/progress.h"
+
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "cli/cli.h"
 
 static const double seconds_between = 0.1;
 

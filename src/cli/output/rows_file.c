@@ -4,6 +4,8 @@
  * there when all of them are, and an older one stays whole until then.
  */
 #define _DEFAULT_SOURCE /* for flock; NOLINT(bugprone-reserved-identifier) */
+#include "cli/output/rows_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/output/guard.h"
+#include "cli/output/message.h"
 
 static const char *name_of(const ms_cli_rows *rows)
 {
@@ -34,15 +37,14 @@ static ms_status fail_locked(const ms_cli_rows *rows, ms_error *err)
     return ms_cli_fail(err, MS_ERR_IO, "another memscope is writing %s", rows->part);
 }
 
-/* Rows of hours, or what is no sweep's: nobody said that they may go. */
+/* Hours of rows, or a file of something else: nobody asked to delete it. */
 static ms_status refuse_rows(ms_cli_rows *rows, ms_error *err)
 {
     struct stat there;
     if (fstat(rows->fd, &there) != 0 || there.st_size == 0)
         return MS_OK;
     return ms_cli_fail(err, MS_ERR_USAGE,
-                       "%s is there already: --resume goes on with its rows, else remove it",
-                       rows->part);
+                       "%s already exists: continue it with --resume, or remove it", rows->part);
 }
 
 static bool is_there(const char *path)
@@ -108,8 +110,7 @@ static ms_status open_part(ms_cli_rows *rows, bool resume, ms_error *err)
 static ms_status open_in_place(ms_cli_rows *rows, bool resume, ms_error *err)
 {
     if (resume)
-        return ms_cli_fail(err, MS_ERR_USAGE,
-                           "--resume goes on in a file: say which one with -o FILE");
+        return ms_cli_fail(err, MS_ERR_USAGE, "--resume continues a file: name it with -o FILE");
     rows->fd = rows->path ? open(rows->path, O_WRONLY | O_CLOEXEC) : STDOUT_FILENO;
     return rows->fd >= 0 ? MS_OK : cannot_write(rows, err);
 }
@@ -156,7 +157,7 @@ static ms_status take_back(ms_cli_rows *rows, size_t written, ms_error *err)
     errno = reason;
     if (reason == EPIPE && !rows->path) {
         rows->is_closed = true;
-        return ms_cli_fail(err, MS_ERR_IO, "nobody reads the rows");
+        return ms_cli_fail(err, MS_ERR_IO, "the reader of the rows is gone");
     }
     return cannot_write(rows, err);
 }
@@ -183,8 +184,7 @@ ms_status ms_cli_rows_finish(ms_cli_rows *rows, ms_error *err)
     if (ms_cli_guard_output(rows->path, err) != MS_OK) /* a point may have read it */
         return err->status;
     if (!has_name(rows->fd, rows->part))
-        return ms_cli_fail(err, MS_ERR_IO, "%s is gone: something took it away or replaced it",
-                           rows->part);
+        return ms_cli_fail(err, MS_ERR_IO, "%s is gone: it was removed or replaced", rows->part);
     bool done = fsync(rows->fd) == 0 && rename(rows->part, rows->place.target) == 0;
     return done ? MS_OK : cannot_write(rows, err);
 }

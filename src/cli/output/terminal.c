@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/output/terminal.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include "cli/cli.h"
 
 enum { DEFAULT_COLUMNS = 80, MOST_COLUMNS = 1000 };
 
@@ -19,6 +19,13 @@ static uint32_t columns(void)
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return DEFAULT_COLUMNS;
+}
+
+const char *ms_cli_color_name(size_t index)
+{
+    static const char *const names[] = {
+        [MS_COLOR_AUTO] = "auto", [MS_COLOR_ALWAYS] = "always", [MS_COLOR_NEVER] = "never"};
+    return index < sizeof names / sizeof names[0] ? names[index] : NULL;
 }
 
 static bool wants_color(ms_cli_color color)

@@ -3,9 +3,13 @@
  * Completions for shells, from the same tables as the help texts: the files of zsh and fish, and
  * the words that bash asks for.
  */
+#include "cli/parse/completion.h"
+
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/output/terminal.h"
+#include "memscope/fit.h"
+#include "memscope/plan.h"
 
 /* ---- what may follow an option ---- */
 
@@ -171,11 +175,11 @@ static const char *zsh_words(const ms_cli_command *command)
     return first ? " \\\n        '*:config:_memscope_models'" : " \\\n        '*:file:_files'";
 }
 
-static void put_zsh(FILE *out)
+static void put_zsh(FILE *out, const ms_cli_command *const *commands)
 {
-    const ms_cli_command *command;
     fputs(zsh_begin, out);
-    for (size_t i = 0; (command = ms_cli_command_at(i)) != NULL; i++) {
+    for (size_t i = 0; commands[i]; i++) {
+        const ms_cli_command *command = commands[i];
         target t = {out, command};
         fprintf(out, "\n_memscope_%s() {\n    _arguments", command->name);
         if (command->grammar)
@@ -183,7 +187,8 @@ static void put_zsh(FILE *out)
         fprintf(out, "%s\n}\n", zsh_words(command));
     }
     fputs("\n_memscope() {\n    local -a commands described\n    described=(\n", out);
-    for (size_t i = 0; (command = ms_cli_command_at(i)) != NULL; i++) {
+    for (size_t i = 0; commands[i]; i++) {
+        const ms_cli_command *command = commands[i];
         fprintf(out, "        '%s:", command->name);
         put_text(out, command->help, ":", zsh_quote);
         fputs("'\n", out);
@@ -239,11 +244,11 @@ static const char fish_begin[] =
     "function __memscope_devices\n"
     "    memscope devices 2>/dev/null | tail -n +3 | string split -f1 ' '\n    echo cpu\nend\n\n";
 
-static void put_fish(FILE *out)
+static void put_fish(FILE *out, const ms_cli_command *const *commands)
 {
-    const ms_cli_command *command;
     fputs(fish_begin, out);
-    for (size_t i = 0; (command = ms_cli_command_at(i)) != NULL; i++) {
+    for (size_t i = 0; commands[i]; i++) {
+        const ms_cli_command *command = commands[i];
         fprintf(out, "complete -c memscope -n __fish_use_subcommand -f -a %s -d '", command->name);
         put_text(out, command->help, "", fish_quote);
         fprintf(out, "'\ncomplete -c memscope -n '__fish_seen_subcommand_from help' -f -a %s\n",
@@ -252,7 +257,8 @@ static void put_fish(FILE *out)
     fputs("complete -c memscope -n '__fish_seen_subcommand_from schema' -f "
           "-a '(memscope schema 2>/dev/null)'\n",
           out);
-    for (size_t i = 0; (command = ms_cli_command_at(i)) != NULL; i++) {
+    for (size_t i = 0; commands[i]; i++) {
+        const ms_cli_command *command = commands[i];
         target t = {out, command};
         if (!command->grammar)
             continue;
@@ -284,9 +290,8 @@ static void answer(void *context, char letter, const ms_run_field *row)
     fputc('\n', q->target.out);
 }
 
-static bool put_values(FILE *out, const char *command_name, const char *option)
+static bool put_values(FILE *out, const ms_cli_command *command, const char *option)
 {
-    const ms_cli_command *command = ms_cli_command_find(command_name);
     if (!command || !command->grammar || strncmp(option, "--", 2) != 0)
         return false;
     question q = {{out, command}, option};
@@ -294,13 +299,15 @@ static bool put_values(FILE *out, const char *command_name, const char *option)
     return true;
 }
 
-bool ms_cli_print_completion(FILE *out, int argc, char **argv)
+bool ms_cli_print_completion(FILE *out, const ms_cli_command *const *commands, int argc,
+                             char **argv)
 {
     if (argc == 1 && strcmp(argv[0], "zsh") == 0)
-        put_zsh(out);
+        put_zsh(out, commands);
     else if (argc == 1 && strcmp(argv[0], "fish") == 0)
-        put_fish(out);
+        put_fish(out, commands);
     else
-        return argc == 3 && strcmp(argv[0], "words") == 0 && put_values(out, argv[1], argv[2]);
+        return argc == 3 && strcmp(argv[0], "words") == 0 &&
+               put_values(out, ms_cli_command_find(commands, argv[1]), argv[2]);
     return true;
 }

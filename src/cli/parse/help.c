@@ -2,18 +2,18 @@
  *
  * Help texts, printed from the tables.
  */
+#include "cli/parse/help.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli/cli.h"
 
 void ms_cli_print_short_help(FILE *out)
 {
     fputs(
-        "memscope tells how much memory a training step needs, from a model's config.json.\n\n"
-        "  memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb\n"
-        "  memscope analyze --config path/to/config.json --batch 4 --checkpointing all\n\n"
-        "memscope models and memscope devices list what is built in; memscope --help says more.\n",
+        "memscope predicts how much memory a training step needs, from a model's config.json.\n\n  "
+        "memscope analyze --config llama-3.1-8b --seq 4096 --device h100-80gb\n  memscope analyze "
+        "--config path/to/config.json --batch 4 --checkpointing all\n\nmemscope models and "
+        "memscope devices list what is built in; see also memscope --help.\n",
         out);
 }
 
@@ -35,24 +35,6 @@ static void print_row(FILE *out, char letter, const ms_run_field *row)
     if (row->default_text)
         fprintf(out, " [%s]", row->default_text);
     fputc('\n', out);
-}
-
-void ms_cli_visit_options(const ms_cli_grammar *grammar, ms_cli_visitor visit, void *context)
-{
-    for (const ms_cli_fields *list = grammar->fields; list->list; list++) {
-        size_t count;
-        const ms_run_field *fields = list->list(&count);
-        for (size_t i = 0; i < count; i++) {
-            if (ms_cli_field_find(grammar, fields[i].name) != &fields[i])
-                continue;
-            visit(context, 0, &fields[i]);
-        }
-    }
-    for (const ms_cli_option *o = grammar->options; o->name; o++) {
-        const ms_run_field row = {
-            .name = o->name, .value_name = o->value_name, .help = o->help, .group = "Output"};
-        visit(context, o->letter, &row);
-    }
 }
 
 typedef struct grouped {
@@ -115,31 +97,33 @@ static void print_exit_codes(FILE *out, const char *outcomes, bool is_all)
     fputs(others, out);
 }
 
-static void print_commands(FILE *out)
+static void print_commands(FILE *out, const ms_cli_command *const *commands)
 {
-    const ms_cli_command *command;
     fputs("\nCommands\n", out);
-    for (size_t i = 0; (command = ms_cli_command_at(i)) != NULL; i++)
-        fprintf(out, "  %-10s %s\n", command->name, command->help);
-    fputs("\nmemscope help COMMAND says more. It works offline and sends nothing anywhere.\n", out);
+    for (; *commands; commands++)
+        fprintf(out, "  %-10s %s\n", (*commands)->name, (*commands)->help);
+    fputs("\nmemscope help COMMAND explains a command. memscope works offline and sends no data.\n",
+          out);
 }
 
-void ms_cli_print_help(FILE *out, const ms_cli_command *command)
+void ms_cli_print_help(FILE *out, const ms_cli_command *const *commands)
 {
-    const ms_cli_command *shown = command ? command : ms_cli_command_find("analyze");
-    print_examples(out, shown->examples);
-    if (!command) {
-        fputs("\nUsage: memscope COMMAND [OPTION...]\n", out);
-        print_commands(out);
-    } else {
-        fprintf(out, "\nUsage: memscope %s%s%s\n\n%s\n", shown->name, *shown->arguments ? " " : "",
-                shown->arguments, shown->help);
-    }
-    if (command && command->grammar) {
+    print_examples(out, commands[0]->examples);
+    fputs("\nUsage: memscope COMMAND [OPTION...]\n", out);
+    print_commands(out, commands);
+    print_exit_codes(out, commands[0]->outcomes, true);
+}
+
+void ms_cli_print_command_help(FILE *out, const ms_cli_command *command)
+{
+    print_examples(out, command->examples);
+    fprintf(out, "\nUsage: memscope %s%s%s\n\n%s\n", command->name, *command->arguments ? " " : "",
+            command->arguments, command->help);
+    if (command->grammar) {
         ms_cli_print_options(out, command->grammar, "\n", print_row);
         if (command->grammar->notes)
             fputs(command->grammar->notes, out);
     }
-    if (shown->outcomes)
-        print_exit_codes(out, shown->outcomes, !command);
+    if (command->outcomes)
+        print_exit_codes(out, command->outcomes, false);
 }

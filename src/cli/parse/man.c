@@ -2,10 +2,12 @@
  *
  * Manual pages of the commands, from the same tables as the help texts.
  */
+#include "cli/parse/man.h"
+
 #include <ctype.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/parse/help.h"
 
 /* Text as roff takes it: no line may begin with a dot. */
 static void put(FILE *out, const char *text)
@@ -112,7 +114,8 @@ void ms_cli_print_page(FILE *out, const ms_cli_command *command)
     put_title(out, command);
     fputs(".SH DESCRIPTION\n", out);
     put(out, command->help);
-    fputs("\n.PP\n.BR memscope (1)\nsays more, also on exit statuses that all commands have.\n",
+    fputs("\n.PP\nSee\n.BR memscope (1)\nfor more, such as the exit statuses that all commands "
+          "share.\n",
           out);
     put_examples(out, command->examples);
     if (command->grammar)

@@ -121,7 +121,7 @@ static ms_status get_targets(ms_arena *arena, ms_json_value value, ms_adapter *a
     const char *pattern = adapter->targets.pattern;
     if (status == MS_OK && !pattern && adapter->targets.count == 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "no targets; PEFT takes the family's own where the key is left out");
+                            "no targets; PEFT uses the family's own if the key is omitted");
     if (status == MS_OK && pattern && ms_name_equal(pattern, MS_ADAPTER_ALL_LINEAR)) {
         adapter->targets.pattern = NULL;
         adapter->all_linear = true;
@@ -233,7 +233,7 @@ static ms_status get_value(ms_arena *arena, ms_json_value value, const ms_adapte
         return get_bias(value, adapter, err);
     case MS_ADAPTER_KEY_REFUSED:
         if (!says_nothing(value))
-            return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "is not modelled");
+            return ms_json_fail(err, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "is not supported");
         break;
     case MS_ADAPTER_KEY_IGNORED:
         break;
@@ -262,7 +262,7 @@ static ms_status read_kind(ms_json_value root, ms_adapter *adapter, ms_error *er
         }
     if (status == MS_OK)
         status = ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                              "'%.40s' is not modelled; LORA and IA3 are", text);
+                              "'%.40s' is not supported; LORA and IA3 are", text);
     return status;
 }
 

@@ -15,7 +15,7 @@
 #include "tensor/dtype.h"
 
 typedef enum ms_adapter_kind {
-    MS_ADAPTER_LORA, /* W x + B A x: two matrices of rank r beside a linear layer's */
+    MS_ADAPTER_LORA, /* W x + B A x: two matrices of rank r next to a linear layer's */
     MS_ADAPTER_IA3,  /* a vector that scales a layer's output, or its input */
     MS_ADAPTER_KIND_COUNT
 } ms_adapter_kind;
@@ -46,7 +46,7 @@ typedef struct ms_adapter {
     /* Neither all_linear nor targets: the family's own. */
     ms_module_list targets, exclude;
     ms_module_list feedforward; /* ia3: of the targets, those whose input is scaled */
-    ms_module_list saved;       /* trained as a whole: a copy beside the frozen original */
+    ms_module_list saved;       /* trained in full: a copy next to the frozen original */
     ms_module_list layers_pattern;
     const uint64_t *layers; /* layers_to_transform; layer_count 0: all */
     uint32_t layer_count;

@@ -20,7 +20,7 @@ typedef enum ms_adapter_key_kind {
     MS_ADAPTER_KEY_RANKS,    /* patterns of names with their ranks */
     MS_ADAPTER_KEY_BIAS,
     MS_ADAPTER_KEY_IGNORED, /* no effect on memory */
-    MS_ADAPTER_KEY_REFUSED  /* not modelled when it is there and neither null, false nor empty */
+    MS_ADAPTER_KEY_REFUSED  /* unsupported when it is present and neither null, false nor empty */
 } ms_adapter_key_kind;
 
 enum { MS_ADAPTER_MOST_RANK = 1 << 16, MS_ADAPTER_MOST_NAMES = 1024 };

@@ -249,7 +249,7 @@ bool ms_adapter_takes(ms_adapter_matcher *m, const char *name, bool is_linear, b
         return is_linear && !is_head;
     if (!is_listed(m, &m->targets, name))
         return false;
-    return m->targets.pattern || is_in_layers(m, name); /* a pattern says which layers itself */
+    return m->targets.pattern || is_in_layers(m, name); /* a pattern selects its layers itself */
 }
 
 /* Here PEFT looks for the end of a name, wherever that begins. */

@@ -54,7 +54,7 @@ static ms_status split_layers(ms_arena *arena, const char *text, ms_adapter *ada
         return no_memory(err);
     for (uint32_t i = 0; i < list.count; i++)
         if (ms_number_count(list.names[i], strlen(list.names[i]), &layers[i]) != MS_COUNT_OK)
-            return ms_fail(err, MS_ERR_USAGE, "'%.40s' is no layer; write layers=0+1+2",
+            return ms_fail(err, MS_ERR_USAGE, "'%.40s' is not a layer; write layers=0+1+2",
                            list.names[i]);
     adapter->layers = layers;
     adapter->layer_count = list.count;

@@ -73,14 +73,14 @@ static ms_status read_beside(loading *l, const char *field, const char *path, co
 
 /* ---- plans ---- */
 
-/* A plan and what says the same do not go together; of a flag and the run file the flag wins. */
+/* A plan and a field with the same effect exclude each other; a flag wins over the run file. */
 static ms_status settle_plan(loading *l, const char *other)
 {
     if (!ms_run_field_said(&l->draft, "plan") || !ms_run_field_said(&l->draft, other))
         return MS_OK;
     if (in_file(l, "plan") == in_file(l, other))
         return ms_fail(l->err, MS_ERR_USAGE,
-                       "a plan says what becomes of each layer, and so does "
+                       "a plan states how each layer is treated, and so does "
                        "%s: give one of them",
                        other);
     ms_run_field_unsay(&l->draft, in_file(l, "plan") ? "plan" : other);
@@ -123,7 +123,7 @@ static ms_status take_plan(loading *l, ms_json_value root)
     if (!ms_json_find(root, "treat", &value))
         return ms_json_fail(
             l->err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-            "no \"treat\" in it: expected what `memscope plan -o plan.json` writes");
+            "it has no \"treat\": expected the output of `memscope plan -o plan.json`");
     ms_status status = take_field(l, value, "treat");
     if (status == MS_OK)
         status = take_place(l, root, "optimizer-device", "optimizer_device");
@@ -192,11 +192,13 @@ static ms_status apply_adapter(loading *l, const char *run_path)
     bool has_text = ms_run_has_lora(&l->draft);
     bool has_dtype = ms_run_field_said(&l->draft, "adapter-dtype");
     if (has_file && has_text)
-        return ms_fail(l->err, MS_ERR_USAGE, "adapter and lora say the same: give one of them");
-    if ((has_file || has_text) && l->run->parameter_device == MS_PARAMETERS_ON_HOST)
         return ms_fail(l->err, MS_ERR_USAGE,
-                       "parameter-device host is not modelled with an adapter: the host keeps what "
-                       "the optimizer updates, and a frozen base is not; leave out one");
+                       "adapter and lora specify the same thing: give one of them");
+    if ((has_file || has_text) && l->run->parameter_device == MS_PARAMETERS_ON_HOST)
+        return ms_fail(
+            l->err, MS_ERR_USAGE,
+            "parameter-device host is not supported with an adapter: the host keeps what "
+            "the optimizer updates, and a frozen base is not updated; leave out one of them");
     if (!has_file && !has_text)
         return has_dtype ? ms_fail(l->err, MS_ERR_USAGE,
                                    "adapter-dtype without an adapter: give adapter or lora too")
@@ -241,10 +243,9 @@ static ms_status check_stored_type(const loading *l)
 {
     if (!l->model->is_fp8 || ms_run_field_said(&l->draft, "dtype"))
         return MS_OK;
-    return ms_fail(
-        l->err, MS_ERR_CONFIG,
-        "the model's weights are in fp8, and training in fp8 is not modelled; dtype says "
-        "another type");
+    return ms_fail(l->err, MS_ERR_CONFIG,
+                   "the model's weights are in fp8, and training in fp8 is not supported; choose "
+                   "another type with dtype");
 }
 
 static ms_status load_document(loading *l, const ms_input *in, ms_json_value root,

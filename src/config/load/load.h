@@ -43,7 +43,7 @@ ms_status ms_config_load_value(ms_arena *arena, const ms_family_list *families, 
                                const char *path, const ms_run_setting *settings, size_t count,
                                ms_loaded into, ms_error *err);
 
-/* Where such a run has a field from, if a file says it: its training arguments too. */
+/* Which file sets a field of such a run, if one does: its training arguments too. */
 bool ms_config_find_origin(ms_arena *arena, const ms_family_list *families, ms_json_value value,
                            const char *path, const char *field, ms_error *place);
 

@@ -37,7 +37,7 @@ ms_status ms_fail_no_config(const char *name, ms_error *err)
     ms_nearest nearest = ms_nearest_same_or_begun(slash ? slash + 1 : name);
     for (size_t i = 0; (preset = ms_preset_name(i)) != NULL; i++)
         ms_nearest_offer(&nearest, preset);
-    return ms_fail(err, MS_ERR_IO, "'%.100s' is no built-in model, file or directory%s", name,
+    return ms_fail(err, MS_ERR_IO, "'%.100s' is not a built-in model, file or directory%s", name,
                    *ms_nearest_hint(&nearest, hint, sizeof hint)
                        ? hint
                        : "; `memscope models` lists the built-in ones");
@@ -107,8 +107,8 @@ static ms_status read_directory(ms_arena *arena, const char *path, ms_wanted wha
             return read_path(arena, file, in, err);
     }
     if (what == MS_WANTED_MODEL)
-        return ms_fail(err, MS_ERR_IO, "'%.100s' holds no %s", path, names[1]);
-    return ms_fail(err, MS_ERR_IO, "'%.100s' holds neither %s nor %s", path, names[0], names[1]);
+        return ms_fail(err, MS_ERR_IO, "'%.100s' contains no %s", path, names[1]);
+    return ms_fail(err, MS_ERR_IO, "'%.100s' contains neither %s nor %s", path, names[0], names[1]);
 }
 
 ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_input *in,

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "json/scan.h"
 
-/* What "config", or "model" in a run file, turned out to name. */
+/* What "config", or "model" in a run file, names. */
 typedef struct ms_input {
     ms_json_source source;
     char *text;       /* to free; NULL for presets */

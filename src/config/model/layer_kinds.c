@@ -53,7 +53,7 @@ static ms_status read_type(ms_json_value value, const ms_key *key, uint8_t *kind
         *kind |= MS_LAYER_MIXES;
     else if (strcmp(type, "full_attention") != 0 && strcmp(type, "attention") != 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.40s' is not modelled; full_attention and %s are", type,
+                            "'%.40s' is not supported; full_attention and %s are", type,
                             slides ? slides : mixes);
     return MS_OK;
 }
@@ -79,7 +79,7 @@ static ms_status read_types(ms_json_value list, const ms_model_config *config, u
     return status;
 }
 
-/* Layers that turn nothing: as the file lists them, 0 for each such layer, else every so-many-th.
+/* Layers without rotary embeddings: as the file lists them, 0 for each such layer, else every N-th.
  */
 static ms_status read_rotary_layers(ms_json_value root, const ms_model_config *config,
                                     uint8_t *kinds, ms_error *err)
@@ -125,7 +125,7 @@ static ms_status clear_listed(ms_json_value list, const ms_model_config *config,
     return status;
 }
 
-/* Without a window, nothing slides; a list that says otherwise contradicts it. */
+/* Without a window no layer slides; a list with sliding layers contradicts it. */
 static ms_status check_window(ms_json_value list, const ms_model_config *config, bool switched_off,
                               ms_error *err)
 {

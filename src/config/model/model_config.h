@@ -63,7 +63,7 @@ typedef struct ms_vision_config {
     uint64_t image_size, patch_size, channels; /* pixels, pixels, colours */
     bool has_head;                             /* pools by attention */
     /* Qwen's: patches that become one token, along a side; frames to a patch; the width of such
-     * tokens; places of the table of positions; mergers beside the last */
+     * tokens; places of the table of positions; mergers besides the last */
     uint64_t merge_size, frames, out_size, positions, deep_mergers;
 } ms_vision_config;
 
@@ -72,19 +72,19 @@ typedef struct ms_model_config {
     const struct ms_family *family;
     const char *model_type; /* as in the file */
     ms_head_kind head;      /* of the class in `architectures` */
-    uint64_t num_labels;    /* classes, where the head tells classes apart */
+    uint64_t num_labels;    /* number of classes of a classifier */
     const char *name;       /* preset name, file stem or directory; for titles */
     uint64_t vocab_size, hidden_size, intermediate_size;
     uint64_t num_layers, num_heads, num_kv_heads, head_dim;
-    uint64_t value_dim;          /* of a head's value; 0: head_dim */
-    uint64_t plain_key_dim;      /* of a head's key beside head_dim, not turned by position */
-    uint64_t query_rank;         /* of the latent queries are made from; 0: from the hidden state */
-    uint64_t latent_rank;        /* of the latent keys and values are made from; 0: none */
-    uint64_t max_positions;      /* rows of a learned position table; else only informative */
-    uint64_t sliding_window;     /* tokens; 0 = none, use_sliding_window taken into account */
+    uint64_t value_dim;      /* of a head's value; 0: head_dim */
+    uint64_t plain_key_dim;  /* of a head's key in addition to head_dim, without rotary embedding */
+    uint64_t query_rank;     /* of the latent queries are made from; 0: from the hidden state */
+    uint64_t latent_rank;    /* of the latent keys and values are made from; 0: none */
+    uint64_t max_positions;  /* rows of a learned position table; else only informative */
+    uint64_t sliding_window; /* tokens; 0 = none, use_sliding_window taken into account */
     uint64_t max_window_layers;  /* qwen: layers >= this one slide by default */
-    uint64_t sliding_pattern;    /* every so-many-th layer does not slide */
-    uint64_t no_rotary_interval; /* smollm3: every so-many-th layer turns nothing */
+    uint64_t sliding_pattern;    /* every N-th layer does not slide */
+    uint64_t no_rotary_interval; /* smollm3: every N-th layer has no rotary embedding */
     const uint8_t *layer_kinds;  /* of each layer, MS_LAYER_ flags */
     uint64_t pad_token_id;       /* UINT64_MAX = none */
     uint64_t num_experts;        /* of a sparse layer; 0: the family has none */
@@ -92,11 +92,11 @@ typedef struct ms_model_config {
     uint64_t expert_size;                  /* intermediate size of one; 0: intermediate_size */
     uint64_t shared_expert_size;           /* of the expert that sees every token */
     uint64_t shared_experts;               /* how many of expert_size see every token, as one */
-    uint64_t sparse_step;                  /* qwen: every so-many-th layer is sparse */
+    uint64_t sparse_step;                  /* qwen: every N-th layer is sparse */
     uint64_t first_sparse_layer;           /* deepseek: layers before this one are dense */
-    uint64_t expert_groups, chosen_groups; /* deepseek: experts are taken from so many groups */
+    uint64_t expert_groups, chosen_groups; /* deepseek: experts are taken from this many groups */
     /* qwen3_next: heads of linear attention and their widths; elements that its convolution, or
-     * lfm2's, sees at once; every so-many-th layer is full attention */
+     * lfm2's, sees at once; every N-th layer is full attention */
     uint64_t linear_key_heads, linear_value_heads, linear_key_dim, linear_value_dim;
     uint64_t convolution_width, attention_interval;
     bool convolution_bias; /* lfm2 */
@@ -139,19 +139,19 @@ typedef struct ms_model_config {
     double attention_dropout, residual_dropout, embedding_dropout;
     double
         rotary_share; /* of each head's elements, the first, that turn; 0: the family turns all */
-    uint64_t rotary_width;  /* minimax_m2: the same in elements; 0: rotary_share says it */
+    uint64_t rotary_width;  /* minimax_m2: the same in elements; 0: see rotary_share */
     double router_jitter;   /* mixtral, minimax_m2 */
     bool clips_projections; /* olmoe */
     bool turns_heads;       /* granitemoehybrid: position_embedding_type is rope */
     bool has_dtype;
-    bool is_fp8;                  /* the file says so in its place */
+    bool is_fp8;                  /* the file has it in its place */
     ms_dtype dtype;               /* "torch_dtype" or "dtype" in the file, when has_dtype */
     ms_quantization quantization; /* quantization_config of the file */
 } ms_model_config;
 
 typedef enum ms_key_kind {
     MS_KEY_COUNT,    /* positive exact integer, uint64_t member */
-    MS_KEY_OPTIONAL, /* integer or null: null means what `null_kind` says */
+    MS_KEY_OPTIONAL, /* integer or null: `null_kind` defines what null means */
     MS_KEY_BOOL,
     MS_KEY_FRACTION,    /* number in [0, 1], double member; null only where null_kind says so */
     MS_KEY_SIDES,       /* a count or two: height and width; uint64_t[2] member */
@@ -241,7 +241,7 @@ typedef struct ms_family {
     bool grouped_experts_only;
     /* Its layers have no module of their own for the MLP, which tiles could wrap. */
     bool has_no_mlp_module;
-    /* Its attention gets a mask even where causality would say it all. */
+    /* Its attention gets a mask even where causality alone would do. */
     bool always_masks;
     /* Its attention cuts heads by the rotary share itself, not by the width of the tables. */
     bool cuts_by_share;

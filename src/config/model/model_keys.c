@@ -88,7 +88,7 @@ static ms_status check_aliases(ms_json_value root, const ms_key *key, ms_json_va
         const char *b = ms_json_source_text(other, &b_bytes);
         if (a_bytes != b_bytes || memcmp(a, b, a_bytes) != 0)
             return ms_json_fail(err, other, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "%.*s, but %s says %.*s: two spellings of one key",
+                                "%.*s, but %s is %.*s: two spellings of one key",
                                 (int)(b_bytes > 24 ? 24 : b_bytes), b, ms_json_key(found),
                                 (int)(a_bytes > 24 ? 24 : a_bytes), a);
     }
@@ -190,7 +190,7 @@ static ms_status get_sides(ms_json_value value, const ms_key *key, ms_model_conf
             status = ms_json_get_count(v, key->minimum, key->maximum, &sides[count], err);
     if (status == MS_OK && count != 2)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "an image has two sides: height and width");
+                            "an image has two sides, height and width");
     return status;
 }
 
@@ -218,7 +218,7 @@ static ms_status get_fixed_bool(ms_json_value value, const ms_key *key, ms_model
     ms_status status = ms_json_get_bool(value, &truth, err);
     if (status == MS_OK && truth != wanted)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "%s is not modelled, only %s is", truth ? "true" : "false",
+                            "%s is not supported, only %s is", truth ? "true" : "false",
                             wanted ? "true" : "false");
     return status;
 }
@@ -248,7 +248,7 @@ static ms_status get_activation(ms_json_value value, const ms_key *key, ms_model
             return MS_OK;
         }
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "activation '%.40s' is not modelled; silu, gelu, gelu_pytorch_tanh, "
+                        "activation '%.40s' is not supported; silu, gelu, gelu_pytorch_tanh, "
                         "gelu_new, gelu_fast, relu and relu2 are",
                         name);
 }
@@ -279,7 +279,7 @@ static ms_status get_choice(ms_json_value value, const ms_key *key, ms_model_con
     bool second = strcmp(name, key->choices[1]) == 0;
     if (!second && strcmp(name, key->choices[0]) != 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.40s' is not modelled; %s and %s are", name, key->choices[0],
+                            "'%.40s' is not supported; %s and %s are", name, key->choices[0],
                             key->choices[1]);
     *(bool *)((char *)config + key->offset) = second;
     return MS_OK;
@@ -338,7 +338,7 @@ ms_status ms_model_keys_read(ms_json_value object, const ms_key *keys, size_t ke
         if (!ms_model_key_find(object, key, &value)) {
             if (key->required)
                 return ms_json_fail(err, object, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                    "%s must be given: its default is not modelled", key->name);
+                                    "%s must be given: its default is not supported", key->name);
             set_default(config, key);
             continue;
         }

@@ -59,7 +59,7 @@ static ms_status fail_unknown_class(ms_json_value value, const char *name, const
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
                                  family->classes[i].name);
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "'%.64s' is not modelled; classes of %s that are: %s", name,
+                        "'%.64s' is not supported; supported classes of %s: %s", name,
                         family->model_type, known);
 }
 
@@ -111,7 +111,7 @@ static ms_status read_labels(ms_json_value root, ms_model_config *config, ms_err
         status = ms_json_get_string(kind, &problem, err);
     if (status == MS_OK && strcmp(problem, single) != 0)
         return ms_json_fail(err, kind, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.40s' is not modelled, only %s is", problem, single);
+                            "'%.40s' is not supported, only %s is", problem, single);
     if (ms_json_find(root, "id2label", &value) && ms_json_kind_of(value) != MS_JSON_NULL) {
         status = status == MS_OK ? ms_json_expect(value, MS_JSON_OBJECT, err) : status;
         config->num_labels = status == MS_OK ? count_members(value) : 0;
@@ -120,7 +120,7 @@ static ms_status read_labels(ms_json_value root, ms_model_config *config, ms_err
     }
     if (status == MS_OK && config->num_labels < 2)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "a single class is a regression, which is not modelled");
+                            "a single class means regression, which is not supported");
     return status;
 }
 
@@ -163,14 +163,14 @@ static ms_status find_object(ms_json_value root, const char *name, const char *t
     const char *text = NULL;
     if (!ms_json_find(root, name, object) || ms_json_kind_of(*object) == MS_JSON_NULL)
         return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "no \"%s\", which holds a part of the model", name);
+                            "no \"%s\", which describes a part of the model", name);
     ms_status status = ms_json_expect(*object, MS_JSON_OBJECT, err);
     if (status != MS_OK || !type || !ms_json_find(*object, "model_type", &value))
         return status;
     status = ms_json_get_string(value, &text, err);
     if (status == MS_OK && strcmp(text, type) != 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.40s' is not modelled here, only %s is", text, type);
+                            "'%.40s' is not supported here, only %s is", text, type);
     return status;
 }
 

@@ -15,9 +15,9 @@
 
 typedef enum refuse_when { IF_SET, IF_TRUE, IF_NOT_ONE, IF_POSITIVE, IF_NOT_EMPTY } refuse_when;
 
-static const char mixture[] = "mixture-of-experts layers are not modelled";
+static const char mixture[] = "mixture-of-experts layers are not supported";
 static const char multimodal[] =
-    "a multimodal config is not modelled; put its language model's config in a file of its own";
+    "a multimodal config is not supported; put its language model's config in a separate file";
 
 static const struct refused_row {
     const char *pointer;
@@ -31,17 +31,17 @@ static const struct refused_row {
     {"/num_local_experts", IF_POSITIVE, mixture},
     {"/n_routed_experts", IF_POSITIVE, mixture},
     {"/moe_intermediate_size", IF_POSITIVE, mixture},
-    {"/kv_lora_rank", IF_POSITIVE, "multi-head latent attention is not modelled"},
-    {"/q_lora_rank", IF_POSITIVE, "multi-head latent attention is not modelled"},
-    {"/num_nextn_predict_layers", IF_POSITIVE, "multi-token prediction is not modelled"},
-    {"/per_layer_config", IF_NOT_EMPTY, "layers of different shapes are not modelled"},
-    {"/block_configs", IF_NOT_EMPTY, "layers of different shapes are not modelled"},
-    {"/pruned_heads", IF_NOT_EMPTY, "pruned heads are not modelled"},
-    {"/add_cross_attention", IF_TRUE, "cross-attention is not modelled"},
-    {"/is_encoder_decoder", IF_TRUE, "encoder-decoder models are not modelled"},
-    {"/partial_rotary_factor", IF_NOT_ONE, "partial rotary embeddings are not modelled"},
+    {"/kv_lora_rank", IF_POSITIVE, "multi-head latent attention is not supported"},
+    {"/q_lora_rank", IF_POSITIVE, "multi-head latent attention is not supported"},
+    {"/num_nextn_predict_layers", IF_POSITIVE, "multi-token prediction is not supported"},
+    {"/per_layer_config", IF_NOT_EMPTY, "layers of different shapes are not supported"},
+    {"/block_configs", IF_NOT_EMPTY, "layers of different shapes are not supported"},
+    {"/pruned_heads", IF_NOT_EMPTY, "pruned heads are not supported"},
+    {"/add_cross_attention", IF_TRUE, "cross-attention is not supported"},
+    {"/is_encoder_decoder", IF_TRUE, "encoder-decoder models are not supported"},
+    {"/partial_rotary_factor", IF_NOT_ONE, "partial rotary embeddings are not supported"},
     {"/rope_parameters/partial_rotary_factor", IF_NOT_ONE,
-     "partial rotary embeddings are not modelled"},
+     "partial rotary embeddings are not supported"},
 };
 
 static bool is_refused(ms_json_value value, refuse_when when)
@@ -80,7 +80,7 @@ static bool has_object(const ms_family *family, const char *name)
     return strcmp(family->object, name) == 0;
 }
 
-/* Whether the family reads the key and does with it whatever it says. */
+/* Whether the family reads the key and supports all its values. */
 static bool shapes_family(const ms_family *family, const char *pointer)
 {
     const char *name = strchr(pointer + 1, '/') ? pointer : pointer + 1;
@@ -178,13 +178,13 @@ static ms_status check_heads(ms_json_value root, ms_model_config *config, ms_err
 static const char *rotary_reason(const ms_model_config *config, uint64_t share)
 {
     if (share == 0)
-        return ", which is not modelled";
+        return ", which is not supported";
     if (share % 2 == 0)
         return NULL;
     if (share < config->head_dim && !config->family->cuts_by_share)
         return NULL;
     return share == 1
-               ? ": the framework makes heads wider by turning one element, which is not modelled"
+               ? ": the framework widens heads by rotating one element, which is not supported"
                : ": an odd number, which the framework cannot multiply by tables of pairs";
 }
 
@@ -206,10 +206,10 @@ static ms_status check_rotary(ms_json_value root, const ms_model_config *config,
         value = root;
     if (share == config->head_dim)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "head_dim %" PRIu64 " is odd; rotary embeddings turn pairs", share);
+                            "head_dim %" PRIu64 " is odd; rotary embeddings rotate pairs", share);
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "%" PRIu64 " of head_dim %" PRIu64 " would turn%s", share, config->head_dim,
-                        reason);
+                        "%" PRIu64 " of head_dim %" PRIu64 " would be rotated%s", share,
+                        config->head_dim, reason);
 }
 
 /* A family's own rule names its key; the place is looked up here. */

@@ -39,8 +39,8 @@ const char *ms_quantization_refusal(const ms_quantization *q)
     if (kinds[q->kind].settings != BITS_AND_GROUP)
         return NULL;
     if ((q->bits & (q->bits - 1)) != 0 || (q->bits & kinds[q->kind].bits) == 0)
-        return q->kind == MS_QUANTIZE_GPTQ ? "gptq in 2, 4 or 8 bits is modelled"
-                                           : "awq in 4 bits is modelled";
+        return q->kind == MS_QUANTIZE_GPTQ ? "gptq is supported in 2, 4 or 8 bits"
+                                           : "awq is supported in 4 bits";
     if (group != 0 && (group < 16 || group > 1024 || (group & (group - 1)) != 0))
         return "a group is a power of two from 16 to 1024, or -1: the whole column";
     return NULL;
@@ -75,7 +75,7 @@ static bool find_kind(const char *text, size_t bytes, ms_quantize_kind *kind)
     return false;
 }
 
-/* ":BITS:GROUP", of which the group, or both, may be left out. */
+/* ":BITS:GROUP", of which the group, or both, may be omitted. */
 static bool read_bits(const char *text, ms_quantization *q)
 {
     uint64_t bits = USUAL_BITS, group = USUAL_GROUP;

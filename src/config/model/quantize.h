@@ -44,7 +44,7 @@ typedef struct ms_quantization {
     uint32_t group_weights;   /* gptq and awq: that share a scale; 0: all of a column */
     bool has_compute_dtype;   /* bnb_4bit_compute_dtype; else the type of the weights */
     ms_dtype compute_dtype;
-    const char *const *exceptions; /* patterns of modules that are not converted; NULL: not said */
+    const char *const *exceptions; /* patterns of modules that are not converted; NULL: not given */
     uint32_t exception_count;
     bool names_converted; /* gptq: the file names those that are, which is not followed */
     bool is_dequantized;  /* resolved: on loading, as it cannot be trained or run packed */
@@ -67,9 +67,9 @@ typedef enum ms_upcasting {
 } ms_upcasting;
 ms_upcasting ms_upcasting_of(ms_quantize_kind kind);
 
-/* Reads what `--quantize` takes. The failure says what is taken. */
+/* Reads a value of `--quantize`. The failure lists the values it takes. */
 ms_status ms_quantization_parse(const char *text, ms_quantization *quantization, ms_error *err);
-/* The text that says the same; of the arena, NULL when it is full. */
+/* The equivalent value of `--quantize`; of the arena, NULL when it is full. */
 const char *ms_quantization_text(ms_arena *arena, const ms_quantization *quantization);
 
 /* Reads a quantization_config; methods that are not modelled are refused by name. Its names go to
@@ -93,7 +93,7 @@ bool ms_exceptions_convert(ms_exceptions *exceptions, const char *module, bool i
 /* Whether an answer above may be wrong, because the patterns took MS_PATTERN_MOST_STEPS. */
 bool ms_exceptions_gave_up(const ms_exceptions *exceptions);
 
-/* What of a gptq or awq file is not modelled: a sentence's end about its bits or groups, or NULL.
+/* What is unsupported in a gptq or awq file: a sentence's end about its bits or groups, or NULL.
  */
 const char *ms_quantization_refusal(const ms_quantization *quantization);
 

@@ -36,7 +36,7 @@ static ms_status expect_text(ms_json_value root, const char *name, const char *w
     ms_status status = read_text(root, name, &value, &text, err);
     if (status == MS_OK && strcmp(text, wanted) != 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.40s' is not modelled; %s is", text, wanted);
+                            "'%.40s' is not supported; %s is", text, wanted);
     return status;
 }
 
@@ -70,7 +70,7 @@ static ms_status read_compute_dtype(ms_json_value root, ms_quantization *q, ms_e
     q->has_compute_dtype = ms_dtype_parse(type, &q->compute_dtype);
     if (!q->has_compute_dtype)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.40s' is no type of numbers that is computed in", type);
+                            "'%.40s' is not a type to compute in", type);
     return MS_OK;
 }
 
@@ -80,7 +80,7 @@ static ms_status read_eight_bits(ms_json_value root, ms_quantization *q, ms_erro
     ms_status status = read_flag(root, "llm_int8_has_fp16_weight", &keeps_half, err);
     if (status == MS_OK && keeps_half)
         return ms_json_fail(err, root, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "llm_int8_has_fp16_weight is not modelled");
+                            "llm_int8_has_fp16_weight is not supported");
     q->kind = MS_QUANTIZE_INT8;
     return status;
 }
@@ -95,7 +95,7 @@ static ms_status read_bitsandbytes(ms_json_value root, ms_quantization *q, ms_er
         return status;
     if (in_four == in_eight)
         return ms_json_fail(err, root, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                            "bitsandbytes: either load_in_4bit or load_in_8bit is true");
+                            "bitsandbytes: either load_in_4bit or load_in_8bit must be true");
     if (in_eight)
         return read_eight_bits(root, q, err);
     status = read_four_bit_type(root, q, err);
@@ -138,8 +138,8 @@ static ms_status read_grouped(ms_json_value root, const char *bits_name, const c
     q->bits = (uint32_t)bits;
     const char *refusal = ms_quantization_refusal(q);
     return refusal ? ms_json_fail(err, root, MS_JSON_AT_KEY, MS_ERR_CONFIG,
-                                  "%u bits in groups of %u are not modelled: %s", (unsigned)q->bits,
-                                  (unsigned)q->group_weights, refusal)
+                                  "%u bits in groups of %u are not supported: %s",
+                                  (unsigned)q->bits, (unsigned)q->group_weights, refusal)
                    : MS_OK;
 }
 
@@ -151,7 +151,7 @@ static ms_status read_gptq(ms_json_value root, ms_quantization *q, ms_error *err
     ms_status status = read_text(root, "checkpoint_format", &value, &format, err);
     if (status == MS_OK && strcmp(format, "gptq") != 0 && strcmp(format, "gptq_v2") != 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "'%.40s' is not modelled; gptq and gptq_v2 are", format);
+                            "'%.40s' is not supported; gptq and gptq_v2 are", format);
     return status == MS_OK ? read_grouped(root, "bits", "group_size", q, err) : status;
 }
 
@@ -190,7 +190,7 @@ static ms_status read_fp8(ms_json_value root, ms_quantization *q, ms_error *err)
     }
     if (status == MS_OK && count != 2)
         return ms_json_fail(err, sizes, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "only blocks of 128 by 128 weights are modelled");
+                            "only blocks of 128 by 128 weights are supported");
     return status;
 }
 
@@ -265,7 +265,7 @@ ms_status ms_quantization_read(ms_arena *arena, ms_json_value root, ms_quantizat
         return status == MS_OK ? methods[i].read(root, quantization, err) : status;
     }
     return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "quantisation by %.40s is not modelled; bitsandbytes, gptq, awq, fp8 and "
+                        "quantisation by %.40s is not supported; bitsandbytes, gptq, awq, fp8 and "
                         "mxfp4 are",
                         method);
 }

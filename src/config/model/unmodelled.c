@@ -9,33 +9,35 @@
 
 #define ONE_RANK "; memscope capture --world N measures one rank"
 
-static const char fp8[] = "training in fp8 is not modelled";
+static const char fp8[] = "training in fp8 is not supported";
 static const char precision[] =
-    "dtype and autocast say the precision; training in fp8 is not modelled";
-static const char compiled[] = "torch.compile is not modelled: the step is run eagerly";
+    "dtype and autocast set the precision; training in fp8 is not supported";
+static const char compiled[] = "torch.compile is not supported: the step is run eagerly";
 static const char gpus[] =
-    "memscope predicts one GPU; with data parallelism each GPU needs that and the buckets of "
+    "memscope predicts one GPU; with data parallelism each GPU also needs the buckets of "
     "DistributedDataParallel, as many bytes as the gradients";
 static const char fsdp[] =
-    "FSDP is not modelled: memscope predicts one device that holds everything" ONE_RANK;
+    "FSDP is not supported: memscope predicts one device that holds everything" ONE_RANK;
 static const char zero[] =
-    "DeepSpeed is not modelled: memscope predicts one device that holds everything" ONE_RANK;
+    "DeepSpeed is not supported: memscope predicts one device that holds everything" ONE_RANK;
 static const char megatron[] =
-    "Megatron is not modelled: memscope predicts one device that holds everything" ONE_RANK;
-static const char tensors[] = "tensor parallelism is not modelled: memscope predicts one device "
+    "Megatron is not supported: memscope predicts one device that holds everything" ONE_RANK;
+static const char tensors[] = "tensor parallelism is not supported: memscope predicts one device "
                               "that holds everything" ONE_RANK;
-static const char pipeline[] = "pipeline parallelism is not modelled: memscope predicts one device "
-                               "that holds everything" ONE_RANK;
-static const char sequences[] = "context parallelism is not modelled: memscope predicts one device "
-                                "that holds whole sequences" ONE_RANK;
-static const char experts[] = "expert parallelism is not modelled: memscope predicts one device "
+static const char pipeline[] =
+    "pipeline parallelism is not supported: memscope predicts one device "
+    "that holds everything" ONE_RANK;
+static const char sequences[] =
+    "context parallelism is not supported: memscope predicts one device "
+    "that holds whole sequences" ONE_RANK;
+static const char experts[] = "expert parallelism is not supported: memscope predicts one device "
                               "that holds all experts" ONE_RANK;
-static const char serving[] = "inference is not modelled: memscope predicts training steps";
+static const char serving[] = "inference is not supported: memscope predicts training steps";
 static const char cache[] =
-    "a KV cache belongs to inference, which is not modelled: memscope predicts training steps";
-static const char length[] = "inference is not modelled: memscope predicts training steps; the "
+    "a KV cache belongs to inference, which is not supported: memscope predicts training steps";
+static const char length[] = "inference is not supported: memscope predicts training steps; the "
                              "length of their sequences is seq";
-static const char requests[] = "inference is not modelled: memscope predicts training steps; the "
+static const char requests[] = "inference is not supported: memscope predicts training steps; the "
                                "number of their sequences is batch";
 
 /* clang-format off */

@@ -98,8 +98,8 @@ static bool drops_attention(const ms_model_config *model, const ms_run_config *r
     return model->attention_dropout > 0;
 }
 
-#define EAGER_ONLY "is not for this family: the framework runs it eager alone"
-#define UNEQUAL_HEADS "takes keys and values of one width"
+#define EAGER_ONLY "is not available for this family: the framework runs it in eager mode only"
+#define UNEQUAL_HEADS "needs keys and values of the same width"
 
 static bool always_masks(const ms_model_config *model, const ms_run_config *run)
 {
@@ -127,20 +127,20 @@ static const refusal refusals[] = {
     {MS_ATTENTION_MATH,      is_eager_only,       EAGER_ONLY, false},
     {MS_ATTENTION_CPU_FLASH, is_eager_only,       EAGER_ONLY, false},
     {MS_ATTENTION_FLASH,     on_cpu,              "runs on GPUs; the cpu has cpu-flash, math and eager", false},
-    {MS_ATTENTION_FLASH,     is_fp32,             "takes bf16 or fp16, and the run is fp32", false},
-    {MS_ATTENTION_FLASH,     before_ampere,       "needs compute capability 8.0, and the device has less", false},
-    {MS_ATTENTION_FLASH,     has_wide_heads,      "takes heads of at most 256", false},
+    {MS_ATTENTION_FLASH,     is_fp32,             "takes bf16 or fp16, but the run is fp32", false},
+    {MS_ATTENTION_FLASH,     before_ampere,       "needs compute capability 8.0, but the device has less", false},
+    {MS_ATTENTION_FLASH,     has_wide_heads,      "needs head sizes of at most 256", false},
     {MS_ATTENTION_FLASH,     has_unequal_heads,   UNEQUAL_HEADS, false},
-    {MS_ATTENTION_FLASH,     always_masks,        "takes no mask, and the model always has one", false},
+    {MS_ATTENTION_FLASH,     always_masks,        "takes no mask, but the model always has one", false},
     {MS_ATTENTION_EFFICIENT, on_cpu,              "runs on GPUs; the cpu has cpu-flash, math and eager", false},
-    {MS_ATTENTION_EFFICIENT, bf16_before_ampere,  "needs compute capability 8.0 for bf16, and the device has less", false},
-    {MS_ATTENTION_EFFICIENT, has_unaligned_heads, "takes heads of a multiple of 8 (fp32: 4)", false},
-    {MS_ATTENTION_EFFICIENT, has_grouped_queries, "takes no grouped queries in torch 2.11", true},
-    {MS_ATTENTION_EFFICIENT, broadcasts_kv,       "takes a key for each query, and the model has one key head", false},
-    {MS_ATTENTION_CPU_FLASH, broadcasts_kv,       "takes a key for each query, and the model has one key head", false},
-    {MS_ATTENTION_CPU_FLASH, on_gpu,              "runs on the cpu alone", false},
+    {MS_ATTENTION_EFFICIENT, bf16_before_ampere,  "needs compute capability 8.0 for bf16, but the device has less", false},
+    {MS_ATTENTION_EFFICIENT, has_unaligned_heads, "needs head sizes that are a multiple of 8 (fp32: 4)", false},
+    {MS_ATTENTION_EFFICIENT, has_grouped_queries, "does not take grouped queries in torch 2.11", true},
+    {MS_ATTENTION_EFFICIENT, broadcasts_kv,       "needs one key head per query head, but the model has a single one", false},
+    {MS_ATTENTION_CPU_FLASH, broadcasts_kv,       "needs one key head per query head, but the model has a single one", false},
+    {MS_ATTENTION_CPU_FLASH, on_gpu,              "runs on the cpu only", false},
     {MS_ATTENTION_CPU_FLASH, has_unequal_heads,   UNEQUAL_HEADS, false},
-    {MS_ATTENTION_CPU_FLASH, drops_attention,     "takes no dropout, and the model drops attention", false},
+    {MS_ATTENTION_CPU_FLASH, drops_attention,     "takes no dropout, but the model has attention dropout", false},
 };
 /* clang-format on */
 

@@ -20,14 +20,14 @@ const char *ms_experts_refusal(ms_experts experts, const ms_model_config *model,
                                const ms_run_config *run)
 {
     if (experts == MS_EXPERTS_EAGER && model->family->grouped_experts_only)
-        return "are not modelled for this family";
+        return "are not supported for this family";
     uint64_t bytes = ms_dtype_bytes(run->dtype);
     bool aligned = model->hidden_size * bytes % ALIGNMENT == 0 &&
                    ms_expert_size(model) * bytes % ALIGNMENT == 0;
     if (experts != MS_EXPERTS_GROUPED || aligned)
         return NULL;
-    return "take a hidden size and an expert's intermediate size of a multiple of 16 bytes; eager "
-           "ones take any";
+    return "need a hidden size and an expert's intermediate size of a multiple of 16 bytes; eager "
+           "experts take any";
 }
 
 /* The first ones get every token, but for the last slots, which the last two experts get. */

@@ -17,14 +17,14 @@ typedef enum ms_liger {
     MS_LIGER_ALL = 15
 } ms_liger;
 
-/* The norms of a model that Liger tells apart; those of the latent count as a layer's. */
+/* The norms of a model that Liger distinguishes; those of the latent count as a layer's. */
 typedef enum ms_liger_norm {
     MS_LIGER_NORM_OF_LAYER,
     MS_LIGER_NORM_LAST,
     MS_LIGER_NORM_OF_HEADS
 } ms_liger_norm;
 
-/* What Liger replaces in a family's model when it is told to do what it can. */
+/* What Liger replaces in a family's model when it is asked for all it can. */
 typedef struct ms_liger_family {
     const char *model_type;
     uint64_t kernels;       /* bits of ms_liger */

@@ -32,7 +32,7 @@ typedef struct ms_optimizer_traits {
     uint8_t implementations; /* bit i: implementation i is there on a GPU */
     ms_optimizer_impl usual; /* what is meant when none is named */
     double weight_decay;     /* the same */
-    bool is_everywhere;      /* known on the CPU, and on the host beside a GPU */
+    bool is_everywhere;      /* available on the CPU, and on the host of a GPU */
 } ms_optimizer_traits;
 
 const ms_optimizer_traits *ms_optimizer_traits_of(ms_optimizer_kind kind);

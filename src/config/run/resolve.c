@@ -2,13 +2,15 @@
 #include "config/run/resolve.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/locale.h"
 #include "config/run/attention.h"
 #include "config/run/experts.h"
+#include "config/run/resolve_between_steps.h"
+#include "config/run/resolve_layers.h"
+#include "config/run/resolve_loss.h"
+#include "config/run/resolve_quantization.h"
 #include "config/treatment/layers.h"
 #include "config/model/model_read.h"
 #include "text/nearest.h"
@@ -16,24 +18,6 @@
 
 enum { DEFAULT_SEQ = 2048 };
 static const char default_device[] = "a100-80gb";
-
-ms_status ms_resolve_fail(const ms_resolving *c, const char *field, const char *format, ...)
-{
-    char text[192];
-    int index = ms_run_field_find(field);
-    va_list args;
-    va_start(args, format);
-    ms_text_vprint(text, sizeof text, format, args);
-    va_end(args);
-    if (c->origins->in_file[index])
-        return ms_json_fail(c->err, c->origins->values[index], MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "%s", text);
-    if (!c->origins->places[index])
-        return ms_fail(c->err, MS_ERR_CONFIG, "%s: %s", field, text);
-    ms_status status = ms_fail(c->err, MS_ERR_CONFIG, "%s", text);
-    ms_error_copy_place(c->err, c->origins->places[index]);
-    return status;
-}
 
 /* ---- device ---- */
 
@@ -43,7 +27,7 @@ static ms_status calibrate(const ms_resolving *c)
     if (!measured)
         return MS_OK;
     if (strcmp(measured->device, c->run->device->name) != 0)
-        return ms_resolve_fail(c, "calibration", "it is of %.40s, and the run's device is %s",
+        return ms_resolve_fail(c, "calibration", "it is for %.40s, but the run's device is %s",
                                measured->device, c->run->device->name);
     ms_device *device = ms_arena_array(c->arena, ms_device, 1);
     if (!device)
@@ -132,8 +116,9 @@ static ms_status resolve_optimizer(const ms_resolving *c)
             ms_optimizer_implementations_text(run->optimizer, others, sizeof others));
     }
     if (run->device->is_cpu && !traits->is_everywhere)
-        return ms_resolve_fail(
-            c, "optimizer", "%s is known on GPUs alone, and the device is the cpu", traits->name);
+        return ms_resolve_fail(c, "optimizer",
+                               "%s is supported on GPUs only, but the device is the cpu",
+                               traits->name);
     run->weight_decay =
         ms_resolve_said(c, "weight-decay") ? draft->weight_decay : traits->weight_decay;
     run->clip_norm = ms_resolve_said(c, "clip") ? draft->clip_norm : 0;
@@ -154,13 +139,13 @@ static ms_status resolve_in_backward(const ms_resolving *c)
                                run->accumulate);
     if (run->clip)
         return ms_resolve_fail(c, field,
-                               "gradients are gone before their norm is known: clip must be none");
+                               "gradients are freed before their norm is known: clip must be none");
     if (run->optimizer_device == MS_OPTIMIZER_ON_HOST)
-        return ms_resolve_fail(c, field, "it is known for an optimizer on the device alone");
-    return run->device->is_cpu ? ms_resolve_fail(c, field, "it is known on GPUs alone") : MS_OK;
+        return ms_resolve_fail(c, field, "it is supported only with the optimizer on the device");
+    return run->device->is_cpu ? ms_resolve_fail(c, field, "it is supported on GPUs only") : MS_OK;
 }
 
-/* A buffer in fp32 beside each parameter in half precision. */
+/* An fp32 buffer for each parameter in half precision. */
 static ms_status resolve_accumulation(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
@@ -170,12 +155,12 @@ static ms_status resolve_accumulation(const ms_resolving *c)
     if (run->accumulation == MS_ACCUMULATE_SAME)
         return MS_OK;
     if (run->optimizer_in_backward)
-        return ms_resolve_fail(c, field, "nothing adds up where the optimizer steps in backward");
+        return ms_resolve_fail(c, field, "nothing accumulates if the optimizer steps in backward");
     if (run->optimizer_device == MS_OPTIMIZER_ON_HOST)
-        return ms_resolve_fail(c, field, "it is known for an optimizer on the device alone");
+        return ms_resolve_fail(c, field, "it is supported only with the optimizer on the device");
     if (run->dtype == MS_DTYPE_F32)
         return ms_note_add(c->notes, c->arena, c->err,
-                           "gradients of parameters in fp32 add up in fp32 by themselves");
+                           "gradients of fp32 parameters accumulate in fp32 anyway");
     return MS_OK;
 }
 
@@ -187,17 +172,17 @@ static ms_status resolve_places(const ms_resolving *c)
     bool on_host = run->optimizer_device == MS_OPTIMIZER_ON_HOST;
     if (on_host && run->device->is_cpu)
         return ms_resolve_fail(c, "optimizer-device",
-                               "the device is the cpu: it is on the host already");
+                               "the device is the cpu: it is already on the host");
     const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->optimizer);
     if (on_host && !traits->is_everywhere)
-        return ms_resolve_fail(c, "optimizer-device", "%s is known on GPUs alone, not on the host",
-                               traits->name);
+        return ms_resolve_fail(c, "optimizer-device",
+                               "%s is supported on GPUs only, not on the host", traits->name);
     if (ms_resolve_said(c, "parameter-device"))
         run->parameter_device = (ms_parameter_device)c->draft->parameter_device;
     if (run->parameter_device == MS_PARAMETERS_ON_HOST && !on_host)
         return ms_resolve_fail(
             c, "parameter-device",
-            "parameters on the host need the optimizer there: optimizer-device is device");
+            "parameters on the host need the optimizer there, but optimizer-device is device");
     return MS_OK;
 }
 
@@ -210,7 +195,7 @@ static ms_status resolve_types(const ms_resolving *c)
     return MS_OK;
 }
 
-/* What is said of autocast where it has nothing to do. */
+/* The note on autocast when it casts nothing. */
 static ms_status note_autocast(const ms_resolving *c)
 {
     const ms_run_config *run = c->run;
@@ -221,7 +206,7 @@ static ms_status note_autocast(const ms_resolving *c)
     };
     if (!run->upcast && run->dtype == autocast_types[run->autocast])
         return ms_note_add(c->notes, c->arena, c->err,
-                           "the weights already are %s: autocast casts none of them",
+                           "the weights are already %s: autocast casts none of them",
                            ms_dtype_info_of(run->dtype)->name);
     return MS_OK;
 }
@@ -236,7 +221,7 @@ static ms_status resolve_allocator(const ms_resolving *c)
                                                     : MS_ALLOCATOR_CUDA;
     if (run->device->is_cpu && options->kind != MS_ALLOCATOR_RAW)
         return ms_resolve_fail(c, "allocator",
-                               "CUDA's caching allocator does not serve the cpu; use raw");
+                               "CUDA's caching allocator does not work on the cpu; use raw");
     options->max_split_size_bytes =
         ms_resolve_said(c, "max-split-size") ? draft->max_split_size_bytes : 0;
     options->roundup_power2_divisions = ms_resolve_said(c, "roundup-power2-divisions")

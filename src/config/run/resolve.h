@@ -13,7 +13,7 @@
 
 enum { MS_RUN_MAX_FIELDS = 64 };
 
-/* Where the run file or a plan says a field; a message about it shows the place. */
+/* Where the run file or a plan sets a field; a message about it shows the place. */
 typedef struct ms_run_origins {
     bool in_file[MS_RUN_MAX_FIELDS];
     ms_json_value values[MS_RUN_MAX_FIELDS];
@@ -23,8 +23,5 @@ typedef struct ms_run_origins {
 ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_run_origins *origins,
                          const ms_model_config *model, ms_run_config *run, ms_notes *notes,
                          ms_error *err);
-
-/* Fails when the run has an evaluation between steps, which plans do not count. */
-ms_status ms_evaluation_refuse(const ms_run_config *run, ms_error *err);
 
 #endif

@@ -2,6 +2,8 @@
  *
  * What happens between steps: emptying the cache, and evaluations.
  */
+#include "config/run/resolve_between_steps.h"
+
 #include "config/run/resolving.h"
 
 static ms_status resolve_empty_cache(const ms_resolving *c)
@@ -25,11 +27,11 @@ static ms_status resolve_evaluation(const ms_resolving *c)
                    ? ms_resolve_fail(c, "eval-logits", "there is no evaluation: eval-batch is none")
                    : MS_OK;
     if (c->model->head != MS_HEAD_CAUSAL_LM)
-        return ms_resolve_fail(c, field, "it is modelled for causal language models alone");
+        return ms_resolve_fail(c, field, "it is supported for causal language models only");
     if (c->model->outputs_router_logits)
-        return ms_resolve_fail(c, field, "it is not modelled with output_router_logits");
+        return ms_resolve_fail(c, field, "it is not supported with output_router_logits");
     return run->parameter_device == MS_PARAMETERS_ON_HOST
-               ? ms_resolve_fail(c, field, "it is not modelled with parameters on the host")
+               ? ms_resolve_fail(c, field, "it is not supported with parameters on the host")
                : MS_OK;
 }
 
@@ -37,8 +39,9 @@ ms_status ms_evaluation_refuse(const ms_run_config *run, ms_error *err)
 {
     return run->eval_batch
                ? ms_fail(err, MS_ERR_CONFIG,
-                         "eval-batch: a plan does not count the evaluation between steps; plan "
-                         "with --eval-batch none, and give memscope analyze the plan and the batch")
+                         "eval-batch: a plan does not include the evaluation between steps; plan "
+                         "with --eval-batch none, then give memscope analyze both the plan and "
+                         "eval-batch")
                : MS_OK;
 }
 

@@ -2,6 +2,8 @@
  *
  * What becomes of the layers and the loss, and what cannot be done to them.
  */
+#include "config/run/resolve_layers.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,7 +26,7 @@ static ms_status keep_place(const ms_resolving *c, const char *field, const ms_e
     return MS_OK;
 }
 
-/* Checkpointed layers first, then what `treat` says about them and others. */
+/* Checkpointed layers first, then what `treat` sets for them and others. */
 ms_status ms_resolve_layers(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
@@ -71,33 +73,33 @@ static ms_status check_layer(const ms_resolving *c, uint64_t i)
     if (t->input != MS_INPUT_ON_DEVICE && run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
         return ms_resolve_fail(c, "treat", "reentrant checkpoints keep their input on the device");
     if (t->tiles > 0 && (ms_layer_kind(c->model, i) & MS_LAYER_SPARSE))
-        return ms_resolve_fail(
-            c, "treat", "layer %" PRIu64 ": a mixture of experts takes its tokens in one piece", i);
+        return ms_resolve_fail(c, "treat",
+                               "layer %" PRIu64 ": a mixture of experts cannot run in tiles", i);
     if (t->attention_tiles > 0 && c->model->family->has_sinks)
         return ms_resolve_fail(c, "treat",
-                               "layer %" PRIu64 ": attention with sinks is not run in pieces", i);
+                               "layer %" PRIu64 ": attention with sinks cannot run in tiles", i);
     if (t->attention_tiles > 1 &&
         (c->model->family->always_masks || c->model->family->is_bidirectional))
         return ms_resolve_fail(c, "treat",
-                               "layer %" PRIu64 ": attention of %s is not modelled in tiles", i,
+                               "layer %" PRIu64 ": attention of %s is not supported in tiles", i,
                                c->model->family->model_type);
     if ((t->tiles > 1 || t->mlp_checkpoint) && c->model->family->has_no_mlp_module)
-        return ms_resolve_fail(
-            c, "treat",
-            "layer %" PRIu64 " of %s has no module of its own for the MLP that could "
-            "%s",
-            i, c->model->family->model_type, t->mlp_checkpoint ? "run again" : "run in tiles");
+        return ms_resolve_fail(c, "treat",
+                               "layer %" PRIu64 " of %s has no separate MLP module that could "
+                               "%s",
+                               i, c->model->family->model_type,
+                               t->mlp_checkpoint ? "be recomputed" : "run in tiles");
     if (t->tiles > 0 && run->optimizer_in_backward)
         return ms_resolve_fail(c, "treat",
                                "layer %" PRIu64
-                               ": an MLP in pieces has a gradient from each, so the "
+                               ": each tile of an MLP adds to its gradients, so the "
                                "optimizer cannot step in backward",
                                i);
     if (keeps_dropout(t))
         return ms_resolve_fail(c, "treat",
                                "layer %" PRIu64
-                               ": a dropout must be run again, or those behind it draw "
-                               "other numbers",
+                               ": a dropout must be recomputed, or later ones draw "
+                               "other random numbers",
                                i);
     return MS_OK;
 }
@@ -108,24 +110,24 @@ static ms_status check_loss(const ms_resolving *c)
     if (run->treatments.loss_chunks > 0 && run->optimizer_in_backward)
         return ms_resolve_fail(
             c, "treat",
-            "a loss in chunks has a gradient from each, so the optimizer cannot step in "
+            "each chunk of the loss adds to the gradients, so the optimizer cannot step in "
             "backward");
     if (run->treatments.loss_chunks > 1 && c->model->family->scales_logits)
-        return ms_resolve_fail(c, "treat",
-                               "%s scales its logits outside of the head: no loss in chunks",
-                               c->model->family->model_type);
+        return ms_resolve_fail(
+            c, "treat", "%s scales its logits outside the head: the loss cannot run in chunks",
+            c->model->family->model_type);
     if (run->treatments.loss_chunks > 1 && c->model->head != MS_HEAD_CAUSAL_LM)
         return ms_resolve_fail(c, "treat",
-                               "only the loss of a causal language model is modelled in chunks");
+                               "only the loss of a causal language model is supported in chunks");
     if (run->treatments.loss_chunks > run->batch * run->seq_tokens)
         return ms_resolve_fail(c, "treat", "%" PRIu32 " chunks of %" PRIu64 " tokens",
                                run->treatments.loss_chunks, run->batch * run->seq_tokens);
     if (run->treatments.loss_chunks > 1 && !ms_loss_is_plain(run))
         return ms_resolve_fail(c, "treat",
-                               "only the model's own loss goes in chunks, of all tokens");
+                               "only the model's own loss over all tokens can run in chunks");
     if (run->treatments.loss_chunks > 1 && c->model->outputs_router_logits)
         return ms_resolve_fail(c, "treat",
-                               "a loss in chunks leaves out the routers' auxiliary loss");
+                               "a loss in chunks does not include the routers' auxiliary loss");
     return MS_OK;
 }
 

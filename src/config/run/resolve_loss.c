@@ -2,13 +2,15 @@
  *
  * Head and loss: what is asked beside the model's own, and whether it can be done to this model.
  */
+#include "config/run/resolve_loss.h"
+
 #include "config/run/resolving.h"
 
 static ms_status check_head(const ms_resolving *c, const char *field)
 {
     return c->model->head == MS_HEAD_CAUSAL_LM
                ? MS_OK
-               : ms_resolve_fail(c, field, "it is modelled for causal language models alone");
+               : ms_resolve_fail(c, field, "it is supported for causal language models only");
 }
 
 static ms_status resolve_label_smoothing(const ms_resolving *c)
@@ -18,10 +20,9 @@ static ms_status resolve_label_smoothing(const ms_resolving *c)
     if (c->run->label_smoothing <= 0)
         return MS_OK;
     if (c->model->outputs_router_logits)
-        return ms_resolve_fail(
-            c, field,
-            "Trainer's loss leaves out the routers' auxiliary loss: not modelled "
-            "with output_router_logits");
+        return ms_resolve_fail(c, field,
+                               "Trainer's loss omits the routers' auxiliary loss: not supported "
+                               "with output_router_logits");
     return check_head(c, field);
 }
 
@@ -40,8 +41,7 @@ static ms_status resolve_liger(const ms_resolving *c)
     if (!c->run->liger)
         return MS_OK;
     if (c->run->device->is_cpu)
-        return ms_resolve_fail(c, field,
-                               "its kernels run on GPUs alone, and the device is the cpu");
+        return ms_resolve_fail(c, field, "its kernels run on GPUs only, but the device is the cpu");
     const ms_liger_family *family = c->run->liger_family = ms_liger_family_of(model);
     if (!family)
         return ms_resolve_fail(c, field, "Liger has no kernels for %s", model->family->model_type);
@@ -57,7 +57,7 @@ static ms_status resolve_liger(const ms_resolving *c)
     if (ms_liger_fuses_head(c->run->liger, family) && ms_resolve_said(c, "logits-to-keep") &&
         c->draft->logits_to_keep)
         return ms_resolve_fail(c, "logits-to-keep",
-                               "Liger's loss takes the hidden states of all tokens");
+                               "Liger's loss needs the hidden states of all tokens");
     return check_head(c, field);
 }
 

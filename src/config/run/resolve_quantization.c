@@ -2,6 +2,8 @@
  *
  * How the base of a run is stored, and whether this model, device and training can have it so.
  */
+#include "config/run/resolve_quantization.h"
+
 #include <string.h>
 
 #include "config/run/resolving.h"
@@ -17,13 +19,14 @@ static ms_status resolve_dequantizing(const ms_resolving *c)
         (q->kind == MS_QUANTIZE_FP8_BLOCK && c->run->device->compute_capability < FIRST_WITH_FP8);
     if (!q->is_dequantized)
         return MS_OK;
-    return ms_note_add(c->notes, c->arena, c->err,
-                       q->kind == MS_QUANTIZE_MXFP4
-                           ? "mxfp4: its kernels know no gradients, so the weights are taken as "
-                             "dequantised on loading, in %s"
-                           : "fp8-block: this device has no fp8, so the weights are taken as "
-                             "dequantised on loading, in %s",
-                       type);
+    return ms_note_add(
+        c->notes, c->arena, c->err,
+        q->kind == MS_QUANTIZE_MXFP4
+            ? "mxfp4: its kernels have no backward, so the weights are assumed to be "
+              "dequantised on loading, in %s"
+            : "fp8-block: this device has no fp8, so the weights are assumed to be "
+              "dequantised on loading, in %s",
+        type);
 }
 
 /* What the framework makes of a family's layers; the nearest that it could be. */
@@ -43,15 +46,16 @@ static ms_status check_family(const ms_resolving *c)
     case MS_QUANTIZE_AWQ:
         if (model->num_experts)
             return ms_resolve_fail(c, "quantize",
-                                   "gptq and awq of %s's experts are not modelled; nf4, fp4, int8 "
-                                   "(experts stay as they are) and %s are",
+                                   "gptq and awq of %s's experts are not supported; nf4, fp4, int8 "
+                                   "(which leave experts as they are) and %s are",
                                    model->model_type, is_gpt_oss ? "mxfp4" : "fp8-block");
         break;
     case MS_QUANTIZE_FP8_BLOCK:
         if (is_gpt_oss)
-            return ms_resolve_fail(c, "quantize",
-                                   "gpt_oss's experts have biases, which fp8-block does not know; "
-                                   "they can be in mxfp4");
+            return ms_resolve_fail(
+                c, "quantize",
+                "gpt_oss's experts have biases, which fp8-block does not support; "
+                "they can be in mxfp4");
         break;
     case MS_QUANTIZE_NONE:
     case MS_QUANTIZE_NF4:
@@ -71,7 +75,7 @@ static ms_status resolve_upcast(const ms_resolving *c)
     if (!is_packed && said)
         return ms_resolve_fail(c, "upcast", "nothing is quantised");
     if (said && c->draft->upcast && upcasting == MS_UPCAST_NEVER)
-        return ms_resolve_fail(c, "upcast", "PEFT leaves the types of such a base alone");
+        return ms_resolve_fail(c, "upcast", "PEFT does not change the types of such a base");
     run->upcast = is_packed && (said ? c->draft->upcast : upcasting == MS_UPCAST_USUALLY);
     return MS_OK;
 }
@@ -103,7 +107,7 @@ ms_status ms_resolve_quantization(const ms_resolving *c)
     if (status != MS_OK)
         return status;
     if (ms_is_packed(q) && run->device->is_cpu)
-        return ms_resolve_fail(c, "quantize", "is not modelled on the cpu");
+        return ms_resolve_fail(c, "quantize", "is not supported on the cpu");
     if (ms_is_packed(q) && !ms_resolve_said(c, "adapter") && !ms_run_has_lora(c->draft))
         return ms_resolve_fail(c, "quantize",
                                "a quantised base is frozen: give an adapter to train, or "

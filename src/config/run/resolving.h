@@ -27,14 +27,4 @@ static inline bool ms_resolve_said(const ms_resolving *c, const char *field)
 __attribute__((format(printf, 3, 4))) ms_status
 ms_resolve_fail(const ms_resolving *c, const char *field, const char *format, ...);
 
-/* What `checkpointing` and `treat` come to; then whether it can be done to this model and run. */
-ms_status ms_resolve_layers(const ms_resolving *c);
-ms_status ms_resolve_treatments(const ms_resolving *c);
-/* What happens between steps. */
-ms_status ms_resolve_between_steps(const ms_resolving *c);
-/* Head and loss. */
-ms_status ms_resolve_loss(const ms_resolving *c);
-/* How the base is stored. */
-ms_status ms_resolve_quantization(const ms_resolving *c);
-
 #endif

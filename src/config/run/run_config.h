@@ -59,7 +59,7 @@ typedef enum ms_autocast { MS_AUTOCAST_NONE, MS_AUTOCAST_BF16, MS_AUTOCAST_F16 }
 
 typedef enum ms_accumulation {
     MS_ACCUMULATE_SAME, /* gradients of micro-batches add up in the parameters' type */
-    MS_ACCUMULATE_F32   /* those of parameters in half precision in buffers beside them */
+    MS_ACCUMULATE_F32   /* those of half-precision parameters in buffers of their own */
 } ms_accumulation;
 
 typedef enum ms_checkpoint_kind {
@@ -77,11 +77,11 @@ typedef enum ms_step_detail {
     MS_STEPS_NONE       /* the model alone */
 } ms_step_detail;
 
-/* What its training arguments say of several GPUs. */
+/* What its training arguments specify for several GPUs. */
 typedef struct ms_several_gpus {
-    const char *text; /* a sentence, for a note beside the verdict; NULL: nothing */
+    const char *text; /* a sentence for a note next to the verdict; NULL: none */
     bool is_ignored;  /* they shard: the figures are of another run */
-    bool has_buckets; /* DistributedDataParallel's: as many bytes as the gradients, not modelled */
+    bool has_buckets; /* DistributedDataParallel's: as many bytes as the gradients, not predicted */
 } ms_several_gpus;
 
 typedef struct ms_run_config {
@@ -103,14 +103,14 @@ typedef struct ms_run_config {
     uint64_t liger;         /* bits of ms_liger, none that the family has not */
     const struct ms_liger_family *liger_family; /* NULL: no kernels */
     uint64_t logits_to_keep;    /* the head runs on the last tokens alone; 0: on all */
-    uint64_t empty_cache_steps; /* the cache is emptied in every so manieth step; 0: never */
+    uint64_t empty_cache_steps; /* the cache is emptied every N-th step; 0: never */
     uint64_t eval_batch;        /* sequences of a batch of the evaluation; 0: there is none */
     uint64_t eval_logits;       /* batches whose logits it keeps on the device */
     const char *checkpointing;  /* the specification as given: "none", "all", "first:8", "0,2,5-9",
                                    "every:2" */
     const char *treat; /* the specification as given, on top of `checkpointing`; "" = none */
     const ms_error *treat_place;  /* where it stands in a file, or NULL */
-    ms_treatments treatments;     /* what both come to; layers in the arena */
+    ms_treatments treatments;     /* the result of both; layers in the arena */
     const ms_adapter *adapter;    /* NULL: the model's own weights are trained */
     ms_quantization quantization; /* of the frozen base */
     bool upcast; /* prepare_model_for_kbit_training: what is not quantised goes to fp32 */
@@ -126,7 +126,7 @@ typedef struct ms_run_config {
     uint64_t budget_bytes; /* else the device's usable bytes */
     ms_step_detail detail;
     ms_several_gpus several_gpus;
-    ms_notes left_out; /* what its training arguments say and is not modelled */
+    ms_notes left_out; /* what its training arguments contain and is unsupported */
 } ms_run_config;
 
 /* Whether head and loss are as the model runs them by itself: only such a loss goes in chunks. */

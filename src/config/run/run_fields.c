@@ -209,7 +209,7 @@ static ms_status set_text(const field_row *row, const char *value, void *member,
                           ms_error *err)
 {
     if (!*value)
-        return ms_fail(err, MS_ERR_USAGE, "%s: nothing given", row->name);
+        return ms_fail(err, MS_ERR_USAGE, "%s: the value is empty", row->name);
     return ms_value_text(row->name, value, arena, member, err);
 }
 
@@ -220,7 +220,7 @@ static ms_status set_count(const field_row *row, const char *value, void *member
     return ms_value_count(row->name, value, row->minimum, row->maximum, member, err);
 }
 
-/* Whether it says "none", which is then 0. */
+/* Whether it is "none", which means 0. */
 static bool takes_none(const char *value, uint64_t *member)
 {
     if (strcmp(value, "none") != 0)
@@ -318,7 +318,7 @@ static ms_status set_version(const field_row *row, const char *value, void *memb
         return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s', expected a version such as 2.11",
                        row->name, value);
     if (major != 2)
-        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is not modelled, only 2.x is", row->name,
+        return ms_fail(err, MS_ERR_USAGE, "%s: %.40s is not supported, only 2.x is", row->name,
                        value);
     uint32_t *version = member; /* major, then minor */
     version[0] = (uint32_t)major;

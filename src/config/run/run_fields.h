@@ -18,34 +18,34 @@
 #define MS_RUN_FIELD_LIST(X)                                                                       \
     X("config", "NAME", "preset, config.json, run file, directory, or - for stdin", NULL, "Model") \
     X("training-args", "FILE",                                                                     \
-      "TrainingArguments, or a file of axolotl, LLaMA-Factory or torchtune", "none", "Training")   \
+      "TrainingArguments, or a config of axolotl, LLaMA-Factory or torchtune", "none", "Training") \
     X("ignore-sharding", NULL,                                                                     \
-      "predict one device that holds everything, though the training arguments shard", NULL,       \
+      "predict one device that holds everything, even if the training arguments shard", NULL,      \
       "Training")                                                                                  \
     X("batch", "N", "sequences per micro-batch", "1", "Training")                                  \
     X("seq", "N", "tokens per sequence", "2048", "Training")                                       \
-    X("dtype", "TYPE", "of the weights: bf16, fp16 or fp32", "bf16", "Training")                   \
+    X("dtype", "TYPE", "type of the weights: bf16, fp16 or fp32", "bf16", "Training")              \
     X("autocast", "TYPE", "none, bf16 or fp16", "none", "Training")                                \
     X("optimizer", "NAME", "adamw, sgd, adafactor, muon, lion, adamw-8bit, ...", "adamw",          \
       "Training")                                                                                  \
     X("optimizer-impl", "NAME", "fused, foreach or loop", "the usual one", "Training")             \
-    X("optimizer-in-backward", "YESNO", "step each parameter once its gradient is there", "no",    \
-      "Training")                                                                                  \
-    X("optimizer-device", "PLACE", "where its states are and its updates run: device or host",     \
+    X("optimizer-in-backward", "YESNO", "update each parameter as soon as its gradient is ready",  \
+      "no", "Training")                                                                            \
+    X("optimizer-device", "PLACE", "where optimizer states are kept and updated: device or host",  \
       "device", "Training")                                                                        \
-    X("parameter-device", "PLACE", "where parameters of the layers are: device or host", "device", \
-      "Training")                                                                                  \
+    X("parameter-device", "PLACE", "where the layers' parameters are kept: device or host",        \
+      "device", "Training")                                                                        \
     X("weight-decay", "X", "0 or more", "0.01 for adamw, else 0", "Training")                      \
     X("accumulate", "N", "micro-batches per optimizer step", "1", "Training")                      \
     X("grad-accumulation-dtype", "TYPE",                                                           \
-      "of the sum of gradients: same as the parameter, or fp32", "same", "Training")               \
-    X("clip", "X", "largest gradient norm, or none", "none", "Training")                           \
-    X("label-smoothing", "X", "of Trainer's loss, 0 to 1", "0", "Training")                        \
-    X("liger", "NAMES", "kernels of Liger: none, all, or of rope+rms-norm+swiglu+loss", "none",    \
+      "type of accumulated gradients: same as the parameter, or fp32", "same", "Training")         \
+    X("clip", "X", "maximum gradient norm, or none", "none", "Training")                           \
+    X("label-smoothing", "X", "label smoothing of Trainer's loss, 0 to 1", "0", "Training")        \
+    X("liger", "NAMES", "Liger kernels: none, all, or any of rope+rms-norm+swiglu+loss", "none",   \
       "Training")                                                                                  \
-    X("logits-to-keep", "N", "head and loss on the last tokens of a sequence alone, or none",      \
+    X("logits-to-keep", "N", "head and loss on the last N tokens of a sequence only, or none",     \
       "none", "Training")                                                                          \
-    X("empty-cache-steps", "N", "empty the allocator's cache in every Nth step, or none", "none",  \
+    X("empty-cache-steps", "N", "empty the allocator's cache every N-th step, or none", "none",    \
       "Training")                                                                                  \
     X("eval-batch", "N", "sequences per batch of an evaluation between steps, or none", "none",    \
       "Training")                                                                                  \
@@ -53,35 +53,40 @@
       "none", "Training")                                                                          \
     X("checkpointing", "SPEC", "layers: none, all, first:8, last:4, every:2 or 0,2,5-9", "none",   \
       "Training")                                                                                  \
-    X("treat", "SPEC", "more, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8", "none",          \
+    X("treat", "SPEC", "treatments by layer, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8",   \
+      "none", "Training")                                                                          \
+    X("adapter", "FILE", "an adapter_config.json of PEFT: train only the adapter", "none",         \
       "Training")                                                                                  \
-    X("adapter", "FILE", "an adapter_config.json of PEFT: train that alone", "none", "Training")   \
-    X("lora", "SPEC", "the same in short, e.g. r=16,targets=all-linear,dropout=0.05", "none",      \
-      "Training")                                                                                  \
-    X("adapter-dtype", "TYPE", "of an adapter's weights: fp32, bf16 or fp16",                      \
-      "fp32 where the model is in half precision", "Training")                                     \
-    X("quantize", "KIND", "of the frozen base, e.g. nf4:double, int8, gptq:4:128 or fp8-block",    \
-      "what the config says", "Training")                                                          \
-    X("upcast", "YESNO", "a quantised base's other weights go to fp32, as PEFT prepares them",     \
+    X("lora", "SPEC", "a LoRA adapter in short form, e.g. r=16,targets=all-linear,dropout=0.05",   \
+      "none", "Training")                                                                          \
+    X("adapter-dtype", "TYPE", "type of the adapter's weights: fp32, bf16 or fp16",                \
+      "fp32 if the model is in half precision", "Training")                                        \
+    X("quantize", "KIND",                                                                          \
+      "type of the frozen base, e.g. nf4:double, int8, gptq:4:128 or fp8-block",                   \
+      "as in the config", "Training")                                                              \
+    X("upcast", "YESNO", "cast a quantised base's other weights to fp32, as PEFT prepares them",   \
       "yes for bitsandbytes", "Training")                                                          \
-    X("plan", "FILE", "treatments from a plan.json of `memscope plan`", "none", "Training")        \
+    X("plan", "FILE", "treatments from a plan.json written by `memscope plan`", "none",            \
+      "Training")                                                                                  \
     X("checkpoint-kind", "KIND", "non-reentrant or reentrant", "non-reentrant", "Training")        \
     X("attention", "NAME", "auto, flash, efficient, math, eager or cpu-flash", "auto", "Training") \
-    X("experts", "NAME", "of mixtures of experts: auto, grouped or eager", "auto", "Training")     \
-    X("routing", "NAME", "for eager experts: balanced, or skewed, where few get all tokens",       \
-      "balanced", "Training")                                                                      \
+    X("experts", "NAME", "how mixtures of experts run: auto, grouped or eager", "auto",            \
+      "Training")                                                                                  \
+    X("routing", "NAME",                                                                           \
+      "for eager experts: balanced, or skewed, where few experts get all tokens", "balanced",      \
+      "Training")                                                                                  \
     X("device", "NAME", "a device of `memscope devices`, or cpu", "a100-80gb", "Device")           \
-    X("calibration", "FILE", "a calibration.json of `memscope calibrate`, of that device", "none", \
-      "Device")                                                                                    \
+    X("calibration", "FILE", "a calibration.json from `memscope calibrate` for that device",       \
+      "none", "Device")                                                                            \
     X("torch", "X.Y", "version of PyTorch", "2.11", "Device")                                      \
-    X("allocator", "NAME", "raw, cuda or cuda-expandable", "cuda, on cpu raw", "Device")           \
+    X("allocator", "NAME", "raw, cuda or cuda-expandable", "cuda; raw on cpu", "Device")           \
     X("max-split-size", "SIZE", "largest block the allocator splits, e.g. 128MiB, or none",        \
       "none", "Device")                                                                            \
-    X("roundup-power2-divisions", "N",                                                             \
-      "steps per power of two that sizes are rounded to, or none", "none", "Device")               \
-    X("budget", "SIZE", "memory the run may take, e.g. 80GiB", "all of the device", "Device")
+    X("roundup-power2-divisions", "N", "round sizes to N steps per power of two, or none", "none", \
+      "Device")                                                                                    \
+    X("budget", "SIZE", "memory the run may use, e.g. 80GiB", "all of the device", "Device")
 
-/* The run as far as it was said; what was not said is filled in by ms_run_load. */
+/* The run as far as it is set; ms_run_load fills in the rest. */
 typedef struct ms_run_draft {
     const char *config;
     uint64_t batch, seq_tokens, accumulate;

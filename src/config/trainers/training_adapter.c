@@ -3,6 +3,8 @@
  * Adapters and quantised bases as axolotl, LLaMA-Factory and torchtune say them, in the words of
  * `--lora` and `--quantize`.
  */
+#include "config/trainers/training_adapter.h"
+
 #include <string.h>
 
 #include "config/trainers/training_reading.h"
@@ -39,7 +41,7 @@ static ms_status check_kind(ms_training_reading *r)
     if (strcmp(kind, "lora") == 0 || (is_axolotl && strcmp(kind, "qlora") == 0) ||
         (!is_axolotl && strcmp(kind, "full") == 0))
         return MS_OK;
-    return ms_training_fail(r, MS_TOPIC_ADAPTER, "'%.40s' is not modelled; %s", kind,
+    return ms_training_fail(r, MS_TOPIC_ADAPTER, "'%.40s' is not supported; %s", kind,
                             is_axolotl ? "lora and qlora are" : "lora and full are");
 }
 
@@ -98,8 +100,8 @@ static ms_status check_name(ms_training_reading *r, ms_training_topic topic, con
 {
     if (!name[strcspn(name, "+=/|*^$()[]\\")])
         return MS_OK;
-    return ms_training_fail(r, topic, "'%.40s' is no name of a module; --adapter takes patterns",
-                            name);
+    return ms_training_fail(
+        r, topic, "'%.40s' is not a module name; patterns go into a file for --adapter", name);
 }
 
 static ms_status names_of(ms_training_reading *r, ms_training_topic topic, const char **names)
@@ -147,7 +149,7 @@ static ms_status add_targets(writer *w)
     return MS_OK;
 }
 
-/* Where they stand; what fails later is told of the adapter as a whole. */
+/* Where they stand; a later failure is reported for the adapter as a whole. */
 static ms_status check_numbers(ms_training_reading *r)
 {
     enum { MOST_RANK = 1 << 16 };
@@ -202,7 +204,7 @@ static ms_status factory_bits(ms_training_reading *r, const char **kind)
     ms_status status = ms_json_get_count(r->file.values[MS_TOPIC_BITS], 1, 64, &bits, r->err);
     if (status == MS_OK && bits != 4 && bits != 8)
         return ms_training_fail(r, MS_TOPIC_BITS,
-                                "quantisation in %u bits is not modelled; in 4 and 8 it is",
+                                "quantisation to %u bits is not supported; to 4 and 8 bits it is",
                                 (unsigned)bits);
     if (bits == 8) {
         *kind = "int8";

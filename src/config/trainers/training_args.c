@@ -8,84 +8,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "text/nearest.h"
+#include "config/trainers/training_adapter.h"
+#include "config/trainers/training_evaluation.h"
+#include "config/trainers/training_left_out.h"
+#include "config/trainers/training_loss.h"
+#include "config/trainers/training_optimizer.h"
+#include "config/trainers/training_precision.h"
 #include "config/trainers/training_reading.h"
 #include "config/trainers/training_sharding.h"
-
-/* ---- values ---- */
-
-bool ms_training_flag(const ms_training_reading *r, ms_training_topic topic, bool absent)
-{
-    bool truth = absent;
-    if (r->file.given[topic])
-        (void)ms_json_get_bool(r->file.values[topic], &truth, NULL);
-    return truth;
-}
-
-const char *ms_training_text(const ms_training_reading *r, ms_training_topic topic,
-                             const char *absent)
-{
-    const char *text = absent;
-    if (r->file.given[topic])
-        (void)ms_json_get_string(r->file.values[topic], &text, NULL);
-    return text;
-}
-
-const char *ms_training_number(const ms_training_reading *r, ms_training_topic topic)
-{
-    size_t bytes;
-    const char *text = ms_json_source_text(r->file.values[topic], &bytes);
-    return ms_arena_printf(r->arena, "%.*s", (int)bytes, text);
-}
-
-static ms_status no_memory(const ms_training_reading *r)
-{
-    return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for the training arguments");
-}
-
-ms_status ms_training_offer(ms_training_reading *r, const char *field, const char *text,
-                            ms_training_topic topic)
-{
-    int index = ms_run_field_find(field);
-    ms_error reason = {0};
-    if (ms_run_field_said(r->draft, field))
-        return MS_OK;
-    if (!text)
-        return no_memory(r);
-    ms_status status = ms_run_field_set(r->draft, r->arena, field, text, &reason);
-    if (status == MS_ERR_NOMEM)
-        return no_memory(r);
-    if (status != MS_OK && r->file.given[topic])
-        return ms_training_fail(r, topic, "%s", reason.text + strlen(field) + strlen(": "));
-    if (status != MS_OK)
-        return ms_fail(r->err, status, "%s", reason.text);
-    if (r->file.given[topic]) {
-        r->origins->in_file[index] = true;
-        r->origins->values[index] = r->file.values[topic];
-    }
-    return MS_OK;
-}
-
-bool ms_training_on_cpu(const ms_training_reading *r)
-{
-    return ms_run_field_said(r->draft, "device") && ms_name_equal(r->draft->device, "cpu");
-}
-
-ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic, const char *text)
-{
-    ms_error at = {0};
-    ms_json_value value = r->file.values[topic];
-    ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
-    return ms_note_add(r->left_out, r->arena, r->err, "%s (line %u of the training arguments): %s",
-                       ms_json_key(value), at.line, text);
-}
-
-bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic)
-{
-    double x;
-    return r->file.given[topic] &&
-           ms_json_get_number(r->file.values[topic], 0, 0, &x, NULL) != MS_OK;
-}
 
 /* ---- numbers ---- */
 
@@ -159,8 +89,8 @@ static ms_status note_offload(ms_training_reading *r, const char *word)
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i], word) == 0)
             return ms_note_add(r->left_out, r->arena, r->err,
-                               "gradient_checkpointing %s of the training arguments: activations "
-                               "that go to the host",
+                               "gradient_checkpointing %s of the training arguments: activation "
+                               "offloading to the host",
                                word);
     return ms_training_fail(r, MS_TOPIC_CHECKPOINTING,
                             "'%.40s': expected true, false, offload or offload_disk", word);
@@ -240,7 +170,7 @@ static ms_status note_several(ms_training_reading *r, const ms_sharding *s)
                                         place);
     else if (place)
         several->text = ms_arena_printf(r->arena,
-                                        "%s: each GPU holds everything; what %s keeps beside that "
+                                        "%s: each GPU holds everything; what %s keeps in addition "
                                         "is not in these figures",
                                         place, s->library);
     return several->text ? MS_OK : ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a note");
@@ -260,7 +190,7 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
         return ms_json_fail(r->err, s.value, is_container ? MS_JSON_AT_KEY : MS_JSON_AT_VALUE,
                             MS_ERR_CONFIG,
                             "this file shards over GPUs; memscope predicts one device that holds "
-                            "everything (--ignore-sharding predicts that)");
+                            "everything (use --ignore-sharding for that prediction)");
     return note_several(r, &s);
 }
 

@@ -2,6 +2,8 @@
  *
  * What files of training settings say of an evaluation between steps, and of emptying the cache.
  */
+#include "config/trainers/training_evaluation.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -34,7 +36,7 @@ static ms_training_topic evaluating_topic(const ms_training_reading *r)
                                                               : MS_TOPIC_COUNT;
 }
 
-/* What a batch of the evaluation has when the file does not say. */
+/* The evaluation's batch size when the file does not set it. */
 static const char *usual_eval_batch(const ms_training_reading *r)
 {
     return r->file.format == MS_TRAINING_AXOLOTL
@@ -66,15 +68,16 @@ static ms_training_topic metrics_topic(const ms_training_reading *r)
     return has_inputs ? MS_TOPIC_METRIC_INPUTS : MS_TOPIC_COUNT;
 }
 
-/* Without a word of metrics: Trainer then wants the loss alone, unless the script has some. */
+/* Without metrics: Trainer then computes the loss only, unless the script has some. */
 static ms_status note_loss_alone(ms_training_reading *r)
 {
     const char *batches =
         r->file.given[MS_TOPIC_KEPT_BATCHES] ? ms_training_number(r, MS_TOPIC_KEPT_BATCHES) : "";
-    return ms_note_add(r->notes, r->arena, r->err,
-                       "the evaluation is taken to want the loss alone: with compute_metrics the "
-                       "device keeps logits too (--eval-logits%s%s)",
-                       *batches ? " " : "", batches);
+    return ms_note_add(
+        r->notes, r->arena, r->err,
+        "the evaluation is assumed to compute the loss only: with compute_metrics the "
+        "device keeps logits too (--eval-logits%s%s)",
+        *batches ? " " : "", batches);
 }
 
 /* Batch by batch, or as label numbers alone, one batch's logits are there at once; else those of
@@ -96,7 +99,7 @@ static ms_status set_kept_logits(ms_training_reading *r)
     return status == MS_OK
                ? ms_note_add(r->notes, r->arena, r->err,
                              "metrics without eval_accumulation_steps: the device keeps the logits "
-                             "of all batches of an evaluation, of which one is taken to be "
+                             "of all batches of an evaluation, which is assumed to have one batch "
                              "(--eval-logits)")
                : status;
 }

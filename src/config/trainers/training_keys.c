@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "config/trainers/training_left_out.h"
 #include "text/nearest.h"
 #include "config/trainers/training_sharding.h"
 
@@ -191,7 +192,7 @@ static ms_status take_rows(ms_json_value root, const key_row *from, size_t count
 
 /* ---- which format ---- */
 
-/* Keys that only one of them has. TrainingArguments are told by any of their own. */
+/* Keys that only one of them has. TrainingArguments are recognised by any of their own. */
 static const struct {
     ms_training_format format;
     const char *pointer;
@@ -248,7 +249,7 @@ static ms_status tell_format(ms_json_value root, ms_training_format *format, ms_
     if (has_hf_key(root))
         return MS_OK;
     return ms_json_fail(err, root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "no settings that are known: expected those of TrainingArguments, axolotl, "
+                        "no known settings: expected those of TrainingArguments, axolotl, "
                         "LLaMA-Factory or torchtune");
 }
 
@@ -272,13 +273,6 @@ ms_status ms_training_file_read(ms_json_value root, ms_training_format format,
 }
 
 /* ---- misspelt keys ---- */
-
-bool ms_training_key_starts(const char *pointer, const char *name)
-{
-    size_t length = strlen(name);
-    return strncmp(pointer + 1, name, length) == 0 &&
-           (pointer[1 + length] == '\0' || pointer[1 + length] == '/');
-}
 
 static bool is_known(const char *name)
 {
@@ -317,7 +311,8 @@ ms_status ms_training_misspelt(ms_arena *arena, ms_json_value root, ms_training_
             continue;
         ms_error at = {0};
         ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
-        status = ms_note_add(notes, arena, err, "%.60s:%u: '%.40s' is not read; did you mean '%s'?",
+        status = ms_note_add(notes, arena, err,
+                             "%.60s:%u: unknown key '%.40s' was ignored; did you mean '%s'?",
                              at.file, at.line, name, meant);
     }
     return status;

@@ -7,14 +7,7 @@
 #define MS_CONFIG_TRAINERS_TRAINING_KEYS_H
 
 #include "config/trainers/training_args.h"
-
-typedef enum ms_training_format {
-    MS_TRAINING_HF, /* TrainingArguments, and what TRL adds to them */
-    MS_TRAINING_AXOLOTL,
-    MS_TRAINING_FACTORY, /* LLaMA-Factory: TrainingArguments and its own */
-    MS_TRAINING_TORCHTUNE,
-    MS_TRAINING_FORMAT_COUNT
-} ms_training_format;
+#include "config/trainers/training_value.h"
 
 /* What a key is about, whatever its name. */
 typedef enum ms_training_topic {
@@ -98,19 +91,8 @@ ms_status ms_training_format_find(ms_json_value root, ms_training_format *format
 ms_status ms_training_file_read(ms_json_value root, ms_training_format format,
                                 ms_training_file *file, ms_error *err);
 
-/* Lists what the file says and is not modelled. */
-ms_status ms_training_left_out(ms_arena *arena, ms_json_value root, ms_training_format format,
-                               ms_notes *left_out, ms_error *err);
 /* Notes keys that nobody knows and that look like one that decides memory. */
 ms_status ms_training_misspelt(ms_arena *arena, ms_json_value root, ms_training_format format,
                                ms_notes *notes, ms_error *err);
-
-/* Whether a value turns its key off: null, false, 0, "", "no", "none", [] and {}. */
-bool ms_training_says_nothing(ms_json_value value);
-
-/* Whether the pointer begins with the key of that name; whether some pointer of what a format
- * says and is not modelled does. */
-bool ms_training_key_starts(const char *pointer, const char *name);
-bool ms_training_key_is_left_out(const char *name, ms_training_format format);
 
 #endif

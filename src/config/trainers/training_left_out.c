@@ -2,6 +2,8 @@
  *
  * What files of training settings say and is not modelled.
  */
+#include "config/trainers/training_left_out.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -23,9 +25,9 @@ typedef struct left_out_row {
 
 static const char compiled[] = "the step is run eagerly";
 static const char liger[] = "Liger's kernel for a loss over logits";
-static const char input_on_host[] = "activations that go to the host";
+static const char input_on_host[] = "activation offloading to the host";
 static const char fp8[] = "fp8 training";
-static const char packed[] = "packing; each sequence is taken to be full";
+static const char packed[] = "packing; each sequence is assumed to be full";
 
 /* clang-format off */
 static const left_out_row left_out_rows[] = {
@@ -36,13 +38,13 @@ static const left_out_row left_out_rows[] = {
     {TRAINER,           "/fsdp_config",              "settings of FSDP"},
     {TRAINER,           "/liger_kernel_config/cross_entropy", liger},
     {AXOLOTL,           "/liger_cross_entropy",      liger},
-    {AXOLOTL,           "/cut_cross_entropy",        "a fused loss; logits and the loss are those of PyTorch"},
-    {AXOLOTL,           "/plugins",                  "what plugins change"},
-    {TRAINER,           "/auto_find_batch_size",     "trying smaller batches; the figures are of the one given"},
+    {AXOLOTL,           "/cut_cross_entropy",        "a fused loss; logits and loss are those of PyTorch"},
+    {AXOLOTL,           "/plugins",                  "changes made by plugins"},
+    {TRAINER,           "/auto_find_batch_size",     "trying smaller batches; the figures are for the given batch"},
     {TRAINER | AXOLOTL, "/neftune_noise_alpha",      "noise on the embeddings"},
     {TRAINER | AXOLOTL, "/optim_args",               "arguments of the optimizer"},
-    {TRAINER | AXOLOTL, "/optim_target_modules",     "an optimizer for some modules alone"},
-    {TRAINER,           "/use_cpu",                  "a device is named by --device; --device cpu is this one"},
+    {TRAINER | AXOLOTL, "/optim_target_modules",     "an optimizer for some modules only"},
+    {TRAINER,           "/use_cpu",                  "the device is chosen by --device; for this one use --device cpu"},
     {HF,                "/fp8",                      fp8},
     {AXOLOTL,           "/fp8",                      fp8},
     {FACTORY,           "/fp8",                      fp8},
@@ -53,9 +55,9 @@ static const left_out_row left_out_rows[] = {
     {TRAINER,           "/megatron_lm_config",       "settings of Megatron-LM"},
     {HF,                "/activation_offloading",    input_on_host},
     {AXOLOTL,           "/activation_offloading",    input_on_host},
-    {AXOLOTL,           "/layer_offloading",         "layers that go to the host"},
+    {AXOLOTL,           "/layer_offloading",         "layer offloading to the host"},
     {TORCHTUNE,         "/enable_activation_offloading", input_on_host},
-    {TORCHTUNE,         "/optimizer_in_bwd",         "the optimizer in the backward pass"},
+    {TORCHTUNE,         "/optimizer_in_bwd",         "optimizer steps in the backward pass"},
     {TORCHTUNE,         "/loss/_component_",         "torchtune's loss; it is that of transformers"},
     {TORCHTUNE,         "/model/_component_",        "torchtune's own model code; it is that of transformers"},
     {TORCHTUNE,         "/dataset/packed",           packed},
@@ -64,14 +66,14 @@ static const left_out_row left_out_rows[] = {
     {AXOLOTL,           "/sample_packing",           packed},
     {AXOLOTL,           "/flash_attention",          "the flash-attn package; attention is PyTorch's"},
     {AXOLOTL,           "/xformers_attention",       "xFormers; attention is PyTorch's"},
-    {AXOLOTL,           "/unfrozen_parameters",      "training some parameters alone"},
+    {AXOLOTL,           "/unfrozen_parameters",      "training of some parameters only"},
     {AXOLOTL,           "/relora",                   "ReLoRA"},
     {AXOLOTL,           "/lora_target_parameters",   "adapters of parameters"},
     {AXOLOTL,           "/bnb_config_kwargs",        "other settings of bitsandbytes"},
     {AXOLOTL,           "/lora_mlp_kernel",          "axolotl's LoRA kernels"},
     {AXOLOTL,           "/lora_qkv_kernel",          "axolotl's LoRA kernels"},
     {AXOLOTL,           "/lora_o_kernel",            "axolotl's LoRA kernels"},
-    {AXOLOTL,           "/rl",                       "training from preferences; the step is one of fine-tuning"},
+    {AXOLOTL,           "/rl",                       "preference training; the step is one of supervised fine-tuning"},
     {FACTORY,           "/use_unsloth",              "Unsloth"},
     {FACTORY,           "/use_unsloth_gc",           input_on_host},
     {FACTORY,           "/upcast_layernorm",         "norms in fp32"},
@@ -85,30 +87,6 @@ static const left_out_row left_out_rows[] = {
     {FACTORY,           "/mixture_of_depths",        "mixture of depths"},
 };
 /* clang-format on */
-
-bool ms_training_says_nothing(ms_json_value value)
-{
-    ms_json_value child;
-    const char *text = "";
-    bool truth = true;
-    double number = 1;
-    switch (ms_json_kind_of(value)) {
-    case MS_JSON_NULL:
-        return true;
-    case MS_JSON_BOOL:
-        (void)ms_json_get_bool(value, &truth, NULL);
-        return !truth;
-    case MS_JSON_NUMBER:
-        return ms_json_get_number(value, 0, 0, &number, NULL) == MS_OK;
-    case MS_JSON_STRING:
-        (void)ms_json_get_string(value, &text, NULL);
-        return !*text || strcasecmp(text, "no") == 0 || strcmp(text, "none") == 0;
-    case MS_JSON_ARRAY:
-    case MS_JSON_OBJECT:
-        break;
-    }
-    return !ms_json_first(value, &child);
-}
 
 ms_status ms_training_left_out(ms_arena *arena, ms_json_value root, ms_training_format format,
                                ms_notes *left_out, ms_error *err)

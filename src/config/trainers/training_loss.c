@@ -3,6 +3,8 @@
  * What files of training settings say of the loss and of Liger's kernels. What the run's model or
  * device cannot have is listed as left out.
  */
+#include "config/trainers/training_loss.h"
+
 #include <string.h>
 
 #include "config/run/liger.h"
@@ -65,10 +67,10 @@ static ms_status set_liger(ms_training_reading *r)
     bits &= family ? family->kernels : 0;
     if (!bits)
         return ms_training_leave_out(r, topic,
-                                     "Liger has no kernels for this family, and nothing changes");
+                                     "Liger has no kernels for this family, so nothing changes");
     if (ms_training_on_cpu(r) || r->model->head != MS_HEAD_CAUSAL_LM)
         return ms_training_leave_out(r, topic,
-                                     "Liger's kernels; logits and the loss are those of PyTorch");
+                                     "Liger's kernels; logits and loss are those of PyTorch");
     return ms_training_offer(r, field, ms_liger_text(r->arena, bits), topic);
 }
 

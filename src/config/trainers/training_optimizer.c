@@ -2,6 +2,8 @@
  *
  * The optimizer that files of training settings name.
  */
+#include "config/trainers/training_optimizer.h"
+
 #include <string.h>
 
 #include "text/nearest.h"
@@ -54,7 +56,7 @@ static ms_status fail_optimizer(ms_training_reading *r, const char *name)
     ms_nearest nearest = ms_nearest_same(name);
     for (size_t i = 0; i < OPTIMIZER_COUNT; i++)
         ms_nearest_offer(&nearest, optimizers[i].name);
-    return ms_training_fail(r, MS_TOPIC_OPTIMIZER, "optimizer '%.60s' is not modelled%s", name,
+    return ms_training_fail(r, MS_TOPIC_OPTIMIZER, "optimizer '%.60s' is not supported%s", name,
                             ms_nearest_hint(&nearest, hint, sizeof hint));
 }
 

@@ -2,12 +2,15 @@
  *
  * The types of weights and of autocast that files of training settings say, or imply.
  */
+#include "config/trainers/training_precision.h"
+
 #include <string.h>
 
+#include "config/trainers/training_adapter.h"
 #include "config/trainers/training_reading.h"
 #include "config/model/unmodelled.h"
 
-/* The type that the config says its weights have; fp32 where it does not. */
+/* The type of the weights by the config; fp32 if it has none. */
 static const char *stored_dtype(const ms_training_reading *r)
 {
     ms_dtype dtype = r->model->has_dtype ? r->model->dtype : MS_DTYPE_F32;
@@ -34,12 +37,12 @@ static ms_status accelerate_precision(ms_training_reading *r, const char **autoc
     return MS_OK;
 }
 
-/* What autocast is told, by bf16 and fp16. */
+/* The type of autocast, by bf16 and fp16. */
 static ms_status mixed_precision(ms_training_reading *r, const char **autocast)
 {
     bool is_axolotl = r->file.format == MS_TRAINING_AXOLOTL;
     bool fp16 = ms_training_flag(r, MS_TOPIC_FP16, false);
-    /* axolotl's "auto": bf16 unless it is told fp16 */
+    /* axolotl's "auto": bf16 unless fp16 is set */
     bool automatic = is_axolotl && (!r->file.given[MS_TOPIC_BF16] ||
                                     strcmp(ms_training_text(r, MS_TOPIC_BF16, ""), "auto") == 0);
     bool is_text = is_axolotl && *ms_training_text(r, MS_TOPIC_BF16, "");
@@ -65,8 +68,9 @@ static ms_status hf_weights(ms_training_reading *r, const char **dtype)
         return MS_OK;
     return ms_note_add(
         r->notes, r->arena, r->err,
-        "the weights are %s, %s: Trainer trains them as they were loaded (--dtype)", *dtype,
-        r->model->has_dtype ? "as the model's config says" : "the model's config says no type");
+        "the weights are %s, %s: Trainer trains them in the type they are loaded in (--dtype)",
+        *dtype,
+        r->model->has_dtype ? "as in the model's config" : "as the model's config has no type");
 }
 
 static const char *axolotl_weights(const ms_training_reading *r, const char *autocast)
@@ -93,8 +97,9 @@ static ms_status note_axolotl_weights(ms_training_reading *r, const char *dtype)
     if (ms_training_has_adapter(r) || r->file.given[MS_TOPIC_ATTENTION] ||
         ms_training_flag(r, MS_TOPIC_FLASH, false) || strcmp(dtype, "fp32") == 0)
         return MS_OK;
-    return ms_note_add(r->left_out, r->arena, r->err,
-                       "axolotl keeps embeddings, head and norms in fp32 here; all are %s", dtype);
+    return ms_note_add(
+        r->left_out, r->arena, r->err,
+        "axolotl keeps embeddings, head and norms in fp32 here; the figures have all in %s", dtype);
 }
 
 ms_status ms_training_set_precision(ms_training_reading *r)

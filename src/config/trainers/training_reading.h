@@ -17,36 +17,25 @@ typedef struct ms_training_reading {
     ms_error *err;
 } ms_training_reading;
 
-/* Sets a field unless it was said; `topic` is the one that says so, if it is given. */
+/* Sets a field unless it is set already; `topic` is where the value comes from, if it is given. */
 ms_status ms_training_offer(ms_training_reading *r, const char *field, const char *text,
                             ms_training_topic topic);
 /* Fails at the value of a topic that is given. */
 #define ms_training_fail(r, topic, ...)                                                            \
     ms_json_fail((r)->err, (r)->file.values[topic], MS_JSON_AT_VALUE, MS_ERR_CONFIG, __VA_ARGS__)
 
-/* Values of topics; what they are when the file does not say. */
+/* Values of topics, or their defaults when the file does not set them. */
 bool ms_training_flag(const ms_training_reading *r, ms_training_topic topic, bool absent);
 const char *ms_training_text(const ms_training_reading *r, ms_training_topic topic,
                              const char *absent); /* also when it is no text */
 /* A number as it is written; NULL: out of memory. */
 const char *ms_training_number(const ms_training_reading *r, ms_training_topic topic);
 
-ms_status ms_training_set_optimizer(ms_training_reading *r);
-ms_status ms_training_set_precision(ms_training_reading *r);
 /* Given, and no 0. */
 bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic);
-/* Whether the run is said to be on the cpu. */
+/* Whether the run is on the cpu. */
 bool ms_training_on_cpu(const ms_training_reading *r);
-/* Lists what a topic that is given says as not modelled. */
+/* Lists a topic that is given as unsupported. */
 ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic, const char *text);
-
-/* Sets the adapter and how the base is quantised. */
-ms_status ms_training_set_adapter(ms_training_reading *r);
-/* Sets the loss and Liger's kernels. */
-ms_status ms_training_set_loss(ms_training_reading *r);
-/* Sets the evaluation, and whether the cache is emptied. */
-ms_status ms_training_set_between_steps(ms_training_reading *r);
-/* Whether the base is frozen below an adapter. */
-bool ms_training_has_adapter(const ms_training_reading *r);
 
 #endif

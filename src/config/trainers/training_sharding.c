@@ -73,7 +73,7 @@ static bool find_several(ms_json_value object, const char *pointer)
     return ms_json_find_pointer(object, pointer, &value) && is_several(value);
 }
 
-/* ---- rules: what a value that says something says ---- */
+/* ---- rules: the meaning of a value that is not empty ---- */
 
 /* Sets the kind, and the library where the value names it. */
 typedef ms_status (*rule)(const reading *r, ms_json_value value, ms_sharding *one);
@@ -154,7 +154,7 @@ static ms_status of_fsdp(const reading *r, ms_json_value value, ms_sharding *one
     return MS_OK;
 }
 
-/* torchtune's distributed recipes alone read such a key; they shard unless told not to. */
+/* Only torchtune's distributed recipes read such a key; they shard unless it is switched off. */
 static ms_status of_recipe(const reading *r, ms_json_value value, ms_sharding *one)
 {
     ms_json_value size;
@@ -231,7 +231,7 @@ static ms_status of_optimization(const reading *r, ms_json_value value, ms_shard
     return MS_OK;
 }
 
-/* Of accelerate: ZeRO's second stage unless it says another. */
+/* Of accelerate: ZeRO stage 2 unless it sets another. */
 static ms_status deepspeed_kind(const reading *r, ms_sharding_kind *kind)
 {
     ms_json_value value;
@@ -341,7 +341,7 @@ static ms_status look(const reading *r, const sharding_row *row, ms_sharding *fo
     return status;
 }
 
-/* One process has nobody to share with; what the library holds is there all the same. */
+/* One process shares with no other; the library's own memory is there all the same. */
 static void heed_one_process(const reading *r, ms_sharding *found)
 {
     ms_json_value value;

@@ -5,7 +5,8 @@
 #ifndef MS_CONFIG_TRAINERS_TRAINING_SHARDING_H
 #define MS_CONFIG_TRAINERS_TRAINING_SHARDING_H
 
-#include "config/trainers/training_keys.h"
+#include "base/arena.h"
+#include "config/trainers/training_value.h"
 
 typedef enum ms_sharding_kind {
     MS_SHARDING_NONE,
@@ -16,8 +17,8 @@ typedef enum ms_sharding_kind {
 typedef struct ms_sharding {
     ms_sharding_kind kind;
     ms_json_value value; /* that says so; unless the kind is none */
-    const char *library; /* whose own memory is not modelled: "DistributedDataParallel" */
-    bool has_buckets;    /* as many bytes as the gradients beside them */
+    const char *library; /* whose own memory is not predicted: "DistributedDataParallel" */
+    bool has_buckets;    /* as many bytes as the gradients, in addition to them */
 } ms_sharding;
 
 /* Reads the keys of the format that decide it, as the trainer does. A DeepSpeed configuration that

@@ -84,7 +84,7 @@ static ms_status select_range(layer_range range, uint64_t num_layers, bool *laye
 {
     if (range.last >= num_layers)
         return ms_fail(err, MS_ERR_CONFIG,
-                       "layer %" PRIu64 " is past the last: the model has %" PRIu64
+                       "layer %" PRIu64 " is beyond the last: the model has %" PRIu64
                        ", numbered from 0",
                        range.last, num_layers);
     for (uint64_t i = range.first; i <= range.last; i += range.step)

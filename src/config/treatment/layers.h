@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-/* Checks the wording alone; what it says about layers waits for the model. */
+/* Checks the syntax only; layer numbers are checked when the model is known. */
 ms_status ms_layer_list_check(const char *text, ms_error *err);
 
 /* Sets layers[0 .. num_layers - 1]; refuses layers the model does not have. */

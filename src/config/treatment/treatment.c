@@ -98,7 +98,7 @@ typedef struct reader {
 static ms_status fail_wording(reader *r, piece p)
 {
     return ms_fail(r->err, MS_ERR_USAGE,
-                   "'%.*s' is no treatment; write keep, checkpoint, selective:mm+silu, "
+                   "'%.*s' is not a treatment; write keep, checkpoint, selective:mm+silu, "
                    "checkpoint+offload, checkpoint-mlp, offload:0.5, tile:4, tile-attention:4, or "
                    "loss=chunk:8",
                    (int)(p.length < 60 ? p.length : 60), p.text);
@@ -264,7 +264,7 @@ static ms_status read_all(reader *r, const char *text, uint64_t num_layers, bool
             return status;
         text = action + length;
         if (*text == ',' && *++text == '\0')
-            return ms_fail(r->err, MS_ERR_USAGE, "nothing behind the last comma");
+            return ms_fail(r->err, MS_ERR_USAGE, "nothing after the last comma");
     }
     return MS_OK;
 }
@@ -273,7 +273,7 @@ ms_status ms_treatments_check(const char *text, ms_error *err)
 {
     reader r = {.err = err};
     if (!*text)
-        return ms_fail(err, MS_ERR_USAGE, "nothing given");
+        return ms_fail(err, MS_ERR_USAGE, "the value is empty");
     return read_all(&r, text, 0, NULL, NULL);
 }
 

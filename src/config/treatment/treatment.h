@@ -42,7 +42,7 @@ typedef enum ms_treatment_kind {
 /* Where a checkpoint's input waits for backward. */
 typedef enum ms_input_place {
     MS_INPUT_ON_DEVICE,
-    MS_INPUT_OFFLOADED,    /* on the host; copies run beside the layers, the last layer's stays */
+    MS_INPUT_OFFLOADED,    /* on the host; copies overlap with the layers, the last layer's stays */
     MS_INPUT_SAVED_ON_CPU, /* on the host; the compute stream waits for each copy */
     MS_INPUT_PLACE_COUNT
 } ms_input_place;
@@ -75,13 +75,13 @@ static inline bool ms_treatment_tiles_mlp_alone(const ms_treatment *t)
     return t->tiles > 0 && t->attention_tiles == 0;
 }
 
-/* What a whole specification comes to for a model of num_layers layers. */
+/* The treatments that a whole specification gives a model of num_layers layers. */
 typedef struct ms_treatments {
     ms_treatment *layers;
     uint32_t loss_chunks; /* 0 = in one */
 } ms_treatments;
 
-/* Checks the wording alone; what it says about layers waits for the model. */
+/* Checks the syntax only; layer numbers are checked when the model is known. */
 ms_status ms_treatments_check(const char *text, ms_error *err);
 
 /* Applies `text` to treatments->layers[0 .. num_layers - 1]; operators live in the arena. */

@@ -56,7 +56,7 @@ static ms_tensor weight_norms(ms_tape *tape, ms_tensor weight, ms_tensor product
 }
 
 /* (scale - 1) * base(x) + scale * lora_B(lora_A(x)) * scaling, scale = magnitude / norms;
- * base_result 0: the base layer is run again, on what dropout left of x. */
+ * base_result 0: the base layer is recomputed, on what dropout left of x. */
 static ms_tensor dora_delta(ms_model *model, const ms_linear_module *module,
                             const struct ms_adapted *adapted, ms_tensor x, ms_tensor base_result)
 {

@@ -80,7 +80,8 @@ static void make_ia3(attaching *a, const ms_leaf_module *leaf, const char *name,
 static ms_status fail_kind(attaching *a, const char *name)
 {
     return ms_fail(a->err, MS_ERR_CONFIG,
-                   "adapter: '%.80s' is no linear layer, and others cannot be adapted here", name);
+                   "adapter: '%.80s' is not a linear layer; only linear layers can be adapted here",
+                   name);
 }
 
 static ms_status adapt(attaching *a, ms_leaf_module *leaf, const char *name)
@@ -90,6 +91,7 @@ static ms_status adapt(attaching *a, ms_leaf_module *leaf, const char *name)
     leaf->adapted = ms_arena_array(a->model->arena, struct ms_adapted, 1);
     if (!leaf->adapted)
         return ms_fail(a->err, MS_ERR_NOMEM, "out of memory for the adapter");
+    leaf->call = ms_adapted_call;
     if (a->adapter->kind == MS_ADAPTER_LORA)
         make_lora(a, leaf, name, leaf->adapted);
     else
@@ -106,13 +108,13 @@ static ms_status fail_no_target(attaching *a)
     const ms_module_list *targets = &a->adapter->targets;
     if (!targets->pattern && targets->count == 0)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: names no targets, and PEFT has none of its own for %s; name them, "
-                       "or all-linear",
+                       "adapter: no targets are named, and PEFT has no defaults for %s; name them, "
+                       "or use all-linear",
                        a->model->config->model_type);
     if (targets->pattern)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: the pattern '%.80s' matches no whole name of a linear layer; a "
-                       "name alone goes into a list",
+                       "adapter: the pattern '%.80s' matches no full name of a linear layer; a "
+                       "single name goes into a list",
                        targets->pattern);
     const char *wanted = targets->names[0];
     ms_nearest nearest = ms_nearest_same(wanted);
@@ -121,13 +123,13 @@ static ms_status fail_no_target(attaching *a)
         const char *name = trace->names.items[trace->scopes.items[leaf->scope].name];
         if (is_linear(leaf) && strcmp(name, wanted) == 0)
             return ms_fail(a->err, MS_ERR_CONFIG,
-                           "adapter: all modules called '%.80s' are left as they are, by "
+                           "adapter: all modules named '%.80s' are excluded by "
                            "exclude_modules or layers_to_transform",
                            wanted);
         if (is_linear(leaf))
             ms_nearest_offer(&nearest, name);
     }
-    return ms_fail(a->err, MS_ERR_CONFIG, "adapter: no module of the model is called '%.80s'%s",
+    return ms_fail(a->err, MS_ERR_CONFIG, "adapter: no module of the model is named '%.80s'%s",
                    wanted, ms_nearest_hint(&nearest, hint, sizeof hint));
 }
 
@@ -155,7 +157,7 @@ static ms_status adapt_targets(attaching *a)
         status = adapt_row(a, &a->modules.rows[i], &found);
     if (status == MS_OK && ms_adapter_gave_up(a->matcher))
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: its patterns take too long on the names of %" PRIu32
+                       "adapter: its patterns take too long to match the names of %" PRIu32
                        " modules; write simpler ones",
                        a->model->leaves.count);
     return status == MS_OK && found == 0 ? fail_no_target(a) : status;
@@ -199,7 +201,7 @@ static ms_status save_modules(attaching *a)
         if (is_shared(a->model, leaf))
             return ms_fail(a->err, MS_ERR_CONFIG,
                            "adapter: modules_to_save of '%.80s', whose weight another module "
-                           "shares, is not modelled",
+                           "shares, is not supported",
                            row->name);
         copy_weight(a->model, leaf->weight);
         copy_weight(a->model, leaf->bias);
@@ -207,7 +209,7 @@ static ms_status save_modules(attaching *a)
     }
     if (a->adapter->saved.count > 0 && found == 0)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: no module that can be saved is called '%.80s'",
+                       "adapter: no module that can be saved is named '%.80s'",
                        a->adapter->saved.names[0]);
     return MS_OK;
 }
@@ -298,10 +300,10 @@ static ms_status check_method(const attaching *a)
     bool in_four = kind == MS_QUANTIZE_NF4 || kind == MS_QUANTIZE_FP4;
     if (a->adapter->is_dora && !in_four)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: DoRA is modelled on a base in nf4 or fp4, or not quantised");
+                       "adapter: DoRA is supported on a base in nf4 or fp4, or not quantised");
     if (a->adapter->kind == MS_ADAPTER_IA3 && !in_four && kind != MS_QUANTIZE_INT8)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: IA3 is modelled on a base in nf4, fp4 or int8, or not quantised");
+                       "adapter: IA3 is supported on a base in nf4, fp4 or int8, or not quantised");
     return MS_OK;
 }
 
@@ -311,11 +313,11 @@ static ms_status check_quantized(const attaching *a)
         return MS_OK;
     if (a->adapter->bias != MS_ADAPTER_BIAS_NONE)
         return ms_fail(a->err, MS_ERR_CONFIG,
-                       "adapter: training the biases of a quantised base is not modelled");
+                       "adapter: training the biases of a quantised base is not supported");
     for (uint32_t i = 0; i < a->model->leaves.count; i++)
         if (a->model->leaves.items[i].kind == MS_LEAF_CONV1D)
             return ms_fail(a->err, MS_ERR_CONFIG,
-                           "quantize: %s's layers (Conv1D) are modelled with none alone",
+                           "quantize: %s's layers (Conv1D) are supported with none only",
                            a->model->config->model_type);
     return check_method(a);
 }

@@ -88,7 +88,7 @@ ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)
         sliding && (model->config->sliding_window > 0 || model->config->family->has_zero_window);
     if (model->attention == MS_ATTENTION_EAGER)
         return additive_mask(model, bool_mask(model, windowed));
-    /* The fused call gets no mask where causality says it all. */
+    /* The fused call gets no mask where causality alone will do. */
     if (windowed && model->seq.value >= model->config->sliding_window)
         return ms_expand(model->tape, bool_mask(model, true),
                          MS_SHAPE(model->batch, ms_dim_number(&model->tape->trace->symbols, 1),

@@ -7,16 +7,10 @@
 #define MS_MODEL_BLOCKS_BLOCKS_H
 
 #include "config/run/liger.h"
+#include "model/blocks/linear.h"
 #include "model/blocks/model.h"
 #include "autograd/rerun.h"
-
-typedef struct ms_linear_module {
-    uint32_t scope;
-    ms_tensor weight, bias; /* bias 0: none */
-} ms_linear_module;
-
-/* A linear layer's operator: y = x Wᵀ + b, or Conv1D's. */
-typedef ms_tensor (*ms_linear_fn)(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
+#include "model/blocks/parameter.h"
 
 typedef struct ms_norm_module {
     uint32_t scope;
@@ -32,16 +26,6 @@ typedef struct ms_convolution_module {
 
 /* ---- construction ---- */
 
-/* A parameter on the device, in the run's weight dtype, to be trained. */
-ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape);
-/* The same in another type. */
-ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
-                          ms_dtype dtype);
-/* Makes a tensor one. */
-ms_tensor ms_parameter_enter(ms_model *model, uint32_t scope, const char *name, ms_tensor tensor);
-/* The parameter made last takes this place among all: a module's own come before those of its
- * parts. Before the first step only. */
-void ms_parameter_move_last(ms_model *model, uint32_t place);
 /* Whether the model moves to the device when it is whole: temporaries were the host's. */
 bool ms_is_made_on_host(const ms_model *model);
 ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
@@ -69,24 +53,12 @@ ms_tensor ms_buffer_new(ms_model *model, ms_shape shape, ms_dtype dtype, const c
 void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor *inv_freq,
                    ms_tensor *originals);
 
-/* module.to(dtype) for one tensor of it (0: none): the handle keeps its number and gets a new
- * storage. */
-void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype);
-
 /* ---- calls ---- */
 
 /* The embedding of the input, times `scale` (0: none). Where an adapter is trained with checkpoints
  * its result wants a gradient, as enable_input_require_grads() makes it. */
 ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor scale,
                              ms_tensor ids);
-ms_tensor ms_linear_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
-/* The same where the family's own function makes the product. */
-ms_tensor ms_linear_call_by(ms_model *model, const ms_linear_module *module, ms_tensor x,
-                            ms_linear_fn linear);
-/* The layer's own product without its adapter; `leaf` may be NULL. */
-ms_tensor ms_base_call(ms_model *model, const ms_leaf_module *leaf, const ms_linear_module *module,
-                       ms_tensor x, ms_linear_fn linear);
-ms_tensor ms_conv1d_call(ms_model *model, const ms_linear_module *module, ms_tensor x);
 /* causal_conv1d_fn over [B, C, S]: what a token and those before it give, through the activation if
  * `activates`. */
 ms_tensor ms_convolution_call(ms_model *model, const ms_convolution_module *module, bool activates,
@@ -97,7 +69,7 @@ ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, m
 /* The same with 1 + weight, all of it in fp32. */
 ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
-/* A layer, treated as the run says for its number. */
+/* A layer with the treatment that the run has for its number. */
 ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden);
 /* Its MLP, in one or in pieces of the tokens. */
 ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden);
@@ -128,7 +100,7 @@ ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding);
  * makes, by the last position. */
 void ms_rotary_choose(ms_model *model, uint32_t scope, ms_tensor original,
                       ms_tensor *long_inv_freq);
-/* The causal mask for families that always want one: additive for eager attention, else bool. */
+/* The causal mask for families that always use one: additive for eager attention, else bool. */
 ms_tensor ms_full_mask(ms_model *model);
 /* Within a rotary embedding's module, without gradients: the angle of each position at each of the
  * frequencies, in fp32. */
@@ -148,7 +120,7 @@ void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tens
 /* The same of positions in three grids: time, height and width, which text has alike. */
 void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tensor position_ids,
                         ms_dtype dtype, ms_tensor out[2]);
-/* apply_rotary_pos_emb: query and key, the caller's locals, turned: out[0], out[1]. */
+/* apply_rotary_pos_emb of query and key, the caller's locals: out[0], out[1]. */
 typedef void (*ms_rotary_fn)(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos,
                              ms_tensor sin, ms_tensor out[2]);
 /* Whole heads, by halves. */
@@ -166,7 +138,7 @@ void ms_rotary_repeated_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms
 /* The first part of each head, by halves, as a caller writes it whose locals the parts become. */
 void ms_rotary_around(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key, ms_tensor cos,
                       ms_tensor sin);
-/* The first part of each head, by halves; the rest is joined when both are turned, or at once. */
+/* The first part of each head, by halves; the rest is joined when both are rotated, or at once. */
 void ms_rotary_part(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                     ms_tensor out[2]);
 void ms_rotary_part_at_once(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,

@@ -4,48 +4,8 @@
  * constructors: they decide where the allocator puts things.
  */
 #include "model/blocks/quantized.h"
-#include "treatments/host_parameters.h"
 #include "ops/ops.h"
-
-ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
-                          ms_dtype dtype)
-{
-    ms_tape *tape = model->tape;
-    uint32_t previous = ms_scope_enter(tape, scope);
-    tape->new_category = MS_CATEGORY_WEIGHT;
-    ms_tensor tensor = ms_empty(tape, shape, dtype);
-    tape->new_category = MS_CATEGORY_TEMPORARY;
-    tape->scope = previous;
-    return ms_parameter_enter(model, scope, name, tensor);
-}
-
-static bool is_on_host(const ms_model *model, uint32_t scope)
-{
-    return model->run->parameter_device == MS_PARAMETERS_ON_HOST &&
-           ms_scope_layer(model->tape, scope) != MS_NONE;
-}
-
-ms_tensor ms_parameter_enter(ms_model *model, uint32_t scope, const char *name, ms_tensor tensor)
-{
-    ms_tape *tape = model->tape;
-    if (!tensor)
-        return 0;
-    ms_retain(tape, tensor);
-    ms_name_storage(tape, tensor, name, MS_CATEGORY_WEIGHT);
-    ms_parameter parameter = {.tensor = tensor, .name = ms_tape_name(tape, name), .scope = scope};
-    ms_info(tape, tensor)->leaf = tape->parameters.count;
-    ms_info(tape, tensor)->requires_grad = true;
-    if (!ms_vec_push(&tape->parameters, parameter))
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-    else if (is_on_host(model, scope))
-        ms_host_parameters_add(tape, tape->parameters.count - 1);
-    return tensor;
-}
-
-ms_tensor ms_parameter_new(ms_model *model, uint32_t scope, const char *name, ms_shape shape)
-{
-    return ms_parameter_of(model, scope, name, shape, model->run->dtype);
-}
+#include "trace/build.h"
 
 /* Enters a module into the model's list. */
 static void list_leaf(ms_model *model, ms_leaf_module leaf)
@@ -224,21 +184,6 @@ static ms_tensor rotary_table(ms_model *model, ms_tensor *original)
     return inv_freq;
 }
 
-void ms_parameter_move_last(ms_model *model, uint32_t place)
-{
-    ms_tape *tape = model->tape;
-    if (ms_idle(tape) || tape->parameters.count == 0)
-        return;
-    ms_parameter *items = tape->parameters.items, last = items[tape->parameters.count - 1];
-    if (is_on_host(model, last.scope))
-        return; /* the host's copies know parameters by number */
-    for (uint32_t i = tape->parameters.count - 1; i > place; i--)
-        items[i] = items[i - 1];
-    items[place] = last;
-    for (uint32_t i = place; i < tape->parameters.count; i++)
-        ms_info(tape, items[i].tensor)->leaf = i;
-}
-
 /* On the device made twice: by the constructor, and again (and dropped) when weights are
  * initialised. */
 void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor *inv_freq,
@@ -266,8 +211,6 @@ void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype)
     if (!cast)
         return;
     ms_storage_swap(tape, tensor, cast);
-    ms_storage *to = &tape->trace->storages.items[ms_info(tape, tensor)->storage];
-    to->name = from.name;
-    to->scope = from.scope;
+    ms_trace_label(tape->trace, ms_info(tape, tensor)->storage, from.name, from.scope);
     ms_consume(tape, cast);
 }

@@ -23,7 +23,22 @@ typedef enum ms_leaf_kind {
 struct ms_adapted;   /* see model/blocks/adapter.h */
 struct ms_quantized; /* see model/blocks/quantized.h */
 
-typedef struct ms_leaf_module {
+typedef struct ms_linear_module {
+    uint32_t scope;
+    ms_tensor weight, bias; /* bias 0: none */
+} ms_linear_module;
+
+/* A linear layer's operator: y = x Wᵀ + b, or Conv1D's. */
+typedef ms_tensor (*ms_linear_fn)(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
+
+typedef struct ms_leaf_module ms_leaf_module;
+struct ms_model;
+
+/* A changed layer's forward; `linear` is the one of its base layer. Consumes x as that does. */
+typedef ms_tensor (*ms_leaf_call)(struct ms_model *model, const ms_leaf_module *leaf,
+                                  const ms_linear_module *module, ms_tensor x, ms_linear_fn linear);
+
+struct ms_leaf_module {
     ms_leaf_kind kind;
     uint32_t scope;
     ms_tensor weight, bias; /* bias 0: none */
@@ -31,7 +46,8 @@ typedef struct ms_leaf_module {
     bool is_saved;                  /* by an adapter: trained as a whole */
     struct ms_adapted *adapted;     /* NULL: it is not */
     struct ms_quantized *quantized; /* NULL: it is not */
-} ms_leaf_module;
+    ms_leaf_call call;              /* an adapter's; NULL: the base layer's own */
+};
 
 typedef struct ms_model {
     ms_tape *tape;
@@ -46,8 +62,8 @@ typedef struct ms_model {
     ms_dim rotary_dim; /* of each head, what the rotary embedding turns */
     /* What becomes of the head's logits before the loss; NULL: nothing. */
     ms_tensor (*scale_logits)(ms_tape *tape, ms_tensor logits);
-    ms_dim labels; /* classes a classifier tells apart */
-    /* [B], of what a head says of a whole sequence; 0: the head has no such labels. */
+    ms_dim labels; /* number of classes of a classifier */
+    /* [B], labels of whole sequences; 0: the head has no such labels. */
     ms_tensor class_labels;
     /* How many labels the loss counts, an int64 on the device; 0: the loss counts by itself. */
     ms_tensor label_count;

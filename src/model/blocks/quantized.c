@@ -3,6 +3,7 @@
 
 #include "ops/ops.h"
 #include "autograd/engine.h"
+#include "trace/build.h"
 
 static const ms_packing *const packings[MS_QUANTIZE_KIND_COUNT] = {
     [MS_QUANTIZE_NF4] = &ms_packing_4bit,  [MS_QUANTIZE_FP4] = &ms_packing_4bit,
@@ -84,9 +85,7 @@ void ms_packed_swap(ms_model *model, ms_tensor weight, ms_tensor packed)
         return;
     const ms_storage from = tape->trace->storages.items[ms_info(tape, weight)->storage];
     ms_storage_swap(tape, weight, packed);
-    ms_storage *to = &tape->trace->storages.items[ms_info(tape, weight)->storage];
-    to->name = from.name;
-    to->scope = from.scope;
+    ms_trace_label(tape->trace, ms_info(tape, weight)->storage, from.name, from.scope);
     ms_consume(tape, packed);
 }
 

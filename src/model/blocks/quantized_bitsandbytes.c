@@ -3,7 +3,7 @@
  * bitsandbytes 0.50 (nn/modules.py, functional.py): a weight comes to the device and is packed
  * there.
  */
-#include "model/blocks/quantized.h"
+#include "model/blocks/packing.h"
 #include "ops/ops.h"
 
 enum { BLOCK = 64, OUTER_BLOCK = 256, CODES = 16, OUTER_CODES = 256 };

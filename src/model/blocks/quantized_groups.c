@@ -3,7 +3,7 @@
  * GPTQ and AWQ as GPT-QModel 7.7 trains on them: weights are loaded packed in words of 32 bits,
  * inputs along one way and outputs along the other; scales and zeros stand for groups of inputs.
  */
-#include "model/blocks/quantized.h"
+#include "model/blocks/packing.h"
 #include "ops/ops.h"
 
 enum { WORD_BITS = 32 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/decoder/decoder_tables.h"
 #include "ops/ops.h"
 
 /* ---- construction ---- */
@@ -151,18 +152,6 @@ bool ms_decoder_build(ms_model *model, ms_decoder_style style)
 }
 
 /* ---- forward ---- */
-
-ms_tensor ms_decoder_mask(const ms_model *model, const ms_decoder *d, uint64_t layer)
-{
-    if (ms_layer_mixes(model->config, layer))
-        return 0;
-    return ms_layer_slides(model->config, layer) ? d->sliding_mask : d->full_mask;
-}
-
-const ms_rotary *ms_decoder_rotary(const ms_model *model, const ms_decoder *d, uint64_t layer)
-{
-    return &d->rotary[d->style.rotary_by_kind && ms_layer_slides(model->config, layer)];
-}
 
 static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
                             ms_tensor position_ids)

@@ -63,7 +63,7 @@ typedef struct ms_decoder_style {
     void (*rotary_tables)(ms_model *model, uint32_t scope, ms_tensor inv_freq,
                           ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2]);
     ms_rotary_fn rotary; /* NULL: ms_rotary_whole */
-    /* Turns a layer's query and key, locals of `f`; NULL: ms_turn, by what `rotary` says */
+    /* Rotates a layer's query and key, locals of `f`; NULL: ms_turn, as `rotary` specifies */
     void (*turn)(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
                  ms_tensor *key);
     ms_part_build build_mlp; /* NULL: ms_gated_mlp_new */
@@ -131,10 +131,6 @@ void ms_decoder_forward(ms_model *model, const ms_model_inputs *in, ms_model_out
 ms_tensor ms_decoder_embed(ms_model *model, const ms_decoder *d, ms_tensor ids);
 ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor embeds,
                              ms_tensor position_ids);
-/* The mask of a layer: 0 where none is needed. */
-ms_tensor ms_decoder_mask(const ms_model *model, const ms_decoder *d, uint64_t layer);
-/* The rotary tables of a layer. */
-const ms_rotary *ms_decoder_rotary(const ms_model *model, const ms_decoder *d, uint64_t layer);
 
 /* ---- parts (decoder_layer.c) ---- */
 
@@ -148,7 +144,7 @@ ms_projections ms_projections_new(ms_model *model, const ms_decoder *d, uint32_t
 void ms_split_heads(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key,
                     ms_tensor *value);
 
-/* Attention over them, with norms over heads where the style wants them. */
+/* Attention over them, with norms over heads if the style has them. */
 void *ms_self_attention_new(ms_model *model, const ms_decoder *d, uint32_t scope, uint32_t number);
 ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
                             ms_tensor hidden, ms_tensor *weights);

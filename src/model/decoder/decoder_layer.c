@@ -3,6 +3,7 @@
  * The parts that most decoders share: attention, and the layer over it and an MLP.
  */
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_tables.h"
 #include "ops/liger/liger.h"
 #include "ops/ops.h"
 

@@ -7,6 +7,7 @@
 #define MS_MODEL_DECODER_EXPERTS_H
 
 #include "model/decoder/decoder.h"
+#include "model/decoder/expert_sizes.h"
 
 /* ---- experts ---- */
 
@@ -25,15 +26,10 @@ typedef struct ms_experts_module {
     ms_tensor gate_up, gate_up_bias, down, down_bias; /* biases 0: none */
 } ms_experts_module;
 
-/* What a router says: its logits, and for each token its experts and their weights, [N, K]. */
+/* A router's results: its logits, and for each token its experts and their weights, [N, K]. */
 typedef struct ms_routing {
     ms_tensor logits, weights, experts;
 } ms_routing;
-
-/* How many experts a layer has, how many run for a token, and an expert's width. */
-ms_dim ms_expert_count(ms_model *model);
-ms_dim ms_experts_per_token(ms_model *model);
-ms_dim ms_expert_width(ms_model *model);
 
 ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_form form);
 /* hidden: [N, H]; the caller holds what the routing names. */
@@ -93,8 +89,5 @@ ms_tensor ms_sparse_mlp(ms_model *model, const void *block, ms_router_form form,
 /* The same with one more expert, of shared_expert_size, behind a gate (shared_expert.c). */
 void *ms_shared_mlp_new(ms_model *model, uint32_t parent);
 ms_tensor ms_shared_mlp(ms_model *model, const void *block, ms_tensor hidden);
-
-/* hidden.view(-1, H) */
-ms_tensor ms_as_tokens(ms_model *model, ms_tensor hidden);
 
 #endif

@@ -3,6 +3,7 @@
  * Attention that normalises the whole query and key, behind their projections.
  */
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_tables.h"
 #include "ops/ops.h"
 
 typedef struct whole_norm_attention {

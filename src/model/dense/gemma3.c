@@ -27,8 +27,8 @@
     FRACTION("attention_dropout", attention_dropout, 0),                                           \
     FIXED("use_bidirectional_attention", false),                                                   \
     PAD_TOKEN,                                                                                     \
-    IGNORED("attn_logit_softcapping"),  /* the class hands it to nobody */                         \
-    IGNORED("_sliding_window_pattern"), /* written beside layer_types, and not read */             \
+    IGNORED("attn_logit_softcapping"),  /* the class does not pass it on */                         \
+    IGNORED("_sliding_window_pattern"), /* written next to layer_types, and not read */             \
     IGNORED("query_pre_attn_scalar"),                                                              \
     IGNORED("rope_local_base_freq"),                                                               \
     DECODER_IGNORED
@@ -165,7 +165,7 @@ static ms_status check_whole(const ms_model_config *config, ms_error *err)
     snprintf(err->pointer, sizeof err->pointer, "/vocab_size");
     return ms_fail(err, MS_ERR_CONFIG,
                    "an image token of %" PRIu64 " beyond the vocabulary of %" PRIu64
-                   " is not modelled",
+                   " is not supported",
                    config->image_token_id, config->vocab_size);
 }
 

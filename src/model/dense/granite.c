@@ -123,12 +123,12 @@ static ms_status check_hybrid(const ms_model_config *config, ms_error *err)
 {
     if (config->num_experts > 0) {
         snprintf(err->pointer, sizeof err->pointer, "/num_local_experts");
-        return ms_fail(err, MS_ERR_CONFIG, "experts are not modelled here, only 0 of them are");
+        return ms_fail(err, MS_ERR_CONFIG, "experts are not supported here, the number must be 0");
     }
     if (config->turns_heads)
         return MS_OK;
     snprintf(err->pointer, sizeof err->pointer, "/position_embedding_type");
-    return ms_fail(err, MS_ERR_CONFIG, "only rope is modelled");
+    return ms_fail(err, MS_ERR_CONFIG, "only rope is supported");
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};

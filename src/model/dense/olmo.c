@@ -121,7 +121,7 @@ static ms_status check_moe(const ms_model_config *config, ms_error *err)
 {
     if (config->clips_projections) {
         snprintf(err->pointer, sizeof err->pointer, "/clip_qkv");
-        return ms_fail(err, MS_ERR_CONFIG, "clipped queries, keys and values are not modelled");
+        return ms_fail(err, MS_ERR_CONFIG, "clipped queries, keys and values are not supported");
     }
     ms_status status = ms_check_heads_divide(config, err);
     return status == MS_OK ? ms_check_experts(config, err) : status;

@@ -45,7 +45,7 @@ static ms_status check(const ms_model_config *config, ms_error *err)
     if (config->layer_drop <= 0)
         return MS_OK;
     snprintf(err->pointer, sizeof err->pointer, "/layerdrop");
-    return ms_fail(err, MS_ERR_CONFIG, "layers skipped at random are not modelled, only 0 is");
+    return ms_fail(err, MS_ERR_CONFIG, "layers skipped at random are not supported, only 0 is");
 }
 
 typedef struct layer {

@@ -4,6 +4,7 @@
  * on the residual branches.
  */
 #include "model/decoder/decoder.h"
+#include "model/decoder/decoder_tables.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "ops/ops.h"

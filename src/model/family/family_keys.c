@@ -24,7 +24,7 @@ ms_status ms_check_quiet_experts(const ms_model_config *config, ms_error *err)
     if (config->router_jitter <= 0)
         return ms_check_experts(config, err);
     snprintf(err->pointer, sizeof err->pointer, "/router_jitter_noise");
-    return ms_fail(err, MS_ERR_CONFIG, "noise on the router's input is not modelled");
+    return ms_fail(err, MS_ERR_CONFIG, "noise on the router's input is not supported");
 }
 
 uint8_t ms_sparse_everywhere(const ms_model_config *config, uint64_t layer)

@@ -118,7 +118,7 @@
         .name = "layer_types", .kind = MS_KEY_LAYER_TYPES                                          \
     }
 
-/* Qwen's way to say which layers slide. */
+/* Qwen's way to specify which layers slide. */
 #define QWEN_WINDOWS                                                                               \
     BOOL("use_sliding_window", use_sliding_window, false), SLIDING_WINDOW,                         \
         {.name = "max_window_layers",                                                              \

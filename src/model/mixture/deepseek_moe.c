@@ -203,7 +203,7 @@ ms_status ms_check_latent(const ms_model_config *config, ms_error *err)
 {
     if (config->num_kv_heads != config->num_heads)
         return refuse(err, "/num_key_value_heads",
-                      "latent attention has as many key heads as query heads");
+                      "latent attention needs as many key heads as query heads");
     return MS_OK;
 }
 
@@ -217,12 +217,12 @@ ms_status ms_check_groups(const ms_model_config *config, uint64_t least, ms_erro
     if (config->expert_groups == 0 || config->num_experts % config->expert_groups != 0)
         return refuse(err, "/n_group", "n_group must divide n_routed_experts");
     if (config->num_experts / config->expert_groups < least)
-        return refuse(err, "/n_group", "a group needs two experts: the two best are its score");
+        return refuse(err, "/n_group", "a group needs two experts: the two best make its score");
     if (config->chosen_groups == 0 || config->chosen_groups > config->expert_groups)
         return refuse(err, "/topk_group", "topk_group must be from 1 to n_group");
     if (config->experts_per_token >
         config->num_experts / config->expert_groups * config->chosen_groups)
         return refuse(err, "/num_experts_per_tok",
-                      "num_experts_per_tok is more than the chosen groups have");
+                      "num_experts_per_tok is more than the selected groups have");
     return ms_check_experts(config, err);
 }

@@ -3,6 +3,7 @@
  * Multi-head latent attention: keys and values are made from a narrow latent of each token, queries
  * too where they have a rank; a part of each key is one for all heads and turned by position.
  */
+#include "model/decoder/decoder_tables.h"
 #include "model/mixture/deepseek.h"
 #include "ops/ops.h"
 

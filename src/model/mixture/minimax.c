@@ -126,14 +126,15 @@ static bool build(ms_model *model)
                                                .drop = ms_router_logits_drop});
 }
 
-/* Published files say how much of a head turns in elements. */
+/* Published files give the rotated part of a head in elements. */
 static ms_status derive(ms_model_config *config, ms_error *err)
 {
     if (config->rotary_share > 0 || config->rotary_width == 0)
         return MS_OK;
     if (config->rotary_width > config->head_dim) {
         snprintf(err->pointer, sizeof err->pointer, "/rotary_dim");
-        return ms_fail(err, MS_ERR_CONFIG, "%" PRIu64 " elements turn, but head_dim is %" PRIu64,
+        return ms_fail(err, MS_ERR_CONFIG,
+                       "%" PRIu64 " elements are rotated, but head_dim is %" PRIu64,
                        config->rotary_width, config->head_dim);
     }
     config->rotary_share = (double)config->rotary_width / (double)config->head_dim;

@@ -3,6 +3,7 @@
  * Qwen3-Next and Qwen3.5: three of four layers have a gated delta net in the place of attention,
  * whose output has a gate of its own.
  */
+#include "model/decoder/decoder_tables.h"
 #include "model/decoder/delta.h"
 #include "model/decoder/experts.h"
 #include "model/family/family_list.h"
@@ -264,7 +265,7 @@ static ms_status check(const ms_model_config *config, ms_error *err)
         return ms_check_experts(config, err);
     snprintf(err->pointer, sizeof err->pointer, "/linear_num_value_heads");
     return ms_fail(err, MS_ERR_CONFIG,
-                   "%" PRIu64 " value heads are no multiple of %" PRIu64 " key heads",
+                   "%" PRIu64 " value heads are not a multiple of %" PRIu64 " key heads",
                    config->linear_value_heads, config->linear_key_heads);
 }
 

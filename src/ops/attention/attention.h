@@ -7,7 +7,7 @@
 
 #include "autograd/tape.h"
 
-/* What a call says besides its tensors. */
+/* The arguments of a call besides its tensors. */
 typedef struct ms_attention_call_args {
     ms_tensor mask; /* bool or additive; 0: none */
     double dropout;
@@ -29,7 +29,8 @@ ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v
 /* A bool mask [B, 1, S, S] as 0 and -inf. */
 ms_tensor ms_additive_of(ms_tape *tape, ms_tensor bool_mask, ms_dtype dtype);
 
-/* Makes and gives back the per-thread buffers of the CPU's flash kernel; so many queries and keys.
+/* Allocates and frees the per-thread buffers of the CPU's flash kernel for that many queries and
+ * keys.
  */
 void ms_attention_cpu_forward_buffers(ms_tape *tape, uint64_t queries, uint64_t keys,
                                       uint64_t head_dim, ms_dtype dtype);

@@ -26,6 +26,13 @@ ms_tensor ms_additive_of(ms_tape *tape, ms_tensor bool_mask, ms_dtype dtype)
     return ms_additive_mask(tape, shape.dims[0], shape.dims[2], shape.dims[3], dtype);
 }
 
+ms_tensor ms_mask_as_bias(ms_tape *tape, ms_tensor q, ms_tensor mask)
+{
+    if (ms_idle(tape) || ms_info(tape, mask)->dtype != MS_DTYPE_BOOL)
+        return mask;
+    return ms_additive_of(tape, mask, (ms_dtype)ms_info(tape, q)->dtype);
+}
+
 /* ones -> tril -> float mask of 0 and -inf */
 static ms_tensor causal_mask(ms_tape *tape, ms_dim seq)
 {

@@ -6,13 +6,6 @@
 
 #include "ops/ops.h"
 
-ms_tensor ms_mask_as_bias(ms_tape *tape, ms_tensor q, ms_tensor mask)
-{
-    if (ms_idle(tape) || ms_info(tape, mask)->dtype != MS_DTYPE_BOOL)
-        return mask;
-    return ms_additive_of(tape, mask, (ms_dtype)ms_info(tape, q)->dtype);
-}
-
 /* Flash attention takes heads of a multiple of 8: others are padded, and the output cut. */
 static ms_tensor run_flash(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v,
                            ms_attention_call_args c)

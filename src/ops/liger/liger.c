@@ -147,7 +147,7 @@ ms_tensor ms_liger_gate(ms_tape *tape, ms_tensor gate, ms_tensor up, bool is_gel
 
 /* ---- rotary embedding, in place both ways ---- */
 
-/* Its kernel reads [B, S, heads, D]: what does not lie so is copied. Yields what it turned. */
+/* Its kernel reads [B, S, heads, D]: other layouts are copied. Yields what it rotated. */
 static ms_tensor turned(ms_tape *tape, ms_tensor a)
 {
     if (ms_idle(tape) || !a)

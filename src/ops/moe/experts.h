@@ -14,20 +14,20 @@
 void ms_topk(ms_tape *tape, ms_tensor a, ms_dim k, ms_tensor out[2]);
 /* a.max(dim=-1) or with keepdim=True: the values, and where they were. */
 void ms_max_last(ms_tape *tape, ms_tensor a, bool keep, ms_tensor out[2]);
-ms_tensor ms_zeros_like(ms_tape *tape, ms_tensor a); /* wants no gradient */
+ms_tensor ms_zeros_like(ms_tape *tape, ms_tensor a); /* needs no gradient */
 ms_tensor ms_where_zero(ms_tape *tape, ms_tensor a); /* ~a.bool() */
 /* a.masked_fill(mask, c): c is a Python number */
 ms_tensor ms_masked_fill(ms_tape *tape, ms_tensor a, ms_tensor mask);
 ms_tensor ms_masked_fill_(ms_tape *tape, ms_tensor a, ms_tensor mask); /* in place: yields `a` */
 /* a.gather(-1, indices) */
 ms_tensor ms_gather_last(ms_tape *tape, ms_tensor a, ms_tensor indices);
-/* a /= b where both may want gradients: a's storage holds the result. */
+/* a /= b where both may need gradients: a's storage holds the result. */
 ms_tensor ms_div_into(ms_tape *tape, ms_tensor a, ms_tensor b);
 /* a += b: a's storage holds the result. */
 ms_tensor ms_add_into(ms_tape *tape, ms_tensor a, ms_tensor b);
 /* sort(a) of int64 [T]: the values, and where they were. */
 void ms_sort(ms_tape *tape, ms_tensor a, ms_tensor out[2]);
-/* histc(a) of [T] numbers in so many bins: how many fall into each. */
+/* histc(a) of [T] numbers in that many bins: how many fall into each. */
 ms_tensor ms_histogram(ms_tape *tape, ms_tensor a, ms_dim bins);
 /* cumsum(counts, dtype=int32), [E] */
 ms_tensor ms_offsets(ms_tape *tape, ms_tensor counts);
@@ -54,9 +54,9 @@ ms_tensor ms_nonzero(ms_tape *tape, const ms_shape *shape, bool is_contiguous, m
 /* grouped_mm: rows of x [T, K] up to each offset times the matrix of their group, of
  * weights [E, K, N]: [T, N]. */
 ms_tensor ms_grouped_mm(ms_tape *tape, ms_tensor x, ms_tensor weights, ms_tensor offsets);
-/* The same with weights [E, N, K] in fp8; only x wants a gradient (fp8.c). */
+/* The same with weights [E, N, K] in fp8; only x needs a gradient (fp8.c). */
 ms_tensor ms_grouped_fp8(ms_tape *tape, ms_tensor x, ms_tensor weights, ms_tensor offsets);
-/* What a grouped product needs for so many groups of so many rows and columns. */
+/* What a grouped product needs for that many groups of that many rows and columns. */
 void ms_grouped_workspace(ms_tape *tape, ms_dtype dtype, uint64_t groups, uint64_t rows,
                           uint64_t columns);
 

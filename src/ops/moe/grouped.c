@@ -63,16 +63,23 @@ void ms_grouped_workspace(ms_tape *tape, ms_dtype dtype, uint64_t groups, uint64
     workspace(tape, dtype, (group_shape){groups, rows, columns});
 }
 
-/* On the CPU each group is a product of its own; the sizes of groups are data, and taken as equal.
- * `gemm` is one group's without its number of rows; of transposed ones that is the inner size. */
-static void cpu_scratch(ms_tape *tape, ms_dtype dtype, uint64_t rows, uint64_t groups, ms_gemm gemm)
+/* Each group is a product of its own; the sizes of groups are data, and taken as equal: those of
+ * one size are noted together. `gemm` is one group's without its number of rows; of transposed ones
+ * that is the inner size. */
+static void multiply(ms_tape *tape, ms_dtype dtype, uint64_t rows, uint64_t groups, ms_gemm gemm)
 {
-    if (!tape->on_cpu || dtype != MS_DTYPE_BF16)
-        return;
-    for (uint64_t i = 0; i < groups; i++) {
-        uint64_t *size = gemm.transposed ? &gemm.inner : &gemm.rows;
+    uint64_t *size = gemm.transposed ? &gemm.inner : &gemm.rows;
+    for (uint64_t i = 0, next; i < groups; i = next) {
         *size = ms_expert_rows(MS_ROUTING_BALANCED, rows, 1, groups, i);
-        if (*size > 0)
+        for (next = i + 1; next < groups; next++)
+            if (ms_expert_rows(MS_ROUTING_BALANCED, rows, 1, groups, next) != *size)
+                break;
+        if (*size == 0)
+            continue;
+        ms_gemm equal = gemm;
+        equal.batches = next - i;
+        ms_op_product(tape, ms_op_running(tape), equal);
+        for (uint64_t k = i; k < next && tape->on_cpu && dtype == MS_DTYPE_BF16; k++)
             ms_cpu_gemm_scratch(tape, dtype, gemm);
     }
 }
@@ -93,8 +100,8 @@ static ms_tensor weights_gradient(ms_tape *tape, const ms_shape *weights, const 
     bool by_columns = strides[1] == 1; /* then the kernel makes its transpose */
     workspace(tape, dtype,
               (group_shape){groups, by_columns ? columns : inner, by_columns ? inner : columns});
-    cpu_scratch(tape, dtype, rows, groups,
-                (ms_gemm){.batches = 1, .rows = columns, .columns = inner, .transposed = true});
+    multiply(tape, dtype, rows, groups,
+             (ms_gemm){.batches = 1, .rows = columns, .columns = inner, .transposed = true});
     return out;
 }
 
@@ -106,8 +113,8 @@ static ms_tensor rows_gradient(ms_tape *tape, const ms_meta *x, const ms_shape *
     uint64_t groups = weights->dims[0].value, rows = x->shape.dims[0].value;
     uint64_t inner = weights->dims[1].value, columns = weights->dims[2].value;
     workspace(tape, dtype, (group_shape){groups, rows / groups, inner});
-    cpu_scratch(tape, dtype, rows, groups,
-                (ms_gemm){.batches = 1, .inner = columns, .columns = inner});
+    multiply(tape, dtype, rows, groups,
+             (ms_gemm){.batches = 1, .inner = columns, .columns = inner});
     return out;
 }
 
@@ -174,9 +181,8 @@ ms_tensor ms_grouped_mm(ms_tape *tape, ms_tensor x, ms_tensor weights, ms_tensor
     shape.dims[1] = stack.dims[2];
     ms_tensor out = ms_empty(tape, shape, dtype);
     workspace(tape, dtype, (group_shape){groups, rows / groups, stack.dims[2].value});
-    cpu_scratch(
-        tape, dtype, rows, groups,
-        (ms_gemm){.batches = 1, .inner = stack.dims[1].value, .columns = stack.dims[2].value});
+    multiply(tape, dtype, rows, groups,
+             (ms_gemm){.batches = 1, .inner = stack.dims[1].value, .columns = stack.dims[2].value});
     ms_op_work(tape, mark, flops(rows, &stack), 0, dtype);
     return ms_op_finish(tape, mark, node, 3, (ms_tensor[]){x, weights, offsets}, out);
 }

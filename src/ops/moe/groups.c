@@ -107,6 +107,9 @@ static void awq_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
     if (out[0])
         ms_info(tape, out[0])->is_view = true;
     ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    ms_op_product(
+        tape, ms_op_running(tape),
+        ms_rows_times(&ms_info(tape, grads[0])->shape, meta.shape.dims[meta.shape.rank - 1].value));
     ms_op_work(tape, ms_op_running(tape),
                2.0 * (double)ms_elements(&meta.shape) * (double)columns.value, 0, dtype);
     ms_consume(tape, weight);
@@ -142,6 +145,7 @@ ms_tensor ms_matmul_awq(ms_tape *tape, ms_tensor x, ms_dim columns, ms_tensor bi
     ms_node_numbers(tape, node, NUMBERS, (uint64_t[]){columns.value, columns.symbol});
     ms_shape shape = ms_info(tape, x)->shape;
     ms_dim in = shape.dims[shape.rank - 1];
+    ms_op_product(tape, mark, ms_rows_times(&shape, columns.value));
     ms_op_work(tape, mark, 2.0 * (double)ms_elements(&shape) * (double)columns.value, 0,
                MS_DTYPE_F16);
     shape.dims[shape.rank - 1] = columns;

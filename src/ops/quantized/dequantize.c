@@ -48,6 +48,8 @@ static void matmul_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads
     weight = ms_to(tape, weight, dtype);
     out[0] = ms_empty(tape, shape, dtype);
     ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    ms_op_product(tape, ms_op_running(tape),
+                  ms_rows_times(&ms_info(tape, grads[0])->shape, w.in.value));
     ms_op_work(tape, ms_op_running(tape), 2.0 * (double)ms_elements(&shape) * (double)w.out.value,
                0, dtype);
     ms_consume(tape, weight);
@@ -66,6 +68,7 @@ ms_tensor ms_matmul_4bit(ms_tape *tape, ms_tensor x, const ms_packed_weight *w, 
                                  w->is_double, w->dtype});
     ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
     ms_shape shape = ms_info(tape, x)->shape;
+    ms_op_product(tape, mark, ms_rows_times(&shape, w->out.value));
     uint64_t elements = ms_elements(&shape), in = shape.dims[shape.rank - 1].value;
     bool is_fused = ms_is_fused_4bit(tape->run->device, dtype, elements / in, w->out.value, in);
     ms_tensor scales[2] = {0}, weight = is_fused ? 0 : dequantize(tape, w, dtype, scales);

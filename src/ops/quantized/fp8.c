@@ -32,7 +32,8 @@ static stack stack_of(const ms_node *node)
     return (stack){n[0], {n[1], (uint32_t)n[2]}, {n[3], (uint32_t)n[4]}};
 }
 
-/* So many matrices made whole, by scales repeated over the rows; these are left in `repeated`. */
+/* That many matrices dequantised, by scales repeated over the rows; these are left in `repeated`.
+ */
 static ms_tensor dequantize(ms_tape *tape, const stack *s, uint64_t count, ms_dtype dtype,
                             ms_tensor *repeated)
 {
@@ -60,6 +61,8 @@ static void matmul_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads
     ms_consume(tape, repeated);
     out[0] = ms_empty(tape, shape, dtype);
     ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    ms_op_product(tape, ms_op_running(tape),
+                  ms_rows_times(&ms_info(tape, grads[0])->shape, s.in.value));
     ms_op_work(tape, ms_op_running(tape), 2.0 * (double)ms_elements(&shape) * (double)s.out.value,
                0, dtype);
     ms_consume(tape, weight);
@@ -77,6 +80,7 @@ ms_tensor ms_matmul_fp8(ms_tape *tape, ms_tensor x, ms_dim columns)
     ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
     const stack s = {0, columns, shape.dims[shape.rank - 1]};
     put_stack(tape, node, &s);
+    ms_op_product(tape, mark, ms_rows_times(&shape, columns.value));
     ms_op_work(tape, mark, 2.0 * (double)ms_elements(&shape) * (double)columns.value, 0, dtype);
     shape.dims[shape.rank - 1] = columns;
     return ms_op_finish(tape, mark, node, 1, &x, ms_empty(tape, shape, dtype));

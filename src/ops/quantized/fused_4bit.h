@@ -8,7 +8,7 @@
 #include "device/device.h"
 #include "tensor/dtype.h"
 
-/* Whether forward of so many rows of `dtype` times a weight [out, in] is one kernel. */
+/* Whether forward of that many rows of `dtype` times a weight [out, in] is one kernel. */
 bool ms_is_fused_4bit(const ms_device *device, ms_dtype dtype, uint64_t rows, uint64_t out,
                       uint64_t in);
 

@@ -26,6 +26,8 @@ static void matmul_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads
     if (out[0])
         ms_info(tape, out[0])->is_view = true;
     ms_workspace_use(tape, MS_PRODUCT_PLAIN);
+    ms_op_product(tape, ms_op_running(tape),
+                  ms_rows_times(&ms_info(tape, grads[0])->shape, shape.dims[shape.rank - 1].value));
     ms_op_work(tape, ms_op_running(tape), 2.0 * (double)ms_elements(&shape) * (double)rows.value, 0,
                dtype);
     ms_consume(tape, grad);
@@ -89,6 +91,7 @@ ms_tensor ms_matmul_8bit(ms_tape *tape, ms_tensor x, ms_dim columns)
     ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
     ms_shape shape = ms_info(tape, x)->shape;
     double flops = 2.0 * (double)ms_elements(&shape) * (double)columns.value;
+    ms_op_product(tape, mark, ms_rows_times(&shape, columns.value));
     ms_tensor scales, rows = quantize_rows(tape, x, &scales);
     shape.dims[shape.rank - 1] = columns;
     ms_tensor out = product(tape, shape, dtype);

@@ -4,28 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/costs/choose_simply.h"
 #include "plan/costs/stack_levels.h"
 #include "plan/costs/stack_problem.h"
-
-bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques)
-{
-    static const uint32_t needed[] = {[MS_TREAT_KEEP] = 0,
-                                      [MS_TREAT_CHECKPOINT] = MS_MAY_CHECKPOINT,
-                                      [MS_TREAT_SELECTIVE] = MS_MAY_SELECT,
-                                      [MS_TREAT_OFFLOAD] = 0};
-    uint32_t wanted = needed[treatment->kind] |
-                      (treatment->mlp_checkpoint ? MS_MAY_CHECKPOINT : 0u) |
-                      (treatment->tiles + treatment->attention_tiles > 0 ? MS_MAY_TILE : 0u) |
-                      (ms_treatment_sends(treatment) ? MS_MAY_OFFLOAD : 0u);
-    return (wanted & ~techniques) == 0;
-}
-
-bool ms_loss_allowed(const ms_choose_task *task, uint32_t loss)
-{
-    if (task->loss != MS_ANY_LOSS)
-        return loss == task->loss;
-    return loss == 0 || (task->techniques & MS_MAY_CHUNK_LOSS);
-}
 
 /* ---- the mixed-integer problem ---- */
 
@@ -109,7 +90,7 @@ static bool is_proven(const choosing *c)
     return isfinite(c->cost) && c->cost - c->chosen->bound <= c->stack.task->gap * fabs(c->cost);
 }
 
-/* What a choice costs: nobody knows when it does not meet all rows. */
+/* What a choice costs: unknown when it does not meet all rows. */
 static double cost_of(const choosing *c, const ms_solution *solution, bool met,
                       const ms_stack_choice *choice)
 {

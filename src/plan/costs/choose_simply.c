@@ -2,6 +2,8 @@
  *
  * Ways to choose without a solver.
  */
+#include "plan/costs/choose_simply.h"
+
 #include <inttypes.h>
 #include <math.h>
 

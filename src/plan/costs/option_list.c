@@ -46,32 +46,47 @@ ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a layer's operators");
     for (uint32_t i = 0; i < trace->events.count && !is_done; i++) {
         ms_event e = trace->events.items[i];
-        if (e.kind == MS_EVENT_OP_BEGIN) {
+        switch ((ms_event_kind)e.kind) {
+        case MS_EVENT_OP_BEGIN: {
             const ms_op_exec *op = &trace->ops.items[e.id];
             if (!is_in_layer(trace, op, layer) || list->count == MS_MOST_RECOMPUTED_OPS)
-                continue;
+                break;
             current = &list->items[list->count];
             *current = (ms_recomputed_op){.name = op->name,
                                           .occurrence = occurrence_of(list, op->name),
                                           .ms = ms_clock_op_ms(device, op)};
             running = e.id;
             list->count++;
-        } else if (e.kind == MS_EVENT_OP_END) {
-            current = NULL;
-        } else if (current && e.kind == MS_EVENT_ALLOC) {
-            current->bytes += trace->storages.items[e.id].bytes;
-        } else if (current && e.kind == MS_EVENT_FREE &&
-                   trace->storages.items[e.id].op == running) {
-            current->bytes -= trace->storages.items[e.id].bytes;
+            break;
         }
-        is_done = e.kind == MS_EVENT_MARK && !trace->marks.items[e.id].begin && list->count > 0;
+        case MS_EVENT_OP_END:
+            current = NULL;
+            break;
+        case MS_EVENT_ALLOC:
+            if (current)
+                current->bytes += trace->storages.items[e.id].bytes;
+            break;
+        case MS_EVENT_FREE:
+            if (current && trace->storages.items[e.id].op == running)
+                current->bytes -= trace->storages.items[e.id].bytes;
+            break;
+        case MS_EVENT_MARK:
+            is_done = !trace->marks.items[e.id].begin && list->count > 0;
+            break;
+        case MS_EVENT_LAYER:
+        case MS_EVENT_WORK:
+        case MS_EVENT_WAIT:
+        case MS_EVENT_RECORD:
+        case MS_EVENT_EMPTY_CACHE:
+            break;
+        }
     }
     return MS_OK;
 }
 
 /* ---- selective ---- */
 
-/* An operator that draws random numbers must be run again if any of them is: none is kept. */
+/* An operator that draws random numbers must be recomputed if any of them is: none is kept. */
 static bool is_random(const char *name)
 {
     return strstr(name, "dropout") != NULL;
@@ -167,7 +182,7 @@ static void add_offload(const ms_run_config *run, const ms_stack *stack, ms_opti
 static bool has_scores(const ms_model_config *model, const ms_run_config *run)
 {
     if (model->family->always_masks || model->family->is_bidirectional)
-        return false; /* not modelled in pieces */
+        return false; /* not supported in tiles */
     bool has_window =
         ms_model_has_layers(model, MS_LAYER_SLIDES) && run->seq_tokens >= model->sliding_window;
     ms_attention plain = ms_attention_choose(model, run);

@@ -12,7 +12,7 @@ ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_
                           ms_error *err);
 
 /* The operators that spare most time when their results, together at most `share` of all results'
- * bytes, are kept; a plain checkpoint when there are none. Random ones are always run again. */
+ * bytes, are kept; a plain checkpoint when there are none. Random ones are always recomputed. */
 ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double share,
                                 ms_treatment *treatment, ms_error *err);
 
@@ -22,7 +22,7 @@ typedef struct ms_option_list {
     uint32_t option_count, loss_count;
 } ms_option_list;
 
-/* What may be tried beside keep and checkpoint, which the stack has. */
+/* What may be tried in addition to keep and checkpoint, which the stack has. */
 ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
                               const ms_run_config *run, uint32_t techniques, const ms_stack *stack,
                               ms_option_list *list, ms_error *err);

@@ -133,7 +133,7 @@ typedef struct ms_stack_choice {
 
 typedef struct ms_stack_sum {
     uint64_t peak_bytes;  /* live, as requested and rounded to blocks */
-    uint64_t level_bytes; /* the highest where treatments have a say: the peak, or below it */
+    uint64_t level_bytes; /* the highest that treatments affect: the peak, or below it */
     uint64_t loss_bytes;  /* the highest of the loss, where most is saved */
     double step_ms;
     uint64_t host_bytes;

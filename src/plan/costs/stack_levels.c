@@ -19,7 +19,7 @@ static const double rounding = 1e-4;
 /* How many are added at a time. */
 enum { MOST_ADDED = 8 };
 
-/* What a level has beside the layers, with each way to make the loss. */
+/* What a level has in addition to the layers, for each way to compute the loss. */
 typedef int64_t constants[MS_STACK_MOST_LOSSES];
 
 /* Begins a row "level <= limit", with what depends on the loss. */
@@ -93,7 +93,7 @@ static bool has_level(const ms_stack_problem *p, const level *l)
     return !l->at_first || (b->size > 1 && ms_layer_backward_change_bytes(b->cost, l->m) > 0);
 }
 
-/* What the block takes at its peak, beside what all of its layers add. */
+/* What the block takes at its peak, in addition to all of its layers. */
 static double once(const ms_stack_problem *p, const level *l)
 {
     const ms_layer_cost *cost = p->blocks[l->at].cost;

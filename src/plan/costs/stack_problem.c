@@ -110,7 +110,7 @@ static double cost_of(const ms_stack_problem *p, double ms)
     return p->task->aim == MS_LEAST_TIME ? ms : ms * 1e-6; /* of equal peaks the faster */
 }
 
-/* A trifle beside the time: for each byte on the host, or for each that is saved. */
+/* A small cost in addition to time: for each byte on the host, or for each that is saved. */
 static double effort(const ms_stack_problem *p, const ms_layer_cost *cost)
 {
     if (p->task->saved_ms_per_mib > 0)

@@ -38,9 +38,9 @@ typedef struct ms_step_task {
     const char *target; /* a row of ms_targets, never NULL: "free" */
     ms_rules_mode rules_mode;
     uint64_t max_host_bytes; /* rules: what may go to the host; UINT64_MAX: no limit */
-    bool is_host_half;       /* that is half of this host's memory: nobody gave another figure */
+    bool is_host_half;       /* that is half of this host's memory: no other figure was given */
     uint32_t moved;          /* ms_allowance bits: to the host, because nothing fitted otherwise */
-    bool alone;              /* the answer is set beside no others */
+    bool alone;              /* the answer is not compared with others */
     const ms_stop *stop;     /* answer with what there is; or NULL */
 } ms_step_task;
 

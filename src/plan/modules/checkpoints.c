@@ -113,7 +113,7 @@ static uint64_t find_lacks(const search *s, uint64_t *lacks)
     return most;
 }
 
-/* Uses the row that lacks most of those in a range; and those on both sides of it, so many levels
+/* Uses the row that lacks most of those in a range; and those on both sides of it, that many levels
  * deep. */
 static bool use_worst_rows(search *s, const uint64_t *lacks, uint32_t first, uint32_t end,
                            uint32_t levels)

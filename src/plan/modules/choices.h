@@ -30,7 +30,7 @@ typedef struct ms_choice {
 } ms_choice;
 
 typedef struct ms_row {
-    uint32_t before;     /* so many choices, the first ones, */
+    uint32_t before;     /* that many choices, the first ones, */
     uint64_t need_bytes; /* must free so much */
 } ms_row;
 
@@ -42,7 +42,7 @@ typedef struct ms_choices {
     ms_row *rows; /* both rising */
     uint32_t row_count;
     uint64_t *most_kept; /* by module: at the peak of its backward or of one inside it */
-    uint64_t *scratch;   /* one for each module and one more, for whoever needs it */
+    uint64_t *scratch;   /* one for each module and one more, as scratch space */
 } ms_choices;
 
 /* Lives in the arena. */
@@ -58,7 +58,7 @@ void ms_choices_only(const ms_choices *choices, uint32_t *parts);
 /* The smallest budget that some plan fits; `parts` is such a plan. */
 uint64_t ms_choices_least(const ms_choices *choices, uint32_t *parts);
 
-/* The least parts that free so many bytes, at most all. */
+/* The fewest parts that free that many bytes, at most all. */
 uint32_t ms_choice_parts(const ms_module *module, uint64_t bytes);
 
 /* ---- adjusting a plan ---- */

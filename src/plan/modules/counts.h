@@ -10,7 +10,7 @@
 #include "plan/modules/choices.h"
 
 typedef struct ms_counts_options {
-    const bool *is_used; /* by row: the others are left out, and so the bound holds without them */
+    const bool *is_used; /* by row: the others are omitted, and the bound holds without them */
     uint64_t more_bytes; /* wanted by every row */
     double enough_ms;    /* stop when no plan can be better than this */
     const ms_limit *limit;

@@ -175,7 +175,7 @@ static uint32_t parent_by_name(const ms_graph *graph, const char *fqn, char *scr
 static ms_status not_a_tree(ms_json_value order, const ms_module *m, ms_error *err)
 {
     return ms_json_fail(err, order, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                        "the orders fit no tree: see module \"%.100s\"", m->fqn);
+                        "the orders do not form a tree: see module \"%.100s\"", m->fqn);
 }
 
 /* A module is left when all have been that were entered before it, but those around it, and all
@@ -234,7 +234,7 @@ static ms_status read_curve(const reader *r, ms_json_value stats, ms_module *m, 
     uint32_t count = ms_json_length(slopes);
     if (count == 0 || count > MS_GRAPH_MAX_SEGMENTS || count != ms_json_length(intercepts))
         return ms_json_fail(err, slopes, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                            "wants 1 to %d slopes and as many intercepts", MS_GRAPH_MAX_SEGMENTS);
+                            "needs 1 to %d slopes and as many intercepts", MS_GRAPH_MAX_SEGMENTS);
     ms_segment *segments = ms_arena_array(r->arena, ms_segment, count);
     if (!segments)
         return no_memory(err);
@@ -341,7 +341,7 @@ static ms_status read_orders(const reader *r, ms_json_value root, ms_error *err)
     ms_graph *g = r->graph;
     g->count = ms_json_length(entered);
     if (g->count == 0)
-        return ms_json_fail(err, entered, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "lists no modules");
+        return ms_json_fail(err, entered, MS_JSON_AT_VALUE, MS_ERR_CONFIG, "it lists no modules");
     if (g->count > MS_GRAPH_MAX_MODULES)
         return ms_json_fail(err, entered, MS_JSON_AT_VALUE, MS_ERR_LIMIT,
                             "%u modules; at most %d are planned", (unsigned)g->count,

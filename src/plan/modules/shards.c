@@ -83,7 +83,7 @@ static uint64_t rest_of(uint64_t all, uint64_t in_units)
     return all > in_units ? all - in_units : 0;
 }
 
-/* ---- what a state comes to when nothing more becomes a unit ---- */
+/* ---- the cost of a state when nothing more becomes a unit ---- */
 
 static double total_ms(const search *s, const state *x)
 {
@@ -258,7 +258,8 @@ static ms_status check_reverse(const ms_graph *g, ms_error *err)
         uint32_t expected = parent ? parent->entered_backward + 1 + (parent->after - m->after) : 0;
         if (m->entered_backward != expected)
             return ms_fail(err, MS_ERR_CONFIG,
-                           "bw_pre_order does not reverse forward at module \"%.100s\"", m->fqn);
+                           "bw_pre_order is not the reverse of forward at module \"%.100s\"",
+                           m->fqn);
     }
     return MS_OK;
 }
@@ -269,7 +270,7 @@ static ms_status check_nesting(const ms_shard_task *task, ms_error *err)
     for (uint32_t i = 1; task->fixed && i < g->count; i++)
         for (uint32_t a = g->modules[i].parent; task->fixed[i] && a != 0; a = g->modules[a].parent)
             if (task->fixed[a])
-                return ms_fail(err, MS_ERR_USAGE, "fsdp-units: %.100s lies in %.100s",
+                return ms_fail(err, MS_ERR_USAGE, "fsdp-units: %.100s is inside %.100s",
                                g->modules[i].fqn, g->modules[a].fqn);
     return MS_OK;
 }

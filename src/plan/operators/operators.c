@@ -174,7 +174,7 @@ static ms_status read_in_place(ms_json_value root, ms_operator_task *task, ms_er
                 return status;
         if (count != 2)
             return ms_json_fail(err, pair, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
-                                "wants an operator and its parent");
+                                "expected an operator and its parent");
         if (index[0] != index[1])
             tie(task, index[0], index[1]);
         else if (!set_rule(&task->operators[index[0]], MS_OPERATOR_SAVED))

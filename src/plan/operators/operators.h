@@ -15,7 +15,7 @@
 
 enum { MS_OPERATORS_MAX = 4096 };
 
-/* What ties an operator's choice, beside the budget. */
+/* What constrains an operator's choice, besides the budget. */
 typedef enum ms_operator_rule {
     MS_OPERATOR_FREE,
     MS_OPERATOR_SAVED,

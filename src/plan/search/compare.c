@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "config/run/attention.h"
 #include "ledger/change.h"
+#include "plan/costs/choose_simply.h"
 #include "plan/search/rules.h"
 
 /* A search of its own, alone in its thread. */

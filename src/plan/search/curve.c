@@ -9,7 +9,9 @@
 
 #include "base/limit.h"
 #include "base/parallel.h"
+#include "plan/costs/choose_simply.h"
 #include "plan/search/search.h"
+#include "plan/search/search_limit.h"
 
 /* One point, alone in its thread. */
 typedef struct point {
@@ -187,7 +189,7 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
         status = trace_points(&base, least, most, count, points, curve);
     ms_step_plan_free(&plan);
     if (status == MS_OK && ms_stop_asked(task->stop))
-        return ms_fail(err, MS_ERR_STOPPED, "stopped; the points are the best found by then");
+        return ms_fail(err, MS_ERR_STOPPED, "stopped; these are the best points found so far");
     return status;
 }
 

@@ -29,7 +29,7 @@ static group sum_group(const ms_stack *stack, uint32_t first, uint32_t last, uin
     return g;
 }
 
-/* What of a layer runs in pieces; "" for nothing. */
+/* Which parts of a layer run in tiles; "" for none. */
 static const char *tiled_parts(const ms_treatment *t)
 {
     if (t->attention_tiles == 0)
@@ -48,18 +48,18 @@ static double shown_ms(const group *g)
     return g->exposed_ms / layers_of(g);
 }
 
-/* ", 1.25 ms" that each layer takes again, or "" when no time is told; NULL: no memory. */
+/* ", 1.25 ms" to recompute each layer, or "" when times are not known; NULL: no memory. */
 static const char *again(ms_arena *arena, const group *g)
 {
     return g->tells_time ? ms_arena_printf(arena, ", %.2f ms", g->recompute_ms / layers_of(g)) : "";
 }
 
-/* "; 0.25 ms of its copies show", where the input is on the host and waited for; else "". */
+/* "; 0.25 ms of its copies are exposed", where the input is on the host and waited for; else "". */
 static const char *shown_copies(ms_arena *arena, const ms_treatment *t, const group *g)
 {
     if (t->input == MS_INPUT_ON_DEVICE || !g->tells_time || shown_ms(g) < 0.005)
         return "";
-    return ms_arena_printf(arena, "; %.2f ms of its copies show", shown_ms(g));
+    return ms_arena_printf(arena, "; %.2f ms of its copies are exposed", shown_ms(g));
 }
 
 static const char *why_checkpoint(ms_arena *arena, const ms_treatment *t, const group *g)
@@ -68,9 +68,9 @@ static const char *why_checkpoint(ms_arena *arena, const ms_treatment *t, const 
     if (!ms || !copies)
         return NULL;
     return ms_arena_printf(arena,
-                           "only the input stays%s; backward runs each layer again%s%s%s%s%s",
+                           "only the input is kept%s; backward recomputes each layer%s%s%s%s%s",
                            t->input == MS_INPUT_ON_DEVICE ? "" : ", on the host", ms,
-                           *tiled ? ", its " : "", tiled, *tiled ? " in pieces" : "", copies);
+                           *tiled ? ", its " : "", tiled, *tiled ? " in tiles" : "", copies);
 }
 
 static const char *why_selective(ms_arena *arena, const ms_treatment *t, const group *g)
@@ -80,23 +80,25 @@ static const char *why_selective(ms_arena *arena, const ms_treatment *t, const g
     if (!copies)
         return NULL;
     if (!g->tells_time)
-        return ms_arena_printf(
-            arena, "the results of %" PRIu32 " operators stay%s; backward runs the others again",
-            t->kept_count, input);
+        return ms_arena_printf(arena,
+                               "the results of %" PRIu32
+                               " operators are kept%s; backward recomputes the others",
+                               t->kept_count, input);
     return ms_arena_printf(arena,
-                           "the results of %" PRIu32 " operators stay%s, so that running a layer "
-                           "again takes %.2f ms%s",
+                           "the results of %" PRIu32 " operators are kept%s, so that recomputing a "
+                           "layer takes %.2f ms%s",
                            t->kept_count, input, g->recompute_ms / layers_of(g), copies);
 }
 
 static const char *why_offload(ms_arena *arena, const group *g)
 {
     if (!g->tells_time)
-        return ms_arena_strdup(arena, "what is saved waits on the host");
+        return ms_arena_strdup(arena, "saved tensors are kept on the host");
     if (shown_ms(g) < 0.005)
-        return ms_arena_strdup(arena, "the copies are done before anybody waits for them");
+        return ms_arena_strdup(arena, "the copies are fully hidden");
     return ms_arena_printf(
-        arena, "%.2f ms of each layer's copies show: its neighbours are done sooner", shown_ms(g));
+        arena, "%.2f ms of each layer's copies are exposed: its neighbours finish sooner",
+        shown_ms(g));
 }
 
 static const char *why(ms_arena *arena, const ms_treatment *t, const group *g)
@@ -116,10 +118,10 @@ static const char *why(ms_arena *arena, const ms_treatment *t, const group *g)
         break;
     }
     if (t->mlp_checkpoint)
-        return ms_arena_printf(arena, "the MLP runs again%s%s", ms, *ms ? " a layer" : "");
-    return ms_arena_printf(arena, "the %s run%s again in %" PRIu32 " pieces%s%s", tiled_parts(t),
-                           t->tiles && t->attention_tiles ? "" : "s",
-                           t->tiles ? t->tiles : t->attention_tiles, ms, *ms ? " a layer" : "");
+        return ms_arena_printf(arena, "the MLP is recomputed%s%s", ms, *ms ? " per layer" : "");
+    return ms_arena_printf(arena, "the %s %s recomputed in %" PRIu32 " tiles%s%s", tiled_parts(t),
+                           t->tiles && t->attention_tiles ? "are" : "is",
+                           t->tiles ? t->tiles : t->attention_tiles, ms, *ms ? " per layer" : "");
 }
 
 static ms_status add(ms_step_plan *plan, const ms_decision *decision, ms_error *err)
@@ -141,8 +143,8 @@ static ms_status add_loss(ms_arena *arena, const ms_stack *stack, uint32_t loss,
         .freed_bytes = freed > 0 ? (uint64_t)freed : 0,
         .added_ms = chunked->ms - whole->ms,
         .why = ms_arena_printf(arena,
-                               "logits of 1/%" PRIu32 " of the tokens at a time, made again by "
-                               "backward; bytes are those of the loss itself",
+                               "logits of 1/%" PRIu32 " of the tokens at a time, recomputed in "
+                               "backward; the bytes are those of the loss itself",
                                chunked->loss_chunks)};
     return add(plan, &decision, err);
 }

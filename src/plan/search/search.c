@@ -127,7 +127,7 @@ ms_status ms_search_try(ms_search *s, ms_chooser with, ms_chosen *chosen, bool *
 {
     ms_choose_task task = ms_search_task(s, s->limit_bytes);
     if (s->loss == MS_ANY_LOSS)
-        task.nodes = 0; /* the one whose bound is told */
+        task.nodes = 0; /* the one whose bound is reported */
     return try_task(s, with, &task, chosen, yes);
 }
 

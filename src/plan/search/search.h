@@ -60,14 +60,10 @@ ms_status ms_search_compare(ms_search *s, const ms_target *target);
 ms_status ms_search_measure(ms_search *s);
 /* Both. */
 ms_status ms_search_begin(ms_search *s, const ms_target *target);
-/* Gives the run a budget, and its allocator what the context leaves of it. */
-void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes);
 /* A search of its own for another thread: what was measured, nothing found yet. `plan` gets the
  * budget and what keeps everything. */
 void ms_search_fork(const ms_search *base, const ms_step_task *task, ms_arena *arena,
                     ms_step_plan *plan, ms_error *err, ms_search *fork);
-/* The budget of the search's run has been set anew: the limit that follows from it. */
-void ms_search_set_limit(ms_search *s);
 /* Chooses at the full limit: whether there is a choice, and whether it was proven to fit. What
  * would not be the best is not proven. */
 ms_status ms_search_try(ms_search *s, ms_chooser with, ms_chosen *chosen, bool *yes);
@@ -102,7 +98,7 @@ ms_status ms_search_least_of(ms_search *s, const ms_stack_choice *choices, size_
  * allocator takes when nothing stops it. */
 ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
                                     uint64_t live_bytes, uint64_t *budget);
-/* Runs the best into s->plan->plan; and says how far from the bound it may be. */
+/* Runs the best into s->plan->plan, and sets how far from the bound it may be. */
 ms_status ms_search_finish(ms_search *s);
 void ms_search_set_gap(ms_search *s, const ms_chosen *first);
 

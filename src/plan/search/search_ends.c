@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "plan/costs/option_list.h"
+#include "plan/search/search_limit.h"
 
 ms_status ms_search_finish(ms_search *s)
 {

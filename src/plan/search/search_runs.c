@@ -4,6 +4,7 @@
  * loses between blocks depends on how sizes follow each other, which choosing does not know; two
  * runs leave it few kinds of holes.
  */
+#include "plan/costs/choose_simply.h"
 #include "plan/search/search.h"
 
 enum { MOST_RUN_HALVINGS = 4 };

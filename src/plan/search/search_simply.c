@@ -2,6 +2,7 @@
  *
  * Simple choices, offered beside the search's: every layer alike, every layer checkpointed.
  */
+#include "plan/costs/choose_simply.h"
 #include "plan/search/search.h"
 
 enum { MOST_UNIFORM = 8 };

@@ -38,7 +38,7 @@ static void read_summary(const ms_ledger *ledger, void *to)
     *(ms_summary *)to = ledger->summary;
 }
 
-/* One way to run a step, and who wants to know of it. */
+/* One way to run a step, and the results that are asked for. */
 typedef struct job {
     const ms_model_config *model;
     ms_run_config run;

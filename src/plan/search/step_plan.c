@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/limit.h"
+#include "plan/costs/choose_simply.h"
 #include "text/size.h"
 #include "plan/search/compare.h"
 #include "plan/search/explain.h"
@@ -167,21 +168,22 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
     if (s->plan->least_budget_bytes == 0)
         return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan that fits %s was found", budget);
     return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s %s: the smallest budget found is %s",
-                   s->is_ruled_out ? "no mix of these options fits" : "found no plan that fits",
+                   s->is_ruled_out ? "no combination of these options fits"
+                                   : "found no plan that fits",
                    budget, least);
 }
 
-/* ---- when somebody asks to stop ---- */
+/* ---- a request to stop ---- */
 
 static ms_status fail_stopped(ms_search *s)
 {
     s->plan->outcome = MS_PLAN_STOPPED;
     return ms_fail(s->err, MS_ERR_STOPPED, "%s",
-                   s->has_best ? "stopped; the plan is the best found by then"
+                   s->has_best ? "stopped; this is the best plan found so far"
                                : "stopped before a plan that fits was found");
 }
 
-/* What others would do with a search that was cut short says nothing. */
+/* A comparison with a search that was cut short means nothing. */
 static void forget_comparison(ms_step_plan *plan)
 {
     plan->compared.count = 0;
@@ -203,7 +205,7 @@ static ms_status explain(ms_search *s, const ms_target *target)
                       s->plan, s->err);
 }
 
-/* What the answer is set beside. */
+/* What the answer is compared with. */
 static ms_status compare(ms_search *s, const ms_target *target)
 {
     if (s->task->alone)

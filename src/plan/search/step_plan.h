@@ -43,7 +43,7 @@ typedef struct ms_decision {
     const char *treatment;            /* "checkpoint", "offload:0.5+tile:4", "chunk:8" */
     uint64_t freed_bytes;             /* less saved at the end of forward than when kept */
     uint64_t host_bytes;
-    double added_ms; /* to the step; NAN: no time is told */
+    double added_ms; /* to the step; NAN: times are not known */
     const char *why; /* one sentence */
 } ms_decision;
 

@@ -28,7 +28,7 @@ static uint64_t most_requested(const ms_usage *usage)
     return most;
 }
 
-/* *repeats: whether the step could be played again; if not the rest says nothing. */
+/* *repeats: whether the step could be played again; if not, the rest is undefined. */
 static ms_status replay(const ms_trial *trial, const ms_run_config *run, ms_trial_result *result,
                         bool *repeats, ms_error *err)
 {

@@ -9,7 +9,7 @@ typedef enum ms_plan_outcome {
     MS_PLAN_OPTIMAL, /* proven within the gap */
     MS_PLAN_INFEASIBLE,
     MS_PLAN_LIMIT,  /* out of time */
-    MS_PLAN_STOPPED /* somebody asked for it */
+    MS_PLAN_STOPPED /* on request */
 } ms_plan_outcome;
 extern const char *const ms_plan_outcome_names[]; /* by ms_plan_outcome */
 

@@ -304,7 +304,7 @@ static ms_status solve_problem(const ms_problem *problem, const ms_solver_option
     if (problem->no_memory)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the problem");
     if (!is_sound(problem))
-        return ms_fail(err, MS_ERR_INTERNAL, "a problem that is not well formed");
+        return ms_fail(err, MS_ERR_INTERNAL, "the problem is malformed");
     session *s = calloc(1, sizeof *s);
     size_t columns = problem->columns.count + 1;
     ms_status status = MS_ERR_NOMEM;

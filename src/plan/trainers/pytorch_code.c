@@ -205,11 +205,10 @@ static void write_offload(writer *w)
 
 static void write_layers(writer *w)
 {
-    append(w,
-           "\n\ndef treat(model):\n"
-           "    \"\"\"Call it once, when the model is on its device; then train as before.\"\"\"\n"
-           "    decoder = model.get_decoder()\n"
-           "    layers = decoder.layers if hasattr(decoder, \"layers\") else decoder.h\n");
+    append(w, "\n\ndef treat(model):\n"
+              "    \"\"\"Call once, when the model is on its device; then train as before.\"\"\"\n"
+              "    decoder = model.get_decoder()\n"
+              "    layers = decoder.layers if hasattr(decoder, \"layers\") else decoder.h\n");
     write_tiles(w);
     write_kinds(w);
     write_saved_on_cpu(w);
@@ -221,7 +220,7 @@ static void write_loss(writer *w)
     append(w, ms_arena_printf(
                   w->arena,
                   "\n\ndef loss_of(model, input_ids, labels):\n"
-                  "    \"\"\"In place of model(input_ids=input_ids, labels=labels).loss.\"\"\"\n"
+                  "    \"\"\"Use instead of model(input_ids=input_ids, labels=labels).loss.\"\"\"\n"
                   "    return chunked_loss(model.get_decoder(), model.get_output_embeddings(), "
                   "%" PRIu32 ", input_ids, labels%s)\n",
                   w->treatments->loss_chunks,
@@ -330,7 +329,7 @@ const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
         return "# Nothing to change: every layer keeps what autograd saves.";
     w.text = ms_arena_printf(arena,
                              "# SPDX-License-Identifier: GPL-3.0-or-later\n"
-                             "# By memscope, for a causal language model of Hugging Face:\n"
+                             "# Written by memscope, for a Hugging Face causal language model:\n"
                              "# %s\n",
                              treat);
     needs n = needs_of(&w);

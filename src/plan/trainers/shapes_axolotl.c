@@ -38,7 +38,7 @@ static const char *checkpoint_keys(const ms_shape_list *list)
                            is_reentrant ? "true" : "false");
 }
 
-/* Layers with a sliding window would be left out of it. */
+/* Layers with a sliding window would be excluded from it. */
 static const char *selective_keys(const ms_shape_list *list, const char *checkpoint,
                                   const save_set *set)
 {
@@ -59,12 +59,13 @@ static const char *tile_keys(const ms_shape_list *list, const char *checkpoint, 
 {
     if (!checkpoint)
         return NULL;
-    return ms_arena_printf(list->arena,
-                           "%s\n"
-                           "tiled_mlp: true\n"
-                           "tiled_mlp_num_shards: %" PRIu32 "\n"
-                           "# without DeepSpeed one layer's MLP has its gradients twice meanwhile",
-                           checkpoint, tiles);
+    return ms_arena_printf(
+        list->arena,
+        "%s\n"
+        "tiled_mlp: true\n"
+        "tiled_mlp_num_shards: %" PRIu32 "\n"
+        "# without DeepSpeed the gradients of one layer's MLP exist twice for a time",
+        checkpoint, tiles);
 }
 
 static void add_tiles(ms_shape_list *list, const char *keep, const char *checkpoint)

@@ -10,7 +10,7 @@
 
 static const ms_target targets[] = {
     {.name = "free",
-     .title = "any mix of treatments, layer by layer",
+     .title = "any combination of treatments, layer by layer",
      .is_free = true,
      .techniques = MS_MAY_ALL},
     {.name = "hf",

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "report/check/check_channels.h"
 #include "text/size.h"
 #include "report/check/check_report.h"
 #include "report/diff/diff_report.h"
@@ -111,7 +112,7 @@ static void markdown_row(FILE *out, const ms_verdict *v)
             size_text(v->limit_bytes, known && v->limit_bytes, limit), left_text(v, left));
 }
 
-/* A job's summary holds 1 MiB and a comment 64 KiB, so only the worst are told in full. */
+/* A job's summary holds 1 MiB and a comment 64 KiB, so only the worst are reported in full. */
 void ms_check_markdown(FILE *out, const ms_check_view *view)
 {
     fprintf(out,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "json/write.h"
+#include "report/check/check_channels.h"
 #include "report/check/check_report.h"
 #include "report/view/fit_words.h"
 
@@ -158,7 +159,7 @@ static const struct rule {
     const char *id, *text;
 } rules[] = {
     {"over-budget", "A training step needs more memory than its budget allows."},
-    {"near-budget", "A training step needs more memory than its budget warns at."},
+    {"near-budget", "A training step needs more memory than its budget's warning level."},
     {"tight-fit", "A training step does not fit its device, or only just."},
     {"unreadable", "A budget cannot be checked."},
 };

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "json/write.h"
+#include "report/check/check_channels.h"
 #include "report/check/check_report.h"
 
 /* ---- GitLab's code quality ---- */

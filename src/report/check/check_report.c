@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "report/check/check_channels.h"
 
 /* clang-format off */
 static const struct channel {
@@ -32,89 +33,13 @@ const ms_report_format *ms_check_format_at(size_t index)
     return index < CHANNELS ? &channels[index].format : NULL;
 }
 
-/* ---- words ---- */
-
-bool ms_check_is_told(const ms_verdict *v)
-{
-    bool is_less = v->report.has_reason && ms_reason_verdict(v->report.reason) != MS_VERDICT_FITS;
-    return ms_is_problem(v) || is_less || ms_report_setting(&v->report, "several_gpus");
-}
-
-const char *ms_check_rule(const ms_verdict *v)
-{
-    bool has_breach = false;
-    for (uint32_t i = 0; i < v->breach_count; i++)
-        has_breach = has_breach || v->breaches[i].is_warning == (v->outcome == MS_OUTCOME_WARNED);
-    return v->outcome == MS_OUTCOME_FAILED ? "unreadable"
-           : !has_breach                   ? "tight-fit"
-           : v->outcome == MS_OUTCOME_OVER ? "over-budget"
-                                           : "near-budget";
-}
-
-const ms_error *ms_check_place(const ms_verdict *v)
-{
-    if (v->outcome == MS_OUTCOME_FAILED && v->error.file[0] && v->error.line)
-        return &v->error;
-    return v->place ? v->place : v->budget->place;
-}
-
-/* Takes "." and ".." out of an absolute path, in place. */
-static void tidy_path(char *path)
-{
-    char *out = path;
-    for (const char *part = path; *part;) {
-        size_t length = strcspn(part + 1, "/");
-        if (length == 2 && part[1] == '.' && part[2] == '.') {
-            while (out > path && *--out != '/')
-                continue;
-        } else if (length > 1 || (length == 1 && part[1] != '.')) {
-            memmove(out, part, length + 1);
-            out += length + 1;
-        }
-        part += length + 1;
-    }
-    *out = '\0';
-}
-
-/* NULL: the file is not below the top. */
-static const char *from_root(const ms_check_view *view, const char *file)
-{
-    size_t length = strlen(view->root);
-    char *path = *file == '/' ? ms_arena_printf(view->arena, "%s", file)
-                              : ms_arena_printf(view->arena, "%s/%s", view->folder, file);
-    if (!path)
-        return NULL;
-    tidy_path(path);
-    return strncmp(path, view->root, length) == 0 && path[length] == '/' ? path + length + 1 : NULL;
-}
-
-const char *ms_check_file(const ms_check_view *view, const ms_error *place)
-{
-    const char *file = place->file[0] ? place->file : view->path;
-    while (strncmp(file, "./", 2) == 0)
-        file += 2;
-    const char *known = view->root ? from_root(view, file) : NULL;
-    return known ? known : file;
-}
-
-const char *ms_check_fingerprint(const ms_verdict *v, char text[MS_FINGERPRINT_TEXT])
-{
-    const char *const parts[] = {v->budget->name, "\n", ms_check_rule(v)};
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        for (const char *p = parts[i]; *p; p++)
-            hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    snprintf(text, MS_FINGERPRINT_TEXT, "%016" PRIx64, hash);
-    return text;
-}
-
 /* ---- the view ---- */
 
 static const char *fix_of(ms_arena *arena, const ms_verdict *v)
 {
     if (v->outcome != MS_OUTCOME_OVER || (!v->fix && !v->has_no_fix))
         return "";
-    return v->fix ? ms_arena_printf(arena, "What fits again: %s", v->fix)
+    return v->fix ? ms_arena_printf(arena, "This fits again: %s", v->fix)
                   : "No plan was found that fits";
 }
 

@@ -7,67 +7,11 @@
 
 #include <stdio.h>
 
-#include "gate/verdict.h"
-#include "memscope/check.h"
-
-/* A verdict and what is said of it; texts are never NULL. */
-typedef struct ms_check_row {
-    const ms_verdict *verdict;
-    const char *text;    /* what limit is not kept, or what is left */
-    const char *changes; /* since the baseline, or "" */
-    const char *fix;     /* "What fits again: ...", or "" */
-    const char *message; /* all of it */
-} ms_check_row;
-
-typedef struct ms_check_view {
-    const ms_check_row *rows; /* worst first */
-    uint32_t count;
-    uint32_t counts[MS_OUTCOME_COUNT];
-    const char *path;          /* of the budgets */
-    const char *root, *folder; /* see ms_check_set_root; may be NULL */
-    const char *title;         /* "3 budgets: 1 over, 2 passed" */
-    int exit_code;
-    ms_style style;
-    ms_arena *arena;
-} ms_check_view;
+#include "report/check/check_view.h"
 
 /* Writes, flushes and checks. `verdicts` are worst first, as many as the view counts; of the view,
  * what is not made from them is set. */
 ms_status ms_check_report_write(const ms_verdict *const *verdicts, const ms_check_view *set,
                                 const char *format, FILE *out, ms_error *err);
-
-/* Whether it is one that a check is about: over, warned or failed. */
-static inline bool ms_is_problem(const ms_verdict *v)
-{
-    return v->outcome >= MS_OUTCOME_WARNED;
-}
-
-/* Whether it is worth a paragraph: it is a problem, or there is something to know. */
-bool ms_check_is_told(const ms_verdict *v);
-
-/* "over-budget", "near-budget", "tight-fit", "unreadable": names for rules. */
-const char *ms_check_rule(const ms_verdict *v);
-
-/* Where a channel points: what matters most; never NULL. */
-const ms_error *ms_check_place(const ms_verdict *v);
-
-/* The file of a place as others know it: from the top of the repository if that is known, else from
- * where the program runs, without "./". */
-const char *ms_check_file(const ms_check_view *view, const ms_error *place);
-
-/* Sixteen hex digits that stay as long as the budget's name and what is wrong with it. */
-enum { MS_FINGERPRINT_TEXT = 17 };
-const char *ms_check_fingerprint(const ms_verdict *v, char text[MS_FINGERPRINT_TEXT]);
-
-void ms_check_console(FILE *out, const ms_check_view *view);
-void ms_check_json(FILE *out, const ms_check_view *view);
-void ms_check_markdown(FILE *out, const ms_check_view *view);
-void ms_check_junit(FILE *out, const ms_check_view *view);
-void ms_check_github(FILE *out, const ms_check_view *view);
-void ms_check_sarif(FILE *out, const ms_check_view *view);
-void ms_check_gitlab(FILE *out, const ms_check_view *view);
-void ms_check_benchmark(FILE *out, const ms_check_view *view);
-void ms_check_shields(FILE *out, const ms_check_view *view);
-void ms_check_prometheus(FILE *out, const ms_check_view *view);
 
 #endif

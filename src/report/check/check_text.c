@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "report/check/check_channels.h"
 #include "report/check/check_report.h"
 #include "report/kit/escape.h"
 
@@ -136,13 +137,13 @@ static const struct metric {
     uint64_t (*value)(const ms_verdict *v);
     bool of_failed, or_zero;
 } metrics[] = {
-    {"memscope_expected_bytes", "Memory that the step is expected to take.", expected_of, false,
+    {"memscope_expected_bytes", "Memory that the step is expected to need.", expected_of, false,
      true},
-    {"memscope_upper_bytes", "Memory that the step takes at most.", upper_of, false, true},
-    {"memscope_limit_bytes", "Memory that the step may take.", limit_of, false, false},
-    {"memscope_fit_verdict", "2 where the step fits its device, 1 where only just, 0 where not.",
-     fit_of, false, true},
-    {"memscope_within_budget", "1 where the step keeps its limits.", is_within, true, true},
+    {"memscope_upper_bytes", "Memory that the step needs at most.", upper_of, false, true},
+    {"memscope_limit_bytes", "Memory that the step may use.", limit_of, false, false},
+    {"memscope_fit_verdict", "2 if the step fits its device, 1 if only just, 0 if not.", fit_of,
+     false, true},
+    {"memscope_within_budget", "1 if the step stays within its limits.", is_within, true, true},
 };
 
 void ms_check_prometheus(FILE *out, const ms_check_view *view)

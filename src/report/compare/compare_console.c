@@ -61,7 +61,7 @@ static void write_table(const ms_compare_view *v, ms_compare_table table, const 
     if (rows->count == 0)
         return;
     ms_page_heading(page, ms_compare_titles[table].title,
-                    "  (GiB; bytes; % of the first peak, of what the rows differ by)");
+                    "  (GiB; bytes; % of the first peak and of the total difference)");
     fprintf(page->out, "  %-*s%9s%9s%14s%8s%8s\n", NAME_COLUMNS, "", "first", "second",
             "difference", "peak", "share");
     for (uint32_t i = 0; i < (is_cut ? MOST_ROWS : rows->count); i++)
@@ -77,16 +77,17 @@ static void write_timelines(const ms_compare_view *v, const ms_page *page)
     if (!p->is_told)
         return;
     ms_page_heading(page, "Event by event", "  (allocations and frees of the step)");
-    fprintf(page->out, "  told up to event %" PRIu64 " of the first, %" PRIu64 " of the second\n",
+    fprintf(page->out,
+            "  recorded up to event %" PRIu64 " of the first, %" PRIu64 " of the second\n",
             p->first_events, p->second_events);
     if (p->has_parted)
         ms_page_put(page,
-                    "  they part after %" PRIu64 " and by %" PRIu64
+                    "  they diverge after event %" PRIu64 ", at %" PRIu64
                     ", in %s: %s and %s GiB, %+" PRId64 " bytes",
                     p->same_event, p->event, p->phase, ms_gib(p->first_bytes, a),
                     ms_gib(p->second_bytes, b), (int64_t)(p->second_bytes - p->first_bytes));
     else
-        fprintf(page->out, "  they do not part: %s%" PRId64 " bytes at every event in both",
+        fprintf(page->out, "  they do not diverge: %s%" PRId64 " bytes at every event in both",
                 p->from_start > 0 ? "+" : "", p->from_start);
     fputc('\n', page->out);
 }

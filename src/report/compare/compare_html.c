@@ -15,18 +15,18 @@ static bool write_timelines(FILE *out, const void *view)
     fprintf(out,
             "<figure>\n<div class=\"wide\"><svg class=\"picture\" viewBox=\"0 0 %d %d\" "
             "role=\"img\" aria-label=\"Bytes over the allocations and frees of both steps; the "
-            "tables below say what they differ by.\">\n",
+            "tables below show how they differ.\">\n",
             MS_PICTURE_WIDTH, MS_COMPARE_PICTURE_HEIGHT);
     ms_compare_picture(out, v);
     fprintf(out,
-            "</svg></div>\n<figcaption>Line: the first, told up to event %" PRIu64
+            "</svg></div>\n<figcaption>Line: the first, recorded up to event %" PRIu64
             ". Dotted: the second, up to %" PRIu64 ".",
             p->first_events, p->second_events);
     if (p->has_parted)
-        fprintf(out, " They part after %" PRIu64 " and by %" PRIu64 " (mark).", p->same_event,
+        fprintf(out, " They diverge after event %" PRIu64 ", at %" PRIu64 " (mark).", p->same_event,
                 p->event);
     else if (p->is_told)
-        fprintf(out, " They do not part: %+" PRId64 " bytes at every event that both tell.",
+        fprintf(out, " They do not diverge: %+" PRId64 " bytes at every event recorded in both.",
                 p->from_start);
     fputs("</figcaption>\n</figure>\n", out);
     return true;
@@ -66,7 +66,7 @@ static bool write_tables(FILE *out, const void *view)
         if (rows->count == 0)
             continue;
         ms_html_table(out, "", ms_compare_titles[t].title,
-                      "|#first|#second|#difference|#% of the first peak|#% of what differs");
+                      "|#first|#second|#difference|#% of the first peak|#% of the difference");
         for (uint32_t i = 0; i < rows->count; i++)
             write_row(out, &rows->items[i]);
         ms_html_end_table(out);

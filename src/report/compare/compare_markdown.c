@@ -53,7 +53,7 @@ static void write_table(FILE *out, const ms_compare_view *v, ms_compare_table ta
         return;
     fprintf(out,
             "\n## %s\n\n| | first, GiB | second, GiB | difference, bytes | %% of the first peak | "
-            "%% of what differs |\n|---|---:|---:|---:|---:|---:|\n",
+            "%% of the difference |\n|---|---:|---:|---:|---:|---:|\n",
             ms_compare_titles[table].title);
     for (uint32_t i = 0; i < count; i++)
         write_row(out, &rows->items[i]);
@@ -66,17 +66,17 @@ static void write_timelines(FILE *out, const ms_compare_parting *p)
     if (!p->is_told)
         return;
     fprintf(out,
-            "\n## Event by event\n\nAllocations and frees are told up to number %" PRIu64
+            "\n## Event by event\n\nAllocations and frees are recorded up to number %" PRIu64
             " of the first step and %" PRIu64 " of the second. ",
             p->first_events, p->second_events);
     if (p->has_parted) {
-        fprintf(out, "They part after %" PRIu64 " and by %" PRIu64 ", in ", p->same_event,
+        fprintf(out, "They diverge after event %" PRIu64 ", at %" PRIu64 ", in ", p->same_event,
                 p->event);
         ms_markdown_text(out, p->phase);
-        fprintf(out, ", where %" PRIu64 " bytes stand against %" PRIu64 ".\n", p->first_bytes,
-                p->second_bytes);
+        fprintf(out, ", where the first has %" PRIu64 " bytes and the second %" PRIu64 ".\n",
+                p->first_bytes, p->second_bytes);
     } else {
-        fprintf(out, "They do not part: %+" PRId64 " bytes at every event that both tell.\n",
+        fprintf(out, "They do not diverge: %+" PRId64 " bytes at every event recorded in both.\n",
                 p->from_start);
     }
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/diff/diff_formats.h"
 #include "text/size.h"
 #include "report/diff/diff_report.h"
 #include "report/kit/page.h"
@@ -74,7 +75,7 @@ static void write_fields(const ms_page *page, const char *title, const ms_field_
     }
 }
 
-/* The end tells names apart. */
+/* Names differ at their end. */
 static void put_label(const ms_page *page, const ms_part_change *row, uint32_t width)
 {
     char label[512];

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "report/diff/diff_formats.h"
 #include "report/diff/diff_report.h"
 #include "report/kit/html.h"
 #include "report/plan/plan_view.h"

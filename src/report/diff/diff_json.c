@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "json/write.h"
+#include "report/diff/diff_formats.h"
 #include "report/diff/diff_report.h"
 #include "report/view/fit_words.h"
 

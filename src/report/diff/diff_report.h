@@ -7,47 +7,10 @@
 
 #include <stdio.h>
 
-#include "diff/diff.h"
-#include "memscope/diff.h"
-
-/* What every format shows, worked out once; reporters only write. */
-enum { MS_DIFF_FIGURES = 6 };
-
-typedef struct ms_diff_figure {
-    const char *title, *key;
-    uint64_t a_bytes, b_bytes;
-} ms_diff_figure;
-
-typedef struct ms_diff_view {
-    const ms_diff *diff;
-    const char *a_name, *b_name; /* files, or what was analyzed */
-    ms_style style;
-    ms_diff_figure figures[MS_DIFF_FIGURES]; /* both peaks side by side */
-    uint32_t figure_count;
-} ms_diff_view;
-
-/* What a side leaves out of several GPUs, or NULL; 0 is A. */
-const char *ms_diff_note(const ms_diff_view *view, int side);
-
-/* "tight (allocator-retries)", or "-" where the report does not say. */
-enum { MS_DIFF_VERDICT_TEXT = 48 };
-const char *ms_diff_verdict(const ms_report *report, char text[MS_DIFF_VERDICT_TEXT]);
-
-/* "+1.50 GiB", "-512 B", "0 B". */
-enum { MS_CHANGE_TEXT = 32 };
-const char *ms_change_text(uint64_t a_bytes, uint64_t b_bytes, char text[MS_CHANGE_TEXT]);
-
-/* "4096 -> 8192", with - for what is not there; cut off where it gets long. */
-enum { MS_VALUES_TEXT = 160 };
-const char *ms_values_text(const ms_field_change *change, char text[MS_VALUES_TEXT]);
+#include "report/diff/diff_view.h"
 
 /* Writes, flushes and checks. */
 ms_status ms_diff_report_write(const ms_diff *diff, const char *a_name, const char *b_name,
                                const ms_style *style, const char *format, FILE *out, ms_error *err);
-
-void ms_diff_console(FILE *out, const ms_diff_view *view);
-void ms_diff_json(FILE *out, const ms_diff_view *view);
-void ms_diff_markdown(FILE *out, const ms_diff_view *view);
-void ms_diff_html(FILE *out, const ms_diff_view *view);
 
 #endif

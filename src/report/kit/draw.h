@@ -41,7 +41,7 @@ uint32_t ms_plot_axis_decimals(const ms_plot_axis *axis);
 
 double ms_draw_gib(uint64_t bytes); /* for a picture: no count */
 
-/* A file of its own, with what screen readers say of it; ends with "</svg>". */
+/* A separate file, with a text for screen readers; ends with "</svg>". */
 void ms_draw_begin_file(FILE *out, uint32_t width, uint32_t height, const char *title,
                         const char *description);
 

@@ -225,7 +225,7 @@ static uint64_t run_end(const ms_treatments *treatments, uint64_t num_layers, ui
 static void strip(FILE *out, const ms_treatments *treatments, uint64_t num_layers)
 {
     fputs("<div class=\"strip\" role=\"img\" aria-label=\"How each layer is treated; the table "
-          "below says the same\">",
+          "below lists the same\">",
           out);
     for (uint64_t i = 0; i < num_layers; i++) {
         const ms_treatment *t = &treatments->layers[i];

@@ -33,7 +33,7 @@ void ms_html_begin(FILE *out, const ms_html_head *head);
 bool ms_html_finish(FILE *out, const ms_html_link *links, size_t count, const char *made_from,
                     const void *view, bool (*write)(FILE *out, const void *view, size_t index));
 void ms_html_paragraph(FILE *out, const char *class_name, const char *text);
-/* What a reader should know beside the verdict: "Note: ...". */
+/* What a reader should know besides the verdict: "Note: ...". */
 void ms_html_note(FILE *out, const char *label, const char *text);
 
 /* <data value="1024">1.00 KiB</data>, with an id unless it is NULL. */

@@ -10,7 +10,7 @@
 
 /* The heading, the answer, and the line on what was asked, which the caller ends. */
 void ms_markdown_title(FILE *out, const char *heading, const char *verdict, const char *title);
-/* A list item for what a reader should know beside the verdict; nothing for NULL. */
+/* A list item for what a reader should know besides the verdict; nothing for NULL. */
 void ms_markdown_note(FILE *out, const char *label, const char *text);
 
 /* The section that names every field of the run, `count` of them, one row each. */

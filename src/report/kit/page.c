@@ -81,7 +81,7 @@ static uint32_t count_columns(const char *text, const char *at, const char *end)
     return columns;
 }
 
-/* The last place in the text that has at most so many columns before it. */
+/* The last place in the text that has at most that many columns before it. */
 static const char *after_columns(const char *text, uint32_t columns)
 {
     const char *at = text;

@@ -42,7 +42,7 @@ void ms_page_bar(const ms_page *p, uint32_t permille, uint32_t width);
 
 /* A text in `width` columns; the middle of a longer one gives way. */
 void ms_page_cell(const ms_page *p, const char *text, uint32_t width);
-/* The same, where the end tells texts apart: the beginning of a longer one gives way. */
+/* The same for texts that differ at their end: the beginning of a longer one is cut. */
 void ms_page_end_cell(const ms_page *p, const char *text, uint32_t width);
 void ms_page_last_cell(const ms_page *p, const char *text, uint32_t width); /* ends the line */
 

@@ -29,7 +29,7 @@ _Static_assert((int)MS_BYTES_TEXT <= (int)MS_FIXED_TEXT, "a size is longer than 
 static void write_parameters(const ms_page *p, const ms_calibration *c)
 {
     enum { LABEL_COLUMNS = 40 };
-    ms_page_heading(p, "Parameters", "  (without one of the points: from, to)");
+    ms_page_heading(p, "Parameters", "  (from, to: fitted without one of the points)");
     fprintf(p->out, "  %-*s%12s%12s%12s%8s\n", LABEL_COLUMNS, "", "value", "from", "to", "points");
     for (int i = 0; i < MS_PARAMETER_COUNT; i++) {
         const ms_fitted *f = &c->parameters[i];
@@ -52,7 +52,7 @@ static void write_error(FILE *out, const ms_calibration_error *e)
 
 static void write_quality(const ms_page *p, const ms_calibration_result *r)
 {
-    ms_page_heading(p, "How far off", "  (% of what was measured: mean, worst)");
+    ms_page_heading(p, "Errors", "  (% of the measured value: mean, worst)");
     fprintf(p->out, "  %-24s%17s%17s%17s\n", "", "before", "after", "left out");
     for (uint32_t i = 0; i < r->quality_count; i++) {
         const ms_calibration_quality *q = &r->qualities[i];
@@ -62,7 +62,7 @@ static void write_quality(const ms_page *p, const ms_calibration_result *r)
         write_error(p->out, &q->left_out);
         fputc('\n', p->out);
     }
-    ms_page_paragraph(p, "left out: each point told by a fit of the others");
+    ms_page_paragraph(p, "left out: each point predicted by a fit of the others");
 }
 
 void ms_calibration_console(FILE *out, const ms_calibration_result *r, const ms_style *style)

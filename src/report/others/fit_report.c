@@ -22,14 +22,14 @@ static void write_why(const ms_fit_view *v, FILE *out)
     char need[MS_GIB_TEXT], over[MS_GIB_TEXT]; /* room for either */
     const ms_step_figures *f = &a->at_next;
     if (a->end == MS_FIT_POSITIONS) {
-        fprintf(out, "  the model has learned no more positions\n");
+        fprintf(out, "  the model has no more learned positions\n");
         return;
     }
     if (a->end == MS_FIT_MOST) {
-        fprintf(out, "  more than that is not tried\n");
+        fprintf(out, "  larger values are not tried\n");
         return;
     }
-    fprintf(out, "  %" PRIu64 " does not: it takes %s GiB, ", a->next,
+    fprintf(out, "  %" PRIu64 " does not: it needs %s GiB, ", a->next,
             ms_gib(f->device_bytes, need));
     uint64_t more = f->device_bytes - v->run->budget_bytes;
     if (f->reason == MS_FIT_OVER_BUDGET)
@@ -37,8 +37,7 @@ static void write_why(const ms_fit_view *v, FILE *out)
                 more < LEAST_SEEN ? ms_size_format(more, over, sizeof over) : ms_gib(more, over),
                 ms_phase_name(f->peak_phase));
     else
-        fprintf(out, "and the allocator finds no room for it in %s\n",
-                ms_phase_name(f->peak_phase));
+        fprintf(out, "and the allocator runs out of room in %s\n", ms_phase_name(f->peak_phase));
 }
 
 /* The values that there are, side by side: safe where it is another one, largest, next. */
@@ -163,14 +162,14 @@ static void write_notes(const ms_fit_view *v, const ms_page *page)
     char text[200];
     if (a->first_gap) {
         snprintf(text, sizeof text,
-                 "not every smaller value fits: %s %" PRIu64 " does not, as what the allocator "
-                 "wastes differs from value to value",
+                 "not every smaller value fits: %s %" PRIu64 " does not, as the allocator's "
+                 "waste differs from value to value",
                  a->what->name, a->first_gap);
         ms_page_note(page, "note:", text);
     }
     if (!a->has_all)
         ms_page_note(page, "note:",
-                     "not every value was tried: where the allocator wastes less, a larger one may "
+                     "not every value was tried: if the allocator wastes less, a larger one may "
                      "fit, or be safe");
 }
 

@@ -71,7 +71,7 @@ static void fill_columns(chart *c)
     }
 }
 
-/* The letter of a cell that begins at so many bytes. */
+/* The letter of a cell that begins at that many bytes. */
 static const char *letter_at(const chart *c, const ms_timeline_point *p, uint64_t bytes)
 {
     uint64_t sum = 0;

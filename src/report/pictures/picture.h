@@ -22,7 +22,7 @@ bool ms_picture_composition(FILE *out, const ms_view *view);
 /* Each category that the timeline has, from the top: its colour and name, as a row at `at`. */
 void ms_picture_legend(FILE *out, const ms_view *view, ms_spot at);
 
-/* One sentence that says what the timeline shows. Text of the view's arena; NULL: out of memory. */
+/* One sentence that describes the timeline. Text of the view's arena; NULL: out of memory. */
 const char *ms_timeline_sentence(const ms_view *view);
 
 /* Cuts a frame into `count` areas of these sizes, descending, each as square as can be

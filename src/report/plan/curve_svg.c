@@ -72,7 +72,7 @@ static void write_path(const picture *p)
     fputs("\"/>\n", p->out);
 }
 
-/* A point says all about itself to who rests on it. */
+/* A point shows its details on hover. */
 static void write_point(const picture *p, const ms_curve_point *point)
 {
     char x[MS_FIXED_TEXT], y[MS_FIXED_TEXT], gib[MS_GIB_TEXT], ms[MS_FIXED_TEXT];

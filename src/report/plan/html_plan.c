@@ -85,7 +85,7 @@ static void figures_table(FILE *out, const char *caption, const char *first)
 {
     char headings[160];
     snprintf(headings, sizeof headings,
-             "%s|#peak|#reserved|#on the device|#on the host|#ms a step|#beside keep all|fits|plan",
+             "%s|#peak|#reserved|#on the device|#on the host|#ms per step|#vs. keep all|fits|plan",
              first);
     ms_html_table(out, "sortable", caption, headings);
 }
@@ -177,7 +177,7 @@ static bool write_target(FILE *out, const ms_plan_view *v)
 static bool write_targets(FILE *out, const ms_plan_view *v)
 {
     const ms_target_answers *targets = v->answer->targets;
-    figures_table(out, "What each can do at the same budget", "trainer");
+    figures_table(out, "Best plan of each at the same budget", "trainer");
     for (uint32_t i = 0; i < targets->count; i++) {
         const ms_target_answer *a = &targets->items[i];
         if (a->plan.plan.treat)
@@ -213,7 +213,7 @@ static bool write_curve(FILE *out, const ms_plan_view *v)
     fprintf(
         out,
         "<figure>\n<div class=\"wide\"><svg id=\"curve-svg\" class=\"picture\" viewBox=\"0 %d %d "
-        "%d\" role=\"img\" aria-label=\"Time of a step against the budget; the table below has "
+        "%d\" role=\"img\" aria-label=\"Time of a step against the budget; the table below lists "
         "the points.\">\n",
         MS_CURVE_HEAD, MS_CURVE_WIDTH, MS_CURVE_HEIGHT - MS_CURVE_HEAD);
     ms_curve_picture(out, v);
@@ -312,7 +312,7 @@ static const struct {
     {"target", "For the trainer", write_target, has_target},
     {"timeline", "Memory over the step as planned", write_timeline, has_analysis},
     {"peak", "What the peak is made of", write_composition, has_analysis},
-    {"beside", "Beside keeping and checkpointing all", write_columns, is_plan},
+    {"beside", "Compared with keeping or checkpointing all", write_columns, is_plan},
     {"ways", "In figures", write_figures, is_plan},
     {"decisions", "Why", write_decisions, has_decisions},
     {"trainers", "Trainers", write_targets, has_targets},

@@ -39,17 +39,17 @@ static void write_treat(const ms_page *p, const ms_plan_view *v)
     const char *treat = v->figures->treat;
     if (!*treat && !*v->moved)
         return;
-    ms_page_heading(p, v->is_least ? "The least that was found" : "The plan",
-                    "  (memscope analyze takes it)");
+    ms_page_heading(p, v->is_least ? "The smallest plan found" : "The plan",
+                    "  (for memscope analyze)");
     if (*v->moved)
         fprintf(p->out, "  %s\n", v->moved);
     if (*treat && strlen(treat) + 10 <= p->columns)
         fprintf(p->out, "  --treat %s\n", treat);
     else if (*treat)
-        ms_page_paragraph(p, "--plan plan.json, which -o plan.json writes; as --treat it is long");
+        ms_page_paragraph(p, "--plan plan.json, written by -o plan.json; as --treat it is long");
 }
 
-/* ---- memory and time, beside the extremes ---- */
+/* ---- memory and time, next to the extremes ---- */
 
 static void bytes_row(const ms_page *p, const ms_plan_view *v, const char *label,
                       uint64_t (*bytes_of)(const ms_step_figures *f, uint32_t which),
@@ -147,10 +147,10 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
     }
     columns_row(p, v);
     numbers_row(p, "computing", compute, 1);
-    numbers_row(p, "computing again", again, 1);
+    numbers_row(p, "recomputing", again, 1);
     numbers_row(p, "waiting for the host", exposed, 1);
     numbers_row(p, "together", step, 1);
-    row_label(p, "beside keeping everything");
+    row_label(p, "vs. keeping everything");
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)
         fprintf(p->out, "%*s", column_widths[i],
                 ms_plan_percent(ms_plan_overhead(v, step[i]), text));
@@ -220,11 +220,12 @@ static void write_target(const ms_page *p, const ms_plan_view *v)
     double added_ms = plan->plan.time.step_ms - plan->target_free_ms;
     fputc('\n', p->out);
     ms_fixed(added_ms, 1, ms);
-    snprintf(text, sizeof text,
-             "price of what it can express: %s%.12s ms a step (%.12s) and %.12s GiB at the peak, "
-             "against a free plan",
-             *ms == '-' ? "" : "+", ms, ms_plan_percent(added_ms / plan->target_free_ms, percent),
-             ms_plan_gib_more(plan->plan.peak_bytes, plan->target_free_peak_bytes, more));
+    snprintf(
+        text, sizeof text,
+        "cost of this trainer's limits: %s%.12s ms per step (%.12s) and %.12s GiB at the peak, "
+        "compared with a free plan",
+        *ms == '-' ? "" : "+", ms, ms_plan_percent(added_ms / plan->target_free_ms, percent),
+        ms_plan_gib_more(plan->plan.peak_bytes, plan->target_free_peak_bytes, more));
     ms_page_paragraph(p, text);
 }
 
@@ -262,7 +263,7 @@ static void write_targets(const ms_page *p, const ms_plan_view *v)
     const uint32_t width = p->columns - 56;
     if (!targets || targets->count == 0)
         return;
-    ms_page_heading(p, "Trainers", "  (ms, GiB; --target NAME says what to type)");
+    ms_page_heading(p, "Trainers", "  (ms, GiB; --target NAME shows what to type)");
     fprintf(p->out, "  %s%-12s%10s%10s%10s%10s%s\n", ms_page_tone(p, MS_TONE_DIM), "", "step",
             "longer", "peak", "higher", ms_page_tone(p, MS_TONE_END));
     target_row(p, v, v->answer->task->target, v->plan, width);

@@ -15,9 +15,8 @@ static void write_treat(FILE *out, const ms_plan_view *v)
     const char *treat = v->figures->treat;
     if (*treat || *v->moved)
         fprintf(out, "\n%s\n\n```\n%s%s%s%s%s```\n",
-                v->is_least ? "The least that was found:" : "`memscope analyze` takes it as",
-                v->moved, *v->moved ? "\n" : "", *treat ? "--treat " : "", treat,
-                *treat ? "\n" : "");
+                v->is_least ? "The smallest plan found:" : "For `memscope analyze`:", v->moved,
+                *v->moved ? "\n" : "", *treat ? "--treat " : "", treat, *treat ? "\n" : "");
 }
 
 static void write_target(FILE *out, const ms_plan_view *v)
@@ -31,7 +30,8 @@ static void write_target(FILE *out, const ms_plan_view *v)
     char ms[MS_FIXED_TEXT], percent[MS_FIXED_TEXT], more[MS_FIXED_TEXT];
     double added_ms = plan->plan.time.step_ms - plan->target_free_ms;
     fprintf(out,
-            "\nThe price of what it can express, against a free plan: %s ms a step (%s), %s GiB at "
+            "\nThe cost of this trainer's limits, compared with a free plan: %s ms per step (%s), "
+            "%s GiB at "
             "the peak.\n",
             ms_fixed(added_ms, 3, ms), ms_plan_percent(added_ms / plan->target_free_ms, percent),
             ms_plan_gib_more(plan->plan.peak_bytes, plan->target_free_peak_bytes, more));
@@ -116,10 +116,10 @@ static void write_time(FILE *out, const ms_plan_view *v)
     fputs("\n## A step\n\nAt the device's rates.\n", out);
     columns_head(out, v, "ms");
     numbers_row(out, "computing", compute, 3);
-    numbers_row(out, "computing again", again, 3);
+    numbers_row(out, "recomputing", again, 3);
     numbers_row(out, "waiting for the host", exposed, 3);
     numbers_row(out, "**together**", step, 3);
-    fputs("| beside keeping everything |", out);
+    fputs("| vs. keeping everything |", out);
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)
         fprintf(out, " %s |", ms_plan_percent(ms_plan_overhead(v, step[i]), text));
     fprintf(out, "\n| 1,000 steps, at %s per hour |",
@@ -163,7 +163,7 @@ static void figures_row(FILE *out, const ms_plan_view *v, const char *name,
 static void figures_head(FILE *out, const char *title, const char *what, const char *last)
 {
     fprintf(out,
-            "\n## %s\n\n| %s | GiB peak | GiB on device | ms a step | beside keep all | fits | %s "
+            "\n## %s\n\n| %s | GiB peak | GiB on device | ms per step | vs. keep all | fits | %s "
             "|\n|---|---:|---:|---:|---:|---|---|\n",
             title, what, last);
 }

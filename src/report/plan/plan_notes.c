@@ -14,7 +14,7 @@ const char *ms_plan_rates_note(const ms_plan_view *view)
         return "";
     return ms_arena_printf(
         view->arena,
-        "no time is told, as not all rates of this device are known; treatments were weighed at "
+        "times are omitted: not all rates of this device are known; treatments were compared at "
         "%s TFLOP/s%s %s GB/s of its memory%s%s%s",
         ms_fixed(device->bf16_flops / 1e12, 0, flops), device->is_cpu ? " and" : ",",
         ms_fixed(device->memory_bytes_per_s / 1e9, 0, memory), device->is_cpu ? "" : " and ",
@@ -28,11 +28,11 @@ const char *ms_plan_host_note(const ms_plan_view *view)
     char gib[MS_GIB_TEXT];
     if (task->planner != MS_PLANNER_RULES)
         return "";
-    return ms_arena_printf(view->arena,
-                           task->is_host_half
-                               ? "up to %s GiB might go to the host, half of this one's memory: "
-                                 "--max-cpu-offload %" PRIu64 "B gives the same elsewhere"
-                               : "up to %s GiB might go to the host, as --max-cpu-offload %" PRIu64
-                                 "B says",
-                           ms_gib(task->max_host_bytes, gib), task->max_host_bytes);
+    return ms_arena_printf(
+        view->arena,
+        task->is_host_half
+            ? "up to %s GiB might go to the host, half of this one's memory: "
+              "--max-cpu-offload %" PRIu64 "B gives the same plan on other machines"
+            : "up to %s GiB might go to the host, as set by --max-cpu-offload %" PRIu64 "B",
+        ms_gib(task->max_host_bytes, gib), task->max_host_bytes);
 }

@@ -19,7 +19,7 @@ static const reporter reporters[] = {
     {{"console", "for people, at a terminal",          "plan.txt"},  ms_plan_console,  ms_curve_console,  false},
     {{"json",    "the whole plan, for programs",       "plan.json"}, ms_plan_json,     ms_curve_json,     false},
     {{"md",      "for people, as Markdown",            "plan.md"},   ms_plan_markdown, ms_curve_markdown, false},
-    {{"csv",     "the points of --curve, one a line",  "curve.csv"}, NULL,             ms_curve_csv,      false},
+    {{"csv",     "the points of --curve, one per line",  "curve.csv"}, NULL,             ms_curve_csv,      false},
     {{"svg",     "--curve as a picture",               "curve.svg"}, NULL,             ms_curve_svg,      false},
     {{"html",    "a page with pictures, for a browser", "plan.html"}, ms_plan_html,    ms_plan_html,      true},
 };
@@ -49,8 +49,8 @@ static ms_status find_writer(const ms_plan_answer *answer, const char *format, w
         *found = answer->curve ? reporters[i].curve : reporters[i].plan;
         if (*found == ms_curve_svg && answer->task->run->device->has_assumed_rates)
             return ms_fail(err, MS_ERR_USAGE,
-                           "svg draws times, and the rates of %s are not known; console, json, md, "
-                           "csv and html do without",
+                           "svg draws times, but the rates of %s are not known; console, json, md, "
+                           "csv and html do not need them",
                            answer->task->run->device->name);
         if (!*found)
             return ms_fail(err, MS_ERR_USAGE,

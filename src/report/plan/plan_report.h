@@ -26,7 +26,7 @@ typedef struct ms_plan_answer {
     const ms_step_task *task;
     const ms_step_plan *plan;         /* or a curve: */
     const ms_curve *curve;            /* NULL when there is a plan */
-    const ms_target_answers *targets; /* beside the plan; may be empty */
+    const ms_target_answers *targets; /* in addition to the plan; may be empty */
     const ms_view *analysis; /* of the run as planned, where the format shows it; or NULL */
     ms_style style;
 } ms_plan_answer;

@@ -140,7 +140,7 @@ static const char *plan_verdict(const ms_plan_view *view)
             ms_gib(view->least_budget_bytes, need), budget, device);
     if (view->is_infeasible && plan->device_bytes > view->budget_bytes)
         return ms_arena_printf(
-            view->arena, "does not fit: short by up to %s GiB (takes %s of %s GiB on %s)",
+            view->arena, "does not fit: short by up to %s GiB (needs %s of %s GiB on %s)",
             ms_gib(plan->device_bytes - view->budget_bytes, missing), need, budget, device);
     if (view->is_infeasible)
         return ms_arena_printf(view->arena, "no plan was found that fits %s GiB on %s", budget,
@@ -153,7 +153,7 @@ static const char *plan_verdict(const ms_plan_view *view)
                            device, time);
 }
 
-/* Of a plan that was found; an answer without one says its own. */
+/* For a plan that was found; an answer without one has a text of its own. */
 static const char *why(const ms_plan_view *view)
 {
     const ms_step_figures *plan = view->figures;
@@ -191,16 +191,16 @@ static const char *why_infeasible(const ms_plan_view *view)
     if (view->plan->outcome == MS_PLAN_LIMIT || view->plan->outcome == MS_PLAN_STOPPED)
         return "stopped before all plans were ruled out";
     if (view->is_restricted)
-        return ms_arena_printf(view->arena, "%s can express nothing that fits", view->target_title);
+        return ms_arena_printf(view->arena, "%s can express no plan that fits", view->target_title);
     if (planner != MS_PLANNER_MILP)
         return ms_arena_printf(view->arena, "the %s planner has no plan; another may have one",
                                ms_planner_names[planner]);
     return view->plan->is_ruled_out
-               ? "no mix of these options fits, even if the allocator wasted nothing"
-               : "other mixes of these options are not ruled out";
+               ? "no combination of these options fits, even if the allocator wasted nothing"
+               : "other combinations of these options are not ruled out";
 }
 
-/* "no mix of these options, timed layer by layer, is faster than 512.300 ms: gap 0.04 %, proven":
+/* "no combination of these options, ..., is faster than 512.300 ms: gap 0.04 %, proven":
  * an option's time is measured beside itself, so a mix of unlike neighbours may be faster. */
 static const char *proof_of_plan(const ms_plan_view *view)
 {
@@ -211,28 +211,28 @@ static const char *proof_of_plan(const ms_plan_view *view)
         return why_infeasible(view);
     if (view->run->device->has_assumed_rates && *view->figures->treat &&
         p->outcome == MS_PLAN_OPTIMAL)
-        return ms_arena_printf(view->arena, "weighed at assumed rates: gap %s %%",
+        return ms_arena_printf(view->arena, "compared at assumed rates: gap %s %%",
                                ms_fixed(100 * p->gap, 3, gap));
     if (!*view->figures->treat)
         return "nothing has to be treated: no option was tried";
     if (!(p->bound_ms > 0))
-        return "no bound was worked out";
+        return "no bound was computed";
     if (p->gap <= view->answer->task->gap) {
         how = "proven";
     } else if (p->outcome == MS_PLAN_STOPPED) {
         how = "stopped";
     } else if (p->outcome == MS_PLAN_OPTIMAL) {
-        if_ideal = ", had the allocator no waste";
-        how = "closed but for that";
+        if_ideal = ", if the allocator wasted nothing";
+        how = "closed except for that";
     }
-    return ms_arena_printf(view->arena,
-                           "no mix of these options, timed layer by layer, is faster than %s ms%s: "
-                           "gap %s %%, %s",
-                           ms_fixed(p->bound_ms, 3, bound), if_ideal,
-                           ms_fixed(100 * p->gap, 3, gap), how);
+    return ms_arena_printf(
+        view->arena,
+        "no combination of these options, timed layer by layer, is faster than %s ms%s: "
+        "gap %s %%, %s",
+        ms_fixed(p->bound_ms, 3, bound), if_ideal, ms_fixed(100 * p->gap, 3, gap), how);
 }
 
-/* By what of ms_allowance was moved. */
+/* By the bits of ms_allowance that were moved. */
 static const struct {
     const char *options, *what;
 } moves[] = {
@@ -251,7 +251,7 @@ static const char *proof(const ms_plan_view *view)
         return text;
     return ms_arena_printf(view->arena,
                            view->is_infeasible ? "%s, with %s on the host"
-                                               : "%s; with %s on the host: else nothing fits",
+                                               : "%s; with %s on the host: otherwise nothing fits",
                            text, moves[moved].what);
 }
 

@@ -13,7 +13,7 @@
 
 enum { MS_PLAN_COLUMNS = 3 };
 
-/* One way to run the step, beside others. */
+/* One way to run the step, next to others. */
 typedef struct ms_plan_column {
     const char *label; /* "keep all" */
     const char *name;  /* "keep_all": in JSON */
@@ -73,7 +73,7 @@ const char *ms_plan_place(const ms_decision *decision, char text[MS_PLAN_PLACE_T
  * "" when out of memory. */
 const char *ms_plan_short(const ms_plan_view *view, const char *treatment);
 
-/* A time to so many decimals; "-" when the device's rates are not known. */
+/* A time with that many decimals; "-" when the device's rates are not known. */
 const char *ms_plan_ms(double ms, uint32_t decimals, char text[MS_FIXED_TEXT]);
 /* "+6.3 %"; "-" for NaN. */
 const char *ms_plan_percent(double fraction, char text[MS_FIXED_TEXT]);

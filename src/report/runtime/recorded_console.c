@@ -24,7 +24,7 @@ static void write_peak(const ms_recorded *r, const ms_page *page)
         ms_page_put(page, ", in %s", r->peak_module);
     if (r->peak_file && *r->peak_file)
         ms_page_put(page, ", %s:%" PRIu64, r->peak_file, r->peak_line);
-    fprintf(page->out, "\n  held by the allocator %s GiB", ms_gib(r->reserved_bytes, reserved));
+    fprintf(page->out, "\n  reserved by the allocator %s GiB", ms_gib(r->reserved_bytes, reserved));
     if (r->device_bytes > 0)
         fprintf(page->out, " of the device's %s GiB", ms_gib(r->device_bytes, device));
     fputc('\n', page->out);
@@ -44,7 +44,8 @@ static void write_head(const ms_recorded *r, const ms_page *page)
     fputc('\n', page->out);
     write_peak(r, page);
     if (r->retries > 0)
-        fprintf(page->out, "  the allocator gave memory back %" PRIu64 " times to make room\n",
+        fprintf(page->out,
+                "  the allocator returned cached memory %" PRIu64 " times to make room\n",
                 r->retries);
 }
 
@@ -80,12 +81,12 @@ static void write_groups(const ms_recorded *r, const ms_page *page)
 {
     char peak[MS_GIB_TEXT], saved[MS_GIB_TEXT], temporary[MS_GIB_TEXT], name[512];
     ms_page_heading(page, "By module",
-                    "  (GiB; at the peak, left by forward, most of temporaries)");
+                    "  (GiB; at the peak, saved by forward, largest temporaries)");
     fprintf(page->out, "  %-*s %10s %10s %10s\n", NAME_COLUMNS, "", "peak", "forward", "temporary");
     for (uint32_t i = 0; i < r->group_count && i < MOST_GROUPS; i++) {
         const ms_recorded_group *g = &r->groups[i];
         snprintf(name, sizeof name, g->count > 1 ? "%s (%" PRIu64 ")" : "%s",
-                 *g->name ? g->name : "the model itself, and outside", g->count);
+                 *g->name ? g->name : "the model itself, and outside it", g->count);
         fputs("  ", page->out);
         ms_page_cell(page, name, NAME_COLUMNS);
         fprintf(page->out, " %10s %10s %10s\n", ms_gib(g->peak_bytes, peak),
@@ -114,7 +115,7 @@ static void write_reads(const ms_recorded *r, const ms_page *page)
 /* What the figures rest on. */
 static void write_answers(const ms_recorded *r, const ms_page *page)
 {
-    ms_page_heading(page, "Assumed, where values on the device decide", "");
+    ms_page_heading(page, "Assumed, where values on the device matter", "");
     for (uint32_t i = 0; i < r->answer_count && i < MOST_READS; i++) {
         ms_page_put(page, "  %6" PRIu64 "x %s: %s", r->answers[i].count, r->answers[i].question,
                     r->answers[i].assumes);
@@ -141,8 +142,8 @@ static void write_calls(const ms_recorded *r, const ms_page *page)
         fputc('\n', page->out);
     }
     if (r->call_count > 0)
-        fputs("  What hangs on them is not known. To have one covered, report it with\n"
-              "  runtime_report.json, which has its name, its place and the versions.\n",
+        fputs("  What depends on them is not known. To have one covered, report it with\n"
+              "  runtime_report.json, which has its name, its caller and the versions.\n",
               page->out);
 }
 

@@ -13,14 +13,7 @@
 #include "report/kit/category_id.h"
 
 enum { PROCESS_STEP = 1, PROCESS_TENSORS = 2, MOST_TENSORS = 256 };
-enum { TRACK_STEP = 1, TRACK_OPERATORS = 2, TRACK_LANES = 3 };
-
-static const char *const lane_names[] = {
-    [MS_LANE_TO_DEVICE] = "copies to the device",
-    [MS_LANE_TO_HOST] = "copies to the host",
-    [MS_LANE_HOST] = "updates on the host",
-};
-_Static_assert(sizeof lane_names / sizeof *lane_names == MS_LANE_COUNT, "a lane has no name");
+enum { TRACK_STEP = 1, TRACK_OPERATORS = 2 }; /* behind them the other streams */
 
 static const char *const pass_names[] = {
     [MS_PASS_FORWARD] = "forward",
@@ -98,12 +91,17 @@ static void write_name(writer *w, uint32_t process, uint32_t track, const char *
     end_args(w);
 }
 
-static bool has_copies(const writer *w, uint32_t lane)
+static bool has_work(const writer *w, uint32_t stream)
 {
     uint32_t i = 0;
-    while (i < w->trace->copies.count && (uint32_t)w->trace->copies.items[i].lane != lane)
+    while (i < w->trace->works.count && w->trace->works.items[i].stream != stream)
         i++;
-    return i < w->trace->copies.count;
+    return i < w->trace->works.count;
+}
+
+static const char *stream_name(const writer *w, uint32_t stream)
+{
+    return w->trace->names.items[w->trace->streams.items[stream].name];
 }
 
 static void write_names(writer *w)
@@ -112,9 +110,9 @@ static void write_names(writer *w)
     write_name(w, PROCESS_TENSORS, 0, "largest tensors");
     write_name(w, PROCESS_STEP, TRACK_STEP, "phases and layers");
     write_name(w, PROCESS_STEP, TRACK_OPERATORS, "operators");
-    for (uint32_t i = 0; i < MS_LANE_COUNT; i++)
-        if (has_copies(w, i))
-            write_name(w, PROCESS_STEP, TRACK_LANES + i, lane_names[i]);
+    for (uint32_t i = 1; i < w->trace->streams.count; i++)
+        if (has_work(w, i))
+            write_name(w, PROCESS_STEP, TRACK_OPERATORS + i, stream_name(w, i));
 }
 
 /* ---- slices ---- */
@@ -172,20 +170,33 @@ static void write_operators(writer *w)
     uint32_t begin = 0;
     for (uint32_t e = w->usage->steady_first_event; e < w->usage->steady_end_event; e++) {
         const ms_event *event = &w->trace->events.items[e];
-        if (event->kind == MS_EVENT_OP_BEGIN)
+        switch ((ms_event_kind)event->kind) {
+        case MS_EVENT_OP_BEGIN:
             begin = e;
-        else if (event->kind == MS_EVENT_OP_END)
+            break;
+        case MS_EVENT_OP_END:
             write_operator(w, event->id, begin, e);
+            break;
+        case MS_EVENT_ALLOC:
+        case MS_EVENT_FREE:
+        case MS_EVENT_MARK:
+        case MS_EVENT_LAYER:
+        case MS_EVENT_WORK:
+        case MS_EVENT_WAIT:
+        case MS_EVENT_RECORD:
+        case MS_EVENT_EMPTY_CACHE:
+            break;
+        }
     }
 }
 
-/* ---- copies ---- */
+/* ---- work of other streams ---- */
 
 /* At the middle of a copy: viewers look for the slice around it, and at an end there may be two. */
 static void write_flow(writer *w, const char *phase, uint32_t id, uint32_t copy)
 {
-    const ms_playback_span *span = &w->ledger->schedule.copies[copy];
-    begin_event(w, phase, "copy back", TRACK_LANES + (uint32_t)w->trace->copies.items[copy].lane,
+    const ms_playback_span *span = &w->ledger->schedule.works[copy];
+    begin_event(w, phase, "copy back", TRACK_OPERATORS + w->trace->works.items[copy].stream,
                 us_of((span->begin_ms + span->end_ms) / 2));
     ms_json_string(&w->json, "cat", "copy");
     ms_json_uint(&w->json, "id", id);
@@ -194,31 +205,31 @@ static void write_flow(writer *w, const char *phase, uint32_t id, uint32_t copy)
     ms_json_close(&w->json);
 }
 
-/* What must be done before a copy begins: of a saved tensor that comes back, the copy that took it
+/* What must be done before work begins: of a saved tensor that comes back, the copy that took it
  * to the host; MS_NONE: nothing in this step. */
-static uint32_t copy_before(const writer *w, uint32_t id, const bool *is_used)
+static uint32_t work_before(const writer *w, uint32_t id, const bool *is_used)
 {
-    const ms_copy *copies = w->trace->copies.items, *copy = &copies[id];
-    const ms_playback_span *spans = w->ledger->schedule.copies;
+    const ms_work *works = w->trace->works.items, *copy = &works[id];
+    const ms_playback_span *spans = w->ledger->schedule.works;
     if (copy->after != MS_NONE)
         return spans[copy->after].end_ms > 0 ? copy->after : MS_NONE;
-    if (copy->layer == MS_NONE || copy->lane != MS_LANE_TO_DEVICE)
+    if (copy->layer == MS_NONE || copy->kind != MS_WORK_TO_DEVICE)
         return MS_NONE;
     for (uint32_t i = id; i-- > 0;)
-        if (copies[i].lane == MS_LANE_TO_HOST && copies[i].layer == copy->layer &&
-            copies[i].bytes == copy->bytes && !is_used[i] && spans[i].end_ms > 0)
+        if (works[i].kind == MS_WORK_TO_HOST && works[i].layer == copy->layer &&
+            works[i].bytes == copy->bytes && !is_used[i] && spans[i].end_ms > 0)
             return i;
     return MS_NONE;
 }
 
-static void write_copy(writer *w, uint32_t id, bool *is_used)
+static void write_work(writer *w, uint32_t id, bool *is_used)
 {
-    const ms_copy *copy = &w->trace->copies.items[id];
-    const ms_playback_span *spans = w->ledger->schedule.copies;
-    uint32_t before = copy_before(w, id, is_used);
-    begin_slice(w, lane_names[copy->lane], "copy", TRACK_LANES + (uint32_t)copy->lane,
+    const ms_work *work = &w->trace->works.items[id];
+    const ms_playback_span *spans = w->ledger->schedule.works;
+    uint32_t before = work_before(w, id, is_used);
+    begin_slice(w, stream_name(w, work->stream), "copy", TRACK_OPERATORS + work->stream,
                 us_of(spans[id].begin_ms), us_of(spans[id].end_ms));
-    ms_json_uint(&w->json, "bytes", copy->bytes);
+    ms_json_uint(&w->json, "bytes", work->bytes);
     end_args(w);
     if (before == MS_NONE)
         return;
@@ -227,12 +238,12 @@ static void write_copy(writer *w, uint32_t id, bool *is_used)
     write_flow(w, "f", id, id);
 }
 
-static bool write_copies(writer *w)
+static bool write_works(writer *w)
 {
-    bool *is_used = calloc((size_t)w->trace->copies.count + 1, sizeof *is_used);
+    bool *is_used = calloc((size_t)w->trace->works.count + 1, sizeof *is_used);
     for (uint32_t e = w->usage->steady_first_event; is_used && e < w->usage->steady_end_event; e++)
-        if (w->trace->events.items[e].kind == MS_EVENT_COPY)
-            write_copy(w, w->trace->events.items[e].id, is_used);
+        if (w->trace->events.items[e].kind == MS_EVENT_WORK)
+            write_work(w, w->trace->events.items[e].id, is_used);
     free(is_used);
     return is_used != NULL;
 }
@@ -291,10 +302,23 @@ static uint32_t find_spans(const writer *w, span *spans, span *per_storage)
         per_storage[i] = (span){i, MS_NONE, end, w->usage->block_bytes[i]};
     for (uint32_t e = 0; e < end; e++) {
         const ms_event *event = &w->trace->events.items[e];
-        if (event->kind == MS_EVENT_ALLOC)
+        switch ((ms_event_kind)event->kind) {
+        case MS_EVENT_ALLOC:
             per_storage[event->id].birth = e < first ? first : e;
-        else if (event->kind == MS_EVENT_FREE)
+            break;
+        case MS_EVENT_FREE:
             per_storage[event->id].death = e;
+            break;
+        case MS_EVENT_OP_BEGIN:
+        case MS_EVENT_OP_END:
+        case MS_EVENT_MARK:
+        case MS_EVENT_LAYER:
+        case MS_EVENT_WORK:
+        case MS_EVENT_WAIT:
+        case MS_EVENT_RECORD:
+        case MS_EVENT_EMPTY_CACHE:
+            break;
+        }
     }
     for (uint32_t i = 0; i < w->trace->storages.count; i++)
         if (per_storage[i].birth != MS_NONE && per_storage[i].death >= first &&
@@ -374,15 +398,15 @@ bool ms_report_chrome_trace(FILE *out, const ms_view *view)
     ms_json_string(&w.json, "verdict", view->verdict);
     ms_json_string(&w.json, "time_axis",
                    w.ledger->schedule.is_timed
-                       ? "predicted by the device's rates; within an operator spread evenly"
-                       : "number of the event, a microsecond each: the device's rates are not "
+                       ? "predicted from the device's rates; spread evenly within an operator"
+                       : "event number, one microsecond each: the device's rates are not "
                          "known");
     ms_json_close(&w.json);
     ms_json_array(&w.json, "traceEvents");
     write_names(&w);
     write_step(&w);
     write_operators(&w);
-    bool ok = write_copies(&w);
+    bool ok = write_works(&w);
     write_counters(&w);
     ok = ok && write_tensors(&w);
     write_peak(&w);

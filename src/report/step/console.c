@@ -72,7 +72,7 @@ static void write_peak(const ms_page *p, const ms_view *v)
     if (v->ledger->run->allocator.kind == MS_ALLOCATOR_RAW)
         return;
     total_row(p, "reserved by the allocator", label_width, s->reserved_memory_bytes,
-              s->fits && s->allocator_retries ? "after it gave cached memory back" : "");
+              s->fits && s->allocator_retries ? "after returning cached memory" : "");
     if (s->high_device_bytes != s->low_device_bytes) {
         char low[MS_GIB_TEXT], high[MS_GIB_TEXT], remark[2 * MS_GIB_TEXT + 32];
         snprintf(remark, sizeof remark, "%s, %s to %s",
@@ -150,7 +150,7 @@ static void write_largest(const ms_page *p, const ms_view *v)
     snprintf(label, sizeof label, "all %" PRIu32 " of them", v->operator_count);
     operator_row(p, label, v->operator_saved_bytes, v->operator_bytes, "", 0);
     ms_page_paragraph(p, "saved: activations for the backward pass; other: temporaries, workspaces "
-                         "and gradients that do not stay; of all executions in a step");
+                         "and short-lived gradients; over all executions in a step");
 }
 
 static void write_advice(const ms_page *p, const ms_view *v)

@@ -71,7 +71,7 @@ static const char *frame_name(const ms_view *view, uint32_t scope)
                            trace->names.items[trace->scopes.items[s->parent].name], name);
 }
 
-/* The frames of a module, outermost first; those without a name are left out. */
+/* The frames of a module, outermost first; those without a name are omitted. */
 static uint32_t path_of(const ms_trace *trace, uint32_t scope, uint32_t path[MOST_DEPTH])
 {
     uint32_t count = 0;

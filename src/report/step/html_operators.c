@@ -69,11 +69,12 @@ bool ms_html_operators(FILE *out, const ms_view *v)
     uint32_t left_out = 0, shown = 0;
     if (!find_least(ledger, &least))
         return false;
-    ms_html_table(out, "sortable",
-                  "Tensors that stay, then operators in the order they run; at the peak: alive "
-                  "then of all executions; the rest is of one execution. Equal layers share a row",
-                  "name|category|phase|layers|#times|#at the peak|#saved, at the peak|#one makes|"
-                  "#of it saved|#beside it|#µs|formula");
+    ms_html_table(
+        out, "sortable",
+        "Persistent tensors, then operators in the order they run; at the peak: alive "
+        "then, over all executions; other columns are for one execution. Equal layers share a row",
+        "name|category|phase|layers|#times|#at the peak|#saved, at the peak|#allocates|"
+        "#of it saved|#temporary|#µs|formula");
     for (uint32_t i = 0; i < ledger->records.count; i++) {
         const ms_record *r = &ledger->records.items[i];
         if (weight_of(r) < least || shown == MOST_ROWS)

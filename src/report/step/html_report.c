@@ -56,7 +56,7 @@ bool ms_html_timeline(FILE *out, const ms_view *v)
           "<figcaption>",
           out);
     ms_xml_text(out, sentence);
-    fputs(" Dotted: what the allocator has reserved.</figcaption>\n</figure>\n", out);
+    fputs(" Dotted: reserved memory.</figcaption>\n</figure>\n", out);
     ms_html_timeline_data(out, v);
     return true;
 }
@@ -91,12 +91,13 @@ static void layers_table(FILE *out, const ms_view *v)
 
 bool ms_html_composition(FILE *out, const ms_view *v)
 {
-    fprintf(out,
-            "<figure>\n<div class=\"wide\"><svg id=\"composition-svg\" class=\"picture\" "
-            "viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Areas as large as what is alive at "
-            "the peak: categories, and in them their largest tensors. The table below has the "
-            "categories.\">\n",
-            MS_PICTURE_WIDTH, MS_COMPOSITION_HEIGHT);
+    fprintf(
+        out,
+        "<figure>\n<div class=\"wide\"><svg id=\"composition-svg\" class=\"picture\" "
+        "viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Areas in proportion to what is alive at "
+        "the peak: categories, and in them their largest tensors. The table below has the "
+        "categories.\">\n",
+        MS_PICTURE_WIDTH, MS_COMPOSITION_HEIGHT);
     bool ok = ms_picture_composition(out, v);
     fputs("</svg></div>\n</figure>\n", out);
     categories_table(out, v);

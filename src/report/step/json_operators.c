@@ -81,7 +81,7 @@ static void write_notes(ms_json_writer *w, const ms_view *view, const ms_record 
     }
     if (r->op != MS_NONE &&
         view->ledger->simulation->trace.ops.items[r->op].pass == MS_PASS_RECOMPUTE)
-        ms_json_string(w, NULL, "run again by activation checkpointing");
+        ms_json_string(w, NULL, "recomputed by activation checkpointing");
     ms_json_close(w);
 }
 

@@ -97,9 +97,9 @@ static void write_operator(FILE *out, const ms_view *v, const ms_record *r)
 static void write_largest(FILE *out, const ms_view *v)
 {
     char saved[MS_GIB_TEXT], other[MS_GIB_TEXT];
-    fputs("\n## Largest operators\n\nWhat is alive at the peak of all their executions. Saved: "
-          "activations for the backward pass. Other: temporaries, workspaces and gradients that do "
-          "not stay. Formula: of what one execution allocates that outlives it.\n\n"
+    fputs("\n## Largest operators\n\nAlive at the peak, over all their executions. Saved: "
+          "activations for the backward pass. Other: temporaries, workspaces and short-lived "
+          "gradients. Formula: bytes that one execution allocates and that outlive it.\n\n"
           "| operator | phase | times | saved GiB | other GiB | bytes of one | formula |\n"
           "|---|---|---:|---:|---:|---:|---|\n",
           out);

@@ -36,6 +36,7 @@ typedef enum key {
     KEY_INACTIVE,
     KEY_SMALL,
     KEY_LARGE,
+    KEY_WAITING,
     KEY_COUNT
 } key;
 
@@ -66,6 +67,7 @@ static const char *const key_names[KEY_COUNT] = {
     [KEY_INACTIVE] = "inactive",
     [KEY_SMALL] = "small",
     [KEY_LARGE] = "large",
+    [KEY_WAITING] = "active_pending_free",
 };
 
 typedef struct resident {
@@ -249,7 +251,10 @@ static void put_block(snapshot *s, const ms_allocator_piece *piece)
     put_number(s, KEY_ADDRESS, piece->address);
     put_number(s, KEY_SIZE, piece->bytes);
     put_number(s, KEY_REQUESTED_SIZE, piece->is_held ? piece->requested_bytes : 0);
-    put_word(s, KEY_STATE, piece->is_held ? KEY_HELD : KEY_INACTIVE);
+    put_word(s, KEY_STATE,
+             piece->is_waiting ? KEY_WAITING
+             : piece->is_held  ? KEY_HELD
+                               : KEY_INACTIVE);
     put_frames(s, piece->is_held ? resident_at(s, piece->address) : MS_NONE);
     ms_pickle_end_dict(&s->pickle);
 }

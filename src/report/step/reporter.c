@@ -9,7 +9,7 @@ static const ms_reporter reporters[] = {
     {{"console",      "for people, at a terminal",                     "static_report.txt"},             true,  ms_report_console},
     {{"json",         "the whole report, for programs",                "static_report.json"},            true,  ms_report_json},
     {{"md",           "for people, as Markdown",                       "static_report.md"},              true,  ms_report_markdown},
-    {{"csv",          "the operator records, one a line",              "static_report.csv"},             false, ms_report_csv},
+    {{"csv",          "the operator records, one per line",              "static_report.csv"},             false, ms_report_csv},
     {{"html",         "a page with pictures, for a browser",           "static_report.html"},            true,  ms_report_html},
     {{"svg",          "timeline and peak as a picture",                "static_report.svg"},             false, ms_report_svg},
     {{"chrome-trace", "the step, for Perfetto and chrome://tracing",   "static_report.trace.json"},      false, ms_report_chrome_trace},

@@ -28,7 +28,7 @@ bool ms_report_memory_viz(FILE *out, const ms_view *view);
 bool ms_report_speedscope(FILE *out, const ms_view *view);
 bool ms_report_folded(FILE *out, const ms_view *view);
 
-/* NULL when there is no such format; then err says what there is. */
+/* NULL when there is no such format; err then lists the formats. */
 const ms_reporter *ms_reporter_find(const char *format, ms_error *err);
 
 /* Writes, flushes and checks: a full disk is an error. */

@@ -176,7 +176,7 @@ static const char *verdict(const ms_view *view)
         return ms_arena_printf(view->arena, "needs %s GiB%s (no budget was given)", need, when);
     if (s->verdict_reason == MS_FIT_OVER_BUDGET)
         return ms_arena_printf(view->arena,
-                               "does not fit: short by up to %s GiB (takes %s of %s GiB on %s%s)",
+                               "does not fit: short by up to %s GiB (needs %s of %s GiB on %s%s)",
                                ms_gib(s->expected_device_bytes - s->budget_bytes, missing), need,
                                budget, device, when);
     return ms_arena_printf(view->arena, "%s: %s of %s GiB on %s%s",

@@ -33,7 +33,7 @@ typedef struct ms_view {
     const char *title;    /* "llama-3.1-8b: 8.03 B parameters, bf16" */
     const char *verdict;  /* "fits: 71.31 of 79.25 GiB on a100-80gb" */
     const char *why;      /* it is tight, and what to do about it; or "" */
-    ms_finding *findings; /* what its reader should know beside the verdict */
+    ms_finding *findings; /* what its reader should know besides the verdict */
     uint32_t finding_count;
     const char *peak_operator; /* that was running at the peak, or "" */
     ms_view_row *categories;   /* alive at the peak, largest first; sum = peak */
@@ -42,7 +42,7 @@ typedef struct ms_view {
     uint32_t tensor_count;
     ms_view_row *layers; /* layers at the peak and what lies outside; sum = peak */
     uint32_t layer_count;
-    const ms_record **largest; /* operators, by what of theirs is alive at the peak */
+    const ms_record **largest; /* operators, by their bytes alive at the peak */
     uint32_t largest_count;
     uint32_t operator_count;                       /* of which something is alive then */
     uint64_t operator_bytes, operator_saved_bytes; /* of all of them */

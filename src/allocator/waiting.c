@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "allocator/waiting.h"
+
+#include "allocator/state.h"
+
+static uint32_t stream_of(const ms_heap *heap, uint32_t block)
+{
+    return heap->pools.items[heap->blocks.items[block].pool].stream;
+}
+
+static bool is_recorded(const ms_stream_uses *uses, uint32_t block, uint32_t stream)
+{
+    for (uint32_t i = 0; i < uses->count; i++)
+        if (uses->items[i].block == block && uses->items[i].stream == stream)
+            return true;
+    return false;
+}
+
+ms_status ms_allocator_record(ms_allocator *allocator, ms_block block, uint32_t stream)
+{
+    ms_heap *heap = &allocator->heap;
+    /* Without pools nothing is handed out a second time. */
+    if (!block || heap->pools.count == 0 || stream_of(heap, block) == stream ||
+        is_recorded(&allocator->recorded, block, stream))
+        return MS_OK;
+    uint64_t all = (uint64_t)allocator->recorded.count + allocator->waiting.count + 1;
+    if (!ms_vec_expect(&allocator->waiting, all) ||
+        !ms_vec_push(&allocator->recorded, (ms_stream_use){block, stream}))
+        return MS_ERR_NOMEM;
+    heap->blocks.items[block].stream_count++;
+    return MS_OK;
+}
+
+/* In the order in which they were recorded; ms_allocator_record made room. */
+void ms_waiting_begin(ms_allocator *allocator, ms_block block)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < allocator->recorded.count; i++) {
+        const ms_stream_use use = allocator->recorded.items[i];
+        if (use.block == block)
+            (void)ms_vec_push(&allocator->waiting, use);
+        else
+            allocator->recorded.items[left++] = use;
+    }
+    allocator->recorded.count = left;
+    ms_heap_block *b = &allocator->heap.blocks.items[block];
+    b->state = MS_BLOCK_WAITING;
+    allocator->stats.allocated_bytes -= b->bytes;
+    allocator->stats.waiting_bytes += b->bytes;
+}
+
+/* One stream less; after the last the block goes to its pool, as if it were released now. */
+static void pass_event(ms_allocator *allocator, ms_block block)
+{
+    ms_heap_block *b = &allocator->heap.blocks.items[block];
+    if (--b->stream_count > 0)
+        return;
+    b->state = MS_BLOCK_HELD;
+    allocator->stats.waiting_bytes -= b->bytes;
+    allocator->stats.allocated_bytes += b->bytes;
+    allocator->ops->release(allocator, block);
+}
+
+bool ms_allocator_event_done(ms_allocator *allocator, uint32_t stream)
+{
+    ms_stream_uses *waiting = &allocator->waiting;
+    uint32_t i = 0;
+    while (i < waiting->count && waiting->items[i].stream != stream)
+        i++;
+    if (i == waiting->count)
+        return false;
+    ms_block block = waiting->items[i].block;
+    for (waiting->count--; i < waiting->count; i++)
+        waiting->items[i] = waiting->items[i + 1];
+    pass_event(allocator, block);
+    return true;
+}
+
+void ms_allocator_events_done(ms_allocator *allocator)
+{
+    for (uint32_t i = 0; i < allocator->waiting.count; i++)
+        pass_event(allocator, allocator->waiting.items[i].block);
+    allocator->waiting.count = 0;
+}

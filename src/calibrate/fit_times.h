@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How much longer classes of operators take than the roofline says.
+ */
+#ifndef MS_CALIBRATE_FIT_TIMES_H
+#define MS_CALIBRATE_FIT_TIMES_H
+
+#include "calibrate/fitting.h"
+
+ms_status ms_fitting_times(ms_fitting *f);
+
+#endif

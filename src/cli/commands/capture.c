@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope capture: runs a program that uses PyTorch on a device that is not there, for some
+ * optimizer steps, and tells its memory.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/capture/session.h"
+#include "cli/commands/commands.h"
+#include "cli/output/message.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
+
+enum { MOST_RANKS = 1 << 20, MOST_DEVICES = 16 };
+
+/* ---- options ---- */
+
+static ms_status set_number(const char *option, const char *value, uint64_t most, uint64_t *number,
+                            ms_error *err)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long read = *value >= '0' && *value <= '9' ? strtoull(value, &end, 10) : 0;
+    if (read == 0 || errno != 0 || *end != '\0' || read > most)
+        return ms_cli_fail(err, MS_ERR_USAGE, "--%s: found '%.40s', expected 1 to %llu", option,
+                           value, (unsigned long long)most);
+    *number = read;
+    return MS_OK;
+}
+
+static ms_status set_steps(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    return set_number("steps", value, 1000000, &s->step, err);
+}
+
+static ms_status set_time_limit(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    return set_number("time-limit", value, 1000000, &s->seconds, err);
+}
+
+static ms_status set_world(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    return set_number("world", value, MOST_RANKS, &s->ranks, err);
+}
+
+static ms_status set_device_count(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    return set_number("device-count", value, MOST_DEVICES, &s->device_count, err);
+}
+
+static ms_status set_trace_calls(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->traces_calls = true;
+    return MS_OK;
+}
+
+static ms_status set_no_paths(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->hides_paths = true;
+    return MS_OK;
+}
+
+static ms_status set_device(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)err;
+    s->device = value;
+    return MS_OK;
+}
+
+static ms_status set_real(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->is_real = true;
+    return MS_OK;
+}
+
+static ms_status set_loss(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    char *end = NULL;
+    double read = strtod(value, &end);
+    s->loss = value;
+    if (end == value || *end != '\0' || !isfinite(read))
+        return ms_cli_fail(err, MS_ERR_USAGE, "--answer-loss: found '%.40s', expected a number",
+                           value);
+    return MS_OK;
+}
+
+static ms_status set_out(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->directory = value;
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out needs a directory");
+}
+
+static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
+{
+    (void)s;
+    return ms_cli_fail(err, MS_ERR_USAGE, "the program goes after --: capture -- %.80s", word);
+}
+
+/* clang-format off */
+static const ms_cli_option options[] = {
+    {"device",     0,   "NAME",    "the device to simulate [a100-80gb]",              set_device},
+    {"real",       0,   NULL,      "measure on this machine's GPU",                      set_real},
+    {"device-count", 0, "N",       "number of such devices [1; with --world up to 8]",    set_device_count},
+    {"world",      0,   "N",       "run one rank of N; process groups start without the others",       set_world},
+    {"steps",      0,   "N",       "optimizer steps; the last one is reported [3]",             set_steps},
+    {"answer-loss", 0,  "X",       "value of losses and norms when they are read back [0]", set_loss},
+    {"out",        0,   "DIR",     "directory of runtime_report.json [memscope-capture]",     set_out},
+    {"time-limit", 0,   "SECONDS", "stop a program that has not finished its steps by then [600]",         set_time_limit},
+    {"trace-calls", 0,  NULL,      "list the program's calls of CUDA libraries",      set_trace_calls},
+    {"no-paths",   0,   NULL,      "name source files without their folders",           set_no_paths},
+    {"quiet",      'q', NULL,      "no report on the console",                              ms_cli_set_quiet},
+    {"color",      0,   "WHEN",    "auto, always or never",                                 ms_cli_set_color},
+    {"no-color",   0,   NULL,      "the same as --color=never",                             ms_cli_set_no_color},
+    {"help",       'h', NULL,      "print this help",                                             ms_cli_set_help},
+    {NULL,         0,   NULL,      NULL,                                                    NULL},
+};
+/* clang-format on */
+
+static const ms_cli_grammar grammar = {
+    .options = options,
+    .fields = ms_cli_no_fields,
+    .take_word = take_word,
+    .notes =
+        "\nThe program needs PyTorch built for CUDA, but no GPU. It reads nothing from the\n"
+        "terminal; what it prints goes to standard error.\n"
+        "A report holds the program's arguments, with secrets masked, and lines of its files,\n"
+        "which are named from the working folder or from site-packages. The report of an\n"
+        "earlier run is kept until a new one has figures.\n",
+};
+
+static int run(const ms_cli_call *call)
+{
+    ms_cli_settings settings = {0};
+    ms_cli_call own = *call;
+    own.argc = 0;
+    while (own.argc < call->argc && strcmp(call->argv[own.argc], "--") != 0)
+        own.argc++;
+    if (own.argc < call->argc)
+        settings.program = call->argv + own.argc + 1;
+    return ms_cli_run(&own, &settings, ms_cli_capture_program);
+}
+
+static const char *const examples[] = {
+    "memscope capture --device h100-80gb -- python train.py",
+    "three steps of your own program, without a GPU",
+    NULL,
+};
+
+static const char exit_codes[] = "  0   the steps were measured\n"
+                                 "  1   the program ran out of the device's memory\n"
+                                 "  130 interrupted; what is known by then is written\n";
+
+const ms_cli_command ms_cli_capture = {
+    .name = "capture",
+    .arguments = "[OPTION...] -- PROGRAM...",
+    .help = "Measure the memory of a program's own steps, without a GPU.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = exit_codes,
+    .run = run,
+};

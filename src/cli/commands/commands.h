@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The commands, a file and a row each; `memscope help` has them in the order of cli/commands.c.
+ */
+#ifndef MS_CLI_COMMANDS_COMMANDS_H
+#define MS_CLI_COMMANDS_COMMANDS_H
+
+#include "cli/parse/command.h"
+
+extern const ms_cli_command ms_cli_analyze, ms_cli_plan, ms_cli_fit, ms_cli_diff, ms_cli_check,
+    ms_cli_baseline, ms_cli_sweep, ms_cli_merge, ms_cli_capture, ms_cli_compare, ms_cli_calibrate,
+    ms_cli_models, ms_cli_devices, ms_cli_schema, ms_cli_help;
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope models, devices and schema: what is built in.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/commands/commands.h"
+#include "cli/output/message.h"
+#include "cli/parse/run.h"
+
+static int run_models(const ms_cli_call *call)
+{
+    return ms_cli_print_table(call, ms_write_models);
+}
+
+static const char *const models_examples[] = {
+    "memscope models",
+    "names for --config",
+    NULL,
+};
+
+const ms_cli_command ms_cli_models = {
+    .name = "models",
+    .arguments = "",
+    .help = "List the built-in models.",
+    .examples = models_examples,
+    .run = run_models,
+};
+
+static int run_devices(const ms_cli_call *call)
+{
+    return ms_cli_print_table(call, ms_write_devices);
+}
+
+static const char *const devices_examples[] = {
+    "memscope devices",
+    "names for --device, with capacity and speed",
+    NULL,
+};
+
+const ms_cli_command ms_cli_devices = {
+    .name = "devices",
+    .arguments = "",
+    .help = "List the built-in devices.",
+    .examples = devices_examples,
+    .run = run_devices,
+};
+
+static ms_status list_schemas(FILE *out, ms_error *err)
+{
+    const char *name;
+    for (size_t i = 0; (name = ms_schema_name(i)) != NULL; i++)
+        fprintf(out, "%s\n", name);
+    return fflush(out) == 0 ? MS_OK
+                            : ms_cli_fail(err, MS_ERR_IO, "cannot write: %s", strerror(errno));
+}
+
+static int run_schema(const ms_cli_call *call)
+{
+    ms_error err = {.status = MS_OK};
+    if (call->argc == 0 || ms_cli_is_help(call->argv[0]))
+        return ms_cli_print_table(call, list_schemas);
+    if (call->argc > 1)
+        ms_cli_fail(&err, MS_ERR_USAGE, "schema takes one name; unexpected argument %.80s",
+                    call->argv[1]);
+    else if (ms_write_schema(call->argv[0], stdout, &err) == MS_ERR_IO && errno == EPIPE) {
+        clearerr(stdout);
+        return 0;
+    }
+    return err.status == MS_OK ? 0 : ms_cli_complain(&err);
+}
+
+static const char *const schema_examples[] = {
+    "memscope schema run",
+    "the schema of run files",
+    "memscope schema static_report > static_report.schema.json",
+    "the schema of the report that analyze writes",
+    NULL,
+};
+
+const ms_cli_command ms_cli_schema = {
+    .name = "schema",
+    .arguments = "[NAME]",
+    .help = "Print a JSON Schema; without a name, list them.",
+    .examples = schema_examples,
+    .run = run_schema,
+};

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A report replaces its old version only when all of it is on the disk.
+ */
+#include "cli/output/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/output/guard.h"
+#include "cli/output/message.h"
+#include "cli/output/place.h"
+#include "cli/output/temporary.h"
+
+enum { BUFFER_BYTES = 64 * 1024 };
+
+static ms_status cannot_write(ms_error *err, const char *path)
+{
+    return ms_cli_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO, "cannot write %s: %s", path,
+                       strerror(errno));
+}
+
+/* Lets the source write into `out`. False: it failed, errno says why; or err does, when it is no
+ * fault of the output. */
+static bool fill(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    ms_error inner = {.status = MS_OK};
+    errno = 0;
+    ms_status status = source->write(out, source, &inner);
+    bool is_output = status == MS_ERR_IO && ferror(out);
+    if (status != MS_OK && !is_output && err->status == MS_OK)
+        *err = inner;
+    return status == MS_OK && fflush(out) == 0 && !ferror(out);
+}
+
+static ms_status write_stream(FILE *out, const char *name, const ms_cli_source *source,
+                              ms_error *err)
+{
+    if (fill(out, source, err))
+        return MS_OK;
+    int reason = errno;
+    clearerr(out); /* reported here, or no error */
+    errno = reason;
+    if (reason == EPIPE && err->status == MS_OK)
+        return MS_OK;
+    return cannot_write(err, name);
+}
+
+ms_status ms_cli_write_stderr(const ms_cli_source *source, ms_error *err)
+{
+    return write_stream(stderr, "to standard error", source, err);
+}
+
+/* Closes fd whatever happens; errno is of the first step that failed. */
+static bool fill_and_close(int fd, const ms_cli_source *source, bool sync, ms_error *err)
+{
+    static char buffer[BUFFER_BYTES]; /* one file is written at a time */
+    FILE *out = fdopen(fd, "w");
+    if (!out) {
+        int reason = errno;
+        close(fd);
+        errno = reason;
+        return false;
+    }
+    setvbuf(out, buffer, _IOFBF, sizeof buffer);
+    bool ok = fill(out, source, err) && (!sync || fsync(fd) == 0);
+    int reason = errno;
+    if (fclose(out) != 0 && ok)
+        return false;
+    errno = reason;
+    return ok;
+}
+
+static ms_status write_in_place(const char *path, const ms_cli_source *source, ms_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || !fill_and_close(fd, source, false, err))
+        return cannot_write(err, path);
+    return MS_OK;
+}
+
+ms_status ms_cli_append_file(const char *path, const ms_cli_source *source, ms_error *err)
+{
+    if (ms_cli_guard_output(path, err) != MS_OK)
+        return err->status;
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0 || !fill_and_close(fd, source, false, err))
+        return cannot_write(err, path);
+    return MS_OK;
+}
+
+/* So that the rename itself survives a crash; not every file system can, so failure is ignored. */
+static void sync_directory_of(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash)
+        slash[1] = '\0';
+    int fd = open(slash ? path : ".", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)fsync(fd);
+    close(fd);
+}
+
+/* errno is of the first step that failed. */
+static bool replace(const char *target, char *temporary, mode_t mode, const ms_cli_source *source,
+                    ms_error *err)
+{
+    int fd = ms_cli_temporary_make(temporary);
+    if (fd < 0)
+        return false;
+    (void)fchmod(fd, mode); /* a file system without modes is fine */
+    bool done = fill_and_close(fd, source, true, err) &&
+                ms_cli_guard_output(target, err) == MS_OK && rename(temporary, target) == 0;
+    int reason = errno;
+    if (!done)
+        unlink(temporary);
+    ms_cli_temporary_done();
+    if (done)
+        sync_directory_of(temporary);
+    errno = reason;
+    return done;
+}
+
+static ms_status replace_file(const char *path, const char *target, mode_t mode,
+                              const ms_cli_source *source, ms_error *err)
+{
+    size_t length = strlen(target) + sizeof ".XXXXXX";
+    char *temporary = malloc(length);
+    if (!temporary)
+        return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", path);
+    snprintf(temporary, length, "%s.XXXXXX", target);
+    ms_status status = MS_OK;
+    if (!replace(target, temporary, mode, source, err))
+        status = cannot_write(err, path);
+    free(temporary);
+    return status;
+}
+
+ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_error *err)
+{
+    ms_cli_place place;
+    ms_status status = ms_cli_find_place(path, &place, err);
+    if (status != MS_OK)
+        return status;
+    if (place.is_stdout)
+        return write_stream(stdout, "to standard output", source, err);
+    if (!place.target)
+        return write_in_place(path, source, err);
+    status = replace_file(path, place.target, place.mode, source, err);
+    free(place.target);
+    return status;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/parse/grammar.h"
+
+#include <string.h>
+
+static bool is_left_out(const ms_cli_fields *fields, const char *name)
+{
+    for (const char *const *out = fields->without; out && *out; out++)
+        if (strcmp(*out, name) == 0)
+            return true;
+    return false;
+}
+
+static bool choice_at(const ms_cli_grammar *grammar, size_t index, ms_cli_choice *found)
+{
+    for (const ms_cli_option *o = grammar->options; o->name; o++)
+        if (index-- == 0) {
+            *found = (ms_cli_choice){.name = o->name, .value_name = o->value_name, .option = o};
+            return true;
+        }
+    for (const ms_cli_fields *f = grammar->fields; f->list; f++) {
+        size_t count;
+        const ms_run_field *rows = f->list(&count);
+        for (size_t i = 0; i < count; i++) {
+            if (is_left_out(f, rows[i].name) || index-- > 0)
+                continue;
+            *found = (ms_cli_choice){.name = rows[i].name,
+                                     .value_name = rows[i].value_name,
+                                     .field = &rows[i],
+                                     .fields = f};
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *ms_cli_choice_name(const void *grammar, size_t index)
+{
+    ms_cli_choice found;
+    return choice_at(grammar, index, &found) ? found.name : NULL;
+}
+
+bool ms_cli_find_option(const ms_cli_grammar *grammar, const char *name, size_t length,
+                        ms_cli_choice *found)
+{
+    for (size_t i = 0; choice_at(grammar, i, found); i++)
+        if (strlen(found->name) == length && memcmp(found->name, name, length) == 0)
+            return true;
+    return false;
+}
+
+bool ms_cli_find_letter(const ms_cli_grammar *grammar, char letter, ms_cli_choice *found)
+{
+    for (size_t i = 0; choice_at(grammar, i, found); i++)
+        if (found->option && found->option->letter == letter)
+            return true;
+    return false;
+}
+
+void ms_cli_visit_options(const ms_cli_grammar *grammar, ms_cli_visitor visit, void *context)
+{
+    for (const ms_cli_fields *list = grammar->fields; list->list; list++) {
+        size_t count;
+        const ms_run_field *fields = list->list(&count);
+        for (size_t i = 0; i < count; i++) {
+            ms_cli_choice first;
+            const char *name = fields[i].name;
+            if (ms_cli_find_option(grammar, name, strlen(name), &first) &&
+                first.field == &fields[i])
+                visit(context, 0, &fields[i]);
+        }
+    }
+    for (const ms_cli_option *o = grammar->options; o->name; o++) {
+        const ms_run_field row = {
+            .name = o->name, .value_name = o->value_name, .help = o->help, .group = "Output"};
+        visit(context, o->letter, &row);
+    }
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a command accepts.
+ */
+#ifndef MS_CLI_PARSE_GRAMMAR_H
+#define MS_CLI_PARSE_GRAMMAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "memscope/memscope.h"
+
+typedef struct ms_cli_settings ms_cli_settings;
+
+/* An option that is no field. */
+typedef struct ms_cli_option {
+    const char *name;       /* "format" */
+    char letter;            /* 'o', or 0 */
+    const char *value_name; /* NULL: a flag */
+    const char *help;
+    ms_status (*apply)(ms_cli_settings *settings, const char *value, ms_error *err);
+} ms_cli_option;
+
+/* Fields that are options, and how one is set; one without value_name is a flag, set to "true". */
+typedef struct ms_cli_fields {
+    const ms_run_field *(*list)(size_t *count);
+    ms_status (*set)(ms_cli_settings *settings, const char *field, const char *value,
+                     ms_error *err);
+    const char *const *without; /* names that are no options; past the last, NULL. NULL: none */
+} ms_cli_fields;
+
+/* What a command accepts. A name means the first option or field that has it, in this order. */
+typedef struct ms_cli_grammar {
+    const ms_cli_option *options; /* past the last, a name of NULL */
+    const ms_cli_fields *fields;  /* past the last, a list of NULL */
+    ms_status (*take_word)(ms_cli_settings *settings, const char *word, ms_error *err);
+    const char *(*format_at)(size_t index); /* of --format; NULL past the last */
+    const char *notes;                      /* below the options in the help, or NULL */
+} ms_cli_grammar;
+
+/* One of a grammar's options: one of its own, or a field. */
+typedef struct ms_cli_choice {
+    const char *name, *value_name;
+    const ms_cli_option *option; /* or NULL */
+    const ms_run_field *field;   /* or NULL */
+    const ms_cli_fields *fields; /* of the field */
+} ms_cli_choice;
+
+/* The name of the index-th one, or NULL past the last; fits ms_cli_name_at. */
+const char *ms_cli_choice_name(const void *grammar, size_t index);
+
+/* The one whose name is `length` bytes of `name`, or that letter. */
+bool ms_cli_find_option(const ms_cli_grammar *grammar, const char *name, size_t length,
+                        ms_cli_choice *found);
+bool ms_cli_find_letter(const ms_cli_grammar *grammar, char letter, ms_cli_choice *found);
+
+/* Calls `visit` for every option that no other one hides, fields first; a letter of 0: it has none.
+ */
+typedef void (*ms_cli_visitor)(void *context, char letter, const ms_run_field *row);
+void ms_cli_visit_options(const ms_cli_grammar *grammar, ms_cli_visitor visit, void *context);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A call is parsed and run.
+ */
+#ifndef MS_CLI_PARSE_RUN_H
+#define MS_CLI_PARSE_RUN_H
+
+#include "cli/parse/command.h"
+#include "cli/parse/settings.h"
+
+/* Parses the arguments: options in any order, `--name value` or `--name=value`; other words go to
+ * take_word of the grammar. Then prints the command's help, complains, or calls `run`. Returns the
+ * exit code. */
+int ms_cli_run(const ms_cli_call *call, ms_cli_settings *settings,
+               int (*run)(const ms_cli_settings *settings, ms_error *err));
+
+/* For commands without options, that print a table: `write` fills it. */
+int ms_cli_print_table(const ms_cli_call *call, ms_status (*write)(FILE *out, ms_error *err));
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What happens between steps.
+ */
+#ifndef MS_CONFIG_RUN_RESOLVE_BETWEEN_STEPS_H
+#define MS_CONFIG_RUN_RESOLVE_BETWEEN_STEPS_H
+
+#include "config/run/resolving.h"
+
+ms_status ms_resolve_between_steps(const ms_resolving *c);
+
+/* Fails when the run has an evaluation between steps, which plans do not count. */
+ms_status ms_evaluation_refuse(const ms_run_config *run, ms_error *err);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * How the base is stored.
+ */
+#ifndef MS_CONFIG_RUN_RESOLVE_QUANTIZATION_H
+#define MS_CONFIG_RUN_RESOLVE_QUANTIZATION_H
+
+#include "config/run/resolving.h"
+
+ms_status ms_resolve_quantization(const ms_resolving *c);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/run/resolving.h"
+
+#include <stdarg.h>
+
+#include "base/locale.h"
+
+ms_status ms_resolve_fail(const ms_resolving *c, const char *field, const char *format, ...)
+{
+    char text[192];
+    int index = ms_run_field_find(field);
+    va_list args;
+    va_start(args, format);
+    ms_text_vprint(text, sizeof text, format, args);
+    va_end(args);
+    if (c->origins->in_file[index])
+        return ms_json_fail(c->err, c->origins->values[index], MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "%s", text);
+    if (!c->origins->places[index])
+        return ms_fail(c->err, MS_ERR_CONFIG, "%s: %s", field, text);
+    ms_status status = ms_fail(c->err, MS_ERR_CONFIG, "%s", text);
+    ms_error_copy_place(c->err, c->origins->places[index]);
+    return status;
+}

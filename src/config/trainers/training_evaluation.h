@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What a file of training settings says of the time between steps.
+ */
+#ifndef MS_CONFIG_TRAINERS_TRAINING_EVALUATION_H
+#define MS_CONFIG_TRAINERS_TRAINING_EVALUATION_H
+
+#include "config/trainers/training_reading.h"
+
+/* Sets the evaluation, and whether the cache is emptied. */
+ms_status ms_training_set_between_steps(ms_training_reading *r);
+
+#endif

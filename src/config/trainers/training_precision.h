@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The types of a file of training settings.
+ */
+#ifndef MS_CONFIG_TRAINERS_TRAINING_PRECISION_H
+#define MS_CONFIG_TRAINERS_TRAINING_PRECISION_H
+
+#include "config/trainers/training_reading.h"
+
+ms_status ms_training_set_precision(ms_training_reading *r);
+
+#endif

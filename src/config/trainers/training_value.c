@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/trainers/training_value.h"
+
+#include <string.h>
+#include <strings.h>
+
+bool ms_training_key_starts(const char *pointer, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(pointer + 1, name, length) == 0 &&
+           (pointer[1 + length] == '\0' || pointer[1 + length] == '/');
+}
+
+bool ms_training_says_nothing(ms_json_value value)
+{
+    ms_json_value child;
+    const char *text = "";
+    bool truth = true;
+    double number = 1;
+    switch (ms_json_kind_of(value)) {
+    case MS_JSON_NULL:
+        return true;
+    case MS_JSON_BOOL:
+        (void)ms_json_get_bool(value, &truth, NULL);
+        return !truth;
+    case MS_JSON_NUMBER:
+        return ms_json_get_number(value, 0, 0, &number, NULL) == MS_OK;
+    case MS_JSON_STRING:
+        (void)ms_json_get_string(value, &text, NULL);
+        return !*text || strcasecmp(text, "no") == 0 || strcmp(text, "none") == 0;
+    case MS_JSON_ARRAY:
+    case MS_JSON_OBJECT:
+        break;
+    }
+    return !ms_json_first(value, &child);
+}

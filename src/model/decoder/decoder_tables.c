@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/decoder/decoder_tables.h"
+
+ms_tensor ms_decoder_mask(const ms_model *model, const ms_decoder *d, uint64_t layer)
+{
+    if (ms_layer_mixes(model->config, layer))
+        return 0;
+    return ms_layer_slides(model->config, layer) ? d->sliding_mask : d->full_mask;
+}
+
+const ms_rotary *ms_decoder_rotary(const ms_model *model, const ms_decoder *d, uint64_t layer)
+{
+    return &d->rotary[d->style.rotary_by_kind && ms_layer_slides(model->config, layer)];
+}
