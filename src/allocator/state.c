@@ -13,7 +13,7 @@ static uint64_t round_by_divisions(uint64_t bytes, uint32_t divisions)
 uint64_t ms_allocator_round(const ms_allocator *allocator, uint64_t bytes)
 {
     uint32_t divisions = allocator->options.roundup_power2_divisions;
-    if (bytes > MS_HEAP_END)
+    if (bytes > MS_MEMORY_END)
         return 0;
     if (divisions > 1 && bytes > MS_MIN_BLOCK_BYTES * divisions)
         return round_by_divisions(bytes, divisions);

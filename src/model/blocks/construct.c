@@ -5,7 +5,6 @@
  */
 #include "model/blocks/quantized.h"
 #include "ops/ops.h"
-#include "trace/build.h"
 
 /* Enters a module into the model's list. */
 static void list_leaf(ms_model *model, ms_leaf_module leaf)
@@ -196,21 +195,4 @@ void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor 
     for (uint32_t i = 0; i < tables && !ms_is_made_on_host(model); i++)
         ms_consume(tape, ms_inverse_frequencies(model));
     tape->scope = previous;
-}
-
-void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype)
-{
-    ms_tape *tape = model->tape;
-    if (!tensor || ms_idle(tape) || ms_info(tape, tensor)->dtype == dtype ||
-        !ms_dtype_info_of((ms_dtype)ms_info(tape, tensor)->dtype)->floating)
-        return;
-    const ms_storage from = tape->trace->storages.items[ms_info(tape, tensor)->storage];
-    tape->new_category = from.category;
-    ms_tensor cast = ms_empty_like(tape, tensor, dtype);
-    tape->new_category = MS_CATEGORY_TEMPORARY;
-    if (!cast)
-        return;
-    ms_storage_swap(tape, tensor, cast);
-    ms_trace_label(tape->trace, ms_info(tape, tensor)->storage, from.name, from.scope);
-    ms_consume(tape, cast);
 }

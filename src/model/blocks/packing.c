@@ -3,6 +3,7 @@
 
 #include "autograd/engine.h"
 #include "ops/ops.h"
+#include "trace/build.h"
 
 ms_tensor ms_packed_part(ms_model *model, const char *name, uint64_t count, ms_dtype dtype)
 {
@@ -38,9 +39,7 @@ void ms_packed_swap(ms_model *model, ms_tensor weight, ms_tensor packed)
         return;
     const ms_storage from = tape->trace->storages.items[ms_info(tape, weight)->storage];
     ms_storage_swap(tape, weight, packed);
-    ms_storage *to = &tape->trace->storages.items[ms_info(tape, weight)->storage];
-    to->name = from.name;
-    to->scope = from.scope;
+    ms_trace_label(tape->trace, ms_info(tape, weight)->storage, from.name, from.scope);
     ms_consume(tape, packed);
 }
 

@@ -3,6 +3,7 @@
 
 #include "ops/ops.h"
 #include "treatments/host_parameters.h"
+#include "trace/build.h"
 
 ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
                           ms_dtype dtype)
@@ -72,8 +73,6 @@ void ms_module_cast(ms_model *model, ms_tensor tensor, ms_dtype dtype)
     if (!cast)
         return;
     ms_storage_swap(tape, tensor, cast);
-    ms_storage *to = &tape->trace->storages.items[ms_info(tape, tensor)->storage];
-    to->name = from.name;
-    to->scope = from.scope;
+    ms_trace_label(tape->trace, ms_info(tape, tensor)->storage, from.name, from.scope);
     ms_consume(tape, cast);
 }
