@@ -18,7 +18,7 @@ device:base json:.
 allocator:base:.
 config:base json text tensor device allocator:treatment model adapter run trainers load
 trace:base tensor:.
-autograd:base tensor device config trace:.
+autograd:base tensor device trace:.
 ops:base tensor device config trace autograd:. moe liger quantized attention
 treatments:base text tensor config trace autograd:.
 model:base json text tensor device config trace autograd ops treatments:blocks decoder family vision dense mixture .

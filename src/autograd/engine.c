@@ -101,7 +101,7 @@ ms_tensor ms_sum_to(ms_tape *tape, ms_tensor grad, const ms_shape *shape)
         bool inputs_contiguous = shape->rank == 0 || shape->dims[last].value !=
                                                          info.shape.dims[info.shape.rank - 1].value;
         ms_reduce_buffers buffers = ms_cuda_reduce_buffers(
-            tape->run->device, outputs, outputs ? elements / outputs : 0, inputs_contiguous);
+            tape->options.device, outputs, outputs ? elements / outputs : 0, inputs_contiguous);
         ms_tensor partial =
             buffers.partial_bytes ? ms_empty_bytes(tape, buffers.partial_bytes, MS_DTYPE_U8) : 0;
         ms_tensor semaphores = buffers.semaphore_bytes

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/run/run_config.h"
+#include "tensor/dtype.h"
 #include "trace/trace.h"
 
 typedef uint32_t ms_tensor; /* 0 = none */

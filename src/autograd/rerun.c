@@ -30,7 +30,7 @@ ms_rerun_mode ms_rerun_begin(ms_tape *tape)
     tape->pass = MS_PASS_RECOMPUTE;
     tape->in_backward = false;
     tape->grad_enabled = true;
-    tape->has_autocast = tape->run->autocast != MS_AUTOCAST_NONE;
+    tape->has_autocast = tape->options.has_autocast;
     return mode;
 }
 

@@ -10,12 +10,12 @@
 #include "base/size.h"
 #include "trace/build.h"
 
-bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run)
+bool ms_tape_init(ms_tape *tape, ms_trace *trace, ms_tape_options options)
 {
     memset(tape, 0, sizeof *tape);
     tape->trace = trace;
-    tape->run = run;
-    tape->on_cpu = run->device->is_cpu;
+    tape->options = options;
+    tape->on_cpu = options.device->is_cpu;
     tape->new_category = MS_CATEGORY_TEMPORARY;
     tape->scope = tape->current_op = MS_NONE;
     tape->module = tape->hooks.saved_top = MS_NONE;

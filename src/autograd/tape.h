@@ -18,10 +18,19 @@
 
 #include "autograd/hooks.h"
 #include "autograd/records.h"
+#include "device/device.h"
+
+/* What autograd and operators know of the run; the device stays the caller's. */
+typedef struct ms_tape_options {
+    const ms_device *device; /* never NULL; "cpu" is a row */
+    uint32_t torch_major, torch_minor;
+    bool has_autocast;
+    uint8_t routing; /* ms_routing_kind: of eager experts */
+} ms_tape_options;
 
 typedef struct ms_tape {
     ms_trace *trace;
-    const ms_run_config *run;
+    ms_tape_options options;
     ms_status status;
     bool on_cpu;
     bool grad_enabled;
@@ -69,7 +78,7 @@ typedef struct ms_tape {
 /* A trace of more events is refused (MS_ERR_LIMIT): 4,096 plain layers have half as many. */
 enum { MS_MOST_EVENTS = 20000000 };
 
-bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run);
+bool ms_tape_init(ms_tape *tape, ms_trace *trace, ms_tape_options options);
 void ms_tape_free(ms_tape *tape);
 
 /* Records a failure; the first one wins. */

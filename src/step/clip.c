@@ -4,6 +4,7 @@
  */
 #include "ops/ops.h"
 #include "step/optimizer.h"
+#include "step/run.h"
 #include "autograd/work.h"
 #include "treatments/host_parameters.h"
 
@@ -84,8 +85,8 @@ void ms_clip_gradients(ms_tape *tape)
     enum { NORM_PASSES = 1, SCALE_PASSES = 2 };
     work_at_home(tape, NORM_PASSES);
     ms_op_mark mark = ms_op_begin(tape, &clip_op);
-    bool widens = tape->run->accumulation == MS_ACCUMULATE_F32;
-    ms_dtype dtype = widens ? MS_DTYPE_F32 : tape->run->dtype;
+    bool widens = ms_step_run(tape)->accumulation == MS_ACCUMULATE_F32;
+    ms_dtype dtype = widens ? MS_DTYPE_F32 : ms_step_run(tape)->dtype;
     ms_shape scalar = {.rank = 0};
     ms_tensor norm = total_norm(tape, dtype);
     ms_tensor sum = ms_empty(tape, scalar, dtype);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "step/figures.h"
+#include "step/run.h"
 
 #include <stdlib.h>
 
@@ -38,7 +39,7 @@ void ms_figures_weigh(ms_tape *tape, ms_simulation *simulation)
 
 void ms_figures_weigh_gradients(ms_tape *tape, ms_simulation *simulation)
 {
-    if (tape->run->optimizer_in_backward)
+    if (ms_step_run(tape)->optimizer_in_backward)
         return;
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];

@@ -96,7 +96,7 @@ typedef struct split_buffers {
 static split_buffers flash_split_buffers(ms_tape *tape, const sizes *s, double dropout)
 {
     split_buffers buffers = {0};
-    uint64_t splits = dropout > 0 ? 1 : flash_splits(tape->run->device, s);
+    uint64_t splits = dropout > 0 ? 1 : flash_splits(tape->options.device, s);
     if (splits == 1)
         return buffers;
     ms_dim parts = ms_dim_number(&tape->trace->symbols, splits);
