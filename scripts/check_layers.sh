@@ -24,17 +24,18 @@ treatments:base text tensor config trace autograd:.
 model:base json text tensor device config trace autograd ops treatments:blocks decoder family vision dense mixture .
 step:base tensor allocator config trace autograd ops treatments model:.
 measure:base tensor device allocator config trace:.
-ledger:base text tensor device allocator config trace step measure:.
-plan:base json text tensor device allocator config trace step measure ledger:solver costs trainers search modules operators .
-largest:base text device allocator config ledger plan:.
-sweep:base json text device config model step ledger plan largest:.
+simulate:base device allocator config trace step measure:.
+ledger:base text tensor device allocator config trace step measure simulate:.
+plan:base json text tensor device allocator config trace measure simulate ledger:solver costs trainers search modules operators .
+largest:base text device allocator config simulate plan:.
+sweep:base json text device config model simulate plan largest:.
 document:base json text:.
 diff:base document:.
 compare:base text document:.
 gate:base json text device config model document diff:.
 calibrate:base json text device config:.
-report:base json text tensor device allocator config trace step measure ledger plan largest document diff compare gate calibrate:kit view pictures step plan runtime compare diff check others
-api:base json text tensor device allocator config trace model step measure ledger plan largest sweep document diff compare gate calibrate report:.
+report:base json text tensor device allocator config trace step measure simulate ledger plan largest document diff compare gate calibrate:kit view pictures step plan runtime compare diff check others
+api:base json text tensor device allocator config trace model measure simulate ledger plan largest sweep document diff compare gate calibrate report:.
 cli:base:output parse capture commands .
 nulldevice::.
 '
@@ -116,7 +117,7 @@ read_objects() {
     # Below the ledger the public headers are out of reach, but for errors, verdicts and the list of inputs;
     # what is read back has its own.
     function is_in_reach(user, header) {
-        return user ~ /^(cli|api|report|sweep|plan|largest|ledger)\// || header ~ /^memscope\/(error|inputs|verdict)\.h$/ ||
+        return user ~ /^(cli|api|report|sweep|plan|largest|ledger|simulate)\// || header ~ /^memscope\/(error|inputs|verdict)\.h$/ ||
                (user ~ /^(document|compare)\// && header == "memscope/recorded.h")
     }
     # Seams that belong to one place each.

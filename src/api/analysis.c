@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The stages in a row: load, simulate, play through the allocator, itemise.
+ * The stages in a row: load, simulate, itemise.
  */
 #include "api/analysis.h"
 
@@ -10,10 +10,9 @@
 #include "base/error.h"
 #include "api/run.h"
 #include "ledger/events.h"
-#include "ledger/judge.h"
 #include "plan/costs/stack.h"
-#include "plan/search/trial.h"
 #include "report/step/reporter.h"
+#include "simulate/variation.h"
 #include "model/load.h"
 
 void ms_analysis_free(ms_analysis *analysis)
@@ -24,12 +23,8 @@ void ms_analysis_free(ms_analysis *analysis)
         ms_advice_free(&analysis->advice);
     if (analysis->has_ledger)
         ms_ledger_free(&analysis->ledger);
-    if (analysis->has_evaluation)
-        ms_usage_free(&analysis->evaluation);
-    if (analysis->has_usage)
-        ms_usage_free(&analysis->usage);
-    if (analysis->has_simulation)
-        ms_simulation_free(&analysis->simulation);
+    if (analysis->is_simulated)
+        ms_simulated_free(&analysis->simulated);
     ms_arena_free(analysis->arena);
     free(analysis);
 }
@@ -38,95 +33,59 @@ static ms_status itemise(ms_analysis *a, ms_fold_mode mode, ms_error *err)
 {
     if (a->has_ledger)
         ms_ledger_free(&a->ledger);
-    a->has_ledger = false;
-    ms_status status =
-        ms_ledger_build(&a->model, &a->run, &a->simulation, &a->usage, mode, &a->ledger, err);
+    ms_status status = ms_ledger_build(&a->simulated, mode, &a->ledger, err);
     a->has_ledger = status == MS_OK;
-    if (a->has_ledger) {
-        a->ledger.summary.balanced_peak_bytes = a->routing_peaks[MS_ROUTING_BALANCED];
-        a->ledger.summary.skewed_peak_bytes = a->routing_peaks[MS_ROUTING_SKEWED];
-        if (a->has_evaluation)
-            ms_ledger_add_evaluation(&a->ledger, &a->evaluation);
-    }
     return status;
-}
-
-/* The CUDA allocators get what the context leaves of the budget: they give cached memory back
- * before they fail, as on a real device. */
-static void limit_allocator(ms_run_config *run)
-{
-    if (run->allocator.kind != MS_ALLOCATOR_RAW && run->allocator.capacity_bytes == 0)
-        run->allocator.capacity_bytes =
-            ms_device_reservable_bytes(run->device, ms_judge_budget(run));
 }
 
 /* The peak with another routing. */
 static ms_status measure_routing(const ms_analysis *a, ms_routing_kind routing, uint64_t *bytes,
                                  ms_error *err)
 {
-    ms_run_config run = a->run;
-    ms_simulation simulation;
-    ms_usage usage;
-    run.routing = routing;
-    run.detail = MS_STEPS_LEAN;
-    ms_status status = ms_step_simulate(&a->model, &run, &simulation, err);
+    ms_variation v = ms_vary(&a->simulated.job, NULL);
+    ms_simulated simulated;
+    v.run.routing = routing;
+    const ms_job job = ms_variation_job(&v);
+    ms_status status = ms_simulate(&job, MS_SIMULATE_USAGE, &simulated, err);
     if (status != MS_OK)
         return status;
-    status = ms_usage_measure(&simulation.trace, &run.allocator, &usage, err);
-    ms_simulation_free(&simulation);
-    if (status != MS_OK)
-        return status;
-    *bytes = usage.peak_bytes;
-    ms_usage_free(&usage);
+    *bytes = simulated.usage.peak_bytes;
+    ms_simulated_free(&simulated);
     return MS_OK;
-}
-
-static ms_status measure_evaluation(ms_analysis *a, ms_error *err)
-{
-    if (a->run.eval_batch == 0)
-        return MS_OK;
-    ms_status status = ms_trial_evaluate(&a->model, &a->run, &a->evaluation, err);
-    a->has_evaluation = status == MS_OK;
-    return status;
 }
 
 /* Experts that run one by one: what the peak is when tokens are spread evenly, and when not. */
 static ms_status measure_routings(ms_analysis *a, ms_error *err)
 {
+    uint64_t peaks[MS_ROUTING_COUNT];
     if (a->run.experts != MS_EXPERTS_EAGER)
         return MS_OK;
     for (int i = 0; i < MS_ROUTING_COUNT; i++) {
-        a->routing_peaks[i] = a->usage.peak_bytes;
+        peaks[i] = a->simulated.usage.peak_bytes;
         ms_status status = MS_OK;
         if (i != (int)a->run.routing)
-            status = measure_routing(a, (ms_routing_kind)i, &a->routing_peaks[i], err);
+            status = measure_routing(a, (ms_routing_kind)i, &peaks[i], err);
         if (status != MS_OK)
             return status;
     }
+    a->simulated.summary.balanced_peak_bytes = peaks[MS_ROUTING_BALANCED];
+    a->simulated.summary.skewed_peak_bytes = peaks[MS_ROUTING_SKEWED];
     return ms_note_add(&a->notes, a->arena, err,
                        "experts run one by one: the peak is %" PRIu64
                        " bytes with balanced routing, %" PRIu64 " where few experts get all tokens",
-                       a->routing_peaks[MS_ROUTING_BALANCED], a->routing_peaks[MS_ROUTING_SKEWED]);
+                       peaks[MS_ROUTING_BALANCED], peaks[MS_ROUTING_SKEWED]);
 }
 
 /* What follows once model and run are there. */
 static ms_status simulate(ms_analysis *a, ms_error *err)
 {
-    limit_allocator(&a->run);
+    const ms_job job = {.model = &a->model, .run = &a->run};
     ms_status status = ms_shares_resolve(a->arena, &a->model, &a->run, err);
-    if (status != MS_OK)
-        return status;
-    status = ms_step_simulate(&a->model, &a->run, &a->simulation, err);
-    if (status != MS_OK)
-        return status;
-    a->has_simulation = true;
-    status = ms_usage_measure(&a->simulation.trace, &a->run.allocator, &a->usage, err);
-    if (status != MS_OK)
-        return status;
-    a->has_usage = true;
-    status = measure_routings(a, err);
     if (status == MS_OK)
-        status = measure_evaluation(a, err);
+        status = ms_simulate(&job, MS_SIMULATE_ALL, &a->simulated, err);
+    a->is_simulated = status == MS_OK;
+    if (status == MS_OK)
+        status = measure_routings(a, err);
     return status == MS_OK ? itemise(a, MS_FOLD_LAYERS, err) : status;
 }
 
@@ -205,7 +164,7 @@ const ms_summary *ms_analysis_summary(const ms_analysis *analysis)
 {
     if (!analysis)
         return NULL;
-    return &analysis->ledger.summary;
+    return &analysis->simulated.summary;
 }
 
 const char *ms_analysis_note(const ms_analysis *analysis, size_t index)
@@ -250,9 +209,10 @@ ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_er
 {
     if (!analysis || !out)
         return ms_fail_null(err);
-    if (!analysis->has_usage)
+    if (!analysis->is_simulated)
         return ms_fail(err, MS_ERR_USAGE, "there is no analysis to write");
-    return ms_events_write(&analysis->simulation.trace, &analysis->usage, out, err);
+    return ms_events_write(&analysis->simulated.simulation.trace, &analysis->simulated.usage, out,
+                           err);
 }
 
 ms_status ms_analysis_text(const ms_analysis *analysis, char **text, size_t *length, ms_error *err)

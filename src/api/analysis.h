@@ -9,24 +9,20 @@
 #include "document/report.h"
 #include "ledger/advice.h"
 #include "ledger/ledger.h"
-#include "measure/usage.h"
 #include "memscope/memscope.h"
-#include "step/step.h"
+#include "simulate/simulate.h"
 
 struct ms_analysis {
     ms_arena *arena; /* of the configs */
     ms_model_config model;
     ms_run_config run;
     ms_notes notes;
-    ms_simulation simulation;
-    ms_usage usage;
-    ms_usage evaluation; /* its last phase is the evaluation */
+    ms_simulated simulated;
     ms_ledger ledger;
     ms_advice advice;
     ms_style style;
-    uint64_t routing_peaks[MS_ROUTING_COUNT]; /* of eager experts, else 0 */
     /* Which of these are there to be freed. */
-    bool has_simulation, has_usage, has_evaluation, has_ledger, has_advice;
+    bool is_simulated, has_ledger, has_advice;
 };
 
 /* As ms_analyze, of these settings; the files that are read go to `inputs`, or NULL. */

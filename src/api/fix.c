@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "config/run/budget.h"
 #include "plan/settings.h"
 #include "plan/search/step_plan.h"
 #include "plan/trainers/target.h"
@@ -22,15 +23,14 @@ static uint64_t budget_of_limit(const ms_analysis *a, const ms_verdict *v)
     if (limits->measure == MS_MEASURE_PEAK)
         return v->limit_bytes > band ? v->limit_bytes - band : 0;
     if (limits->measure == MS_MEASURE_RESERVED)
-        return ms_device_held_bytes(a->run.device, v->limit_bytes,
-                                    a->run.device->context_expected_bytes);
+        return ms_budget_device_bytes(a->run.device, v->limit_bytes).expected;
     return 0;
 }
 
 /* And where the run itself must fit, up to its upper end. */
 static uint64_t budget_of(const ms_analysis *a, const ms_verdict *v)
 {
-    uint64_t limit = budget_of_limit(a, v), device = ms_judge_budget(&a->run);
+    uint64_t limit = budget_of_limit(a, v), device = a->run.budget_bytes;
     uint64_t band = v->report.high_bytes - v->report.expected_bytes;
     uint64_t safe = device > band ? device - band : 0;
     bool must_fit = v->by_fit == MS_OUTCOME_OVER && safe > 0;
@@ -131,9 +131,8 @@ ms_status ms_fix_find(ms_arena *arena, const ms_analysis *a, ms_verdict *v, ms_e
 {
     ms_run_config run = a->run;
     ms_device device;
-    run.budget_bytes = budget_of(a, v);
-    run.has_budget = true;
-    run.allocator.capacity_bytes = 0;
+    ms_budget_set(&run, budget_of(a, v));
+    ms_budget_lift(&run);
     if (run.budget_bytes == 0 || run.device->is_cpu || run.optimizer_in_backward || run.eval_batch)
         return MS_OK;
     if (!ms_device_has_rates(run.device)) {

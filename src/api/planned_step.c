@@ -9,34 +9,21 @@ static ms_status view(ms_planned_step *step, const ms_style *style, ms_error *er
     return status;
 }
 
-static ms_status itemise(const ms_model_config *model, ms_planned_step *step, const ms_style *style,
-                         ms_error *err)
-{
-    const ms_trace *trace = &step->simulation.trace;
-    ms_status status = ms_usage_measure(trace, &step->run.allocator, &step->usage, err);
-    if (status != MS_OK)
-        return status;
-    status = ms_ledger_build(model, &step->run, &step->simulation, &step->usage, MS_FOLD_LAYERS,
-                             &step->ledger, err);
-    if (status == MS_OK)
-        status = view(step, style, err);
-    if (status != MS_OK)
-        ms_usage_free(&step->usage);
-    return status;
-}
-
 ms_status ms_planned_step_run(const ms_model_config *model, const ms_run_config *run,
                               const ms_treatments *treatments, const ms_style *style,
                               ms_planned_step *step, ms_error *err)
 {
-    step->run = *run;
-    step->run.treatments = *treatments;
-    ms_status status = ms_step_simulate(model, &step->run, &step->simulation, err);
+    step->variation = ms_vary_run(model, run, NULL);
+    step->variation.run.treatments = *treatments;
+    const ms_job job = ms_variation_job(&step->variation);
+    ms_status status = ms_simulate(&job, MS_SIMULATE_ALL, &step->simulated, err);
     if (status != MS_OK)
         return status;
-    status = itemise(model, step, style, err);
+    status = ms_ledger_build(&step->simulated, MS_FOLD_LAYERS, &step->ledger, err);
+    if (status == MS_OK)
+        status = view(step, style, err);
     if (status != MS_OK)
-        ms_simulation_free(&step->simulation);
+        ms_simulated_free(&step->simulated);
     return status;
 }
 
@@ -44,6 +31,5 @@ void ms_planned_step_free(ms_planned_step *step)
 {
     ms_view_free(&step->view);
     ms_ledger_free(&step->ledger);
-    ms_usage_free(&step->usage);
-    ms_simulation_free(&step->simulation);
+    ms_simulated_free(&step->simulated);
 }

@@ -7,13 +7,12 @@
 
 #include "ledger/ledger.h"
 #include "report/view/view.h"
-#include "step/step.h"
+#include "simulate/variation.h"
 
 /* Stays where it was made: its parts point at one another. */
 typedef struct ms_planned_step {
-    ms_run_config run;
-    ms_simulation simulation;
-    ms_usage usage;
+    ms_variation variation;
+    ms_simulated simulated;
     ms_ledger ledger;
     ms_view view;
 } ms_planned_step;

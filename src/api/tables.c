@@ -18,7 +18,7 @@
 #include "memscope/memscope.h"
 #include "plan/solver/solver.h"
 #include "report/others/schema_page.h"
-#include "step/step.h"
+#include "simulate/simulate.h"
 
 static ms_status finish(FILE *out, ms_error *err)
 {
@@ -46,22 +46,23 @@ static ms_status write_model(ms_arena *arena, const char *name, FILE *out, ms_er
     const ms_run_setting setting = {"config", name};
     ms_model_config m = {0};
     ms_run_config run;
-    ms_simulation built;
+    ms_simulated simulated;
     char total[16], active[16];
     ms_status status = ms_run_load(arena, &setting, 1, &m, &run, NULL, err);
-    run.detail = MS_STEPS_NONE;
+    const ms_job job = {.model = &m, .run = &run};
     if (status == MS_OK)
-        status = ms_step_simulate(&m, &run, &built, err);
+        status = ms_simulate(&job, MS_SIMULATE_MODEL, &simulated, err);
     if (status != MS_OK)
         return status;
-    bool sparse = built.active_param_count < built.param_count;
+    const ms_simulation *built = &simulated.simulation;
+    bool sparse = built->active_param_count < built->param_count;
     fprintf(out,
             "%-22s %-16s %9s %9s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %8" PRIu64
             " %7" PRIu64 "\n",
-            name, m.model_type, count_text(total, sizeof total, built.param_count),
-            count_text(active, sizeof active, sparse ? built.active_param_count : 0), m.num_layers,
+            name, m.model_type, count_text(total, sizeof total, built->param_count),
+            count_text(active, sizeof active, sparse ? built->active_param_count : 0), m.num_layers,
             m.hidden_size, m.num_heads, m.num_kv_heads, m.intermediate_size, m.vocab_size);
-    ms_simulation_free(&built);
+    ms_simulated_free(&simulated);
     return MS_OK;
 }
 

@@ -12,7 +12,7 @@
 
 enum { LEAST_CONTEXTS = 3, LEAST_LINKS = 2 };
 
-/* ---- what is reserved ---- */
+/* ---- reserved memory ---- */
 
 static double reserved_before(const ms_fitting *f, uint32_t i, uint32_t left_out)
 {
@@ -90,7 +90,7 @@ static double median(const ms_fitting *f, uint32_t left_out)
     return (f->sorted[(count - 1) / 2] + f->sorted[count / 2]) / 2;
 }
 
-/* The row of a point in the fit of what is reserved; MS_NONE_LEFT_OUT where it has none. */
+/* The row of a point in the fit of reserved memory; MS_NONE_LEFT_OUT if it has none. */
 static uint32_t reserved_row(const ms_fitting *f, const ms_measured_point *p)
 {
     uint32_t row = 0;
@@ -113,7 +113,7 @@ static double told_with(const ms_measured_point *p, const double c[MS_LEAST_COLU
     return p->told_reserved + c[1] * p->told_reserved + c[0];
 }
 
-/* What the device shows beside what is reserved: that as measured, else as told. */
+/* What the device shows on top of reserved memory: that as measured, else as predicted. */
 static double context_of(const ms_measured_point *p, const double c[MS_LEAST_COLUMNS])
 {
     return p->measured_device - (p->measured_reserved > 0 ? p->measured_reserved : told_with(p, c));

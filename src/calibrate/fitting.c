@@ -39,7 +39,8 @@ static void add_error(ms_calibration_error *error, double told, double measured,
     error->worst = off > error->worst ? off : error->worst;
 }
 
-/* `before`, `after`: what is told of a point without and with the fit; `measured`: what is true. */
+/* `before`, `after`: the prediction for a point without and with the fit; `measured`: its true
+ * value. */
 void ms_fitting_add_quality(ms_fitting *f, const char *figure, ms_teller before, ms_teller after,
                             ms_teller measured)
 {

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     static char buffer[STDOUT_BYTES];
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* writing fails, which is said, and nothing is left behind */
+    signal(SIGXFSZ, SIG_IGN); /* writing fails with a message, and nothing is left behind */
     ms_cli_keep_memory();
     return close_stdout(run(argc, argv));
 }

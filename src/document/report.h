@@ -40,14 +40,14 @@ typedef struct ms_report_parts {
 
 typedef struct ms_report {
     const char *name;   /* of the model */
-    const char *device; /* "" when it is not said */
+    const char *device; /* "" when it is not given */
     bool is_plan;
     ms_report_fields config;   /* keys of the model's config; none before 1.2 */
-    ms_report_fields model;    /* what every version says of the model */
+    ms_report_fields model;    /* what every version states about the model */
     ms_report_fields settings; /* of the run */
     uint64_t peak_bytes, reserved_bytes, host_bytes;
     uint64_t low_bytes, expected_bytes, high_bytes; /* on the device; a plan has one for all */
-    bool has_reason; /* it says why it fits or not: not before 1.4, of a plan not before 1.1 */
+    bool has_reason; /* it states why it fits or not: since 1.4, for a plan since 1.1 */
     ms_fit_reason reason;
     const char *peak_phase;
     double step_ms;             /* 0: not known */
@@ -66,7 +66,7 @@ bool ms_report_is_one(ms_json_value root);
 /* Refuses a newer major version by its name, and an unusable member with its place. */
 ms_status ms_report_read(ms_arena *arena, ms_json_value root, ms_report *report, ms_error *err);
 
-/* What it says of a setting of the run; NULL where it does not. */
+/* Its value of a setting of the run; NULL if it has none. */
 const char *ms_report_setting(const ms_report *report, const char *name);
 
 /* The bytes of a part of that name; 0 when there is none. */

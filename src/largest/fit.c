@@ -6,7 +6,7 @@
 
 #include "config/model/model_read.h"
 #include "text/nearest.h"
-#include "ledger/judge.h"
+#include "config/run/budget.h"
 #include "plan/search/search.h"
 #include "plan/costs/stack.h"
 
@@ -47,101 +47,66 @@ typedef struct search {
     const ms_run_config *run;
     ms_fit_answer *answer;
     ms_error *err;
-    uint64_t least_bytes; /* of the last value that did not fit: see ms_trial_result */
+    uint64_t least_bytes; /* of the last value that did not fit: see ms_simulated_least_bytes */
     uint64_t refused;     /* the smallest value that did not fit; UINT64_MAX: none */
 } search;
 
 /* ---- one value ---- */
 
-/* Layers past the model's own are as the model's, again from the first on. */
-static bool set_layers(ms_arena *arena, const ms_model_config *from, uint64_t count,
-                       ms_model_config *model, ms_run_config *run)
+ms_status ms_fit_apply(const ms_job *job, const ms_fit_what *what, uint64_t value, ms_arena *arena,
+                       ms_variation *v, ms_error *err)
 {
-    uint8_t *kinds = ms_arena_array(arena, uint8_t, count);
-    ms_treatment *treatments = ms_arena_array(arena, ms_treatment, count);
-    if (!kinds || !treatments)
-        return false;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t as = i % from->num_layers;
-        kinds[i] = ms_layer_kind(from, as);
-        treatments[i] = run->treatments.layers[as];
-    }
-    model->num_layers = count;
-    model->layer_kinds = kinds;
-    run->treatments.layers = treatments;
-    return true;
-}
-
-static bool set_rank(ms_arena *arena, uint64_t rank, ms_run_config *run)
-{
-    ms_adapter *adapter = ms_arena_array(arena, ms_adapter, 1);
-    if (!adapter)
-        return false;
-    *adapter = *run->adapter;
-    adapter->rank = rank;
-    run->adapter = adapter;
-    return true;
-}
-
-ms_status ms_fit_apply(ms_arena *arena, const ms_model_config *from, const ms_run_config *from_run,
-                       const ms_fit_what *what, uint64_t value, ms_model_config *model,
-                       ms_run_config *run, ms_error *err)
-{
-    uint64_t layers = from->num_layers;
-    ms_treatment *treatments = ms_arena_array(arena, ms_treatment, layers);
-    bool done = treatments != NULL;
-    *model = *from;
-    *run = *from_run;
-    if (done) {
-        memcpy(treatments, from_run->treatments.layers, layers * sizeof *treatments);
-        run->treatments.layers = treatments;
-    }
+    *v = ms_vary(job, arena);
+    bool done = ms_vary_treatments(v) != NULL;
     switch (what - whats) {
     case BATCH:
-        run->batch = value;
+        v->run.batch = value;
         break;
     case SEQ:
-        run->seq_tokens = value;
+        v->run.seq_tokens = value;
         break;
     case RANK:
-        done = done && set_rank(arena, value, run);
+        done = done && ms_vary_rank(v, value);
         break;
     default:
-        done = done && set_layers(arena, from, value, model, run);
+        done = done && ms_vary_layers(v, value);
         break;
     }
     if (!done)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a run");
-    return ms_shares_resolve(arena, model, run, err);
+    return ms_shares_resolve(arena, &v->model, &v->run, err);
 }
 
-static ms_status apply(search *s, ms_arena *arena, uint64_t value, ms_model_config *model,
-                       ms_run_config *run)
+static ms_status apply(search *s, ms_arena *arena, uint64_t value, ms_variation *v)
 {
-    return ms_fit_apply(arena, s->model, s->run, s->answer->what, value, model, run, s->err);
+    const ms_job job = {.model = s->model, .run = s->run};
+    return ms_fit_apply(&job, s->answer->what, value, arena, v, s->err);
 }
 
 /* One simulation of the value; what is not tight is noted. */
 static ms_status judge(search *s, uint64_t value, bool *yes)
 {
-    ms_model_config model;
-    ms_run_config run;
-    ms_trial_result result = {.reason = MS_FIT_NO_ROOM};
+    ms_variation v;
+    ms_simulated simulated = {.judgement.reason = MS_FIT_NO_ROOM};
     ms_fit_answer *answer = s->answer;
     ms_arena *arena = ms_arena_create(0);
     if (!arena)
         return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a run");
-    ms_status status = apply(s, arena, value, &model, &run);
+    ms_status status = apply(s, arena, value, &v);
+    const ms_job job = ms_variation_job(&v);
     if (status == MS_OK)
-        status = ms_step_plan_judge(&model, &run, &run.treatments, &result, s->err);
+        status = ms_simulate(&job, MS_SIMULATE_FIT, &simulated, s->err);
     answer->simulations++;
-    *yes = ms_reason_fits(result.reason);
+    *yes = ms_reason_fits(simulated.judgement.reason);
     if (!*yes)
-        s->least_bytes = result.least_bytes;
+        s->least_bytes = ms_simulated_least_bytes(&simulated);
     if (!*yes && value < s->refused)
         s->refused = value;
-    if (ms_reason_verdict(result.reason) == MS_VERDICT_FITS && value > answer->safe_value)
+    if (ms_reason_verdict(simulated.judgement.reason) == MS_VERDICT_FITS &&
+        value > answer->safe_value)
         answer->safe_value = value;
+    if (status == MS_OK)
+        ms_simulated_free(&simulated);
     ms_arena_free(arena);
     return status;
 }
@@ -149,21 +114,18 @@ static ms_status judge(search *s, uint64_t value, bool *yes)
 /* Whether the last value that did not fit could under an allocator that wastes nothing. */
 static bool could_fit(const search *s)
 {
-    const ms_device *device = s->run->device;
-    return ms_device_held_bytes(device, s->least_bytes, device->context_expected_bytes) <=
-           s->run->budget_bytes;
+    return ms_budget_device_bytes(s->run->device, s->least_bytes).expected <= s->run->budget_bytes;
 }
 
 /* In full, for the report. */
 static ms_status look(search *s, ms_arena *arena, uint64_t value, ms_step_figures *figures)
 {
-    ms_model_config model;
-    ms_run_config run;
-    ms_status status = apply(s, arena, value, &model, &run);
+    ms_variation v;
+    ms_status status = apply(s, arena, value, &v);
     if (status != MS_OK)
         return status;
     s->answer->simulations++;
-    return ms_step_plan_simulate(arena, &model, &run, &run.treatments, figures, s->err);
+    return ms_step_plan_simulate(arena, &v.model, &v.run, &v.run.treatments, figures, s->err);
 }
 
 /* ---- searching ---- */

@@ -6,6 +6,7 @@
 #define MS_LARGEST_FIT_H
 
 #include "plan/search/step_plan.h"
+#include "simulate/variation.h"
 
 /* What can be made larger. */
 typedef struct ms_fit_what {
@@ -56,8 +57,7 @@ ms_status ms_fit_find_value(const ms_model_config *model, const ms_run_config *r
                             ms_error *err);
 
 /* The run, and its model, with that value; shares of operators are chosen for it. */
-ms_status ms_fit_apply(ms_arena *arena, const ms_model_config *from, const ms_run_config *from_run,
-                       const ms_fit_what *what, uint64_t value, ms_model_config *model,
-                       ms_run_config *run, ms_error *err);
+ms_status ms_fit_apply(const ms_job *job, const ms_fit_what *what, uint64_t value, ms_arena *arena,
+                       ms_variation *v, ms_error *err);
 
 #endif

@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/variant.h"
+#include "simulate/variants.h"
 
 /* The allocator's comes last: it is the shortest. */
 static bool list_variants(ms_variants *list, const ms_ledger *ledger, ms_arena *arena)
 {
     for (size_t i = 0; ms_change_at(i); i++)
-        if (!ms_variants_add(list, ledger, ms_change_at(i), arena))
+        if (!ms_variants_add(list, ledger->simulated, ms_change_at(i), arena))
             return false;
     return ms_findings_add_variants(list, ledger, arena) &&
-           ms_variants_add(list, ledger, &ms_allocator_change, arena);
+           ms_variants_add(list, ledger->simulated, &ms_allocator_change, arena);
 }
 
 /* Beyond this a simulation takes too long to wait for half a dozen of them. */
@@ -43,7 +43,7 @@ static bool push_suggestion(ms_advice *advice, const ms_variant *v)
         .option = v->option,
         .device_bytes = v->device_bytes,
         .saved_device_bytes = ms_variant_saved_bytes(v),
-        .saved_peak_bytes = (int64_t)(v->ledger->summary.peak_memory_bytes - v->peak_bytes),
+        .saved_peak_bytes = (int64_t)(v->base->summary.peak_memory_bytes - v->peak_bytes),
         .reason = v->reason,
     };
     return suggestion.saved_device_bytes <= 0 || ms_vec_push(&advice->suggestions, suggestion);

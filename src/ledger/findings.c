@@ -19,15 +19,15 @@ typedef struct telling {
     ms_error *err;
 } telling;
 
-static bool is_worth(const ms_ledger *ledger, uint64_t bytes)
+static bool is_worth(const ms_summary *now, uint64_t bytes)
 {
-    return bytes >= ledger->summary.expected_device_bytes / WORTH;
+    return bytes >= now->expected_device_bytes / WORTH;
 }
 
 static bool saves(const ms_variant *v)
 {
     int64_t saved = ms_variant_saved_bytes(v);
-    return saved > 0 && is_worth(v->ledger, (uint64_t)saved);
+    return saved > 0 && is_worth(&v->base->summary, (uint64_t)saved);
 }
 
 static bool is_shown(const ms_variant *v)
@@ -111,7 +111,7 @@ static uint64_t score_bytes(const ms_ledger *ledger)
 
 static bool avoids_math(const ms_variant *v)
 {
-    return ms_attention_choose(v->ledger->model, &v->run) != MS_ATTENTION_MATH;
+    return ms_attention_choose(&v->variation.model, &v->variation.run) != MS_ATTENTION_MATH;
 }
 
 static ms_status tell_math(telling *f)
@@ -124,9 +124,9 @@ static ms_status tell_math(telling *f)
     const char *efficient =
         ms_attention_refusal(MS_ATTENTION_EFFICIENT, ledger->model, ledger->run);
     const ms_remedy *best = f->found.remedy_count ? &f->found.remedies[0] : NULL;
-    if (best
-            ? best->saved_device_bytes <= 0 || !is_worth(ledger, (uint64_t)best->saved_device_bytes)
-            : !is_worth(ledger, in_all_layers))
+    if (best ? best->saved_device_bytes <= 0 ||
+                   !is_worth(ledger->summary, (uint64_t)best->saved_device_bytes)
+             : !is_worth(ledger->summary, in_all_layers))
         return MS_OK;
     f->found.bytes = bytes;
     f->found.text = ms_arena_printf(
@@ -157,7 +157,7 @@ static ms_status tell_bf16(telling *f)
 
 static uint64_t cached_bytes(const ms_ledger *ledger)
 {
-    const ms_summary *s = &ledger->summary;
+    const ms_summary *s = ledger->summary;
     return s->reserved_memory_bytes > s->peak_memory_bytes
                ? s->reserved_memory_bytes - s->peak_memory_bytes
                : 0;
@@ -167,7 +167,7 @@ static bool caches_much(const ms_ledger *ledger)
 {
     uint64_t bytes = cached_bytes(ledger);
     return ledger->run->allocator.kind != MS_ALLOCATOR_RAW && bytes >= LEAST_CACHED_BYTES &&
-           bytes > ledger->summary.peak_memory_bytes / WORTH;
+           bytes > ledger->summary->peak_memory_bytes / WORTH;
 }
 
 /* "3.40 GiB in free parts of segments in use (2 x 1.60 GiB, 16.00 MiB, ...)"; "" for what is a
@@ -195,7 +195,7 @@ static ms_status tell_cached(telling *f)
 {
     ms_cached_pieces cached;
     uint64_t bytes = cached_bytes(f->ledger);
-    uint64_t permille = bytes / (f->ledger->summary.peak_memory_bytes / 1000 + 1);
+    uint64_t permille = bytes / (f->ledger->summary->peak_memory_bytes / 1000 + 1);
     ms_status status = ms_cached_find(f->ledger, &cached, f->err);
     if (status != MS_OK)
         return status;
@@ -217,7 +217,7 @@ static ms_status tell_cached(telling *f)
 
 static bool retries(const ms_ledger *ledger)
 {
-    return ledger->usage->retries > 0 && ledger->summary.fits;
+    return ledger->usage->retries > 0 && ledger->summary->fits;
 }
 
 /* "never", "once", "4 times", in the arena. */
@@ -252,7 +252,7 @@ static ms_status tell_retries(telling *f)
 
 static const char *buckets_text(const ms_ledger *ledger, ms_arena *arena)
 {
-    const ms_summary *s = &ledger->summary;
+    const ms_summary *s = ledger->summary;
     char text[MS_SIZE_TEXT_BYTES];
     bool is_too_much = s->fits && s->budget_bytes > 0 &&
                        s->grad_memory_bytes > s->budget_bytes - s->expected_device_bytes;
@@ -268,7 +268,7 @@ bool ms_finding_of_several_gpus(const ms_ledger *ledger, ms_arena *arena, ms_fin
     if (several->is_ignored)
         finding->name = "ignored-sharding";
     if (several->has_buckets) {
-        finding->bytes = ledger->summary.grad_memory_bytes;
+        finding->bytes = ledger->summary->grad_memory_bytes;
         finding->text = buckets_text(ledger, arena);
     }
     return several->text != NULL;
@@ -302,7 +302,7 @@ bool ms_findings_add_variants(ms_variants *variants, const ms_ledger *ledger, ms
     for (size_t i = 0; i < ROWS; i++)
         for (size_t k = 0; k < MS_MOST_REMEDIES && rows[i].changes[k]; k++)
             if (rows[i].holds(ledger) &&
-                !ms_variants_add(variants, ledger, rows[i].changes[k], arena))
+                !ms_variants_add(variants, ledger->simulated, rows[i].changes[k], arena))
                 return false;
     return true;
 }

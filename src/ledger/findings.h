@@ -7,7 +7,8 @@
 #define MS_LEDGER_FINDINGS_H
 
 #include "base/vec.h"
-#include "ledger/variant.h"
+#include "ledger/ledger.h"
+#include "simulate/variants.h"
 
 /* A setting that changes what was found, and what the device then needs. */
 typedef struct ms_remedy {

@@ -10,12 +10,11 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "trace/trace.h"
+#include "measure/scopes.h"
 
 typedef enum ms_fold_mode {
-    MS_FOLD_EVERYTHING, /* no records and no timeline: the peak, the time and the summary alone */
-    MS_FOLD_LAYERS,     /* groups that agree in everything but the layer share their records */
-    MS_UNROLL           /* every group is its own class */
+    MS_FOLD_LAYERS, /* groups that agree in everything but the layer share their records */
+    MS_UNROLL       /* every group is its own class */
 } ms_fold_mode;
 
 typedef ms_vec(uint32_t) ms_layer_numbers;
@@ -40,12 +39,6 @@ typedef struct ms_fold {
 bool ms_fold_init(ms_fold *fold, uint32_t layer_count, uint64_t rows);
 void ms_fold_free(ms_fold *fold);
 
-static inline uint64_t ms_hash_mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ (hash >> 29);
-}
-
 static inline void ms_fold_add(ms_fold *fold, uint32_t group, uint64_t value)
 {
     fold->hashes[group] = ms_hash_mix(fold->hashes[group] + 1, value);
@@ -57,19 +50,5 @@ bool ms_fold_close(ms_fold *fold, ms_fold_mode mode);
 /* Appends the layers of the class that `group` represents, ascending, once; its class then says
  * where they are. False when out of memory. */
 bool ms_fold_list_layers(ms_fold *fold, uint32_t group, ms_layer_numbers *layers);
-
-/* One hash per module that leaves the layer's number out, on the heap; NULL when out of memory. */
-uint64_t *ms_scope_hashes_create(const ms_trace *trace);
-
-/* Layers of the trace: one more than the highest number. */
-uint32_t ms_trace_layer_count(const ms_trace *trace);
-
-/* The layer a module lies in, or `outside`. */
-static inline uint32_t ms_scope_layer(const ms_trace *trace, uint32_t scope, uint32_t outside)
-{
-    if (scope == MS_NONE || trace->scopes.items[scope].layer == MS_NONE)
-        return outside;
-    return trace->scopes.items[scope].layer;
-}
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The ledger: what a simulated step needs, itemised. Operator records, summary, what is alive at
- * the peak, phases, timeline. It refers to the simulation, the usage and the configs it was built
- * from; they must outlive it. Everything else belongs to it; ms_ledger_free releases it.
+ * The ledger: what a simulated step needs, itemised. Operator records, schedule, timeline. It
+ * refers to the simulation that it was built from, which must outlive it. Everything else belongs
+ * to it; ms_ledger_free releases it.
  */
 #ifndef MS_LEDGER_LEDGER_H
 #define MS_LEDGER_LEDGER_H
@@ -10,16 +10,10 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "config/model/model_config.h"
-#include "config/run/run_config.h"
 #include "ledger/fold.h"
-#include "ledger/peak.h"
-#include "measure/profile.h"
 #include "measure/schedule.h"
 #include "measure/source.h"
-#include "measure/usage.h"
-#include "memscope/memscope.h"
-#include "step/step.h"
+#include "simulate/simulate.h"
 
 /* A persistent tensor, or one execution of an operator; stands for `count` equal ones. */
 typedef struct ms_record {
@@ -57,28 +51,27 @@ typedef struct ms_timeline_point {
 } ms_timeline_point;
 
 typedef struct ms_ledger {
+    const ms_simulated *simulated; /* what it was built from; the next ones are parts of that */
     const ms_simulation *simulation;
     const ms_usage *usage;
     const ms_usage *evaluation; /* its last phase is the evaluation; NULL: there is none */
     const ms_model_config *model;
     const ms_run_config *run;
+    const ms_summary *summary;
+    const ms_profile *profile; /* of the steady step */
+    const ms_peak *peak;
     ms_fold_mode mode;
-    ms_summary summary;
-    ms_profile profile;        /* of the steady step */
-    ms_schedule schedule;      /* of the steady step; empty when nothing is itemised */
+    ms_schedule schedule;      /* of the steady step */
     ms_vec(ms_record) records; /* weights, buffers, gradients, states, then operators in order */
     ms_vec(uint32_t) parts;    /* storages */
     ms_layer_numbers layers;
-    ms_peak peak;
     ms_vec(
         ms_timeline_point) timeline; /* a few hundred points; every extreme of a stretch is kept */
 } ms_ledger;
 
-ms_status ms_ledger_build(const ms_model_config *model, const ms_run_config *run,
-                          const ms_simulation *simulation, const ms_usage *usage, ms_fold_mode mode,
-                          ms_ledger *ledger, ms_error *err);
-/* What an evaluation between two steps uses; it lives as long as the ledger. */
-void ms_ledger_add_evaluation(ms_ledger *ledger, const ms_usage *evaluation);
+/* Of a simulation in all detail (MS_SIMULATE_ALL). On failure nothing is left to free. */
+ms_status ms_ledger_build(const ms_simulated *simulated, ms_fold_mode mode, ms_ledger *ledger,
+                          ms_error *err);
 /* The evaluation's phase, or NULL. */
 const ms_phase_usage *ms_ledger_evaluation(const ms_ledger *ledger);
 void ms_ledger_free(ms_ledger *ledger);

@@ -3,8 +3,8 @@
 
 void ms_records_add_peak(const ms_record_source *source, ms_ledger *ledger)
 {
-    for (uint32_t i = 0; i < ledger->peak.storages.count; i++) {
-        uint32_t storage = ledger->peak.storages.items[i], owner = source->owners[storage];
+    for (uint32_t i = 0; i < ledger->peak->storages.count; i++) {
+        uint32_t storage = ledger->peak->storages.items[i], owner = source->owners[storage];
         uint64_t bytes = source->usage->block_bytes[storage];
         if (owner == MS_NONE)
             continue;

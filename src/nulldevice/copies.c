@@ -7,7 +7,7 @@
 #include "nulldevice/nulldevice.h"
 #include "nulldevice/remembered.h"
 
-/* What the calling thread's next copy of so many bytes to the host gives. */
+/* What the calling thread's next copy of that many bytes to the host returns. */
 static _Thread_local struct {
     uint64_t bytes; /* 0: nothing */
     char data[64];
@@ -29,11 +29,11 @@ static bool take_answer(void *to, uint64_t bytes)
     return true;
 }
 
-/* Large buffers stay untouched: they would cost memory of the host, and nobody decides by them. */
+/* Large buffers stay untouched: they would cost host memory, and no decision depends on them. */
 static void copy_out(void *to, const void *from, uint64_t bytes)
 {
     if (take_answer(to, bytes))
-        return; /* whoever gave it knows of it */
+        return; /* the caller knows of it */
     bool is_known = ms_null_recall(to, from, bytes);
     if (!is_known && bytes <= MS_NULL_REMEMBERED_BYTES)
         memset(to, 0, bytes);

@@ -64,11 +64,11 @@ bool ms_muon_takes(ms_tape *tape, const ms_parameter *parameter);
 /* Of a parameter's states what is in unified memory, which is no memory of the device. */
 uint64_t ms_paged_bytes(ms_tape *tape, const ms_optimizer_row *row, const ms_parameter *parameter);
 
-/* ---- on the host, beside a device ---- */
+/* ---- on the host of a device ---- */
 void ms_optimizer_step_on_host(ms_tape *tape, const ms_optimizer_row *row);
 uint64_t ms_optimizer_bytes_on_host(ms_tape *tape, const ms_optimizer_row *row);
 
-/* ---- reductions: a new tensor, beside the partial results that its kernel makes ---- */
+/* ---- reductions: a new tensor, in addition to the partial results of its kernel ---- */
 ms_tensor ms_reduce_all(ms_tape *tape, ms_tensor a);  /* to a scalar */
 ms_tensor ms_reduce_rows(ms_tape *tape, ms_tensor a); /* [M, N] to [M]: over the last dimension */
 ms_tensor ms_reduce_columns(ms_tape *tape, ms_tensor a); /* [M, N] to [N] */

@@ -34,6 +34,7 @@ typedef struct trainer {
     ms_model model;
     ms_tensor ids;
     uint16_t step;
+    ms_step_detail detail;
     ms_simulation *simulation;
     ms_error *err;
 } trainer;
@@ -254,7 +255,7 @@ static void train(trainer *t)
         return;
     ms_figures_count_parameters(&t->tape, t->simulation);
     t->simulation->active_param_count = t->simulation->param_count - t->model.idle_param_count;
-    ms_step_detail detail = t->model.run->detail;
+    ms_step_detail detail = t->detail;
     if (detail == MS_STEPS_NONE) {
         ms_figures_weigh(&t->tape, t->simulation);
         return;
@@ -297,10 +298,10 @@ static ms_status fail_simulation(const ms_tape *tape, ms_status status, ms_error
 }
 
 ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *run,
-                           ms_simulation *simulation, ms_error *err)
+                           ms_step_detail detail, ms_simulation *simulation, ms_error *err)
 {
     memset(simulation, 0, sizeof *simulation);
-    trainer t = {.simulation = simulation, .err = err};
+    trainer t = {.detail = detail, .simulation = simulation, .err = err};
     ms_arena *arena = ms_arena_create(0);
     if (!arena || !ms_trace_init(&simulation->trace)) {
         ms_arena_free(arena);

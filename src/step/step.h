@@ -11,6 +11,16 @@
 #include "config/run/run_config.h"
 #include "trace/trace.h"
 
+/* How much is simulated. The second step does what the steady one does. */
+typedef enum ms_step_detail {
+    MS_STEPS_ALL,       /* three steps; operators of the last */
+    MS_STEPS_LEAN,      /* two; allocations alone */
+    MS_STEPS_TIMED,     /* two; operators of the last */
+    MS_STEPS_EVALUATED, /* three and an evaluation, which takes the place of the last step;
+                           allocations alone */
+    MS_STEPS_NONE       /* the model alone */
+} ms_step_detail;
+
 typedef struct ms_simulation {
     ms_trace trace;         /* build and all steps; operators and operands of the last step only */
     ms_attention attention; /* what was run: never MS_ATTENTION_AUTO */
@@ -21,8 +31,9 @@ typedef struct ms_simulation {
     uint64_t saved_bytes;       /* unique storages autograd saved in forward, without weights */
 } ms_simulation;
 
+/* On failure nothing is left to free. */
 ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *run,
-                           ms_simulation *simulation, ms_error *err);
+                           ms_step_detail detail, ms_simulation *simulation, ms_error *err);
 void ms_simulation_free(ms_simulation *simulation);
 
 #endif

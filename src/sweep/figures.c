@@ -50,28 +50,35 @@ static void add_times(const ms_run_config *run, ms_figures *figures)
         figures->tokens_per_s_e4 = in_e4((double)figures->tokens / ms * 1e3);
 }
 
-/* The run with the value that was found. A deeper model or a higher rank trains as many tokens. */
-static ms_status summarize_largest(ms_arena *arena, const ms_model_config *model,
-                                   const ms_run_config *run, const ms_fit_answer *answer,
-                                   ms_figures *figures, ms_error *err)
+static ms_status summarize(const ms_job *job, ms_figures *figures, ms_error *err)
 {
-    ms_model_config largest_model;
-    ms_run_config largest;
-    ms_status status =
-        ms_fit_apply(arena, model, run, answer->what, answer->value, &largest_model, &largest, err);
-    largest.eval_batch = 0; /* the search looks at steps alone */
-    if (status == MS_OK)
-        status = ms_step_plan_summarize(&largest_model, &largest, &figures->summary, err);
-    if (status == MS_OK)
-        add_times(&largest, figures);
-    return status;
+    ms_simulated simulated;
+    ms_status status = ms_simulate(job, MS_SIMULATE_SUMMARY, &simulated, err);
+    if (status != MS_OK)
+        return status;
+    figures->summary = simulated.summary;
+    ms_simulated_free(&simulated);
+    add_times(job->run, figures);
+    return MS_OK;
 }
 
-static ms_status fit(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
-                     const ms_question *question, ms_figures *figures, ms_error *err)
+/* The run with the value that was found. A deeper model or a higher rank trains as many tokens. */
+static ms_status summarize_largest(ms_arena *arena, const ms_job *job, const ms_fit_answer *answer,
+                                   ms_figures *figures, ms_error *err)
+{
+    ms_variation largest;
+    ms_status status = ms_fit_apply(job, answer->what, answer->value, arena, &largest, err);
+    largest.run.eval_batch = 0; /* the search looks at steps alone */
+    const ms_job found = ms_variation_job(&largest);
+    return status == MS_OK ? summarize(&found, figures, err) : status;
+}
+
+static ms_status fit(ms_arena *arena, const ms_job *job, const ms_question *question,
+                     ms_figures *figures, ms_error *err)
 {
     ms_fit_answer answer;
-    ms_status status = ms_fit_find_value(model, run, question->what, question->step, &answer, err);
+    ms_status status =
+        ms_fit_find_value(job->model, job->run, question->what, question->step, &answer, err);
     if (status != MS_OK)
         return status;
     figures->what = answer.what->name;
@@ -79,8 +86,8 @@ static ms_status fit(ms_arena *arena, const ms_model_config *model, const ms_run
     figures->safe_value = answer.safe_value;
     figures->next = answer.next;
     figures->stopped_by = ms_fit_end_names[answer.end];
-    figures->summary.budget_bytes = run->budget_bytes;
-    return answer.value > 0 ? summarize_largest(arena, model, run, &answer, figures, err) : MS_OK;
+    figures->summary.budget_bytes = job->run->budget_bytes;
+    return answer.value > 0 ? summarize_largest(arena, job, &answer, figures, err) : MS_OK;
 }
 
 ms_status ms_figures_find(ms_arena *arena, const ms_point *point, uint32_t input_count,
@@ -88,6 +95,7 @@ ms_status ms_figures_find(ms_arena *arena, const ms_point *point, uint32_t input
 {
     ms_model_config model;
     ms_run_config run;
+    const ms_job job = {.model = &model, .run = &run};
     ms_run_setting *settings = NULL;
     size_t count = 0;
     *figures = (ms_figures){.model = NULL};
@@ -102,11 +110,7 @@ ms_status ms_figures_find(ms_arena *arena, const ms_point *point, uint32_t input
         return status;
     figures->model = model.name;
     if (question->what)
-        return fit(arena, &model, &run, question, figures, err);
+        return fit(arena, &job, question, figures, err);
     status = ms_shares_resolve(arena, &model, &run, err);
-    if (status == MS_OK)
-        status = ms_step_plan_summarize(&model, &run, &figures->summary, err);
-    if (status == MS_OK)
-        add_times(&run, figures);
-    return status;
+    return status == MS_OK ? summarize(&job, figures, err) : status;
 }

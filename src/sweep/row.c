@@ -6,7 +6,7 @@
 
 #include "text/csv.h"
 #include "config/run/run_fields.h"
-#include "ledger/judge.h"
+#include "simulate/judge.h"
 #include "json/number.h"
 #include "json/write.h"
 

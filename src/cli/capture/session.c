@@ -79,7 +79,7 @@ static bool has_report(const char *out)
     return access(path, F_OK) == 0;
 }
 
-/* A report without figures says how the program failed, and no more: it takes no other's place.
+/* A report without figures only states how the program failed: it never replaces another.
  * Not inlined: its path is off the stack while the program runs. */
 __attribute__((noinline)) static ms_status keep_and_show(const ms_cli_settings *s,
                                                          const char *folder, const char *stem,
@@ -104,7 +104,7 @@ __attribute__((noinline)) static ms_status keep_and_show(const ms_cli_settings *
 
 /* ---- one run ---- */
 
-/* Of one rank's node, unless it is told. */
+/* Of one rank's node, unless it is given. */
 static uint64_t device_count(const ms_cli_settings *s)
 {
     if (s->device_count)

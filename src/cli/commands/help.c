@@ -11,7 +11,7 @@
 #include "cli/parse/help.h"
 #include "cli/parse/man.h"
 
-/* Pages of section 5, and the schemas they tell. */
+/* Pages of section 5, and the schemas they describe. */
 static const char *const file_pages[][2] = {
     {"report", "static_report"}, {"run", "run"}, {"budgets", "budgets"}};
 

@@ -28,7 +28,7 @@ int ms_cli_no_memory(void);
 __attribute__((format(printf, 3, 4))) ms_status ms_cli_fail(ms_error *err, ms_status status,
                                                             const char *format, ...);
 
-/* The same for what a call of libc said in errno: "cannot read x: No such file or directory". */
+/* The same for an errno of libc: "cannot read x: No such file or directory". */
 ms_status ms_cli_fail_errno(ms_error *err, const char *what, const char *path);
 
 /* Yields names until NULL. */

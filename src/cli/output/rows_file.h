@@ -21,7 +21,7 @@ typedef struct ms_cli_rows {
     char *part; /* NULL: the rows are written in place */
     int fd;
     bool is_whole;  /* no part was there to go on with, but the file itself */
-    bool is_closed; /* whoever read the rows went away */
+    bool is_closed; /* the reader of the rows is gone */
     uint64_t whole_bytes;
 } ms_cli_rows;
 
@@ -29,7 +29,7 @@ typedef struct ms_cli_rows {
 ms_status ms_cli_rows_open(ms_cli_rows *rows, const char *path, bool resume, ms_error *err);
 /* What is there already, from its start, to be closed; NULL after a failure. */
 FILE *ms_cli_rows_read(const ms_cli_rows *rows, ms_error *err);
-/* Keeps so many bytes. */
+/* Keeps that many bytes. */
 ms_status ms_cli_rows_cut(ms_cli_rows *rows, uint64_t bytes, ms_error *err);
 /* Fits ms_sweep_take. */
 ms_status ms_cli_rows_add(void *rows, const char *text, size_t length, ms_error *err);

@@ -59,7 +59,7 @@ void ms_cli_print_options(FILE *out, const ms_cli_grammar *grammar, const char *
     ms_cli_visit_options(grammar, print_in_group, &g);
 }
 
-/* Beside what a command says of its own. */
+/* In addition to the command's own lines. */
 static const struct {
     int code;
     const char *line;

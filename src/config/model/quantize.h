@@ -72,7 +72,7 @@ ms_status ms_quantization_parse(const char *text, ms_quantization *quantization,
 /* The equivalent value of `--quantize`; of the arena, NULL when it is full. */
 const char *ms_quantization_text(ms_arena *arena, const ms_quantization *quantization);
 
-/* Reads a quantization_config; methods that are not modelled are refused by name. Its names go to
+/* Reads a quantization_config; methods that are not supported are refused by name. Its names go to
  * the arena. */
 ms_status ms_quantization_read(ms_arena *arena, ms_json_value value, ms_quantization *quantization,
                                ms_error *err);

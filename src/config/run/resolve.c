@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/run/attention.h"
+#include "config/run/budget.h"
 #include "config/run/experts.h"
 #include "config/run/resolve_between_steps.h"
 #include "config/run/resolve_layers.h"
@@ -234,29 +235,20 @@ static ms_status resolve_allocator(const ms_resolving *c)
     return MS_OK;
 }
 
-/* A budget of nothing but context leaves one byte: 0 would mean no limit. */
-static uint64_t at_least_one(uint64_t bytes)
-{
-    return bytes > 0 ? bytes : 1;
-}
-
-/* The budget is what the whole process may take; the context comes off before the allocator. */
+/* Without one, the device's. */
 static ms_status resolve_budget(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     uint64_t usable = ms_device_usable_bytes(run->device);
     run->has_budget = ms_resolve_said(c, "budget");
-    run->budget_bytes = run->has_budget ? c->draft->budget_bytes : usable;
+    run->allocator.device_bytes = usable;
+    ms_budget_set(run, run->has_budget ? c->draft->budget_bytes : usable);
     if (run->has_budget && usable > 0 && run->budget_bytes > usable) {
         ms_status status = ms_note_add(c->notes, c->arena, c->err, "the budget is more than %s has",
                                        run->device->name);
         if (status != MS_OK)
             return status;
     }
-    run->allocator.device_bytes = usable;
-    if (run->allocator.kind != MS_ALLOCATOR_RAW && run->budget_bytes > 0)
-        run->allocator.capacity_bytes =
-            at_least_one(ms_device_reservable_bytes(run->device, run->budget_bytes));
     return MS_OK;
 }
 

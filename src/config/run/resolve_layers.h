@@ -7,7 +7,7 @@
 
 #include "config/run/resolving.h"
 
-/* What `checkpointing` and `treat` come to; then whether it can be done to this model and run. */
+/* The treatments of `checkpointing` and `treat` together, and whether model and run allow them. */
 ms_status ms_resolve_layers(const ms_resolving *c);
 ms_status ms_resolve_treatments(const ms_resolving *c);
 

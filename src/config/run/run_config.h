@@ -67,16 +67,6 @@ typedef enum ms_checkpoint_kind {
     MS_CHECKPOINT_REENTRANT
 } ms_checkpoint_kind;
 
-/* How much of a run is simulated. The second step does what the steady one does. */
-typedef enum ms_step_detail {
-    MS_STEPS_ALL,       /* three steps; operators of the last */
-    MS_STEPS_LEAN,      /* two; allocations alone */
-    MS_STEPS_TIMED,     /* two; operators of the last */
-    MS_STEPS_EVALUATED, /* three and an evaluation, which takes the place of the last step;
-                           allocations alone */
-    MS_STEPS_NONE       /* the model alone */
-} ms_step_detail;
-
 /* What its training arguments specify for several GPUs. */
 typedef struct ms_several_gpus {
     const char *text; /* a sentence for a note next to the verdict; NULL: none */
@@ -122,9 +112,8 @@ typedef struct ms_run_config {
     uint32_t torch_major, torch_minor;
     const ms_device *device;           /* never NULL; "cpu" is a row */
     const ms_calibration *calibration; /* that is in the device already; NULL: none */
-    bool has_budget;
-    uint64_t budget_bytes; /* else the device's usable bytes */
-    ms_step_detail detail;
+    bool has_budget;                   /* one was given */
+    uint64_t budget_bytes; /* that, else the device's usable bytes; 0: neither is known */
     ms_several_gpus several_gpus;
     ms_notes left_out; /* what its training arguments contain and is unsupported */
 } ms_run_config;

@@ -91,7 +91,7 @@ ms_status ms_training_format_find(ms_json_value root, ms_training_format *format
 ms_status ms_training_file_read(ms_json_value root, ms_training_format format,
                                 ms_training_file *file, ms_error *err);
 
-/* Notes keys that nobody knows and that look like one that decides memory. */
+/* Notes unknown keys that look like one that affects memory. */
 ms_status ms_training_misspelt(ms_arena *arena, ms_json_value root, ms_training_format format,
                                ms_notes *notes, ms_error *err);
 

@@ -8,7 +8,7 @@
 #include "config/model/notes.h"
 #include "config/trainers/training_value.h"
 
-/* Lists what the file says and is not modelled. */
+/* Lists what the file contains and is unsupported. */
 ms_status ms_training_left_out(ms_arena *arena, ms_json_value root, ms_training_format format,
                                ms_notes *left_out, ms_error *err);
 /* Whether some pointer of it begins with the key of that name. */

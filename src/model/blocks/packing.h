@@ -16,7 +16,7 @@ struct ms_quantized {
 
 /* A kind: what its layers hold, and how they run. */
 typedef struct ms_packing {
-    /* Makes the weight and what stands beside it. */
+    /* Creates the weight and the tensors that go with it. */
     void (*make)(ms_model *model, struct ms_quantized *q, uint32_t scope);
     /* What a layer makes once the whole model is there; NULL: nothing. */
     void (*finish)(ms_model *model, const struct ms_quantized *q);
@@ -31,9 +31,9 @@ typedef struct ms_packing {
     bool packs_experts; /* stacks of experts too: ms_packed_experts_new */
 } ms_packing;
 
-/* A tensor of so many numbers that stays with the weight. */
+/* A tensor of that many numbers that stays with the weight. */
 ms_tensor ms_packed_part(ms_model *model, const char *name, uint64_t count, ms_dtype dtype);
-/* A weight as it is loaded: of that shape, on so many bytes. */
+/* A weight as it is loaded: of that shape, in that many bytes. */
 ms_tensor ms_packed_weight_new(ms_model *model, ms_shape shape, uint32_t scope, const char *name,
                                uint64_t bytes);
 /* The weight's handle gets the packed storage, and keeps its shape; the original goes. */

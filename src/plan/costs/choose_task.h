@@ -18,11 +18,11 @@ enum { MS_ANY_LOSS = MS_STACK_MOST_LOSSES };
 typedef struct ms_choose_task {
     const ms_stack *stack;
     ms_choose_aim aim;
-    uint64_t limit_bytes;      /* of the level: treatments have no say in the fixed peak */
+    uint64_t limit_bytes;      /* of the level: treatments do not affect the fixed peak */
     uint64_t loss_limit_bytes; /* of the loss's, if that is less; the mixed-integer problem only */
     double saved_ms_per_mib;   /* what saving costs, so that of about equally fast choices the one
                                   that saves less is taken; 0: the one that sends less */
-    uint32_t techniques;       /* options that need others are left out */
+    uint32_t techniques;       /* options that need others are omitted */
     uint32_t loss;             /* the only way to make it, or MS_ANY_LOSS */
     double gap, time_limit_s;
     double best_ms;      /* who has a choice already: only what takes less is of use; 0 = none */

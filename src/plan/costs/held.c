@@ -42,7 +42,7 @@ void ms_held_share(const ms_run_config *run, ms_stack *stack)
 static ms_status read_held(ms_arena *arena, const ms_measurement *m, int64_t kept_level,
                            uint32_t last, ms_stack_option *option, ms_error *err)
 {
-    uint64_t layers = m->model->num_layers;
+    uint64_t layers = m->variation.model.num_layers;
     ms_pass_figures p;
     ms_status status = ms_pass_read(arena, &m->profile, 0, layers, &p, err);
     if (status == MS_OK)
@@ -74,7 +74,8 @@ ms_status ms_held_measure(ms_arena *arena, const ms_model_config *reduced, const
             continue;
         status = ms_measurement_set(arena, reduced, run, &keep, 0, &m[count], err);
         if (status == MS_OK)
-            m[count].run.treatments.layers[reduced->num_layers - 1] = stack->options[o].treatment;
+            m[count].variation.run.treatments.layers[reduced->num_layers - 1] =
+                stack->options[o].treatment;
         holders[count++] = o;
     }
     if (status == MS_OK)

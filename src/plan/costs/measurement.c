@@ -4,21 +4,21 @@
 #include <inttypes.h>
 
 #include "base/parallel.h"
-#include "step/step.h"
 
 static void measure_one(void *context, uint32_t index)
 {
     ms_measurement *m = &((ms_measurement *)context)[index];
-    ms_simulation simulation;
-    m->run.detail = MS_STEPS_TIMED;
-    m->status = ms_step_simulate(m->model, &m->run, &simulation, &m->err);
+    const ms_job job = ms_variation_job(&m->variation);
+    ms_simulated simulated;
+    m->status = ms_simulate(&job, MS_SIMULATE_PROFILE, &simulated, &m->err);
     if (m->status != MS_OK)
         return;
-    m->status = ms_profile_build(&simulation.trace, m->run.device, m->run.allocator.kind,
-                                 &m->profile, &m->err);
-    if (m->status == MS_OK && m->ops)
-        m->status = ms_op_list_read(&simulation.trace, m->run.device, m->ops, &m->err);
-    ms_simulation_free(&simulation);
+    m->profile = simulated.profile;
+    simulated.profile = (ms_profile){0};
+    if (m->ops)
+        m->status =
+            ms_op_list_read(&simulated.simulation.trace, m->variation.run.device, m->ops, &m->err);
+    ms_simulated_free(&simulated);
 }
 
 ms_status ms_measurements_run(ms_measurement *list, uint32_t count, ms_error *err)
@@ -43,13 +43,9 @@ ms_status ms_measurement_set(ms_arena *arena, const ms_model_config *model,
                              const ms_run_config *run, const ms_treatment *treatment,
                              uint32_t loss_chunks, ms_measurement *m, ms_error *err)
 {
-    *m = (ms_measurement){.model = model, .run = *run};
-    ms_treatment *layers = ms_arena_array(arena, ms_treatment, model->num_layers);
-    if (!layers)
+    *m = (ms_measurement){.variation = ms_vary_run(model, run, arena)};
+    if (!ms_vary_all_layers(&m->variation, treatment, loss_chunks))
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers",
                        model->num_layers);
-    for (uint64_t i = 0; i < model->num_layers; i++)
-        layers[i] = *treatment;
-    m->run.treatments = (ms_treatments){layers, loss_chunks};
     return MS_OK;
 }

@@ -7,11 +7,11 @@
 
 #include "measure/profile.h"
 #include "plan/costs/option_list.h"
+#include "simulate/variation.h"
 
 /* One simulation, alone in its thread. */
 typedef struct ms_measurement {
-    const ms_model_config *model;
-    ms_run_config run;
+    ms_variation variation;
     ms_profile profile;
     ms_op_list *ops; /* what recomputation does, when asked for */
     ms_status status;

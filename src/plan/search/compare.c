@@ -5,17 +5,16 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "config/run/attention.h"
-#include "ledger/change.h"
 #include "plan/costs/choose_simply.h"
 #include "plan/search/rules.h"
+#include "simulate/change.h"
 
 /* A search of its own, alone in its thread. */
 typedef struct attempt {
     ms_arena *arena;
     const char *name, *option; /* static, or in the arena */
     ms_step_task task;
-    ms_run_config run;
+    ms_variation variation;
     ms_step_plan plan;
     ms_search search;
     ms_planner planner;
@@ -30,15 +29,16 @@ static bool set_attempt(const ms_search *base, const char *name, attempt *a)
                    .name = name,
                    .option = "",
                    .task = *base->task,
-                   .run = *base->task->run,
                    .planner = MS_PLANNER_MILP};
+    a->variation = ms_vary_run(base->task->model, base->task->run, a->arena);
     return a->arena != NULL;
 }
 
 /* Attempts move when their array grows, so what points into them is set at last. */
 static void link_attempt(const ms_search *base, attempt *a)
 {
-    a->task.run = &a->run;
+    a->task.model = &a->variation.model;
+    a->task.run = &a->variation.run;
     ms_search_fork(base, &a->task, a->arena, &a->plan, &a->err, &a->search);
 }
 
@@ -184,18 +184,17 @@ static bool add_change(const ms_search *base, const ms_change *change, attempt_l
         attempt *a = &list->items[list->count];
         if (!set_attempt(base, change->title, a))
             return false;
-        a->run = run;
+        a->variation.run = run;
         a->measures = true;
         list->count++;
-        if (!change->apply(base->task->model, &a->run, a->arena, &a->option) ||
-            ms_attention_refusal(a->run.attention, base->task->model, &a->run)) {
+        if (!ms_vary_by(&a->variation, change, &a->option)) {
             ms_arena_free(a->arena);
             list->count--;
             return true;
         }
         if (!a->option)
             return false;
-        run = a->run;
+        run = a->variation.run;
     }
     return true;
 }
@@ -252,7 +251,7 @@ ms_status ms_suggest_allocator(ms_search *search)
         return MS_OK;
     if (!set_attempt(search, ms_allocator_change.title, &a))
         return no_memory(search, NULL, 0);
-    if (!ms_allocator_change.apply(search->task->model, &a.run, a.arena, &a.option)) {
+    if (!ms_vary_by(&a.variation, &ms_allocator_change, &a.option)) {
         ms_arena_free(a.arena);
         return MS_OK;
     }

@@ -9,6 +9,7 @@
 
 #include "base/limit.h"
 #include "base/parallel.h"
+#include "config/run/budget.h"
 #include "plan/costs/choose_simply.h"
 #include "plan/search/search.h"
 #include "plan/search/search_limit.h"
@@ -47,7 +48,7 @@ static void search_point(void *context, uint32_t index)
 {
     point *p = &((point *)context)[index];
     ms_chosen chosen;
-    ms_search_set_limit(&p->search);
+    ms_search_set_capacity(&p->search);
     if (ms_stop_asked(p->task.stop))
         return;
     bool yes;
@@ -121,7 +122,7 @@ static ms_status set_point(const ms_search *base, uint64_t budget_bytes, point *
     *p = (point){.arena = ms_arena_create(0), .task = *base->task, .run = *base->task->run};
     if (!p->arena)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the curve");
-    ms_search_set_budget(&p->run, budget_bytes);
+    ms_budget_set(&p->run, budget_bytes);
     p->task.run = &p->run;
     p->least = base->best;
     ms_search_fork(base, &p->task, p->arena, &p->plan, &p->err, &p->search);
@@ -163,7 +164,7 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
     ms_step_plan plan = {0};
     ms_run_config unlimited = *task->run;
     ms_step_task free_task = *task;
-    unlimited.allocator.capacity_bytes = 0;
+    ms_budget_lift(&unlimited);
     free_task.run = &unlimited;
     ms_search base = {.arena = arena,
                       .task = &free_task,

@@ -12,7 +12,7 @@
 
 #include "base/limit.h"
 #include "base/parallel.h"
-#include "ledger/judge.h"
+#include "simulate/variation.h"
 
 /* Attempts at lowering the limit, and halvings once something fits. */
 enum { MOST_STEPS = 8, MOST_HALVINGS = 4 };
@@ -39,16 +39,19 @@ static const ms_proof *find_proof(const ms_search *s, const ms_stack_choice *cho
 
 static ms_status run_proof(ms_search *s, const ms_stack_choice *choice, ms_proof *proof)
 {
-    ms_treatments treatments;
-    ms_trial_result result = {.reason = MS_FIT_NO_ROOM};
-    ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &treatments, s->err);
+    ms_variation v = ms_vary_run(s->task->model, s->task->run, s->arena);
+    const ms_job job = ms_variation_job(&v);
+    ms_simulated simulated;
+    ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &v.run.treatments, s->err);
     s->plan->simulations++;
     if (status == MS_OK)
-        status = ms_step_plan_judge(s->task->model, s->task->run, &treatments, &result, s->err);
-    proof->fits = ms_reason_fits(result.reason);
-    proof->wanted_bytes = result.wanted_bytes;
-    return status == MS_OK ? ms_stack_copy(s->arena, &s->stack, choice, &proof->choice, s->err)
-                           : status;
+        status = ms_simulate(&job, MS_SIMULATE_FIT, &simulated, s->err);
+    if (status != MS_OK)
+        return status;
+    proof->fits = ms_reason_fits(simulated.judgement.reason);
+    proof->wanted_bytes = ms_simulated_wanted_bytes(&simulated);
+    ms_simulated_free(&simulated);
+    return ms_stack_copy(s->arena, &s->stack, choice, &proof->choice, s->err);
 }
 
 static ms_status prove(ms_search *s, const ms_stack_choice *choice, bool *yes)
@@ -113,7 +116,7 @@ static ms_status try_task(ms_search *s, ms_chooser with, const ms_choose_task *t
     *yes = s->has_best && sum.step_ms >= s->best_ms;
     if (*yes)
         return MS_OK;
-    if (sum.peak_bytes > s->limit_bytes) {
+    if (sum.peak_bytes > s->capacity_bytes) {
         s->wanted_bytes = sum.peak_bytes;
         return MS_OK;
     }
@@ -125,7 +128,7 @@ static ms_status try_task(ms_search *s, ms_chooser with, const ms_choose_task *t
 
 ms_status ms_search_try(ms_search *s, ms_chooser with, ms_chosen *chosen, bool *yes)
 {
-    ms_choose_task task = ms_search_task(s, s->limit_bytes);
+    ms_choose_task task = ms_search_task(s, s->capacity_bytes);
     if (s->loss == MS_ANY_LOSS)
         task.nodes = 0; /* the one whose bound is reported */
     return try_task(s, with, &task, chosen, yes);
@@ -152,7 +155,7 @@ static void set_failed(const ms_search *s, uint64_t limit_bytes, const ms_chosen
 
 static ms_status try_within(ms_search *s, ms_chooser with, uint64_t limit_bytes, bracket *b)
 {
-    ms_choose_task task = ms_search_task(s, b->is_of_loss ? s->limit_bytes : limit_bytes);
+    ms_choose_task task = ms_search_task(s, b->is_of_loss ? s->capacity_bytes : limit_bytes);
     ms_chosen chosen;
     bool yes = false;
     task.saved_ms_per_mib = b->saved_ms_per_mib;
@@ -173,16 +176,17 @@ static ms_status try_within(ms_search *s, ms_chooser with, uint64_t limit_bytes,
 /* Lowers the limit until a choice fits; where nothing can be chosen it was lowered too far. */
 static ms_status lower_limit(ms_search *s, ms_chooser with, bracket *b)
 {
-    uint64_t least_step = s->limit_bytes / 400 + 1;
+    uint64_t least_step = s->capacity_bytes / 400 + 1;
     ms_status status = MS_OK;
     for (int i = 0; i < MOST_STEPS && status == MS_OK && b->works == 0 && !is_stopped(s->task);
          i++) {
-        uint64_t step = s->wanted_bytes > s->limit_bytes ? s->wanted_bytes - s->limit_bytes : 0;
+        uint64_t step =
+            s->wanted_bytes > s->capacity_bytes ? s->wanted_bytes - s->capacity_bytes : 0;
         step = step > least_step ? step : least_step;
         uint64_t limit = step < b->fails ? b->fails - step : 0;
         if (limit <= b->too_low)
             limit = b->too_low + (b->fails - b->too_low) / 2;
-        if (limit == 0 || b->fails - b->too_low <= s->limit_bytes / 1000)
+        if (limit == 0 || b->fails - b->too_low <= s->capacity_bytes / 1000)
             break;
         status = try_within(s, with, limit, b);
         least_step *= 2;
@@ -194,7 +198,7 @@ static ms_status lower_limit(ms_search *s, ms_chooser with, bracket *b)
 static ms_status raise_limit(ms_search *s, ms_chooser with, bracket *b)
 {
     int halvings = s->is_one_of_many ? 1 : MOST_HALVINGS;
-    uint64_t near = s->limit_bytes / (s->is_one_of_many ? 100 : 1000);
+    uint64_t near = s->capacity_bytes / (s->is_one_of_many ? 100 : 1000);
     ms_status status = MS_OK;
     for (int i = 0; i < halvings && status == MS_OK && b->works > 0 && !is_stopped(s->task); i++) {
         bool has_gain = s->best_ms - b->fails_ms > s->task->gap * s->best_ms;
@@ -218,12 +222,12 @@ static ms_status search_below(ms_search *s, ms_chooser with, const ms_chosen *fi
     bracket b = {.saved_ms_per_mib =
                      worth_saving_less * sum.step_ms / ((double)sum.level_bytes / mib)};
     const int ways = with == ms_choose_milp && !s->has_best ? 2 : 1;
-    ms_status status = try_within(s, with, s->limit_bytes, &b);
+    ms_status status = try_within(s, with, s->capacity_bytes, &b);
     for (int i = 0; i < ways && status == MS_OK && b.works == 0; i++) {
         b.is_of_loss = i == 1;
         b.too_low = 0;
         s->wanted_bytes = wanted;
-        set_failed(s, s->limit_bytes, first, &b);
+        set_failed(s, s->capacity_bytes, first, &b);
         status = lower_limit(s, with, &b);
     }
     return status == MS_OK ? raise_limit(s, with, &b) : status;
@@ -343,7 +347,7 @@ ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
 {
     bool yes;
     s->loss = MS_ANY_LOSS;
-    if (s->stack.losses[0].fixed_peak > s->limit_bytes) {
+    if (s->stack.losses[0].fixed_peak > s->capacity_bytes) {
         *first = (ms_chosen){.outcome = MS_SOLVER_INFEASIBLE};
         s->is_ruled_out = true;
         return MS_OK;

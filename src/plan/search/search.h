@@ -9,7 +9,6 @@
 #include "plan/costs/choose.h"
 #include "plan/search/step_plan.h"
 #include "plan/trainers/target.h"
-#include "plan/search/trial.h"
 
 /* A choice that was run, and what came of it. */
 typedef struct ms_proof {
@@ -26,8 +25,8 @@ typedef struct ms_search {
     ms_error *err;
     ms_limit limit; /* of all of the search */
     ms_stack stack;
-    uint32_t techniques;   /* the task's and the target's */
-    uint64_t limit_bytes;  /* for what is allocated; UINT64_MAX: none */
+    uint32_t techniques;     /* the task's and the target's */
+    uint64_t capacity_bytes; /* what may be allocated; UINT64_MAX: no limit */
     bool is_one_of_many;   /* other searches run beside it: no threads of its own, fewer attempts */
     uint32_t loss;         /* the only way to make it, or MS_ANY_LOSS */
     uint64_t wanted_bytes; /* by the choice that was tried last and did not fit */

@@ -37,7 +37,7 @@ ms_status ms_search_compare(ms_search *s, const ms_target *target)
     s->techniques = s->task->techniques & target->techniques &
                     ~ms_techniques_impossible(s->task->model, s->task->run);
     s->stack.layer_count = (uint32_t)s->task->model->num_layers;
-    ms_search_set_limit(s);
+    ms_search_set_capacity(s);
     return ms_search_extremes(s);
 }
 

@@ -4,56 +4,80 @@
  */
 #include <math.h>
 
-#include "ledger/judge.h"
+#include "config/run/budget.h"
 #include "plan/costs/choose_simply.h"
 #include "plan/search/search.h"
 #include "plan/search/search_limit.h"
+#include "simulate/variation.h"
 
 enum { LEAST_HALVINGS = 6, MOST_LOWEST = 3 };
 
-static uint64_t held_bytes(const ms_run_config *run, uint64_t reserved_bytes)
+static uint64_t device_bytes(const ms_run_config *run, uint64_t reserved_bytes)
 {
-    return ms_device_held_bytes(run->device, reserved_bytes, run->device->context_expected_bytes);
+    return ms_budget_device_bytes(run->device, reserved_bytes).expected;
+}
+
+/* A run that is simulated once and measured under one budget after the other. It stays where it was
+ * made. */
+typedef struct trial {
+    ms_variation variation;
+    ms_simulated simulated;
+} trial;
+
+static ms_status begin_trial(ms_search *s, const ms_treatments *treatments, trial *t)
+{
+    t->variation = ms_vary_run(s->task->model, s->task->run, s->arena);
+    t->variation.run.treatments = *treatments;
+    const ms_job job = ms_variation_job(&t->variation);
+    s->plan->simulations++;
+    return ms_simulate(&job, MS_SIMULATE_EVENTS, &t->simulated, s->err);
+}
+
+/* *yes: whether it fits under the budget, evaluations aside. */
+static ms_status try_budget(ms_search *s, trial *t, uint64_t budget, bool *yes)
+{
+    ms_budget_set(&t->variation.run, budget);
+    ms_status status = ms_simulate_again(&t->simulated, &t->variation.run, s->err);
+    *yes = ms_reason_fits(t->simulated.judgement.reason);
+    return status;
+}
+
+/* What the device shows with what the allocator took at most. */
+static uint64_t wanted_bytes(const trial *t)
+{
+    return device_bytes(&t->variation.run, ms_simulated_wanted_bytes(&t->simulated));
 }
 
 /* `fits`: a budget that does, or UINT64_MAX. */
-static ms_status find_smallest(ms_search *s, ms_trial *trial, uint64_t live_bytes, uint64_t fits,
+static ms_status find_smallest(ms_search *s, trial *t, uint64_t live_bytes, uint64_t fits,
                                uint64_t *budget)
 {
-    ms_run_config run = *s->task->run;
-    uint64_t low = held_bytes(&run, live_bytes);
-    ms_trial_result result;
-    run.allocator.capacity_bytes = 0; /* no limit */
-    ms_status status = ms_trial_judge(trial, &run, &result, s->err);
-    *budget = held_bytes(&run, result.wanted_bytes);
+    uint64_t low = device_bytes(&t->variation.run, live_bytes);
+    ms_budget_lift(&t->variation.run);
+    ms_status status = ms_simulate_again(&t->simulated, &t->variation.run, s->err);
+    *budget = wanted_bytes(t);
     *budget = fits < *budget ? fits : *budget;
     for (int i = 0; i < LEAST_HALVINGS && status == MS_OK && low < *budget; i++) {
         uint64_t middle = low + (*budget - low) / 2;
-        ms_search_set_budget(&run, middle);
-        status = ms_trial_judge(trial, &run, &result, s->err);
-        if (ms_reason_fits(result.reason)) /* and with what it took at most it would do the same */
-            *budget = held_bytes(&run, result.wanted_bytes);
+        bool yes;
+        status = try_budget(s, t, middle, &yes);
+        if (yes) /* and with what it took at most it would do the same */
+            *budget = wanted_bytes(t);
         else
             low = middle + 1;
     }
     return status;
 }
 
-static ms_status begin_trial(ms_search *s, const ms_treatments *treatments, ms_trial *trial)
-{
-    s->plan->simulations++;
-    return ms_trial_begin(s->task->model, s->task->run, treatments, trial, s->err);
-}
-
 ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
                                     uint64_t live_bytes, uint64_t *budget)
 {
-    ms_trial trial;
-    ms_status status = begin_trial(s, treatments, &trial);
+    trial t;
+    ms_status status = begin_trial(s, treatments, &t);
     if (status != MS_OK)
         return status;
-    status = find_smallest(s, &trial, live_bytes, UINT64_MAX, budget);
-    ms_trial_free(&trial);
+    status = find_smallest(s, &t, live_bytes, UINT64_MAX, budget);
+    ms_simulated_free(&t.simulated);
     return status;
 }
 
@@ -69,18 +93,14 @@ static const double worth_a_slower_plan = 0.002;
 
 /* An allocator may refuse with more memory what it does with less: a refusal is asked once more, a
  * little below. *fits: what fits of the two, or 0. */
-static ms_status fits_within(ms_search *s, ms_trial *trial, uint64_t budget, uint64_t *fits)
+static ms_status fits_within(ms_search *s, trial *t, uint64_t budget, uint64_t *fits)
 {
     static const double shares[] = {1, 0.99};
-    ms_run_config run = *s->task->run;
     ms_status status = MS_OK;
-    ms_trial_result result;
     bool yes = false;
     for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK && !yes; i++) {
         *fits = (uint64_t)((double)budget * shares[i]);
-        ms_search_set_budget(&run, *fits);
-        status = ms_trial_judge(trial, &run, &result, s->err);
-        yes = ms_reason_fits(result.reason);
+        status = try_budget(s, t, *fits, &yes);
     }
     *fits = yes ? *fits : 0;
     return status;
@@ -96,24 +116,24 @@ static bool is_less(const least_plan *least, uint64_t budget, double ms)
 static ms_status try_least(ms_search *s, const ms_treatments *treatments, const ms_stack_sum *sum,
                            const least_plan *least, uint64_t *budget)
 {
-    ms_trial trial;
+    trial t;
     uint64_t fits = least->budget_bytes;
     *budget = UINT64_MAX;
-    ms_status status = begin_trial(s, treatments, &trial);
+    ms_status status = begin_trial(s, treatments, &t);
     if (status != MS_OK)
         return status;
     if (fits != UINT64_MAX)
-        status = fits_within(s, &trial, least->budget_bytes, &fits);
+        status = fits_within(s, &t, least->budget_bytes, &fits);
     if (status == MS_OK && fits > 0)
-        status = find_smallest(s, &trial, sum->peak_bytes, fits, budget);
-    ms_trial_free(&trial);
+        status = find_smallest(s, &t, sum->peak_bytes, fits, budget);
+    ms_simulated_free(&t.simulated);
     return status;
 }
 
 static ms_status offer_least(ms_search *s, const ms_stack_choice *choice, least_plan *least)
 {
     ms_stack_sum sum = ms_stack_count(&s->stack, choice);
-    uint64_t budget = held_bytes(s->task->run, sum.peak_bytes);
+    uint64_t budget = device_bytes(s->task->run, sum.peak_bytes);
     ms_treatments treatments;
     if (budget > least->budget_bytes || !is_less(least, budget, sum.step_ms))
         return MS_OK;
@@ -194,7 +214,7 @@ static ms_status finish_least(ms_search *s, const least_plan *least)
     ms_run_config run = *s->task->run;
     const ms_stack_choice choice = s->best;
     bool yes;
-    ms_search_set_budget(&run, least->budget_bytes);
+    ms_budget_set(&run, least->budget_bytes);
     s->plan->simulations++;
     ms_status status = ms_step_plan_simulate(s->arena, s->task->model, &run, &least->treatments,
                                              &s->plan->plan, s->err);

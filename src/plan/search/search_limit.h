@@ -7,9 +7,7 @@
 
 #include "plan/search/search.h"
 
-/* Gives the run a budget, and its allocator what the context leaves of it. */
-void ms_search_set_budget(ms_run_config *run, uint64_t budget_bytes);
-/* The budget of the search's run has been set anew: the limit that follows from it. */
-void ms_search_set_limit(ms_search *s);
+/* The budget of the search's run has been set anew: the capacity that follows from it. */
+void ms_search_set_capacity(ms_search *s);
 
 #endif

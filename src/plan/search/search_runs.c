@@ -58,7 +58,7 @@ static ms_status try_layers(ms_search *s, const two_runs *runs, uint32_t layers,
     ms_stack_sum sum = count_runs(s, runs, layers);
     ms_stack_choice copy;
     *yes = false;
-    if (sum.peak_bytes > s->limit_bytes || !is_faster(s, sum.step_ms))
+    if (sum.peak_bytes > s->capacity_bytes || !is_faster(s, sum.step_ms))
         return MS_OK;
     ms_status status = ms_stack_copy(s->arena, &s->stack, runs->choice, &copy, s->err);
     return status == MS_OK ? ms_search_consider(s, &copy, yes) : status;
@@ -124,7 +124,7 @@ static ms_status try_loss(ms_search *s, const uint32_t *list, uint32_t count,
 
 ms_status ms_search_runs(ms_search *s, double enough_ms)
 {
-    const ms_choose_task task = ms_search_task(s, s->limit_bytes);
+    const ms_choose_task task = ms_search_task(s, s->capacity_bytes);
     const uint32_t found_loss = s->has_best ? s->best.loss : 0;
     uint32_t list[MS_STACK_MOST_OPTIONS], count = list_options(s, list);
     ms_stack_choice choice;

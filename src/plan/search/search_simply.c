@@ -17,7 +17,7 @@ ms_status ms_search_checkpoints(ms_search *s)
     if (status != MS_OK)
         return status;
     ms_stack_sum sum = ms_stack_count(&s->stack, &choice);
-    if (sum.peak_bytes > s->limit_bytes || (s->has_best && sum.step_ms >= s->best_ms))
+    if (sum.peak_bytes > s->capacity_bytes || (s->has_best && sum.step_ms >= s->best_ms))
         return MS_OK;
     status = ms_search_consider(s, &choice, &yes);
     if (status == MS_OK && yes)
@@ -40,7 +40,8 @@ ms_status ms_search_any_checkpoints(ms_search *s)
             for (uint32_t i = 0; status == MS_OK && i < s->stack.layer_count; i++)
                 choice.options[i] = o;
             choice.loss = l;
-            if (status == MS_OK && ms_stack_count(&s->stack, &choice).peak_bytes <= s->limit_bytes)
+            if (status == MS_OK &&
+                ms_stack_count(&s->stack, &choice).peak_bytes <= s->capacity_bytes)
                 status = ms_search_consider(s, &choice, &yes);
         }
     }
@@ -52,7 +53,7 @@ ms_status ms_search_any_checkpoints(ms_search *s)
 static bool next_uniform(const ms_search *s, double after_ms, ms_stack_choice *tried,
                          ms_stack_choice *next, double *next_ms)
 {
-    const ms_choose_task task = ms_search_task(s, s->limit_bytes);
+    const ms_choose_task task = ms_search_task(s, s->capacity_bytes);
     bool found = false;
     for (uint32_t o = 0; o < s->stack.option_count; o++) {
         if (!ms_treatment_allowed(&s->stack.options[o].treatment, s->techniques))
@@ -61,7 +62,7 @@ static bool next_uniform(const ms_search *s, double after_ms, ms_stack_choice *t
             tried->options[i] = o;
         for (tried->loss = 0; tried->loss < s->stack.loss_count; tried->loss++) {
             ms_stack_sum sum = ms_stack_count(&s->stack, tried);
-            if (!ms_loss_allowed(&task, tried->loss) || sum.peak_bytes > s->limit_bytes ||
+            if (!ms_loss_allowed(&task, tried->loss) || sum.peak_bytes > s->capacity_bytes ||
                 sum.step_ms <= after_ms || (found && sum.step_ms >= *next_ms))
                 continue;
             found = true;

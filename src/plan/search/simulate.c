@@ -6,19 +6,12 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "ledger/ledger.h"
-#include "measure/usage.h"
 #include "plan/search/search.h"
-#include "plan/search/trial.h"
-#include "step/step.h"
+#include "simulate/variation.h"
 
-/* What is taken from a ledger before it goes. */
-typedef void (*ledger_reader)(const ms_ledger *ledger, void *to);
-
-static void read_figures(const ms_ledger *ledger, void *to)
+static void read_figures(const ms_simulated *simulated, ms_step_figures *f)
 {
-    const ms_summary *s = &ledger->summary;
-    ms_step_figures *f = to;
+    const ms_summary *s = &simulated->summary;
     f->peak_bytes = s->peak_memory_bytes;
     f->reserved_bytes = s->reserved_memory_bytes;
     f->device_bytes = s->expected_device_bytes;
@@ -27,95 +20,30 @@ static void read_figures(const ms_ledger *ledger, void *to)
     f->retries = s->allocator_retries;
     f->peak_phase = s->evaluation_reserved_bytes > s->reserved_memory_bytes
                         ? MS_PHASE_EVALUATION
-                        : (ms_phase)ledger->peak.phase;
+                        : (ms_phase)simulated->peak.phase;
     f->reason = s->verdict_reason;
-    f->time = ledger->profile.time;
-    memcpy(f->category_bytes, ledger->peak.category_bytes, sizeof f->category_bytes);
-}
-
-static void read_summary(const ms_ledger *ledger, void *to)
-{
-    *(ms_summary *)to = ledger->summary;
-}
-
-/* One way to run a step, and the results that are asked for. */
-typedef struct job {
-    const ms_model_config *model;
-    ms_run_config run;
-    ms_usage evaluation; /* between steps; of runs that have one */
-    ledger_reader read;
-    void *to;
-} job;
-
-static ms_status read_ledger(const job *j, const ms_simulation *simulation, const ms_usage *usage,
-                             ms_error *err)
-{
-    ms_ledger ledger;
-    ms_status status =
-        ms_ledger_build(j->model, &j->run, simulation, usage, MS_FOLD_EVERYTHING, &ledger, err);
-    if (status != MS_OK)
-        return status;
-    if (j->run.eval_batch)
-        ms_ledger_add_evaluation(&ledger, &j->evaluation);
-    j->read(&ledger, j->to);
-    ms_ledger_free(&ledger);
-    return MS_OK;
-}
-
-/* Runs two steps, of which the second is played again, or three; *done is false when the second
- * cannot be. */
-static ms_status simulate_steps(job *j, ms_step_detail detail, bool *done, ms_error *err)
-{
-    ms_simulation simulation;
-    ms_usage usage = {0};
-    *done = true;
-    j->run.detail = detail;
-    ms_status status = ms_step_simulate(j->model, &j->run, &simulation, err);
-    if (status != MS_OK)
-        return status;
-    status = detail == MS_STEPS_TIMED
-                 ? ms_usage_measure_blocks(&simulation.trace, &j->run.allocator, &usage, done, err)
-                 : ms_usage_measure(&simulation.trace, &j->run.allocator, &usage, err);
-    if (status == MS_OK && *done)
-        status = read_ledger(j, &simulation, &usage, err);
-    ms_usage_free(&usage);
-    ms_simulation_free(&simulation);
-    return status;
-}
-
-/* What the run needs, its evaluation included. */
-static ms_status simulate(job *j, ms_error *err)
-{
-    bool done;
-    ms_status status = MS_OK;
-    if (j->run.eval_batch)
-        status = ms_trial_evaluate(j->model, &j->run, &j->evaluation, err);
-    if (status == MS_OK)
-        status = simulate_steps(j, MS_STEPS_TIMED, &done, err);
-    if (status == MS_OK && !done)
-        status = simulate_steps(j, MS_STEPS_ALL, &done, err);
-    ms_usage_free(&j->evaluation);
-    return status;
+    f->time = simulated->profile.time;
+    memcpy(f->category_bytes, simulated->peak.category_bytes, sizeof f->category_bytes);
 }
 
 ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
                                 const ms_run_config *run, const ms_treatments *treatments,
                                 ms_step_figures *figures, ms_error *err)
 {
-    job j = {.model = model, .run = *run, .read = read_figures, .to = figures};
-    j.run.treatments = *treatments;
+    ms_variation v = ms_vary_run(model, run, arena);
+    ms_simulated simulated;
+    v.run.treatments = *treatments;
     *figures = (ms_step_figures){.treatments = *treatments};
     figures->treat = ms_treatments_text(treatments, model->num_layers, arena);
     if (!figures->treat)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a plan's text");
-    return simulate(&j, err);
-}
-
-ms_status ms_step_plan_summarize(const ms_model_config *model, const ms_run_config *run,
-                                 ms_summary *summary, ms_error *err)
-{
-    job j = {.model = model, .run = *run, .read = read_summary, .to = summary};
-    return simulate(&j, err);
+    const ms_job job = ms_variation_job(&v);
+    ms_status status = ms_simulate(&job, MS_SIMULATE_SUMMARY, &simulated, err);
+    if (status != MS_OK)
+        return status;
+    read_figures(&simulated, figures);
+    ms_simulated_free(&simulated);
+    return MS_OK;
 }
 
 /* Several simulations side by side. */

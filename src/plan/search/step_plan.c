@@ -108,7 +108,7 @@ static ms_status plan_for_target(ms_search *s, const ms_target *target)
         double least = INFINITY;
         for (uint32_t i = 0; i < shapes.count; i++) {
             ms_stack_sum sum = ms_stack_count(&s->stack, &shapes.items[i].choice);
-            if (tried[i] || sum.step_ms >= least || sum.peak_bytes > s->limit_bytes)
+            if (tried[i] || sum.step_ms >= least || sum.peak_bytes > s->capacity_bytes)
                 continue;
             least = sum.step_ms;
             next = i;

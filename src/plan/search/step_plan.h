@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "config/model/model_config.h"
 #include "config/run/run_config.h"
-#include "ledger/judge.h"
+#include "simulate/judge.h"
 #include "measure/profile.h"
 #include "memscope/memscope.h"
 #include "plan/solver/outcome.h"
@@ -100,10 +100,6 @@ ms_status ms_step_figures_copy(ms_arena *arena, uint64_t num_layers, const ms_st
 ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
                                 const ms_run_config *run, const ms_treatments *treatments,
                                 ms_step_figures *figures, ms_error *err);
-
-/* Runs the step for the figures of an analysis, without its records. */
-ms_status ms_step_plan_summarize(const ms_model_config *model, const ms_run_config *run,
-                                 ms_summary *summary, ms_error *err);
 
 /* ---- the curve ---- */
 

@@ -10,7 +10,7 @@
 #include "gate/verdict.h"
 #include "memscope/check.h"
 
-/* A verdict and what is said of it; texts are never NULL. */
+/* A verdict and its texts, which are never NULL. */
 typedef struct ms_check_row {
     const ms_verdict *verdict;
     const char *text;    /* what limit is not kept, or what is left */

@@ -27,7 +27,7 @@ typedef struct ms_diff_view {
 /* What a side leaves out of several GPUs, or NULL; 0 is A. */
 const char *ms_diff_note(const ms_diff_view *view, int side);
 
-/* "tight (allocator-retries)", or "-" where the report does not say. */
+/* "tight (allocator-retries)", or "-" if the report does not state it. */
 enum { MS_DIFF_VERDICT_TEXT = 48 };
 const char *ms_diff_verdict(const ms_report *report, char text[MS_DIFF_VERDICT_TEXT]);
 

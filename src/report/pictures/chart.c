@@ -104,7 +104,7 @@ static void write_axis(const chart *c)
 {
     const ms_ledger *ledger = c->ledger;
     uint32_t first = ledger->usage->steady_first_event;
-    uint32_t peak = column_of(c, ledger->schedule.event_ms[ledger->peak.event - first]);
+    uint32_t peak = column_of(c, ledger->schedule.event_ms[ledger->peak->event - first]);
     bool unicode = c->page->unicode;
     fprintf(c->page->out, "%*s %s", LABEL_WIDTH, "0", unicode ? "\xe2\x94\x94" : "+");
     for (uint32_t i = 0; i < c->width; i++)
@@ -118,7 +118,7 @@ static void write_axis(const chart *c)
 /* The name of each phase where it begins, if there is room. */
 static void write_phases(const chart *c)
 {
-    const ms_profile *profile = &c->ledger->profile;
+    const ms_profile *profile = c->ledger->profile;
     uint32_t first = c->ledger->usage->steady_first_event, at = 0;
     fprintf(c->page->out, "%*s", LABEL_WIDTH + 2, "");
     for (uint32_t i = 0; i < profile->stretches.count; i++) {

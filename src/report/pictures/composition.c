@@ -22,7 +22,7 @@ typedef struct cell {
 /* Largest first: the tensors of a category that are listed, and those that are not. */
 static uint32_t cells_of(const ms_view *view, uint32_t category, cell cells[MOST_CELLS])
 {
-    const ms_peak *peak = &view->ledger->peak;
+    const ms_peak *peak = view->ledger->peak;
     const ms_trace *trace = &view->ledger->simulation->trace;
     cell rest = {"others", peak->category_count[category], peak->category_bytes[category]};
     uint32_t count = 0;
@@ -87,7 +87,7 @@ static void draw_cell(FILE *out, const cell *c, uint32_t category, const ms_rect
 
 static void draw_head(FILE *out, const ms_view *view, uint32_t category, const ms_rectangle *f)
 {
-    const ms_peak *peak = &view->ledger->peak;
+    const ms_peak *peak = view->ledger->peak;
     char text[96], size[MS_BYTES_TEXT];
     uint32_t share = ms_permille(peak->category_bytes[category], peak->bytes);
     fprintf(out, "<rect class=\"cell %s\"", ms_json_category((uint8_t)category));
@@ -111,7 +111,7 @@ static bool draw_category(FILE *out, const ms_view *view, uint32_t category, ms_
     uint32_t count = cells_of(view, category, cells);
     double head = frame.height > 3 * HEAD_HEIGHT ? HEAD_HEIGHT : 0;
     ms_rectangle body = {frame.x, frame.y + head, frame.width, frame.height - head};
-    double whole = (double)view->ledger->peak.category_bytes[category];
+    double whole = (double)view->ledger->peak->category_bytes[category];
     if (head > 0)
         draw_head(out, view, category, &frame);
     for (uint32_t i = 0; i < count; i++)
@@ -139,7 +139,7 @@ static uint32_t order_categories(const ms_peak *peak, uint32_t order[MS_CATEGORY
 
 bool ms_picture_composition(FILE *out, const ms_view *view)
 {
-    const ms_peak *peak = &view->ledger->peak;
+    const ms_peak *peak = view->ledger->peak;
     const ms_rectangle frame = {0, 0, MS_PICTURE_WIDTH, MS_COMPOSITION_HEIGHT};
     uint32_t order[MS_CATEGORY_COUNT], count = order_categories(peak, order);
     double sizes[MS_CATEGORY_COUNT] = {0};

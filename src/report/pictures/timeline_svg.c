@@ -55,7 +55,7 @@ static uint32_t phase_end(const ms_profile *profile, uint32_t first)
 
 static double begin_ms(const plot *p, uint32_t stretch)
 {
-    const ms_profile *profile = &p->ledger->profile;
+    const ms_profile *profile = p->ledger->profile;
     if (stretch >= profile->stretches.count)
         return p->ledger->schedule.end_ms;
     return event_ms(p, profile->stretches.items[stretch].first_event);
@@ -76,7 +76,7 @@ static void phase_label(const plot *p, const ms_stretch *s, char *text, size_t s
 
 static void draw_phases(const plot *p)
 {
-    const ms_profile *profile = &p->ledger->profile;
+    const ms_profile *profile = p->ledger->profile;
     uint32_t number = 0;
     for (uint32_t i = 0; i < profile->stretches.count; number++) {
         uint32_t end = phase_end(profile, i);
@@ -99,7 +99,7 @@ static void draw_phases(const plot *p)
 
 static void draw_layers(const plot *p)
 {
-    const ms_profile *profile = &p->ledger->profile;
+    const ms_profile *profile = p->ledger->profile;
     for (uint32_t i = 0; i < profile->stretches.count; i++) {
         const ms_stretch *s = &profile->stretches.items[i];
         if (s->layer == MS_NONE)
@@ -214,7 +214,7 @@ static void draw_limit(const plot *p)
 static void draw_pin(const plot *p)
 {
     const ms_rectangle *f = &ms_timeline_plot;
-    const ms_peak *peak = &p->ledger->peak;
+    const ms_peak *peak = p->ledger->peak;
     double x = x_of(p, event_ms(p, peak->event)), y = y_of(p, peak->bytes);
     bool is_right = x > f->x + f->width / 2;
     char text[64], gib[MS_GIB_TEXT];

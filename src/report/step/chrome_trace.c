@@ -119,7 +119,7 @@ static void write_names(writer *w)
 
 static void write_stretch(writer *w, const char *name, uint32_t first, uint32_t end)
 {
-    const ms_profile *profile = &w->ledger->profile;
+    const ms_profile *profile = w->ledger->profile;
     const ms_stretch *s = &profile->stretches.items[first];
     uint32_t end_event = end < profile->stretches.count ? profile->stretches.items[end].first_event
                                                         : w->usage->steady_end_event;
@@ -132,7 +132,7 @@ static void write_stretch(writer *w, const char *name, uint32_t first, uint32_t 
 /* A phase, and in it its layers. */
 static void write_step(writer *w)
 {
-    const ms_profile *profile = &w->ledger->profile;
+    const ms_profile *profile = w->ledger->profile;
     const ms_stretch *all = profile->stretches.items;
     for (uint32_t i = 0; i < profile->stretches.count;) {
         uint32_t end = i + 1;
@@ -373,11 +373,11 @@ static bool write_tensors(writer *w)
 static void write_peak(writer *w)
 {
     char gib[MS_GIB_TEXT], name[64];
-    snprintf(name, sizeof name, "peak: %s GiB", ms_gib(w->ledger->peak.bytes, gib));
-    begin_event(w, "i", name, TRACK_OPERATORS, event_us(w, w->ledger->peak.event));
+    snprintf(name, sizeof name, "peak: %s GiB", ms_gib(w->ledger->peak->bytes, gib));
+    begin_event(w, "i", name, TRACK_OPERATORS, event_us(w, w->ledger->peak->event));
     ms_json_string(&w->json, "s", "g");
     ms_json_object(&w->json, "args");
-    ms_json_uint(&w->json, "bytes", w->ledger->peak.bytes);
+    ms_json_uint(&w->json, "bytes", w->ledger->peak->bytes);
     ms_json_string(&w->json, "operator", w->view->peak_operator);
     end_args(w);
 }

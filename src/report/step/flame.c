@@ -30,13 +30,13 @@ static leaf *collect(const ms_view *view, uint32_t *count)
 {
     const ms_ledger *ledger = view->ledger;
     const ms_trace *trace = &ledger->simulation->trace;
-    uint32_t all = ledger->peak.storages.count;
+    uint32_t all = ledger->peak->storages.count;
     leaf *leaves = calloc((size_t)all + 1, sizeof *leaves);
     *count = 0;
     if (!leaves)
         return NULL;
     for (uint32_t i = 0; i < all; i++) {
-        uint32_t id = ledger->peak.storages.items[i];
+        uint32_t id = ledger->peak->storages.items[i];
         const ms_storage *s = &trace->storages.items[id];
         leaves[i] = (leaf){s->scope, s->category, ledger->usage->block_bytes[id]};
     }
@@ -186,7 +186,7 @@ bool ms_report_speedscope(FILE *out, const ms_view *view)
     ms_json_string(&w, "name", "alive at the peak");
     ms_json_string(&w, "unit", "bytes");
     ms_json_uint(&w, "startValue", 0);
-    ms_json_uint(&w, "endValue", view->ledger->peak.bytes);
+    ms_json_uint(&w, "endValue", view->ledger->peak->bytes);
     write_samples(&w, &view->ledger->simulation->trace, leaves, count);
     ms_json_close(&w);
     ms_json_close(&w);

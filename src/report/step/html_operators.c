@@ -119,7 +119,7 @@ void ms_html_timeline_data(FILE *out, const ms_view *v)
     ms_json_object(&w, NULL);
     ms_json_bool(&w, "is_timed", ledger->schedule.is_timed);
     ms_json_double(&w, "end_ms", ledger->schedule.end_ms, 6);
-    ms_json_uint(&w, "peak_event", ledger->peak.event - ledger->usage->steady_first_event);
+    ms_json_uint(&w, "peak_event", ledger->peak->event - ledger->usage->steady_first_event);
     ms_json_object_inline(&w, "frame");
     ms_json_double(&w, "x", f->x, 1);
     ms_json_double(&w, "y", f->y, 1);

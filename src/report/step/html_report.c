@@ -23,7 +23,7 @@ static void write_findings(FILE *out, const ms_view *v)
 void ms_html_headroom(FILE *out, const ms_view *v)
 {
     const ms_summary *s = v->summary;
-    const ms_peak *peak = &v->ledger->peak;
+    const ms_peak *peak = v->ledger->peak;
     ms_html_piece pieces[MS_CATEGORY_COUNT + 3];
     size_t count = 0;
     for (uint32_t c = 0; c < MS_CATEGORY_COUNT; c++)
@@ -69,7 +69,7 @@ static void categories_table(FILE *out, const ms_view *v)
         fprintf(out, "<tr><th scope=\"row\">%s</th>", row->label);
         ms_html_cell(out, row->detail);
         ms_html_bytes_cell(out, row->bytes);
-        uint32_t share = ms_permille(row->bytes, v->ledger->peak.bytes);
+        uint32_t share = ms_permille(row->bytes, v->ledger->peak->bytes);
         fprintf(out, "<td class=\"n\">%" PRIu32 ".%" PRIu32 " %%</td></tr>\n", share / 10,
                 share % 10);
     }

@@ -10,7 +10,7 @@
 static void write_categories(ms_json_writer *w, const ms_view *view)
 {
     const ms_ledger *ledger = view->ledger;
-    const ms_peak *peak = &ledger->peak;
+    const ms_peak *peak = ledger->peak;
     const ms_trace *trace = &ledger->simulation->trace;
     uint64_t rounded[MS_CATEGORY_COUNT] = {0};
     for (uint32_t i = 0; i < peak->storages.count; i++) {
@@ -51,7 +51,7 @@ static void write_layers(ms_json_writer *w, const ms_peak *peak)
 
 static void write_tensors(ms_json_writer *w, const ms_view *view)
 {
-    const ms_peak *peak = &view->ledger->peak;
+    const ms_peak *peak = view->ledger->peak;
     const ms_trace *trace = &view->ledger->simulation->trace;
     ms_json_array(w, "tensors");
     for (uint32_t i = 0; i < peak->tensors.count; i++) {
@@ -77,13 +77,13 @@ void ms_json_peak(ms_json_writer *w, const ms_view *view)
 {
     const ms_ledger *ledger = view->ledger;
     ms_json_object(w, "peak");
-    ms_json_uint(w, "bytes", ledger->peak.bytes);
-    ms_json_string(w, "phase", ms_phase_name((ms_phase)ledger->peak.phase));
-    ms_json_uint(w, "micro_step", ledger->peak.micro_step);
+    ms_json_uint(w, "bytes", ledger->peak->bytes);
+    ms_json_string(w, "phase", ms_phase_name((ms_phase)ledger->peak->phase));
+    ms_json_uint(w, "micro_step", ledger->peak->micro_step);
     ms_json_string(w, "operator", *view->peak_operator ? view->peak_operator : NULL);
-    ms_json_uint(w, "event", ledger->peak.event - ledger->usage->steady_first_event);
+    ms_json_uint(w, "event", ledger->peak->event - ledger->usage->steady_first_event);
     write_categories(w, view);
-    write_layers(w, &ledger->peak);
+    write_layers(w, ledger->peak);
     write_tensors(w, view);
     ms_json_close(w);
 }
@@ -134,8 +134,8 @@ static uint32_t fold(module *modules, uint32_t count)
 static uint32_t list_modules(const ms_ledger *ledger, const uint64_t *hashes, module *modules)
 {
     const ms_trace *trace = &ledger->simulation->trace;
-    for (uint32_t i = 0; i < ledger->peak.storages.count; i++) {
-        uint32_t storage = ledger->peak.storages.items[i];
+    for (uint32_t i = 0; i < ledger->peak->storages.count; i++) {
+        uint32_t storage = ledger->peak->storages.items[i];
         uint32_t scope = trace->storages.items[storage].scope;
         bool inside = scope != MS_NONE;
         modules[i] =
@@ -146,7 +146,7 @@ static uint32_t list_modules(const ms_ledger *ledger, const uint64_t *hashes, mo
                      .layer = ms_scope_layer(trace, scope, MS_NONE),
                      .count = 1};
     }
-    return fold(modules, ledger->peak.storages.count);
+    return fold(modules, ledger->peak->storages.count);
 }
 
 static bool write_module(ms_json_writer *w, const ms_view *view, const module *m)
@@ -169,7 +169,7 @@ bool ms_json_modules(ms_json_writer *w, const ms_view *view)
 {
     const ms_ledger *ledger = view->ledger;
     uint64_t *hashes = ms_scope_hashes_create(&ledger->simulation->trace);
-    module *modules = ms_arena_array(view->arena, module, ledger->peak.storages.count);
+    module *modules = ms_arena_array(view->arena, module, ledger->peak->storages.count);
     bool ok = hashes && modules;
     uint32_t count = ok ? list_modules(ledger, hashes, modules) : 0;
     free(hashes);

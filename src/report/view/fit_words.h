@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "json/write.h"
-#include "ledger/judge.h"
+#include "simulate/judge.h"
 
 /* The members "fits", "verdict" and "verdict_reason". */
 void ms_fit_json(ms_json_writer *w, ms_fit_reason reason);

@@ -67,7 +67,7 @@ static const char *times(ms_arena *arena, uint32_t count, const char *what)
 
 static bool fill_categories(ms_view *view)
 {
-    const ms_peak *peak = &view->ledger->peak;
+    const ms_peak *peak = view->ledger->peak;
     view->categories = ms_arena_array(view->arena, ms_view_row, MS_CATEGORY_COUNT);
     if (!view->categories)
         return false;
@@ -96,7 +96,7 @@ static const char *storage_name(const ms_view *view, const ms_peak_tensor *tenso
 
 static bool fill_tensors(ms_view *view)
 {
-    const ms_peak *peak = &view->ledger->peak;
+    const ms_peak *peak = view->ledger->peak;
     view->tensors = ms_arena_array(view->arena, ms_view_row, (size_t)peak->tensors.count + 1);
     if (!view->tensors)
         return false;
@@ -117,7 +117,7 @@ static bool fill_tensors(ms_view *view)
 
 static bool fill_layers(ms_view *view)
 {
-    const ms_peak *peak = &view->ledger->peak;
+    const ms_peak *peak = view->ledger->peak;
     view->layers = ms_arena_array(view->arena, ms_view_row, (size_t)peak->layers.count + 1);
     if (!view->layers)
         return false;
@@ -242,7 +242,7 @@ static const char *title(const ms_view *view)
 
 static const char *peak_operator(const ms_view *view)
 {
-    const ms_peak *peak = &view->ledger->peak;
+    const ms_peak *peak = view->ledger->peak;
     if (peak->op == MS_NONE)
         return "";
     const ms_trace *trace = &view->ledger->simulation->trace;
@@ -286,7 +286,7 @@ ms_status ms_view_create(const ms_ledger *ledger, const ms_advice *advice, const
                          ms_view *view, ms_error *err)
 {
     *view = (ms_view){.ledger = ledger,
-                      .summary = &ledger->summary,
+                      .summary = ledger->summary,
                       .advice = advice,
                       .style = *style,
                       .arena = ms_arena_create(0)};

@@ -63,8 +63,8 @@ static void write_file_plan(FILE *out, const char *format)
 {
     ms_error err = {0};
     ms_plan *plan = ms_plan_create();
-    assert_int_equal(ms_plan_set(plan, "graph", "tests/golden/cli/plan/graph/files/modules.json", &err),
-                     MS_OK);
+    assert_int_equal(
+        ms_plan_set(plan, "graph", "tests/golden/cli/plan/graph/files/modules.json", &err), MS_OK);
     assert_int_equal(ms_plan_set(plan, "budget", "1250B", &err), MS_OK);
     assert_int_equal(ms_plan_set(plan, "gap", "0.015625", &err), MS_OK);
     assert_int_equal(ms_plan_solve(plan, &err), MS_OK);

@@ -114,7 +114,7 @@ static void check_valid(void **state)
     ms_status status = load(arena, folder, &model, &run, &err);
     assert_string_equal(err.text, "");
     assert_int_equal(status, MS_OK);
-    assert_int_equal(ms_step_simulate(&model, &run, &simulation, &err), MS_OK);
+    assert_int_equal(ms_step_simulate(&model, &run, MS_STEPS_ALL, &simulation, &err), MS_OK);
     FILE *in = open_expected(folder, "totals");
     while (fscanf(in, "%63s %" SCNu64, key, &expected) == 2)
         if (value_of(key, &model, &simulation) != expected)

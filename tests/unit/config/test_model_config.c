@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Reading models and runs beyond what a folder of tests/golden/config can say: presets, notes, key tables,
- * where a config may lie, flags against files.
+ * Reading models and runs beyond what a folder of tests/golden/config can say: presets, notes, key
+ * tables, where a config may lie, flags against files.
  */
 #include "unit/support.h"
 #include "config/model/input.h"
@@ -302,7 +302,7 @@ static void key_rows_are_sane(void **state)
     {                                                                                              \
         name, check_run_file, NULL, NULL, (char[])                                                 \
         {                                                                                          \
-            "tests/golden/config/runs/" name                                                               \
+            "tests/golden/config/runs/" name                                                       \
         }                                                                                          \
     }
 

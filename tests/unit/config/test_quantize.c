@@ -261,8 +261,7 @@ static uint64_t weight_bytes(const storage_case *c, uint64_t layers)
                                        {"device", c->device},     {NULL, NULL}};
     load_run(arena, settings, sizeof settings / sizeof settings[0], &model, &run);
     remove(path);
-    run.detail = MS_STEPS_NONE;
-    assert_int_equal(ms_step_simulate(&model, &run, &simulation, &err), MS_OK);
+    assert_int_equal(ms_step_simulate(&model, &run, MS_STEPS_NONE, &simulation, &err), MS_OK);
     uint64_t bytes = simulation.weight_bytes;
     ms_simulation_free(&simulation);
     ms_arena_free(arena);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Replays tests/golden/config/training: each folder holds a file of training settings, `args.yaml` or
- * `args.json`, and what the run comes to (`run`) or how it is refused (`error`). `flags`, one
+ * Replays tests/golden/config/training: each folder holds a file of training settings, `args.yaml`
+ * or `args.json`, and what the run comes to (`run`) or how it is refused (`error`). `flags`, one
  * "name value" a line, are given beside it.
  */
 #include "unit/support.h"

@@ -85,19 +85,19 @@ static sums add_up(const ms_ledger *ledger)
 /* Alive at the peak, by no operator and no tensor that stays; by category. */
 static void find_left(const ms_analysis *analysis, uint64_t left[MS_CATEGORY_COUNT])
 {
-    const ms_peak *peak = &analysis->ledger.peak;
+    const ms_peak *peak = analysis->ledger.peak;
     for (uint32_t i = 0; i < peak->storages.count; i++) {
         uint32_t index = peak->storages.items[i];
-        const ms_storage *s = &analysis->simulation.trace.storages.items[index];
+        const ms_storage *s = &analysis->simulated.simulation.trace.storages.items[index];
         if (s->op == MS_NONE && s->category >= MS_CATEGORY_INPUT)
-            left[s->category] += analysis->usage.block_bytes[index];
+            left[s->category] += analysis->simulated.usage.block_bytes[index];
     }
 }
 
 static void check_peak(const ms_analysis *analysis)
 {
     const ms_ledger *ledger = &analysis->ledger;
-    const uint64_t *category = ledger->peak.category_bytes;
+    const uint64_t *category = ledger->peak->category_bytes;
     const sums s = add_up(ledger);
     uint64_t left[MS_CATEGORY_COUNT] = {0};
     find_left(analysis, left);

@@ -50,7 +50,8 @@ static void measure(const run_case *c, measured *m)
     *m = (measured){.arena = ms_arena_create(0)};
     assert_int_equal(ms_run_load(m->arena, c->settings, count, &m->model, &m->run, NULL, NULL),
                      MS_OK);
-    assert_int_equal(ms_step_simulate(&m->model, &m->run, &m->simulation, NULL), MS_OK);
+    assert_int_equal(ms_step_simulate(&m->model, &m->run, MS_STEPS_ALL, &m->simulation, NULL),
+                     MS_OK);
     assert_int_equal(ms_usage_measure(&m->simulation.trace, &m->run.allocator, &m->usage, NULL),
                      MS_OK);
 }

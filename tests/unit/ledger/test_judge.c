@@ -2,10 +2,10 @@
  *
  * Whether a run fits: at, below and above each bound, then real runs through all that decides.
  */
-#include "ledger/judge.h"
+#include "simulate/judge.h"
 
 #include "plan/search/step_plan.h"
-#include "plan/search/trial.h"
+#include "simulate/simulate.h"
 #include "unit/fixtures.h"
 
 /* ---- by hand ---- */
@@ -24,8 +24,7 @@ static void check_judge(void **state)
     const judge_case *c = *state;
     const ms_device device = {
         .context_low_bytes = 10, .context_expected_bytes = 100, .context_high_bytes = 200};
-    const ms_run_config run = {
-        .device = &device, .has_budget = c->budget_bytes > 0, .budget_bytes = c->budget_bytes};
+    const ms_run_config run = {.device = &device, .budget_bytes = c->budget_bytes};
     const ms_usage usage = {
         .peak_reserved_bytes = 1000, .retries = c->retries, .out_of_memory = c->out_of_memory};
     const ms_usage evaluation = {.peak_reserved_bytes = c->evaluation_reserved_bytes,
@@ -35,9 +34,9 @@ static void check_judge(void **state)
     const ms_judgement j = ms_judge(&run, &usage, has_evaluation ? &evaluation : NULL);
     assert_string_equal(ms_fit_reason_name(j.reason), ms_fit_reason_name(c->reason));
     uint64_t most = c->evaluation_reserved_bytes > 1000 ? c->evaluation_reserved_bytes : 1000;
-    assert_int_equal(j.low_device_bytes, most + 10);
-    assert_int_equal(j.expected_device_bytes, most + 100);
-    assert_int_equal(j.high_device_bytes, most + 200);
+    assert_int_equal(j.device_bytes.low, most + 10);
+    assert_int_equal(j.device_bytes.expected, most + 100);
+    assert_int_equal(j.device_bytes.high, most + 200);
     assert_int_equal(j.budget_bytes, c->budget_bytes);
 }
 
@@ -100,9 +99,11 @@ static void check_run(void **state)
     ms_run_config run;
     ms_error err = {0};
     load_run(arena, c->settings, COUNT_OF(c->settings), &model, &run);
-    ms_trial_result result;
-    assert_int_equal(ms_step_plan_judge(&model, &run, &run.treatments, &result, &err), MS_OK);
-    const ms_fit_reason reason = result.reason;
+    const ms_job job = {.model = &model, .run = &run};
+    ms_simulated simulated;
+    assert_int_equal(ms_simulate(&job, MS_SIMULATE_FIT, &simulated, &err), MS_OK);
+    const ms_fit_reason reason = simulated.judgement.reason;
+    ms_simulated_free(&simulated);
     /* It stops where memory runs out in the first step, so of what does not fit it knows no more.
      */
     assert_int_equal(ms_reason_verdict(reason), ms_reason_verdict(c->reason));
@@ -111,8 +112,9 @@ static void check_run(void **state)
     assert_int_equal(ms_step_plan_simulate(arena, &model, &run, &run.treatments, &figures, &err),
                      MS_OK);
     assert_int_equal(figures.reason, c->reason);
-    ms_summary summary;
-    assert_int_equal(ms_step_plan_summarize(&model, &run, &summary, &err), MS_OK);
+    assert_int_equal(ms_simulate(&job, MS_SIMULATE_SUMMARY, &simulated, &err), MS_OK);
+    const ms_summary summary = simulated.summary;
+    ms_simulated_free(&simulated);
     assert_int_equal(summary.verdict_reason, c->reason);
     assert_int_equal(summary.verdict, ms_reason_verdict(c->reason));
     assert_int_equal(summary.fits, ms_reason_fits(c->reason));

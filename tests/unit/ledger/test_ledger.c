@@ -13,12 +13,12 @@
 #include <string.h>
 
 #include "ledger/ledger.h"
+#include "simulate/summary.h"
 
 enum { LAYERS = 3 };
 
 typedef struct hand_made {
-    ms_simulation simulation;
-    ms_usage usage;
+    ms_simulated simulated;
     ms_model_config model;
     ms_device device;
     ms_run_config run;
@@ -55,7 +55,7 @@ static uint32_t storage(ms_trace *t, uint32_t scope, const char *text, ms_catego
 
 static void event(hand_made *h, ms_event_kind kind, uint32_t id)
 {
-    ms_trace *t = &h->simulation.trace;
+    ms_trace *t = &h->simulated.simulation.trace;
     assert_true(ms_vec_push(&t->events, (ms_event){kind, id}));
     uint64_t live = t->events.count > 1 ? h->live[t->events.count - 2] : 0;
     if (kind == MS_EVENT_ALLOC)
@@ -67,19 +67,19 @@ static void event(hand_made *h, ms_event_kind kind, uint32_t id)
 
 static void mark(hand_made *h, ms_phase phase, bool begin)
 {
-    ms_trace *t = &h->simulation.trace;
+    ms_trace *t = &h->simulated.simulation.trace;
     ms_mark m = {.begin = begin, .phase = (uint8_t)phase, .step = 1, .repeats = 1};
     assert_true(ms_vec_push(&t->marks, m));
     event(h, MS_EVENT_MARK, t->marks.count - 1);
     if (begin)
-        assert_true(
-            ms_vec_push(&h->usage.phases, (ms_phase_usage){.phase = (uint8_t)phase, .step = 1}));
+        assert_true(ms_vec_push(&h->simulated.usage.phases,
+                                (ms_phase_usage){.phase = (uint8_t)phase, .step = 1}));
 }
 
 static uint32_t begin_op(hand_made *h, const char *text, uint32_t scope, ms_pass pass,
                          ms_phase phase)
 {
-    ms_trace *t = &h->simulation.trace;
+    ms_trace *t = &h->simulated.simulation.trace;
     ms_op_exec op = {.name = text, .scope = scope, .pass = (uint8_t)pass, .phase = (uint8_t)phase};
     op.flops = 1000;
     op.repeats = 1;
@@ -90,7 +90,7 @@ static uint32_t begin_op(hand_made *h, const char *text, uint32_t scope, ms_pass
 
 static void forward(hand_made *h, uint32_t outputs[LAYERS])
 {
-    ms_trace *t = &h->simulation.trace;
+    ms_trace *t = &h->simulated.simulation.trace;
     mark(h, MS_PHASE_FORWARD, true);
     for (uint32_t i = 0; i < LAYERS; i++) {
         uint32_t op = begin_op(h, "mm", h->layer_scope[i], MS_PASS_FORWARD, MS_PHASE_FORWARD);
@@ -107,7 +107,7 @@ static void forward(hand_made *h, uint32_t outputs[LAYERS])
 
 static void backward(hand_made *h, const uint32_t outputs[LAYERS], uint32_t gradients[LAYERS])
 {
-    ms_trace *t = &h->simulation.trace;
+    ms_trace *t = &h->simulated.simulation.trace;
     mark(h, MS_PHASE_BACKWARD, true);
     for (uint32_t i = LAYERS; i-- > 0;) {
         uint32_t op =
@@ -128,19 +128,33 @@ static uint32_t scope(ms_trace *t, uint32_t parent, const char *text, uint32_t l
 
 static void measure_by_hand(hand_made *h, uint32_t first)
 {
-    ms_trace *t = &h->simulation.trace;
-    h->usage.steady_first_event = first;
-    h->usage.steady_end_event = t->events.count;
-    h->usage.live_bytes = h->usage.reserved_bytes = h->live + first;
-    h->usage.block_bytes = h->blocks;
+    ms_trace *t = &h->simulated.simulation.trace;
+    h->simulated.usage.steady_first_event = first;
+    h->simulated.usage.steady_end_event = t->events.count;
+    h->simulated.usage.live_bytes = h->simulated.usage.reserved_bytes = h->live + first;
+    h->simulated.usage.block_bytes = h->blocks;
     for (uint32_t i = 0; i < t->storages.count; i++)
         h->blocks[i] = t->storages.items[i].bytes;
     for (uint32_t e = first; e < t->events.count; e++)
-        if (h->live[e] > h->usage.peak_bytes) {
-            h->usage.peak_bytes = h->live[e];
-            h->usage.peak_event = e;
+        if (h->live[e] > h->simulated.usage.peak_bytes) {
+            h->simulated.usage.peak_bytes = h->live[e];
+            h->simulated.usage.peak_event = e;
         }
-    h->usage.peak_reserved_bytes = 2000;
+    h->simulated.usage.peak_reserved_bytes = 2000;
+}
+
+static void build(hand_made *h, ms_fold_mode mode)
+{
+    ms_error err = {0};
+    assert_int_equal(ms_simulated_summarize(&h->simulated, &err), MS_OK);
+    assert_int_equal(ms_ledger_build(&h->simulated, mode, &h->ledger, &err), MS_OK);
+}
+
+static void release(hand_made *h)
+{
+    ms_ledger_free(&h->ledger);
+    ms_peak_free(&h->simulated.peak);
+    ms_profile_free(&h->simulated.profile);
 }
 
 static int set_up(void **state)
@@ -149,7 +163,7 @@ static int set_up(void **state)
     hand_made *h = calloc(1, sizeof *h);
     *state = h;
     assert_non_null(h);
-    ms_trace *t = &h->simulation.trace;
+    ms_trace *t = &h->simulated.simulation.trace;
     assert_true(ms_trace_init(t));
     uint32_t root = scope(t, MS_NONE, "model", MS_NONE);
     uint32_t list = scope(t, root, "layers", MS_NONE);
@@ -171,19 +185,19 @@ static int set_up(void **state)
     h->device.context_expected_bytes = 200;
     h->device.context_high_bytes = 400;
     h->run.device = &h->device;
-    ms_error err = {0};
-    assert_int_equal(ms_ledger_build(&h->model, &h->run, &h->simulation, &h->usage, MS_FOLD_LAYERS,
-                                     &h->ledger, &err),
-                     MS_OK);
+    h->run.budget_bytes = h->device.cuda_bytes;
+    h->simulated.job = (ms_job){.model = &h->model, .run = &h->run};
+    h->simulated.judgement = ms_judge(&h->run, &h->simulated.usage, NULL);
+    build(h, MS_FOLD_LAYERS);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     hand_made *h = *state;
-    ms_ledger_free(&h->ledger);
-    ms_vec_free(&h->usage.phases);
-    ms_simulation *s = &h->simulation;
+    release(h);
+    ms_vec_free(&h->simulated.usage.phases);
+    ms_simulation *s = &h->simulated.simulation;
     ms_trace_free(&s->trace);
     free(h);
     return 0;
@@ -221,11 +235,8 @@ static void folds_equal_layers(void **state)
 
 static void rebuild(hand_made *h, ms_fold_mode mode)
 {
-    ms_error err = {0};
-    ms_ledger_free(&h->ledger);
-    assert_int_equal(
-        ms_ledger_build(&h->model, &h->run, &h->simulation, &h->usage, mode, &h->ledger, &err),
-        MS_OK);
+    release(h);
+    build(h, mode);
 }
 
 static void unrolls(void **state)
@@ -240,8 +251,8 @@ static void unrolls(void **state)
 static void counts_micro_steps_that_follow(void **state)
 {
     hand_made *h = *state;
-    for (uint32_t i = 0; i < h->simulation.trace.ops.count; i++)
-        h->simulation.trace.ops.items[i].repeats = 13;
+    for (uint32_t i = 0; i < h->simulated.simulation.trace.ops.count; i++)
+        h->simulated.simulation.trace.ops.items[i].repeats = 13;
     rebuild(h, MS_FOLD_LAYERS);
     assert_int_equal(find(h, "model.layers.*.mm")->count, 26);
     assert_int_equal(find(h, "model.layers.*.weight")->count, 3);
@@ -266,7 +277,7 @@ static void timeline_sums(void **state)
         assert_true(i == 0 || p->ms >= p[-1].ms);
         most = p->bytes > most ? p->bytes : most;
     }
-    assert_int_equal(most, l->peak.bytes);
+    assert_int_equal(most, l->peak->bytes);
     assert_false(l->schedule.is_timed);
 }
 
@@ -277,8 +288,8 @@ static void schedule_spreads(void **state)
     h->device.fp32_flops = h->device.bf16_flops = h->device.fp16_flops = 1e12;
     h->device.memory_bytes_per_s = h->device.host_link_bytes_per_s = 1e9;
     h->device.has_assumed_rates = false;
-    for (uint32_t i = 0; i < h->simulation.trace.ops.count; i++)
-        h->simulation.trace.ops.items[i].traffic_bytes = 4000000;
+    for (uint32_t i = 0; i < h->simulated.simulation.trace.ops.count; i++)
+        h->simulated.simulation.trace.ops.items[i].traffic_bytes = 4000000;
     rebuild(h, MS_FOLD_LAYERS);
     const ms_schedule *s = &h->ledger.schedule;
     assert_true(s->is_timed);
@@ -288,7 +299,7 @@ static void schedule_spreads(void **state)
         assert_true(s->event_ms[2 + i] > quarters[i] - 1e-9 &&
                     s->event_ms[2 + i] < quarters[i] + 1e-9);
     assert_true(s->end_ms > 6 * 4 - 1e-9 && s->end_ms < 6 * 4 + 1e-9);
-    assert_true(s->end_ms > h->ledger.profile.time.step_ms - 1e-9);
+    assert_true(s->end_ms > h->ledger.profile->time.step_ms - 1e-9);
 }
 
 static void counts_what_outlives(void **state)
@@ -309,9 +320,9 @@ static void counts_what_outlives(void **state)
 static void composes_the_peak(void **state)
 {
     const hand_made *h = *state;
-    const ms_peak *peak = &h->ledger.peak;
+    const ms_peak *peak = h->ledger.peak;
     assert_int_equal(peak->bytes, 1140);
-    assert_int_equal(peak->bytes, h->usage.peak_bytes);
+    assert_int_equal(peak->bytes, h->simulated.usage.peak_bytes);
     assert_int_equal(peak->phase, MS_PHASE_BACKWARD);
     assert_int_equal(peak->category_bytes[MS_CATEGORY_WEIGHT], 300);
     assert_int_equal(peak->category_bytes[MS_CATEGORY_ACTIVATION], 700);
@@ -347,7 +358,7 @@ static void keeps_the_extremes(void **state)
 static void judges_the_budget(void **state)
 {
     const hand_made *h = *state;
-    const ms_summary *s = &h->ledger.summary;
+    const ms_summary *s = h->ledger.summary;
     assert_int_equal(s->low_device_bytes, 2100);
     assert_int_equal(s->expected_device_bytes, 2200);
     assert_int_equal(s->high_device_bytes, 2400);

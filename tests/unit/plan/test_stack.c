@@ -63,7 +63,7 @@ static uint64_t simulated_peak(const ms_model_config *model, const ms_run_config
     ms_error err = {0};
     ms_simulation simulation;
     ms_profile profile;
-    assert_int_equal(ms_step_simulate(model, run, &simulation, &err), MS_OK);
+    assert_int_equal(ms_step_simulate(model, run, MS_STEPS_TIMED, &simulation, &err), MS_OK);
     assert_int_equal(
         ms_profile_build(&simulation.trace, run->device, run->allocator.kind, &profile, &err),
         MS_OK);
@@ -83,7 +83,6 @@ static void check_choice(ms_arena *arena, const ms_model_config *model, const ms
 {
     ms_error err = {0};
     ms_run_config treated = *run;
-    treated.detail = MS_STEPS_TIMED;
     assert_int_equal(ms_stack_treatments(arena, stack, choice, &treated.treatments, &err), MS_OK);
     double ms;
     uint64_t peak = simulated_peak(model, &treated, &ms);

@@ -143,7 +143,7 @@ static uint64_t saved_bytes(const closed_form *c, uint64_t layers)
                          .device = c->on_cpu ? &cpu : &gpu};
     ms_simulation simulation;
     ms_error err = {0};
-    assert_int_equal(ms_step_simulate(&model, &run, &simulation, &err), MS_OK);
+    assert_int_equal(ms_step_simulate(&model, &run, MS_STEPS_ALL, &simulation, &err), MS_OK);
     uint64_t saved = simulation.saved_bytes;
     ms_simulation_free(&simulation);
     return saved;

@@ -62,7 +62,7 @@ static void simulate_with(const step_case *c, uint64_t accumulate, bool in_backw
                          .torch_minor = 11,
                          .device = &gpu};
     ms_error err = {0};
-    assert_int_equal(ms_step_simulate(&model, &run, simulation, &err), MS_OK);
+    assert_int_equal(ms_step_simulate(&model, &run, MS_STEPS_ALL, simulation, &err), MS_OK);
 }
 
 static void simulate(const step_case *c, uint64_t accumulate, ms_simulation *simulation)

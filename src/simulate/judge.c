@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "ledger/judge.h"
-
-uint64_t ms_judge_budget(const ms_run_config *run)
-{
-    return run->has_budget ? run->budget_bytes : ms_device_usable_bytes(run->device);
-}
+#include "simulate/judge.h"
 
 /* What does not fit at all comes first; of what is tight, what was seen before what may be. */
 static ms_fit_reason reason_of(const ms_judgement *j, bool out_of_memory, bool retries)
 {
-    if (j->budget_bytes > 0 && j->expected_device_bytes > j->budget_bytes)
+    if (j->budget_bytes > 0 && j->device_bytes.expected > j->budget_bytes)
         return MS_FIT_OVER_BUDGET;
     if (out_of_memory)
         return MS_FIT_NO_ROOM;
@@ -17,12 +12,11 @@ static ms_fit_reason reason_of(const ms_judgement *j, bool out_of_memory, bool r
         return MS_FIT_RETRIES;
     if (j->budget_bytes == 0)
         return MS_FIT_NO_BUDGET;
-    return j->high_device_bytes > j->budget_bytes ? MS_FIT_UPPER_END : MS_FIT_WITHIN_BUDGET;
+    return j->device_bytes.high > j->budget_bytes ? MS_FIT_UPPER_END : MS_FIT_WITHIN_BUDGET;
 }
 
 ms_judgement ms_judge(const ms_run_config *run, const ms_usage *usage, const ms_usage *evaluation)
 {
-    const ms_device *d = run->device;
     /* Where the cache is emptied between steps, the first may take more than the steady one. */
     uint64_t reserved_bytes = usage->most_reserved_bytes > usage->peak_reserved_bytes
                                   ? usage->most_reserved_bytes
@@ -34,11 +28,8 @@ ms_judgement ms_judge(const ms_run_config *run, const ms_usage *usage, const ms_
         out_of_memory = out_of_memory || evaluation->out_of_memory;
         retries = retries || evaluation->retries > 0;
     }
-    ms_judgement j = {
-        .budget_bytes = ms_judge_budget(run),
-        .low_device_bytes = ms_device_held_bytes(d, reserved_bytes, d->context_low_bytes),
-        .expected_device_bytes = ms_device_held_bytes(d, reserved_bytes, d->context_expected_bytes),
-        .high_device_bytes = ms_device_held_bytes(d, reserved_bytes, d->context_high_bytes)};
+    ms_judgement j = {.budget_bytes = run->budget_bytes,
+                      .device_bytes = ms_budget_device_bytes(run->device, reserved_bytes)};
     j.reason = reason_of(&j, out_of_memory, retries);
     return j;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "ledger/peak.h"
+#include "measure/peak.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/fold.h"
+#include "measure/scopes.h"
 
 typedef struct live_tensor {
     uint64_t bytes, key; /* key: equal for equal tensors of different layers */

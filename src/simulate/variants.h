@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A run with one thing changed, simulated: what suggestions and findings are made from.
+ * Changes of one run, simulated side by side: what suggestions and findings are made from.
  */
-#ifndef MS_LEDGER_VARIANT_H
-#define MS_LEDGER_VARIANT_H
+#ifndef MS_SIMULATE_VARIANTS_H
+#define MS_SIMULATE_VARIANTS_H
 
-#include "ledger/change.h"
-#include "ledger/ledger.h"
+#include "simulate/change.h"
 
 /* Variants are measured side by side and share nothing but what they read. */
 typedef struct ms_variant {
-    const ms_ledger *ledger; /* of the run as it is */
+    const ms_simulated *base; /* the run as it is, in all detail; its evaluation counts for all */
     const ms_change *change;
+    ms_variation variation;
     const char *option; /* that does the same: in the arena of ms_variants_add */
-    ms_run_config run;
-    bool same_events; /* only the allocator differs */
     /* What ms_variants_measure found. */
     uint64_t device_bytes; /* expected */
     uint64_t peak_bytes;
@@ -33,7 +31,7 @@ typedef struct ms_variants {
 
 /* Adds the variant unless it is there, does not apply, or the list is full. False: out of memory.
  */
-bool ms_variants_add(ms_variants *variants, const ms_ledger *ledger, const ms_change *change,
+bool ms_variants_add(ms_variants *variants, const ms_simulated *base, const ms_change *change,
                      ms_arena *arena);
 /* NULL where it was not added. */
 const ms_variant *ms_variants_find(const ms_variants *variants, const ms_change *change);

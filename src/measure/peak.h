@@ -3,8 +3,8 @@
  * What is alive at the peak of the steady step, in block bytes, so that each of the three views
  * (categories; layers; tensors and their rest) sums to the peak exactly.
  */
-#ifndef MS_LEDGER_PEAK_H
-#define MS_LEDGER_PEAK_H
+#ifndef MS_MEASURE_PEAK_H
+#define MS_MEASURE_PEAK_H
 
 #include <stdint.h>
 

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Changes of a run that may save memory: for suggestions.
+ * Changes of a run that may save memory, as variations with a title: for suggestions and findings.
  */
-#ifndef MS_LEDGER_CHANGE_H
-#define MS_LEDGER_CHANGE_H
+#ifndef MS_SIMULATE_CHANGE_H
+#define MS_SIMULATE_CHANGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/arena.h"
-#include "config/model/model_config.h"
-#include "config/run/run_config.h"
+#include "simulate/variation.h"
 
 typedef struct ms_change {
     const char *title; /* "half the batch" */
     bool is_treatment; /* of layers: no use to who plans those */
     bool may_be_repeated;
-    /* Changes `run` (a copy) and writes the option that does the same, in the arena (NULL: out of
-     * memory); false when it does not apply. */
-    bool (*apply)(const ms_model_config *model, ms_run_config *run, ms_arena *arena,
-                  const char **option);
+    bool is_of_allocator; /* events are the same: they need but be measured again */
+    bool (*apply)(ms_variation *v, const char **option); /* see ms_vary_by */
 } ms_change;
 
 /* NULL past the last. */
 const ms_change *ms_change_at(size_t index);
 
-/* Expandable segments: the same events, another allocator, so nothing need be simulated again. */
+/* Changes the variation, and gives the option that does the same, static or in its arena (NULL: out
+ * of memory). False when the change does not apply; the variation is void then. */
+bool ms_vary_by(ms_variation *v, const ms_change *change, const char **option);
+
+/* Expandable segments. */
 extern const ms_change ms_allocator_change;
 
 /* For findings: autocast in the half precision that suits the device, where the run computes in

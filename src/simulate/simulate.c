@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "simulate/simulate.h"
+
+#include "simulate/summary.h"
+
+typedef ms_status (*measurer)(const ms_trace *trace, const ms_allocator_options *options,
+                              ms_usage *usage, bool *repeats, ms_error *err);
+
+/* How a detail is simulated. */
+typedef struct way {
+    ms_step_detail steps;
+    measurer measure;                /* of two steps; NULL: three are run, or nothing is measured */
+    bool is_measured, is_summarized; /* with the evaluation */
+} way;
+
+static const way ways[] = {
+    [MS_SIMULATE_MODEL] = {.steps = MS_STEPS_NONE},
+    [MS_SIMULATE_EVENTS] = {MS_STEPS_LEAN, ms_usage_measure_fit, false, false},
+    [MS_SIMULATE_PROFILE] = {.steps = MS_STEPS_TIMED},
+    [MS_SIMULATE_FIT] = {MS_STEPS_LEAN, ms_usage_measure_fit, true, false},
+    [MS_SIMULATE_USAGE] = {MS_STEPS_LEAN, ms_usage_measure_lean, true, false},
+    [MS_SIMULATE_SUMMARY] = {MS_STEPS_TIMED, ms_usage_measure_blocks, true, true},
+    [MS_SIMULATE_ALL] = {MS_STEPS_ALL, NULL, true, true},
+};
+
+static ms_status run_steps(ms_simulated *s, ms_step_detail steps, ms_error *err)
+{
+    s->is_whole = steps == MS_STEPS_ALL;
+    return ms_step_simulate(s->job.model, s->job.run, steps, &s->simulation, err);
+}
+
+/* *repeats: whether the second step could be played again; if not the usage says nothing. */
+static ms_status play(ms_simulated *s, const ms_run_config *run, bool *repeats, ms_error *err)
+{
+    const ms_trace *trace = &s->simulation.trace;
+    ms_usage_free(&s->usage);
+    *repeats = true;
+    return s->is_whole ? ms_usage_measure(trace, &run->allocator, &s->usage, err)
+                       : ways[s->detail].measure(trace, &run->allocator, &s->usage, repeats, err);
+}
+
+static ms_status measure(ms_simulated *s, const ms_run_config *run, ms_error *err)
+{
+    bool repeats;
+    ms_status status = play(s, run, &repeats, err);
+    if (status == MS_OK && !repeats) {
+        ms_usage_free(&s->usage);
+        ms_simulation_free(&s->simulation);
+        status = run_steps(s, MS_STEPS_ALL, err);
+        if (status == MS_OK)
+            status = play(s, run, &repeats, err);
+    }
+    return status;
+}
+
+/* What an evaluation between steps uses, unless it is known or there is none. */
+static ms_status evaluate(ms_simulated *s, ms_error *err)
+{
+    const ms_job *job = &s->job;
+    if (job->run->eval_batch == 0 || job->evaluation)
+        return MS_OK;
+    ms_simulation simulation;
+    ms_status status = ms_step_simulate(job->model, job->run, MS_STEPS_EVALUATED, &simulation, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_usage_measure(&simulation.trace, &job->run->allocator, &s->own_evaluation, err);
+    ms_simulation_free(&simulation);
+    s->has_evaluation = status == MS_OK;
+    return status;
+}
+
+static void judge(ms_simulated *s)
+{
+    s->judgement = ms_judge(s->job.run, &s->usage, ms_simulated_evaluation(s));
+}
+
+/* Only of steps that fit it is asked whether the evaluation does. */
+static ms_status judge_evaluation(ms_simulated *s, ms_error *err)
+{
+    if (!ms_reason_fits(s->judgement.reason))
+        return MS_OK;
+    ms_status status = evaluate(s, err);
+    judge(s);
+    return status;
+}
+
+static ms_status simulate(ms_simulated *s, const way *w, ms_error *err)
+{
+    ms_status status = w->is_summarized ? evaluate(s, err) : MS_OK;
+    if (status == MS_OK)
+        status = run_steps(s, w->steps, err);
+    if (status == MS_OK && w->is_measured) {
+        status = measure(s, s->job.run, err);
+        judge(s);
+    }
+    if (status == MS_OK && s->detail == MS_SIMULATE_FIT)
+        status = judge_evaluation(s, err);
+    if (status == MS_OK && s->detail == MS_SIMULATE_PROFILE)
+        status = ms_simulated_profile(s, err);
+    return status == MS_OK && w->is_summarized ? ms_simulated_summarize(s, err) : status;
+}
+
+ms_status ms_simulate(const ms_job *job, ms_simulate_detail detail, ms_simulated *result,
+                      ms_error *err)
+{
+    *result = (ms_simulated){.job = *job, .detail = detail};
+    ms_status status = simulate(result, &ways[detail], err);
+    if (status != MS_OK)
+        ms_simulated_free(result);
+    return status;
+}
+
+ms_status ms_simulate_again(ms_simulated *s, const ms_run_config *run, ms_error *err)
+{
+    ms_status status = measure(s, run, err);
+    s->judgement = ms_judge(run, &s->usage, s->job.evaluation);
+    return status;
+}
+
+ms_simulated ms_simulated_lend(const ms_simulated *whole)
+{
+    return (ms_simulated){.job = {whole->job.model, whole->job.run, ms_simulated_evaluation(whole)},
+                          .detail = whole->detail,
+                          .is_whole = true,
+                          .is_lent = true,
+                          .simulation = whole->simulation};
+}
+
+const ms_usage *ms_simulated_evaluation(const ms_simulated *s)
+{
+    return s->has_evaluation ? &s->own_evaluation : s->job.evaluation;
+}
+
+uint64_t ms_simulated_wanted_bytes(const ms_simulated *s)
+{
+    const ms_usage *usage = &s->usage;
+    bool is_of_steady = usage->out_of_memory && usage->peak_reserved_bytes > 0;
+    return is_of_steady ? usage->peak_reserved_bytes : usage->most_reserved_bytes;
+}
+
+static uint64_t most_requested(const ms_usage *usage)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < usage->phases.count; i++)
+        if (usage->phases.items[i].peak_requested_bytes > most)
+            most = usage->phases.items[i].peak_requested_bytes;
+    return most;
+}
+
+uint64_t ms_simulated_least_bytes(const ms_simulated *s)
+{
+    uint64_t steps = most_requested(&s->usage), evaluation = most_requested(&s->own_evaluation);
+    return steps > evaluation ? steps : evaluation;
+}
+
+void ms_simulated_free(ms_simulated *s)
+{
+    ms_peak_free(&s->peak);
+    ms_profile_free(&s->profile);
+    ms_usage_free(&s->own_evaluation);
+    ms_usage_free(&s->usage);
+    if (!s->is_lent)
+        ms_simulation_free(&s->simulation);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "simulate/summary.h"
+
+#include <stdlib.h>
+
+#include "measure/lifetime.h"
+#include "measure/scopes.h"
+#include "measure/source.h"
+
+/* ---- what is alive at the peak ---- */
+
+static ms_status compose_peak(ms_simulated *s, ms_error *err)
+{
+    const ms_trace *trace = &s->simulation.trace;
+    ms_lifetime *lifetimes = ms_lifetimes_create(trace);
+    uint64_t *scope_hashes = ms_scope_hashes_create(trace);
+    const ms_record_source source = {.trace = trace,
+                                     .usage = &s->usage,
+                                     .lifetimes = lifetimes,
+                                     .scope_hashes = scope_hashes,
+                                     .layer_count = ms_trace_layer_count(trace)};
+    ms_status status = MS_OK;
+    if (lifetimes && scope_hashes)
+        status = ms_peak_compose(&source, &s->peak, err);
+    else
+        status = ms_fail(err, MS_ERR_NOMEM, "no memory for what is alive at the peak");
+    if (status == MS_OK && s->peak.bytes != s->usage.peak_bytes)
+        status = ms_fail(err, MS_ERR_INTERNAL, "what is alive at the peak does not sum to it");
+    free(lifetimes);
+    free(scope_hashes);
+    return status;
+}
+
+/* ---- the summary ---- */
+
+static void summarize_model(const ms_simulation *sim, ms_summary *s)
+{
+    s->param_count = sim->param_count;
+    s->trainable_param_count = sim->trainable_param_count;
+    s->active_param_count = sim->active_param_count;
+    s->weight_memory_bytes = sim->weight_bytes;
+    s->buffer_memory_bytes = sim->buffer_bytes;
+    s->grad_memory_bytes = sim->gradient_bytes;
+    s->optimizer_memory_bytes = sim->optimizer_state_bytes;
+    s->persistent_memory_bytes =
+        sim->weight_bytes + sim->buffer_bytes + sim->gradient_bytes + sim->optimizer_state_bytes;
+    s->saved_bytes = sim->saved_bytes;
+    s->host_memory_bytes = sim->host_peak_bytes;
+    s->host_weight_memory_bytes = sim->host_weight_bytes;
+}
+
+static void summarize_usage(const ms_usage *usage, const ms_peak *peak, ms_summary *s)
+{
+    s->activation_memory_bytes =
+        peak->category_bytes[MS_CATEGORY_ACTIVATION] + peak->category_bytes[MS_CATEGORY_INPUT];
+    s->temporary_memory_bytes =
+        peak->category_bytes[MS_CATEGORY_TEMPORARY] + peak->category_bytes[MS_CATEGORY_WORKSPACE];
+    s->after_build_bytes = usage->after_build_bytes;
+    s->start_bytes = usage->start_bytes;
+    s->peak_memory_bytes = usage->peak_bytes;
+    s->peak_stage = ms_phase_name((ms_phase)peak->phase);
+    s->reserved_memory_bytes = usage->peak_reserved_bytes;
+    s->first_step_reserved_bytes =
+        usage->most_reserved_bytes > usage->peak_reserved_bytes ? usage->most_reserved_bytes : 0;
+    s->allocator_retries = usage->retries;
+}
+
+static void summarize_judgement(const ms_judgement *j, ms_summary *s)
+{
+    s->low_device_bytes = j->device_bytes.low;
+    s->expected_device_bytes = j->device_bytes.expected;
+    s->high_device_bytes = j->device_bytes.high;
+    s->budget_bytes = j->budget_bytes;
+    if (j->budget_bytes)
+        s->headroom_bytes = (int64_t)(j->budget_bytes - j->device_bytes.expected);
+    s->verdict_reason = j->reason;
+    s->verdict = ms_reason_verdict(j->reason);
+    s->fits = ms_reason_fits(j->reason);
+}
+
+static void summarize(ms_simulated *simulated)
+{
+    ms_summary *s = &simulated->summary;
+    const ms_usage *evaluation = ms_simulated_evaluation(simulated);
+    summarize_model(&simulated->simulation, s);
+    summarize_usage(&simulated->usage, &simulated->peak, s);
+    summarize_judgement(&simulated->judgement, s);
+    if (ms_device_has_rates(simulated->job.run->device)) {
+        s->step_time_ms = simulated->profile.time.step_ms;
+        s->exposed_copy_ms = simulated->profile.time.exposed_ms;
+    }
+    if (evaluation) {
+        s->evaluation_peak_bytes = evaluation->peak_bytes;
+        s->evaluation_reserved_bytes = evaluation->peak_reserved_bytes;
+    }
+}
+
+/* ---- all of it ---- */
+
+ms_status ms_simulated_profile(ms_simulated *s, ms_error *err)
+{
+    const ms_run_config *run = s->job.run;
+    return ms_profile_build(&s->simulation.trace, run->device, run->allocator.kind, &s->profile,
+                            err);
+}
+
+ms_status ms_simulated_summarize(ms_simulated *s, ms_error *err)
+{
+    ms_status status = compose_peak(s, err);
+    if (status == MS_OK)
+        status = ms_simulated_profile(s, err);
+    if (status == MS_OK)
+        summarize(s);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * From what was measured to the figures that are reported.
+ */
+#ifndef MS_SIMULATE_SUMMARY_H
+#define MS_SIMULATE_SUMMARY_H
+
+#include "simulate/simulate.h"
+
+/* Fills the profile from the simulation. */
+ms_status ms_simulated_profile(ms_simulated *simulated, ms_error *err);
+/* Fills peak, profile and summary from simulation, usage and judgement. */
+ms_status ms_simulated_summarize(ms_simulated *simulated, ms_error *err);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "simulate/variants.h"
+
+#include "base/parallel.h"
+
+static ms_status simulate(ms_variant *v, ms_simulated *simulated)
+{
+    const ms_job job = ms_variation_job(&v->variation);
+    if (!v->change->is_of_allocator)
+        return ms_simulate(&job, MS_SIMULATE_USAGE, simulated, &v->err);
+    *simulated = ms_simulated_lend(v->base);
+    return ms_simulate_again(simulated, &v->variation.run, &v->err);
+}
+
+static void work(void *context, uint32_t index)
+{
+    ms_variant *v = &((ms_variants *)context)->items[index];
+    ms_simulated simulated;
+    v->status = simulate(v, &simulated);
+    if (v->status != MS_OK)
+        return;
+    v->device_bytes = simulated.judgement.device_bytes.expected;
+    v->peak_bytes = simulated.usage.peak_bytes;
+    v->retries = simulated.usage.retries;
+    v->reason = simulated.judgement.reason;
+    ms_simulated_free(&simulated);
+}
+
+void ms_variants_measure(ms_variants *variants)
+{
+    ms_parallel_run(variants->count, work, variants);
+}
+
+const ms_variant *ms_variants_find(const ms_variants *variants, const ms_change *change)
+{
+    for (uint32_t i = 0; i < variants->count; i++)
+        if (variants->items[i].change == change)
+            return &variants->items[i];
+    return NULL;
+}
+
+bool ms_variants_add(ms_variants *variants, const ms_simulated *base, const ms_change *change,
+                     ms_arena *arena)
+{
+    if (variants->count == MS_MOST_VARIANTS || ms_variants_find(variants, change))
+        return true;
+    ms_variant *v = &variants->items[variants->count];
+    *v = (ms_variant){.base = base, .change = change, .variation = ms_vary(&base->job, arena)};
+    v->variation.evaluation = ms_simulated_evaluation(base);
+    if (!ms_vary_by(&v->variation, change, &v->option))
+        return true;
+    variants->count++;
+    return v->option != NULL;
+}
+
+int64_t ms_variant_saved_bytes(const ms_variant *variant)
+{
+    return (int64_t)(variant->base->summary.expected_device_bytes - variant->device_bytes);
+}
