@@ -230,7 +230,7 @@ COMMANDS_OF_largest   := fit
 COMMANDS_OF_nulldevice := capture
 SCRIPTS_OF_config := tests/golden/config/run.sh
 SCRIPTS_OF_report := tests/golden/reports/run.sh
-WITH_ORACLES := autograd ops model step measure trace allocator
+WITH_ORACLES := autograd ops treatments model step measure trace allocator
 commands_of = $(or $(COMMANDS_OF_$(1)),$(filter $(1),$(notdir $(patsubst %/,%,$(wildcard tests/golden/cli/*/)))))
 items_of = $(addprefix unit=,$(filter $(BUILD)/tests/unit/$(1)/%,$(UNIT))) \
     $(foreach t,$(FUZZ_OF_$(1)),replay=$(BUILD)/tests/fuzz/fuzz_$(t):tests/fuzz/corpus/$(t)) \

@@ -18,10 +18,11 @@ device:base json:.
 allocator:base:.
 config:base json text tensor device allocator:fields treatment model adapter run trainers load
 trace:base tensor:.
-autograd:base text tensor device allocator config trace:.
+autograd:base tensor device trace:.
 ops:base tensor device config trace autograd:. moe liger quantized attention
-model:base json text tensor device config trace autograd ops:blocks decoder family vision dense mixture .
-step:base tensor allocator config trace autograd ops model:.
+treatments:base text tensor config trace autograd:.
+model:base json text tensor device config trace autograd ops treatments:blocks decoder family vision dense mixture .
+step:base tensor allocator config trace autograd ops treatments model:.
 measure:base tensor device allocator config trace:.
 simulate:base device allocator config trace step measure:.
 ledger:base text tensor device allocator config trace step measure simulate:.

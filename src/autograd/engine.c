@@ -2,8 +2,8 @@
  *
  * The order of events around one node, as in PyTorch's engine:
  *
- *   unpack saved tensors (a checkpoint recomputes here) -> run -> [checkpointed: saved tensors go,
- *   last first] -> reduce and cast what does not look like the input -> incoming gradients go ->
+ *   unpack saved tensors (hooks may run forward again here) -> run -> [unpacked ones go, last
+ *   first] -> reduce and cast what does not look like the input -> incoming gradients go ->
  *   saved tensors go -> hand the gradients on, adding where one is already waiting
  */
 #include "autograd/engine.h"
@@ -101,7 +101,7 @@ ms_tensor ms_sum_to(ms_tape *tape, ms_tensor grad, const ms_shape *shape)
         bool inputs_contiguous = shape->rank == 0 || shape->dims[last].value !=
                                                          info.shape.dims[info.shape.rank - 1].value;
         ms_reduce_buffers buffers = ms_cuda_reduce_buffers(
-            tape->run->device, outputs, outputs ? elements / outputs : 0, inputs_contiguous);
+            tape->options.device, outputs, outputs ? elements / outputs : 0, inputs_contiguous);
         ms_tensor partial =
             buffers.partial_bytes ? ms_empty_bytes(tape, buffers.partial_bytes, MS_DTYPE_U8) : 0;
         ms_tensor semaphores = buffers.semaphore_bytes
@@ -148,8 +148,8 @@ static void accumulate_parameter(ms_tape *tape, uint32_t leaf)
         ms_trace_label(tape->trace, storage, parameter->name, parameter->scope);
     }
     parameter->grad = incoming;
-    if (tape->on_gradient && parameter->scope != MS_NONE)
-        tape->on_gradient(tape, leaf);
+    if (parameter->scope != MS_NONE)
+        ms_hooks_accumulated(tape, leaf);
     ms_release(tape, cloned);
 }
 
@@ -179,18 +179,26 @@ static void match_metadata(ms_tape *tape, node_run *run)
 /* Whether a saved slot is filled just before the node runs, and emptied just after. */
 static bool is_unpacked(const ms_node *node, uint32_t slot)
 {
-    return node->frame != MS_NONE || (node->has_sent && node->frame_index[slot] != MS_NONE);
+    return node->packed[slot] != MS_NONE;
 }
 
 static void unpack_saved(ms_tape *tape, node_run *run)
 {
-    for (uint32_t i = 0; i < run->node.saved_count; i++) {
-        if (run->node.frame != MS_NONE)
+    const ms_saved_hooks hooks = tape->hooks.saved.items[run->node.hooks];
+    for (uint32_t i = 0; i < run->node.saved_count; i++)
+        if (is_unpacked(&run->node, i))
             run->node.saved[i] =
-                ms_checkpoint_unpack(tape, run->node.frame, run->node.frame_index[i]);
-        else if (is_unpacked(&run->node, i))
-            run->node.saved[i] = ms_offload_unpack(tape, run->node.frame_index[i]);
-    }
+                hooks.unpack(tape, hooks.context, hooks.number, run->node.packed[i]);
+}
+
+static void drop_saved(ms_tape *tape, const node_run *run)
+{
+    const ms_saved_hooks hooks = tape->hooks.saved.items[run->node.hooks];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < run->node.saved_count; i++)
+        count += is_unpacked(&run->node, i);
+    if (hooks.drop)
+        hooks.drop(tape, hooks.context, hooks.number, count);
 }
 
 static void compute(ms_tape *tape, node_run *run)
@@ -218,8 +226,8 @@ static void release_inputs(ms_tape *tape, node_run *run)
 {
     for (uint32_t i = 0; i < run->node.output_count; i++)
         ms_release(tape, run->grads[i]);
-    if (run->node.frame != MS_NONE)
-        ms_checkpoint_drop(tape, run->node.frame, run->node.saved_count);
+    if (run->node.hooks != MS_NONE)
+        drop_saved(tape, run);
     for (uint32_t i = 0; i < run->node.saved_count; i++)
         if (!is_unpacked(&run->node, i))
             ms_release(tape, run->node.saved[i]);
@@ -246,16 +254,13 @@ static void hand_on(ms_tape *tape, node_run *run)
     }
 }
 
-/* Backward comes to another layer: what the one below sent to the host comes back meanwhile. */
-static void enter_layer(ms_tape *tape, uint32_t layer)
+static void enter_module(ms_tape *tape, uint32_t scope)
 {
-    uint32_t previous = tape->layer;
-    if (layer == previous)
+    uint32_t previous = tape->module;
+    if (scope == previous)
         return;
-    ms_layer_enter(tape, layer);
-    if (layer != MS_NONE && layer > 0)
-        ms_offload_fetch(tape, layer - 1);
-    ms_home_pass(tape, previous, layer);
+    ms_module_enter(tape, scope);
+    ms_hooks_backward_moves(tape, previous, scope);
 }
 
 static void run_node(ms_tape *tape, uint32_t base, uint32_t index)
@@ -272,8 +277,8 @@ static void run_node(ms_tape *tape, uint32_t base, uint32_t index)
         run.grads[i] = tape->buffers.items[run.node.first_buffer + i];
         tape->buffers.items[run.node.first_buffer + i] = 0;
     }
-    enter_layer(tape, run.node.layer);
-    if (run.node.frame != MS_NONE || run.node.has_sent)
+    enter_module(tape, run.node.module);
+    if (run.node.hooks != MS_NONE)
         unpack_saved(tape, &run);
     compute(tape, &run);
     release_inputs(tape, &run);
@@ -328,8 +333,8 @@ void ms_backward(ms_tape *tape, ms_tensor root, ms_tensor grad)
     while (tape->ready.count > base && tape->status == MS_OK)
         run_node(tape, base, heap_pop(tape, base));
     if (!outer) {
-        enter_layer(tape, MS_NONE);
-        ms_home_end(tape);
+        enter_module(tape, MS_NONE);
+        ms_hooks_backward_ends(tape);
     }
     tape->in_backward = outer;
     tape->grad_enabled = grad_enabled;

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "autograd/engine.h"
+#include "autograd/tape.h"
 #include "trace/build.h"
 
 /* ---- names: an open hash table of indices into trace->names ---- */
@@ -63,19 +63,50 @@ uint32_t ms_tape_name(ms_tape *tape, const char *text)
 
 /* ---- modules ---- */
 
+static void note_layer(ms_tape *tape, uint32_t layer, uint32_t scope)
+{
+    while (tape->layer_scopes.count <= layer)
+        if (!ms_vec_push(&tape->layer_scopes, MS_NONE)) {
+            ms_tape_fail(tape, MS_ERR_NOMEM);
+            return;
+        }
+    tape->layer_scopes.items[layer] = scope;
+}
+
 uint32_t ms_scope_add(ms_tape *tape, uint32_t parent, const char *name, uint32_t layer)
 {
     ms_scope scope = {.parent = parent, .name = ms_tape_name(tape, name), .layer = layer};
     uint32_t index = ms_trace_add_scope(tape->trace, scope);
-    if (index != MS_NONE)
-        return index;
-    ms_tape_fail(tape, MS_ERR_NOMEM);
-    return parent;
+    if (index == MS_NONE) {
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+        return parent;
+    }
+    if (layer != MS_NONE)
+        note_layer(tape, layer, index);
+    return index;
 }
 
-void ms_layer_enter(ms_tape *tape, uint32_t layer)
+uint32_t ms_layer_scope(const ms_tape *tape, uint32_t layer)
 {
-    if (tape->layer != layer && !ms_idle(tape))
+    return layer < tape->layer_scopes.count ? tape->layer_scopes.items[layer] : MS_NONE;
+}
+
+void ms_module_enter(ms_tape *tape, uint32_t scope)
+{
+    uint32_t layer = ms_scope_layer(tape, scope);
+    if (ms_scope_layer(tape, tape->module) != layer && !ms_idle(tape))
         ms_trace_event(tape, MS_EVENT_LAYER, layer);
-    tape->layer = layer;
+    tape->module = scope;
+}
+
+void ms_module_begin(ms_tape *tape, uint32_t scope)
+{
+    ms_module_enter(tape, scope);
+    ms_hooks_forward_begins(tape, scope);
+}
+
+void ms_module_end(ms_tape *tape, uint32_t scope)
+{
+    ms_hooks_forward_ends(tape, scope);
+    ms_module_enter(tape, MS_NONE);
 }

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "autograd/engine.h"
+#include "autograd/tape.h"
 #include "trace/build.h"
 
 /* ---- operator executions ---- */
@@ -34,10 +34,9 @@ ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op)
     mark.is_counted = true;
     if (tape->op_depth++ > 0)
         return mark;
-    if ((tape->saving_frame != MS_NONE || tape->recompute_frame != MS_NONE) && !tape->in_backward)
-        ms_selective_begin(tape, op, &mark);
-    else if (tape->counts_layers && !tape->in_backward)
-        ms_selective_count(tape, op);
+    mark.is_hooked = tape->hooks.operators.count > 0;
+    if (mark.is_hooked)
+        ms_hooks_op_begins(tape, op);
     if (tape->recording && !tape->muted)
         record_begin(tape, op, &mark);
     return mark;
@@ -76,8 +75,8 @@ void ms_op_end(ms_tape *tape, ms_op_mark mark)
 {
     if (mark.is_counted)
         tape->op_depth--;
-    if (mark.is_kept)
-        ms_selective_end(tape, mark);
+    if (mark.is_hooked)
+        ms_hooks_op_ends(tape);
     if (!mark.outermost)
         return;
     tape->current_op = MS_NONE;
@@ -117,11 +116,10 @@ uint32_t ms_record(ms_tape *tape, const ms_op *op, uint32_t input_count, const m
     ms_node *node = &tape->nodes.items[tape->nodes.count];
     node->op = op;
     node->scope = tape->scope;
-    node->layer = tape->layer;
+    node->module = tape->module;
     node->edge_count = (uint8_t)input_count;
     node->output_count = node->saved_count = 0;
-    node->frame = MS_NONE;
-    node->has_sent = false;
+    node->hooks = MS_NONE;
     node->first_meta = tape->metas.count;
     node->dependencies = 0;
     node->visited = false;
@@ -142,7 +140,8 @@ uint32_t ms_record(ms_tape *tape, const ms_op *op, uint32_t input_count, const m
 
 void ms_save_in_passing(ms_tape *tape, ms_tensor tensor)
 {
-    if (tensor && tape->grad_enabled && tape->saving_frame == MS_NONE && !ms_idle(tape))
+    if (tensor && tape->grad_enabled && !ms_idle(tape) &&
+        ms_hooks_saving(tape) == MS_SAVING_TENSORS)
         tape->passing_saved_bytes += ms_tensor_bytes(tape, tensor);
 }
 
@@ -157,59 +156,21 @@ void ms_mark_saved(ms_tape *tape, ms_tensor tensor)
     ms_trace_save(tape->trace, ms_info(tape, tensor)->storage);
 }
 
-static void save_in_frame(ms_tape *tape, ms_node *node, ms_tensor tensor)
-{
-    ms_checkpoint *frame = &tape->checkpoints.items[tape->saving_frame];
-    node->frame = tape->saving_frame;
-    node->saved[node->saved_count] = 0;
-    node->frame_index[node->saved_count++] = frame->holder_count++;
-    frame->live_holders++;
-    ms_selective_save(tape, tensor);
-}
-
-/* Recomputation fills the next holder; with the last one it stops (early stop). */
-static void save_recomputed(ms_tape *tape, ms_tensor tensor)
-{
-    ms_checkpoint *frame = &tape->checkpoints.items[tape->recompute_frame];
-    ms_mark_saved(tape, tensor);
-    ms_retain(tape, tensor);
-    tape->recomputed.items[frame->first_recomputed + frame->recomputed_count++] = tensor;
-    if (frame->recomputed_count == frame->holder_count)
-        tape->stopped = true;
-}
-
-/* A slot of a node of an offloaded layer: on the host, or as it is. */
-static void save_offloaded(ms_tape *tape, ms_node *node, ms_tensor tensor)
-{
-    uint32_t slot = MS_NONE;
-    bool is_sent = ms_offload_save(tape, tensor, &slot);
-    if (is_sent && !node->has_sent)
-        for (uint32_t i = 0; i < node->saved_count; i++)
-            node->frame_index[i] = MS_NONE;
-    node->has_sent = node->has_sent || is_sent;
-    if (!is_sent)
-        ms_retain(tape, tensor);
-    node->frame_index[node->saved_count] = slot;
-    node->saved[node->saved_count++] = is_sent ? 0 : tensor;
-}
-
 void ms_save(ms_tape *tape, uint32_t node_index, ms_tensor tensor)
 {
     if (node_index == MS_NONE || !tensor || ms_idle(tape))
         return;
+    uint32_t packed = MS_NONE;
+    bool is_packed = ms_hooks_pack(tape, tensor, &packed);
     ms_node *node = &tape->nodes.items[node_index];
-    if (tape->recompute_frame != MS_NONE) {
-        save_recomputed(tape, tensor);
-    } else if (tape->saving_frame != MS_NONE) {
-        save_in_frame(tape, node, tensor);
-    } else if (tape->offloading.is_open) {
-        ms_mark_saved(tape, tensor);
-        save_offloaded(tape, node, tensor);
+    if (is_packed) {
+        node->hooks = tape->hooks.saved_top;
     } else {
         ms_mark_saved(tape, tensor);
         ms_retain(tape, tensor);
-        node->saved[node->saved_count++] = tensor;
     }
+    node->packed[node->saved_count] = packed;
+    node->saved[node->saved_count++] = is_packed ? 0 : tensor;
 }
 
 void ms_save_number(ms_tape *tape, uint32_t node_index, ms_tensor tensor)
@@ -218,7 +179,7 @@ void ms_save_number(ms_tape *tape, uint32_t node_index, ms_tensor tensor)
         return;
     ms_node *node = &tape->nodes.items[node_index];
     ms_retain(tape, tensor);
-    node->frame_index[node->saved_count] = MS_NONE;
+    node->packed[node->saved_count] = MS_NONE;
     node->saved[node->saved_count++] = tensor;
 }
 

@@ -8,18 +8,17 @@
 
 #include "base/arena.h"
 #include "base/size.h"
-#include "autograd/engine.h"
 #include "trace/build.h"
 
-bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run)
+bool ms_tape_init(ms_tape *tape, ms_trace *trace, ms_tape_options options)
 {
     memset(tape, 0, sizeof *tape);
     tape->trace = trace;
-    tape->run = run;
-    tape->on_cpu = run->device->is_cpu;
+    tape->options = options;
+    tape->on_cpu = options.device->is_cpu;
     tape->new_category = MS_CATEGORY_TEMPORARY;
     tape->scope = tape->current_op = MS_NONE;
-    tape->saving_frame = tape->recompute_frame = tape->layer = tape->keeping_from = MS_NONE;
+    tape->module = tape->hooks.saved_top = MS_NONE;
     return ms_vec_push(&tape->tensors, (ms_tensor_info){.storage = MS_NONE, .node = MS_NONE});
 }
 
@@ -33,23 +32,14 @@ void ms_tape_free(ms_tape *tape)
     ms_vec_free(&tape->buffers);
     ms_vec_free(&tape->parameters);
     ms_vec_free(&tape->frozen);
-    ms_vec_free(&tape->homes);
     ms_vec_free(&tape->module_buffers);
-    ms_vec_free(&tape->checkpoints);
-    ms_vec_free(&tape->tiled_attentions);
-    ms_vec_free(&tape->recomputed);
-    ms_vec_free(&tape->kept);
-    ms_vec_free(&tape->backings);
-    ms_vec_free(&tape->op_counts);
-    ms_vec_free(&tape->most_ops);
-    ms_vec_free(&tape->offloads);
-    ms_vec_free(&tape->sent_pieces);
-    ms_vec_free(&tape->sent_slots);
-    ms_vec_free(&tape->sent_choices);
+    ms_vec_free(&tape->stand_ins);
     ms_vec_free(&tape->graph_holds);
     ms_vec_free(&tape->ready);
     ms_vec_free(&tape->casts);
     ms_vec_free(&tape->name_table);
+    ms_vec_free(&tape->layer_scopes);
+    ms_hooks_free(&tape->hooks);
 }
 
 void ms_tape_fail(ms_tape *tape, ms_status status)
@@ -129,15 +119,20 @@ void ms_storage_retain(ms_tape *tape, uint32_t storage)
     tape->storage_refs.items[storage]++;
 }
 
-/* A storage without bytes may stand for a kept one, which then goes with it. */
-static void release_backing(ms_tape *tape, uint32_t storage)
+void ms_storage_stand_in(ms_tape *tape, uint32_t storage, uint32_t original)
 {
-    for (uint32_t i = tape->backings.count; i-- > 0;) {
-        if (tape->backings.items[i].storage != storage)
+    if (!ms_vec_push(&tape->stand_ins, (ms_stand_in){storage, original}))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+}
+
+static void release_original(ms_tape *tape, uint32_t storage)
+{
+    for (uint32_t i = tape->stand_ins.count; i-- > 0;) {
+        if (tape->stand_ins.items[i].storage != storage)
             continue;
-        uint32_t kept = tape->backings.items[i].kept;
-        tape->backings.items[i] = tape->backings.items[--tape->backings.count];
-        ms_storage_release(tape, kept);
+        uint32_t original = tape->stand_ins.items[i].original;
+        tape->stand_ins.items[i] = tape->stand_ins.items[--tape->stand_ins.count];
+        ms_storage_release(tape, original);
         return;
     }
 }
@@ -148,8 +143,8 @@ void ms_storage_release(ms_tape *tape, uint32_t storage)
         return;
     if (tape->trace->storages.items[storage].bytes)
         ms_trace_event(tape, MS_EVENT_FREE, storage);
-    else if (tape->backings.count)
-        release_backing(tape, storage);
+    else if (tape->stand_ins.count)
+        release_original(tape, storage);
 }
 
 /* ---- tensors ---- */

@@ -16,11 +16,21 @@
 #ifndef MS_AUTOGRAD_TAPE_H
 #define MS_AUTOGRAD_TAPE_H
 
+#include "autograd/hooks.h"
 #include "autograd/records.h"
+#include "device/device.h"
+
+/* What autograd and operators know of the run; the device stays the caller's. */
+typedef struct ms_tape_options {
+    const ms_device *device; /* never NULL; "cpu" is a row */
+    uint32_t torch_major, torch_minor;
+    bool has_autocast;
+    uint8_t routing; /* ms_routing_kind: of eager experts */
+} ms_tape_options;
 
 typedef struct ms_tape {
     ms_trace *trace;
-    const ms_run_config *run;
+    ms_tape_options options;
     ms_status status;
     bool on_cpu;
     bool grad_enabled;
@@ -31,34 +41,22 @@ typedef struct ms_tape {
     bool recording;               /* write operator executions into the trace */
     bool has_autocast;
     uint8_t autocast_dtype;
-    uint8_t pass;             /* ms_pass */
-    uint8_t phase;            /* ms_phase */
-    uint32_t micro_step;      /* of the step */
-    uint32_t repeats;         /* micro-steps that the running one stands for */
-    uint8_t new_category;     /* ms_category of what is allocated now */
-    uint32_t stream;          /* whose memory is allocated now */
-    uint32_t scope;           /* module that runs */
-    uint32_t current_op;      /* operator execution, or MS_NONE */
-    uint32_t saving_frame;    /* checkpoint whose forward runs, or MS_NONE */
-    uint32_t recompute_frame; /* checkpoint that is recomputed, or MS_NONE */
-    bool stopped;             /* early stop: unwinding, operators do nothing */
-    uint32_t op_depth;        /* operators that run, one inside the other */
-    bool muted;               /* an operator whose results were kept: nothing is allocated */
-    uint32_t keeping_from;    /* an operator runs whose results are kept: its first storage; else
-                                 MS_NONE */
-    uint32_t layer;           /* that runs, or MS_NONE */
-    struct {
-        bool is_open;           /* a layer runs whose saved tensors go to the host */
-        uint32_t first_storage; /* what was there before stays */
-        double share;
-        uint64_t seen_bytes, sent_bytes;
-    } offloading;
-    uint64_t host_bytes, host_peak_bytes; /* pinned memory of the host that holds saved tensors */
+    uint8_t pass;         /* ms_pass */
+    uint8_t phase;        /* ms_phase */
+    uint32_t micro_step;  /* of the step */
+    uint32_t repeats;     /* micro-steps that the running one stands for */
+    uint8_t new_category; /* ms_category of what is allocated now */
+    uint32_t stream;      /* whose memory is allocated now */
+    uint32_t scope;       /* module that runs */
+    uint32_t current_op;  /* operator execution, or MS_NONE */
+    bool stopped;         /* early stop: unwinding, operators do nothing */
+    uint32_t op_depth;    /* operators that run, one inside the other */
+    bool muted;           /* what is allocated has no bytes: see ms_op_hooks */
+    uint32_t module;      /* that runs, of those with hooks: a scope or MS_NONE */
     bool on_backward_thread;
     ms_tensor workspaces[2][MS_WORKSPACE_COUNT]; /* of the forward and the backward thread */
     ms_tensor code_maps[2];                      /* of optimizer states in 8 bits */
-    /* NULL, or what backward does with a parameter whose gradient is there. */
-    void (*on_gradient)(struct ms_tape *tape, uint32_t parameter);
+    ms_hooks hooks;
     ms_vec(ms_tensor_info) tensors;
     ms_vec(uint32_t) free_tensors;
     ms_vec(uint32_t) storage_refs; /* per storage of the trace */
@@ -68,32 +66,19 @@ typedef struct ms_tape {
     ms_vec(ms_parameter) parameters;  /* those that are trained */
     ms_vec(ms_tensor) frozen;         /* those that are not */
     uint32_t graph_leaves;            /* the last of `parameters`, made by ms_require_grad */
-    ms_vec(ms_home) homes;            /* per layer, if the host keeps its parameters */
     ms_vec(ms_tensor) module_buffers; /* a module's tensors that are not trained, in order */
-    ms_vec(ms_checkpoint) checkpoints;
-    ms_vec(ms_tiled_attention) tiled_attentions;
-    ms_vec(ms_tensor) recomputed;
-    ms_vec(uint32_t) kept; /* storages, see ms_checkpoint */
-    ms_vec(ms_backing) backings;
-    ms_op_counts op_counts;       /* of the layer or selective region that runs */
-    ms_op_counts most_ops;        /* that one layer ran; while counts_layers */
-    bool counts_layers;           /* the run names operators to keep, and forward is not over */
-    const ms_kept_op *missing_op; /* MS_ERR_CONFIG: to be kept, but no layer runs it */
-    ms_vec(ms_offload) offloads;  /* of the running micro-step, in order of layers */
-    ms_vec(ms_sent_piece) sent_pieces;
-    ms_vec(ms_sent_slot) sent_slots;
-    ms_vec(ms_sent_choice) sent_choices; /* of the layer that runs */
-    uint32_t next_return;                /* offloads that have not come back yet */
+    ms_vec(ms_stand_in) stand_ins;
     ms_vec(ms_tensor) graph_holds; /* what nodes hold besides saved tensors, until the graph goes */
     ms_vec(uint32_t) ready;        /* heap of nodes, largest first */
     ms_vec(ms_cast) casts;         /* that autocast keeps */
     ms_vec(uint32_t) name_table;   /* hash table; 0 = free */
+    ms_vec(uint32_t) layer_scopes; /* the layers' modules; MS_NONE: not built */
 } ms_tape;
 
 /* A trace of more events is refused (MS_ERR_LIMIT): 4,096 plain layers have half as many. */
 enum { MS_MOST_EVENTS = 20000000 };
 
-bool ms_tape_init(ms_tape *tape, ms_trace *trace, const ms_run_config *run);
+bool ms_tape_init(ms_tape *tape, ms_trace *trace, ms_tape_options options);
 void ms_tape_free(ms_tape *tape);
 
 /* Records a failure; the first one wins. */
@@ -141,6 +126,18 @@ ms_tensor ms_unown(ms_tape *tape, ms_tensor tensor); /* undoes ms_retain, yields
 void ms_consume(ms_tape *tape, ms_tensor tensor);    /* destroys it if it floats */
 void ms_name_storage(ms_tape *tape, ms_tensor tensor, const char *name, ms_category category);
 
+/* ---- storages: for what holds or moves them without a tensor ---- */
+
+void ms_storage_retain(ms_tape *tape, uint32_t storage);
+void ms_storage_release(ms_tape *tape, uint32_t storage);
+/* Gives a tensor whose storage is gone one like it. */
+void ms_storage_renew(ms_tape *tape, ms_tensor tensor);
+/* `storage`, which has no bytes, stands for `original`: a reference to that moves to it. */
+void ms_storage_stand_in(ms_tape *tape, uint32_t storage, uint32_t original);
+void ms_trace_event(ms_tape *tape, ms_event_kind kind, uint32_t id);
+/* What is saved is an activation, whoever made it. */
+void ms_mark_saved(ms_tape *tape, ms_tensor tensor);
+
 /* ---- frames: Python's locals ---- */
 
 enum { MS_FRAME_SLOTS = 24, MS_FRAME_ARGUMENTS = 6 };
@@ -173,8 +170,18 @@ static inline uint32_t ms_scope_enter(ms_tape *tape, uint32_t scope)
     return previous;
 }
 uint32_t ms_tape_name(ms_tape *tape, const char *text);
-/* From now on this layer runs, or none (MS_NONE). */
-void ms_layer_enter(ms_tape *tape, uint32_t layer);
+/* The module of this layer; MS_NONE when there is none. */
+uint32_t ms_layer_scope(const ms_tape *tape, uint32_t layer);
+static inline uint32_t ms_scope_layer(const ms_tape *tape, uint32_t scope)
+{
+    return scope == MS_NONE ? MS_NONE : tape->trace->scopes.items[scope].layer;
+}
+/* The forward of a module with hooks begins and ends; such modules do not nest. MS_NONE: that of
+ * the whole model. */
+void ms_module_begin(ms_tape *tape, uint32_t scope);
+void ms_module_end(ms_tape *tape, uint32_t scope);
+/* From now on this module runs, or none (MS_NONE): the trace names its layer. */
+void ms_module_enter(ms_tape *tape, uint32_t scope);
 
 /* ---- operators ---- */
 
@@ -183,8 +190,7 @@ typedef struct ms_op_mark {
     uint32_t op;
     bool outermost; /* and recorded */
     bool is_counted;
-    bool is_kept; /* by the selective checkpoint that runs */
-    uint32_t first_storage;
+    bool is_hooked;
 } ms_op_mark;
 ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op);
 void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_output);
@@ -213,7 +219,7 @@ static inline bool ms_needs_grad(ms_tape *tape, ms_tensor tensor)
 uint32_t ms_record(ms_tape *tape, const ms_op *op, uint32_t input_count, const ms_tensor *inputs);
 /* Saves a tensor in the node (nothing when node is MS_NONE). */
 void ms_save(ms_tape *tape, uint32_t node, ms_tensor tensor);
-/* Saves a Python number's tensor: checkpoints and hooks leave such alone. */
+/* Saves a Python number's tensor: hooks leave such alone. */
 void ms_save_number(ms_tape *tape, uint32_t node, ms_tensor tensor);
 /* Counts what a node saves that goes with its tensor, before the end of forward: such a node is not
  * recorded. */

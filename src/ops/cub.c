@@ -29,7 +29,7 @@ uint64_t ms_cub_sort_bytes(ms_tape *tape, uint64_t items, uint32_t key_bits)
     };
     if (items <= SINGLE_TILE)
         return 1;
-    uint64_t tile = tape->run->device->compute_capability >= 90 ? HOPPER_TILE : TILE;
+    uint64_t tile = tape->options.device->compute_capability >= 90 ? HOPPER_TILE : TILE;
     uint64_t tiles = (items + tile - 1) / tile, passes = (key_bits + PASS_BITS - 1) / PASS_BITS;
     uint64_t buffers = passes > 1 ? 2 * aligned(8 * items) : 0;
     return buffers + COUNTER_BYTES + PASS_BYTES * passes + TILE_BYTES * tiles - 1;
@@ -62,7 +62,7 @@ uint64_t ms_cub_scan32_bytes(uint64_t items)
 uint64_t ms_cub_count_bytes(ms_tape *tape, uint64_t items)
 {
     enum { ONE_BLOCK = 4096, MULTIPROCESSOR_BYTES = 40 };
-    uint64_t multiprocessors = tape->run->device->multiprocessors;
+    uint64_t multiprocessors = tape->options.device->multiprocessors;
     return items <= ONE_BLOCK ? 1 : aligned(MULTIPROCESSOR_BYTES * multiprocessors) + CUB_ALIGN - 1;
 }
 
@@ -70,7 +70,7 @@ uint64_t ms_cub_count_bytes(ms_tape *tape, uint64_t items)
 uint64_t ms_cub_select_bytes(ms_tape *tape, uint64_t items)
 {
     enum { TILE = 2304, HOPPER_TILE = 4224 };
-    uint64_t tile = tape->run->device->compute_capability >= 90 ? HOPPER_TILE : TILE;
+    uint64_t tile = tape->options.device->compute_capability >= 90 ? HOPPER_TILE : TILE;
     uint64_t tiles = SCAN_PADDING_TILES + (items + tile - 1) / tile;
     return aligned(8 * tiles) + 2 * CUB_ALIGN - 1;
 }

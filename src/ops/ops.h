@@ -8,6 +8,7 @@
 #define MS_OPS_OPS_H
 
 #include "autograd/tape.h"
+#include "config/run/run_config.h"
 
 /* ---- elementwise (elementwise.c, unary.c) ---- */
 ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b);

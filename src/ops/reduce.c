@@ -199,7 +199,7 @@ static void sum_buffers(ms_tape *tape, ms_tensor a, uint64_t inputs, bool inputs
         return;
     uint64_t elements = ms_elements(&ms_info(tape, a)->shape);
     ms_reduce_buffers buffers = ms_cuda_reduce_buffers(
-        tape->run->device, inputs ? elements / inputs : 0, inputs, inputs_contiguous);
+        tape->options.device, inputs ? elements / inputs : 0, inputs, inputs_contiguous);
     if (buffers.partial_bytes == 0)
         return;
     ms_tensor partial = ms_empty_bytes(tape, buffers.partial_bytes, MS_DTYPE_U8);

@@ -33,11 +33,11 @@ static const char *const names[] = {
     [MS_WORKSPACE_CUBLASLT] = "cuBLASLt workspace",
 };
 
-static const workspace_row *row_of(const ms_run_config *run)
+static const workspace_row *row_of(const ms_tape_options *options)
 {
     const workspace_row *row = rows;
-    while (run->torch_major < row->major ||
-           (run->torch_major == row->major && run->torch_minor < row->minor))
+    while (options->torch_major < row->major ||
+           (options->torch_major == row->major && options->torch_minor < row->minor))
         row++;
     return row;
 }
@@ -65,8 +65,8 @@ void ms_workspace_use(ms_tape *tape, ms_product product)
 {
     if (tape->on_cpu || tape->muted || ms_idle(tape))
         return;
-    const workspace_row *row = row_of(tape->run);
-    uint64_t bytes = cublas_bytes(row, tape->run->device->compute_capability);
+    const workspace_row *row = row_of(&tape->options);
+    uint64_t bytes = cublas_bytes(row, tape->options.device->compute_capability);
     bool biased = product == MS_PRODUCT_BIASED;
     if (row->kept) {
         keep(tape, MS_WORKSPACE_CUBLAS, bytes);

@@ -3,6 +3,7 @@
 
 #include "ops/ops.h"
 #include "step/optimizer.h"
+#include "step/run.h"
 #include "trace/build.h"
 
 static void name_gradient(ms_tape *tape, const ms_parameter *parameter, ms_tensor tensor)
@@ -31,8 +32,9 @@ static ms_tensor new_gradient(ms_tape *tape, const ms_parameter *parameter, ms_t
 
 static const ms_op add_op = {.name = "add_"};
 
-static void add_to_sum(ms_tape *tape, uint32_t index)
+static void add_to_sum(ms_tape *tape, void *context, uint32_t index)
 {
+    (void)context;
     ms_parameter *parameter = &tape->parameters.items[index];
     ms_dtype dtype = (ms_dtype)ms_info(tape, parameter->tensor)->dtype;
     if (dtype == MS_DTYPE_F32)
@@ -50,8 +52,8 @@ static void add_to_sum(ms_tape *tape, uint32_t index)
 
 void ms_accumulation_build(ms_tape *tape)
 {
-    if (tape->run->accumulation == MS_ACCUMULATE_F32)
-        tape->on_gradient = add_to_sum;
+    if (ms_step_run(tape)->accumulation == MS_ACCUMULATE_F32)
+        ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = add_to_sum});
 }
 
 void ms_accumulation_hand_over(ms_tape *tape)

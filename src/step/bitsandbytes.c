@@ -7,6 +7,7 @@
 #include "ops/ops.h"
 #include "step/optimizer_lists.h"
 #include "step/optimizer_row.h"
+#include "step/run.h"
 
 enum { LEAST_ELEMENTS_IN_8_BITS = 4096, LEAST_PAGED_ELEMENTS = 100000, BLOCK_ELEMENTS = 256 };
 enum { CODES = 256, STATE_SCALES = 2, STATE_MAPS = 4 };
@@ -45,7 +46,7 @@ uint64_t ms_paged_bytes(ms_tape *tape, const ms_optimizer_row *row, const ms_par
 static void make_code_maps(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
 {
     ms_tensor *maps =
-        tape->run->optimizer_in_backward ? parameter->states + STATE_MAPS : tape->code_maps;
+        ms_step_run(tape)->optimizer_in_backward ? parameter->states + STATE_MAPS : tape->code_maps;
     for (uint32_t i = 0; i < 2; i++)
         if (row->states[i] && !maps[i])
             maps[i] =

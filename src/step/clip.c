@@ -3,7 +3,9 @@
 
 #include "ops/ops.h"
 #include "step/optimizer.h"
-#include "autograd/engine.h"
+#include "step/run.h"
+#include "autograd/work.h"
+#include "treatments/host_parameters.h"
 
 static const ms_op clip_op = {"clip_grad_norm", NULL, NULL};
 enum { NORM_CHUNK_ELEMENTS = 65536 };
@@ -11,9 +13,7 @@ enum { NORM_CHUNK_ELEMENTS = 65536 };
 /* The host works on the gradients that it keeps, and the device waits. */
 static void work_at_home(ms_tape *tape, uint64_t passes)
 {
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < tape->homes.count; i++)
-        bytes += tape->homes.items[i].bytes;
+    uint64_t bytes = ms_host_parameters_bytes(tape);
     if (bytes)
         ms_work_wait(tape, ms_work_begin(tape, ms_work_of(MS_WORK_HOST_UPDATE, passes * bytes)));
 }
@@ -47,7 +47,7 @@ static void push_norms(ms_tape *tape, norm_list *norms, bool at_home, ms_dtype d
     ms_shape scalar = {.rank = 0};
     for (uint32_t i = 0; i < tape->parameters.count && tape->status == MS_OK; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];
-        bool wanted = at_home ? parameter->is_at_home : gradient_of(parameter) != 0;
+        bool wanted = at_home ? ms_host_parameters_has(tape, i) : gradient_of(parameter) != 0;
         if (wanted && !ms_vec_push(norms, ms_empty(tape, scalar, dtype)))
             ms_tape_fail(tape, MS_ERR_NOMEM);
     }
@@ -84,8 +84,8 @@ void ms_clip_gradients(ms_tape *tape)
     enum { NORM_PASSES = 1, SCALE_PASSES = 2 };
     work_at_home(tape, NORM_PASSES);
     ms_op_mark mark = ms_op_begin(tape, &clip_op);
-    bool widens = tape->run->accumulation == MS_ACCUMULATE_F32;
-    ms_dtype dtype = widens ? MS_DTYPE_F32 : tape->run->dtype;
+    bool widens = ms_step_run(tape)->accumulation == MS_ACCUMULATE_F32;
+    ms_dtype dtype = widens ? MS_DTYPE_F32 : ms_step_run(tape)->dtype;
     ms_shape scalar = {.rank = 0};
     ms_tensor norm = total_norm(tape, dtype);
     ms_tensor sum = ms_empty(tape, scalar, dtype);

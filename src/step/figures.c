@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "step/figures.h"
+#include "step/run.h"
 
 #include <stdlib.h>
 
-#include "autograd/engine.h"
+#include "treatments/checkpoint.h"
+#include "treatments/host_parameters.h"
 
 static uint64_t tensor_bytes(ms_tape *tape, ms_tensor tensor)
 {
@@ -15,7 +17,7 @@ void ms_figures_count_parameters(ms_tape *tape, ms_simulation *s)
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];
         s->trainable_param_count += ms_elements(&ms_info(tape, parameter->tensor)->shape);
-        if (parameter->is_at_home)
+        if (ms_host_parameters_has(tape, i))
             s->host_weight_bytes += tensor_bytes(tape, parameter->tensor);
     }
     s->param_count = s->trainable_param_count;
@@ -37,11 +39,11 @@ void ms_figures_weigh(ms_tape *tape, ms_simulation *simulation)
 
 void ms_figures_weigh_gradients(ms_tape *tape, ms_simulation *simulation)
 {
-    if (tape->run->optimizer_in_backward)
+    if (ms_step_run(tape)->optimizer_in_backward)
         return;
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];
-        if (parameter->is_reached && !parameter->is_at_home)
+        if (parameter->is_reached && !ms_host_parameters_has(tape, i))
             simulation->gradient_bytes +=
                 tensor_bytes(tape, parameter->tensor) + tensor_bytes(tape, parameter->sum);
     }
@@ -71,12 +73,11 @@ void ms_figures_weigh_saved(ms_tape *tape, ms_simulation *simulation)
     simulation->saved_bytes = tape->host_saved_bytes + tape->passing_saved_bytes;
     for (uint32_t i = 0; i < tape->nodes.count; i++) {
         const ms_node *node = &tape->nodes.items[i];
-        for (uint32_t k = 0; k < node->saved_count && node->frame == MS_NONE; k++)
+        for (uint32_t k = 0; k < node->saved_count; k++)
             count_saved(tape, simulation, seen, node->saved[k]);
     }
-    for (uint32_t i = 0; i < tape->checkpoints.count; i++) {
-        count_saved(tape, simulation, seen, tape->checkpoints.items[i].input);
-        count_saved(tape, simulation, seen, tape->checkpoints.items[i].positional);
-    }
+    ms_tensor argument;
+    for (uint32_t i = 0; ms_checkpoint_argument(tape, i, &argument); i++)
+        count_saved(tape, simulation, seen, argument);
     free(seen);
 }

@@ -6,11 +6,12 @@
 #include "ops/ops.h"
 #include "step/optimizer_lists.h"
 #include "step/optimizer_row.h"
+#include "step/run.h"
 
 void ms_make_moments(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
 {
     const ms_tensor_info info = *ms_info(tape, parameter->tensor);
-    bool step_on_device = tape->run->optimizer_impl == MS_OPTIMIZER_FUSED || tape->on_cpu;
+    bool step_on_device = ms_step_run(tape)->optimizer_impl == MS_OPTIMIZER_FUSED || tape->on_cpu;
     if (row->has_step && step_on_device)
         parameter->states[2] =
             ms_optimizer_state(tape, (ms_shape){.rank = 0}, MS_DTYPE_F32, "step");
@@ -28,7 +29,7 @@ static ms_tensor like(ms_tape *tape, ms_tensor tensor)
 /* Decay that is added to the gradient needs another gradient; AdamW's is not. */
 static bool adds_decay(const ms_tape *tape, const ms_stepped *stepped)
 {
-    return stepped->row->adds_decay && tape->run->weight_decay > 0;
+    return stepped->row->adds_decay && ms_step_run(tape)->weight_decay > 0;
 }
 
 /* ---- foreach ---- */
@@ -56,7 +57,7 @@ void ms_adam_foreach(ms_tape *tape, const ms_stepped *stepped)
     ms_list_drop(tape, &grads);
     ms_tensor_list roots = ms_list_like(tape, stepped, 1);
     if (tape->on_cpu)
-        ms_cpu_number(tape, tape->run->dtype); /* eps */
+        ms_cpu_number(tape, ms_step_run(tape)->dtype); /* eps */
     ms_list_drop(tape, &roots);
 }
 

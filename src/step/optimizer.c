@@ -8,6 +8,7 @@
 #include "ops/ops.h"
 #include "step/optimizer_host.h"
 #include "step/optimizer_row.h"
+#include "step/run.h"
 
 #define AS_LISTS(foreach, loop)                                                                    \
     {                                                                                              \
@@ -86,7 +87,7 @@ static bool is_taken(ms_tape *tape, const ms_optimizer_row *row, const ms_parame
 /* The row that steps this parameter. */
 static const ms_optimizer_row *row_for(ms_tape *tape, const ms_parameter *parameter)
 {
-    const ms_optimizer_row *row = &rows[tape->run->optimizer];
+    const ms_optimizer_row *row = &rows[ms_step_run(tape)->optimizer];
     return is_taken(tape, row, parameter) ? row : &rows[row->others];
 }
 
@@ -113,7 +114,7 @@ static void cpu_numbers(ms_tape *tape, const ms_optimizer_row *row)
     if (row->has_step)
         ms_cpu_number(tape, MS_DTYPE_F32);
     else if (row->states[0])
-        ms_cpu_number(tape, tape->run->dtype);
+        ms_cpu_number(tape, ms_step_run(tape)->dtype);
     else
         ms_transient(tape, 4, MS_DTYPE_F32);
 }
@@ -121,7 +122,7 @@ static void cpu_numbers(ms_tape *tape, const ms_optimizer_row *row)
 static void step_with(ms_tape *tape, const ms_stepped *stepped)
 {
     const ms_optimizer_row *row = stepped->row;
-    ms_optimizer_update *update = row->update[tape->run->optimizer_impl];
+    ms_optimizer_update *update = row->update[ms_step_run(tape)->optimizer_impl];
     bool is_made_late = row->is_made_late && update;
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK && !is_made_late; i++)
         ms_optimizer_make_states(tape, row, ms_stepped_at(tape, stepped, i));
@@ -155,8 +156,9 @@ static void drop_gradient(ms_tape *tape, ms_parameter *parameter)
 }
 
 /* A hook of the parameter, which has an optimizer of its own. */
-static void step_in_backward(ms_tape *tape, uint32_t parameter)
+static void step_in_backward(ms_tape *tape, void *context, uint32_t parameter)
 {
+    (void)context;
     const ms_optimizer_row *row = row_for(tape, &tape->parameters.items[parameter]);
     step_with(tape, &(ms_stepped){row, &parameter, 1});
     drop_gradient(tape, &tape->parameters.items[parameter]);
@@ -164,20 +166,20 @@ static void step_in_backward(ms_tape *tape, uint32_t parameter)
 
 void ms_optimizer_build(ms_tape *tape)
 {
-    if (tape->run->optimizer_in_backward)
-        tape->on_gradient = step_in_backward;
-    const ms_optimizer_row *row = &rows[tape->run->optimizer];
+    if (ms_step_run(tape)->optimizer_in_backward)
+        ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = step_in_backward});
+    const ms_optimizer_row *row = &rows[ms_step_run(tape)->optimizer];
     for (uint32_t i = 0; i < tape->parameters.count && row->is_made_early; i++)
         ms_optimizer_make_states(tape, row, &tape->parameters.items[i]);
 }
 
 void ms_optimizer_step(ms_tape *tape)
 {
-    const ms_optimizer_row *row = &rows[tape->run->optimizer];
+    const ms_optimizer_row *row = &rows[ms_step_run(tape)->optimizer];
     tape->on_backward_thread = false;
-    if (tape->run->optimizer_in_backward)
+    if (ms_step_run(tape)->optimizer_in_backward)
         return;
-    if (tape->run->optimizer_device == MS_OPTIMIZER_ON_HOST) {
+    if (ms_step_run(tape)->optimizer_device == MS_OPTIMIZER_ON_HOST) {
         ms_optimizer_step_on_host(tape, row);
         return;
     }
@@ -201,7 +203,7 @@ static uint64_t bytes_of(ms_tape *tape, ms_tensor tensor)
 
 uint64_t ms_optimizer_state_bytes(ms_tape *tape)
 {
-    if (tape->run->optimizer_device == MS_OPTIMIZER_ON_HOST)
+    if (ms_step_run(tape)->optimizer_device == MS_OPTIMIZER_ON_HOST)
         return 0;
     uint64_t bytes = bytes_of(tape, tape->code_maps[0]) + bytes_of(tape, tape->code_maps[1]);
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
@@ -217,8 +219,8 @@ uint64_t ms_optimizer_state_bytes(ms_tape *tape)
 
 uint64_t ms_optimizer_host_bytes(ms_tape *tape)
 {
-    const ms_optimizer_row *row = &rows[tape->run->optimizer];
-    if (tape->run->optimizer_device == MS_OPTIMIZER_ON_HOST)
+    const ms_optimizer_row *row = &rows[ms_step_run(tape)->optimizer];
+    if (ms_step_run(tape)->optimizer_device == MS_OPTIMIZER_ON_HOST)
         return ms_optimizer_bytes_on_host(tape, row);
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < tape->parameters.count; i++)

@@ -7,7 +7,8 @@
 #include "step/optimizer_host.h"
 
 #include "step/optimizer_row.h"
-#include "autograd/engine.h"
+#include "autograd/work.h"
+#include "treatments/host_parameters.h"
 
 /* A copy of the tensor on the device to the host, or one from there that fills it. */
 static uint32_t begin_copy(ms_tape *tape, ms_work_kind kind, ms_tensor tensor)
@@ -30,7 +31,7 @@ void ms_optimizer_step_on_host(ms_tape *tape, const ms_optimizer_row *row)
         ok = ms_vec_push(&gone, grad ? begin_copy(tape, MS_WORK_TO_HOST, grad) : MS_NONE);
     }
     for (uint32_t i = 0; i < count && ok && tape->status == MS_OK; i++) {
-        bool is_at_home = tape->parameters.items[i].is_at_home;
+        bool is_at_home = ms_host_parameters_has(tape, i);
         if (gone.items[i] == MS_NONE && !is_at_home)
             continue;
         ms_tensor tensor = tape->parameters.items[i].tensor;

@@ -14,7 +14,7 @@ static void use_partial_results(ms_tape *tape, uint64_t outputs, uint64_t inputs
     if (tape->on_cpu || ms_idle(tape))
         return;
     ms_reduce_buffers buffers =
-        ms_cuda_reduce_buffers(tape->run->device, outputs, inputs, inputs_contiguous);
+        ms_cuda_reduce_buffers(tape->options.device, outputs, inputs, inputs_contiguous);
     if (!buffers.partial_bytes)
         return;
     ms_tensor partial = ms_empty_bytes(tape, buffers.partial_bytes, MS_DTYPE_U8);

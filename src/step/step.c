@@ -19,7 +19,12 @@
 #include "step/figures.h"
 #include "step/forward.h"
 #include "step/optimizer.h"
+#include "step/run.h"
 #include "autograd/engine.h"
+#include "autograd/graph.h"
+#include "treatments/host_parameters.h"
+#include "treatments/offload.h"
+#include "treatments/selective.h"
 #include "trace/build.h"
 
 enum { STEADY_STEP = 3 };
@@ -61,9 +66,9 @@ static ms_tensor run_forward(trainer *t, uint32_t micro_step)
     tape->micro_step = micro_step;
     tape->grad_enabled = true;
     tape->on_backward_thread = false;
-    ms_home_begin(tape);
+    ms_module_begin(tape, MS_NONE);
     ms_tensor loss = ms_forward(&t->model, t->ids, false).loss;
-    ms_selective_check(tape, t->model.config->num_layers);
+    ms_module_end(tape, MS_NONE);
     mark(t, false, MS_PHASE_FORWARD, micro_step);
     return loss;
 }
@@ -72,7 +77,7 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
 {
     ms_tape *tape = &t->tape;
     mark(t, true, MS_PHASE_BACKWARD, micro_step);
-    uint64_t every = tape->run->empty_cache_steps;
+    uint64_t every = t->model.run->empty_cache_steps;
     if (every && (uint64_t)(t->step - 1) % every == 0)
         ms_trace_event(tape, MS_EVENT_EMPTY_CACHE, 0);
     tape->pass = MS_PASS_BACKWARD;
@@ -89,7 +94,7 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
 
 static uint64_t simulated_micro_steps(const trainer *t)
 {
-    uint64_t asked = t->tape.run->accumulate;
+    uint64_t asked = t->model.run->accumulate;
     uint64_t most =
         t->model.config->num_layers > MANY_LAYERS ? MOST_OF_MANY_LAYERS : MOST_MICRO_STEPS;
     return asked < most ? asked : most;
@@ -98,7 +103,7 @@ static uint64_t simulated_micro_steps(const trainer *t)
 static void run_step(trainer *t)
 {
     ms_tape *tape = &t->tape;
-    uint64_t asked = tape->run->accumulate, simulated = simulated_micro_steps(t);
+    uint64_t asked = t->model.run->accumulate, simulated = simulated_micro_steps(t);
     for (uint32_t i = 0; i < simulated && tape->status == MS_OK; i++) {
         tape->repeats = i + 1 == simulated ? (uint32_t)(asked - i) : 1;
         ms_tensor loss = run_forward(t, i);
@@ -109,7 +114,7 @@ static void run_step(trainer *t)
         ms_graph_drop(tape);
     }
     tape->repeats = 1;
-    if (tape->run->clip) {
+    if (t->model.run->clip) {
         mark(t, true, MS_PHASE_CLIP, 0);
         ms_clip_gradients(tape);
         mark(t, false, MS_PHASE_CLIP, 0);
@@ -184,7 +189,7 @@ static void make_input(trainer *t)
                           MS_SHAPE(t->model.batch, ms_dim_number(s, config->num_channels),
                                    ms_dim_number(s, config->image_sides[0]),
                                    ms_dim_number(s, config->image_sides[1])),
-                          tape->run->dtype);
+                          t->model.run->dtype);
     else
         t->ids = ms_empty(tape, MS_SHAPE(t->model.batch, t->model.seq), MS_DTYPE_I64);
     ms_retain(tape, t->ids);
@@ -221,7 +226,7 @@ static bool build(trainer *t)
         ms_retain(tape, t->model.class_labels);
         ms_name_storage(tape, t->model.class_labels, "labels", MS_CATEGORY_INPUT);
     }
-    if (tape->run->label_smoothing > 0) {
+    if (t->model.run->label_smoothing > 0) {
         t->model.label_count = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_I64);
         ms_retain(tape, t->model.label_count);
         ms_name_storage(tape, t->model.label_count, "num_items_in_batch", MS_CATEGORY_INPUT);
@@ -259,7 +264,8 @@ static void train(trainer *t)
         ms_figures_weigh(&t->tape, t->simulation);
         return;
     }
-    ms_selective_watch(&t->tape, t->model.config->num_layers);
+    ms_checkpoint_choose(&t->tape, t->model.run->checkpoint_kind);
+    ms_selective_watch(&t->tape, t->model.run->treatments.layers, t->model.config->num_layers);
     bool is_whole = detail == MS_STEPS_ALL || detail == MS_STEPS_EVALUATED;
     uint16_t last = is_whole ? STEADY_STEP : STEADY_STEP - 1;
     for (t->step = 1; t->step <= last && t->tape.status == MS_OK; t->step++) {
@@ -274,14 +280,17 @@ static void train(trainer *t)
         run_evaluation(t);
     ms_figures_weigh_gradients(&t->tape, t->simulation);
     t->simulation->optimizer_state_bytes = ms_optimizer_state_bytes(&t->tape);
-    t->simulation->host_peak_bytes = t->tape.host_peak_bytes + ms_optimizer_host_bytes(&t->tape) +
-                                     ms_home_landing_bytes(&t->tape);
+    t->simulation->host_peak_bytes =
+        ms_offload_host_peak_bytes(&t->tape) + ms_optimizer_host_bytes(&t->tape) +
+        (t->model.run->accumulate > 1 ? ms_host_parameters_layer_bytes(&t->tape) : 0);
 }
 
 static ms_status fail_simulation(const ms_tape *tape, ms_status status, ms_error *err)
 {
-    if (status == MS_ERR_CONFIG) /* without such an operator an adapter was refused, in words */
-        return tape->missing_op ? ms_selective_complain(tape, err) : status;
+    if (status == MS_ERR_CONFIG) { /* without such an operator an adapter was refused, in words */
+        (void)ms_selective_complain(tape, ms_step_run(tape)->treat_place, err);
+        return status;
+    }
     if (status == MS_ERR_LIMIT)
         return ms_fail(err, status,
                        "the step allocates and frees more than %d million times: simulate fewer "
@@ -303,7 +312,12 @@ ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *ru
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the trace");
     }
     ms_status status = MS_ERR_NOMEM;
-    if (ms_tape_init(&t.tape, &simulation->trace, run)) {
+    const ms_tape_options options = {.device = run->device,
+                                     .torch_major = run->torch_major,
+                                     .torch_minor = run->torch_minor,
+                                     .has_autocast = run->autocast != MS_AUTOCAST_NONE,
+                                     .routing = (uint8_t)run->routing};
+    if (ms_tape_init(&t.tape, &simulation->trace, options) && ms_step_set_run(&t.tape, run)) {
         ms_model_init(&t.model, &t.tape, arena, model, run);
         t.model.attention = simulation->attention = ms_attention_choose(model, run);
         t.model.masked_attention = ms_attention_choose_masked(model, run);

@@ -7,6 +7,7 @@
 #include "model/blocks/blocks.h"
 #include "ops/moe/choosing.h"
 #include "ops/moe/experts.h"
+#include "treatments/tile_attention.h"
 
 ms_tensor ms_as_heads(ms_model *model, ms_tensor x, ms_dim heads)
 {

@@ -5,7 +5,11 @@
 #include "model/blocks/blocks.h"
 
 #include "ops/liger/liger.h"
+#include "autograd/graph.h"
 #include "ops/ops.h"
+#include "treatments/checkpoint.h"
+#include "treatments/offload.h"
+#include "treatments/tile.h"
 
 static const ms_treatment *treatment_of(const ms_model *model, uint64_t layer)
 {
@@ -16,12 +20,11 @@ static ms_tensor run_checkpoint(ms_model *model, const ms_region *region, ms_ten
                                 bool is_last)
 {
     const ms_treatment *treatment = treatment_of(model, region->number);
-    ms_region checkpoint = *region;
-    checkpoint.kept_ops = treatment->kept_ops;
-    checkpoint.kept_op_count = treatment->kept_count;
+    ms_checkpoint_options options = {.kept_ops = treatment->kept_ops,
+                                     .kept_op_count = treatment->kept_count};
     if (treatment->input != MS_INPUT_OFFLOADED || !is_last)
-        checkpoint.input_place = treatment->input;
-    return ms_checkpoint_run(model->tape, &checkpoint, hidden);
+        options.input_place = treatment->input;
+    return ms_checkpoint_run_with(model->tape, region, &options, hidden);
 }
 
 /* Nothing runs behind the last layer that could hide its copies: what it saves stays. */
@@ -46,15 +49,10 @@ static ms_tensor run_treated(ms_model *model, const ms_region *region, ms_tensor
 
 ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden)
 {
-    uint32_t number = (uint32_t)region->number;
-    ms_layer_enter(model->tape, number);
-    ms_home_begin_layer(model->tape, number);
-    ms_selective_count_begin(model->tape);
+    uint32_t scope = ms_layer_scope(model->tape, (uint32_t)region->number);
+    ms_module_begin(model->tape, scope);
     ms_tensor out = run_treated(model, region, hidden);
-    ms_selective_count_end(model->tape);
-    ms_home_end_layer(model->tape, number);
-    ms_offload_release(model->tape, number);
-    ms_layer_enter(model->tape, MS_NONE);
+    ms_module_end(model->tape, scope);
     return out;
 }
 

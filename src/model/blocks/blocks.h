@@ -12,7 +12,7 @@
 #include "model/blocks/linear.h"
 #include "model/blocks/loss.h"
 #include "model/blocks/model.h"
-#include "autograd/engine.h"
+#include "autograd/rerun.h"
 #include "model/blocks/parameter.h"
 #include "model/blocks/rotary.h"
 #include "model/blocks/smoothed_loss.h"

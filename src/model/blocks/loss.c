@@ -12,6 +12,7 @@
 #include "ops/liger/liger.h"
 #include "ops/moe/rows.h"
 #include "ops/ops.h"
+#include "treatments/checkpoint.h"
 
 ms_dim ms_kept_tokens(ms_model *model)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/blocks/parameter.h"
 
-#include "autograd/engine.h"
 #include "ops/ops.h"
+#include "treatments/host_parameters.h"
 #include "trace/build.h"
 
 ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_shape shape,
@@ -17,6 +17,12 @@ ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_
     return ms_parameter_enter(model, scope, name, tensor);
 }
 
+static bool is_on_host(const ms_model *model, uint32_t scope)
+{
+    return model->run->parameter_device == MS_PARAMETERS_ON_HOST &&
+           ms_scope_layer(model->tape, scope) != MS_NONE;
+}
+
 ms_tensor ms_parameter_enter(ms_model *model, uint32_t scope, const char *name, ms_tensor tensor)
 {
     ms_tape *tape = model->tape;
@@ -29,8 +35,8 @@ ms_tensor ms_parameter_enter(ms_model *model, uint32_t scope, const char *name, 
     ms_info(tape, tensor)->requires_grad = true;
     if (!ms_vec_push(&tape->parameters, parameter))
         ms_tape_fail(tape, MS_ERR_NOMEM);
-    else if (ms_home_is_host(tape, scope))
-        ms_home_add(tape, tape->parameters.count - 1);
+    else if (is_on_host(model, scope))
+        ms_host_parameters_add(tape, tape->parameters.count - 1);
     return tensor;
 }
 
@@ -45,7 +51,7 @@ void ms_parameter_move_last(ms_model *model, uint32_t place)
     if (ms_idle(tape) || tape->parameters.count == 0)
         return;
     ms_parameter *items = tape->parameters.items, last = items[tape->parameters.count - 1];
-    if (ms_home_is_host(tape, last.scope))
+    if (is_on_host(model, last.scope))
         return; /* the host's copies know parameters by number */
     for (uint32_t i = tape->parameters.count - 1; i > place; i--)
         items[i] = items[i - 1];

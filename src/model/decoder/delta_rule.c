@@ -151,7 +151,7 @@ static void run_within(ms_model *model, ms_frame *f, rule *r)
 /* Whether nodes made here keep their tensors: none in forward of a checkpoint does. */
 static bool keeps_nodes(const ms_tape *tape, bool grad_enabled)
 {
-    return grad_enabled && tape->saving_frame == MS_NONE && tape->recompute_frame == MS_NONE;
+    return grad_enabled && ms_hooks_saving(tape) == MS_SAVING_TENSORS;
 }
 
 static void decay_all(ms_model *model, ms_frame *f, rule *r, const ms_delta_dims *dims, bool is_one)

@@ -199,7 +199,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_tensor *output =
         ms_local(&f, dropout_add(tape, *mlp_output, *residual, config->residual_dropout));
     d->weights = 0;
-    if (tape->recompute_frame == MS_NONE && !tape->stopped) {
+    if (ms_hooks_saving(tape) != MS_SAVING_AGAIN && !tape->stopped) {
         d->weights = *probabilities;
         ms_retain(tape, d->weights);
     }

@@ -98,7 +98,7 @@ typedef struct split_buffers {
 static split_buffers flash_split_buffers(ms_tape *tape, const sizes *s, double dropout)
 {
     split_buffers buffers = {0};
-    uint64_t splits = dropout > 0 ? 1 : flash_splits(tape->run->device, s);
+    uint64_t splits = dropout > 0 ? 1 : flash_splits(tape->options.device, s);
     if (splits == 1)
         return buffers;
     ms_dim parts = ms_dim_number(&tape->trace->symbols, splits);
@@ -333,7 +333,8 @@ ms_tensor ms_attention_kernel(ms_tape *tape, ms_attention backend, ms_tensor q, 
     ms_save(tape, node, out);
     ms_save(tape, node, state[0]);
     ms_save(tape, node, state[1]);
-    if (row->backend == MS_ATTENTION_EFFICIENT && node != MS_NONE && tape->saving_frame == MS_NONE)
+    if (row->backend == MS_ATTENTION_EFFICIENT && node != MS_NONE &&
+        ms_hooks_saving(tape) == MS_SAVING_TENSORS)
         tape->host_saved_bytes += HOST_SEED_BYTES;
     ms_op_operand(tape, work, q, false);
     ms_op_operand(tape, work, k, false);

@@ -6,6 +6,7 @@
 #define MS_OPS_ATTENTION_ATTENTION_H
 
 #include "autograd/tape.h"
+#include "config/run/run_config.h"
 
 /* The arguments of a call besides its tensors. */
 typedef struct ms_attention_call_args {

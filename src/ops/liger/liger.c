@@ -28,10 +28,10 @@ enum { NORM_X, NORM_WEIGHT };
 /* The sum of one row for each multiprocessor, in fp32. */
 static ms_tensor norm_weight_gradient(ms_tape *tape, const ms_meta *weight)
 {
-    uint64_t rows = tape->run->device->multiprocessors;
+    uint64_t rows = tape->options.device->multiprocessors;
     ms_tensor sum = ms_empty(tape, weight->shape, MS_DTYPE_F32);
     ms_reduce_buffers buffers =
-        ms_cuda_reduce_buffers(tape->run->device, weight->shape.dims[0].value, rows, false);
+        ms_cuda_reduce_buffers(tape->options.device, weight->shape.dims[0].value, rows, false);
     ms_tensor partial =
         buffers.partial_bytes ? ms_empty_bytes(tape, buffers.partial_bytes, MS_DTYPE_U8) : 0;
     ms_transient(tape, buffers.semaphore_bytes, MS_DTYPE_I32);
@@ -46,7 +46,7 @@ static ms_tensor norm_weight_gradient(ms_tape *tape, const ms_meta *weight)
 /* What the rows of the weight's gradient are summed up from. */
 static ms_tensor norm_weight_parts(ms_tape *tape, const ms_meta *weight)
 {
-    ms_dim rows = ms_dim_number(&tape->trace->symbols, tape->run->device->multiprocessors);
+    ms_dim rows = ms_dim_number(&tape->trace->symbols, tape->options.device->multiprocessors);
     return ms_empty(tape, MS_SHAPE(rows, weight->shape.dims[0]), MS_DTYPE_F32);
 }
 

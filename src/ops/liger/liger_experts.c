@@ -27,7 +27,8 @@ static uint64_t tile_count(ms_tape *tape, uint64_t tokens, uint64_t each, uint64
     enum { TILE_ROWS = 64 };
     uint64_t tiles = 0;
     for (uint64_t i = 0; i < experts; i++)
-        tiles += (ms_expert_rows(tape->run->routing, tokens, each, experts, i) + TILE_ROWS - 1) /
+        tiles += (ms_expert_rows((ms_routing_kind)tape->options.routing, tokens, each, experts, i) +
+                  TILE_ROWS - 1) /
                  TILE_ROWS;
     return tiles;
 }

@@ -72,8 +72,8 @@ static bool adds_at_once(ms_tape *tape, const head *h)
     enum { AMPERE = 80, FIRST_MINOR = 8 };
     ms_dtype weight = dtype_of(tape, h->weight);
     bool is_half = h->compute == MS_DTYPE_BF16 || h->compute == MS_DTYPE_F16;
-    return tape->run->device->compute_capability >= AMPERE && is_half &&
-           (weight == h->compute || tape->run->torch_minor >= FIRST_MINOR);
+    return tape->options.device->compute_capability >= AMPERE && is_half &&
+           (weight == h->compute || tape->options.torch_minor >= FIRST_MINOR);
 }
 
 /* The logits of one piece, in place of which their gradient is written; from it come the hidden

@@ -20,13 +20,13 @@ enum { AMPERE = 80, HOPPER = 90, BLACKWELL = 100, NEXT = 110 };
 
 static bool has_kernel(const ms_tape *tape, ms_dtype dtype)
 {
-    uint32_t capability = tape->run->device->compute_capability;
+    uint32_t capability = tape->options.device->compute_capability;
     return !tape->on_cpu && dtype == MS_DTYPE_BF16 && capability >= HOPPER && capability < NEXT;
 }
 
 static bool is_stand_in(const ms_tape *tape)
 {
-    uint32_t capability = tape->run->device->compute_capability;
+    uint32_t capability = tape->options.device->compute_capability;
     return !tape->on_cpu && capability > 0 && capability < AMPERE;
 }
 
@@ -41,7 +41,7 @@ static void kernel_workspace(ms_tape *tape, group_shape g)
         SMALL_BYTES = 5376,
         LARGE_BYTES = 5888
     };
-    const ms_device *device = tape->run->device;
+    const ms_device *device = tape->options.device;
     bool small = g.rows <= SMALL_TILE || g.columns <= SMALL_TILE;
     uint64_t each = device->compute_capability < BLACKWELL ? HOPPER_BYTES
                     : small                                ? SMALL_BYTES

@@ -70,7 +70,7 @@ ms_tensor ms_matmul_4bit(ms_tape *tape, ms_tensor x, const ms_packed_weight *w, 
     ms_shape shape = ms_info(tape, x)->shape;
     ms_op_product(tape, mark, ms_rows_times(&shape, w->out.value));
     uint64_t elements = ms_elements(&shape), in = shape.dims[shape.rank - 1].value;
-    bool is_fused = ms_is_fused_4bit(tape->run->device, dtype, elements / in, w->out.value, in);
+    bool is_fused = ms_is_fused_4bit(tape->options.device, dtype, elements / in, w->out.value, in);
     ms_tensor scales[2] = {0}, weight = is_fused ? 0 : dequantize(tape, w, dtype, scales);
     shape.dims[shape.rank - 1] = w->out;
     ms_tensor out = ms_empty(tape, shape, dtype);

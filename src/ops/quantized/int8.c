@@ -7,7 +7,7 @@
  */
 #include "ops/ops.h"
 #include "autograd/cuda_reduce.h"
-#include "autograd/engine.h"
+#include "autograd/graph.h"
 
 enum { OUT, OUT_SYMBOL, NUMBERS }; /* of a node */
 
@@ -40,7 +40,7 @@ static const ms_op matmul_op = {"matmul_8bit", "MatMul8bitLtBackward", matmul_ba
 static void look_for_outliers(ms_tape *tape, uint64_t count)
 {
     ms_tensor found = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_BOOL);
-    ms_reduce_buffers buffers = ms_cuda_reduce_buffers(tape->run->device, 1, count, true);
+    ms_reduce_buffers buffers = ms_cuda_reduce_buffers(tape->options.device, 1, count, true);
     if (buffers.partial_bytes) { /* of one byte each where a sum's have four */
         ms_tensor partial = ms_empty_bytes(tape, buffers.partial_bytes / 4, MS_DTYPE_U8);
         ms_transient(tape, buffers.semaphore_bytes, MS_DTYPE_I32);

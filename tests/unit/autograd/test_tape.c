@@ -12,6 +12,7 @@
 #include "ops/moe/rows.h"
 #include "ops/ops.h"
 #include "autograd/engine.h"
+#include "treatments/checkpoint.h"
 #include "unit/support.h"
 
 typedef struct bench {
@@ -20,12 +21,12 @@ typedef struct bench {
 } bench;
 
 static const ms_device gpu = {.name = "gpu", .compute_capability = 80, .multiprocessors = 108};
-static const ms_run_config plain_run = {.device = &gpu, .dtype = MS_DTYPE_F32};
+static const ms_tape_options plain = {.device = &gpu};
 
 static int set_up(void **state)
 {
     bench *b = calloc(1, sizeof *b);
-    if (!b || !ms_trace_init(&b->trace) || !ms_tape_init(&b->tape, &b->trace, &plain_run))
+    if (!b || !ms_trace_init(&b->trace) || !ms_tape_init(&b->tape, &b->trace, plain))
         return -1;
     b->tape.grad_enabled = true;
     *state = b;

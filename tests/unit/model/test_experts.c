@@ -224,7 +224,8 @@ static void check_requests(void **state)
     bench b = {
         .device = {.compute_capability = c->capability, .multiprocessors = c->multiprocessors}};
     b.run.device = &b.device;
-    assert_true(ms_trace_init(&b.trace) && ms_tape_init(&b.tape, &b.trace, &b.run));
+    assert_true(ms_trace_init(&b.trace) &&
+                ms_tape_init(&b.tape, &b.trace, (ms_tape_options){.device = &b.device}));
     b.tape.grad_enabled = true;
     b.tape.workspaces[0][MS_WORKSPACE_CUBLAS] = MAKE(&b, MS_DTYPE_U8, false, 1);
     ms_tensor result = c->run(&b, c->n);

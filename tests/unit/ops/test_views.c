@@ -134,11 +134,11 @@ static void expect_events(const ms_trace *trace, uint32_t first, const char *exp
 static void check(void **state)
 {
     static const ms_device gpu = {.name = "gpu", .compute_capability = 80, .multiprocessors = 108};
-    static const ms_run_config run = {.device = &gpu, .dtype = MS_DTYPE_BF16};
     const view_case *c = *state;
     ms_trace trace;
     ms_tape tape;
-    assert_true(ms_trace_init(&trace) && ms_tape_init(&tape, &trace, &run));
+    assert_true(ms_trace_init(&trace) &&
+                ms_tape_init(&tape, &trace, (ms_tape_options){.device = &gpu}));
     tape.grad_enabled = true;
     tape.has_autocast = tape.on_cpu = c->autocast;
     tape.autocast_dtype = MS_DTYPE_BF16;

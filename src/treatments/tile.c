@@ -4,11 +4,30 @@
  * results; only the input is saved. Backward runs each piece again, forward and backward, before it
  * turns to the next; gradients of parameters add up as they come.
  */
+#include "treatments/tile.h"
+
 #include <stdlib.h>
 
-#include "autograd/engine.h"
+#include "autograd/graph.h"
 
-enum { TILE_FRAME, TILE_PIECES }; /* a node's numbers */
+enum { TILE_REGION, TILE_PIECES }; /* a node's numbers */
+
+typedef struct tiles {
+    ms_vec(ms_region) regions; /* of the graph */
+} tiles;
+
+static void drop_graph(void *state)
+{
+    ((tiles *)state)->regions.count = 0;
+}
+
+static void free_state(void *state)
+{
+    ms_vec_free(&((tiles *)state)->regions);
+}
+
+static const ms_state_kind kind = {
+    .bytes = sizeof(tiles), .drop_graph = drop_graph, .free = free_state};
 
 /* [.., H] as rows of H. */
 static ms_shape rows_of(const ms_shape *shape)
@@ -85,9 +104,8 @@ static void copy_piece(ms_tape *tape, ms_tensor from, ms_tensor to)
 
 static void tiled_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
-    const ms_checkpoint frame = tape->checkpoints.items[node->numbers[TILE_FRAME]];
-    const ms_region region = {
-        .run = frame.region, .context = frame.context, .number = frame.number};
+    const tiles *all = ms_hooks_find_state(tape, &kind);
+    const ms_region region = all->regions.items[node->numbers[TILE_REGION]];
     ms_tensor input = node->saved[0];
     const ms_tensor_info info = *ms_info(tape, input);
     uint64_t rows = rows_of(&info.shape).dims[0].value;
@@ -115,11 +133,12 @@ ms_tensor ms_tiled_run(ms_tape *tape, const ms_region *region, ms_tensor input, 
         return 0;
     if (!tape->grad_enabled || !ms_info(tape, input)->requires_grad)
         return region->run(tape, region->context, region->number, input);
+    tiles *all = ms_hooks_state(tape, &kind);
+    if (!all)
+        return 0;
     ms_tensor *parts = calloc(pieces, sizeof *parts);
-    uint32_t index = tape->checkpoints.count, node = ms_record(tape, &tiled_op, 1, &input);
-    if (!parts || !ms_vec_push(&tape->checkpoints, (ms_checkpoint){.region = region->run,
-                                                                   .context = region->context,
-                                                                   .number = region->number})) {
+    uint32_t index = all->regions.count, node = ms_record(tape, &tiled_op, 1, &input);
+    if (!parts || !ms_vec_push(&all->regions, *region)) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
         free(parts);
         return 0;

@@ -5,9 +5,30 @@
  * piece again, forward and backward, before it turns to the next. The last piece goes first, for it
  * is the largest.
  */
+#include "treatments/tile_attention.h"
+
 #include "autograd/engine.h"
+#include "autograd/graph.h"
+#include "autograd/rerun.h"
 
 enum { QUERY, KEY, VALUE, INPUTS, MASK = INPUTS };
+
+typedef struct tiles {
+    ms_vec(ms_tiled_attention) attentions; /* of the graph */
+} tiles;
+
+static void drop_graph(void *state)
+{
+    ((tiles *)state)->attentions.count = 0;
+}
+
+static void free_state(void *state)
+{
+    ms_vec_free(&((tiles *)state)->attentions);
+}
+
+static const ms_state_kind kind = {
+    .bytes = sizeof(tiles), .drop_graph = drop_graph, .free = free_state};
 
 typedef struct piece {
     ms_dim rows, keys;
@@ -147,7 +168,8 @@ static ms_tensor run_again(ms_tape *tape, const ms_tiled_attention *attention,
 
 static void tiled_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, ms_tensor *out)
 {
-    const ms_tiled_attention attention = tape->tiled_attentions.items[node->numbers[0]];
+    const tiles *all = ms_hooks_find_state(tape, &kind);
+    const ms_tiled_attention attention = all->attentions.items[node->numbers[0]];
     const ms_tensor *whole = node->saved;
     ms_tensor mask = node->saved_count > MASK ? node->saved[MASK] : 0;
     const ms_tensor_info query = *ms_info(tape, whole[QUERY]);
@@ -184,10 +206,13 @@ ms_tensor ms_tiled_attention_run(ms_tape *tape, ms_tiled_attention attention, ms
 {
     if (ms_idle(tape) || !query || !key || !value)
         return 0;
+    tiles *all = ms_hooks_state(tape, &kind);
+    if (!all)
+        return 0;
     const ms_tensor whole[INPUTS] = {query, key, value};
-    uint64_t index = tape->tiled_attentions.count;
+    uint64_t index = all->attentions.count;
     uint32_t node = ms_record(tape, &tiled_op, INPUTS, whole);
-    if (!ms_vec_push(&tape->tiled_attentions, attention)) {
+    if (!ms_vec_push(&all->attentions, attention)) {
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return 0;
     }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Work beside the operators, on streams of its own.
+ */
+#ifndef MS_AUTOGRAD_WORK_H
+#define MS_AUTOGRAD_WORK_H
+
+#include "autograd/tape.h"
+
+/* Gives a stream work beside the operators, and yields its number: that of ms_work_of, with a
+ * stream of the first ones; operators that follow a wait come after it. */
+static inline ms_work ms_work_of(ms_work_kind kind, uint64_t bytes)
+{
+    return (ms_work){.kind = (uint8_t)kind,
+                     .stream = kind == MS_WORK_TO_DEVICE ? MS_STREAM_TO_DEVICE
+                               : kind == MS_WORK_TO_HOST ? MS_STREAM_TO_HOST
+                                                         : MS_STREAM_UPDATES,
+                     .source = MS_NONE,
+                     .target = MS_NONE,
+                     .group = MS_NONE,
+                     .after = MS_NONE,
+                     .layer = MS_NONE,
+                     .bytes = bytes};
+}
+uint32_t ms_work_begin(ms_tape *tape, ms_work work);
+void ms_work_wait(ms_tape *tape, uint32_t work);
+
+#endif
