@@ -45,8 +45,7 @@ static void check_cub(void **state)
 {
     const cub_case *c = *state;
     ms_device device = {.compute_capability = c->capability};
-    ms_run_config run = {.device = &device};
-    ms_tape tape = {.run = &run};
+    ms_tape tape = {.options = {.device = &device}};
     assert_int_equal(ms_cub_sort_bytes(&tape, c->items, c->key_bits ? c->key_bits : 64),
                      c->sort_bytes);
     if (c->unique_bytes)
@@ -78,19 +77,17 @@ typedef struct few_bits {
     uint64_t items, bytes;
 } few_bits;
 
-static ms_tape tape_of(ms_run_config *run, ms_device *device, uint32_t capability)
+static ms_tape tape_of(ms_device *device, uint32_t capability)
 {
     *device = (ms_device){.compute_capability = capability, .multiprocessors = 108};
-    *run = (ms_run_config){.device = device};
-    return (ms_tape){.run = run};
+    return (ms_tape){.options = {.device = device}};
 }
 
 static void check_few_bits(void **state)
 {
     const few_bits *c = *state;
     ms_device device;
-    ms_run_config run;
-    ms_tape tape = tape_of(&run, &device, c->capability);
+    ms_tape tape = tape_of(&device, c->capability);
     assert_int_equal(ms_cub_sort_bytes(&tape, c->items, c->bits), c->bytes);
 }
 
@@ -111,8 +108,7 @@ static void check_selection(void **state)
 {
     const selection *c = *state;
     ms_device device;
-    ms_run_config run;
-    ms_tape tape = tape_of(&run, &device, c->capability);
+    ms_tape tape = tape_of(&device, c->capability);
     assert_int_equal(ms_cub_count_bytes(&tape, c->items), c->count_bytes);
     assert_int_equal(ms_cub_select_bytes(&tape, c->items), c->select_bytes);
     assert_int_equal(ms_cub_scan32_bytes(512), 1023);
