@@ -84,7 +84,7 @@ complete -c memscope -n $analyze -l allocator -x -a 'raw cuda cuda-expandable' -
 complete -c memscope -n $analyze -l max-split-size -x -d 'largest block the allocator splits, e.g. 128MiB, or none'
 complete -c memscope -n $analyze -l roundup-power2-divisions -x -d 'round sizes to N steps per power of two, or none'
 complete -c memscope -n $analyze -l budget -x -d 'memory the run may use, e.g. 80GiB'
-complete -c memscope -n $analyze -l format -x -a 'console json md csv html svg chrome-trace memory-viz speedscope folded' -d 'only this report: console, json, md, csv, html, svg, ...'
+complete -c memscope -n $analyze -l format -x -a 'console json md csv html svg chrome-trace memory-viz speedscope folded trace' -d 'only this report: console, json, md, csv, html, svg, ...'
 complete -c memscope -n $analyze -s o -l file -r -d 'output file of --format; - is standard output'
 complete -c memscope -n $analyze -l output -x -d 'another report; may be repeated'
 complete -c memscope -n $analyze -l out -r -d 'directory of the two report files (default: reports)'

@@ -17,7 +17,7 @@ tensor:base:.
 device:base json:.
 allocator:base:.
 config:base json text tensor device allocator:fields treatment model adapter run trainers load
-trace:base tensor:.
+trace:base json tensor:.
 autograd:base tensor device trace:.
 ops:base tensor device config trace autograd:. moe liger quantized attention
 treatments:base text tensor config trace autograd:.

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/words.h"
+
 enum { PATH_SIZE = 256 };
 
 typedef struct listing {
@@ -15,13 +17,6 @@ typedef struct listing {
     uint32_t line, tensor_count;
     int64_t live_bytes;
 } listing;
-
-static const char *const pass_names[] = {
-    [MS_PASS_FORWARD] = "forward",
-    [MS_PASS_RECOMPUTE] = "recompute",
-    [MS_PASS_BACKWARD] = "backward",
-    [MS_PASS_UPDATE] = "update",
-};
 
 static void write_alloc(listing *l, uint32_t id)
 {
@@ -36,7 +31,7 @@ static void write_alloc(listing *l, uint32_t id)
     fprintf(l->out,
             "%6" PRIu32 " + %12" PRIu64 " %14" PRId64 "  t%-6" PRIu32 " %-28s %-26s %s%s%s\n",
             l->line, s->bytes, l->live_bytes, l->tensors[id], op ? op->name : "",
-            op ? pass_names[op->pass] : "", path, *path && *name ? "." : "", name);
+            op ? ms_pass_words.items[op->pass] : "", path, *path && *name ? "." : "", name);
     l->line += 1;
 }
 

@@ -33,3 +33,32 @@ ms_lifetime *ms_lifetimes_create(const ms_trace *trace)
     }
     return lifetimes;
 }
+
+bool ms_lifetimes_exceed(const ms_trace *trace, uint64_t capacity_bytes)
+{
+    uint64_t live_bytes = 0, bytes;
+    for (uint32_t i = 0; i < trace->events.count; i++) {
+        const ms_event *event = &trace->events.items[i];
+        switch ((ms_event_kind)event->kind) {
+        case MS_EVENT_FREE:
+            live_bytes -= trace->storages.items[event->id].bytes;
+            break;
+        case MS_EVENT_ALLOC:
+            bytes = trace->storages.items[event->id].bytes;
+            if (bytes > capacity_bytes || live_bytes > capacity_bytes - bytes)
+                return true;
+            live_bytes += bytes;
+            break;
+        case MS_EVENT_OP_BEGIN:
+        case MS_EVENT_OP_END:
+        case MS_EVENT_MARK:
+        case MS_EVENT_LAYER:
+        case MS_EVENT_WORK:
+        case MS_EVENT_WAIT:
+        case MS_EVENT_RECORD:
+        case MS_EVENT_EMPTY_CACHE:
+            break;
+        }
+    }
+    return false;
+}

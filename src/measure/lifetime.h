@@ -23,4 +23,7 @@ static inline bool ms_lifetime_covers(ms_lifetime lifetime, uint32_t event)
     return lifetime.birth <= event && event < lifetime.death;
 }
 
+/* Whether more is asked for at once than there is; then no allocator does without more. */
+bool ms_lifetimes_exceed(const ms_trace *trace, uint64_t capacity_bytes);
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "allocator/waiting.h"
+#include "measure/lifetime.h"
 
 typedef struct player {
     const ms_trace *trace;
@@ -283,36 +284,6 @@ static ms_status play_once(player *p, const ms_allocator_options *options, bool 
     return status;
 }
 
-/* Whether more is asked for at once than there is; then no allocator does without more. */
-static bool asks_for_more(const ms_trace *trace, uint64_t capacity_bytes)
-{
-    uint64_t live_bytes = 0, bytes;
-    for (uint32_t i = 0; i < trace->events.count; i++) {
-        const ms_event *event = &trace->events.items[i];
-        switch ((ms_event_kind)event->kind) {
-        case MS_EVENT_FREE:
-            live_bytes -= trace->storages.items[event->id].bytes;
-            break;
-        case MS_EVENT_ALLOC:
-            bytes = trace->storages.items[event->id].bytes;
-            if (bytes > capacity_bytes || live_bytes > capacity_bytes - bytes)
-                return true;
-            live_bytes += bytes;
-            break;
-        case MS_EVENT_OP_BEGIN:
-        case MS_EVENT_OP_END:
-        case MS_EVENT_MARK:
-        case MS_EVENT_LAYER:
-        case MS_EVENT_WORK:
-        case MS_EVENT_WAIT:
-        case MS_EVENT_RECORD:
-        case MS_EVENT_EMPTY_CACHE:
-            break;
-        }
-    }
-    return false;
-}
-
 /* What does not fit is said to take what it takes where nothing is refused: after a refusal, the
  * allocator has given back what it will take again. With so much it fits; it may with less. */
 static ms_status measure(player *p, const ms_allocator_options *options, bool lean, int wanted,
@@ -322,7 +293,7 @@ static ms_status measure(player *p, const ms_allocator_options *options, bool le
     player first = {.trace = p->trace, .usage = &limited, .goes_on = wanted & WANTS_VERDICT};
     ms_status status = MS_ERR_OVER_BUDGET;
     if (first.goes_on || !options->capacity_bytes ||
-        !asks_for_more(p->trace, options->capacity_bytes))
+        !ms_lifetimes_exceed(p->trace, options->capacity_bytes))
         status = play_once(&first, options, lean, wanted, err);
     if (status != MS_ERR_OVER_BUDGET) {
         *p->usage = limited;

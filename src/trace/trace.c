@@ -6,17 +6,9 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "trace/words.h"
 
 /* clang-format off */
-static const char *const phase_names[] = {
-    [MS_PHASE_BUILD]     = "build",
-    [MS_PHASE_FORWARD]   = "forward",
-    [MS_PHASE_BACKWARD]  = "backward",
-    [MS_PHASE_CLIP]      = "clip",
-    [MS_PHASE_OPTIMIZER] = "optimizer",
-    [MS_PHASE_ZERO_GRAD] = "zero_grad",
-    [MS_PHASE_EVALUATION] = "evaluation",
-};
 static const char *const category_names[] = {
     [MS_CATEGORY_WEIGHT]          = "weights",
     [MS_CATEGORY_BUFFER]          = "buffers",
@@ -26,28 +18,6 @@ static const char *const category_names[] = {
     [MS_CATEGORY_ACTIVATION]      = "saved activations",
     [MS_CATEGORY_TEMPORARY]       = "temporaries",
     [MS_CATEGORY_WORKSPACE]       = "workspaces",
-};
-static const char *const stream_kind_names[] = {
-    [MS_STREAM_COMPUTE]    = "compute",
-    [MS_STREAM_COPY]       = "copy",
-    [MS_STREAM_COLLECTIVE] = "collective",
-    [MS_STREAM_HOST]       = "host",
-};
-static const char *const link_names[] = {
-    [MS_LINK_NONE]        = "none",
-    [MS_LINK_HOST]        = "host",
-    [MS_LINK_HOST_MEMORY] = "host_memory",
-    [MS_LINK_PEER]        = "peer",
-};
-static const char *const work_kind_names[] = {
-    [MS_WORK_TO_DEVICE]      = "to_device",
-    [MS_WORK_TO_HOST]        = "to_host",
-    [MS_WORK_HOST_UPDATE]    = "host_update",
-    [MS_WORK_ALL_GATHER]     = "all_gather",
-    [MS_WORK_REDUCE_SCATTER] = "reduce_scatter",
-    [MS_WORK_ALL_REDUCE]     = "all_reduce",
-    [MS_WORK_SEND]           = "send",
-    [MS_WORK_RECEIVE]        = "receive",
 };
 static const struct {
     ms_stream_kind kind;
@@ -60,40 +30,19 @@ static const struct {
     [MS_STREAM_UPDATES]   = {MS_STREAM_HOST,    MS_LINK_HOST_MEMORY, "updates on the host"},
 };
 /* clang-format on */
-_Static_assert(sizeof stream_kind_names / sizeof *stream_kind_names == MS_STREAM_KINDS,
-               "a kind of stream has no name");
-_Static_assert(sizeof link_names / sizeof *link_names == MS_LINK_COUNT, "a link has no name");
-_Static_assert(sizeof work_kind_names / sizeof *work_kind_names == MS_WORK_KINDS,
-               "a kind of work has no name");
 _Static_assert(sizeof first_streams / sizeof *first_streams == MS_FIRST_STREAMS,
                "a stream has no row");
-_Static_assert(sizeof phase_names / sizeof *phase_names == MS_PHASE_COUNT, "a phase has no name");
 _Static_assert(sizeof category_names / sizeof *category_names == MS_CATEGORY_COUNT,
                "a category has no name");
 
 const char *ms_phase_name(ms_phase phase)
 {
-    return phase_names[phase];
+    return ms_phase_words.items[phase];
 }
 
 const char *ms_category_name(ms_category category)
 {
     return category_names[category];
-}
-
-const char *ms_stream_kind_name(ms_stream_kind kind)
-{
-    return stream_kind_names[kind];
-}
-
-const char *ms_link_name(ms_link link)
-{
-    return link_names[link];
-}
-
-const char *ms_work_kind_name(ms_work_kind kind)
-{
-    return work_kind_names[kind];
 }
 
 static bool add_first_streams(ms_trace *trace)

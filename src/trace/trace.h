@@ -215,10 +215,6 @@ typedef struct ms_trace {
     struct ms_arena *names_arena;
 } ms_trace;
 
-const char *ms_stream_kind_name(ms_stream_kind kind); /* "compute", ... */
-const char *ms_link_name(ms_link link);               /* "none", "host", ... */
-const char *ms_work_kind_name(ms_work_kind kind);     /* "to_device", ... */
-
 /* With the first streams, and nothing else. False when out of memory. */
 bool ms_trace_init(ms_trace *trace);
 void ms_trace_free(ms_trace *trace);

@@ -95,7 +95,8 @@ static const ms_cli_grammar grammar = {
         "\nSizes carry a unit: B, KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB of 1000.\n"
         "The configuration may also be given without --config; - reads standard input.\n"
         "--format html writes a page with pictures; others are svg, chrome-trace (Perfetto),\n"
-        "memory-viz (PyTorch's memory viewer), speedscope and folded (flame graphs of the peak).\n"
+        "memory-viz (PyTorch's memory viewer), speedscope and folded (flame graphs of the peak),\n"
+        "trace (every allocation, operator and copy of the run, as JSON lines).\n"
         "Without --format, -o, --output and --events the console report goes to standard output\n"
         "and static_report.json and static_report.md to reports/.\n",
 };

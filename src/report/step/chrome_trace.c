@@ -9,18 +9,13 @@
 #include <string.h>
 
 #include "json/write.h"
+#include "measure/lifetime.h"
 #include "report/step/reporter.h"
 #include "report/kit/category_id.h"
+#include "trace/words.h"
 
 enum { PROCESS_STEP = 1, PROCESS_TENSORS = 2, MOST_TENSORS = 256 };
 enum { TRACK_STEP = 1, TRACK_OPERATORS = 2 }; /* behind them the other streams */
-
-static const char *const pass_names[] = {
-    [MS_PASS_FORWARD] = "forward",
-    [MS_PASS_RECOMPUTE] = "recompute",
-    [MS_PASS_BACKWARD] = "backward",
-    [MS_PASS_UPDATE] = "update",
-};
 
 typedef struct writer {
     ms_json_writer json;
@@ -157,7 +152,7 @@ static void write_operator(writer *w, uint32_t id, uint32_t begin, uint32_t end)
     char path[PATH] = "";
     if (scope != MS_NONE)
         ms_trace_scope_path(w->trace, scope, path, sizeof path);
-    begin_slice(w, op->name, pass_names[op->pass], TRACK_OPERATORS, event_us(w, begin),
+    begin_slice(w, op->name, ms_pass_words.items[op->pass], TRACK_OPERATORS, event_us(w, begin),
                 event_us(w, end));
     ms_json_string(&w->json, "module", path);
     ms_json_uint(&w->json, "flops", op->flops);
@@ -294,36 +289,17 @@ static int by_bytes(const void *a, const void *b)
     return (x->storage > y->storage) - (x->storage < y->storage);
 }
 
-/* Lifetimes within the steady step of all that is alive in it; the count. */
-static uint32_t find_spans(const writer *w, span *spans, span *per_storage)
+/* Within the steady step, of all that is alive in it; the count. */
+static uint32_t find_spans(const writer *w, const ms_lifetime *lifetimes, span *spans)
 {
     uint32_t count = 0, first = w->usage->steady_first_event, end = w->usage->steady_end_event;
-    for (uint32_t i = 0; i < w->trace->storages.count; i++)
-        per_storage[i] = (span){i, MS_NONE, end, w->usage->block_bytes[i]};
-    for (uint32_t e = 0; e < end; e++) {
-        const ms_event *event = &w->trace->events.items[e];
-        switch ((ms_event_kind)event->kind) {
-        case MS_EVENT_ALLOC:
-            per_storage[event->id].birth = e < first ? first : e;
-            break;
-        case MS_EVENT_FREE:
-            per_storage[event->id].death = e;
-            break;
-        case MS_EVENT_OP_BEGIN:
-        case MS_EVENT_OP_END:
-        case MS_EVENT_MARK:
-        case MS_EVENT_LAYER:
-        case MS_EVENT_WORK:
-        case MS_EVENT_WAIT:
-        case MS_EVENT_RECORD:
-        case MS_EVENT_EMPTY_CACHE:
-            break;
-        }
+    for (uint32_t i = 0; i < w->trace->storages.count; i++) {
+        uint32_t birth = lifetimes[i].birth, death = lifetimes[i].death;
+        if (birth == MS_NONE || death < first || w->usage->block_bytes[i] == 0)
+            continue;
+        spans[count++] = (span){i, birth < first ? first : birth, death == MS_NONE ? end : death,
+                                w->usage->block_bytes[i]};
     }
-    for (uint32_t i = 0; i < w->trace->storages.count; i++)
-        if (per_storage[i].birth != MS_NONE && per_storage[i].death >= first &&
-            per_storage[i].bytes)
-            spans[count++] = per_storage[i];
     return count;
 }
 
@@ -357,16 +333,16 @@ static bool write_span(writer *w, const span *s)
 
 static bool write_tensors(writer *w)
 {
-    size_t room = (size_t)w->trace->storages.count + 1;
-    span *spans = calloc(room, sizeof *spans), *per_storage = calloc(room, sizeof *per_storage);
-    bool ok = spans && per_storage;
-    uint32_t count = ok ? find_spans(w, spans, per_storage) : 0;
+    span *spans = calloc((size_t)w->trace->storages.count + 1, sizeof *spans);
+    ms_lifetime *lifetimes = ms_lifetimes_create(w->trace);
+    bool ok = spans && lifetimes;
+    uint32_t count = ok ? find_spans(w, lifetimes, spans) : 0;
     if (count)
         qsort(spans, count, sizeof *spans, by_bytes);
     for (uint32_t i = 0; ok && i < count && i < MOST_TENSORS; i++)
         ok = write_span(w, &spans[i]);
     free(spans);
-    free(per_storage);
+    free(lifetimes);
     return ok;
 }
 

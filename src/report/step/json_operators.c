@@ -5,13 +5,7 @@
 #include <math.h>
 
 #include "report/kit/category_id.h"
-
-/* clang-format off */
-static const char *const pass_ids[] = {
-    [MS_PASS_FORWARD]  = "forward",  [MS_PASS_RECOMPUTE] = "recompute",
-    [MS_PASS_BACKWARD] = "backward", [MS_PASS_UPDATE]    = "update",
-};
-/* clang-format on */
+#include "trace/words.h"
 
 void ms_json_storage_shape(ms_json_writer *w, const ms_trace *trace, const ms_storage *storage)
 {
@@ -93,7 +87,7 @@ static void write_extra(ms_json_writer *w, const ms_view *view, const ms_record 
     ms_json_uint(w, "peak_bytes", r->peak_bytes);
     ms_json_uint(w, "peak_saved_bytes", r->peak_saved_bytes);
     if (r->op != MS_NONE) {
-        ms_json_string(w, "pass", pass_ids[r->pass]);
+        ms_json_string(w, "pass", ms_pass_words.items[r->pass]);
         if (r->micro_step == MS_NONE)
             ms_json_null(w, "micro_step");
         else

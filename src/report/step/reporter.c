@@ -16,6 +16,7 @@ static const ms_reporter reporters[] = {
     {{"memory-viz",   "a snapshot, for PyTorch's memory viewer",       "static_report.pickle"},          false, ms_report_memory_viz},
     {{"speedscope",   "the peak as a flame graph, for speedscope.app", "static_report.speedscope.json"}, false, ms_report_speedscope},
     {{"folded",       "the peak as folded stacks, for flamegraph.pl",  "static_report.folded"},          false, ms_report_folded},
+    {{"trace",        "every allocation and operator, as JSON lines",  "static_report.trace.jsonl"},     false, ms_report_trace},
 };
 /* clang-format on */
 enum { REPORTER_COUNT = sizeof reporters / sizeof reporters[0], MOST_NAMES = 160 };

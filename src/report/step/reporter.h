@@ -24,6 +24,7 @@ bool ms_report_csv(FILE *out, const ms_view *view);
 bool ms_report_html(FILE *out, const ms_view *view);
 bool ms_report_svg(FILE *out, const ms_view *view);
 bool ms_report_chrome_trace(FILE *out, const ms_view *view);
+bool ms_report_trace(FILE *out, const ms_view *view);
 bool ms_report_memory_viz(FILE *out, const ms_view *view);
 bool ms_report_speedscope(FILE *out, const ms_view *view);
 bool ms_report_folded(FILE *out, const ms_view *view);

@@ -148,7 +148,7 @@ def folded(text):
 READERS = {"console": plain, "json": json_text, "md": markdown, "junit": xml_text, "github": github, "sarif": json_text,
            "gitlab": json_text, "custom-smaller-is-better": json_text, "shields": json_text, "prometheus": prometheus,
            "csv": comma_separated, "html": page, "svg": xml_text, "chrome-trace": json_text, "speedscope": json_text,
-           "folded": folded, "jsonl": json_lines, "events": plain}
+           "folded": folded, "trace": json_lines, "jsonl": json_lines, "events": plain}
 
 
 # ---- every place of a file ----
@@ -268,7 +268,7 @@ def test_budgets(folder):
 def test_analyses(folder):
     files = {"config.json": MODEL, "memscope.run.json": {"model": "config.json", "seq": 64, "device": "l4", "optimizer": "adamw", "treat": "0=checkpoint"},
              "adapter.json": {"peft_type": "LORA", "r": 8, "target_modules": ["q_proj", "v_proj"], "task_type": "CAUSAL_LM"}}
-    formats = ["json", "md", "csv", "html", "svg", "chrome-trace", "speedscope", "folded"]
+    formats = ["json", "md", "csv", "html", "svg", "chrome-trace", "speedscope", "folded", "trace"]
     words = ["analyze", "config.json", "--seq", "64", "--device", "l4"]
     attack(folder, files, ["config.json"], [([*words, "--events", "out.events"], formats)])
     attack(folder, files, ["memscope.run.json"], [(["analyze", "memscope.run.json"], ["json", "md", "html"])])
@@ -281,7 +281,7 @@ def test_analyses(folder):
 def test_names_of_models(folder):
     """The folder's name is the model's. What it is changes nothing in the structure of the Markdown."""
     structures = set()
-    formats = ["json", "md", "csv", "html", "svg", "chrome-trace", "speedscope", "folded", "console"]
+    formats = ["json", "md", "csv", "html", "svg", "chrome-trace", "speedscope", "folded", "trace", "console"]
     for text in [*(t.encode("utf-8").replace(b"/", b"") for t in HOSTILE + BLOCKS), *BYTES]:
         where = os.path.join(os.fsencode(folder), text[:200])
         os.makedirs(where, exist_ok=True)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Lines of operators: one begins, with its operands and products, and ends.
+ */
+#ifndef MS_TRACE_READING_OPS_H
+#define MS_TRACE_READING_OPS_H
+
+#include "trace/reading.h"
+
+ms_status ms_trace_reading_begin_op(ms_trace_reading *reading, ms_json_value v);
+ms_status ms_trace_reading_end_op(ms_trace_reading *reading, ms_json_value v);
+
+#endif
