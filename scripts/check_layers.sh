@@ -16,7 +16,7 @@ text:base json:.
 tensor:base:.
 device:base json:.
 allocator:base:.
-config:base json text tensor device allocator:fields treatment model adapter run trainers load
+config:base json text tensor device allocator:fields treatment model adapter run resolve trainers load
 trace:base json tensor:.
 autograd:base tensor device trace:.
 ops:base tensor device config trace autograd:. moe liger quantized attention

@@ -9,15 +9,13 @@ build=${1:?usage: check_links.sh BUILD}
 
 # Pairs of files that need each other: first second: why.
 pairs='
-autograd/checkpoint.c autograd/engine.c: a checkpoint runs its region again and goes backward through it, which the engine does
-autograd/names.c autograd/tape.c: a name that finds no room fails the tape that it is of
+trace/reading.c trace/reading_ops.c: operators stand among events, and the row of an operator is followed by its operands
 '
 
 # Headers that stand for several files: header: why.
 shared='
 ops/ops.h: the list of operators, as torch has it; a file each would be a folder of headers of three lines
 autograd/tape.h: the tape, whose parts are files: shapes, frames, names, nodes
-autograd/engine.h: the inside of the tape: engine and treatments
 ledger/ledger.h: a ledger in words: text.c and notes.c say what ledger.c counted
 ledger/records.h: operators and tensors are the two halves of the records
 model/dense/gemma.h: the program of Gemma 2 is that of its successors too

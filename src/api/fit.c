@@ -6,7 +6,7 @@
 
 #include "api/run.h"
 #include "base/error.h"
-#include "config/run/resolve.h"
+#include "config/resolve/resolve.h"
 #include "report/others/fit_report.h"
 #include "model/load.h"
 

@@ -42,12 +42,6 @@ void ms_tape_free(ms_tape *tape)
     ms_hooks_free(&tape->hooks);
 }
 
-void ms_tape_fail(ms_tape *tape, ms_status status)
-{
-    if (tape->status == MS_OK)
-        tape->status = status;
-}
-
 void ms_trace_event(ms_tape *tape, ms_event_kind kind, uint32_t id)
 {
     if (tape->trace->events.count >= MS_MOST_EVENTS)

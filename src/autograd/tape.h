@@ -82,7 +82,11 @@ bool ms_tape_init(ms_tape *tape, ms_trace *trace, ms_tape_options options);
 void ms_tape_free(ms_tape *tape);
 
 /* Records a failure; the first one wins. */
-void ms_tape_fail(ms_tape *tape, ms_status status);
+static inline void ms_tape_fail(ms_tape *tape, ms_status status)
+{
+    if (tape->status == MS_OK)
+        tape->status = status;
+}
 
 /* ---- tensors ---- */
 

@@ -126,11 +126,6 @@ ms_simulated ms_simulated_lend(const ms_simulated *whole)
                           .simulation = whole->simulation};
 }
 
-const ms_usage *ms_simulated_evaluation(const ms_simulated *s)
-{
-    return s->has_evaluation ? &s->own_evaluation : s->job.evaluation;
-}
-
 uint64_t ms_simulated_wanted_bytes(const ms_simulated *s)
 {
     const ms_usage *usage = &s->usage;

@@ -67,7 +67,11 @@ ms_status ms_simulate_again(ms_simulated *simulated, const ms_run_config *run, m
 ms_simulated ms_simulated_lend(const ms_simulated *whole);
 
 /* What the evaluation uses, the job's or its own, or NULL. */
-const ms_usage *ms_simulated_evaluation(const ms_simulated *simulated);
+static inline const ms_usage *ms_simulated_evaluation(const ms_simulated *simulated)
+{
+    return simulated->has_evaluation ? &simulated->own_evaluation : simulated->job.evaluation;
+}
+
 /* The most that the allocator took for steps: of those that do not fit, of the step that did not,
  * once it was allowed to. */
 uint64_t ms_simulated_wanted_bytes(const ms_simulated *simulated);

@@ -5,8 +5,8 @@
 #include <assert.h>
 
 #include "model/load.h"
-#include "config/run/resolve.h"
-#include "config/run/run_file.h"
+#include "config/resolve/resolve.h"
+#include "config/load/run_file.h"
 #include "fuzz/fuzz.h"
 
 static void check_run(const ms_run_config *run)

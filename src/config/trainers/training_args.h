@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "config/model/model_config.h"
 #include "config/model/notes.h"
-#include "config/run/resolve.h"
+#include "config/resolve/resolve.h"
 #include "config/run/run_fields.h"
 #include "json/value.h"
 

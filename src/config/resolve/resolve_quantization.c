@@ -2,11 +2,11 @@
  *
  * How the base of a run is stored, and whether this model, device and training can have it so.
  */
-#include "config/run/resolve_quantization.h"
+#include "config/resolve/resolve_quantization.h"
 
 #include <string.h>
 
-#include "config/run/resolving.h"
+#include "config/resolve/resolving.h"
 
 /* Packed weights need kernels: where there are none, transformers loads them dequantised. */
 static ms_status resolve_dequantizing(const ms_resolving *c)

@@ -2,10 +2,10 @@
  *
  * Head and loss.
  */
-#ifndef MS_CONFIG_RUN_RESOLVE_LOSS_H
-#define MS_CONFIG_RUN_RESOLVE_LOSS_H
+#ifndef MS_CONFIG_RESOLVE_RESOLVE_LOSS_H
+#define MS_CONFIG_RESOLVE_RESOLVE_LOSS_H
 
-#include "config/run/resolving.h"
+#include "config/resolve/resolving.h"
 
 ms_status ms_resolve_loss(const ms_resolving *c);
 

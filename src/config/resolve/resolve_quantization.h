@@ -2,10 +2,10 @@
  *
  * How the base is stored.
  */
-#ifndef MS_CONFIG_RUN_RESOLVE_QUANTIZATION_H
-#define MS_CONFIG_RUN_RESOLVE_QUANTIZATION_H
+#ifndef MS_CONFIG_RESOLVE_RESOLVE_QUANTIZATION_H
+#define MS_CONFIG_RESOLVE_RESOLVE_QUANTIZATION_H
 
-#include "config/run/resolving.h"
+#include "config/resolve/resolving.h"
 
 ms_status ms_resolve_quantization(const ms_resolving *c);
 

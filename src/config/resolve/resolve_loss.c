@@ -2,9 +2,9 @@
  *
  * Head and loss: what is asked beside the model's own, and whether it can be done to this model.
  */
-#include "config/run/resolve_loss.h"
+#include "config/resolve/resolve_loss.h"
 
-#include "config/run/resolving.h"
+#include "config/resolve/resolving.h"
 
 static ms_status check_head(const ms_resolving *c, const char *field)
 {

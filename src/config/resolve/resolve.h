@@ -2,8 +2,8 @@
  *
  * From what was said to a whole run: defaults, and the rules that span fields or need the model.
  */
-#ifndef MS_CONFIG_RUN_RESOLVE_H
-#define MS_CONFIG_RUN_RESOLVE_H
+#ifndef MS_CONFIG_RESOLVE_RESOLVE_H
+#define MS_CONFIG_RESOLVE_RESOLVE_H
 
 #include "base/arena.h"
 #include "base/error.h"

@@ -2,10 +2,10 @@
  *
  * What happens between steps.
  */
-#ifndef MS_CONFIG_RUN_RESOLVE_BETWEEN_STEPS_H
-#define MS_CONFIG_RUN_RESOLVE_BETWEEN_STEPS_H
+#ifndef MS_CONFIG_RESOLVE_RESOLVE_BETWEEN_STEPS_H
+#define MS_CONFIG_RESOLVE_RESOLVE_BETWEEN_STEPS_H
 
-#include "config/run/resolving.h"
+#include "config/resolve/resolving.h"
 
 ms_status ms_resolve_between_steps(const ms_resolving *c);
 

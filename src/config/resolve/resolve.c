@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/run/resolve.h"
+#include "config/resolve/resolve.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,14 +10,14 @@
 #include "config/run/attention.h"
 #include "config/run/budget.h"
 #include "config/run/experts.h"
-#include "config/run/resolve_between_steps.h"
-#include "config/run/resolve_layers.h"
-#include "config/run/resolve_loss.h"
-#include "config/run/resolve_quantization.h"
+#include "config/resolve/resolve_between_steps.h"
+#include "config/resolve/resolve_layers.h"
+#include "config/resolve/resolve_loss.h"
+#include "config/resolve/resolve_quantization.h"
 #include "config/treatment/layers.h"
 #include "config/model/model_read.h"
 #include "text/nearest.h"
-#include "config/run/resolving.h"
+#include "config/resolve/resolving.h"
 
 enum { DEFAULT_SEQ = 2048 };
 

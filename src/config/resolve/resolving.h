@@ -2,10 +2,10 @@
  *
  * A run that is being resolved, for the files that hold its rules.
  */
-#ifndef MS_CONFIG_RUN_RESOLVING_H
-#define MS_CONFIG_RUN_RESOLVING_H
+#ifndef MS_CONFIG_RESOLVE_RESOLVING_H
+#define MS_CONFIG_RESOLVE_RESOLVING_H
 
-#include "config/run/resolve.h"
+#include "config/resolve/resolve.h"
 
 /* Everything a rule may look at. */
 typedef struct ms_resolving {

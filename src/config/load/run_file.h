@@ -2,12 +2,12 @@
  *
  * A run file: the fields of a run as JSON, and "model". Its schema is schemas/run.schema.json.
  */
-#ifndef MS_CONFIG_RUN_RUN_FILE_H
-#define MS_CONFIG_RUN_RUN_FILE_H
+#ifndef MS_CONFIG_LOAD_RUN_FILE_H
+#define MS_CONFIG_LOAD_RUN_FILE_H
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "config/run/resolve.h"
+#include "config/resolve/resolve.h"
 #include "config/run/run_fields.h"
 #include "json/value.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/run/resolving.h"
+#include "config/resolve/resolving.h"
 
 #include <stdarg.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config/run/run_file.h"
+#include "config/load/run_file.h"
 
 #include <string.h>
 

@@ -2,10 +2,10 @@
  *
  * How layers are treated.
  */
-#ifndef MS_CONFIG_RUN_RESOLVE_LAYERS_H
-#define MS_CONFIG_RUN_RESOLVE_LAYERS_H
+#ifndef MS_CONFIG_RESOLVE_RESOLVE_LAYERS_H
+#define MS_CONFIG_RESOLVE_RESOLVE_LAYERS_H
 
-#include "config/run/resolving.h"
+#include "config/resolve/resolving.h"
 
 /* The treatments of `checkpointing` and `treat` together, and whether model and run allow them. */
 ms_status ms_resolve_layers(const ms_resolving *c);

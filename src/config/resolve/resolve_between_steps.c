@@ -2,9 +2,9 @@
  *
  * What happens between steps: emptying the cache, and evaluations.
  */
-#include "config/run/resolve_between_steps.h"
+#include "config/resolve/resolve_between_steps.h"
 
-#include "config/run/resolving.h"
+#include "config/resolve/resolving.h"
 
 static ms_status resolve_empty_cache(const ms_resolving *c)
 {

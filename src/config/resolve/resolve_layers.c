@@ -2,13 +2,13 @@
  *
  * What becomes of the layers and the loss, and what cannot be done to them.
  */
-#include "config/run/resolve_layers.h"
+#include "config/resolve/resolve_layers.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "config/treatment/layers.h"
-#include "config/run/resolving.h"
+#include "config/resolve/resolving.h"
 
 /* The place itself, for what is found out later; *place NULL: on the command line. */
 static ms_status keep_place(const ms_resolving *c, const char *field, const ms_error **place)
