@@ -9,6 +9,7 @@ build=${1:?usage: check_links.sh BUILD}
 
 # Pairs of files that need each other: first second: why.
 pairs='
+autograd/names.c autograd/tape.c: scopes and operators are events of the tape, and what the tape makes is named as it is made
 trace/reading.c trace/reading_ops.c: operators stand among events, and the row of an operator is followed by its operands
 '
 
