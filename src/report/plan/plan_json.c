@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "config/treatment/treatment_text.h"
 #include "json/write.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
