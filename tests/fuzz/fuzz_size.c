@@ -9,7 +9,7 @@
 #include "config/treatment/layers.h"
 #include "config/run/run_fields.h"
 #include "text/size.h"
-#include "config/treatment/treatment.h"
+#include "config/treatment/treatment_text.h"
 #include "fuzz/fuzz.h"
 
 static void try_fields(const char *text)

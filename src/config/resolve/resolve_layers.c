@@ -9,6 +9,7 @@
 
 #include "config/treatment/layers.h"
 #include "config/resolve/resolving.h"
+#include "config/treatment/row.h"
 
 /* The place itself, for what is found out later; *place NULL: on the command line. */
 static ms_status keep_place(const ms_resolving *c, const char *field, const ms_error **place)
@@ -48,56 +49,30 @@ ms_status ms_resolve_layers(const ms_resolving *c)
     return keep_place(c, "treat", &run->treat_place);
 }
 
-/* A kept dropout does not draw again, so those behind it draw other numbers than in forward. */
-static bool keeps_dropout(const ms_treatment *t)
+static ms_treated_layer facts_of(const ms_resolving *c, uint64_t layer)
 {
-    for (uint32_t i = 0; i < t->kept_count; i++)
-        if (strstr(t->kept_ops[i].name, "dropout"))
-            return true;
-    return false;
+    const ms_family *family = c->model->family;
+    return (ms_treated_layer){
+        .model_type = family->model_type,
+        .on_cpu = c->run->device->is_cpu,
+        .is_sparse = (ms_layer_kind(c->model, layer) & MS_LAYER_SPARSE) != 0,
+        .has_no_mlp_module = family->has_no_mlp_module,
+        .has_sinks = family->has_sinks,
+        .has_plain_attention = !family->always_masks && !family->is_bidirectional,
+        .is_reentrant = c->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT,
+        .steps_in_backward = c->run->optimizer_in_backward,
+    };
 }
 
 static ms_status check_layer(const ms_resolving *c, uint64_t i)
 {
-    const ms_run_config *run = c->run;
-    const ms_treatment *t = &run->treatments.layers[i];
-    if (ms_treatment_sends(t) && run->device->is_cpu)
-        return ms_resolve_fail(c, "treat",
-                               "layer %" PRIu64 " cannot go to the host: the device is the cpu", i);
-    if (t->kind == MS_TREAT_SELECTIVE && run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
-        return ms_resolve_fail(c, "treat", "reentrant checkpoints cannot be selective");
-    if (t->input != MS_INPUT_ON_DEVICE && run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
-        return ms_resolve_fail(c, "treat", "reentrant checkpoints keep their input on the device");
-    if (t->tiles > 0 && (ms_layer_kind(c->model, i) & MS_LAYER_SPARSE))
-        return ms_resolve_fail(c, "treat",
-                               "layer %" PRIu64 ": a mixture of experts cannot run in tiles", i);
-    if (t->attention_tiles > 0 && c->model->family->has_sinks)
-        return ms_resolve_fail(c, "treat",
-                               "layer %" PRIu64 ": attention with sinks cannot run in tiles", i);
-    if (t->attention_tiles > 1 &&
-        (c->model->family->always_masks || c->model->family->is_bidirectional))
-        return ms_resolve_fail(c, "treat",
-                               "layer %" PRIu64 ": attention of %s is not supported in tiles", i,
-                               c->model->family->model_type);
-    if ((t->tiles > 1 || t->mlp_checkpoint) && c->model->family->has_no_mlp_module)
-        return ms_resolve_fail(c, "treat",
-                               "layer %" PRIu64 " of %s has no separate MLP module that could "
-                               "%s",
-                               i, c->model->family->model_type,
-                               t->mlp_checkpoint ? "be recomputed" : "run in tiles");
-    if (t->tiles > 0 && run->optimizer_in_backward)
-        return ms_resolve_fail(c, "treat",
-                               "layer %" PRIu64
-                               ": each tile of an MLP adds to its gradients, so the "
-                               "optimizer cannot step in backward",
-                               i);
-    if (keeps_dropout(t))
-        return ms_resolve_fail(c, "treat",
-                               "layer %" PRIu64
-                               ": a dropout must be recomputed, or later ones draw "
-                               "other random numbers",
-                               i);
-    return MS_OK;
+    const ms_treated_layer layer = facts_of(c, i);
+    ms_refusal refusal;
+    if (!ms_treatment_is_refused(&layer, &c->run->treatments.layers[i], &refusal))
+        return MS_OK;
+    if (refusal.of_any_layer)
+        return ms_resolve_fail(c, "treat", "%s", refusal.text);
+    return ms_resolve_fail(c, "treat", "layer %" PRIu64 "%s", i, refusal.text);
 }
 
 static ms_status check_loss(const ms_resolving *c)

@@ -6,25 +6,9 @@
 #include <string.h>
 
 #include "config/treatment/layers.h"
+#include "config/treatment/row.h"
+#include "config/treatment/treatment_text.h"
 #include "json/number.h"
-
-const char *const ms_treatment_names[] = {
-    [MS_TREAT_KEEP] = "keep",
-    [MS_TREAT_CHECKPOINT] = "checkpoint",
-    [MS_TREAT_SELECTIVE] = "selective",
-    [MS_TREAT_OFFLOAD] = "offload",
-};
-
-/* Behind "+". */
-static const char *const input_places[] = {
-    [MS_INPUT_ON_DEVICE] = NULL,
-    [MS_INPUT_OFFLOADED] = "offload",
-    [MS_INPUT_SAVED_ON_CPU] = "save_on_cpu",
-};
-
-static const char mlp_word[] = "checkpoint-mlp",
-                  tile_word[] = "tile:", attention_word[] = "tile-attention:", loss_word[] = "loss",
-                  chunk_word[] = "chunk:";
 
 /* A stretch of the specification. */
 typedef struct piece {
@@ -95,13 +79,26 @@ typedef struct reader {
     ms_error *err;
 } reader;
 
+/* Adds "tile:4, " of the parts that have pieces, or the words of the others. */
+static void list_parts(char *list, size_t size, bool have_pieces)
+{
+    for (int i = 0; i < MS_PART_COUNT; i++) {
+        const ms_part_row *row = ms_treatment_parts[i];
+        size_t used = strlen(list);
+        if (row->has_pieces == have_pieces)
+            snprintf(list + used, size - used, "%s%s, ", row->word, have_pieces ? ":4" : "");
+    }
+}
+
 static ms_status fail_wording(reader *r, piece p)
 {
+    char plain[160] = "", pieces[160] = "";
+    list_parts(plain, sizeof plain, false);
+    list_parts(pieces, sizeof pieces, true);
     return ms_fail(r->err, MS_ERR_USAGE,
                    "'%.*s' is not a treatment; write keep, checkpoint, selective:mm+silu, "
-                   "checkpoint+offload, checkpoint-mlp, offload:0.5, tile:4, tile-attention:4, or "
-                   "loss=chunk:8",
-                   (int)(p.length < 60 ? p.length : 60), p.text);
+                   "checkpoint+offload, %soffload:0.5, %sor loss=chunk:8",
+                   (int)(p.length < 60 ? p.length : 60), p.text, plain, pieces);
 }
 
 static bool is_op_name(piece p)
@@ -156,45 +153,80 @@ static ms_status read_op(reader *r, piece p)
 /* "offload" or "save_on_cpu" behind a checkpoint that has neither yet. */
 static bool read_input_place(ms_treatment *t, piece p)
 {
-    if (t->input != MS_INPUT_ON_DEVICE ||
-        (t->kind != MS_TREAT_CHECKPOINT && t->kind != MS_TREAT_SELECTIVE))
+    if (t->input != MS_INPUT_ON_DEVICE || !ms_treatment_kinds[t->kind].is_checkpoint)
         return false;
     for (int i = MS_INPUT_ON_DEVICE + 1; i < MS_INPUT_PLACE_COUNT; i++)
-        if (piece_is(p, input_places[i]))
+        if (piece_is(p, ms_input_places[i].word))
             t->input = (ms_input_place)i;
     return t->input != MS_INPUT_ON_DEVICE;
 }
 
+/* The row whose word this is, with what follows the word in *value; MS_PART_COUNT: none. */
+static int find_part(piece p, piece *value)
+{
+    int i = 0;
+    for (; i < MS_PART_COUNT; i++) {
+        const ms_part_row *row = ms_treatment_parts[i];
+        if (row->has_pieces
+                ? piece_starts(p, row->word, value) && value->length > 0 && *value->text == ':'
+                : piece_is(p, row->word))
+            break;
+    }
+    return i;
+}
+
+static bool part_may_follow(const ms_treatment *t, int part, bool is_first)
+{
+    const ms_part_row *row = ms_treatment_parts[part];
+    for (int i = 0; i < MS_PART_COUNT; i++)
+        if (t->parts[i] && (ms_treatment_parts[i]->excludes & 1U << part))
+            return false;
+    return t->parts[part] == 0 && (is_first || !row->is_leading);
+}
+
+static ms_status read_part(reader *r, int part, piece p, piece value, bool is_first)
+{
+    uint32_t count = 1;
+    if (!part_may_follow(&r->treatment, part, is_first))
+        return fail_wording(r, p);
+    if (ms_treatment_parts[part]->has_pieces &&
+        !read_pieces((piece){value.text + 1, value.length - 1}, &count))
+        return fail_wording(r, p);
+    r->treatment.parts[part] = count;
+    return MS_OK;
+}
+
+/* What stands first and names what becomes of the whole layer. */
+static ms_status read_kind(reader *r, piece p)
+{
+    piece value = p, word = cut(&value, ':');
+    bool has_value = word.length < p.length;
+    for (int i = 0; i < MS_TREAT_KIND_COUNT; i++) {
+        const ms_kind_row *row = &ms_treatment_kinds[i];
+        if (!piece_is(word, row->word) || has_value != (row->value != MS_KIND_PLAIN))
+            continue;
+        r->treatment.kind = (ms_treatment_kind)i;
+        if (row->value == MS_KIND_PLAIN || read_share(value, &r->treatment.share))
+            return MS_OK;
+        return row->value == MS_KIND_OF_OPS_OR_SHARE ? read_op(r, value) : fail_wording(r, p);
+    }
+    return fail_wording(r, p);
+}
+
 /* What stands between two "+". */
-static ms_status read_part(reader *r, piece p, bool is_first)
+static ms_status read_word(reader *r, piece p, bool is_first)
 {
     ms_treatment *t = &r->treatment;
-    piece rest;
-    if (piece_starts(p, tile_word, &rest) && t->tiles == 0 && !t->mlp_checkpoint)
-        return read_pieces(rest, &t->tiles) ? MS_OK : fail_wording(r, p);
-    if (piece_starts(p, attention_word, &rest) && t->attention_tiles == 0)
-        return read_pieces(rest, &t->attention_tiles) ? MS_OK : fail_wording(r, p);
-    if (!is_first && read_input_place(t, p))
+    piece value = {0};
+    int part = find_part(p, &value);
+    if (part < MS_PART_COUNT)
+        return read_part(r, part, p, value, is_first);
+    if (is_first)
+        return read_kind(r, p);
+    if (read_input_place(t, p))
         return MS_OK;
-    if (!is_first)
-        return t->kind == MS_TREAT_SELECTIVE && t->share == 0 ? read_op(r, p) : fail_wording(r, p);
-    if (piece_is(p, "keep"))
-        return MS_OK;
-    t->mlp_checkpoint = piece_is(p, mlp_word);
-    if (t->mlp_checkpoint)
-        return MS_OK;
-    if (piece_is(p, "checkpoint")) {
-        t->kind = MS_TREAT_CHECKPOINT;
-        return MS_OK;
-    }
-    if (piece_starts(p, "offload:", &rest) && read_share(rest, &t->share)) {
-        t->kind = MS_TREAT_OFFLOAD;
-        return MS_OK;
-    }
-    if (!piece_starts(p, "selective:", &rest))
-        return fail_wording(r, p);
-    t->kind = MS_TREAT_SELECTIVE;
-    return read_share(rest, &t->share) ? MS_OK : read_op(r, rest);
+    bool lists_ops = ms_treatment_kinds[t->kind].value == MS_KIND_OF_OPS_OR_SHARE && t->share == 0;
+    return lists_ops ? read_op(r, p) : fail_wording(r, p);
 }
 
 static ms_status read_treatment(reader *r, piece text)
@@ -204,7 +236,7 @@ static ms_status read_treatment(reader *r, piece text)
     bool is_first = true;
     do {
         bool more = memchr(text.text, '+', text.length) != NULL;
-        status = read_part(r, cut(&text, '+'), is_first);
+        status = read_word(r, cut(&text, '+'), is_first);
         is_first = false;
         if (!more)
             break;
@@ -228,8 +260,8 @@ static ms_status apply_item(reader *r, const char *layers, piece action, uint64_
 {
     piece rest;
     uint32_t chunks;
-    if (strcmp(layers, loss_word) == 0) {
-        if (!piece_starts(action, chunk_word, &rest) || !read_pieces(rest, &chunks))
+    if (strcmp(layers, MS_LOSS_WORD) == 0) {
+        if (!piece_starts(action, MS_CHUNK_WORD, &rest) || !read_pieces(rest, &chunks))
             return fail_wording(r, action);
         if (out)
             out->loss_chunks = chunks;
@@ -287,7 +319,7 @@ ms_status ms_treatments_apply(const char *text, ms_arena *arena, uint64_t num_la
     return read_all(&r, text, num_layers, chosen, treatments);
 }
 
-/* ---- back to text ---- */
+/* ---- comparing ---- */
 
 bool ms_treatment_sends(const ms_treatment *treatment)
 {
@@ -296,86 +328,13 @@ bool ms_treatment_sends(const ms_treatment *treatment)
 
 bool ms_treatment_equal(const ms_treatment *a, const ms_treatment *b)
 {
-    if (a->kind != b->kind || a->input != b->input || a->mlp_checkpoint != b->mlp_checkpoint ||
-        a->tiles != b->tiles || a->attention_tiles != b->attention_tiles ||
-        a->kept_count != b->kept_count || a->share < b->share || a->share > b->share)
+    if (a->kind != b->kind || a->input != b->input ||
+        memcmp(a->parts, b->parts, sizeof a->parts) != 0 || a->kept_count != b->kept_count ||
+        a->share < b->share || a->share > b->share)
         return false;
     for (uint32_t i = 0; i < a->kept_count; i++)
         if (strcmp(a->kept_ops[i].name, b->kept_ops[i].name) != 0 ||
             a->kept_ops[i].occurrence != b->kept_ops[i].occurrence)
             return false;
     return true;
-}
-
-static const char *share_text(const ms_treatment *t, ms_arena *arena)
-{
-    uint64_t parts = (uint64_t)(t->share * 1e6 + 0.5);
-    char digits[16];
-    snprintf(digits, sizeof digits, "%06" PRIu64, parts % 1000000);
-    for (size_t i = strlen(digits); i > 0 && digits[i - 1] == '0'; i--)
-        digits[i - 1] = '\0';
-    return ms_arena_printf(arena, "%s:%" PRIu64 "%s%s", ms_treatment_names[t->kind],
-                           parts / 1000000, *digits ? "." : "", digits);
-}
-
-static const char *kept_text(const ms_treatment *t, ms_arena *arena)
-{
-    const char *text = ms_arena_printf(arena, "%s:", ms_treatment_names[t->kind]);
-    for (uint32_t i = 0; text && i < t->kept_count; i++) {
-        const ms_kept_op *op = &t->kept_ops[i];
-        if (op->occurrence == UINT32_MAX)
-            text = ms_arena_printf(arena, "%s%s%s", text, i ? "+" : "", op->name);
-        else
-            text = ms_arena_printf(arena, "%s%s%s#%" PRIu32, text, i ? "+" : "", op->name,
-                                   op->occurrence);
-    }
-    return text;
-}
-
-/* "text+tile:4"; pieces of a layer that is kept stand alone. */
-static const char *with_tiles(const char *text, const char *word, uint32_t tiles, ms_arena *arena)
-{
-    if (!text || tiles == 0)
-        return text;
-    bool is_kept = strcmp(text, ms_treatment_names[MS_TREAT_KEEP]) == 0;
-    return ms_arena_printf(arena, "%s%s%s%" PRIu32, is_kept ? "" : text, is_kept ? "" : "+", word,
-                           tiles);
-}
-
-const char *ms_treatment_text(const ms_treatment *t, ms_arena *arena)
-{
-    const char *text = t->kept_count > 0   ? kept_text(t, arena)
-                       : t->share > 0      ? share_text(t, arena)
-                       : t->mlp_checkpoint ? mlp_word
-                                           : ms_treatment_names[t->kind];
-    if (text && t->input != MS_INPUT_ON_DEVICE)
-        text = ms_arena_printf(arena, "%s+%s", text, input_places[t->input]);
-    text = with_tiles(text, tile_word, t->tiles, arena);
-    return with_tiles(text, attention_word, t->attention_tiles, arena);
-}
-
-const char *ms_treatments_text(const ms_treatments *treatments, uint64_t num_layers,
-                               ms_arena *arena)
-{
-    static const ms_treatment keep = {.kind = MS_TREAT_KEEP};
-    const char *text = "";
-    for (uint64_t i = 0, end; text && i < num_layers; i = end) {
-        const ms_treatment *t = &treatments->layers[i];
-        for (end = i + 1; end < num_layers && ms_treatment_equal(t, &treatments->layers[end]);)
-            end++;
-        if (ms_treatment_equal(t, &keep))
-            continue;
-        const char *what = ms_treatment_text(t, arena), *comma = *text ? "," : "";
-        if (!what)
-            return NULL;
-        if (end - i == 1)
-            text = ms_arena_printf(arena, "%s%s%" PRIu64 "=%s", text, comma, i, what);
-        else
-            text = ms_arena_printf(arena, "%s%s%" PRIu64 "-%" PRIu64 "=%s", text, comma, i, end - 1,
-                                   what);
-    }
-    if (!text || treatments->loss_chunks == 0)
-        return text;
-    return ms_arena_printf(arena, "%s%s%s=%s%" PRIu32, text, *text ? "," : "", loss_word,
-                           chunk_word, treatments->loss_chunks);
 }

@@ -30,6 +30,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "config/treatment/part_list.h"
 
 typedef enum ms_treatment_kind {
     MS_TREAT_KEEP,
@@ -53,12 +54,18 @@ typedef struct ms_kept_op {
     uint32_t occurrence; /* 0-based in the layer's forward, or UINT32_MAX: each */
 } ms_kept_op;
 
+/* What can be done to a part of a layer by itself. */
+typedef enum ms_part {
+#define MS_PART_CONSTANT(constant, row) MS_PART_##constant,
+    MS_PART_LIST(MS_PART_CONSTANT)
+#undef MS_PART_CONSTANT
+        MS_PART_COUNT
+} ms_part;
+
 typedef struct ms_treatment {
     ms_treatment_kind kind;
-    ms_input_place input;     /* checkpoint and selective */
-    bool mlp_checkpoint;      /* of a layer that is kept */
-    uint32_t tiles;           /* pieces of the MLP; 0 = in one */
-    uint32_t attention_tiles; /* pieces of attention; 0 = in one */
+    ms_input_place input;          /* checkpoint and selective */
+    uint32_t parts[MS_PART_COUNT]; /* 0: no; else in how many pieces, or 1 */
     double share; /* offload: of the saved bytes; selective: of the results to keep, when
                      kept_count is 0 */
     const ms_kept_op *kept_ops; /* selective; arena */
@@ -67,12 +74,10 @@ typedef struct ms_treatment {
 
 enum { MS_MOST_TILES = 1024, MS_MOST_KEPT_OPS = 256 };
 
-extern const char *const ms_treatment_names[]; /* by kind: "keep", "checkpoint", ... */
-
 /* The MLP runs in pieces, and attention does not. */
 static inline bool ms_treatment_tiles_mlp_alone(const ms_treatment *t)
 {
-    return t->tiles > 0 && t->attention_tiles == 0;
+    return t->parts[MS_PART_TILE] > 0 && t->parts[MS_PART_TILE_ATTENTION] == 0;
 }
 
 /* The treatments that a whole specification gives a model of num_layers layers. */
@@ -87,14 +92,6 @@ ms_status ms_treatments_check(const char *text, ms_error *err);
 /* Applies `text` to treatments->layers[0 .. num_layers - 1]; operators live in the arena. */
 ms_status ms_treatments_apply(const char *text, ms_arena *arena, uint64_t num_layers,
                               ms_treatments *treatments, ms_error *err);
-
-/* "offload:0.5+tile:4" into the arena; NULL when out of memory. */
-const char *ms_treatment_text(const ms_treatment *treatment, ms_arena *arena);
-
-/* "0-7=checkpoint,loss=chunk:8": a specification that gives these treatments again, "" when all is
- * kept. In the arena; NULL when out of memory. */
-const char *ms_treatments_text(const ms_treatments *treatments, uint64_t num_layers,
-                               ms_arena *arena);
 
 /* Whether any of it goes to the host. */
 bool ms_treatment_sends(const ms_treatment *treatment);

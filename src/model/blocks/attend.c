@@ -241,7 +241,7 @@ ms_tensor ms_attention_call(ms_model *model, uint64_t layer, ms_tensor q, ms_ten
     const ms_tiled_attention tiled = {
         .run = run_piece,
         .context = model,
-        .pieces = model->run->treatments.layers[layer].attention_tiles,
+        .pieces = model->run->treatments.layers[layer].parts[MS_PART_TILE_ATTENTION],
     };
     *weights = 0;
     if (tiled.pieces > 1)

@@ -9,7 +9,7 @@
 #include "ops/ops.h"
 #include "treatments/checkpoint.h"
 #include "treatments/offload.h"
-#include "treatments/tile.h"
+#include "treatments/parts.h"
 
 static const ms_treatment *treatment_of(const ms_model *model, uint64_t layer)
 {
@@ -59,16 +59,7 @@ ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidd
 ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden)
 {
     const ms_treatment *treatment = treatment_of(model, region->number);
-    uint32_t tiles = treatment->tiles;
-    if (treatment->mlp_checkpoint)
-        return ms_checkpoint_run(model->tape, region, hidden);
-    if (tiles > 1) {
-        ms_frame f = ms_frame_begin(model->tape);
-        ms_tensor *input = ms_argument(&f, hidden);
-        ms_tensor *out = ms_local(&f, ms_tiled_run(model->tape, region, *input, tiles));
-        return ms_frame_end(&f, out);
-    }
-    return region->run(model->tape, region->context, region->number, hidden);
+    return ms_part_call(model->tape, treatment, MS_MODULE_MLP, region, hidden);
 }
 
 static bool has_checkpoints(const ms_model *model)

@@ -18,11 +18,12 @@ static uint32_t holder_of(const ms_stack *stack, const ms_treatment *t)
         t->input == MS_INPUT_SAVED_ON_CPU; /* takes a mask along, where it is positional */
     if ((t->kind == MS_TREAT_CHECKPOINT || t->kind == MS_TREAT_SELECTIVE) && !on_cpu)
         return MS_OPTION_CHECKPOINT;
-    for (uint32_t o = 0; (on_cpu || t->attention_tiles > 0) && o < stack->option_count; o++) {
+    for (uint32_t o = 0;
+         (on_cpu || t->parts[MS_PART_TILE_ATTENTION] > 0) && o < stack->option_count; o++) {
         const ms_treatment *other = &stack->options[o].treatment;
         if (on_cpu && other->input == MS_INPUT_SAVED_ON_CPU)
             return o;
-        if (!on_cpu && other->kind == MS_TREAT_KEEP && other->attention_tiles > 0)
+        if (!on_cpu && other->kind == MS_TREAT_KEEP && other->parts[MS_PART_TILE_ATTENTION] > 0)
             return o;
     }
     return MS_NONE;

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/costs/held.h"
 #include "plan/costs/measurement.h"
@@ -349,9 +350,8 @@ ms_status ms_shares_resolve(ms_arena *arena, const ms_model_config *model, ms_ru
         if (status == MS_OK)
             status = ms_selective_of_share(arena, &ops, t->share, &kept, err);
         if (status == MS_OK) {
-            kept.tiles = t->tiles;
             kept.input = t->input;
-            kept.attention_tiles = t->attention_tiles;
+            memcpy(kept.parts, t->parts, sizeof kept.parts);
             *t = kept;
         }
     }

@@ -5,6 +5,7 @@
 
 #include "config/model/layer_kinds.h"
 #include "config/run/attention.h"
+#include "config/treatment/row.h"
 #include "measure/clock.h"
 #include "plan/solver/knapsack.h"
 
@@ -151,7 +152,7 @@ static ms_status add_selective(ms_arena *arena, const ms_op_list *ops, ms_option
     return status;
 }
 
-/* ---- offload and tiles ---- */
+/* ---- offload ---- */
 
 /* The share of a layer's saved bytes that can leave while the next layer runs. */
 static double hidden_share(const ms_run_config *run, const ms_stack *stack)
@@ -178,11 +179,13 @@ static void add_offload(const ms_run_config *run, const ms_stack *stack, ms_opti
     }
 }
 
+/* ---- parts of a layer ---- */
+
 /* Attention whose scores are tensors: their bytes grow with the square of the sequence. Fused
  * kernels keep none, so nothing is won in pieces. */
 static bool has_scores(const ms_model_config *model, const ms_run_config *run)
 {
-    if (model->family->always_masks || model->family->is_bidirectional)
+    if (model->family->always_masks || model->family->is_bidirectional || model->family->has_sinks)
         return false; /* not supported in tiles */
     bool has_window =
         ms_model_has_layers(model, MS_LAYER_SLIDES) && run->seq_tokens >= model->sliding_window;
@@ -191,29 +194,89 @@ static bool has_scores(const ms_model_config *model, const ms_run_config *run)
            (has_window && ms_attention_choose_masked(model, run) == MS_ATTENTION_MATH);
 }
 
-/* Kept and checkpointed layers with the MLP, attention or both in pieces. A mixture of experts
- * takes its tokens in one. */
-static void add_tiles(const ms_model_config *model, const ms_run_config *run, uint32_t techniques,
-                      ms_option_list *list, uint32_t most)
+/* A mixture of experts takes its tokens in one. */
+static bool is_dense(const ms_model_config *model, const ms_run_config *run)
 {
-    static const uint32_t tiles[] = {4, 16};
-    enum { MLP = 1, ATTENTION = 2 };
-    const int all = (ms_model_has_layers(model, MS_LAYER_SPARSE) ? 0 : MLP) |
-                    (has_scores(model, run) && !model->family->has_sinks ? ATTENTION : 0);
-    for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++)
-        for (int way = MLP; way <= (MLP | ATTENTION); way++) {
-            if ((way & all) != way)
-                continue;
-            ms_treatment t = {.kind = MS_TREAT_KEEP,
-                              .tiles = way & MLP ? tiles[i] : 0,
-                              .attention_tiles = way & ATTENTION ? tiles[i] : 0};
-            if (tiles[i] > (way & ATTENTION ? run->seq_tokens : run->batch * run->seq_tokens))
+    (void)run;
+    return !ms_model_has_layers(model, MS_LAYER_SPARSE);
+}
+
+static uint64_t all_tokens(const ms_run_config *run)
+{
+    return run->batch * run->seq_tokens;
+}
+
+static uint64_t queries(const ms_run_config *run)
+{
+    return run->seq_tokens;
+}
+
+/* What is offered of each part; NULL: only what a target asks for. */
+typedef struct offer {
+    bool (*is_of_use)(const ms_model_config *model, const ms_run_config *run);
+    uint64_t (*most_pieces)(const ms_run_config *run);
+} offer;
+
+static const offer offers[MS_PART_COUNT] = {
+    [MS_PART_TILE] = {is_dense, all_tokens},
+    [MS_PART_TILE_ATTENTION] = {has_scores, queries},
+};
+
+/* Those that have pieces, or those that have none, a bit each. */
+static uint32_t list_offered(const ms_model_config *model, const ms_run_config *run,
+                             uint32_t techniques, bool has_pieces)
+{
+    uint32_t parts = 0;
+    for (uint32_t i = 0; i < MS_PART_COUNT; i++) {
+        const ms_part_row *row = ms_treatment_parts[i];
+        if (row->has_pieces == has_pieces && (row->techniques & ~techniques) == 0 &&
+            offers[i].is_of_use && offers[i].is_of_use(model, run))
+            parts |= 1U << i;
+    }
+    return parts;
+}
+
+static bool set_parts(const ms_run_config *run, uint32_t parts, uint32_t pieces, ms_treatment *t)
+{
+    *t = (ms_treatment){.kind = MS_TREAT_KEEP};
+    for (uint32_t i = 0; i < MS_PART_COUNT; i++) {
+        if (!(parts & 1U << i))
+            continue;
+        t->parts[i] = pieces;
+        if (offers[i].most_pieces && pieces > offers[i].most_pieces(run))
+            return false;
+    }
+    return true;
+}
+
+/* Kept and checkpointed layers with every choice of the parts in pieces. */
+static void add_pieces(const ms_model_config *model, const ms_run_config *run, uint32_t techniques,
+                       ms_option_list *list, uint32_t most)
+{
+    static const uint32_t pieces[] = {4, 16};
+    const uint32_t all = list_offered(model, run, techniques, true);
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
+        for (uint32_t parts = 1; parts <= all; parts++) {
+            ms_treatment t;
+            if ((parts & all) != parts || !set_parts(run, parts, pieces[i], &t))
                 continue;
             (void)add(list, &t, most);
             t.kind = MS_TREAT_CHECKPOINT;
             if (techniques & MS_MAY_CHECKPOINT)
                 (void)add(list, &t, most);
         }
+}
+
+/* Kept layers with one of the other parts. */
+static void add_whole_parts(const ms_model_config *model, const ms_run_config *run,
+                            uint32_t techniques, ms_option_list *list, uint32_t most)
+{
+    const uint32_t all = list_offered(model, run, techniques, false);
+    for (uint32_t i = 0; i < MS_PART_COUNT; i++) {
+        ms_treatment t;
+        if ((all & 1U << i) && set_parts(run, 1U << i, 1, &t))
+            (void)add(list, &t, most);
+    }
 }
 
 /* Every checkpoint once more, with its input on the host. That nothing is held beside the copies is
@@ -256,8 +319,8 @@ ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
         status = add_selective(arena, &stack->ops, list, most, err);
     if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu)
         add_offload(run, stack, list, most);
-    if (techniques & MS_MAY_TILE)
-        add_tiles(model, run, techniques, list, most);
+    add_pieces(model, run, techniques, list, most);
+    add_whole_parts(model, run, techniques, list, most);
     if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu &&
         run->checkpoint_kind == MS_CHECKPOINT_NON_REENTRANT)
         add_inputs(techniques, list, most);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "config/model/model_config.h"
 #include "config/run/run_config.h"
+#include "config/treatment/technique.h"
 #include "measure/profile.h"
 
 enum {
@@ -99,15 +100,6 @@ typedef struct ms_stack {
     ms_op_list ops;
     uint32_t simulations; /* that were run to fill it */
 } ms_stack;
-
-typedef enum ms_technique {
-    MS_MAY_CHECKPOINT = 1,
-    MS_MAY_SELECT = 2,
-    MS_MAY_OFFLOAD = 4,
-    MS_MAY_TILE = 8,
-    MS_MAY_CHUNK_LOSS = 16,
-    MS_MAY_ALL = 31
-} ms_technique;
 
 /* A choice: an option for each layer, and one for the loss. */
 typedef struct ms_stack_choice {

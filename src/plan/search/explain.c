@@ -2,8 +2,12 @@
 #include "plan/search/explain.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "config/treatment/row.h"
+#include "config/treatment/treatment_text.h"
 
 /* Layers with one option, side by side. */
 typedef struct group {
@@ -29,12 +33,26 @@ static group sum_group(const ms_stack *stack, uint32_t first, uint32_t last, uin
     return g;
 }
 
-/* Which parts of a layer run in tiles; "" for none. */
-static const char *tiled_parts(const ms_treatment *t)
+/* The parts of a layer that run again, in pieces or whole: "MLP and attention"; "" for none. */
+typedef struct parts {
+    char text[64];
+    bool are_many;
+    uint32_t pieces;
+} parts;
+
+static parts list_parts(const ms_treatment *t, bool in_pieces)
 {
-    if (t->attention_tiles == 0)
-        return t->tiles > 0 ? "MLP" : "";
-    return t->tiles > 0 ? "MLP and attention" : "attention";
+    parts p = {0};
+    for (int i = 0; i < MS_PART_COUNT; i++) {
+        const ms_part_row *row = ms_treatment_parts[i];
+        if (!t->parts[i] || row->has_pieces != in_pieces)
+            continue;
+        size_t used = strlen(p.text);
+        p.are_many = used > 0 || row->is_plural;
+        snprintf(p.text + used, sizeof p.text - used, "%s%s", used ? " and " : "", row->noun);
+        p.pieces = p.pieces ? p.pieces : t->parts[i];
+    }
+    return p;
 }
 
 static double layers_of(const group *g)
@@ -64,13 +82,15 @@ static const char *shown_copies(ms_arena *arena, const ms_treatment *t, const gr
 
 static const char *why_checkpoint(ms_arena *arena, const ms_treatment *t, const group *g)
 {
-    const char *ms = again(arena, g), *copies = shown_copies(arena, t, g), *tiled = tiled_parts(t);
+    const char *ms = again(arena, g), *copies = shown_copies(arena, t, g);
+    parts tiled = list_parts(t, true);
+    bool is_tiled = *tiled.text != '\0';
     if (!ms || !copies)
         return NULL;
-    return ms_arena_printf(arena,
-                           "only the input is kept%s; backward recomputes each layer%s%s%s%s%s",
-                           t->input == MS_INPUT_ON_DEVICE ? "" : ", on the host", ms,
-                           *tiled ? ", its " : "", tiled, *tiled ? " in tiles" : "", copies);
+    return ms_arena_printf(
+        arena, "only the input is kept%s; backward recomputes each layer%s%s%s%s%s",
+        t->input == MS_INPUT_ON_DEVICE ? "" : ", on the host", ms, is_tiled ? ", its " : "",
+        tiled.text, is_tiled ? " in tiles" : "", copies);
 }
 
 static const char *why_selective(ms_arena *arena, const ms_treatment *t, const group *g)
@@ -90,8 +110,9 @@ static const char *why_selective(ms_arena *arena, const ms_treatment *t, const g
                            t->kept_count, input, g->recompute_ms / layers_of(g), copies);
 }
 
-static const char *why_offload(ms_arena *arena, const group *g)
+static const char *why_offload(ms_arena *arena, const ms_treatment *t, const group *g)
 {
+    (void)t;
     if (!g->tells_time)
         return ms_arena_strdup(arena, "saved tensors are kept on the host");
     if (shown_ms(g) < 0.005)
@@ -101,28 +122,31 @@ static const char *why_offload(ms_arena *arena, const group *g)
         shown_ms(g));
 }
 
-static const char *why(ms_arena *arena, const ms_treatment *t, const group *g)
+/* Of a layer that is kept but for parts of it. */
+static const char *why_parts(ms_arena *arena, const ms_treatment *t, const group *g)
 {
-    const char *ms = again(arena, g);
-    if (!ms)
+    parts whole = list_parts(t, false), tiled = list_parts(t, true);
+    const char *text = "", *ms = again(arena, g);
+    if (*whole.text)
+        text = ms_arena_printf(arena, "the %s %s recomputed", whole.text,
+                               whole.are_many ? "are" : "is");
+    if (text && *tiled.text)
+        text = ms_arena_printf(arena, "%s%sthe %s %s recomputed in %" PRIu32 " tiles", text,
+                               *text ? ", " : "", tiled.text, tiled.are_many ? "are" : "is",
+                               tiled.pieces);
+    if (!text || !ms)
         return NULL;
-    switch (t->kind) {
-    case MS_TREAT_CHECKPOINT:
-        return why_checkpoint(arena, t, g);
-    case MS_TREAT_SELECTIVE:
-        return why_selective(arena, t, g);
-    case MS_TREAT_OFFLOAD:
-        return why_offload(arena, g);
-    case MS_TREAT_KEEP:
-    case MS_TREAT_KIND_COUNT:
-        break;
-    }
-    if (t->mlp_checkpoint)
-        return ms_arena_printf(arena, "the MLP is recomputed%s%s", ms, *ms ? " per layer" : "");
-    return ms_arena_printf(arena, "the %s %s recomputed in %" PRIu32 " tiles%s%s", tiled_parts(t),
-                           t->tiles && t->attention_tiles ? "are" : "is",
-                           t->tiles ? t->tiles : t->attention_tiles, ms, *ms ? " per layer" : "");
+    return ms_arena_printf(arena, "%s%s%s", text, ms, *ms ? " per layer" : "");
 }
+
+typedef const char *(*why_fn)(ms_arena *arena, const ms_treatment *t, const group *g);
+
+static const why_fn reasons[MS_TREAT_KIND_COUNT] = {
+    [MS_TREAT_KEEP] = why_parts,
+    [MS_TREAT_CHECKPOINT] = why_checkpoint,
+    [MS_TREAT_SELECTIVE] = why_selective,
+    [MS_TREAT_OFFLOAD] = why_offload,
+};
 
 static ms_status add(ms_step_plan *plan, const ms_decision *decision, ms_error *err)
 {
@@ -178,7 +202,7 @@ ms_status ms_explain(ms_arena *arena, const ms_stack *stack, const ms_stack_choi
                                           g.freed_bytes > 0 ? (uint64_t)g.freed_bytes : 0,
                                       .host_bytes = g.host_bytes,
                                       .added_ms = g.added_ms,
-                                      .why = why(arena, t, &g)};
+                                      .why = reasons[t->kind](arena, t, &g)};
         status = add(plan, &decision, err);
     }
     if (status == MS_OK && choice->loss > 0)

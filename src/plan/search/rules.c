@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "config/treatment/row.h"
 #include "plan/costs/choose.h"
 
 static const double target_utilisation = 0.85, exit_below = 0.7, tile_saving = 0.6,
@@ -82,7 +83,7 @@ static uint32_t option_of(const ms_stack *stack, technique t)
     uint32_t i = 0;
     for (; i < stack->option_count; i++) {
         const ms_treatment *o = &stack->options[i].treatment;
-        bool plain = o->tiles == 0 && o->attention_tiles == 0 && o->input == MS_INPUT_ON_DEVICE;
+        bool plain = !ms_treatment_has_parts(o, true) && o->input == MS_INPUT_ON_DEVICE;
         if ((t == CHECKPOINT && o->kind == MS_TREAT_CHECKPOINT && plain) ||
             (t == OFFLOAD && o->kind == MS_TREAT_OFFLOAD && plain && o->share >= 1) ||
             (t == TILE && o->kind == MS_TREAT_KEEP && ms_treatment_tiles_mlp_alone(o)))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "config/treatment/treatment_text.h"
 #include "plan/search/search.h"
 #include "simulate/variation.h"
 

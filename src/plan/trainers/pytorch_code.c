@@ -4,8 +4,11 @@
  * that says which layer gets what.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "config/treatment/row.h"
+#include "config/treatment/treatment_text.h"
 #include "json/embedded.h"
 #include "plan/trainers/shapes.h"
 
@@ -25,44 +28,37 @@ static void append(writer *w, const char *more)
 
 /* ---- which layers ---- */
 
-typedef bool (*same_fn)(const ms_treatment *a, const ms_treatment *b);
+/* Whether two treatments are alike in one respect: a part, the input's place, or the kind. */
+enum { SAME_INPUT = MS_PART_COUNT, SAME_KIND };
 
-static bool same_tiles(const ms_treatment *a, const ms_treatment *b)
+static bool is_same(const ms_treatment *a, const ms_treatment *b, int respect)
 {
-    return a->tiles == b->tiles;
-}
-
-static bool same_attention_tiles(const ms_treatment *a, const ms_treatment *b)
-{
-    return a->attention_tiles == b->attention_tiles;
-}
-
-/* All but the tiles and the place of the input. */
-static bool same_kind(const ms_treatment *a, const ms_treatment *b)
-{
+    if (respect < MS_PART_COUNT)
+        return a->parts[respect] == b->parts[respect];
+    if (respect == SAME_INPUT)
+        return a->input == b->input;
     ms_treatment other = *b;
-    other.tiles = a->tiles;
     other.input = a->input;
-    other.attention_tiles = a->attention_tiles;
+    memcpy(other.parts, a->parts, sizeof other.parts);
     return ms_treatment_equal(a, &other);
 }
 
-static bool is_first_of_its_kind(const writer *w, uint32_t layer, same_fn same)
+static bool is_first_of_its_kind(const writer *w, uint32_t layer, int respect)
 {
     for (uint32_t i = 0; i < layer; i++)
-        if (same(&w->treatments->layers[i], &w->treatments->layers[layer]))
+        if (is_same(&w->treatments->layers[i], &w->treatments->layers[layer], respect))
             return false;
     return true;
 }
 
 /* "range(0, 8)", or "(*range(0, 8), 9)", of those that are treated like `layer`. */
-static const char *layer_set(writer *w, uint32_t layer, same_fn same)
+static const char *layer_set(writer *w, uint32_t layer, int respect)
 {
     const ms_treatment *layers = w->treatments->layers;
     const char *set = "";
     uint32_t parts = 0;
     for (uint32_t i = layer, end; set && i < w->count; i = end) {
-        for (end = i; end < w->count && same(&layers[layer], &layers[end]);)
+        for (end = i; end < w->count && is_same(&layers[layer], &layers[end], respect);)
             end++;
         if (end == i) {
             end++;
@@ -101,6 +97,14 @@ static const char *aten_name(const char *name)
     return name;
 }
 
+/* `call` with `more` in the place of its %s, if it has one. */
+static const char *fill_in(writer *w, const char *call, const char *more)
+{
+    const char *gap = strstr(call, "%s");
+    return gap ? ms_arena_printf(w->arena, "%.*s%s%s", (int)(gap - call), call, more, gap + 2)
+               : call;
+}
+
 static const char *kept_list(writer *w, const ms_treatment *t)
 {
     const char *list = "";
@@ -115,23 +119,17 @@ static const char *kept_list(writer *w, const ms_treatment *t)
     return list;
 }
 
-/* The call for layers of this kind; "" when nothing is called. */
+/* The call for layers of this kind; "" when nothing is called, NULL when out of memory. */
 static const char *kind_call(writer *w, const ms_treatment *t)
 {
+    const ms_kind_row *row = &ms_treatment_kinds[t->kind];
     bool is_reentrant = w->task->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT;
-    switch (t->kind) {
-    case MS_TREAT_CHECKPOINT:
-        return is_reentrant ? "recompute(layers[i], use_reentrant=True)" : "recompute(layers[i])";
-    case MS_TREAT_SELECTIVE: {
-        const char *list = kept_list(w, t);
-        return list ? ms_arena_printf(w->arena, "recompute_but(layers[i]%s)", list) : NULL;
-    }
-    case MS_TREAT_KEEP:
-    case MS_TREAT_OFFLOAD:
-    case MS_TREAT_KIND_COUNT:
-        break;
-    }
-    return "";
+    const char *more = row->value == MS_KIND_OF_OPS_OR_SHARE ? kept_list(w, t)
+                       : is_reentrant                        ? ", use_reentrant=True"
+                                                             : "";
+    if (!more || !row->code.call)
+        return more ? "" : NULL;
+    return fill_in(w, row->code.call, more);
 }
 
 static void write_loop(writer *w, const char *set, const char *call)
@@ -142,30 +140,28 @@ static void write_loop(writer *w, const char *set, const char *call)
         append(w, ms_arena_printf(w->arena, "    for i in %s:\n        %s\n", set, call));
 }
 
-static void write_tiles(writer *w)
+static const char *part_call(writer *w, int part, uint32_t value)
 {
-    for (uint32_t i = 0; i < w->count && w->text; i++) {
-        const ms_treatment *t = &w->treatments->layers[i];
-        if (t->tiles > 0 && is_first_of_its_kind(w, i, same_tiles))
-            write_loop(w, layer_set(w, i, same_tiles),
-                       ms_arena_printf(w->arena, "tile(layers[i].mlp, %" PRIu32 ")", t->tiles));
-        if (t->attention_tiles > 0 && is_first_of_its_kind(w, i, same_attention_tiles))
-            write_loop(w, layer_set(w, i, same_attention_tiles),
-                       ms_arena_printf(w->arena, "tile_attention(layers[i], %" PRIu32 ")",
-                                       t->attention_tiles));
-    }
+    char pieces[16];
+    snprintf(pieces, sizeof pieces, "%" PRIu32, value);
+    return fill_in(w, ms_treatment_parts[part]->code.call, pieces);
+}
+
+static void write_parts(writer *w)
+{
+    for (uint32_t i = 0; i < w->count; i++)
+        for (int part = 0; part < MS_PART_COUNT && w->text; part++) {
+            uint32_t value = w->treatments->layers[i].parts[part];
+            if (value > 0 && is_first_of_its_kind(w, i, part))
+                write_loop(w, layer_set(w, i, part), part_call(w, part, value));
+        }
 }
 
 static void write_kinds(writer *w)
 {
     for (uint32_t i = 0; i < w->count && w->text; i++)
-        if (is_first_of_its_kind(w, i, same_kind))
-            write_loop(w, layer_set(w, i, same_kind), kind_call(w, &w->treatments->layers[i]));
-}
-
-static bool same_input(const ms_treatment *a, const ms_treatment *b)
-{
-    return a->input == b->input;
+        if (is_first_of_its_kind(w, i, SAME_KIND))
+            write_loop(w, layer_set(w, i, SAME_KIND), kind_call(w, &w->treatments->layers[i]));
 }
 
 /* "range(0, 8)" of the layers whose checkpoint's input goes to this place; "" when none does. */
@@ -173,15 +169,18 @@ static const char *input_set(writer *w, ms_input_place place)
 {
     for (uint32_t i = 0; i < w->count; i++)
         if (w->treatments->layers[i].input == place)
-            return layer_set(w, i, same_input);
+            return layer_set(w, i, SAME_INPUT);
     return "";
 }
 
-static void write_saved_on_cpu(writer *w)
+static void write_inputs(writer *w)
 {
-    const char *set = input_set(w, MS_INPUT_SAVED_ON_CPU);
-    if (!set || *set)
-        write_loop(w, set, "save_input_on_cpu(layers[i])");
+    for (int place = 0; place < MS_INPUT_PLACE_COUNT && w->text; place++) {
+        const char *call = ms_input_places[place].code.call;
+        const char *set = call ? input_set(w, (ms_input_place)place) : "";
+        if (!set || *set)
+            write_loop(w, set, call);
+    }
 }
 
 static void write_offload(writer *w)
@@ -189,9 +188,9 @@ static void write_offload(writer *w)
     const char *shares = "", *inputs = input_set(w, MS_INPUT_OFFLOADED);
     for (uint32_t i = 0; i < w->count && shares; i++) {
         const ms_treatment *t = &w->treatments->layers[i];
-        if (t->kind != MS_TREAT_OFFLOAD || !is_first_of_its_kind(w, i, same_kind))
+        if (t->kind != MS_TREAT_OFFLOAD || !is_first_of_its_kind(w, i, SAME_KIND))
             continue;
-        const char *set = layer_set(w, i, same_kind);
+        const char *set = layer_set(w, i, SAME_KIND);
         shares = set ? ms_arena_printf(w->arena, "%s%s**dict.fromkeys(%s, %.9g)", shares,
                                        *shares ? ", " : "", set, t->share)
                      : NULL;
@@ -209,9 +208,9 @@ static void write_layers(writer *w)
               "    \"\"\"Call once, when the model is on its device; then train as before.\"\"\"\n"
               "    decoder = model.get_decoder()\n"
               "    layers = decoder.layers if hasattr(decoder, \"layers\") else decoder.h\n");
-    write_tiles(w);
+    write_parts(w);
     write_kinds(w);
-    write_saved_on_cpu(w);
+    write_inputs(w);
     write_offload(w);
 }
 
@@ -229,21 +228,43 @@ static void write_loss(writer *w)
 
 /* ---- the pieces ---- */
 
+/* Files of src/plan/trainers/pytorch, each behind those that it uses. */
+static const char *const files[] = {"recompute",      "selective", "checkpoint_mlp", "save_on_cpu",
+                                    "offload",        "pieces",    "again",          "tile",
+                                    "tile_attention", "loss"};
+enum { FILE_COUNT = sizeof files / sizeof *files };
+
 typedef struct needs {
-    bool recompute, selective, save_on_cpu, offload, tile, tile_attention, loss;
+    bool files[FILE_COUNT];
+    bool layers; /* any layer is treated */
 } needs;
+
+static void need(needs *n, const char *const *names, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && names[i]; i++)
+        for (uint32_t k = 0; k < FILE_COUNT; k++)
+            n->files[k] |= strcmp(files[k], names[i]) == 0;
+}
+
+static void need_code(needs *n, const ms_treatment_code *code)
+{
+    need(n, code->pieces, MS_MOST_CODE_PIECES);
+    n->layers |= code->pieces[0] != NULL;
+}
 
 static needs needs_of(const writer *w)
 {
-    needs n = {.loss = w->treatments->loss_chunks > 0};
+    static const char *const loss[] = {"pieces", "loss"};
+    needs n = {0};
+    if (w->treatments->loss_chunks > 0)
+        need(&n, loss, 2);
     for (uint32_t i = 0; i < w->count; i++) {
         const ms_treatment *t = &w->treatments->layers[i];
-        n.selective |= t->kind == MS_TREAT_SELECTIVE;
-        n.recompute |= t->kind == MS_TREAT_CHECKPOINT || t->kind == MS_TREAT_SELECTIVE;
-        n.save_on_cpu |= t->input == MS_INPUT_SAVED_ON_CPU;
-        n.offload |= t->kind == MS_TREAT_OFFLOAD || t->input == MS_INPUT_OFFLOADED;
-        n.tile |= t->tiles > 0;
-        n.tile_attention |= t->attention_tiles > 0;
+        need_code(&n, &ms_treatment_kinds[t->kind].code);
+        need_code(&n, &ms_input_places[t->input].code);
+        for (int part = 0; part < MS_PART_COUNT; part++)
+            if (t->parts[part])
+                need_code(&n, &ms_treatment_parts[part]->code);
     }
     return n;
 }
@@ -273,8 +294,6 @@ static bool is_third_party(const char *line)
     return strstr(line, "torch") || strstr(line, "transformers");
 }
 
-enum { MOST_PIECES = 9 };
-
 /* Each import once; those of Python itself first. */
 static void write_imports(writer *w, const char *const *pieces, uint32_t count)
 {
@@ -292,27 +311,13 @@ static void write_imports(writer *w, const char *const *pieces, uint32_t count)
     append(w, imports);
 }
 
-static void write_pieces(writer *w, needs n)
+static void write_pieces(writer *w, const needs *n)
 {
-    const struct {
-        bool is_needed;
-        const char *name;
-    } all[MOST_PIECES] = {
-        {n.recompute, "recompute"},
-        {n.selective, "selective"},
-        {n.save_on_cpu, "save_on_cpu"},
-        {n.offload, "offload"},
-        {n.tile || n.loss, "pieces"},
-        {n.tile || n.tile_attention, "again"},
-        {n.tile, "tile"},
-        {n.tile_attention, "tile_attention"},
-        {n.loss, "loss"},
-    };
-    const char *pieces[MOST_PIECES];
+    const char *pieces[FILE_COUNT];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < MOST_PIECES; i++)
-        if (all[i].is_needed)
-            pieces[count++] = ms_embedded_code_find(all[i].name);
+    for (uint32_t i = 0; i < FILE_COUNT; i++)
+        if (n->files[i])
+            pieces[count++] = ms_embedded_code_find(files[i]);
     write_imports(w, pieces, count);
     for (uint32_t i = 0; i < count; i++)
         append(w, body_of(pieces[i]));
@@ -333,10 +338,10 @@ const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
                              "# %s\n",
                              treat);
     needs n = needs_of(&w);
-    write_pieces(&w, n);
-    if (n.recompute || n.offload || n.tile || n.tile_attention)
+    write_pieces(&w, &n);
+    if (n.layers)
         write_layers(&w);
-    if (n.loss)
+    if (treatments->loss_chunks > 0)
         write_loss(&w);
     if (!w.text)
         return NULL;

@@ -75,9 +75,9 @@ static void add_tiles(ms_shape_list *list, const char *keep, const char *checkpo
     for (uint32_t i = 0; i < list->stack->option_count; i++) {
         const ms_treatment *t = &list->stack->options[i].treatment;
         if (ms_treatment_tiles_mlp_alone(t) && t->kind == MS_TREAT_KEEP)
-            ms_shapes_add(list, all, i, tile_keys(list, keep, t->tiles));
+            ms_shapes_add(list, all, i, tile_keys(list, keep, t->parts[MS_PART_TILE]));
         if (ms_treatment_tiles_mlp_alone(t) && ms_is_plain_checkpoint(t) && may_checkpoint)
-            ms_shapes_add(list, all, i, tile_keys(list, checkpoint, t->tiles));
+            ms_shapes_add(list, all, i, tile_keys(list, checkpoint, t->parts[MS_PART_TILE]));
     }
 }
 

@@ -53,7 +53,7 @@ static const spelling fields = {
 /* The MLP of every layer, which goes by another name where it is a mixture of experts. */
 static void add_mlps(ms_shape_list *list, const spelling *s)
 {
-    static const ms_treatment mlp = {.kind = MS_TREAT_KEEP, .mlp_checkpoint = true};
+    static const ms_treatment mlp = {.kind = MS_TREAT_KEEP, .parts[MS_PART_CHECKPOINT_MLP] = 1};
     const ms_model_config *model = list->task->model;
     bool has_dense = false, has_experts = false;
     if (!ms_shapes_may(list, MS_MAY_CHECKPOINT) || model->family->has_no_mlp_module)

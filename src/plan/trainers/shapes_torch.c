@@ -18,7 +18,7 @@ static bool is_reentrant(const ms_shape_list *list)
 static uint32_t save_on_cpu_option(ms_shape_list *list, uint32_t tiles)
 {
     const ms_treatment t = {
-        .kind = MS_TREAT_CHECKPOINT, .input = MS_INPUT_SAVED_ON_CPU, .tiles = tiles};
+        .kind = MS_TREAT_CHECKPOINT, .input = MS_INPUT_SAVED_ON_CPU, .parts[MS_PART_TILE] = tiles};
     return ms_shapes_option(list, &t);
 }
 
@@ -216,13 +216,14 @@ static void add_deepspeed_tiles(ms_shape_list *list, uint32_t i, const char *che
     if (!ms_treatment_tiles_mlp_alone(&t))
         return;
     if (t.kind == MS_TREAT_KEEP)
-        ms_shapes_add(list, all, i, deepspeed_tiles(list, t.tiles, ""));
+        ms_shapes_add(list, all, i, deepspeed_tiles(list, t.parts[MS_PART_TILE], ""));
     if (!ms_is_plain_checkpoint(&t) || !ms_shapes_may(list, MS_MAY_CHECKPOINT))
         return;
-    ms_shapes_add(list, all, i, checkpoint ? deepspeed_tiles(list, t.tiles, checkpoint) : NULL);
+    ms_shapes_add(list, all, i,
+                  checkpoint ? deepspeed_tiles(list, t.parts[MS_PART_TILE], checkpoint) : NULL);
     if (ms_shapes_may_save_on_cpu(list))
-        ms_shapes_add(list, all, save_on_cpu_option(list, t.tiles),
-                      deepspeed_tiles(list, t.tiles, deepspeed_offload));
+        ms_shapes_add(list, all, save_on_cpu_option(list, t.parts[MS_PART_TILE]),
+                      deepspeed_tiles(list, t.parts[MS_PART_TILE], deepspeed_offload));
 }
 
 ms_status ms_shapes_deepspeed(MS_SHAPES_ARGUMENTS)

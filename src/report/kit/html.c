@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "config/treatment/row.h"
+#include "config/treatment/treatment_text.h"
 #include "json/embedded.h"
 #include "memscope/memscope.h"
 
@@ -222,6 +224,18 @@ static uint64_t run_end(const ms_treatments *treatments, uint64_t num_layers, ui
     return i;
 }
 
+/* ", in tiles", or ", the MLP again". */
+static void parts_again(FILE *out, const ms_treatment *t)
+{
+    if (ms_treatment_has_parts(t, true)) {
+        fputs(", in tiles", out);
+        return;
+    }
+    for (int i = 0; i < MS_PART_COUNT; i++)
+        if (t->parts[i])
+            fprintf(out, ", the %s again", ms_treatment_parts[i]->noun);
+}
+
 static void strip(FILE *out, const ms_treatments *treatments, uint64_t num_layers)
 {
     fputs("<div class=\"strip\" role=\"img\" aria-label=\"How each layer is treated; the table "
@@ -229,11 +243,12 @@ static void strip(FILE *out, const ms_treatments *treatments, uint64_t num_layer
           out);
     for (uint64_t i = 0; i < num_layers; i++) {
         const ms_treatment *t = &treatments->layers[i];
-        bool is_tiled = t->tiles || t->attention_tiles;
-        const char *part = is_tiled ? ", in tiles" : t->mlp_checkpoint ? ", the MLP again" : "";
-        const char *name = ms_treatment_names[t->kind];
-        fprintf(out, "<span class=\"t-%s%s\" title=\"layer %" PRIu64 ": %s%s\"></span>", name,
-                *part ? " t-tile" : "", i, name, part);
+        const char *name = ms_treatment_kinds[t->kind].word;
+        bool has_parts = ms_treatment_has_parts(t, false) || ms_treatment_has_parts(t, true);
+        fprintf(out, "<span class=\"t-%s%s\" title=\"layer %" PRIu64 ": %s", name,
+                has_parts ? " t-tile" : "", i, name);
+        parts_again(out, t);
+        fputs("\"></span>", out);
     }
     fputs("</div>\n", out);
 }

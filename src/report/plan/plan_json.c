@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "config/treatment/treatment_text.h"
 #include "json/write.h"
 #include "plan/trainers/targets.h"
 #include "report/view/calibrated.h"

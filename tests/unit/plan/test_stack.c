@@ -3,6 +3,7 @@
  * The stack's sums against the step itself: a mix of treatments counted from its parts has the peak
  * and the time of the simulated step.
  */
+#include "config/treatment/treatment_text.h"
 #include "plan/costs/measure.h"
 #include "plan/costs/stack.h"
 

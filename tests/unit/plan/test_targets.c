@@ -6,6 +6,7 @@
  *     test_targets LAYERS TREATMENTS    prints PyTorch's code, for
  * tests/oracle/test_pytorch_code.py
  */
+#include "config/treatment/treatment_text.h"
 #include "plan/costs/measure.h"
 #include "plan/trainers/target.h"
 
@@ -124,8 +125,10 @@ static uint32_t techniques_of(const ms_treatment *t)
     uint32_t used = (t->kind == MS_TREAT_CHECKPOINT  ? (uint32_t)MS_MAY_CHECKPOINT
                      : t->kind == MS_TREAT_SELECTIVE ? (uint32_t)MS_MAY_SELECT
                                                      : 0);
-    used |= t->mlp_checkpoint ? (uint32_t)MS_MAY_CHECKPOINT : 0;
-    return used | (t->tiles + t->attention_tiles > 0 ? (uint32_t)MS_MAY_TILE : 0) |
+    used |= t->parts[MS_PART_CHECKPOINT_MLP] ? (uint32_t)MS_MAY_CHECKPOINT : 0;
+    return used |
+           (t->parts[MS_PART_TILE] + t->parts[MS_PART_TILE_ATTENTION] > 0 ? (uint32_t)MS_MAY_TILE
+                                                                          : 0) |
            (ms_treatment_sends(t) ? (uint32_t)MS_MAY_OFFLOAD : 0);
 }
 

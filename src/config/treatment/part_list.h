@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What can be done to a part of a layer, one row each, in the order in which a treatment is
+ * written. An X-macro, because the enum and the table must agree; the rows are in the files
+ * part_<name>.c.
+ */
+#ifndef MS_CONFIG_TREATMENT_PART_LIST_H
+#define MS_CONFIG_TREATMENT_PART_LIST_H
+
+/* constant, row */
+#define MS_PART_LIST(X)                                                                            \
+    X(CHECKPOINT_MLP, checkpoint_mlp)                                                              \
+    X(TILE, tile)                                                                                  \
+    X(TILE_ATTENTION, tile_attention)
+
+#endif
