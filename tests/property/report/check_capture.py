@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 os.environ.pop("MEMSCOPE_CAPTURE_PATHS", None)
 from memscope_torch import assertions, hints, shown  # noqa: E402
