@@ -4,13 +4,6 @@
 #include "treatments/checkpoint.h"
 #include "treatments/tile.h"
 
-static ms_tensor run_checkpoint(ms_tape *tape, const ms_region *region, ms_tensor input,
-                                uint32_t value)
-{
-    (void)value;
-    return ms_checkpoint_run(tape, region, input);
-}
-
 static ms_tensor run_tiles(ms_tape *tape, const ms_region *region, ms_tensor input, uint32_t pieces)
 {
     ms_frame f = ms_frame_begin(tape);
@@ -19,19 +12,14 @@ static ms_tensor run_tiles(ms_tape *tape, const ms_region *region, ms_tensor inp
     return ms_frame_end(&f, out);
 }
 
-/* NULL: the module calls it itself (tile_attention.h). */
-typedef ms_tensor (*part_run)(ms_tape *tape, const ms_region *region, ms_tensor input,
-                              uint32_t value);
-static const part_run runs[MS_PART_COUNT] = {
-    [MS_PART_CHECKPOINT_MLP] = run_checkpoint,
-    [MS_PART_TILE] = run_tiles,
-};
-
 ms_tensor ms_part_call(ms_tape *tape, const ms_treatment *treatment, ms_part_module module,
                        const ms_region *region, ms_tensor input)
 {
-    for (int i = 0; i < MS_PART_COUNT; i++)
-        if (treatment->parts[i] && ms_treatment_parts[i]->module == module && runs[i])
-            return runs[i](tape, region, input, treatment->parts[i]);
+    for (int i = 0; i < MS_PART_COUNT; i++) {
+        const ms_part_row *row = ms_treatment_parts[i];
+        if (treatment->parts[i] && row->module == module)
+            return row->has_pieces ? run_tiles(tape, region, input, treatment->parts[i])
+                                   : ms_checkpoint_run(tape, region, input);
+    }
     return region->run(tape, region->context, region->number, input);
 }

@@ -28,7 +28,7 @@ PLAIN = "llama-3.2-1b --batch 2 --seq 1024 --device a100-80gb"
 RUNS = [
     "--checkpointing all", "--checkpointing 0-3", "--checkpointing all --checkpoint-kind reentrant", "--treat every:2=offload:0.5",
     "--treat 0-7=checkpoint,8-15=offload:0.3,loss=chunk:4", "--treat 0-15=tile:4", "--treat all=checkpoint+offload", "--treat 0-3=tile-attention:4",
-    "--treat all=checkpoint-mlp", "--treat 0-5=selective:mm+offload", "--treat all=selective:0.5", "--optimizer sgd", "--optimizer adamw-8bit",
+    "--treat all=checkpoint-mlp", "--treat all=checkpoint-norms", "--treat 0-5=selective:mm+offload", "--treat all=selective:0.5", "--optimizer sgd", "--optimizer adamw-8bit",
     "--optimizer paged-adamw-8bit", "--optimizer adafactor", "--optimizer muon", "--optimizer lion", "--optimizer-impl foreach", "--optimizer-impl loop",
     "--optimizer-in-backward yes", "--optimizer-device host", "--optimizer-device host --parameter-device host --treat all=checkpoint", "--lora r=16,targets=all-linear",
     "--lora r=8,targets=q_proj+v_proj --quantize nf4:double --autocast bf16", "--quantize int8 --lora r=8,targets=all-linear", "--autocast bf16 --dtype fp32",

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 command -v python3 > /dev/null || { echo "0 passed, 0 failed"; exit 0; }
 [ $# -gt 0 ] || set -- --check README.md --check docs/accuracy.md
 results=${BUILD:-build/release}/oracle
-for file in parameters cpu_step wide_cpu cuda_step_sm80 wide_cuda backends_cuda treat_cuda optimizers_cuda adapters_cuda quantized_cuda host_cuda host_parameters_cuda \
+for file in parameters cpu_step wide_cpu cuda_step_sm80 wide_cuda backends_cuda treat_cuda norms_cuda optimizers_cuda adapters_cuda quantized_cuda host_cuda host_parameters_cuda \
     losses_cpu losses_cuda fp32_gradients_cpu fp32_gradients_cuda liger_cuda between_steps_cuda; do
     set -- "$@" "$results/$file.json"
 done

@@ -133,7 +133,7 @@ class Step:
         self.loss_of = None
         if case.get("treat"):
             import treatments
-            if case.get("lora") and re.search("checkpoint|selective", case["treat"]):
+            if case.get("lora") and re.search("checkpoint(?!-)|selective", case["treat"]):
                 self.model.enable_input_require_grads()  # as trainers do
             self.loss_of = treatments.apply(self.model, case["treat"])
         self.optimizer = optimizer_of(case, self.model, at_home)

@@ -39,6 +39,7 @@ FILES = {
     "wide_cuda": ", modes, windows and shapes",
     "backends_cuda": ", attention back ends, reentrant checkpoints",
     "treat_cuda": ", treated layers",
+    "norms_cuda": ", checkpointed norms",
     "optimizers_cuda": ", other optimizers",
     "adapters_cuda": ", adapters",
     "quantized_cuda": ", adapters on quantised bases",
@@ -58,7 +59,7 @@ FILES = {
 SHORT = {
     "CPU": ["cpu"],
     "CUDA": ["cuda"],
-    "CUDA, treated layers, parameters and optimizer on the host": ["treat_cuda", "host_cuda", "host_parameters_cuda"],
+    "CUDA, treated layers, parameters and optimizer on the host": ["treat_cuda", "norms_cuda", "host_cuda", "host_parameters_cuda"],
     "CUDA, other optimizers": ["optimizers_cuda"],
     "CUDA, adapters and quantised bases": ["adapters_cuda", "quantized_cuda"],
 }
@@ -66,7 +67,7 @@ SHORT_COLUMNS = [("every phase of a steady step", ("phases", "steady")), ("reser
 FULL_NAME, SHORT_NAME = "accuracy", "accuracy in short"
 
 # What hooks see of a treated layer is not what it saves: tests/oracle/README.md says why.
-NOT_COMPARABLE = {(name, "saved") for name in ("treat_cuda", "host_cuda", "host_parameters_cuda")}
+NOT_COMPARABLE = {(name, "saved") for name in ("treat_cuda", "norms_cuda", "host_cuda", "host_parameters_cuda")}
 
 
 def source_of(result):

@@ -12,7 +12,7 @@ import torch
 import transformers
 
 DEVICE = os.environ.get("DEVICE", "cpu")
-PRINTER = os.path.join(os.environ.get("BUILD", "build/release"), "tests/unit/test_targets")
+PRINTER = os.path.join(os.environ.get("BUILD", "build/release"), "tests/unit/plan/test_targets")
 torch.set_num_threads(1)
 
 SIZES = dict(vocab_size=101, hidden_size=64, intermediate_size=96, num_hidden_layers=4, num_attention_heads=4,
@@ -21,7 +21,7 @@ MODELS = {"llama": SIZES, "qwen2": SIZES, "qwen3": dict(SIZES, head_dim=24), "mi
           "gpt2": dict(vocab_size=101, n_embd=64, n_layer=4, n_head=4, n_positions=64, resid_pdrop=0, attn_pdrop=0, embd_pdrop=0)}
 SAME = ["all=keep", "all=checkpoint", "first:2=checkpoint", "1,3=checkpoint", "all=selective:mm", "all=selective:mm#1+mm#6+mul",
         "all=selective:addmm+silu+add+to,2=keep", "all=offload:1", "all=offload:0.5", "0=offload:0.25,1=checkpoint,2=offload:1",
-        "all=checkpoint+offload", "all=checkpoint+save_on_cpu",
+        "all=checkpoint+offload", "all=checkpoint+save_on_cpu", "all=checkpoint-mlp", "all=checkpoint-norms",
         "0=checkpoint+offload,1=offload:0.5,2=selective:mm+offload,3=checkpoint+save_on_cpu"]
 CLOSE = ["all=tile:2", "0=tile:7", "all=checkpoint+tile:2", "all=selective:mm+tile:3", "all=offload:1+tile:2",
          "all=checkpoint+offload+tile:2", "loss=chunk:2",

@@ -24,7 +24,7 @@ QWEN3 = dict(LLAMA, model_type="qwen3", head_dim=24)
 GPT2 = dict(model_type="gpt2", vocab_size=101, n_embd=64, n_layer=4, n_head=4, n_positions=2048)
 SAME = ["all=checkpoint", "all=selective:mm", "all=selective:mm#1+mm#6+mul", "all=selective:silu+addmm+add", "all=offload:1",
         "all=offload:0.5", "first:2=offload:0.25", "0-1=checkpoint,2=offload:1,3=keep", "all=offload:1,every:2=checkpoint",
-        "all=checkpoint+offload", "all=checkpoint+save_on_cpu", "0-1=selective:mm+silu+offload,2=offload:1",
+        "all=checkpoint+offload", "all=checkpoint+save_on_cpu", "all=checkpoint-norms", "all=checkpoint-mlp+checkpoint-norms", "0-1=selective:mm+silu+offload,2=offload:1",
         "0=checkpoint+offload,1=offload:0.5,2=checkpoint+save_on_cpu,3=selective:addmm+save_on_cpu", "loss=chunk:1"]
 CLOSE = ["all=tile:2", "all=tile:7", "all=checkpoint+tile:2", "all=selective:mm+tile:3", "all=offload:1+tile:2",
          "all=checkpoint+offload+tile:2", "loss=chunk:2",

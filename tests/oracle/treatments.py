@@ -13,6 +13,7 @@ ranges such as 0,2,5-9 (a comma part without '=' belongs to the layers of the ne
                     mm#2 is only the third mm of the layer's forward
     offload:R       keep, but of what the layer saved for backward, R (0 < R <= 1) of the bytes wait in pinned host memory
     checkpoint-mlp  recompute the MLP alone
+    checkpoint-norms  recompute the layer's own norms alone; may follow checkpoint-mlp or pieces: checkpoint-mlp+checkpoint-norms
     +offload        behind checkpoint or selective:OPS: the layer's input waits in pinned host memory, but for the last layer's
     +save_on_cpu    the same by PyTorch's save_on_cpu: nothing runs beside the copies, the last layer's input goes as well
     tile:N          run the MLP in N pieces of the tokens; may follow one of the others: checkpoint+tile:2
@@ -27,7 +28,7 @@ import re
 from functools import partial
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/plan/trainers/pytorch")
-for piece in ("recompute", "selective", "save_on_cpu", "offload", "pieces", "again", "tile", "tile_attention", "loss"):
+for piece in ("recompute", "selective", "save_on_cpu", "offload", "pieces", "again", "tile", "tile_attention", "checkpoint_mlp", "checkpoint_norms", "loss"):
     with open(os.path.join(FOLDER, piece + ".py")) as file:
         exec(compile(file.read(), file.name, "exec"))
 
@@ -80,6 +81,11 @@ def apply(model, plan):
                 tile(layer.mlp, int(number))
             else:
                 tile_attention(layer, int(number))
+        if "checkpoint-norms" in words:
+            words.remove("checkpoint-norms")
+            if words and words[0] not in ("keep", "checkpoint-mlp"):
+                raise ValueError(f"'{treatment}' is no treatment")
+            recompute_norms(layer)
         places = [w for w in ("offload", "save_on_cpu") if w in words]
         for place in places:
             words.remove(place)
@@ -87,7 +93,7 @@ def apply(model, plan):
         if name == "checkpoint":
             recompute(layer)
         elif name == "checkpoint-mlp":
-            layer.mlp.forward = partial(checkpoint, layer.mlp.forward, use_reentrant=False)
+            recompute_mlp(layer)
         elif name == "selective":
             recompute_but(layer, value, *words[1:])
         elif name == "offload":

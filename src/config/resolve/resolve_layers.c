@@ -9,7 +9,7 @@
 
 #include "config/treatment/layers.h"
 #include "config/resolve/resolving.h"
-#include "config/treatment/row.h"
+#include "config/run/treated_layer.h"
 
 /* The place itself, for what is found out later; *place NULL: on the command line. */
 static ms_status keep_place(const ms_resolving *c, const char *field, const ms_error **place)
@@ -49,24 +49,9 @@ ms_status ms_resolve_layers(const ms_resolving *c)
     return keep_place(c, "treat", &run->treat_place);
 }
 
-static ms_treated_layer facts_of(const ms_resolving *c, uint64_t layer)
-{
-    const ms_family *family = c->model->family;
-    return (ms_treated_layer){
-        .model_type = family->model_type,
-        .on_cpu = c->run->device->is_cpu,
-        .is_sparse = (ms_layer_kind(c->model, layer) & MS_LAYER_SPARSE) != 0,
-        .has_no_mlp_module = family->has_no_mlp_module,
-        .has_sinks = family->has_sinks,
-        .has_plain_attention = !family->always_masks && !family->is_bidirectional,
-        .is_reentrant = c->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT,
-        .steps_in_backward = c->run->optimizer_in_backward,
-    };
-}
-
 static ms_status check_layer(const ms_resolving *c, uint64_t i)
 {
-    const ms_treated_layer layer = facts_of(c, i);
+    const ms_treated_layer layer = ms_treated_layer_of(c->model, c->run, i);
     ms_refusal refusal;
     if (!ms_treatment_is_refused(&layer, &c->run->treatments.layers[i], &refusal))
         return MS_OK;

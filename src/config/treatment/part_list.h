@@ -10,6 +10,7 @@
 /* constant, row */
 #define MS_PART_LIST(X)                                                                            \
     X(CHECKPOINT_MLP, checkpoint_mlp)                                                              \
+    X(CHECKPOINT_NORMS, checkpoint_norms)                                                          \
     X(TILE, tile)                                                                                  \
     X(TILE_ATTENTION, tile_attention)
 

@@ -84,8 +84,11 @@ typedef struct ms_part_row {
     const char *word;  /* as a treatment has it, without ":4" */
     bool has_pieces;   /* ":4" follows the word */
     bool is_leading;   /* it stands first: the layer as a whole is kept */
+    bool needs_keep;   /* the layer as a whole is kept; it may stand behind another part */
     uint32_t excludes; /* parts that do not stand behind this one, a bit each */
     uint32_t techniques;
+    uint32_t unless; /* without pieces: planners offer it where none of these techniques, which do
+                        as much, may be used; 0: never */
     ms_part_module module;
     const char *noun; /* what runs again: "MLP" */
     bool is_plural;

@@ -181,6 +181,8 @@ static bool part_may_follow(const ms_treatment *t, int part, bool is_first)
     for (int i = 0; i < MS_PART_COUNT; i++)
         if (t->parts[i] && (ms_treatment_parts[i]->excludes & 1U << part))
             return false;
+    if (row->needs_keep && t->kind != MS_TREAT_KEEP)
+        return false;
     return t->parts[part] == 0 && (is_first || !row->is_leading);
 }
 

@@ -17,6 +17,8 @@
  *                       back beside the layers' work, but for the last layer's
  *     +save_on_cpu      the same, by PyTorch's save_on_cpu: the step waits for each copy
  *     checkpoint-mlp    the MLP's input alone stays of what the MLP saves; backward runs it again
+ *     checkpoint-norms  the same of each of the layer's own norms; "+checkpoint-norms" behind
+ *                       checkpoint-mlp or tiles
  *     tile:4            the MLP in 4 pieces of the tokens, each run again by backward; behind
  *                       another treatment "+tile:4"
  *     tile-attention:4  attention in 4 pieces of the queries, the same

@@ -85,12 +85,37 @@ ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, 
     return out;
 }
 
+/* ---- norms ---- */
+
+ms_tensor ms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x, ms_region_fn run)
+{
+    const ms_scope *scopes = model->tape->trace->scopes.items;
+    uint32_t parent = scopes[module->scope].parent;
+    uint32_t layer = ms_scope_layer(model->tape, module->scope);
+    const ms_region region = {.run = run, .context = model, .number = (uintptr_t)module};
+    if (layer == MS_NONE || ms_layer_scope(model->tape, layer) != parent)
+        return run(model->tape, model, region.number, x);
+    return ms_part_call(model->tape, treatment_of(model, layer), MS_MODULE_NORM, &region, x);
+}
+
+const ms_norm_module *ms_norm_of(uint64_t number)
+{
+    return (const ms_norm_module *)(uintptr_t)number;
+}
+
+static ms_tensor run_layer_norm(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
+{
+    const ms_norm_module *module = ms_norm_of(number);
+    (void)context;
+    uint32_t previous = ms_scope_enter(tape, module->scope);
+    ms_tensor out = ms_layer_norm(tape, x, module->weight, module->bias);
+    tape->scope = previous;
+    return out;
+}
+
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
 {
-    uint32_t previous = ms_scope_enter(model->tape, module->scope);
-    ms_tensor out = ms_layer_norm(model->tape, x, module->weight, module->bias);
-    model->tape->scope = previous;
-    return out;
+    return ms_norm_call(model, module, x, run_layer_norm);
 }
 
 /* Liger's kernel, where it replaces this norm; `x` is not consumed otherwise. */
@@ -136,14 +161,26 @@ static ms_tensor rms_norm(ms_model *model, const ms_norm_module *module, ms_tens
     return ms_unown(tape, out);
 }
 
+static ms_tensor run_rms_norm(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
+{
+    (void)tape;
+    return rms_norm(context, ms_norm_of(number), x, WEIGHS_CAST);
+}
+
 ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
 {
-    return rms_norm(model, module, x, WEIGHS_CAST);
+    return ms_norm_call(model, module, x, run_rms_norm);
+}
+
+static ms_tensor run_fp32_rms_norm(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
+{
+    (void)tape;
+    return rms_norm(context, ms_norm_of(number), x, WEIGHS_IN_FP32);
 }
 
 ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
 {
-    return rms_norm(model, module, x, WEIGHS_IN_FP32);
+    return ms_norm_call(model, module, x, run_fp32_rms_norm);
 }
 
 /* x * rsqrt((x ** 2).mean() + eps) */
@@ -157,9 +194,10 @@ static ms_tensor normed(ms_tape *tape, ms_tensor x)
     return ms_frame_end(&f, out);
 }
 
-ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+static ms_tensor run_centered_rms_norm(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
 {
-    ms_tape *tape = model->tape;
+    ms_model *model = context;
+    const ms_norm_module *module = ms_norm_of(number);
     if (ms_idle(tape) || !x) {
         ms_consume(tape, x);
         return 0;
@@ -179,6 +217,13 @@ ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *modul
     tape->scope = previous;
     return result;
 }
+
+ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    return ms_norm_call(model, module, x, run_centered_rms_norm);
+}
+
+/* ---- activations ---- */
 
 /* 0.5 * x * (1 + tanh(c * (x + c * x**3))), operator by operator */
 static ms_tensor gelu_new(ms_tape *tape, ms_tensor x)

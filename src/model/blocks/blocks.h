@@ -21,6 +21,11 @@
  * its result wants a gradient, as enable_input_require_grads() makes it. */
 ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor scale,
                              ms_tensor ids);
+/* A norm of any kind. One that is a layer's own runs as the layer's treatment wants it: `run` gets
+ * the model, and the module as a number. */
+ms_tensor ms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x,
+                       ms_region_fn run);
+const ms_norm_module *ms_norm_of(uint64_t number);
 ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* The same with the weight applied in fp32, before the result is cast. */
 ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);

@@ -42,9 +42,10 @@ static const ms_key keys2[] = {
 /* clang-format on */
 
 /* A layer norm operator by operator, in fp32. */
-static ms_tensor norm(ms_model *model, const ms_norm_module *module, ms_tensor x)
+static ms_tensor run_norm(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
 {
-    ms_tape *tape = model->tape;
+    const ms_norm_module *module = ms_norm_of(number);
+    (void)context;
     if (ms_idle(tape) || !x) {
         ms_consume(tape, x);
         return 0;
@@ -66,6 +67,11 @@ static ms_tensor norm(ms_model *model, const ms_norm_module *module, ms_tensor x
     ms_frame_end(&f, NULL);
     tape->scope = previous;
     return ms_unown(tape, out);
+}
+
+static ms_tensor norm(ms_model *model, const ms_norm_module *module, ms_tensor x)
+{
+    return ms_norm_call(model, module, x, run_norm);
 }
 
 static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)

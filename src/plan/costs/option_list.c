@@ -5,7 +5,7 @@
 
 #include "config/model/layer_kinds.h"
 #include "config/run/attention.h"
-#include "config/treatment/row.h"
+#include "config/run/treated_layer.h"
 #include "measure/clock.h"
 #include "plan/solver/knapsack.h"
 
@@ -211,7 +211,7 @@ static uint64_t queries(const ms_run_config *run)
     return run->seq_tokens;
 }
 
-/* What is offered of each part; NULL: only what a target asks for. */
+/* Where parts in pieces are of use, and in how many pieces; NULL: only what a target asks for. */
 typedef struct offer {
     bool (*is_of_use)(const ms_model_config *model, const ms_run_config *run);
     uint64_t (*most_pieces)(const ms_run_config *run);
@@ -222,17 +222,16 @@ static const offer offers[MS_PART_COUNT] = {
     [MS_PART_TILE_ATTENTION] = {has_scores, queries},
 };
 
-/* Those that have pieces, or those that have none, a bit each. */
-static uint32_t list_offered(const ms_model_config *model, const ms_run_config *run,
-                             uint32_t techniques, bool has_pieces)
+/* Those that have pieces and are of use, a bit each. */
+static uint32_t list_useful(const ms_model_config *model, const ms_run_config *run,
+                            uint32_t techniques)
 {
     uint32_t parts = 0;
-    for (uint32_t i = 0; i < MS_PART_COUNT; i++) {
-        const ms_part_row *row = ms_treatment_parts[i];
-        if (row->has_pieces == has_pieces && (row->techniques & ~techniques) == 0 &&
-            offers[i].is_of_use && offers[i].is_of_use(model, run))
+    for (uint32_t i = 0; i < MS_PART_COUNT; i++)
+        if (ms_treatment_parts[i]->has_pieces && offers[i].is_of_use &&
+            (ms_treatment_parts[i]->techniques & ~techniques) == 0 &&
+            offers[i].is_of_use(model, run))
             parts |= 1U << i;
-    }
     return parts;
 }
 
@@ -254,7 +253,7 @@ static void add_pieces(const ms_model_config *model, const ms_run_config *run, u
                        ms_option_list *list, uint32_t most)
 {
     static const uint32_t pieces[] = {4, 16};
-    const uint32_t all = list_offered(model, run, techniques, true);
+    const uint32_t all = list_useful(model, run, techniques);
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
         for (uint32_t parts = 1; parts <= all; parts++) {
             ms_treatment t;
@@ -267,14 +266,28 @@ static void add_pieces(const ms_model_config *model, const ms_run_config *run, u
         }
 }
 
-/* Kept layers with one of the other parts. */
+static bool is_refused(const ms_model_config *model, const ms_run_config *run,
+                       const ms_treatment *t)
+{
+    ms_refusal refusal;
+    for (uint64_t i = 0; i < model->num_layers; i++) {
+        const ms_treated_layer layer = ms_treated_layer_of(model, run, i);
+        if (ms_treatment_is_refused(&layer, t, &refusal))
+            return true;
+    }
+    return false;
+}
+
+/* Kept layers with one of the parts that have no pieces, where the run can be treated so. */
 static void add_whole_parts(const ms_model_config *model, const ms_run_config *run,
                             uint32_t techniques, ms_option_list *list, uint32_t most)
 {
-    const uint32_t all = list_offered(model, run, techniques, false);
     for (uint32_t i = 0; i < MS_PART_COUNT; i++) {
-        ms_treatment t;
-        if ((all & 1U << i) && set_parts(run, 1U << i, 1, &t))
+        const ms_part_row *row = ms_treatment_parts[i];
+        ms_treatment t = {.kind = MS_TREAT_KEEP};
+        t.parts[i] = 1;
+        if (!row->has_pieces && row->unless && !(row->unless & techniques) &&
+            (row->techniques & ~techniques) == 0 && !is_refused(model, run, &t))
             (void)add(list, &t, most);
     }
 }

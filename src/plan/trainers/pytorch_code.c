@@ -228,22 +228,39 @@ static void write_loss(writer *w)
 
 /* ---- the pieces ---- */
 
-/* Files of src/plan/trainers/pytorch, each behind those that it uses. */
-static const char *const files[] = {"recompute",      "selective", "checkpoint_mlp", "save_on_cpu",
-                                    "offload",        "pieces",    "again",          "tile",
-                                    "tile_attention", "loss"};
-enum { FILE_COUNT = sizeof files / sizeof *files };
+enum { MOST_FILES = 16 };
 
+/* Files of src/plan/trainers/pytorch, each behind those that it uses. */
 typedef struct needs {
-    bool files[FILE_COUNT];
+    const char *files[MOST_FILES];
+    uint32_t file_count;
     bool layers; /* any layer is treated */
 } needs;
 
-static void need(needs *n, const char *const *names, uint32_t count)
+/* Those that others use, and some more, come first, in this order; then the others. */
+static uint32_t rank_of(const char *file)
 {
-    for (uint32_t i = 0; i < count && names[i]; i++)
-        for (uint32_t k = 0; k < FILE_COUNT; k++)
-            n->files[k] |= strcmp(files[k], names[i]) == 0;
+    static const char *const first[] = {"recompute", "selective",      "save_on_cpu",
+                                        "offload",   "pieces",         "again",
+                                        "tile",      "tile_attention", "loss"};
+    uint32_t i = 0;
+    while (i < sizeof first / sizeof *first && strcmp(first[i], file) != 0)
+        i++;
+    return i;
+}
+
+static void need(needs *n, const char *const *files, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && files[i]; i++) {
+        uint32_t at = 0, rank = rank_of(files[i]);
+        while (at < n->file_count && strcmp(n->files[at], files[i]) != 0)
+            at++;
+        if (at < n->file_count || at == MOST_FILES)
+            continue;
+        for (n->file_count++; at > 0 && rank_of(n->files[at - 1]) > rank; at--)
+            n->files[at] = n->files[at - 1];
+        n->files[at] = files[i];
+    }
 }
 
 static void need_code(needs *n, const ms_treatment_code *code)
@@ -313,13 +330,11 @@ static void write_imports(writer *w, const char *const *pieces, uint32_t count)
 
 static void write_pieces(writer *w, const needs *n)
 {
-    const char *pieces[FILE_COUNT];
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < FILE_COUNT; i++)
-        if (n->files[i])
-            pieces[count++] = ms_embedded_code_find(files[i]);
-    write_imports(w, pieces, count);
-    for (uint32_t i = 0; i < count; i++)
+    const char *pieces[MOST_FILES];
+    for (uint32_t i = 0; i < n->file_count; i++)
+        pieces[i] = ms_embedded_code_find(n->files[i]);
+    write_imports(w, pieces, n->file_count);
+    for (uint32_t i = 0; i < n->file_count; i++)
         append(w, body_of(pieces[i]));
 }
 

@@ -482,6 +482,14 @@ static const code_case code_cases[] = {
      "        tile_attention(layers[i], 8)\n"
      "    for i in range(0, 2):\n"
      "        recompute(layers[i])"},
+    {"an MLP and norms", "0=checkpoint-mlp,1-3=checkpoint-mlp+checkpoint-norms+tile-attention:2",
+     "gamn",
+     "    for i in range(0, 4):\n"
+     "        recompute_mlp(layers[i])\n"
+     "    for i in range(1, 4):\n"
+     "        recompute_norms(layers[i])\n"
+     "    for i in range(1, 4):\n"
+     "        tile_attention(layers[i], 2)"},
     {"loss alone", "loss=chunk:8", "pl", LOSS_OF},
     {"everything", "0=checkpoint,1=selective:mm,2=offload:0.25+tile:2,loss=chunk:8", "rsopgtl",
      "    for i in (2,):\n"
@@ -498,8 +506,9 @@ static const code_case code_cases[] = {
 static const char *const definitions[] = {"\ndef recompute(",        "\ndef selective_contexts(",
                                           "\nclass Offload:",        "\ndef pieces_of(",
                                           "\nclass Surroundings:",   "\nclass Tiled(",
-                                          "\nclass TiledAttention(", "\ndef chunked_loss("};
-static const char letters[] = "rsopgtal";
+                                          "\nclass TiledAttention(", "\ndef chunked_loss(",
+                                          "\ndef recompute_mlp(",    "\ndef recompute_norms("};
+static const char letters[] = "rsopgtalmn";
 
 static void prints_code(void **state)
 {

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef MS_CONFIG_RUN_TREATED_LAYER_H
+#define MS_CONFIG_RUN_TREATED_LAYER_H
+
+#include "config/run/run_config.h"
+#include "config/treatment/row.h"
+
+/* What treatments ask of a layer of this model in this run. */
+ms_treated_layer ms_treated_layer_of(const ms_model_config *model, const ms_run_config *run,
+                                     uint64_t layer);
+
+#endif
