@@ -4,6 +4,7 @@
 # `<!-- run: COMMAND -->` and the fenced block below it; $PATH finds memscope. With
 # `<!-- run first N: COMMAND -->` the block holds the first N lines of the output.
 set -eu
+export LC_ALL=C NO_COLOR=1 COLUMNS=100
 awk '
     /^<!-- run( first [0-9]+)?: .* -->$/ {
         print
