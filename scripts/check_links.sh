@@ -21,7 +21,7 @@ ledger/ledger.h: a ledger in words: text.c and notes.c say what ledger.c counted
 ledger/records.h: operators and tensors are the two halves of the records
 model/dense/gemma.h: the program of Gemma 2 is that of its successors too
 nulldevice/nulldevice.h: the device that every library here has
-plan/trainers/shapes.h: rows of targets.c, which say how a trainer shapes a plan
+plan/trainers/expressible.h: rows of targets.c, which say how a trainer shapes a plan
 report/check/check_channels.h: rows of check_report.c
 report/compare/compare_report.h: rows of compare_report.c
 report/diff/diff_formats.h: rows of diff_report.c

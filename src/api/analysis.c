@@ -11,7 +11,7 @@
 #include "api/run.h"
 #include "ledger/events.h"
 #include "plan/costs/measure.h"
-#include "plan/costs/stack.h"
+#include "plan/costs/cost_model.h"
 #include "report/step/reporter.h"
 #include "simulate/variation.h"
 #include "model/load.h"

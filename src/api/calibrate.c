@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "calibrate/fit.h"
+#include "calibrate/fit_memory.h"
 #include "json/read.h"
 #include "report/others/calibration_report.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "config/model/unmodelled.h"
+#include "config/model/unsupported.h"
 
 const ms_run_field *ms_run_fields(size_t *count)
 {
@@ -35,7 +35,7 @@ const char *ms_run_field_missing(const char *name)
 {
     if (!name)
         return NULL;
-    return ms_unmodelled_setting(name);
+    return ms_unsupported_setting(name);
 }
 
 ms_run *ms_run_create(void)

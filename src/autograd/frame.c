@@ -4,19 +4,19 @@
  */
 #include "autograd/tape.h"
 
-ms_frame ms_frame_begin(ms_tape *tape)
+ms_locals ms_locals_begin(ms_tape *tape)
 {
-    return (ms_frame){.tape = tape};
+    return (ms_locals){.tape = tape};
 }
 
-ms_tensor *ms_argument(ms_frame *frame, ms_tensor value)
+ms_tensor *ms_argument(ms_locals *frame, ms_tensor value)
 {
     ms_retain(frame->tape, value);
     frame->arguments[frame->argument_count++] = value;
     return ms_local(frame, value);
 }
 
-ms_tensor *ms_local(ms_frame *frame, ms_tensor value)
+ms_tensor *ms_local(ms_locals *frame, ms_tensor value)
 {
     ms_retain(frame->tape, value);
     ms_tensor *slot = &frame->slots[frame->count++];
@@ -24,7 +24,7 @@ ms_tensor *ms_local(ms_frame *frame, ms_tensor value)
     return slot;
 }
 
-void ms_assign(ms_frame *frame, ms_tensor *local, ms_tensor value)
+void ms_assign(ms_locals *frame, ms_tensor *local, ms_tensor value)
 {
     if (frame->tape->stopped)
         return; /* an exception is on its way: nothing is bound */
@@ -34,7 +34,7 @@ void ms_assign(ms_frame *frame, ms_tensor *local, ms_tensor value)
     ms_release(frame->tape, old);
 }
 
-ms_tensor ms_frame_end(ms_frame *frame, const ms_tensor *result)
+ms_tensor ms_locals_end(ms_locals *frame, const ms_tensor *result)
 {
     ms_tape *tape = frame->tape;
     ms_tensor value = result && !tape->stopped ? *result : 0;

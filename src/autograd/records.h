@@ -48,7 +48,7 @@ typedef struct ms_op {
     ms_backward_fn backward; /* NULL: not differentiable */
 } ms_op;
 
-enum { MS_MAX_HELD = 5, MS_MAX_EDGES = 4, MS_MAX_SAVED = 11, MS_NODE_NUMBERS = 8 };
+enum { MS_MAX_KEPT_ARGUMENTS = 5, MS_MAX_EDGES = 4, MS_MAX_SAVED = 11, MS_NODE_NUMBERS = 8 };
 
 typedef struct ms_edge {
     uint32_t node; /* MS_NONE: no gradient wanted, or the leaf below */

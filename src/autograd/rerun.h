@@ -18,7 +18,7 @@ typedef struct ms_region {
     void *context;
     uint64_t number;
     ms_tensor *positional;
-    ms_tensor held[MS_MAX_HELD];
+    ms_tensor held[MS_MAX_KEPT_ARGUMENTS];
 } ms_region;
 
 /* In a node's backward: runs the region with a graph of its own on `input` (floating; it goes),

@@ -144,22 +144,22 @@ void ms_mark_saved(ms_tape *tape, ms_tensor tensor);
 
 /* ---- frames: Python's locals ---- */
 
-enum { MS_FRAME_SLOTS = 24, MS_FRAME_ARGUMENTS = 6 };
+enum { MS_LOCALS_SLOTS = 24, MS_LOCALS_ARGUMENTS = 6 };
 
-typedef struct ms_frame {
+typedef struct ms_locals {
     ms_tape *tape;
     uint32_t count, argument_count;
-    ms_tensor slots[MS_FRAME_SLOTS];         /* cleared in order at the end */
-    ms_tensor arguments[MS_FRAME_ARGUMENTS]; /* held by the caller until the call returned */
-} ms_frame;
+    ms_tensor slots[MS_LOCALS_SLOTS];         /* cleared in order at the end */
+    ms_tensor arguments[MS_LOCALS_ARGUMENTS]; /* held by the caller until the call returned */
+} ms_locals;
 
-ms_frame ms_frame_begin(ms_tape *tape);
+ms_locals ms_locals_begin(ms_tape *tape);
 /* An argument of a module call: the caller's reference outlives every local. */
-ms_tensor *ms_argument(ms_frame *frame, ms_tensor value);
-ms_tensor *ms_local(ms_frame *frame, ms_tensor value);
-void ms_assign(ms_frame *frame, ms_tensor *local, ms_tensor value);
+ms_tensor *ms_argument(ms_locals *frame, ms_tensor value);
+ms_tensor *ms_local(ms_locals *frame, ms_tensor value);
+void ms_assign(ms_locals *frame, ms_tensor *local, ms_tensor value);
 /* Ends the frame; yields the value of `result` (may be NULL), floating if nothing else holds it. */
-ms_tensor ms_frame_end(ms_frame *frame, const ms_tensor *result);
+ms_tensor ms_locals_end(ms_locals *frame, const ms_tensor *result);
 
 /* ---- modules ---- */
 

@@ -5,8 +5,8 @@
 #ifndef MS_CALIBRATE_FIT_TIMES_H
 #define MS_CALIBRATE_FIT_TIMES_H
 
-#include "calibrate/fitting.h"
+#include "calibrate/regression.h"
 
-ms_status ms_fitting_times(ms_fitting *f);
+ms_status ms_regression_times(ms_regression *f);
 
 #endif

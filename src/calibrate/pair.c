@@ -37,7 +37,7 @@ static ms_status add_operator(ms_json_value operator, ms_measured_point * point,
     double value = 0;
     if (ms_json_find_pointer(operator, "/extra/flops", &flops))
         status = ms_json_get_number(flops, 0, 1e300, &value, err);
-    point->told_ms[ms_op_class_of(text, value > 0)] += us * count / 1e3;
+    point->predicted_ms[ms_op_class_of(text, value > 0)] += us * count / 1e3;
     return status;
 }
 
@@ -61,7 +61,7 @@ static ms_status get_text(ms_json_value root, const char *pointer, ms_json_value
     return ms_json_get_string(*found, text, err);
 }
 
-static ms_status check_told(ms_json_value told, ms_error *err)
+static ms_status check_predicted(ms_json_value told, ms_error *err)
 {
     ms_json_value v;
     if (ms_json_find(told, "calibration", &v) ||
@@ -176,8 +176,8 @@ ms_status ms_measured_point_pair(ms_arena *arena, const ms_report_pair *pair,
         bool must;
         double *number;
     } figures[] = {
-        {told, "/summary/reserved_memory_bytes", true, &p.told_reserved},
-        {told, "/summary/exposed_copy_ms", false, &p.told_copy_ms},
+        {told, "/summary/reserved_memory_bytes", true, &p.predicted_reserved},
+        {told, "/summary/exposed_copy_ms", false, &p.predicted_copy_ms},
         {measured, "/summary/reserved_memory_bytes", true, &p.measured_reserved},
         {measured, "/summary/device_used_bytes", false, &p.measured_device},
         {measured, "/summary/step_time_ms", false, &p.measured_ms},
@@ -189,7 +189,7 @@ ms_status ms_measured_point_pair(ms_arena *arena, const ms_report_pair *pair,
     if (status == MS_OK)
         status = ms_json_get_string(device, &text, err);
     if (status == MS_OK)
-        status = check_told(told, err);
+        status = check_predicted(told, err);
     if (status == MS_OK)
         status = check_measured(measured, err);
     if (status == MS_OK)

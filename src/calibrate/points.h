@@ -14,8 +14,8 @@
 /* What is 0 was not predicted or not measured. */
 typedef struct ms_measured_point {
     const char *name, *device;
-    double told_reserved, measured_reserved, measured_device; /* bytes */
-    double told_ms[MS_OP_CLASSES], told_copy_ms, measured_ms;
+    double predicted_reserved, measured_reserved, measured_device; /* bytes */
+    double predicted_ms[MS_OP_CLASSES], predicted_copy_ms, measured_ms;
     double host_link_gb_per_s, peer_link_gb_per_s; /* measured */
 } ms_measured_point;
 

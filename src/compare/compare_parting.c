@@ -22,9 +22,9 @@ void ms_compare_parting_find(ms_compare_view *view)
             j += y->event < x->event;
             continue;
         }
-        if (!p->is_told)
+        if (!p->is_known)
             p->from_start = ms_compare_residual(x->bytes, y->bytes);
-        p->is_told = true;
+        p->is_known = true;
         p->has_parted = ms_compare_residual(x->bytes, y->bytes) != p->from_start;
         if (p->has_parted) {
             p->event = x->event;

@@ -17,7 +17,7 @@ const ms_compare_title ms_compare_titles[] = {
 static ms_compare_row *add_row(ms_compare_rows *rows, const char *name)
 {
     ms_compare_row *row = &rows->items[rows->count++];
-    *row = (ms_compare_row){.name = name, .is_told = true};
+    *row = (ms_compare_row){.name = name, .is_known = true};
     return row;
 }
 
@@ -90,7 +90,7 @@ static bool make_phases(ms_compare_view *view)
             set_first(row, lead == a ? p->peak_bytes : q->peak_bytes);
         if (lead == b || q)
             set_second(row, lead == b ? p->peak_bytes : q->peak_bytes);
-        row->is_told = q != NULL;
+        row->is_known = q != NULL;
     }
     for (uint32_t i = 0; i < rest->phase_count; i++) {
         const ms_recorded_phase *q = &rest->phases[i];
@@ -98,7 +98,7 @@ static bool make_phases(ms_compare_view *view)
             continue;
         ms_compare_row *row = add_row(rows, q->name);
         row->micro_step = q->micro_step;
-        row->is_told = false;
+        row->is_known = false;
         (rest == a ? set_first : set_second)(row, q->peak_bytes);
     }
     return true;
@@ -223,12 +223,13 @@ static void fill_residuals(ms_compare_rows *rows, bool is_sum, uint64_t peak_byt
     double sum = 0;
     for (uint32_t i = 0; i < rows->count; i++) {
         ms_compare_row *row = &rows->items[i];
-        row->residual = row->is_told ? ms_compare_residual(row->first_bytes, row->second_bytes) : 0;
+        row->residual =
+            row->is_known ? ms_compare_residual(row->first_bytes, row->second_bytes) : 0;
         sum += fabs((double)row->residual);
     }
     for (uint32_t i = 0; i < rows->count; i++) {
         ms_compare_row *row = &rows->items[i];
-        bool is_share = row->is_told && peak_bytes > 0;
+        bool is_share = row->is_known && peak_bytes > 0;
         row->of_peak = is_share ? (double)row->residual / (double)peak_bytes : (double)NAN;
         row->of_residual = is_sum && sum > 0 ? fabs((double)row->residual) / sum : (double)NAN;
     }

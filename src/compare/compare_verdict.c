@@ -133,7 +133,7 @@ static const char *place_text(const ms_compare_view *v)
                                "; the steps diverge between allocations and frees %" PRIu64
                                " and %" PRIu64 ", in %.24s",
                                p->same_event, p->event, p->phase);
-    if (p->is_told && p->from_start != 0)
+    if (p->is_known && p->from_start != 0)
         return ms_arena_printf(v->arena, "; the difference of %s is there from the start",
                                ms_residual_text(p->from_start, gap));
     return "";

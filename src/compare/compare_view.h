@@ -14,7 +14,7 @@ typedef struct ms_compare_row {
     uint64_t micro_step;
     bool has_first, has_second;
     uint64_t first_bytes, second_bytes; /* 0 where there is none */
-    bool is_told;     /* there is a residual: of a phase that one of them has not, there is none */
+    bool is_known;    /* there is a residual: of a phase that one of them has not, there is none */
     int64_t residual; /* second less first */
     double of_peak;   /* over the first peak; NaN where there is none */
     double of_residual; /* of what the rows of the table differ by, all taken as positive; or NaN */
@@ -41,7 +41,7 @@ typedef struct ms_compare_rows {
 
 /* Where the steps diverge, as closely as the points of both timelines show. */
 typedef struct ms_compare_parting {
-    bool is_told;                         /* both have points at the same events */
+    bool is_known;                        /* both have points at the same events */
     bool has_parted;                      /* what they differ by changes */
     int64_t from_start;                   /* what they differ by at their first common point */
     uint64_t same_event;                  /* the last common point before */

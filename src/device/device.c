@@ -344,7 +344,7 @@ static uint64_t scale(uint64_t value, uint64_t times, uint64_t over)
     return value / over * times + value % over * times / over;
 }
 
-uint64_t ms_device_held_bytes(const ms_device *device, uint64_t reserved_bytes,
+uint64_t ms_device_used_bytes(const ms_device *device, uint64_t reserved_bytes,
                               uint64_t context_bytes)
 {
     return reserved_bytes + scale(reserved_bytes, device->margin_ppm, MILLION) + context_bytes;

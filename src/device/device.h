@@ -62,7 +62,7 @@ ms_status ms_devices_load(ms_arena *arena, const ms_device **devices, uint32_t *
 uint64_t ms_device_usable_bytes(const ms_device *device);
 
 /* What the device shows for that reserved memory and a context of that many bytes. */
-uint64_t ms_device_held_bytes(const ms_device *device, uint64_t reserved_bytes,
+uint64_t ms_device_used_bytes(const ms_device *device, uint64_t reserved_bytes,
                               uint64_t context_bytes);
 /* The most that can be reserved within a budget, with the expected context; may be 0. */
 uint64_t ms_device_reservable_bytes(const ms_device *device, uint64_t budget_bytes);

@@ -6,7 +6,7 @@
 
 #include "text/nearest.h"
 #include "text/size.h"
-#include "config/model/unmodelled.h"
+#include "config/model/unsupported.h"
 #include "json/number.h"
 
 const char *const ms_measure_names[] = {
@@ -33,7 +33,7 @@ ms_status ms_fail_unknown_key(ms_json_value value, const char *const *known, siz
                               ms_error *err)
 {
     char hint[96];
-    const char *why = ms_unmodelled_setting(ms_json_key(value));
+    const char *why = ms_unsupported_setting(ms_json_key(value));
     ms_nearest nearest = ms_nearest_to(ms_json_key(value));
     for (size_t i = 0; i < count; i++)
         ms_nearest_offer(&nearest, known[i]);

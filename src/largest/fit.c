@@ -12,7 +12,7 @@
 #include "text/nearest.h"
 #include "config/run/budget.h"
 #include "plan/search/search.h"
-#include "plan/costs/stack.h"
+#include "plan/costs/cost_model.h"
 
 enum { MOST_BATCH = 1 << 20, MOST_TOKENS = 1 << 24, MOST_RANK = 1 << 16, MOST_LAYERS = 4096 };
 

@@ -52,7 +52,7 @@ static bool has_tower(const ms_ledger *ledger)
 static bool has_delta_nets(const ms_ledger *ledger)
 {
     return ledger->model->linear_key_heads > 0 &&
-           ms_model_has_layers(ledger->model, MS_LAYER_MIXES);
+           ms_model_has_layers(ledger->model, MS_LAYER_TOKEN_MIXER);
 }
 
 static bool is_quantized(const ms_ledger *ledger, ms_quantize_kind kind)
@@ -147,8 +147,8 @@ const char *ms_ledger_not_modelled(const ms_ledger *ledger, size_t index)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if ((!rows[i].holds || rows[i].holds(ledger)) && index-- == 0)
             return rows[i].text;
-    for (uint32_t i = 0; i < ledger->run->left_out.count; i++)
+    for (uint32_t i = 0; i < ledger->run->unsupported.count; i++)
         if (index-- == 0)
-            return ledger->run->left_out.texts[i];
+            return ledger->run->unsupported.texts[i];
     return NULL;
 }

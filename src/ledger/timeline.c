@@ -87,10 +87,10 @@ ms_status ms_timeline_sample(const ms_record_source *source, ms_ledger *ledger, 
     uint32_t count = usage->steady_end_event - usage->steady_first_event;
     count_before(&s, source->lifetimes);
     bool ok = count == 0 || add_point(&s, 0);
-    uint32_t stretches = count < STRETCHES ? count : STRETCHES;
-    for (uint32_t i = 0; ok && i < stretches; i++)
-        ok = add_stretch(&s, (uint32_t)((uint64_t)count * i / stretches),
-                         (uint32_t)((uint64_t)count * (i + 1) / stretches));
+    uint32_t spans = count < STRETCHES ? count : STRETCHES;
+    for (uint32_t i = 0; ok && i < spans; i++)
+        ok = add_stretch(&s, (uint32_t)((uint64_t)count * i / spans),
+                         (uint32_t)((uint64_t)count * (i + 1) / spans));
     ok = ok && (count == 0 || add_point(&s, count - 1));
     return ok ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "no memory for the timeline");
 }

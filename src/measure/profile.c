@@ -21,36 +21,36 @@ typedef struct walker {
     bool no_memory;
 } walker;
 
-static ms_stretch *open_stretch(walker *w)
+static ms_profile_span *open_stretch(walker *w)
 {
-    return &w->profile->stretches.items[w->profile->stretches.count - 1];
+    return &w->profile->spans.items[w->profile->spans.count - 1];
 }
 
 static void end_stretch(walker *w)
 {
-    if (w->profile->stretches.count)
+    if (w->profile->spans.count)
         open_stretch(w)->end_bytes = w->live_bytes;
 }
 
 static void begin_stretch(walker *w)
 {
     end_stretch(w);
-    ms_stretch stretch = {.layer = w->layer,
-                          .phase = w->mark.phase,
-                          .micro_step = w->mark.micro_step,
-                          .repeats = w->mark.repeats,
-                          .first_event = w->event,
-                          .begin_bytes = w->live_bytes,
-                          .peak_bytes = w->live_bytes};
-    if (!ms_vec_push(&w->profile->stretches, stretch))
+    ms_profile_span stretch = {.layer = w->layer,
+                               .phase = w->mark.phase,
+                               .micro_step = w->mark.micro_step,
+                               .repeats = w->mark.repeats,
+                               .first_event = w->event,
+                               .begin_bytes = w->live_bytes,
+                               .peak_bytes = w->live_bytes};
+    if (!ms_vec_push(&w->profile->spans, stretch))
         w->no_memory = true;
 }
 
 /* The forward stretch of a layer in the micro-step that runs. */
-static ms_stretch *forward_of(walker *w, uint32_t layer)
+static ms_profile_span *forward_of(walker *w, uint32_t layer)
 {
-    for (uint32_t i = w->profile->stretches.count; i-- > 0;) {
-        ms_stretch *stretch = &w->profile->stretches.items[i];
+    for (uint32_t i = w->profile->spans.count; i-- > 0;) {
+        ms_profile_span *stretch = &w->profile->spans.items[i];
         if (stretch->micro_step != w->mark.micro_step || stretch->phase != MS_PHASE_FORWARD)
             return NULL;
         if (stretch->layer == layer)
@@ -83,9 +83,9 @@ static void note_late(walker *w)
         uint32_t storage = w->late.items[i], layer = layer_of(w, storage);
         bool is_input =
             layer == MS_NONE && storage >= w->phase_storage && storage < w->layers_storage;
-        ms_stretch *stretch = is_input           ? forward_of(w, 0)
-                              : layer == MS_NONE ? NULL
-                                                 : forward_of(w, layer);
+        ms_profile_span *stretch = is_input           ? forward_of(w, 0)
+                                   : layer == MS_NONE ? NULL
+                                                      : forward_of(w, layer);
         if (stretch && is_input)
             stretch->input_bytes += block_of(w, storage);
         else if (stretch)
@@ -109,7 +109,7 @@ static void play_mark(walker *w, const ms_mark *mark)
 static void play_op(walker *w, const ms_op_exec *op)
 {
     double ms = ms_playback_op(&w->time, op);
-    ms_stretch *stretch = open_stretch(w);
+    ms_profile_span *stretch = open_stretch(w);
     stretch->compute_ms += ms;
     stretch->flops += (double)op->flops;
     if (op->pass == MS_PASS_RECOMPUTE)
@@ -120,7 +120,7 @@ static void play_work(walker *w, uint32_t id)
 {
     const ms_work *work = &w->trace->works.items[id];
     double ms = ms_playback_work(&w->time, id);
-    ms_stretch *stretch = open_stretch(w);
+    ms_profile_span *stretch = open_stretch(w);
     switch ((ms_work_kind)work->kind) {
     case MS_WORK_TO_HOST:
         w->profile->time.copy_ms += ms * stretch->repeats;
@@ -268,8 +268,8 @@ static void play(walker *w)
 static void sum_time(ms_profile *profile)
 {
     ms_step_time *time = &profile->time;
-    for (uint32_t i = 0; i < profile->stretches.count; i++) {
-        const ms_stretch *stretch = &profile->stretches.items[i];
+    for (uint32_t i = 0; i < profile->spans.count; i++) {
+        const ms_profile_span *stretch = &profile->spans.items[i];
         time->compute_ms += stretch->compute_ms * stretch->repeats;
         time->recompute_ms += stretch->recompute_ms * stretch->repeats;
         time->exposed_ms += stretch->exposed_ms * stretch->repeats;
@@ -300,5 +300,5 @@ ms_status ms_profile_build(const ms_trace *trace, const ms_device *device, ms_al
 
 void ms_profile_free(ms_profile *profile)
 {
-    ms_vec_free(&profile->stretches);
+    ms_vec_free(&profile->spans);
 }

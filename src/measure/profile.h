@@ -14,7 +14,7 @@
 #include "device/device.h"
 #include "trace/trace.h"
 
-typedef struct ms_stretch {
+typedef struct ms_profile_span {
     uint32_t layer; /* MS_NONE: outside the layers */
     uint8_t phase;  /* ms_phase */
     uint32_t micro_step;
@@ -34,7 +34,7 @@ typedef struct ms_stretch {
     double exposed_below_ms;         /* of that, for copies of the layer below */
     double to_host_ms, from_host_ms; /* copies that it begins, hidden or not */
     double flops;
-} ms_stretch;
+} ms_profile_span;
 
 typedef struct ms_step_time {
     double step_ms; /* compute and exposed, repeats counted */
@@ -43,7 +43,7 @@ typedef struct ms_step_time {
 } ms_step_time;
 
 typedef struct ms_profile {
-    ms_vec(ms_stretch) stretches;
+    ms_vec(ms_profile_span) spans;
     ms_step_time time;
 } ms_profile;
 

@@ -81,8 +81,8 @@ static inline uint64_t ms_usage_rounded_bytes(const ms_trace *trace, const ms_us
     enum { UNIT_BYTES = 512 };
     uint64_t bytes = trace->storages.items[storage].bytes, block = usage->block_bytes[storage];
     uint64_t rounded = (bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
-    bool is_told = storage < usage->first_steady_storage;
-    return is_told || rounded > block ? block : rounded;
+    bool is_known = storage < usage->first_steady_storage;
+    return is_known || rounded > block ? block : rounded;
 }
 
 #endif

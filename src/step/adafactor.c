@@ -72,7 +72,7 @@ typedef struct torch_locals {
     ms_tensor *row_mean, *column_mean, *squared, *update;
 } torch_locals;
 
-static void update_matrix(ms_frame *f, const torch_locals *l, const ms_parameter *parameter)
+static void update_matrix(ms_locals *f, const torch_locals *l, const ms_parameter *parameter)
 {
     ms_tape *tape = f->tape;
     ms_assign(f, l->row_mean, ms_reduce_rows(tape, parameter->grad));
@@ -82,7 +82,7 @@ static void update_matrix(ms_frame *f, const torch_locals *l, const ms_parameter
     ms_assign(f, l->update, product);
 }
 
-static void update_vector(ms_frame *f, const torch_locals *l, const ms_parameter *parameter)
+static void update_vector(ms_locals *f, const torch_locals *l, const ms_parameter *parameter)
 {
     ms_assign(f, l->squared, like(f->tape, parameter->grad));
     ms_assign(f, l->update, like(f->tape, parameter->states[0]));
@@ -90,7 +90,7 @@ static void update_vector(ms_frame *f, const torch_locals *l, const ms_parameter
 
 void ms_adafactor_loop(ms_tape *tape, const ms_stepped *stepped)
 {
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     torch_locals l;
     l.row_mean = ms_local(&f, 0);
     l.column_mean = ms_local(&f, 0);
@@ -105,7 +105,7 @@ void ms_adafactor_loop(ms_tape *tape, const ms_stepped *stepped)
             update_vector(&f, &l, &parameter);
         read_norm(tape, *l.update);
     }
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
 }
 
 static void mean_lists(ms_tape *tape, const ms_stepped *stepped)
@@ -221,7 +221,7 @@ static ms_tensor approximate(ms_tape *tape, const ms_parameter *parameter, ms_te
     return product;
 }
 
-static void assign_update(ms_frame *f, ms_tensor *update, const ms_parameter *parameter,
+static void assign_update(ms_locals *f, ms_tensor *update, const ms_parameter *parameter,
                           ms_tensor grad)
 {
     ms_tape *tape = f->tape;
@@ -250,7 +250,7 @@ static void apply_update(ms_tape *tape, ms_tensor update)
 
 void ms_trainer_adafactor(ms_tape *tape, const ms_stepped *stepped)
 {
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *grad = ms_local(&f, 0), *weight = ms_local(&f, 0), *update = ms_local(&f, 0);
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
         ms_parameter *parameter = ms_stepped_at(tape, stepped, i);
@@ -265,5 +265,5 @@ void ms_trainer_adafactor(ms_tape *tape, const ms_stepped *stepped)
         assign_update(&f, update, parameter, *grad);
         apply_update(tape, *update);
     }
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
 }

@@ -11,7 +11,7 @@ static const ms_op clip_op = {"clip_grad_norm", NULL, NULL};
 enum { NORM_CHUNK_ELEMENTS = 65536 };
 
 /* The host works on the gradients that it keeps, and the device waits. */
-static void work_at_home(ms_tape *tape, uint64_t passes)
+static void work_on_host(ms_tape *tape, uint64_t passes)
 {
     uint64_t bytes = ms_host_parameters_bytes(tape);
     if (bytes)
@@ -82,7 +82,7 @@ static ms_tensor total_norm(ms_tape *tape, ms_dtype dtype)
 void ms_clip_gradients(ms_tape *tape)
 {
     enum { NORM_PASSES = 1, SCALE_PASSES = 2 };
-    work_at_home(tape, NORM_PASSES);
+    work_on_host(tape, NORM_PASSES);
     ms_op_mark mark = ms_op_begin(tape, &clip_op);
     bool widens = ms_step_run(tape)->accumulation == MS_ACCUMULATE_F32;
     ms_dtype dtype = widens ? MS_DTYPE_F32 : ms_step_run(tape)->dtype;
@@ -98,5 +98,5 @@ void ms_clip_gradients(ms_tape *tape)
     ms_consume(tape, clamped);
     ms_consume(tape, norm);
     ms_op_end(tape, mark);
-    work_at_home(tape, SCALE_PASSES);
+    work_on_host(tape, SCALE_PASSES);
 }

@@ -18,7 +18,7 @@ typedef struct kept {
     bool hands_out_logits;                           /* the model does */
 } kept;
 
-static void join(ms_frame *f, ms_tensor *all, ms_tensor part)
+static void join(ms_locals *f, ms_tensor *all, ms_tensor part)
 {
     ms_assign(f, all, *all ? ms_cat2(f->tape, *all, part, 0) : part);
 }
@@ -49,7 +49,7 @@ static ms_model_outputs repeat(ms_tape *tape, ms_tensor logits)
     return out;
 }
 
-static void run_batch(ms_model *model, ms_frame *f, const kept *k, ms_tensor ids, bool is_repeat)
+static void run_batch(ms_model *model, ms_locals *f, const kept *k, ms_tensor ids, bool is_repeat)
 {
     ms_tape *tape = model->tape;
     ms_model_outputs out =
@@ -72,10 +72,10 @@ void ms_evaluate(ms_model *model, ms_tensor ids, bool keeps_logits)
 {
     ms_tape *tape = model->tape;
     uint64_t batches = model->run->eval_logits ? model->run->eval_logits : LOSS_BATCHES;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     kept k = {ms_local(&f, 0), ms_local(&f, 0), ms_local(&f, 0),
               ms_local(&f, 0), ms_local(&f, 0), keeps_logits};
     for (uint64_t i = 0; i < batches && !ms_idle(tape); i++)
         run_batch(model, &f, &k, ids, i >= MOST_BATCHES);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
 }

@@ -25,7 +25,7 @@ void ms_figures_count_parameters(ms_tape *tape, ms_simulation *s)
         s->param_count += ms_elements(&ms_info(tape, tape->frozen.items[i])->shape);
 }
 
-void ms_figures_weigh(ms_tape *tape, ms_simulation *simulation)
+void ms_figures_sum(ms_tape *tape, ms_simulation *simulation)
 {
     const ms_trace *trace = tape->trace;
     for (uint32_t i = 0; i < trace->storages.count; i++) {
@@ -37,7 +37,7 @@ void ms_figures_weigh(ms_tape *tape, ms_simulation *simulation)
     }
 }
 
-void ms_figures_weigh_gradients(ms_tape *tape, ms_simulation *simulation)
+void ms_figures_sum_gradients(ms_tape *tape, ms_simulation *simulation)
 {
     if (ms_step_run(tape)->optimizer_in_backward)
         return;
@@ -63,7 +63,7 @@ static void count_saved(ms_tape *tape, ms_simulation *simulation, bool *seen, ms
     simulation->saved_bytes += storage->bytes;
 }
 
-void ms_figures_weigh_saved(ms_tape *tape, ms_simulation *simulation)
+void ms_figures_sum_saved(ms_tape *tape, ms_simulation *simulation)
 {
     bool *seen = calloc(tape->trace->storages.count, sizeof *seen);
     if (!seen) {

@@ -84,7 +84,7 @@ void ms_adagrad_foreach(ms_tape *tape, const ms_stepped *stepped)
 /* ---- the loop: a local lives until the next parameter's ---- */
 
 typedef struct loop {
-    ms_frame frame;
+    ms_locals frame;
     bool adds_decay;
     ms_tensor *grad, *root;
 } loop;
@@ -92,7 +92,7 @@ typedef struct loop {
 static void loop_begin(ms_tape *tape, const ms_stepped *stepped, loop *l)
 {
     l->adds_decay = adds_decay(tape, stepped);
-    l->frame = ms_frame_begin(tape);
+    l->frame = ms_locals_begin(tape);
     l->grad = ms_local(&l->frame, 0);
     l->root = ms_local(&l->frame, 0);
 }
@@ -117,7 +117,7 @@ void ms_sgd_loop(ms_tape *tape, const ms_stepped *stepped)
         if (parameter->states[0])
             ms_assign(&l.frame, l.grad, parameter->states[0]); /* grad = buf */
     }
-    ms_frame_end(&l.frame, NULL);
+    ms_locals_end(&l.frame, NULL);
 }
 
 /* denom = (exp_avg_sq.sqrt() / c).add_(eps) */
@@ -135,7 +135,7 @@ void ms_adam_loop(ms_tape *tape, const ms_stepped *stepped)
         ms_consume(tape, root);
         ms_assign(&l.frame, l.root, quotient);
     }
-    ms_frame_end(&l.frame, NULL);
+    ms_locals_end(&l.frame, NULL);
 }
 
 /* The root of the only state. */
@@ -148,5 +148,5 @@ void ms_root_loop(ms_tape *tape, const ms_stepped *stepped)
         take_gradient(&l, parameter);
         ms_assign(&l.frame, l.root, like(tape, parameter->states[0]));
     }
-    ms_frame_end(&l.frame, NULL);
+    ms_locals_end(&l.frame, NULL);
 }

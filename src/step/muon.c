@@ -26,7 +26,7 @@ static ms_tensor product(ms_tape *tape, ms_dim rows, ms_dim inner, ms_dim column
 }
 
 /* X [s, l] with s <= l: A = X Xᵀ, B = b A + c A A, X = a X + B X. */
-static void orthogonalize_steps(ms_frame *f, ms_tensor *ortho, ms_dim small, ms_dim large)
+static void orthogonalize_steps(ms_locals *f, ms_tensor *ortho, ms_dim small, ms_dim large)
 {
     ms_tape *tape = f->tape;
     ms_tensor *gram = ms_local(f, 0), *polynomial = ms_local(f, 0);
@@ -45,7 +45,7 @@ static ms_tensor orthogonalize(ms_tape *tape, ms_tensor update)
     const ms_tensor_info info = *ms_info(tape, update);
     ms_dim rows = info.shape.dims[0], columns = info.shape.dims[1];
     bool is_tall = rows.value > columns.value;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *ortho = ms_local(&f, update);
     if (info.dtype != MS_DTYPE_BF16)
         ms_assign(&f, ortho, ms_empty_like(tape, update, MS_DTYPE_BF16));
@@ -54,17 +54,17 @@ static ms_tensor orthogonalize(ms_tape *tape, ms_tensor update)
     ms_consume(tape, norm);
     ms_consume(tape, clamped);
     orthogonalize_steps(&f, ortho, is_tall ? columns : rows, is_tall ? rows : columns);
-    return ms_frame_end(&f, ortho);
+    return ms_locals_end(&f, ortho);
 }
 
 void ms_muon_loop(ms_tape *tape, const ms_stepped *stepped)
 {
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *update = ms_local(&f, 0);
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK; i++) {
         ms_tensor grad = ms_stepped_at(tape, stepped, i)->grad;
         ms_assign(&f, update, ms_empty_like(tape, grad, (ms_dtype)ms_info(tape, grad)->dtype));
         ms_assign(&f, update, orthogonalize(tape, *update));
     }
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
 }

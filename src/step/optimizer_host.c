@@ -31,15 +31,15 @@ void ms_optimizer_step_on_host(ms_tape *tape, const ms_optimizer_row *row)
         ok = ms_vec_push(&gone, grad ? begin_copy(tape, MS_WORK_TO_HOST, grad) : MS_NONE);
     }
     for (uint32_t i = 0; i < count && ok && tape->status == MS_OK; i++) {
-        bool is_at_home = ms_host_parameters_has(tape, i);
-        if (gone.items[i] == MS_NONE && !is_at_home)
+        bool is_on_host = ms_host_parameters_has(tape, i);
+        if (gone.items[i] == MS_NONE && !is_on_host)
             continue;
         ms_tensor tensor = tape->parameters.items[i].tensor;
         uint64_t bytes = ms_tensor_bytes(tape, tensor) * ms_optimizer_passes(row);
-        if (!is_at_home)
+        if (!is_on_host)
             ms_work_wait(tape, gone.items[i]);
         ms_work_wait(tape, ms_work_begin(tape, ms_work_of(MS_WORK_HOST_UPDATE, bytes)));
-        if (!is_at_home)
+        if (!is_on_host)
             ok = ms_vec_push(&back, begin_copy(tape, MS_WORK_TO_DEVICE, tensor));
     }
     for (uint32_t i = 0; i < back.count && tape->status == MS_OK; i++)

@@ -82,12 +82,12 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
         ms_trace_event(tape, MS_EVENT_EMPTY_CACHE, 0);
     tape->pass = MS_PASS_BACKWARD;
     tape->on_backward_thread = true;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_shape scalar = {.rank = 0};
     ms_dtype dtype = loss ? (ms_dtype)ms_info(tape, loss)->dtype : MS_DTYPE_F32;
     ms_tensor *one = ms_local(&f, ms_empty(tape, scalar, dtype));
     ms_backward(tape, loss, *one);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     mark(t, false, MS_PHASE_BACKWARD, micro_step);
     tape->pass = MS_PASS_UPDATE;
 }
@@ -108,7 +108,7 @@ static void run_step(trainer *t)
         tape->repeats = i + 1 == simulated ? (uint32_t)(asked - i) : 1;
         ms_tensor loss = run_forward(t, i);
         if (t->tape.recording && i == 0)
-            ms_figures_weigh_saved(tape, t->simulation);
+            ms_figures_sum_saved(tape, t->simulation);
         run_backward(t, i, loss);
         ms_release(tape, loss);
         ms_graph_drop(tape);
@@ -261,7 +261,7 @@ static void train(trainer *t)
     t->simulation->active_param_count = t->simulation->param_count - t->model.idle_param_count;
     ms_step_detail detail = t->detail;
     if (detail == MS_STEPS_NONE) {
-        ms_figures_weigh(&t->tape, t->simulation);
+        ms_figures_sum(&t->tape, t->simulation);
         return;
     }
     ms_checkpoint_choose(&t->tape, t->model.run->checkpoint_kind);
@@ -275,10 +275,10 @@ static void train(trainer *t)
     }
     if (t->tape.status != MS_OK)
         return;
-    ms_figures_weigh(&t->tape, t->simulation);
+    ms_figures_sum(&t->tape, t->simulation);
     if (detail == MS_STEPS_EVALUATED)
         run_evaluation(t);
-    ms_figures_weigh_gradients(&t->tape, t->simulation);
+    ms_figures_sum_gradients(&t->tape, t->simulation);
     t->simulation->optimizer_state_bytes = ms_optimizer_state_bytes(&t->tape);
     t->simulation->host_peak_bytes =
         ms_offload_host_peak_bytes(&t->tape) + ms_optimizer_host_bytes(&t->tape) +

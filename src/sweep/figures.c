@@ -6,7 +6,7 @@
 
 #include "config/run/run_fields.h"
 #include "plan/costs/measure.h"
-#include "plan/costs/stack.h"
+#include "plan/costs/cost_model.h"
 #include "model/load.h"
 #include "plan/search/simulate.h"
 

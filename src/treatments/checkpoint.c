@@ -184,7 +184,7 @@ static void drop(ms_tape *tape, void *context, uint32_t number, uint32_t holders
     checkpoint->live_holders -= holders;
     if (checkpoint->live_holders == 0) {
         ms_selective_drop(tape, all, checkpoint);
-        for (uint32_t i = 0; i < MS_MAX_HELD; i++)
+        for (uint32_t i = 0; i < MS_MAX_KEPT_ARGUMENTS; i++)
             ms_release(tape, checkpoint->held[i]);
         ms_release(tape, checkpoint->random_state);
         ms_release(tape, checkpoint->input);
@@ -221,7 +221,7 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoints *all, ms_checkp
     }
     ms_retain(tape, frame.input);
     ms_retain(tape, frame.positional);
-    for (uint32_t i = 0; i < MS_MAX_HELD; i++)
+    for (uint32_t i = 0; i < MS_MAX_KEPT_ARGUMENTS; i++)
         ms_retain(tape, frame.held[i]);
     ms_hooks_push_saved(tape, (ms_saved_hooks){.pack = hold,
                                                .unpack = unpack,
@@ -267,7 +267,7 @@ static ms_tensor run_reentrant(ms_tape *tape, ms_checkpoints *all, ms_checkpoint
     ms_node_numbers(tape, node, 1, &index);
     ms_save(tape, node, frame.input);
     ms_save(tape, node, frame.positional);
-    for (uint32_t i = 0; i < MS_MAX_HELD; i++)
+    for (uint32_t i = 0; i < MS_MAX_KEPT_ARGUMENTS; i++)
         ms_graph_hold(tape, frame.held[i]);
     tape->grad_enabled = false;
     ms_tensor result = frame.region(tape, frame.context, frame.number, frame.input);

@@ -12,12 +12,12 @@ typedef struct ms_checkpoint {
     ms_region_fn region;
     void *context;
     uint64_t number;
-    ms_tensor input;             /* held until the last holder goes; 0 when it went to the host */
-    ms_tensor held[MS_MAX_HELD]; /* other arguments of the region, held as long */
-    ms_tensor positional;        /* a second positional argument: saved like the input */
-    ms_tensor *positional_at;    /* where the region reads it */
-    uint32_t input_slot, positional_slot; /* of ms_offload_unpack, or MS_NONE */
-    ms_tensor random_state;               /* of the host, where that is the device */
+    ms_tensor input; /* held until the last holder goes; 0 when it went to the host */
+    ms_tensor held[MS_MAX_KEPT_ARGUMENTS]; /* other arguments of the region, held as long */
+    ms_tensor positional;                  /* a second positional argument: saved like the input */
+    ms_tensor *positional_at;              /* where the region reads it */
+    uint32_t input_slot, positional_slot;  /* of ms_offload_unpack, or MS_NONE */
+    ms_tensor random_state;                /* of the host, where that is the device */
     uint32_t scope;
     uint32_t holder_count; /* saved tensors of the region */
     uint32_t live_holders;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Parameters whose home is the host: those of the layers, layer by layer. Between its runs a
+ * Parameters offloaded to the host: those of the layers, layer by layer. Between its runs a
  * layer's parameters have no memory on the device. They are fetched while the layer before runs,
  * forward and backward, and leave behind it; the last layer's stay from forward to backward. Its
  * gradients set out when its backward has ended and leave when that of the next layer has. From the
@@ -54,9 +54,9 @@ void ms_host_parameters_add(ms_tape *tape, uint32_t index)
         ms_tape_fail(tape, MS_ERR_NOMEM);
         return;
     }
-    host_layer *home = &all->layers.items[layer];
-    home->parameter_count++;
-    home->bytes += ms_tensor_bytes(tape, parameter->tensor);
+    host_layer *row = &all->layers.items[layer];
+    row->parameter_count++;
+    row->bytes += ms_tensor_bytes(tape, parameter->tensor);
     ms_storage_release(tape, ms_info(tape, parameter->tensor)->storage);
 }
 
@@ -66,9 +66,9 @@ bool ms_host_parameters_has(const ms_tape *tape, uint32_t parameter)
     uint32_t layer = ms_scope_layer(tape, tape->parameters.items[parameter].scope);
     if (!all || layer == MS_NONE || layer >= all->layers.count)
         return false;
-    const host_layer *home = &all->layers.items[layer];
-    return parameter >= home->first_parameter &&
-           parameter - home->first_parameter < home->parameter_count;
+    const host_layer *row = &all->layers.items[layer];
+    return parameter >= row->first_parameter &&
+           parameter - row->first_parameter < row->parameter_count;
 }
 
 uint64_t ms_host_parameters_bytes(const ms_tape *tape)
@@ -92,55 +92,55 @@ uint64_t ms_host_parameters_layer_bytes(const ms_tape *tape)
 
 /* ---- parameters ---- */
 
-static void fetch(ms_tape *tape, host_layer *home)
+static void fetch(ms_tape *tape, host_layer *row)
 {
-    if (home->is_here || ms_idle(tape))
+    if (row->is_here || ms_idle(tape))
         return;
-    home->is_here = true;
-    for (uint32_t i = 0; i < home->parameter_count; i++)
-        ms_storage_renew(tape, tape->parameters.items[home->first_parameter + i].tensor);
-    home->copy_in = ms_work_begin(tape, ms_work_of(MS_WORK_TO_DEVICE, home->bytes));
-    home->is_coming = true;
+    row->is_here = true;
+    for (uint32_t i = 0; i < row->parameter_count; i++)
+        ms_storage_renew(tape, tape->parameters.items[row->first_parameter + i].tensor);
+    row->copy_in = ms_work_begin(tape, ms_work_of(MS_WORK_TO_DEVICE, row->bytes));
+    row->is_coming = true;
 }
 
-static void wait(ms_tape *tape, host_layer *home)
+static void wait(ms_tape *tape, host_layer *row)
 {
-    if (home->is_coming)
-        ms_work_wait(tape, home->copy_in);
-    home->is_coming = false;
+    if (row->is_coming)
+        ms_work_wait(tape, row->copy_in);
+    row->is_coming = false;
 }
 
-static void release(ms_tape *tape, host_layer *home)
+static void release(ms_tape *tape, host_layer *row)
 {
-    home->is_here = false;
-    for (uint32_t i = 0; i < home->parameter_count && !ms_idle(tape); i++) {
-        ms_tensor tensor = tape->parameters.items[home->first_parameter + i].tensor;
+    row->is_here = false;
+    for (uint32_t i = 0; i < row->parameter_count && !ms_idle(tape); i++) {
+        ms_tensor tensor = tape->parameters.items[row->first_parameter + i].tensor;
         ms_storage_release(tape, ms_info(tape, tensor)->storage);
     }
 }
 
 /* ---- gradients ---- */
 
-static void send(ms_tape *tape, host_parameters *all, host_layer *home)
+static void send(ms_tape *tape, host_parameters *all, host_layer *row)
 {
-    for (uint32_t i = 0; i < home->parameter_count; i++) {
-        ms_parameter *parameter = &tape->parameters.items[home->first_parameter + i];
-        all->leaving.items[home->first_leaving + i] = parameter->grad;
+    for (uint32_t i = 0; i < row->parameter_count; i++) {
+        ms_parameter *parameter = &tape->parameters.items[row->first_parameter + i];
+        all->leaving.items[row->first_leaving + i] = parameter->grad;
         parameter->grad = 0;
     }
-    home->copy_out = ms_work_begin(tape, ms_work_of(MS_WORK_TO_HOST, home->bytes));
+    row->copy_out = ms_work_begin(tape, ms_work_of(MS_WORK_TO_HOST, row->bytes));
     if (tape->micro_step == 0)
         return;
-    ms_work addition = ms_work_of(MS_WORK_HOST_UPDATE, PASSES_TO_ADD * home->bytes);
-    addition.after = home->copy_out;
-    home->copy_out = ms_work_begin(tape, addition);
+    ms_work addition = ms_work_of(MS_WORK_HOST_UPDATE, PASSES_TO_ADD * row->bytes);
+    addition.after = row->copy_out;
+    row->copy_out = ms_work_begin(tape, addition);
 }
 
-static void drop(ms_tape *tape, host_parameters *all, host_layer *home)
+static void drop(ms_tape *tape, host_parameters *all, host_layer *row)
 {
-    ms_work_wait(tape, home->copy_out);
-    for (uint32_t i = 0; i < home->parameter_count; i++) {
-        ms_tensor *leaving = &all->leaving.items[home->first_leaving + i];
+    ms_work_wait(tape, row->copy_out);
+    for (uint32_t i = 0; i < row->parameter_count; i++) {
+        ms_tensor *leaving = &all->leaving.items[row->first_leaving + i];
         ms_release(tape, *leaving);
         *leaving = 0;
     }

@@ -6,10 +6,10 @@
 
 static ms_tensor run_tiles(ms_tape *tape, const ms_region *region, ms_tensor input, uint32_t pieces)
 {
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *whole = ms_argument(&f, input);
     ms_tensor *out = ms_local(&f, ms_tiled_run(tape, region, *whole, pieces));
-    return ms_frame_end(&f, out);
+    return ms_locals_end(&f, out);
 }
 
 ms_tensor ms_part_call(ms_tape *tape, const ms_treatment *treatment, ms_part_module module,

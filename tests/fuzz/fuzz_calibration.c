@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "calibrate/fit.h"
+#include "calibrate/fit_memory.h"
 #include "fuzz/fuzz.h"
 
 static void use(ms_arena *arena, ms_json_value root)
@@ -21,7 +21,7 @@ static void use(ms_arena *arena, ms_json_value root)
     }
     ms_calibration_apply(&calibration, &device);
     assert(device.margin_ppm <= 10000000);
-    assert(ms_device_held_bytes(&device, 1 << 20, 0) >= 1 << 20);
+    assert(ms_device_used_bytes(&device, 1 << 20, 0) >= 1 << 20);
     for (size_t i = 0; ms_calibration_note_at(arena, &calibration, i, &note); i++)
         assert(note.text[0] && note.figures[0]);
 }

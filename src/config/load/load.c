@@ -26,7 +26,7 @@ typedef struct loading {
     ms_adapter *adapter;
     ms_json *training_args; /* as long as its places are needed; NULL: none */
     char *training_text;
-    ms_notes *notes, left_out;
+    ms_notes *notes, unsupported;
     ms_error *err;
     const char *asked; /* a field; *place is where the files say it. NULL: none */
     ms_error *place;
@@ -164,7 +164,7 @@ static ms_status apply_training_args(loading *l, const char *run_path)
     if (status != MS_OK)
         return status;
     return ms_training_args_read(l->arena, ms_json_root(l->training_args), l->model, &l->draft,
-                                 &l->origins, l->notes, &l->left_out, l->err);
+                                 &l->origins, l->notes, &l->unsupported, l->err);
 }
 
 /* ---- adapters ---- */
@@ -276,7 +276,7 @@ static ms_status load_document(loading *l, const ms_input *in, ms_json_value roo
     if (status == MS_OK)
         status =
             ms_run_resolve(l->arena, &l->draft, &l->origins, l->model, l->run, l->notes, l->err);
-    l->run->left_out = l->left_out;
+    l->run->unsupported = l->unsupported;
     return status == MS_OK ? apply_adapter(l, in->path) : status;
 }
 

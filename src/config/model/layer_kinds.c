@@ -46,11 +46,11 @@ static ms_status read_type(ms_json_value value, const ms_key *key, uint8_t *kind
     ms_status status = ms_json_get_string(value, &type, err);
     if (status != MS_OK)
         return status;
-    *kind &= (uint8_t) ~(MS_LAYER_SLIDES | MS_LAYER_MIXES);
+    *kind &= (uint8_t) ~(MS_LAYER_SLIDES | MS_LAYER_TOKEN_MIXER);
     if (slides && strcmp(type, slides) == 0)
         *kind |= MS_LAYER_SLIDES;
     else if (mixes && strcmp(type, mixes) == 0)
-        *kind |= MS_LAYER_MIXES;
+        *kind |= MS_LAYER_TOKEN_MIXER;
     else if (strcmp(type, "full_attention") != 0 && strcmp(type, "attention") != 0)
         return ms_json_fail(err, value, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                             "'%.40s' is not supported; full_attention and %s are", type,
@@ -164,8 +164,8 @@ ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_conf
     }
     if (find_list(root, family, MS_KEY_ATTENTION_LAYERS, &list)) {
         for (uint64_t i = 0; i < config->num_layers; i++)
-            kinds[i] |= MS_LAYER_MIXES;
-        status = clear_listed(list, config, MS_LAYER_MIXES, kinds, err);
+            kinds[i] |= MS_LAYER_TOKEN_MIXER;
+        status = clear_listed(list, config, MS_LAYER_TOKEN_MIXER, kinds, err);
         if (status != MS_OK)
             return status;
     }

@@ -47,11 +47,11 @@ struct ms_family;
 
 /* What layers of one model differ in. */
 enum {
-    MS_LAYER_SLIDES = 1,    /* attention within sliding_window tokens */
-    MS_LAYER_SPARSE = 2,    /* a mixture of experts in the place of the MLP */
-    MS_LAYER_NO_ROTARY = 4, /* attention that knows no positions */
-    MS_LAYER_MIXES = 8,     /* something else in the place of attention */
-    MS_LAYER_KINDS = 16     /* how many values of flags there are */
+    MS_LAYER_SLIDES = 1,      /* attention within sliding_window tokens */
+    MS_LAYER_SPARSE = 2,      /* a mixture of experts in the place of the MLP */
+    MS_LAYER_NO_ROTARY = 4,   /* attention that knows no positions */
+    MS_LAYER_TOKEN_MIXER = 8, /* something else in the place of attention */
+    MS_LAYER_KINDS = 16       /* how many values of flags there are */
 };
 
 /* The tower that sees, of models that have one. */
@@ -268,9 +268,9 @@ static inline bool ms_layer_slides(const ms_model_config *config, uint64_t layer
     return ms_layer_kind(config, layer) & MS_LAYER_SLIDES;
 }
 
-static inline bool ms_layer_mixes(const ms_model_config *config, uint64_t layer)
+static inline bool ms_layer_is_token_mixer(const ms_model_config *config, uint64_t layer)
 {
-    return ms_layer_kind(config, layer) & MS_LAYER_MIXES;
+    return ms_layer_kind(config, layer) & MS_LAYER_TOKEN_MIXER;
 }
 
 /* The share of each head's elements that the rotary embedding is to turn. */

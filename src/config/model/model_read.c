@@ -8,7 +8,7 @@
 #include "config/model/model_rules.h"
 #include "config/model/quantize_read.h"
 #include "text/nearest.h"
-#include "config/model/unmodelled.h"
+#include "config/model/unsupported.h"
 
 static ms_status fail_unknown_type(ms_json_value root, ms_json_value value, const char *type,
                                    const ms_family_list *families, ms_error *err)
@@ -140,7 +140,7 @@ static ms_status read_dtype(ms_json_value root, ms_model_config *config, ms_erro
         ms_status status = ms_json_get_string(value, &text, err);
         if (status == MS_OK) {
             config->has_dtype = ms_dtype_parse(text, &config->dtype);
-            config->is_fp8 = ms_unmodelled_type(text) != NULL;
+            config->is_fp8 = ms_unsupported_type(text) != NULL;
         }
         return status;
     }

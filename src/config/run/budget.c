@@ -4,9 +4,9 @@
 ms_device_bytes ms_budget_device_bytes(const ms_device *d, uint64_t reserved_bytes)
 {
     return (ms_device_bytes){
-        .low = ms_device_held_bytes(d, reserved_bytes, d->context_low_bytes),
-        .expected = ms_device_held_bytes(d, reserved_bytes, d->context_expected_bytes),
-        .high = ms_device_held_bytes(d, reserved_bytes, d->context_high_bytes)};
+        .low = ms_device_used_bytes(d, reserved_bytes, d->context_low_bytes),
+        .expected = ms_device_used_bytes(d, reserved_bytes, d->context_expected_bytes),
+        .high = ms_device_used_bytes(d, reserved_bytes, d->context_high_bytes)};
 }
 
 uint64_t ms_budget_capacity(const ms_device *device, uint64_t budget_bytes)

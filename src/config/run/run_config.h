@@ -128,7 +128,7 @@ typedef struct ms_run_config {
     bool has_budget;                   /* one was given */
     uint64_t budget_bytes; /* that, else the device's usable bytes; 0: neither is known */
     ms_several_gpus several_gpus;
-    ms_notes left_out; /* what its training arguments contain and is unsupported */
+    ms_notes unsupported; /* what its training arguments contain and is unsupported */
 } ms_run_config;
 
 /* Whether head and loss are as the model runs them by itself: only such a loss goes in chunks. */

@@ -5,7 +5,7 @@
 
 #include "config/adapter/adapter.h"
 #include "config/adapter/adapter_text.h"
-#include "config/model/unmodelled.h"
+#include "config/model/unsupported.h"
 #include "config/run/attention.h"
 #include "config/run/experts.h"
 #include "config/run/run_kinds.h"
@@ -129,7 +129,7 @@ static const ms_config_field rows[] = {
 };
 
 const ms_config_table ms_run_table = {texts, rows, MS_RUN_FIELD_COUNT,
-                                      offsetof(ms_run_draft, is_set), ms_unmodelled_setting};
+                                      offsetof(ms_run_draft, is_set), ms_unsupported_setting};
 
 _Static_assert(offsetof(ms_run_draft, run) == 0, "reports read members of a resolved run");
 _Static_assert(sizeof((ms_run_draft *)NULL)->is_set * 8 >= MS_RUN_FIELD_COUNT,

@@ -6,7 +6,7 @@
 #include "config/adapter/adapter.h"
 #include "config/adapter/adapter_parse.h"
 #include "config/model/quantize.h"
-#include "config/model/unmodelled.h"
+#include "config/model/unsupported.h"
 #include "config/run/liger.h"
 #include "config/treatment/layers.h"
 #include "config/treatment/treatment.h"
@@ -15,7 +15,7 @@
 static ms_status set_type(const ms_config_field *field, const char *value, void *member,
                           ms_arena *arena, ms_error *err)
 {
-    const char *why = ms_unmodelled_type(value);
+    const char *why = ms_unsupported_type(value);
     if (why)
         return ms_fail(err, MS_ERR_USAGE, "%s: found '%.40s': %s", field->name, value, why);
     return ms_config_set_choice(field, value, member, arena, err);

@@ -10,7 +10,7 @@
 
 #include "config/trainers/training_adapter.h"
 #include "config/trainers/training_evaluation.h"
-#include "config/trainers/training_left_out.h"
+#include "config/trainers/training_unsupported.h"
 #include "config/trainers/training_loss.h"
 #include "config/trainers/training_optimizer.h"
 #include "config/trainers/training_precision.h"
@@ -88,7 +88,7 @@ static ms_status note_offload(ms_training_reading *r, const char *word)
     static const char *const known[] = {"offload", "offload_disk", "unsloth"};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i], word) == 0)
-            return ms_note_add(r->left_out, r->arena, r->err,
+            return ms_note_add(r->unsupported, r->arena, r->err,
                                "gradient_checkpointing %s of the training arguments: activation "
                                "offloading to the host",
                                word);
@@ -102,7 +102,7 @@ static ms_status send_inputs(ms_training_reading *r)
     if (!ms_training_flag(r, MS_TOPIC_INPUT_ON_HOST, false))
         return MS_OK;
     if (r->file.given[MS_TOPIC_EVERY_LAYERS])
-        return ms_note_add(r->left_out, r->arena, r->err,
+        return ms_note_add(r->unsupported, r->arena, r->err,
                            "offload with every_n_layers, of the training arguments: the inputs of "
                            "checkpoints stay on the device");
     const char *treat =
@@ -148,7 +148,7 @@ static ms_status set_attention(ms_training_reading *r)
                        ? ms_training_offer(r, "attention", attentions[i].attention,
                                            MS_TOPIC_ATTENTION)
                        : MS_OK;
-    return ms_note_add(r->left_out, r->arena, r->err,
+    return ms_note_add(r->unsupported, r->arena, r->err,
                        "attention '%.40s' of the training arguments; attention is PyTorch's", name);
 }
 
@@ -198,7 +198,7 @@ static ms_status heed_sharding(ms_training_reading *r, ms_json_value root,
 
 ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_model_config *model,
                                 ms_run_draft *draft, ms_run_origins *origins, ms_notes *notes,
-                                ms_notes *left_out, ms_error *err)
+                                ms_notes *unsupported, ms_error *err)
 {
     static ms_status (*const steps[])(ms_training_reading * r) = {
         set_numbers,
@@ -216,7 +216,7 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
                              .draft = draft,
                              .origins = origins,
                              .notes = notes,
-                             .left_out = left_out,
+                             .unsupported = unsupported,
                              .err = err};
     ms_training_format format;
     ms_status status = ms_training_format_find(root, &format, err);
@@ -227,6 +227,6 @@ ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_mo
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
         status = steps[i](&r);
     if (status == MS_OK)
-        status = ms_training_left_out(arena, root, r.file.format, left_out, err);
+        status = ms_training_unsupported(arena, root, r.file.format, unsupported, err);
     return status == MS_OK ? ms_training_misspelt(arena, root, r.file.format, notes, err) : status;
 }

@@ -16,9 +16,9 @@
 
 /* Sets the fields of `draft` that the file decides and that were not said yet. Their places are put
  * down in `origins`, so the document must live as long. What it says and is not modelled goes to
- * `left_out`; both lists belong to the arena. */
+ * `unsupported`; both lists belong to the arena. */
 ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_model_config *model,
                                 ms_run_draft *draft, ms_run_origins *origins, ms_notes *notes,
-                                ms_notes *left_out, ms_error *err);
+                                ms_notes *unsupported, ms_error *err);
 
 #endif

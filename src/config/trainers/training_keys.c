@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "config/trainers/training_left_out.h"
+#include "config/trainers/training_unsupported.h"
 #include "text/nearest.h"
 #include "config/trainers/training_sharding.h"
 
@@ -213,7 +213,7 @@ static const struct {
 /* Whether the key matters though it sets no field. */
 static bool is_watched(const char *name, ms_training_format format)
 {
-    return ms_training_key_is_left_out(name, format) ||
+    return ms_training_key_is_unsupported(name, format) ||
            ms_training_key_is_of_sharding(name, format);
 }
 

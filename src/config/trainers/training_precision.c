@@ -8,7 +8,7 @@
 
 #include "config/trainers/training_adapter.h"
 #include "config/trainers/training_reading.h"
-#include "config/model/unmodelled.h"
+#include "config/model/unsupported.h"
 
 /* The type of the weights by the config; fp32 if it has none. */
 static const char *stored_dtype(const ms_training_reading *r)
@@ -23,12 +23,12 @@ static ms_status accelerate_precision(ms_training_reading *r, const char **autoc
 {
     ms_training_topic topic = MS_TOPIC_MIXED_PRECISION;
     const char *word = ms_training_text(r, topic, "no");
-    const char *reason = ms_unmodelled_type(word);
+    const char *reason = ms_unsupported_type(word);
     if (strcmp(word, "bf16") == 0 || strcmp(word, "fp16") == 0)
         *autocast = word;
     else if (reason) {
         *autocast = "bf16";
-        return ms_note_add(r->left_out, r->arena, r->err,
+        return ms_note_add(r->unsupported, r->arena, r->err,
                            "mixed_precision %.20s of the training arguments: %s; the step is run "
                            "in bf16 autocast",
                            word, reason);
@@ -98,7 +98,7 @@ static ms_status note_axolotl_weights(ms_training_reading *r, const char *dtype)
         ms_training_flag(r, MS_TOPIC_FLASH, false) || strcmp(dtype, "fp32") == 0)
         return MS_OK;
     return ms_note_add(
-        r->left_out, r->arena, r->err,
+        r->unsupported, r->arena, r->err,
         "axolotl keeps embeddings, head and norms in fp32 here; the figures have all in %s", dtype);
 }
 

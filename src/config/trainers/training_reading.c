@@ -67,8 +67,9 @@ ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic,
     ms_error at = {0};
     ms_json_value value = r->file.values[topic];
     ms_json_error_set(&at, value, MS_JSON_AT_KEY, MS_ERR_CONFIG, "here");
-    return ms_note_add(r->left_out, r->arena, r->err, "%s (line %u of the training arguments): %s",
-                       ms_json_key(value), at.line, text);
+    return ms_note_add(r->unsupported, r->arena, r->err,
+                       "%s (line %u of the training arguments): %s", ms_json_key(value), at.line,
+                       text);
 }
 
 bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic)

@@ -13,7 +13,7 @@ typedef struct ms_training_reading {
     const ms_model_config *model;
     ms_run_draft *draft;
     ms_run_origins *origins;
-    ms_notes *notes, *left_out;
+    ms_notes *notes, *unsupported;
     ms_error *err;
 } ms_training_reading;
 

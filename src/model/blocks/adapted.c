@@ -27,19 +27,19 @@ ms_tensor ms_dora_magnitude(ms_model *model, uint32_t scope, ms_tensor weight,
     ms_dim rows = ms_info(tape, adapted->lora_b.weight)->shape.dims[0];
     bool had_grad = tape->grad_enabled;
     tape->grad_enabled = false;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *product = ms_local(&f, ms_empty_like(tape, weight, model->run->dtype));
     ms_workspace_use(tape, MS_PRODUCT_PLAIN);
     ms_local(&f, merged(tape, weight, *product));
     ms_tensor magnitude = ms_parameter_new(model, scope, "lora_magnitude_vector", MS_SHAPE(rows));
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     tape->grad_enabled = had_grad;
     return magnitude;
 }
 
 /* B A as PEFT computes it, by running an identity through both; what its graph would hold, which
  * nobody runs backward, is bound in the caller's frame. */
-static ms_tensor *lora_weight(ms_model *model, const struct ms_adapted *adapted, ms_frame *f)
+static ms_tensor *lora_weight(ms_model *model, const struct ms_adapted *adapted, ms_locals *f)
 {
     ms_tape *tape = model->tape;
     ms_dim in = ms_info(tape, adapted->lora_a.weight)->shape.dims[1];
@@ -51,10 +51,10 @@ static ms_tensor *lora_weight(ms_model *model, const struct ms_adapted *adapted,
 /* The norms of the rows of W + B A, without a graph. */
 static ms_tensor weight_norms(ms_tape *tape, ms_tensor weight, ms_tensor product)
 {
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *sum = ms_local(&f, merged(tape, weight, product));
     ms_tensor *norms = ms_local(&f, ms_norm_last(tape, *sum));
-    return ms_frame_end(&f, norms);
+    return ms_locals_end(&f, norms);
 }
 
 /* (scale - 1) * base(x) + scale * lora_B(lora_A(x)) * scaling, scale = magnitude / norms;
@@ -69,7 +69,7 @@ static ms_tensor dora_delta(ms_model *model, const ms_linear_module *module,
     ms_dim rows = ms_info(tape, adapted->magnitude)->shape.dims[0];
     ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
     bool had_grad = tape->grad_enabled;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     tape->grad_enabled = false;
     ms_tensor *product = lora_weight(model, adapted, &f);
@@ -88,11 +88,11 @@ static ms_tensor dora_delta(ms_model *model, const ms_linear_module *module,
     ms_tensor turned = ms_mul(tape, ms_add_scalar(tape, *scale), *base);
     ms_tensor added = ms_mul_scalar(tape, ms_mul(tape, *scale, *lora));
     ms_tensor *delta = ms_local(&f, ms_add(tape, turned, added));
-    return ms_frame_end(&f, delta);
+    return ms_locals_end(&f, delta);
 }
 
 static void add_dora(ms_model *model, const ms_linear_module *module,
-                     const struct ms_adapted *adapted, ms_frame *f, ms_tensor x, ms_tensor *result)
+                     const struct ms_adapted *adapted, ms_locals *f, ms_tensor x, ms_tensor *result)
 {
     ms_tape *tape = model->tape;
     double dropout = model->run->adapter->dropout;
@@ -119,7 +119,7 @@ static ms_tensor lora_delta(ms_model *model, const struct ms_adapted *adapted, m
 
 /* The adapter takes x in its own type; the sum goes back to the type of the base layer's result. */
 static void add_adapter(ms_model *model, const ms_linear_module *module,
-                        const struct ms_adapted *adapted, ms_frame *f, ms_tensor *x,
+                        const struct ms_adapted *adapted, ms_locals *f, ms_tensor *x,
                         ms_tensor *result)
 {
     ms_tape *tape = model->tape;
@@ -138,7 +138,7 @@ static void add_adapter(ms_model *model, const ms_linear_module *module,
 /* On a quantised layer the result may be copied first, and under autocast nothing is cast by hand.
  */
 static void add_to_quantized(ms_model *model, const ms_leaf_module *leaf,
-                             const ms_linear_module *module, ms_frame *f, ms_tensor *x,
+                             const ms_linear_module *module, ms_locals *f, ms_tensor *x,
                              ms_tensor *result)
 {
     ms_tape *tape = model->tape;
@@ -189,7 +189,7 @@ static ms_tensor ia3_scaling(ms_tape *tape, ms_tensor vector)
 
 /* x * l goes into the layer, or its result is scaled. */
 static void run_ia3(ms_model *model, const ms_leaf_module *leaf, const ms_linear_module *module,
-                    ms_linear_fn linear, ms_frame *f, ms_tensor *input, ms_tensor *result)
+                    ms_linear_fn linear, ms_locals *f, ms_tensor *input, ms_tensor *result)
 {
     const struct ms_adapted *adapted = leaf->adapted;
     ms_tape *tape = model->tape;
@@ -213,7 +213,7 @@ ms_tensor ms_adapted_call(ms_model *model, const ms_leaf_module *leaf,
                           const ms_linear_module *module, ms_tensor x, ms_linear_fn linear)
 {
     ms_tape *tape = model->tape;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_tensor *result = ms_local(&f, 0);
     if (leaf->adapted->scale) {
@@ -225,5 +225,5 @@ ms_tensor ms_adapted_call(ms_model *model, const ms_leaf_module *leaf,
         else
             add_adapter(model, module, leaf->adapted, &f, input, result);
     }
-    return ms_frame_end(&f, result);
+    return ms_locals_end(&f, result);
 }

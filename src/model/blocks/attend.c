@@ -21,7 +21,7 @@ static void look_for_packed_sequences(ms_model *model, ms_tensor position_ids)
     ms_tape *tape = model->tape;
     ms_symbols *s = &tape->trace->symbols;
     ms_dim one = ms_dim_number(s, 1);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *expanded =
         ms_local(&f, ms_expand(tape, position_ids, MS_SHAPE(model->batch, model->seq)));
     ms_tensor *first = ms_local(&f, ms_add_scalar(tape, ms_narrow(tape, *expanded, 1, one)));
@@ -35,7 +35,7 @@ static void look_for_packed_sequences(ms_model *model, ms_tensor position_ids)
     ms_tensor all = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
     ms_consume(tape, last);
     ms_consume(tape, all);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
 }
 
 static ms_tensor positions(ms_tape *tape, ms_dim seq)
@@ -49,7 +49,7 @@ static ms_tensor bool_mask(ms_model *model, bool windowed)
     ms_tape *tape = model->tape;
     ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
     ms_shape square = MS_SHAPE(one, one, model->seq, model->seq);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_local(&f, ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64));
     ms_local(&f, ms_empty_bytes(tape, 8, MS_DTYPE_I64));
     ms_local(&f, positions(tape, model->seq));
@@ -70,7 +70,7 @@ static ms_tensor bool_mask(ms_model *model, bool windowed)
     } else {
         allowed = ms_empty(tape, square, MS_DTYPE_BOOL);
     }
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     return allowed;
 }
 
@@ -133,7 +133,7 @@ static ms_tensor eager_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_t
         return 0;
     ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype,
              value_dtype = (ms_dtype)ms_info(tape, v)->dtype;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *keys = ms_local(&f, repeat_kv(model, k));
     ms_tensor *values = ms_local(&f, repeat_kv(model, v));
     ms_tensor product = ms_matmul(tape, q, ms_transpose(tape, *keys, 2, 3));
@@ -158,7 +158,7 @@ static ms_tensor eager_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_t
         ms_assign(&f, output, ms_contiguous(tape, *output));
     *weights = tape->stopped ? 0 : *attn_weights;
     ms_retain(tape, *weights);
-    ms_tensor result = ms_frame_end(&f, output);
+    ms_tensor result = ms_locals_end(&f, output);
     ms_unown(tape, *weights);
     return result;
 }
@@ -180,7 +180,7 @@ ms_tensor ms_sink_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
     *weights = 0;
     if (ms_idle(tape) || !q)
         return 0;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *keys = ms_local(&f, repeat_kv(model, k));
     ms_tensor *values = ms_local(&f, repeat_kv(model, v));
     ms_tensor product = ms_matmul(tape, q, ms_transpose(tape, *keys, 2, 3));
@@ -201,7 +201,7 @@ ms_tensor ms_sink_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
     ms_assign(&f, output, ms_contiguous(tape, ms_transpose(tape, *output, 1, 2)));
     *weights = tape->stopped ? 0 : *attn_weights;
     ms_retain(tape, *weights);
-    ms_tensor result = ms_frame_end(&f, output);
+    ms_tensor result = ms_locals_end(&f, output);
     ms_unown(tape, *weights);
     return result;
 }
@@ -210,7 +210,7 @@ static ms_tensor fused_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_t
                                  ms_tensor mask)
 {
     ms_tape *tape = model->tape;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     /* With a mask the framework repeats keys and values itself. */
     ms_tensor *key = ms_local(&f, mask ? repeat_kv(model, k) : k);
     ms_tensor *value = ms_local(&f, mask ? repeat_kv(model, v) : v);
@@ -220,7 +220,7 @@ static ms_tensor fused_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_t
                                       ? ms_sdpa_both_ways(tape, backend, q, *key, *value, dropout)
                                       : ms_sdpa(tape, backend, q, *key, *value, mask, dropout));
     ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
-    return ms_frame_end(&f, out);
+    return ms_locals_end(&f, out);
 }
 
 static ms_tensor run_piece(ms_tape *tape, void *context, ms_tensor q, ms_tensor k, ms_tensor v,
@@ -251,8 +251,8 @@ ms_tensor ms_attention_call(ms_model *model, uint64_t layer, ms_tensor q, ms_ten
     return fused_attention(model, q, k, v, mask);
 }
 
-ms_tensor *ms_attend_merged(ms_model *model, ms_frame *f, uint64_t number, const ms_tensor q_k_v[3],
-                            ms_tensor mask, ms_tensor *weights)
+ms_tensor *ms_attend_merged(ms_model *model, ms_locals *f, uint64_t number,
+                            const ms_tensor q_k_v[3], ms_tensor mask, ms_tensor *weights)
 {
     ms_tape *tape = model->tape;
     ms_tensor *output =

@@ -24,7 +24,7 @@ ms_tensor ms_sink_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
 ms_tensor ms_as_heads(ms_model *model, ms_tensor x, ms_dim heads);
 /* The attention interface, and its result as [B, S, H]: a local of `f`. The probabilities are held
  * until the caller disowns them. */
-ms_tensor *ms_attend_merged(ms_model *model, ms_frame *f, uint64_t number, const ms_tensor q_k_v[3],
-                            ms_tensor mask, ms_tensor *weights);
+ms_tensor *ms_attend_merged(ms_model *model, ms_locals *f, uint64_t number,
+                            const ms_tensor q_k_v[3], ms_tensor mask, ms_tensor *weights);
 
 #endif

@@ -145,7 +145,7 @@ static ms_tensor rms_norm(ms_model *model, const ms_norm_module *module, ms_tens
     if (fused_norm(model, module, x, &fused))
         return fused;
     uint32_t previous = ms_scope_enter(tape, module->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;
     ms_tensor *hidden = ms_argument(&f, x);
     ms_assign(&f, hidden, ms_to(tape, *hidden, MS_DTYPE_F32));
@@ -156,7 +156,7 @@ static ms_tensor rms_norm(ms_model *model, const ms_norm_module *module, ms_tens
                         ? ms_to(tape, ms_mul(tape, module->weight, *hidden), input_dtype)
                         : ms_mul(tape, module->weight, ms_to(tape, *hidden, input_dtype));
     ms_retain(tape, out);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     tape->scope = previous;
     return ms_unown(tape, out);
 }
@@ -186,12 +186,12 @@ ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, m
 /* x * rsqrt((x ** 2).mean() + eps) */
 static ms_tensor normed(ms_tape *tape, ms_tensor x)
 {
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_local(&f, x);
     ms_tensor variance = ms_mean_last(tape, ms_pow(tape, *hidden));
     ms_tensor scale = ms_rsqrt(tape, ms_add_scalar(tape, variance));
     ms_tensor *out = ms_local(&f, ms_mul(tape, *hidden, scale));
-    return ms_frame_end(&f, out);
+    return ms_locals_end(&f, out);
 }
 
 static ms_tensor run_centered_rms_norm(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
@@ -206,14 +206,14 @@ static ms_tensor run_centered_rms_norm(ms_tape *tape, void *context, uint64_t nu
     if (fused_norm(model, module, x, &fused))
         return fused;
     uint32_t previous = ms_scope_enter(tape, module->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *output = ms_local(&f, normed(tape, ms_to(tape, *hidden, MS_DTYPE_F32)));
     ms_tensor scale = ms_add_scalar(tape, ms_to(tape, module->weight, MS_DTYPE_F32));
     ms_assign(&f, output, ms_mul(tape, *output, scale));
     ms_assign(&f, output, ms_to(tape, *output, input_dtype));
-    ms_tensor result = ms_frame_end(&f, output);
+    ms_tensor result = ms_locals_end(&f, output);
     tape->scope = previous;
     return result;
 }
@@ -255,7 +255,7 @@ static ms_tensor relu2(ms_tape *tape, ms_tensor x)
     return out;
 }
 
-void ms_soft_cap(ms_model *model, ms_frame *f, ms_tensor *x)
+void ms_soft_cap(ms_model *model, ms_locals *f, ms_tensor *x)
 {
     ms_assign(f, x, ms_div_scalar(model->tape, *x));
     ms_assign(f, x, ms_tanh(model->tape, *x));

@@ -38,6 +38,6 @@ ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidd
 ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden);
 ms_tensor ms_activation_call(ms_model *model, ms_tensor x);
 /* c * tanh(x / c), a statement for each operator. */
-void ms_soft_cap(ms_model *model, ms_frame *f, ms_tensor *x);
+void ms_soft_cap(ms_model *model, ms_locals *f, ms_tensor *x);
 
 #endif

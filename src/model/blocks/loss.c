@@ -48,7 +48,7 @@ static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor lab
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !logits)
         return 0;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, ms_kept_tokens(model));
     ms_tensor *scores = ms_local(&f, ms_to(tape, logits, MS_DTYPE_F32));
     ms_tensor *padded = ms_local(&f, labels);
@@ -59,7 +59,7 @@ static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor lab
     ms_tensor loss = has_liger(model, true) ? ms_liger_cross_entropy(tape, *scores)
                                             : ms_cross_entropy(tape, *scores, *shifted);
     ms_retain(tape, loss);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     return ms_unown(tape, loss);
 }
 
@@ -71,7 +71,7 @@ static ms_tensor fused_loss(ms_model *model, const ms_linear_module *head, ms_te
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !hidden)
         return 0;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, model->seq);
     ms_tensor *rows =
         ms_local(&f, ms_view(tape, hidden, MS_SHAPE(tokens, ms_info(tape, hidden)->shape.dims[2])));
@@ -83,7 +83,7 @@ static ms_tensor fused_loss(ms_model *model, const ms_linear_module *head, ms_te
         ms_liger_loss(tape, *rows, head->weight, model->run->liger_family->logits_share);
     tape->scope = previous;
     ms_retain(tape, loss);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     return ms_unown(tape, loss);
 }
 
@@ -102,30 +102,30 @@ static ms_tensor chunk_logits(const chunk_context *c, ms_tensor hidden)
     ms_tensor out = ms_linear_call(c->model, c->head, hidden);
     if (!c->model->config->caps_logits || ms_idle(tape))
         return out;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *logits = ms_local(&f, out);
     ms_tensor tanh = ms_tanh(tape, ms_div_scalar(tape, *logits));
     ms_tensor *capped = ms_local(&f, ms_idle(tape) ? 0 : ms_mul_scalar(tape, tanh));
-    return ms_frame_end(&f, capped);
+    return ms_locals_end(&f, capped);
 }
 
 /* cross_entropy(logits.float(), labels, reduction="sum") */
 static ms_tensor chunk_loss(ms_tape *tape, void *context, uint64_t number, ms_tensor hidden)
 {
     const chunk_context *c = context;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, hidden);
     /* An argument of the call: it lives until that has returned. */
     ms_tensor scores = ms_to(tape, chunk_logits(c, *input), MS_DTYPE_F32);
     ms_retain(tape, scores);
     ms_tensor *loss = ms_local(&f, ms_cross_entropy(tape, scores, c->labels[number]));
     ms_release(tape, scores);
-    return ms_frame_end(&f, loss);
+    return ms_locals_end(&f, loss);
 }
 
 /* Sums the losses of the chunks; `context` and its labels live as long as the model. */
 static ms_tensor sum_chunks(ms_model *model, chunk_context *context, const ms_tensor *hidden,
-                            uint32_t count, ms_frame *f)
+                            uint32_t count, ms_locals *f)
 {
     ms_tape *tape = model->tape;
     ms_tensor *total = ms_local(f, 0);
@@ -150,7 +150,7 @@ static ms_tensor chunked_loss(ms_model *model, const ms_linear_module *head, ms_
     if (ms_idle(tape) || !hidden)
         return 0;
     *context = (chunk_context){model, head, label_parts};
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, model->seq);
     ms_tensor *shifted = ms_local(&f, shift_labels(model, pad_labels(model)));
     ms_assign(&f, shifted, ms_view(tape, *shifted, MS_SHAPE(tokens)));
@@ -168,13 +168,13 @@ static ms_tensor chunked_loss(ms_model *model, const ms_linear_module *head, ms_
         ms_release(tape, parts[i]);
         ms_release(tape, label_parts[i]);
     }
-    return ms_frame_end(&f, loss);
+    return ms_locals_end(&f, loss);
 }
 
 /* ---- classes by the last token ---- */
 
 /* (arange(S) * (ids != pad)).argmax(-1): the last token that is no padding. Binds what it makes. */
-static ms_tensor last_tokens(ms_model *model, ms_frame *f, ms_tensor ids)
+static ms_tensor last_tokens(ms_model *model, ms_locals *f, ms_tensor ids)
 {
     ms_tape *tape = model->tape;
     ms_tensor *is_text = ms_local(f, ms_to(tape, ms_compare(tape, ids, 0), MS_DTYPE_I32));
@@ -195,7 +195,7 @@ ms_tensor ms_class_loss(ms_model *model, ms_tensor pooled)
 }
 
 /* The logits of one token of each sequence, bound. */
-static ms_tensor *last_token_logits(ms_model *model, ms_frame *f, const ms_linear_module *head,
+static ms_tensor *last_token_logits(ms_model *model, ms_locals *f, const ms_linear_module *head,
                                     ms_tensor hidden, ms_tensor ids)
 {
     ms_tape *tape = model->tape;
@@ -211,12 +211,12 @@ static ms_tensor *last_token_logits(ms_model *model, ms_frame *f, const ms_linea
 static ms_tensor last_token_loss(ms_model *model, const ms_linear_module *head, ms_tensor hidden,
                                  const ms_model_inputs *in, ms_model_outputs *out)
 {
-    ms_frame f = ms_frame_begin(model->tape);
+    ms_locals f = ms_locals_begin(model->tape);
     ms_tensor *pooled = last_token_logits(model, &f, head, hidden, in->ids);
     if (in->keeps_logits || !in->labels)
         out->logits = ms_hand_out(model->tape, *pooled);
     ms_tensor *loss = ms_local(&f, in->labels ? ms_class_loss(model, *pooled) : 0);
-    return ms_frame_end(&f, loss);
+    return ms_locals_end(&f, loss);
 }
 
 /* hidden[:, -N:, :]: a slice even where it is all of it. */
@@ -233,13 +233,13 @@ ms_tensor ms_hand_out(ms_tape *tape, ms_tensor tensor)
     return tensor;
 }
 
-void ms_forward_end(ms_frame *f, const ms_tensor *loss, ms_model_outputs *out)
+void ms_forward_end(ms_locals *f, const ms_tensor *loss, ms_model_outputs *out)
 {
-    out->loss = ms_hand_out(f->tape, ms_frame_end(f, loss));
+    out->loss = ms_hand_out(f->tape, ms_locals_end(f, loss));
 }
 
 /* The logits as the model hands them out, bound. */
-static ms_tensor *whole_logits(ms_model *model, ms_frame *f, const ms_linear_module *head,
+static ms_tensor *whole_logits(ms_model *model, ms_locals *f, const ms_linear_module *head,
                                ms_tensor hidden)
 {
     ms_tensor *logits = ms_local(f, ms_linear_call(model, head, keep_last(model, hidden)));
@@ -250,7 +250,7 @@ static ms_tensor *whole_logits(ms_model *model, ms_frame *f, const ms_linear_mod
     return logits;
 }
 
-ms_tensor *ms_head_call(ms_model *model, ms_frame *f, const ms_linear_module *head,
+ms_tensor *ms_head_call(ms_model *model, ms_locals *f, const ms_linear_module *head,
                         ms_tensor hidden, const ms_model_inputs *in, ms_model_outputs *out)
 {
     if (in->keeps_hidden)

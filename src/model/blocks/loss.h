@@ -10,10 +10,10 @@
 
 /* The head, and with labels its loss, in one or in pieces of the tokens: binds the logits, if there
  * are any, and the loss (0 without labels) in the caller's frame; hands out what `in` keeps. */
-ms_tensor *ms_head_call(ms_model *model, ms_frame *f, const ms_linear_module *head,
+ms_tensor *ms_head_call(ms_model *model, ms_locals *f, const ms_linear_module *head,
                         ms_tensor hidden, const ms_model_inputs *in, ms_model_outputs *out);
 /* Ends the frame of a forward pass with the loss, which is handed out. */
-void ms_forward_end(ms_frame *f, const ms_tensor *loss, ms_model_outputs *out);
+void ms_forward_end(ms_locals *f, const ms_tensor *loss, ms_model_outputs *out);
 /* Hands out a tensor: it gets a reference of the caller's. */
 ms_tensor ms_hand_out(ms_tape *tape, ms_tensor tensor);
 /* The tokens of a sequence that have logits. */

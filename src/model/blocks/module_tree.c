@@ -24,7 +24,7 @@ static uint32_t add(growing *g, ms_module_row row)
 
 static const char *name_in(const growing *g, uint32_t parent, const char *name)
 {
-    return parent == MS_NONE
+    return parent == MS_NONE || !g->rows.items
                ? name
                : ms_arena_printf(g->model->arena, "%s.%s", g->rows.items[parent].name, name);
 }

@@ -18,7 +18,7 @@ void ms_rotary_choose(ms_model *model, uint32_t scope, ms_tensor original, ms_te
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *length = ms_local(&f, ms_add_scalar(tape, ms_empty_bytes(tape, 8, MS_DTYPE_I64)));
     if (!*long_inv_freq) {
         *long_inv_freq = ms_inverse_frequencies(model);
@@ -30,7 +30,7 @@ void ms_rotary_choose(ms_model *model, uint32_t scope, ms_tensor original, ms_te
     ms_local(&f, ms_empty_like(tape, *long_inv_freq, MS_DTYPE_F32)); /* copied into the buffer */
     ms_consume(tape, as_long);
     ms_consume(tape, is_long);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     tape->scope = previous;
 }
 
@@ -41,7 +41,7 @@ void ms_rotary_enter(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_ten
     rotary->outer_grad = tape->grad_enabled;
     rotary->outer_scope = ms_scope_enter(tape, scope);
     tape->grad_enabled = false;
-    rotary->frame = ms_frame_begin(tape);
+    rotary->frame = ms_locals_begin(tape);
     ms_tensor positions = ms_to(tape, ms_unsqueeze(tape, position_ids, 2), MS_DTYPE_F32);
     ms_tensor frequencies = ms_to(tape, inv_freq, MS_DTYPE_F32);
     rotary->angles = ms_local(&rotary->frame, ms_mul(tape, positions, frequencies));
@@ -59,7 +59,7 @@ void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tens
     ms_tape *tape = model->tape;
     ms_rotary_module rotary;
     ms_rotary_enter(model, scope, inv_freq, position_ids, &rotary);
-    ms_frame *f = &rotary.frame;
+    ms_locals *f = &rotary.frame;
     ms_tensor *emb = ms_local(f, ms_cat2(tape, *rotary.angles, *rotary.angles, 2));
     ms_tensor *cos = ms_local(f, ms_mul_scalar(tape, ms_cos(tape, *emb)));
     ms_tensor *sin = ms_local(f, ms_mul_scalar(tape, ms_sin(tape, *emb)));
@@ -67,7 +67,7 @@ void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tens
     out[1] = ms_to(tape, *sin, dtype);
     ms_retain(tape, out[0]);
     ms_retain(tape, out[1]);
-    ms_frame_end(f, NULL);
+    ms_locals_end(f, NULL);
     ms_unown(tape, out[0]);
     ms_unown(tape, out[1]);
     ms_rotary_leave(model, &rotary);
@@ -76,12 +76,12 @@ void ms_rotary_call(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_tens
 /* Of three grids, the first with parts of the others: frequencies twice. */
 static ms_tensor recomposed(ms_tape *tape, ms_tensor grids)
 {
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, grids);
     ms_tensor *first = ms_local(&f, ms_select(tape, *input, 0));
     ms_tensor out = ms_cat2(tape, *first, *first, 2);
     ms_retain(tape, out);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     return ms_unown(tape, out);
 }
 
@@ -93,7 +93,7 @@ void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_
     uint32_t previous = ms_scope_enter(tape, scope);
     tape->grad_enabled = false;
     ms_dim three = ms_dim_number(&tape->trace->symbols, 3);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor grids = ms_expand(tape, position_ids, MS_SHAPE(three, model->batch, model->seq));
     ms_tensor positions = ms_to(tape, ms_unsqueeze(tape, grids, 3), MS_DTYPE_F32);
     ms_tensor frequencies = ms_to(tape, inv_freq, MS_DTYPE_F32);
@@ -106,7 +106,7 @@ void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_
     out[1] = ms_to(tape, *sin, dtype);
     ms_retain(tape, out[0]);
     ms_retain(tape, out[1]);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     ms_unown(tape, out[0]);
     ms_unown(tape, out[1]);
     tape->grad_enabled = grad_enabled;
@@ -115,11 +115,11 @@ void ms_rotary_of_grids(ms_model *model, uint32_t scope, ms_tensor inv_freq, ms_
 
 static ms_tensor rotate_half(ms_tape *tape, ms_tensor x)
 {
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *lower = ms_local(&f, ms_slice_half(tape, x, false));
     ms_tensor *upper = ms_local(&f, ms_slice_half(tape, x, true));
     ms_tensor *rotated = ms_local(&f, ms_cat2(tape, ms_neg(tape, *upper), *lower, 3));
-    return ms_frame_end(&f, rotated);
+    return ms_locals_end(&f, rotated);
 }
 
 /* x[..., 0::2] and x[..., 1::2] change places, one negated. */
@@ -128,12 +128,12 @@ static ms_tensor rotate_pairs(ms_tape *tape, ms_tensor x)
     if (ms_idle(tape) || !x)
         return 0;
     ms_shape shape = ms_info(tape, x)->shape;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *even = ms_local(&f, ms_slice_every_second(tape, x));
     ms_tensor *odd = ms_local(&f, ms_slice_every_second(tape, x));
     ms_tensor stacked = ms_stack_last(tape, ms_neg(tape, *odd), *even);
     ms_tensor *rotated = ms_local(&f, ms_view(tape, stacked, shape));
-    return ms_frame_end(&f, rotated);
+    return ms_locals_end(&f, rotated);
 }
 
 typedef ms_tensor (*rotate_fn)(ms_tape *tape, ms_tensor x);
@@ -146,13 +146,13 @@ static ms_tensor turn(ms_tape *tape, rotate_fn rotate, ms_tensor x, ms_tensor co
     return ms_add(tape, plain, turned);
 }
 
-void ms_return_both(ms_frame *f, ms_tensor first, ms_tensor second, ms_tensor out[2])
+void ms_return_both(ms_locals *f, ms_tensor first, ms_tensor second, ms_tensor out[2])
 {
     out[0] = f->tape->stopped ? 0 : first;
     out[1] = f->tape->stopped ? 0 : second;
     ms_retain(f->tape, out[0]);
     ms_retain(f->tape, out[1]);
-    ms_frame_end(f, NULL);
+    ms_locals_end(f, NULL);
     ms_unown(f->tape, out[0]);
     ms_unown(f->tape, out[1]);
 }
@@ -161,7 +161,7 @@ void ms_rotary_whole(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, m
                      ms_tensor out[2])
 {
     ms_tape *tape = model->tape;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *c = ms_local(&f, ms_unsqueeze(tape, cos, 1));
     ms_tensor *s = ms_local(&f, ms_unsqueeze(tape, sin, 1));
     ms_tensor *q_embed = ms_local(&f, turn(tape, rotate_half, q, *c, *s));
@@ -179,7 +179,7 @@ void ms_rotary_whole_cast(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor c
     }
     ms_dtype q_dtype = (ms_dtype)ms_info(tape, q)->dtype;
     ms_dtype k_dtype = (ms_dtype)ms_info(tape, k)->dtype;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *c = ms_local(&f, ms_unsqueeze(tape, cos, 1));
     ms_tensor *s = ms_local(&f, ms_unsqueeze(tape, sin, 1));
     ms_tensor *q_embed = ms_local(&f, turn(tape, rotate_half, q, *c, *s));
@@ -219,7 +219,7 @@ void ms_rotary_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor c
         return;
     }
     ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *query = ms_local(&f, ms_to(tape, q, MS_DTYPE_F32));
     ms_tensor *key = ms_local(&f, ms_to(tape, k, MS_DTYPE_F32));
     ms_tensor *c = ms_local(&f, ms_unsqueeze(tape, cos, 1));
@@ -239,7 +239,7 @@ void ms_rotary_repeated_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms
         return;
     }
     ms_dtype dtype = (ms_dtype)ms_info(tape, q)->dtype;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *c = ms_local(&f, ms_unsqueeze(tape, cos, 1));
     ms_tensor *s = ms_local(&f, ms_unsqueeze(tape, sin, 1));
     ms_assign(&f, c, repeat_interleave(model, *c));
@@ -254,7 +254,7 @@ void ms_rotary_repeated_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms
 
 typedef enum joining { JOIN_AT_ONCE, JOIN_AT_THE_END } joining;
 
-static void turn_parts(ms_model *model, rotate_fn rotate, joining join, ms_frame *f,
+static void turn_parts(ms_model *model, rotate_fn rotate, joining join, ms_locals *f,
                        const ms_tensor q_k[2], const ms_tensor cos_sin[2], ms_tensor out[2])
 {
     ms_tape *tape = model->tape;
@@ -278,7 +278,7 @@ static void turn_parts(ms_model *model, rotate_fn rotate, joining join, ms_frame
 static void turn_halves(ms_model *model, joining join, const ms_tensor q_k[2], ms_tensor cos,
                         ms_tensor sin, ms_tensor out[2])
 {
-    ms_frame f = ms_frame_begin(model->tape);
+    ms_locals f = ms_locals_begin(model->tape);
     ms_tensor *c = ms_local(&f, ms_unsqueeze(model->tape, cos, 1));
     ms_tensor *s = ms_local(&f, ms_unsqueeze(model->tape, sin, 1));
     turn_parts(model, rotate_half, join, &f, q_k, (ms_tensor[]){*c, *s}, out);
@@ -299,15 +299,15 @@ void ms_rotary_part_at_once(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
 void ms_rotary_pairs(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                      ms_tensor out[2])
 {
-    ms_frame f = ms_frame_begin(model->tape);
+    ms_locals f = ms_locals_begin(model->tape);
     ms_tensor *c = ms_local(&f, repeat_interleave(model, ms_unsqueeze(model->tape, cos, 1)));
     ms_tensor *s = ms_local(&f, repeat_interleave(model, ms_unsqueeze(model->tape, sin, 1)));
     turn_parts(model, rotate_pairs, JOIN_AT_THE_END, &f, (ms_tensor[]){q, k}, (ms_tensor[]){*c, *s},
                out);
 }
 
-void ms_rotary_around(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key, ms_tensor cos,
-                      ms_tensor sin)
+void ms_rotary_around(ms_model *model, ms_locals *f, ms_tensor *query, ms_tensor *key,
+                      ms_tensor cos, ms_tensor sin)
 {
     ms_tape *tape = model->tape;
     ms_dim turned = model->rotary_dim;

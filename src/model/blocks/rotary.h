@@ -18,7 +18,7 @@ void ms_rotary_choose(ms_model *model, uint32_t scope, ms_tensor original,
 /* Within a rotary embedding's module, without gradients: the angle of each position at each of the
  * frequencies, in fp32. */
 typedef struct ms_rotary_module {
-    ms_frame frame;
+    ms_locals frame;
     ms_tensor *angles; /* a local of the frame */
     uint32_t outer_scope;
     bool outer_grad;
@@ -49,8 +49,8 @@ void ms_rotary_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor c
 void ms_rotary_repeated_pairs_fp32(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos,
                                    ms_tensor sin, ms_tensor out[2]);
 /* The first part of each head, by halves, as a caller writes it whose locals the parts become. */
-void ms_rotary_around(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key, ms_tensor cos,
-                      ms_tensor sin);
+void ms_rotary_around(ms_model *model, ms_locals *f, ms_tensor *query, ms_tensor *key,
+                      ms_tensor cos, ms_tensor sin);
 /* The first part of each head, by halves; the rest is joined when both are rotated, or at once. */
 void ms_rotary_part(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                     ms_tensor out[2]);
@@ -60,6 +60,6 @@ void ms_rotary_part_at_once(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
 void ms_rotary_pairs(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_tensor sin,
                      ms_tensor out[2]);
 /* Ends a function that returns two tensors, its locals. */
-void ms_return_both(ms_frame *f, ms_tensor first, ms_tensor second, ms_tensor out[2]);
+void ms_return_both(ms_locals *f, ms_tensor first, ms_tensor second, ms_tensor out[2]);
 
 #endif

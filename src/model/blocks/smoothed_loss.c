@@ -11,7 +11,7 @@
 #include "ops/ops.h"
 
 /* The logits, and the labels, of tokens that have a next one. */
-static void shift(ms_model *model, ms_frame *f, ms_tensor *logits, ms_tensor *labels)
+static void shift(ms_model *model, ms_locals *f, ms_tensor *logits, ms_tensor *labels)
 {
     ms_tape *tape = model->tape;
     ms_dim next = ms_dim_number(&tape->trace->symbols, ms_kept_tokens(model).value - 1);
@@ -31,7 +31,7 @@ ms_tensor ms_smoothed_loss(ms_model *model, ms_tensor output, ms_tensor ids)
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !output)
         return 0;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *labels = ms_local(&f, ids);
     ms_tensor *logits = ms_argument(&f, output);
     shift(model, &f, logits, labels);
@@ -48,6 +48,6 @@ ms_tensor ms_smoothed_loss(ms_model *model, ms_tensor output, ms_tensor ids)
     ms_assign(&f, smoothed, ms_div(tape, sum, ms_mul_scalar(tape, model->label_count)));
     ms_tensor loss = blend(tape, *nll, *smoothed);
     ms_retain(tape, loss);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     return ms_unown(tape, loss);
 }

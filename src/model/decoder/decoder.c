@@ -29,8 +29,8 @@ static ms_decoder_style with_defaults(ms_decoder_style style)
         style.rotary_tables = ms_rotary_call;
     if (!style.rotary)
         style.rotary = ms_rotary_whole;
-    if (!style.turn)
-        style.turn = ms_turn;
+    if (!style.apply_rotary)
+        style.apply_rotary = ms_apply_rotary;
     if (!style.build_mlp)
         style.build_mlp = ms_gated_mlp_new;
     if (!style.mlp)
@@ -177,7 +177,7 @@ static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
 }
 
 /* One mask, or with layers of both kinds one of each. */
-static void make_masks(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor position_ids)
+static void make_masks(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor position_ids)
 {
     bool any_full = ms_model_has_layers_but(model->config, MS_LAYER_SLIDES);
     bool any_sliding = ms_model_has_layers(model->config, MS_LAYER_SLIDES);
@@ -190,7 +190,7 @@ static void make_masks(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor po
         d->sliding_mask = *ms_local(f, ms_causal_mask(model, position_ids, true));
 }
 
-static void make_rotary(ms_model *model, ms_decoder *d, ms_frame *f, ms_dtype dtype,
+static void make_rotary(ms_model *model, ms_decoder *d, ms_locals *f, ms_dtype dtype,
                         ms_tensor position_ids)
 {
     uint32_t places[2], count = rotary_places(model, d, places);
@@ -210,7 +210,7 @@ ms_tensor ms_decoder_embed(ms_model *model, const ms_decoder *d, ms_tensor ids)
     return ms_input_embedding(model, d->embedding_scope, d->embedding, d->embedding_scale, ids);
 }
 
-ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor embeds,
+ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor embeds,
                              ms_tensor position_ids)
 {
     ms_tape *tape = model->tape;
@@ -229,7 +229,7 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, d->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *position_ids = ms_local(&f, 0);
     ms_tensor *embeds = ms_local(&f, ms_decoder_embed(model, d, ids));
     if (d->style.multiplied_embedding)
@@ -243,7 +243,7 @@ static ms_tensor run_model(ms_model *model, ms_decoder *d, ms_tensor ids)
     if (d->style.rebinds_embedding)
         ms_assign(&f, embeds, ms_dropout(tape, *embeds, d->style.embedding_dropout));
     ms_tensor *hidden = ms_decoder_layers(model, d, &f, *embeds, *position_ids);
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }
@@ -252,7 +252,7 @@ void ms_decoder_forward(ms_model *model, const ms_model_inputs *in, ms_model_out
 {
     ms_tape *tape = model->tape;
     ms_decoder *d = model->modules;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_local(&f, run_model(model, d, in->ids));
     ms_tensor *more = ms_local(&f, 0);
     ms_tensor *loss = ms_head_call(model, &f, &d->head, *hidden, in, out);

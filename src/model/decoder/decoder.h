@@ -63,9 +63,10 @@ typedef struct ms_decoder_style {
     void (*rotary_tables)(ms_model *model, uint32_t scope, ms_tensor inv_freq,
                           ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2]);
     ms_rotary_fn rotary; /* NULL: ms_rotary_whole */
-    /* Rotates a layer's query and key, locals of `f`; NULL: ms_turn, as `rotary` specifies */
-    void (*turn)(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
-                 ms_tensor *key);
+    /* Rotates a layer's query and key, locals of `f`; NULL: ms_apply_rotary, as `rotary` specifies
+     */
+    void (*apply_rotary)(ms_model *model, ms_locals *f, const ms_decoder_layer *layer,
+                         ms_tensor *query, ms_tensor *key);
     ms_part_build build_mlp; /* NULL: ms_gated_mlp_new */
     ms_tensor (*mlp)(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
     /* Every norm of width H; NULL: ms_rms_norm_call. */
@@ -75,7 +76,7 @@ typedef struct ms_decoder_style {
     bool (*build_towers)(ms_model *model, uint32_t scope);
     /* Adds to the loss (in place) what else the family minimises; *more: that, if it stays bound.
      * Then drops what the model held for it. Both may be NULL. */
-    void (*add_loss)(ms_model *model, ms_frame *f, ms_tensor *more, ms_tensor *loss);
+    void (*add_loss)(ms_model *model, ms_locals *f, ms_tensor *more, ms_tensor *loss);
     void (*drop)(ms_model *model);
     bool qkv_bias, output_bias, mlp_bias;
     bool head_bias;            /* of the output head */
@@ -129,7 +130,7 @@ void ms_decoder_forward(ms_model *model, const ms_model_inputs *in, ms_model_out
 /* The pieces of forward, for families with a shell of their own. The rotary tables
  * and the hidden states are locals of `f`. */
 ms_tensor ms_decoder_embed(ms_model *model, const ms_decoder *d, ms_tensor ids);
-ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_frame *f, ms_tensor embeds,
+ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor embeds,
                              ms_tensor position_ids);
 
 /* ---- parts (decoder_layer.c) ---- */

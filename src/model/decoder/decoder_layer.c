@@ -24,7 +24,7 @@ ms_projections ms_projections_new(ms_model *model, const ms_decoder *d, uint32_t
     return p;
 }
 
-void ms_split_heads(ms_model *model, ms_frame *f, ms_tensor *query, ms_tensor *key,
+void ms_split_heads(ms_model *model, ms_locals *f, ms_tensor *query, ms_tensor *key,
                     ms_tensor *value)
 {
     ms_assign(f, query, ms_as_heads(model, *query, model->heads));
@@ -82,7 +82,7 @@ static ms_tensor project(ms_model *model, const ms_decoder *d, const ms_linear_m
 }
 
 /* Query and key, where their norms stand here. */
-static void normalise_heads(ms_model *model, ms_frame *f, const self_attention *a,
+static void normalise_heads(ms_model *model, ms_locals *f, const self_attention *a,
                             ms_head_norms here, ms_tensor *query, ms_tensor *key)
 {
     const ms_decoder *d = model->modules;
@@ -93,7 +93,7 @@ static void normalise_heads(ms_model *model, ms_frame *f, const self_attention *
 }
 
 /* Query, key and value, locals of `f`, as [B, H, S, D]. */
-static void project_all(ms_model *model, const ms_decoder *d, const self_attention *a, ms_frame *f,
+static void project_all(ms_model *model, const ms_decoder *d, const self_attention *a, ms_locals *f,
                         ms_tensor hidden, ms_tensor *out[3])
 {
     const ms_projections *p = &a->proj;
@@ -119,8 +119,8 @@ static bool knows_positions(const ms_model *model, const ms_decoder *d, uint64_t
     return !(ms_layer_kind(model->config, layer) & MS_LAYER_NO_ROTARY);
 }
 
-void ms_turn(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
-             ms_tensor *key)
+void ms_apply_rotary(ms_model *model, ms_locals *f, const ms_decoder_layer *layer, ms_tensor *query,
+                     ms_tensor *key)
 {
     const ms_decoder *d = model->modules;
     const ms_rotary *rotary = ms_decoder_rotary(model, d, layer->number);
@@ -133,15 +133,15 @@ void ms_turn(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_ten
     ms_assign(f, key, turned[1]);
 }
 
-void ms_turn_around(ms_model *model, ms_frame *f, const ms_decoder_layer *layer, ms_tensor *query,
-                    ms_tensor *key)
+void ms_apply_rotary_around(ms_model *model, ms_locals *f, const ms_decoder_layer *layer,
+                            ms_tensor *query, ms_tensor *key)
 {
     const ms_rotary *rotary = ms_decoder_rotary(model, model->modules, layer->number);
     ms_rotary_around(model, f, query, key, rotary->cos, rotary->sin);
 }
 
 /* What follows the attention interface; ends the caller's frame. */
-static ms_tensor project_attended(ms_model *model, ms_frame *f, ms_tensor attended,
+static ms_tensor project_attended(ms_model *model, ms_locals *f, ms_tensor attended,
                                   const ms_linear_module *output, ms_tensor *weights)
 {
     ms_tape *tape = model->tape;
@@ -151,7 +151,7 @@ static ms_tensor project_attended(ms_model *model, ms_frame *f, ms_tensor attend
     ms_assign(f, out, ms_reshape(tape, *out, MS_SHAPE(model->batch, model->seq, width)));
     ms_assign(f, out, ms_linear_call(model, output, *out));
     ms_assign(f, out, ms_inner_dropout(model, *out));
-    ms_tensor result = ms_frame_end(f, out);
+    ms_tensor result = ms_locals_end(f, out);
     ms_unown(tape, *weights);
     return result;
 }
@@ -164,13 +164,13 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
     ms_tensor mask = ms_decoder_mask(model, d, layer->number);
     const ms_projections *p = &a->proj;
     uint32_t previous = ms_scope_enter(tape, p->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *q_k_v[3];
     project_all(model, d, a, &f, *hidden, q_k_v);
     ms_tensor *query = q_k_v[0], *key = q_k_v[1], *value = q_k_v[2];
     if (knows_positions(model, d, layer->number))
-        d->style.turn(model, &f, layer, query, key);
+        d->style.apply_rotary(model, &f, layer, query, key);
     normalise_heads(model, &f, a, MS_HEAD_NORMS_TURNED, query, key);
     ms_tensor result;
     if (a->sinks)
@@ -184,7 +184,7 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
     return result;
 }
 
-ms_tensor ms_attend_and_project(ms_model *model, ms_frame *f, const ms_decoder_layer *layer,
+ms_tensor ms_attend_and_project(ms_model *model, ms_locals *f, const ms_decoder_layer *layer,
                                 const ms_tensor q_k_v[3], ms_tensor mask,
                                 const ms_linear_module *output, ms_tensor *weights)
 {
@@ -202,7 +202,7 @@ ms_tensor ms_norm_at(ms_model *model, const ms_decoder_layer *layer, ms_norm_pla
     return d->style.norm(model, &layer->norms[place], hidden);
 }
 
-ms_tensor ms_layer_attention(ms_model *model, const ms_decoder_layer *layer, ms_frame *f,
+ms_tensor ms_layer_attention(ms_model *model, const ms_decoder_layer *layer, ms_locals *f,
                              ms_tensor hidden)
 {
     ms_decoder *d = model->modules;
@@ -227,7 +227,7 @@ ms_tensor ms_layer_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor
 }
 
 /* hidden = norm(hidden), where the layer has one. */
-static void normalise(ms_model *model, ms_frame *f, const ms_decoder_layer *layer,
+static void normalise(ms_model *model, ms_locals *f, const ms_decoder_layer *layer,
                       ms_norm_place place, ms_tensor *hidden)
 {
     if (layer->norms[place].weight)
@@ -235,7 +235,7 @@ static void normalise(ms_model *model, ms_frame *f, const ms_decoder_layer *laye
 }
 
 /* hidden = residual + dropout(hidden) */
-static void add_residual(ms_model *model, ms_frame *f, ms_tensor residual, ms_tensor *hidden)
+static void add_residual(ms_model *model, ms_locals *f, ms_tensor residual, ms_tensor *hidden)
 {
     const ms_decoder *d = model->modules;
     double dropout = d->style.inner_dropout ? 0 : model->config->residual_dropout;
@@ -251,7 +251,7 @@ ms_tensor ms_residual_layer(ms_tape *tape, void *context, uint64_t number, ms_te
     ms_decoder *d = model->modules;
     const ms_decoder_layer *l = &d->layers[number];
     uint32_t previous = ms_scope_enter(tape, l->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
     normalise(model, &f, l, MS_NORM_BEFORE_ATTENTION, hidden);
@@ -269,7 +269,7 @@ ms_tensor ms_residual_layer(ms_tape *tape, void *context, uint64_t number, ms_te
     }
     normalise(model, &f, l, MS_NORM_AFTER_MLP, hidden);
     add_residual(model, &f, *residual, hidden);
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }

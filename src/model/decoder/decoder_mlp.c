@@ -51,11 +51,11 @@ ms_tensor ms_gated_mlp_call(ms_model *model, const void *mlp, ms_tensor x)
     ms_tape *tape = model->tape;
     const gated_mlp *m = mlp;
     uint32_t previous = ms_scope_enter(tape, m->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_tensor *down = ms_local(&f, ms_linear_call(model, &m->down_proj, gated(model, m, *input)));
     ms_assign(&f, down, ms_inner_dropout(model, *down));
-    ms_tensor result = ms_frame_end(&f, down);
+    ms_tensor result = ms_locals_end(&f, down);
     tape->scope = previous;
     return result;
 }
@@ -90,7 +90,7 @@ ms_tensor ms_fused_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor
     ms_tape *tape = model->tape;
     const fused_mlp *m = layer->mlp;
     uint32_t previous = ms_scope_enter(tape, m->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_tensor *up = ms_local(&f, ms_linear_call(model, &m->gate_up_proj, *input));
     ms_tensor parts[2];
@@ -103,7 +103,7 @@ ms_tensor ms_fused_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor
         ms_assign(&f, up, ms_mul(tape, *up, ms_activation_call(model, *gate)));
     ms_tensor *down = ms_local(
         &f, ms_linear_call(model, &m->down_proj, is_fused ? fused_gate(model, *gate, *up) : *up));
-    ms_tensor result = ms_frame_end(&f, down);
+    ms_tensor result = ms_locals_end(&f, down);
     tape->scope = previous;
     return result;
 }
@@ -130,13 +130,13 @@ ms_tensor ms_plain_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor
     ms_tape *tape = model->tape;
     const plain_mlp *m = layer->mlp;
     uint32_t previous = ms_scope_enter(tape, m->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_assign(&f, hidden, ms_linear_call(model, &m->up, *hidden));
     ms_assign(&f, hidden, ms_activation_call(model, *hidden));
     ms_assign(&f, hidden, ms_linear_call(model, &m->down, *hidden));
     ms_assign(&f, hidden, ms_inner_dropout(model, *hidden));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }

@@ -104,7 +104,7 @@ void *ms_delta_net_new(ms_model *model, ms_delta_form form, uint32_t parent)
 /* The function's locals that outlive a piece of it. */
 typedef struct net {
     const delta_net *n;
-    ms_frame *f;
+    ms_locals *f;
     ms_tensor *hidden, *all, *both; /* what one product yields, and the other; by heads only */
     ms_tensor *query, *key, *value, *z, *b, *a, *mixed, *beta, *decay;
 } net;
@@ -228,7 +228,7 @@ static ms_tensor gated_norm(ms_model *model, const ms_norm_module *norm, ms_tens
         return 0;
     uint32_t previous = ms_scope_enter(tape, norm->scope);
     ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *other = ms_argument(&f, gate);
     ms_assign(&f, hidden, ms_to(tape, *hidden, MS_DTYPE_F32));
@@ -240,7 +240,7 @@ static ms_tensor gated_norm(ms_model *model, const ms_norm_module *norm, ms_tens
     ms_assign(&f, hidden, ms_mul(tape, *hidden, opened));
     ms_tensor out = ms_to(tape, *hidden, dtype);
     ms_retain(tape, out);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     tape->scope = previous;
     return ms_unown(tape, out);
 }
@@ -264,7 +264,7 @@ ms_tensor ms_delta_net(ms_model *model, const void *module, ms_tensor x)
     ms_tape *tape = model->tape;
     const delta_net *n = module;
     uint32_t previous = ms_scope_enter(tape, n->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     net t = {.n = n, .f = &f, .hidden = ms_argument(&f, x)};
     bind(&t);
     if (n->form == MS_DELTA_BY_HEADS)
@@ -277,7 +277,7 @@ ms_tensor ms_delta_net(ms_model *model, const void *module, ms_tensor x)
     const ms_delta_inputs inputs = {*t.query, *t.key, *t.value, *t.decay, *t.beta};
     ms_tensor *core = ms_local(&f, ms_delta_rule(model, &n->dims, &inputs));
     ms_tensor *out = ms_local(&f, finish(model, &t, core));
-    ms_tensor result = ms_frame_end(&f, out);
+    ms_tensor result = ms_locals_end(&f, out);
     tape->scope = previous;
     return result;
 }

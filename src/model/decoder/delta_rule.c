@@ -29,7 +29,7 @@ static chunks chunks_of(ms_model *model)
     return c;
 }
 
-static void bind(rule *r, ms_frame *f, const ms_delta_inputs *in)
+static void bind(rule *r, ms_locals *f, const ms_delta_inputs *in)
 {
     ms_tensor **const arguments[] = {&r->query, &r->key, &r->value, &r->given_decay, &r->beta};
     const ms_tensor values[] = {in->query, in->key, in->value, in->decay, in->beta};
@@ -45,7 +45,7 @@ static void bind(rule *r, ms_frame *f, const ms_delta_inputs *in)
 }
 
 /* Assigns what a list was made of, once it is whole. */
-static void assign_all(ms_frame *f, uint32_t count, ms_tensor *const *locals,
+static void assign_all(ms_locals *f, uint32_t count, ms_tensor *const *locals,
                        const ms_tensor *values)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -57,7 +57,7 @@ static void assign_all(ms_frame *f, uint32_t count, ms_tensor *const *locals,
 }
 
 /* Heads before tokens, in fp32. */
-static void turn(ms_model *model, ms_frame *f, rule *r, const ms_delta_dims *dims)
+static void turn(ms_model *model, ms_locals *f, rule *r, const ms_delta_dims *dims)
 {
     ms_tape *tape = model->tape;
     if (dims->repeats.value > 1) {
@@ -77,17 +77,17 @@ static ms_tensor normalised(ms_tape *tape, ms_tensor x)
     if (ms_idle(tape) || !x)
         return 0;
     uint32_t last = ms_info(tape, x)->shape.rank - 1;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_tensor sum = ms_sum_dim(tape, ms_mul(tape, *input, *input), last, true);
     ms_tensor *inverse = ms_local(&f, ms_rsqrt(tape, ms_add_scalar(tape, sum)));
     ms_tensor out = ms_mul(tape, *input, *inverse);
     ms_retain(tape, out);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     return ms_unown(tape, out);
 }
 
-static void pad(ms_model *model, ms_frame *f, rule *r, ms_dim length)
+static void pad(ms_model *model, ms_locals *f, rule *r, ms_dim length)
 {
     ms_tape *tape = model->tape;
     ms_tensor *const heads[] = {r->query, r->key, r->value};
@@ -111,7 +111,7 @@ static ms_tensor in_chunks(ms_tape *tape, ms_tensor x, const chunks *c)
                                     MS_SHAPE(s.dims[0], s.dims[1], c->count, c->tokens, s.dims[3]));
 }
 
-static void cut(ms_model *model, ms_frame *f, rule *r, const chunks *c)
+static void cut(ms_model *model, ms_locals *f, rule *r, const chunks *c)
 {
     ms_tape *tape = model->tape;
     ms_assign(f, r->weighted_value, ms_mul(tape, *r->value, ms_unsqueeze(tape, *r->beta, 3)));
@@ -132,7 +132,7 @@ static ms_tensor spread(ms_tape *tape, ms_tensor x)
     return ms_unsqueeze(tape, ms_exp(tape, x), 4);
 }
 
-static void run_within(ms_model *model, ms_frame *f, rule *r)
+static void run_within(ms_model *model, ms_locals *f, rule *r)
 {
     ms_tape *tape = model->tape;
     ms_tensor columns = ms_unsqueeze(tape, *r->sums, 4);
@@ -154,7 +154,8 @@ static bool keeps_nodes(const ms_tape *tape, bool grad_enabled)
     return grad_enabled && ms_hooks_saving(tape) == MS_SAVING_TENSORS;
 }
 
-static void decay_all(ms_model *model, ms_frame *f, rule *r, const ms_delta_dims *dims, bool is_one)
+static void decay_all(ms_model *model, ms_locals *f, rule *r, const ms_delta_dims *dims,
+                      bool is_one)
 {
     ms_tape *tape = model->tape;
     bool grad_enabled = tape->grad_enabled;
@@ -181,7 +182,7 @@ static void decay_all(ms_model *model, ms_frame *f, rule *r, const ms_delta_dims
 }
 
 /* A chunk's output. */
-static void run_chunk(ms_model *model, ms_frame *f, rule *r)
+static void run_chunk(ms_model *model, ms_locals *f, rule *r)
 {
     ms_tape *tape = model->tape;
     ms_tensor values = ms_select(tape, *r->values, 2);
@@ -194,7 +195,7 @@ static void run_chunk(ms_model *model, ms_frame *f, rule *r)
 }
 
 /* The state it hands on. */
-static void hand_on(ms_model *model, ms_frame *f, rule *r)
+static void hand_on(ms_model *model, ms_locals *f, rule *r)
 {
     ms_tape *tape = model->tape;
     ms_tensor kept = ms_mul(tape, *r->state, ms_select(tape, *r->chunk_decay, 2));
@@ -204,7 +205,7 @@ static void hand_on(ms_model *model, ms_frame *f, rule *r)
 }
 
 /* kept + learned; what the products read is held until the caller lets go of it. */
-static void sum_last(ms_model *model, ms_frame *f, rule *r, ms_tensor held[3])
+static void sum_last(ms_model *model, ms_locals *f, rule *r, ms_tensor held[3])
 {
     ms_tape *tape = model->tape;
     bool grad_enabled = tape->grad_enabled;
@@ -229,7 +230,7 @@ static void sum_last(ms_model *model, ms_frame *f, rule *r, ms_tensor held[3])
 
 /* The state of the last chunk is dropped, and its nodes with it: no gradient comes here. What is
  * not kept for others goes with them. */
-static void drop_last(ms_model *model, ms_frame *f, rule *r)
+static void drop_last(ms_model *model, ms_locals *f, rule *r)
 {
     ms_tensor held[3] = {0};
     sum_last(model, f, r, held);
@@ -247,7 +248,7 @@ ms_tensor ms_delta_rule(ms_model *model, const ms_delta_dims *dims, const ms_del
     ms_dtype dtype = (ms_dtype)ms_info(tape, inputs->query)->dtype;
     const chunks c = chunks_of(model);
     rule r = {0};
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     bind(&r, &f, inputs);
     turn(model, &f, &r, dims);
     ms_assign(&f, r.query, normalised(tape, *r.query));
@@ -268,5 +269,5 @@ ms_tensor ms_delta_rule(ms_model *model, const ms_delta_dims *dims, const ms_del
     if (c.padded.value != model->seq.value)
         ms_assign(&f, r.out, ms_narrow(tape, *r.out, 2, model->seq));
     ms_assign(&f, r.out, ms_to_contiguous(tape, ms_transpose(tape, *r.out, 1, 2), dtype));
-    return ms_frame_end(&f, r.out);
+    return ms_locals_end(&f, r.out);
 }

@@ -63,14 +63,14 @@ ms_tensor ms_gate_experts(ms_model *model, ms_tensor gate_up)
 {
     ms_tape *tape = model->tape;
     ms_tensor halves[2];
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, gate_up);
     ms_split(tape, *input, 1, ms_expert_width(model), 2, halves);
     ms_tensor *gate = ms_local(&f, halves[0]);
     ms_tensor *up = ms_local(&f, halves[1]);
     ms_tensor out = ms_mul(tape, ms_activation_call(model, *gate), *up);
     ms_retain(tape, out);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     return ms_unown(tape, out);
 }
 
@@ -96,7 +96,7 @@ static ms_tensor biases_of(ms_model *model, ms_tensor biases, ms_tensor ids)
 }
 
 /* How many tokens each expert gets, added up: where its rows end. */
-static ms_tensor *find_offsets(ms_model *model, ms_frame *f, ms_tensor ids)
+static ms_tensor *find_offsets(ms_model *model, ms_locals *f, ms_tensor ids)
 {
     ms_tape *tape = model->tape;
     ms_dtype dtype = tape->on_cpu ? MS_DTYPE_F32 : MS_DTYPE_I32;
@@ -106,7 +106,7 @@ static ms_tensor *find_offsets(ms_model *model, ms_frame *f, ms_tensor ids)
 }
 
 /* The rows, sorted by expert, through all experts: [T, H], weighted. */
-static ms_tensor *run_groups(ms_model *model, const ms_experts_module *m, ms_frame *f,
+static ms_tensor *run_groups(ms_model *model, const ms_experts_module *m, ms_locals *f,
                              ms_tensor rows, ms_tensor weights, ms_tensor ids, ms_tensor offsets)
 {
     ms_tape *tape = model->tape;
@@ -129,7 +129,7 @@ static ms_tensor run_grouped(ms_model *model, const ms_experts_module *m, ms_ten
     ms_dim tokens = ms_info(tape, x)->shape.dims[0], each = ms_experts_per_token(model);
     ms_shape flat = MS_SHAPE(ms_dim_mul(&tape->trace->symbols, tokens, each));
     ms_tensor sorted[2];
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *weights = ms_local(&f, ms_reshape(tape, r->weights, flat));
     ms_tensor *ids = ms_local(&f, ms_reshape(tape, r->experts, flat));
@@ -146,7 +146,7 @@ static ms_tensor run_grouped(ms_model *model, const ms_experts_module *m, ms_ten
     ms_tensor result =
         ms_idle(tape) ? 0 : ms_to(tape, *sum, (ms_dtype)ms_info(tape, *hidden)->dtype);
     ms_retain(tape, result);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     return ms_unown(tape, result);
 }
 
@@ -190,7 +190,7 @@ void ms_router_call(ms_model *model, const ms_router_module *m, ms_router_form f
     ms_tensor best[2];
     uint32_t previous = ms_scope_enter(tape, m->scope);
     *out = (ms_routing){0};
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, hidden);
     ms_assign(&f, input, ms_as_tokens(model, *input));
     ms_tensor *logits = ms_local(&f, ms_idle(tape) ? 0 : ms_linear(tape, *input, m->weight, 0));
@@ -202,7 +202,7 @@ void ms_router_call(ms_model *model, const ms_router_module *m, ms_router_form f
     if (form.casts_back && !ms_idle(tape))
         ms_assign(&f, weights, ms_to(tape, *weights, (ms_dtype)ms_info(tape, *logits)->dtype));
     ms_routing_keep(model, *logits, *weights, *experts, out);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     tape->scope = previous;
 }
 
@@ -218,7 +218,7 @@ void ms_routing_keep(ms_model *model, ms_tensor logits, ms_tensor weights, ms_te
     ms_retain(model->tape, experts);
 }
 
-void ms_routing_bind(ms_frame *f, const ms_routing *routing)
+void ms_routing_bind(ms_locals *f, const ms_routing *routing)
 {
     const ms_tensor values[] = {routing->logits, routing->weights, routing->experts};
     for (uint32_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -258,14 +258,14 @@ ms_tensor ms_sparse_mlp(ms_model *model, const void *block, ms_router_form form,
     const ms_shape shape = ms_info(tape, hidden)->shape;
     uint32_t previous = ms_scope_enter(tape, m->scope);
     ms_routing routing;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, hidden);
     ms_tensor *tokens = ms_local(&f, ms_as_tokens(model, *input));
     ms_router_call(model, &m->router, form, *tokens, &routing);
     ms_routing_bind(&f, &routing);
     ms_tensor *out = ms_local(&f, ms_experts_call(model, &m->experts, *tokens, &routing));
     ms_assign(&f, out, ms_reshape(tape, *out, shape));
-    ms_tensor result = ms_frame_end(&f, out);
+    ms_tensor result = ms_locals_end(&f, out);
     tape->scope = previous;
     return result;
 }

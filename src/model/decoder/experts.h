@@ -60,7 +60,7 @@ void ms_router_call(ms_model *model, const ms_router_module *module, ms_router_f
 void ms_routing_keep(ms_model *model, ms_tensor logits, ms_tensor weights, ms_tensor experts,
                      ms_routing *out);
 /* Moves what the router yielded into locals of the frame: logits, weights, experts. */
-void ms_routing_bind(ms_frame *f, const ms_routing *routing);
+void ms_routing_bind(ms_locals *f, const ms_routing *routing);
 
 /* ---- their auxiliary loss (router_loss.c), where the config turns it on ---- */
 

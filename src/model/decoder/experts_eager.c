@@ -18,7 +18,7 @@ typedef struct loop {
 } loop;
 
 /* expert_mask and expert_hit; the sums and comparisons in between come and go. */
-static void find_hits(ms_model *model, ms_frame *f, ms_tensor experts, uint64_t hits)
+static void find_hits(ms_model *model, ms_locals *f, ms_tensor experts, uint64_t hits)
 {
     ms_tape *tape = model->tape;
     ms_symbols *s = &tape->trace->symbols;
@@ -44,7 +44,7 @@ static void compare_with_count(ms_tape *tape)
 }
 
 /* where(): the slots and tokens of an expert. */
-static void find_tokens(ms_model *model, ms_frame *f, const loop *l, ms_dim rows)
+static void find_tokens(ms_model *model, ms_locals *f, const loop *l, ms_dim rows)
 {
     ms_tape *tape = model->tape;
     ms_tensor found = ms_nonzero(tape, &l->chosen, false, rows);
@@ -71,7 +71,7 @@ static ms_tensor linear_of(ms_tape *tape, ms_tensor x, ms_tensor stack)
     return out;
 }
 
-static void run_expert(ms_model *model, const ms_experts_module *m, ms_frame *f, const loop *l,
+static void run_expert(ms_model *model, const ms_experts_module *m, ms_locals *f, const loop *l,
                        ms_dim rows)
 {
     ms_tape *tape = model->tape;
@@ -119,7 +119,7 @@ ms_tensor ms_experts_eager(ms_model *model, const ms_experts_module *m, ms_tenso
     if (ms_idle(tape) || !x)
         return 0;
     ms_dim tokens = ms_info(tape, x)->shape.dims[0];
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     loop l = {.chosen = MS_SHAPE(ms_experts_per_token(model), tokens)};
     l.hidden = ms_argument(&f, x);
     l.weights = ms_local(&f, r->weights);
@@ -133,5 +133,5 @@ ms_tensor ms_experts_eager(ms_model *model, const ms_experts_module *m, ms_tenso
         if (rows > 0)
             run_expert(model, m, &f, &l, ms_dim_number(&tape->trace->symbols, rows));
     }
-    return ms_frame_end(&f, l.result);
+    return ms_locals_end(&f, l.result);
 }

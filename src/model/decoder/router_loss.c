@@ -31,7 +31,7 @@ typedef struct balance {
 } balance;
 
 /* The best values are bound and never used: their node would do nothing. */
-static void choose(ms_model *model, ms_frame *f, const balance *b)
+static void choose(ms_model *model, ms_locals *f, const balance *b)
 {
     ms_tape *tape = model->tape;
     ms_tensor out[2];
@@ -45,7 +45,7 @@ static void choose(ms_model *model, ms_frame *f, const balance *b)
     ms_assign(f, b->chosen, ms_unown(tape, out[1]));
 }
 
-static void add_layer(ms_model *model, ms_frame *f, const balance *b, ms_tensor logits)
+static void add_layer(ms_model *model, ms_locals *f, const balance *b, ms_tensor logits)
 {
     ms_tape *tape = model->tape;
     if (ms_idle(tape))
@@ -69,7 +69,7 @@ static ms_tensor balancing_loss(ms_model *model)
 {
     ms_tape *tape = model->tape;
     ms_shape each = MS_SHAPE(ms_expert_count(model));
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     balance b = {.tokens = ms_local(&f, ms_empty(tape, each, MS_DTYPE_F32))};
     b.probability = ms_local(&f, ms_empty(tape, each, MS_DTYPE_F32));
     b.weights = ms_local(&f, 0);
@@ -83,11 +83,11 @@ static ms_tensor balancing_loss(ms_model *model)
     ms_tensor *overall = ms_local(&f, ms_sum_dim(tape, ms_reshape(tape, product, each), 0, false));
     ms_tensor result = ms_mul_scalar(tape, *overall);
     ms_retain(tape, result);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     return ms_unown(tape, result);
 }
 
-void ms_router_loss_add(ms_model *model, ms_frame *f, ms_tensor *auxiliary, ms_tensor *loss)
+void ms_router_loss_add(ms_model *model, ms_locals *f, ms_tensor *auxiliary, ms_tensor *loss)
 {
     ms_tape *tape = model->tape;
     if (model->router_logits.count == 0 || ms_idle(tape))

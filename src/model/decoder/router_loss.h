@@ -12,6 +12,6 @@
 void ms_router_logits_keep(ms_model *model, ms_tensor logits);
 void ms_router_logits_drop(ms_model *model);
 /* loss += coefficient * auxiliary loss; members of ms_decoder_style. */
-void ms_router_loss_add(ms_model *model, ms_frame *f, ms_tensor *auxiliary, ms_tensor *loss);
+void ms_router_loss_add(ms_model *model, ms_locals *f, ms_tensor *auxiliary, ms_tensor *loss);
 
 #endif

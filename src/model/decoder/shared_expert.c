@@ -41,7 +41,7 @@ ms_tensor ms_shared_mlp(ms_model *model, const void *block, ms_tensor hidden)
     const ms_shape shape = ms_info(tape, hidden)->shape;
     uint32_t previous = ms_scope_enter(tape, m->scope);
     ms_routing routing;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, hidden);
     ms_tensor *tokens = ms_local(&f, ms_as_tokens(model, *input));
     ms_tensor *shared = ms_local(&f, ms_gated_mlp_call(model, m->shared_expert, *tokens));
@@ -52,7 +52,7 @@ ms_tensor ms_shared_mlp(ms_model *model, const void *block, ms_tensor hidden)
     ms_assign(&f, shared, ms_mul(tape, gate, *shared));
     ms_assign(&f, out, ms_add(tape, *out, *shared));
     ms_assign(&f, out, ms_reshape(tape, *out, shape));
-    ms_tensor result = ms_frame_end(&f, out);
+    ms_tensor result = ms_locals_end(&f, out);
     tape->scope = previous;
     return result;
 }

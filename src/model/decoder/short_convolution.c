@@ -26,7 +26,7 @@ ms_tensor ms_convolution_call(ms_model *model, const ms_convolution_module *m, b
         return 0;
     uint32_t previous = ms_scope_enter(tape, m->scope);
     ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_tensor cast = ms_to(tape, *input, (ms_dtype)ms_info(tape, m->weight)->dtype);
     ms_tensor whole = ms_depthwise(tape, cast, m->weight, m->bias);
@@ -35,7 +35,7 @@ ms_tensor ms_convolution_call(ms_model *model, const ms_convolution_module *m, b
         ms_assign(&f, out, ms_activation_call(model, *out));
     if (!ms_idle(tape))
         ms_assign(&f, out, ms_to(tape, *out, dtype));
-    ms_tensor result = ms_frame_end(&f, out);
+    ms_tensor result = ms_locals_end(&f, out);
     tape->scope = previous;
     return result;
 }

@@ -35,7 +35,7 @@ ms_tensor ms_whole_norm_attention(ms_model *model, ms_decoder *d, const ms_decod
     const whole_norm_attention *a = layer->attention;
     const ms_projections *p = &a->proj;
     uint32_t previous = ms_scope_enter(tape, p->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *query =
         ms_local(&f, d->style.norm(model, &a->q_norm, ms_linear_call(model, &p->q_proj, *hidden)));
@@ -43,7 +43,7 @@ ms_tensor ms_whole_norm_attention(ms_model *model, ms_decoder *d, const ms_decod
         ms_local(&f, d->style.norm(model, &a->k_norm, ms_linear_call(model, &p->k_proj, *hidden)));
     ms_tensor *value = ms_local(&f, ms_linear_call(model, &p->v_proj, *hidden));
     ms_split_heads(model, &f, query, key, value);
-    ms_turn(model, &f, layer, query, key);
+    ms_apply_rotary(model, &f, layer, query, key);
     ms_tensor result =
         ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
                               ms_decoder_mask(model, d, layer->number), &p->o_proj, weights);

@@ -51,7 +51,7 @@ static ms_tensor run_norm(ms_tape *tape, void *context, uint64_t number, ms_tens
         return 0;
     }
     uint32_t previous = ms_scope_enter(tape, module->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_dtype input_dtype = (ms_dtype)ms_info(tape, x)->dtype;
     ms_tensor *hidden = ms_argument(&f, x);
     ms_assign(&f, hidden, ms_to(tape, *hidden, MS_DTYPE_F32));
@@ -64,7 +64,7 @@ static ms_tensor run_norm(ms_tape *tape, void *context, uint64_t number, ms_tens
     ms_assign(&f, hidden, ms_mul(tape, ms_to(tape, module->weight, MS_DTYPE_F32), *hidden));
     ms_tensor out = ms_to(tape, *hidden, input_dtype);
     ms_retain(tape, out);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     tape->scope = previous;
     return ms_unown(tape, out);
 }
@@ -80,7 +80,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     const ms_decoder *d = model->modules;
     const ms_decoder_layer *l = &d->layers[number];
     uint32_t previous = ms_scope_enter(tape, l->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_assign(&f, hidden, ms_norm_at(model, l, MS_NORM_BEFORE_ATTENTION, *hidden));
@@ -89,7 +89,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_tensor *mlp = ms_local(&f, ms_layer_mlp(model, l, *hidden));
     ms_tensor sum = ms_add(tape, *residual, *attn_output);
     ms_assign(&f, hidden, ms_add(tape, sum, *mlp));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }

@@ -150,11 +150,11 @@ static ms_tensor mlp(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
     const ms_falcon *d = model->modules;
     const ms_falcon_layer *l = &d->layers[number];
     uint32_t previous = ms_scope_enter(tape, l->mlp_scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_assign(&f, hidden, ms_activation_call(model, ms_falcon_linear(model, &l->up, *hidden)));
     ms_assign(&f, hidden, ms_falcon_linear(model, &l->down, *hidden));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }
@@ -162,10 +162,10 @@ static ms_tensor mlp(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
 /* residual + dropout(x) */
 static ms_tensor dropout_add(ms_tape *tape, ms_tensor x, ms_tensor residual, double p)
 {
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *out = ms_local(&f, ms_dropout(tape, x, p));
     ms_assign(&f, out, ms_add(tape, residual, *out));
-    return ms_frame_end(&f, out);
+    return ms_locals_end(&f, out);
 }
 
 static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
@@ -175,7 +175,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_falcon *d = model->modules;
     const ms_falcon_layer *l = &d->layers[number];
     uint32_t previous = ms_scope_enter(tape, l->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_tensor *attention_norm =
@@ -203,7 +203,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
         d->weights = *probabilities;
         ms_retain(tape, d->weights);
     }
-    ms_tensor result = ms_frame_end(&f, output);
+    ms_tensor result = ms_locals_end(&f, output);
     tape->scope = previous;
     return result;
 }
@@ -212,7 +212,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
 
 /* The slopes of the heads: powers of a base; heads beyond a power of two have a base of their own.
  * Binds what it makes. */
-static ms_tensor *make_slopes(ms_model *model, ms_frame *f)
+static ms_tensor *make_slopes(ms_model *model, ms_locals *f)
 {
     enum { FLOAT = 4, INT = 4 };
     ms_tape *tape = model->tape;
@@ -240,7 +240,7 @@ static ms_tensor make_alibi(ms_model *model, ms_tensor mask)
 {
     ms_tape *tape = model->tape;
     ms_dim one = {.value = 1}, b = model->batch, h = model->heads, n = model->seq;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     (void)make_slopes(model, &f);
     ms_tensor positions = ms_add_scalar(tape, ms_cumsum_last(tape, mask));
     ms_tensor *range = ms_local(&f, ms_mul(tape, positions, mask));
@@ -250,12 +250,12 @@ static ms_tensor make_alibi(ms_model *model, ms_tensor mask)
     ms_assign(&f, alibi, ms_view(tape, *alibi, MS_SHAPE(b, h, one, n)));
     ms_tensor out = ms_to(tape, *alibi, model->run->dtype);
     ms_retain(tape, out);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     return ms_unown(tape, out);
 }
 
 /* masked_fill(alibi / sqrt(D), mask < -1, lowest): as large as the scores. */
-static void join_alibi(ms_model *model, ms_frame *f, ms_tensor *mask, ms_tensor alibi)
+static void join_alibi(ms_model *model, ms_locals *f, ms_tensor *mask, ms_tensor alibi)
 {
     ms_tape *tape = model->tape;
     if (model->attention != MS_ATTENTION_EAGER)
@@ -281,7 +281,7 @@ static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
     return ms_layer_call(model, &region, hidden);
 }
 
-static void make_masks(ms_model *model, ms_falcon *d, ms_frame *f, ms_tensor *position_ids)
+static void make_masks(ms_model *model, ms_falcon *d, ms_locals *f, ms_tensor *position_ids)
 {
     ms_tape *tape = model->tape;
     ms_tensor *alibi = ms_local(f, 0), *tokens = ms_local(f, 0);
@@ -301,7 +301,7 @@ static ms_tensor run_model(ms_model *model, ms_falcon *d, ms_tensor ids)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, d->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *position_ids = ms_local(&f, 0);
     ms_tensor *embeds =
         ms_local(&f, ms_input_embedding(model, d->embedding_scope, d->embedding, 0, ids));
@@ -321,7 +321,7 @@ static ms_tensor run_model(ms_model *model, ms_falcon *d, ms_tensor ids)
         ms_assign(&f, hidden, *last);
     }
     ms_assign(&f, hidden, ms_layer_norm_call(model, &d->norm, *hidden));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }
@@ -329,7 +329,7 @@ static ms_tensor run_model(ms_model *model, ms_falcon *d, ms_tensor ids)
 static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
 {
     ms_falcon *d = model->modules;
-    ms_frame f = ms_frame_begin(model->tape);
+    ms_locals f = ms_locals_begin(model->tape);
     ms_tensor *hidden = ms_local(&f, run_model(model, d, in->ids));
     ms_forward_end(&f, ms_head_call(model, &f, &d->head, *hidden, in, out), out);
 }

@@ -42,7 +42,7 @@ static void split_groups(ms_model *model, ms_tensor fused, ms_tensor out[3])
     uint64_t queries = model->heads.value / model->kv_heads.value;
     ms_dim in_group = ms_dim_number(s, queries), with_kv = ms_dim_number(s, queries + 2);
     ms_dim b = model->batch, n = model->seq, d = model->head_dim;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_shape groups = MS_SHAPE(b, n, model->kv_heads, with_kv, d);
     ms_shape wide = MS_SHAPE(b, n, model->kv_heads, in_group, d);
     ms_tensor *qkv = ms_local(&f, ms_view(tape, fused, groups));
@@ -59,7 +59,7 @@ static void split_groups(ms_model *model, ms_tensor fused, ms_tensor out[3])
     ms_assign(&f, query, 0);
     ms_assign(&f, key, 0);
     ms_assign(&f, value, 0);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
 }
 
 /* Yields query, key and value as [B, S, heads, D], retained. */
@@ -100,7 +100,7 @@ static ms_tensor head_major(ms_model *model, ms_tensor x)
                       MS_SHAPE(model->batch, heads, model->seq, model->head_dim));
 }
 
-static void rotate(ms_model *model, const ms_falcon *d, ms_frame *f, ms_tensor *query,
+static void rotate(ms_model *model, const ms_falcon *d, ms_locals *f, ms_tensor *query,
                    ms_tensor *key)
 {
     ms_tensor turned[2];
@@ -118,19 +118,19 @@ static ms_tensor eager_rotary(ms_model *model, const ms_falcon *d, ms_tensor que
                               ms_tensor value, ms_dtype dtype, ms_tensor *weights)
 {
     ms_tape *tape = model->tape;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *scores = ms_local(&f, ms_matmul(tape, query, ms_transpose(tape, key, 2, 3)));
     ms_assign(&f, scores, ms_div_scalar_(tape, *scores));
     ms_assign(&f, scores, ms_softmax_last(tape, ms_add(tape, *scores, d->mask), dtype));
     ms_tensor *out = ms_local(&f, ms_matmul(tape, *scores, value));
     *weights = tape->stopped ? 0 : *scores;
     ms_retain(tape, *weights);
-    return ms_frame_end(&f, out);
+    return ms_locals_end(&f, out);
 }
 
 /* The scores get ALiBi in fp32, then the mask, which has it too. */
 static ms_tensor eager_alibi(ms_model *model, const ms_falcon *d, ms_tensor query, ms_tensor key,
-                             ms_tensor value, ms_dtype dtype, ms_frame *f, ms_tensor *weights)
+                             ms_tensor value, ms_dtype dtype, ms_locals *f, ms_tensor *weights)
 {
     ms_tape *tape = model->tape;
     ms_tensor *scores = ms_local(f, 0), *probs = ms_local(f, 0);
@@ -150,7 +150,7 @@ static ms_tensor eager_alibi(ms_model *model, const ms_falcon *d, ms_tensor quer
 }
 
 static ms_tensor attend(ms_model *model, const ms_falcon *d, ms_tensor query, ms_tensor key,
-                        ms_tensor value, ms_dtype dtype, ms_frame *f, ms_tensor *weights)
+                        ms_tensor value, ms_dtype dtype, ms_locals *f, ms_tensor *weights)
 {
     *weights = 0;
     if (model->attention != MS_ATTENTION_EAGER)
@@ -168,7 +168,7 @@ ms_tensor ms_falcon_attention(ms_model *model, const ms_falcon *d, const ms_falc
         return *weights = 0;
     ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
     uint32_t previous = ms_scope_enter(tape, l->attention_scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *fused = ms_local(&f, ms_falcon_linear(model, &l->query_key_value, *hidden)),
               parts[3];
@@ -187,7 +187,7 @@ ms_tensor ms_falcon_attention(ms_model *model, const ms_falcon *d, const ms_falc
     ms_shape merged = MS_SHAPE(model->batch, model->seq, model->hidden);
     ms_assign(&f, out, ms_reshape(tape, ms_transpose(tape, *out, 1, 2), merged));
     ms_assign(&f, out, ms_falcon_linear(model, &l->dense, *out));
-    ms_tensor result = ms_frame_end(&f, out);
+    ms_tensor result = ms_locals_end(&f, out);
     ms_unown(tape, *weights);
     tape->scope = previous;
     return result;

@@ -116,14 +116,14 @@ static bool build_whole(ms_model *model)
 
 static ms_tensor run_text(ms_model *model, ms_decoder *d, ms_tensor embeds)
 {
-    ms_frame f = ms_frame_begin(model->tape);
+    ms_locals f = ms_locals_begin(model->tape);
     ms_tensor *position_ids = ms_local(&f, ms_position_ids(model));
     ms_tensor *hidden = ms_decoder_layers(model, d, &f, embeds, *position_ids);
-    return ms_frame_end(&f, hidden);
+    return ms_locals_end(&f, hidden);
 }
 
 /* Those that layers need, before there are positions that could be packed. */
-static void make_masks(ms_model *model, ms_decoder *d, ms_frame *f)
+static void make_masks(ms_model *model, ms_decoder *d, ms_locals *f)
 {
     d->full_mask = d->sliding_mask = 0;
     if (ms_model_has_layers_but(model->config, MS_LAYER_SLIDES))
@@ -136,13 +136,13 @@ static void make_masks(ms_model *model, ms_decoder *d, ms_frame *f)
 static ms_tensor run_whole(ms_model *model, ms_decoder *d, ms_tensor ids)
 {
     uint32_t previous = ms_scope_enter(model->tape, d->scope);
-    ms_frame f = ms_frame_begin(model->tape);
+    ms_locals f = ms_locals_begin(model->tape);
     ms_tensor *embeds = ms_local(&f, 0);
     ms_assign(&f, embeds, ms_decoder_embed(model, d, ids));
     make_masks(model, d, &f);
     ms_local(&f, *embeds); /* among the masks' arguments */
     ms_tensor *hidden = ms_local(&f, run_text(model, d, *embeds));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     model->tape->scope = previous;
     return result;
 }
@@ -154,7 +154,7 @@ static void forward_whole(ms_model *model, const ms_model_inputs *in, ms_model_o
         ms_decoder_forward(model, in, out);
         return;
     }
-    ms_frame f = ms_frame_begin(model->tape);
+    ms_locals f = ms_locals_begin(model->tape);
     ms_tensor *hidden = ms_local(&f, run_whole(model, d, in->ids));
     ms_forward_end(&f, ms_head_call(model, &f, &d->head, *hidden, in, out), out);
 }

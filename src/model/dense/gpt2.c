@@ -111,7 +111,7 @@ static ms_tensor attention(ms_model *model, gpt2 *g, uint64_t number, ms_tensor 
     ms_tape *tape = model->tape;
     const block *b = &g->blocks[number];
     uint32_t previous = ms_scope_enter(tape, b->attention_scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor parts[3];
     ms_split(tape, ms_conv1d_call(model, &b->c_attn, *hidden), 2, model->hidden, 3, parts);
@@ -125,7 +125,7 @@ static ms_tensor attention(ms_model *model, gpt2 *g, uint64_t number, ms_tensor 
         ms_attend_merged(model, &f, number, (ms_tensor[]){*query, *key, *value}, g->mask, weights);
     ms_assign(&f, output, ms_conv1d_call(model, &b->attn_proj, *output));
     ms_assign(&f, output, ms_dropout(tape, *output, model->config->residual_dropout));
-    ms_tensor result = ms_frame_end(&f, output);
+    ms_tensor result = ms_locals_end(&f, output);
     ms_unown(tape, *weights);
     tape->scope = previous;
     return result;
@@ -137,13 +137,13 @@ static ms_tensor mlp(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
     const gpt2 *g = model->modules;
     const block *b = &g->blocks[number];
     uint32_t previous = ms_scope_enter(tape, b->mlp_scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_assign(&f, hidden, ms_conv1d_call(model, &b->c_fc, *hidden));
     ms_assign(&f, hidden, ms_activation_call(model, *hidden));
     ms_assign(&f, hidden, ms_conv1d_call(model, &b->mlp_proj, *hidden));
     ms_assign(&f, hidden, ms_dropout(tape, *hidden, model->config->residual_dropout));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }
@@ -154,7 +154,7 @@ static ms_tensor run_block(ms_tape *tape, void *context, uint64_t number, ms_ten
     gpt2 *g = model->modules;
     block *b = &g->blocks[number];
     uint32_t previous = ms_scope_enter(tape, b->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_assign(&f, hidden, ms_layer_norm_call(model, &b->ln_1, *hidden));
@@ -167,7 +167,7 @@ static ms_tensor run_block(ms_tape *tape, void *context, uint64_t number, ms_ten
     const ms_region mlp_region = {.run = mlp, .context = model, .number = number};
     ms_tensor *feed_forward = ms_local(&f, ms_mlp_call(model, &mlp_region, *hidden));
     ms_assign(&f, hidden, ms_add(tape, *residual, *feed_forward));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }
@@ -196,7 +196,7 @@ static ms_tensor run_model(ms_model *model, gpt2 *g, ms_tensor ids)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, g->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *position_ids = ms_local(&f, 0);
     ms_tensor *embeds = ms_local(&f, ms_input_embedding(model, g->wte_scope, g->wte, 0, ids));
     ms_assign(&f, position_ids, ms_position_ids(model));
@@ -208,7 +208,7 @@ static ms_tensor run_model(ms_model *model, gpt2 *g, ms_tensor ids)
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++)
         ms_assign(&f, hidden, call_block(model, i, *hidden, *position_ids));
     ms_assign(&f, hidden, ms_layer_norm_call(model, &g->ln_f, *hidden));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }
@@ -217,7 +217,7 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 {
     ms_tape *tape = model->tape;
     gpt2 *g = model->modules;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_local(&f, run_model(model, g, in->ids));
     ms_forward_end(&f, ms_head_call(model, &f, &g->head, *hidden, in, out), out);
 }

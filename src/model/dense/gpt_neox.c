@@ -73,7 +73,7 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
     const attention *a = layer->attention;
     ms_symbols *s = &tape->trace->symbols;
     uint32_t previous = ms_scope_enter(tape, a->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_dim three_heads = ms_dim_mul(s, ms_dim_number(s, 3), model->head_dim);
     ms_shape shape = MS_SHAPE(model->batch, model->seq, model->heads, three_heads);
@@ -84,7 +84,7 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
     ms_tensor *query = ms_local(&f, parts[0]);
     ms_tensor *key = ms_local(&f, parts[1]);
     ms_tensor *value = ms_local(&f, parts[2]);
-    ms_turn(model, &f, layer, query, key);
+    ms_apply_rotary(model, &f, layer, query, key);
     ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
                                              d->full_mask, &a->dense, weights);
     tape->scope = previous;
@@ -99,7 +99,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     double dropout = model->config->residual_dropout;
     bool parallel = model->config->parallel_residual;
     uint32_t previous = ms_scope_enter(tape, l->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *attn_output = ms_local(&f, 0);
     ms_tensor normed = ms_norm_at(model, l, MS_NORM_BEFORE_ATTENTION, *hidden);
@@ -112,7 +112,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_assign(&f, mlp_output, ms_dropout(tape, *mlp_output, dropout));
     ms_tensor sum = ms_add(tape, *mlp_output, *attn_output);
     ms_assign(&f, hidden, parallel ? ms_add(tape, sum, *hidden) : sum);
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }

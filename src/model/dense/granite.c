@@ -93,7 +93,7 @@ static ms_tensor mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x
     const shared_mlp *m = layer->mlp;
     ms_dim width = ms_dim_name(&tape->trace->symbols, "Fs", model->config->shared_expert_size);
     uint32_t previous = ms_scope_enter(tape, m->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_assign(&f, hidden, ms_linear_call(model, &m->input_linear, *hidden));
     ms_tensor parts[2];
@@ -102,7 +102,7 @@ static ms_tensor mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x
     ms_tensor *gate = ms_local(&f, parts[0]), *up = ms_local(&f, parts[1]);
     ms_assign(&f, hidden, ms_mul(tape, ms_activation_call(model, *gate), *up));
     ms_assign(&f, hidden, ms_linear_call(model, &m->output_linear, *hidden));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }

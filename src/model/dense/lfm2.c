@@ -65,7 +65,7 @@ static ms_tensor convolution(ms_model *model, const gated_convolution *m, ms_ten
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, m->scope);
     ms_tensor parts[3];
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *all =
         ms_local(&f, ms_transpose(tape, ms_linear_call(model, &m->in_proj, *hidden), 1, 2));
@@ -78,21 +78,22 @@ static ms_tensor convolution(ms_model *model, const gated_convolution *m, ms_ten
     ms_tensor *out = ms_local(&f, ms_mul(tape, *behind, *hidden));
     ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
     ms_assign(&f, out, ms_linear_call(model, &m->out_proj, *out));
-    ms_tensor result = ms_frame_end(&f, out);
+    ms_tensor result = ms_locals_end(&f, out);
     tape->scope = previous;
     return result;
 }
 
 static void *build_attention(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
-    return ms_layer_mixes(model->config, number) ? convolution_new(model, parent)
-                                                 : ms_self_attention_new(model, d, parent, number);
+    return ms_layer_is_token_mixer(model->config, number)
+               ? convolution_new(model, parent)
+               : ms_self_attention_new(model, d, parent, number);
 }
 
 static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
                         ms_tensor *weights)
 {
-    return ms_layer_mixes(model->config, layer->number)
+    return ms_layer_is_token_mixer(model->config, layer->number)
                ? convolution(model, layer->attention, x)
                : ms_self_attention(model, d, layer, x, weights);
 }
@@ -134,12 +135,12 @@ static ms_tensor mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x
     ms_tape *tape = model->tape;
     const mlp_module *m = layer->mlp;
     uint32_t previous = ms_scope_enter(tape, m->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_tensor gate = ms_silu(tape, ms_linear_call(model, &m->w1, *input));
     ms_tensor product = ms_mul(tape, gate, ms_linear_call(model, &m->w3, *input));
     ms_tensor *out = ms_local(&f, ms_linear_call(model, &m->w2, product));
-    ms_tensor result = ms_frame_end(&f, out);
+    ms_tensor result = ms_locals_end(&f, out);
     tape->scope = previous;
     return result;
 }

@@ -59,12 +59,12 @@ static ms_tensor query_scale(ms_model *model, ms_tensor position_ids)
     return ms_unsqueeze(tape, ms_unsqueeze(tape, ms_add_scalar(tape, log), 1), 3);
 }
 
-static void turn_and_scale(ms_model *model, ms_frame *f, const ms_decoder_layer *layer,
+static void turn_and_scale(ms_model *model, ms_locals *f, const ms_decoder_layer *layer,
                            ms_tensor *query, ms_tensor *key)
 {
     ms_tape *tape = model->tape;
     const ms_decoder *d = model->modules;
-    ms_turn(model, f, layer, query, key);
+    ms_apply_rotary(model, f, layer, query, key);
     if (ms_idle(tape) || !*query)
         return;
     ms_dtype dtype = (ms_dtype)ms_info(tape, *query)->dtype;
@@ -74,8 +74,8 @@ static void turn_and_scale(ms_model *model, ms_frame *f, const ms_decoder_layer 
 
 static bool build_ministral3(ms_model *model)
 {
-    return ms_decoder_build(model,
-                            (ms_decoder_style){.turn = turn_and_scale, .position_ids_first = true});
+    return ms_decoder_build(
+        model, (ms_decoder_style){.apply_rotary = turn_and_scale, .position_ids_first = true});
 }
 
 static const ms_model_program program = {build, ms_decoder_forward};

@@ -143,7 +143,7 @@ static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor mask, ms_
     ms_tape *tape = model->tape;
     const layer *l = &((const opt *)model->modules)->layers[number];
     uint32_t previous = ms_scope_enter(tape, l->attention_scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     /* Scaled here: the call below scales by 1. */
     ms_tensor *query =
@@ -156,14 +156,14 @@ static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor mask, ms_
     ms_tensor *output =
         ms_attend_merged(model, &f, number, (ms_tensor[]){*query, *key, *value}, mask, weights);
     ms_assign(&f, output, ms_linear_call(model, &l->out_proj, *output));
-    ms_tensor result = ms_frame_end(&f, output);
+    ms_tensor result = ms_locals_end(&f, output);
     ms_unown(tape, *weights);
     tape->scope = previous;
     return result;
 }
 
 /* fc2(act(fc1(x))) over the rows of the tokens, with its norm and residual. */
-static void feed_forward(ms_model *model, const layer *l, ms_frame *f, ms_tensor *hidden,
+static void feed_forward(ms_model *model, const layer *l, ms_locals *f, ms_tensor *hidden,
                          ms_tensor *residual)
 {
     ms_tape *tape = model->tape;
@@ -190,7 +190,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     const layer *l = &o->layers[number];
     bool norm_before = model->config->norm_before;
     uint32_t previous = ms_scope_enter(tape, l->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
     if (norm_before)
@@ -203,7 +203,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     if (!norm_before)
         ms_assign(&f, hidden, ms_layer_norm_call(model, &l->attention_norm, *hidden));
     feed_forward(model, l, &f, hidden, residual);
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }
@@ -217,7 +217,7 @@ static ms_tensor embed(ms_model *model, uint32_t scope, ms_tensor weight, ms_ten
 }
 
 /* (cumsum(mask) * mask - 1).long(), of a mask of ones: binds the mask after `position_ids`. */
-static void make_position_ids(ms_model *model, ms_frame *f, ms_tensor *position_ids)
+static void make_position_ids(ms_model *model, ms_locals *f, ms_tensor *position_ids)
 {
     ms_tape *tape = model->tape;
     ms_shape tokens = MS_SHAPE(model->batch, model->seq);
@@ -240,7 +240,7 @@ static ms_tensor run_decoder(ms_model *model, opt *o, ms_tensor ids)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, o->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *embeds = ms_local(&f, ms_input_embedding(model, o->tokens_scope, o->tokens, 0, ids));
     ms_tensor *position_ids = ms_local(&f, 0);
     make_position_ids(model, &f, position_ids);
@@ -257,7 +257,7 @@ static ms_tensor run_decoder(ms_model *model, opt *o, ms_tensor ids)
         ms_assign(&f, hidden, ms_layer_norm_call(model, &o->final_norm, *hidden));
     if (o->projects)
         ms_assign(&f, hidden, ms_linear_call(model, &o->project_out, *hidden));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }
@@ -266,7 +266,7 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 {
     ms_tape *tape = model->tape;
     opt *o = model->modules;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_local(&f, run_decoder(model, o, in->ids));
     ms_forward_end(&f, ms_head_call(model, &f, &o->head, *hidden, in, out), out);
 }

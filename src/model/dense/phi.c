@@ -46,7 +46,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     const ms_decoder_layer *l = &d->layers[number];
     double dropout = model->config->residual_dropout;
     uint32_t previous = ms_scope_enter(tape, l->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_assign(&f, hidden, ms_norm_at(model, l, MS_NORM_BEFORE_ATTENTION, *hidden));
@@ -57,7 +57,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
         ms_local(&f, ms_dropout(tape, ms_layer_mlp(model, l, *hidden), dropout));
     ms_tensor sum = ms_add(tape, *attn_outputs, *feed_forward);
     ms_assign(&f, hidden, ms_add(tape, sum, *residual));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }
@@ -67,7 +67,7 @@ static bool build(ms_model *model)
     return ms_decoder_build(
         model, (ms_decoder_style){.norms = {{"input_layernorm", MS_NORM_BEFORE_ATTENTION}},
                                   .run_layer = run_layer,
-                                  .turn = ms_turn_around,
+                                  .apply_rotary = ms_apply_rotary_around,
                                   .qkv_bias = true,
                                   .output_bias = true,
                                   .head_norms = model->config->head_norms ? MS_HEAD_NORMS_LAST

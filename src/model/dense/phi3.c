@@ -68,14 +68,14 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
     ms_tape *tape = model->tape;
     const attention *a = layer->attention;
     uint32_t previous = ms_scope_enter(tape, a->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *qkv = ms_local(&f, ms_linear_call(model, &a->qkv_proj, *hidden));
     ms_tensor *query = ms_local(&f, part_of(model, *qkv, model->heads));
     ms_tensor *key = ms_local(&f, part_of(model, *qkv, model->kv_heads));
     ms_tensor *value = ms_local(&f, part_of(model, *qkv, model->kv_heads));
     ms_split_heads(model, &f, query, key, value);
-    ms_turn(model, &f, layer, query, key);
+    ms_apply_rotary(model, &f, layer, query, key);
     ms_tensor result =
         ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
                               ms_decoder_mask(model, d, layer->number), &a->o_proj, weights);

@@ -47,13 +47,13 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
     ms_tape *tape = model->tape;
     const ms_projections *p = layer->attention;
     uint32_t previous = ms_scope_enter(tape, p->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *query = ms_local(&f, ms_linear_call(model, &p->q_proj, *hidden));
     ms_tensor *key = ms_local(&f, ms_linear_call(model, &p->k_proj, *hidden));
     ms_tensor *value = ms_local(&f, ms_linear_call(model, &p->v_proj, *hidden));
     ms_split_heads(model, &f, query, key, value);
-    ms_turn_around(model, &f, layer, query, key);
+    ms_apply_rotary_around(model, &f, layer, query, key);
     ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
                                              d->full_mask, &p->o_proj, weights);
     tape->scope = previous;
@@ -68,7 +68,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     double dropout = model->config->residual_dropout;
     bool parallel = model->config->parallel_residual;
     uint32_t previous = ms_scope_enter(tape, l->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_assign(&f, hidden, ms_norm_at(model, l, MS_NORM_BEFORE_ATTENTION, *hidden));
@@ -81,7 +81,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_assign(&f, mlp_output, ms_dropout(tape, *mlp_output, dropout));
     ms_tensor sum = parallel ? ms_add(tape, *residual, *attn_output) : *residual;
     ms_assign(&f, hidden, ms_add(tape, sum, *mlp_output));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }

@@ -18,7 +18,7 @@ typedef struct ms_group_router {
 
 /* What the router's forward does after its logits: fills weights and experts, held until
  * ms_routing_bind. Its locals are in `f`; `logits` is one of them. */
-typedef void (*ms_group_route)(ms_model *model, const ms_group_router *router, ms_frame *f,
+typedef void (*ms_group_route)(ms_model *model, const ms_group_router *router, ms_locals *f,
                                ms_tensor logits, ms_routing *out);
 
 typedef struct ms_deepseek_form {

@@ -69,12 +69,12 @@ static void route(ms_model *model, ms_deepseek_form form, const ms_group_router 
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, router->scope);
     *out = (ms_routing){0};
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, hidden);
     ms_assign(&f, input, ms_as_tokens(model, *input));
     ms_tensor *logits = ms_local(&f, logits_of(model, router, *input));
     form.route(model, router, &f, *logits, out);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     tape->scope = previous;
 }
 
@@ -91,7 +91,7 @@ ms_tensor ms_by_group(ms_model *model, ms_tensor scores)
                             ms_dim_number(s, c->num_experts / c->expert_groups)));
 }
 
-ms_group_choice ms_choose_groups(ms_model *model, ms_frame *f, ms_tensor group_scores)
+ms_group_choice ms_choose_groups(ms_model *model, ms_locals *f, ms_tensor group_scores)
 {
     ms_tape *tape = model->tape;
     ms_symbols *s = &tape->trace->symbols;
@@ -117,7 +117,7 @@ ms_group_choice ms_choose_groups(ms_model *model, ms_frame *f, ms_tensor group_s
 
 /* The best experts, by scores and bias, of the groups whose two best are best. No gradient comes
  * here: what nodes kept is bound beside the tensors whose nodes they are. */
-static ms_tensor choose_by_pairs(ms_model *model, const ms_group_router *router, ms_frame *f,
+static ms_tensor choose_by_pairs(ms_model *model, const ms_group_router *router, ms_locals *f,
                                  ms_tensor scores)
 {
     ms_tape *tape = model->tape;
@@ -143,7 +143,7 @@ static ms_tensor choose_by_pairs(ms_model *model, const ms_group_router *router,
     return ms_unown(tape, best[1]);
 }
 
-void ms_route_by_sigmoid(ms_model *model, const ms_group_router *router, ms_frame *f,
+void ms_route_by_sigmoid(ms_model *model, const ms_group_router *router, ms_locals *f,
                          ms_tensor logits, ms_routing *out)
 {
     ms_tape *tape = model->tape;
@@ -173,7 +173,7 @@ ms_tensor ms_deepseek_mlp(ms_model *model, const ms_decoder_layer *layer, ms_ten
     const ms_shape shape = ms_info(tape, x)->shape;
     uint32_t previous = ms_scope_enter(tape, m->scope);
     ms_routing routing;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *residual = ms_argument(&f, x);
     route(model, m->form, &m->router, *residual, &routing);
     ms_routing_bind(&f, &routing);
@@ -182,7 +182,7 @@ ms_tensor ms_deepseek_mlp(ms_model *model, const ms_decoder_layer *layer, ms_ten
               ms_reshape(tape, ms_experts_call(model, &m->experts, *hidden, &routing), shape));
     ms_tensor shared = ms_gated_mlp_call(model, m->shared_experts, *residual);
     ms_assign(&f, hidden, ms_add(tape, *hidden, shared));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }

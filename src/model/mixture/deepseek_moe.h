@@ -12,9 +12,9 @@
 void *ms_deepseek_mlp_new(ms_model *model, ms_deepseek_form form, uint32_t parent, uint32_t number);
 ms_tensor ms_deepseek_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
 /* DeepSeek-V3's: the best experts by sigmoid and bias, of the groups whose two best are best. */
-void ms_route_by_sigmoid(ms_model *model, const ms_group_router *router, ms_frame *f,
+void ms_route_by_sigmoid(ms_model *model, const ms_group_router *router, ms_locals *f,
                          ms_tensor logits, ms_routing *out);
-ms_group_choice ms_choose_groups(ms_model *model, ms_frame *f, ms_tensor group_scores);
+ms_group_choice ms_choose_groups(ms_model *model, ms_locals *f, ms_tensor group_scores);
 /* scores.view(-1, groups, experts / groups) */
 ms_tensor ms_by_group(ms_model *model, ms_tensor scores);
 uint8_t ms_sparse_from_first(const ms_model_config *config, uint64_t layer);

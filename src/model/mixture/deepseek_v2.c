@@ -51,10 +51,10 @@ static void rotary_tables(ms_model *model, uint32_t scope, ms_tensor inv_freq,
     (void)dtype;
     ms_rotary_module rotary;
     ms_rotary_enter(model, scope, inv_freq, position_ids, &rotary);
-    ms_frame *f = &rotary.frame;
+    ms_locals *f = &rotary.frame;
     ms_tensor *turns = ms_local(f, ms_polar(model->tape, *rotary.angles));
     ms_assign(f, turns, ms_mul_scalar(model->tape, *turns));
-    out[0] = ms_frame_end(f, turns);
+    out[0] = ms_locals_end(f, turns);
     out[1] = 0;
     ms_rotary_leave(model, &rotary);
 }
@@ -85,7 +85,7 @@ static void rotary(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_
 {
     (void)sin;
     ms_tape *tape = model->tape;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *query = ms_local(&f, as_complex(tape, q));
     ms_tensor *key = ms_local(&f, as_complex(tape, k));
     ms_tensor *turns = ms_local(&f, ms_unsqueeze(tape, cos, 1));
@@ -96,7 +96,7 @@ static void rotary(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_
 
 /* ---- router ---- */
 
-static void route(ms_model *model, const ms_group_router *router, ms_frame *f, ms_tensor logits,
+static void route(ms_model *model, const ms_group_router *router, ms_locals *f, ms_tensor logits,
                   ms_routing *out)
 {
     (void)router;

@@ -62,7 +62,7 @@ static void turn_neighbours(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
                             ms_tensor out[2])
 {
     ms_tape *tape = model->tape;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *c = ms_local(&f, ms_unsqueeze(tape, ms_slice_half(tape, cos, false), 1));
     ms_tensor *s = ms_local(&f, ms_unsqueeze(tape, ms_slice_half(tape, sin, false), 1));
     ms_tensor *q_even = ms_local(&f, ms_slice_every_second(tape, q));

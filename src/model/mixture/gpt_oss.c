@@ -42,7 +42,7 @@ static void rotary_tables(ms_model *model, uint32_t scope, ms_tensor inv_freq,
     ms_tape *tape = model->tape;
     ms_rotary_module rotary;
     ms_rotary_enter(model, scope, inv_freq, position_ids, &rotary);
-    ms_frame *f = &rotary.frame;
+    ms_locals *f = &rotary.frame;
     ms_tensor *cos = ms_local(f, ms_mul_scalar(tape, ms_cos(tape, *rotary.angles)));
     ms_tensor *sin = ms_local(f, ms_mul_scalar(tape, ms_sin(tape, *rotary.angles)));
     ms_tensor cast = ms_to(tape, *cos, dtype);
@@ -56,7 +56,7 @@ static ms_tensor turn(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin)
         return 0;
     ms_tensor halves[2];
     ms_dim half = ms_dim_half(&tape->trace->symbols, ms_info(tape, x)->shape.dims[3]);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_split(tape, x, 3, half, 2, halves);
     ms_tensor *lower = ms_local(&f, halves[0]), *upper = ms_local(&f, halves[1]);
     ms_tensor product = ms_mul(tape, *lower, cos);
@@ -65,7 +65,7 @@ static ms_tensor turn(ms_tape *tape, ms_tensor x, ms_tensor cos, ms_tensor sin)
     ms_tensor *second = ms_local(&f, ms_add(tape, product, ms_mul(tape, *lower, sin)));
     ms_tensor out = ms_cat2(tape, *first, *second, 3);
     ms_retain(tape, out);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     return ms_unown(tape, out);
 }
 
@@ -73,7 +73,7 @@ static void rotary(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor cos, ms_
                    ms_tensor out[2])
 {
     ms_tape *tape = model->tape;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *c = ms_local(&f, ms_unsqueeze(tape, cos, 1));
     ms_tensor *s = ms_local(&f, ms_unsqueeze(tape, sin, 1));
     ms_tensor *q_embed = ms_local(&f, turn(tape, q, *c, *s));
@@ -93,7 +93,7 @@ typedef struct biased_moe {
 static ms_tensor clamped_gate(ms_model *model, ms_tensor gate_up)
 {
     ms_tape *tape = model->tape;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, gate_up);
     ms_tensor *gate = ms_local(&f, ms_slice_every_second(tape, *input));
     ms_tensor *up = ms_local(&f, ms_slice_every_second(tape, *input));
@@ -102,7 +102,7 @@ static ms_tensor clamped_gate(ms_model *model, ms_tensor gate_up)
     ms_tensor *glu =
         ms_local(&f, ms_mul(tape, *gate, ms_sigmoid(tape, ms_mul_scalar(tape, *gate))));
     ms_tensor *out = ms_local(&f, ms_mul(tape, ms_add_scalar(tape, *up), *glu));
-    return ms_frame_end(&f, out);
+    return ms_locals_end(&f, out);
 }
 
 static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
@@ -129,7 +129,7 @@ static void route(ms_model *model, const biased_moe *m, ms_tensor hidden, ms_rou
     ms_tensor best[2];
     uint32_t previous = ms_scope_enter(tape, m->router_scope);
     *out = (ms_routing){0};
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, hidden);
     ms_tensor *logits =
         ms_local(&f, ms_idle(tape) ? 0 : ms_linear(tape, *input, m->router_weight, m->router_bias));
@@ -140,7 +140,7 @@ static void route(ms_model *model, const biased_moe *m, ms_tensor hidden, ms_rou
     ms_tensor *weights = ms_local(&f, ms_softmax_in(tape, *values, dtype));
     ms_tensor *experts = ms_local(&f, ms_unown(tape, best[1]));
     ms_routing_keep(model, *logits, *weights, *experts, out);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     tape->scope = previous;
 }
 
@@ -154,7 +154,7 @@ static ms_tensor mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x
     const ms_shape shape = ms_info(tape, x)->shape;
     ms_routing routing;
     uint32_t previous = ms_scope_enter(tape, m->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_assign(&f, hidden, ms_as_tokens(model, *hidden));
     route(model, m, *hidden, &routing);
@@ -165,7 +165,7 @@ static ms_tensor mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x
         d->second_result = routing.weights;
         ms_retain(tape, routing.weights);
     }
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }

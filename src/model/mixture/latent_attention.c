@@ -81,7 +81,7 @@ static void expand(ms_model *model, const latent_attention *a, const widths *w, 
     ms_shape heads =
         MS_SHAPE(model->batch, model->seq, model->heads, ms_dim_add(s, w->plain, w->value));
     ms_tensor parts[2];
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *both =
         ms_local(&f, ms_view(tape, ms_linear_call(model, &a->kv_b_proj, latent), heads));
     ms_assign(&f, both, ms_transpose(tape, *both, 1, 2));
@@ -107,7 +107,7 @@ ms_tensor ms_latent_attention(ms_model *model, ms_decoder *d, const ms_decoder_l
     ms_dim batch = model->batch, seq = model->seq, one = ms_dim_number(&tape->trace->symbols, 1);
     ms_tensor pair[2];
     uint32_t previous = ms_scope_enter(tape, a->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *query = ms_local(&f, make_queries(model, a, *hidden));
     ms_assign(
@@ -135,7 +135,7 @@ ms_tensor ms_latent_attention(ms_model *model, ms_decoder *d, const ms_decoder_l
     ms_dim width = ms_dim_mul(&tape->trace->symbols, model->heads, w.value);
     ms_assign(&f, output, ms_reshape(tape, *output, MS_SHAPE(batch, seq, width)));
     ms_assign(&f, output, ms_linear_call(model, &a->o_proj, *output));
-    ms_tensor result = ms_frame_end(&f, output);
+    ms_tensor result = ms_locals_end(&f, output);
     ms_unown(tape, *weights);
     tape->scope = previous;
     return result;

@@ -59,7 +59,7 @@ static void *build_mlp(ms_model *model, const ms_decoder *d, uint32_t parent, ui
 
 /* The best experts by scores and bias. No gradient comes here; the values stay bound beside them.
  */
-static ms_tensor choose(ms_model *model, ms_frame *f, ms_tensor scores)
+static ms_tensor choose(ms_model *model, ms_locals *f, ms_tensor scores)
 {
     ms_tape *tape = model->tape;
     bool grad_enabled = tape->grad_enabled;
@@ -77,7 +77,7 @@ static void route(ms_model *model, const minimax_moe *m, ms_tensor hidden, ms_ro
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, m->router.scope);
     *out = (ms_routing){0};
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, hidden);
     ms_assign(&f, input, ms_as_tokens(model, *input));
     ms_dtype dtype =
@@ -93,7 +93,7 @@ static void route(ms_model *model, const minimax_moe *m, ms_tensor hidden, ms_ro
     ms_tensor *weights = ms_local(&f, ms_gather_last(tape, *scores, *experts));
     ms_assign(&f, weights, ms_div_into(tape, *weights, ms_sum_dim(tape, *weights, 1, true)));
     ms_routing_keep(model, *logits, *weights, *experts, out);
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     tape->scope = previous;
 }
 
@@ -106,14 +106,14 @@ static ms_tensor mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor x
     const ms_shape shape = ms_info(tape, x)->shape;
     uint32_t previous = ms_scope_enter(tape, m->scope);
     ms_routing routing;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_assign(&f, hidden, ms_as_tokens(model, *hidden));
     route(model, m, *hidden, &routing);
     ms_routing_bind(&f, &routing);
     ms_assign(&f, hidden, ms_experts_call(model, &m->experts, *hidden, &routing));
     ms_assign(&f, hidden, ms_reshape(tape, *hidden, shape));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }

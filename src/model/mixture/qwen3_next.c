@@ -120,7 +120,7 @@ static void *gated_attention_new(ms_model *model, const ms_decoder *d, uint32_t 
 }
 
 /* Query and gate of each head side by side: two locals. */
-static void project_query(ms_model *model, const gated_attention *a, ms_frame *f, ms_tensor hidden,
+static void project_query(ms_model *model, const gated_attention *a, ms_locals *f, ms_tensor hidden,
                           ms_tensor *query, ms_tensor *gate)
 {
     ms_tape *tape = model->tape;
@@ -148,7 +148,7 @@ static ms_tensor gated_attention_call(ms_model *model, ms_decoder *d, const ms_d
     ms_tape *tape = model->tape;
     const gated_attention *a = layer->attention;
     uint32_t previous = ms_scope_enter(tape, a->proj.scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *query = ms_local(&f, 0), *gate = ms_local(&f, 0);
     project_query(model, a, &f, *hidden, query, gate);
@@ -158,7 +158,7 @@ static ms_tensor gated_attention_call(ms_model *model, ms_decoder *d, const ms_d
     ms_tensor *key = ms_local(&f, ms_transpose(tape, turned, 1, 2));
     turned = key_heads(model, &a->proj.v_proj, *hidden);
     ms_tensor *value = ms_local(&f, ms_transpose(tape, turned, 1, 2));
-    ms_turn(model, &f, layer, query, key);
+    ms_apply_rotary(model, &f, layer, query, key);
     ms_tensor *out =
         ms_local(&f, ms_attention_call(model, layer->number, *query, *key, *value,
                                        ms_decoder_mask(model, d, layer->number), weights));
@@ -167,7 +167,7 @@ static ms_tensor gated_attention_call(ms_model *model, ms_decoder *d, const ms_d
     ms_assign(&f, out, ms_reshape(tape, *out, MS_SHAPE(model->batch, model->seq, width)));
     ms_assign(&f, out, ms_mul(tape, *out, ms_sigmoid(tape, *gate)));
     ms_assign(&f, out, ms_linear_call(model, &a->proj.o_proj, *out));
-    ms_tensor result = ms_frame_end(&f, out);
+    ms_tensor result = ms_locals_end(&f, out);
     ms_unown(tape, *weights);
     tape->scope = previous;
     return result;
@@ -177,14 +177,14 @@ static ms_tensor gated_attention_call(ms_model *model, ms_decoder *d, const ms_d
 
 static void *build_by_heads(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
-    return ms_layer_mixes(model->config, number)
+    return ms_layer_is_token_mixer(model->config, number)
                ? ms_delta_net_new(model, MS_DELTA_BY_HEADS, parent)
                : gated_attention_new(model, d, parent);
 }
 
 static void *build_by_parts(ms_model *model, const ms_decoder *d, uint32_t parent, uint32_t number)
 {
-    return ms_layer_mixes(model->config, number)
+    return ms_layer_is_token_mixer(model->config, number)
                ? ms_delta_net_new(model, MS_DELTA_BY_PARTS, parent)
                : gated_attention_new(model, d, parent);
 }
@@ -192,7 +192,7 @@ static void *build_by_parts(ms_model *model, const ms_decoder *d, uint32_t paren
 static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer, ms_tensor x,
                         ms_tensor *weights)
 {
-    return ms_layer_mixes(model->config, layer->number)
+    return ms_layer_is_token_mixer(model->config, layer->number)
                ? ms_delta_net(model, layer->attention, x)
                : gated_attention_call(model, d, layer, x, weights);
 }
@@ -250,7 +250,7 @@ static bool build_whole(ms_model *model)
 
 static uint8_t mixer_kind(const ms_model_config *config, uint64_t layer)
 {
-    return (layer + 1) % config->attention_interval ? MS_LAYER_MIXES : 0;
+    return (layer + 1) % config->attention_interval ? MS_LAYER_TOKEN_MIXER : 0;
 }
 
 static uint8_t next_kind(const ms_model_config *config, uint64_t layer)

@@ -195,7 +195,7 @@ static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor x, ms_ten
     ms_tape *tape = model->tape;
     const layer *l = &((const bert *)model->modules)->layers[number];
     uint32_t previous = ms_scope_enter(tape, l->attention_scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *query =
         ms_local(&f, ms_as_heads(model, ms_linear_call(model, &l->query, *hidden), model->heads));
@@ -205,7 +205,7 @@ static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor x, ms_ten
         ms_local(&f, ms_as_heads(model, ms_linear_call(model, &l->value, *hidden), model->heads));
     ms_tensor *output =
         ms_attend_merged(model, &f, number, (ms_tensor[]){*query, *key, *value}, 0, weights);
-    ms_tensor result = ms_frame_end(&f, output);
+    ms_tensor result = ms_locals_end(&f, output);
     ms_unown(tape, *weights);
     tape->scope = previous;
     return result;
@@ -216,12 +216,12 @@ static ms_tensor output_of(ms_model *model, const ms_linear_module *dense,
                            const ms_norm_module *norm, ms_tensor x, ms_tensor residual)
 {
     ms_tape *tape = model->tape;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_assign(&f, hidden, ms_linear_call(model, dense, *hidden));
     ms_assign(&f, hidden, ms_dropout(tape, *hidden, model->config->residual_dropout));
     ms_assign(&f, hidden, ms_layer_norm_call(model, norm, ms_add(tape, *hidden, residual)));
-    return ms_frame_end(&f, hidden);
+    return ms_locals_end(&f, hidden);
 }
 
 static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
@@ -230,7 +230,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     const bert *b = model->modules;
     const layer *l = &b->layers[number];
     uint32_t previous = ms_scope_enter(tape, l->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor weights;
     ms_tensor *attended = ms_local(&f, attention(model, number, *hidden, &weights));
@@ -242,7 +242,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
         ms_local(&f, ms_activation_call(model, ms_linear_call(model, &l->up, *attended)));
     ms_tensor *out = ms_local(&f, output_of(model, &l->down, &l->norm, *middle, *attended));
     ms_assign(&f, middle, 0); /* feed_forward_chunk's own */
-    ms_tensor result = ms_frame_end(&f, out);
+    ms_tensor result = ms_locals_end(&f, out);
     tape->scope = previous;
     return result;
 }
@@ -262,7 +262,7 @@ static ms_tensor run_embeddings(ms_model *model, const bert *b, ms_tensor ids)
     ms_tape *tape = model->tape;
     ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
     uint32_t previous = ms_scope_enter(tape, b->embeddings_scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *type_ids = ms_local(&f, ms_empty(tape, MS_SHAPE(one, model->seq), MS_DTYPE_I64));
     ms_assign(&f, type_ids, ms_expand(tape, *type_ids, MS_SHAPE(model->batch, model->seq)));
     ms_tensor *position_ids = ms_local(&f, ms_narrow(tape, b->position_ids, 1, model->seq));
@@ -274,7 +274,7 @@ static ms_tensor run_embeddings(ms_model *model, const bert *b, ms_tensor ids)
     ms_assign(&f, sum, ms_add(tape, *sum, *positions));
     ms_assign(&f, sum, ms_layer_norm_call(model, &b->embeddings_norm, *sum));
     ms_assign(&f, sum, ms_dropout(tape, *sum, model->config->residual_dropout));
-    ms_tensor result = ms_frame_end(&f, sum);
+    ms_tensor result = ms_locals_end(&f, sum);
     tape->scope = previous;
     return result;
 }
@@ -283,11 +283,11 @@ static ms_tensor run_embeddings(ms_model *model, const bert *b, ms_tensor ids)
 static ms_tensor pool(ms_model *model, const bert *b, ms_tensor hidden)
 {
     ms_tape *tape = model->tape;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *first = ms_local(&f, ms_select(tape, hidden, 1));
     ms_tensor *pooled = ms_local(&f, ms_linear_call(model, &b->pooler, *first));
     ms_assign(&f, pooled, ms_tanh(tape, *pooled));
-    return ms_frame_end(&f, pooled);
+    return ms_locals_end(&f, pooled);
 }
 
 /* Yields the last hidden states; *pooled: what the pooler makes of them, retained, or 0. */
@@ -295,7 +295,7 @@ static ms_tensor run_model(ms_model *model, const bert *b, ms_tensor ids, ms_ten
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, b->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *embedded = ms_local(&f, run_embeddings(model, b, ids));
     ms_tensor *hidden = ms_local(&f, *embedded);
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++) {
@@ -304,7 +304,7 @@ static ms_tensor run_model(ms_model *model, const bert *b, ms_tensor ids, ms_ten
     }
     *pooled = has_pooler(model) ? pool(model, b, *hidden) : 0;
     ms_retain(tape, *pooled);
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }
@@ -312,12 +312,12 @@ static ms_tensor run_model(ms_model *model, const bert *b, ms_tensor ids, ms_ten
 /* decoder(norm(act(dense(x)))) */
 static ms_tensor predict(ms_model *model, const bert *b, ms_tensor x)
 {
-    ms_frame f = ms_frame_begin(model->tape);
+    ms_locals f = ms_locals_begin(model->tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_assign(&f, hidden, ms_activation_call(model, ms_linear_call(model, &b->transform, *hidden)));
     ms_assign(&f, hidden, ms_layer_norm_call(model, &b->transform_norm, *hidden));
     ms_assign(&f, hidden, ms_linear_call(model, &b->decoder, *hidden));
-    return ms_frame_end(&f, hidden);
+    return ms_locals_end(&f, hidden);
 }
 
 /* cross_entropy(scores.view(-1, V), labels.view(-1)) */
@@ -330,7 +330,7 @@ static ms_tensor words_loss(ms_model *model, ms_tensor scores, ms_tensor labels)
 }
 
 /* Binds the losses of what there is, and their sum. */
-static void add_losses(ms_model *model, ms_frame *f, ms_tensor words, ms_tensor classes,
+static void add_losses(ms_model *model, ms_locals *f, ms_tensor words, ms_tensor classes,
                        ms_tensor labels, ms_tensor *loss)
 {
     if (words)
@@ -349,7 +349,7 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
     ms_tape *tape = model->tape;
     const bert *b = model->modules;
     ms_tensor pooled_output;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_local(&f, run_model(model, b, in->ids, &pooled_output));
     ms_tensor *pooled = ms_local(&f, pooled_output);
     ms_release(tape, pooled_output);

@@ -141,7 +141,7 @@ static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor x, ms_ten
     ms_tape *tape = model->tape;
     const layer *l = &((const vit *)model->modules)->layers[number];
     uint32_t previous = ms_scope_enter(tape, l->attention_scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_tensor *query =
         ms_local(&f, ms_as_heads(model, ms_linear_call(model, &l->q_proj, *hidden), model->heads));
@@ -152,7 +152,7 @@ static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor x, ms_ten
     ms_tensor *output =
         ms_attend_merged(model, &f, number, (ms_tensor[]){*query, *key, *value}, 0, weights);
     ms_assign(&f, output, ms_linear_call(model, &l->o_proj, *output));
-    ms_tensor result = ms_frame_end(&f, output);
+    ms_tensor result = ms_locals_end(&f, output);
     ms_unown(tape, *weights);
     tape->scope = previous;
     return result;
@@ -164,12 +164,12 @@ static ms_tensor mlp(ms_tape *tape, void *context, uint64_t number, ms_tensor x)
     const vit *v = model->modules;
     const layer *l = &v->layers[number];
     uint32_t previous = ms_scope_enter(tape, l->mlp_scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, x);
     ms_assign(&f, hidden, ms_linear_call(model, &l->fc1, *hidden));
     ms_assign(&f, hidden, ms_activation_call(model, *hidden));
     ms_assign(&f, hidden, ms_linear_call(model, &l->fc2, *hidden));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }
@@ -181,7 +181,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     const layer *l = &v->layers[number];
     double dropout = model->config->residual_dropout;
     uint32_t previous = ms_scope_enter(tape, l->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_argument(&f, input);
     ms_tensor *residual = ms_local(&f, *hidden);
     ms_tensor weights;
@@ -196,7 +196,7 @@ static ms_tensor run_layer(ms_tape *tape, void *context, uint64_t number, ms_ten
     ms_assign(&f, hidden, ms_mlp_call(model, &region, *hidden));
     ms_assign(&f, hidden, ms_dropout(tape, *hidden, dropout));
     ms_assign(&f, hidden, ms_add(tape, *hidden, *residual));
-    ms_tensor result = ms_frame_end(&f, hidden);
+    ms_tensor result = ms_locals_end(&f, hidden);
     tape->scope = previous;
     return result;
 }
@@ -223,7 +223,7 @@ static ms_tensor run_embeddings(ms_model *model, const vit *v, ms_tensor pixels)
     ms_tape *tape = model->tape;
     ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
     uint32_t previous = ms_scope_enter(tape, v->embeddings_scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *embedded = ms_local(&f, project(model, v, pixels));
     ms_shape first = MS_SHAPE(model->batch, one, model->hidden);
     ms_tensor *cls = ms_local(&f, ms_expand(tape, v->cls_token, first));
@@ -232,7 +232,7 @@ static ms_tensor run_embeddings(ms_model *model, const vit *v, ms_tensor pixels)
     ms_assign(&f, embedded, ms_cat2(tape, *cls, patches, 1));
     ms_assign(&f, embedded, ms_add(tape, *embedded, v->positions));
     ms_assign(&f, embedded, ms_dropout(tape, *embedded, model->config->residual_dropout));
-    ms_tensor result = ms_frame_end(&f, embedded);
+    ms_tensor result = ms_locals_end(&f, embedded);
     tape->scope = previous;
     return result;
 }
@@ -241,7 +241,7 @@ static ms_tensor run_model(ms_model *model, const vit *v, ms_tensor pixels)
 {
     ms_tape *tape = model->tape;
     uint32_t previous = ms_scope_enter(tape, v->scope);
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *embedded = ms_local(&f, run_embeddings(model, v, pixels));
     ms_tensor *hidden = ms_local(&f, *embedded);
     for (uint32_t i = 0; i < model->config->num_layers && tape->status == MS_OK; i++) {
@@ -249,7 +249,7 @@ static ms_tensor run_model(ms_model *model, const vit *v, ms_tensor pixels)
         ms_assign(&f, hidden, ms_layer_call(model, &region, *hidden));
     }
     ms_tensor *out = ms_local(&f, ms_layer_norm_call(model, &v->norm, *hidden));
-    ms_tensor result = ms_frame_end(&f, out);
+    ms_tensor result = ms_locals_end(&f, out);
     tape->scope = previous;
     return result;
 }
@@ -258,7 +258,7 @@ static void forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs
 {
     ms_tape *tape = model->tape;
     const vit *v = model->modules;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *hidden = ms_local(&f, run_model(model, v, in->ids));
     ms_tensor *pooled = ms_local(&f, ms_select(tape, *hidden, 1));
     ms_tensor *logits = ms_local(&f, ms_linear_call(model, &v->classifier, *pooled));

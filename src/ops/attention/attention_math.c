@@ -75,7 +75,7 @@ ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v
 {
     if (ms_idle(tape))
         return 0;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_dtype origin = (ms_dtype)ms_info(tape, q)->dtype;
     ms_shape shape = ms_info(tape, q)->shape;
     ms_tensor *query = ms_local(&f, ms_to(tape, q, MS_DTYPE_F32));
@@ -102,7 +102,7 @@ ms_tensor ms_attention_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v
                                      mask,   value,    key,        query};
     for (uint32_t i = 0; i < sizeof last_first / sizeof *last_first; i++)
         ms_assign(&f, last_first[i], 0);
-    ms_tensor result = ms_frame_end(&f, out);
+    ms_tensor result = ms_locals_end(&f, out);
     ms_release(tape, probabilities);
     return result;
 }

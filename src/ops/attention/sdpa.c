@@ -18,7 +18,7 @@ static ms_tensor run_flash(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v,
     if (head_dim.value % HEAD_MULTIPLE == 0)
         return ms_attention_kernel(tape, MS_ATTENTION_FLASH, q, k, v, c);
     ms_dim wide = ms_dim_ceil(&tape->trace->symbols, head_dim, HEAD_MULTIPLE);
-    ms_frame frame = ms_frame_begin(tape);
+    ms_locals frame = ms_locals_begin(tape);
     ms_tensor *query = ms_local(&frame, ms_pad(tape, q, 3, wide));
     ms_tensor *key = ms_local(&frame, ms_pad(tape, k, 3, wide));
     ms_tensor *value = ms_local(&frame, ms_pad(tape, v, 3, wide));
@@ -28,7 +28,7 @@ static ms_tensor run_flash(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v,
     ms_assign(&frame, key, 0);
     ms_assign(&frame, query, 0);
     ms_assign(&frame, out, ms_narrow(tape, *out, 3, head_dim));
-    return ms_frame_end(&frame, out);
+    return ms_locals_end(&frame, out);
 }
 
 static ms_tensor run_math(ms_tape *tape, ms_tensor q, ms_tensor k, ms_tensor v,
@@ -57,7 +57,7 @@ static ms_tensor sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tenso
     ms_retain(tape, q);
     ms_retain(tape, k);
     ms_retain(tape, v);
-    ms_frame frame = ms_frame_begin(tape);
+    ms_locals frame = ms_locals_begin(tape);
     ms_tensor *bias = ms_local(&frame, ms_autocast_lower(tape, c.mask));
     ms_tensor *value = ms_local(&frame, ms_autocast_lower(tape, v));
     ms_tensor *key = ms_local(&frame, ms_autocast_lower(tape, k));
@@ -70,7 +70,7 @@ static ms_tensor sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tenso
     tape->has_autocast = autocast;
     ms_assign(&frame, query, 0); /* casts go in the reverse of the order they came in */
     ms_assign(&frame, key, 0);
-    ms_frame_end(&frame, NULL);
+    ms_locals_end(&frame, NULL);
     ms_consume(tape, ms_unown(tape, q));
     ms_consume(tape, ms_unown(tape, k));
     ms_consume(tape, ms_unown(tape, v));

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/costs/choose_simply.h"
-#include "plan/costs/stack_levels.h"
-#include "plan/costs/stack_problem.h"
+#include "plan/costs/choose_heuristics.h"
+#include "plan/costs/cost_levels.h"
+#include "plan/costs/cost_problem.h"
 #include "plan/solver/problem.h"
 
 /* ---- the mixed-integer problem ---- */
@@ -20,26 +20,26 @@ enum { SHARES = sizeof shares / sizeof shares[0] };
 /* Beyond that the lowest peak in whole layers takes long to find. */
 enum { MANY_BLOCKS = 200 };
 
-/* With rows added each time; on the way, what a choice misses the recount sees. */
+/* With rows added each time; on the way, what an assignment misses the recount sees. */
 enum { MOST_ROUNDS = 24, FEW_ROUNDS = 8 };
 
 typedef struct choosing {
     ms_arena *arena;
-    ms_stack_problem stack;
-    const ms_stack_block *blocks; /* all of them */
-    double *prices;               /* of each */
+    ms_cost_problem costs;
+    const ms_cost_block *blocks; /* all of them */
+    double *prices;              /* of each */
     uint32_t block_count;
     ms_limit limit;
     double relaxed;  /* the relaxed problem's cost */
-    double cost;     /* of the choice */
-    bool is_rounded; /* the choice is, and integers may soon do better */
+    double cost;     /* of the assignment */
+    bool is_rounded; /* the assignment is, and integers may soon do better */
     ms_chosen *chosen;
     ms_error *err;
 } choosing;
 
 static ms_solver_options solver_options(const choosing *c)
 {
-    const ms_choose_task *task = c->stack.task;
+    const ms_choose_task *task = c->costs.task;
     return (ms_solver_options){.gap = task->gap,
                                .time_limit_s = ms_limit_left_s(&c->limit),
                                .stop = task->stop,
@@ -49,12 +49,12 @@ static ms_solver_options solver_options(const choosing *c)
 
 static ms_status keep_blocks(choosing *c)
 {
-    size_t count = c->block_count = c->stack.block_count;
-    ms_stack_block *blocks = ms_arena_array(c->arena, ms_stack_block, count);
+    size_t count = c->block_count = c->costs.block_count;
+    ms_cost_block *blocks = ms_arena_array(c->arena, ms_cost_block, count);
     c->prices = ms_arena_array(c->arena, double, count);
     if (!blocks || !c->prices)
         return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for the plan's blocks");
-    memcpy(blocks, c->stack.blocks, count * sizeof *blocks);
+    memcpy(blocks, c->costs.blocks, count * sizeof *blocks);
     c->blocks = blocks;
     return MS_OK;
 }
@@ -67,19 +67,19 @@ typedef ms_status (*problem_solver)(const ms_problem *problem, const ms_solver_o
 static ms_status solve(choosing *c, problem_solver with, ms_solution *solution, bool *met)
 {
     bool is_relaxed = with == ms_problem_relax;
-    int rounds = !is_relaxed && c->stack.task->nodes > 0 ? FEW_ROUNDS : MOST_ROUNDS;
+    int rounds = !is_relaxed && c->costs.task->nodes > 0 ? FEW_ROUNDS : MOST_ROUNDS;
     ms_status status = MS_OK;
     *met = false;
     for (int i = 0; i < rounds && status == MS_OK && !*met; i++) {
         const ms_solver_options options = solver_options(c);
         ms_solution_free(solution);
-        ms_stack_problem_build(&c->stack);
-        status = with(&c->stack.problem, &options, solution, c->err);
+        ms_cost_problem_build(&c->costs);
+        status = with(&c->costs.problem, &options, solution, c->err);
         if (status != MS_OK || !solution->has_solution)
             break;
         if (is_relaxed)
             c->relaxed = solution->objective;
-        *met = ms_stack_levels_unmet(&c->stack, solution) == 0;
+        *met = ms_cost_levels_unmet(&c->costs, solution) == 0;
         if (ms_limit_reached(&c->limit))
             break;
     }
@@ -88,31 +88,31 @@ static ms_status solve(choosing *c, problem_solver with, ms_solution *solution, 
 
 static bool is_proven(const choosing *c)
 {
-    return isfinite(c->cost) && c->cost - c->chosen->bound <= c->stack.task->gap * fabs(c->cost);
+    return isfinite(c->cost) && c->cost - c->chosen->bound <= c->costs.task->gap * fabs(c->cost);
 }
 
-/* What a choice costs: unknown when it does not meet all rows. */
+/* What an assignment costs: unknown when it does not meet all rows. */
 static double cost_of(const choosing *c, const ms_solution *solution, bool met,
-                      const ms_stack_choice *choice)
+                      const ms_assignment *assignment)
 {
-    if (c->stack.task->aim == MS_LEAST_PEAK)
-        return (double)ms_stack_count(c->stack.stack, choice).level_bytes / MS_MIB;
+    if (c->costs.task->aim == MS_LEAST_PEAK)
+        return (double)ms_assignment_sum(c->costs.costs, assignment).level_bytes / MS_MIB;
     return met ? solution->objective : INFINITY;
 }
 
-/* The solution's choice, if there is none that costs less. */
+/* The solution's assignment, if there is none that costs less. */
 static ms_status take(choosing *c, const ms_solution *solution, bool met)
 {
-    ms_stack_choice choice;
-    ms_status status = ms_choice_new(c->arena, c->stack.stack, &choice, c->err);
+    ms_assignment assignment;
+    ms_status status = ms_assignment_keep_all(c->arena, c->costs.costs, &assignment, c->err);
     if (status != MS_OK)
         return status;
-    ms_stack_problem_read(&c->stack, solution, &choice);
-    double cost = cost_of(c, solution, met, &choice);
-    if (c->chosen->has_choice && cost >= c->cost)
+    ms_cost_problem_read(&c->costs, solution, &assignment);
+    double cost = cost_of(c, solution, met, &assignment);
+    if (c->chosen->has_assignment && cost >= c->cost)
         return MS_OK;
-    c->chosen->has_choice = true;
-    c->chosen->choice = choice;
+    c->chosen->has_assignment = true;
+    c->chosen->assignment = assignment;
     c->cost = cost;
     return MS_OK;
 }
@@ -120,7 +120,7 @@ static ms_status take(choosing *c, const ms_solution *solution, bool met)
 /* Rounded, what has the lowest peak without integers has about that peak. */
 static ms_status take_rounded(choosing *c, const ms_solution *relaxed)
 {
-    if (c->stack.task->aim != MS_LEAST_PEAK)
+    if (c->costs.task->aim != MS_LEAST_PEAK)
         return MS_OK;
     ms_status status = take(c, relaxed, true);
     c->is_rounded = c->block_count <= MANY_BLOCKS;
@@ -143,7 +143,7 @@ static ms_status relax(choosing *c)
     c->chosen->bound = c->relaxed;
     if (status == MS_OK && relaxed.has_solution) {
         for (uint32_t i = 0; i < c->block_count; i++)
-            c->prices[i] = ms_stack_block_price(&c->stack.blocks[i], &relaxed);
+            c->prices[i] = ms_cost_block_price(&c->costs.blocks[i], &relaxed);
         status = take_rounded(c, &relaxed);
     }
     ms_solution_free(&relaxed);
@@ -152,10 +152,10 @@ static ms_status relax(choosing *c)
 
 static void offer_blocks(choosing *c, double most)
 {
-    c->stack.block_count = 0;
+    c->costs.block_count = 0;
     for (uint32_t i = 0; i < c->block_count; i++)
         if (c->prices[i] <= most)
-            c->stack.blocks[c->stack.block_count++] = c->blocks[i];
+            c->costs.blocks[c->costs.block_count++] = c->blocks[i];
 }
 
 /* Chooses among blocks up to this price. What has others costs at least as much more. */
@@ -174,20 +174,21 @@ static ms_status choose_below(choosing *c, double most)
             status = take(c, &solution, met);
         c->is_rounded = false;
         chosen->outcome = has_none && isinf(most) ? MS_SOLVER_INFEASIBLE : MS_SOLVER_LIMIT;
-        if (chosen->has_choice && is_proven(c))
+        if (chosen->has_assignment && is_proven(c))
             chosen->outcome = MS_SOLVER_PROVEN;
     }
     ms_solution_free(&solution);
     return status;
 }
 
-/* Nothing better is to be found, or a choice will do. */
+/* Nothing better is to be found, or an assignment will do. */
 static bool is_enough(const choosing *c)
 {
-    const ms_choose_task *task = c->stack.task;
+    const ms_choose_task *task = c->costs.task;
     const ms_chosen *chosen = c->chosen;
     return chosen->outcome != MS_SOLVER_LIMIT || ms_chosen_is_no_better(task, chosen) ||
-           (task->nodes > 0 && chosen->has_choice && !c->is_rounded) || ms_limit_reached(&c->limit);
+           (task->nodes > 0 && chosen->has_assignment && !c->is_rounded) ||
+           ms_limit_reached(&c->limit);
 }
 
 bool ms_chosen_is_no_better(const ms_choose_task *task, const ms_chosen *chosen)
@@ -198,7 +199,7 @@ bool ms_chosen_is_no_better(const ms_choose_task *task, const ms_chosen *chosen)
 static ms_status choose(choosing *c)
 {
     ms_status status = relax(c);
-    int last = c->stack.task->nodes > 0 ? SHARES - 1 : SHARES; /* all of them take long */
+    int last = c->costs.task->nodes > 0 ? SHARES - 1 : SHARES; /* all of them take long */
     for (int i = 0; i < last && status == MS_OK && !is_enough(c); i++)
         status = choose_below(c, isinf(shares[i]) ? INFINITY : shares[i] * fabs(c->relaxed));
     return status;
@@ -214,9 +215,9 @@ ms_status ms_choose_milp(ms_arena *arena, const ms_choose_task *task, ms_chosen 
                   .relaxed = -INFINITY,
                   .chosen = chosen,
                   .err = err};
-    ms_status status = ms_stack_problem_begin(arena, task, &c.stack, err);
+    ms_status status = ms_cost_problem_begin(arena, task, &c.costs, err);
     if (status == MS_OK)
         status = choose(&c);
-    ms_problem_free(&c.stack.problem);
+    ms_problem_free(&c.costs.problem);
     return status;
 }

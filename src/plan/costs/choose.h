@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Choosing an option for each layer of a stack: the mixed-integer problem, and simpler ways.
+ * Choosing an option for each layer of a cost model: the mixed-integer problem, and simpler ways.
  */
 #ifndef MS_PLAN_COSTS_CHOOSE_H
 #define MS_PLAN_COSTS_CHOOSE_H

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Filling the stack. Every option is run in a model with few layers; the ends come from the whole
- * model.
+ * Filling the cost model. Every option is run in a model with few layers; the ends come from the
+ * whole model.
  */
 #include "plan/costs/measure.h"
 
-#include "plan/costs/stack.h"
+#include "plan/costs/cost_model.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/costs/held.h"
+#include "plan/costs/shared_activations.h"
 #include "plan/costs/measurement.h"
-#include "plan/costs/passes.h"
+#include "plan/costs/layer_profile.h"
 #include "plan/costs/reduced.h"
 
-/* ---- the stack ---- */
+/* ---- the cost model ---- */
 
 typedef struct builder {
     ms_arena *arena;
     const ms_model_config *model, *reduced;
     const uint32_t *stands_in;
     const ms_run_config *run;
-    ms_stack *stack;
+    ms_cost_model *costs;
     ms_error *err;
 } builder;
 
@@ -36,7 +36,7 @@ static ms_status no_memory(builder *b)
 static ms_status read_costs(builder *b, const ms_profile *profile, ms_layer_cost *costs)
 {
     uint64_t layers = b->reduced->num_layers;
-    for (uint32_t m = 0; m < b->stack->micro_steps; m++) {
+    for (uint32_t m = 0; m < b->costs->micro_steps; m++) {
         ms_pass_figures p;
         ms_status status = ms_pass_read(b->arena, profile, m, layers, &p, b->err);
         if (status != MS_OK)
@@ -78,17 +78,17 @@ static ms_status add_option(builder *b, const ms_treatment *treatment, const ms_
     int64_t fixed =
         kept ? ms_byte_difference(ms_first_layer_begin(profile), ms_first_layer_begin(kept_profile))
              : 0;
-    b->stack->options[b->stack->option_count++] =
-        (ms_stack_option){.treatment = *treatment, .layers = all, .fixed_bytes = fixed};
+    b->costs->options[b->costs->option_count++] =
+        (ms_cost_option){.treatment = *treatment, .layers = all, .fixed_bytes = fixed};
     return MS_OK;
 }
 
 /* The ends of the whole model, of which every layer is kept. */
 static ms_status read_ends(builder *b, const ms_profile *profile, uint64_t layers,
-                           const ms_layer_cost *kept, ms_stack_ends *ends)
+                           const ms_layer_cost *kept, ms_outer_cost *ends)
 {
-    *ends = (ms_stack_ends){0};
-    for (uint32_t m = 0; m < b->stack->micro_steps; m++) {
+    *ends = (ms_outer_cost){0};
+    for (uint32_t m = 0; m < b->costs->micro_steps; m++) {
         ms_pass_figures p;
         ms_status status = ms_pass_read(b->arena, profile, m, layers, &p, b->err);
         if (status != MS_OK)
@@ -110,15 +110,15 @@ static ms_status read_ends(builder *b, const ms_profile *profile, uint64_t layer
 }
 
 /* The ends with the loss in chunks differ from those without as they do in the reduced model. */
-static void shift_ends(const ms_stack_ends *whole, const ms_stack_ends *reduced,
-                       const ms_stack_ends *reduced_chunked, uint32_t chunks, ms_stack_ends *ends)
+static void shift_ends(const ms_outer_cost *whole, const ms_outer_cost *reduced,
+                       const ms_outer_cost *reduced_chunked, uint32_t chunks, ms_outer_cost *ends)
 {
     *ends = *whole;
     ends->loss_chunks = chunks;
     ends->ms += reduced_chunked->ms - reduced->ms;
     ends->fixed_bytes = reduced_chunked->before_layers[0] - reduced->before_layers[0];
-    for (uint32_t m = 0; m < MS_STACK_MICRO_STEPS; m++) {
-        const ms_stack_ends *a = reduced_chunked, *b = reduced;
+    for (uint32_t m = 0; m < MS_COST_MICRO_STEPS; m++) {
+        const ms_outer_cost *a = reduced_chunked, *b = reduced;
         int64_t fixed = ends->fixed_bytes;
         ends->loss_peak[m] += a->loss_peak[m] - b->loss_peak[m] - fixed;
         ends->loss_backward_peak[m] += a->loss_backward_peak[m] - b->loss_backward_peak[m] - fixed;
@@ -135,11 +135,11 @@ static bool same_bytes(const ms_layer_bytes *a, const ms_layer_bytes *b)
 }
 
 /* How long a layer waits for copies is no difference: at the ends it takes the streams a while. */
-static bool same_layers(const ms_stack *stack, uint64_t a, uint64_t b)
+static bool same_layers(const ms_cost_model *costs, uint64_t a, uint64_t b)
 {
-    for (uint32_t o = 0; o < stack->option_count; o++) {
-        const ms_layer_cost *x = &stack->options[o].layers[a], *y = &stack->options[o].layers[b];
-        for (uint32_t m = 0; m < stack->micro_steps; m++)
+    for (uint32_t o = 0; o < costs->option_count; o++) {
+        const ms_layer_cost *x = &costs->options[o].layers[a], *y = &costs->options[o].layers[b];
+        for (uint32_t m = 0; m < costs->micro_steps; m++)
             if (!same_bytes(&x->bytes[m], &y->bytes[m]))
                 return false;
         double ms = x->ms - x->exposed_ms - (y->ms - y->exposed_ms);
@@ -154,10 +154,10 @@ static bool same_layers(const ms_stack *stack, uint64_t a, uint64_t b)
  * copies to pile up as they do among many. */
 enum { MANY = 3 };
 
-static void level_time(ms_stack *stack, uint32_t first, uint32_t end)
+static void level_time(ms_cost_model *costs, uint32_t first, uint32_t end)
 {
-    for (uint32_t o = 0; o < stack->option_count; o++) {
-        ms_layer_cost *layers = stack->options[o].layers;
+    for (uint32_t o = 0; o < costs->option_count; o++) {
+        ms_layer_cost *layers = costs->options[o].layers;
         ms_layer_cost middle = layers[first + (end - first) / 2];
         double wait = middle.steady_exposed_ms - middle.exposed_ms;
         if (wait > 0 && end - first > MANY) {
@@ -173,18 +173,18 @@ static void level_time(ms_stack *stack, uint32_t first, uint32_t end)
 
 static ms_status cut_segments(builder *b)
 {
-    ms_stack *stack = b->stack;
-    uint32_t *firsts = ms_arena_array(b->arena, uint32_t, stack->layer_count + 1);
+    ms_cost_model *costs = b->costs;
+    uint32_t *firsts = ms_arena_array(b->arena, uint32_t, costs->layer_count + 1);
     if (!firsts)
         return no_memory(b);
-    stack->segment_count = 0;
-    for (uint32_t i = 0; i < stack->layer_count; i++)
-        if (i == 0 || !same_layers(stack, i - 1, i))
-            firsts[stack->segment_count++] = i;
-    firsts[stack->segment_count] = stack->layer_count;
-    stack->segments = firsts;
-    for (uint32_t s = 0; s < stack->segment_count; s++)
-        level_time(stack, firsts[s], firsts[s + 1]);
+    costs->segment_count = 0;
+    for (uint32_t i = 0; i < costs->layer_count; i++)
+        if (i == 0 || !same_layers(costs, i - 1, i))
+            firsts[costs->segment_count++] = i;
+    firsts[costs->segment_count] = costs->layer_count;
+    costs->segments = firsts;
+    for (uint32_t s = 0; s < costs->segment_count; s++)
+        level_time(costs, firsts[s], firsts[s + 1]);
     return MS_OK;
 }
 
@@ -222,20 +222,20 @@ static ms_status add_options(builder *b, const ms_option_list *list, const ms_me
                                     &m[list->option_count + i], b->err);
     if (status != MS_OK)
         return status;
-    b->stack->simulations += count;
+    b->costs->simulations += count;
     status = ms_measurements_run(m, count, b->err);
     ms_layer_cost *costs;
     for (uint32_t i = 0; i < list->option_count && status == MS_OK; i++)
         status =
             add_option(b, &list->options[i], &m[i].profile, &first[KEPT].profile, kept, &costs);
-    ms_stack_ends reduced, chunked;
+    ms_outer_cost reduced, chunked;
     if (status == MS_OK && list->loss_count > 0)
         status = read_ends(b, &first[KEPT].profile, b->reduced->num_layers, kept, &reduced);
     for (uint32_t i = 0; i < list->loss_count && status == MS_OK; i++) {
         status = read_ends(b, &m[list->option_count + i].profile, b->reduced->num_layers, kept,
                            &chunked);
-        shift_ends(&b->stack->losses[0], &reduced, &chunked, list->losses[i],
-                   &b->stack->losses[b->stack->loss_count++]);
+        shift_ends(&b->costs->losses[0], &reduced, &chunked, list->losses[i],
+                   &b->costs->losses[b->costs->loss_count++]);
     }
     ms_measurements_free(m, count);
     return status;
@@ -243,68 +243,70 @@ static ms_status add_options(builder *b, const ms_option_list *list, const ms_me
 
 static ms_status build(builder *b, uint32_t techniques, ms_measurement *first)
 {
-    ms_stack *stack = b->stack;
+    ms_cost_model *costs = b->costs;
     ms_layer_cost *kept, *checkpointed;
-    stack->ops = (ms_op_list){.arena = b->arena};
-    ms_status status = set_first(b, first, &stack->ops);
+    costs->ops = (ms_op_list){.arena = b->arena};
+    ms_status status = set_first(b, first, &costs->ops);
     if (status == MS_OK)
         status = ms_measurements_run(first, FIRST_COUNT, b->err);
     first[CHECKPOINTED].ops = NULL; /* it is this function's */
     if (status != MS_OK)
         return status;
-    stack->simulations = FIRST_COUNT;
-    stack->micro_steps = ms_last_micro_step(&first[KEPT].profile) > 0 ? 2 : 1;
+    costs->simulations = FIRST_COUNT;
+    costs->micro_steps = ms_last_micro_step(&first[KEPT].profile) > 0 ? 2 : 1;
     status = add_option(b, &keep, &first[KEPT].profile, NULL, NULL, &kept);
     if (status == MS_OK)
-        status = read_ends(b, &first[WHOLE].profile, b->model->num_layers, stack->options[0].layers,
-                           &stack->losses[stack->loss_count++]);
+        status = read_ends(b, &first[WHOLE].profile, b->model->num_layers, costs->options[0].layers,
+                           &costs->losses[costs->loss_count++]);
     if (status == MS_OK)
         status = add_option(b, &checkpoint, &first[CHECKPOINTED].profile, &first[KEPT].profile,
                             kept, &checkpointed);
     ms_option_list list;
     if (status == MS_OK)
-        status = ms_option_list_make(b->arena, b->model, b->run, techniques, stack, &list, b->err);
+        status = ms_option_list_make(b->arena, b->model, b->run, techniques, costs, &list, b->err);
     if (status == MS_OK)
         status = add_options(b, &list, first, kept);
-    ms_stack_ends ends;
+    ms_outer_cost ends;
     if (status == MS_OK)
         status = read_ends(b, &first[KEPT].profile, b->reduced->num_layers, kept, &ends);
     if (status == MS_OK)
-        status = ms_held_measure(b->arena, b->reduced, b->run, kept, &ends, stack, b->err);
+        status =
+            ms_shared_activations_measure(b->arena, b->reduced, b->run, kept, &ends, costs, b->err);
     return status == MS_OK ? cut_segments(b) : status;
 }
 
-ms_status ms_stack_measure(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
-                           uint32_t techniques, ms_stack *stack, ms_error *err)
+ms_status ms_cost_model_measure(ms_arena *arena, const ms_model_config *model,
+                                const ms_run_config *run, uint32_t techniques, ms_cost_model *costs,
+                                ms_error *err)
 {
     ms_reduced_model reduced;
     ms_measurement first[FIRST_COUNT] = {0};
-    *stack = (ms_stack){.layer_count = (uint32_t)model->num_layers};
+    *costs = (ms_cost_model){.layer_count = (uint32_t)model->num_layers};
     ms_status status = ms_model_reduce(arena, model, run, &reduced, err);
     if (status != MS_OK)
         return status;
-    builder b = {arena, model, &reduced.model, reduced.stands_in, run, stack, err};
+    builder b = {arena, model, &reduced.model, reduced.stands_in, run, costs, err};
     status = build(&b, techniques, first);
     ms_measurements_free(first, FIRST_COUNT);
     return status;
 }
 
-ms_status ms_stack_add_option(ms_arena *arena, const ms_model_config *model,
-                              const ms_run_config *run, const ms_treatment *treatment,
-                              ms_stack *stack, uint32_t *index, ms_error *err)
+ms_status ms_cost_model_add_option(ms_arena *arena, const ms_model_config *model,
+                                   const ms_run_config *run, const ms_treatment *treatment,
+                                   ms_cost_model *costs, uint32_t *index, ms_error *err)
 {
-    for (*index = 0; *index < stack->option_count; (*index)++)
-        if (ms_treatment_equal(treatment, &stack->options[*index].treatment))
+    for (*index = 0; *index < costs->option_count; (*index)++)
+        if (ms_treatment_equal(treatment, &costs->options[*index].treatment))
             return MS_OK;
-    if (stack->option_count == MS_STACK_MOST_OPTIONS)
-        return ms_fail(err, MS_ERR_LIMIT, "more than %d options", MS_STACK_MOST_OPTIONS);
+    if (costs->option_count == MS_COST_MOST_OPTIONS)
+        return ms_fail(err, MS_ERR_LIMIT, "more than %d options", MS_COST_MOST_OPTIONS);
     ms_reduced_model reduced;
     ms_status status = ms_model_reduce(arena, model, run, &reduced, err);
     if (status != MS_OK)
         return status;
-    builder b = {arena, model, &reduced.model, reduced.stands_in, run, stack, err};
+    builder b = {arena, model, &reduced.model, reduced.stands_in, run, costs, err};
     ms_measurement m[2] = {0};
-    ms_layer_cost *kept = ms_arena_array(arena, ms_layer_cost, reduced.model.num_layers), *costs;
+    ms_layer_cost *kept = ms_arena_array(arena, ms_layer_cost, reduced.model.num_layers), *treated;
     status = kept ? MS_OK : no_memory(&b);
     if (status == MS_OK)
         status = ms_measurement_set(arena, b.reduced, run, &keep, 0, &m[0], err);
@@ -312,13 +314,13 @@ ms_status ms_stack_add_option(ms_arena *arena, const ms_model_config *model,
         status = ms_measurement_set(arena, b.reduced, run, treatment, 0, &m[1], err);
     if (status == MS_OK)
         status = ms_measurements_run(m, 2, err);
-    stack->simulations += 2;
+    costs->simulations += 2;
     if (status == MS_OK)
         status = read_costs(&b, &m[0].profile, kept);
     if (status == MS_OK)
-        status = add_option(&b, treatment, &m[1].profile, &m[0].profile, kept, &costs);
+        status = add_option(&b, treatment, &m[1].profile, &m[0].profile, kept, &treated);
     if (status == MS_OK)
-        ms_held_share(run, stack);
+        ms_shared_activations_share(run, costs);
     ms_measurements_free(m, 2);
     return status == MS_OK ? cut_segments(&b) : status;
 }

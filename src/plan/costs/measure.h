@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Filling the stack.
+ * Filling the cost model.
  */
 #ifndef MS_PLAN_COSTS_MEASURE_H
 #define MS_PLAN_COSTS_MEASURE_H
 
-#include "plan/costs/stack.h"
+#include "plan/costs/cost_model.h"
 
 /* Puts operators in the place of "selective:0.5" among the run's treatments: those that
  * ms_selective_of_share keeps. Simulates one step if there are any. */
@@ -13,12 +13,13 @@ ms_status ms_shares_resolve(ms_arena *arena, const ms_model_config *model, ms_ru
                             ms_error *err);
 /* Simulates what it takes. `techniques`: ms_technique bits that options may use. Lives in the
  * arena. */
-ms_status ms_stack_measure(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
-                           uint32_t techniques, ms_stack *stack, ms_error *err);
+ms_status ms_cost_model_measure(ms_arena *arena, const ms_model_config *model,
+                                const ms_run_config *run, uint32_t techniques, ms_cost_model *costs,
+                                ms_error *err);
 /* The index of the option with this treatment, which is measured and added when there is none yet.
  * MS_ERR_LIMIT when there is no room. */
-ms_status ms_stack_add_option(ms_arena *arena, const ms_model_config *model,
-                              const ms_run_config *run, const ms_treatment *treatment,
-                              ms_stack *stack, uint32_t *index, ms_error *err);
+ms_status ms_cost_model_add_option(ms_arena *arena, const ms_model_config *model,
+                                   const ms_run_config *run, const ms_treatment *treatment,
+                                   ms_cost_model *costs, uint32_t *index, ms_error *err);
 
 #endif

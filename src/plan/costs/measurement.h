@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Simulated steps that fill the stack, side by side.
+ * Simulated steps that fill the cost model, side by side.
  */
 #ifndef MS_PLAN_COSTS_MEASUREMENT_H
 #define MS_PLAN_COSTS_MEASUREMENT_H

@@ -17,7 +17,7 @@ static bool is_in_layer(const ms_trace *trace, const ms_op_exec *op, uint32_t la
            trace->scopes.items[op->scope].layer == layer;
 }
 
-/* One from the middle of the stack; the last one's recomputation may stop elsewhere. */
+/* One from the middle of the layers; the last one's recomputation may stop elsewhere. */
 static uint32_t choose_layer(const ms_trace *trace)
 {
     uint32_t last = 0;
@@ -155,9 +155,9 @@ static ms_status add_selective(ms_arena *arena, const ms_op_list *ops, ms_option
 /* ---- offload ---- */
 
 /* The share of a layer's saved bytes that can leave while the next layer runs. */
-static double hidden_share(const ms_run_config *run, const ms_stack *stack)
+static double hidden_share(const ms_run_config *run, const ms_cost_model *costs)
 {
-    const ms_layer_cost *kept = &stack->options[0].layers[stack->layer_count / 2];
+    const ms_layer_cost *kept = &costs->options[0].layers[costs->layer_count / 2];
     double saved = (double)kept->bytes[0].forward_end, rate = run->device->host_link_bytes_per_s;
     /* Forward is about a third of a kept layer's time. */
     double window_ms = kept->ms / 3 / (double)run->accumulate;
@@ -165,11 +165,11 @@ static double hidden_share(const ms_run_config *run, const ms_stack *stack)
     return (double)(uint32_t)(share * 50) / 50;
 }
 
-static void add_offload(const ms_run_config *run, const ms_stack *stack, ms_option_list *list,
+static void add_offload(const ms_run_config *run, const ms_cost_model *costs, ms_option_list *list,
                         uint32_t most)
 {
     static const double shares[] = {1, 0.75, 0.5, 0.25};
-    double hidden = hidden_share(run, stack);
+    double hidden = hidden_share(run, costs);
     ms_treatment t = {.kind = MS_TREAT_OFFLOAD, .share = hidden};
     if (hidden >= 0.02 && hidden < 1)
         (void)add(list, &t, most);
@@ -320,18 +320,18 @@ uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_con
 }
 
 ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
-                              const ms_run_config *run, uint32_t techniques, const ms_stack *stack,
-                              ms_option_list *list, ms_error *err)
+                              const ms_run_config *run, uint32_t techniques,
+                              const ms_cost_model *costs, ms_option_list *list, ms_error *err)
 {
     static const uint32_t chunks[] = {4, 16};
-    uint32_t most = MS_STACK_MOST_OPTIONS - MS_STACK_TRAINERS_OPTIONS - stack->option_count;
+    uint32_t most = MS_COST_MOST_OPTIONS - MS_COST_TRAINERS_OPTIONS - costs->option_count;
     uint64_t tokens = run->batch * run->seq_tokens;
     ms_status status = MS_OK;
     *list = (ms_option_list){0};
     if ((techniques & MS_MAY_SELECT) && run->checkpoint_kind == MS_CHECKPOINT_NON_REENTRANT)
-        status = add_selective(arena, &stack->ops, list, most, err);
+        status = add_selective(arena, &costs->ops, list, most, err);
     if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu)
-        add_offload(run, stack, list, most);
+        add_offload(run, costs, list, most);
     add_pieces(model, run, techniques, list, most);
     add_whole_parts(model, run, techniques, list, most);
     if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu &&

@@ -5,7 +5,7 @@
 #ifndef MS_PLAN_COSTS_OPTION_LIST_H
 #define MS_PLAN_COSTS_OPTION_LIST_H
 
-#include "plan/costs/stack.h"
+#include "plan/costs/cost_model.h"
 
 /* From a timed trace in which every layer is checkpointed. */
 ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_list *list,
@@ -17,15 +17,15 @@ ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double s
                                 ms_treatment *treatment, ms_error *err);
 
 typedef struct ms_option_list {
-    ms_treatment options[MS_STACK_MOST_OPTIONS];
-    uint32_t losses[MS_STACK_MOST_LOSSES]; /* chunks */
+    ms_treatment options[MS_COST_MOST_OPTIONS];
+    uint32_t losses[MS_COST_MOST_LOSSES]; /* chunks */
     uint32_t option_count, loss_count;
 } ms_option_list;
 
-/* What may be tried in addition to keep and checkpoint, which the stack has. */
+/* What may be tried in addition to keep and checkpoint, which the cost model has. */
 ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
-                              const ms_run_config *run, uint32_t techniques, const ms_stack *stack,
-                              ms_option_list *list, ms_error *err);
+                              const ms_run_config *run, uint32_t techniques,
+                              const ms_cost_model *costs, ms_option_list *list, ms_error *err);
 
 /* Bits of techniques that the model, or its loss, has no place for. */
 uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_config *run);

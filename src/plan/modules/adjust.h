@@ -5,12 +5,12 @@
 #ifndef MS_PLAN_MODULES_ADJUST_H
 #define MS_PLAN_MODULES_ADJUST_H
 
-#include "plan/modules/choices.h"
+#include "plan/modules/candidates.h"
 
 /* Discards more where it costs least until the plan fits; false when that does not do. */
-bool ms_choices_repair(const ms_choices *choices, uint32_t *parts);
+bool ms_candidates_repair(const ms_candidates *candidates, uint32_t *parts);
 /* Discards less as long as the plan, which must fit, still does. */
-void ms_choices_improve(const ms_choices *choices, uint32_t *parts);
-double ms_choices_ms(const ms_choices *choices, const uint32_t *parts);
+void ms_candidates_improve(const ms_candidates *candidates, uint32_t *parts);
+double ms_candidates_ms(const ms_candidates *candidates, const uint32_t *parts);
 
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "plan/modules/adjust.h"
-#include "plan/modules/choices.h"
+#include "plan/modules/candidates.h"
 #include "plan/modules/counts.h"
 #include "plan/modules/prices.h"
 #include "plan/modules/recount.h"
@@ -19,7 +19,7 @@ enum { MOST_ROUNDS = 100, MOST_LEVELS = 12 };
 
 typedef struct search {
     ms_arena *arena;
-    ms_choices choices;
+    ms_candidates candidates;
     ms_limit limit;
     ms_checkpoint_plan *plan; /* the best so far; its bound is that of all plans */
     uint32_t *tried;          /* by module */
@@ -38,19 +38,20 @@ static void set_gap(search *s)
 static bool is_done(const search *s)
 {
     const ms_checkpoint_plan *p = s->plan;
-    double allowed = (s->choices.task->gap + 1e-6) * p->recompute_ms + s->rounding_ms;
+    double allowed = (s->candidates.task->gap + 1e-6) * p->recompute_ms + s->rounding_ms;
     return p->recompute_ms - p->bound_ms <= allowed;
 }
 
 static double rounding_ms(const search *s, const uint32_t *parts)
 {
     double ms = 0;
-    for (uint32_t i = 0; i < s->choices.count; i++) {
-        const ms_choice *choice = &s->choices.items[i];
-        uint32_t here = parts[choice->index];
-        double step = here > 0 && here < MS_PARTS ? ms_checkpoint_ms(choice->module, here) -
-                                                        ms_checkpoint_ms(choice->module, here - 1)
-                                                  : 0;
+    for (uint32_t i = 0; i < s->candidates.count; i++) {
+        const ms_candidate *candidate = &s->candidates.items[i];
+        uint32_t here = parts[candidate->index];
+        double step = here > 0 && here < MS_PARTS
+                          ? ms_checkpoint_ms(candidate->module, here) -
+                                ms_checkpoint_ms(candidate->module, here - 1)
+                          : 0;
         ms += step > 0 ? step : 0;
     }
     return ms;
@@ -59,13 +60,13 @@ static double rounding_ms(const search *s, const uint32_t *parts)
 /* Makes a plan of what was tried, and keeps it if it is the best. */
 static void keep_tried(search *s)
 {
-    const ms_checkpoint_task *task = s->choices.task;
+    const ms_checkpoint_task *task = s->candidates.task;
     uint32_t peak_module;
-    if (!ms_choices_repair(&s->choices, s->tried))
+    if (!ms_candidates_repair(&s->candidates, s->tried))
         return;
-    ms_choices_improve(&s->choices, s->tried);
-    double ms = ms_choices_ms(&s->choices, s->tried);
-    uint64_t peak = ms_checkpoint_peak(task, s->choices.order, s->tried, &peak_module);
+    ms_candidates_improve(&s->candidates, s->tried);
+    double ms = ms_candidates_ms(&s->candidates, s->tried);
+    uint64_t peak = ms_checkpoint_peak(task, s->candidates.order, s->tried, &peak_module);
     if (peak > task->budget_bytes || (s->plan->has_plan && ms >= s->plan->recompute_ms))
         return;
     memcpy(s->plan->parts, s->tried, task->graph->count * sizeof *s->tried);
@@ -85,12 +86,12 @@ static void raise_bound(search *s, double bound)
 static ms_status try_prices(search *s)
 {
     ms_prices prices = {0};
-    ms_status status = ms_prices_find(s->arena, &s->choices, &s->limit, &prices);
+    ms_status status = ms_prices_find(s->arena, &s->candidates, &s->limit, &prices);
     if (status != MS_OK)
         return status;
     s->is_used = prices.is_tight;
     if (prices.parts) {
-        memcpy(s->tried, prices.parts, s->choices.task->graph->count * sizeof *s->tried);
+        memcpy(s->tried, prices.parts, s->candidates.task->graph->count * sizeof *s->tried);
         keep_tried(s);
     }
     raise_bound(s, prices.bound_ms);
@@ -100,7 +101,7 @@ static ms_status try_prices(search *s)
 /* What a plan lacks, by row. Returns the most that it lacks for a row in use. */
 static uint64_t find_lacks(const search *s, uint64_t *lacks)
 {
-    const ms_choices *c = &s->choices;
+    const ms_candidates *c = &s->candidates;
     uint64_t freed = 0, most = 0;
     uint32_t next = 0;
     for (uint32_t row = 0; row < c->row_count; row++) {
@@ -138,8 +139,8 @@ static bool use_worst_rows(search *s, const uint64_t *lacks, uint32_t first, uin
  * what the solver takes for nothing, and all rows want more. False when it lacks nothing. */
 static bool ask_more(search *s, uint32_t round)
 {
-    uint64_t *lacks = s->choices.scratch, most = find_lacks(s, lacks);
-    if (use_worst_rows(s, lacks, 0, s->choices.row_count,
+    uint64_t *lacks = s->candidates.scratch, most = find_lacks(s, lacks);
+    if (use_worst_rows(s, lacks, 0, s->candidates.row_count,
                        round < MOST_LEVELS ? round : MOST_LEVELS))
         return true;
     s->more_bytes += most > 0 ? most + 1 : 0;
@@ -148,19 +149,19 @@ static bool ask_more(search *s, uint32_t round)
 
 static ms_status try_counts(search *s, ms_error *err)
 {
-    bool goes_on = s->choices.count > 0;
+    bool goes_on = s->candidates.count > 0;
     for (uint32_t round = 0; round < MOST_ROUNDS && goes_on && !is_done(s); round++) {
         ms_counts counts = {.parts = s->tried};
         ms_counts_options options = {
             .is_used = s->is_used,
             .more_bytes = s->more_bytes,
-            .enough_ms = s->plan->recompute_ms * (1 - s->choices.task->gap),
+            .enough_ms = s->plan->recompute_ms * (1 - s->candidates.task->gap),
             .limit = &s->limit,
         };
         if (ms_limit_reached(&s->limit))
             break;
         ms_error inner = {.status = MS_OK};
-        ms_status status = ms_counts_plan(s->arena, &s->choices, &options, &counts, &inner);
+        ms_status status = ms_counts_plan(s->arena, &s->candidates, &options, &counts, &inner);
         if (status == MS_ERR_NOMEM)
             return ms_fail(err, status, "%s", inner.text);
         if (status != MS_OK) /* the solver gave up; there is a plan, and its gap is known */
@@ -187,18 +188,19 @@ static void set_outcome(search *s)
 static ms_status run(search *s, ms_error *err)
 {
     ms_checkpoint_plan *plan = s->plan;
-    const ms_checkpoint_task *task = s->choices.task;
-    plan->peak_bytes = ms_checkpoint_peak(task, s->choices.order, plan->parts, &plan->peak_module);
+    const ms_checkpoint_task *task = s->candidates.task;
+    plan->peak_bytes =
+        ms_checkpoint_peak(task, s->candidates.order, plan->parts, &plan->peak_module);
     plan->has_plan = plan->peak_bytes <= task->budget_bytes;
     if (plan->has_plan)
         return MS_OK;
-    if (!ms_choices_fit(&s->choices, task->budget_bytes, s->tried)) {
+    if (!ms_candidates_fit(&s->candidates, task->budget_bytes, s->tried)) {
         plan->outcome = MS_PLAN_INFEASIBLE;
-        plan->least_bytes = ms_choices_least(&s->choices, s->tried);
-        ms_checkpoint_peak(task, s->choices.order, s->tried, &plan->peak_module);
+        plan->least_bytes = ms_candidates_least(&s->candidates, s->tried);
+        ms_checkpoint_peak(task, s->candidates.order, s->tried, &plan->peak_module);
         return MS_OK;
     }
-    ms_choices_only(&s->choices, s->tried);
+    ms_candidates_only(&s->candidates, s->tried);
     keep_tried(s);
     if (try_prices(s) != MS_OK)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan");
@@ -215,7 +217,7 @@ ms_status ms_checkpoints_plan(ms_arena *arena, const ms_checkpoint_task *task,
     s.plan = plan;
     s.tried = ms_arena_array(arena, uint32_t, task->graph->count);
     plan->parts = ms_arena_array(arena, uint32_t, task->graph->count);
-    if (!s.tried || !plan->parts || ms_choices_prepare(arena, task, &s.choices) != MS_OK)
+    if (!s.tried || !plan->parts || ms_candidates_prepare(arena, task, &s.candidates) != MS_OK)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan");
     return run(&s, err);
 }

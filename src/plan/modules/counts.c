@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The problem, in MiB and milliseconds. For each class of `count` modules: y of them are
+ * The problem, in MiB and milliseconds. For each group of `count` modules: y of them are
  * checkpointed, r is the sum of the fractions that they discard, t the time to make that again.
  *
  *     never_kept / made * y <= r <= y
  *     t >= operators_ms * (slope * r + intercept * y)      for each segment of its curve
- *     sum of y / count over the classes from the outermost to any innermost one <= 1
- *     sum of made * r - never_kept * y over the classes before a row >= what the row needs
+ *     sum of y / count over the groups from the outermost to any innermost one <= 1
+ *     sum of made * r - never_kept * y over the groups before a row >= what the row needs
  *
  * Since the curve is convex, equal modules do best when each discards the same, and t is exact.
  * Multiplying the intercept by y makes t the tight hull of "nothing, or the curve".
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/modules/classes.h"
+#include "plan/modules/groups.h"
 #include "plan/modules/recount.h"
 #include "plan/solver/problem.h"
 #include "plan/solver/solver.h"
@@ -25,11 +25,11 @@
 enum { SOLVER_MIB = 1024 };
 
 typedef struct builder {
-    const ms_choices *choices;
+    const ms_candidates *candidates;
     const ms_counts_options *options;
-    ms_module_groups classes;
+    ms_module_groups groups;
     ms_problem problem;
-    uint32_t *y, *r; /* columns by class */
+    uint32_t *y, *r; /* columns by group */
 } builder;
 
 static double unkept_of(const ms_module *m)
@@ -42,12 +42,12 @@ static double unkept_of(const ms_module *m)
 static void add_columns(builder *b)
 {
     ms_problem *p = &b->problem;
-    for (uint32_t i = 0; i < b->classes.count; i++) {
-        const ms_module_group *class = &b->classes.items[i];
-        const ms_module *m = class->choice->module;
+    for (uint32_t i = 0; i < b->groups.count; i++) {
+        const ms_module_group *group = &b->groups.items[i];
+        const ms_module *m = group->candidate->module;
         double unkept = unkept_of(m);
-        uint32_t y = b->y[i] = ms_problem_column(p, (ms_problem_bounds){0, class->count}, 0, true);
-        uint32_t r = b->r[i] = ms_problem_column(p, (ms_problem_bounds){0, class->count}, 0, false);
+        uint32_t y = b->y[i] = ms_problem_column(p, (ms_problem_bounds){0, group->count}, 0, true);
+        uint32_t r = b->r[i] = ms_problem_column(p, (ms_problem_bounds){0, group->count}, 0, false);
         uint32_t t = ms_problem_column(p, (ms_problem_bounds){0, INFINITY}, 1, false);
         ms_problem_row(p, (ms_problem_bounds){-INFINITY, 0});
         ms_problem_term(p, r, 1);
@@ -66,16 +66,16 @@ static void add_columns(builder *b)
     }
 }
 
-/* One row for each class that holds none: it and those around it. */
+/* One row for each group that holds none: it and those around it. */
 static void add_nesting(builder *b)
 {
-    const ms_module_group *classes = b->classes.items;
-    for (uint32_t i = 0; i < b->classes.count; i++) {
-        if (classes[i].holds_any || classes[i].around == MS_NO_CHOICE)
+    const ms_module_group *groups = b->groups.items;
+    for (uint32_t i = 0; i < b->groups.count; i++) {
+        if (groups[i].holds_any || groups[i].around == MS_NO_CANDIDATE)
             continue;
-        ms_problem_row(&b->problem, (ms_problem_bounds){-INFINITY, classes[i].count});
-        for (uint32_t a = i; a != MS_NO_CHOICE; a = classes[a].around)
-            ms_problem_term(&b->problem, b->y[a], (double)classes[i].count / classes[a].count);
+        ms_problem_row(&b->problem, (ms_problem_bounds){-INFINITY, groups[i].count});
+        for (uint32_t a = i; a != MS_NO_CANDIDATE; a = groups[a].around)
+            ms_problem_term(&b->problem, b->y[a], (double)groups[i].count / groups[a].count);
     }
 }
 
@@ -87,9 +87,9 @@ static int compare_falling(const void *a, const void *b)
 
 static void add_freed(builder *b, uint32_t stage)
 {
-    for (uint32_t i = 0; i < b->classes.count; i++) {
-        const ms_module *m = b->classes.items[i].choice->module;
-        if (b->classes.items[i].stage != stage)
+    for (uint32_t i = 0; i < b->groups.count; i++) {
+        const ms_module *m = b->groups.items[i].candidate->module;
+        if (b->groups.items[i].stage != stage)
             continue;
         ms_problem_term(&b->problem, b->r[i], -(double)m->made_bytes / MS_MIB);
         if (m->made_bytes > m->saved_bytes)
@@ -103,10 +103,10 @@ static void add_budget(builder *b)
 {
     ms_problem *p = &b->problem;
     uint32_t previous = 0, stage = 0;
-    for (uint32_t row = 0; row < b->choices->row_count; row++) {
+    for (uint32_t row = 0; row < b->candidates->row_count; row++) {
         if (!b->options->is_used[row])
             continue;
-        uint64_t need = b->choices->rows[row].need_bytes + b->options->more_bytes;
+        uint64_t need = b->candidates->rows[row].need_bytes + b->options->more_bytes;
         ms_problem_bounds bounds = {(double)need / MS_MIB, INFINITY};
         uint32_t sum = ms_problem_column(p, bounds, 0, false);
         ms_problem_row(p, (ms_problem_bounds){0, 0});
@@ -122,10 +122,10 @@ static void add_budget(builder *b)
  * module that is needed for a few bytes costs next to nothing in the relaxation. */
 static uint32_t fewest_modules(const builder *b, const ms_row *row)
 {
-    uint64_t freed = 0, *sizes = b->choices->scratch;
+    uint64_t freed = 0, *sizes = b->candidates->scratch;
     uint32_t count = 0;
     for (uint32_t i = 0; i < row->before; i++)
-        sizes[i] = b->choices->items[i].module->saved_bytes;
+        sizes[i] = b->candidates->items[i].module->saved_bytes;
     qsort(sizes, row->before, sizeof *sizes, compare_falling);
     while (count < row->before && freed < row->need_bytes)
         freed += sizes[count++];
@@ -135,38 +135,38 @@ static uint32_t fewest_modules(const builder *b, const ms_row *row)
 static void add_covers(builder *b)
 {
     uint32_t stage = 0;
-    for (uint32_t i = 0; i < b->choices->row_count; i++) {
-        const ms_row *row = &b->choices->rows[i];
+    for (uint32_t i = 0; i < b->candidates->row_count; i++) {
+        const ms_row *row = &b->candidates->rows[i];
         if (!b->options->is_used[i])
             continue;
         uint32_t fewest = fewest_modules(b, row);
         ms_problem_row(&b->problem, (ms_problem_bounds){fewest, INFINITY});
-        for (uint32_t k = 0; k < b->classes.count; k++)
-            if (b->classes.items[k].stage <= stage)
+        for (uint32_t k = 0; k < b->groups.count; k++)
+            if (b->groups.items[k].stage <= stage)
                 ms_problem_term(&b->problem, b->y[k], 1);
         stage++;
     }
 }
 
-/* ---- equal classes in other places ---- */
+/* ---- equal groups in other places ---- */
 
 typedef struct ranked {
-    const ms_module_group *class;
+    const ms_module_group *group;
     uint32_t index, first_member, last_member;
 } ranked;
 
 static int compare_ranked(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
-    if (x->class->figures != y->class->figures)
-        return x->class->figures < y->class->figures ? -1 : 1;
+    if (x->group->figures != y->group->figures)
+        return x->group->figures < y->group->figures ? -1 : 1;
     return (x->first_member > y->first_member) - (x->first_member < y->first_member);
 }
 
 static bool lies_in(const builder *b, uint32_t inner, uint32_t outer)
 {
-    while (inner != MS_NO_CHOICE && inner != outer)
-        inner = b->classes.items[inner].around;
+    while (inner != MS_NO_CANDIDATE && inner != outer)
+        inner = b->groups.items[inner].around;
     return inner == outer;
 }
 
@@ -175,18 +175,18 @@ static bool lies_in(const builder *b, uint32_t inner, uint32_t outer)
  * forbids it. */
 static void add_order(builder *b, uint32_t first, uint32_t second)
 {
-    const ms_module_group *classes = b->classes.items;
-    double count = classes[first].count;
+    const ms_module_group *groups = b->groups.items;
+    double count = groups[first].count;
     if (lies_in(b, first, second) || lies_in(b, second, first))
         return;
     const uint32_t *columns[] = {b->y, b->r};
     for (size_t i = 0; i < 2; i++) {
         ms_problem_row(&b->problem, (ms_problem_bounds){-INFINITY, 0});
-        ms_problem_term(&b->problem, columns[i][second], count / classes[second].count);
+        ms_problem_term(&b->problem, columns[i][second], count / groups[second].count);
         ms_problem_term(&b->problem, columns[i][first], -1);
-        for (uint32_t a = classes[first].around; a != MS_NO_CHOICE; a = classes[a].around)
-            ms_problem_term(&b->problem, b->y[a], -count / classes[a].count);
-        for (uint32_t d = first + 1; classes[first].holds_any && d < b->classes.count; d++)
+        for (uint32_t a = groups[first].around; a != MS_NO_CANDIDATE; a = groups[a].around)
+            ms_problem_term(&b->problem, b->y[a], -count / groups[a].count);
+        for (uint32_t d = first + 1; groups[first].holds_any && d < b->groups.count; d++)
             if (lies_in(b, d, first))
                 ms_problem_term(&b->problem, b->y[d], -1);
     }
@@ -194,17 +194,17 @@ static void add_order(builder *b, uint32_t first, uint32_t second)
 
 static ms_status add_orders(builder *b, ms_arena *arena)
 {
-    ranked *all = ms_arena_array(arena, ranked, b->classes.count);
+    ranked *all = ms_arena_array(arena, ranked, b->groups.count);
     if (!all)
         return MS_ERR_NOMEM;
-    for (uint32_t i = 0; i < b->classes.count; i++) {
-        const ms_module_group *class = &b->classes.items[i];
-        uint32_t last = class->first + class->count - 1;
-        all[i] = (ranked){class, i, b->classes.members[class->first], b->classes.members[last]};
+    for (uint32_t i = 0; i < b->groups.count; i++) {
+        const ms_module_group *group = &b->groups.items[i];
+        uint32_t last = group->first + group->count - 1;
+        all[i] = (ranked){group, i, b->groups.members[group->first], b->groups.members[last]};
     }
-    qsort(all, b->classes.count, sizeof *all, compare_ranked);
-    for (uint32_t i = 1; i < b->classes.count; i++)
-        if (all[i - 1].class->figures == all[i].class->figures &&
+    qsort(all, b->groups.count, sizeof *all, compare_ranked);
+    for (uint32_t i = 1; i < b->groups.count; i++)
+        if (all[i - 1].group->figures == all[i].group->figures &&
             all[i - 1].last_member < all[i].first_member)
             add_order(b, all[i - 1].index, all[i].index);
     return MS_OK;
@@ -220,14 +220,14 @@ static uint32_t whole_parts(double fraction)
 
 /* The sum of fractions over so many equal modules, which costs least when all lie between the same
  * two corners of the curve: the first ones are at the upper, and at most one is between. */
-static double take_fraction(const ms_choice *choice, double *sum, uint32_t left)
+static double take_fraction(const ms_candidate *candidate, double *sum, uint32_t left)
 {
     uint32_t k = 0;
-    if (left == 1 || choice->corner_count == 1)
+    if (left == 1 || candidate->corner_count == 1)
         return *sum;
-    while (k + 2 < choice->corner_count && choice->corners[k + 1].fraction * left < *sum)
+    while (k + 2 < candidate->corner_count && candidate->corners[k + 1].fraction * left < *sum)
         k++;
-    double lower = choice->corners[k].fraction, upper = choice->corners[k + 1].fraction;
+    double lower = candidate->corners[k].fraction, upper = candidate->corners[k + 1].fraction;
     double most = *sum - lower * (left - 1);
     double fraction = most < upper ? most : upper;
     fraction = fraction > lower ? fraction : lower;
@@ -235,10 +235,10 @@ static double take_fraction(const ms_choice *choice, double *sum, uint32_t left)
     return fraction;
 }
 
-static bool is_blocked(const builder *b, const ms_choice *choice, const uint32_t *parts)
+static bool is_blocked(const builder *b, const ms_candidate *candidate, const uint32_t *parts)
 {
-    const ms_choice *items = b->choices->items;
-    for (uint32_t a = choice->around; a != MS_NO_CHOICE; a = items[a].around)
+    const ms_candidate *items = b->candidates->items;
+    for (uint32_t a = candidate->around; a != MS_NO_CANDIDATE; a = items[a].around)
         if (parts[items[a].index] > 0)
             return true;
     return false;
@@ -247,21 +247,22 @@ static bool is_blocked(const builder *b, const ms_choice *choice, const uint32_t
 /* Members that nothing around them forbids, the first ones. Classes come from outside inwards. */
 static void read_class(const builder *b, uint32_t index, const double *values, uint32_t *parts)
 {
-    const ms_module_group *class = &b->classes.items[index];
+    const ms_module_group *group = &b->groups.items[index];
     uint32_t left = (uint32_t)(values[b->y[index]] + 0.5);
     double sum = values[b->r[index]];
-    for (uint32_t i = 0; i < class->count && left > 0; i++) {
-        const ms_choice *choice = &b->choices->items[b->classes.members[class->first + i]];
-        if (is_blocked(b, choice, parts))
+    for (uint32_t i = 0; i < group->count && left > 0; i++) {
+        const ms_candidate *candidate = &b->candidates->items[b->groups.members[group->first + i]];
+        if (is_blocked(b, candidate, parts))
             continue;
-        uint32_t wanted = whole_parts(take_fraction(choice, &sum, left--));
-        parts[choice->index] = ms_checkpoint_freed_bytes(choice->module, wanted) > 0 ? wanted : 0;
+        uint32_t wanted = whole_parts(take_fraction(candidate, &sum, left--));
+        parts[candidate->index] =
+            ms_checkpoint_freed_bytes(candidate->module, wanted) > 0 ? wanted : 0;
     }
 }
 
 static ms_status solve(builder *b, ms_arena *arena, ms_counts *counts, ms_error *err)
 {
-    const ms_checkpoint_task *task = b->choices->task;
+    const ms_checkpoint_task *task = b->candidates->task;
     ms_solution solution = {0};
     add_columns(b);
     add_nesting(b);
@@ -281,20 +282,21 @@ static ms_status solve(builder *b, ms_arena *arena, ms_counts *counts, ms_error 
     counts->has_plan = solution.has_solution;
     counts->bound_ms = solution.bound;
     memset(counts->parts, 0, task->graph->count * sizeof *counts->parts);
-    for (uint32_t i = 0; i < b->classes.count && status == MS_OK && solution.has_solution; i++)
+    for (uint32_t i = 0; i < b->groups.count && status == MS_OK && solution.has_solution; i++)
         read_class(b, i, solution.values, counts->parts);
     ms_solution_free(&solution);
     ms_problem_free(&b->problem);
     return status;
 }
 
-ms_status ms_counts_plan(ms_arena *arena, const ms_choices *choices,
+ms_status ms_counts_plan(ms_arena *arena, const ms_candidates *candidates,
                          const ms_counts_options *options, ms_counts *counts, ms_error *err)
 {
-    builder b = {.choices = choices, .options = options};
-    b.y = ms_arena_array(arena, uint32_t, choices->count);
-    b.r = ms_arena_array(arena, uint32_t, choices->count);
-    if (!b.y || !b.r || ms_classes_find(arena, choices, options->is_used, &b.classes) != MS_OK)
+    builder b = {.candidates = candidates, .options = options};
+    b.y = ms_arena_array(arena, uint32_t, candidates->count);
+    b.r = ms_arena_array(arena, uint32_t, candidates->count);
+    if (!b.y || !b.r ||
+        ms_module_groups_find(arena, candidates, options->is_used, &b.groups) != MS_OK)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan");
     return solve(&b, arena, counts, err);
 }

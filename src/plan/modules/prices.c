@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Rows that bind split the choices into ranges, each with one price for a MiB. A range begins as
- * all choices up to the last row. Its price is raised until enough is freed; where a row inside
+ * Rows that bind split the candidates into ranges, each with one price for a MiB. A range begins as
+ * all candidates up to the last row. Its price is raised until enough is freed; where a row inside
  * still lacks most, the range is split. Prices fall from range to range, since what is left earlier
  * helps later rows too.
  *
- * The bound is Lagrange's: what the rows want, at their prices, less what the choices earn.
+ * The bound is Lagrange's: what the rows want, at their prices, less what the candidates earn.
  */
 #include "plan/modules/prices.h"
 
@@ -19,17 +19,17 @@ enum { MOST_RANGES = 256, HALVINGS = 60, NOTHING = 0 };
 #define HIGHEST_PRICE 1e15
 
 typedef struct range {
-    uint32_t first, end;    /* choices */
+    uint32_t first, end;    /* candidates */
     uint32_t from_row, row; /* rows inside: from_row .. row - 1; the last one is `row` */
     double freed_mib;       /* before the range */
     double price;
 } range;
 
 typedef struct pricing {
-    const ms_choices *choices;
+    const ms_candidates *candidates;
     const ms_limit *limit;
-    double *price, *inside;       /* by choice: of a MiB; what is earned inside, at most 0 */
-    uint32_t *picked;             /* by choice: corner and 1, or NOTHING */
+    double *price, *inside;       /* by candidate: of a MiB; what is earned inside, at most 0 */
+    uint32_t *picked;             /* by candidate: corner and 1, or NOTHING */
     uint32_t *low, *high, *mixed; /* the same: frees too little; enough; the first of these */
     ms_vec(range) open, done;
     bool no_memory;
@@ -40,36 +40,36 @@ static double mib(uint64_t bytes)
     return (double)bytes / MS_MIB;
 }
 
-static double freed_by(const pricing *p, uint32_t choice, uint32_t pick)
+static double freed_by(const pricing *p, uint32_t candidate, uint32_t pick)
 {
-    return pick == NOTHING ? 0 : p->choices->items[choice].corners[pick - 1].freed_mib;
+    return pick == NOTHING ? 0 : p->candidates->items[candidate].corners[pick - 1].freed_mib;
 }
 
-/* Every choice does what pays most, together with what is inside it. Returns what all cost less
+/* Every candidate does what pays most, together with what is inside it. Returns what all cost less
  * what they earn. */
 static double pick_all(pricing *p)
 {
-    const ms_choices *c = p->choices;
+    const ms_candidates *c = p->candidates;
     double total = 0;
     memset(p->inside, 0, c->count * sizeof *p->inside);
     for (uint32_t i = 0; i < c->count; i++) {
-        const ms_choice *choice = &c->items[i];
+        const ms_candidate *candidate = &c->items[i];
         double best = p->inside[i];
         p->picked[i] = NOTHING;
-        for (uint32_t k = 0; k < choice->corner_count; k++) {
-            const ms_corner *corner = &choice->corners[k];
+        for (uint32_t k = 0; k < candidate->corner_count; k++) {
+            const ms_corner *corner = &candidate->corners[k];
             double value = corner->ms - p->price[i] * corner->freed_mib;
             if (value < best) {
                 best = value;
                 p->picked[i] = k + 1;
             }
         }
-        *(choice->around == MS_NO_CHOICE ? &total : &p->inside[choice->around]) += best;
+        *(candidate->around == MS_NO_CANDIDATE ? &total : &p->inside[candidate->around]) += best;
     }
     /* From outside inwards; `inside` now says what is blocked. */
     for (uint32_t i = c->count; i-- > 0;) {
         uint32_t around = c->items[i].around;
-        p->inside[i] = around != MS_NO_CHOICE && (p->inside[around] > 0 || p->picked[around]);
+        p->inside[i] = around != MS_NO_CANDIDATE && (p->inside[around] > 0 || p->picked[around]);
         if (p->inside[i] > 0)
             p->picked[i] = NOTHING;
     }
@@ -92,7 +92,7 @@ static double freed_at(pricing *p, const range *r, double price, uint32_t *picks
 /* The first price at which the range frees what it must. */
 static void find_price(pricing *p, range *r)
 {
-    double lack = mib(p->choices->rows[r->row].need_bytes) - r->freed_mib;
+    double lack = mib(p->candidates->rows[r->row].need_bytes) - r->freed_mib;
     double low = 0, high = 1e-6;
     if (freed_at(p, r, 0, p->low) >= lack) {
         memcpy(&p->high[r->first], &p->low[r->first], (r->end - r->first) * sizeof *p->high);
@@ -117,10 +117,10 @@ static void find_price(pricing *p, range *r)
         p->price[i] = high;
 }
 
-/* As many choices as needed free what `high` does, the first ones; the rest what `low` does. */
+/* As many candidates as needed free what `high` does, the first ones; the rest what `low` does. */
 static void mix(pricing *p, const range *r)
 {
-    double freed = 0, lack = mib(p->choices->rows[r->row].need_bytes) - r->freed_mib;
+    double freed = 0, lack = mib(p->candidates->rows[r->row].need_bytes) - r->freed_mib;
     for (uint32_t i = r->first; i < r->end; i++)
         freed += freed_by(p, i, p->low[i]);
     for (uint32_t i = r->first; i < r->end; i++) {
@@ -135,9 +135,9 @@ static uint32_t worst_row(const pricing *p, const range *r)
     uint32_t worst = r->row, next = r->first;
     double freed = r->freed_mib, most = 1e-9;
     for (uint32_t row = r->from_row; row < r->row; row++) {
-        for (; next < p->choices->rows[row].before; next++)
+        for (; next < p->candidates->rows[row].before; next++)
             freed += freed_by(p, next, p->mixed[next]);
-        double lack = mib(p->choices->rows[row].need_bytes) - freed;
+        double lack = mib(p->candidates->rows[row].need_bytes) - freed;
         if (lack > most && next > r->first) {
             most = lack;
             worst = row;
@@ -146,7 +146,7 @@ static uint32_t worst_row(const pricing *p, const range *r)
     return worst;
 }
 
-/* Ranges come out in the order of the choices. */
+/* Ranges come out in the order of the candidates. */
 static void split(pricing *p, range r)
 {
     uint32_t row = worst_row(p, &r);
@@ -156,9 +156,9 @@ static void split(pricing *p, range r)
         return;
     }
     range second = r, first = r;
-    second.first = first.end = p->choices->rows[row].before;
+    second.first = first.end = p->candidates->rows[row].before;
     second.from_row = row + 1;
-    second.freed_mib = mib(p->choices->rows[row].need_bytes);
+    second.freed_mib = mib(p->candidates->rows[row].need_bytes);
     first.row = row;
     p->no_memory |= !ms_vec_push(&p->open, second) || !ms_vec_push(&p->open, first);
 }
@@ -178,34 +178,35 @@ static double find_bound(pricing *p)
     for (uint32_t i = 0; i < p->done.count; i++) {
         const range *r = &p->done.items[i];
         double next = i + 1 < p->done.count ? r[1].price : 0;
-        wanted += (r->price - next) * mib(p->choices->rows[r->row].need_bytes);
+        wanted += (r->price - next) * mib(p->candidates->rows[r->row].need_bytes);
     }
     return wanted + pick_all(p);
 }
 
-static uint32_t whole_parts(const ms_choice *choice, uint32_t pick)
+static uint32_t whole_parts(const ms_candidate *candidate, uint32_t pick)
 {
-    double parts = ceil(choice->corners[pick - 1].fraction * MS_PARTS - 1e-6);
+    double parts = ceil(candidate->corners[pick - 1].fraction * MS_PARTS - 1e-6);
     return parts < MS_PARTS ? (uint32_t)parts : MS_PARTS;
 }
 
 static void read_plan(const pricing *p, uint32_t *parts)
 {
-    for (uint32_t i = p->choices->count; i-- > 0;) {
-        const ms_choice *choice = &p->choices->items[i];
+    for (uint32_t i = p->candidates->count; i-- > 0;) {
+        const ms_candidate *candidate = &p->candidates->items[i];
         bool is_blocked = false;
-        for (uint32_t a = choice->around; a != MS_NO_CHOICE; a = p->choices->items[a].around)
-            is_blocked |= parts[p->choices->items[a].index] > 0;
+        for (uint32_t a = candidate->around; a != MS_NO_CANDIDATE;
+             a = p->candidates->items[a].around)
+            is_blocked |= parts[p->candidates->items[a].index] > 0;
         if (!is_blocked && p->mixed[i] != NOTHING)
-            parts[choice->index] = whole_parts(choice, p->mixed[i]);
-        if (ms_checkpoint_freed_bytes(choice->module, parts[choice->index]) == 0)
-            parts[choice->index] = 0;
+            parts[candidate->index] = whole_parts(candidate, p->mixed[i]);
+        if (ms_checkpoint_freed_bytes(candidate->module, parts[candidate->index]) == 0)
+            parts[candidate->index] = 0;
     }
 }
 
 static ms_status run(pricing *p, ms_prices *prices)
 {
-    const ms_choices *c = p->choices;
+    const ms_candidates *c = p->candidates;
     range all = {.end = c->rows[c->row_count - 1].before, .row = c->row_count - 1};
     p->no_memory |= !ms_vec_push(&p->open, all);
     while (p->open.count > 0 && !p->no_memory && !ms_limit_reached(p->limit)) {
@@ -229,19 +230,19 @@ static ms_status run(pricing *p, ms_prices *prices)
     return p->no_memory ? MS_ERR_NOMEM : MS_OK;
 }
 
-ms_status ms_prices_find(ms_arena *arena, const ms_choices *choices, const ms_limit *limit,
+ms_status ms_prices_find(ms_arena *arena, const ms_candidates *candidates, const ms_limit *limit,
                          ms_prices *prices)
 {
-    uint32_t count = choices->count;
-    pricing p = {.choices = choices, .limit = limit};
+    uint32_t count = candidates->count;
+    pricing p = {.candidates = candidates, .limit = limit};
     p.price = ms_arena_array(arena, double, count);
     p.inside = ms_arena_array(arena, double, count);
     p.picked = ms_arena_array(arena, uint32_t, count);
     p.low = ms_arena_array(arena, uint32_t, count);
     p.high = ms_arena_array(arena, uint32_t, count);
     p.mixed = ms_arena_array(arena, uint32_t, count);
-    prices->parts = ms_arena_array(arena, uint32_t, choices->task->graph->count);
-    prices->is_tight = ms_arena_array(arena, bool, choices->row_count);
+    prices->parts = ms_arena_array(arena, uint32_t, candidates->task->graph->count);
+    prices->is_tight = ms_arena_array(arena, bool, candidates->row_count);
     ms_status status = MS_ERR_NOMEM;
     if (p.price && p.inside && p.picked && p.low && p.high && p.mixed && prices->parts &&
         prices->is_tight)

@@ -7,7 +7,7 @@
 #define MS_PLAN_MODULES_PRICES_H
 
 #include "base/limit.h"
-#include "plan/modules/choices.h"
+#include "plan/modules/candidates.h"
 
 typedef struct ms_prices {
     double bound_ms;
@@ -16,7 +16,7 @@ typedef struct ms_prices {
 } ms_prices;
 
 /* Lives in the arena. Ends early, with a lower bound, when the limit is reached. */
-ms_status ms_prices_find(ms_arena *arena, const ms_choices *choices, const ms_limit *limit,
+ms_status ms_prices_find(ms_arena *arena, const ms_candidates *candidates, const ms_limit *limit,
                          ms_prices *prices);
 
 #endif

@@ -12,12 +12,12 @@
 #include "base/limit.h"
 #include "base/parallel.h"
 #include "config/run/budget.h"
-#include "plan/costs/choose_simply.h"
+#include "plan/costs/choose_heuristics.h"
 #include "plan/search/search.h"
-#include "plan/search/search_ends.h"
-#include "plan/search/search_least.h"
+#include "plan/search/search_stages.h"
+#include "plan/search/search_min_budget.h"
 #include "plan/search/search_limit.h"
-#include "plan/search/search_simply.h"
+#include "plan/search/search_heuristics.h"
 #include "plan/search/simulate.h"
 #include "plan/trainers/targets.h"
 
@@ -28,7 +28,7 @@ typedef struct point {
     ms_run_config run;
     ms_step_plan plan;
     ms_search search;
-    ms_stack_choice least;      /* what needs least */
+    ms_assignment least;        /* what needs least */
     uint64_t keep_budget_bytes; /* with this much everything can be kept */
     ms_status status;
     ms_error err;
@@ -37,9 +37,9 @@ typedef struct point {
 /* Nothing is faster than what does nothing. */
 static ms_status keep_all(point *p)
 {
-    ms_stack_choice kept;
+    ms_assignment kept;
     bool yes;
-    ms_status status = ms_choice_new(p->arena, &p->search.stack, &kept, &p->err);
+    ms_status status = ms_assignment_keep_all(p->arena, &p->search.costs, &kept, &p->err);
     if (status == MS_OK)
         status = ms_search_consider(&p->search, &kept, &yes);
     if (status == MS_OK && p->search.has_best)
@@ -68,7 +68,7 @@ static void search_point(void *context, uint32_t index)
         p->status = ms_search_consider(&p->search, &p->least, &yes);
     bool is_near = p->search.has_best && p->search.best_ms < near_bound * chosen.bound;
     if (p->status == MS_OK && !is_near)
-        p->status = ms_search_elsewhere(&p->search, chosen.bound);
+        p->status = ms_search_restart(&p->search, chosen.bound);
     if (p->status != MS_OK || !p->search.has_best)
         return;
     p->status = ms_search_finish(&p->search);
@@ -180,7 +180,7 @@ static ms_status trace(ms_arena *arena, const ms_step_task *task, uint32_t count
                       .limit = ms_limit_begin(task->time_limit_s, task->stop)};
     ms_status status = ms_search_begin(&base, ms_target_find("free"));
     if (status == MS_OK)
-        status = ms_search_least(&base);
+        status = ms_search_min_budget(&base);
     uint64_t least = plan.least_budget_bytes, most = 0;
     if (status == MS_OK)
         status = ms_search_smallest_budget(&base, &plan.keep_all.treatments,

@@ -18,12 +18,12 @@ typedef struct group {
     bool tells_time;
 } group;
 
-static group sum_group(const ms_stack *stack, uint32_t first, uint32_t last, uint32_t option)
+static group sum_group(const ms_cost_model *costs, uint32_t first, uint32_t last, uint32_t option)
 {
     group g = {.first = first, .last = last, .option = option};
     for (uint32_t i = first; i <= last; i++) {
-        const ms_layer_cost *kept = &stack->options[0].layers[i];
-        const ms_layer_cost *now = &stack->options[option].layers[i];
+        const ms_layer_cost *kept = &costs->options[0].layers[i];
+        const ms_layer_cost *now = &costs->options[option].layers[i];
         g.freed_bytes += ms_layer_saved(kept, 0) - ms_layer_saved(now, 0);
         g.host_bytes += now->host_bytes;
         g.added_ms += now->ms - kept->ms;
@@ -155,10 +155,10 @@ static ms_status add(ms_step_plan *plan, const ms_decision *decision, ms_error *
     return MS_OK;
 }
 
-static ms_status add_loss(ms_arena *arena, const ms_stack *stack, uint32_t loss, ms_step_plan *plan,
-                          ms_error *err)
+static ms_status add_loss(ms_arena *arena, const ms_cost_model *costs, uint32_t loss,
+                          ms_step_plan *plan, ms_error *err)
 {
-    const ms_stack_ends *whole = &stack->losses[0], *chunked = &stack->losses[loss];
+    const ms_outer_cost *whole = &costs->losses[0], *chunked = &costs->losses[loss];
     int64_t freed = whole->loss_backward_peak[0] - chunked->loss_backward_peak[0];
     const ms_decision decision = {
         .first_layer = MS_NONE,
@@ -181,20 +181,20 @@ static int by_freed_bytes(const void *a, const void *b)
     return x->first_layer < y->first_layer ? -1 : x->first_layer > y->first_layer;
 }
 
-ms_status ms_explain(ms_arena *arena, const ms_stack *stack, const ms_stack_choice *choice,
+ms_status ms_explain(ms_arena *arena, const ms_cost_model *costs, const ms_assignment *assignment,
                      bool tells_time, ms_step_plan *plan, ms_error *err)
 {
     ms_status status = MS_OK;
     plan->decisions.count = 0;
-    for (uint32_t i = 0, last; i < stack->layer_count && status == MS_OK; i = last + 1) {
-        uint32_t option = choice->options[i];
-        for (last = i; last + 1 < stack->layer_count && choice->options[last + 1] == option;)
+    for (uint32_t i = 0, last; i < costs->layer_count && status == MS_OK; i = last + 1) {
+        uint32_t option = assignment->options[i];
+        for (last = i; last + 1 < costs->layer_count && assignment->options[last + 1] == option;)
             last++;
         if (option == 0)
             continue;
-        group g = sum_group(stack, i, last, option);
+        group g = sum_group(costs, i, last, option);
         g.tells_time = tells_time;
-        const ms_treatment *t = &stack->options[option].treatment;
+        const ms_treatment *t = &costs->options[option].treatment;
         const ms_decision decision = {.first_layer = i,
                                       .last_layer = last,
                                       .treatment = ms_treatment_text(t, arena),
@@ -205,8 +205,8 @@ ms_status ms_explain(ms_arena *arena, const ms_stack *stack, const ms_stack_choi
                                       .why = reasons[t->kind](arena, t, &g)};
         status = add(plan, &decision, err);
     }
-    if (status == MS_OK && choice->loss > 0)
-        status = add_loss(arena, stack, choice->loss, plan, err);
+    if (status == MS_OK && assignment->loss > 0)
+        status = add_loss(arena, costs, assignment->loss, plan, err);
     if (plan->decisions.count > 1)
         qsort(plan->decisions.items, plan->decisions.count, sizeof *plan->decisions.items,
               by_freed_bytes);

@@ -8,7 +8,7 @@
 #include "plan/search/step_plan.h"
 
 /* Fills plan->decisions, most freed bytes first; their sentences have times or none. */
-ms_status ms_explain(ms_arena *arena, const ms_stack *stack, const ms_stack_choice *choice,
+ms_status ms_explain(ms_arena *arena, const ms_cost_model *costs, const ms_assignment *assignment,
                      bool tells_time, ms_step_plan *plan, ms_error *err);
 
 #endif

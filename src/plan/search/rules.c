@@ -38,7 +38,7 @@ typedef struct layer_row {
 
 typedef struct engine {
     const ms_step_task *task;
-    const ms_stack *stack;
+    const ms_cost_model *costs;
     const mode_row *mode;
     uint64_t host_left_bytes;
     double all_flops;
@@ -55,9 +55,9 @@ static int largest_first(const void *a, const void *b)
 
 static layer_row *list_layers(ms_arena *arena, engine *e)
 {
-    layer_row *rows = ms_arena_array(arena, layer_row, e->stack->layer_count);
-    for (uint32_t i = 0; rows && i < e->stack->layer_count; i++) {
-        const ms_layer_cost *cost = &e->stack->options[0].layers[i];
+    layer_row *rows = ms_arena_array(arena, layer_row, e->costs->layer_count);
+    for (uint32_t i = 0; rows && i < e->costs->layer_count; i++) {
+        const ms_layer_cost *cost = &e->costs->options[0].layers[i];
         int64_t saved = cost->bytes[0].forward_end, left = saved + cost->bytes[0].backward_end;
         rows[i] = (layer_row){.layer = i,
                               .bytes = left > 0 ? (uint64_t)left : 0, /* gradients: its weights */
@@ -66,7 +66,7 @@ static layer_row *list_layers(ms_arena *arena, engine *e)
         e->all_flops += cost->forward_flops;
     }
     if (rows)
-        qsort(rows, e->stack->layer_count, sizeof *rows, largest_first);
+        qsort(rows, e->costs->layer_count, sizeof *rows, largest_first);
     return rows;
 }
 
@@ -77,12 +77,13 @@ static bool may(const engine *e, technique t)
     return (e->task->techniques & bits[t]) != 0;
 }
 
-/* The option of the stack that a technique stands for; the number of options when it has none. */
-static uint32_t option_of(const ms_stack *stack, technique t)
+/* The option of the cost model that a technique stands for; the number of options when it has none.
+ */
+static uint32_t option_of(const ms_cost_model *costs, technique t)
 {
     uint32_t i = 0;
-    for (; i < stack->option_count; i++) {
-        const ms_treatment *o = &stack->options[i].treatment;
+    for (; i < costs->option_count; i++) {
+        const ms_treatment *o = &costs->options[i].treatment;
         bool plain = !ms_treatment_has_parts(o, true) && o->input == MS_INPUT_ON_DEVICE;
         if ((t == CHECKPOINT && o->kind == MS_TREAT_CHECKPOINT && plain) ||
             (t == OFFLOAD && o->kind == MS_TREAT_OFFLOAD && plain && o->share >= 1) ||
@@ -109,38 +110,38 @@ static technique decide(const engine *e, const layer_row *row)
 static void apply(engine *e, const layer_row *row)
 {
     technique t = decide(e, row);
-    uint32_t option = t == TECHNIQUE_COUNT ? e->stack->option_count : option_of(e->stack, t);
-    if (option == e->stack->option_count)
+    uint32_t option = t == TECHNIQUE_COUNT ? e->costs->option_count : option_of(e->costs, t);
+    if (option == e->costs->option_count)
         return;
     uint64_t saved = row->activation_bytes;
     if (t == TILE)
         saved = (uint64_t)((double)saved * tile_saving);
     if (t == OFFLOAD)
         e->host_left_bytes -= saved;
-    e->answer->choice.options[row->layer] = option;
+    e->answer->assignment.options[row->layer] = option;
     e->answer->estimate_bytes -= saved < e->answer->estimate_bytes ? saved : 0;
     if (e->all_flops > 0)
         e->answer->estimate_overhead += overheads[t] * row->flops / e->all_flops;
 }
 
-ms_status ms_rules_choose(ms_arena *arena, const ms_step_task *task, const ms_stack *stack,
+ms_status ms_rules_choose(ms_arena *arena, const ms_step_task *task, const ms_cost_model *costs,
                           uint64_t need_bytes, uint64_t budget_bytes, ms_rules_answer *answer,
                           ms_error *err)
 {
     engine e = {.task = task,
-                .stack = stack,
+                .costs = costs,
                 .mode = &modes[task->rules_mode],
                 .host_left_bytes = task->max_host_bytes,
                 .answer = answer};
     *answer = (ms_rules_answer){.estimate_bytes = need_bytes};
-    answer->choice.options = ms_arena_array(arena, uint32_t, stack->layer_count);
+    answer->assignment.options = ms_arena_array(arena, uint32_t, costs->layer_count);
     layer_row *rows = list_layers(arena, &e);
-    if (!answer->choice.options || !rows)
+    if (!answer->assignment.options || !rows)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the rules");
     double target = target_utilisation * (double)budget_bytes;
     if ((double)need_bytes < exit_below * target)
         return MS_OK;
-    for (uint32_t i = 0; i < stack->layer_count; i++) {
+    for (uint32_t i = 0; i < costs->layer_count; i++) {
         if ((double)answer->estimate_bytes <= e.mode->threshold * target)
             break;
         if (rows[i].bytes >= e.mode->least_layer_bytes &&

@@ -9,13 +9,13 @@
 #include "plan/search/step_plan.h"
 
 typedef struct ms_rules_answer {
-    ms_stack_choice choice;  /* in the arena */
-    uint64_t estimate_bytes; /* what it thinks the device needs */
+    ms_assignment assignment; /* in the arena */
+    uint64_t estimate_bytes;  /* what it thinks the device needs */
     double estimate_overhead;
 } ms_rules_answer;
 
 /* `need_bytes`: of the device, with everything kept; `budget_bytes`: what it has. */
-ms_status ms_rules_choose(ms_arena *arena, const ms_step_task *task, const ms_stack *stack,
+ms_status ms_rules_choose(ms_arena *arena, const ms_step_task *task, const ms_cost_model *costs,
                           uint64_t need_bytes, uint64_t budget_bytes, ms_rules_answer *answer,
                           ms_error *err);
 

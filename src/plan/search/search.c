@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Choosing counts live bytes; the allocator needs more, how much more depends on the plan. So a
- * choice is run under the allocator with no more memory than there is; when it does not fit, the
- * limit for choosing is lowered by what the allocator wanted more, then raised by halves. What it
- * wants beside live bytes depends most on the largest tensors, and these are the loss's: each way
- * to make the loss is tried.
+ * assignment is run under the allocator with no more memory than there is; when it does not fit,
+ * the limit for choosing is lowered by what the allocator wanted more, then raised by halves. What
+ * it wants beside live bytes depends most on the largest tensors, and these are the loss's: each
+ * way to make the loss is tried.
  */
 #include "plan/search/search.h"
 
@@ -17,7 +17,7 @@
 /* Attempts at lowering the limit, and halvings once something fits. */
 enum { MOST_STEPS = 8, MOST_HALVINGS = 4 };
 
-/* For choices on the way: nodes of the solver's search. */
+/* For assignments on the way: nodes of the solver's search. */
 enum { FEW_NODES = 200 };
 
 static bool is_stopped(const ms_step_task *task)
@@ -27,22 +27,23 @@ static bool is_stopped(const ms_step_task *task)
 
 /* ---- choosing and proving ---- */
 
-static const ms_proof *find_proof(const ms_search *s, const ms_stack_choice *choice)
+static const ms_proof *find_proof(const ms_search *s, const ms_assignment *assignment)
 {
-    size_t size = s->stack.layer_count * sizeof *choice->options;
+    size_t size = s->costs.layer_count * sizeof *assignment->options;
     const ms_proof *proof = s->proofs;
-    while (proof && (proof->choice.loss != choice->loss ||
-                     memcmp(proof->choice.options, choice->options, size) != 0))
+    while (proof && (proof->assignment.loss != assignment->loss ||
+                     memcmp(proof->assignment.options, assignment->options, size) != 0))
         proof = proof->before;
     return proof;
 }
 
-static ms_status run_proof(ms_search *s, const ms_stack_choice *choice, ms_proof *proof)
+static ms_status run_proof(ms_search *s, const ms_assignment *assignment, ms_proof *proof)
 {
     ms_variation v = ms_vary_run(s->task->model, s->task->run, s->arena);
     const ms_job job = ms_variation_job(&v);
     ms_simulated simulated;
-    ms_status status = ms_stack_treatments(s->arena, &s->stack, choice, &v.run.treatments, s->err);
+    ms_status status =
+        ms_assignment_treatments(s->arena, &s->costs, assignment, &v.run.treatments, s->err);
     s->plan->simulations++;
     if (status == MS_OK)
         status = ms_simulate(&job, MS_SIMULATE_FIT, &simulated, s->err);
@@ -51,17 +52,17 @@ static ms_status run_proof(ms_search *s, const ms_stack_choice *choice, ms_proof
     proof->fits = ms_reason_fits(simulated.judgement.reason);
     proof->wanted_bytes = ms_simulated_wanted_bytes(&simulated);
     ms_simulated_free(&simulated);
-    return ms_stack_copy(s->arena, &s->stack, choice, &proof->choice, s->err);
+    return ms_assignment_copy(s->arena, &s->costs, assignment, &proof->assignment, s->err);
 }
 
-static ms_status prove(ms_search *s, const ms_stack_choice *choice, bool *yes)
+static ms_status prove(ms_search *s, const ms_assignment *assignment, bool *yes)
 {
-    const ms_proof *proof = find_proof(s, choice);
+    const ms_proof *proof = find_proof(s, assignment);
     if (!proof) {
         ms_proof *made = ms_arena_array(s->arena, ms_proof, 1);
         if (!made)
             return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for a proof");
-        ms_status status = run_proof(s, choice, made);
+        ms_status status = run_proof(s, assignment, made);
         if (status != MS_OK)
             return status;
         made->before = s->proofs;
@@ -72,14 +73,14 @@ static ms_status prove(ms_search *s, const ms_stack_choice *choice, bool *yes)
     return MS_OK;
 }
 
-/* Keeps the choice if it fits and is faster than the best so far. */
-ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *yes)
+/* Keeps the assignment if it fits and is faster than the best so far. */
+ms_status ms_search_consider(ms_search *s, const ms_assignment *assignment, bool *yes)
 {
-    ms_status status = prove(s, choice, yes);
-    double ms = ms_stack_count(&s->stack, choice).step_ms;
+    ms_status status = prove(s, assignment, yes);
+    double ms = ms_assignment_sum(&s->costs, assignment).step_ms;
     if (status == MS_OK && *yes && (!s->has_best || ms < s->best_ms)) {
         s->has_best = true;
-        s->best = *choice;
+        s->best = *assignment;
         s->best_ms = ms;
     }
     return status;
@@ -87,7 +88,7 @@ ms_status ms_search_consider(ms_search *s, const ms_stack_choice *choice, bool *
 
 ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
 {
-    return (ms_choose_task){.stack = &s->stack,
+    return (ms_choose_task){.costs = &s->costs,
                             .aim = MS_LEAST_TIME,
                             .limit_bytes = limit_bytes,
                             .loss_limit_bytes = UINT64_MAX,
@@ -100,9 +101,9 @@ ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
                             .stop = s->task->stop};
 }
 
-/* Whether there is a choice, and whether it was proven to fit. What would not be the best is not
- * proven. */
-static ms_status try_task(ms_search *s, ms_chooser with, const ms_choose_task *task,
+/* Whether there is an assignment, and whether it was proven to fit. What would not be the best is
+ * not proven. */
+static ms_status try_task(ms_search *s, ms_choose_fn with, const ms_choose_task *task,
                           ms_chosen *chosen, bool *yes)
 {
     *yes = false;
@@ -110,9 +111,9 @@ static ms_status try_task(ms_search *s, ms_chooser with, const ms_choose_task *t
     s->wanted_bytes = 0;
     ms_status status = with(s->arena, task, chosen, s->err);
     *yes = ms_chosen_is_no_better(task, chosen); /* lowering the limit further is no use */
-    if (status != MS_OK || !chosen->has_choice || *yes)
+    if (status != MS_OK || !chosen->has_assignment || *yes)
         return status;
-    ms_stack_sum sum = ms_stack_count(&s->stack, &chosen->choice);
+    ms_cost_sum sum = ms_assignment_sum(&s->costs, &chosen->assignment);
     *yes = s->has_best && sum.step_ms >= s->best_ms;
     if (*yes)
         return MS_OK;
@@ -120,13 +121,13 @@ static ms_status try_task(ms_search *s, ms_chooser with, const ms_choose_task *t
         s->wanted_bytes = sum.peak_bytes;
         return MS_OK;
     }
-    status = ms_search_consider(s, &chosen->choice, yes);
+    status = ms_search_consider(s, &chosen->assignment, yes);
     if (status == MS_OK && *yes)
         s->is_best_proven = with == ms_choose_milp && chosen->outcome == MS_SOLVER_PROVEN;
     return status;
 }
 
-ms_status ms_search_try(ms_search *s, ms_chooser with, ms_chosen *chosen, bool *yes)
+ms_status ms_search_try(ms_search *s, ms_choose_fn with, ms_chosen *chosen, bool *yes)
 {
     ms_choose_task task = ms_search_task(s, s->capacity_bytes);
     if (s->loss == MS_ANY_LOSS)
@@ -134,11 +135,11 @@ ms_status ms_search_try(ms_search *s, ms_chooser with, ms_chosen *chosen, bool *
     return try_task(s, with, &task, chosen, yes);
 }
 
-/* Of a limit: where a choice did not fit, where one did, where there is none. Of the level of live
- * bytes first; where gradients and states alone make that, of the loss's level. */
+/* Of a limit: where an assignment did not fit, where one did, where there is none. Of the level of
+ * live bytes first; where gradients and states alone make that, of the loss's level. */
 typedef struct bracket {
     uint64_t fails, works, too_low;
-    double fails_ms; /* as counted, of the choice that did not fit */
+    double fails_ms; /* as counted, of the assignment that did not fit */
     double saved_ms_per_mib;
     bool is_of_loss;
 } bracket;
@@ -147,13 +148,13 @@ typedef struct bracket {
 static void set_failed(const ms_search *s, uint64_t limit_bytes, const ms_chosen *chosen,
                        bracket *b)
 {
-    ms_stack_sum sum = ms_stack_count(&s->stack, &chosen->choice);
+    ms_cost_sum sum = ms_assignment_sum(&s->costs, &chosen->assignment);
     uint64_t level = b->is_of_loss ? sum.loss_bytes : sum.level_bytes;
     b->fails = level < limit_bytes ? level : limit_bytes;
     b->fails_ms = sum.step_ms;
 }
 
-static ms_status try_within(ms_search *s, ms_chooser with, uint64_t limit_bytes, bracket *b)
+static ms_status try_within(ms_search *s, ms_choose_fn with, uint64_t limit_bytes, bracket *b)
 {
     ms_choose_task task = ms_search_task(s, b->is_of_loss ? s->capacity_bytes : limit_bytes);
     ms_chosen chosen;
@@ -166,15 +167,15 @@ static ms_status try_within(ms_search *s, ms_chooser with, uint64_t limit_bytes,
         return status;
     if (yes)
         b->works = limit_bytes;
-    else if (chosen.has_choice)
+    else if (chosen.has_assignment)
         set_failed(s, limit_bytes, &chosen, b);
     else
         b->too_low = limit_bytes;
     return MS_OK;
 }
 
-/* Lowers the limit until a choice fits; where nothing can be chosen it was lowered too far. */
-static ms_status lower_limit(ms_search *s, ms_chooser with, bracket *b)
+/* Lowers the limit until an assignment fits; where nothing can be chosen it was lowered too far. */
+static ms_status lower_limit(ms_search *s, ms_choose_fn with, bracket *b)
 {
     uint64_t least_step = s->capacity_bytes / 400 + 1;
     ms_status status = MS_OK;
@@ -195,7 +196,7 @@ static ms_status lower_limit(ms_search *s, ms_chooser with, bracket *b)
 }
 
 /* Raises it by halves while there is something to gain. */
-static ms_status raise_limit(ms_search *s, ms_chooser with, bracket *b)
+static ms_status raise_limit(ms_search *s, ms_choose_fn with, bracket *b)
 {
     int halvings = s->is_one_of_many ? 1 : MOST_HALVINGS;
     uint64_t near = s->capacity_bytes / (s->is_one_of_many ? 100 : 1000);
@@ -209,15 +210,15 @@ static ms_status raise_limit(ms_search *s, ms_chooser with, bracket *b)
     return status;
 }
 
-/* Where about as fast a choice is to be had that saves less, it is taken: this much of the step's
- * time may be lost. */
+/* Where about as fast an assignment is to be had that saves less, it is taken: this much of the
+ * step's time may be lost. */
 static const double worth_saving_less = 0.0003;
 
 /* What `first` chose at the full limit did not fit. */
-static ms_status search_below(ms_search *s, ms_chooser with, const ms_chosen *first)
+static ms_status search_below(ms_search *s, ms_choose_fn with, const ms_chosen *first)
 {
     const uint64_t wanted = s->wanted_bytes;
-    const ms_stack_sum sum = ms_stack_count(&s->stack, &first->choice);
+    const ms_cost_sum sum = ms_assignment_sum(&s->costs, &first->assignment);
     const double mib = 1024.0 * 1024.0;
     bracket b = {.saved_ms_per_mib =
                      worth_saving_less * sum.step_ms / ((double)sum.level_bytes / mib)};
@@ -233,16 +234,16 @@ static ms_status search_below(ms_search *s, ms_chooser with, const ms_chosen *fi
     return status == MS_OK ? raise_limit(s, with, &b) : status;
 }
 
-static ms_status search_loss(ms_search *s, ms_chooser with, ms_chosen *first)
+static ms_status search_loss(ms_search *s, ms_choose_fn with, ms_chosen *first)
 {
     bool yes;
     ms_status status = ms_search_try(s, with, first, &yes);
-    if (status == MS_OK && first->has_choice && !yes)
+    if (status == MS_OK && first->has_assignment && !yes)
         status = search_below(s, with, first);
     return status;
 }
 
-ms_status ms_search_plainly(ms_search *s, ms_chooser with, ms_chosen *first)
+ms_status ms_search_run_as_chosen(ms_search *s, ms_choose_fn with, ms_chosen *first)
 {
     s->loss = MS_ANY_LOSS;
     return search_loss(s, with, first);
@@ -266,7 +267,7 @@ void ms_search_fork(const ms_search *base, const ms_step_task *task, ms_arena *a
 typedef struct branch {
     ms_search search;
     ms_step_plan plan; /* counts simulations, nothing else */
-    ms_chooser with;
+    ms_choose_fn with;
     ms_status status;
     ms_error err;
 } branch;
@@ -290,11 +291,11 @@ static ms_status join_branch(ms_search *s, const branch *b)
     s->has_best = true;
     s->best_ms = b->search.best_ms;
     s->is_best_proven = b->search.is_best_proven;
-    return ms_stack_copy(s->arena, &s->stack, &b->search.best, &s->best, s->err);
+    return ms_assignment_copy(s->arena, &s->costs, &b->search.best, &s->best, s->err);
 }
 
 /* The other ways to make the loss side by side; all know what was found with this one. */
-static ms_status search_branches(ms_search *s, ms_chooser with, uint32_t found_loss)
+static ms_status search_branches(ms_search *s, ms_choose_fn with, uint32_t found_loss)
 {
     uint32_t losses = ms_search_loss_count(s), count = 0;
     branch *branches = ms_arena_array(s->arena, branch, losses);
@@ -328,7 +329,8 @@ static ms_status search_branches(ms_search *s, ms_chooser with, uint32_t found_l
 static const double near_bound = 1.01;
 
 /* One after the other: what one finds spares the next work. */
-static ms_status search_in_turn(ms_search *s, ms_chooser with, uint32_t found_loss, double bound_ms)
+static ms_status search_in_turn(ms_search *s, ms_choose_fn with, uint32_t found_loss,
+                                double bound_ms)
 {
     uint32_t losses = ms_search_loss_count(s);
     ms_status status = MS_OK;
@@ -343,20 +345,20 @@ static ms_status search_in_turn(ms_search *s, ms_chooser with, uint32_t found_lo
     return status;
 }
 
-ms_status ms_search_run(ms_search *s, ms_chooser with, ms_chosen *first)
+ms_status ms_search_run(ms_search *s, ms_choose_fn with, ms_chosen *first)
 {
     bool yes;
     s->loss = MS_ANY_LOSS;
-    if (s->stack.losses[0].fixed_peak > s->capacity_bytes) {
+    if (s->costs.losses[0].fixed_peak > s->capacity_bytes) {
         *first = (ms_chosen){.outcome = MS_SOLVER_INFEASIBLE};
         s->is_ruled_out = true;
         return MS_OK;
     }
     ms_status status = ms_search_try(s, with, first, &yes);
     s->is_ruled_out = status == MS_OK && first->outcome == MS_SOLVER_INFEASIBLE;
-    if (status != MS_OK || !first->has_choice || s->has_best)
+    if (status != MS_OK || !first->has_assignment || s->has_best)
         return status;
-    uint32_t loss = s->loss = first->choice.loss;
+    uint32_t loss = s->loss = first->assignment.loss;
     status = search_below(s, with, first);
     if (status == MS_OK)
         status = s->is_one_of_many ? search_in_turn(s, with, loss, first->bound)

@@ -64,7 +64,7 @@ static void simulate_one(void *context, uint32_t index)
         ms_step_plan_simulate(t->arena, t->model, t->run, &t->treatments, t->figures, &t->err);
 }
 
-ms_status ms_search_extremes(ms_search *s)
+ms_status ms_search_baselines(ms_search *s)
 {
     static const ms_treatment_kind kinds[] = {MS_TREAT_KEEP, MS_TREAT_CHECKPOINT};
     ms_step_figures *figures[] = {&s->plan->keep_all, &s->plan->checkpoint_all};

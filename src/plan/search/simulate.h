@@ -9,7 +9,7 @@
 #include "plan/search/step_plan.h"
 
 /* Every layer kept, and every layer checkpointed: what a plan is compared with. */
-ms_status ms_search_extremes(ms_search *s);
+ms_status ms_search_baselines(ms_search *s);
 
 /* Figures of their own in the arena, treatments and text too. */
 ms_status ms_step_figures_copy(ms_arena *arena, uint64_t num_layers, const ms_step_figures *from,

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 
 #include "base/limit.h"
-#include "plan/costs/choose_simply.h"
-#include "plan/search/search_ends.h"
-#include "plan/search/search_least.h"
-#include "plan/search/search_simply.h"
+#include "plan/costs/choose_heuristics.h"
+#include "plan/search/search_stages.h"
+#include "plan/search/search_min_budget.h"
+#include "plan/search/search_heuristics.h"
 #include "plan/trainers/targets.h"
 #include "text/size.h"
-#include "plan/search/compare.h"
+#include "plan/search/alternatives.h"
 #include "plan/search/explain.h"
 #include "plan/search/rules.h"
 #include "plan/search/search.h"
@@ -23,7 +23,7 @@
 
 static ms_status keep_all(ms_search *s)
 {
-    s->best.options = ms_arena_array(s->arena, uint32_t, s->stack.layer_count);
+    s->best.options = ms_arena_array(s->arena, uint32_t, s->costs.layer_count);
     if (!s->best.options)
         return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the plan");
     s->plan->plan = s->plan->keep_all;
@@ -43,9 +43,9 @@ static ms_status find_any(ms_search *s)
     ms_chosen chosen;
     ms_status status = needs_simpler(s) ? ms_search_any_checkpoints(s) : MS_OK;
     if (status == MS_OK && needs_simpler(s))
-        status = ms_search_plainly(s, ms_choose_greedy, &chosen);
+        status = ms_search_run_as_chosen(s, ms_choose_greedy, &chosen);
     if (status == MS_OK && !s->has_best && !ms_stop_asked(s->task->stop))
-        status = ms_search_least(s);
+        status = ms_search_min_budget(s);
     return status;
 }
 
@@ -64,7 +64,7 @@ static ms_status plan_milp(ms_search *s)
         status = find_any(s);
     bool fits_none = status == MS_OK && !s->has_best && s->plan->plan.treat;
     if (status == MS_OK && !fits_none)
-        status = ms_search_elsewhere(s, chosen.bound);
+        status = ms_search_restart(s, chosen.bound);
     if (status != MS_OK || !s->has_best)
         return status;
     status = ms_search_finish(s);
@@ -73,10 +73,10 @@ static ms_status plan_milp(ms_search *s)
     return status;
 }
 
-static ms_status plan_simply(ms_search *s, ms_chooser with)
+static ms_status plan_simply(ms_search *s, ms_choose_fn with)
 {
     ms_chosen chosen;
-    ms_status status = ms_search_plainly(s, with, &chosen);
+    ms_status status = ms_search_run_as_chosen(s, with, &chosen);
     if (status != MS_OK || !s->has_best)
         return status;
     s->plan->outcome = MS_PLAN_LIMIT;
@@ -86,13 +86,13 @@ static ms_status plan_simply(ms_search *s, ms_chooser with)
 static ms_status plan_by_rules(ms_search *s)
 {
     ms_rules_answer answer;
-    ms_status status = ms_rules_choose(s->arena, s->task, &s->stack, s->plan->keep_all.device_bytes,
+    ms_status status = ms_rules_choose(s->arena, s->task, &s->costs, s->plan->keep_all.device_bytes,
                                        s->plan->budget_bytes, &answer, s->err);
     if (status != MS_OK)
         return status;
     s->plan->rules_estimate_bytes = answer.estimate_bytes;
     s->plan->rules_estimate_overhead = answer.estimate_overhead;
-    s->best = answer.choice;
+    s->best = answer.assignment;
     s->plan->outcome = MS_PLAN_LIMIT;
     status = ms_search_finish(s);
     s->has_best = ms_reason_fits(s->plan->plan.reason);
@@ -102,35 +102,35 @@ static ms_status plan_by_rules(ms_search *s)
 /* The trainer's plans, cheapest first, until one fits. */
 static ms_status plan_for_target(ms_search *s, const ms_target *target)
 {
-    ms_shapes shapes = {0};
-    ms_status status = target->list(s->arena, s->task, &s->stack, &shapes, s->err);
-    bool *tried = ms_arena_array(s->arena, bool, shapes.count + 1);
+    ms_target_plans plans = {0};
+    ms_status status = target->list(s->arena, s->task, &s->costs, &plans, s->err);
+    bool *tried = ms_arena_array(s->arena, bool, plans.count + 1);
     if (status == MS_OK && !tried)
         status = ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the trainer's plans");
-    for (uint32_t n = 0; status == MS_OK && n < shapes.count && !s->has_best; n++) {
-        uint32_t next = shapes.count;
+    for (uint32_t n = 0; status == MS_OK && n < plans.count && !s->has_best; n++) {
+        uint32_t next = plans.count;
         double least = INFINITY;
-        for (uint32_t i = 0; i < shapes.count; i++) {
-            ms_stack_sum sum = ms_stack_count(&s->stack, &shapes.items[i].choice);
+        for (uint32_t i = 0; i < plans.count; i++) {
+            ms_cost_sum sum = ms_assignment_sum(&s->costs, &plans.items[i].assignment);
             if (tried[i] || sum.step_ms >= least || sum.peak_bytes > s->capacity_bytes)
                 continue;
             least = sum.step_ms;
             next = i;
         }
-        if (next == shapes.count || ms_stop_asked(s->task->stop))
+        if (next == plans.count || ms_stop_asked(s->task->stop))
             break;
         bool yes;
         tried[next] = true;
-        status = ms_search_consider(s, &shapes.items[next].choice, &yes);
+        status = ms_search_consider(s, &plans.items[next].assignment, &yes);
         if (s->has_best)
-            s->plan->target_text = shapes.items[next].text;
+            s->plan->target_text = plans.items[next].text;
     }
     s->plan->outcome = MS_PLAN_LIMIT;
     if (status == MS_OK)
         status = s->has_best ? ms_search_finish(s)
-                             : ms_search_least_of(s, &shapes.items[0].choice,
-                                                  sizeof shapes.items[0], shapes.count);
-    ms_vec_free(&shapes);
+                             : ms_search_min_budget_of(s, &plans.items[0].assignment,
+                                                       sizeof plans.items[0], plans.count);
+    ms_vec_free(&plans);
     return status;
 }
 
@@ -205,7 +205,7 @@ static ms_status explain(ms_search *s, const ms_target *target)
         if (!s->plan->target_text)
             return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the trainer's text");
     }
-    return ms_explain(s->arena, &s->stack, &s->best, !s->task->run->device->has_assumed_rates,
+    return ms_explain(s->arena, &s->costs, &s->best, !s->task->run->device->has_assumed_rates,
                       s->plan, s->err);
 }
 
@@ -236,14 +236,14 @@ static bool needs_no_treatment(const ms_search *s, const ms_target *target)
 
 static ms_status solve(ms_search *s, const ms_target *target)
 {
-    ms_status status = ms_search_compare(s, target);
+    ms_status status = ms_search_prepare(s, target);
     if (status == MS_OK && !needs_no_treatment(s, target))
         status = ms_search_measure(s);
     if (status == MS_OK)
         status = plan_with(s, target);
     bool has_figures = s->plan->plan.treat != NULL;
     if (status == MS_OK && !s->has_best && !has_figures && target->is_free)
-        status = ms_search_least(s);
+        status = ms_search_min_budget(s);
     bool is_stopped = ms_stop_asked(s->task->stop);
     if (status == MS_OK && !is_stopped)
         status = compare(s, target);

@@ -19,7 +19,7 @@
 #include "measure/profile.h"
 #include "memscope/memscope.h"
 #include "plan/solver/outcome.h"
-#include "plan/costs/stack.h"
+#include "plan/costs/cost_model.h"
 #include "plan/costs/step_task.h"
 
 /* One way to run the step, simulated. */

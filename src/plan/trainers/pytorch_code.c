@@ -10,7 +10,7 @@
 #include "config/treatment/row.h"
 #include "config/treatment/treatment_text.h"
 #include "json/embedded.h"
-#include "plan/trainers/shapes.h"
+#include "plan/trainers/expressible.h"
 
 typedef struct writer {
     ms_arena *arena;

@@ -6,16 +6,16 @@
 #define MS_PLAN_TRAINERS_TARGET_H
 
 #include "base/vec.h"
-#include "plan/costs/stack.h"
+#include "plan/costs/cost_model.h"
 #include "plan/costs/step_task.h"
 
 /* A plan that a trainer can express. */
-typedef struct ms_shape {
-    ms_stack_choice choice;
+typedef struct ms_target_plan {
+    ms_assignment assignment;
     const char *text; /* flags, keys or code; may have several lines */
-} ms_shape;
+} ms_target_plan;
 
-typedef ms_vec(ms_shape) ms_shapes;
+typedef ms_vec(ms_target_plan) ms_target_plans;
 
 typedef struct ms_target {
     const char *name;    /* "hf", as --target spells it */
@@ -23,9 +23,9 @@ typedef struct ms_target {
     bool is_free;        /* takes any mix of its techniques, layer by layer: there is no list */
     uint32_t techniques; /* ms_technique bits */
     /* Appends every plan it can express, the one that keeps everything included; may add options to
-     * the stack. NULL when is_free. */
-    ms_status (*list)(ms_arena *arena, const ms_step_task *task, ms_stack *stack, ms_shapes *shapes,
-                      ms_error *err);
+     * the cost model. NULL when is_free. */
+    ms_status (*list)(ms_arena *arena, const ms_step_task *task, ms_cost_model *costs,
+                      ms_target_plans *plans, ms_error *err);
     /* What to type for any treatments; NULL unless is_free, or NULL where there is nothing to say.
      */
     const char *(*text)(ms_arena *arena, const ms_step_task *task, const ms_treatments *treatments);

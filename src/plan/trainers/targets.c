@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "plan/trainers/shapes.h"
+#include "plan/trainers/expressible.h"
 
 static const ms_target targets[] = {
     {.name = "free",
@@ -15,7 +15,7 @@ static const ms_target targets[] = {
     {.name = "hf",
      .title = "Hugging Face Trainer",
      .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD,
-     .list = ms_shapes_hf},
+     .list = ms_expressible_hf},
     {.name = "pytorch",
      .title = "PyTorch, as code for a Hugging Face model",
      .is_free = true,
@@ -24,27 +24,27 @@ static const ms_target targets[] = {
     {.name = "torchtitan",
      .title = "torchtitan",
      .techniques = MS_MAY_CHECKPOINT | MS_MAY_SELECT,
-     .list = ms_shapes_torchtitan},
+     .list = ms_expressible_torchtitan},
     {.name = "torchtune",
      .title = "torchtune",
      .techniques = MS_MAY_CHECKPOINT,
-     .list = ms_shapes_torchtune},
+     .list = ms_expressible_torchtune},
     {.name = "megatron",
      .title = "Megatron-LM",
      .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD,
-     .list = ms_shapes_megatron},
+     .list = ms_expressible_megatron},
     {.name = "deepspeed",
      .title = "DeepSpeed, with a Hugging Face model",
      .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD | MS_MAY_TILE,
-     .list = ms_shapes_deepspeed},
+     .list = ms_expressible_deepspeed},
     {.name = "nemo",
      .title = "NeMo, by Megatron Bridge",
      .techniques = MS_MAY_CHECKPOINT | MS_MAY_OFFLOAD,
-     .list = ms_shapes_nemo},
+     .list = ms_expressible_nemo},
     {.name = "axolotl",
      .title = "Axolotl",
      .techniques = MS_MAY_CHECKPOINT | MS_MAY_SELECT | MS_MAY_TILE,
-     .list = ms_shapes_axolotl},
+     .list = ms_expressible_axolotl},
 };
 
 const ms_target *ms_target_find(const char *name)

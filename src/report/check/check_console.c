@@ -93,7 +93,7 @@ void ms_check_console(FILE *out, const ms_check_view *view)
     for (uint32_t i = 0; i < view->count; i++)
         write_row(&page, view->rows[i].verdict);
     for (uint32_t i = 0; i < view->count; i++)
-        if (ms_check_is_told(view->rows[i].verdict))
+        if (ms_check_is_known(view->rows[i].verdict))
             write_detail(&page, &view->rows[i]);
 }
 
@@ -124,7 +124,7 @@ void ms_check_markdown(FILE *out, const ms_check_view *view)
     for (uint32_t i = 0, told = 0; i < view->count && told < MOST_DETAILS; i++) {
         const ms_check_row *r = &view->rows[i];
         const ms_error *place = ms_check_place(r->verdict);
-        if (!ms_check_is_told(r->verdict))
+        if (!ms_check_is_known(r->verdict))
             continue;
         told++;
         fputs("\n**", out);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool ms_check_is_told(const ms_verdict *v)
+bool ms_check_is_known(const ms_verdict *v)
 {
     bool is_less = v->report.has_reason && ms_reason_verdict(v->report.reason) != MS_VERDICT_FITS;
     return ms_is_problem(v) || is_less || ms_report_setting(&v->report, "several_gpus");

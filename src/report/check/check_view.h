@@ -38,7 +38,7 @@ static inline bool ms_is_problem(const ms_verdict *v)
 }
 
 /* Whether it is worth a paragraph: it is a problem, or there is something to know. */
-bool ms_check_is_told(const ms_verdict *v);
+bool ms_check_is_known(const ms_verdict *v);
 
 /* "over-budget", "near-budget", "tight-fit", "unreadable": names for rules. */
 const char *ms_check_rule(const ms_verdict *v);

@@ -44,7 +44,7 @@ static void write_row(const ms_page *page, const ms_compare_row *row)
 {
     FILE *out = page->out;
     char first[MS_GIB_TEXT], second[MS_GIB_TEXT], name[MS_ROW_TEXT], residual[32] = "-";
-    if (row->is_told)
+    if (row->is_known)
         snprintf(residual, sizeof residual, "%+" PRId64, row->residual);
     fputs("  ", out);
     ms_page_cell(page, ms_compare_row_name(row, name), NAME_COLUMNS);
@@ -75,7 +75,7 @@ static void write_timelines(const ms_compare_view *v, const ms_page *page)
 {
     const ms_compare_parting *p = &v->parting;
     char a[MS_GIB_TEXT], b[MS_GIB_TEXT];
-    if (!p->is_told)
+    if (!p->is_known)
         return;
     ms_page_heading(page, "Event by event", "  (allocations and frees of the step)");
     fprintf(page->out,

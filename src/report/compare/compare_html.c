@@ -26,7 +26,7 @@ static bool write_timelines(FILE *out, const void *view)
     if (p->has_parted)
         fprintf(out, " They diverge after event %" PRIu64 ", at %" PRIu64 " (mark).", p->same_event,
                 p->event);
-    else if (p->is_told)
+    else if (p->is_known)
         fprintf(out, " They do not diverge: %+" PRId64 " bytes at every event recorded in both.",
                 p->from_start);
     fputs("</figcaption>\n</figure>\n", out);
@@ -49,7 +49,7 @@ static void write_row(FILE *out, const ms_compare_row *row)
     fputs("</th>", out);
     write_bytes(out, row->has_first, row->first_bytes);
     write_bytes(out, row->has_second, row->second_bytes);
-    if (row->is_told)
+    if (row->is_known)
         fprintf(out, "<td class=\"n\"><data value=\"%" PRId64 "\">%s</data></td>", row->residual,
                 ms_residual_text(row->residual, text));
     else

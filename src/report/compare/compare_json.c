@@ -21,7 +21,7 @@ static void write_row(ms_json_writer *w, const char *key, const ms_compare_row *
     ms_json_uint(w, "micro_step", row->micro_step);
     write_figure(w, "first_bytes", row->has_first, row->first_bytes);
     write_figure(w, "second_bytes", row->has_second, row->second_bytes);
-    if (row->is_told)
+    if (row->is_known)
         ms_json_int(w, "residual_bytes", row->residual);
     else
         ms_json_null(w, "residual_bytes");
@@ -66,7 +66,7 @@ static void write_verdict(ms_json_writer *w, const ms_compare_view *v)
 
 static void write_parting(ms_json_writer *w, const ms_compare_parting *p)
 {
-    if (!p->is_told) {
+    if (!p->is_known) {
         ms_json_null(w, "timelines");
         return;
     }

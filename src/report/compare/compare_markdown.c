@@ -37,7 +37,7 @@ static void write_row(FILE *out, const ms_compare_row *row)
     ms_markdown_text(out, ms_compare_row_name(row, name));
     fprintf(out, " | %s | %s |", row->has_first ? ms_gib(row->first_bytes, first) : "-",
             row->has_second ? ms_gib(row->second_bytes, second) : "-");
-    if (row->is_told)
+    if (row->is_known)
         fprintf(out, " %+" PRId64 " |", row->residual);
     else
         fputs(" - |", out);
@@ -64,7 +64,7 @@ static void write_table(FILE *out, const ms_compare_view *v, ms_compare_table ta
 
 static void write_timelines(FILE *out, const ms_compare_parting *p)
 {
-    if (!p->is_told)
+    if (!p->is_known)
         return;
     fprintf(out,
             "\n## Event by event\n\nAllocations and frees are recorded up to number %" PRIu64

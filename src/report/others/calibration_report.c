@@ -59,7 +59,7 @@ static void write_quality(const ms_page *p, const ms_calibration_result *r)
         fprintf(p->out, "  %-24s", q->figure);
         write_error(p->out, &q->before);
         write_error(p->out, &q->after);
-        write_error(p->out, &q->left_out);
+        write_error(p->out, &q->held_out);
         fputc('\n', p->out);
     }
     ms_page_paragraph(p, "left out: each point predicted by a fit of the others");
@@ -126,7 +126,7 @@ void ms_calibration_json(FILE *out, const ms_calibration_result *r)
         ms_json_uint(&w, "points", q->points);
         write_errors(&w, "before", &q->before);
         write_errors(&w, "after", &q->after);
-        write_errors(&w, "left_out", &q->left_out);
+        write_errors(&w, "left_out", &q->held_out);
         ms_json_close(&w);
     }
     ms_json_close(&w);

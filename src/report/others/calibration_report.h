@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "calibrate/fit.h"
+#include "calibrate/fit_memory.h"
 #include "memscope/memscope.h"
 
 void ms_calibration_console(FILE *out, const ms_calibration_result *result, const ms_style *style);

@@ -121,8 +121,8 @@ static void write_phases(const chart *c)
     const ms_profile *profile = c->ledger->profile;
     uint32_t first = c->ledger->usage->steady_first_event, at = 0;
     fprintf(c->page->out, "%*s", LABEL_WIDTH + 2, "");
-    for (uint32_t i = 0; i < profile->stretches.count; i++) {
-        const ms_stretch *s = &profile->stretches.items[i];
+    for (uint32_t i = 0; i < profile->spans.count; i++) {
+        const ms_profile_span *s = &profile->spans.items[i];
         if (i && s[-1].phase == s->phase && s[-1].micro_step == s->micro_step)
             continue;
         uint32_t column = column_of(c, c->ledger->schedule.event_ms[s->first_event - first]);

@@ -44,9 +44,9 @@ static double event_ms(const plot *p, uint32_t event)
 /* The stretch after the last one of the phase that `first` opens. */
 static uint32_t phase_end(const ms_profile *profile, uint32_t first)
 {
-    const ms_stretch *all = profile->stretches.items;
+    const ms_profile_span *all = profile->spans.items;
     uint32_t i = first + 1;
-    while (i < profile->stretches.count && all[i].phase == all[first].phase &&
+    while (i < profile->spans.count && all[i].phase == all[first].phase &&
            all[i].micro_step == all[first].micro_step)
         i++;
     return i;
@@ -55,12 +55,12 @@ static uint32_t phase_end(const ms_profile *profile, uint32_t first)
 static double begin_ms(const plot *p, uint32_t stretch)
 {
     const ms_profile *profile = p->ledger->profile;
-    if (stretch >= profile->stretches.count)
+    if (stretch >= profile->spans.count)
         return p->ledger->schedule.end_ms;
-    return event_ms(p, profile->stretches.items[stretch].first_event);
+    return event_ms(p, profile->spans.items[stretch].first_event);
 }
 
-static void phase_label(const plot *p, const ms_stretch *s, char *text, size_t size)
+static void phase_label(const plot *p, const ms_profile_span *s, char *text, size_t size)
 {
     const char *name = ms_phase_name((ms_phase)s->phase);
     bool is_micro = s->phase == MS_PHASE_FORWARD || s->phase == MS_PHASE_BACKWARD;
@@ -77,13 +77,13 @@ static void draw_phases(const plot *p)
 {
     const ms_profile *profile = p->ledger->profile;
     uint32_t number = 0;
-    for (uint32_t i = 0; i < profile->stretches.count; number++) {
+    for (uint32_t i = 0; i < profile->spans.count; number++) {
         uint32_t end = phase_end(profile, i);
         double x = x_of(p, begin_ms(p, i)), width = x_of(p, begin_ms(p, end)) - x;
         const ms_rectangle band = {x, ms_timeline_plot.y - 24, width,
                                    ms_timeline_plot.height + 24 + LAYERS_GAP + LAYERS_HEIGHT};
         char label[64];
-        phase_label(p, &profile->stretches.items[i], label, sizeof label);
+        phase_label(p, &profile->spans.items[i], label, sizeof label);
         fprintf(p->out, "<g><title>%s</title><rect class=\"%s\"", label,
                 number % 2 ? "ground" : "band");
         ms_draw_frame(p->out, &band);
@@ -99,8 +99,8 @@ static void draw_phases(const plot *p)
 static void draw_layers(const plot *p)
 {
     const ms_profile *profile = p->ledger->profile;
-    for (uint32_t i = 0; i < profile->stretches.count; i++) {
-        const ms_stretch *s = &profile->stretches.items[i];
+    for (uint32_t i = 0; i < profile->spans.count; i++) {
+        const ms_profile_span *s = &profile->spans.items[i];
         if (s->layer == MS_NONE)
             continue;
         double x = x_of(p, begin_ms(p, i)), width = x_of(p, begin_ms(p, i + 1)) - x;

@@ -115,9 +115,9 @@ static void write_names(writer *w)
 static void write_stretch(writer *w, const char *name, uint32_t first, uint32_t end)
 {
     const ms_profile *profile = w->ledger->profile;
-    const ms_stretch *s = &profile->stretches.items[first];
-    uint32_t end_event = end < profile->stretches.count ? profile->stretches.items[end].first_event
-                                                        : w->usage->steady_end_event;
+    const ms_profile_span *s = &profile->spans.items[first];
+    uint32_t end_event = end < profile->spans.count ? profile->spans.items[end].first_event
+                                                    : w->usage->steady_end_event;
     begin_slice(w, name, "step", TRACK_STEP, event_us(w, s->first_event), event_us(w, end_event));
     ms_json_uint(&w->json, "micro_step", s->micro_step);
     ms_json_uint(&w->json, "repeats", s->repeats);
@@ -128,10 +128,10 @@ static void write_stretch(writer *w, const char *name, uint32_t first, uint32_t 
 static void write_step(writer *w)
 {
     const ms_profile *profile = w->ledger->profile;
-    const ms_stretch *all = profile->stretches.items;
-    for (uint32_t i = 0; i < profile->stretches.count;) {
+    const ms_profile_span *all = profile->spans.items;
+    for (uint32_t i = 0; i < profile->spans.count;) {
         uint32_t end = i + 1;
-        while (end < profile->stretches.count && all[end].phase == all[i].phase &&
+        while (end < profile->spans.count && all[end].phase == all[i].phase &&
                all[end].micro_step == all[i].micro_step)
             end++;
         write_stretch(w, ms_phase_name((ms_phase)all[i].phase), i, end);

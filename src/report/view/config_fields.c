@@ -87,7 +87,7 @@ static void add_key(list *l, const ms_key *key)
         add_text(l, key->name, key->choices[*(const bool *)member(l, key)]);
         break;
     case MS_KEY_LAYER_TYPES:
-        add_layers(l, key->name, key->choices[0] ? MS_LAYER_MIXES : MS_LAYER_SLIDES, true);
+        add_layers(l, key->name, key->choices[0] ? MS_LAYER_TOKEN_MIXER : MS_LAYER_SLIDES, true);
         break;
     case MS_KEY_ROTARY_LAYERS:
         add_layers(l, key->name, MS_LAYER_NO_ROTARY, false);

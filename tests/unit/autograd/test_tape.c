@@ -89,10 +89,10 @@ static void a_temporary_dies_with_its_user(void **state)
 static void a_local_lives_until_it_is_assigned(void **state)
 {
     bench *b = *state;
-    ms_frame f = ms_frame_begin(&b->tape);
+    ms_locals f = ms_locals_begin(&b->tape);
     ms_tensor *x = ms_local(&f, fresh(b, 4));
     ms_assign(&f, x, ms_neg(&b->tape, *x));
-    ms_tensor result = ms_frame_end(&f, x);
+    ms_tensor result = ms_locals_end(&f, x);
     expect_events(b, "+0 +1 -0");
     ms_consume(&b->tape, result);
     expect_events(b, "+0 +1 -0 -1");
@@ -101,11 +101,11 @@ static void a_local_lives_until_it_is_assigned(void **state)
 static void an_argument_outlives_the_locals(void **state)
 {
     bench *b = *state;
-    ms_frame f = ms_frame_begin(&b->tape);
+    ms_locals f = ms_locals_begin(&b->tape);
     ms_tensor *x = ms_argument(&f, fresh(b, 4));
     ms_assign(&f, x, ms_neg(&b->tape, *x));
     ms_local(&f, fresh(b, 4));
-    ms_frame_end(&f, NULL);
+    ms_locals_end(&f, NULL);
     expect_events(b, "+0 +1 +2 -1 -2 -0");
 }
 
@@ -173,10 +173,10 @@ static void a_cap_saves_one_result(void **state)
 {
     bench *b = *state;
     ms_model model = {.tape = &b->tape};
-    ms_frame f = ms_frame_begin(&b->tape);
+    ms_locals f = ms_locals_begin(&b->tape);
     ms_tensor *y = ms_local(&f, parameter(b, 4));
     ms_soft_cap(&model, &f, y);
-    ms_tensor result = ms_frame_end(&f, y);
+    ms_tensor result = ms_locals_end(&f, y);
     ms_retain(&b->tape, result);
     expect_events(b, "+0 +1 +2 -1 +3");
     ms_backward(&b->tape, result, fresh(b, 4));
@@ -203,12 +203,12 @@ static void the_second_micro_step_accumulates(void **state)
 static ms_tensor region(ms_tape *tape, void *context, uint64_t number, ms_tensor input)
 {
     (void)number;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *x = ms_argument(&f, input);
     ms_assign(&f, x, ms_silu(tape, *x));
     ms_assign(&f, x, ms_silu(tape, *x));
     ++*(int *)context;
-    return ms_frame_end(&f, x);
+    return ms_locals_end(&f, x);
 }
 
 /* silu(silu(-w)): forward keeps the region's input alone; backward runs the region again up to the

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrate/fit.h"
+#include "calibrate/fit_memory.h"
 #include "calibrate/least.h"
 
 static const double mib = 1048576.0, gib = 1073741824.0;
@@ -62,9 +62,9 @@ static void plant(const truth *t, ms_measured_points *points)
         double a = 5.0 + 11.0 * (i * 5 % 9), o = 20.0 + 3.0 * (i * 4 % 5);
         ms_measured_point point = {.name = "x",
                                    .device = "h100-80gb",
-                                   .told_reserved = told,
-                                   .told_ms = {p, a, o},
-                                   .told_copy_ms = 2};
+                                   .predicted_reserved = told,
+                                   .predicted_ms = {p, a, o},
+                                   .predicted_copy_ms = 2};
         point.measured_reserved = told * (1 + t->margin) + t->workspace;
         point.measured_device = point.measured_reserved + t->context;
         point.measured_ms = p * t->product + a * t->attention + o * t->other + 2;
@@ -98,7 +98,7 @@ static void recovers(void **state)
     assert_int_equal(r.quality_count, 3);
     for (uint32_t i = 0; i < r.quality_count; i++) {
         assert_true(r.qualities[i].after.worst < 1e-6);
-        assert_true(r.qualities[i].left_out.worst < 1e-6);
+        assert_true(r.qualities[i].held_out.worst < 1e-6);
         assert_true(r.qualities[i].before.mean >= r.qualities[i].after.mean);
     }
     assert_int_equal(r.note_count, 0);
@@ -127,8 +127,8 @@ static void left_out_is_honest(void **state)
     assert_int_equal(ms_calibration_fit(arena, &points, &h100, &r, &err), MS_OK);
     const ms_calibration_quality *times = &r.qualities[2];
     assert_string_equal(times->figure, "step_time_ms");
-    assert_true(times->left_out.worst > times->after.worst);
-    assert_true(times->left_out.mean > times->after.mean && times->after.mean > 0.01);
+    assert_true(times->held_out.worst > times->after.worst);
+    assert_true(times->held_out.mean > times->after.mean && times->after.mean > 0.01);
     ms_arena_free(arena);
     ms_vec_free(&points);
 }
@@ -146,7 +146,7 @@ static void left_out_of_the_device_too(void **state)
         double told = (10.0 + i) * gib, measured = i == 4 ? told * 1.5 : told;
         ms_measured_point point = {.name = "x",
                                    .device = "h100-80gb",
-                                   .told_reserved = told,
+                                   .predicted_reserved = told,
                                    .measured_reserved = measured,
                                    .measured_device = measured + 500 * mib};
         assert_true(ms_vec_push(&points, point));
@@ -155,7 +155,7 @@ static void left_out_of_the_device_too(void **state)
     const ms_calibration_quality *shown = &r.qualities[1];
     assert_string_equal(shown->figure, "expected_device_bytes");
     double measured = 21 * gib + 500 * mib, told = 14 * gib + 500 * mib;
-    assert_true(fabs(shown->left_out.worst - (measured - told) / measured) < 1e-9);
+    assert_true(fabs(shown->held_out.worst - (measured - told) / measured) < 1e-9);
     ms_arena_free(arena);
     ms_vec_free(&points);
 }
@@ -184,8 +184,9 @@ static void like_shares(ms_measured_points *points)
 {
     for (uint32_t i = 0; i < points->count; i++) {
         ms_measured_point *p = &points->items[i];
-        p->told_ms[MS_OP_ATTENTION] = p->told_ms[MS_OP_OTHER] = p->told_ms[MS_OP_PRODUCT] / 2;
-        p->measured_ms = 3 * p->told_ms[MS_OP_PRODUCT] + 2;
+        p->predicted_ms[MS_OP_ATTENTION] = p->predicted_ms[MS_OP_OTHER] =
+            p->predicted_ms[MS_OP_PRODUCT] / 2;
+        p->measured_ms = 3 * p->predicted_ms[MS_OP_PRODUCT] + 2;
     }
 }
 
@@ -193,7 +194,7 @@ static void one_size(ms_measured_points *points)
 {
     for (uint32_t i = 0; i < points->count; i++) {
         ms_measured_point *p = &points->items[i];
-        p->told_reserved = 10 * gib;
+        p->predicted_reserved = 10 * gib;
         p->measured_reserved = 11 * gib;
         p->measured_device = 12 * gib;
     }
@@ -213,7 +214,7 @@ static void shows_less_than_told(ms_measured_points *points)
 static void no_attention(ms_measured_points *points)
 {
     for (uint32_t i = 0; i < points->count; i++)
-        points->items[i].told_ms[MS_OP_ATTENTION] = 0;
+        points->items[i].predicted_ms[MS_OP_ATTENTION] = 0;
 }
 
 static void check_change(void **state)
@@ -227,7 +228,7 @@ static void check_change(void **state)
     plant(&t, &points);
     c->change(&points);
     ms_status status = ms_calibration_fit(arena, &points, &h100, &r, &err);
-    bool is_told = !c->note || !*c->note;
+    bool is_known = !c->note || !*c->note;
     if (c->message) {
         assert_int_equal(status, MS_ERR_CONFIG);
         assert_non_null(strstr(err.text, c->message));
@@ -236,8 +237,8 @@ static void check_change(void **state)
         if (c->missing < MS_PARAMETER_COUNT)
             assert_int_equal(r.calibration.parameters[c->missing].points, 0);
         for (uint32_t i = 0; i < r.note_count; i++)
-            is_told = is_told || strstr(r.notes[i], c->note);
-        assert_true(is_told);
+            is_known = is_known || strstr(r.notes[i], c->note);
+        assert_true(is_known);
     }
     ms_arena_free(arena);
     ms_vec_free(&points);
@@ -385,7 +386,7 @@ static void applied(void **state)
     assert_int_equal(device.context_high_bytes, 530 << 20);
     assert_int_equal(device.margin_ppm, 50000);
     assert_true(device.slowdown[MS_OP_ATTENTION] == 2.5 && device.slowdown[MS_OP_PRODUCT] == 0);
-    assert_int_equal(ms_device_held_bytes(&device, 1000000, 7), 1050007);
+    assert_int_equal(ms_device_used_bytes(&device, 1000000, 7), 1050007);
     assert_true(ms_calibration_note_at(arena, &c, 0, &note));
     assert_string_equal(note.text, "bytes on the device are calibrated with 8 measured steps on "
                                    "h100-80gb: context 400 MiB, workspaces 100 MiB, margin on "
@@ -406,9 +407,9 @@ static void reservable_is_inverse(void **state)
         for (uint64_t budget = 1; budget < UINT64_C(1) << 45; budget = budget * 3 + 7) {
             ms_device device = {.margin_ppm = margins[m], .context_expected_bytes = 1000};
             uint64_t most = ms_device_reservable_bytes(&device, budget);
-            assert_true(most == 0 || ms_device_held_bytes(&device, most, 1000) <= budget);
+            assert_true(most == 0 || ms_device_used_bytes(&device, most, 1000) <= budget);
             if (budget > 1000)
-                assert_true(ms_device_held_bytes(&device, most + 3, 1000) > budget);
+                assert_true(ms_device_used_bytes(&device, most + 3, 1000) > budget);
         }
 }
 

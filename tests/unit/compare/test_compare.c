@@ -111,10 +111,10 @@ static void phases_by_micro_step(void **state)
     assert_true(rows->items[0].residual == 0 && rows->items[1].residual == 0);
     assert_true(rows->items[2].residual == 2); /* the second of those that the static row means */
     assert_int_equal(rows->items[2].first_bytes, 7);
-    assert_false(rows->items[3].is_told); /* between: the program's own */
+    assert_false(rows->items[3].is_known); /* between: the program's own */
     assert_false(rows->items[3].has_first);
     assert_string_equal(rows->items[4].name, "clip");
-    assert_false(rows->items[4].is_told || rows->items[4].has_second);
+    assert_false(rows->items[4].is_known || rows->items[4].has_second);
     assert_true(isnan(rows->items[0].of_residual));
     drop(p);
 }
@@ -189,7 +189,7 @@ static void modules_are_folded(void **state)
 
 typedef struct parting_case {
     const char *label, *first, *second;
-    bool is_told, has_parted;
+    bool is_known, has_parted;
     int64_t from_start;
     uint64_t same_event, event;
     const char *phase;
@@ -200,7 +200,7 @@ static void check_parting(void **state)
     const parting_case *c = *state;
     pair *p = compare(c->first, c->second);
     const ms_compare_parting *found = &p->view.parting;
-    assert_int_equal(found->is_told, c->is_told);
+    assert_int_equal(found->is_known, c->is_known);
     assert_int_equal(found->has_parted, c->has_parted);
     assert_true(found->from_start == c->from_start);
     assert_int_equal(found->same_event, c->same_event);

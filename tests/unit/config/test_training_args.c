@@ -137,7 +137,7 @@ static void check_folder(void **state)
     if (status == MS_OK) {
         write_run(found, arena, &run);
         write_notes(found, "note", &notes);
-        write_notes(found, "left-out", &run.left_out);
+        write_notes(found, "left-out", &run.unsupported);
     } else {
         assert_int_equal(ms_status_exit_code(err.status), 2);
         write_error(found, &err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The mixed-integer problem against every choice there is, on models of a few layers: at every
+ * The mixed-integer problem against every assignment there is, on models of a few layers: at every
  * limit nothing is faster than what it chose, and its bound is never above the fastest.
  */
 #include "plan/costs/choose.h"
@@ -37,16 +37,16 @@ static const choose_case cases[] = {
 enum { LIMITS = 12 };
 
 typedef struct every {
-    const ms_stack *stack;
+    const ms_cost_model *costs;
     uint32_t techniques;
     uint64_t limits[LIMITS];
-    double least_ms[LIMITS]; /* over all choices within the limit */
+    double least_ms[LIMITS]; /* over all assignments within the limit */
     uint64_t lowest, highest;
 } every;
 
-static void try_choice(every *e, const ms_stack_choice *choice)
+static void try_choice(every *e, const ms_assignment *assignment)
 {
-    ms_stack_sum sum = ms_stack_count(e->stack, choice);
+    ms_cost_sum sum = ms_assignment_sum(e->costs, assignment);
     e->lowest = sum.peak_bytes < e->lowest ? sum.peak_bytes : e->lowest;
     e->highest = sum.peak_bytes > e->highest ? sum.peak_bytes : e->highest;
     for (int i = 0; i < LIMITS; i++)
@@ -54,18 +54,18 @@ static void try_choice(every *e, const ms_stack_choice *choice)
             e->least_ms[i] = sum.step_ms;
 }
 
-static void enumerate(every *e, ms_stack_choice *choice, uint32_t layer)
+static void enumerate(every *e, ms_assignment *assignment, uint32_t layer)
 {
-    uint32_t losses = e->techniques & MS_MAY_CHUNK_LOSS ? e->stack->loss_count : 1;
-    if (layer == e->stack->layer_count) {
-        for (choice->loss = 0; choice->loss < losses; choice->loss++)
-            try_choice(e, choice);
+    uint32_t losses = e->techniques & MS_MAY_CHUNK_LOSS ? e->costs->loss_count : 1;
+    if (layer == e->costs->layer_count) {
+        for (assignment->loss = 0; assignment->loss < losses; assignment->loss++)
+            try_choice(e, assignment);
         return;
     }
-    for (uint32_t o = 0; o < e->stack->option_count; o++) {
-        choice->options[layer] = o;
-        if (ms_treatment_allowed(&e->stack->options[o].treatment, e->techniques))
-            enumerate(e, choice, layer + 1);
+    for (uint32_t o = 0; o < e->costs->option_count; o++) {
+        assignment->options[layer] = o;
+        if (ms_treatment_allowed(&e->costs->options[o].treatment, e->techniques))
+            enumerate(e, assignment, layer + 1);
     }
 }
 
@@ -73,7 +73,7 @@ static void check_limit(ms_arena *arena, const every *e, int i, double gap)
 {
     ms_error err = {0};
     ms_chosen chosen;
-    const ms_choose_task task = {.stack = e->stack,
+    const ms_choose_task task = {.costs = e->costs,
                                  .aim = MS_LEAST_TIME,
                                  .limit_bytes = e->limits[i],
                                  .loss_limit_bytes = UINT64_MAX,
@@ -85,18 +85,18 @@ static void check_limit(ms_arena *arena, const every *e, int i, double gap)
     double tolerance = e->least_ms[i] * 1e-6;
     if (isinf(e->least_ms[i])) {
         /* What it chose is over the limit by what its rows leave out. */
-        if (chosen.has_choice)
-            assert_true(ms_stack_count(e->stack, &chosen.choice).peak_bytes > e->limits[i]);
+        if (chosen.has_assignment)
+            assert_true(ms_assignment_sum(e->costs, &chosen.assignment).peak_bytes > e->limits[i]);
         return;
     }
-    assert_true(chosen.has_choice);
+    assert_true(chosen.has_assignment);
     assert_true(chosen.bound <= e->least_ms[i] + tolerance);
-    ms_stack_sum sum = ms_stack_count(e->stack, &chosen.choice);
+    ms_cost_sum sum = ms_assignment_sum(e->costs, &chosen.assignment);
     if (sum.peak_bytes <= e->limits[i])
         assert_true(sum.step_ms >= e->least_ms[i] - tolerance &&
                     sum.step_ms <= e->least_ms[i] * (1 + 1.01 * gap) + tolerance);
     else
-        print_message("limit %d of %d: the choice counts %.4f %% over\n", i, LIMITS,
+        print_message("limit %d of %d: the assignment counts %.4f %% over\n", i, LIMITS,
                       100.0 * ((double)sum.peak_bytes / (double)e->limits[i] - 1));
 }
 
@@ -109,16 +109,17 @@ static void nothing_is_better(void **state)
     ms_error err = {0};
     load_run(arena, c->settings, COUNT_OF(c->settings), &model, &run);
     model.num_layers = c->layers;
-    ms_stack stack;
-    assert_int_equal(ms_stack_measure(arena, &model, &run, c->techniques, &stack, &err), MS_OK);
-    ms_stack_choice choice = {.options = ms_arena_array(arena, uint32_t, c->layers)};
-    every e = {.stack = &stack, .techniques = c->techniques, .lowest = UINT64_MAX};
-    enumerate(&e, &choice, 0);
+    ms_cost_model costs;
+    assert_int_equal(ms_cost_model_measure(arena, &model, &run, c->techniques, &costs, &err),
+                     MS_OK);
+    ms_assignment assignment = {.options = ms_arena_array(arena, uint32_t, c->layers)};
+    every e = {.costs = &costs, .techniques = c->techniques, .lowest = UINT64_MAX};
+    enumerate(&e, &assignment, 0);
     for (int i = 0; i < LIMITS; i++) {
         e.limits[i] = e.lowest + (e.highest - e.lowest) * (uint64_t)i / (LIMITS - 1);
         e.least_ms[i] = INFINITY;
     }
-    enumerate(&e, &choice, 0);
+    enumerate(&e, &assignment, 0);
     for (int i = 0; i < LIMITS; i++) {
         check_limit(arena, &e, i, 0);
         check_limit(arena, &e, i, 0.001);
@@ -129,5 +130,5 @@ static void nothing_is_better(void **state)
 
 int main(void)
 {
-    return run_rows("against every choice", nothing_is_better, cases);
+    return run_rows("against every assignment", nothing_is_better, cases);
 }

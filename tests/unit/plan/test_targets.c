@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The trainers: how many plans each can express for a stack of four layers, what is typed for them,
+ * The trainers: how many plans each can express for four layers, what is typed for them,
  * and what must never be among them.
  *
  *     test_targets LAYERS TREATMENTS    prints PyTorch's code, for
@@ -23,8 +23,8 @@ typedef struct listing {
     ms_model_config model;
     ms_run_config run;
     ms_step_task task;
-    ms_stack stack;
-    ms_shapes shapes;
+    ms_cost_model costs;
+    ms_target_plans plans;
     ms_status status;
     ms_error err;
 } listing;
@@ -47,7 +47,7 @@ static void load(listing *l, const char *preset, uint32_t layers, uint32_t techn
 static void measure(listing *l)
 {
     assert_int_equal(
-        ms_stack_measure(l->arena, &l->model, &l->run, l->task.techniques, &l->stack, &l->err),
+        ms_cost_model_measure(l->arena, &l->model, &l->run, l->task.techniques, &l->costs, &l->err),
         MS_OK);
 }
 
@@ -59,27 +59,27 @@ static void fill(listing *l, uint32_t layers, uint32_t techniques)
 
 static void list(listing *l, const char *target)
 {
-    l->status = ms_target_find(target)->list(l->arena, &l->task, &l->stack, &l->shapes, &l->err);
+    l->status = ms_target_find(target)->list(l->arena, &l->task, &l->costs, &l->plans, &l->err);
 }
 
 static void drop(listing *l)
 {
-    ms_vec_free(&l->shapes);
+    ms_vec_free(&l->plans);
     ms_arena_free(l->arena);
 }
 
 /* "0-1=checkpoint", or "" */
-static const char *treat_text(listing *l, const ms_shape *shape)
+static const char *treat_text(listing *l, const ms_target_plan *shape)
 {
     ms_treatment layers[64];
     const ms_treatments treatments = {.layers = layers};
-    assert_true(l->stack.layer_count <= 64);
-    assert_int_equal(shape->choice.loss, 0);
-    for (uint32_t i = 0; i < l->stack.layer_count; i++) {
-        assert_true(shape->choice.options[i] < l->stack.option_count);
-        layers[i] = l->stack.options[shape->choice.options[i]].treatment;
+    assert_true(l->costs.layer_count <= 64);
+    assert_int_equal(shape->assignment.loss, 0);
+    for (uint32_t i = 0; i < l->costs.layer_count; i++) {
+        assert_true(shape->assignment.options[i] < l->costs.option_count);
+        layers[i] = l->costs.options[shape->assignment.options[i]].treatment;
     }
-    const char *text = ms_treatments_text(&treatments, l->stack.layer_count, l->arena);
+    const char *text = ms_treatments_text(&treatments, l->costs.layer_count, l->arena);
     assert_non_null(text);
     return text;
 }
@@ -143,17 +143,17 @@ static void counts_plans(void **state)
     measure(&l);
     list(&l, c->target);
     assert_int_equal(l.status, MS_OK);
-    assert_int_equal(l.shapes.count, c->count);
-    assert_string_equal(treat_text(&l, &l.shapes.items[0]), "");
-    for (uint32_t i = 0; i < l.shapes.count; i++) {
-        const ms_shape *shape = &l.shapes.items[i];
+    assert_int_equal(l.plans.count, c->count);
+    assert_string_equal(treat_text(&l, &l.plans.items[0]), "");
+    for (uint32_t i = 0; i < l.plans.count; i++) {
+        const ms_target_plan *shape = &l.plans.items[i];
         assert_true(strlen(shape->text) > 0);
         for (uint32_t j = 0; j < i; j++) {
-            assert_string_not_equal(shape->text, l.shapes.items[j].text);
-            assert_string_not_equal(treat_text(&l, shape), treat_text(&l, &l.shapes.items[j]));
+            assert_string_not_equal(shape->text, l.plans.items[j].text);
+            assert_string_not_equal(treat_text(&l, shape), treat_text(&l, &l.plans.items[j]));
         }
         for (uint32_t layer = 0; layer < c->layers; layer++) {
-            const ms_treatment *t = &l.stack.options[shape->choice.options[layer]].treatment;
+            const ms_treatment *t = &l.costs.options[shape->assignment.options[layer]].treatment;
             assert_int_equal(techniques_of(t) & ~(c->techniques & target->techniques), 0);
         }
     }
@@ -296,9 +296,9 @@ static void prints_plan(void **state)
     list(&l, c->target);
     assert_int_equal(l.status, MS_OK);
     const char *text = NULL;
-    for (uint32_t i = 0; i < l.shapes.count; i++)
-        if (strcmp(treat_text(&l, &l.shapes.items[i]), c->treat) == 0)
-            text = l.shapes.items[i].text;
+    for (uint32_t i = 0; i < l.plans.count; i++)
+        if (strcmp(treat_text(&l, &l.plans.items[i]), c->treat) == 0)
+            text = l.plans.items[i].text;
     assert_non_null(text);
     assert_string_equal(text, c->text);
     drop(&l);
@@ -314,10 +314,10 @@ static void megatron_mixes_nothing(void **state)
         listing l;
         fill(&l, 30, MS_MAY_ALL);
         list(&l, names[n]);
-        assert_int_equal(l.shapes.count, 1 + 30 + 1 + 29);
-        for (uint32_t i = 0; i < l.shapes.count; i++) {
-            const char *treat = treat_text(&l, &l.shapes.items[i]);
-            const char *text = l.shapes.items[i].text;
+        assert_int_equal(l.plans.count, 1 + 30 + 1 + 29);
+        for (uint32_t i = 0; i < l.plans.count; i++) {
+            const char *treat = treat_text(&l, &l.plans.items[i]);
+            const char *text = l.plans.items[i].text;
             assert_false(strstr(treat, "checkpoint") && strstr(treat, "offload"));
             assert_false(strstr(text, "full") && strstr(text, "offload"));
             assert_null(strchr(treat, ','));
@@ -349,8 +349,8 @@ static void titan_follows_biases(void **state)
         l.model.mlp_bias = cases[i].mlp_bias;
         measure(&l);
         list(&l, "torchtitan");
-        assert_int_equal(l.shapes.count, 2);
-        assert_string_equal(treat_text(&l, &l.shapes.items[1]), cases[i].treat);
+        assert_int_equal(l.plans.count, 2);
+        assert_string_equal(treat_text(&l, &l.plans.items[1]), cases[i].treat);
         drop(&l);
     }
 }
@@ -362,8 +362,8 @@ static void axolotl_saves_sliding_windows(void **state)
     load(&l, "mistral-7b-v0.1", LAYERS, MS_MAY_SELECT);
     measure(&l);
     list(&l, "axolotl");
-    assert_int_equal(l.shapes.count, 3);
-    assert_non_null(strstr(l.shapes.items[1].text, "\n  save_sliding_window: true"));
+    assert_int_equal(l.plans.count, 3);
+    assert_non_null(strstr(l.plans.items[1].text, "\n  save_sliding_window: true"));
     drop(&l);
 }
 
@@ -386,7 +386,7 @@ static void tiles_batches_of_one(void **state)
         l.run.batch = cases[i].batch;
         measure(&l);
         list(&l, cases[i].target);
-        assert_int_equal(l.shapes.count, cases[i].count);
+        assert_int_equal(l.plans.count, cases[i].count);
         drop(&l);
     }
 }
@@ -396,9 +396,9 @@ static void passes_failures_on(void **state)
     (void)state;
     listing l;
     fill(&l, LAYERS, MS_MAY_ALL);
-    while (l.stack.option_count < MS_STACK_MOST_OPTIONS)
-        l.stack.options[l.stack.option_count++].treatment =
-            (ms_treatment){.kind = MS_TREAT_OFFLOAD, .share = 1.0 / (100 + l.stack.option_count)};
+    while (l.costs.option_count < MS_COST_MOST_OPTIONS)
+        l.costs.options[l.costs.option_count++].treatment =
+            (ms_treatment){.kind = MS_TREAT_OFFLOAD, .share = 1.0 / (100 + l.costs.option_count)};
     list(&l, "torchtitan");
     assert_int_equal(l.status, MS_ERR_LIMIT);
     assert_int_equal(l.err.status, MS_ERR_LIMIT);

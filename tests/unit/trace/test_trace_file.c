@@ -125,11 +125,11 @@ static void compare_times(const ms_trace *a, const ms_trace *b, const ms_device 
     assert_int_equal(ms_profile_build(b, device, MS_ALLOCATOR_CUDA, &q, &err), MS_OK);
     assert_true(p.time.step_ms > 0 || device->is_cpu);
     assert_memory_equal(&p.time, &q.time, sizeof p.time);
-    assert_int_equal(p.stretches.count, q.stretches.count);
-    for (uint32_t i = 0; i < p.stretches.count; i++) {
-        assert_int_equal(p.stretches.items[i].peak_bytes, q.stretches.items[i].peak_bytes);
-        assert_int_equal(p.stretches.items[i].released_bytes, q.stretches.items[i].released_bytes);
-        assert_int_equal(p.stretches.items[i].returned_bytes, q.stretches.items[i].returned_bytes);
+    assert_int_equal(p.spans.count, q.spans.count);
+    for (uint32_t i = 0; i < p.spans.count; i++) {
+        assert_int_equal(p.spans.items[i].peak_bytes, q.spans.items[i].peak_bytes);
+        assert_int_equal(p.spans.items[i].released_bytes, q.spans.items[i].released_bytes);
+        assert_int_equal(p.spans.items[i].returned_bytes, q.spans.items[i].returned_bytes);
     }
     assert_int_equal(ms_usage_measure(a, &options, &x, &err), MS_OK);
     assert_int_equal(ms_usage_measure(b, &options, &y, &err), MS_OK);

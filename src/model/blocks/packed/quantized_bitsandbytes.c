@@ -80,13 +80,13 @@ static ms_tensor call_4bit(ms_model *model, const struct ms_quantized *q,
                                      .scales = q->scale_count,
                                      .is_double = model->run->quantization.is_double,
                                      .dtype = model->run->dtype};
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_assign(&f, input, ms_to(tape, *input, model->run->quantization.compute_dtype));
     ms_module_cast(model, module->bias, model->run->quantization.compute_dtype);
     ms_tensor product = ms_matmul_4bit(tape, *input, &weight, module->bias);
     ms_tensor *result = ms_local(&f, ms_to(tape, product, dtype));
-    return ms_frame_end(&f, result);
+    return ms_locals_end(&f, result);
 }
 
 static ms_dtype compute_dtype(const ms_model *model)
@@ -115,11 +115,11 @@ static ms_tensor call_8bit(ms_model *model, const struct ms_quantized *q,
                            const ms_linear_module *module, ms_tensor x)
 {
     ms_tape *tape = model->tape;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_module_cast(model, module->bias, (ms_dtype)ms_info(tape, x)->dtype);
     ms_tensor *result = ms_local(&f, ms_matmul_8bit(tape, *input, q->out));
-    return ms_frame_end(&f, result);
+    return ms_locals_end(&f, result);
 }
 
 const ms_packing ms_packing_8bit = {

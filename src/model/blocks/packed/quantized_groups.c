@@ -53,7 +53,7 @@ static ms_tensor call_gptq(ms_model *model, const struct ms_quantized *q,
 {
     ms_tape *tape = model->tape;
     ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     const ms_gptq_weight packed = {q->in, q->out, groups_of(model, q),
                                    model->run->quantization.bits};
@@ -63,7 +63,7 @@ static ms_tensor call_gptq(ms_model *model, const struct ms_quantized *q,
     ms_assign(&f, weight, 0);
     if (module->bias)
         ms_assign(&f, out, ms_add_into_view(tape, *out, module->bias));
-    return ms_frame_end(&f, out);
+    return ms_locals_end(&f, out);
 }
 
 static ms_dtype scales_dtype(const ms_model *model)
@@ -94,12 +94,12 @@ static ms_tensor call_awq(ms_model *model, const struct ms_quantized *q,
 {
     ms_tape *tape = model->tape;
     ms_dtype dtype = (ms_dtype)ms_info(tape, x)->dtype;
-    ms_frame f = ms_frame_begin(tape);
+    ms_locals f = ms_locals_begin(tape);
     ms_tensor *input = ms_argument(&f, x);
     ms_assign(&f, input, ms_to(tape, *input, MS_DTYPE_F16));
     ms_tensor *out = ms_local(&f, ms_matmul_awq(tape, *input, q->out, module->bias));
     ms_assign(&f, out, ms_to(tape, *out, dtype));
-    return ms_frame_end(&f, out);
+    return ms_locals_end(&f, out);
 }
 
 const ms_packing ms_packing_awq = {.make = make_awq,

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config/model/unsupported.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#include "text/nearest.h"
+
+#define ONE_RANK "; memscope capture --world N measures one rank"
+
+static const char fp8[] = "training in fp8 is not supported";
+static const char precision[] =
+    "dtype and autocast set the precision; training in fp8 is not supported";
+static const char compiled[] = "torch.compile is not supported: the step is run eagerly";
+static const char gpus[] =
+    "memscope predicts one GPU; with data parallelism each GPU also needs the buckets of "
+    "DistributedDataParallel, as many bytes as the gradients";
+static const char fsdp[] =
+    "FSDP is not supported: memscope predicts one device that holds everything" ONE_RANK;
+static const char zero[] =
+    "DeepSpeed is not supported: memscope predicts one device that holds everything" ONE_RANK;
+static const char megatron[] =
+    "Megatron is not supported: memscope predicts one device that holds everything" ONE_RANK;
+static const char tensors[] = "tensor parallelism is not supported: memscope predicts one device "
+                              "that holds everything" ONE_RANK;
+static const char pipeline[] =
+    "pipeline parallelism is not supported: memscope predicts one device "
+    "that holds everything" ONE_RANK;
+static const char sequences[] =
+    "context parallelism is not supported: memscope predicts one device "
+    "that holds whole sequences" ONE_RANK;
+static const char experts[] = "expert parallelism is not supported: memscope predicts one device "
+                              "that holds all experts" ONE_RANK;
+static const char serving[] = "inference is not supported: memscope predicts training steps";
+static const char cache[] =
+    "a KV cache belongs to inference, which is not supported: memscope predicts training steps";
+static const char length[] = "inference is not supported: memscope predicts training steps; the "
+                             "length of their sequences is seq";
+static const char requests[] = "inference is not supported: memscope predicts training steps; the "
+                               "number of their sequences is batch";
+
+/* clang-format off */
+static const struct {
+    const char *name, *why;
+} settings[] = {
+    {"compile", compiled}, {"torch-compile", compiled},
+    {"fp8", fp8}, {"float8", fp8},
+    {"precision", precision}, {"mixed-precision", precision},
+    {"gpus", gpus}, {"gpu-count", gpus}, {"num-gpus", gpus}, {"n-gpus", gpus}, {"ngpus", gpus},
+    {"n-gpu", gpus}, {"num-devices", gpus}, {"num-processes", gpus}, {"nproc", gpus},
+    {"nproc-per-node", gpus}, {"gpus-per-node", gpus}, {"nnodes", gpus}, {"num-nodes", gpus},
+    {"nodes", gpus}, {"num-machines", gpus}, {"world-size", gpus}, {"world", gpus},
+    {"dp", gpus}, {"dp-size", gpus}, {"ddp", gpus}, {"data-parallel", gpus},
+    {"data-parallel-size", gpus}, {"distributed", gpus}, {"distributed-type", gpus},
+    {"fsdp", fsdp}, {"fsdp2", fsdp}, {"fsdp-config", fsdp}, {"hsdp", fsdp}, {"sharding", fsdp},
+    {"sharding-strategy", fsdp}, {"shards", fsdp}, {"dp-shard", fsdp}, {"dp-shard-size", fsdp},
+    {"zero", zero}, {"zero1", zero}, {"zero2", zero}, {"zero3", zero}, {"zero-stage", zero},
+    {"deepspeed", zero}, {"deepspeed-config", zero},
+    {"megatron", megatron}, {"megatron-lm", megatron}, {"distributed-optimizer", megatron},
+    {"use-distributed-optimizer", megatron},
+    {"tp", tensors}, {"tp-size", tensors}, {"tensor-parallel", tensors},
+    {"tensor-parallel-size", tensors}, {"tensor-model-parallel-size", tensors},
+    {"model-parallel", tensors}, {"model-parallel-size", tensors},
+    {"pp", pipeline}, {"pp-size", pipeline}, {"pipeline-parallel", pipeline},
+    {"pipeline-parallel-size", pipeline}, {"pipeline-model-parallel-size", pipeline},
+    {"cp", sequences}, {"cp-size", sequences}, {"sp", sequences}, {"sp-size", sequences},
+    {"context-parallel", sequences}, {"context-parallel-size", sequences},
+    {"sequence-parallel", sequences}, {"sequence-parallel-size", sequences},
+    {"ep", experts}, {"ep-size", experts}, {"expert-parallel", experts},
+    {"expert-parallel-size", experts}, {"expert-model-parallel-size", experts},
+    {"inference", serving}, {"infer", serving}, {"serve", serving}, {"serving", serving},
+    {"vllm", serving}, {"generate", serving}, {"generation", serving}, {"prefill", serving},
+    {"decode", serving}, {"max-new-tokens", serving}, {"gpu-memory-utilization", serving},
+    {"kv-cache", cache}, {"kv-cache-dtype", cache}, {"use-cache", cache},
+    {"cache-implementation", cache},
+    {"max-model-len", length}, {"context", length}, {"context-length", length},
+    {"context-size", length}, {"ctx-size", length}, {"n-ctx", length},
+    {"concurrency", requests}, {"max-num-seqs", requests}, {"max-batch-size", requests},
+    {"requests", requests},
+};
+/* clang-format on */
+
+const char *ms_unsupported_type(const char *name)
+{
+    static const char *const beginnings[] = {"fp8", "float8", "mxfp8"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
+        if (strncasecmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+            return fp8;
+    return NULL;
+}
+
+const char *ms_unsupported_setting(const char *name)
+{
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+        if (ms_name_equal(settings[i].name, name))
+            return settings[i].why;
+    return NULL;
+}

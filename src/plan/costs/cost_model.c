@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Counting an assignment from its parts.
+ */
+#include "plan/costs/cost_model.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+int64_t ms_layer_saved(const ms_layer_cost *cost, uint32_t m)
+{
+    const ms_layer_bytes *b = &cost->bytes[m];
+    return b->forward_end - b->input - b->forward_late - (int64_t)cost->released_bytes;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What layers above the first hold of what came before them all: with each layer that holds more
+ * than the ones below it, how much more than what the first layer's figures have. */
+typedef struct holds {
+    uint32_t count;
+    struct {
+        uint32_t layer;
+        int64_t bytes;
+    } items[4];
+    int64_t to_end;
+} holds;
+
+static holds find_holds(const ms_cost_model *costs, const ms_assignment *assignment)
+{
+    holds h = {0};
+    int64_t first = costs->options[assignment->options[0]].shared_bytes, most = 0;
+    for (uint32_t i = 1; i < costs->layer_count; i++) {
+        const ms_cost_option *option = &costs->options[assignment->options[i]];
+        int64_t bytes = option->shared_bytes - first;
+        if (option->holds_to_end)
+            h.to_end = larger(h.to_end, bytes);
+        if (bytes <= most)
+            continue;
+        most = bytes;
+        h.items[h.count].layer = i;
+        h.items[h.count].bytes = bytes;
+        h.count += h.count + 1 < sizeof h.items / sizeof h.items[0];
+    }
+    return h;
+}
+
+/* While backward has not done with layer `i`. */
+static int64_t held_at(const holds *h, uint32_t i)
+{
+    int64_t bytes = h->to_end;
+    for (uint32_t k = 0; k < h->count; k++)
+        if (h->items[k].layer <= i)
+            bytes = larger(bytes, h->items[k].bytes);
+    return bytes;
+}
+
+/* The highest levels in one micro-step. */
+typedef struct levels {
+    int64_t all, loss;
+} levels;
+
+static levels count_micro_step(const ms_cost_model *costs, const ms_assignment *assignment,
+                               uint32_t m)
+{
+    const ms_outer_cost *ends = &costs->losses[assignment->loss];
+    const holds h = find_holds(costs, assignment);
+    int64_t level = ends->before_layers[m], made = 0, late = 0, peak = level;
+    uint64_t below = 0;
+    for (uint32_t i = 0; i < costs->layer_count; i++) {
+        const ms_layer_cost *cost = &costs->options[assignment->options[i]].layers[i];
+        peak = larger(peak, level + cost->bytes[m].forward_peak);
+        level += cost->bytes[m].forward_end - (int64_t)below;
+        made += cost->bytes[m].forward_end - cost->bytes[m].input - (int64_t)below;
+        late += cost->bytes[m].forward_late;
+        below = cost->released_bytes;
+    }
+    made += held_at(&h, costs->layer_count);
+    int64_t loss = larger(ends->loss_peak[m] + made, ends->loss_backward_peak[m] + made - late);
+    peak = larger(peak, loss);
+    level = ends->before_backward[m] + made - late;
+    for (uint32_t i = costs->layer_count; i-- > 0;) {
+        const ms_layer_cost *cost = &costs->options[assignment->options[i]].layers[i];
+        if (i > 0)
+            level += (int64_t)costs->options[assignment->options[i - 1]].layers[i - 1].sent_bytes;
+        peak = larger(peak, level + cost->bytes[m].backward_peak);
+        level += cost->bytes[m].backward_end - held_at(&h, i) + held_at(&h, i > 0 ? i - 1 : 0);
+    }
+    int64_t left = level - ends->before_backward[m];
+    return (levels){larger(peak, ends->after_peak[m] + left), loss};
+}
+
+ms_cost_sum ms_assignment_sum(const ms_cost_model *costs, const ms_assignment *assignment)
+{
+    const ms_outer_cost *ends = &costs->losses[assignment->loss];
+    ms_cost_sum sum = {.step_ms = ends->ms};
+    int64_t fixed = ends->fixed_bytes;
+    for (uint32_t i = 0; i < costs->layer_count; i++)
+        fixed = larger(fixed, costs->options[assignment->options[i]].fixed_bytes);
+    int64_t level = 0, loss = 0;
+    for (uint32_t m = 0; m < costs->micro_steps; m++) {
+        levels highest = count_micro_step(costs, assignment, m);
+        level = larger(level, highest.all + fixed);
+        loss = larger(loss, highest.loss + fixed);
+    }
+    sum.level_bytes = (uint64_t)level;
+    sum.loss_bytes = (uint64_t)loss;
+    sum.peak_bytes = (uint64_t)larger(level, (int64_t)ends->fixed_peak + larger(fixed, 0));
+    for (uint32_t i = 0; i < costs->layer_count; i++) {
+        const ms_layer_cost *cost = &costs->options[assignment->options[i]].layers[i];
+        sum.step_ms += cost->ms;
+        sum.host_bytes += cost->host_bytes;
+    }
+    return sum;
+}
+
+ms_status ms_assignment_copy(ms_arena *arena, const ms_cost_model *costs, const ms_assignment *from,
+                             ms_assignment *to, ms_error *err)
+{
+    to->loss = from->loss;
+    to->options = ms_arena_array(arena, uint32_t, costs->layer_count);
+    if (!to->options)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu32 " layers",
+                       costs->layer_count);
+    memcpy(to->options, from->options, costs->layer_count * sizeof *to->options);
+    return MS_OK;
+}
+
+ms_status ms_assignment_treatments(ms_arena *arena, const ms_cost_model *costs,
+                                   const ms_assignment *assignment, ms_treatments *treatments,
+                                   ms_error *err)
+{
+    treatments->layers = ms_arena_array(arena, ms_treatment, costs->layer_count);
+    if (!treatments->layers)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu32 " layers",
+                       costs->layer_count);
+    for (uint32_t i = 0; i < costs->layer_count; i++)
+        treatments->layers[i] = costs->options[assignment->options[i]].treatment;
+    treatments->loss_chunks = costs->losses[assignment->loss].loss_chunks;
+    return MS_OK;
+}

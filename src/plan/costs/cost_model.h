@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The cost model of layers, a sum: what each treatment of each layer adds to the step's memory and
+ * time. The figures come from simulated steps in which every layer is treated alike; a mix of
+ * treatments is then counted in whole bytes without running it. What counts is checked by running
+ * the result.
+ */
+#ifndef MS_PLAN_COSTS_COST_MODEL_H
+#define MS_PLAN_COSTS_COST_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "config/model/model_config.h"
+#include "config/run/run_config.h"
+#include "config/treatment/technique.h"
+#include "measure/profile.h"
+
+enum {
+    MS_COST_MOST_OPTIONS = 50,
+    MS_COST_TRAINERS_OPTIONS = 8, /* of those, room for what trainers add */
+    MS_COST_MOST_LOSSES = 6,
+    MS_COST_MICRO_STEPS = 2
+};
+
+/* A layer under one option, in one of the micro-steps that differ: the first, and the last. Bytes
+ * are relative to what is live when the layer begins. */
+typedef struct ms_layer_bytes {
+    int64_t forward_peak, forward_end; /* forward_end: what it saves */
+    int64_t forward_late;              /* part of it that goes when forward is over */
+    int64_t input; /* of the first layer: its input, if that goes before the loss */
+    int64_t backward_peak, backward_end; /* backward_end: gradients made less what was saved */
+} ms_layer_bytes;
+
+typedef struct ms_layer_cost {
+    ms_layer_bytes bytes[MS_COST_MICRO_STEPS];
+    uint64_t host_bytes;     /* wait on the host */
+    uint64_t sent_bytes;     /* of those, what comes back before it runs backward, in blocks */
+    uint64_t released_bytes; /* of those, what leaves when the next layer has run forward; neither
+                                is part of `bytes` */
+    double ms; /* of the step, forward and backward, all micro-steps, waiting included */
+    double recompute_ms, exposed_ms; /* parts of ms */
+    double steady_exposed_ms; /* what it would wait among many like it: copies beyond its compute */
+    double forward_flops;     /* of one micro-step */
+} ms_layer_cost;
+
+typedef struct ms_cost_option {
+    ms_treatment treatment;
+    ms_layer_cost *layers; /* per layer */
+    int64_t fixed_bytes;   /* there is more of from the first step on (a library's workspace), once
+                              for all options that have it */
+    int64_t shared_bytes;  /* of what came before the layers (a mask), what any layer but the first
+                              holds until its backward, once for all of them; the first layer's is in
+                              its figures */
+    bool holds_to_end;     /* until all of backward is over */
+} ms_cost_option;
+
+/* What lies outside the layers, with the loss in one or in chunks. Bytes as if no layer saved
+ * anything: the layers' sums come on top. */
+typedef struct ms_outer_cost {
+    uint32_t loss_chunks;                       /* 0: in one */
+    int64_t fixed_bytes;                        /* as an option's */
+    int64_t before_layers[MS_COST_MICRO_STEPS]; /* live when the first layer begins */
+    int64_t loss_peak[MS_COST_MICRO_STEPS];     /* highest behind the last layer's forward */
+    int64_t loss_backward_peak[MS_COST_MICRO_STEPS];
+    int64_t before_backward[MS_COST_MICRO_STEPS]; /* live when the last layer's backward begins */
+    int64_t after_peak[MS_COST_MICRO_STEPS]; /* highest between the first layer's backward and the
+                                                 end of the phase; the layers' sums as they end */
+    uint64_t fixed_peak; /* highest that no treatment changes: embedding, clip, optimizer */
+    double ms;           /* of all that is outside the layers */
+} ms_outer_cost;
+
+/* An operator that the recomputation of a layer runs. */
+typedef struct ms_recomputed_op {
+    const char *name; /* static */
+    uint32_t occurrence;
+    double ms;
+    uint64_t bytes; /* of its results */
+} ms_recomputed_op;
+
+enum { MS_MOST_RECOMPUTED_OPS = 256 };
+
+typedef struct ms_op_list {
+    ms_arena *arena;
+    ms_recomputed_op *items; /* of one layer from the middle */
+    uint32_t count;
+} ms_op_list;
+
+enum { MS_OPTION_KEEP, MS_OPTION_CHECKPOINT }; /* in every cost model */
+
+typedef struct ms_cost_model {
+    uint32_t layer_count, option_count, loss_count;
+    ms_cost_option options[MS_COST_MOST_OPTIONS]; /* [0]: keep; [1]: checkpoint */
+    ms_outer_cost losses[MS_COST_MOST_LOSSES];    /* [0]: in one */
+    uint32_t micro_steps;                         /* that differ: 1 or 2 */
+    const uint32_t *segments; /* first layer of each run of layers that are alike under all options;
+                                 segments[segment_count] = layer_count */
+    uint32_t segment_count;
+    ms_op_list ops;
+    uint32_t simulations; /* that were run to fill it */
+} ms_cost_model;
+
+/* An assignment: an option for each layer, and one for the loss. */
+typedef struct ms_assignment {
+    uint32_t *options; /* per layer */
+    uint32_t loss;
+} ms_assignment;
+
+typedef struct ms_cost_sum {
+    uint64_t peak_bytes;  /* live, as requested and rounded to blocks */
+    uint64_t level_bytes; /* the highest that treatments affect: the peak, or below it */
+    uint64_t loss_bytes;  /* the highest of the loss, where most is saved */
+    double step_ms;
+    uint64_t host_bytes;
+} ms_cost_sum;
+
+ms_cost_sum ms_assignment_sum(const ms_cost_model *costs, const ms_assignment *assignment);
+
+/* What is left of a layer when forward is over: without what went to the host. */
+int64_t ms_layer_saved(const ms_layer_cost *cost, uint32_t m);
+
+/* An assignment of its own in the arena. */
+ms_status ms_assignment_copy(ms_arena *arena, const ms_cost_model *costs, const ms_assignment *from,
+                             ms_assignment *to, ms_error *err);
+
+/* The treatments that an assignment stands for; layers in the arena. */
+ms_status ms_assignment_treatments(ms_arena *arena, const ms_cost_model *costs,
+                                   const ms_assignment *assignment, ms_treatments *treatments,
+                                   ms_error *err);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/search/alternatives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "plan/costs/choose_heuristics.h"
+#include "plan/search/rules.h"
+#include "simulate/change.h"
+#include "plan/search/search_stages.h"
+#include "plan/search/simulate.h"
+#include "plan/trainers/targets.h"
+
+/* A search of its own, alone in its thread. */
+typedef struct attempt {
+    ms_arena *arena;
+    const char *name, *option; /* static, or in the arena */
+    ms_step_task task;
+    ms_variation variation;
+    ms_step_plan plan;
+    ms_search search;
+    ms_planner planner;
+    bool measures; /* another run: its options are measured anew */
+    ms_status status;
+    ms_error err;
+} attempt;
+
+static bool set_attempt(const ms_search *base, const char *name, attempt *a)
+{
+    *a = (attempt){.arena = ms_arena_create(0),
+                   .name = name,
+                   .option = "",
+                   .task = *base->task,
+                   .planner = MS_PLANNER_MILP};
+    a->variation = ms_vary_run(base->task->model, base->task->run, a->arena);
+    return a->arena != NULL;
+}
+
+/* Attempts move when their array grows, so what points into them is set at last. */
+static void link_attempt(const ms_search *base, attempt *a)
+{
+    a->task.model = &a->variation.model;
+    a->task.run = &a->variation.run;
+    ms_search_fork(base, &a->task, a->arena, &a->plan, &a->err, &a->search);
+}
+
+static ms_status run_rules(attempt *a)
+{
+    ms_rules_answer answer;
+    ms_status status =
+        ms_rules_choose(a->arena, &a->task, &a->search.costs, a->plan.keep_all.device_bytes,
+                        a->plan.budget_bytes, &answer, &a->err);
+    a->search.best = answer.assignment;
+    a->search.has_best = status == MS_OK;
+    return status;
+}
+
+static void run_attempt(void *context, uint32_t index)
+{
+    static const ms_choose_fn ways[] = {[MS_PLANNER_MILP] = ms_choose_milp,
+                                        [MS_PLANNER_GREEDY] = ms_choose_greedy,
+                                        [MS_PLANNER_UNIFORM] = ms_choose_uniform};
+    attempt *a = &((attempt *)context)[index];
+    ms_chosen chosen;
+    if (ms_stop_asked(a->task.stop))
+        return;
+    if (a->measures)
+        a->status = ms_search_begin(&a->search, ms_target_find("free"));
+    if (a->status == MS_OK)
+        a->status = a->planner == MS_PLANNER_RULES ? run_rules(a)
+                    : a->planner != MS_PLANNER_GREEDY
+                        ? ms_search_run(&a->search, ways[a->planner], &chosen)
+                        : ms_search_run_as_chosen(&a->search, ways[a->planner], &chosen);
+    if (a->status == MS_OK && a->search.has_best)
+        a->status = ms_search_finish(&a->search);
+}
+
+/* Figures outlive the attempt's arena. */
+static ms_status keep_figures(const ms_search *base, const attempt *a, ms_alternative *kept)
+{
+    *kept = (ms_alternative){.name = a->name,
+                             .option = ms_arena_strdup(base->arena, a->option),
+                             .has_figures = a->search.has_best};
+    if (!kept->option)
+        return ms_fail(base->err, MS_ERR_NOMEM, "out of memory for the comparison");
+    if (!kept->has_figures)
+        return MS_OK;
+    return ms_step_figures_copy(base->arena, base->task->model->num_layers, &a->plan.plan,
+                                &kept->figures, base->err);
+}
+
+static void run_side_by_side(const ms_search *base, attempt *attempts, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        link_attempt(base, &attempts[i]);
+    ms_parallel_run(count, run_attempt, attempts);
+}
+
+/* Appends what came of them, and frees them. */
+static ms_status collect(const ms_search *base, attempt *attempts, uint32_t count,
+                         ms_vec_alternatives *list)
+{
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < count && status == MS_OK; i++) {
+        ms_alternative kept;
+        status = attempts[i].status;
+        if (status != MS_OK && base->err && base->err->status == MS_OK)
+            *base->err = attempts[i].err;
+        if (status == MS_OK)
+            status = keep_figures(base, &attempts[i], &kept);
+        if (status == MS_OK && !ms_vec_push(list, kept))
+            status = MS_ERR_NOMEM;
+        if (status == MS_ERR_NOMEM)
+            ms_error_set(base->err, status, "out of memory for the comparison");
+    }
+    for (uint32_t i = 0; i < count; i++)
+        ms_arena_free(attempts[i].arena);
+    return status;
+}
+
+static ms_status no_memory(const ms_search *base, attempt *attempts, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        ms_arena_free(attempts[i].arena);
+    return ms_fail(base->err, MS_ERR_NOMEM, "out of memory for the comparison");
+}
+
+/* Allocators are fickle: now and then a simpler planner's assignment fits where no better one was
+ * found to. Then it is the plan. */
+static ms_status adopt(ms_search *search, const attempt *a)
+{
+    ms_step_plan *plan = search->plan;
+    if (a->status != MS_OK || !a->search.has_best || !ms_reason_fits(a->plan.plan.reason) ||
+        a->plan.plan.time.step_ms >= plan->plan.time.step_ms)
+        return MS_OK;
+    ms_alternative kept;
+    ms_status status = keep_figures(search, a, &kept);
+    if (status == MS_OK)
+        status = ms_assignment_copy(search->arena, &search->costs, &a->search.best, &search->best,
+                                    search->err);
+    if (status != MS_OK)
+        return ms_fail(search->err, status, "out of memory for the comparison");
+    double bound = plan->bound_ms;
+    plan->plan = kept.figures;
+    plan->bound_ms = bound < kept.figures.time.step_ms ? bound : kept.figures.time.step_ms;
+    plan->gap = 1 - plan->bound_ms / kept.figures.time.step_ms;
+    return MS_OK;
+}
+
+ms_status ms_compare_planners(ms_search *search)
+{
+    static const ms_planner others[] = {MS_PLANNER_GREEDY, MS_PLANNER_RULES, MS_PLANNER_UNIFORM};
+    enum { COUNT = sizeof others / sizeof others[0] };
+    attempt *attempts = ms_arena_array(search->arena, attempt, COUNT);
+    if (!attempts)
+        return no_memory(search, NULL, 0);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        if (!set_attempt(search, ms_planner_names[others[i]], &attempts[i]))
+            return no_memory(search, attempts, i);
+        attempts[i].planner = others[i];
+    }
+    run_side_by_side(search, attempts, COUNT);
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < COUNT && status == MS_OK; i++)
+        status = adopt(search, &attempts[i]);
+    ms_status collected = collect(search, attempts, COUNT, &search->plan->compared);
+    return status == MS_OK ? collected : status;
+}
+
+/* ---- changes ---- */
+
+enum { MOST_REPEATS = 4, MOST_CHANGES = 32 };
+
+typedef struct attempt_list {
+    attempt *items;
+    uint32_t count;
+} attempt_list;
+
+/* Adds an attempt with the change, again and again where that helps; false when out of memory. */
+static bool add_change(const ms_search *base, const ms_change *change, attempt_list *list)
+{
+    ms_run_config run = *base->task->run;
+    for (int i = 0; i < (change->may_be_repeated ? MOST_REPEATS : 1); i++) {
+        if (list->count == MOST_CHANGES)
+            return true;
+        attempt *a = &list->items[list->count];
+        if (!set_attempt(base, change->title, a))
+            return false;
+        a->variation.run = run;
+        a->measures = true;
+        list->count++;
+        if (!ms_vary_by(&a->variation, change, &a->option)) {
+            ms_arena_free(a->arena);
+            list->count--;
+            return true;
+        }
+        if (!a->option)
+            return false;
+        run = a->variation.run;
+    }
+    return true;
+}
+
+static int fastest_first(const void *a, const void *b)
+{
+    const ms_alternative *x = a, *y = b;
+    double dx = x->figures.time.step_ms, dy = y->figures.time.step_ms;
+    return dx < dy ? -1 : dx > dy ? 1 : strcmp(x->name, y->name);
+}
+
+/* Of a change that was repeated only the mildest that fits is a suggestion. */
+static void keep_nearest(ms_vec_alternatives *list)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const ms_alternative *a = &list->items[i];
+        bool again = count > 0 && strcmp(list->items[count - 1].name, a->name) == 0;
+        if (a->has_figures && ms_reason_fits(a->figures.reason) && !again)
+            list->items[count++] = *a;
+    }
+    list->count = count;
+    if (count > 1)
+        qsort(list->items, count, sizeof *list->items, fastest_first);
+}
+
+ms_status ms_suggest_changes(const ms_search *search)
+{
+    attempt_list list = {.items = calloc(MOST_CHANGES, sizeof *list.items)};
+    bool ok = list.items != NULL;
+    for (size_t i = 0; ok && ms_change_at(i); i++)
+        if (!ms_change_at(i)->is_treatment)
+            ok = add_change(search, ms_change_at(i), &list);
+    ok = ok && add_change(search, &ms_allocator_change, &list);
+    if (ok)
+        run_side_by_side(search, list.items, list.count);
+    ms_status status = ok ? collect(search, list.items, list.count, &search->plan->suggestions)
+                          : no_memory(search, list.items, list.count);
+    free(list.items);
+    if (status == MS_OK)
+        keep_nearest(&search->plan->suggestions);
+    return status;
+}
+
+/* Beyond this it is worth knowing what an allocator that wastes less would do. */
+static const double far_from_bound = 0.01, worth_telling = 0.005;
+
+/* Events and options are the same, proofs are not. */
+ms_status ms_suggest_allocator(ms_search *search)
+{
+    ms_step_plan *plan = search->plan;
+    attempt a;
+    if (plan->gap < far_from_bound)
+        return MS_OK;
+    if (!set_attempt(search, ms_allocator_change.title, &a))
+        return no_memory(search, NULL, 0);
+    if (!ms_vary_by(&a.variation, &ms_allocator_change, &a.option)) {
+        ms_arena_free(a.arena);
+        return MS_OK;
+    }
+    if (!a.option)
+        return no_memory(search, &a, 1);
+    link_attempt(search, &a);
+    a.search.proofs = NULL;
+    run_attempt(&a, 0);
+    ms_status status = collect(search, &a, 1, &plan->suggestions);
+    bool is_faster = plan->suggestions.count > 0 && plan->suggestions.items[0].has_figures &&
+                     ms_reason_fits(plan->suggestions.items[0].figures.reason) &&
+                     plan->suggestions.items[0].figures.time.step_ms <
+                         plan->plan.time.step_ms * (1 - worth_telling);
+    if (!is_faster)
+        plan->suggestions.count = 0;
+    return status;
+}
+
+/* ---- trainers ---- */
+
+ms_status ms_price_target(const ms_search *search)
+{
+    ms_vec_alternatives list = {0};
+    attempt free_plan;
+    if (!set_attempt(search, "free", &free_plan))
+        return no_memory(search, NULL, 0);
+    free_plan.measures = true;
+    free_plan.task.target = "free";
+    run_side_by_side(search, &free_plan, 1);
+    ms_status status = collect(search, &free_plan, 1, &list);
+    if (status == MS_OK && list.items[0].has_figures) {
+        search->plan->target_free_ms = list.items[0].figures.time.step_ms;
+        search->plan->target_free_peak_bytes = list.items[0].figures.peak_bytes;
+    }
+    ms_vec_free(&list);
+    return status;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/search/search_stages.h"
+
+#include "plan/costs/measure.h"
+#include "plan/search/search.h"
+
+#include <math.h>
+
+#include "plan/costs/option_list.h"
+#include "plan/search/search_limit.h"
+#include "plan/search/simulate.h"
+
+ms_status ms_search_finish(ms_search *s)
+{
+    ms_treatments treatments;
+    ms_status status = ms_assignment_treatments(s->arena, &s->costs, &s->best, &treatments, s->err);
+    s->plan->simulations++;
+    if (status == MS_OK)
+        status = ms_step_plan_simulate(s->arena, s->task->model, s->task->run, &treatments,
+                                       &s->plan->plan, s->err);
+    return status;
+}
+
+void ms_search_set_gap(ms_search *s, const ms_chosen *first)
+{
+    double ms = s->plan->plan.time.step_ms;
+    /* Who was stopped before there was a bound knows at least this one. */
+    bool has_bound = isfinite(first->bound) && first->bound > 0;
+    double bound = has_bound ? first->bound : s->plan->keep_all.time.step_ms;
+    s->plan->bound_ms = fmin(bound, ms);
+    s->plan->gap = ms > 0 ? fmax(0, (ms - bound) / ms) : 0;
+    bool is_proven = s->is_best_proven && !ms_stop_asked(s->task->stop);
+    s->plan->outcome = is_proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
+}
+
+ms_status ms_search_prepare(ms_search *s, const ms_target *target)
+{
+    s->techniques = s->task->techniques & target->techniques &
+                    ~ms_techniques_impossible(s->task->model, s->task->run);
+    s->costs.layer_count = (uint32_t)s->task->model->num_layers;
+    ms_search_set_capacity(s);
+    return ms_search_baselines(s);
+}
+
+ms_status ms_search_measure(ms_search *s)
+{
+    const ms_step_task *task = s->task;
+    ms_status status =
+        ms_cost_model_measure(s->arena, task->model, task->run, s->techniques, &s->costs, s->err);
+    s->plan->simulations += s->costs.simulations;
+    return status;
+}
+
+ms_status ms_search_begin(ms_search *s, const ms_target *target)
+{
+    ms_status status = ms_search_prepare(s, target);
+    return status == MS_OK ? ms_search_measure(s) : status;
+}
