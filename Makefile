@@ -191,14 +191,15 @@ NOT_ASAN := %/test_alive %/test_locale tests/install/% tests/golden/reports/% %/
 tested = $(if $(IS_ASAN),$(filter-out $(NOT_ASAN),$(1)),$(1))
 
 # The longest begin first, so that no core waits for them at the end.
-LONG    := tests/golden/cli/run.sh tests/golden/reports/run.sh tests/install/run.sh tests/property/sweep/run.sh
-SCRIPTS := $(LONG) $(sort $(filter-out tests/oom/% $(LONG),$(wildcard tests/*/run.sh tests/*/*/run.sh)))
+LONG    := tests/golden/reports/run.sh tests/install/run.sh tests/property/sweep/run.sh
+SCRIPTS := $(LONG) $(sort $(filter-out tests/oom/% tests/golden/cli/% $(LONG),$(wildcard tests/*/run.sh tests/*/*/run.sh)))
+CASES   := $(patsubst %/,%,$(wildcard tests/golden/cli/*/))
 CHECKS  := $(sort $(wildcard tests/property/*/check_*.py))
 ORACLES := $(sort $(wildcard tests/oracle/*.json tests/oracle/families/*$(if $(IS_ASAN),_cpu).json))
 
 of_unit    := $(addprefix unit=,$(call tested,$(UNIT)))
 of_replay  := $(foreach t,$(REPLAY),replay=$(t):tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(t))))
-of_cli     := $(addprefix script=,$(call tested,$(SCRIPTS))) $(addprefix python=,$(call tested,$(CHECKS)))
+of_cli     := $(addprefix cases=,$(CASES)) $(addprefix script=,$(call tested,$(SCRIPTS))) $(addprefix python=,$(call tested,$(CHECKS)))
 of_oracle  := $(addprefix oracle=,$(call tested,$(ORACLES)))
 of_accuracy := script=tests/oracle/accuracy.sh
 of_example := $(addprefix script=,$(wildcard scripts/check_example.sh))
@@ -224,23 +225,23 @@ FUZZ_OF_compare   := recorded
 FUZZ_OF_gate      := budgets
 FUZZ_OF_calibrate := calibration
 COMMANDS_OF_config    := analyze general
-COMMANDS_OF_cli       := .
+COMMANDS_OF_cli       := $(notdir $(CASES))
 COMMANDS_OF_gate      := check baseline
 COMMANDS_OF_largest   := fit
 COMMANDS_OF_nulldevice := capture
 SCRIPTS_OF_config := tests/golden/config/run.sh
 SCRIPTS_OF_report := tests/golden/reports/run.sh
 WITH_ORACLES := autograd ops treatments model step measure trace allocator
-commands_of = $(or $(COMMANDS_OF_$(1)),$(filter $(1),$(notdir $(patsubst %/,%,$(wildcard tests/golden/cli/*/)))))
+commands_of = $(or $(COMMANDS_OF_$(1)),$(filter $(1),$(notdir $(CASES))))
 items_of = $(addprefix unit=,$(filter $(BUILD)/tests/unit/$(1)/%,$(UNIT))) \
     $(foreach t,$(FUZZ_OF_$(1)),replay=$(BUILD)/tests/fuzz/fuzz_$(t):tests/fuzz/corpus/$(t)) \
     $(addprefix script=,$(wildcard tests/property/$(1)/run.sh) $(SCRIPTS_OF_$(1))) \
     $(addprefix python=,$(filter tests/property/$(1)/%,$(CHECKS))) \
     $(if $(filter $(1),$(WITH_ORACLES)),$(of_oracle)) \
-    $(if $(call commands_of,$(1)),script=tests/golden/cli/run.sh)
+    $(patsubst %,cases=tests/golden/cli/%,$(call commands_of,$(1)))
 check-%: all programs | results      ## run what concerns a stage: check-plan, check-report, check-cli ...
 	@$(if $(strip $(call items_of,$*)),,echo 'nothing is known to concern $*' >&2; exit 2;) \
-	CASES='$(filter-out .,$(call commands_of,$*))' $(SUITE) $(call items_of,$*)
+	$(SUITE) $(call items_of,$*)
 
 results:
 	@mkdir -p $(BUILD)

@@ -6,11 +6,13 @@
 #
 #   unit    ITEM is a cmocka program
 #   script  ITEM is a shell script whose last line is "N passed, M failed"
+#   cases   ITEM is a folder of command-line cases, for the run.sh beside it
 #   python  ITEM is a Python program that is given the program to test, with such a last line
 #   replay  ITEM is PROGRAM:CORPUS; each file of the corpus folder is one test
 #   oracle  ITEM is a case file for scripts/oracle.py, whose results are left in oracle/ of the build
 #
-# JOBS is how many run at a time. Without python3, what needs it is skipped.
+# JOBS is how many run at a time: one more than there are cores, as some tests wait. TIMES=1 prints what each took, in
+# seconds of a core and of the clock, longest first. Without python3, what needs it is skipped.
 set -u
 results=$1
 shift
@@ -57,6 +59,7 @@ run_item() {
         ;;
     python) python3 "$item" "$MEMSCOPE" ;;
     script) sh "$item" ;;
+    cases) CASES=${item##*/} sh "${item%/*}/run.sh" ;;
     *) echo "$1: no kind of test" && return 1 ;;
     esac
 }
@@ -66,6 +69,7 @@ if [ "$results" = --one ]; then
     run_item "$1" > "$log" 2>&1 < /dev/null
     echo $? > "$log.status"
     echo $(($(date +%s) - started)) > "$log.seconds"
+    times > "$log.times"
     exit 0
 fi
 
@@ -113,10 +117,18 @@ for item in "$@"; do
     rm -f "$(log_of "$item").status"
 done
 printf '%s\n' "$@" |
-    xargs -P "${JOBS:-$(nproc 2> /dev/null || echo 1)}" -n 1 sh "$0" --one
+    xargs -P "${JOBS:-$(($(nproc 2> /dev/null || echo 1) + 1))}" -n 1 sh "$0" --one
 for item in "$@"; do
     log=$(log_of "$item")
     [ -f "$log" ] || : > "$log"
     report "$(label "$item")" "$log" "$(cat "$log.status" 2> /dev/null || echo 1)"
 done
+if [ -n "${TIMES:-}" ]; then
+    for item in "$@"; do
+        log=$(log_of "$item")
+        awk -v clock="$(cat "$log.seconds")" -v label="$(label "$item")" '
+            NR == 2 { for (i = 1; i < 3; i++) { split($i, t, /[ms]/); s += 60 * t[1] + t[2] }
+                      printf "%8.1f %5d  %s\n", s, clock, label }' "$log.times"
+    done | sort -rn
+fi
 exit $bad
