@@ -58,14 +58,14 @@ static const char *layers_text(ms_arena *arena, const ms_step_plan *plan, uint64
     for (uint32_t i = 0; i < plan->decisions.count && text; i++) {
         const ms_decision *d = &plan->decisions.items[i];
         uint32_t layers = 0;
-        bool told = false;
+        bool is_counted = false;
         for (uint32_t k = 0; k < plan->decisions.count; k++) {
             const ms_decision *other = &plan->decisions.items[k];
             bool same = layers_of(other) && same_treatment(other->treatment, d->treatment);
-            told = told || (same && k < i);
+            is_counted = is_counted || (same && k < i);
             layers += same ? layers_of(other) : 0;
         }
-        if (layers_of(d) && !told)
+        if (layers_of(d) && !is_counted)
             text = ms_arena_printf(arena, "%s%s%.*s %" PRIu32, text, *text ? ", " : "",
                                    (int)strcspn(d->treatment, ":"), d->treatment, layers);
     }

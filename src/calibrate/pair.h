@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A point from two reports: what was told of a step, and what was measured of it.
+ * A point from two reports: what was predicted of a step, and what was measured of it.
  */
 #ifndef MS_CALIBRATE_PAIR_H
 #define MS_CALIBRATE_PAIR_H

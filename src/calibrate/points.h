@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Measured steps beside what was told of them.
+ * Measured steps beside what was predicted of them.
  */
 #ifndef MS_CALIBRATE_POINTS_H
 #define MS_CALIBRATE_POINTS_H
@@ -32,7 +32,7 @@ const char *ms_measured_column_at(size_t index);
 
 /* A static report and the runtime report of the same run, and the devices that there are. */
 typedef struct ms_report_pair {
-    ms_json_value told, measured;
+    ms_json_value predicted, measured;
     const char *name;
     const ms_device *devices;
     uint32_t device_count;
