@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "plan/costs/copies.h"
+
 int64_t ms_layer_saved(const ms_layer_cost *cost, uint32_t m)
 {
     const ms_layer_bytes *b = &cost->bytes[m];
@@ -111,9 +113,16 @@ ms_cost_sum ms_assignment_sum(const ms_cost_model *costs, const ms_assignment *a
     sum.peak_bytes = (uint64_t)larger(level, (int64_t)ends->fixed_peak + larger(fixed, 0));
     for (uint32_t i = 0; i < costs->layer_count; i++) {
         const ms_layer_cost *cost = &costs->options[assignment->options[i]].layers[i];
-        sum.step_ms += cost->ms;
+        sum.step_ms += cost->ms - cost->exposed_ms;
+        sum.exposed_ms += cost->exposed_ms;
         sum.host_bytes += cost->host_bytes;
     }
+    if (costs->has_exact_waits) {
+        sum.exposed_ms = 0;
+        for (uint32_t m = 0; m < costs->micro_steps; m++)
+            sum.exposed_ms += ms_copies_wait_ms(costs, assignment->options, m) * costs->repeats[m];
+    }
+    sum.step_ms += sum.exposed_ms;
     return sum;
 }
 

@@ -22,7 +22,8 @@ enum {
     MS_COST_MOST_OPTIONS = 50,
     MS_COST_TRAINERS_OPTIONS = 8, /* of those, room for what trainers add */
     MS_COST_MOST_LOSSES = 6,
-    MS_COST_MICRO_STEPS = 2
+    MS_COST_MICRO_STEPS = 2,
+    MS_COST_MOST_COPIES = 64
 };
 
 /* A layer under one option, in one of the micro-steps that differ: the first, and the last. Bytes
@@ -34,8 +35,25 @@ typedef struct ms_layer_bytes {
     int64_t backward_peak, backward_end; /* backward_end: gradients made less what was saved */
 } ms_layer_bytes;
 
+/* A copy of what a layer saved, to the host in forward, or back from it in backward. */
+typedef struct ms_layer_copy {
+    double at_ms;   /* when it begins, in forward; when it is waited for, in backward: what the
+                       layer has computed by then */
+    double copy_ms; /* on the link */
+    bool is_alone;  /* it is waited for at once (save_on_cpu); back, it begins only then */
+    uint32_t turn;  /* back from the host: among the layer's copies, as they begin */
+} ms_layer_copy;
+
+/* What a layer computes and copies in one micro-step. */
+typedef struct ms_layer_copies {
+    double forward_ms, backward_ms;       /* computing */
+    uint32_t send_count, fetch_count;     /* at most MS_COST_MOST_COPIES each */
+    const ms_layer_copy *sends, *fetches; /* as they begin; as they are waited for */
+} ms_layer_copies;
+
 typedef struct ms_layer_cost {
     ms_layer_bytes bytes[MS_COST_MICRO_STEPS];
+    ms_layer_copies copies[MS_COST_MICRO_STEPS];
     uint64_t host_bytes;     /* wait on the host */
     uint64_t sent_bytes;     /* of those, what comes back before it runs backward, in blocks */
     uint64_t released_bytes; /* of those, what leaves when the next layer has run forward; neither
@@ -95,6 +113,8 @@ typedef struct ms_cost_model {
     ms_cost_option options[MS_COST_MOST_OPTIONS]; /* [0]: keep; [1]: checkpoint */
     ms_outer_cost losses[MS_COST_MOST_LOSSES];    /* [0]: in one */
     uint32_t micro_steps;                         /* that differ: 1 or 2 */
+    uint32_t repeats[MS_COST_MICRO_STEPS];        /* how often each runs in a step */
+    bool has_exact_waits; /* the layers' copies have the links to themselves: `copies` says all */
     const uint32_t *segments; /* first layer of each run of layers that are alike under all options;
                                  segments[segment_count] = layer_count */
     uint32_t segment_count;
@@ -113,6 +133,7 @@ typedef struct ms_cost_sum {
     uint64_t level_bytes; /* the highest that treatments affect: the peak, or below it */
     uint64_t loss_bytes;  /* the highest of the loss, where most is saved */
     double step_ms;
+    double exposed_ms; /* of that: waiting for copies of layers */
     uint64_t host_bytes;
 } ms_cost_sum;
 
