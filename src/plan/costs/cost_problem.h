@@ -17,6 +17,8 @@ typedef struct ms_cost_block {
     uint8_t rows;       /* those of its levels that the problem has: see cost_levels.c */
 } ms_cost_block;
 
+typedef enum ms_cost_pass { MS_COST_FORWARD, MS_COST_BACKWARD, MS_COST_PASSES } ms_cost_pass;
+
 typedef struct ms_cost_problem {
     const ms_choose_task *task;
     const ms_cost_model *costs;
@@ -26,6 +28,8 @@ typedef struct ms_cost_problem {
     uint32_t loss_columns[MS_COST_MOST_LOSSES];
     uint32_t fixed_column, peak_column;
     bool may_have_fixed;
+    bool has_waits; /* columns for waiting, in ms: see cost_links.h */
+    uint32_t wait_columns[MS_COST_MICRO_STEPS][MS_COST_PASSES];
 } ms_cost_problem;
 
 /* Lists the blocks, in the arena, but for those that others are better than in every way. */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Local search from an assignment: what counting layers cannot see, their order.
+ */
+#ifndef MS_PLAN_COSTS_IMPROVE_H
+#define MS_PLAN_COSTS_IMPROVE_H
+
+#include "plan/costs/cost_problem.h"
+
+/* Time, and the task's small cost for what is saved or on the host; INFINITY: beyond the limits. */
+double ms_assignment_cost(const ms_choose_task *task, const ms_assignment *assignment);
+
+/* Makes the assignment cheaper: spreads the options of a segment, gives layers other options of the
+ * problem, swaps two layers. Deterministic, at most `evaluations` sums. */
+ms_status ms_assignment_improve(ms_arena *arena, const ms_cost_problem *p, uint32_t evaluations,
+                                ms_assignment *assignment, ms_error *err);
+
+#endif
