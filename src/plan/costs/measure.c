@@ -272,6 +272,10 @@ static ms_status build(builder *b, uint32_t techniques, ms_measurement *first)
         status = ms_option_list_make(b->arena, b->model, b->run, techniques, costs, &list, b->err);
     if (status == MS_OK)
         status = add_options(b, &list, first, kept);
+    if (status == MS_OK) {
+        ms_option_list_make_shares(costs, &list);
+        status = add_options(b, &list, first, kept);
+    }
     ms_outer_cost ends;
     if (status == MS_OK)
         status = read_ends(b, &first[KEPT].profile, b->reduced->num_layers, kept, &ends);

@@ -12,6 +12,7 @@
 #include "plan/search/search_stages.h"
 #include "plan/search/search_min_budget.h"
 #include "plan/search/search_heuristics.h"
+#include "plan/search/search_local.h"
 #include "plan/trainers/targets.h"
 #include "text/size.h"
 #include "plan/search/alternatives.h"
@@ -65,6 +66,8 @@ static ms_status plan_milp(ms_search *s)
     bool fits_none = status == MS_OK && !s->has_best && s->plan->plan.treat;
     if (status == MS_OK && !fits_none)
         status = ms_search_restart(s, chosen.bound);
+    if (status == MS_OK && !fits_none)
+        status = ms_search_local(s, chosen.bound);
     if (status != MS_OK || !s->has_best)
         return status;
     status = ms_search_finish(s);
