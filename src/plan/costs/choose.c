@@ -121,7 +121,7 @@ static ms_status take(choosing *c, const ms_solution *solution, bool met)
         return status;
     ms_cost_problem_read(&c->costs, solution, &assignment);
     if (c->costs.has_waits && c->costs.task->aim == MS_LEAST_TIME)
-        status = ms_assignment_improve(c->arena, &c->costs, evaluations(c), &assignment, c->err);
+        status = ms_assignment_improve(c->arena, &c->costs, evaluations(c), 1, &assignment, c->err);
     if (status != MS_OK)
         return status;
     double cost = cost_of(c, solution, met, &assignment);

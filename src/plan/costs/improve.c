@@ -189,10 +189,10 @@ static void consider(const search *s, ms_assignment *best, double *cost)
 }
 
 ms_status ms_assignment_improve(ms_arena *arena, const ms_cost_problem *p, uint32_t evaluations,
-                                ms_assignment *assignment, ms_error *err)
+                                uint64_t seed, ms_assignment *assignment, ms_error *err)
 {
     double cost = ms_assignment_cost(p->task, assignment);
-    search s = {.p = p, .cost = cost, .left = evaluations / 2, .state = 1};
+    search s = {.p = p, .cost = cost, .left = evaluations / 2, .state = seed};
     ms_status status = ms_assignment_copy(arena, p->costs, assignment, &s.now, err);
     if (status != MS_OK || p->block_count == 0)
         return status;

@@ -11,8 +11,9 @@
 double ms_assignment_cost(const ms_choose_task *task, const ms_assignment *assignment);
 
 /* Makes the assignment cheaper: spreads the options of a segment, gives layers other options of the
- * problem, swaps two layers. Deterministic, at most `evaluations` sums. */
+ * problem, swaps two layers. At most `evaluations` sums; the same for the
+ * same `seed`. */
 ms_status ms_assignment_improve(ms_arena *arena, const ms_cost_problem *p, uint32_t evaluations,
-                                ms_assignment *assignment, ms_error *err);
+                                uint64_t seed, ms_assignment *assignment, ms_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/costs/option_list.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "config/model/layer_kinds.h"
@@ -121,6 +122,14 @@ static ms_status keep_taken(ms_arena *arena, const ms_op_list *ops, const bool *
     return MS_OK;
 }
 
+static double bytes_of(const ms_op_list *ops)
+{
+    double bytes = 0;
+    for (uint32_t i = 0; i < ops->count; i++)
+        bytes += (double)ops->items[i].bytes;
+    return bytes;
+}
+
 ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double share,
                                 ms_treatment *treatment, ms_error *err)
 {
@@ -128,24 +137,27 @@ ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double s
     bool *taken = ms_arena_array(arena, bool, ops->count), proven;
     if (!items || !taken)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for kept operators");
-    double all = 0;
     for (uint32_t i = 0; i < ops->count; i++) {
         const ms_recomputed_op *op = &ops->items[i];
         items[i] = (ms_item){(double)op->bytes, is_random(op->name) ? 0 : op->ms};
-        all += items[i].weight;
     }
+    const double all = bytes_of(ops);
     ms_status status = ms_knapsack(items, ops->count, share * all, NULL, taken, &proven, err);
     return status == MS_OK ? keep_taken(arena, ops, taken, treatment, err) : status;
 }
 
-static ms_status add_selective(ms_arena *arena, const ms_op_list *ops, ms_option_list *list,
+/* Sets of operators that make about these shares of what a kept layer saves. */
+static ms_status add_selective(ms_arena *arena, const ms_cost_model *costs, ms_option_list *list,
                                uint32_t most, ms_error *err)
 {
-    static const double shares[] = {0.08, 0.16, 0.25, 0.35, 0.5, 0.7};
+    static const double shares[] = {0.06, 0.13, 0.22, 0.33, 0.47, 0.65, 0.85};
+    const ms_layer_cost *kept = &costs->options[MS_OPTION_KEEP].layers[costs->layer_count / 2];
+    const double saved = (double)ms_layer_saved(kept, 0), made = bytes_of(&costs->ops);
     ms_status status = MS_OK;
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK; i++) {
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK && made > 0; i++) {
         ms_treatment t;
-        status = ms_selective_of_share(arena, ops, shares[i], &t, err);
+        double share = fmin(shares[i] * saved / made, 1);
+        status = ms_selective_of_share(arena, &costs->ops, share, &t, err);
         if (status == MS_OK && t.kept_count > 0)
             (void)add(list, &t, most);
     }
@@ -334,7 +346,7 @@ ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
     ms_status status = MS_OK;
     *list = (ms_option_list){0};
     if ((techniques & MS_MAY_SELECT) && run->checkpoint_kind == MS_CHECKPOINT_NON_REENTRANT)
-        status = add_selective(arena, &costs->ops, list, most, err);
+        status = add_selective(arena, costs, list, most, err);
     if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu)
         add_offload(list, most);
     add_pieces(model, run, techniques, list, most);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/search/search_local.h"
 
+#include "plan/costs/improve.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +68,8 @@ static void offer(local *l, move m)
     double gain = 1 - sum.step_ms / s->best_ms;
     if (gain < least_gain || sum.peak_bytes > s->capacity_bytes || l->move_count == MOST_MOVES)
         return;
-    double more = (double)sum.level_bytes - (double)l->sum.level_bytes;
+    double more = fmax((double)sum.level_bytes - (double)l->sum.level_bytes,
+                       0.3 * ((double)sum.loss_bytes - (double)l->sum.loss_bytes));
     m.score = gain - price_of_level * fmax(more, 0) / (double)s->capacity_bytes;
     l->moves[l->move_count++] = m;
 }
@@ -178,10 +181,52 @@ static ms_status run_round(local *l, uint32_t most, uint32_t *runs, bool *yes)
     return status;
 }
 
+/* ---- other orders ---- */
+
+/* What the allocator wastes depends on the order of the layers as well: the best, improved within
+ * limits between its level and the capacity, in several orders. */
+enum { LIMITS = 6, ORDERS = 2, LAYER_SUMS = 150000 };
+
+static ms_status try_order(local *l, ms_choose_task *task, uint64_t seed, bool *yes)
+{
+    ms_search *s = l->s;
+    ms_cost_problem p;
+    ms_assignment changed;
+    ms_status status = ms_cost_problem_begin(s->arena, task, &p, s->err);
+    if (status == MS_OK)
+        status = ms_assignment_copy(s->arena, &s->costs, &s->best, &changed, s->err);
+    if (status == MS_OK)
+        status = ms_assignment_improve(s->arena, &p, LAYER_SUMS / s->costs.layer_count, seed,
+                                       &changed, s->err);
+    *yes = false;
+    if (status != MS_OK ||
+        !(ms_assignment_sum(&s->costs, &changed).step_ms < s->best_ms * (1 - least_gain)))
+        return status;
+    status = ms_search_consider(s, &changed, yes);
+    if (*yes)
+        s->is_best_proven = false;
+    return status;
+}
+
+static ms_status try_orders(local *l)
+{
+    ms_search *s = l->s;
+    ms_status status = MS_OK;
+    const uint64_t level = ms_assignment_sum(&s->costs, &s->best).level_bytes;
+    for (uint32_t i = 0; i < LIMITS * ORDERS && status == MS_OK; i++) {
+        bool yes;
+        uint64_t room = level < s->capacity_bytes ? s->capacity_bytes - level : 0;
+        ms_choose_task task = ms_search_task(s, level + room * (i / ORDERS) / LIMITS);
+        if (!ms_stop_asked(s->task->stop))
+            status = try_order(l, &task, i + 2, &yes);
+    }
+    return status;
+}
+
 static uint32_t runs_for(const ms_search *s, double bound_ms)
 {
     double gap = bound_ms > 0 ? 1 - bound_ms / s->best_ms : 0;
-    uint32_t runs = gap < 0.001 ? 0 : gap < 0.005 ? 16 : gap < 0.02 ? 48 : 160;
+    uint32_t runs = gap < 0.001 ? 0 : gap < 0.005 ? 16 : gap < 0.02 ? 60 : 200;
     return s->is_one_of_many ? runs / 8 : runs;
 }
 
@@ -211,5 +256,5 @@ ms_status ms_search_local(ms_search *s, double bound_ms)
         if (runs == before)
             break;
     }
-    return status;
+    return status == MS_OK && s->costs.has_exact_waits ? try_orders(&l) : status;
 }
