@@ -29,6 +29,9 @@ typedef struct local {
     ms_search *s;
     ms_assignment now, changed; /* the best; room for a change of it */
     ms_cost_sum sum;            /* of the best */
+    double price_of_level; /* what all of the capacity is worth, in shares of the step: live bytes
+                              that the best has not may not fit */
+    bool takes_slower;     /* nothing fits so far: a move need not be faster */
     move *moves;
     uint32_t move_count;
     uint32_t *options; /* that are allowed */
@@ -56,21 +59,22 @@ static void apply(const local *l, const move *m, ms_assignment *to)
 
 /* A gain of less is noise. */
 static const double least_gain = 1e-4;
-/* What 1 % of the capacity is worth, in shares of the step: live bytes that the best has not may
- * not fit. */
-static const double price_of_level = 2;
 
 static void offer(local *l, move m)
 {
     const ms_search *s = l->s;
     apply(l, &m, &l->changed);
     ms_cost_sum sum = ms_assignment_sum(&s->costs, &l->changed);
-    double gain = 1 - sum.step_ms / s->best_ms;
-    if (gain < least_gain || sum.peak_bytes > s->capacity_bytes || l->move_count == MOST_MOVES)
+    double gain = 1 - sum.step_ms / l->sum.step_ms;
+    if ((gain < least_gain && !l->takes_slower) || sum.peak_bytes > s->capacity_bytes ||
+        l->move_count == MOST_MOVES)
+        return;
+    bool is_same = sum.level_bytes == l->sum.level_bytes && sum.loss_bytes == l->sum.loss_bytes;
+    if (l->takes_slower && is_same && fabs(gain) < least_gain)
         return;
     double more = fmax((double)sum.level_bytes - (double)l->sum.level_bytes,
                        0.3 * ((double)sum.loss_bytes - (double)l->sum.loss_bytes));
-    m.score = gain - price_of_level * fmax(more, 0) / (double)s->capacity_bytes;
+    m.score = gain - l->price_of_level * fmax(more, 0) / (double)s->capacity_bytes;
     l->moves[l->move_count++] = m;
 }
 
@@ -164,17 +168,20 @@ static ms_status run_move(local *l, const move *m, bool *yes)
 }
 
 /* Runs the most promising moves until one fits. */
-static ms_status run_round(local *l, uint32_t most, uint32_t *runs, bool *yes)
+static ms_status run_round(local *l, uint32_t most, uint32_t most_now, uint32_t *runs, bool *yes)
 {
+    const uint32_t before = *runs;
     ms_status status = MS_OK;
     *yes = false;
     l->move_count = 0;
     offer_losses(l);
     offer_pairs(l, PAIRS);
     qsort(l->moves, l->move_count, sizeof *l->moves, by_score);
-    for (uint32_t i = 0; i < l->move_count && i < RUNS_A_ROUND && *runs < most; i++) {
+    for (uint32_t i = 0; i < l->move_count && *runs < most && *runs < before + most_now; i++) {
         if (status != MS_OK || *yes || ms_stop_asked(l->s->task->stop))
             break;
+        if (l->takes_slower && i > 0 && fabs(l->moves[i].score - l->moves[i - 1].score) < 1e-9)
+            continue; /* most likely the same in another layer */
         ++*runs;
         status = run_move(l, &l->moves[i], yes);
     }
@@ -230,31 +237,58 @@ static uint32_t runs_for(const ms_search *s, double bound_ms)
     return s->is_one_of_many ? runs / 8 : runs;
 }
 
-ms_status ms_search_local(ms_search *s, double bound_ms)
+static ms_status begin_local(ms_search *s, local *l)
 {
-    local l = {.s = s, .state = 1};
-    uint32_t most = s->has_best ? runs_for(s, bound_ms) : 0, runs = 0, fruitless = 0;
-    if (most == 0)
-        return MS_OK;
-    l.moves = ms_arena_array(s->arena, move, MOST_MOVES);
-    l.options = ms_arena_array(s->arena, uint32_t, s->costs.option_count);
-    if (!l.moves || !l.options)
+    *l = (local){.s = s, .price_of_level = 2, .state = 1};
+    l->moves = ms_arena_array(s->arena, move, MOST_MOVES);
+    l->options = ms_arena_array(s->arena, uint32_t, s->costs.option_count);
+    if (!l->moves || !l->options)
         return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the search");
     for (uint32_t o = 0; o < s->costs.option_count; o++)
         if (ms_treatment_allowed(&s->costs.options[o].treatment, s->techniques))
-            l.options[l.option_count++] = o;
-    ms_status status = ms_assignment_copy(s->arena, &s->costs, &s->best, &l.now, s->err);
+            l->options[l->option_count++] = o;
+    ms_status status = ms_assignment_copy(s->arena, &s->costs, &s->best, &l->now, s->err);
     if (status == MS_OK)
-        status = ms_assignment_copy(s->arena, &s->costs, &s->best, &l.changed, s->err);
-    l.sum = ms_assignment_sum(&s->costs, &s->best);
+        status = ms_assignment_copy(s->arena, &s->costs, &s->best, &l->changed, s->err);
+    l->sum = ms_assignment_sum(&s->costs, &s->best);
+    return status;
+}
+
+ms_status ms_search_local(ms_search *s, double bound_ms)
+{
+    uint32_t most = s->has_best ? runs_for(s, bound_ms) : 0, runs = 0, fruitless = 0;
+    local l;
+    if (most == 0)
+        return MS_OK;
+    ms_status status = begin_local(s, &l);
     while (status == MS_OK && runs < most && fruitless < FRUITLESS_ROUNDS &&
            !ms_stop_asked(s->task->stop)) {
         bool yes;
         uint32_t before = runs;
-        status = run_round(&l, most, &runs, &yes);
+        status = run_round(&l, most, RUNS_A_ROUND, &runs, &yes);
         fruitless = yes ? 0 : fruitless + 1;
         if (runs == before)
             break;
     }
     return status == MS_OK && s->costs.has_exact_waits ? try_orders(&l) : status;
+}
+
+/* Runs of the moves around what needs the smallest budget. */
+enum { RESCUE_RUNS = 24 };
+
+ms_status ms_search_rescue(ms_search *s)
+{
+    local l;
+    uint32_t runs = 0;
+    bool yes = false;
+    if (!s->best.options || s->has_best)
+        return MS_OK;
+    ms_status status = begin_local(s, &l);
+    l.takes_slower = true;
+    if (status == MS_OK)
+        status = run_round(&l, RESCUE_RUNS, RESCUE_RUNS / 2, &runs, &yes);
+    l.price_of_level = 0; /* and what is faster than the others */
+    if (status == MS_OK && !yes)
+        status = run_round(&l, RESCUE_RUNS, RESCUE_RUNS / 2, &runs, &yes);
+    return status;
 }

@@ -13,4 +13,8 @@
  * it, and the same in each run. */
 ms_status ms_search_local(ms_search *s, double bound_ms);
 
+/* Where nothing fits so far: the same around s->best, which needs the smallest budget found, until
+ * a change of it fits. An allocator may refuse what is all alike and take what is not. */
+ms_status ms_search_rescue(ms_search *s);
+
 #endif
