@@ -99,7 +99,7 @@ static double cost_of(const choosing *c, const ms_solution *solution, bool met,
     if (c->costs.task->aim == MS_LEAST_PEAK)
         return (double)ms_assignment_sum(c->costs.costs, assignment).level_bytes / MS_MIB;
     if (c->costs.has_waits)
-        return ms_assignment_cost(c->costs.task, assignment);
+        return ms_assignment_cost(c->costs.task, assignment, INFINITY);
     return met ? solution->objective : INFINITY;
 }
 

@@ -36,13 +36,9 @@ static double wait_forward(const ms_cost_model *costs, const uint32_t *options, 
 /* What layer `c` sent begins to come back; when each copy is there, by turn. */
 static double begin_fetches(const ms_layer_copies *c, double now, double link, double *ends)
 {
-    double lengths[MS_COST_MOST_COPIES] = {0};
-    for (uint32_t k = 0; k < c->fetch_count; k++)
-        if (!c->fetches[k].is_alone)
-            lengths[c->fetches[k].turn] = c->fetches[k].copy_ms;
     for (uint32_t turn = 0; turn < c->fetch_count; turn++) {
-        if (lengths[turn] > 0)
-            link = later(link, now) + lengths[turn];
+        if (c->turns_ms[turn] > 0)
+            link = later(link, now) + c->turns_ms[turn];
         ends[turn] = link;
     }
     return link;
@@ -51,7 +47,7 @@ static double begin_fetches(const ms_layer_copies *c, double now, double link, d
 static double wait_backward(const ms_cost_model *costs, const uint32_t *options, uint32_t m)
 {
     double now = 0, computed = 0, link = 0;
-    double ends[2][MS_COST_MOST_COPIES] = {{0}}; /* of this layer's copies, and the one below */
+    double ends[2][MS_COST_MOST_COPIES]; /* of this layer's copies, and the one below */
     for (uint32_t i = costs->layer_count; i-- > 0;) {
         const ms_layer_copies *c = &costs->options[options[i]].layers[i].copies[m];
         const double *own = ends[i % 2];
@@ -129,6 +125,14 @@ static void find_fetch(found *f, const ms_profile_copy *copy, bool is_own, bool 
                                 .turn = turn};
 }
 
+static const double *keep_turns(ms_arena *arena, const found *f)
+{
+    double *turns = ms_arena_array(arena, double, f->begun_count + 1);
+    for (uint32_t turn = 0; turns && turn < f->begun_count; turn++)
+        turns[turn] = f->is_late[turn] ? 0 : f->lengths[turn];
+    return turns;
+}
+
 static const ms_layer_copy *keep(ms_arena *arena, const ms_layer_copy *copies, uint32_t count)
 {
     ms_layer_copy *kept = ms_arena_array(arena, ms_layer_copy, count + 1);
@@ -177,9 +181,10 @@ ms_status ms_copies_read(ms_arena *arena, const ms_profile *profile, uint32_t m,
                                .send_count = f.send_count,
                                .fetch_count = f.fetch_count,
                                .sends = keep(arena, f.sends, f.send_count),
-                               .fetches = keep(arena, f.fetches, f.fetch_count)};
+                               .fetches = keep(arena, f.fetches, f.fetch_count),
+                               .turns_ms = keep_turns(arena, &f)};
         *exact = *exact && !f.is_odd && f.fetch_count == f.begun_count;
-        if (!c->sends || !c->fetches)
+        if (!c->sends || !c->fetches || !c->turns_ms)
             return ms_fail(err, MS_ERR_NOMEM, "out of memory for %" PRIu64 " layers' copies",
                            layers);
     }

@@ -49,6 +49,7 @@ typedef struct ms_layer_copies {
     double forward_ms, backward_ms;       /* computing */
     uint32_t send_count, fetch_count;     /* at most MS_COST_MOST_COPIES each */
     const ms_layer_copy *sends, *fetches; /* as they begin; as they are waited for */
+    const double *turns_ms; /* of the fetches, as they begin, each one's copy_ms; alone: 0 */
 } ms_layer_copies;
 
 typedef struct ms_layer_cost {
@@ -138,6 +139,16 @@ typedef struct ms_cost_sum {
 } ms_cost_sum;
 
 ms_cost_sum ms_assignment_sum(const ms_cost_model *costs, const ms_assignment *assignment);
+
+/* What an assignment must not exceed. */
+typedef struct ms_cost_limits {
+    uint64_t peak_bytes, level_bytes, loss_bytes;
+    double step_ms;
+} ms_cost_limits;
+
+/* The same, if it is within the limits; else step_ms is INFINITY, and the rest may be 0. */
+ms_cost_sum ms_assignment_sum_within(const ms_cost_model *costs, const ms_assignment *assignment,
+                                     const ms_cost_limits *limits);
 
 /* What is left of a layer when forward is over: without what went to the host. */
 int64_t ms_layer_saved(const ms_layer_cost *cost, uint32_t m);

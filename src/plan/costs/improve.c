@@ -24,12 +24,11 @@ static double effort(const ms_choose_task *task, const ms_assignment *assignment
     return (double)saved / mib * task->saved_ms_per_mib;
 }
 
-double ms_assignment_cost(const ms_choose_task *task, const ms_assignment *assignment)
+double ms_assignment_cost(const ms_choose_task *task, const ms_assignment *assignment, double most)
 {
-    const ms_cost_sum sum = ms_assignment_sum(task->costs, assignment);
-    if (sum.level_bytes > task->limit_bytes || sum.loss_bytes > task->loss_limit_bytes)
-        return INFINITY;
-    return sum.step_ms + effort(task, assignment, sum);
+    const ms_cost_limits limits = {UINT64_MAX, task->limit_bytes, task->loss_limit_bytes, most};
+    const ms_cost_sum sum = ms_assignment_sum_within(task->costs, assignment, &limits);
+    return isinf(sum.step_ms) ? INFINITY : sum.step_ms + effort(task, assignment, sum);
 }
 
 /* Keeps a change that has been made if it is of use; else the caller takes it back. */
@@ -39,7 +38,7 @@ static bool accept(search *s)
     if (s->left == 0)
         return false;
     s->left--;
-    double cost = ms_assignment_cost(s->p->task, &s->now);
+    double cost = ms_assignment_cost(s->p->task, &s->now, s->cost);
     if (!(cost < s->cost * (1 - least_gain)))
         return false;
     s->cost = cost;
@@ -191,7 +190,7 @@ static void consider(const search *s, ms_assignment *best, double *cost)
 ms_status ms_assignment_improve(ms_arena *arena, const ms_cost_problem *p, uint32_t evaluations,
                                 uint64_t seed, ms_assignment *assignment, ms_error *err)
 {
-    double cost = ms_assignment_cost(p->task, assignment);
+    double cost = ms_assignment_cost(p->task, assignment, INFINITY);
     search s = {.p = p, .cost = cost, .left = evaluations / 2, .state = seed};
     ms_status status = ms_assignment_copy(arena, p->costs, assignment, &s.now, err);
     if (status != MS_OK || p->block_count == 0)
@@ -206,7 +205,7 @@ ms_status ms_assignment_improve(ms_arena *arena, const ms_cost_problem *p, uint3
         return status;
     search from_spread = s;
     from_spread.left = evaluations / 2;
-    from_spread.cost = ms_assignment_cost(p->task, &s.now);
+    from_spread.cost = ms_assignment_cost(p->task, &s.now, INFINITY);
     climb(&from_spread);
     s.now.options = kept;
     s.now.loss = start.loss;

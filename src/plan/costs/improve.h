@@ -7,8 +7,9 @@
 
 #include "plan/costs/cost_problem.h"
 
-/* Time, and the task's small cost for what is saved or on the host; INFINITY: beyond the limits. */
-double ms_assignment_cost(const ms_choose_task *task, const ms_assignment *assignment);
+/* Time, and the task's small cost for what is saved or on the host; INFINITY: beyond the limits, or
+ * more than `most`. */
+double ms_assignment_cost(const ms_choose_task *task, const ms_assignment *assignment, double most);
 
 /* Makes the assignment cheaper: spreads the options of a segment, gives layers other options of the
  * problem, swaps two layers. At most `evaluations` sums; the same for the

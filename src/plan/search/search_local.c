@@ -64,7 +64,11 @@ static void offer(local *l, move m)
 {
     const ms_search *s = l->s;
     apply(l, &m, &l->changed);
-    ms_cost_sum sum = ms_assignment_sum(&s->costs, &l->changed);
+    const ms_cost_limits limits = {s->capacity_bytes, UINT64_MAX, UINT64_MAX,
+                                   l->takes_slower ? INFINITY : l->sum.step_ms * (1 - least_gain)};
+    ms_cost_sum sum = ms_assignment_sum_within(&s->costs, &l->changed, &limits);
+    if (isinf(sum.step_ms))
+        return;
     double gain = 1 - sum.step_ms / l->sum.step_ms;
     if ((gain < least_gain && !l->takes_slower) || sum.peak_bytes > s->capacity_bytes ||
         l->move_count == MOST_MOVES)
