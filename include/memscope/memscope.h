@@ -61,7 +61,8 @@ void ms_run_set_inputs(ms_run *run, ms_inputs *inputs);
 const ms_run_field *ms_run_fields(size_t *count);
 /* All values of a field that is a choice, ended by NULL; NULL for any other field. */
 const char *const *ms_run_field_choices(const char *name);
-/* Values to begin with, of a field that is no choice and has such; NULL past the last. */
+/* Example values of a field that is not a choice; NULL past the last, and for fields without
+ * examples. */
 const char *ms_run_field_example(const char *name, size_t index);
 
 /* Why a setting that trainers have is not a field: for "torch_compile", that it is not modelled.
@@ -79,8 +80,8 @@ void ms_analysis_free(ms_analysis *analysis);
 
 typedef struct ms_summary {
     uint64_t param_count, trainable_param_count;
-    uint64_t active_param_count; /* used by one token: of experts, those it is routed to */
-    /* That stay on the device between layers. */
+    uint64_t active_param_count; /* used by one token: of the experts, only those it is routed to */
+    /* On the device; without parameters that are there only while their layer runs. */
     uint64_t weight_memory_bytes, buffer_memory_bytes, grad_memory_bytes;
     uint64_t optimizer_memory_bytes;                          /* of states on the device */
     uint64_t activation_memory_bytes, temporary_memory_bytes; /* alive at the peak */
@@ -89,7 +90,7 @@ typedef struct ms_summary {
     uint64_t after_build_bytes; /* allocated once the model is built, before the first step */
     uint64_t start_bytes;       /* allocated when a steady step begins */
     uint64_t peak_memory_bytes; /* the most allocated at one time, as the allocator counts */
-    /* The same for either routing of tokens, where that matters (eager experts); else 0. */
+    /* The peak for either routing of tokens, if it matters (eager experts); else 0. */
     uint64_t balanced_peak_bytes, skewed_peak_bytes;
     uint64_t reserved_memory_bytes;
     uint64_t allocator_retries; /* times the allocator gave cached memory back to make room */
@@ -101,7 +102,7 @@ typedef struct ms_summary {
      * The device bytes take it into account. */
     uint64_t first_step_reserved_bytes;
     const char *peak_stage; /* "forward", "backward", ... */
-    uint64_t budget_bytes;  /* given, or what the device has; 0 = unlimited */
+    uint64_t budget_bytes;  /* as given, or the device's memory; 0 = unlimited */
     bool fits;              /* the verdict is not MS_VERDICT_NO */
     ms_fit_verdict verdict;
     ms_fit_reason verdict_reason;
