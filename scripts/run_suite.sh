@@ -26,7 +26,7 @@ label() {
     case ${1%%=*} in
     unit) echo "unit/$(basename "$item")" ;;
     replay) echo "fuzz/$(basename "${item%%:*}")" ;;
-    oracle) echo "oracle/$(basename "$item" .json)" ;;
+    oracle) item=${item#tests/} && echo "${item%.json}" ;;
     *) echo "$item" | sed -e 's|^tests/||' -e 's|\.[a-z]*$||' ;;
     esac
 }

@@ -22,7 +22,6 @@ const ms_part_row ms_part_checkpoint_norms = {
     .word = "checkpoint-norms",
     .needs_keep = true,
     .techniques = MS_MAY_CHECKPOINT,
-    .unless = MS_MAY_SELECT,
     .module = MS_MODULE_NORM,
     .noun = "norms",
     .is_plural = true,

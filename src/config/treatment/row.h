@@ -87,8 +87,6 @@ typedef struct ms_part_row {
     bool needs_keep;   /* the layer as a whole is kept; it may stand behind another part */
     uint32_t excludes; /* parts that do not stand behind this one, a bit each */
     uint32_t techniques;
-    uint32_t unless; /* without pieces: planners offer it where none of these techniques, which do
-                        as much, may be used; 0: never */
     ms_part_module module;
     const char *noun; /* what runs again: "MLP" */
     bool is_plural;

@@ -5,7 +5,7 @@
 
 #include "config/model/layer_kinds.h"
 #include "config/run/attention.h"
-#include "config/run/treated_layer.h"
+#include "config/treatment/row.h"
 #include "measure/clock.h"
 #include "plan/solver/knapsack.h"
 
@@ -266,32 +266,6 @@ static void add_pieces(const ms_model_config *model, const ms_run_config *run, u
         }
 }
 
-static bool is_refused(const ms_model_config *model, const ms_run_config *run,
-                       const ms_treatment *t)
-{
-    ms_refusal refusal;
-    for (uint64_t i = 0; i < model->num_layers; i++) {
-        const ms_treated_layer layer = ms_treated_layer_of(model, run, i);
-        if (ms_treatment_is_refused(&layer, t, &refusal))
-            return true;
-    }
-    return false;
-}
-
-/* Kept layers with one of the parts that have no pieces, where the run can be treated so. */
-static void add_whole_parts(const ms_model_config *model, const ms_run_config *run,
-                            uint32_t techniques, ms_option_list *list, uint32_t most)
-{
-    for (uint32_t i = 0; i < MS_PART_COUNT; i++) {
-        const ms_part_row *row = ms_treatment_parts[i];
-        ms_treatment t = {.kind = MS_TREAT_KEEP};
-        t.parts[i] = 1;
-        if (!row->has_pieces && row->unless && !(row->unless & techniques) &&
-            (row->techniques & ~techniques) == 0 && !is_refused(model, run, &t))
-            (void)add(list, &t, most);
-    }
-}
-
 /* Every checkpoint once more, with its input on the host. That nothing is held beside the copies is
  * for where no byte is left: there a selective checkpoint is too much. */
 static void add_inputs(uint32_t techniques, ms_option_list *list, uint32_t most)
@@ -333,7 +307,6 @@ ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
     if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu)
         add_offload(run, costs, list, most);
     add_pieces(model, run, techniques, list, most);
-    add_whole_parts(model, run, techniques, list, most);
     if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu &&
         run->checkpoint_kind == MS_CHECKPOINT_NON_REENTRANT)
         add_inputs(techniques, list, most);
