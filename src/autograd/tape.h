@@ -56,7 +56,7 @@ typedef struct ms_tape {
     uint32_t module;      /* the running module with hooks: a scope or MS_NONE */
     bool on_backward_thread;
     ms_tensor workspaces[2][MS_WORKSPACE_COUNT]; /* of the forward and the backward thread */
-    ms_tensor code_maps[2];                      /* quantization maps of 8-bit optimizer states */
+    ms_tensor code_maps[2];                      /* quantisation maps of 8-bit optimizer states */
     ms_hooks hooks;
     ms_vec(ms_tensor_info) tensors;
     ms_vec(uint32_t) free_tensors;

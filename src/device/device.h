@@ -46,8 +46,7 @@ typedef struct ms_device {
     uint64_t context_low_bytes, context_expected_bytes,
         context_high_bytes;         /* CUDA context (estimated) */
     uint64_t margin_ppm;            /* in use beyond reserved memory, millionths; calibrated */
-    double slowdown[MS_OP_CLASSES]; /* measured time of operators / roofline time; 0: unknown,
-                                       counts as 1 */
+    double slowdown[MS_OP_CLASSES]; /* measured / roofline time of operators; 0: unknown, as 1 */
     ms_assumed_rates assumed;       /* for this kind of device */
     bool has_assumed_rates;         /* some of the rates above are assumed */
     const char *source;

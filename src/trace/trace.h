@@ -217,7 +217,7 @@ typedef struct ms_trace {
     struct ms_arena *names_arena;
 } ms_trace;
 
-/* Initializes a trace with the first streams and nothing else. False when out of memory. */
+/* Initialises a trace with the first streams and nothing else. False when out of memory. */
 bool ms_trace_init(ms_trace *trace);
 void ms_trace_free(ms_trace *trace);
 
