@@ -16,6 +16,4 @@
 ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, const ms_family_list *families,
                                ms_model_config *config, ms_notes *notes, ms_error *err);
 
-/* ---- the pieces, one file each ---- */
-
 #endif

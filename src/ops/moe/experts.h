@@ -8,10 +8,4 @@
 
 #include "ops/ops.h"
 
-/* ---- routing ---- */
-
-/* ---- rows by index ---- */
-
-/* ---- products ---- */
-
 #endif

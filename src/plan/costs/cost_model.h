@@ -51,10 +51,9 @@ typedef struct ms_cost_option {
     ms_layer_cost *layers; /* per layer */
     int64_t fixed_bytes;   /* additional persistent bytes (a library's workspace), counted once for
                               all options that need them */
-    int64_t
-        shared_bytes;  /* made before the layers (a mask) and kept by layers until backward, counted
-                          once; not in the figures of layers, except for the first layer */
-    bool holds_to_end; /* shared_bytes are kept until the end of backward */
+    int64_t shared_bytes;  /* made before the layers and kept by layers after the first until
+                              backward (a mask); counted once */
+    bool holds_to_end;     /* shared_bytes are kept until the end of backward */
 } ms_cost_option;
 
 /* Costs outside the layers, for one option of the loss. Bytes as if no layer saved anything; the

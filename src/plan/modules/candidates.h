@@ -62,6 +62,4 @@ uint64_t ms_candidates_least(const ms_candidates *candidates, uint32_t *parts);
 /* The fewest parts that free that many bytes, at most MS_PARTS. */
 uint32_t ms_candidate_parts(const ms_module *module, uint64_t bytes);
 
-/* ---- adjusting a plan ---- */
-
 #endif

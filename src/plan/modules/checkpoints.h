@@ -41,6 +41,4 @@ typedef struct ms_checkpoint_plan {
 ms_status ms_checkpoints_plan(ms_arena *arena, const ms_checkpoint_task *task,
                               ms_checkpoint_plan *plan, ms_error *err);
 
-/* ---- counting ---- */
-
 #endif
