@@ -10,7 +10,7 @@
 /* Fails unless the grammar has the format. */
 ms_status ms_cli_check_format(const ms_cli_grammar *grammar, const char *name, ms_error *err);
 
-/* The format from --format, or else from the extension of -o's file. */
+/* The format of --format, else that of the extension of -o's file, else the first one. */
 const char *ms_cli_format(const ms_cli_settings *settings);
 
 /* Apply --format and --output FORMAT=FILE, for rows of options. */

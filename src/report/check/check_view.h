@@ -37,7 +37,8 @@ static inline bool ms_is_problem(const ms_verdict *v)
     return v->outcome >= MS_OUTCOME_WARNED;
 }
 
-/* Whether the verdict deserves a paragraph: it is a problem, or has changes to report. */
+/* Whether the verdict deserves a paragraph: it is a problem, the run does not fit clearly, or
+ * several GPUs are ignored. */
 bool ms_check_is_known(const ms_verdict *v);
 
 /* The rule of a verdict: "over-budget", "near-budget", "tight-fit", "unreadable". */
