@@ -103,7 +103,7 @@ typedef struct ms_cast {
     ms_tensor tensor;
 } ms_cast;
 
-/* A storage without bytes that represents another; the two are freed together. */
+/* A storage without bytes that represents another; freeing it releases a reference to the other. */
 typedef struct ms_stand_in {
     uint32_t storage, original;
 } ms_stand_in;

@@ -63,7 +63,7 @@ ms_status ms_plan_settings_init(ms_plan_settings *settings, ms_arena *arena, ms_
 ms_status ms_plan_settings_set(ms_plan_settings *settings, ms_arena *arena, const char *field,
                                const char *value, ms_error *err);
 
-/* Refuses options without effect beside the others, and plans that lack a budget. */
+/* Refuses options that have no effect with the other ones, and plans that lack a budget. */
 ms_status ms_plan_settings_check(const ms_plan_settings *settings, ms_error *err);
 bool ms_plan_settings_is_set(const ms_plan_settings *settings, const char *field);
 

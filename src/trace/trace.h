@@ -58,7 +58,7 @@ typedef struct ms_storage {
     uint32_t name;                 /* index into names: "q_proj.weight", "attention output" */
     uint32_t symbols[MS_MAX_RANK]; /* of each dimension */
     uint8_t rank, dtype, category;
-    bool saved;       /* autograd held it at some time */
+    bool saved;       /* saved by autograd at some time */
     uint32_t stream;  /* whose pool it is allocated from */
     uint32_t same_as; /* the first storage with the same content, which was offloaded and fetched
                          again; or MS_NONE */

@@ -84,8 +84,8 @@ typedef struct ms_part_row {
     const char *word;  /* in the text of a treatment, without ":4" */
     bool has_pieces;   /* ":4" follows the word */
     bool is_leading;   /* it comes first: the layer as a whole is kept */
-    bool needs_keep;   /* the layer as a whole is kept; it may stand behind another part */
-    uint32_t excludes; /* parts that do not stand behind this one, a bit each */
+    bool needs_keep;   /* the layer as a whole is kept; may follow another part */
+    uint32_t excludes; /* parts that may not follow this one, a bit each */
     uint32_t techniques;
     ms_part_module module;
     const char *noun; /* what is recomputed: "MLP" */
