@@ -47,7 +47,7 @@ DEP_LIBS    := $(call pkg,--libs,libcjson,-lcjson) $(call pkg,--libs,yaml-0.1,-l
 TEST_CFLAGS := $(call pkg,--cflags,cmocka,)
 TEST_LIBS   := $(call pkg,--libs,cmocka,-lcmocka)
 
-CFLAGS   ?= -g
+CFLAGS   ?= $(if $(filter asan,$(CONFIG)),-g1,-g)
 COMPILE   = $(CC) -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc $(WARN) $(OPT) -fPIC \
             $(DEP_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 ERRORS   := $(if $(filter 1,$(WERROR)),-Werror)
@@ -184,10 +184,11 @@ $(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c $(FAIL_SRC)) $(C
 # hostile texts) every TRY_EVERY-th place is taken; 1 takes all.
 IS_ASAN := $(filter asan,$(CONFIG))
 CHECK_EVERY ?= $(if $(IS_ASAN),12,1)
-TRY_EVERY ?= $(if $(IS_ASAN),24,4)
-NOT_ASAN := %/test_alive %/test_locale tests/install/% tests/golden/reports/% %/check_browser.py %/check_completions.py \
-            %/check_diffs.py %/check_killed.py %/check_ready_made.py %/check_sweeps.py %/check_verdicts.py \
-            %/parameters.json %/wide_cuda.json %/cuda_step_sm80.json
+TRY_EVERY ?= $(if $(IS_ASAN),48,8)
+NOT_ASAN := %/test_alive %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% %/check_browser.py \
+            %/check_channels.py %/check_completions.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py \
+            %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_sweeps.py %/check_verdicts.py \
+            %/parameters.json %/wide_cuda.json %/cuda_step_sm80.json %/norms_cuda.json
 tested = $(if $(IS_ASAN),$(filter-out $(NOT_ASAN),$(1)),$(1))
 
 # The longest begin first, so that no core waits for them at the end.
@@ -264,7 +265,7 @@ oracle-cases: all | results
 example: all | results               ## build and run the example of the public header
 	@$(SUITE) $(of_example)
 
-oom: $(OOM) | results                     ## fail allocations in turn (TRY_EVERY=1: four times as many)
+oom: $(OOM) | results                     ## fail allocations in turn (TRY_EVERY=1: eight times as many)
 	@$(SUITE) $(of_oom)
 
 asan:                                ## every test under AddressSanitizer and UBSan
@@ -273,8 +274,8 @@ asan:                                ## every test under AddressSanitizer and UB
 VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-exitcode=99
 # These run thousands of steps and plans, which are the same code: the sanitizers have seen it. The null device
 # reserves more addresses than valgrind has.
-NOT_VALGRIND := %/test_alive %/test_choose %/test_every_plan %/test_locale %/test_plan_stop %/test_stack %/test_targets \
-                %/test_nulldevice %/test_nulldevice_kernels
+NOT_VALGRIND := %/test_alive %/test_choose %/test_cost_model %/test_every_plan %/test_gate %/test_locale %/test_plan_stop \
+                %/test_simulate %/test_targets %/test_trace_file %/test_nulldevice %/test_nulldevice_kernels
 valgrind: $(UNIT)                    ## the unit programs under valgrind
 	@mkdir -p $(BUILD) && : > $(BUILD)/results-valgrind
 	@RUNNER='$(VALGRIND)' sh scripts/run_suite.sh $(BUILD)/results-valgrind $(addprefix unit=,$(filter-out $(NOT_VALGRIND),$(UNIT)))
@@ -316,7 +317,10 @@ digests: $(BINARY)                   ## compare every output with that of AGAINS
 # ---- checks of the source ----
 
 FORMATTED := $(sort $(SOURCES) $(shell find src -name '*.h') $(wildcard include/memscope/*.h) $(shell find tests -name '*.[ch]'))
-lint: lint-layers lint-headers lint-docs lint-symbols lint-format lint-cppcheck lint-tidy  ## layers, symbols, documents, clang-tidy, cppcheck, format
+lint: lint-layers lint-headers lint-docs lint-symbols lint-format lint-clang lint-cppcheck lint-tidy  ## layers, symbols, documents, clang, cppcheck, format
+lint-clang:                          ## clang's warnings, which are the same without optimisation and code
+	printf '%s\n' $(SOURCES) $(UNIT_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(wildcard tests/oom/*.c) | \
+	    xargs -P 2 -n 20 clang -fsyntax-only -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc -Itests $(WARN) -Werror $(DEP_CFLAGS) $(TEST_CFLAGS)
 lint-layers: all
 	sh scripts/check_layers.sh $(BUILD)
 	sh scripts/check_links.sh $(BUILD)
@@ -395,6 +399,6 @@ FORCE:
 .SECONDARY:
 .DELETE_ON_ERROR:
 .PHONY: all results programs check unit replay cli oracle oracle-cases example oom asan valgrind coverage bench bench-plan fuzz fuzz-run mutate digests \
-        lint lint-layers lint-headers lint-docs lint-symbols lint-format lint-cppcheck lint-tidy format reports install \
+        lint lint-layers lint-headers lint-docs lint-symbols lint-format lint-clang lint-cppcheck lint-tidy format reports install \
         uninstall man completions static deb clean help FORCE
 -include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)

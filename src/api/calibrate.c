@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/formats.h"
 #include "base/error.h"
 #include "calibrate/fit_memory.h"
 #include "json/read.h"
@@ -75,24 +76,24 @@ static ms_status load_devices(ms_calibrator *c, ms_error *err)
     return c->devices ? MS_OK : ms_devices_load(c->arena, &c->devices, &c->device_count, err);
 }
 
-ms_status ms_calibrator_add_pair(ms_calibrator *c, const char *told_path, const char *measured_path,
-                                 ms_error *err)
+ms_status ms_calibrator_add_pair(ms_calibrator *c, const char *predicted_path,
+                                 const char *measured_path, ms_error *err)
 {
-    if (!c || !told_path || !measured_path)
+    if (!c || !predicted_path || !measured_path)
         return ms_fail_null(err);
-    document told, measured = {0};
-    ms_status status = open_document(&told, told_path, err);
+    document predicted, measured = {0};
+    ms_status status = open_document(&predicted, predicted_path, err);
     if (status == MS_OK)
         status = open_document(&measured, measured_path, err);
     if (status == MS_OK)
         status = load_devices(c, err);
     if (status == MS_OK) {
-        const ms_report_pair pair = {ms_json_root(told.json), ms_json_root(measured.json),
+        const ms_report_pair pair = {ms_json_root(predicted.json), ms_json_root(measured.json),
                                      measured_path, c->devices, c->device_count};
         status = ms_measured_point_pair(c->arena, &pair, &c->points, err);
     }
     close_document(&measured);
-    close_document(&told);
+    close_document(&predicted);
     return status;
 }
 
@@ -149,27 +150,38 @@ ms_status ms_calibrator_fit(ms_calibrator *c, ms_error *err)
 
 /* ---- writing ---- */
 
-static const char *const formats[] = {"console", "json"};
-enum { FORMATS = sizeof formats / sizeof formats[0] };
+static void write_console(const ms_calibrator *c, FILE *out)
+{
+    ms_calibration_console(out, &c->result, &c->style);
+}
+
+static void write_json(const ms_calibrator *c, FILE *out)
+{
+    ms_calibration_json(out, &c->result);
+}
+
+static const struct writer {
+    ms_report_format format;
+    void (*write)(const ms_calibrator *c, FILE *out);
+} writers[] = {
+    {{"console", "for people, at a terminal", "calibration.txt"}, write_console},
+    {{"json", "for --calibration", "calibration.json"}, write_json},
+};
+static const ms_formats formats = MS_FORMATS("a calibration", writers);
 
 const char *ms_calibrator_format_at(size_t index)
 {
-    return index < FORMATS ? formats[index] : NULL;
+    return ms_formats_name_at(&formats, index);
 }
 
 ms_status ms_calibrator_write(const ms_calibrator *c, const char *format, FILE *out, ms_error *err)
 {
     if (!c || !format || !out)
         return ms_fail_null(err);
-    if (strcmp(format, "json") == 0)
-        ms_calibration_json(out, &c->result);
-    else if (strcmp(format, "console") == 0)
-        ms_calibration_console(out, &c->result, &c->style);
-    else
-        return ms_fail(err, MS_ERR_USAGE, "no format \"%.40s\"", format);
-    if (fflush(out) != 0 || ferror(out))
-        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
-                       "cannot write the calibration: %s",
-                       errno ? strerror(errno) : "the output failed");
-    return MS_OK;
+    const struct writer *writer = ms_formats_find(&formats, format, err);
+    if (!writer)
+        return MS_ERR_USAGE;
+    errno = 0;
+    writer->write(c, out);
+    return ms_formats_finish(out, "the calibration", err);
 }

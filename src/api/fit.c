@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/run.h"
+#include "text/formats.h"
 #include "base/error.h"
 #include "config/resolve/resolve.h"
 #include "report/others/fit_report.h"
@@ -19,15 +20,18 @@ struct ms_fit {
     ms_style style;
 };
 
-static const struct fit_format {
-    const char *name;
+static const struct writer {
+    ms_report_format format;
     ms_status (*write)(const ms_fit_view *view, FILE *out, ms_error *err);
-} formats[] = {{"console", ms_fit_write_console}, {"json", ms_fit_write_json}};
-enum { FORMATS = sizeof formats / sizeof formats[0] };
+} writers[] = {
+    {{"console", "for people, at a terminal", "fit.txt"}, ms_fit_write_console},
+    {{"json", "the answer, for programs", "fit.json"}, ms_fit_write_json},
+};
+static const ms_formats formats = MS_FORMATS("a fit", writers);
 
 const char *ms_fit_format_at(size_t index)
 {
-    return index < FORMATS ? formats[index].name : NULL;
+    return ms_formats_name_at(&formats, index);
 }
 
 const char *ms_fit_what_name(size_t index)
@@ -109,8 +113,6 @@ ms_status ms_fit_write(const ms_fit *fit, const char *format, FILE *out, ms_erro
     if (!fit || !format || !out)
         return ms_fail_null(err);
     const ms_fit_view view = {&fit->model, &fit->run, &fit->answer, &fit->style};
-    for (size_t i = 0; i < FORMATS; i++)
-        if (strcmp(formats[i].name, format) == 0)
-            return formats[i].write(&view, out, err);
-    return ms_fail(err, MS_ERR_USAGE, "no format \"%.40s\" (console or json)", format);
+    const struct writer *writer = ms_formats_find(&formats, format, err);
+    return writer ? writer->write(&view, out, err) : MS_ERR_USAGE;
 }

@@ -58,14 +58,14 @@ static const char *layers_text(ms_arena *arena, const ms_step_plan *plan, uint64
     for (uint32_t i = 0; i < plan->decisions.count && text; i++) {
         const ms_decision *d = &plan->decisions.items[i];
         uint32_t layers = 0;
-        bool told = false;
+        bool is_counted = false;
         for (uint32_t k = 0; k < plan->decisions.count; k++) {
             const ms_decision *other = &plan->decisions.items[k];
             bool same = layers_of(other) && same_treatment(other->treatment, d->treatment);
-            told = told || (same && k < i);
+            is_counted = is_counted || (same && k < i);
             layers += same ? layers_of(other) : 0;
         }
-        if (layers_of(d) && !told)
+        if (layers_of(d) && !is_counted)
             text = ms_arena_printf(arena, "%s%s%.*s %" PRIu32, text, *text ? ", " : "",
                                    (int)strcspn(d->treatment, ":"), d->treatment, layers);
     }
@@ -138,7 +138,8 @@ ms_status ms_fix_find(ms_arena *arena, const ms_analysis *a, ms_verdict *v, ms_e
     ms_device device;
     ms_budget_set(&run, budget_of(a, v));
     ms_budget_lift(&run);
-    if (run.budget_bytes == 0 || run.device->is_cpu || run.optimizer_in_backward || run.eval_batch)
+    if (run.budget_bytes == 0 || run.device->is_cpu || run.training.optimizer_in_backward ||
+        run.training.eval_batch)
         return MS_OK;
     if (!ms_device_has_rates(run.device)) {
         device = ms_device_assume_rates(run.device);

@@ -158,18 +158,19 @@ static ms_status check_for_run(const ms_plan *plan, ms_error *err)
     if (run->device->is_cpu && ms_plan_settings_is_set(&plan->settings, "max-cpu-offload"))
         return ms_fail(err, MS_ERR_USAGE,
                        "--max-cpu-offload: there is nothing to offload to on a cpu");
-    if (run->optimizer_in_backward)
+    if (run->training.optimizer_in_backward)
         return ms_fail(
             err, MS_ERR_USAGE,
             "optimizer-in-backward: plans update the parameters after backward; leave it out");
     const uint32_t allowed = plan->settings.allowed;
-    const ms_optimizer_traits *optimizer = ms_optimizer_traits_of(run->optimizer);
+    const ms_optimizer_traits *optimizer = ms_optimizer_traits_of(run->training.optimizer);
     if (allowed && !optimizer->is_everywhere)
         return ms_fail(err, MS_ERR_USAGE, "--allow: %s is supported on GPUs only, not on the host",
                        optimizer->name);
     if (run->device->is_cpu && allowed)
         return ms_fail(err, MS_ERR_USAGE, "--allow: on a cpu everything is already on the host");
-    if (run->optimizer_device == MS_OPTIMIZER_ON_HOST && allowed == MS_ALLOW_HOST_OPTIMIZER)
+    if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST &&
+        allowed == MS_ALLOW_HOST_OPTIMIZER)
         return ms_fail(err, MS_ERR_USAGE, "--allow: the optimizer is already on the host");
     return MS_OK;
 }
@@ -253,11 +254,11 @@ static ms_allowance move_to_host(const ms_plan *plan, ms_run_config *run)
     if (run->device->is_cpu)
         return 0;
     if (allowed && ms_optimizer_may_move(run)) {
-        run->optimizer_device = MS_OPTIMIZER_ON_HOST;
+        run->training.optimizer_device = MS_OPTIMIZER_ON_HOST;
         return MS_ALLOW_HOST_OPTIMIZER;
     }
     if ((allowed & MS_ALLOW_HOST_PARAMETERS) && ms_parameters_may_move(run)) {
-        run->parameter_device = MS_PARAMETERS_ON_HOST;
+        run->training.parameter_device = MS_PARAMETERS_ON_HOST;
         return MS_ALLOW_HOST_PARAMETERS;
     }
     return 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/formats.h"
 #include "base/error.h"
 #include "text/nearest.h"
 #include "device/device.h"
@@ -80,10 +81,7 @@ void ms_recorded_set_style(ms_recorded *r, const ms_style *style)
 
 static ms_status finish(ms_status status, FILE *out, ms_error *err)
 {
-    if (status == MS_OK && (fflush(out) != 0 || ferror(out)))
-        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
-                       "cannot write to the output: %s", strerror(errno));
-    return status;
+    return status == MS_OK ? ms_formats_finish(out, "to the output", err) : status;
 }
 
 ms_status ms_recorded_write(const ms_recorded *r, FILE *out, ms_error *err)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "text/formats.h"
 #include "base/arena.h"
 #include "config/model/input.h"
 #include "base/error.h"
@@ -22,10 +23,7 @@
 
 static ms_status finish(FILE *out, ms_error *err)
 {
-    if (fflush(out) != 0 || ferror(out))
-        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
-                       "cannot write to the output: %s", strerror(errno));
-    return MS_OK;
+    return ms_formats_finish(out, "to the output", err);
 }
 
 /* "8.03 B", "134.5 M"; "-" for 0. */

@@ -41,10 +41,10 @@ static ms_status add_operator(ms_json_value operator, ms_measured_point * point,
     return status;
 }
 
-static ms_status add_operators(ms_json_value told, ms_measured_point *point, ms_error *err)
+static ms_status add_operators(ms_json_value predicted, ms_measured_point *point, ms_error *err)
 {
     ms_json_value list, v;
-    ms_status status = ms_json_get_list(told, "operators", &list, err);
+    ms_status status = ms_json_get_list(predicted, "operators", &list, err);
     for (bool more = status == MS_OK && ms_json_first(list, &v); more && status == MS_OK;
          more = ms_json_next(&v))
         status = add_operator(v, point, err);
@@ -61,11 +61,11 @@ static ms_status get_text(ms_json_value root, const char *pointer, ms_json_value
     return ms_json_get_string(*found, text, err);
 }
 
-static ms_status check_predicted(ms_json_value told, ms_error *err)
+static ms_status check_predicted(ms_json_value predicted, ms_error *err)
 {
     ms_json_value v;
-    if (ms_json_find(told, "calibration", &v) ||
-        ms_json_find_pointer(told, "/metadata/calibration", &v))
+    if (ms_json_find(predicted, "calibration", &v) ||
+        ms_json_find_pointer(predicted, "/metadata/calibration", &v))
         return ms_json_fail(err, v, MS_JSON_AT_KEY, MS_ERR_CONFIG,
                             "the prediction is already calibrated: analyze it without "
                             "--calibration");
@@ -137,16 +137,16 @@ static ms_status check_size(const ms_device *device, ms_json_value measured, ms_
 {
     enum { MIB = 1 << 20 };
     static const double tolerance = 1.0 / 16;
-    const double told = (double)ms_device_usable_bytes(device);
+    const double predicted = (double)ms_device_usable_bytes(device);
     double bytes = 0;
     ms_json_value v;
     ms_status status = get_number(measured, "/metadata/device_bytes", false, &bytes, err);
-    if (status != MS_OK || bytes <= 0 || fabs(bytes - told) <= tolerance * told)
+    if (status != MS_OK || bytes <= 0 || fabs(bytes - predicted) <= tolerance * predicted)
         return status;
     ms_json_find_pointer(measured, "/metadata/device_bytes", &v);
     return ms_json_fail(err, v, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                         "measured on a device of %.0f MiB, but predicted for %.40s with %.0f MiB",
-                        bytes / MIB, device->name, told / MIB);
+                        bytes / MIB, device->name, predicted / MIB);
 }
 
 static ms_status check_device(const ms_report_pair *pair, const char *name, ms_error *err)
@@ -166,7 +166,7 @@ static ms_status check_device(const ms_report_pair *pair, const char *name, ms_e
 ms_status ms_measured_point_pair(ms_arena *arena, const ms_report_pair *pair,
                                  ms_measured_points *points, ms_error *err)
 {
-    const ms_json_value told = pair->told, measured = pair->measured;
+    const ms_json_value predicted = pair->predicted, measured = pair->measured;
     ms_measured_point p = {.name = ms_arena_strdup(arena, pair->name)};
     ms_json_value device;
     const char *text = NULL;
@@ -176,20 +176,20 @@ ms_status ms_measured_point_pair(ms_arena *arena, const ms_report_pair *pair,
         bool must;
         double *number;
     } figures[] = {
-        {told, "/summary/reserved_memory_bytes", true, &p.predicted_reserved},
-        {told, "/summary/exposed_copy_ms", false, &p.predicted_copy_ms},
+        {predicted, "/summary/reserved_memory_bytes", true, &p.predicted_reserved},
+        {predicted, "/summary/exposed_copy_ms", false, &p.predicted_copy_ms},
         {measured, "/summary/reserved_memory_bytes", true, &p.measured_reserved},
         {measured, "/summary/device_used_bytes", false, &p.measured_device},
         {measured, "/summary/step_time_ms", false, &p.measured_ms},
     };
     ms_status status = MS_OK;
-    if (!ms_json_find_pointer(told, "/metadata/device", &device))
-        status = ms_json_fail(err, told, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+    if (!ms_json_find_pointer(predicted, "/metadata/device", &device))
+        status = ms_json_fail(err, predicted, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                               "no /metadata/device in it: expected a static_report.json");
     if (status == MS_OK)
         status = ms_json_get_string(device, &text, err);
     if (status == MS_OK)
-        status = check_predicted(told, err);
+        status = check_predicted(predicted, err);
     if (status == MS_OK)
         status = check_measured(measured, err);
     if (status == MS_OK)
@@ -198,7 +198,7 @@ ms_status ms_measured_point_pair(ms_arena *arena, const ms_report_pair *pair,
         status = get_number(figures[i].root, figures[i].pointer, figures[i].must, figures[i].number,
                             err);
     if (status == MS_OK && p.measured_ms > 0)
-        status = add_operators(told, &p, err);
+        status = add_operators(predicted, &p, err);
     if (status != MS_OK)
         return status;
     p.device = ms_arena_strdup(arena, text);

@@ -32,7 +32,7 @@ const char *ms_measured_column_at(size_t index);
 
 /* A static report and the runtime report of the same run, and the known devices. */
 typedef struct ms_report_pair {
-    ms_json_value told, measured;
+    ms_json_value predicted, measured;
     const char *name;
     const ms_device *devices;
     uint32_t device_count;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/formats.h"
 #include "trace/words.h"
 
 enum { PATH_SIZE = 256 };
@@ -77,8 +78,5 @@ ms_status ms_events_write(const ms_trace *trace, const ms_usage *usage, FILE *ou
         }
     }
     free(l.tensors);
-    if (fflush(out) != 0 || ferror(out))
-        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
-                       "cannot write the events: %s", strerror(errno));
-    return MS_OK;
+    return ms_formats_finish(out, "the events", err);
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "text/formats.h"
 #include "base/error.h"
 #include "base/locale.h"
 #include "base/printable.h"
@@ -205,25 +206,29 @@ static void write_shards(const ms_file_plan *plan, FILE *out)
 
 static ms_status write_console(const ms_file_plan *plan, FILE *out, ms_error *err)
 {
+    errno = 0;
     if (plan->kind == MS_PLAN_OPERATORS)
         write_operators(plan, out);
     else if (plan->kind == MS_PLAN_SHARDS)
         write_shards(plan, out);
     else
         write_checkpoints(plan, out);
-    if (fflush(out) != 0 || ferror(out))
-        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO, "cannot write the plan: %s",
-                       strerror(errno));
-    return MS_OK;
+    return ms_formats_finish(out, "the plan", err);
 }
+
+static const struct file_writer {
+    const char *name;
+    ms_status (*write)(const ms_file_plan *plan, FILE *out, ms_error *err);
+} writers[] = {
+    {"console", write_console},
+    {"json", write_json},
+};
+static const ms_formats formats = MS_FORMATS("a plan for figures in a file", writers);
 
 ms_status ms_file_plan_write(const ms_file_plan *plan, const char *format, FILE *out, ms_error *err)
 {
     if (plan->kind == MS_PLAN_NOTHING)
         return ms_fail(err, MS_ERR_USAGE, "there is no plan yet");
-    if (strcmp(format, "json") == 0)
-        return write_json(plan, out, err);
-    if (strcmp(format, "console") == 0)
-        return write_console(plan, out, err);
-    return ms_fail(err, MS_ERR_USAGE, "no format \"%.40s\" (console or json)", format);
+    const struct file_writer *writer = ms_formats_find(&formats, format, err);
+    return writer ? writer->write(plan, out, err) : MS_ERR_USAGE;
 }

@@ -40,9 +40,9 @@ static bool halve_sequence(ms_variation *v, const char **option)
 static bool fuse_optimizer(ms_variation *v, const char **option)
 {
     ms_run_config *run = &v->run;
-    bool applies = run->optimizer_impl != MS_OPTIMIZER_FUSED &&
-                   ms_optimizer_has(run->optimizer, MS_OPTIMIZER_FUSED);
-    run->optimizer_impl = MS_OPTIMIZER_FUSED;
+    bool applies = run->training.optimizer_impl != MS_OPTIMIZER_FUSED &&
+                   ms_optimizer_has(run->training.optimizer, MS_OPTIMIZER_FUSED);
+    run->training.optimizer_impl = MS_OPTIMIZER_FUSED;
     *option = "--optimizer-impl fused";
     return applies;
 }
@@ -50,11 +50,13 @@ static bool fuse_optimizer(ms_variation *v, const char **option)
 static bool use_momentum(ms_variation *v, const char **option)
 {
     ms_run_config *run = &v->run;
-    bool applies = run->optimizer == MS_OPTIMIZER_ADAMW || run->optimizer == MS_OPTIMIZER_ADAM;
+    bool applies = run->training.optimizer == MS_OPTIMIZER_ADAMW ||
+                   run->training.optimizer == MS_OPTIMIZER_ADAM;
     /* A decay that was not chosen follows the optimizer. */
-    if (run->weight_decay == ms_optimizer_traits_of(run->optimizer)->weight_decay)
-        run->weight_decay = ms_optimizer_traits_of(MS_OPTIMIZER_SGD_MOMENTUM)->weight_decay;
-    run->optimizer = MS_OPTIMIZER_SGD_MOMENTUM;
+    if (run->training.weight_decay == ms_optimizer_traits_of(run->training.optimizer)->weight_decay)
+        run->training.weight_decay =
+            ms_optimizer_traits_of(MS_OPTIMIZER_SGD_MOMENTUM)->weight_decay;
+    run->training.optimizer = MS_OPTIMIZER_SGD_MOMENTUM;
     *option = "--optimizer sgd-momentum";
     return applies;
 }
@@ -63,7 +65,7 @@ static bool move_optimizer(ms_variation *v, const char **option)
 {
     ms_run_config *run = &v->run;
     bool applies = ms_optimizer_may_move(run);
-    run->optimizer_device = MS_OPTIMIZER_ON_HOST;
+    run->training.optimizer_device = MS_OPTIMIZER_ON_HOST;
     *option = "--optimizer-device host";
     return applies;
 }
@@ -73,7 +75,7 @@ static bool move_parameters(ms_variation *v, const char **option)
     ms_run_config *run = &v->run;
     bool applies = ms_parameters_may_move(run);
     bool with_optimizer = move_optimizer(v, option);
-    run->parameter_device = MS_PARAMETERS_ON_HOST;
+    run->training.parameter_device = MS_PARAMETERS_ON_HOST;
     *option = with_optimizer ? "--optimizer-device host --parameter-device host"
                              : "--parameter-device host";
     return applies;

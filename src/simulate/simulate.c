@@ -57,7 +57,7 @@ static ms_status measure(ms_simulated *s, const ms_run_config *run, ms_error *er
 static ms_status evaluate(ms_simulated *s, ms_error *err)
 {
     const ms_job *job = &s->job;
-    if (job->run->eval_batch == 0 || job->evaluation)
+    if (job->run->training.eval_batch == 0 || job->evaluation)
         return MS_OK;
     ms_simulation simulation;
     ms_status status = ms_step_simulate(job->model, job->run, MS_STEPS_EVALUATED, &simulation, err);

@@ -52,7 +52,7 @@ static void add_to_sum(ms_tape *tape, void *context, uint32_t index)
 
 void ms_accumulation_build(ms_tape *tape)
 {
-    if (ms_step_run(tape)->accumulation == MS_ACCUMULATE_F32)
+    if (ms_step_run(tape)->training.accumulation == MS_ACCUMULATE_F32)
         ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = add_to_sum});
 }
 

@@ -45,8 +45,9 @@ uint64_t ms_paged_bytes(ms_tape *tape, const ms_optimizer_row *row, const ms_par
  * parameter has an optimizer of its own, with maps of its own. */
 static void make_code_maps(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
 {
-    ms_tensor *maps =
-        ms_step_run(tape)->optimizer_in_backward ? parameter->states + STATE_MAPS : tape->code_maps;
+    ms_tensor *maps = ms_step_run(tape)->training.optimizer_in_backward
+                          ? parameter->states + STATE_MAPS
+                          : tape->code_maps;
     for (uint32_t i = 0; i < 2; i++)
         if (row->states[i] && !maps[i])
             maps[i] =

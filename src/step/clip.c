@@ -84,7 +84,7 @@ void ms_clip_gradients(ms_tape *tape)
     enum { NORM_PASSES = 1, SCALE_PASSES = 2 };
     work_on_host(tape, NORM_PASSES);
     ms_op_mark mark = ms_op_begin(tape, &clip_op);
-    bool widens = ms_step_run(tape)->accumulation == MS_ACCUMULATE_F32;
+    bool widens = ms_step_run(tape)->training.accumulation == MS_ACCUMULATE_F32;
     ms_dtype dtype = widens ? MS_DTYPE_F32 : ms_step_run(tape)->dtype;
     ms_shape scalar = {.rank = 0};
     ms_tensor norm = total_norm(tape, dtype);

@@ -32,7 +32,7 @@ static ms_model_outputs predict(ms_model *model, ms_tensor ids, bool keeps_logit
     ms_retain(tape, mean);
     ms_release(tape, out.loss);
     out.loss = mean;
-    if (model->run->eval_logits == 0) {
+    if (model->run->training.eval_logits == 0) {
         ms_release(tape, out.logits);
         out.logits = 0;
     }
@@ -71,7 +71,8 @@ static void run_batch(ms_model *model, ms_locals *f, const kept *k, ms_tensor id
 void ms_evaluate(ms_model *model, ms_tensor ids, bool keeps_logits)
 {
     ms_tape *tape = model->tape;
-    uint64_t batches = model->run->eval_logits ? model->run->eval_logits : LOSS_BATCHES;
+    uint64_t batches =
+        model->run->training.eval_logits ? model->run->training.eval_logits : LOSS_BATCHES;
     ms_locals f = ms_locals_begin(tape);
     kept k = {ms_local(&f, 0), ms_local(&f, 0), ms_local(&f, 0),
               ms_local(&f, 0), ms_local(&f, 0), keeps_logits};

@@ -39,7 +39,7 @@ void ms_figures_sum(ms_tape *tape, ms_simulation *simulation)
 
 void ms_figures_sum_gradients(ms_tape *tape, ms_simulation *simulation)
 {
-    if (ms_step_run(tape)->optimizer_in_backward)
+    if (ms_step_run(tape)->training.optimizer_in_backward)
         return;
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
         const ms_parameter *parameter = &tape->parameters.items[i];

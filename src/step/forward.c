@@ -22,7 +22,7 @@ static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_l
 {
     ms_tape *tape = model->tape;
     const ms_model_inputs in = {.ids = ids,
-                                .labels = model->run->label_smoothing > 0 ? 0 : ids,
+                                .labels = model->run->training.label_smoothing > 0 ? 0 : ids,
                                 .keeps_logits = keeps_logits};
     ms_model_outputs out = {0};
     tape->has_autocast = model->run->autocast != MS_AUTOCAST_NONE;
@@ -39,7 +39,7 @@ ms_model_outputs ms_forward(ms_model *model, ms_tensor ids, bool keeps_logits)
     ms_tape *tape = model->tape;
     ms_model_outputs out = run_program(model, ids, keeps_logits);
     out.logits = handed_on(model, out.logits);
-    if (model->run->label_smoothing > 0) {
+    if (model->run->training.label_smoothing > 0) {
         out.loss = ms_hand_out(tape, ms_smoothed_loss(model, out.logits, ids));
         ms_release(tape, out.auxiliary);
         out.auxiliary = 0;

@@ -12,7 +12,8 @@
 void ms_make_moments(ms_tape *tape, const ms_optimizer_row *row, ms_parameter *parameter)
 {
     const ms_tensor_info info = *ms_info(tape, parameter->tensor);
-    bool step_on_device = ms_step_run(tape)->optimizer_impl == MS_OPTIMIZER_FUSED || tape->on_cpu;
+    bool step_on_device =
+        ms_step_run(tape)->training.optimizer_impl == MS_OPTIMIZER_FUSED || tape->on_cpu;
     if (row->has_step && step_on_device)
         parameter->states[2] =
             ms_optimizer_state(tape, (ms_shape){.rank = 0}, MS_DTYPE_F32, "step");
@@ -30,7 +31,7 @@ static ms_tensor like(ms_tape *tape, ms_tensor tensor)
 /* Decay that is added to the gradient needs another gradient; AdamW's is not. */
 static bool adds_decay(const ms_tape *tape, const ms_stepped *stepped)
 {
-    return stepped->row->adds_decay && ms_step_run(tape)->weight_decay > 0;
+    return stepped->row->adds_decay && ms_step_run(tape)->training.weight_decay > 0;
 }
 
 /* ---- foreach ---- */

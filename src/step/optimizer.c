@@ -87,7 +87,7 @@ static bool is_taken(ms_tape *tape, const ms_optimizer_row *row, const ms_parame
 /* The row that steps this parameter. */
 static const ms_optimizer_row *row_for(ms_tape *tape, const ms_parameter *parameter)
 {
-    const ms_optimizer_row *row = &rows[ms_step_run(tape)->optimizer];
+    const ms_optimizer_row *row = &rows[ms_step_run(tape)->training.optimizer];
     return is_taken(tape, row, parameter) ? row : &rows[row->others];
 }
 
@@ -122,7 +122,7 @@ static void cpu_numbers(ms_tape *tape, const ms_optimizer_row *row)
 static void step_with(ms_tape *tape, const ms_stepped *stepped)
 {
     const ms_optimizer_row *row = stepped->row;
-    ms_optimizer_update *update = row->update[ms_step_run(tape)->optimizer_impl];
+    ms_optimizer_update *update = row->update[ms_step_run(tape)->training.optimizer_impl];
     bool is_made_late = row->is_made_late && update;
     for (uint32_t i = 0; i < stepped->count && tape->status == MS_OK && !is_made_late; i++)
         ms_optimizer_make_states(tape, row, ms_stepped_at(tape, stepped, i));
@@ -166,20 +166,20 @@ static void step_in_backward(ms_tape *tape, void *context, uint32_t parameter)
 
 void ms_optimizer_build(ms_tape *tape)
 {
-    if (ms_step_run(tape)->optimizer_in_backward)
+    if (ms_step_run(tape)->training.optimizer_in_backward)
         ms_hooks_push_gradient(tape, (ms_gradient_hook){.accumulated = step_in_backward});
-    const ms_optimizer_row *row = &rows[ms_step_run(tape)->optimizer];
+    const ms_optimizer_row *row = &rows[ms_step_run(tape)->training.optimizer];
     for (uint32_t i = 0; i < tape->parameters.count && row->is_made_early; i++)
         ms_optimizer_make_states(tape, row, &tape->parameters.items[i]);
 }
 
 void ms_optimizer_step(ms_tape *tape)
 {
-    const ms_optimizer_row *row = &rows[ms_step_run(tape)->optimizer];
+    const ms_optimizer_row *row = &rows[ms_step_run(tape)->training.optimizer];
     tape->on_backward_thread = false;
-    if (ms_step_run(tape)->optimizer_in_backward)
+    if (ms_step_run(tape)->training.optimizer_in_backward)
         return;
-    if (ms_step_run(tape)->optimizer_device == MS_OPTIMIZER_ON_HOST) {
+    if (ms_step_run(tape)->training.optimizer_device == MS_OPTIMIZER_ON_HOST) {
         ms_optimizer_step_on_host(tape, row);
         return;
     }
@@ -203,7 +203,7 @@ static uint64_t bytes_of(ms_tape *tape, ms_tensor tensor)
 
 uint64_t ms_optimizer_state_bytes(ms_tape *tape)
 {
-    if (ms_step_run(tape)->optimizer_device == MS_OPTIMIZER_ON_HOST)
+    if (ms_step_run(tape)->training.optimizer_device == MS_OPTIMIZER_ON_HOST)
         return 0;
     uint64_t bytes = bytes_of(tape, tape->code_maps[0]) + bytes_of(tape, tape->code_maps[1]);
     for (uint32_t i = 0; i < tape->parameters.count; i++) {
@@ -219,8 +219,8 @@ uint64_t ms_optimizer_state_bytes(ms_tape *tape)
 
 uint64_t ms_optimizer_host_bytes(ms_tape *tape)
 {
-    const ms_optimizer_row *row = &rows[ms_step_run(tape)->optimizer];
-    if (ms_step_run(tape)->optimizer_device == MS_OPTIMIZER_ON_HOST)
+    const ms_optimizer_row *row = &rows[ms_step_run(tape)->training.optimizer];
+    if (ms_step_run(tape)->training.optimizer_device == MS_OPTIMIZER_ON_HOST)
         return ms_optimizer_bytes_on_host(tape, row);
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < tape->parameters.count; i++)

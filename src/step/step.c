@@ -78,7 +78,7 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
 {
     ms_tape *tape = &t->tape;
     mark(t, true, MS_PHASE_BACKWARD, micro_step);
-    uint64_t every = t->model.run->empty_cache_steps;
+    uint64_t every = t->model.run->training.empty_cache_steps;
     if (every && (uint64_t)(t->step - 1) % every == 0)
         ms_trace_event(tape, MS_EVENT_EMPTY_CACHE, 0);
     tape->pass = MS_PASS_BACKWARD;
@@ -95,7 +95,7 @@ static void run_backward(trainer *t, uint32_t micro_step, ms_tensor loss)
 
 static uint64_t simulated_micro_steps(const trainer *t)
 {
-    uint64_t asked = t->model.run->accumulate;
+    uint64_t asked = t->model.run->training.accumulate;
     uint64_t most =
         t->model.config->num_layers > MANY_LAYERS ? MOST_OF_MANY_LAYERS : MOST_MICRO_STEPS;
     return asked < most ? asked : most;
@@ -104,7 +104,7 @@ static uint64_t simulated_micro_steps(const trainer *t)
 static void run_step(trainer *t)
 {
     ms_tape *tape = &t->tape;
-    uint64_t asked = t->model.run->accumulate, simulated = simulated_micro_steps(t);
+    uint64_t asked = t->model.run->training.accumulate, simulated = simulated_micro_steps(t);
     for (uint32_t i = 0; i < simulated && tape->status == MS_OK; i++) {
         tape->repeats = i + 1 == simulated ? (uint32_t)(asked - i) : 1;
         ms_tensor loss = run_forward(t, i);
@@ -115,7 +115,7 @@ static void run_step(trainer *t)
         ms_graph_drop(tape);
     }
     tape->repeats = 1;
-    if (t->model.run->clip) {
+    if (t->model.run->training.clip) {
         mark(t, true, MS_PHASE_CLIP, 0);
         ms_clip_gradients(tape);
         mark(t, false, MS_PHASE_CLIP, 0);
@@ -151,7 +151,7 @@ static void run_evaluation(trainer *t)
     ms_tape *tape = &t->tape;
     ms_model *model = &t->model;
     ms_run_config run = *model->run;
-    bool has_logits = run.eval_logits > 0;
+    bool has_logits = run.training.eval_logits > 0;
     run.treatments.loss_chunks = 0;
     run.treatments.layers = ms_arena_array(model->arena, ms_treatment, model->config->num_layers);
     bool fuses = ms_liger_fuses_head(run.liger, run.liger_family);
@@ -163,7 +163,7 @@ static void run_evaluation(trainer *t)
     const ms_run_config *training = model->run;
     const ms_dim batch = model->batch;
     model->run = &run;
-    model->batch = ms_dim_number(&tape->trace->symbols, run.eval_batch);
+    model->batch = ms_dim_number(&tape->trace->symbols, run.training.eval_batch);
     tape->is_evaluating = true;
     tape->grad_enabled = tape->on_backward_thread = false;
     tape->pass = MS_PASS_FORWARD;
@@ -227,7 +227,7 @@ static bool build(trainer *t)
         ms_retain(tape, t->model.class_labels);
         ms_name_storage(tape, t->model.class_labels, "labels", MS_CATEGORY_INPUT);
     }
-    if (t->model.run->label_smoothing > 0) {
+    if (t->model.run->training.label_smoothing > 0) {
         t->model.label_count = ms_empty(tape, (ms_shape){.rank = 0}, MS_DTYPE_I64);
         ms_retain(tape, t->model.label_count);
         ms_name_storage(tape, t->model.label_count, "num_items_in_batch", MS_CATEGORY_INPUT);
@@ -283,7 +283,7 @@ static void train(trainer *t)
     t->simulation->optimizer_state_bytes = ms_optimizer_state_bytes(&t->tape);
     t->simulation->host_peak_bytes =
         ms_offload_host_peak_bytes(&t->tape) + ms_optimizer_host_bytes(&t->tape) +
-        (t->model.run->accumulate > 1 ? ms_host_parameters_layer_bytes(&t->tape) : 0);
+        (t->model.run->training.accumulate > 1 ? ms_host_parameters_layer_bytes(&t->tape) : 0);
 }
 
 static ms_status fail_simulation(const ms_tape *tape, ms_status status, ms_error *err)

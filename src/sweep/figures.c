@@ -39,7 +39,7 @@ static uint64_t tokens_of(const ms_run_config *run)
 {
     uint64_t tokens;
     bool overflow = __builtin_mul_overflow(run->batch, run->seq_tokens, &tokens);
-    overflow = __builtin_mul_overflow(tokens, run->accumulate, &tokens) || overflow;
+    overflow = __builtin_mul_overflow(tokens, run->training.accumulate, &tokens) || overflow;
     return overflow ? 0 : tokens;
 }
 
@@ -70,7 +70,7 @@ static ms_status summarize_largest(ms_arena *arena, const ms_job *job, const ms_
 {
     ms_variation largest;
     ms_status status = ms_fit_apply(job, answer->what, answer->value, arena, &largest, err);
-    largest.run.eval_batch = 0; /* the search looks at steps alone */
+    largest.run.training.eval_batch = 0; /* the search looks at steps alone */
     const ms_job found = ms_variation_job(&largest);
     return status == MS_OK ? summarize(&found, figures, err) : status;
 }

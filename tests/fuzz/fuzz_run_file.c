@@ -12,11 +12,11 @@
 static void check_run(const ms_run_config *run)
 {
     assert(run->device && run->treatments.layers && run->checkpointing && run->treat);
-    assert(run->batch >= 1 && run->seq_tokens >= 1 && run->accumulate >= 1);
-    assert(run->optimizer < MS_OPTIMIZER_COUNT && run->attention < MS_ATTENTION_COUNT);
-    assert(run->optimizer_impl < MS_OPTIMIZER_IMPL_COUNT && run->torch_major == 2);
+    assert(run->batch >= 1 && run->seq_tokens >= 1 && run->training.accumulate >= 1);
+    assert(run->training.optimizer < MS_OPTIMIZER_COUNT && run->attention < MS_ATTENTION_COUNT);
+    assert(run->training.optimizer_impl < MS_OPTIMIZER_IMPL_COUNT && run->torch_major == 2);
     assert(run->dtype == MS_DTYPE_F32 || run->dtype == MS_DTYPE_BF16 || run->dtype == MS_DTYPE_F16);
-    assert(run->clip == (run->clip_norm > 0) && run->weight_decay >= 0);
+    assert(run->training.clip == (run->training.clip_norm > 0) && run->training.weight_decay >= 0);
     assert(run->allocator.kind < MS_ALLOCATOR_COUNT);
 }
 

@@ -17,7 +17,8 @@ static void resolve(ms_arena *arena, const ms_run_draft *draft, const ms_run_ori
     ms_notes notes = {0};
     ms_error err = {0};
     if (ms_run_resolve(arena, draft, origins, model, &run, &notes, &err) == MS_OK)
-        assert(run.batch >= 1 && run.accumulate >= 1 && run.optimizer < MS_OPTIMIZER_COUNT);
+        assert(run.batch >= 1 && run.training.accumulate >= 1 &&
+               run.training.optimizer < MS_OPTIMIZER_COUNT);
     else
         assert(err.text[0]);
 }

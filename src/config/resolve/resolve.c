@@ -100,23 +100,23 @@ static ms_status resolve_tokens(const ms_resolving *c)
 static ms_status resolve_optimizer(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
-    const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->optimizer);
+    const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->training.optimizer);
     if (!ms_resolve_is_set(c, "optimizer-impl"))
-        run->optimizer_impl = traits->usual;
-    if (!ms_optimizer_has(run->optimizer, run->optimizer_impl)) {
+        run->training.optimizer_impl = traits->usual;
+    if (!ms_optimizer_has(run->training.optimizer, run->training.optimizer_impl)) {
         char others[64];
         return ms_resolve_fail(
             c, "optimizer-impl", "%s has no %s implementation: it has %s", traits->name,
-            ms_optimizer_impl_names[run->optimizer_impl],
-            ms_optimizer_implementations_text(run->optimizer, others, sizeof others));
+            ms_optimizer_impl_names[run->training.optimizer_impl],
+            ms_optimizer_implementations_text(run->training.optimizer, others, sizeof others));
     }
     if (run->device->is_cpu && !traits->is_everywhere)
         return ms_resolve_fail(c, "optimizer",
                                "%s is supported on GPUs only, but the device is the cpu",
                                traits->name);
     if (!ms_resolve_is_set(c, "weight-decay"))
-        run->weight_decay = traits->weight_decay;
-    run->clip = run->clip_norm > 0;
+        run->training.weight_decay = traits->weight_decay;
+    run->training.clip = run->training.clip_norm > 0;
     return MS_OK;
 }
 
@@ -125,15 +125,15 @@ static ms_status resolve_in_backward(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     static const char field[] = "optimizer-in-backward";
-    if (!run->optimizer_in_backward)
+    if (!run->training.optimizer_in_backward)
         return MS_OK;
-    if (run->accumulate > 1)
+    if (run->training.accumulate > 1)
         return ms_resolve_fail(c, field, "gradients of %" PRIu64 " micro-batches cannot accumulate",
-                               run->accumulate);
-    if (run->clip)
+                               run->training.accumulate);
+    if (run->training.clip)
         return ms_resolve_fail(c, field,
                                "gradients are freed before their norm is known: clip must be none");
-    if (run->optimizer_device == MS_OPTIMIZER_ON_HOST)
+    if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST)
         return ms_resolve_fail(c, field, "it is supported only with the optimizer on the device");
     return run->device->is_cpu ? ms_resolve_fail(c, field, "it is supported on GPUs only") : MS_OK;
 }
@@ -143,11 +143,11 @@ static ms_status resolve_accumulation(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
     static const char field[] = "grad-accumulation-dtype";
-    if (run->accumulation == MS_ACCUMULATE_SAME)
+    if (run->training.accumulation == MS_ACCUMULATE_SAME)
         return MS_OK;
-    if (run->optimizer_in_backward)
+    if (run->training.optimizer_in_backward)
         return ms_resolve_fail(c, field, "nothing accumulates if the optimizer steps in backward");
-    if (run->optimizer_device == MS_OPTIMIZER_ON_HOST)
+    if (run->training.optimizer_device == MS_OPTIMIZER_ON_HOST)
         return ms_resolve_fail(c, field, "it is supported only with the optimizer on the device");
     if (run->dtype == MS_DTYPE_F32)
         return ms_note_add(c->notes, c->arena, c->err,
@@ -158,15 +158,15 @@ static ms_status resolve_accumulation(const ms_resolving *c)
 static ms_status resolve_places(const ms_resolving *c)
 {
     ms_run_config *run = c->run;
-    bool on_host = run->optimizer_device == MS_OPTIMIZER_ON_HOST;
+    bool on_host = run->training.optimizer_device == MS_OPTIMIZER_ON_HOST;
     if (on_host && run->device->is_cpu)
         return ms_resolve_fail(c, "optimizer-device",
                                "the device is the cpu: it is already on the host");
-    const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->optimizer);
+    const ms_optimizer_traits *traits = ms_optimizer_traits_of(run->training.optimizer);
     if (on_host && !traits->is_everywhere)
         return ms_resolve_fail(c, "optimizer-device",
                                "%s is supported on GPUs only, not on the host", traits->name);
-    if (run->parameter_device == MS_PARAMETERS_ON_HOST && !on_host)
+    if (run->training.parameter_device == MS_PARAMETERS_ON_HOST && !on_host)
         return ms_resolve_fail(
             c, "parameter-device",
             "parameters on the host need the optimizer there, but optimizer-device is device");

@@ -10,7 +10,7 @@ static ms_status resolve_empty_cache(const ms_resolving *c)
 {
     static const char field[] = "empty-cache-steps";
     ms_run_config *run = c->run;
-    return run->empty_cache_steps && run->allocator.kind == MS_ALLOCATOR_RAW
+    return run->training.empty_cache_steps && run->allocator.kind == MS_ALLOCATOR_RAW
                ? ms_resolve_fail(c, field, "the raw allocator has no cache")
                : MS_OK;
 }
@@ -19,22 +19,22 @@ static ms_status resolve_evaluation(const ms_resolving *c)
 {
     static const char field[] = "eval-batch";
     ms_run_config *run = c->run;
-    if (!run->eval_batch)
-        return run->eval_logits
+    if (!run->training.eval_batch)
+        return run->training.eval_logits
                    ? ms_resolve_fail(c, "eval-logits", "there is no evaluation: eval-batch is none")
                    : MS_OK;
     if (c->model->head != MS_HEAD_CAUSAL_LM)
         return ms_resolve_fail(c, field, "it is supported for causal language models only");
     if (c->model->outputs_router_logits)
         return ms_resolve_fail(c, field, "it is not supported with output_router_logits");
-    return run->parameter_device == MS_PARAMETERS_ON_HOST
+    return run->training.parameter_device == MS_PARAMETERS_ON_HOST
                ? ms_resolve_fail(c, field, "it is not supported with parameters on the host")
                : MS_OK;
 }
 
 ms_status ms_evaluation_refuse(const ms_run_config *run, ms_error *err)
 {
-    return run->eval_batch
+    return run->training.eval_batch
                ? ms_fail(err, MS_ERR_CONFIG,
                          "eval-batch: a plan does not include the evaluation between steps; plan "
                          "with --eval-batch none, then give memscope analyze both the plan and "

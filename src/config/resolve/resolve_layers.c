@@ -63,7 +63,7 @@ static ms_status check_layer(const ms_resolving *c, uint64_t i)
 static ms_status check_loss(const ms_resolving *c)
 {
     const ms_run_config *run = c->run;
-    if (run->treatments.loss_chunks > 0 && run->optimizer_in_backward)
+    if (run->treatments.loss_chunks > 0 && run->training.optimizer_in_backward)
         return ms_resolve_fail(
             c, "treat",
             "each chunk of the loss adds to the gradients, so the optimizer cannot step in "

@@ -16,7 +16,7 @@ static ms_status check_head(const ms_resolving *c, const char *field)
 static ms_status resolve_label_smoothing(const ms_resolving *c)
 {
     static const char field[] = "label-smoothing";
-    if (c->run->label_smoothing <= 0)
+    if (c->run->training.label_smoothing <= 0)
         return MS_OK;
     if (c->model->outputs_router_logits)
         return ms_resolve_fail(c, field,
@@ -27,7 +27,7 @@ static ms_status resolve_label_smoothing(const ms_resolving *c)
 
 static ms_status resolve_logits_to_keep(const ms_resolving *c)
 {
-    return c->run->logits_to_keep ? check_head(c, "logits-to-keep") : MS_OK;
+    return c->run->training.logits_to_keep ? check_head(c, "logits-to-keep") : MS_OK;
 }
 
 static ms_status resolve_liger(const ms_resolving *c)
@@ -50,7 +50,7 @@ static ms_status resolve_liger(const ms_resolving *c)
     if ((c->run->liger & MS_LIGER_SWIGLU) && model->num_experts &&
         ms_is_packed(&c->run->quantization) && c->run->quantization.kind == MS_QUANTIZE_FP8_BLOCK)
         return ms_resolve_fail(c, field, "Liger's experts cannot read weights in fp8-block");
-    if (ms_liger_fuses_head(c->run->liger, family) && c->run->logits_to_keep)
+    if (ms_liger_fuses_head(c->run->liger, family) && c->run->training.logits_to_keep)
         return ms_resolve_fail(c, "logits-to-keep",
                                "Liger's loss needs the hidden states of all tokens");
     return check_head(c, field);

@@ -82,11 +82,8 @@ typedef struct ms_several_gpus {
                          predicted */
 } ms_several_gpus;
 
-typedef struct ms_run_config {
-    uint64_t batch;      /* sequences per micro-batch */
-    uint64_t seq_tokens; /* tokens per sequence */
-    ms_dtype dtype;      /* of the weights */
-    ms_autocast autocast;
+/* Settings of training runs only: loss, gradients, optimizer, evaluation between steps. */
+typedef struct ms_training {
     ms_optimizer_kind optimizer;
     ms_optimizer_impl optimizer_impl;
     bool optimizer_in_backward; /* each parameter is updated as soon as its gradient is ready */
@@ -97,13 +94,21 @@ typedef struct ms_run_config {
     ms_accumulation accumulation;
     bool clip;
     double clip_norm;
-    double label_smoothing; /* Trainer's LabelSmoother; 0: the model's own loss */
-    uint64_t liger;         /* bits of ms_liger that the family supports */
+    double label_smoothing;     /* Trainer's LabelSmoother; 0: the model's own loss */
+    uint64_t logits_to_keep;    /* the head runs only on the last tokens; 0: on all */
+    uint64_t empty_cache_steps; /* the cache is emptied every N-th step; 0: never */
+    uint64_t eval_batch;        /* sequences per evaluation batch; 0: no evaluation */
+    uint64_t eval_logits;       /* evaluation batches whose logits are kept on the device */
+} ms_training;
+
+typedef struct ms_run_config {
+    uint64_t batch;      /* sequences per micro-batch */
+    uint64_t seq_tokens; /* tokens per sequence */
+    ms_dtype dtype;      /* of the weights */
+    ms_autocast autocast;
+    ms_training training;
+    uint64_t liger;                             /* bits of ms_liger that the family supports */
     const struct ms_liger_family *liger_family; /* NULL: no kernels */
-    uint64_t logits_to_keep;      /* the head runs only on the last tokens; 0: on all */
-    uint64_t empty_cache_steps;   /* the cache is emptied every N-th step; 0: never */
-    uint64_t eval_batch;          /* sequences per evaluation batch; 0: no evaluation */
-    uint64_t eval_logits;         /* evaluation batches whose logits are kept on the device */
     const char *checkpointing;    /* as given: "none", "all", "first:8", "0,2,5-9", "every:2" */
     const char *treat;            /* as given, applied after `checkpointing`; "" = none */
     const ms_error *treat_place;  /* its place in a file, or NULL */
@@ -133,24 +138,26 @@ typedef struct ms_run_config {
 /* Whether head and loss are the model's own; only such a loss can be chunked. */
 static inline bool ms_loss_is_plain(const ms_run_config *run)
 {
-    return !(run->liger & MS_LIGER_LOSS) && run->label_smoothing <= 0 && run->logits_to_keep == 0;
+    return !(run->liger & MS_LIGER_LOSS) && run->training.label_smoothing <= 0 &&
+           run->training.logits_to_keep == 0;
 }
 
 /* Whether the optimizer is on the device and could be moved to the host. */
 static inline bool ms_optimizer_may_move(const ms_run_config *run)
 {
-    return run->optimizer_device == MS_OPTIMIZER_ON_DEVICE && !run->optimizer_in_backward &&
-           run->accumulation == MS_ACCUMULATE_SAME && !run->device->is_cpu &&
-           ms_optimizer_traits_of(run->optimizer)->is_everywhere;
+    return run->training.optimizer_device == MS_OPTIMIZER_ON_DEVICE &&
+           !run->training.optimizer_in_backward &&
+           run->training.accumulation == MS_ACCUMULATE_SAME && !run->device->is_cpu &&
+           ms_optimizer_traits_of(run->training.optimizer)->is_everywhere;
 }
 
 /* Whether the parameters are on the device and could be moved to the host, with the optimizer. */
 static inline bool ms_parameters_may_move(const ms_run_config *run)
 {
-    return run->parameter_device == MS_PARAMETERS_ON_DEVICE && !run->device->is_cpu &&
-           !run->adapter && !run->optimizer_in_backward &&
-           run->accumulation == MS_ACCUMULATE_SAME &&
-           ms_optimizer_traits_of(run->optimizer)->is_everywhere;
+    return run->training.parameter_device == MS_PARAMETERS_ON_DEVICE && !run->device->is_cpu &&
+           !run->adapter && !run->training.optimizer_in_backward &&
+           run->training.accumulation == MS_ACCUMULATE_SAME &&
+           ms_optimizer_traits_of(run->training.optimizer)->is_everywhere;
 }
 
 #endif

@@ -29,51 +29,51 @@
       "Training", type, AT(run.autocast), .choices = ms_autocast_names, .synonyms = types, \
       .report = "autocast") \
     X("optimizer", "NAME", "adamw, sgd, adafactor, muon, lion, adamw-8bit, ...", "adamw", \
-      "Training", choice, AT(run.optimizer), .choices = ms_optimizer_names, \
+      "Training", choice, AT(run.training.optimizer), .choices = ms_optimizer_names, \
       .synonyms = optimizers, .report = "optimizer") \
     X("optimizer-impl", "NAME", "fused, foreach or loop", "the usual one", \
-      "Training", choice, AT(run.optimizer_impl), .choices = ms_optimizer_impl_names, \
+      "Training", choice, AT(run.training.optimizer_impl), .choices = ms_optimizer_impl_names, \
       .default_is_words = true, .report = "optimizer_impl") \
     X("optimizer-in-backward", "YESNO", \
       "update each parameter as soon as its gradient is ready", "no", \
-      "Training", answer, AT(run.optimizer_in_backward), .report = "optimizer_in_backward") \
+      "Training", answer, AT(run.training.optimizer_in_backward), .report = "optimizer_in_backward") \
     X("optimizer-device", "PLACE", \
       "where optimizer states are kept and updated: device or host", "device", \
-      "Training", choice, AT(run.optimizer_device), .choices = ms_place_names, \
+      "Training", choice, AT(run.training.optimizer_device), .choices = ms_place_names, \
       .report = "optimizer_device") \
     X("parameter-device", "PLACE", \
       "where the layers' parameters are kept: device or host", "device", \
-      "Training", choice, AT(run.parameter_device), .choices = ms_place_names, \
+      "Training", choice, AT(run.training.parameter_device), .choices = ms_place_names, \
       .report = "parameter_device") \
     X("weight-decay", "X", "0 or more", "0.01 for adamw, else 0", \
-      "Training", number, AT(run.weight_decay), .default_is_words = true, \
+      "Training", number, AT(run.training.weight_decay), .default_is_words = true, \
       .report = "weight_decay") \
     X("accumulate", "N", "micro-batches per optimizer step", "1", \
-      "Training", count, AT(run.accumulate), .minimum = 1, .maximum = 1 << 12, \
+      "Training", count, AT(run.training.accumulate), .minimum = 1, .maximum = 1 << 12, \
       .report = "accumulate") \
     X("grad-accumulation-dtype", "TYPE", \
       "type of accumulated gradients: same as the parameter, or fp32", "same", \
-      "Training", choice, AT(run.accumulation), .choices = ms_accumulation_names, \
+      "Training", choice, AT(run.training.accumulation), .choices = ms_accumulation_names, \
       .synonyms = types, .report = "grad_accumulation_dtype") \
     X("clip", "X", "maximum gradient norm, or none", "none", \
-      "Training", above, AT(run.clip_norm), .report = "clip") \
+      "Training", above, AT(run.training.clip_norm), .report = "clip") \
     X("label-smoothing", "X", "label smoothing of Trainer's loss, 0 to 1", "0", \
-      "Training", number, AT(run.label_smoothing), .maximum = 1, .report = "label_smoothing") \
+      "Training", number, AT(run.training.label_smoothing), .maximum = 1, .report = "label_smoothing") \
     X("liger", "NAMES", "Liger kernels: none, all, or any of rope+rms-norm+swiglu+loss", "none", \
       "Training", liger, AT(run.liger), .report = "liger", .show_report = show_liger, \
       .examples = MS_CONFIG_LIST("none", "all", "rope+rms-norm+swiglu", "loss")) \
     X("logits-to-keep", "N", \
       "head and loss on the last N tokens of a sequence only, or none", "none", \
-      "Training", some, AT(run.logits_to_keep), .minimum = 2, .maximum = 1 << 24, \
+      "Training", some, AT(run.training.logits_to_keep), .minimum = 2, .maximum = 1 << 24, \
       .report = "logits_to_keep") \
     X("empty-cache-steps", "N", "empty the allocator's cache every N-th step, or none", "none", \
-      "Training", some, AT(run.empty_cache_steps), .minimum = 1, .maximum = UINT32_MAX, \
+      "Training", some, AT(run.training.empty_cache_steps), .minimum = 1, .maximum = UINT32_MAX, \
       .report = "empty_cache_steps") \
     X("eval-batch", "N", "sequences per batch of an evaluation between steps, or none", "none", \
-      "Training", some, AT(run.eval_batch), .minimum = 1, .maximum = 1 << 20, \
+      "Training", some, AT(run.training.eval_batch), .minimum = 1, .maximum = 1 << 20, \
       .report = "eval_batch") \
     X("eval-logits", "N", "batches whose logits an evaluation keeps on the device, or none", "none", \
-      "Training", some, AT(run.eval_logits), .minimum = 1, .maximum = 1 << 12, \
+      "Training", some, AT(run.training.eval_logits), .minimum = 1, .maximum = 1 << 12, \
       .report = "eval_logits") \
     X("checkpointing", "SPEC", "layers: none, all, first:8, last:4, every:2 or 0,2,5-9", "none", \
       "Training", layers, AT(run.checkpointing), .report = "checkpointing", \

@@ -13,6 +13,6 @@ ms_treated_layer ms_treated_layer_of(const ms_model_config *model, const ms_run_
         .has_sinks = family->has_sinks,
         .has_plain_attention = !family->always_masks && !family->is_bidirectional,
         .is_reentrant = run->checkpoint_kind == MS_CHECKPOINT_REENTRANT,
-        .steps_in_backward = run->optimizer_in_backward,
+        .steps_in_backward = run->training.optimizer_in_backward,
     };
 }

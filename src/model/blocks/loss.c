@@ -16,7 +16,7 @@
 
 ms_dim ms_kept_tokens(ms_model *model)
 {
-    uint64_t kept = model->run->logits_to_keep;
+    uint64_t kept = model->run->training.logits_to_keep;
     return kept == 0 || kept >= model->seq.value
                ? model->seq
                : ms_dim_number(&model->tape->trace->symbols, kept);
@@ -222,7 +222,7 @@ static ms_tensor last_token_loss(ms_model *model, const ms_linear_module *head, 
 /* hidden[:, -N:, :]: a slice even where it is all of it. */
 static ms_tensor keep_last(ms_model *model, ms_tensor hidden)
 {
-    return model->run->logits_to_keep == 0
+    return model->run->training.logits_to_keep == 0
                ? hidden
                : ms_narrow(model->tape, hidden, 1, ms_kept_tokens(model));
 }

@@ -160,7 +160,7 @@ static double hidden_share(const ms_run_config *run, const ms_cost_model *costs)
     const ms_layer_cost *kept = &costs->options[0].layers[costs->layer_count / 2];
     double saved = (double)kept->bytes[0].forward_end, rate = run->device->host_link_bytes_per_s;
     /* Forward is about a third of a kept layer's time. */
-    double window_ms = kept->ms / 3 / (double)run->accumulate;
+    double window_ms = kept->ms / 3 / (double)run->training.accumulate;
     double share = saved > 0 ? window_ms * rate / 1e3 / saved : 0;
     return (double)(uint32_t)(share * 50) / 50;
 }

@@ -121,12 +121,12 @@ void ms_check_markdown(FILE *out, const ms_check_view *view)
             view->title);
     for (uint32_t i = 0; i < view->count; i++)
         markdown_row(out, view->rows[i].verdict);
-    for (uint32_t i = 0, told = 0; i < view->count && told < MOST_DETAILS; i++) {
+    for (uint32_t i = 0, shown = 0; i < view->count && shown < MOST_DETAILS; i++) {
         const ms_check_row *r = &view->rows[i];
         const ms_error *place = ms_check_place(r->verdict);
         if (!ms_check_is_known(r->verdict))
             continue;
-        told++;
+        shown++;
         fputs("\n**", out);
         ms_markdown_text(out, r->verdict->budget->name);
         fputs("** (", out);

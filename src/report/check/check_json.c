@@ -53,11 +53,11 @@ enum { MOST_GROWN = 10 };
 static void write_grown(ms_json_writer *w, const ms_diff *diff, ms_diff_table table)
 {
     ms_json_array(w, ms_diff_titles[table].key);
-    for (uint32_t i = 0, told = 0; i < diff->tables[table].count && told < MOST_GROWN; i++) {
+    for (uint32_t i = 0, shown = 0; i < diff->tables[table].count && shown < MOST_GROWN; i++) {
         const ms_part_change *row = &diff->tables[table].items[i];
         if (row->b_bytes <= row->a_bytes)
             continue;
-        told++;
+        shown++;
         ms_json_object_inline(w, NULL);
         ms_json_string(w, "name", row->name);
         ms_json_uint(w, "before_bytes", row->a_bytes);

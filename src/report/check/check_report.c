@@ -3,9 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
-#include "base/error.h"
+#include "text/formats.h"
 #include "gate/wording.h"
 #include "report/check/check_channels.h"
 
@@ -27,11 +26,11 @@ static const struct channel {
     {{"prometheus",                "a textfile for the node exporter",      "memscope.prom"},     ms_check_prometheus},
 };
 /* clang-format on */
-enum { CHANNELS = sizeof channels / sizeof channels[0] };
+static const ms_formats formats = MS_FORMATS("a check", channels);
 
 const ms_report_format *ms_check_format_at(size_t index)
 {
-    return index < CHANNELS ? &channels[index].format : NULL;
+    return ms_formats_at(&formats, index);
 }
 
 /* ---- the view ---- */
@@ -102,26 +101,22 @@ static ms_status write_view(const struct channel *channel, const ms_check_view *
     channel->write(out, view);
     if (ms_arena_has_failed(view->arena))
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the %s report", channel->format.name);
-    if (fflush(out) != 0 || ferror(out))
-        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
-                       "cannot write the %s report: %s", channel->format.name,
-                       errno ? strerror(errno) : "the output failed");
-    return MS_OK;
+    char what[64];
+    snprintf(what, sizeof what, "the %s report", channel->format.name);
+    return ms_formats_finish(out, what, err);
 }
 
 ms_status ms_check_report_write(const ms_verdict *const *verdicts, const ms_check_view *set,
                                 const char *format, FILE *out, ms_error *err)
 {
     ms_check_view view = *set;
-    size_t i = 0;
-    while (i < CHANNELS && strcmp(channels[i].format.name, format) != 0)
-        i++;
-    if (i == CHANNELS)
-        return ms_fail(err, MS_ERR_USAGE, "no format \"%.40s\" for a check", format);
+    const struct channel *channel = ms_formats_find(&formats, format, err);
+    if (!channel)
+        return MS_ERR_USAGE;
     view.arena = ms_arena_create(0);
     ms_status status = MS_OK;
     if (view.arena && fill_view(verdicts, &view))
-        status = write_view(&channels[i], &view, out, err);
+        status = write_view(channel, &view, out, err);
     else
         status = ms_fail(err, MS_ERR_NOMEM, "no memory for the %s report", format);
     ms_arena_free(view.arena);

@@ -91,10 +91,10 @@ void ms_check_github(FILE *out, const ms_check_view *view)
     for (uint32_t i = 0; i < view->count; i++) {
         const ms_verdict *v = view->rows[i].verdict;
         bool is_warning = v->outcome == MS_OUTCOME_WARNED;
-        uint32_t *told = is_warning ? &warnings : &errors;
-        if (!ms_is_problem(v) || *told == MOST_ANNOTATIONS)
+        uint32_t *count = is_warning ? &warnings : &errors;
+        if (!ms_is_problem(v) || *count == MOST_ANNOTATIONS)
             continue;
-        ++*told;
+        ++*count;
         put_annotation(out, view, &view->rows[i], is_warning ? "warning" : "error");
     }
 }

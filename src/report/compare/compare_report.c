@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/compare/compare_report.h"
 
-#include <string.h>
-
-#include "base/error.h"
+#include "text/formats.h"
 #include "compare/compare_parting.h"
 #include "compare/compare_rows.h"
 #include "compare/compare_verdict.h"
 
-static const struct format {
-    const char *name;
+static const struct writer {
+    ms_report_format format;
     void (*write)(FILE *out, const ms_compare_view *view);
-} formats[] = {
-    {"console", ms_compare_console},
-    {"json", ms_compare_json},
-    {"md", ms_compare_markdown},
-    {"html", ms_compare_html},
+} writers[] = {
+    {{"console", "for people, at a terminal", "compare.txt"}, ms_compare_console},
+    {{"json", "every row, for programs", "compare.json"}, ms_compare_json},
+    {{"md", "for people, as Markdown", "compare.md"}, ms_compare_markdown},
+    {{"html", "a page in one file", "compare.html"}, ms_compare_html},
 };
-enum { FORMATS = sizeof formats / sizeof formats[0] };
+static const ms_formats formats = MS_FORMATS("a comparison", writers);
 
 const char *ms_compare_format_name(size_t index)
 {
-    return index < FORMATS ? formats[index].name : NULL;
+    return ms_formats_name_at(&formats, index);
 }
 
 ms_status ms_compare_view_make(ms_arena *arena, const ms_recorded *first, const ms_recorded *second,
@@ -39,17 +37,15 @@ ms_status ms_compare_report(const ms_recorded *first, const ms_recorded *second,
                             FILE *out, ms_error *err)
 {
     ms_compare_view view;
-    size_t i = 0;
-    while (i < FORMATS && strcmp(formats[i].name, format) != 0)
-        i++;
-    if (i == FORMATS)
-        return ms_fail(err, MS_ERR_USAGE, "no format \"%.40s\"", format);
+    const struct writer *writer = ms_formats_find(&formats, format, err);
+    if (!writer)
+        return MS_ERR_USAGE;
     ms_arena *arena = ms_arena_create(0);
     if (!arena)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a comparison");
     ms_status status = ms_compare_view_make(arena, first, second, &view, err);
     if (status == MS_OK)
-        formats[i].write(out, &view);
+        writer->write(out, &view);
     ms_arena_free(arena);
     return status;
 }

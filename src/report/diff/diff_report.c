@@ -2,9 +2,8 @@
 #include "report/diff/diff_report.h"
 
 #include <errno.h>
-#include <string.h>
 
-#include "base/error.h"
+#include "text/formats.h"
 #include "report/diff/diff_formats.h"
 
 static const struct reporter {
@@ -16,11 +15,11 @@ static const struct reporter {
     {{"md", "for people, as Markdown", "diff.md"}, ms_diff_markdown},
     {{"html", "a page in one file", "diff.html"}, ms_diff_html},
 };
-enum { REPORTER_COUNT = sizeof reporters / sizeof reporters[0] };
+static const ms_formats formats = MS_FORMATS("a comparison", reporters);
 
 const ms_report_format *ms_comparison_format_at(size_t index)
 {
-    return index < REPORTER_COUNT ? &reporters[index].format : NULL;
+    return ms_formats_at(&formats, index);
 }
 
 /* A plan has no range of what the device shows. */
@@ -49,18 +48,11 @@ ms_status ms_diff_report_write(const ms_diff *diff, const char *a_name, const ch
                                const ms_style *style, const char *format, FILE *out, ms_error *err)
 {
     ms_diff_view view = {.diff = diff, .a_name = a_name, .b_name = b_name, .style = *style};
-    size_t i = 0;
-    while (i < REPORTER_COUNT && strcmp(reporters[i].format.name, format) != 0)
-        i++;
-    if (i == REPORTER_COUNT)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "no format \"%.40s\"; there are console, json, md and html", format);
+    const struct reporter *reporter = ms_formats_find(&formats, format, err);
+    if (!reporter)
+        return MS_ERR_USAGE;
     fill_figures(&view);
     errno = 0;
-    reporters[i].write(out, &view);
-    if (fflush(out) != 0 || ferror(out))
-        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
-                       "cannot write the comparison: %s",
-                       errno ? strerror(errno) : "the output failed");
-    return MS_OK;
+    reporter->write(out, &view);
+    return ms_formats_finish(out, "the comparison", err);
 }

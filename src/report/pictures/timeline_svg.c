@@ -64,7 +64,7 @@ static void phase_label(const plot *p, const ms_profile_span *s, char *text, siz
 {
     const char *name = ms_phase_name((ms_phase)s->phase);
     bool is_micro = s->phase == MS_PHASE_FORWARD || s->phase == MS_PHASE_BACKWARD;
-    if (!is_micro || p->ledger->run->accumulate < 2)
+    if (!is_micro || p->ledger->run->training.accumulate < 2)
         snprintf(text, size, "%s", name);
     else if (s->repeats > 1)
         snprintf(text, size, "%s %" PRIu32 "-%" PRIu32, name, s->micro_step + 1,

@@ -2,8 +2,8 @@
 #include "report/plan/plan_report.h"
 
 #include <errno.h>
-#include <string.h>
 
+#include "text/formats.h"
 #include "report/plan/plan_view.h"
 
 typedef bool (*writer)(FILE *out, const ms_plan_view *view);
@@ -24,41 +24,35 @@ static const reporter reporters[] = {
     {{"html",    "a page with pictures, for a browser", "plan.html"}, ms_plan_html,    ms_plan_html,      true},
 };
 /* clang-format on */
-enum { REPORTER_COUNT = sizeof reporters / sizeof reporters[0] };
+static const ms_formats formats = MS_FORMATS("a plan", reporters);
 
 const ms_report_format *ms_plan_format_at(size_t index)
 {
-    return index < REPORTER_COUNT ? &reporters[index].format : NULL;
+    return ms_formats_at(&formats, index);
 }
 
 bool ms_plan_format_is_detailed(const char *format)
 {
-    for (size_t i = 0; i < REPORTER_COUNT; i++)
-        if (strcmp(format, reporters[i].format.name) == 0)
-            return reporters[i].is_detailed;
-    return false;
+    const reporter *row = ms_formats_find(&formats, format, NULL);
+    return row && row->is_detailed;
 }
 
 static ms_status find_writer(const ms_plan_answer *answer, const char *format, writer *found,
                              ms_error *err)
 {
-    *found = NULL;
-    for (size_t i = 0; i < REPORTER_COUNT; i++) {
-        if (strcmp(format, reporters[i].format.name) != 0)
-            continue;
-        *found = answer->curve ? reporters[i].curve : reporters[i].plan;
-        if (*found == ms_curve_svg && answer->task->run->device->has_assumed_rates)
-            return ms_fail(err, MS_ERR_USAGE,
-                           "svg draws times, but the rates of %s are not known; console, json, md, "
-                           "csv and html do not need them",
-                           answer->task->run->device->name);
-        if (!*found)
-            return ms_fail(err, MS_ERR_USAGE,
-                           "%s is for --curve; a plan is console, json, md or html", format);
-        return MS_OK;
-    }
-    return ms_fail(err, MS_ERR_USAGE,
-                   "no format \"%.40s\"; there are console, json, md, csv, svg and html", format);
+    const reporter *row = ms_formats_find(&formats, format, err);
+    if (!row)
+        return MS_ERR_USAGE;
+    *found = answer->curve ? row->curve : row->plan;
+    if (*found == ms_curve_svg && answer->task->run->device->has_assumed_rates)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "svg draws times, but the rates of %s are not known; console, json, md, "
+                       "csv and html do not need them",
+                       answer->task->run->device->name);
+    if (!*found)
+        return ms_fail(err, MS_ERR_USAGE, "%s is for --curve; a plan is console, json, md or html",
+                       format);
+    return MS_OK;
 }
 
 ms_status ms_plan_report_write(const ms_plan_answer *answer, const char *format, FILE *out,
@@ -76,8 +70,5 @@ ms_status ms_plan_report_write(const ms_plan_answer *answer, const char *format,
     ms_plan_view_free(&view);
     if (!written)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the %s report", format);
-    if (fflush(out) != 0 || ferror(out))
-        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO, "cannot write the plan: %s",
-                       errno ? strerror(errno) : "the output failed");
-    return MS_OK;
+    return ms_formats_finish(out, "the plan", err);
 }

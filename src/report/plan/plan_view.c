@@ -96,8 +96,8 @@ static const char *title(const ms_plan_view *view)
     const ms_run_config *run = view->run;
     const ms_model_config *model = view->model;
     const char *accumulate = "";
-    if (run->accumulate > 1)
-        accumulate = ms_arena_printf(view->arena, "%" PRIu64 " x ", run->accumulate);
+    if (run->training.accumulate > 1)
+        accumulate = ms_arena_printf(view->arena, "%" PRIu64 " x ", run->training.accumulate);
     if (!accumulate)
         return NULL;
     return ms_arena_printf(

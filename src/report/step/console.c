@@ -115,7 +115,7 @@ static void write_phases(const ms_page *p, const ms_view *v)
     fprintf(p->out, "  %s%-20s%10s%10s%10s%10s%s\n", ms_page_tone(p, MS_TONE_DIM), "", "start",
             "peak", "end", "reserved", ms_page_tone(p, MS_TONE_END));
     for (uint32_t i = usage->first_steady_phase; i < usage->phases.count; i++)
-        phase_row(p, &usage->phases.items[i], v->ledger->run->accumulate > 1);
+        phase_row(p, &usage->phases.items[i], v->ledger->run->training.accumulate > 1);
     const ms_phase_usage *evaluation = ms_ledger_evaluation(v->ledger);
     if (evaluation)
         phase_row(p, evaluation, false);

@@ -2,7 +2,8 @@
 #include "report/step/reporter.h"
 
 #include <errno.h>
-#include <string.h>
+
+#include "text/formats.h"
 
 /* clang-format off */
 static const ms_reporter reporters[] = {
@@ -19,34 +20,16 @@ static const ms_reporter reporters[] = {
     {{"trace",        "every allocation and operator, as JSON lines",  "static_report.trace.jsonl"},     false, ms_report_trace},
 };
 /* clang-format on */
-enum { REPORTER_COUNT = sizeof reporters / sizeof reporters[0], MOST_NAMES = 160 };
+static const ms_formats formats = MS_FORMATS("a report", reporters);
 
 const ms_report_format *ms_report_format_at(size_t index)
 {
-    return index < REPORTER_COUNT ? &reporters[index].format : NULL;
-}
-
-/* "console, json and md" */
-static const char *list_formats(char text[MOST_NAMES])
-{
-    int length = 0;
-    for (size_t i = 0; i < REPORTER_COUNT && length < MOST_NAMES; i++)
-        length += snprintf(text + length, (size_t)(MOST_NAMES - length), "%s%s",
-                           i == 0                   ? ""
-                           : i + 1 < REPORTER_COUNT ? ", "
-                                                    : " and ",
-                           reporters[i].format.name);
-    return text;
+    return ms_formats_at(&formats, index);
 }
 
 const ms_reporter *ms_reporter_find(const char *format, ms_error *err)
 {
-    for (size_t i = 0; i < REPORTER_COUNT; i++)
-        if (strcmp(format, reporters[i].format.name) == 0)
-            return &reporters[i];
-    ms_error_set(err, MS_ERR_USAGE, "no report format \"%.40s\"; there are %s", format,
-                 list_formats((char[MOST_NAMES]){0}));
-    return NULL;
+    return ms_formats_find(&formats, format, err);
 }
 
 ms_status ms_report_write(const ms_reporter *reporter, const ms_view *view, FILE *out,
@@ -55,9 +38,7 @@ ms_status ms_report_write(const ms_reporter *reporter, const ms_view *view, FILE
     errno = 0;
     if (!reporter->write(out, view) || ms_arena_has_failed(view->arena))
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the %s report", reporter->format.name);
-    if (fflush(out) != 0 || ferror(out))
-        return ms_fail(err, errno == ENOMEM ? MS_ERR_NOMEM : MS_ERR_IO,
-                       "cannot write the %s report: %s", reporter->format.name,
-                       errno ? strerror(errno) : "the output failed");
-    return MS_OK;
+    char what[64];
+    snprintf(what, sizeof what, "the %s report", reporter->format.name);
+    return ms_formats_finish(out, what, err);
 }

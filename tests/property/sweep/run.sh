@@ -115,7 +115,7 @@ check "no such table" refuses 'cannot read none.csv' sweep --runs none.csv
 # ---- going on ----
 
 # shellcheck disable=SC2086
-bytes=$(wc -c < whole.csv) bad=0 step=$(($(wc -c < whole.csv) / 60))
+bytes=$(wc -c < whole.csv) bad=0 step=$(($(wc -c < whole.csv) * ${TRY_EVERY:-4} / 240))
 at=0
 while [ $at -le "$bytes" ]; do
     rm -f cut.csv cut.csv.part

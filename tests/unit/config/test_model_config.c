@@ -169,8 +169,9 @@ static void flags_win_over_the_run_file(void **state)
     assert_int_equal(l.status, MS_OK);
     assert_int_equal(l.run.batch, 8);
     assert_int_equal(l.run.seq_tokens, 16);
-    assert_int_equal(l.run.optimizer_impl, MS_OPTIMIZER_FOREACH);
-    assert_true(l.run.clip && l.run.clip_norm > 0.99 && l.run.clip_norm < 1.01);
+    assert_int_equal(l.run.training.optimizer_impl, MS_OPTIMIZER_FOREACH);
+    assert_true(l.run.training.clip && l.run.training.clip_norm > 0.99 &&
+                l.run.training.clip_norm < 1.01);
     assert_int_equal(l.run.budget_bytes, 24000000000);
     for (uint64_t i = 0; i < 6; i++)
         assert_int_equal(l.run.treatments.layers[i].kind,

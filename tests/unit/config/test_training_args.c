@@ -72,24 +72,25 @@ static void write_run(char *out, ms_arena *arena, const ms_run_config *run)
     static const char *const autocasts[] = {"none", "bf16", "fp16"};
     static const char *const impls[] = {"fused", "foreach", "loop"};
     put(out, "batch %" PRIu64 "\nseq %" PRIu64 "\naccumulate %" PRIu64 "\n", run->batch,
-        run->seq_tokens, run->accumulate);
+        run->seq_tokens, run->training.accumulate);
     put(out, "dtype %s\nautocast %s\n", ms_dtype_info_of(run->dtype)->short_name,
         autocasts[run->autocast]);
-    put(out, "optimizer %s %s\n", ms_optimizer_names[run->optimizer], impls[run->optimizer_impl]);
-    put(out, "weight-decay %g\nclip %g\n", run->weight_decay, run->clip_norm);
+    put(out, "optimizer %s %s\n", ms_optimizer_names[run->training.optimizer],
+        impls[run->training.optimizer_impl]);
+    put(out, "weight-decay %g\nclip %g\n", run->training.weight_decay, run->training.clip_norm);
     put(out, "checkpointing %s %s\n", run->checkpointing,
         run->checkpoint_kind == MS_CHECKPOINT_REENTRANT ? "reentrant" : "non-reentrant");
     put(out, "attention %s\n", run->attention == MS_ATTENTION_EAGER ? "eager" : "auto");
-    if (run->label_smoothing > 0)
-        put(out, "label-smoothing %g\n", run->label_smoothing);
+    if (run->training.label_smoothing > 0)
+        put(out, "label-smoothing %g\n", run->training.label_smoothing);
     if (run->liger)
         put(out, "liger %s\n", ms_liger_text(arena, run->liger));
-    if (run->empty_cache_steps)
-        put(out, "empty-cache-steps %" PRIu64 "\n", run->empty_cache_steps);
-    if (run->eval_batch)
-        put(out, "eval-batch %" PRIu64 "\n", run->eval_batch);
-    if (run->eval_logits)
-        put(out, "eval-logits %" PRIu64 "\n", run->eval_logits);
+    if (run->training.empty_cache_steps)
+        put(out, "empty-cache-steps %" PRIu64 "\n", run->training.empty_cache_steps);
+    if (run->training.eval_batch)
+        put(out, "eval-batch %" PRIu64 "\n", run->training.eval_batch);
+    if (run->training.eval_logits)
+        put(out, "eval-logits %" PRIu64 "\n", run->training.eval_logits);
     if (*run->treat)
         put(out, "treat %s\n", run->treat);
     if (run->adapter)

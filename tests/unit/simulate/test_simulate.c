@@ -103,7 +103,7 @@ static void again_is_anew(void **state)
     ms_simulated events, anew;
     ms_error err = {0};
     load(c, &l);
-    l.run.eval_batch = 0;
+    l.run.training.eval_batch = 0;
     ms_variation v = ms_vary(&l.job, l.arena);
     simulate(&l.job, MS_SIMULATE_EVENTS, &events);
     ms_budget_lift(&v.run);

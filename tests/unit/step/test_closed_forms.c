@@ -136,7 +136,7 @@ static uint64_t saved_bytes(const closed_form *c, uint64_t layers)
                          .seq_tokens = c->x.s,
                          .dtype = c->dtype,
                          .autocast = c->autocast,
-                         .accumulate = 1,
+                         .training.accumulate = 1,
                          .treatments = {.layers = keep},
                          .torch_major = 2,
                          .torch_minor = 11,
