@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Ways to choose without a solver.
+ * Selecting assignments without a solver.
  */
 #include "plan/costs/choose_heuristics.h"
 

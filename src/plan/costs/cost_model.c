@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Counting an assignment from its parts.
+ * Summing the costs of an assignment.
  */
 #include "plan/costs/cost_model.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Filling the cost model. Every option is run in a model with few layers; the ends come from the
- * whole model.
+ * Measuring the cost model. Every option is simulated in a model with few layers; costs outside the
+ * layers come from the whole model.
  */
 #include "plan/costs/measure.h"
 

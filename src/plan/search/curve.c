@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The curve: a plan for each of several budgets. The options are measured once; the points are
- * searched side by side, and where a smaller budget has a faster plan, that plan is proven under
- * the larger one.
+ * searched in parallel, and if a smaller budget has a faster plan, that plan is simulated under the
+ * larger one.
  */
 #include "plan/search/curve.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Constants are those of the rule engine that trainers have copied from one another; see
- * docs/design/planning.md.
+ * The constants are those of the rule engine in several trainers; see docs/design/planning.md.
  */
 #include "plan/search/rules.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Solving: measure the options, choose, prove, and say what came of it.
+ * Solving: measure the options, select, verify by simulation, and report.
  */
 #include "plan/search/step_plan.h"
 
