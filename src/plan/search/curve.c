@@ -12,7 +12,7 @@
 #include "base/limit.h"
 #include "base/parallel.h"
 #include "config/run/budget.h"
-#include "plan/costs/choose_heuristics.h"
+#include "plan/choose/choose_heuristics.h"
 #include "plan/search/search.h"
 #include "plan/search/search_stages.h"
 #include "plan/search/search_min_budget.h"

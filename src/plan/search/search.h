@@ -6,7 +6,7 @@
 #define MS_PLAN_SEARCH_SEARCH_H
 
 #include "base/limit.h"
-#include "plan/costs/choose.h"
+#include "plan/choose/choose.h"
 #include "plan/search/step_plan.h"
 #include "plan/trainers/target.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/search/search_local.h"
 
-#include "plan/costs/improve.h"
+#include "plan/choose/improve.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/limit.h"
-#include "plan/costs/choose_heuristics.h"
+#include "plan/choose/choose_heuristics.h"
 #include "plan/search/search_stages.h"
 #include "plan/search/search_min_budget.h"
 #include "plan/search/search_heuristics.h"

@@ -2,10 +2,10 @@
  *
  * The mixed-integer problem of a cost model: how many layers of each segment use which option.
  */
-#ifndef MS_PLAN_COSTS_COST_PROBLEM_H
-#define MS_PLAN_COSTS_COST_PROBLEM_H
+#ifndef MS_PLAN_CHOOSE_COST_PROBLEM_H
+#define MS_PLAN_CHOOSE_COST_PROBLEM_H
 
-#include "plan/costs/choose.h"
+#include "plan/choose/choose.h"
 
 /* An option in a segment. */
 typedef struct ms_cost_block {

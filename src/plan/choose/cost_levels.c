@@ -9,7 +9,7 @@
  * Few of the blocks' rows are binding, and each has a term for every block. So the problem begins
  * without them, and rows that its solution violates are added: omitting rows only lowers the bound.
  */
-#include "plan/costs/cost_levels.h"
+#include "plan/choose/cost_levels.h"
 
 #include <math.h>
 

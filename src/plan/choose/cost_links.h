@@ -10,10 +10,10 @@
  *   more than once, and others are further apart.
  * A copy that is waited for at once is computing time, and leaves the link to itself.
  */
-#ifndef MS_PLAN_COSTS_COST_LINKS_H
-#define MS_PLAN_COSTS_COST_LINKS_H
+#ifndef MS_PLAN_CHOOSE_COST_LINKS_H
+#define MS_PLAN_CHOOSE_COST_LINKS_H
 
-#include "plan/costs/cost_problem.h"
+#include "plan/choose/cost_problem.h"
 
 /* What a layer takes of the step at the least, whatever its neighbours do: computing, and copies
  * that are waited for at once. With waits that are not exact, all of its time. */

@@ -2,10 +2,10 @@
  *
  * Local search from an assignment: what counting layers cannot see, their order.
  */
-#ifndef MS_PLAN_COSTS_IMPROVE_H
-#define MS_PLAN_COSTS_IMPROVE_H
+#ifndef MS_PLAN_CHOOSE_IMPROVE_H
+#define MS_PLAN_CHOOSE_IMPROVE_H
 
-#include "plan/costs/cost_problem.h"
+#include "plan/choose/cost_problem.h"
 
 /* Time, and the task's small cost for what is saved or on the host; INFINITY: beyond the limits, or
  * more than `most`. */

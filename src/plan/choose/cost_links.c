@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plan/costs/cost_links.h"
+#include "plan/choose/cost_links.h"
 
 #include <math.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plan/costs/choose.h"
+#include "plan/choose/choose.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "plan/costs/choose_heuristics.h"
-#include "plan/costs/cost_levels.h"
-#include "plan/costs/cost_problem.h"
-#include "plan/costs/improve.h"
+#include "plan/choose/choose_heuristics.h"
+#include "plan/choose/cost_levels.h"
+#include "plan/choose/cost_problem.h"
+#include "plan/choose/improve.h"
 #include "plan/solver/problem.h"
 
 /* ---- the mixed-integer problem ---- */

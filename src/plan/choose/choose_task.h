@@ -2,8 +2,8 @@
  *
  * Input and result of selecting an assignment.
  */
-#ifndef MS_PLAN_COSTS_CHOOSE_TASK_H
-#define MS_PLAN_COSTS_CHOOSE_TASK_H
+#ifndef MS_PLAN_CHOOSE_CHOOSE_TASK_H
+#define MS_PLAN_CHOOSE_CHOOSE_TASK_H
 
 #include "plan/costs/cost_model.h"
 #include "plan/solver/solver.h"

@@ -2,10 +2,10 @@
  *
  * The constraints of a cost problem that limit its memory level.
  */
-#ifndef MS_PLAN_COSTS_COST_LEVELS_H
-#define MS_PLAN_COSTS_COST_LEVELS_H
+#ifndef MS_PLAN_CHOOSE_COST_LEVELS_H
+#define MS_PLAN_CHOOSE_COST_LEVELS_H
 
-#include "plan/costs/cost_problem.h"
+#include "plan/choose/cost_problem.h"
 
 #define MS_MIB (1024.0 * 1024.0)
 

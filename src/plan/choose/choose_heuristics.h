@@ -2,10 +2,10 @@
  *
  * Heuristics that select an option for each layer.
  */
-#ifndef MS_PLAN_COSTS_CHOOSE_HEURISTICS_H
-#define MS_PLAN_COSTS_CHOOSE_HEURISTICS_H
+#ifndef MS_PLAN_CHOOSE_CHOOSE_HEURISTICS_H
+#define MS_PLAN_CHOOSE_CHOOSE_HEURISTICS_H
 
-#include "plan/costs/choose_task.h"
+#include "plan/choose/choose_task.h"
 
 /* Greedy: applies the option that frees most bytes per ms, from the first layer on and for the
  * loss, until the assignment fits. */

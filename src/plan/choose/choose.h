@@ -2,10 +2,10 @@
  *
  * Selecting an option for each layer of a cost model by mixed-integer programming.
  */
-#ifndef MS_PLAN_COSTS_CHOOSE_H
-#define MS_PLAN_COSTS_CHOOSE_H
+#ifndef MS_PLAN_CHOOSE_CHOOSE_H
+#define MS_PLAN_CHOOSE_CHOOSE_H
 
-#include "plan/costs/choose_task.h"
+#include "plan/choose/choose_task.h"
 
 /* Equal layers are assigned by counts; among them, options are ordered so that the peak is lowest,
  * for any counts. */

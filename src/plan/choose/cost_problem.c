@@ -10,12 +10,12 @@
  *
  * What each of the blocks may need is in cost_levels.c.
  */
-#include "plan/costs/cost_problem.h"
+#include "plan/choose/cost_problem.h"
 
 #include <math.h>
 
-#include "plan/costs/cost_levels.h"
-#include "plan/costs/cost_links.h"
+#include "plan/choose/cost_levels.h"
+#include "plan/choose/cost_links.h"
 #include "plan/solver/problem.h"
 
 /* ---- blocks ---- */

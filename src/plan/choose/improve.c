@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plan/costs/improve.h"
+#include "plan/choose/improve.h"
 
 #include <math.h>
 #include <string.h>

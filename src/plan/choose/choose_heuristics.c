@@ -2,12 +2,12 @@
  *
  * Selecting assignments without a solver.
  */
-#include "plan/costs/choose_heuristics.h"
+#include "plan/choose/choose_heuristics.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-#include "plan/costs/choose.h"
+#include "plan/choose/choose.h"
 
 ms_status ms_assignment_keep_all(ms_arena *arena, const ms_cost_model *costs,
                                  ms_assignment *assignment, ms_error *err)
