@@ -7,6 +7,10 @@
 
 #include "cli/parse/settings.h"
 
+/* "console, json or md". */
+enum { MS_CLI_FORMATS_BYTES = 160 };
+const char *ms_cli_list_formats(const ms_cli_grammar *grammar, char text[MS_CLI_FORMATS_BYTES]);
+
 /* Fails unless it is a format of the grammar. */
 ms_status ms_cli_check_format(const ms_cli_grammar *grammar, const char *name, ms_error *err);
 

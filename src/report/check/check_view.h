@@ -31,6 +31,12 @@ typedef struct ms_check_view {
     ms_arena *arena;
 } ms_check_view;
 
+/* Fills what is made from `verdicts`, which are worst first, as many as the view counts; the caller
+ * has set the rest, and frees. */
+ms_status ms_check_view_create(const ms_verdict *const *verdicts, ms_check_view *view,
+                               ms_error *err);
+void ms_check_view_free(ms_check_view *view);
+
 /* Whether it is one that a check is about: over, warned or failed. */
 static inline bool ms_is_problem(const ms_verdict *v)
 {

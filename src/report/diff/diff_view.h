@@ -24,6 +24,10 @@ typedef struct ms_diff_view {
     uint32_t figure_count;
 } ms_diff_view;
 
+/* Borrows all but the style. */
+ms_diff_view ms_diff_view_make(const ms_diff *diff, const char *a_name, const char *b_name,
+                               const ms_style *style);
+
 /* What a side leaves out of several GPUs, or NULL; 0 is A. */
 const char *ms_diff_note(const ms_diff_view *view, int side);
 

@@ -3,10 +3,12 @@
  * The curve as a picture that needs nothing beside it: axes with units, points with labels where
  * there is room, no scripts, no fonts of its own.
  */
+#include "report/plan/curve_svg.h"
+
 #include <math.h>
 
 #include "report/kit/draw.h"
-#include "report/plan/plan_view.h"
+#include "report/kit/writer_list.h"
 
 /* In pixels. */
 enum {

@@ -2,7 +2,7 @@
  *
  * What a plan was made with that the run does not say.
  */
-#include "report/plan/plan_view.h"
+#include "report/plan/plan_notes.h"
 
 #include <inttypes.h>
 

@@ -8,7 +8,7 @@
 
 #include "report/view/metadata.h"
 #include "text/number.h"
-#include "report/plan/plan_report.h"
+#include "report/plan/plan_answer.h"
 #include "report/view/view.h"
 
 enum { MS_PLAN_COLUMNS = 3 };
@@ -55,10 +55,6 @@ typedef struct ms_plan_view {
 ms_status ms_plan_view_create(const ms_plan_answer *answer, ms_plan_view *view, ms_error *err);
 void ms_plan_view_free(ms_plan_view *view);
 
-/* For the view's members of these names; NULL: out of memory. */
-const char *ms_plan_rates_note(const ms_plan_view *view);
-const char *ms_plan_host_note(const ms_plan_view *view);
-
 /* Time of a step beyond keeping everything, as a fraction; NaN where time is not known. */
 double ms_plan_overhead(const ms_plan_view *view, double step_ms);
 
@@ -82,20 +78,5 @@ const char *ms_plan_suggestions_title(const ms_step_plan *plan);
 
 /* "+0.25", "-1.50": GiB more than a base. */
 const char *ms_plan_gib_more(uint64_t bytes, uint64_t base_bytes, char text[MS_FIXED_TEXT]);
-
-/* One row per format writes a plan, a curve, or both. False: out of memory. */
-bool ms_plan_console(FILE *out, const ms_plan_view *view);
-bool ms_plan_json(FILE *out, const ms_plan_view *view);
-bool ms_plan_markdown(FILE *out, const ms_plan_view *view);
-bool ms_plan_html(FILE *out, const ms_plan_view *view); /* a curve too */
-bool ms_curve_console(FILE *out, const ms_plan_view *view);
-bool ms_curve_json(FILE *out, const ms_plan_view *view);
-bool ms_curve_markdown(FILE *out, const ms_plan_view *view);
-bool ms_curve_csv(FILE *out, const ms_plan_view *view);
-bool ms_curve_svg(FILE *out, const ms_plan_view *view);
-
-/* The curve as SVG elements, for a picture of this size in pixels; the head is left empty. */
-enum { MS_CURVE_WIDTH = 860, MS_CURVE_HEIGHT = 540, MS_CURVE_HEAD = 58 };
-void ms_curve_picture(FILE *out, const ms_plan_view *view);
 
 #endif

@@ -13,7 +13,7 @@
 #include "json/value.h"
 #include "plan/search/curve.h"
 #include "plan/trainers/targets.h"
-#include "report/plan/plan_report.h"
+#include "report/plan_report.h"
 #include "report/plan/plan_view.h"
 
 #define GIB (UINT64_C(1) << 30)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Reports of plans for runs: one row per format.
+ * What a report of a plan for a run is made from.
  */
-#ifndef MS_REPORT_PLAN_PLAN_REPORT_H
-#define MS_REPORT_PLAN_PLAN_REPORT_H
+#ifndef MS_REPORT_PLAN_PLAN_ANSWER_H
+#define MS_REPORT_PLAN_PLAN_ANSWER_H
 
 #include <stdio.h>
 
@@ -30,12 +30,5 @@ typedef struct ms_plan_answer {
     const ms_view *analysis; /* of the run as planned, where the format shows it; or NULL */
     ms_style style;
 } ms_plan_answer;
-
-/* Whether the format shows the step as planned in detail. */
-bool ms_plan_format_is_detailed(const char *format);
-
-/* Writes, flushes and checks. */
-ms_status ms_plan_report_write(const ms_plan_answer *answer, const char *format, FILE *out,
-                               ms_error *err);
 
 #endif
