@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "device/device.h"
+#include "document/step_places.h"
 #include "json/value.h"
 
 /* What is 0 was not predicted or not measured. */
@@ -20,8 +21,6 @@ typedef struct ms_measured_point {
 } ms_measured_point;
 
 typedef ms_vec(ms_measured_point) ms_measured_points;
-
-#define MS_MEASURED_MOST 1e15 /* more is taken as a mistake */
 
 /* A table: a line of column names, then a point a line. Refuses with file and line. `text` is cut
  * up. */
