@@ -79,10 +79,11 @@ typedef struct ms_model {
 
 /* What a forward pass is given; the tensors stay the caller's. */
 typedef struct ms_model_inputs {
-    ms_tensor ids;     /* [B, S], or pictures [B, C, height, width] */
-    ms_tensor labels;  /* [B, S]; 0: none, and so no loss. Classes are in model->class_labels */
-    bool keeps_hidden; /* the last hidden states are handed out */
-    bool keeps_logits; /* so are the logits where there is a loss; without one they always are */
+    ms_tensor ids;        /* [B, S], or pictures [B, C, height, width] */
+    ms_tensor labels;     /* [B, S]; 0: none, and so no loss. Classes are in model->class_labels */
+    uint64_t kept_logits; /* the head runs on the last tokens alone; 0: on all */
+    bool keeps_hidden;    /* the last hidden states are handed out */
+    bool keeps_logits;    /* so are the logits where there is a loss; without one they always are */
 } ms_model_inputs;
 
 /* What it hands out: references that are the caller's, or 0. */
@@ -95,7 +96,7 @@ typedef struct ms_model_outputs {
 
 typedef struct ms_model_program {
     bool (*build)(ms_model *model);
-    /* Runs one micro-batch. `out` is all 0 before. */
+    /* Runs one micro-batch, [B, S] as in the model. `out` is all 0 before. */
     void (*forward)(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
 } ms_model_program;
 

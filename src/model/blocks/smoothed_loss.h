@@ -8,6 +8,6 @@
 #include "model/blocks/model.h"
 
 /* Trainer's LabelSmoother over what forward yielded. */
-ms_tensor ms_smoothed_loss(ms_model *model, ms_tensor logits, ms_tensor labels);
+ms_tensor ms_smoothed_loss(ms_model *model, ms_tensor logits, ms_tensor labels, uint64_t kept);
 
 #endif

@@ -94,7 +94,7 @@ static void check_choice(ms_arena *arena, const ms_model_config *model, const ms
     if (sum.peak_bytes != peak)
         print_message("%s\n", ms_treatments_text(&treated.treatments, costs->layer_count, arena));
     assert_int_equal(sum.peak_bytes, peak);
-    if (!has_copies && run->training.parameter_device == MS_PARAMETERS_ON_DEVICE)
+    if (!has_copies && run->parameter_device == MS_PARAMETERS_ON_DEVICE)
         assert_float_equal((float)sum.step_ms, (float)ms, (float)ms * 1e-5f);
 }
 
