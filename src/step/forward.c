@@ -28,7 +28,7 @@ static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_l
     ms_model_outputs out = {0};
     tape->has_autocast = model->run->autocast != MS_AUTOCAST_NONE;
     tape->autocast_dtype = model->run->autocast == MS_AUTOCAST_F16 ? MS_DTYPE_F16 : MS_DTYPE_BF16;
-    model->config->family->program->forward(model, &in, &out);
+    ms_model_forward(model, &in, &out);
     if (tape->has_autocast)
         ms_autocast_clear(tape);
     tape->has_autocast = false;

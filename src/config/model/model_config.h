@@ -244,6 +244,8 @@ typedef struct ms_family {
     bool cuts_by_share;
     /* Every token sees all others: neither a mask nor causality. */
     bool is_bidirectional;
+    /* Its forward takes a cache of the keys and values of earlier tokens. */
+    bool takes_cache;
     const struct ms_model_program *program;
 } ms_family;
 

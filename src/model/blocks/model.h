@@ -20,8 +20,9 @@ typedef enum ms_leaf_kind {
     MS_LEAF_NORM
 } ms_leaf_kind;
 
-struct ms_adapted;   /* see model/blocks/adapter.h */
-struct ms_quantized; /* see model/blocks/packed/quantized.h */
+struct ms_adapted;                /* see model/blocks/adapter.h */
+struct ms_quantized;              /* see model/blocks/packed/quantized.h */
+typedef struct ms_cache ms_cache; /* see model/blocks/cache.h */
 
 typedef struct ms_linear_module {
     uint32_t scope;
@@ -68,6 +69,7 @@ typedef struct ms_model {
     /* How many labels the loss counts, an int64 on the device; 0: the loss counts by itself. */
     ms_tensor label_count;
     uint64_t idle_param_count;       /* of experts that a token does not use */
+    ms_cache *cache;                 /* of the running pass; NULL: none */
     ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer: held for their loss */
     void *modules;                   /* the family's own */
     ms_vec(ms_leaf_module) leaves;   /* in the order of the framework's named_modules() */
@@ -77,10 +79,11 @@ typedef struct ms_model {
     uint32_t indexed_scopes;
 } ms_model;
 
-/* What a forward pass is given; the tensors stay the caller's. */
+/* What a forward pass is given; the tensors and the cache stay the caller's. */
 typedef struct ms_model_inputs {
     ms_tensor ids;        /* [B, S], or pictures [B, C, height, width] */
     ms_tensor labels;     /* [B, S]; 0: none, and so no loss. Classes are in model->class_labels */
+    ms_cache *cache;      /* of earlier tokens; those of `ids` are added. NULL: none */
     uint64_t kept_logits; /* the head runs on the last tokens alone; 0: on all */
     bool keeps_hidden;    /* the last hidden states are handed out */
     bool keeps_logits;    /* so are the logits where there is a loss; without one they always are */
@@ -96,7 +99,8 @@ typedef struct ms_model_outputs {
 
 typedef struct ms_model_program {
     bool (*build)(ms_model *model);
-    /* Runs one micro-batch, [B, S] as in the model. `out` is all 0 before. */
+    /* Runs one micro-batch, [B, S] as in the model. `out` is all 0 before. To be called by
+     * ms_model_forward. */
     void (*forward)(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
 } ms_model_program;
 
@@ -104,6 +108,8 @@ typedef struct ms_model_program {
 void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_model_config *config,
                    const ms_run_config *run);
 void ms_model_free(ms_model *model); /* tape and arena are the caller's */
+/* Runs the program's forward; `out` is all 0 before. */
+void ms_model_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
 /* To be called once the program has built; false when out of memory. */
 bool ms_model_index_leaves(ms_model *model);
 /* The leaf with that scope, or NULL. */
