@@ -15,7 +15,7 @@
 #include "trace/build.h"
 #include "unit/fixtures.h"
 
-enum { MOST_CASES = 64, MOST_PASSES = 64 };
+enum { MOST_CASES = 128, MOST_PASSES = 64 };
 static const char cases_file[] = "tests/oracle/generation/dynamic_cuda.json";
 
 typedef struct generation {
@@ -241,12 +241,11 @@ int main(void)
     }
     ms_json_value list, item, id;
     bool more = ms_json_find(ms_json_root(document), "cases", &list) && ms_json_first(list, &item);
-    for (; more && count < MOST_CASES; more = ms_json_next(&item)) {
-        rows[count].value = item;
-        if (!ms_json_find(item, "id", &id) ||
+    for (; more; more = ms_json_next(&item)) {
+        if (count == MOST_CASES || !ms_json_find(item, "id", &id) ||
             ms_json_get_string(id, &rows[count].label, &err) != MS_OK)
             return 1;
-        count++;
+        rows[count++].value = item;
     }
     add_rows(tests + 1, as_measured, rows, count, sizeof rows[0]);
     int failed = _cmocka_run_group_tests("generation", tests, count + 1, NULL, NULL);
