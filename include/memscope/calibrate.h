@@ -29,13 +29,14 @@ typedef struct ms_calibrator ms_calibrator;
 ms_calibrator *ms_calibrator_create(void); /* NULL when out of memory */
 void ms_calibrator_free(ms_calibrator *calibrator);
 
-/* A run's static report and the runtime report of the same run. */
+/* Adds a point: a run's static report and the runtime report of the same run. */
 ms_status ms_calibrator_add_pair(ms_calibrator *calibrator, const char *told_path,
                                  const char *measured_path, ms_error *err);
-/* A table of points as CSV; memscope(1) lists its columns. "-" is standard input. */
+/* Adds a table of points in CSV; memscope(1) lists its columns. "-" is standard input. */
 ms_status ms_calibrator_add_table(ms_calibrator *calibrator, const char *path, ms_error *err);
 
-/* Fails when the points are of several devices, or too few to fit any parameter. */
+/* Fits the parameters. Fails when the points are of several devices, or too few for any parameter.
+ */
 ms_status ms_calibrator_fit(ms_calibrator *calibrator, ms_error *err);
 
 /* After a fit: "console" or "json". */

@@ -35,7 +35,7 @@ typedef struct ms_check_options {
 } ms_check_options;
 
 /* Reads the file and checks its budgets, several at a time. NULL when the file itself cannot be
- * read; a budget that cannot be checked is an outcome of its own. `options` may be NULL. */
+ * read; a budget that cannot be checked has an outcome that says so. `options` may be NULL. */
 ms_check *ms_check_run(const char *path, const ms_check_options *options, ms_error *err);
 void ms_check_free(ms_check *check);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What help texts and front ends need to know of an option: one row per field of a run, a plan or a
- * sweep.
+ * Description of an option for help texts and front ends: one row per field of a run, a plan or a
+ * sweep. All texts are static.
  */
 #ifndef MEMSCOPE_FIELD_H
 #define MEMSCOPE_FIELD_H

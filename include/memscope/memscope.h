@@ -61,7 +61,8 @@ void ms_run_set_inputs(ms_run *run, ms_inputs *inputs);
 const ms_run_field *ms_run_fields(size_t *count);
 /* All values of a field that is a choice, ended by NULL; NULL for any other field. */
 const char *const *ms_run_field_choices(const char *name);
-/* Values to begin with, of a field that is no choice and has such; NULL past the last. */
+/* Example values of a field that is not a choice; NULL past the last, and for fields without
+ * examples. */
 const char *ms_run_field_example(const char *name, size_t index);
 
 /* Why a setting that trainers have is not a field: for "torch_compile", that it is not modelled.
@@ -79,17 +80,17 @@ void ms_analysis_free(ms_analysis *analysis);
 
 typedef struct ms_summary {
     uint64_t param_count, trainable_param_count;
-    uint64_t active_param_count; /* used by one token: of experts, those it is routed to */
-    /* That stay on the device between layers. */
+    uint64_t active_param_count; /* used by one token: of the experts, only those it is routed to */
+    /* On the device; without parameters that are there only while their layer runs. */
     uint64_t weight_memory_bytes, buffer_memory_bytes, grad_memory_bytes;
     uint64_t optimizer_memory_bytes;                          /* of states on the device */
     uint64_t activation_memory_bytes, temporary_memory_bytes; /* alive at the peak */
     uint64_t persistent_memory_bytes; /* weights, buffers, gradients, optimizer states */
-    uint64_t saved_bytes;       /* unique storages that autograd holds at the end of forward */
-    uint64_t after_build_bytes; /* allocated once the model is built, before the first step */
-    uint64_t start_bytes;       /* allocated when a steady step begins */
-    uint64_t peak_memory_bytes; /* the most allocated at one time, as the allocator counts */
-    /* The same for either routing of tokens, where that matters (eager experts); else 0. */
+    uint64_t saved_bytes;             /* unique storages saved by autograd at the end of forward */
+    uint64_t after_build_bytes;       /* allocated once the model is built, before the first step */
+    uint64_t start_bytes;             /* allocated when a steady step begins */
+    uint64_t peak_memory_bytes;       /* the most allocated at one time, as the allocator counts */
+    /* The peak for either routing of tokens, if it matters (eager experts); else 0. */
     uint64_t balanced_peak_bytes, skewed_peak_bytes;
     uint64_t reserved_memory_bytes;
     uint64_t allocator_retries; /* times the allocator gave cached memory back to make room */
@@ -97,11 +98,11 @@ typedef struct ms_summary {
     /* Of the evaluation between two steps, if there is one; else 0. The device bytes are those of
      * the step or the evaluation, whichever needs more. */
     uint64_t evaluation_peak_bytes, evaluation_reserved_bytes;
-    /* What the allocator holds before the steady step, where that is more than during it; else 0.
-     * The device bytes take it into account. */
+    /* Reserved memory before the steady step, if that is more than during it; else 0. The device
+     * bytes take it into account. */
     uint64_t first_step_reserved_bytes;
     const char *peak_stage; /* "forward", "backward", ... */
-    uint64_t budget_bytes;  /* given, or what the device has; 0 = unlimited */
+    uint64_t budget_bytes;  /* as given, or the device's memory; 0 = unlimited */
     bool fits;              /* the verdict is not MS_VERDICT_NO */
     ms_fit_verdict verdict;
     ms_fit_reason verdict_reason;
@@ -121,7 +122,7 @@ const char *ms_analysis_device(const ms_analysis *analysis);
 /* Sentences about an accepted input that a user should know; NULL past the last. */
 const char *ms_analysis_note(const ms_analysis *analysis, size_t index);
 
-/* Gives each layer operator records of its own; without this call, equal layers share them. */
+/* Gives each layer its own operator records; without this call, equal layers share them. */
 ms_status ms_analysis_unroll(ms_analysis *analysis, ms_error *err);
 
 /* How text for people is laid out; without this call 80 columns of plain ASCII. */

@@ -29,8 +29,8 @@ void ms_sweep_free(ms_sweep *sweep);
 
 /* One row per field; a field without value_name is a flag and takes "true" or "false". */
 const ms_run_field *ms_sweep_fields(size_t *count);
-/* The values of a field that is a choice, or values to begin with; NULL past the last, and of any
- * other field. */
+/* The values of a field that is a choice, or example values; NULL past the last, and for any other
+ * field. */
 const char *ms_sweep_field_choice(const char *field, size_t index);
 ms_status ms_sweep_set(ms_sweep *sweep, const char *field, const char *value, ms_error *err);
 /* The value of a field that decides how rows are written: "format", "objectives", and "frontier",

@@ -19,7 +19,7 @@ typedef enum ms_fit_verdict {
 typedef enum ms_fit_reason {
     MS_FIT_OVER_BUDGET,   /* no: the expected device bytes exceed the budget */
     MS_FIT_NO_ROOM,       /* no: the allocator runs out of memory on the way */
-    MS_FIT_RETRIES,       /* tight: only because the allocator gives back cached memory */
+    MS_FIT_RETRIES,       /* tight: only because the allocator releases cached memory */
     MS_FIT_UPPER_END,     /* tight: the expected device bytes fit, the high ones do not */
     MS_FIT_WITHIN_BUDGET, /* fits */
     MS_FIT_NO_BUDGET      /* fits: no limit is known */

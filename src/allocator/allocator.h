@@ -23,23 +23,25 @@ typedef enum ms_allocator_kind {
 typedef struct ms_allocator_options {
     ms_allocator_kind kind;
     uint64_t capacity_bytes;           /* what the device can give; 0 = unlimited */
-    uint64_t device_bytes;             /* all it has, which address space goes by; 0: as above */
+    uint64_t device_bytes;             /* total memory, which sizes the expandable address space; 0:
+                                          capacity_bytes */
     uint64_t max_split_size_bytes;     /* 0 = unlimited (max_split_size_mb unset) */
     uint32_t roundup_power2_divisions; /* 0 = off; applied to every interval */
-    bool has_slow_events; /* what other streams do is done only when the host waits for it, or
-                             ms_allocator_event_done says so; else at the next allocation */
+    bool has_slow_events; /* events of other streams complete only when the host waits for them or
+                             ms_allocator_event_done is called; otherwise at the next allocation */
 } ms_allocator_options;
 
-/* torch.cuda.memory_stats() names in brackets. */
+/* Current values; names of torch.cuda.memory_stats() in brackets. */
 typedef struct ms_allocator_stats {
-    uint64_t allocated_bytes;      /* [allocated_bytes.all.current] block bytes handed out */
-    uint64_t waiting_bytes;        /* released, while other streams use them: with those handed out
-                                      [active_bytes.all.current] */
-    uint64_t requested_bytes;      /* [requested_bytes.all.current] as asked for, of both */
-    uint64_t reserved_bytes;       /* [reserved_bytes.all.current] segments or mapped pages */
+    uint64_t allocated_bytes; /* [allocated_bytes.all.current] block bytes handed out */
+    uint64_t waiting_bytes; /* released blocks still in use on other streams; allocated + waiting is
+                               [active_bytes.all.current] */
+    uint64_t requested_bytes; /* [requested_bytes.all.current] before rounding, of allocated and
+                                 waiting blocks */
+    uint64_t reserved_bytes;  /* [reserved_bytes.all.current] segments or mapped pages */
     uint64_t inactive_split_bytes; /* [inactive_split_bytes.all.current] */
-    uint64_t retries;              /* times cached segments were given back to make room */
-    uint64_t retry_bytes;          /* that these gave back, together */
+    uint64_t retries;              /* times cached segments were released to make room */
+    uint64_t retry_bytes;          /* that these released, in total */
 } ms_allocator_stats;
 
 typedef struct ms_allocator ms_allocator;
@@ -47,49 +49,49 @@ typedef struct ms_allocator ms_allocator;
 /* "raw", "cuda", ...: by ms_allocator_kind, as options spell them; ends with NULL. */
 extern const char *const ms_allocator_names[];
 
-/* On simulated memory; or on that of another source, whose context must outlive the allocator. NULL
- * when out of memory. */
+/* Creates an allocator on simulated memory, or on another memory source, whose context must outlive
+ * the allocator. NULL when out of memory. */
 ms_allocator *ms_allocator_create(const ms_allocator_options *options);
 ms_allocator *ms_allocator_create_on(const ms_allocator_options *options, const ms_memory *memory);
 void ms_allocator_free(ms_allocator *allocator);
 
-/* A block handle; 0 is what a zero-byte request gets and may be passed to release. */
+/* A block handle. A request of 0 bytes gets 0, which may be passed to release. */
 typedef uint32_t ms_block;
 
 /* Hands out a block for `bytes` on `stream`. MS_ERR_OVER_BUDGET when the capacity is exhausted even
- * after every free segment went back; MS_ERR_NOMEM when memscope itself is out of memory;
- * MS_ERR_OVERFLOW when the sum of all sizes leaves the address space. On failure nothing is handed
+ * after all free segments were released; MS_ERR_NOMEM when memscope itself is out of memory;
+ * MS_ERR_OVERFLOW when the sum of all sizes exceeds the address space. On failure nothing is handed
  * out and the allocator stays usable. */
 ms_status ms_allocator_allocate(ms_allocator *allocator, uint64_t bytes, uint32_t stream,
                                 ms_block *block);
-/* A block that other streams use (allocator/waiting.h) is handed out again only when they are done.
- */
+/* Releases a block. If other streams use it (allocator/waiting.h), it is reused only when they are
+ * done. */
 void ms_allocator_release(ms_allocator *allocator, ms_block block);
 
-/* torch.cuda.empty_cache(): what is cached and not split goes back to the device. Fails only when
+/* torch.cuda.empty_cache(): releases cached memory that is not split to the device. Fails only when
  * memscope is out of memory. */
 ms_status ms_allocator_empty_cache(ms_allocator *allocator);
 
-/* From now on the device never runs out: for going on after MS_ERR_OVER_BUDGET. */
+/* Removes the capacity limit, to continue after MS_ERR_OVER_BUDGET. */
 void ms_allocator_lift_capacity(ms_allocator *allocator);
 
-/* As handed out, rounding and unsplit slack included; valid until the block is released. */
+/* Size of the block, including rounding and slack that was not split off; valid until its release.
+ */
 uint64_t ms_allocator_block_bytes(const ms_allocator *allocator, ms_block block);
 
-/* Where the block lies in the simulated address space: new segments lie above older ones. */
+/* Address of the block; in simulated memory, new segments lie above older ones. */
 uint64_t ms_allocator_block_address(const ms_allocator *allocator, ms_block block);
 
-/* A piece of a segment: what was handed out, or what lies free between. */
+/* A block of a segment, allocated or free. */
 typedef struct ms_allocator_piece {
-    uint64_t address, bytes, requested_bytes; /* requested: of a held piece */
+    uint64_t address, bytes, requested_bytes; /* requested: of an allocated block */
     bool begins_segment, is_small, is_held;
-    bool is_waiting; /* held, but released: other streams use it */
+    bool is_waiting; /* released, but other streams still use it */
 } ms_allocator_piece;
 
 typedef ms_vec(ms_allocator_piece) ms_allocator_pieces;
 
-/* Appends all pieces in order of their addresses, which have memory behind them. False when out of
- * memory. */
+/* Appends all blocks that have memory behind them, by address. False when out of memory. */
 bool ms_allocator_list(const ms_allocator *allocator, ms_allocator_pieces *pieces);
 
 const ms_allocator_stats *ms_allocator_stats_of(const ms_allocator *allocator);

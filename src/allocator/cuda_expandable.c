@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * PyTorch's CUDA caching allocator with expandable_segments:True: a pool is one long stretch of
- * address space, and memory is mapped behind it page by page.
+ * PyTorch's CUDA caching allocator with expandable_segments:True: a pool is one large range of
+ * addresses, to which memory is mapped page by page.
  */
 #include <string.h>
 

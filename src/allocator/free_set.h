@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The free blocks of one pool, ordered by (bytes, address). Blocks are indices into the heap's
- * table and carry the links, so nothing here allocates. Sizes fall into bins, each a treap: a
- * typical bin holds a handful of blocks, a bin of 10^5 equal ones still answers in a logarithm.
+ * table and carry the links, so nothing here allocates. Sizes are divided into bins, each a treap:
+ * a typical bin has a handful of blocks, and a search among 10^5 equal ones still takes logarithmic
+ * time.
  */
 #ifndef MS_ALLOCATOR_FREE_SET_H
 #define MS_ALLOCATOR_FREE_SET_H

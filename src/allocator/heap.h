@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Blocks and pools: what the two CUDA allocators share. Segments are chains of blocks; a pool
- * belongs to one stream and one size class and knows its free blocks. Owned by the allocator.
+ * Blocks and pools, shared by the two CUDA allocators. Segments are chains of blocks; a pool
+ * belongs to one stream and one size class and lists its free blocks. Owned by the allocator.
  */
 #ifndef MS_ALLOCATOR_HEAP_H
 #define MS_ALLOCATOR_HEAP_H
@@ -16,8 +16,8 @@
 typedef enum ms_block_state {
     MS_BLOCK_SPARE,   /* an unused row of the table */
     MS_BLOCK_FREE,    /* in its pool's free set */
-    MS_BLOCK_HELD,    /* handed out, or on its way between two states */
-    MS_BLOCK_WAITING, /* released, but another stream uses it */
+    MS_BLOCK_HELD,    /* handed out, or between two states */
+    MS_BLOCK_WAITING, /* released, but another stream still uses it */
     MS_BLOCK_UNMAPPED /* address space without memory behind it (expandable segments) */
 } ms_block_state;
 
@@ -28,7 +28,7 @@ typedef struct ms_heap_block {
     uint32_t left, right;     /* in the free set; `right` links the spare rows */
     uint32_t pool;
     uint16_t state;        /* ms_block_state */
-    uint16_t stream_count; /* others that use it */
+    uint16_t stream_count; /* other streams that use it */
 } ms_heap_block;
 
 typedef enum ms_pool_kind { MS_POOL_SMALL, MS_POOL_LARGE } ms_pool_kind;
@@ -46,41 +46,41 @@ typedef struct ms_heap {
     uint32_t spare, spare_count; /* chain of unused rows */
     ms_memory memory;            /* where segments come from */
     ms_memory_kind memory_kind;  /* of the segments */
-    uint64_t next_address;       /* of the next segment, where memory is simulated */
+    uint64_t next_address;       /* of the next segment, with simulated memory */
 } ms_heap;
 
-/* On simulated memory where `memory` is NULL. The heap stays where it is. False when out of memory.
- */
+/* Uses simulated memory if `memory` is NULL. The heap must not be moved afterwards. False when out
+ * of memory. */
 bool ms_heap_init(ms_heap *heap, const ms_memory *memory);
-/* What segments there are go back. */
+/* Releases all segments. */
 void ms_heap_free(ms_heap *heap);
 
-/* Makes sure that the next `count` new blocks cannot fail; false when out of memory. */
+/* Reserves rows for the next `count` new blocks; false when out of memory. */
 bool ms_heap_reserve(ms_heap *heap, uint32_t count);
 
-/* The pool of a stream and size class, made when it is new; MS_HEAP_NO_POOL when out of memory. */
+/* The pool of a stream and size class, created on first use; MS_HEAP_NO_POOL when out of memory. */
 #define MS_HEAP_NO_POOL UINT32_MAX
 uint32_t ms_heap_pool_of(ms_heap *heap, uint32_t stream, ms_pool_kind kind);
 
-/* A row of its own, zeroed and held. The room must have been reserved. */
+/* A new row, zeroed, in state MS_BLOCK_HELD. Its room must have been reserved. */
 uint32_t ms_heap_take_row(ms_heap *heap);
 void ms_heap_drop_row(ms_heap *heap, uint32_t block);
 
-/* A new segment: one held block. On failure, which is the memory's, there is none. */
+/* Adds a segment: one held block. Fails as the memory source does; nothing is added then. */
 ms_status ms_heap_add_segment(ms_heap *heap, uint32_t pool, ms_memory_kind kind, uint64_t bytes,
                               uint32_t *block);
-/* Gives a held block that is a whole segment back. */
+/* Releases a held block that is a whole segment. */
 void ms_heap_drop_segment(ms_heap *heap, uint32_t block);
 
-/* Cuts a block in two; the row keeps the front. Returns the rest, which has the same state but is
- * in no free set yet. */
+/* Splits a block; the row keeps the front. Returns the rest, which has the same state but is in no
+ * free set yet. */
 uint32_t ms_heap_cut(ms_heap *heap, uint32_t block, uint64_t front_bytes);
 
-/* Joins a block that is in no free set with a neighbour; the neighbour's row is dropped. */
+/* Merges a block that is in no free set with a neighbour; the neighbour's row is dropped. */
 void ms_heap_absorb_prev(ms_heap *heap, uint32_t block);
 void ms_heap_absorb_next(ms_heap *heap, uint32_t block);
 
-/* In and out of the pool's free set; the state follows. */
+/* Move a block into or out of its pool's free set and update its state. */
 void ms_heap_make_free(ms_heap *heap, uint32_t block);
 void ms_heap_make_held(ms_heap *heap, uint32_t block);
 

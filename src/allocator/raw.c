@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Raw: bytes as asked for, no rounding, no pools. What a CPU run of PyTorch counts.
+ * Raw: bytes as requested, without rounding or pools, as a CPU run of PyTorch counts them.
  */
 #include "allocator/state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Inside an allocator: what its kinds share, and the table of calls each kind fills. A new kind is
- * one file and one row in allocator.c.
+ * Internal state of an allocator, and the functions each kind implements. A new kind is one file
+ * and one row in allocator.c.
  */
 #ifndef MS_ALLOCATOR_STATE_H
 #define MS_ALLOCATOR_STATE_H
@@ -10,8 +10,8 @@
 #include "allocator/heap.h"
 #include "allocator/waiting.h"
 
-/* PyTorch's constants; "small" requests share 2 MiB segments, the others have 20 MiB or their own.
- */
+/* PyTorch's constants (CUDACachingAllocator.cpp): small requests share 2 MiB segments, others share
+ * 20 MiB segments or get their own. */
 #define MS_MIN_BLOCK_BYTES UINT64_C(512)
 #define MS_SMALL_BYTES (UINT64_C(1) << 20) /* largest request of the small pool */
 #define MS_SMALL_SEGMENT_BYTES (UINT64_C(2) << 20)
@@ -35,26 +35,26 @@ struct ms_allocator {
     ms_allocator_stats stats;
     ms_heap heap;
     ms_stream_uses recorded; /* of blocks handed out */
-    ms_stream_uses waiting;  /* of released ones: events, the oldest first */
+    ms_stream_uses waiting;  /* of released blocks: events, oldest first */
 };
 
-/* What a request takes from its pool; 0 when it exceeds the address space. */
+/* The rounded size of a request; 0 when it exceeds the address space. */
 uint64_t ms_allocator_round(const ms_allocator *allocator, uint64_t bytes);
 
-/* Books a held block as handed out, or as returned. */
+/* Update the statistics when a block is handed out, and when it is returned. */
 void ms_allocator_book_out(ms_allocator *allocator, uint32_t block, uint64_t requested_bytes);
 void ms_allocator_book_in(ms_allocator *allocator, uint32_t block);
 
-/* Whether the device can give `bytes` more. */
+/* Whether `bytes` more fit the capacity. */
 bool ms_allocator_has_room(const ms_allocator *allocator, uint64_t bytes);
 
-/* max_split_size, UINT64_MAX when unset. Blocks of at least that many bytes serve only requests of
- * about their own size. */
+/* max_split_size, UINT64_MAX when unset. Blocks of at least that size serve only requests of
+ * similar size (ms_allocator_may_use). */
 uint64_t ms_allocator_max_split_bytes(const ms_allocator *allocator);
 bool ms_allocator_may_use(const ms_allocator *allocator, uint64_t bytes, uint64_t block_bytes);
 
-/* Joins a held block with its free neighbours and puts it into the free set. Returns how many
- * bytes the neighbours had. */
+/* Merges a held block with its free neighbours and adds it to the free set. Returns the bytes of
+ * these neighbours. */
 uint64_t ms_allocator_return_block(ms_allocator *allocator, uint32_t block);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The stages in a row: load, simulate, itemise.
+ * The stages of an analysis in order: load, simulate, itemise.
  */
 #include "api/analysis.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A budgets file, its runs side by side, and what they come to.
+ * Checks the runs of a budgets file in parallel, and derives their verdicts.
  */
 #include "api/diff.h"
 #include "memscope/check.h"

@@ -5,9 +5,9 @@
 #include "api/analysis.h"
 #include "gate/verdict.h"
 
-/* What would bring a verdict that is over back within its limit: checkpoints alone if they do, else
- * any mix. Fills fix, treat or has_no_fix; leaves them where layers do not help, or the
- * planner does not know the run. */
+/* Finds a plan that brings an exceeded verdict within its limit: with checkpoints only, if they
+ * suffice, else with any treatments. Fills fix, treat or has_no_fix; leaves them unset if
+ * treatments of layers cannot help, or the planner does not support the run. */
 ms_status ms_fix_find(ms_arena *arena, const ms_analysis *analysis, ms_verdict *v, ms_error *err);
 
 #endif

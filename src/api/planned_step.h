@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The step as planned, in detail: for reports that show more of a plan than its figures.
+ * The planned step in detail, for reports that show more than a plan's figures.
  */
 #ifndef MS_API_PLANNED_STEP_H
 #define MS_API_PLANNED_STEP_H
@@ -9,7 +9,7 @@
 #include "report/view/view.h"
 #include "simulate/variation.h"
 
-/* Stays where it was made: its parts point at one another. */
+/* Must not be moved: its members point to one another. */
 typedef struct ms_planned_step {
     ms_variation variation;
     ms_simulated simulated;
@@ -17,8 +17,8 @@ typedef struct ms_planned_step {
     ms_view view;
 } ms_planned_step;
 
-/* Runs the step with these treatments. The configs must outlive it; on failure nothing is left to
- * free. */
+/* Simulates the step with these treatments. The configs must outlive it; on failure nothing is left
+ * to free. */
 ms_status ms_planned_step_run(const ms_model_config *model, const ms_run_config *run,
                               const ms_treatments *treatments, const ms_style *style,
                               ms_planned_step *step, ms_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The public ms_run: what was set, checked field by field, resolved only by ms_analyze.
+ * The public ms_run: the fields that were set, checked one by one; ms_analyze resolves them.
  */
 #ifndef MS_API_RUN_H
 #define MS_API_RUN_H
@@ -13,7 +13,7 @@
 
 struct ms_run {
     ms_arena *arena;
-    ms_run_draft draft; /* only to refuse a bad value at once */
+    ms_run_draft draft; /* only to refuse invalid values at once */
     ms_vec(ms_run_setting) settings;
     ms_inputs *inputs; /* see ms_run_set_inputs */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Rows of sweeps that are finished: shards joined, and the best of them.
+ * Rows of finished sweeps: joining shards, and the Pareto front.
  */
 #include "sweep/frontier.h"
 #include "sweep/merge.h"

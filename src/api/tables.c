@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is built in, as tables for people.
+ * Tables of built-in models and devices.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The launch configuration of PyTorch's reduction kernel (aten/src/ATen/native/cuda/Reduce.cuh):
- * how it spreads a sum over lanes, warps and blocks decides whether partial results go through
- * memory.
+ * the distribution of a sum over lanes, warps and blocks determines whether partial results go
+ * through memory.
  */
 #include "autograd/cuda_reduce.h"
 

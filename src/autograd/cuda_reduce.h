@@ -5,14 +5,14 @@
 #include "device/device.h"
 #include "autograd/tape.h"
 
-/* What PyTorch's CUDA reduction allocates when one block of threads cannot hold a sum: partial
- * results and a counter per block. Both 0 when it needs none. */
+/* Buffers that PyTorch's CUDA reduction allocates when several thread blocks share one sum: partial
+ * results and semaphores. Both 0 when it needs none. */
 typedef struct ms_reduce_buffers {
     uint64_t partial_bytes, semaphore_bytes;
 } ms_reduce_buffers;
 
-/* `outputs` sums of `inputs` numbers each, accumulated in fp32. `inputs_contiguous`: the numbers of
- * one sum lie side by side; otherwise neighbouring sums do. */
+/* For `outputs` sums of `inputs` numbers each, accumulated in fp32. `inputs_contiguous`: the
+ * numbers of one sum are contiguous in memory; otherwise neighbouring sums are. */
 ms_reduce_buffers ms_cuda_reduce_buffers(const ms_device *device, uint64_t outputs, uint64_t inputs,
                                          bool inputs_contiguous);
 

@@ -2,9 +2,10 @@
  *
  * The order of events around one node, as in PyTorch's engine:
  *
- *   unpack saved tensors (hooks may run forward again here) -> run -> [unpacked ones go, last
- *   first] -> reduce and cast what does not look like the input -> incoming gradients go ->
- *   saved tensors go -> hand the gradients on, adding where one is already waiting
+ *   unpack saved tensors (hooks may recompute forward here) -> run -> [release unpacked ones,
+ *   last first] -> reduce and cast gradients that do not match the input -> release incoming
+ *   gradients -> release saved tensors -> pass the gradients on, accumulating where one is
+ *   already waiting
  */
 #include "autograd/engine.h"
 

@@ -7,11 +7,12 @@
 
 #include "autograd/tape.h"
 
-/* Runs backward from `root` with gradient `grad` (floating or held by the caller). Nodes run by
- * descending number; gradients of parameters end in tape->parameters. */
+/* Runs backward from `root` with gradient `grad` (floating or owned by the caller). Nodes run in
+ * descending order; gradients of parameters are accumulated in tape->parameters. */
 void ms_backward(ms_tape *tape, ms_tensor root, ms_tensor grad);
 
-/* What the engine does with a gradient before it hands it on; operators use them too. */
+/* Sum a gradient to `shape`, and cast it to `dtype`, as the engine does before it passes a gradient
+ * on; operators use them too. */
 ms_tensor ms_sum_to(ms_tape *tape, ms_tensor grad, const ms_shape *shape);
 ms_tensor ms_cast_raw(ms_tape *tape, ms_tensor tensor, ms_dtype dtype);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Frames: references as Python's locals and arguments hold them.
+ * Frames: references held by Python's locals and arguments.
  */
 #include "autograd/tape.h"
 

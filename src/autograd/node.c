@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Operator executions in the trace, and nodes with what they save.
+ * Operator executions in the trace, and nodes with their saved tensors.
  */
 #include <string.h>
 

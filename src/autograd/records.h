@@ -34,16 +34,16 @@ typedef struct ms_tensor_info {
 struct ms_tape;
 typedef struct ms_node ms_node;
 
-/* How the node of an operator runs backward: grads[i] is the gradient of output i (0 = none); fills
+/* Runs the backward of an operator's node: grads[i] is the gradient of output i (0 = none); fills
  * out[i] with the gradient of input i for each input that needs one. May replace a gradient by a
- * copy it owns (and release the original). Everything allocated and not returned must be dropped
- * before it returns. */
+ * copy it owns (and release the original). Everything it allocates and does not return must be
+ * released before it returns. */
 typedef void (*ms_backward_fn)(struct ms_tape *tape, const ms_node *node, ms_tensor *grads,
                                ms_tensor *out);
 
 typedef struct ms_op {
-    const char *name;        /* ATen's name where there is one; NULL: its backward runs operators,
-                                which are recorded instead */
+    const char *name; /* ATen's name if there is one; NULL: its backward runs operators, which are
+                         recorded instead */
     const char *node_name;   /* the autograd node, as PyTorch prints it */
     ms_backward_fn backward; /* NULL: not differentiable */
 } ms_op;
@@ -51,12 +51,12 @@ typedef struct ms_op {
 enum { MS_MAX_KEPT_ARGUMENTS = 5, MS_MAX_EDGES = 4, MS_MAX_SAVED = 11, MS_NODE_NUMBERS = 8 };
 
 typedef struct ms_edge {
-    uint32_t node; /* MS_NONE: no gradient wanted, or the leaf below */
+    uint32_t node; /* MS_NONE: no gradient needed, or the leaf below */
     uint32_t leaf; /* parameter number, or MS_NONE */
     uint16_t output;
 } ms_edge;
 
-/* An input as metadata: what its gradient must look like. */
+/* Metadata of an input: shape and dtype that its gradient must have. */
 typedef struct ms_meta {
     ms_shape shape;
     uint8_t dtype;
@@ -65,16 +65,16 @@ typedef struct ms_meta {
 struct ms_node {
     const ms_op *op;
     uint32_t scope;
-    uint32_t module; /* that ran, of those with hooks: a scope or MS_NONE */
+    uint32_t module; /* the module with hooks that ran: a scope or MS_NONE */
     uint8_t edge_count, saved_count;
     uint16_t output_count;
     ms_edge edges[MS_MAX_EDGES];
-    uint32_t first_meta;               /* the inputs' metadata */
-    uint32_t first_buffer;             /* gradients of the outputs, while backward runs */
-    uint32_t hooks;                    /* that packed some of what it saves, or MS_NONE */
-    uint32_t packed[MS_MAX_SAVED];     /* by what number they know it; MS_NONE: it is in `saved` */
-    ms_tensor saved[MS_MAX_SAVED];     /* in the order PyTorch releases them */
-    uint64_t numbers[MS_NODE_NUMBERS]; /* whatever the backward needs to know */
+    uint32_t first_meta;   /* the inputs' metadata */
+    uint32_t first_buffer; /* gradients of the outputs, while backward runs */
+    uint32_t hooks;        /* saved-tensor hooks that packed some of its tensors, or MS_NONE */
+    uint32_t packed[MS_MAX_SAVED]; /* handles of these hooks; MS_NONE: the tensor is in `saved` */
+    ms_tensor saved[MS_MAX_SAVED]; /* in the order PyTorch releases them */
+    uint64_t numbers[MS_NODE_NUMBERS]; /* arguments of its backward */
     uint32_t dependencies;
     bool visited;
 };
@@ -84,16 +84,16 @@ enum { MS_OPTIMIZER_STATES = 6 };
 /* A parameter: its storage, and the gradient once there is one. */
 typedef struct ms_parameter {
     ms_tensor tensor, grad;
-    ms_tensor sum;  /* of its gradients in fp32; 0: they add up in `grad` */
+    ms_tensor sum;  /* sum of its gradients in fp32; 0: they are accumulated in `grad` */
     ms_tensor cast; /* autocast's copy in the lower dtype, while the context is open */
     uint32_t name, scope;
-    bool is_embedding; /* the weight of one, for optimizers that distinguish them */
+    bool is_embedding; /* the weight of an embedding, for optimizers that distinguish them */
     bool is_reached;   /* a gradient has arrived */
-    ms_tensor states[MS_OPTIMIZER_STATES]; /* its optimizer's */
+    ms_tensor states[MS_OPTIMIZER_STATES]; /* of its optimizer */
     bool states_made;
-    bool is_captured; /* no parameter but an input whose gradient is asked for: it is handed over as
-                         it is, and casts are not kept */
-    uint32_t pending; /* gradient contributions still to come in this backward */
+    bool is_captured; /* not a parameter but an input whose gradient is requested: passed on
+                         unchanged; its casts are not cached */
+    uint32_t pending; /* gradient contributions still missing in this backward */
     ms_tensor buffer; /* contributions so far */
 } ms_parameter;
 
@@ -103,12 +103,12 @@ typedef struct ms_cast {
     ms_tensor tensor;
 } ms_cast;
 
-/* A storage without bytes that stands for another, which goes with it. */
+/* A storage without bytes that represents another; freeing it releases a reference to the other. */
 typedef struct ms_stand_in {
     uint32_t storage, original;
 } ms_stand_in;
 
-/* Buffers that a library keeps per thread from its first use on. */
+/* Buffers that a library allocates per thread on first use and keeps. */
 typedef enum ms_workspace {
     MS_WORKSPACE_CUBLAS,
     MS_WORKSPACE_CUBLASLT,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Running a part of forward again in the midst of a backward.
+ * Rerunning a region of forward during backward.
  */
 #ifndef MS_AUTOGRAD_RERUN_H
 #define MS_AUTOGRAD_RERUN_H
@@ -10,9 +10,9 @@
 /* Runs the region's program. */
 typedef ms_tensor (*ms_region_fn)(ms_tape *tape, void *context, uint64_t number, ms_tensor input);
 
-/* A part of forward that may run again: run(tape, context, number, input). `positional` is where
- * the region reads a second positional argument, saved as the input is (NULL or 0: none); `held`
- * are keyword arguments, which live as long (0: none). */
+/* A region of forward that may run again: run(tape, context, number, input). `positional` points to
+ * a second positional argument, saved like the input (NULL or 0: none); `held` are keyword
+ * arguments, kept as long (0: none). */
 typedef struct ms_region {
     ms_region_fn run;
     void *context;
@@ -21,15 +21,15 @@ typedef struct ms_region {
     ms_tensor held[MS_MAX_KEPT_ARGUMENTS];
 } ms_region;
 
-/* In a node's backward: runs the region with a graph of its own on `input` (floating; it goes),
- * then backward from its result with `grad`; the caller cuts the graph. Yields the gradient of the
- * input, floating. Casts of weights that autocast makes go before the backward, or stay until
- * ms_autocast_clear. */
+/* In a node's backward: runs the region with its own graph on `input` (floating; consumed), then
+ * backward from its result with `grad`; the caller truncates the graph (ms_graph_cut). Returns the
+ * gradient of the input, floating. Autocast's copies of weights are dropped before that backward,
+ * or kept until ms_autocast_clear. */
 typedef enum ms_rerun_casts { MS_RERUN_DROPS_CASTS, MS_RERUN_KEEPS_CASTS } ms_rerun_casts;
 ms_tensor ms_rerun(ms_tape *tape, const ms_region *region, ms_tensor input, ms_tensor grad,
                    ms_rerun_casts casts);
 
-/* Forward again in the midst of a backward, until ms_rerun_end. */
+/* Switches the tape to forward during a backward, until ms_rerun_end restores it. */
 typedef struct ms_rerun_mode {
     uint8_t pass;
     bool had_autocast;
@@ -37,10 +37,10 @@ typedef struct ms_rerun_mode {
 ms_rerun_mode ms_rerun_begin(ms_tape *tape);
 void ms_rerun_end(ms_tape *tape, ms_rerun_mode mode);
 
-/* torch.get_rng_state() where the device is the host, held; else 0. */
+/* torch.get_rng_state() if the device is the CPU, retained; else 0. */
 ms_tensor ms_host_random_state(ms_tape *tape);
 
-/* The copies of weights that autocast made; called when its context ends. */
+/* Drops autocast's copies of weights; called when its context ends. */
 void ms_autocast_clear(ms_tape *tape);
 
 #endif

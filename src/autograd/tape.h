@@ -2,16 +2,16 @@
  *
  * The tape: tensors without data, and autograd over them. Programs (src/model) call operators
  * (src/ops); operators allocate storages here and record nodes; ms_backward (autograd/engine.h)
- * runs the nodes. Every allocation and free becomes an event of the trace, at the point where
- * PyTorch would make it.
+ * runs the nodes. Every allocation and free becomes an event of the trace, at the point where it
+ * happens in PyTorch.
  *
- * References. A new tensor floats: the operator that consumes it releases it, after its own result
- * exists, as Python drops a temporary with the call that used it. ms_local binds a tensor to a
- * frame: it then lives until the local is assigned again or the frame ends. A storage is freed when
- * its last tensor goes.
+ * References. A new tensor floats: the operator that consumes it releases it once its own result
+ * exists, as Python drops a temporary after the call that used it. ms_local binds a tensor to a
+ * frame: it then lives until the local is reassigned or the frame ends. A storage is freed with its
+ * last tensor.
  *
- * Errors stick: after running out of memory or overflowing a size, every call is harmless and
- * yields tensor 0; tape->status says what happened.
+ * Errors stick: after running out of memory or overflowing a size, every call does nothing and
+ * returns tensor 0; tape->status has the error.
  */
 #ifndef MS_AUTOGRAD_TAPE_H
 #define MS_AUTOGRAD_TAPE_H
@@ -20,7 +20,8 @@
 #include "autograd/records.h"
 #include "device/device.h"
 
-/* What autograd and operators know of the run; the device stays the caller's. */
+/* The settings of the run that autograd and operators depend on; the device is owned by the caller.
+ */
 typedef struct ms_tape_options {
     const ms_device *device; /* never NULL; "cpu" is a row */
     uint32_t torch_major, torch_minor;
@@ -34,28 +35,28 @@ typedef struct ms_tape {
     ms_status status;
     bool on_cpu;
     bool grad_enabled;
-    bool is_evaluating;           /* nothing drops out */
-    bool in_backward;             /* names of operators executed are those of nodes */
-    uint64_t host_saved_bytes;    /* saved in host memory although the device is another */
-    uint64_t passing_saved_bytes; /* saved by nodes that are gone before the end of forward */
+    bool is_evaluating;        /* dropout is off */
+    bool in_backward;          /* operators are recorded under the names of their nodes */
+    uint64_t host_saved_bytes; /* saved tensors in host memory, when the device is not the host */
+    uint64_t passing_saved_bytes; /* saved by nodes that are dropped before the end of forward */
     bool recording;               /* write operator executions into the trace */
     bool has_autocast;
     uint8_t autocast_dtype;
     uint8_t pass;         /* ms_pass */
     uint8_t phase;        /* ms_phase */
     uint32_t micro_step;  /* of the step */
-    uint32_t repeats;     /* micro-steps that the running one stands for */
-    uint8_t new_category; /* ms_category of what is allocated now */
-    uint32_t stream;      /* whose memory is allocated now */
+    uint32_t repeats;     /* micro-steps that the running one represents */
+    uint8_t new_category; /* ms_category of new storages */
+    uint32_t stream;      /* whose pool new storages are allocated from */
     uint32_t scope;       /* module that runs */
     uint32_t current_op;  /* operator execution, or MS_NONE */
     bool stopped;         /* early stop: unwinding, operators do nothing */
-    uint32_t op_depth;    /* operators that run, one inside the other */
-    bool muted;           /* what is allocated has no bytes: see ms_op_hooks */
-    uint32_t module;      /* that runs, of those with hooks: a scope or MS_NONE */
+    uint32_t op_depth;    /* nesting depth of running operators */
+    bool muted;           /* allocations have no bytes: see ms_op_hooks */
+    uint32_t module;      /* the running module with hooks: a scope or MS_NONE */
     bool on_backward_thread;
     ms_tensor workspaces[2][MS_WORKSPACE_COUNT]; /* of the forward and the backward thread */
-    ms_tensor code_maps[2];                      /* of optimizer states in 8 bits */
+    ms_tensor code_maps[2];                      /* quantisation maps of 8-bit optimizer states */
     ms_hooks hooks;
     ms_vec(ms_tensor_info) tensors;
     ms_vec(uint32_t) free_tensors;
@@ -63,14 +64,14 @@ typedef struct ms_tape {
     ms_vec(ms_node) nodes;
     ms_vec(ms_meta) metas;
     ms_vec(ms_tensor) buffers;
-    ms_vec(ms_parameter) parameters;  /* those that are trained */
-    ms_vec(ms_tensor) frozen;         /* those that are not */
-    uint32_t graph_leaves;            /* the last of `parameters`, made by ms_require_grad */
-    ms_vec(ms_tensor) module_buffers; /* a module's tensors that are not trained, in order */
+    ms_vec(ms_parameter) parameters; /* the trained ones */
+    ms_vec(ms_tensor) frozen;        /* the others */
+    uint32_t graph_leaves;           /* how many of `parameters`, the last, ms_require_grad added */
+    ms_vec(ms_tensor) module_buffers; /* buffers of modules, in order */
     ms_vec(ms_stand_in) stand_ins;
-    ms_vec(ms_tensor) graph_holds; /* what nodes hold besides saved tensors, until the graph goes */
+    ms_vec(ms_tensor) graph_holds; /* kept by nodes until the graph is dropped */
     ms_vec(uint32_t) ready;        /* heap of nodes, largest first */
-    ms_vec(ms_cast) casts;         /* that autocast keeps */
+    ms_vec(ms_cast) casts;         /* cached by autocast */
     ms_vec(uint32_t) name_table;   /* hash table; 0 = free */
     ms_vec(uint32_t) layer_scopes; /* the layers' modules; MS_NONE: not built */
 } ms_tape;
@@ -113,12 +114,12 @@ bool ms_is_dense(const ms_tensor_info *info); /* non-overlapping and dense in so
 /* A new floating tensor on a new storage: contiguous, or in the given strides. */
 ms_tensor ms_empty(ms_tape *tape, ms_shape shape, ms_dtype dtype);
 ms_tensor ms_empty_strided(ms_tape *tape, ms_shape shape, const uint64_t *strides, ms_dtype dtype);
-/* Like `like` (its strides if dense), in `dtype`. */
+/* As torch.empty_like: the shape of `like`, its strides if dense, in `dtype`. */
 ms_tensor ms_empty_like(ms_tape *tape, ms_tensor like, ms_dtype dtype);
 /* A raw buffer of bytes. */
 ms_tensor ms_empty_bytes(ms_tape *tape, uint64_t bytes, ms_dtype dtype);
 
-/* Gives two tensors of one shape each other's storage and element type. */
+/* Swaps storage and dtype of two tensors of the same shape. */
 void ms_storage_swap(ms_tape *tape, ms_tensor a, ms_tensor b);
 
 /* A floating tensor that shares the storage of `base`. */
@@ -126,20 +127,20 @@ ms_tensor ms_alias(ms_tape *tape, ms_tensor base, ms_shape shape, const uint64_t
 
 void ms_retain(ms_tape *tape, ms_tensor tensor);
 void ms_release(ms_tape *tape, ms_tensor tensor);    /* undoes ms_retain; the last one destroys */
-ms_tensor ms_unown(ms_tape *tape, ms_tensor tensor); /* undoes ms_retain, yields it floating */
+ms_tensor ms_unown(ms_tape *tape, ms_tensor tensor); /* undoes ms_retain, returns it floating */
 void ms_consume(ms_tape *tape, ms_tensor tensor);    /* destroys it if it floats */
 void ms_name_storage(ms_tape *tape, ms_tensor tensor, const char *name, ms_category category);
 
-/* ---- storages: for what holds or moves them without a tensor ---- */
+/* ---- storages: for code that keeps or moves them without a tensor ---- */
 
 void ms_storage_retain(ms_tape *tape, uint32_t storage);
 void ms_storage_release(ms_tape *tape, uint32_t storage);
-/* Gives a tensor whose storage is gone one like it. */
+/* Gives a tensor whose storage was freed a new one of the same size. */
 void ms_storage_renew(ms_tape *tape, ms_tensor tensor);
-/* `storage`, which has no bytes, stands for `original`: a reference to that moves to it. */
+/* `storage`, which has no bytes, represents `original`: one reference to `original` moves to it. */
 void ms_storage_stand_in(ms_tape *tape, uint32_t storage, uint32_t original);
 void ms_trace_event(ms_tape *tape, ms_event_kind kind, uint32_t id);
-/* What is saved is an activation, whoever made it. */
+/* Marks the tensor's storage as saved, which makes it an activation. */
 void ms_mark_saved(ms_tape *tape, ms_tensor tensor);
 
 /* ---- frames: Python's locals ---- */
@@ -150,7 +151,7 @@ typedef struct ms_locals {
     ms_tape *tape;
     uint32_t count, argument_count;
     ms_tensor slots[MS_LOCALS_SLOTS];         /* cleared in order at the end */
-    ms_tensor arguments[MS_LOCALS_ARGUMENTS]; /* held by the caller until the call returned */
+    ms_tensor arguments[MS_LOCALS_ARGUMENTS]; /* retained until the call returns */
 } ms_locals;
 
 ms_locals ms_locals_begin(ms_tape *tape);
@@ -158,15 +159,15 @@ ms_locals ms_locals_begin(ms_tape *tape);
 ms_tensor *ms_argument(ms_locals *frame, ms_tensor value);
 ms_tensor *ms_local(ms_locals *frame, ms_tensor value);
 void ms_assign(ms_locals *frame, ms_tensor *local, ms_tensor value);
-/* Ends the frame; yields the value of `result` (may be NULL), floating if nothing else holds it. */
+/* Ends the frame; returns the value of `result` (may be NULL), floating if nothing else references
+ * it. */
 ms_tensor ms_locals_end(ms_locals *frame, const ms_tensor *result);
 
 /* ---- modules ---- */
 
-/* Adds a module below `parent` (MS_NONE: a root). A layer number is inherited by what lies below.
- */
+/* Adds a module below `parent` (MS_NONE: a root). Submodules inherit the layer number. */
 uint32_t ms_scope_add(ms_tape *tape, uint32_t parent, const char *name, uint32_t layer);
-/* What runs now belongs to `scope`; returns the module that ran before, for the way back. */
+/* Enters `scope`; returns the previous scope, to restore it later. */
 static inline uint32_t ms_scope_enter(ms_tape *tape, uint32_t scope)
 {
     uint32_t previous = tape->scope;
@@ -180,11 +181,11 @@ static inline uint32_t ms_scope_layer(const ms_tape *tape, uint32_t scope)
 {
     return scope == MS_NONE ? MS_NONE : tape->trace->scopes.items[scope].layer;
 }
-/* The forward of a module with hooks begins and ends; such modules do not nest. MS_NONE: that of
- * the whole model. */
+/* The forward of a module with hooks begins and ends; such modules do not nest. MS_NONE: the whole
+ * model. */
 void ms_module_begin(ms_tape *tape, uint32_t scope);
 void ms_module_end(ms_tape *tape, uint32_t scope);
-/* From now on this module runs, or none (MS_NONE): the trace names its layer. */
+/* This module runs from now on, or none (MS_NONE); the trace records its layer. */
 void ms_module_enter(ms_tape *tape, uint32_t scope);
 
 /* ---- operators ---- */
@@ -199,21 +200,22 @@ typedef struct ms_op_mark {
 ms_op_mark ms_op_begin(ms_tape *tape, const ms_op *op);
 void ms_op_operand(ms_tape *tape, ms_op_mark mark, ms_tensor tensor, bool is_output);
 void ms_op_work(ms_tape *tape, ms_op_mark mark, double flops, double traffic_bytes, ms_dtype dtype);
-/* A matrix product that it computes, for those who run the trace; its flops count elsewhere. */
+/* Adds a matrix product of the operator, for consumers that execute the trace; ms_op_work counts
+ * its flops. */
 void ms_op_product(ms_tape *tape, ms_op_mark mark, ms_gemm product);
 void ms_op_end(ms_tape *tape, ms_op_mark mark);
-/* The execution that is running, for what a backward adds to it. */
+/* The running execution, to which a backward adds work. */
 static inline ms_op_mark ms_op_running(const ms_tape *tape)
 {
     return (ms_op_mark){.op = tape->current_op, .outermost = tape->current_op != MS_NONE};
 }
-/* The usual end of an operator with one output: makes `out` the node's output, notes the operands,
- * ends the execution, consumes the inputs (0: skipped), yields `out`; 0 when the operator was what
- * a recomputation stopped at. */
+/* Ends an operator with one output: makes `out` the node's output, records the operands, ends the
+ * execution, consumes the inputs (0: skipped), returns `out`; 0 when a recomputation stopped early
+ * at this operator. */
 ms_tensor ms_op_finish(ms_tape *tape, ms_op_mark mark, uint32_t node, uint32_t input_count,
                        const ms_tensor *inputs, ms_tensor out);
 
-/* True when a gradient would be wanted for it. */
+/* Whether the tensor needs a gradient. */
 static inline bool ms_needs_grad(ms_tape *tape, ms_tensor tensor)
 {
     return tensor && tape->grad_enabled && ms_info(tape, tensor)->requires_grad;
@@ -223,9 +225,9 @@ static inline bool ms_needs_grad(ms_tape *tape, ms_tensor tensor)
 uint32_t ms_record(ms_tape *tape, const ms_op *op, uint32_t input_count, const ms_tensor *inputs);
 /* Saves a tensor in the node (nothing when node is MS_NONE). */
 void ms_save(ms_tape *tape, uint32_t node, ms_tensor tensor);
-/* Saves a Python number's tensor: hooks leave such alone. */
+/* Saves the tensor of a Python number, which hooks ignore. */
 void ms_save_number(ms_tape *tape, uint32_t node, ms_tensor tensor);
-/* Counts what a node saves that goes with its tensor, before the end of forward: such a node is not
+/* Counts a saved tensor of a node that is dropped before the end of forward and is therefore not
  * recorded. */
 void ms_save_in_passing(ms_tape *tape, ms_tensor tensor);
 /* Numbers the backward needs (at most MS_NODE_NUMBERS). */
@@ -238,7 +240,7 @@ static inline const ms_meta *ms_input_meta(const ms_tape *tape, const ms_node *n
     return &tape->metas.items[node->first_meta + input];
 }
 
-/* Whether a gradient of that input is asked for. */
+/* Whether that input needs a gradient. */
 static inline bool ms_node_wants(const ms_node *node, uint32_t input)
 {
     return node->edges[input].node != MS_NONE || node->edges[input].leaf != MS_NONE;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Work beside the operators, on streams of its own.
+ * Work other than operators, on streams of their own.
  */
 #ifndef MS_AUTOGRAD_WORK_H
 #define MS_AUTOGRAD_WORK_H
 
 #include "autograd/tape.h"
 
-/* Gives a stream work beside the operators, and yields its number: that of ms_work_of, with a
- * stream of the first ones; operators that follow a wait come after it. */
+/* ms_work_of describes copies and host updates on the predefined streams. ms_work_begin enqueues
+ * work and returns its index; operators after ms_work_wait start when that work is done. */
 static inline ms_work ms_work_of(ms_work_kind kind, uint64_t bytes)
 {
     return (ms_work){.kind = (uint8_t)kind,

@@ -2,8 +2,8 @@
  *
  *   arena -> newest chunk -> older chunk -> ... -> oldest
  *
- * A request is cut from the newest chunk; one that does not fit gets a chunk of its own size or of
- * CHUNK_BYTES, whichever is larger. Chunks come from calloc, so what is handed out is zero.
+ * A request is served from the newest chunk; if it does not fit, a new chunk of its size or of
+ * CHUNK_BYTES is added, whichever is larger. Chunks come from calloc, so memory is zeroed.
  */
 #include "base/arena.h"
 

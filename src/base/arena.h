@@ -24,10 +24,11 @@ char *ms_arena_strdup(ms_arena *arena, const char *text);
 __attribute__((format(printf, 2, 3))) char *ms_arena_printf(ms_arena *arena, const char *format,
                                                             ...);
 
-/* Whether memory ran out in any call, for those who cannot look at each. */
+/* Whether memory ran out in any call, for callers that do not check each one. */
 bool ms_arena_has_failed(const ms_arena *arena);
 
-/* Who is told which files are read into it, as long as it lives; NULL, as at first: nobody. */
+/* The list that records the files read into the arena; it must outlive the arena. NULL, the
+ * default: none. */
 struct ms_inputs;
 void ms_arena_set_inputs(ms_arena *arena, struct ms_inputs *inputs);
 struct ms_inputs *ms_arena_inputs(const ms_arena *arena);

@@ -12,13 +12,13 @@ __attribute__((format(printf, 3, 4))) void ms_error_set(ms_error *err, ms_status
 __attribute__((format(printf, 3, 0))) void ms_error_vset(ms_error *err, ms_status status,
                                                          const char *format, va_list args);
 
-/* Gives the error the place (file, line, excerpt, ...) that another one has; err may be NULL. */
+/* Copies the place (file, line, excerpt, ...) of another error; err may be NULL. */
 void ms_error_copy_place(ms_error *err, const ms_error *from);
 
 /* Records the failure and yields its status: `return ms_fail(err, MS_ERR_IO, "...")`. */
 #define ms_fail(err, status, ...) (ms_error_set((err), (status), __VA_ARGS__), (status))
 
-/* Of a public call that got NULL where it needs an object, a text or a stream. */
+/* For a public call that got NULL where it needs an object, a text or a stream. */
 #define ms_fail_null(err) ms_fail((err), MS_ERR_USAGE, "NULL where a value is needed")
 
 #endif

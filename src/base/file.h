@@ -11,25 +11,26 @@
 
 #include "base/inputs.h"
 
-/* Opens a file to read it; "-" is standard input. Puts it down in `inputs`, which may be NULL. NULL
- * on failure: the reason alone, without the name, is in `err` ("No such file or directory").
+/* Opens a file for reading; "-" is standard input. Records it in `inputs`, which may be NULL. NULL
+ * on failure; `err` then has the reason without the name ("No such file or directory").
  *
- * A pipe with a name has MS_PIPE_WAIT_S seconds to get a writer; once it has one, or where it is a
- * process substitution's, it is waited for as standard input is. */
+ * A named pipe must get a writer within MS_PIPE_WAIT_S seconds. Once it has one, or if it belongs
+ * to a process substitution, reading it blocks as standard input does. */
 enum { MS_PIPE_WAIT_S = 5 };
 FILE *ms_file_open(ms_inputs *inputs, const char *path, ms_error *err);
 
-/* Whether a pipe is there under that name, which can be read once. */
+/* Whether `path` is a pipe, which can be read only once. */
 bool ms_file_is_pipe(const char *path);
 
-/* Closes what ms_file_open gave, but for standard input; NULL is fine. */
+/* Closes a file of ms_file_open, except standard input; NULL is fine. */
 void ms_file_close(FILE *file);
 
-/* The next line with its end, as getline; no longer than MS_LINE_BYTES, else errno is EFBIG. */
+/* Reads the next line with its line break, as getline; a line over MS_LINE_BYTES sets errno to
+ * EFBIG. */
 enum { MS_LINE_BYTES = 1 << 20 };
 ssize_t ms_file_line(FILE *file, char **line, size_t *bytes);
 
-/* What strerror says, but for EFBIG, which here is a line. */
+/* As strerror, except that EFBIG means a line that is too long. */
 const char *ms_file_reason(int reason);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The list of files that were read, from within: memscope/inputs.h has the rest.
+ * The list of files that were read, as the library fills it; memscope/inputs.h is the public part.
  */
 #ifndef MS_BASE_INPUTS_H
 #define MS_BASE_INPUTS_H

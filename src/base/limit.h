@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * When a search must end with what it has: at a time, or when somebody asks for it.
+ * When a search must end with its best result so far: at a deadline, or when asked to stop.
  */
 #ifndef MS_BASE_LIMIT_H
 #define MS_BASE_LIMIT_H
@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* Not 0: stop. A signal handler or another thread may set it. */
+/* Non-zero means stop. A signal handler or another thread may set it. */
 typedef atomic_int ms_stop;
 
 bool ms_stop_asked(const ms_stop *stop); /* NULL: never */
 
-/* By a clock that never goes back. */
+/* Milliseconds of a monotonic clock. */
 double ms_now_ms(void);
 
 typedef struct ms_limit {
@@ -22,7 +22,7 @@ typedef struct ms_limit {
     struct timespec end;
 } ms_limit;
 
-/* From now on; at most 10^9 seconds. */
+/* A deadline `seconds` from now, at most 10^9. */
 ms_limit ms_limit_begin(double seconds, const ms_stop *stop);
 
 bool ms_limit_stopped(const ms_limit *limit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Numbers with a point, whatever locale the process has set: the only functions that print or read
- * what is not a whole number. `make lint-layers` looks after that.
+ * Numbers with a decimal point in every locale: the only functions that print or read fractions.
+ * `make lint-layers` checks that no other code does.
  */
 #ifndef MS_BASE_LOCALE_H
 #define MS_BASE_LOCALE_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* As vsnprintf, snprintf, fprintf and strtod are where no locale was set. */
+/* vsnprintf, snprintf, fprintf and strtod in the "C" locale. */
 __attribute__((format(printf, 3, 0))) int ms_text_vprint(char *out, size_t size, const char *format,
                                                          va_list args);
 __attribute__((format(printf, 3, 4))) int ms_text_print(char *out, size_t size, const char *format,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A stream of independent tasks on several processors, whose results come out in the order of the
- * tasks. Memory does not depend on how many there are.
+ * A sequence of independent tasks on several threads, whose results are delivered in the order of
+ * the tasks. Memory does not depend on the number of tasks.
  */
 #ifndef MS_BASE_ORDERED_H
 #define MS_BASE_ORDERED_H
@@ -11,7 +11,7 @@
 
 enum { MS_ORDERED_MOST_THREADS = 256, MS_ORDERED_MOST_SLOTS = 1024 };
 
-/* A task has a slot from when it is taken until it was delivered. */
+/* A task occupies a slot from `take` until `deliver` has returned. */
 typedef struct ms_ordered {
     uint32_t threads; /* 0: as many as the process may use */
     uint32_t slots; /* at least one for each thread; more let fast tasks run ahead of a slow one */
@@ -21,8 +21,8 @@ typedef struct ms_ordered {
     void *context;
 } ms_ordered;
 
-/* Returns when everything was delivered, or nothing more will be. The caller's thread works too, so
- * this cannot fail; every thread has ended afterwards. */
+/* Returns when all results are delivered, or `deliver` has stopped it. The caller's thread works
+ * too, so this cannot fail. All threads have ended when it returns. */
 void ms_ordered_run(const ms_ordered *tasks);
 
 #endif

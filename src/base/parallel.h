@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Independent tasks on as many processors as the process may use.
+ * Independent tasks on several threads.
  */
 #ifndef MS_BASE_PARALLEL_H
 #define MS_BASE_PARALLEL_H
@@ -8,21 +8,22 @@
 #include <pthread.h>
 #include <stdint.h>
 
-/* Calls work(context, 0) ... work(context, count - 1), each once, in any order, and returns when
- * all are done. The caller's thread works too: where no thread can be made it does everything
- * itself, so this cannot fail. Tasks keep their results apart; every thread has ended afterwards.
- */
+/* Calls work(context, 0) ... work(context, count - 1), each once, in any order, with one thread per
+ * processor, and returns when all are done. The caller's thread works too: if no thread can be
+ * started it does everything, so this cannot fail. Tasks must not share results. All threads have
+ * ended when it returns. */
 void ms_parallel_run(uint32_t count, void (*work)(void *context, uint32_t index), void *context);
 
 /* The same on at most `most` threads; 0: as many as there are processors. */
 void ms_parallel_run_on(uint32_t most, uint32_t count, void (*work)(void *context, uint32_t index),
                         void *context);
 
-/* The processors that a container or taskset leaves us, not those of the machine; at least 1. */
+/* The processors this process may use (container, taskset), not those of the machine; at least 1.
+ */
 uint32_t ms_parallel_processors(void);
 
-/* Starts up to `wanted` threads, to be joined; returns how many there are. They leave signals to
- * those of the program. */
+/* Starts up to `wanted` threads, which the caller joins; returns how many were started. Signals are
+ * blocked in them, so that the program's own threads handle them. */
 uint32_t ms_parallel_start(void *(*run)(void *argument), void *argument, pthread_t *threads,
                            uint32_t wanted);
 

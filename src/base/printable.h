@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Text from outside, as people and programs may see it: ms_printable of memscope/error.h and its
- * parts, for writers that escape more.
+ * Untrusted text made safe to print: the parts of ms_printable (memscope/error.h), for writers that
+ * escape more characters.
  */
 #ifndef MS_BASE_PRINTABLE_H
 #define MS_BASE_PRINTABLE_H
@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* One character of a text and what stands for it. */
+/* One character of a text and its printable form. */
 typedef struct ms_shown {
-    size_t bytes;      /* that it has in the text, at least 1 */
-    bool is_unchanged; /* it stands for itself */
-    char text[12];     /* else this: printable ASCII */
+    size_t bytes;      /* of the character in the text, at least 1 */
+    bool is_unchanged; /* it is printed as it is */
+    char text[12];     /* otherwise its form in printable ASCII */
 } ms_shown;
 
 /* The character at `at` of the text from `text` up to `end`; at < end. */
@@ -26,8 +26,8 @@ typedef struct ms_escape {
     const char *text;
 } ms_escape;
 
-/* Writes the part [from, to) of a text as ms_printable has it, with characters escaped as the rows
- * say; the last row has the character '\0', NULL: none. */
+/* Writes the part [from, to) of a text as ms_printable does, and escapes the characters of the
+ * rows. The rows end with the character '\0'; NULL: no rows. */
 void ms_put_escaped(FILE *out, const char *text, const char *from, const char *to,
                     const ms_escape *escapes);
 

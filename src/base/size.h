@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Byte counts with sticky overflow: compute first, look at `overflow` once at the end.
+ * Byte counts with sticky overflow: compute first, check `overflow` once at the end.
  */
 #ifndef MS_BASE_SIZE_H
 #define MS_BASE_SIZE_H

@@ -15,11 +15,11 @@ size_t ms_utf8_length(const char *text, size_t left);
 /* Characters in `bytes` bytes; a byte that is not UTF-8 counts as one. */
 size_t ms_utf8_count(const char *text, size_t bytes);
 
-/* Whether a text begins with the mark of UTF-16, which nothing here reads. */
+/* Whether a text begins with the byte order mark of UTF-16, which is refused everywhere. */
 bool ms_utf16_is(const char *text, size_t bytes);
 #define MS_UTF16_REFUSED "the text is UTF-16: save it as UTF-8"
 
-/* The code point of a character of so many bytes, as ms_utf8_length found it. */
+/* The code point of a character of `length` bytes, as ms_utf8_length returned it. */
 uint32_t ms_utf8_code(const char *text, size_t length);
 
 /* Writes a code point below 0x110000; returns the bytes written, at most 4. */

@@ -25,8 +25,8 @@
 #define ms_vec_push(v, ...)                                                                        \
     (ms_vec_reserve(v) ? ((v)->items[(v)->count++] = (__VA_ARGS__), true) : false)
 
-/* Sets aside room for `n` items that are expected; memory is used only as they come. False when out
- * of memory. */
+/* Reserves room for `n` items; pages are touched only when items are added. False when out of
+ * memory. */
 #define ms_vec_expect(v, n)                                                                        \
     ms_vec_enlarge((void **)&(v)->items, &(v)->capacity, (n), sizeof *(v)->items)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What measured steps say of a device that no rule tells, and how well.
+ * Fits device properties to measured steps, and reports the quality of the fit.
  */
 #ifndef MS_CALIBRATE_FIT_MEMORY_H
 #define MS_CALIBRATE_FIT_MEMORY_H
@@ -8,7 +8,7 @@
 #include "calibrate/points.h"
 #include "device/calibration.h"
 
-/* How far off a figure is, as a share of what was measured. */
+/* Relative error of a figure, |predicted - measured| / measured. */
 typedef struct ms_calibration_error {
     double mean, worst;
 } ms_calibration_error;
@@ -17,7 +17,7 @@ typedef struct ms_calibration_quality {
     const char *figure; /* "reserved_memory_bytes" */
     uint32_t points;
     ms_calibration_error before, after;
-    ms_calibration_error held_out; /* of each point, by a fit without it */
+    ms_calibration_error held_out; /* leave-one-out: each point by a fit without it */
 } ms_calibration_quality;
 
 enum { MS_CALIBRATION_FIGURES = 3, MS_CALIBRATION_MOST_NOTES = 8 };
@@ -26,15 +26,15 @@ typedef struct ms_calibration_result {
     ms_calibration calibration;
     ms_calibration_quality qualities[MS_CALIBRATION_FIGURES];
     uint32_t quality_count;
-    const char *notes[MS_CALIBRATION_MOST_NOTES]; /* what was not fitted, and why */
+    const char *notes[MS_CALIBRATION_MOST_NOTES]; /* parameters that were not fitted, and why */
     uint32_t note_count;
 } ms_calibration_result;
 
-/* `device` is that of all points. Fails with the reasons when nothing could be fitted. */
+/* `device` is the device of all points. Fails with the reasons if nothing could be fitted. */
 ms_status ms_calibration_fit(ms_arena *arena, const ms_measured_points *points,
                              const ms_device *device, ms_calibration_result *result, ms_error *err);
 
-/* The device that all points name; fails when there are two. */
+/* The device of all points; fails if they name different ones. */
 ms_status ms_calibration_device(const ms_measured_points *points, const char **name, ms_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How much longer classes of operators take than the roofline says.
+ * Fits the times of operator classes relative to the roofline.
  */
 #include "calibrate/fit_times.h"
 

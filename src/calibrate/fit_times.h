@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How much longer classes of operators take than the roofline says.
+ * Fits the times of operator classes relative to the roofline.
  */
 #ifndef MS_CALIBRATE_FIT_TIMES_H
 #define MS_CALIBRATE_FIT_TIMES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A figure while it is fitted, for the files that fit one.
+ * The fit of one figure, shared by the files that fit figures.
  */
 #ifndef MS_CALIBRATE_REGRESSION_H
 #define MS_CALIBRATE_REGRESSION_H
@@ -8,11 +8,11 @@
 #include "calibrate/fit_memory.h"
 #include "calibrate/least.h"
 
-/* In addition to as many points as there are parameters, two that can contradict them. */
+/* Points required beyond the number of parameters, so that errors can be seen. */
 enum { MS_SPARE_POINTS = 2 };
 #define MS_NONE_HELD_OUT UINT32_MAX
 
-/* One figure: its points, and what a fit without one of them predicts for each. */
+/* One figure: its points, and the predictions of leave-one-out fits. */
 typedef struct ms_regression {
     ms_arena *arena;
     const ms_measured_points *points;
@@ -27,29 +27,30 @@ typedef struct ms_regression {
     ms_error *err;
 } ms_regression;
 
-/* A sentence on what was not fitted. */
+/* Adds a note on a parameter that was not fitted. */
 __attribute__((format(printf, 2, 3))) ms_status ms_regression_note(ms_regression *f,
                                                                    const char *format, ...);
 ms_status ms_regression_too_few(ms_regression *f, const char *what, uint32_t needed);
 
 /* The prediction for a point by a fit without `held_out`. */
 typedef double (*ms_predictor)(const ms_regression *f, uint32_t point, uint32_t held_out);
-/* `before`, `after`: the prediction for a point without and with the fit; `measured`: its true
+/* `before`, `after`: prediction for a point without and with the fit; `measured`: its measured
  * value. */
 void ms_regression_add_quality(ms_regression *f, const char *figure, ms_predictor before,
                                ms_predictor after, ms_predictor measured);
 
-/* Values and columns become shares of what was measured, so that all points count alike. */
+/* Divides value and columns by the measured value, so that all points have equal weight. */
 void ms_regression_set_row(ms_regression *f, uint32_t i, const double columns[MS_LEAST_COLUMNS],
                            double rest, double measured);
-/* Sets a parameter from all points; then its range takes in a value of fewer. Bytes are whole. */
+/* Set a parameter fitted to all points; widen its range by the value of a fit to fewer. Bytes are
+ * rounded. */
 void ms_regression_set_parameter(ms_regression *f, ms_parameter_kind kind, double value);
 void ms_regression_widen(ms_regression *f, ms_parameter_kind kind, double value);
-/* Parameters are `base` and the coefficients of the wanted columns. */
+/* Sets parameters to `base` plus the coefficients of the wanted columns. */
 void ms_regression_set_coefficients(ms_regression *f,
                                     const ms_parameter_kind kinds[MS_LEAST_COLUMNS], double base);
 void ms_regression_solve(const ms_regression *f, uint32_t held_out, double c[MS_LEAST_COLUMNS]);
-/* What coefficients add to a point, as a share. */
+/* The contribution of coefficients to a point, relative to its measured value. */
 double ms_regression_dot(const ms_regression *f, const double c[MS_LEAST_COLUMNS], uint32_t point);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where two timelines part.
+ * Finds where two timelines diverge.
  */
 #ifndef MS_COMPARE_COMPARE_PARTING_H
 #define MS_COMPARE_COMPARE_PARTING_H

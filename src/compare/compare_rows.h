@@ -7,9 +7,9 @@
 
 #include "compare/compare_view.h"
 
-/* Parts of it, each in a file of its own. */
+/* False when out of memory. */
 bool ms_compare_rows_make(ms_compare_view *view);
-/* b - a, as far as it can be represented. */
+/* b - a, saturating. */
 int64_t ms_compare_residual(uint64_t a, uint64_t b);
 
 #endif

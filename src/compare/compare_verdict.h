@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a comparison comes to: the decision, then its largest cause.
+ * The verdict of a comparison, and its largest cause.
  */
 #ifndef MS_COMPARE_COMPARE_VERDICT_H
 #define MS_COMPARE_COMPARE_VERDICT_H

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Two reports side by side, computed once: rows, the place where they diverge, the verdict.
- * Reporters only write. Texts are the reports' or the arena's.
+ * A comparison of two reports, computed once for all formats: rows, the place where they diverge,
+ * the verdict. Texts belong to the reports or the arena.
  */
 #ifndef MS_COMPARE_COMPARE_VIEW_H
 #define MS_COMPARE_COMPARE_VIEW_H
 
 #include "document/recorded.h"
 
-/* A figure of both. */
+/* A figure of both reports. */
 typedef struct ms_compare_row {
     const char *name;
     uint64_t micro_step;
     bool has_first, has_second;
-    uint64_t first_bytes, second_bytes; /* 0 where there is none */
-    bool is_known;    /* there is a residual: of a phase that one of them has not, there is none */
-    int64_t residual; /* second less first */
-    double of_peak;   /* over the first peak; NaN where there is none */
-    double of_residual; /* of what the rows of the table differ by, all taken as positive; or NaN */
+    uint64_t first_bytes, second_bytes; /* 0 if absent */
+    bool is_known;                      /* has a residual; not for a phase that one report lacks */
+    int64_t residual;                   /* second - first */
+    double of_peak;                     /* residual / first peak; or NaN */
+    double of_residual;                 /* |residual| / sum of |residual| over the table; or NaN */
 } ms_compare_row;
 
 typedef enum ms_compare_table {
@@ -39,14 +39,14 @@ typedef struct ms_compare_rows {
     uint32_t count;
 } ms_compare_rows;
 
-/* Where the steps diverge, as closely as the points of both timelines show. */
+/* Where the steps diverge, within the resolution of both timelines. */
 typedef struct ms_compare_parting {
     bool is_known;                        /* both have points at the same events */
-    bool has_parted;                      /* what they differ by changes */
-    int64_t from_start;                   /* what they differ by at their first common point */
+    bool has_parted;                      /* the difference changes */
+    int64_t from_start;                   /* difference at the first common point */
     uint64_t same_event;                  /* the last common point before */
     uint64_t event;                       /* the first common point after */
-    const char *phase;                    /* of the second there */
+    const char *phase;                    /* of the second report at that point */
     uint64_t first_bytes, second_bytes;   /* there */
     uint64_t first_events, second_events; /* allocations and frees of the step */
 } ms_compare_parting;
@@ -62,7 +62,7 @@ typedef struct ms_compare_view {
     const ms_compare_row *cause, *module; /* the largest of its table; NULL: none differs */
     const char *verdict;                  /* the decision, one sentence */
     const char *why;                      /* the largest cause, where and when; or "" */
-    const char *notes[4];                 /* what makes them hard to compare */
+    const char *notes[4];                 /* reasons that limit the comparison */
     uint32_t note_count;
 } ms_compare_view;
 
@@ -74,7 +74,7 @@ static inline uint64_t ms_compare_size(int64_t residual)
 /* "+1.50 GiB", "-512 B", "0 B". */
 enum { MS_RESIDUAL_TEXT = 40 };
 
-/* "forward 2": with the micro-step, from 1, where it is not the first. */
+/* "forward 2": with the micro-step, from 1, unless it is the first. */
 enum { MS_ROW_TEXT = 64 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What two reports differ in, as rows that a reporter only writes. Rows belong to the arena, their
- * texts to the reports'.
+ * Differences of two reports, as rows ready to be written. Rows belong to the arena, their texts to
+ * the reports.
  */
 #ifndef MS_DIFF_DIFF_H
 #define MS_DIFF_DIFF_H
@@ -14,10 +14,10 @@ extern const char *const ms_diff_kind_names[]; /* by ms_diff_kind: "NEW" */
 /* A key of the config or a setting of the run. */
 typedef struct ms_field_change {
     ms_diff_kind change;
-    const char *name, *a, *b; /* a, b: NULL where it is not there */
+    const char *name, *a, *b; /* a, b: NULL if absent */
 } ms_field_change;
 
-/* A part of the memory. */
+/* A changed part of the memory. */
 typedef struct ms_part_change {
     ms_diff_kind change;
     const char *name, *where; /* as in ms_report_part */
@@ -26,7 +26,7 @@ typedef struct ms_part_change {
 
 typedef enum ms_diff_table {
     MS_DIFF_CATEGORIES, /* at the peak */
-    MS_DIFF_PLACES,     /* at the peak: in layers, outside of them */
+    MS_DIFF_PLACES,     /* at the peak: in layers, outside them */
     MS_DIFF_PHASES,
     MS_DIFF_OPERATORS,
     MS_DIFF_TABLES
@@ -52,7 +52,7 @@ typedef struct ms_diff {
 ms_status ms_diff_make(ms_arena *arena, const ms_report *a, const ms_report *b, ms_diff *diff,
                        ms_error *err);
 
-/* How many bytes a row is away from no change. */
+/* The absolute change of a row. */
 static inline uint64_t ms_change_bytes(const ms_part_change *c)
 {
     return c->a_bytes > c->b_bytes ? c->a_bytes - c->b_bytes : c->b_bytes - c->a_bytes;

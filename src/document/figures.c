@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a report says in bytes.
+ * Reads the figures of a report.
  */
 #include "document/figures.h"
 

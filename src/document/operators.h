@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The operators of a report, those of layers that do the same in one.
+ * Reads the operators of a report, with those of equal layers merged.
  */
 #ifndef MS_DOCUMENT_OPERATORS_H
 #define MS_DOCUMENT_OPERATORS_H
@@ -12,7 +12,7 @@ static inline uint64_t ms_add_saturating(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* "operators" of a static report, sorted by name and where, into both lists of the report. */
+/* Reads "operators" of a static report into both lists of the report, sorted by name and place. */
 ms_status ms_report_operators_read(ms_arena *arena, ms_json_value root, ms_report *report,
                                    ms_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A report while it is read, for the files that read its parts.
+ * A report while it is read, shared by the files that read its parts.
  */
 #ifndef MS_DOCUMENT_READING_H
 #define MS_DOCUMENT_READING_H
@@ -19,10 +19,10 @@ static inline ms_status ms_reading_no_memory(const ms_reading *r)
     return ms_fail(r->err, MS_ERR_NOMEM, "out of memory for a report");
 }
 
-/* A copy to be shown: control characters become '?'. NULL when out of memory. */
+/* A printable copy: control characters become '?'. NULL when out of memory. */
 const char *ms_report_text(ms_arena *arena, const char *text);
 
-/* A member that is a text, to be shown; "" where it is absent. */
+/* A printable copy of a string member; "" if absent. */
 ms_status ms_reading_text(const ms_reading *r, ms_json_value object, const char *key,
                           const char **text);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A report read back from its JSON: what static and runtime reports have in common, and what only
- * the latter has.
+ * A report read from JSON: the members that static and runtime reports share, and those of runtime
+ * reports only.
  */
 #ifndef MS_DOCUMENT_RECORDED_H
 #define MS_DOCUMENT_RECORDED_H
@@ -15,27 +15,26 @@ typedef struct ms_recorded_phase {
     uint64_t micro_step, repeats, start_bytes, peak_bytes, end_bytes, reserved_bytes;
 } ms_recorded_phase;
 
-/* What holds memory at the peak. */
+/* Memory of a category at the peak. */
 typedef struct ms_recorded_category {
     const char *name;
     uint64_t count, bytes;
-    uint64_t
-        rounded_bytes; /* without ends of blocks that were not split off, where they are reported */
+    uint64_t rounded_bytes; /* without unsplit slack of blocks, if reported */
 } ms_recorded_category;
 
-/* Bytes after that many allocations and frees of the step, in blocks of 512. */
+/* Bytes after `event` allocations and frees of the step, rounded to 512. */
 typedef struct ms_recorded_point {
     const char *phase;
     uint64_t event, bytes;
 } ms_recorded_point;
 
-/* A line that read values back from the device. */
+/* A source line that reads values back from the device. */
 typedef struct ms_recorded_read {
     const char *file, *function;
     uint64_t line, count, played_back;
 } ms_recorded_read;
 
-/* A question about values that was answered in place of the device. */
+/* A query of tensor values that was answered by an assumption. */
 typedef struct ms_recorded_answer {
     const char *question, *assumes;
     uint64_t count;
@@ -53,18 +52,18 @@ typedef struct ms_recorded_tally {
     uint64_t count;
 } ms_recorded_tally;
 
-/* Modules whose names differ in numbers alone. */
+/* Modules whose names differ only in numbers. */
 typedef struct ms_recorded_group {
-    const char *name; /* "layers.*.mlp"; "": the model's own code, or outside of it */
+    const char *name; /* "layers.*.mlp"; "": the model's own code, or outside it */
     uint64_t count, peak_bytes;
-    uint64_t rounded_bytes;                /* of these, as of a category */
-    uint64_t saved_bytes, temporary_bytes; /* captured; temporary: the most of one of them */
+    uint64_t rounded_bytes;                /* as in ms_recorded_category */
+    uint64_t saved_bytes, temporary_bytes; /* captured; temporary: the maximum */
 } ms_recorded_group;
 
 struct ms_recorded {
     ms_arena *arena;
-    char *text;        /* of a file that was read, or NULL */
-    ms_json *document; /* holds the strings */
+    char *text;        /* of the file, or NULL */
+    ms_json *document; /* owns the strings */
     const char *path;
     bool is_static, has_figures;
     const char *outcome, *message, *hint, *mode, *device, *torch, *peak_stage;
@@ -77,9 +76,9 @@ struct ms_recorded {
     ms_recorded_answer *answers;
     ms_recorded_call *calls;
     ms_recorded_tally *tallies;
-    ms_recorded_group *groups; /* what holds most at the peak first */
+    ms_recorded_group *groups; /* largest at the peak first */
     uint32_t group_count;
-    const char *peak_module, *peak_file; /* where the peak was made; NULL: not reported */
+    const char *peak_module, *peak_file; /* where the peak was reached; NULL: not reported */
     uint64_t peak_line, device_bytes;    /* 0: not reported */
     uint64_t events;                     /* allocations and frees of the step; 0: not reported */
     uint32_t phase_count, category_count, point_count, read_count, call_count, tally_count;
@@ -87,9 +86,10 @@ struct ms_recorded {
     ms_style style;
 };
 
-/* Fills all but the style. The caller frees with ms_recorded_close, also after a failure. */
+/* Fills everything except the style. The caller frees with ms_recorded_close, also after a failure.
+ */
 ms_status ms_recorded_open(ms_recorded *r, const char *path, ms_error *err);
-/* The same from a text, which must stay. */
+/* The same from a text, which must outlive it. */
 ms_status ms_recorded_parse(ms_recorded *r, const ms_json_source *source, ms_error *err);
 void ms_recorded_close(ms_recorded *r);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The modules of a program, those of alike layers as one.
+ * The modules of a captured program, with those of equal layers merged.
  */
 #ifndef MS_DOCUMENT_RECORDED_GROUPS_H
 #define MS_DOCUMENT_RECORDED_GROUPS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope.budgets.json: runs and what they may take. Its schema is
- * schemas/budgets.schema.json; an unknown key is refused, for the file is ours.
+ * memscope.budgets.json: runs and their memory limits. The schema is schemas/budgets.schema.json;
+ * unknown keys are refused.
  */
 #ifndef MS_GATE_BUDGETS_H
 #define MS_GATE_BUDGETS_H
@@ -11,9 +11,9 @@
 /* One run and its limits. */
 typedef struct ms_budget {
     const char *name;
-    const char *config;   /* a preset, or a path from where the program runs; NULL: */
-    ms_json_value run;    /* the run file is this value of the document */
-    const char *device;   /* NULL: the run's own */
+    const char *config;   /* a preset, or a path relative to the working directory; NULL: see run */
+    ms_json_value run;    /* without config: the run file, a value of the document */
+    const char *device;   /* NULL: the run's */
     const char *baseline; /* a path, or NULL */
     ms_limits limits;
     const ms_error *place;        /* of the entry's name */
@@ -26,8 +26,8 @@ typedef struct ms_budgets {
     uint32_t count;
 } ms_budgets;
 
-/* Reads a document; paths in it start at `path`, its file. A pattern is as many entries as it
- * matches files. The document must outlive the budgets; texts belong to the arena. */
+/* Reads a document; paths in it are relative to `path`, its file. A pattern becomes one entry per
+ * matching file. The document must outlive the budgets; texts belong to the arena. */
 ms_status ms_budgets_read(ms_arena *arena, ms_json_value root, const char *path,
                           ms_budgets *budgets, ms_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a verdict says, in a sentence.
+ * Sentences about a verdict.
  */
 #ifndef MS_GATE_WORDING_H
 #define MS_GATE_WORDING_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the readers of JSON and of YAML fill alike: cJSON's tree, and for each of its values, in the
- * same order, where it stands.
+ * The result of both readers, JSON and YAML: cJSON's tree, and the position of each of its values,
+ * in the same order.
  */
 #ifndef MS_JSON_DOCUMENT_H
 #define MS_JSON_DOCUMENT_H

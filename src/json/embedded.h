@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The files of configs/ and schemas/, the pieces of Python in src/plan/pytorch/ that plans print,
- * and style and script of the HTML reports, built into the program by scripts/embed.sh; sorted by
- * name.
+ * Files built into the program by scripts/embed.sh, sorted by name: configs/, schemas/, the Python
+ * code that plans print, and style sheets and scripts of the HTML reports.
  */
 #ifndef MS_JSON_EMBEDDED_H
 #define MS_JSON_EMBEDDED_H
@@ -26,7 +25,7 @@ extern const size_t ms_embedded_script_count;
 extern const ms_embedded ms_embedded_schemas[];
 extern const size_t ms_embedded_schema_count;
 
-/* By its name, case forgiven; NULL when there is none. */
+/* A file of configs/ by its name, ignoring case; NULL when there is none. */
 const ms_embedded *ms_embedded_find(const char *name);
 /* The text of a piece of Python, by its name; NULL when there is none. */
 const char *ms_embedded_code_find(const char *name);

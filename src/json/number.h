@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Numbers as they are written. cJSON keeps doubles, which are not exact past 2^53, and strtod reads
- * the decimal point of the process's locale: counts and ranges are decided on the text.
+ * Numbers in their source text. cJSON stores doubles, which are not exact past 2^53, and strtod
+ * depends on the locale; counts and ranges are therefore checked on the text.
  */
 #ifndef MS_JSON_NUMBER_H
 #define MS_JSON_NUMBER_H
@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The same in every locale. */
+/* Independent of the locale. */
 static inline bool ms_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-/* Whether a number of JSON's grammar rounds to a finite double. */
+/* Whether a number in JSON's syntax rounds to a finite double. */
 bool ms_number_is_finite(const char *text, size_t bytes);
 
 typedef enum ms_count_result {

@@ -9,7 +9,7 @@
 
 #include "json/scan.h"
 
-/* Writes the path of a span; one that does not fit loses its end. "" for the outermost value. */
+/* Writes the path of span `index`, truncated to `size`. "" for the outermost value. */
 void ms_json_pointer(const ms_json_source *source, const ms_json_spans *spans, uint32_t index,
                      char *out, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Recursive descent, as deep as MS_JSON_MAX_NESTING. Duplicate keys are found with one hash set
- * over all objects, keyed by object and decoded key.
+ * Recursive descent, limited to MS_JSON_MAX_NESTING levels. Duplicate keys are found with one hash
+ * set over all objects, keyed by object and decoded key.
  */
 #include "json/scan.h"
 

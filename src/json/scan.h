@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A strict scanner: one pass over the text, before any tree is built. It accepts RFC 8259 and
- * nothing else, refuses what readers disagree about (duplicate keys, lone surrogates, numbers past
- * the range of a double), and records where every key and value stands.
+ * nothing else, refuses what parsers disagree about (duplicate keys, lone surrogates, numbers past
+ * the range of a double), and records the position of every key and value.
  */
 #ifndef MS_JSON_SCAN_H
 #define MS_JSON_SCAN_H
@@ -31,7 +31,7 @@ typedef enum ms_json_kind {
 } ms_json_kind;
 
 /* A value, in document order: its first child, if any, is the next span; the span after its last
- * descendant is `after`. Quotes and brackets are part of the bytes. */
+ * descendant is `after`. Positions are byte offsets; quotes and brackets are included. */
 typedef struct ms_json_span {
     uint32_t start, bytes;
     uint32_t key_start, key_bytes; /* 0 bytes for elements of arrays and the outermost value */
@@ -44,14 +44,14 @@ typedef struct ms_json_span {
 
 typedef ms_vec(ms_json_span) ms_json_spans;
 
-/* A text and what it is called in messages. It need not end in a NUL. */
+/* A text and its name in messages. The text need not end in a NUL. */
 typedef struct ms_json_source {
     const char *name; /* "llama.json" */
     const char *text;
     size_t length;
 } ms_json_source;
 
-/* Fills `spans`, to be released with ms_vec_free also after a failure. */
+/* Fills `spans`, which the caller releases with ms_vec_free, also after a failure. */
 ms_status ms_json_scan(const ms_json_source *source, ms_json_spans *spans, ms_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * JSON strings as they are written: checking, and comparing without a decoded copy.
+ * JSON strings in their source text: checked, and compared without a decoded copy.
  */
 #ifndef MS_JSON_STRING_H
 #define MS_JSON_STRING_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Why a string is refused; `at` and `bytes` give the part. */
+/* Why a string is refused; `at` and `bytes` locate the fault in it. */
 typedef struct ms_string_fault {
     const char *reason;
     size_t at, bytes;
@@ -19,7 +19,7 @@ typedef struct ms_string_fault {
  * and a fault. */
 size_t ms_string_check(const char *text, size_t left, ms_string_fault *fault);
 
-/* Decodes the character at *p of a checked string and moves on. */
+/* Decodes the character at *p of a checked string and advances *p. */
 uint32_t ms_string_next(const char **p);
 
 /* For checked strings, without their quotes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A parsed text and typed access to its values. Every getter that fails says file, line, column,
+ * A parsed text and typed access to its values. A getter that fails reports file, line, column,
  * JSON pointer, what was found and what was expected. Texts and strings belong to the document;
  * copy what outlives ms_json_free.
  */
@@ -33,9 +33,9 @@ const char *ms_json_version(void);
 ms_json_value ms_json_root(const ms_json *document);
 ms_json_kind ms_json_kind_of(ms_json_value value);
 const char *ms_json_key(ms_json_value value); /* "" in arrays */
-/* What its document is called: a path, or "<stdin>". */
+/* The name of its document: a path, or "<stdin>". */
 const char *ms_json_file_name(ms_json_value value);
-/* The value as it stands in the file. */
+/* The value's source text, not terminated; `*bytes` is its length. */
 const char *ms_json_source_text(ms_json_value value, size_t *bytes);
 
 /* Steps through an array or object: `for (bool more = ms_json_first(object, &v); more;
@@ -43,7 +43,7 @@ const char *ms_json_source_text(ms_json_value value, size_t *bytes);
 bool ms_json_first(ms_json_value container, ms_json_value *child);
 bool ms_json_next(ms_json_value *child);
 uint32_t ms_json_length(ms_json_value container);
-/* The member of that very name; false when there is none, or `object` is no object. */
+/* The member of exactly that name; false when there is none, or `object` is no object. */
 bool ms_json_find(ms_json_value object, const char *key, ms_json_value *member);
 /* Follows a pointer such as "/model/num_heads". */
 bool ms_json_find_pointer(ms_json_value value, const char *pointer, ms_json_value *found);
@@ -55,12 +55,12 @@ ms_status ms_json_get_number(ms_json_value value, double minimum, double maximum
                              ms_error *err);
 ms_status ms_json_get_bool(ms_json_value value, bool *truth, ms_error *err);
 ms_status ms_json_get_string(ms_json_value value, const char **text, ms_error *err);
-/* The member of an object, which must be there; a list must be one. */
+/* A member that must exist; ms_json_get_list also requires an array. */
 ms_status ms_json_get_member(ms_json_value object, const char *key, ms_json_value *member,
                              ms_error *err);
 ms_status ms_json_get_list(ms_json_value object, const char *key, ms_json_value *list,
                            ms_error *err);
-/* Fails unless the value is of that kind. */
+/* Fails unless the value has that kind. */
 ms_status ms_json_expect(ms_json_value value, ms_json_kind kind, ms_error *err);
 
 typedef enum ms_json_part { MS_JSON_AT_VALUE, MS_JSON_AT_KEY } ms_json_part;

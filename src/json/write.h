@@ -34,7 +34,7 @@ typedef struct ms_json_writer {
 /* In an object every call names its key; in an array, and for the outermost value, key is NULL. */
 void ms_json_object(ms_json_writer *w, const char *key);
 void ms_json_array(ms_json_writer *w, const char *key);
-/* The same, written on one line with all they hold: for shapes and short rows. */
+/* The same with all their contents on one line: for shapes and short rows. */
 void ms_json_object_inline(ms_json_writer *w, const char *key);
 void ms_json_array_inline(ms_json_writer *w, const char *key);
 void ms_json_close(ms_json_writer *w); /* the innermost container */

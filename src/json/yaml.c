@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * libyaml's events, one by one, into a tree and its spans.
+ * Converts libyaml's events, one by one, to a tree and its spans.
  */
 #include "json/yaml.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A document of YAML while it is built: libyaml's events, and where they are in the text.
+ * A YAML document under construction: libyaml's events and their positions in the text.
  */
 #ifndef MS_JSON_YAML_BUILDER_H
 #define MS_JSON_YAML_BUILDER_H
@@ -13,31 +13,31 @@ typedef struct ms_yaml_anchor {
     char *name;
     uint32_t index;
     uint32_t height;   /* of the containers in it */
-    const cJSON *tree; /* NULL: not whole yet */
+    const cJSON *tree; /* NULL: not complete yet */
 } ms_yaml_anchor;
 
 typedef struct ms_yaml_builder {
     yaml_parser_t parser;
-    yaml_event_t event; /* the one that is looked at; has_event: to be deleted */
+    yaml_event_t event; /* the current one; deleted when has_event */
     bool has_event;
     ms_json *document;
     ms_vec(ms_yaml_anchor) anchors;
-    size_t characters, bytes; /* the same place of the text, for byte_of */
+    size_t characters, bytes; /* one position as both, for ms_yaml_byte_of */
     size_t end;               /* where the last scalar or bracket ended */
     uint32_t depth, deepest;
     uint32_t open; /* the span being filled, for the pointer of a message */
     ms_error *err;
 } ms_yaml_builder;
 
-/* Goes to the next event; the one before is gone. */
+/* Advances to the next event and deletes the previous one. */
 ms_status ms_yaml_step(ms_yaml_builder *b);
 
-/* Places in the text. */
+/* Byte offsets and lengths in the text. */
 size_t ms_yaml_byte_of(ms_yaml_builder *b, const yaml_mark_t *mark);
 size_t ms_yaml_event_start(ms_yaml_builder *b);
 size_t ms_yaml_event_bytes(ms_yaml_builder *b);
 
-/* Record a failure: at a place; about the event that is looked at; of memory. */
+/* Record a failure: at a position; at the current event; out of memory. */
 __attribute__((format(printf, 5, 6))) ms_status ms_yaml_fail(const ms_yaml_builder *b, size_t at,
                                                              size_t bytes, ms_status status,
                                                              const char *format, ...);

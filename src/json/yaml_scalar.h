@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a plain scalar of YAML is: a word, a number or a text.
+ * The type of an unquoted YAML scalar: null, boolean, number or string.
  */
 #ifndef MS_JSON_YAML_SCALAR_H
 #define MS_JSON_YAML_SCALAR_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the allocator holds beside what is allocated at the peak.
+ * Reserved memory that is not allocated at the peak.
  */
 #ifndef MS_LEDGER_CACHED_H
 #define MS_LEDGER_CACHED_H
@@ -9,26 +9,26 @@
 
 enum { MS_CACHED_SIZES = 3 };
 
-/* Pieces of one size. */
+/* Free blocks of one size. */
 typedef struct ms_cached_size {
     uint64_t bytes; /* of each */
     uint32_t count;
 } ms_cached_size;
 
-/* Free pieces of one kind. */
+/* Free blocks of one kind. */
 typedef struct ms_cached {
     uint64_t bytes;
-    ms_cached_size sizes[MS_CACHED_SIZES]; /* those with the largest sums, largest first */
+    ms_cached_size sizes[MS_CACHED_SIZES]; /* sizes with the largest sums, largest first */
     uint32_t size_count;
     bool has_more;
 } ms_cached;
 
 typedef struct ms_cached_pieces {
-    ms_cached rests;    /* between or behind blocks that are in use */
-    ms_cached segments; /* whole, from what was freed before */
+    ms_cached rests;    /* between or after blocks in use */
+    ms_cached segments; /* whole free segments */
 } ms_cached_pieces;
 
-/* Plays the trace up to the peak. */
+/* Plays the trace up to the peak and lists free blocks. */
 ms_status ms_cached_find(const ms_ledger *ledger, ms_cached_pieces *cached, ms_error *err);
 
 #endif

@@ -8,8 +8,8 @@
 #include "measure/usage.h"
 #include "trace/trace.h"
 
-/* The allocations and frees of the steady step as text, one a line: number, + or -, bytes asked,
- * bytes live since the step began, tensor, operator, pass, module. */
+/* Writes the allocations and frees of the steady step as text, one per line: number, + or -,
+ * requested bytes, bytes live since the step began, tensor, operator, pass, module. */
 ms_status ms_events_write(const ms_trace *trace, const ms_usage *usage, FILE *out, ms_error *err);
 
 #endif

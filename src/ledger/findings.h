@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Findings: what makes this run need more than its user may expect, how much that is, and the
- * setting that changes it. Every figure is of a simulation of the run with that setting.
+ * Findings: settings that make the run need more memory than a user may expect, how much, and the
+ * settings that change it. Every figure comes from a simulation of the run with that setting.
  */
 #ifndef MS_LEDGER_FINDINGS_H
 #define MS_LEDGER_FINDINGS_H
@@ -10,30 +10,30 @@
 #include "ledger/ledger.h"
 #include "simulate/variants.h"
 
-/* A setting that changes what was found, and what the device then needs. */
+/* A setting that remedies a finding, and the device bytes with it. */
 typedef struct ms_remedy {
     const char *option;         /* "--autocast bf16" */
     uint64_t device_bytes;      /* expected */
-    int64_t saved_device_bytes; /* what that is less than now; below 0: more */
-    uint64_t retries;           /* of the allocator, in the steps that are simulated */
+    int64_t saved_device_bytes; /* reduction; negative: it needs more */
+    uint64_t retries;           /* of the allocator, in all simulated steps */
 } ms_remedy;
 
 enum { MS_MOST_REMEDIES = 2 };
 
 typedef struct ms_finding {
-    const char *name; /* "math-attention": stable, for programs */
+    const char *name; /* "math-attention": a stable identifier */
     const char *text; /* a sentence */
-    uint64_t bytes;   /* what it is about, by its name; 0: see the remedies */
+    uint64_t bytes;   /* meaning depends on the name; 0: see the remedies */
     ms_remedy remedies[MS_MOST_REMEDIES];
     uint32_t remedy_count;
 } ms_finding;
 
 typedef ms_vec(ms_finding) ms_findings;
 
-/* Adds the variants that findings about this run are made from. False: out of memory. */
+/* Adds the variants that this run's findings need. False: out of memory. */
 bool ms_findings_add_variants(ms_variants *variants, const ms_ledger *ledger, ms_arena *arena);
 
-/* Appends those that are worth a sentence, with texts in the arena, once variants are measured. */
+/* Appends the relevant findings, with texts in the arena. The variants must be measured. */
 ms_status ms_findings_collect(const ms_ledger *ledger, const ms_variants *variants, ms_arena *arena,
                               ms_findings *findings, ms_error *err);
 

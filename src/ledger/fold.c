@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Classes are found by an open-addressing table from hash to first group: linear in the groups.
+ * Classes are found with an open-addressing table from hash to first group, in time linear in the
+ * groups.
  */
 #include "ledger/fold.h"
 

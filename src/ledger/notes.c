@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the figures leave out: rows that hold for some runs.
+ * What the figures do not include: rows that apply to some runs.
  */
 #include "config/model/layer_kinds.h"
 #include "ledger/ledger.h"

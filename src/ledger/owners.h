@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which record stands for an item: the n-th item of a group is in the record of the n-th item of
- * the group that represents it. Items pass by three times in the same order: to be counted, to
- * leave the records of those that represent others, to be asked about.
+ * Finds the record of an item: the n-th item of a group is in the record of the n-th item of the
+ * group's representative. Items are visited three times in the same order: to count them, to store
+ * the records of representatives' items, to look records up.
  */
 #ifndef MS_LEDGER_OWNERS_H
 #define MS_LEDGER_OWNERS_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 typedef struct ms_owners {
-    uint32_t *first, *next; /* per group: where its items begin; how many have passed by */
+    uint32_t *first, *next; /* per group: index of its first item; items visited so far */
     uint32_t *records;      /* per item */
     uint32_t group_count;
 } ms_owners;
@@ -21,10 +21,10 @@ bool ms_owners_init(ms_owners *owners, uint32_t group_count);
 void ms_owners_free(ms_owners *owners);
 
 void ms_owners_count(ms_owners *owners, uint32_t group);
-/* Everything has been counted. False when out of memory. */
+/* Ends counting. False when out of memory. */
 bool ms_owners_close(ms_owners *owners);
 void ms_owners_put(ms_owners *owners, uint32_t group, uint32_t record);
-/* All records are there. */
+/* Ends storing; lookups follow. */
 void ms_owners_rewind(ms_owners *owners);
 uint32_t ms_owners_take(ms_owners *owners, uint32_t group, uint32_t representative);
 

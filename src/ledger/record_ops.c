@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Records of operator executions. A group is one layer (or what lies outside the layers) in one
+ * Records of operator executions. A group is one layer (or the operators outside the layers) in one
  * micro-step, or in the update. The first pass over the steady step hashes each group; the second
- * looks closely at the first group of each class only.
+ * makes records of the first group of each class only.
  */
 #include "measure/clock.h"
 #include "ledger/owners.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Records of persistent tensors. Each kind is folded on its own: layers that differ in how they are
- * checkpointed still have the same weights.
+ * Records of persistent tensors. Each kind is folded separately: layers that are checkpointed
+ * differently still have equal weights.
  */
 #include "ledger/fold.h"
 #include "ledger/owners.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Texts of a ledger, made only when a report asks for them: names, layer lists, formulas.
+ * Texts of a ledger, made on request: names, layer lists, formulas.
  */
 #include <inttypes.h>
 #include <stdarg.h>

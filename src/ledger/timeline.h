@@ -5,9 +5,8 @@
 #include "ledger/ledger.h"
 #include "measure/source.h"
 
-/* Samples the allocated bytes of the steady step: the lowest and the highest of each stretch of
- * events, where they happened. At most 402 points, first and last included. Needs the ledger's
- * schedule. */
+/* Samples the allocated bytes of the steady step: the minimum and the maximum of each interval of
+ * events. At most 402 points, including the first and the last. Needs the ledger's schedule. */
 ms_status ms_timeline_sample(const ms_record_source *source, ms_ledger *ledger, ms_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Lifetimes: from which event to which event each storage is alive.
+ * Lifetimes: the events between which each storage is alive.
  */
 #ifndef MS_MEASURE_LIFETIME_H
 #define MS_MEASURE_LIFETIME_H
@@ -14,16 +14,16 @@ typedef struct ms_lifetime {
     uint32_t birth, death; /* event of the allocation and of the free; MS_NONE = never */
 } ms_lifetime;
 
-/* One per storage of the trace, on the heap; NULL when out of memory. */
+/* One per storage of the trace; the caller frees the array. NULL when out of memory. */
 ms_lifetime *ms_lifetimes_create(const ms_trace *trace);
 
-/* Is it alive after `event` happened? */
+/* Whether the storage is alive after `event`. */
 static inline bool ms_lifetime_covers(ms_lifetime lifetime, uint32_t event)
 {
     return lifetime.birth <= event && event < lifetime.death;
 }
 
-/* Whether more is asked for at once than there is; then no allocator does without more. */
+/* Whether the bytes requested at one time exceed the capacity, so that no allocator can succeed. */
 bool ms_lifetimes_exceed(const ms_trace *trace, uint64_t capacity_bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is alive at the peak of the steady step, in block bytes, so that each of the three views
- * (categories; layers; tensors and their rest) sums to the peak exactly.
+ * Storages alive at the peak of the steady step, in block bytes, so that each of the three views
+ * (categories; layers; listed and other tensors) sums exactly to the peak.
  */
 #ifndef MS_MEASURE_PEAK_H
 #define MS_MEASURE_PEAK_H
@@ -12,17 +12,17 @@
 #include "base/vec.h"
 #include "measure/source.h"
 
-/* Consecutive layers that hold equally much. */
+/* Consecutive layers with equal bytes. */
 typedef struct ms_peak_layers {
-    uint32_t first, count; /* first = MS_NONE: what lies outside the layers */
-    uint64_t bytes;        /* of all of them */
+    uint32_t first, count; /* first = MS_NONE: outside the layers */
+    uint64_t bytes;        /* in total */
 } ms_peak_layers;
 
 /* Equal tensors of different layers share a row. */
 typedef struct ms_peak_tensor {
     uint32_t storage; /* one of them */
     uint32_t count;
-    uint64_t bytes; /* of all of them */
+    uint64_t bytes; /* in total */
 } ms_peak_tensor;
 
 enum { MS_PEAK_TENSORS = 20 };

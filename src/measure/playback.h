@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Playback: the time that passes while events are played. Operators follow one another on the first
- * stream; what another stream is given follows one another there, beside it, at the rate of the
- * stream's link; where a stream needs work that is not done, it waits.
+ * Playback: simulated time while events are played. Operators run in order on the first stream.
+ * Work of another stream runs in order and concurrently, at the rate of that stream's link. A
+ * stream that needs unfinished work waits for it.
  */
 #ifndef MS_MEASURE_PLAYBACK_H
 #define MS_MEASURE_PLAYBACK_H
@@ -19,17 +19,17 @@ typedef struct ms_playback_span {
 typedef struct ms_playback {
     const ms_trace *trace;
     const ms_device *device;
-    double now_ms;           /* of the stream of operators */
-    double *ready_ms;        /* per stream: when it is done with what it has got; of others */
-    ms_playback_span *works; /* per work of the trace; zero until it was played */
+    double now_ms;           /* of the operators' stream */
+    double *ready_ms;        /* per other stream: when its enqueued work is done */
+    ms_playback_span *works; /* per work of the trace; zero until played */
 } ms_playback;
 
-/* False when out of memory; ms_playback_free is due all the same. */
+/* False when out of memory; call ms_playback_free also then. */
 bool ms_playback_init(ms_playback *playback, const ms_trace *trace, const ms_device *device);
 void ms_playback_free(ms_playback *playback);
 
-/* Each returns how long it takes: an operator; work on its stream; a wait of the stream of
- * operators, 0 when the work is done, or when another stream waits. */
+/* Each returns a duration in ms: of an operator; of work on its stream; of a wait of the operators'
+ * stream, 0 when the work is done or another stream waits. */
 double ms_playback_op(ms_playback *playback, const ms_op_exec *op);
 double ms_playback_work(ms_playback *playback, uint32_t work);
 double ms_playback_wait(ms_playback *playback, uint32_t wait);

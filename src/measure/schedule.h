@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Schedule: when each event of the steady step happens, from the start of that step. Micro-steps
- * that stand for several are there once. On a device whose rates are not known an event takes a
- * thousandth of a millisecond, so that order and length can still be drawn.
+ * Schedule: the time of each event of the steady step, from the start of that step. Micro-steps
+ * that represent several appear once. If the device's rates are unknown, each event takes 0.001 ms,
+ * so that order and length can still be drawn.
  */
 #ifndef MS_MEASURE_SCHEDULE_H
 #define MS_MEASURE_SCHEDULE_H
@@ -12,10 +12,9 @@
 #include "measure/usage.h"
 
 typedef struct ms_schedule {
-    bool is_timed;           /* by the device's rates; else by the number of the event */
-    double *event_ms;        /* [event - steady_first_event], never falling. Of an operator the
-                                first and the last event are its begin and end; what it allocates
-                                and frees in between is spread evenly */
+    bool is_timed;    /* by the device's rates; else by event number */
+    double *event_ms; /* [event - steady_first_event], not decreasing. Allocations and frees of an
+                         operator are spread evenly between its begin and its end */
     ms_playback_span *works; /* per work of the trace */
     double end_ms;
 } ms_schedule;

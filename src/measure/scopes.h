@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Modules of a trace by the layer they lie in, and by what is the same in every layer.
+ * Modules of a trace by layer, and hashes that are equal for the same module of different layers.
  */
 #ifndef MS_MEASURE_SCOPES_H
 #define MS_MEASURE_SCOPES_H
@@ -15,13 +15,14 @@ static inline uint64_t ms_hash_mix(uint64_t hash, uint64_t value)
     return hash ^ (hash >> 29);
 }
 
-/* One hash per module that leaves the layer's number out, on the heap; NULL when out of memory. */
+/* One hash per module, without the layer number. The caller frees the array; NULL when out of
+ * memory. */
 uint64_t *ms_scope_hashes_create(const ms_trace *trace);
 
-/* Layers of the trace: one more than the highest number. */
+/* The number of layers: one more than the highest layer number. */
 uint32_t ms_trace_layer_count(const ms_trace *trace);
 
-/* The layer a module lies in, or `outside`. */
+/* The layer of a module, or `outside`. */
 static inline uint32_t ms_scope_layer(const ms_trace *trace, uint32_t scope, uint32_t outside)
 {
     if (scope == MS_NONE || trace->scopes.items[scope].layer == MS_NONE)

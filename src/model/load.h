@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From settings to a resolved run of one of the families: config/load/load.h with the list of them
- * all.
+ * Loading a run with all families: config/load/load.h with the list of families.
  */
 #ifndef MS_MODEL_LOAD_H
 #define MS_MODEL_LOAD_H
@@ -19,7 +18,7 @@ ms_status ms_run_load_value(ms_arena *arena, ms_json_value value, const char *pa
                             const ms_run_setting *settings, size_t count, ms_loaded into,
                             ms_error *err);
 
-/* One built-in model. */
+/* A built-in model. */
 ms_status ms_preset_load(ms_arena *arena, const char *name, ms_model_config *model, ms_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * PyTorch's allocator hands memory out again that it never gave back to the device. It tells its
- * profiler of each block; the call goes from one of its libraries to another, so that it comes here
- * first: what was remembered at those addresses is another tensor's.
+ * PyTorch's allocator reuses memory that it never returned to the device. It reports each block to
+ * its profiler, by a call between two of its libraries, which this library intercepts: contents
+ * remembered at those addresses belong to an earlier tensor and are forgotten.
  */
 #include <dlfcn.h>
 #include <pthread.h>

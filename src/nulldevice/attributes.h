@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * CUDA's numbers of attributes: of a device, a function, a pointer and a launch.
- * tests/external/torch/layout.c holds them against NVIDIA's headers.
+ * CUDA's attribute numbers of devices, functions, pointers and launches.
+ * tests/external/torch/layout.c compares them with NVIDIA's headers.
  */
 #ifndef MS_NULLDEVICE_ATTRIBUTES_H
 #define MS_NULLDEVICE_ATTRIBUTES_H

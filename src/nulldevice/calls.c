@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which calls a program makes and how often, where MEMSCOPE_NULL_CALLS asks for it. The compiler
- * puts a call of __cyg_profile_func_enter at the beginning of every function of this library
- * (-finstrument-functions), so that no row and no function has to count itself.
+ * Counts the calls of a program, if MEMSCOPE_NULL_CALLS is set. The compiler inserts a call of
+ * __cyg_profile_func_enter at the beginning of every function of this library
+ * (-finstrument-functions), so no function has to count itself.
  */
 #define _GNU_SOURCE /* for dladdr; NOLINT(bugprone-reserved-identifier) */
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Copies between host and devices, and filling.
+ * Copies between host and devices, and memset.
  */
 #ifndef MS_NULLDEVICE_COPIES_H
 #define MS_NULLDEVICE_COPIES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuBLAS and cuBLASLt: handles, and products that are done at once. PyTorch chooses their
- * workspaces itself, so that none are asked for here.
+ * cuBLAS and cuBLASLt: handles, and products that complete at once. PyTorch allocates their
+ * workspaces itself.
  */
 #include <string.h>
 

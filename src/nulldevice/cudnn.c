@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuDNN: not there. Its kernels have workspaces that only the library knows.
+ * cuDNN: unsupported. Only the real library knows its kernels' workspaces.
  */
 #include "nulldevice/nulldevice.h"
 

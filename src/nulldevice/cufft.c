@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuFFT: plans have work areas whose size only the library knows.
+ * cuFFT: plans need work areas whose size only the real library knows.
  */
 #include "nulldevice/nulldevice.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuSOLVER: handles; decompositions need sizes that only the library knows.
+ * cuSOLVER: handles; decompositions need workspace sizes that only the real library knows.
  */
 #include "nulldevice/nulldevice.h"
 

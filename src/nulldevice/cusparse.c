@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuSPARSE: handles; its products need sizes that only the library knows.
+ * cuSPARSE: handles; products need workspace sizes that only the real library knows.
  */
 #include "nulldevice/nulldevice.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The device that the environment describes; and what is the same for all that is asked of it.
+ * The device that the environment describes, and state shared by all libraries of the stub.
  */
 #include <pthread.h>
 #include <stdatomic.h>

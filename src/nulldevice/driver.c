@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * CUDA's driver: what PyTorch asks it for past the runtime. Expandable segments are made here.
+ * CUDA's driver: the calls that PyTorch makes besides the runtime's, such as those for expandable
+ * segments.
  */
 #define _GNU_SOURCE /* for RTLD_DEFAULT; NOLINT(bugprone-reserved-identifier) */
 #include <dlfcn.h>

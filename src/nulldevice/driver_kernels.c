@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * CUDA's driver: code that is compiled while the program runs. Inductor and Triton load and launch
- * their kernels here; none of them runs.
+ * CUDA's driver: kernels compiled at run time. Inductor and Triton load and launch their kernels by
+ * these calls; none of them runs.
  */
 #include "nulldevice/attributes.h"
 #include "nulldevice/nulldevice.h"

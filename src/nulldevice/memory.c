@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Memory of the devices: a range of addresses for each, of which nothing is ever touched, and a
- * count of what is taken.
+ * Device memory: a range of addresses per device, which is never accessed, and a count of the bytes
+ * in use.
  */
 #define _GNU_SOURCE /* for MAP_ANONYMOUS; NOLINT(bugprone-reserved-identifier) */
 #include "nulldevice/memory.h"

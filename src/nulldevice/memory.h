@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Memory of the devices, and pinned memory of the host.
+ * Device memory, and pinned host memory.
  */
 #ifndef MS_NULLDEVICE_MEMORY_H
 #define MS_NULLDEVICE_MEMORY_H
@@ -8,16 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Memory that counts, at an address that is reserved; NULL when the device is full. */
+/* Allocates: counts the bytes and reserves an address; NULL when the device is full. */
 void *ms_null_allocate(int device, uint64_t bytes);
 void ms_null_free(const void *address);
-/* Addresses alone, and memory alone (a handle, 0 when full): the parts of an expandable segment. */
+/* The parts of an expandable segment: addresses only, and memory only (a handle, 0 when full). */
 void *ms_null_reserve(int device, uint64_t bytes);
 void ms_null_unreserve(const void *address);
 uint64_t ms_null_take(int device, uint64_t bytes);
 void ms_null_give_back(uint64_t handle);
 uint64_t ms_null_free_bytes(int device);
-/* Of a device address; -1 for any other. */
+/* The device of a device address; -1 for any other address. */
 int ms_null_device_of(const void *address);
 void *ms_null_pin(uint64_t bytes);
 void ms_null_unpin(void *address);

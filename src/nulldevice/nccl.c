@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * NCCL: communicators of which one rank is here. The others are taken to hold what it holds: so
- * gathering and broadcasting play back what was remembered, and sums are values of the device.
+ * NCCL: communicators with one real rank. The others are assumed to have the same contents: gather
+ * and broadcast therefore copy remembered contents, and sums are unknown device values.
  */
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * NCCL's types as its binary interface has them. tests/external/torch/layout_nccl.c holds them
- * against NVIDIA's header.
+ * NCCL's types in its binary interface. tests/external/torch/layout_nccl.c compares them with
+ * NVIDIA's header.
  */
 #ifndef MS_NULLDEVICE_NCCL_TYPES_H
 #define MS_NULLDEVICE_NCCL_TYPES_H
 
 enum { MS_NULL_NCCL_ID_BYTES = 128 };
 
-/* ncclUniqueId, which goes by value */
+/* ncclUniqueId, which is passed by value */
 typedef struct ms_null_nccl_id {
     char text[MS_NULL_NCCL_ID_BYTES];
 } ms_null_nccl_id;
@@ -22,7 +22,7 @@ enum {
     MS_NULL_NCCL_OPERATIONS = 5
 };
 
-/* Bytes of an element by ncclDataType_t. */
+/* Bytes per element, by ncclDataType_t. */
 static const unsigned char ms_null_nccl_sizes[] = {
     1, 1,                /* signed and unsigned */
     4, 4, 8, 8, 2, 4, 8, /* floats of 16, 32 and 64 bits */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A CUDA device that is not there. The library is loaded before NVIDIA's and answers the calls that
- * PyTorch makes: memory is address space, kernels do not run, everything is done at once. Above it
- * runs PyTorch's own code, its caching allocator included, so that its memory figures are those of
- * the device that the environment describes:
+ * A stub CUDA device. The library is loaded before NVIDIA's and answers PyTorch's calls: memory is
+ * only address space, kernels do not run, everything completes at once. PyTorch's own code runs on
+ * top, including its caching allocator, so its memory figures are those of the device that the
+ * environment describes:
  *
  *     MEMSCOPE_NULL_DEVICE=NAME|capability times ten|multiprocessors|bytes|bytes of L2
  *     MEMSCOPE_NULL_COUNT=number of such devices
  *
- * Callers pass arguments that many functions here do not look at. Such a function has no
- * parameters: on the machines that CUDA runs on, the caller cleans up.
+ * Functions that ignore their arguments are declared without parameters: in the calling conventions
+ * of all CUDA platforms, the caller cleans up.
  */
 #ifndef MS_NULLDEVICE_NULLDEVICE_H
 #define MS_NULLDEVICE_NULLDEVICE_H
@@ -23,14 +23,15 @@
     __attribute__((visibility("default"))) type name parameters;                                   \
     type name parameters
 
-/* A call that has nothing to do: its library's code for success is 0. */
+/* A call that does nothing and succeeds; its library's code for success is 0. */
 #define MS_NULL_SUCCEEDS(name)                                                                     \
     MS_NULL_CALL(int, name, (void))                                                                \
     {                                                                                              \
         return 0;                                                                                  \
     }
 
-/* A call whose result would be needed: it reports its name and fails with its library's code. */
+/* An unsupported call, whose result would be needed: reports its name and fails with its library's
+ * code. */
 #define MS_NULL_UNCOVERED(name, code)                                                              \
     MS_NULL_CALL(int, name, (void))                                                                \
     {                                                                                              \
@@ -56,29 +57,29 @@ typedef struct ms_null_device {
     char name[128];
     int capability; /* 80 = 8.0 */
     int multiprocessors;
-    uint64_t bytes;    /* what a CUDA program sees as total */
+    uint64_t bytes;    /* total memory that a CUDA program sees */
     uint64_t l2_bytes; /* level 2 cache, which benchmarks flush with a buffer of its size */
-    int installed;     /* how many there are */
-    int count;         /* of them that CUDA_VISIBLE_DEVICES leaves */
+    int installed;     /* number of devices */
+    int count;         /* of these, visible by CUDA_VISIBLE_DEVICES */
 } ms_null_device;
 
 /* Read from the environment once. */
 const ms_null_device *ms_null_device_get(void);
 
-/* Of the calling thread. */
+/* The current device of the calling thread. */
 int ms_null_current_device(void);
 
 /* Largest shared memory of a block, and threads of a multiprocessor, by compute capability. */
 int ms_null_shared_bytes(void);
 int ms_null_threads(void);
 
-/* Blocks of a kernel that a multiprocessor runs. An assumption: it depends on the kernel, and
- * decides about temporaries of a few KiB. */
+/* Blocks of a kernel per multiprocessor. An assumption: the real number depends on the kernel, and
+ * affects temporaries of a few KiB. */
 enum { MS_NULL_BLOCKS_AT_ONCE = 2 };
 
-/* ---- who listens ---- */
+/* ---- the listener ---- */
 
-/* `read` is called for copies to the host, `uncovered` for calls without an answer; NULL: none. */
+/* `read` is called for copies to the host, `uncovered` for unsupported calls; NULL: none. */
 typedef struct ms_null_listener {
     void (*read)(const void *from, uint64_t bytes, int played_back);
     void (*uncovered)(const char *name);
@@ -88,7 +89,7 @@ const ms_null_listener *ms_null_listening(void);
 /* Notifies the listener, or prints the name, once; returns `code`. */
 int ms_null_uncovered(const char *name, int code);
 
-/* A handle that nothing else has. */
+/* A unique handle. */
 void *ms_null_handle(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * NVML: what PyTorch asks the driver's management library when memory is short.
+ * NVML: the calls of PyTorch to the driver's management library when memory is short.
  */
 #include "nulldevice/nulldevice.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * NVRTC: kernels that PyTorch makes while it runs. They do not run, and are not made: the code of
- * each is empty. PyTorch must be kept from storing them (USE_PYTORCH_KERNEL_CACHE=0).
+ * NVRTC: kernels that PyTorch compiles at run time. They are neither compiled nor run: the code of
+ * each is empty. PyTorch must not cache them (USE_PYTORCH_KERNEL_CACHE=0).
  */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Ranges of addresses that do not overlap, in their order. Not locked: the owner does that.
+ * Disjoint ranges of addresses, ascending. Not locked; the owner locks.
  */
 #ifndef MS_NULLDEVICE_RANGES_H
 #define MS_NULLDEVICE_RANGES_H
@@ -12,7 +12,7 @@
 typedef struct ms_null_range {
     uintptr_t start;
     uint64_t bytes;
-    void *data; /* the owner's */
+    void *data; /* for the owner */
 } ms_null_range;
 
 typedef struct ms_null_ranges {
@@ -22,9 +22,9 @@ typedef struct ms_null_ranges {
 
 /* The index of the first range that ends above the address; `count` when there is none. */
 size_t ms_null_ranges_at(const ms_null_ranges *ranges, uintptr_t address);
-/* The range that holds the address, or NULL. */
+/* The range that contains the address, or NULL. */
 ms_null_range *ms_null_ranges_find(const ms_null_ranges *ranges, uintptr_t address);
-/* False when there is no memory for it. */
+/* False when out of memory. */
 bool ms_null_ranges_insert(ms_null_ranges *ranges, ms_null_range range);
 void ms_null_ranges_remove(ms_null_ranges *ranges, size_t index);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * CUDA's runtime: what devices there are and what they have.
+ * CUDA's runtime: devices and their properties.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * CUDA's runtime: streams, events and kernels. Nothing runs, and all is done at once.
+ * CUDA's runtime: streams, events and kernels. Nothing runs; everything completes at once.
  */
 #include "nulldevice/runtime_kernels.h"
 

@@ -7,7 +7,7 @@
 
 #include "nulldevice/runtime_types.h"
 
-/* What every kernel is said to be. */
+/* Fills in the attributes reported for every kernel. */
 void ms_null_describe_function(ms_null_function *f);
 
 #endif

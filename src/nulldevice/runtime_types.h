@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The structs that CUDA's runtime fills, and that its driver reads, as the binary interface of CUDA
- * 13 has them, and where that of CUDA 12 differs. tests/external/torch/layout.c holds them against
- * NVIDIA's headers where those are installed.
+ * Structs that CUDA's runtime fills and its driver reads, in the binary interface of CUDA 13, and
+ * of CUDA 12 where it differs. tests/external/torch/layout.c compares them with NVIDIA's headers if
+ * these are installed.
  */
 #ifndef MS_NULLDEVICE_RUNTIME_TYPES_H
 #define MS_NULLDEVICE_RUNTIME_TYPES_H
@@ -72,14 +72,14 @@ typedef struct ms_null_function {
 
 typedef struct ms_null_pointer {
     int type, device;
-    void *device_pointer, *host_pointer; /* CUDA 13 has room behind them, CUDA 12 has not */
+    void *device_pointer, *host_pointer; /* CUDA 13 has more members after them, CUDA 12 has not */
 } ms_null_pointer;
 
 /* CUlaunchConfig and CUlaunchAttribute of the driver. */
 typedef struct ms_null_launch_attribute {
     int id;
     char pad[4];
-    unsigned cluster[16]; /* the union; of a cluster its three dimensions in blocks */
+    unsigned cluster[16]; /* the union; for a cluster its three dimensions in blocks */
 } ms_null_launch_attribute;
 
 typedef struct ms_null_launch {

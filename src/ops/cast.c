@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Casts: those that a program writes, and those that autocast makes.
+ * Casts: explicit ones, and those of autocast.
  */
 #include "ops/ops.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * clamp: backward asks where the bounds held.
+ * clamp: backward needs to know where the bounds applied.
  */
 #include "ops/ops.h"
 

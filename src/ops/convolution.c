@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A convolution whose patches do not overlap, over an input that wants no gradient: pictures into
- * patches. What libraries allocate for themselves is not modelled, but that the CPU's computes into
- * a buffer of the output's size.
+ * A convolution with non-overlapping patches over an input without gradient: images into patches.
+ * Allocations inside libraries are not modelled, except that the CPU's computes into a buffer of
+ * the output's size.
  */
 #include "ops/ops.h"
 

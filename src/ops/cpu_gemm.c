@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Scratch memory of oneDNN's bfloat16 matrix products on the CPU, as it asks for it on a processor
- * with AVX-512 and two threads: fitted to its requests for some 120 shapes
- * (docs/semantics/libraries.md). Other processors differ; their runs differ by these buffers alone.
+ * Scratch memory of oneDNN's bfloat16 matrix products on the CPU, as requested on a processor with
+ * AVX-512 and two threads: fitted to requests for some 120 shapes (docs/semantics/libraries.md).
+ * Other processors request other sizes, and runs on them differ only by these buffers.
  */
 #include "ops/ops.h"
 

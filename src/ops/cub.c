@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Temporary storage of CUB's device-wide algorithms, as torch 2.11's CUDA 13 build asks for it;
- * fitted to its requests for 3,073 to 2,000,000 items (docs/semantics/libraries.md). One
- * byte less than a multiple of 256: CUB aligns inside.
+ * Temporary storage of CUB's device-wide algorithms, as requested by torch 2.11's CUDA 13 build;
+ * fitted to requests for 3,073 to 2,000,000 items (docs/semantics/libraries.md). Sizes are one byte
+ * below a multiple of 256, because CUB aligns inside.
  */
 #include "ops/ops.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Convolutions along a sequence, each channel by itself, with PyTorch's own kernels, which want
- * their input contiguous.
+ * Depthwise convolutions along a sequence, with PyTorch's own kernels, which need contiguous input.
  */
 #include "ops/ops.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Linear layers: y = x Wᵀ + b on [..., in], and GPT-2's transposed one. One node stands for
- * PyTorch's chain of view, mm or addmm, transpose and view; the views cost nothing but mark the
- * gradients that went through them.
+ * Linear layers: y = x Wᵀ + b on [..., in], and GPT-2's transposed one. One node represents
+ * PyTorch's chain of view, mm or addmm, transpose and view; the views need no memory, but gradients
+ * become views by them.
  */
 #include "ops/ops.h"
 #include "autograd/engine.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Batched matrix products, as torch.matmul makes them of [B, H, .., M, K] x [B, H, .., K, N]: both
- * sides as [B*H*.., ., .], which copies where the layout does not allow a view, then bmm.
+ * Batched matrix products, as by torch.matmul of [B, H, .., M, K] x [B, H, .., K, N]: both sides
+ * are reshaped to [B*H*.., ., .], which copies if the layout does not allow a view, then bmm.
  */
 #include "ops/ops.h"
 

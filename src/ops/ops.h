@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Operators: tensor to tensor. Each allocates what PyTorch's operator allocates, in its order,
- * saves what its derivative needs, and consumes floating arguments after its result exists. All
- * results float. Shapes are PyTorch's; a dimension index counts from the front.
+ * Operators on tensors. Each makes the allocations of PyTorch's operator, in the same order, saves
+ * what its backward needs, and consumes floating arguments once its result exists. All results
+ * float. Shapes are PyTorch's; dimension indices count from the front.
  */
 #ifndef MS_OPS_OPS_H
 #define MS_OPS_OPS_H
@@ -14,19 +14,20 @@
 ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_sub(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_mul(ms_tape *tape, ms_tensor a, ms_tensor b);
-ms_tensor ms_add_(ms_tape *tape, ms_tensor a, ms_tensor b); /* a += b: yields `a` */
+ms_tensor ms_add_(ms_tape *tape, ms_tensor a, ms_tensor b); /* a += b: returns `a` */
 ms_tensor ms_mul_scalar_(ms_tape *tape, ms_tensor a);       /* a *= c */
 ms_tensor ms_div_scalar_(ms_tape *tape, ms_tensor a);       /* a /= c */
 ms_tensor ms_add_scalar(ms_tape *tape, ms_tensor a);        /* a + c, a - c: c is a Python number */
 ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a);
 ms_tensor ms_div_scalar(ms_tape *tape, ms_tensor a);
-ms_tensor ms_scale(ms_tape *tape, ms_tensor a);                /* as C++ writes it: a * Scalar */
+ms_tensor ms_scale(ms_tape *tape, ms_tensor a);                /* a * Scalar, called from C++ */
 ms_tensor ms_floor_divide(ms_tape *tape, ms_tensor a);         /* a // c, of integers */
 ms_tensor ms_div(ms_tape *tape, ms_tensor a, ms_tensor b);     /* b needs no gradient */
 ms_tensor ms_compare(ms_tape *tape, ms_tensor a, ms_tensor b); /* b may be 0: a Python number */
 ms_tensor ms_neg(ms_tape *tape, ms_tensor a);
-ms_tensor ms_clamp(ms_tape *tape, ms_tensor a, uint32_t bounds); /* one Python number, or two */
-ms_tensor ms_pow(ms_tape *tape, ms_tensor a);                    /* a ** c, saves a */
+ms_tensor ms_clamp(ms_tape *tape, ms_tensor a,
+                   uint32_t bounds);          /* with one or two Python numbers */
+ms_tensor ms_pow(ms_tape *tape, ms_tensor a); /* a ** c, saves a */
 ms_tensor ms_rsqrt(ms_tape *tape, ms_tensor a);
 ms_tensor ms_exp(ms_tape *tape, ms_tensor a);
 ms_tensor ms_softplus(ms_tape *tape, ms_tensor a);
@@ -39,12 +40,13 @@ ms_tensor ms_silu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_gelu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_relu(ms_tape *tape, ms_tensor a);
 ms_tensor ms_sigmoid(ms_tape *tape, ms_tensor a);
-ms_tensor ms_to(ms_tape *tape, ms_tensor a, ms_dtype dtype); /* returns `a` itself if it has it */
+ms_tensor ms_to(ms_tape *tape, ms_tensor a,
+                ms_dtype dtype); /* returns `a` itself if it has the dtype */
 
 /* a.to(dtype, memory_format=contiguous): `a` itself if it has the dtype */
 ms_tensor ms_to_contiguous(ms_tape *tape, ms_tensor a, ms_dtype dtype);
 
-/* What an operator that works in place yields: `a` in another tensor. */
+/* The result of an in-place operator: another tensor on the storage of `a`. */
 ms_tensor ms_same_storage(ms_tape *tape, ms_tensor a);
 
 /* Output of a TensorIterator over these inputs: broadcast shape, strides by PyTorch's rule. */
@@ -55,9 +57,9 @@ ms_dtype ms_promote(ms_dtype a, ms_dtype b);
 /* ---- views (views.c, split.c, sequence.c): no bytes, unless a reshape cannot be a view ---- */
 ms_tensor ms_transpose(ms_tape *tape, ms_tensor a, uint32_t d0, uint32_t d1);
 ms_tensor ms_view(ms_tape *tape, ms_tensor a, ms_shape shape);    /* must be viewable */
-ms_tensor ms_reshape(ms_tape *tape, ms_tensor a, ms_shape shape); /* copies if it must */
+ms_tensor ms_reshape(ms_tape *tape, ms_tensor a, ms_shape shape); /* copies if necessary */
 ms_tensor ms_contiguous(ms_tape *tape, ms_tensor a);
-/* What a kernel that wants its input contiguous works on for the call; 0 if that is `a` itself. */
+/* The contiguous copy that a kernel uses for the call; 0 if `a` is contiguous. */
 ms_tensor ms_contiguous_copy(ms_tape *tape, ms_tensor a);
 ms_tensor ms_clone(ms_tape *tape, ms_tensor a);                  /* a contiguous copy */
 ms_tensor ms_slice_half(ms_tape *tape, ms_tensor a, bool upper); /* x[..., :D/2] or x[..., D/2:] */
@@ -65,36 +67,36 @@ ms_tensor ms_narrow(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length);
 /* x[..., a:b] as Python slices: `length` of the last dimension, or all of it. */
 ms_tensor ms_slice_last(ms_tape *tape, ms_tensor a, ms_dim length);
 ms_tensor ms_slice_every_second(ms_tape *tape, ms_tensor a); /* x[..., 0::2] or x[..., 1::2] */
-/* With zeros, a copy even where nothing is added. */
+/* Pads with zeros; copies even where nothing is added. */
 ms_tensor ms_pad(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim length);
 /* repeat_interleave(times, dim) */
 ms_tensor ms_repeat_each(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim times);
 ms_tensor ms_unsqueeze(ms_tape *tape, ms_tensor a, uint32_t dim);
 ms_tensor ms_expand(ms_tape *tape, ms_tensor a, ms_shape shape);
-/* torch.chunk(a, pieces) along the first dimension: fills out[0 .. pieces - 1], yields how many
- * there are. */
+/* torch.chunk(a, pieces) along the first dimension: fills `out` (room for `pieces`), returns the
+ * number of chunks. */
 uint32_t ms_chunk_rows(ms_tape *tape, ms_tensor a, uint32_t pieces, ms_tensor *out);
 ms_tensor ms_select(ms_tape *tape, ms_tensor a, uint32_t dim); /* a[.., i, ..], without `dim` */
 /* torch.split into `count` equal parts: fills out[0 .. count - 1]. */
 void ms_split(ms_tape *tape, ms_tensor a, uint32_t dim, ms_dim part, uint32_t count,
               ms_tensor *out);
-/* torch.split into two parts of the last dimension, the first of `first` elements. */
+/* torch.split of the last dimension in two, the first with `first` elements. */
 void ms_split_at(ms_tape *tape, ms_tensor a, ms_dim first, ms_tensor out[2]);
-/* torch.split into parts of the last dimension of given lengths. */
+/* torch.split of the last dimension into parts of the given lengths. */
 void ms_split_into(ms_tape *tape, ms_tensor a, uint32_t count, const ms_dim *lengths,
                    ms_tensor *out);
 /* part = base[..., a:b]; part.copy_(source): base's storage holds the result. */
 ms_tensor ms_copy_into(ms_tape *tape, ms_tensor base, ms_tensor source);
-/* True if `a` can be seen in `shape` without a copy; then its strides. */
+/* True if the tensor can be viewed as `shape` without a copy; fills the strides of that view. */
 bool ms_view_strides(const ms_tensor_info *info, const ms_shape *shape, uint64_t *strides);
-/* In a backward: the gradient in another shape; consumes nothing, yields floating or `grad`. */
+/* In a backward: the gradient in another shape, floating, or `grad` itself. Consumes nothing. */
 ms_tensor ms_reshape_raw(ms_tape *tape, ms_tensor grad, const ms_shape *shape);
 
 /* ---- complex numbers (complex.c) ---- */
 ms_tensor ms_view_as_complex(ms_tape *tape, ms_tensor a);
 ms_tensor ms_view_as_real(ms_tape *tape, ms_tensor a);
 ms_tensor ms_mul_complex(ms_tape *tape, ms_tensor a, ms_tensor factor); /* factor: no gradient */
-ms_tensor ms_polar(ms_tape *tape, ms_tensor angle);                     /* of length 1 */
+ms_tensor ms_polar(ms_tape *tape, ms_tensor angle);                     /* with absolute value 1 */
 
 /* ---- joining, reducing (reduce.c) ---- */
 ms_tensor ms_cat2(ms_tape *tape, ms_tensor a, ms_tensor b, uint32_t dim);
@@ -114,8 +116,8 @@ ms_tensor ms_count_nonzero(ms_tape *tape, ms_tensor a); /* sum() of a bool tenso
 ms_tensor ms_linear(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
 /* GPT-2's Conv1D: y = x W + b, weight [in, out]. */
 ms_tensor ms_conv1d(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
-/* torch.matmul of [B, H, M, K] and [B, H, K, N]; one head on the right may stand for all. Or of as
- * many dimensions before M on both sides. */
+/* torch.matmul of [.., M, K] and [.., K, N], with equal leading dimensions; of [B, H, M, K] and [B,
+ * H, K, N] the right side may have one head. */
 ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b);
 
 /* linalg.solve_triangular(a, b, upper=False, unitriangular=True): [.., N, N] and [.., N, K]
@@ -123,29 +125,29 @@ ms_tensor ms_matmul(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_solve_triangular(ms_tape *tape, ms_tensor a, ms_tensor b);
 ms_tensor ms_upper_mask(ms_tape *tape, ms_dim rows); /* ones([N, N], bool).triu(1) */
 
-/* A weight that is stored in 4 bits (dequantize.c). */
+/* A weight stored in 4 bits (dequantize.c). */
 typedef struct ms_packed_weight {
     ms_dim out, in;
-    uint64_t scales; /* how many */
-    bool is_double;  /* the scales are packed too */
-    ms_dtype dtype;  /* that it was packed from, and is made whole in for backward */
+    uint64_t scales; /* number of scales */
+    bool is_double;  /* the scales are quantised too */
+    ms_dtype dtype;  /* original dtype, to which backward dequantises it */
 } ms_packed_weight;
 /* x Wᵀ (+ b) in the type of x; only x needs a gradient. */
 ms_tensor ms_matmul_4bit(ms_tape *tape, ms_tensor x, const ms_packed_weight *weight, bool has_bias);
 
-/* How a weight [in, out] of GPTQ is packed. */
+/* A packed weight [in, out] of GPTQ. */
 typedef struct ms_gptq_weight {
     ms_dim in, out;
     uint64_t groups;
     uint32_t bits;
 } ms_gptq_weight;
-/* Such a weight made whole in fp16, outside autograd (groups.c). */
+/* Dequantises it to fp16, outside autograd (groups.c). */
 ms_tensor ms_dequantize_gptq(ms_tape *tape, const ms_gptq_weight *weight);
 /* torch.matmul of x and a weight [in, out] that is no parameter. */
 ms_tensor ms_matmul_weight(ms_tape *tape, ms_tensor x, ms_tensor weight);
-/* view.add_(bias), the view one of a product's result: backward copies the gradient. */
+/* view.add_(bias), where `view` is a view of a product's result: backward copies the gradient. */
 ms_tensor ms_add_into_view(ms_tape *tape, ms_tensor view, ms_tensor bias);
-/* x W (+ b) in fp16, W packed by AWQ and dequantised where it is used; only x needs a gradient. */
+/* x W (+ b) in fp16, W packed by AWQ and dequantised for each use; only x needs a gradient. */
 ms_tensor ms_matmul_awq(ms_tape *tape, ms_tensor x, ms_dim columns, ms_tensor bias);
 /* x Wᵀ in the type of x, W in fp8 with a scale for each block (fp8.c); only x needs a gradient. */
 ms_tensor ms_matmul_fp8(ms_tape *tape, ms_tensor x, ms_dim columns);
@@ -160,13 +162,13 @@ ms_tensor ms_softmax_last(ms_tape *tape, ms_tensor x, ms_dtype dtype);
 ms_tensor ms_softmax_in(ms_tape *tape, ms_tensor x, ms_dtype dtype);
 ms_tensor ms_dropout(ms_tape *tape, ms_tensor x, double p);
 
-/* ---- pictures (convolution.c) ---- */
+/* ---- images (convolution.c) ---- */
 /* [B, C, height, width] into [B, H, rows, columns], one position for each patch. */
 ms_tensor ms_patches(ms_tape *tape, ms_tensor pixels, ms_tensor weight, ms_tensor bias, ms_dim rows,
                      ms_dim columns);
 
-/* Each channel of [B, C, S] by itself, weight [C, 1, K], K - 1 zeros at both ends: [B, C, S + K -
- * 1] (depthwise.c). */
+/* Depthwise convolution of [B, C, S] with weight [C, 1, K] and padding K - 1: [B, C, S + K - 1]
+ * (depthwise.c). */
 ms_tensor ms_depthwise(ms_tape *tape, ms_tensor x, ms_tensor weight, ms_tensor bias);
 
 /* ---- embedding and loss (embedding.c, loss.c) ---- */
@@ -176,22 +178,22 @@ ms_tensor ms_cross_entropy(ms_tape *tape, ms_tensor logits, ms_tensor labels);
 ms_tensor ms_log_softmax(ms_tape *tape, ms_tensor logits); /* of the last dimension */
 
 /* ---- attention (attention.c) ---- */
-/* q, k, v: [B, H, S, D]; causal, or by a mask, bool or additive, that broadcasts to [B, H, S, S].
- */
+/* scaled_dot_product_attention. q, k, v: [B, H, S, D]; causal, or with a mask, bool or additive,
+ * that broadcasts to [B, H, S, S]. */
 ms_tensor ms_sdpa(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k, ms_tensor v,
                   ms_tensor mask, double dropout);
-/* The same without causality or mask. */
+/* The same without a mask, not causal. */
 ms_tensor ms_sdpa_both_ways(ms_tape *tape, ms_attention backend, ms_tensor q, ms_tensor k,
                             ms_tensor v, double dropout);
 /* where(mask, 0, lowest) as [B, 1, S, S] in `dtype`. */
 ms_tensor ms_additive_mask(ms_tape *tape, ms_dim batch, ms_dim rows, ms_dim keys, ms_dtype dtype);
 
 /* ---- autocast ---- */
-/* The tensor in autocast's lower dtype if a context is open; parameters' copies are cached. */
+/* The tensor in autocast's lower dtype if autocast is on; copies of parameters are cached. */
 ms_tensor ms_autocast_lower(ms_tape *tape, ms_tensor a);
-/* The same of a view of `a` in other dimensions: its cast is never kept. */
+/* The same for a view of `a` with other dimensions, whose cast is never cached. */
 ms_tensor ms_autocast_lower_view(ms_tape *tape, ms_tensor a);
-/* The tensor in fp32 if a context is open (operators autocast runs in full precision). */
+/* The tensor in fp32 if autocast is on (for operators that autocast runs in full precision). */
 ms_tensor ms_autocast_fp32(ms_tape *tape, ms_tensor a);
 
 /* Temporary storage of CUB's device-wide algorithms (cub.c), in bytes. */
@@ -209,8 +211,8 @@ static inline void ms_transient(ms_tape *tape, uint64_t bytes, ms_dtype dtype)
         ms_consume(tape, ms_empty_bytes(tape, bytes, dtype));
 }
 
-/* A Python number as an operand of a CPU kernel: a tensor of 8 bytes and its copy in `dtype`, gone
- * when the kernel returns. */
+/* A Python number as an operand of a CPU kernel: a tensor of 8 bytes and its copy in `dtype`, both
+ * freed when the kernel returns. */
 static inline void ms_cpu_number(ms_tape *tape, ms_dtype dtype)
 {
     ms_tensor wrapped = ms_empty_bytes(tape, 8, MS_DTYPE_F64);
@@ -218,15 +220,16 @@ static inline void ms_cpu_number(ms_tape *tape, ms_dtype dtype)
     ms_consume(tape, wrapped);
 }
 
-/* The rows of a tensor of that shape times a matrix of so many columns. */
+/* The product of a tensor of that shape, as rows, and a matrix of `columns` columns. */
 ms_gemm ms_rows_times(const ms_shape *shape, uint64_t columns);
 
-/* What the CPU's library allocates while it computes the product (cpu_gemm.c). */
+/* Allocates and frees the scratch memory of the CPU's library for the product (cpu_gemm.c). */
 void ms_cpu_gemm_scratch(ms_tape *tape, ms_dtype dtype, ms_gemm gemm);
 
 typedef enum ms_product { MS_PRODUCT_PLAIN, MS_PRODUCT_BIASED } ms_product;
 
-/* What cuBLAS needs for a product on the running thread. */
+/* Allocates what cuBLAS needs for a product: a workspace kept per thread, or, by PyTorch's version,
+ * one for the call. */
 void ms_workspace_use(ms_tape *tape, ms_product product);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Joining and reducing.
+ * Concatenation and reductions.
  */
 #include "ops/ops.h"
 #include "autograd/cuda_reduce.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Longer sequences: padding, and elements repeated.
+ * Padding, and repeated elements.
  */
 #include "ops/ops.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Splitting: views of parts, one node for all of them, whose backward joins their gradients.
+ * Splitting: views of parts, with one node for all of them, whose backward concatenates their
+ * gradients.
  */
 #include "ops/ops.h"
 

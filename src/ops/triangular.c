@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Systems of equations with a triangular matrix. The solution is stored by columns, as the
- * libraries want it.
+ * Triangular systems of equations. The solution is stored by columns, as the libraries require.
  */
 #include "ops/ops.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Unary elementwise operators: a row each. What differs is what the node saves (the input, the
- * result, nothing) and what its derivative needs besides one new tensor.
+ * Unary elementwise operators: a row each. They differ in what the node saves (the input, the
+ * result, nothing) and in what backward allocates besides one new tensor.
  */
 #include "ops/ops.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * cuBLAS workspaces, which PyTorch allocates through its caching allocator: up to 2.14 at the first
- * product of a thread (forward, autograd), for good; from 2.15 on for every product, and back. A
- * row per change, newest first; each was read off the named releases' own requests on the null
+ * cuBLAS workspaces, which PyTorch allocates through its caching allocator: up to 2.14 once per
+ * thread (forward, autograd) at its first product; from 2.15 on for each product, and freed after
+ * it. One row per change, newest first; each was observed in these releases' requests on the null
  * device, for compute capabilities 8.0, 9.0, 10.0 and 12.0.
  */
 #include "ops/ops.h"

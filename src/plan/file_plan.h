@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Plans from figures that were taken elsewhere: a tree of modules (--graph), or the operators of
- * one module (--ops).
+ * Plans from figures in a file: a tree of modules (--graph), or the operators of one module
+ * (--ops).
  */
 #ifndef MS_PLAN_FILE_PLAN_H
 #define MS_PLAN_FILE_PLAN_H
@@ -27,7 +27,7 @@ typedef struct ms_file_plan {
     ms_arena *arena;
     const ms_plan_settings *settings;
     const ms_stop *stop; /* or NULL */
-    ms_plan_kind kind;   /* what was answered */
+    ms_plan_kind kind;   /* the kind of plan that was made */
     ms_operator_task operator_task;
     ms_operator_plan operators;
     ms_graph graph;
@@ -38,7 +38,8 @@ typedef struct ms_file_plan {
     const char *note; /* or NULL */
 } ms_file_plan;
 
-/* Reads the file and plans; MS_ERR_INFEASIBLE and MS_ERR_STOPPED are answers too. */
+/* Reads the file and plans. After MS_ERR_INFEASIBLE and MS_ERR_STOPPED the plan can be written,
+ * too. */
 ms_status ms_file_plan_solve(ms_file_plan *plan, ms_error *err);
 
 #endif

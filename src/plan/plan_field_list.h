@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The options of a plan, one row each, as config/fields/field.h has them. The scope says what they
- * are for, the need what they make sense with.
+ * The options of a plan, one row each (see config/fields/field.h). The scope is what they apply to,
+ * the need what other options they require.
  */
 #ifndef MS_PLAN_PLAN_FIELD_LIST_H
 #define MS_PLAN_PLAN_FIELD_LIST_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The table of a plan's options, and a plan as far as it was set.
+ * The table of a plan's options, and the options that were set.
  */
 #ifndef MS_PLAN_SETTINGS_H
 #define MS_PLAN_SETTINGS_H
@@ -13,13 +13,13 @@
 #include "config/fields/field.h"
 #include "plan/plan_field_list.h"
 
-/* Changes of the run itself that a plan may make when nothing fits without them. */
+/* Changes of the run that a plan may make if nothing fits otherwise. */
 typedef enum ms_allowance {
     MS_ALLOW_HOST_OPTIMIZER = 1,
     MS_ALLOW_HOST_PARAMETERS = 2 /* and the optimizer */
 } ms_allowance;
 
-/* Of --target: each trainer. */
+/* The value of --target for all trainers. */
 extern const char ms_every_target[];
 
 enum {
@@ -43,7 +43,7 @@ typedef struct ms_plan_settings {
     uint32_t allowed; /* ms_allowance bits */
     double gpu_cost_per_hour;
     int rules_mode;          /* ms_rules_mode */
-    uint64_t max_host_bytes; /* UINT64_MAX: half of what is there */
+    uint64_t max_host_bytes; /* UINT64_MAX: half of the host's memory */
     /* for figures in a file */
     const char *ops, *graph; /* one of them, or NULL */
     double memory_budget;    /* fraction, for ops; negative: not given */
@@ -56,14 +56,14 @@ typedef struct ms_plan_settings {
 
 extern const ms_config_table ms_plan_table;
 
-/* Everything by default. */
+/* Sets all options to their defaults. */
 ms_status ms_plan_settings_init(ms_plan_settings *settings, ms_arena *arena, ms_error *err);
 
-/* Refuses an unknown field, and a value its field does not take. Text is copied into the arena. */
+/* Sets an option. Refuses an unknown field and an invalid value. Text is copied into the arena. */
 ms_status ms_plan_settings_set(ms_plan_settings *settings, ms_arena *arena, const char *field,
                                const char *value, ms_error *err);
 
-/* Refuses fields without effect next to others that are set, and plans that lack a budget. */
+/* Refuses options that have no effect with the other ones, and plans that lack a budget. */
 ms_status ms_plan_settings_check(const ms_plan_settings *settings, ms_error *err);
 bool ms_plan_settings_is_set(const ms_plan_settings *settings, const char *field);
 

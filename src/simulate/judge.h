@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Whether a run fits: the one place that decides it. Everything else reads the reason.
+ * Decides whether a run fits, for all callers; everything else reads the reason.
  */
 #ifndef MS_SIMULATE_JUDGE_H
 #define MS_SIMULATE_JUDGE_H
@@ -10,13 +10,13 @@
 #include "measure/usage.h"
 
 typedef struct ms_judgement {
-    uint64_t budget_bytes; /* of the run, else what the device has; 0: neither is known */
+    uint64_t budget_bytes; /* of the run, else the device's memory; 0: unknown */
     ms_device_bytes device_bytes;
     ms_fit_reason reason;
 } ms_judgement;
 
-/* What the run's device holds when the allocator behaved like that, and why that fits or not.
- * `evaluation` is what an evaluation between two steps uses, or NULL: what needs more counts. */
+/* Judges the device bytes that follow from a usage. `evaluation` is the usage of an evaluation
+ * between two steps, or NULL; whichever needs more counts. */
 ms_judgement ms_judge(const ms_run_config *run, const ms_usage *usage, const ms_usage *evaluation);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From what was measured to the figures that are reported.
+ * Derives the reported figures from the measurements.
  */
 #ifndef MS_SIMULATE_SUMMARY_H
 #define MS_SIMULATE_SUMMARY_H

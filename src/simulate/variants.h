@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Changes of one run, simulated side by side: what suggestions and findings are made from.
+ * Changes of one run, simulated in parallel, from which suggestions and findings are made.
  */
 #ifndef MS_SIMULATE_VARIANTS_H
 #define MS_SIMULATE_VARIANTS_H
 
 #include "simulate/change.h"
 
-/* Variants are measured side by side and share nothing but what they read. */
+/* Variants are measured in parallel threads and share only data they read. */
 typedef struct ms_variant {
-    const ms_simulated *base; /* the run as it is, in all detail; its evaluation counts for all */
+    const ms_simulated *base; /* the unchanged run in full detail; its evaluation counts for all */
     const ms_change *change;
     ms_variation variation;
-    const char *option; /* that does the same: in the arena of ms_variants_add */
-    /* What ms_variants_measure found. */
+    const char *option; /* equivalent option, in the arena of ms_variants_add */
+    /* Filled by ms_variants_measure. */
     uint64_t device_bytes; /* expected */
     uint64_t peak_bytes;
     uint64_t retries; /* of the allocator, in all steps */
     ms_fit_reason reason;
-    ms_status status; /* MS_ERR_CONFIG: the run keeps an operator that the variant has not */
+    ms_status status; /* MS_ERR_CONFIG: the run keeps an operator that the variant lacks */
     ms_error err;
 } ms_variant;
 
@@ -29,16 +29,15 @@ typedef struct ms_variants {
     uint32_t count;
 } ms_variants;
 
-/* Adds the variant unless it is there, does not apply, or the list is full. False: out of memory.
- */
+/* Adds a variant unless it exists, does not apply, or the list is full. False: out of memory. */
 bool ms_variants_add(ms_variants *variants, const ms_simulated *base, const ms_change *change,
                      ms_arena *arena);
-/* NULL where it was not added. */
+/* NULL if it was not added. */
 const ms_variant *ms_variants_find(const ms_variants *variants, const ms_change *change);
 /* Simulates all of them in threads; a failure is in each variant's status. */
 void ms_variants_measure(ms_variants *variants);
 
-/* What the device needs less than now; below 0: more. */
+/* Device bytes that the variant saves; negative: it needs more. */
 int64_t ms_variant_saved_bytes(const ms_variant *variant);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Adafactor twice: torch.optim.Adafactor, and that of transformers as its Trainer makes it
+ * Two Adafactors: torch.optim.Adafactor, and that of transformers as created by its Trainer
  * (scale_parameter=False, relative_step=False). A matrix keeps a row and a column instead of a
  * second moment.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * bitsandbytes' optimizers: one kernel for each parameter, without temporaries. States are in fp32,
- * or in 8 bits with a scale for each 256 numbers and a code map for all; paged, large ones are in
- * unified memory and move to the device as they are used.
+ * bitsandbytes' optimizers: one kernel per parameter, without temporaries. States are in fp32, or
+ * in 8 bits with a scale per 256 numbers and one quantisation map; large states of paged optimizers
+ * are in unified memory, which migrates to the device on use.
  */
 #include "ops/ops.h"
 #include "step/optimizer_lists.h"

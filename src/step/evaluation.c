@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The loop of Trainer's evaluation: batches without gradients, of which the losses, or logits and
- * labels too, are joined on the device. The results of a batch stay bound until those of the next
- * are there.
+ * Trainer's evaluation loop: batches without gradients, whose losses, and optionally logits and
+ * labels, are concatenated on the device. The results of a batch stay bound until those of the next
+ * one exist.
  */
 #include "step/evaluation.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * PyTorch's optimizers whose states have the parameter's shape: Adam, SGD, RMSprop, Adagrad. Fused
- * kernels need no temporaries, foreach makes whole lists, the loop goes parameter by parameter.
+ * kernels need no temporaries, foreach allocates whole lists, the loop handles one parameter at a
+ * time.
  */
 #include "ops/ops.h"
 #include "step/optimizer_lists.h"

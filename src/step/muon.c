@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * torch.optim.Muon steps matrices of the layers; embeddings, the output head, vectors and whatever
- * is no matrix go to AdamW, as its documentation says. One matrix at a time: its update is made
- * orthogonal by five Newton-Schulz steps in bf16.
+ * torch.optim.Muon updates matrices of the layers; embeddings, the output head and parameters that
+ * are not matrices use AdamW, as its documentation advises. Each update is orthogonalised by five
+ * Newton-Schulz iterations in bf16, one matrix at a time.
  */
 #include "ops/ops.h"
 #include "step/optimizer_row.h"

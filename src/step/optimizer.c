@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The optimizers' rows, and a step of the one that the run names: states for parameters that have
- * none yet, then what its implementation allocates.
+ * The rows of the optimizers, and a step of the run's optimizer: creates missing states, then makes
+ * the allocations of its implementation.
  */
 #include "step/optimizer.h"
 

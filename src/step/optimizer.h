@@ -7,17 +7,17 @@
 
 #include "autograd/tape.h"
 
-/* Makes the states of an optimizer that makes them with itself. */
+/* Creates the states of an optimizer whose constructor does so. */
 void ms_optimizer_build(ms_tape *tape);
 
 /* One optimizer.step(): creates states for parameters that have none yet, then updates. */
 void ms_optimizer_step(ms_tape *tape);
 
-/* States on the device; but step counters that are kept on the host are state all the same. */
+/* Bytes of states on the device; step counters on the host are included. */
 uint64_t ms_optimizer_state_bytes(ms_tape *tape);
 
-/* Memory of the host: copies of parameters and gradients, and states; on the device, its states in
- * unified memory. */
+/* Bytes on the host: states, and copies of parameters and gradients; for an optimizer on the
+ * device, its states in unified memory. */
 uint64_t ms_optimizer_host_bytes(ms_tape *tape);
 
 /* optimizer.zero_grad(set_to_none=True) */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * An optimizer on the host, beside a device: for each parameter the gradient goes to the host,
- * where a copy of the parameter is updated and sent back, beside the copies of other parameters.
- * Nothing of it is on the device.
+ * An optimizer on the host of a GPU: for each parameter the gradient is copied to the host, where a
+ * copy of the parameter is updated and copied back, concurrently with the copies of other
+ * parameters. It uses no device memory.
  */
 #include "step/optimizer_host.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * An optimizer on the host, beside a device.
+ * Optimizers on the host of a GPU.
  */
 #ifndef MS_STEP_OPTIMIZER_HOST_H
 #define MS_STEP_OPTIMIZER_HOST_H
 
 #include "step/optimizer_row.h"
 
-/* ---- on the host, beside a device ---- */
+/* ---- step and memory ---- */
 void ms_optimizer_step_on_host(ms_tape *tape, const ms_optimizer_row *row);
 uint64_t ms_optimizer_bytes_on_host(ms_tape *tape, const ms_optimizer_row *row);
 

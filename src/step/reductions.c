@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Norms and means of parameters' shapes, as optimizers take them: no graph, no autocast.
+ * Norms and means over parameters, as computed by optimizers: without graph or autocast.
  */
 #include "step/reductions.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Reductions: a new tensor, beside the partial results that its kernel makes.
+ * Reductions. Each allocates its result and its kernel's partial results.
  */
 #ifndef MS_STEP_REDUCTIONS_H
 #define MS_STEP_REDUCTIONS_H
 
 #include "autograd/tape.h"
 
-/* ---- reductions: a new tensor, beside the partial results that its kernel makes ---- */
+/* ---- sums ---- */
 ms_tensor ms_reduce_all(ms_tape *tape, ms_tensor a);  /* to a scalar */
 ms_tensor ms_reduce_rows(ms_tape *tape, ms_tensor a); /* [M, N] to [M]: over the last dimension */
 ms_tensor ms_reduce_columns(ms_tape *tape, ms_tensor a); /* [M, N] to [N] */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The training loop: build, then three steps. The first makes optimizer states and workspaces, the
- * second leaves the allocator as it will be, the third is the steady one that is reported.
+ * The training loop: build, then three steps. The first creates optimizer states and workspaces,
+ * the second brings the allocator into its steady state, the third is the steady step that is
+ * reported.
  */
 #include "step/step.h"
 

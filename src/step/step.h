@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The simulated training: build, first step, steps until the event list repeats. What comes out is
- * a trace and the static figures. Free with ms_simulation_free.
+ * The simulated training: build, first step, further steps until the events repeat. Yields a trace
+ * and static figures. Free with ms_simulation_free.
  */
 #ifndef MS_STEP_STEP_H
 #define MS_STEP_STEP_H
@@ -11,23 +11,23 @@
 #include "config/run/run_config.h"
 #include "trace/trace.h"
 
-/* How much is simulated. The second step does what the steady one does. */
+/* How much is simulated. The second step is usually like the steady one. */
 typedef enum ms_step_detail {
     MS_STEPS_ALL,       /* three steps; operators of the last */
-    MS_STEPS_LEAN,      /* two; allocations alone */
-    MS_STEPS_TIMED,     /* two; operators of the last */
-    MS_STEPS_EVALUATED, /* three and an evaluation, which takes the place of the last step;
-                           allocations alone */
-    MS_STEPS_NONE       /* the model alone */
+    MS_STEPS_LEAN,      /* two steps; allocations only */
+    MS_STEPS_TIMED,     /* two steps; operators of the last */
+    MS_STEPS_EVALUATED, /* three steps and an evaluation, which replaces the last step; allocations
+                           only */
+    MS_STEPS_NONE       /* the model only */
 } ms_step_detail;
 
 typedef struct ms_simulation {
     ms_trace trace;         /* build and all steps; operators and operands of the last step only */
-    ms_attention attention; /* what was run: never MS_ATTENTION_AUTO */
+    ms_attention attention; /* the back end used: never MS_ATTENTION_AUTO */
     uint64_t param_count, trainable_param_count, active_param_count;
     uint64_t weight_bytes, buffer_bytes, gradient_bytes, optimizer_state_bytes; /* raw */
-    uint64_t host_weight_bytes; /* of parameters that the host keeps; not in weight_bytes */
-    uint64_t host_peak_bytes;   /* memory of the host: saved tensors there, and the optimizer */
+    uint64_t host_weight_bytes; /* of parameters kept on the host; not in weight_bytes */
+    uint64_t host_peak_bytes;   /* host memory: offloaded saved tensors, and the optimizer */
     uint64_t saved_bytes;       /* unique storages autograd saved in forward, without weights */
 } ms_simulation;
 

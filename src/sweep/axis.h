@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * An axis of a grid: the values that one field of the run takes in turn. Ranges are never written
- * out, so a long one takes no memory.
+ * An axis of a grid: the values of one field of the run. Ranges are not expanded, so a long one
+ * takes no memory.
  */
 #ifndef MS_SWEEP_AXIS_H
 #define MS_SWEEP_AXIS_H
@@ -10,11 +10,11 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-/* Some of the values: a text, or numbers from `first` on. */
+/* A part of the values: one text, or a range of numbers from `first` on. */
 typedef struct ms_sweep_axis_part {
     const char *text; /* NULL: a range */
     uint64_t first, step, count;
-    bool multiplies; /* each number is the last one times `step`, else plus it */
+    bool multiplies; /* each number is the previous one times `step`, else plus `step` */
 } ms_sweep_axis_part;
 
 typedef struct ms_sweep_axis {
@@ -25,12 +25,12 @@ typedef struct ms_sweep_axis {
 
 void ms_sweep_axis_free(ms_sweep_axis *axis);
 
-/* Adds the values of a list: "1,2,4", "1024:131072:*2", "8:64:+8", "1:4", or "all" where the field
- * has a known set of them. Lists of values that hold commas are cut at ";", which cuts any list.
- * Every value is one that the field takes. Texts belong to the arena. */
+/* Adds the values of a list: "1,2,4", "1024:131072:*2", "8:64:+8", "1:4", or "all" if the field is
+ * a choice. ";" splits any list, and is required for values that contain commas. Every value is
+ * checked. Texts belong to the arena. */
 ms_status ms_sweep_axis_add(ms_sweep_axis *axis, ms_arena *arena, const char *list, ms_error *err);
 
-/* The value as the command line would spell it. NULL when out of memory. */
+/* The value as on the command line. NULL when out of memory. */
 const char *ms_sweep_axis_value(const ms_sweep_axis *axis, uint64_t index, ms_arena *arena);
 
 #endif

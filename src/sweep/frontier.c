@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rows that no other row beats. One pass finds which, a second one writes them; only the
- * frontier itself is kept.
+ * The Pareto front. One pass finds its rows, a second one writes them; only the front is kept in
+ * memory.
  */
 #include "sweep/frontier.h"
 

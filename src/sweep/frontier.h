@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rows that no other row beats.
+ * The Pareto front of rows.
  */
 #ifndef MS_SWEEP_FRONTIER_H
 #define MS_SWEEP_FRONTIER_H
 
 #include "sweep/rows.h"
 
-/* Those rows that fit and that no other beats: none has all objectives as good and one better. What
- * is not known is the worst. The file is read twice. `objectives`: names of columns, with commas
- * between. */
+/* Writes the rows that fit and are not dominated: no other row is at least as good in all
+ * objectives and better in one. Unknown values are the worst. The file is read twice. `objectives`:
+ * names of columns, separated by commas. */
 ms_status ms_rows_frontier(FILE *file, const char *name, const char *objectives, FILE *out,
                            ms_error *err);
-/* Fails unless these are objectives. */
+/* Fails unless all of them are names of objectives. */
 ms_status ms_rows_check_objectives(const char *objectives, ms_error *err);
 
 #endif

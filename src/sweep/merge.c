@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Joining shards. Each holds its rows in the order of the points, so the next row of all is the
- * next row of one of them, and one line of each is enough.
+ * Joining shards. Each has its rows in the order of the points, so a merge needs only one line of
+ * each in memory.
  */
 #include "sweep/merge.h"
 

@@ -7,8 +7,8 @@
 
 #include "sweep/rows.h"
 
-/* Joins the rows of shards, in the order of the points, and proves that they are those of one sweep
- * and all of them: a row that is missing, foreign or there twice is refused by name. */
+/* Joins the rows of shards in the order of the points, and checks that they are all rows of one
+ * sweep. An error names a row that is missing, foreign or duplicate. */
 ms_status ms_rows_merge(ms_rows *shards, size_t count, FILE *out, ms_error *err);
 
 #endif

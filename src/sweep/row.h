@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Rows: what is written about a point, the same columns for every point of a sweep.
+ * Rows: the line written for a point, with the same columns for every point of a sweep.
  */
 #ifndef MS_SWEEP_ROW_H
 #define MS_SWEEP_ROW_H
@@ -12,23 +12,23 @@
 typedef enum ms_row_format { MS_ROWS_CSV, MS_ROWS_JSONL, MS_ROWS_COUNT } ms_row_format;
 extern const char *const ms_row_format_names[]; /* by ms_row_format; ends with NULL */
 
-/* What all rows of a sweep have in common. */
+/* What the rows of a sweep have in common. */
 typedef struct ms_row_layout {
     const ms_grid *grid;
     const ms_question *question;
     ms_row_format format;
-    uint64_t sweep;       /* digest of what the sweep is */
+    uint64_t sweep;       /* digest of the sweep's definition */
     uint64_t point_count; /* of all shards */
 } ms_row_layout;
 
-/* The line before the first row; nothing where the format has none. */
+/* Writes the line before the first row, if the format has one. */
 void ms_row_write_header(const ms_row_layout *layout, FILE *out);
 
-/* One line. `err`: why there are no figures, if there are none. */
+/* Writes one line. `err`: why there are no figures, if there are none. */
 void ms_row_write(const ms_row_layout *layout, const ms_point *point, const ms_figures *figures,
                   const ms_error *err, FILE *out);
 
-/* Of the column with that name: 1, the more the better; -1, the less; 0: it is no such figure. */
+/* Whether larger values of a column are better (1) or smaller ones (-1); 0: it is no objective. */
 int ms_row_preference(const char *column);
 /* Names of columns with a preference; NULL past the last. */
 const char *ms_row_objective_at(size_t index);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Rows that a sweep wrote, read back line by line: to go on after them, to join shards, to choose.
+ * Reading rows of a sweep line by line: to resume, to join shards, to find the Pareto front.
  */
 #ifndef MS_SWEEP_ROWS_H
 #define MS_SWEEP_ROWS_H
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "sweep/row.h"
 
-/* A file of rows, and the row that was read last. */
+/* A file of rows, and its last row read. */
 typedef struct ms_rows {
     FILE *file; /* the caller's */
     char name[128];
@@ -17,9 +17,9 @@ typedef struct ms_rows {
     uint32_t cell_count;
     char *line; /* with its line break */
     size_t line_bytes, length;
-    uint64_t line_number, whole_bytes; /* bytes of all lines that have ended */
+    uint64_t line_number, whole_bytes; /* whole_bytes: of all complete lines */
     bool has_row;                      /* false at the end */
-    bool is_cut;                       /* what follows the last line break is no row */
+    bool is_cut;                       /* an incomplete row follows the last line break */
     uint64_t sweep, point, point_count;
     bool is_error;
 } ms_rows;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The table of a sweep's options, and a sweep as far as it was set.
+ * The table of a sweep's options, and the options that were set.
  */
 #ifndef MS_SWEEP_SETTINGS_H
 #define MS_SWEEP_SETTINGS_H
@@ -25,14 +25,14 @@ typedef struct ms_sweep_settings {
     uint64_t is_set[MS_CONFIG_WORDS(MS_SWEEP_FIELD_COUNT)];
     const char *runs; /* a CSV file, or NULL */
     const ms_fit_what *fit;
-    uint64_t step; /* of the values of `fit`; 0: the usual one */
+    uint64_t step; /* of the values of `fit`; 0: the default */
     union {
         struct {
-            uint64_t shard, shards; /* this one, from 0, of how many */
+            uint64_t shard, shards; /* index of this one, from 0, and number of shards */
         };
         uint64_t share[2];
     };
-    uint64_t jobs; /* 0: as many as the process may use */
+    uint64_t jobs; /* 0: one per processor */
     ms_row_format format;
     const char *objectives;
     bool frontier;
@@ -40,15 +40,15 @@ typedef struct ms_sweep_settings {
 
 extern const ms_config_table ms_sweep_table;
 
-/* Everything by default. */
+/* Sets all options to their defaults. */
 ms_status ms_sweep_settings_init(ms_sweep_settings *settings, ms_arena *arena, ms_error *err);
-/* The columns of a frontier when none are named. */
+/* The default objectives of a frontier. */
 const char *ms_sweep_usual_objectives(void);
 
-/* Refuses an unknown field, and a value its field does not take. Text is copied into the arena. */
+/* Sets an option. Refuses an unknown field and an invalid value. Text is copied into the arena. */
 ms_status ms_sweep_settings_set(ms_sweep_settings *settings, ms_arena *arena, const char *field,
                                 const char *value, ms_error *err);
-/* Refuses settings that do not go together. */
+/* Refuses options that cannot be combined. */
 ms_status ms_sweep_settings_check(const ms_sweep_settings *settings, ms_error *err);
 
 #endif

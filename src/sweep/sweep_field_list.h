@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The options of a sweep, one row each, as config/fields/field.h has them.
+ * The options of a sweep, one row each (see config/fields/field.h).
  */
 #ifndef MS_SWEEP_SWEEP_FIELD_LIST_H
 #define MS_SWEEP_SWEEP_FIELD_LIST_H

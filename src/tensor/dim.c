@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Symbols are interned by a linear look through the table: a model has a few dozen of them, and
- * operators ask for new ones only where a dimension is derived (a padded length, a fused width).
+ * Symbols are interned by linear search: a model has a few dozen of them, and operators create new
+ * ones only for derived dimensions (a padded length, a fused width).
  */
 #include "tensor/dim.h"
 

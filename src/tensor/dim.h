@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A dimension is a value and a symbol. Formulas in reports are derived from the symbols, so they
- * cannot disagree with the figures.
+ * always agree with the values.
  */
 #ifndef MS_TENSOR_DIM_H
 #define MS_TENSOR_DIM_H
@@ -25,14 +25,14 @@ typedef enum ms_symbol_kind {
 typedef struct ms_symbol {
     ms_symbol_kind kind;
     uint32_t left, right; /* indices into the table, or the number */
-    const char *text;     /* static or arena */
+    const char *text;     /* static, or owned by an arena */
     uint64_t value;
 } ms_symbol;
 
 /* Interned symbols; index 0 is the number 1. Owned by the tape. */
 typedef struct ms_symbols {
     ms_vec(ms_symbol) table;
-    bool ran_out; /* of memory: formulas are wrong */
+    bool ran_out; /* out of memory: formulas are wrong */
 } ms_symbols;
 
 typedef struct ms_dim {
@@ -43,8 +43,8 @@ typedef struct ms_dim {
 bool ms_symbols_init(ms_symbols *symbols);
 void ms_symbols_free(ms_symbols *symbols);
 
-/* All of these intern: the same arguments yield the same symbol. Out of memory yields a bare
- * number; values saturate at UINT64_MAX (sizes are checked where bytes are computed). */
+/* These intern symbols: the same arguments yield the same symbol. When out of memory they yield a
+ * plain number. Values saturate at UINT64_MAX (sizes are checked where bytes are computed). */
 ms_dim ms_dim_number(ms_symbols *symbols, uint64_t value);
 ms_dim ms_dim_name(ms_symbols *symbols, const char *text, uint64_t value);
 ms_dim ms_dim_mul(ms_symbols *symbols, ms_dim a, ms_dim b);

@@ -24,7 +24,7 @@ typedef enum ms_dtype {
 
 typedef struct ms_dtype_info {
     const char *name;       /* as PyTorch prints it, e.g. "bfloat16" */
-    const char *short_name; /* as our options spell it, e.g. "bf16" */
+    const char *short_name; /* as options spell it, e.g. "bf16" */
     uint8_t bytes;          /* per element */
     bool floating;
 } ms_dtype_info;
@@ -37,7 +37,7 @@ static inline uint64_t ms_dtype_bytes(ms_dtype dtype)
     return bytes[dtype];
 }
 
-/* The short names of those that weights may have; ends with NULL. */
+/* The short names of the dtypes that weights may have; ends with NULL. */
 extern const char *const ms_dtype_weight_names[];
 
 /* Finds a dtype by either of its names ("bf16", "bfloat16"); false when unknown. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Runs the states of a pattern side by side: after each character, the set of those that could be
- * reached. No state is entered twice for one character.
+ * Simulates the automaton of a pattern with a set of states: after each character, the states that
+ * can be reached. No state is entered twice per character.
  */
 #include "text/pattern.h"
 

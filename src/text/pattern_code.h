@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A pattern as states: each takes a character, or leads to one or two others. Offsets are relative,
- * so that a stretch of states can be copied. Written by pattern_read.c, run by pattern.c.
+ * A pattern as the states of an automaton: each consumes a character, or leads to one or two other
+ * states. Offsets are relative, so that a range of states can be copied. Written by pattern_read.c,
+ * run by pattern.c.
  */
 #ifndef MS_TEXT_PATTERN_CODE_H
 #define MS_TEXT_PATTERN_CODE_H
@@ -10,13 +11,13 @@
 #include "text/pattern.h"
 
 typedef enum ms_state_kind {
-    MS_STATE_BYTE,  /* takes `byte` */
-    MS_STATE_ANY,   /* takes any character but a line break */
-    MS_STATE_SET,   /* takes one of sets[set] */
-    MS_STATE_SPLIT, /* leads to the next and to the one `offset` further */
-    MS_STATE_JUMP,  /* leads to the one `offset` further */
-    MS_STATE_BEGIN, /* leads on at the beginning of the subject */
-    MS_STATE_END,   /* leads on at its end */
+    MS_STATE_BYTE,  /* consumes `byte` */
+    MS_STATE_ANY,   /* consumes any character but a line break */
+    MS_STATE_SET,   /* consumes one of sets[set] */
+    MS_STATE_SPLIT, /* leads to the next state and to the one `offset` further */
+    MS_STATE_JUMP,  /* leads to the state `offset` further */
+    MS_STATE_BEGIN, /* passes at the beginning of the subject */
+    MS_STATE_END,   /* passes at its end */
     MS_STATE_FOUND
 } ms_state_kind;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From the text of a pattern to its states, by the rules of Python's `re`. Text that is written
- * once is read once: a repeat copies states.
+ * Parses a pattern into states, by the rules of Python's `re`. The text is read once: a repeat
+ * copies states.
  */
 #include "text/pattern_read.h"
 

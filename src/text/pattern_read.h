@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From the text of a pattern to its states, by the rules of Python's `re`.
+ * Parses a pattern into states, by the rules of Python's `re`.
  */
 #ifndef MS_TEXT_PATTERN_READ_H
 #define MS_TEXT_PATTERN_READ_H
 
 #include "text/pattern_code.h"
 
-/* Writes the states of a text; to be freed also after a failure. */
+/* Fills `code`, which the caller frees with ms_pattern_code_free, also after a failure. */
 ms_status ms_pattern_read(const char *text, ms_pattern_code *code, ms_error *err);
 void ms_pattern_code_free(ms_pattern_code *code);
 

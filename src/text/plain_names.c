@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Sorted by length, then by where dots are, then by text. Names of the same length with dots in the
- * same places are a group: within one, a piece of which these places are covered is searched for.
+ * Names are sorted by length, then by the positions of dots, then by text. Names with the same
+ * length and positions of dots are a group; a piece is searched in each group with these positions
+ * masked.
  */
 #include "text/plain_names.h"
 

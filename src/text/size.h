@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Sizes as people write them. A unit is always named: GB is 10^9, GiB is 2^30, neither is guessed.
+ * Sizes as people write them. A unit is required and never guessed: GB is 10^9, GiB is 2^30.
  */
 #ifndef MS_TEXT_SIZE_H
 #define MS_TEXT_SIZE_H
@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-/* More is refused, so that a few sizes can be added up to less than what is counted (2^62). */
+/* Larger sizes are refused, so that the sum of a few stays below 2^62. */
 #define MS_MOST_SIZE (UINT64_C(1) << 60)
 
 /* Reads "80GiB", "1.5 GiB", "24GB"; a fraction of a byte is dropped. */

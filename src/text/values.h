@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Values of fields as people write them. Each reader refuses what it does not take with a sentence
- * that begins with the field's name; nothing is stored then.
+ * Values of fields as people write them. A reader that refuses a value reports a sentence that
+ * begins with the field's name, and stores nothing.
  */
 #ifndef MS_TEXT_VALUES_H
 #define MS_TEXT_VALUES_H
@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* A copy in the arena. */
+/* Any text; *text is a copy in the arena. */
 ms_status ms_value_text(const char *field, const char *value, ms_arena *arena, const char **text,
                         ms_error *err);
 
@@ -21,8 +21,8 @@ ms_status ms_value_count(const char *field, const char *value, uint64_t minimum,
 
 #define MS_VALUE_LARGEST_NUMBER 1e300
 
-/* A number of JSON's grammar, the same in every locale; `expected` says which: "a number above 0".
- * Bounds are inclusive. */
+/* A number in JSON's syntax, in any locale. Bounds are inclusive; `expected` describes them in the
+ * message: "a number above 0". */
 ms_status ms_value_number(const char *field, const char *value, double minimum, double maximum,
                           const char *expected, double *number, ms_error *err);
 
@@ -30,11 +30,12 @@ ms_status ms_value_number(const char *field, const char *value, double minimum, 
 ms_status ms_value_size(const char *field, const char *value, uint64_t minimum, uint64_t *bytes,
                         ms_error *err);
 
-/* One of the names, of which NULL is the last; case and `_` for `-` are forgiven. */
+/* One of the names, a list that ends with NULL; *choice is its index. Case is ignored, and `_`
+ * equals `-`. */
 ms_status ms_value_choice(const char *field, const char *value, const char *const *choices,
                           int *choice, ms_error *err);
 
-/* The same of names that are elsewhere: NULL past the last. */
+/* The same with names from a function, which yields NULL past the last. */
 typedef const char *(*ms_value_name_at)(const void *list, size_t index);
 ms_status ms_value_choice_of(const char *field, const char *value, ms_value_name_at name_at,
                              const void *list, int *choice, ms_error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Rows as JSON objects: a table of members writes a row and reads it, so that the two cannot
- * disagree. trace/rows.h has the tables.
+ * Rows as JSON objects. One table of members both writes and reads a row, so that the two always
+ * agree. trace/rows.h has the tables.
  */
 #ifndef MS_TRACE_MEMBERS_H
 #define MS_TRACE_MEMBERS_H
@@ -11,7 +11,7 @@
 #include "trace/words.h"
 
 typedef enum ms_member_kind {
-    MS_MEMBER_NUMBER,       /* of the member's own size */
+    MS_MEMBER_NUMBER,       /* an unsigned integer of `size` bytes */
     MS_MEMBER_BYTES,        /* at most 2^62 */
     MS_MEMBER_LAYER,        /* a number, or MS_NONE: null */
     MS_MEMBER_INDEX,        /* of a row */
@@ -25,7 +25,7 @@ typedef enum ms_member_kind {
     MS_MEMBER_SIZES        /* as many as the indices before it */
 } ms_member_kind;
 
-/* What an index counts. */
+/* The table that an index refers to. */
 typedef enum ms_row_kind {
     MS_ROW_NAME,
     MS_ROW_SYMBOL,
@@ -51,11 +51,11 @@ typedef struct ms_members {
     uint32_t count;
 } ms_members;
 
-/* The members of the row, into an object that is open. */
+/* Writes the members of the row into an open object. */
 void ms_members_write(ms_json_writer *w, const ms_members *members, const void *row);
 
-/* Fills a row that is zero. `rows` are how many there are of each kind: an index is less. Texts are
- * the document's. The message says where what is wrong stands. */
+/* Fills a zeroed row. `rows` has the number of rows of each kind, which bounds indices. Texts
+ * belong to the document. An error has the place in the file. */
 ms_status ms_members_read(const ms_members *members, ms_json_value object,
                           const uint32_t rows[MS_ROW_KINDS], void *row, ms_error *err);
 

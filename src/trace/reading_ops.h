@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Lines of operators: one begins, with its operands and products, and ends.
+ * Reads the lines of operators: begin, with operands and products, and end.
  */
 #ifndef MS_TRACE_READING_OPS_H
 #define MS_TRACE_READING_OPS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The members of each kind of row of a trace; schemas/trace.schema.json says what they mean.
+ * The members of each kind of row of a trace; schemas/trace.schema.json documents them.
  */
 #ifndef MS_TRACE_ROWS_H
 #define MS_TRACE_ROWS_H

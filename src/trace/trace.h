@@ -23,11 +23,12 @@ typedef enum ms_event_kind {
     MS_EVENT_OP_BEGIN, /* id = operator execution (index into ops) */
     MS_EVENT_OP_END,   /* id = operator execution */
     MS_EVENT_MARK,     /* id = mark */
-    MS_EVENT_LAYER,  /* from now on this layer runs; id = its number, or MS_NONE: what is outside */
-    MS_EVENT_WORK,   /* id = work: its stream is given it */
-    MS_EVENT_WAIT,   /* id = wait: what its stream is given from now on waits until work is done */
+    MS_EVENT_LAYER,  /* this layer runs from now on; id = its number, or MS_NONE: outside the layers
+                      */
+    MS_EVENT_WORK,   /* id = work, enqueued on its stream */
+    MS_EVENT_WAIT,   /* id = wait: later work of its stream waits for this work */
     MS_EVENT_RECORD, /* id = use: another stream uses a storage (Tensor.record_stream) */
-    MS_EVENT_EMPTY_CACHE /* the allocator gives back what it caches; no id */
+    MS_EVENT_EMPTY_CACHE /* the allocator releases its cached memory; no id */
 } ms_event_kind;
 
 typedef struct ms_event {
@@ -35,7 +36,7 @@ typedef struct ms_event {
     uint32_t id;
 } ms_event;
 
-/* What a storage is for. A storage saved by autograd is an activation, whatever made it. */
+/* What a storage is used for. A storage saved by autograd is an activation, whatever created it. */
 typedef enum ms_category {
     MS_CATEGORY_WEIGHT,
     MS_CATEGORY_BUFFER,
@@ -48,23 +49,23 @@ typedef enum ms_category {
     MS_CATEGORY_COUNT
 } ms_category;
 
-/* One allocation. Its shape is the one it was made with; the formula of its bytes follows from it.
- */
+/* One allocation. Its shape is that of its creation, from which the formula of its bytes is
+ * derived. */
 typedef struct ms_storage {
-    uint64_t bytes;                /* as asked for, before any rounding */
-    uint32_t op;                   /* operator execution that made it, or MS_NONE */
+    uint64_t bytes;                /* as requested, before rounding */
+    uint32_t op;                   /* operator execution that allocated it, or MS_NONE */
     uint32_t scope;                /* module it belongs to */
     uint32_t name;                 /* index into names: "q_proj.weight", "attention output" */
     uint32_t symbols[MS_MAX_RANK]; /* of each dimension */
     uint8_t rank, dtype, category;
-    bool saved;       /* autograd held it at some time */
-    uint32_t stream;  /* whose memory it is */
-    uint32_t same_as; /* the first storage that held what it holds, which left the device and came
+    bool saved;       /* saved by autograd at some time */
+    uint32_t stream;  /* whose pool it is allocated from */
+    uint32_t same_as; /* the first storage with the same content, which was offloaded and fetched
                          again; or MS_NONE */
 } ms_storage;
 
 typedef enum ms_phase {
-    MS_PHASE_BUILD, /* weights come to the device */
+    MS_PHASE_BUILD, /* the model is built on the device */
     MS_PHASE_FORWARD,
     MS_PHASE_BACKWARD,
     MS_PHASE_CLIP,
@@ -82,34 +83,35 @@ typedef struct ms_mark {
     uint8_t phase;       /* ms_phase */
     uint16_t step;       /* 0 = build, 1 = first step, ... */
     uint32_t micro_step; /* 0-based, of forward and backward */
-    uint32_t repeats;    /* micro-steps that this one stands for, itself included; else 1 */
+    uint32_t repeats;    /* micro-steps that this one represents, itself included; else 1 */
 } ms_mark;
 
 typedef enum ms_stream_kind {
     MS_STREAM_COMPUTE,
     MS_STREAM_COPY,       /* between the device and pinned memory of the host */
     MS_STREAM_COLLECTIVE, /* among the ranks of a group */
-    MS_STREAM_HOST,       /* what the host's processor updates */
+    MS_STREAM_HOST,       /* updates on the host's processor */
     MS_STREAM_KINDS
 } ms_stream_kind;
 
-/* What decides how fast a stream moves bytes. */
+/* The link that determines how fast a stream moves bytes. */
 typedef enum ms_link {
-    MS_LINK_NONE,        /* nothing: its operators are timed one by one */
+    MS_LINK_NONE,        /* none: its operators are timed individually */
     MS_LINK_HOST,        /* between the device and the host, each way */
     MS_LINK_HOST_MEMORY, /* of the host */
     MS_LINK_PEER,        /* between devices of one host */
     MS_LINK_COUNT
 } ms_link;
 
-/* A queue: what it is given runs in order, beside other streams. Operators run on the first. */
+/* A queue whose work runs in order and concurrently with other streams. Operators run on the first.
+ */
 typedef struct ms_stream {
     uint8_t kind;  /* ms_stream_kind */
     uint8_t link;  /* ms_link */
     uint32_t name; /* index into names: "copies to the host" */
 } ms_stream;
 
-/* The streams that ms_trace_init makes; others follow them. */
+/* The streams that ms_trace_init creates; others follow. */
 enum {
     MS_STREAM_OPERATORS,
     MS_STREAM_TO_DEVICE,
@@ -121,7 +123,7 @@ enum {
 typedef enum ms_work_kind {
     MS_WORK_TO_DEVICE,
     MS_WORK_TO_HOST,
-    MS_WORK_HOST_UPDATE, /* what the host's processor reads and writes */
+    MS_WORK_HOST_UPDATE, /* an update on the host's processor */
     MS_WORK_ALL_GATHER,
     MS_WORK_REDUCE_SCATTER,
     MS_WORK_ALL_REDUCE,
@@ -130,16 +132,16 @@ typedef enum ms_work_kind {
     MS_WORK_KINDS
 } ms_work_kind;
 
-/* What a stream is given beside operators. */
+/* Work of a stream other than operators. */
 typedef struct ms_work {
     uint8_t kind; /* ms_work_kind */
     uint32_t stream;
-    uint32_t source, target; /* storages that it reads, that it fills; MS_NONE: not on the device,
-                                or those of several tensors */
-    uint32_t group;          /* of ranks, numbered from 0; MS_NONE: it concerns this one alone */
-    uint32_t after;          /* earlier work that must be done before it begins, or MS_NONE */
-    uint32_t layer;          /* whose saved tensor it moves, which was treated so; or MS_NONE */
-    uint64_t bytes;          /* moved; on the host: read and written */
+    uint32_t source, target; /* storages that it reads and writes; MS_NONE: not on the device, or
+                                several storages */
+    uint32_t group;          /* group of ranks, from 0; MS_NONE: this rank only */
+    uint32_t after;          /* earlier work that must finish first, or MS_NONE */
+    uint32_t layer;          /* offloaded layer whose saved tensor it moves; or MS_NONE */
+    uint64_t bytes;          /* moved; for host updates: read and written */
 } ms_work;
 
 /* `stream` waits until the work is done. */
@@ -147,7 +149,7 @@ typedef struct ms_wait {
     uint32_t stream, work;
 } ms_wait;
 
-/* `stream` uses the storage, whose block therefore is not handed out again before it is done. */
+/* `stream` uses the storage; its block is not reused before the stream is done with it. */
 typedef struct ms_use {
     uint32_t storage, stream;
 } ms_use;
@@ -168,10 +170,10 @@ typedef struct ms_operand {
     bool is_output;
 } ms_operand;
 
-/* A matrix product of [rows, inner] and [inner, columns], `batches` times. */
+/* A product of matrices [rows, inner] and [inner, columns], `batches` times. */
 typedef struct ms_gemm {
     uint64_t batches, rows, inner, columns;
-    bool transposed; /* the left side is stored by columns */
+    bool transposed; /* the left matrix is stored by columns */
 } ms_gemm;
 
 /* One execution of one operator. Recorded for the last (steady) step only. */
@@ -183,19 +185,19 @@ typedef struct ms_op_exec {
     uint16_t operand_count;
     uint8_t pass;           /* ms_pass */
     uint8_t phase;          /* ms_phase */
-    uint32_t first_product; /* into products: the matrix products that it computes */
+    uint32_t first_product; /* into products: its matrix products */
     uint64_t flops;         /* multiply and add counted separately */
     uint64_t traffic_bytes; /* bytes read and written, roofline sense */
-    uint8_t matmul_dtype;   /* dtype that decides the rate */
+    uint8_t matmul_dtype;   /* dtype that determines the arithmetic rate */
     uint16_t product_count;
-    uint32_t repeats; /* executions that this one stands for (micro-steps), itself included */
+    uint32_t repeats; /* executions (micro-steps) that this one represents, itself included */
 } ms_op_exec;
 
 /* A module: "layers.3.self_attn" is {parent: layers.3, name: self_attn, layer: 3}. */
 typedef struct ms_scope {
     uint32_t parent; /* MS_NONE at the root */
     uint32_t name;   /* index into names */
-    uint32_t layer;  /* layer number, inherited by what lies below; MS_NONE outside layers */
+    uint32_t layer;  /* layer number, inherited by submodules; MS_NONE outside layers */
 } ms_scope;
 
 typedef struct ms_trace {
@@ -215,14 +217,14 @@ typedef struct ms_trace {
     struct ms_arena *names_arena;
 } ms_trace;
 
-/* With the first streams, and nothing else. False when out of memory. */
+/* Initialises a trace with the first streams and nothing else. False when out of memory. */
 bool ms_trace_init(ms_trace *trace);
 void ms_trace_free(ms_trace *trace);
 
 /* "model.layers.3.self_attn" into out; returns the length needed. */
 uint32_t ms_trace_scope_path(const ms_trace *trace, uint32_t scope, char *out, uint32_t size);
 
-/* "2*B*S*H" for a storage (dtype bytes times its dimensions); returns the length needed. */
+/* "2*B*S*H" for a storage (bytes per element times its dimensions); returns the length needed. */
 uint32_t ms_trace_formula(const ms_trace *trace, const ms_storage *storage, char *out,
                           uint32_t size);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Words for the choices of a trace, as its files and the JSON of reports spell them.
+ * Names of the enums of a trace, as trace files and JSON reports spell them.
  */
 #ifndef MS_TRACE_WORDS_H
 #define MS_TRACE_WORDS_H
 
 #include "trace/trace.h"
 
-/* The word of choice i is items[i]. */
+/* items[i] is the name of value i. */
 typedef struct ms_words {
     const char *const *items;
     uint32_t count;
@@ -21,7 +21,7 @@ extern const ms_words ms_stream_words;   /* "compute", ... of ms_stream_kind */
 extern const ms_words ms_link_words;     /* "host_memory", ... of ms_link */
 extern const ms_words ms_work_words;     /* "all_gather", ... of ms_work_kind */
 
-/* The choice of that word; words->count when there is none. */
+/* The value of that name; words->count when there is none. */
 uint32_t ms_words_find(const ms_words *words, const char *text);
 
 #endif

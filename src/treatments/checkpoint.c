@@ -3,10 +3,10 @@
  * Activation checkpointing.
  *
  * Non-reentrant: in forward every saved tensor of the region becomes an empty holder, and the
- * region's input is kept. The first holder that backward unpacks runs the region again; its saved
- * tensors fill the holders in order, and the last one stops it. Each tensor goes with the node that
- * unpacked it; the input goes with the last holder. An input on the host comes back for the
- * recomputation and goes with it.
+ * region's input is kept. The first holder that backward unpacks recomputes the region; the saved
+ * tensors fill the holders in order, and the last one stops it (early stop). Each tensor is freed
+ * with the node that unpacked it; the input is freed with the last holder. An input on the host is
+ * fetched for the recomputation and freed after it.
  *
  * Reentrant: forward runs without a graph; backward runs the region again with one, on a detached
  * input, and a nested backward through it.

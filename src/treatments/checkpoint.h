@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Activation checkpointing (torch.utils.checkpoint), plain, selective, or with inputs on the host.
+ * Activation checkpointing (torch.utils.checkpoint): full, selective, or with inputs on the host.
  */
 #ifndef MS_TREATMENTS_CHECKPOINT_H
 #define MS_TREATMENTS_CHECKPOINT_H
@@ -8,14 +8,14 @@
 #include "autograd/rerun.h"
 #include "config/run/run_config.h"
 
-/* What a checkpoint does besides; all zero: nothing. */
+/* Options of a checkpoint; all zero: a plain one. */
 typedef struct ms_checkpoint_options {
-    const ms_kept_op *kept_ops; /* selective: operators whose results stay; may be NULL */
+    const ms_kept_op *kept_ops; /* selective: operators whose results are kept; may be NULL */
     uint32_t kept_op_count;
     ms_input_place input_place;
 } ms_checkpoint_options;
 
-/* All checkpoints of the tape are of this kind; without a call, non-reentrant. */
+/* Sets the kind of all checkpoints of the tape; default non-reentrant. */
 void ms_checkpoint_choose(ms_tape *tape, ms_checkpoint_kind kind);
 
 /* Runs the region under a checkpoint: non-reentrant with early stop, or reentrant. The region
@@ -24,8 +24,8 @@ ms_tensor ms_checkpoint_run(ms_tape *tape, const ms_region *region, ms_tensor in
 ms_tensor ms_checkpoint_run_with(ms_tape *tape, const ms_region *region,
                                  const ms_checkpoint_options *options, ms_tensor input);
 
-/* What the checkpoints of the graph hold themselves: argument `number` from 0 on, 0 where it is on
- * the host or there is none; false behind the last. */
+/* Arguments that the checkpoints of the graph keep: the one with index `number`, 0 if it is on the
+ * host or absent; false past the last. */
 bool ms_checkpoint_argument(const ms_tape *tape, uint32_t number, ms_tensor *tensor);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The state of checkpoints, which the plain and the selective part share.
+ * The state of checkpoints, shared by full and selective checkpointing.
  */
 #ifndef MS_TREATMENTS_FRAMES_H
 #define MS_TREATMENTS_FRAMES_H
@@ -12,25 +12,25 @@ typedef struct ms_checkpoint {
     ms_region_fn region;
     void *context;
     uint64_t number;
-    ms_tensor input; /* held until the last holder goes; 0 when it went to the host */
-    ms_tensor held[MS_MAX_KEPT_ARGUMENTS]; /* other arguments of the region, held as long */
-    ms_tensor positional;                  /* a second positional argument: saved like the input */
-    ms_tensor *positional_at;              /* where the region reads it */
-    uint32_t input_slot, positional_slot;  /* of ms_offload_unpack, or MS_NONE */
-    ms_tensor random_state;                /* of the host, where that is the device */
+    ms_tensor input; /* kept until the last saved tensor is dropped; 0 when offloaded */
+    ms_tensor held[MS_MAX_KEPT_ARGUMENTS]; /* other arguments of the region, kept as long */
+    ms_tensor positional;                  /* a second positional argument, saved like the input */
+    ms_tensor *positional_at;              /* from where the region reads it */
+    uint32_t input_slot, positional_slot;  /* for ms_offload_unpack, or MS_NONE */
+    ms_tensor random_state;                /* of the CPU, if that is the device */
     uint32_t scope;
-    uint32_t holder_count; /* saved tensors of the region */
+    uint32_t holder_count; /* number of saved tensors of the region */
     uint32_t live_holders;
-    uint32_t first_recomputed; /* into recomputed, holder_count slots, once recomputed */
+    uint32_t first_recomputed; /* into recomputed, holder_count entries, once recomputed */
     uint32_t recomputed_count;
     bool is_recomputed;
-    const ms_kept_op *kept_ops; /* selective: operators whose results stay */
+    const ms_kept_op *kept_ops; /* selective: operators whose results are kept */
     uint32_t kept_op_count;
-    uint32_t first_kept, kept_count; /* into kept: storages held since forward */
-    uint32_t taken_count;            /* of those, what recomputation has taken */
+    uint32_t first_kept, kept_count; /* into kept: storages kept since forward */
+    uint32_t taken_count;            /* of those, already consumed by recomputation */
 } ms_checkpoint;
 
-/* How often an operator ran in a region, or in a layer. */
+/* Number of executions of an operator in a region or a layer. */
 typedef struct ms_op_count {
     const char *name;
     uint32_t count;
@@ -42,10 +42,10 @@ typedef struct ms_checkpoints {
     ms_checkpoint_kind kind;
     ms_vec(ms_checkpoint) rows;
     ms_vec(ms_tensor) recomputed;
-    /* Selective ones: */
+    /* For selective checkpoints: */
     ms_vec(uint32_t) kept;  /* storages, see ms_checkpoint */
-    ms_op_counts op_counts; /* of the region that runs */
-    bool is_kept;           /* an operator runs whose results are kept */
+    ms_op_counts op_counts; /* of the running region */
+    bool is_kept;           /* an operator whose results are kept is running */
     uint32_t first_storage; /* of that operator */
 } ms_checkpoints;
 

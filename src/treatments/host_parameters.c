@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Parameters offloaded to the host: those of the layers, layer by layer. Between its runs a
- * layer's parameters have no memory on the device. They are fetched while the layer before runs,
- * forward and backward, and leave behind it; the last layer's stay from forward to backward. Its
- * gradients set out when its backward has ended and leave when that of the next layer has. From the
- * second micro-batch on they land beside, and the host adds them.
+ * Parameters offloaded to the host: those of the layers, layer by layer. While a layer does not
+ * run, its parameters have no device memory. They are fetched (prefetch) while the preceding layer
+ * runs, in forward and backward, and freed after their layer; the last layer's stay from forward to
+ * backward. A layer's gradients are copied to the host after its backward and freed after that of
+ * the next layer. From the second micro-batch on they are copied to a staging buffer, and the host
+ * accumulates them.
  *
- * All memory is the compute stream's. A parameter that comes again is another storage in the trace,
- * the same as the first.
+ * All memory is the compute stream's. A parameter that is fetched again is a new storage in the
+ * trace, with same_as naming the first.
  */
 #include "treatments/host_parameters.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Offload: while a layer's forward runs, saved tensors are copied to pinned memory of the host, on
- * a stream of its own. They leave the device when the next layer has run; they come back while
- * backward runs the layer above. The compute stream waits for a copy at these two points only.
+ * Offload: while a layer's forward runs, saved tensors are copied to pinned host memory on a
+ * separate stream. They are freed on the device after the next layer's forward, and fetched while
+ * backward runs the layer above. The compute stream waits for copies only at these two points.
  *
- * A storage goes when the layer made it, it has at least LEAST_BYTES, and with it no more than the
- * given share of the bytes seen so far have gone; the first slot that saves it decides. Everything
- * is allocated for the compute stream, so the allocator sees one stream.
+ * A storage is offloaded if the layer allocated it, it has at least LEAST_BYTES, and the offloaded
+ * bytes stay within the given share of the bytes seen so far; the first slot that saves it decides.
+ * Everything is allocated for the compute stream, so the allocator sees one stream.
  *
- * A checkpoint's input goes the same way, or as PyTorch's save_on_cpu sends it: then the compute
- * stream does the copies itself, nothing is held meanwhile, and nothing comes back early.
+ * A checkpoint's input is offloaded in the same way, or by PyTorch's save_on_cpu: then the compute
+ * stream does the copies itself, so nothing is kept during a copy and nothing is fetched early.
  */
 #include "treatments/offload.h"
 

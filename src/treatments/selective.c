@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Selective checkpoints: a checkpoint whose forward keeps the results of some operators
- * (torch.utils.checkpoint.create_selective_checkpoint_contexts). What an operator has allocated and
- * saved, or not freed when it ends, is its result. When the region runs again, such an operator
- * does not: it allocates nothing, and what was kept stands for its results, from then on held as
- * any other result is.
+ * (torch.utils.checkpoint.create_selective_checkpoint_contexts). The results of an operator are the
+ * storages that it allocated and saved, or did not free by its end. When the region is recomputed,
+ * such an operator does not run: it allocates nothing, and the kept storages take the place of its
+ * results, with the usual lifetime from then on.
  */
 #include "treatments/selective.h"
 

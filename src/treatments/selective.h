@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Selective checkpoints: what is kept of the operators of a region; and the check that the
- * operators which a run names are there.
+ * Selective checkpoints: the results of operators that are kept, and the check that the operators
+ * named by a run exist.
  */
 #ifndef MS_TREATMENTS_SELECTIVE_H
 #define MS_TREATMENTS_SELECTIVE_H
 
 #include "treatments/frames.h"
 
-/* Around a run of the region of a checkpoint with operators to keep: its hooks. */
+/* Install and remove the hooks around a run of a selective checkpoint's region. */
 void ms_selective_begin(ms_tape *tape, ms_checkpoints *all, uint32_t checkpoint);
 void ms_selective_end(ms_tape *tape);
-/* The region saves a tensor, in forward. */
+/* Called when the region saves a tensor in forward. */
 void ms_selective_save(ms_tape *tape, ms_checkpoints *all, uint32_t checkpoint, ms_tensor tensor);
-/* The last holder goes: so does what recomputation has not taken. */
+/* Called when the last saved tensor is dropped: drops kept results that recomputation has not used.
+ */
 void ms_selective_drop(ms_tape *tape, ms_checkpoints *all, ms_checkpoint *checkpoint);
 
-/* Where a layer of the run names operators to keep: the first forward counts those of each layer,
- * and fails the tape (MS_ERR_CONFIG) at its end when one was to be kept that no layer runs. Layers
- * of another kind may lack it. `treatments`, one for each of `layers`, stay the caller's. */
+/* If a layer of the run names operators to keep, the first forward counts the operators of each
+ * layer. At its end it fails the tape (MS_ERR_CONFIG) if an operator to keep runs in no layer;
+ * layers of another kind may lack it. The caller owns `treatments`, one per layer. */
 void ms_selective_watch(ms_tape *tape, const ms_treatment *treatments, uint64_t layers);
-/* After such a failure: which operator that was, and what layers run instead, with `place` (may be
- * NULL) as where it is named. False when the tape failed for another reason. */
+/* After such a failure: reports that operator and the operators that layers run, at `place` (may be
+ * NULL), where it is named. False when the tape failed for another reason. */
 bool ms_selective_complain(const ms_tape *tape, const ms_error *place, ms_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A region run in pieces of its rows. Forward runs the pieces without a graph and joins the
- * results; only the input is saved. Backward runs each piece again, forward and backward, before it
- * turns to the next; gradients of parameters add up as they come.
+ * A region run in tiles of its rows. Forward runs the tiles without a graph and concatenates the
+ * results; only the input is saved. Backward recomputes each tile and runs its backward before the
+ * next one; gradients of parameters are accumulated.
  */
 #include "treatments/tile.h"
 

@@ -4,8 +4,8 @@
 
 #include "autograd/rerun.h"
 
-/* Runs the region over `pieces` pieces of the rows of `input` without a graph, and over each again,
- * forward and backward, when backward comes to it. The region consumes its input, [rows, H]. */
+/* Runs the region on `pieces` tiles of the rows of `input`, [rows, H], without a graph. Backward
+ * recomputes each tile and runs its backward. The region consumes its input. */
 ms_tensor ms_tiled_run(ms_tape *tape, const ms_region *region, ms_tensor input, uint32_t pieces);
 
 #endif

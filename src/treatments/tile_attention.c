@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Causal attention in pieces of the queries: a piece sees the keys up to its own end. Forward runs
- * the pieces without a graph; queries, keys, values and the mask are saved. Backward runs each
- * piece again, forward and backward, before it turns to the next. The last piece goes first, for it
- * is the largest.
+ * Causal attention in tiles of the queries: a tile uses the keys up to its own end. Forward runs
+ * the tiles without a graph; queries, keys, values and the mask are saved. Backward recomputes each
+ * tile and runs its backward before the next one. The last tile is first, because it is the
+ * largest.
  */
 #include "treatments/tile_attention.h"
 

@@ -4,20 +4,20 @@
 
 #include "autograd/tape.h"
 
-/* Attention over queries [B, H, S, D], keys, values and a mask (0: none), held by the caller;
- * yields [B, S, H, D]. */
+/* Attention over queries [B, H, S, D], keys, values and a mask (0: none), owned by the caller;
+ * returns [B, S, H, D]. */
 typedef ms_tensor (*ms_attention_fn)(ms_tape *tape, void *context, ms_tensor query, ms_tensor key,
                                      ms_tensor value, ms_tensor mask);
 
-/* An attention function that backward calls again. */
+/* An attention function that backward recomputes. */
 typedef struct ms_tiled_attention {
     ms_attention_fn run;
     void *context;
     uint32_t pieces;
 } ms_tiled_attention;
 
-/* Causal attention in pieces of the queries, each with the keys up to its end, without a graph; and
- * each again, forward and backward, when backward comes to it. The arguments are the caller's. */
+/* Causal attention in tiles of the queries, each with the keys up to its end, without a graph.
+ * Backward recomputes each tile and runs its backward. The caller owns the arguments. */
 ms_tensor ms_tiled_attention_run(ms_tape *tape, ms_tiled_attention attention, ms_tensor query,
                                  ms_tensor key, ms_tensor value, ms_tensor mask);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * analyze --check-with capture: the step that was told, run by PyTorch.
+ * analyze --check-with capture: runs the predicted step in PyTorch.
  */
 #ifndef MS_CLI_CAPTURE_CHECK_WITH_H
 #define MS_CLI_CAPTURE_CHECK_WITH_H
 
 #include "cli/parse/settings.h"
 
-/* `folder` has the static_report.json of the analysis of a run on `device`; the runtime report goes
- * there as well. Prints the comparison. */
+/* `folder` has the static_report.json of a run on `device`; the runtime report is written there,
+ * too. Prints the comparison. */
 ms_status ms_cli_check_with_capture(const ms_cli_settings *settings, const char *folder,
                                     const char *device, ms_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What kind of program a file is.
+ * Detects the kind of an executable file.
  */
 #include "cli/capture/executable.h"
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Whether the null device can be put in front of a program.
+ * Whether the null device can be loaded into a program.
  */
 #ifndef MS_CLI_CAPTURE_EXECUTABLE_H
 #define MS_CLI_CAPTURE_EXECUTABLE_H
 
 #include "memscope/memscope.h"
 
-/* Refuses what cannot be followed whatever it does: a set-uid program, and, where a library is to
- * be loaded into it, one of another kind than memscope itself. Scripts are their interpreters. What
- * is not there is left to who starts it. */
+/* Refuses programs that cannot be captured: set-uid programs and, if a library must be loaded,
+ * programs of another ABI than memscope. For a script its interpreter counts. A missing program is
+ * not an error here. */
 ms_status ms_cli_check_program(const char *name, bool takes_library, ms_error *err);
 
-/* Refuses a capture within a capture, and what LD_PRELOAD must not have. */
+/* Refuses a capture within a capture, and paths that LD_PRELOAD cannot contain. */
 ms_status ms_cli_check_environment(ms_error *err);
 
-/* Such a program may start others that are not, so that this is known for sure when it has ended.
- */
+/* Whether a program is statically linked. It may start others that are not, so this is certain only
+ * after it has ended. */
 bool ms_cli_is_static(const char *name);
 
 #endif

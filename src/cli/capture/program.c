@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Starting, waiting for and ending the program that is captured.
+ * Starting, waiting for and ending the captured program.
  */
 #define _XOPEN_SOURCE 700 /* for realpath; NOLINT(bugprone-reserved-identifier) */
 #include "cli/capture/program.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Runs a program with the hook in its Python and, unless on a real GPU, the null device in front of
- * CUDA.
+ * Runs a program with memscope's hook in its Python and, unless on a real GPU, the null device in
+ * place of CUDA.
  */
 #ifndef MS_CLI_CAPTURE_PROGRAM_H
 #define MS_CLI_CAPTURE_PROGRAM_H
@@ -10,8 +10,8 @@
 
 #include "memscope/recorded.h"
 
-/* Signals that would end memscope: they wait from one call to the other, and meanwhile reach the
- * program that runs. */
+/* Signals that would end memscope: blocked from one call to the other, and meanwhile passed on to
+ * the running program. */
 typedef struct ms_cli_held_signals {
     sigset_t held, before;
 } ms_cli_held_signals;
@@ -20,27 +20,27 @@ void ms_cli_release_signals(const ms_cli_held_signals *signals);
 
 typedef struct ms_cli_capture_request {
     char **program;                /* with arguments; ends with NULL */
-    const ms_device_facts *device; /* NULL: the GPUs that are there */
+    const ms_device_facts *device; /* NULL: the real GPUs */
     const char *folder;            /* where the hook writes */
     const ms_cli_held_signals *signals;
-    const char *loss; /* what values are when they are read back; NULL: not given */
+    const char *loss; /* value of the loss when it is read back; NULL: not given */
     uint64_t steps, seconds, device_count;
-    uint64_t ranks; /* of the world that the program is one rank of; 0: its own affair */
+    uint64_t ranks; /* world size, of which the program is one rank; 0: not set */
     bool traces_calls, hides_paths;
 } ms_cli_capture_request;
 
 typedef struct ms_cli_ending {
     bool timed_out;
-    int interrupted; /* the signal that memscope got and passed on, or 0 */
-    int signal;      /* that ended it, or 0 */
+    int interrupted; /* the signal that memscope received and passed on, or 0 */
+    int signal;      /* the signal that ended it, or 0 */
     int code;
 } ms_cli_ending;
 
-/* Waits for its end, which it brings about after `seconds`, and soon after a signal. */
+/* Waits for the program to end; ends it after `seconds`, or soon after a signal. */
 ms_status ms_cli_run_program(const ms_cli_capture_request *request, ms_cli_ending *ending,
                              ms_error *err);
 
-/* A file of the package memscope_torch, where it was built or is installed. */
+/* Finds a file of the package memscope_torch, in the build tree or where it is installed. */
 ms_status ms_cli_find_script(const char *name, char *path, size_t size, ms_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the Python of a captured program left, and where it goes.
+ * Finding the record of a captured program, and moving it to its destination.
  */
 #include "cli/capture/records.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the Python of a captured program left in a folder: files with one stem for each process.
+ * Records that the hook in a captured program left in a folder: files with one stem per process.
  */
 #ifndef MS_CLI_CAPTURE_RECORDS_H
 #define MS_CLI_CAPTURE_RECORDS_H
@@ -13,20 +13,21 @@
 #define MS_CLI_REPORT_NAME "runtime_report.json"
 enum { MS_CLI_STEM_BYTES = 256 };
 
-/* The stem of the best record, whose report is then STEM.json; false when nothing is known. A
- * process that used the device and was cut off goes before one that tells nothing: what was known
- * of it is made a report, with `outcome` and `how` it ended, which are plain text. */
+/* The stem of the best record, whose report is STEM.json; false if there is none. A process that
+ * used the device and was cut off is preferred to one without figures: a report is made of its
+ * partial record, with `outcome` and `how` it ended, which are plain text. */
 bool ms_cli_find_record(const char *folder, const char *outcome, const char *how,
                         char stem[MS_CLI_STEM_BYTES]);
 
-/* Moves a record to its place. The report comes last, and each file as a whole; what an older
- * record has and this one has not is removed. */
+/* Moves a record to its destination, each file atomically, the report last; removes files of an
+ * older record that this one lacks. */
 ms_status ms_cli_keep_record(const char *folder, const char *stem, const char *out, ms_error *err);
 
-/* A report that a command was given; NULL on failure. It is an input, see guard.h. */
+/* Reads a report named on the command line and records it as an input (guard.h); NULL on failure.
+ */
 ms_recorded *ms_cli_read_record(const char *path, ms_error *err);
 
-/* The names of all of them, below `out`. */
+/* Adds the names of all files of a record, below `out`. */
 void ms_cli_add_records(ms_cli_targets *targets, const char *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One capture: a program is run in a folder of its own, and what it left is kept and shown.
+ * One capture: runs a program with a temporary folder, keeps its record and shows the report.
  */
 #ifndef MS_CLI_CAPTURE_SESSION_H
 #define MS_CLI_CAPTURE_SESSION_H

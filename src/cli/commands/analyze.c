@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope analyze: one analysis, then the reports that were asked for, one by one.
+ * memscope analyze: one analysis, then the requested reports, one by one.
  */
 #include <stdlib.h>
 #include <string.h>

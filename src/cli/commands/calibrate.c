@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope calibrate: what measured steps say of a device.
+ * memscope calibrate: fits device properties to measured steps.
  */
 #include <stdlib.h>
 #include <string.h>

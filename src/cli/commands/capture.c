@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope capture: runs a program that uses PyTorch on a device that is not there, for some
- * optimizer steps, and tells its memory.
+ * memscope capture: runs a PyTorch program on a stub device for some optimizer steps, and reports
+ * its memory.
  */
 #include <errno.h>
 #include <math.h>

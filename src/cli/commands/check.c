@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope check: whether runs keep their budgets.
+ * memscope check: checks whether runs stay within their budgets.
  */
 #define _XOPEN_SOURCE 700 /* for realpath; NOLINT(bugprone-reserved-identifier) */
 #include <limits.h>

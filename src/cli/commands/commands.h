@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The commands, a file and a row each; `memscope help` has them in the order of cli/commands.c.
+ * The commands, one file and one row each; `memscope help` lists them in the order of
+ * cli/commands.c.
  */
 #ifndef MS_CLI_COMMANDS_COMMANDS_H
 #define MS_CLI_COMMANDS_COMMANDS_H

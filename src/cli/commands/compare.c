@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope compare: two reports side by side.
+ * memscope compare: compares two reports.
  */
 #include "cli/capture/records.h"
 #include "cli/commands/commands.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope diff: what two runs differ in.
+ * memscope diff: shows how two runs differ.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope fit: the largest of something with which a step fits.
+ * memscope fit: finds the largest batch, sequence, rank or number of layers that fits.
  */
 #include <errno.h>
 #include <stdlib.h>

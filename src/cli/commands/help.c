@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope help: of people, of the manual and of shells.
+ * memscope help: help texts, manual pages and shell completions.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope merge: shards into one file, or the best of a file's rows.
+ * memscope merge: joins shards, or writes the Pareto front of a file's rows.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope plan: its options are the fields of a plan, those of a run and the few below.
+ * memscope plan: its options are the fields of a plan, the fields of a run and those below.
  */
 #include <stdlib.h>
 #include <string.h>

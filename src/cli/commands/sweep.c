@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope sweep: rows as they come, and on after an interruption.
+ * memscope sweep: writes rows as they are computed, and resumes after an interruption.
  */
 #include <inttypes.h>
 #include <signal.h>

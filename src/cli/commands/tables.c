@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope models, devices and schema: what is built in.
+ * memscope models, devices and schema: built-in tables and schemas.
  */
 #include <errno.h>
 #include <string.h>

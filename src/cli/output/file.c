@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A report replaces its old version only when all of it is on the disk.
+ * A report replaces its previous version only once it is completely on disk.
  */
 #include "cli/output/file.h"
 

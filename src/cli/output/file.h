@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Files that are written whole or not at all.
+ * Writing files completely or not at all.
  */
 #ifndef MS_CLI_OUTPUT_FILE_H
 #define MS_CLI_OUTPUT_FILE_H
@@ -14,7 +14,8 @@
 #include "memscope/plan.h"
 #include "memscope/recorded.h"
 
-/* What a file is filled from. `write` writes all of it; that the output failed is seen here. */
+/* The content of a file. `write` writes all of it; the caller of `write` checks the stream for
+ * errors. */
 typedef struct ms_cli_source ms_cli_source;
 struct ms_cli_source {
     ms_status (*write)(FILE *out, const ms_cli_source *source, ms_error *err);
@@ -24,19 +25,19 @@ struct ms_cli_source {
     const ms_fit *fit;   /* for `fit` */
     const ms_comparison *comparison;
     const ms_check *check;
-    size_t index;                         /* of a baseline */
+    size_t index;                         /* of the baseline */
     const void *data;                     /* for others */
     const ms_recorded *recorded, *second; /* for `capture` and `compare` */
 };
 
-/* Writes a file whole or not at all: a temporary file beside it, synced, renamed. What is no
- * regular file (a device, a pipe) is written in place; "-" is stdout, whose reader may go away. */
+/* Writes a file completely or not at all: writes a temporary file beside it, syncs and renames it.
+ * Devices and pipes are written in place; "-" is standard output, whose reader may close it. */
 ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_error *err);
 
-/* Writes to standard error, whose reader may go away. */
+/* Writes to standard error, whose reader may close it. */
 ms_status ms_cli_write_stderr(const ms_cli_source *source, ms_error *err);
 
-/* Adds to the end of a file, which is made when it is not there. */
+/* Appends to a file, which is created if missing. */
 ms_status ms_cli_append_file(const char *path, const ms_cli_source *source, ms_error *err);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Nothing that was read in this run is written over, and no output takes another's place. Every
- * place that ms_cli_find_place gives was looked at here; who writes more than one file looks at
- * all of them before the first.
+ * Prevents outputs from overwriting inputs of this call, or one another. ms_cli_find_place checks
+ * every output; commands that write several files check all of them before writing the first.
  */
 #ifndef MS_CLI_OUTPUT_GUARD_H
 #define MS_CLI_OUTPUT_GUARD_H
@@ -12,32 +11,32 @@
 
 #include "memscope/inputs.h"
 
-/* The list of this run's inputs, between the two calls; NULL: memory was short. */
+/* The list of this call's inputs, between begin and end; NULL: out of memory. */
 ms_inputs *ms_cli_guard_begin(void);
 void ms_cli_guard_end(void);
 ms_inputs *ms_cli_inputs(void);
 
-/* Puts down a file that is about to be read by name; "-" is standard input. */
+/* Records a file that is about to be read; "-" is standard input. */
 ms_status ms_cli_guard_input(const char *path, ms_error *err);
 
-/* Fails where the file of that name was read; "-" is standard output. */
+/* Fails if the file of that name was read; "-" is standard output. */
 ms_status ms_cli_guard_output(const char *path, ms_error *err);
 
-/* Fails where the path is a link to no file: it could become any file before it is written. */
+/* Fails if the path is a dangling link, which could point to any file by the time it is written. */
 ms_status ms_cli_refuse_link_to_nothing(const char *path, ms_error *err);
 
-/* What is to be written: names, of which two may not be one file. */
+/* Files to write; no two may be the same file. */
 enum { MS_CLI_MAX_OUTPUTS = 16 }; /* of --output */
 enum { MS_CLI_MOST_TARGETS = MS_CLI_MAX_OUTPUTS + 8 };
 typedef struct ms_cli_targets {
     char *paths[MS_CLI_MOST_TARGETS];
     size_t count;
-    bool has_failed; /* memory was short */
+    bool has_failed; /* out of memory */
 } ms_cli_targets;
 
-/* `folder`: where the file is, or NULL. */
+/* Adds a file; `folder`: its folder, or NULL. */
 void ms_cli_targets_add(ms_cli_targets *targets, const char *folder, const char *name);
-/* Looks at all of them, and frees the names. */
+/* Checks all of them, and frees the names. */
 ms_status ms_cli_targets_check(ms_cli_targets *targets, ms_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A plan simulates dozens of steps, whose tables are alike. glibc gives large ones back to the
- * system each time, and the system clears the pages again: a fifth of a plan's time.
+ * A plan simulates dozens of steps with tables of similar size. By default glibc returns large
+ * tables to the system each time, and clearing their pages again takes a fifth of a plan's time.
  */
 #include "cli/output/memory.h"
 

@@ -5,7 +5,8 @@
 #ifndef MS_CLI_OUTPUT_MEMORY_H
 #define MS_CLI_OUTPUT_MEMORY_H
 
-/* From now on memory that is freed is kept for what is allocated next. */
+/* From now on freed memory is kept for later allocations instead of being returned to the system.
+ */
 void ms_cli_keep_memory(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where a result goes.
+ * The destination of a result: found, checked against inputs, and its folders created.
  */
 #ifndef MS_CLI_OUTPUT_PLACE_H
 #define MS_CLI_OUTPUT_PLACE_H
@@ -10,18 +10,18 @@
 
 #include "memscope/error.h"
 
-/* Where a result goes. */
+/* A checked destination. */
 typedef struct ms_cli_place {
     bool is_stdout;
-    char *target; /* the file to replace, behind every link, for free(); NULL: written in place, as
-                     devices and pipes are */
+    char *target; /* the file to replace, with links resolved; the caller frees it. NULL: written in
+                     place, as devices and pipes */
     mode_t mode;  /* of that file, or of a new one */
 } ms_cli_place;
 
-/* `path`: "-" or NULL for standard output. Fails where nothing may be written. */
+/* `path`: "-" or NULL for standard output. Fails if it must not be written (guard.h). */
 ms_status ms_cli_find_place(const char *path, ms_cli_place *place, ms_error *err);
 
-/* Makes the folder and those above it. */
+/* Creates the folder and its parents. */
 ms_status ms_cli_make_directory(const char *path, ms_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A bar that shows how far a sweep is.
+ * The progress bar of a sweep.
  */
 #ifndef MS_CLI_OUTPUT_PROGRESS_H
 #define MS_CLI_OUTPUT_PROGRESS_H
@@ -10,10 +10,10 @@
 
 #include "memscope/sweep.h"
 
-/* A bar on standard error where that is a terminal, else nothing. */
+/* Shown on standard error if that is a terminal. */
 typedef struct ms_cli_progress {
     bool is_shown;
-    uint64_t first; /* done before */
+    uint64_t first; /* points done by an earlier run */
     double start_s, shown_s;
 } ms_cli_progress;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Rows go to the disk as they come, into a file beside the one that was asked for: that one is
- * there when all of them are, and an older one stays whole until then.
+ * Rows are written as they are computed, to a part file beside the requested one, which is replaced
+ * only when all rows are written.
  */
 #define _DEFAULT_SOURCE /* for flock; NOLINT(bugprone-reserved-identifier) */
 #include "cli/output/rows_file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The commands of the program.
+ * Commands of the program.
  */
 #ifndef MS_CLI_PARSE_COMMAND_H
 #define MS_CLI_PARSE_COMMAND_H
@@ -14,8 +14,8 @@ enum { EXIT_SAME = 0, EXIT_DIFFERENT = 1 };
 
 typedef struct ms_cli_command ms_cli_command;
 
-/* A command that was called: what follows its name, and all commands in the order of the help, with
- * NULL past the last. */
+/* A call of a command: the arguments after its name, and all commands in the order of the help,
+ * ended by NULL. */
 typedef struct ms_cli_call {
     const ms_cli_command *const *commands;
     const ms_cli_command *command;
@@ -28,18 +28,18 @@ struct ms_cli_command {
     const char *arguments;               /* "[options] [CONFIG]" */
     const char *help;                    /* one line */
     const char *const *examples;         /* command, explanation, ..., NULL */
-    const ms_cli_grammar *grammar;       /* its options; NULL: none */
-    const char *outcomes;                /* lines on its own exit codes; NULL: none */
+    const ms_cli_grammar *grammar;       /* its options; NULL: it has none */
+    const char *outcomes;                /* lines about its exit codes; NULL: none */
     int (*run)(const ms_cli_call *call); /* returns the exit code */
 };
 
-/* The one of that name, or NULL. */
+/* The command of that name, or NULL. */
 const ms_cli_command *ms_cli_command_find(const ms_cli_command *const *commands, const char *name);
 
 /* Whether the word asks for help. */
 bool ms_cli_is_help(const char *word);
 
-/* Complains that no command has that name; returns the exit code. */
+/* Reports an unknown command; returns the exit code. */
 int ms_cli_no_command(const ms_cli_command *const *commands, const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Completions for shells, from the same tables as the help texts: the files of zsh and fish, and
- * the words that bash asks for.
+ * Shell completions from the same tables as the help texts: the files for zsh and fish, and the
+ * words that bash requests.
  */
 #include "cli/parse/completion.h"
 

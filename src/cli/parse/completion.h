@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Completions for shells.
+ * Shell completions.
  */
 #ifndef MS_CLI_PARSE_COMPLETION_H
 #define MS_CLI_PARSE_COMPLETION_H
@@ -10,8 +10,9 @@
 
 #include "cli/parse/command.h"
 
-/* "zsh" or "fish": the completions of that shell. "words COMMAND --OPTION": what may follow the
- * option, on a line; @models and @devices for those. False: the words are none of these. */
+/* "zsh" or "fish": prints the completions of that shell. "words COMMAND --OPTION": prints the
+ * values of the option on one line, with @models and @devices for those lists. False: other
+ * arguments. */
 bool ms_cli_print_completion(FILE *out, const ms_cli_command *const *commands, int argc,
                              char **argv);
 

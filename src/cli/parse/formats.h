@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The formats of a command, and those that a call asks for.
+ * Output formats of a command, and those requested by a call.
  */
 #ifndef MS_CLI_PARSE_FORMATS_H
 #define MS_CLI_PARSE_FORMATS_H
 
 #include "cli/parse/settings.h"
 
-/* Fails unless it is a format of the grammar. */
+/* Fails unless the grammar has the format. */
 ms_status ms_cli_check_format(const ms_cli_grammar *grammar, const char *name, ms_error *err);
 
-/* What --format and -o mean together: a file alone has the format its name ends in. */
+/* The format of --format, else that of the extension of -o's file, else the first one. */
 const char *ms_cli_format(const ms_cli_settings *settings);
 
-/* --format and --output FORMAT=FILE, for rows of options. */
+/* Apply --format and --output FORMAT=FILE, for rows of options. */
 ms_status ms_cli_set_format(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_add_output(ms_cli_settings *settings, const char *value, ms_error *err);
 

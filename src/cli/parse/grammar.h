@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a command accepts.
+ * The options and words that a command accepts.
  */
 #ifndef MS_CLI_PARSE_GRAMMAR_H
 #define MS_CLI_PARSE_GRAMMAR_H
@@ -12,7 +12,7 @@
 
 typedef struct ms_cli_settings ms_cli_settings;
 
-/* An option that is no field. */
+/* An option that is not a field. */
 typedef struct ms_cli_option {
     const char *name;       /* "format" */
     char letter;            /* 'o', or 0 */
@@ -21,24 +21,24 @@ typedef struct ms_cli_option {
     ms_status (*apply)(ms_cli_settings *settings, const char *value, ms_error *err);
 } ms_cli_option;
 
-/* Fields that are options, and how one is set; one without value_name is a flag, set to "true". */
+/* Fields that are options, and their setter; one without value_name is a flag, set to "true". */
 typedef struct ms_cli_fields {
     const ms_run_field *(*list)(size_t *count);
     ms_status (*set)(ms_cli_settings *settings, const char *field, const char *value,
                      ms_error *err);
-    const char *const *without; /* names that are no options; past the last, NULL. NULL: none */
+    const char *const *without; /* names that are not options, ended by NULL; NULL: none */
 } ms_cli_fields;
 
-/* What a command accepts. A name means the first option or field that has it, in this order. */
+/* A name means the first option or field with that name, in this order. */
 typedef struct ms_cli_grammar {
-    const ms_cli_option *options; /* past the last, a name of NULL */
-    const ms_cli_fields *fields;  /* past the last, a list of NULL */
+    const ms_cli_option *options; /* ends with a name of NULL */
+    const ms_cli_fields *fields;  /* ends with a list of NULL */
     ms_status (*take_word)(ms_cli_settings *settings, const char *word, ms_error *err);
-    const char *(*format_at)(size_t index); /* of --format; NULL past the last */
-    const char *notes;                      /* below the options in the help, or NULL */
+    const char *(*format_at)(size_t index); /* values of --format; NULL past the last */
+    const char *notes;                      /* text below the options in the help, or NULL */
 } ms_cli_grammar;
 
-/* One of a grammar's options: one of its own, or a field. */
+/* An option of a grammar: one of its own, or a field. */
 typedef struct ms_cli_choice {
     const char *name, *value_name;
     const ms_cli_option *option; /* or NULL */
@@ -46,16 +46,16 @@ typedef struct ms_cli_choice {
     const ms_cli_fields *fields; /* of the field */
 } ms_cli_choice;
 
-/* The name of the index-th one, or NULL past the last; fits ms_cli_name_at. */
+/* The name of the option at `index`; NULL past the last. An ms_cli_name_at. */
 const char *ms_cli_choice_name(const void *grammar, size_t index);
 
-/* The one whose name is `length` bytes of `name`, or that letter. */
+/* Find an option by the first `length` bytes of `name`, or by letter. */
 bool ms_cli_find_option(const ms_cli_grammar *grammar, const char *name, size_t length,
                         ms_cli_choice *found);
 bool ms_cli_find_letter(const ms_cli_grammar *grammar, char letter, ms_cli_choice *found);
 
-/* Calls `visit` for every option that no other one hides, fields first; a letter of 0: it has none.
- */
+/* Calls `visit` for every option that is not hidden by another of the same name, fields first;
+ * letter 0: none. */
 typedef void (*ms_cli_visitor)(void *context, char letter, const ms_run_field *row);
 void ms_cli_visit_options(const ms_cli_grammar *grammar, ms_cli_visitor visit, void *context);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Help texts, printed from the tables.
+ * Help texts, generated from the tables.
  */
 #include "cli/parse/help.h"
 

@@ -9,7 +9,7 @@
 
 #include "cli/parse/command.h"
 
-/* The page of section 1. */
+/* Prints the page of section 1. */
 void ms_cli_print_page(FILE *out, const ms_cli_command *command);
 
 #endif

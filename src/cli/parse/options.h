@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Options that several commands have.
+ * Options of several commands.
  */
 #ifndef MS_CLI_PARSE_OPTIONS_H
 #define MS_CLI_PARSE_OPTIONS_H
 
 #include "cli/parse/settings.h"
 
-/* For rows of options that several commands have. */
+/* For rows of options of several commands. */
 ms_status ms_cli_set_file(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_budgets(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_jobs(ms_cli_settings *settings, const char *value, ms_error *err);
@@ -16,11 +16,12 @@ ms_status ms_cli_set_help(ms_cli_settings *settings, const char *value, ms_error
 ms_status ms_cli_set_color(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_no_color(ms_cli_settings *settings, const char *value, ms_error *err);
 
-/* The file of --budgets, or the usual one; and the refusal of a word without --budgets. */
+/* The file of --budgets, or the default. ms_cli_refuse_word refuses a bare word, which lacks
+ * --budgets. */
 const char *ms_cli_budgets(const ms_cli_settings *settings);
 ms_status ms_cli_refuse_word(ms_cli_settings *settings, const char *word, ms_error *err);
 
-/* For grammars with the fields of a run: sets one; takes the bare word as the config. */
+/* For grammars with the fields of a run: set a field; take the bare word as the config. */
 ms_status ms_cli_set_run(ms_cli_settings *settings, const char *field, const char *value,
                          ms_error *err);
 ms_status ms_cli_take_config(ms_cli_settings *settings, const char *word, ms_error *err);

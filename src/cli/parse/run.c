@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One parser for all commands: what a command accepts is its grammar.
+ * One parser for all commands, driven by the command's grammar.
  */
 #include "cli/parse/run.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A call is parsed and run.
+ * Parsing and running a call.
  */
 #ifndef MS_CLI_PARSE_RUN_H
 #define MS_CLI_PARSE_RUN_H
@@ -8,13 +8,13 @@
 #include "cli/parse/command.h"
 #include "cli/parse/settings.h"
 
-/* Parses the arguments: options in any order, `--name value` or `--name=value`; other words go to
- * take_word of the grammar. Then prints the command's help, complains, or calls `run`. Returns the
- * exit code. */
+/* Parses the arguments: options in any order, `--name value` or `--name=value`; other words are
+ * passed to take_word of the grammar. Then prints the command's help, reports an error, or calls
+ * `run`. Returns the exit code. */
 int ms_cli_run(const ms_cli_call *call, ms_cli_settings *settings,
                int (*run)(const ms_cli_settings *settings, ms_error *err));
 
-/* For commands without options, that print a table: `write` fills it. */
+/* For commands without options that print a table, which `write` writes. */
 int ms_cli_print_table(const ms_cli_call *call, ms_status (*write)(FILE *out, ms_error *err));
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the options of a call set.
+ * The options of a call.
  */
 #ifndef MS_CLI_PARSE_SETTINGS_H
 #define MS_CLI_PARSE_SETTINGS_H
@@ -25,7 +25,7 @@ struct ms_cli_settings {
     ms_run *run;
     ms_plan *plan;
     const char *config;        /* the bare word, or --budgets; or NULL */
-    const char *other;         /* the second one, of `diff` */
+    const char *other;         /* the second bare word, of `diff` */
     const char *format, *file; /* --format, -o */
     ms_cli_output outputs[MS_CLI_MAX_OUTPUTS];
     size_t output_count;
@@ -44,14 +44,14 @@ struct ms_cli_settings {
     bool is_real;             /* --real of capture */
     const char *loss;         /* --answer-loss of capture, or NULL */
     const char *second;       /* the second report of compare */
-    char **program;           /* what follows --; ends with NULL */
+    char **program;           /* words after --; ends with NULL */
     uint32_t jobs;            /* -j; 0: not given */
     bool checks_with_capture; /* --check-with capture */
     bool unroll, chart, quiet, help, warn_only, no_plans, update;
     ms_sweep *sweep;
     const char **paths; /* the bare words of merge and calibrate */
     size_t path_count;
-    const char *objectives; /* of merge; NULL: the usual ones */
+    const char *objectives; /* of merge; NULL: the default ones */
     bool resume, frontier;
     ms_cli_color color;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Adapters: what is trained in the place of the model's own weights, as PEFT's adapter_config.json
- * says it, or the shorter text of `--lora`. Names are those of the framework's modules.
+ * Adapters: weights trained instead of the model's own, as described by PEFT's adapter_config.json
+ * or the shorter text of `--lora`. Names are those of the framework's modules.
  */
 #ifndef MS_CONFIG_ADAPTER_ADAPTER_H
 #define MS_CONFIG_ADAPTER_ADAPTER_H
@@ -16,17 +16,18 @@
 
 typedef enum ms_adapter_kind {
     MS_ADAPTER_LORA, /* W x + B A x: two matrices of rank r next to a linear layer's */
-    MS_ADAPTER_IA3,  /* a vector that scales a layer's output, or its input */
+    MS_ADAPTER_IA3,  /* a vector that scales a layer's output or input */
     MS_ADAPTER_KIND_COUNT
 } ms_adapter_kind;
 
 typedef enum ms_adapter_bias {
     MS_ADAPTER_BIAS_NONE,
     MS_ADAPTER_BIAS_ALL, /* every bias of the model is trained */
-    MS_ADAPTER_BIAS_ONLY /* those of adapted layers ("lora_only") */
+    MS_ADAPTER_BIAS_ONLY /* only those of adapted layers ("lora_only") */
 } ms_adapter_bias;
 
-/* Modules, by names or by a pattern over the whole name; neither: see the member. */
+/* A selection of modules: by names, or by a pattern that matches the whole name. For neither, see
+ * the member. */
 typedef struct ms_module_list {
     const char *const *names;
     uint32_t count;
@@ -34,16 +35,16 @@ typedef struct ms_module_list {
 } ms_module_list;
 
 typedef struct ms_adapter_rank {
-    const char *pattern; /* of a name's end */
+    const char *pattern; /* matches the end of a name */
     uint64_t rank;
 } ms_adapter_rank;
 
-/* Strings and lists belong to the arena it was read into. */
+/* Strings and lists belong to the arena of the reader. */
 typedef struct ms_adapter {
     ms_adapter_kind kind;
     uint64_t rank;
     bool all_linear; /* every linear layer but the head */
-    /* Neither all_linear nor targets: the family's own. */
+    /* Without all_linear and targets: the family's defaults. */
     ms_module_list targets, exclude;
     ms_module_list feedforward; /* ia3: of the targets, those whose input is scaled */
     ms_module_list saved;       /* trained in full: a copy next to the frozen original */
@@ -54,9 +55,9 @@ typedef struct ms_adapter {
     uint32_t rank_count;
     ms_adapter_bias bias;
     bool has_bias; /* lora_bias: B has a bias */
-    bool is_dora;  /* and a magnitude for each output */
+    bool is_dora;  /* also a magnitude per output */
     double dropout;
-    ms_dtype dtype; /* of its weights; the loader sets it */
+    ms_dtype dtype; /* of its weights; set by the loader */
 } ms_adapter;
 
 /* Reads an adapter_config.json. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What an adapter that names no targets changes: PEFT 0.21's tables by model type
- * (peft/utils/constants.py). A family that is in none must name them.
+ * Default targets of adapters: PEFT 0.21's tables by model type (peft/utils/constants.py). For a
+ * model type in no table, targets must be given.
  */
 #include "config/adapter/adapter_defaults.h"
 

@@ -9,10 +9,10 @@
 
 typedef enum ms_adapter_key_kind {
     MS_ADAPTER_KEY_COUNT,    /* uint64_t, 1 to MS_ADAPTER_MOST_RANK */
-    MS_ADAPTER_KEY_FLAG,     /* bool; in text the word alone */
-    MS_ADAPTER_KEY_FRACTION, /* double from 0 to below 1 */
-    MS_ADAPTER_KEY_TARGETS,  /* a list of modules, or a pattern, or "all-linear", or null: the
-                                family's */
+    MS_ADAPTER_KEY_FLAG,     /* bool; in text only the word */
+    MS_ADAPTER_KEY_FRACTION, /* double, 0 <= x < 1 */
+    MS_ADAPTER_KEY_TARGETS,  /* a list of modules, a pattern, "all-linear", or null: the family's
+                                defaults */
     MS_ADAPTER_KEY_MODULES,  /* a list of modules, or a pattern */
     MS_ADAPTER_KEY_NAMES,    /* a list of modules, or one */
     MS_ADAPTER_KEY_PATTERNS, /* the same, of patterns */
@@ -29,10 +29,10 @@ typedef struct ms_adapter_key {
     const char *name, *short_name; /* in the file, in text; NULL: not in text */
     ms_adapter_key_kind kind;
     size_t offset;
-    bool lora, ia3; /* which of the two has it */
+    bool lora, ia3; /* the kinds that have the key */
 } ms_adapter_key;
 
-/* Past the last, a name of NULL. */
+/* Ends with a row whose name is NULL. */
 extern const ms_adapter_key ms_adapter_keys[];
 extern const char *const ms_adapter_biases[]; /* by ms_adapter_bias, ending in NULL */
 #define MS_ADAPTER_ALL_LINEAR "all-linear"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which modules an adapter changes, by PEFT 0.21's rules: a name is listed when it is an entry or
- * ends in one after a point; a pattern must match the whole name.
+ * Which modules an adapter applies to, by PEFT 0.21's rules: a name matches a list if it equals an
+ * entry or ends in "." and an entry; a pattern must match the whole name.
  */
 #include "config/adapter/adapter_match.h"
 

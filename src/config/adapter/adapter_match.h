@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which modules an adapter changes.
+ * Which modules an adapter applies to.
  */
 #ifndef MS_CONFIG_ADAPTER_ADAPTER_MATCH_H
 #define MS_CONFIG_ADAPTER_ADAPTER_MATCH_H
 
 #include "config/adapter/adapter.h"
 
-/* Whether it treats all layers alike; NULL does. */
+/* Whether the adapter treats all layers alike; true for NULL. */
 bool ms_adapter_is_uniform(const ms_adapter *adapter);
 /* The caller owns *matcher, also on failure; the adapter must outlive it. */
 ms_status ms_adapter_matcher_new(const ms_adapter *adapter, const char *model_type,

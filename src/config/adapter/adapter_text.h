@@ -7,7 +7,8 @@
 
 #include "config/adapter/adapter.h"
 
-/* The adapter in the words of `--lora`; what those cannot say is counted. NULL: out of memory. */
+/* The adapter in the syntax of `--lora`; settings without such syntax appear as a count. NULL: out
+ * of memory. */
 const char *ms_adapter_text(ms_arena *arena, const ms_adapter *adapter);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The kinds of values that options of every table may have, and the member of each.
+ * Kinds of values for options of every table, and the type of the member of each.
  */
 #ifndef MS_CONFIG_FIELDS_KINDS_H
 #define MS_CONFIG_FIELDS_KINDS_H
 
 #include "config/fields/field.h"
 
-extern const ms_config_kind
-    ms_config_kind_text; /* const char *; nothing or "" is shown as "none" */
+extern const ms_config_kind ms_config_kind_text;   /* const char *; NULL or "" is shown as "none" */
 extern const ms_config_kind ms_config_kind_word;   /* const char *, not empty */
 extern const ms_config_kind ms_config_kind_file;   /* the same, of a file */
 extern const ms_config_kind ms_config_kind_count;  /* uint64_t within the bounds */
@@ -24,15 +23,14 @@ extern const ms_config_kind ms_config_kind_bits;   /* uint32_t, of a list of cho
 extern const ms_config_kind ms_config_kind_flag;   /* bool: true or false */
 extern const ms_config_kind ms_config_kind_answer; /* bool: yes or no */
 
-/* For kinds of a table's own that keep their text: as ms_config_kind_word sets and shows it. */
+/* For a table's own kinds that store their text: set and show as ms_config_kind_word. */
 ms_status ms_config_set_word(const ms_config_field *field, const char *value, void *member,
                              ms_arena *arena, ms_error *err);
 void ms_config_show_text(const ms_config_field *field, const void *member, ms_config_shown *shown);
-/* For kinds whose rows say themselves what reports write, or that are in none. */
+/* For kinds whose rows define what reports write, or that appear in none. */
 void ms_config_show_nothing(const ms_config_field *field, const void *member,
                             ms_config_shown *shown);
-/* For those of a choice that other names lead to first, and for what a parser of its own refuses.
- */
+/* For choices with synonyms, and for values that a kind's own parser refuses. */
 ms_status ms_config_set_choice(const ms_config_field *field, const char *value, void *member,
                                ms_arena *arena, ms_error *err);
 void ms_config_show_choice(const ms_config_field *field, const void *member,

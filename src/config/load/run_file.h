@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A run file: the fields of a run as JSON, and "model". Its schema is schemas/run.schema.json.
+ * Run files: the fields of a run as JSON, and "model". The schema is schemas/run.schema.json.
  */
 #ifndef MS_CONFIG_LOAD_RUN_FILE_H
 #define MS_CONFIG_LOAD_RUN_FILE_H
@@ -11,7 +11,7 @@
 #include "config/run/run_fields.h"
 #include "json/value.h"
 
-/* Reads all but "model" into the draft. An unknown key is an error: the file is ours. */
+/* Reads all keys except "model" into the draft. Unknown keys are errors. */
 ms_status ms_run_file_read(ms_arena *arena, ms_json_value root, ms_run_draft *draft,
                            ms_run_origins *origins, ms_error *err);
 

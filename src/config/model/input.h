@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where a config is: a built-in model, a file, a directory or standard input.
+ * Finds and reads a config: a built-in model, a file, a directory or standard input.
  */
 #ifndef MS_CONFIG_MODEL_INPUT_H
 #define MS_CONFIG_MODEL_INPUT_H
@@ -12,15 +12,15 @@
 #include "base/error.h"
 #include "json/scan.h"
 
-/* What "config", or "model" in a run file, names. */
+/* The input that "config", or "model" in a run file, names. */
 typedef struct ms_input {
     ms_json_source source;
     char *text;       /* to free; NULL for presets */
     const char *path; /* of the file; NULL for presets and standard input */
-    const char *name; /* for titles; NULL: the model type will do */
+    const char *name; /* for titles; NULL: use the model type */
 } ms_input;
 
-/* What a directory is asked for: a run, which may be there beside the model, or the model alone. */
+/* What to look for in a directory: a run file before a model, or only a model. */
 typedef enum ms_wanted { MS_WANTED_RUN, MS_WANTED_MODEL } ms_wanted;
 
 ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_input *in,
@@ -29,14 +29,14 @@ ms_status ms_input_open(ms_arena *arena, const char *config, ms_wanted what, ms_
 /* Names of the built-in models, in the order they are listed; NULL past the last. */
 const char *ms_preset_name(size_t index);
 bool ms_is_preset(const char *name);
-/* Fails, with the preset whose name is nearest. */
+/* Fails with a message that suggests the preset with the nearest name. */
 ms_status ms_fail_no_config(const char *name, ms_error *err);
 
-/* Whether a file of that name is there, no folder and no device. */
+/* Whether `path` is a regular file. */
 bool ms_is_regular_file(const char *path);
 
-/* A path in a run file starts at the run file; what is neither there nor looks like a path is taken
- * for a misspelt preset. NULL when out of memory. */
+/* Resolves a path relative to a run file. A name that does not exist and does not look like a path
+ * is returned unchanged, as a misspelt preset. NULL when out of memory. */
 const char *ms_path_beside(ms_arena *arena, const char *run_path, const char *path);
 
 #endif

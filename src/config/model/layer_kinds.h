@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What kind each layer is: by the file's lists, else by the family's rule.
+ * The kind of each layer: by the file's lists, else by the family's rule.
  */
 #ifndef MS_CONFIG_MODEL_LAYER_KINDS_H
 #define MS_CONFIG_MODEL_LAYER_KINDS_H
@@ -8,11 +8,11 @@
 #include "config/model/model_config.h"
 #include "config/model/model_read.h"
 
-/* Whether any layer has all of these flags, or lacks one of them. */
+/* Whether some layer has all of these flags; whether some layer lacks one. */
 bool ms_model_has_layers(const ms_model_config *config, uint8_t flags);
 bool ms_model_has_layers_but(const ms_model_config *config, uint8_t flags);
 
-/* Decides the kind of every layer, by the file's layer_types or the family's rule. */
+/* Sets the kind of every layer, from the file's layer_types or the family's rule. */
 ms_status ms_layer_kinds_read(ms_arena *arena, ms_json_value root, ms_model_config *config,
                               ms_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The model of a run: its config, or the name of one. Strings live in the arena.
+ * Loads the model of a run, from its config or by name. Strings are in the arena.
  */
 #ifndef MS_CONFIG_MODEL_LOAD_MODEL_H
 #define MS_CONFIG_MODEL_LOAD_MODEL_H
@@ -10,17 +10,17 @@
 #include "config/model/notes.h"
 #include "json/value.h"
 
-/* A config that is read already. `name`: of the model, or NULL for its type. */
+/* From a parsed config. `name`: of the model; NULL: its type. */
 ms_status ms_model_load_value(ms_arena *arena, const ms_family_list *families, ms_json_value root,
                               const char *name, ms_model_config *model, ms_notes *notes,
                               ms_error *err);
 
-/* "model" of the run file `in`: a config, or the name of one. */
+/* From "model" of the run file `in`: a config, or the name of one. */
 ms_status ms_model_load_of_run(ms_arena *arena, const ms_family_list *families, const ms_input *in,
                                ms_json_value value, ms_model_config *model, ms_notes *notes,
                                ms_error *err);
 
-/* One built-in model. */
+/* A built-in model. */
 ms_status ms_model_load_preset(ms_arena *arena, const ms_family_list *families, const char *name,
                                ms_model_config *model, ms_error *err);
 

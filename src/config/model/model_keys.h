@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * One getter per kind of key; the rows are the families'.
+ * Reading keys of config.json: one getter per kind of key. The families have the rows.
  */
 #ifndef MS_CONFIG_MODEL_MODEL_KEYS_H
 #define MS_CONFIG_MODEL_MODEL_KEYS_H
@@ -8,7 +8,7 @@
 #include "config/model/model_config.h"
 #include "config/model/model_read.h"
 
-/* As a file writes it: "silu". */
+/* The name in config.json: "silu". */
 const char *ms_activation_name(ms_activation activation);
 
 /* Finds a key of the file under its name or an alias; false when absent. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From a parsed config.json to ms_model_config: the family, its keys with defaults and aliases, the
- * keys that would change shapes in ways no family models, the rules that span keys.
+ * Converts a parsed config.json to ms_model_config: finds the family, reads its keys with defaults
+ * and aliases, refuses unsupported keys that change shapes, and checks the rules that span keys.
  */
 #ifndef MS_CONFIG_MODEL_MODEL_READ_H
 #define MS_CONFIG_MODEL_MODEL_READ_H
@@ -12,10 +12,8 @@
 #include "config/model/notes.h"
 #include "json/value.h"
 
-/* Strings of the config belong to the arena; `name` is the caller's to set. */
+/* Strings of the config belong to the arena; the caller sets `name`. */
 ms_status ms_model_config_read(ms_arena *arena, ms_json_value root, const ms_family_list *families,
                                ms_model_config *config, ms_notes *notes, ms_error *err);
-
-/* ---- the pieces, one file each ---- */
 
 #endif

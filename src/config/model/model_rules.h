@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What spans keys: shapes that must divide, keys that the family does not model, keys that look
- * misspelt.
+ * Rules that span keys: dimensions that must divide, keys that the family does not support, keys
+ * that look misspelt.
  */
 #ifndef MS_CONFIG_MODEL_MODEL_RULES_H
 #define MS_CONFIG_MODEL_MODEL_RULES_H
 
 #include "config/model/model_read.h"
 
-/* Refuses keys that change shapes and that the family (may be NULL) does not read. */
+/* Refuses keys that change shapes and that the family (NULL: any) does not read. */
 ms_status ms_model_refuse_keys(ms_json_value root, const ms_family *family, ms_error *err);
-/* Checks what spans keys, and fills in what follows from them. */
+/* Checks the rules, and fills in derived members. */
 ms_status ms_model_rules_check(ms_arena *arena, ms_json_value root, ms_model_config *config,
                                ms_error *err);
 /* Notes keys that look like misspelt ones. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Notes: things a user should know about an input that was accepted. They belong to the arena.
+ * Notes: what a user should know about accepted input. They belong to the arena.
  */
 #ifndef MS_CONFIG_MODEL_NOTES_H
 #define MS_CONFIG_MODEL_NOTES_H
@@ -16,7 +16,7 @@ typedef struct ms_notes {
     uint32_t count, capacity;
 } ms_notes;
 
-/* The text of one, from 0 on; NULL past the last. */
+/* The text of a note, from index 0; NULL past the last. */
 const char *ms_note_at(const ms_notes *notes, size_t index);
 /* Appends; does nothing when `notes` is NULL. */
 __attribute__((format(printf, 4, 5))) ms_status ms_note_add(ms_notes *notes, ms_arena *arena,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Quantised bases: linear layers whose frozen weights are stored in few bits, as `--quantize` or a
- * config's quantization_config says:
+ * Quantised bases: linear layers whose frozen weights are stored in few bits, as given by
+ * `--quantize` or a config's quantization_config:
  *
  *     nf4, fp4      bitsandbytes, 4 bits and a scale for every 64 weights; ":double": the scales
  *                   are quantised too
@@ -39,15 +39,16 @@ typedef enum ms_quantize_kind {
 typedef struct ms_quantization {
     ms_quantize_kind kind;
     bool is_double;           /* the scales are quantised too (bnb_4bit_use_double_quant) */
-    bool is_default_excepted; /* awq: besides what is excepted, what is so by itself */
-    uint32_t bits;            /* gptq and awq: of a weight */
-    uint32_t group_weights;   /* gptq and awq: that share a scale; 0: all of a column */
-    bool has_compute_dtype;   /* bnb_4bit_compute_dtype; else the type of the weights */
+    bool is_default_excepted; /* awq: the default exceptions apply in addition */
+    uint32_t bits;            /* gptq and awq: bits per weight */
+    uint32_t group_weights;   /* gptq and awq: weights that share a scale; 0: a whole column */
+    bool has_compute_dtype;   /* bnb_4bit_compute_dtype; else the dtype of the weights */
     ms_dtype compute_dtype;
     const char *const *exceptions; /* patterns of modules that are not converted; NULL: not given */
     uint32_t exception_count;
-    bool names_converted; /* gptq: the file names those that are, which is not followed */
-    bool is_dequantized;  /* resolved: on loading, as it cannot be trained or run packed */
+    bool names_converted; /* gptq: the file lists converted modules, which is ignored */
+    bool is_dequantized;  /* resolved: dequantised on loading, as it cannot be trained or run packed
+                           */
 } ms_quantization;
 
 enum { MS_FP8_BLOCK = 128 }; /* rows and columns that share a scale */
@@ -58,27 +59,26 @@ static inline bool ms_is_packed(const ms_quantization *quantization)
     return quantization->kind != MS_QUANTIZE_NONE && !quantization->is_dequantized;
 }
 
-/* Whether PEFT's prepare_model_for_kbit_training is run on such a base, and casts what is not
- * packed. */
+/* Whether PEFT's prepare_model_for_kbit_training casts weights of such a base that are not packed.
+ */
 typedef enum ms_upcasting {
-    MS_UPCAST_NEVER,   /* it leaves the types alone */
-    MS_UPCAST_IF_SAID, /* it would cast, but trainers do not call it */
+    MS_UPCAST_NEVER,   /* it does not change dtypes */
+    MS_UPCAST_IF_SAID, /* it casts, but trainers do not call it */
     MS_UPCAST_USUALLY
 } ms_upcasting;
 ms_upcasting ms_upcasting_of(ms_quantize_kind kind);
 
-/* Reads a value of `--quantize`. The failure lists the values it takes. */
+/* Parses a value of `--quantize`. The error lists the accepted values. */
 ms_status ms_quantization_parse(const char *text, ms_quantization *quantization, ms_error *err);
-/* The equivalent value of `--quantize`; of the arena, NULL when it is full. */
+/* The equivalent value of `--quantize`, in the arena; NULL when out of memory. */
 const char *ms_quantization_text(ms_arena *arena, const ms_quantization *quantization);
 
 /* ---- which modules ---- */
 
-/* The names that a file excepts, ready to be searched. */
+/* The names of unconverted modules, prepared for lookups. */
 typedef struct ms_exceptions ms_exceptions;
 
-/* What is unsupported in a gptq or awq file: a sentence's end about its bits or groups, or NULL.
- */
+/* Why the bits or groups of a gptq or awq file are unsupported: the end of a sentence, or NULL. */
 const char *ms_quantization_refusal(const ms_quantization *quantization);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "config/model/quantize.h"
 
-/* Reads a quantization_config; methods that are not modelled are refused by name. Its names go to
- * the arena. */
+/* Reads a quantization_config; unsupported methods are refused by name. Names are copied to the
+ * arena. */
 ms_status ms_quantization_read(ms_arena *arena, ms_json_value value, ms_quantization *quantization,
                                ms_error *err);
 

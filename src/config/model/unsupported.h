@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What trainers have words for and is not modelled, so that it is refused in so many words.
+ * Known but unsupported dtypes and settings of trainers, with the reason for refusing them.
  */
 #ifndef MS_CONFIG_MODEL_UNSUPPORTED_H
 #define MS_CONFIG_MODEL_UNSUPPORTED_H
 
-/* Of an element type, such as "float8_e4m3fn"; NULL for one that is modelled or means nothing. */
+/* The reason for a dtype such as "float8_e4m3fn"; NULL for a supported or unknown one. */
 const char *ms_unsupported_type(const char *name);
 
-/* Of a setting, such as "torch_compile"; NULL for a name that means nothing. */
+/* The reason for a setting such as "torch_compile"; NULL for an unknown one. */
 const char *ms_unsupported_setting(const char *name);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * From what was said to a whole run: defaults, and the rules that span fields or need the model.
+ * Completes a run from the fields that were set: defaults, and rules that span fields or need the
+ * model.
  */
 #ifndef MS_CONFIG_RESOLVE_RESOLVE_H
 #define MS_CONFIG_RESOLVE_RESOLVE_H
@@ -11,11 +12,11 @@
 #include "config/run/run_fields.h"
 #include "json/value.h"
 
-/* Where the run file or a plan sets a field; a message about it shows the place. */
+/* Where the run file or a plan sets a field, for messages. */
 typedef struct ms_run_origins {
     bool in_file[MS_RUN_FIELD_COUNT];
     ms_json_value values[MS_RUN_FIELD_COUNT];
-    const ms_error *places[MS_RUN_FIELD_COUNT]; /* of what a plan file says; it is closed by now */
+    const ms_error *places[MS_RUN_FIELD_COUNT]; /* places in a plan file, which is already closed */
 } ms_run_origins;
 
 ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_run_origins *origins,

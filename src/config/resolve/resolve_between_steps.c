@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What happens between steps: emptying the cache, and evaluations.
+ * Settings of the time between steps: emptying the cache, and evaluations.
  */
 #include "config/resolve/resolve_between_steps.h"
 

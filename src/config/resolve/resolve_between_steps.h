@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What happens between steps.
+ * Settings of the time between steps: evaluation, emptying the cache.
  */
 #ifndef MS_CONFIG_RESOLVE_RESOLVE_BETWEEN_STEPS_H
 #define MS_CONFIG_RESOLVE_RESOLVE_BETWEEN_STEPS_H
@@ -9,7 +9,7 @@
 
 ms_status ms_resolve_between_steps(const ms_resolving *c);
 
-/* Fails when the run has an evaluation between steps, which plans do not count. */
+/* Fails if the run has an evaluation between steps, which plans do not support. */
 ms_status ms_evaluation_refuse(const ms_run_config *run, ms_error *err);
 
 #endif

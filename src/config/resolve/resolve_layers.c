@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What becomes of the layers and the loss, and what cannot be done to them.
+ * Treatments of the layers and the loss, and which are refused.
  */
 #include "config/resolve/resolve_layers.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How layers are treated.
+ * Treatments of layers.
  */
 #ifndef MS_CONFIG_RESOLVE_RESOLVE_LAYERS_H
 #define MS_CONFIG_RESOLVE_RESOLVE_LAYERS_H
 
 #include "config/resolve/resolving.h"
 
-/* The treatments of `checkpointing` and `treat` together, and whether model and run allow them. */
+/* Combines `checkpointing` and `treat`, and checks that model and run allow the treatments. */
 ms_status ms_resolve_layers(const ms_resolving *c);
 ms_status ms_resolve_treatments(const ms_resolving *c);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Head and loss: what is asked beside the model's own, and whether it can be done to this model.
+ * Head and loss: settings that change the model's own, and whether this model supports them.
  */
 #include "config/resolve/resolve_loss.h"
 

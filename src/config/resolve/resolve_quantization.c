@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How the base of a run is stored, and whether this model, device and training can have it so.
+ * Quantisation of the base, and whether this model, device and training support it.
  */
 #include "config/resolve/resolve_quantization.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A run that is being resolved, for the files that hold its rules.
+ * A run while it is resolved, for the files with the rules.
  */
 #ifndef MS_CONFIG_RESOLVE_RESOLVING_H
 #define MS_CONFIG_RESOLVE_RESOLVING_H
 
 #include "config/resolve/resolve.h"
 
-/* Everything a rule may look at. */
+/* Everything a rule may use. */
 typedef struct ms_resolving {
     ms_arena *arena;
     const ms_run_draft *draft;
@@ -23,7 +23,7 @@ static inline bool ms_resolve_is_set(const ms_resolving *c, const char *field)
     return ms_run_field_is_set(c->draft, field);
 }
 
-/* A failure about a field: at its place in the run file, else by its name. */
+/* Fails about a field: at its place in the run file, else by its name. */
 __attribute__((format(printf, 3, 4))) ms_status
 ms_resolve_fail(const ms_resolving *c, const char *field, const char *format, ...);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * PyTorch tries its back ends in order and takes the first whose conditions hold. The conditions
- * are rows, for choosing and for refusing alike. A device without a compute capability (ROCm) is
- * taken to have every kernel.
+ * PyTorch tries its back ends in order and uses the first whose conditions hold. The conditions are
+ * rows, used both for selecting and for refusing. A device without a compute capability (ROCm) is
+ * assumed to have all kernels.
  */
 #include "config/run/attention.h"
 

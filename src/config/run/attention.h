@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which back end of scaled_dot_product_attention a run gets, and why it cannot have another.
+ * Which back end of scaled_dot_product_attention a run uses, and why it cannot use another.
  */
 #ifndef MS_CONFIG_RUN_ATTENTION_H
 #define MS_CONFIG_RUN_ATTENTION_H
@@ -11,15 +11,15 @@
 /* By ms_attention, as options spell them; ends with NULL. */
 extern const char *const ms_attention_names[];
 
-/* The back end PyTorch takes for a causal call without mask; what the run names, unless that is
- * auto. */
+/* The back end that the run names, or, if that is auto, the one PyTorch selects for a causal call
+ * without a mask. */
 ms_attention ms_attention_choose(const ms_model_config *model, const ms_run_config *run);
 
-/* The same for a call with a mask, which flash attention does not take. */
+/* The same for a call with a mask, which flash attention does not support. */
 ms_attention ms_attention_choose_masked(const ms_model_config *model, const ms_run_config *run);
 
-/* Why the back end cannot run this model so: the rest of a sentence that begins with its name.
- * NULL when it can. */
+/* Why the back end cannot run this model: the rest of a sentence that begins with its name. NULL
+ * when it can. */
 const char *ms_attention_refusal(ms_attention backend, const ms_model_config *model,
                                  const ms_run_config *run);
 

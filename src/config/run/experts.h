@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How a run computes its experts, and why it cannot do it so.
+ * How a run computes its experts, and why it cannot use another way.
  */
 #ifndef MS_CONFIG_RUN_EXPERTS_H
 #define MS_CONFIG_RUN_EXPERTS_H
@@ -12,12 +12,13 @@
 extern const char *const ms_experts_names[];
 extern const char *const ms_routing_names[];
 
-/* Why experts cannot run so in this model: the rest of a sentence that begins with the name. NULL
- * when they can. */
+/* Why experts cannot run this way in this model: the rest of a sentence that begins with the name.
+ * NULL when they can. */
 const char *ms_experts_refusal(ms_experts experts, const ms_model_config *model,
                                const ms_run_config *run);
 
-/* Of `tokens` tokens with `each` experts of `count`, how many get expert number `expert`. */
+/* The number of tokens of expert `expert`, when `tokens` tokens are routed to `each` of `count`
+ * experts. */
 uint64_t ms_expert_rows(ms_routing_kind routing, uint64_t tokens, uint64_t each, uint64_t count,
                         uint64_t expert);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a run may say of its optimizer: names, implementations, where it may be. What each allocates
- * stands in step/.
+ * The optimizers of a run: names, implementations, devices. What each allocates is in step/.
  */
 #ifndef MS_CONFIG_RUN_OPTIMIZER_H
 #define MS_CONFIG_RUN_OPTIMIZER_H
@@ -29,9 +28,9 @@ typedef enum ms_optimizer_impl {
 
 typedef struct ms_optimizer_traits {
     const char *name;
-    uint8_t implementations; /* bit i: implementation i is there on a GPU */
-    ms_optimizer_impl usual; /* what is meant when none is named */
-    double weight_decay;     /* the same */
+    uint8_t implementations; /* bit i: implementation i exists on a GPU */
+    ms_optimizer_impl usual; /* the default implementation */
+    double weight_decay;     /* the default */
     bool is_everywhere;      /* available on the CPU, and on the host of a GPU */
 } ms_optimizer_traits;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The optimizers, one row each. An X-macro, because the enum, the names that a run takes and the
- * traits must agree.
+ * The optimizers, one row each. An X-macro, from which the enum, the names and the traits are made.
  */
 #ifndef MS_CONFIG_RUN_OPTIMIZER_LIST_H
 #define MS_CONFIG_RUN_OPTIMIZER_LIST_H
@@ -10,9 +9,9 @@
 #define MS_IMPLEMENTED_AS_LISTS (MS_IMPLEMENTED(FOREACH) | MS_IMPLEMENTED(LOOP))
 #define MS_IMPLEMENTED_ALL (MS_IMPLEMENTED(FUSED) | MS_IMPLEMENTED_AS_LISTS)
 
-/* kind, name, implementations on a GPU, the usual one, weight decay, everywhere or on a GPU alone.
- * "fused" is also what bitsandbytes does: one kernel for each parameter. "trainer": as Trainer
- * makes it, with the states of embeddings in 32 bits. */
+/* kind, name, implementations on a GPU, default implementation, default weight decay, everywhere
+ * (else only on a GPU). The optimizers of bitsandbytes count as "fused": one kernel per parameter.
+ * "trainer-": as Trainer creates it, with 32-bit states for embeddings. */
 /* clang-format off */
 #define MS_OPTIMIZER_LIST(X)                                                                             \
     X(ADAMW,                    "adamw",                    MS_IMPLEMENTED_ALL,      FUSED,   0.01, true)\

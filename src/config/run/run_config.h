@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A training run: everything beside the model that decides memory. Filled from a run file and from
- * command-line options through the same table of fields (run_field_list.h); flags win over the
- * file.
+ * A training run: everything other than the model that determines memory. Filled from a run file
+ * and from command-line options through one table of fields (run_field_list.h); options win over
+ * the file.
  */
 #ifndef MS_CONFIG_RUN_RUN_CONFIG_H
 #define MS_CONFIG_RUN_RUN_CONFIG_H
@@ -23,16 +23,16 @@
 
 typedef enum ms_optimizer_device {
     MS_OPTIMIZER_ON_DEVICE,
-    MS_OPTIMIZER_ON_HOST /* states in its memory, the update on its processor */
+    MS_OPTIMIZER_ON_HOST /* states in host memory, update on the CPU */
 } ms_optimizer_device;
 
 typedef enum ms_parameter_device {
     MS_PARAMETERS_ON_DEVICE,
-    MS_PARAMETERS_ON_HOST /* those of the layers; each comes when its layer runs */
+    MS_PARAMETERS_ON_HOST /* those of the layers, fetched when their layer runs */
 } ms_parameter_device;
 
 typedef enum ms_attention {
-    MS_ATTENTION_AUTO, /* what the named torch picks on the named device */
+    MS_ATTENTION_AUTO, /* the back end that this version of PyTorch selects on this device */
     MS_ATTENTION_FLASH,
     MS_ATTENTION_EFFICIENT,
     MS_ATTENTION_MATH,
@@ -42,25 +42,24 @@ typedef enum ms_attention {
 } ms_attention;
 
 typedef enum ms_experts {
-    MS_EXPERTS_AUTO,    /* what the framework picks: grouped */
-    MS_EXPERTS_GROUPED, /* all experts in one grouped product */
+    MS_EXPERTS_AUTO,    /* the framework's default: grouped */
+    MS_EXPERTS_GROUPED, /* all experts in one grouped matrix product */
     MS_EXPERTS_EAGER,   /* one after the other */
     MS_EXPERTS_COUNT
 } ms_experts;
 
-/* Which experts tokens get. Only the memory of experts that run one after the other depends on it.
- */
+/* How tokens are distributed over experts. Affects only the memory of eager experts. */
 typedef enum ms_routing_kind {
-    MS_ROUTING_BALANCED, /* each gets as many tokens */
-    MS_ROUTING_SKEWED,   /* the first get every token: what they save lasts longest */
+    MS_ROUTING_BALANCED, /* all experts get equally many tokens */
+    MS_ROUTING_SKEWED,   /* the first experts get all tokens; their saved tensors live longest */
     MS_ROUTING_COUNT
 } ms_routing_kind;
 
 typedef enum ms_autocast { MS_AUTOCAST_NONE, MS_AUTOCAST_BF16, MS_AUTOCAST_F16 } ms_autocast;
 
 typedef enum ms_accumulation {
-    MS_ACCUMULATE_SAME, /* gradients of micro-batches add up in the parameters' type */
-    MS_ACCUMULATE_F32   /* those of half-precision parameters in buffers of their own */
+    MS_ACCUMULATE_SAME, /* gradients are accumulated in the parameters' dtype */
+    MS_ACCUMULATE_F32   /* gradients of half-precision parameters are accumulated in fp32 buffers */
 } ms_accumulation;
 
 typedef enum ms_checkpoint_kind {
@@ -68,36 +67,37 @@ typedef enum ms_checkpoint_kind {
     MS_CHECKPOINT_REENTRANT
 } ms_checkpoint_kind;
 
-/* What options call the values of these enums, for parsers and reports: in the order of the enum,
- * ending with NULL. Those of attention, experts and the optimizer are in headers of their own. */
+/* Names of the values of these enums, for parsers and reports, in the order of the enum, ending
+ * with NULL. Names for attention, experts and optimizers are in their own headers. */
 extern const char *const ms_autocast_names[];
 extern const char *const ms_accumulation_names[];
 extern const char *const ms_checkpoint_kind_names[];
 extern const char *const ms_place_names[]; /* of ms_optimizer_device and ms_parameter_device */
 
-/* What its training arguments specify for several GPUs. */
+/* What the training arguments specify for several GPUs. */
 typedef struct ms_several_gpus {
     const char *text; /* a sentence for a note next to the verdict; NULL: none */
-    bool is_ignored;  /* they shard: the figures are of another run */
-    bool has_buckets; /* DistributedDataParallel's: as many bytes as the gradients, not predicted */
+    bool is_ignored;  /* they shard, which the figures ignore */
+    bool has_buckets; /* DistributedDataParallel's buckets, as large as the gradients, are not
+                         predicted */
 } ms_several_gpus;
 
-/* What only a training run has: loss, gradients, optimizer, evaluation between steps. */
+/* Settings of training runs only: loss, gradients, optimizer, evaluation between steps. */
 typedef struct ms_training {
     ms_optimizer_kind optimizer;
     ms_optimizer_impl optimizer_impl;
-    bool optimizer_in_backward; /* each parameter is stepped once its gradient is there */
+    bool optimizer_in_backward; /* each parameter is updated as soon as its gradient is ready */
     ms_optimizer_device optimizer_device;
     double weight_decay;
     uint64_t accumulate; /* micro-batches per optimizer step */
     ms_accumulation accumulation;
     bool clip;
     double clip_norm;
-    double label_smoothing;     /* of Trainer's LabelSmoother; 0: the model's own loss */
-    uint64_t logits_to_keep;    /* the head runs on the last tokens alone; 0: on all */
+    double label_smoothing;     /* Trainer's LabelSmoother; 0: the model's own loss */
+    uint64_t logits_to_keep;    /* the head runs only on the last tokens; 0: on all */
     uint64_t empty_cache_steps; /* the cache is emptied every N-th step; 0: never */
-    uint64_t eval_batch;        /* sequences of a batch of the evaluation; 0: there is none */
-    uint64_t eval_logits;       /* batches whose logits it keeps on the device */
+    uint64_t eval_batch;        /* sequences per evaluation batch; 0: no evaluation */
+    uint64_t eval_logits;       /* evaluation batches whose logits are kept on the device */
 } ms_training;
 
 typedef struct ms_run_config {
@@ -105,18 +105,17 @@ typedef struct ms_run_config {
     uint64_t seq_tokens; /* tokens per sequence */
     ms_dtype dtype;      /* of the weights */
     ms_autocast autocast;
-    ms_parameter_device parameter_device; /* on the host only with the optimizer there */
+    ms_parameter_device parameter_device; /* on the host only if the optimizer is */
     ms_training training; /* models do not read it: what they need is in their inputs */
-    uint64_t liger;       /* bits of ms_liger, none that the family has not */
+    uint64_t liger;       /* bits of ms_liger that the family supports */
     const struct ms_liger_family *liger_family; /* NULL: no kernels */
-    const char *checkpointing; /* the specification as given: "none", "all", "first:8", "0,2,5-9",
-                                  "every:2" */
-    const char *treat; /* the specification as given, on top of `checkpointing`; "" = none */
-    const ms_error *treat_place;  /* where it stands in a file, or NULL */
-    ms_treatments treatments;     /* the result of both; layers in the arena */
+    const char *checkpointing;    /* as given: "none", "all", "first:8", "0,2,5-9", "every:2" */
+    const char *treat;            /* as given, applied after `checkpointing`; "" = none */
+    const ms_error *treat_place;  /* its place in a file, or NULL */
+    ms_treatments treatments;     /* from both; layers in the arena */
     const ms_adapter *adapter;    /* NULL: the model's own weights are trained */
     ms_quantization quantization; /* of the frozen base */
-    bool upcast; /* prepare_model_for_kbit_training: what is not quantised goes to fp32 */
+    bool upcast; /* prepare_model_for_kbit_training: casts weights that are not quantised to fp32 */
     ms_checkpoint_kind checkpoint_kind;
     ms_attention attention;
     ms_experts experts;      /* never auto */
@@ -129,21 +128,21 @@ typedef struct ms_run_config {
         uint32_t torch[2];
     };
     const ms_device *device;           /* never NULL; "cpu" is a row */
-    const ms_calibration *calibration; /* that is in the device already; NULL: none */
-    bool has_budget;                   /* one was given */
-    uint64_t budget_bytes; /* that, else the device's usable bytes; 0: neither is known */
+    const ms_calibration *calibration; /* already applied to the device; NULL: none */
+    bool has_budget;                   /* a budget was given */
+    uint64_t budget_bytes;             /* as given, else the device's usable bytes; 0: unknown */
     ms_several_gpus several_gpus;
-    ms_notes unsupported; /* what its training arguments contain and is unsupported */
+    ms_notes unsupported; /* unsupported settings of the training arguments */
 } ms_run_config;
 
-/* Whether head and loss are as the model runs them by itself: only such a loss goes in chunks. */
+/* Whether head and loss are the model's own; only such a loss can be chunked. */
 static inline bool ms_loss_is_plain(const ms_run_config *run)
 {
     return !(run->liger & MS_LIGER_LOSS) && run->training.label_smoothing <= 0 &&
            run->training.logits_to_keep == 0;
 }
 
-/* Whether an optimizer that is on the device could be on the host. */
+/* Whether the optimizer is on the device and could be moved to the host. */
 static inline bool ms_optimizer_may_move(const ms_run_config *run)
 {
     return run->training.optimizer_device == MS_OPTIMIZER_ON_DEVICE &&
@@ -152,7 +151,7 @@ static inline bool ms_optimizer_may_move(const ms_run_config *run)
            ms_optimizer_traits_of(run->training.optimizer)->is_everywhere;
 }
 
-/* Whether parameters that are on the device could be on the host, with the optimizer. */
+/* Whether the parameters are on the device and could be moved to the host, with the optimizer. */
 static inline bool ms_parameters_may_move(const ms_run_config *run)
 {
     return run->parameter_device == MS_PARAMETERS_ON_DEVICE && !run->device->is_cpu &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The options of a run, one row each, as config/fields/field.h has them. AT(run.X) is a member of
- * ms_run_config, which a resolved run has; AT(X) is one of ms_run_draft alone. Reports have options
- * in the order of the rows.
+ * The options of a run, one row each (see config/fields/field.h). AT(run.X) is a member of
+ * ms_run_config, which a resolved run keeps; AT(X) is a member of ms_run_draft only. Reports list
+ * options in the order of the rows.
  */
 #ifndef MS_CONFIG_RUN_RUN_FIELD_LIST_H
 #define MS_CONFIG_RUN_RUN_FIELD_LIST_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The table of a run's options, and a run as far as it was set.
+ * The table of a run's options, and a run while its options are set.
  */
 #ifndef MS_CONFIG_RUN_RUN_FIELDS_H
 #define MS_CONFIG_RUN_RUN_FIELDS_H
@@ -21,51 +21,51 @@ enum {
 #undef MS_ONE_MORE
 };
 
-/* The run as far as it was set; the rest is filled in by ms_run_resolve. */
+/* The options that were set; ms_run_resolve fills in the rest. */
 typedef struct ms_run_draft {
-    ms_run_config run; /* comes first; 0 where nothing was set */
+    ms_run_config run; /* first member; 0 where nothing is set */
     const char *config, *adapter, *lora, *plan, *training_args, *device, *calibration;
     ms_dtype adapter_dtype;
     bool ignore_sharding;
-    const struct ms_calibration *measured; /* what is in that file; NULL: none */
+    const struct ms_calibration *measured; /* content of the calibration file; NULL: none */
     uint64_t is_set[MS_CONFIG_WORDS(MS_RUN_FIELD_COUNT)];
 } ms_run_draft;
 
 extern const ms_config_table ms_run_table;
 
-/* The index of the row of that name; case and `_` for `-` are forgiven. -1 when unknown. */
+/* The index of the row of that name, ignoring case and treating `_` as `-`. -1 when unknown. */
 int ms_run_field_find(const char *name);
 const char *ms_run_field_name(size_t index); /* NULL past the last */
-/* What the values of that row are like. */
+/* The kind of that row's values. */
 const ms_config_kind *ms_run_field_kind(size_t index);
 
 bool ms_run_field_is_set(const ms_run_draft *draft, const char *name);
 void ms_run_field_unset(ms_run_draft *draft, const char *name);
-/* Whether a text of an adapter was given; "none" is none. */
+/* Whether `--lora` was given with a value other than "none". */
 static inline bool ms_run_has_lora(const ms_run_draft *draft)
 {
     return ms_run_field_is_set(draft, "lora") && strcmp(draft->lora, "none") != 0;
 }
 
-/* "; did you mean 'batch'?" for a misspelt name, ": " and why for a setting that is not modelled,
- * or "". */
+/* "; did you mean 'batch'?" for a misspelt name, ": " and the reason for an unsupported setting, or
+ * "". */
 const char *ms_run_field_hint(const char *name, char out[MS_CONFIG_HINT_BYTES]);
 
-/* Refuses an unknown field with the nearest known spelling, and a value its field does not take.
- * Text that is kept is copied into the arena. */
+/* Refuses an unknown field, suggesting the nearest name, and an invalid value. Text is copied into
+ * the arena. */
 ms_status ms_run_field_set(ms_run_draft *draft, ms_arena *arena, const char *name,
                            const char *value, ms_error *err);
 
-/* A resolved run, as reports show it. */
+/* A resolved run, for reports. */
 typedef struct ms_run_seen {
     const ms_model_config *model;
     const ms_run_config *run;
-    ms_attention attention; /* that the run got */
+    ms_attention attention; /* the back end that the run uses */
 } ms_run_seen;
 
-/* What a report says of the option in that row, and its name there: among the options, or among
- * what is for programs. NULL: it says nothing. Texts belong to the arena; NULL in one: out of
- * memory. */
+/* Shows the option of a row and returns its name in reports: among the options, or among the
+ * machine-readable details. NULL: the report omits it. Texts belong to the arena; a NULL text: out
+ * of memory. */
 const char *ms_run_field_report(size_t index, const ms_run_seen *seen, ms_arena *arena,
                                 ms_config_shown *shown);
 const char *ms_run_field_detail(size_t index, const ms_run_seen *seen, ms_arena *arena,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The kinds of values that only options of a run have, and the member of each.
+ * Kinds of values that only options of a run have, and the type of the member of each.
  */
 #ifndef MS_CONFIG_RUN_RUN_KINDS_H
 #define MS_CONFIG_RUN_RUN_KINDS_H
 
 #include "config/fields/kinds.h"
 
-extern const ms_config_kind ms_config_kind_type;     /* an enum; says why fp8 is no choice */
+extern const ms_config_kind ms_config_kind_type;     /* an enum; explains why fp8 is not a choice */
 extern const ms_config_kind ms_config_kind_version;  /* uint32_t[2]: major, minor */
 extern const ms_config_kind ms_config_kind_layers;   /* const char *, a list of layers */
 extern const ms_config_kind ms_config_kind_treat;    /* const char *, treatments */

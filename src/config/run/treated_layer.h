@@ -5,7 +5,7 @@
 #include "config/run/run_config.h"
 #include "config/treatment/row.h"
 
-/* What treatments ask of a layer of this model in this run. */
+/* The facts about a layer of this model and run that treatments depend on. */
 ms_treated_layer ms_treated_layer_of(const ms_model_config *model, const ms_run_config *run,
                                      uint64_t layer);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Adapters and quantised bases as axolotl, LLaMA-Factory and torchtune say them, in the words of
+ * Converts adapters and quantised bases of axolotl, LLaMA-Factory and torchtune to values of
  * `--lora` and `--quantize`.
  */
 #include "config/trainers/training_adapter.h"

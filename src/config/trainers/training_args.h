@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What people train with: Hugging Face TrainingArguments as JSON or YAML, and the YAML files of
- * axolotl, LLaMA-Factory and torchtune. Each becomes fields of a run; what was said elsewhere wins.
+ * Files of training settings: Hugging Face TrainingArguments as JSON or YAML, and the YAML files of
+ * axolotl, LLaMA-Factory and torchtune. They set fields of a run; fields set otherwise win.
  */
 #ifndef MS_CONFIG_TRAINERS_TRAINING_ARGS_H
 #define MS_CONFIG_TRAINERS_TRAINING_ARGS_H
@@ -14,9 +14,9 @@
 #include "config/run/run_fields.h"
 #include "json/value.h"
 
-/* Sets the fields of `draft` that the file decides and that were not said yet. Their places are put
- * down in `origins`, so the document must live as long. What it says and is not modelled goes to
- * `unsupported`; both lists belong to the arena. */
+/* Sets the fields of `draft` that the file determines and that are not set yet. `origins` records
+ * their places, so the document must outlive it. Unsupported settings are listed in `unsupported`;
+ * both lists belong to the arena. */
 ms_status ms_training_args_read(ms_arena *arena, ms_json_value root, const ms_model_config *model,
                                 ms_run_draft *draft, ms_run_origins *origins, ms_notes *notes,
                                 ms_notes *unsupported, ms_error *err);

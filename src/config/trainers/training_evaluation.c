@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What files of training settings say of an evaluation between steps, and of emptying the cache.
+ * Evaluation between steps, and emptying the cache, in files of training settings.
  */
 #include "config/trainers/training_evaluation.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The keys of files of training settings: which format has which, and what it is about. The reader
- * of their meaning is training_args.c.
+ * The keys of files of training settings: their formats and topics. training_args.c interprets
+ * them.
  */
 #ifndef MS_CONFIG_TRAINERS_TRAINING_KEYS_H
 #define MS_CONFIG_TRAINERS_TRAINING_KEYS_H
@@ -9,7 +9,7 @@
 #include "config/trainers/training_args.h"
 #include "config/trainers/training_value.h"
 
-/* What a key is about, whatever its name. */
+/* What a key sets, independent of its name. */
 typedef enum ms_training_topic {
     MS_TOPIC_BATCH,
     MS_TOPIC_SEQ,
@@ -75,19 +75,19 @@ typedef enum ms_training_topic {
     MS_TOPIC_COUNT
 } ms_training_topic;
 
-/* A file as far as it was taken apart. */
+/* A file, by topic. */
 typedef struct ms_training_file {
     ms_training_format format;
-    bool given[MS_TOPIC_COUNT]; /* there, and not null */
+    bool given[MS_TOPIC_COUNT]; /* present and not null */
     ms_json_value values[MS_TOPIC_COUNT];
 } ms_training_file;
 
 /* "axolotl", for messages. */
 const char *ms_training_format_name(ms_training_format format);
 
-/* Finds the format by keys that it alone has. */
+/* Detects the format by keys that only it has. */
 ms_status ms_training_format_find(ms_json_value root, ms_training_format *format, ms_error *err);
-/* Finds the keys that the format knows; each has the kind of value its topic wants. */
+/* Finds the keys of the format, and checks that each has the kind of value of its topic. */
 ms_status ms_training_file_read(ms_json_value root, ms_training_format format,
                                 ms_training_file *file, ms_error *err);
 

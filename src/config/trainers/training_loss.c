@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What files of training settings say of the loss and of Liger's kernels. What the run's model or
- * device cannot have is listed as left out.
+ * Loss and Liger kernels in files of training settings. Settings that the run's model or device
+ * does not support are listed as unsupported.
  */
 #include "config/trainers/training_loss.h"
 

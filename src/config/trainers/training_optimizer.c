@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The optimizer that files of training settings name.
+ * The optimizer in files of training settings.
  */
 #include "config/trainers/training_optimizer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The types of weights and of autocast that files of training settings say, or imply.
+ * The dtypes of weights and of autocast that files of training settings state or imply.
  */
 #include "config/trainers/training_precision.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The types of a file of training settings.
+ * Dtypes and autocast of a file of training settings.
  */
 #ifndef MS_CONFIG_TRAINERS_TRAINING_PRECISION_H
 #define MS_CONFIG_TRAINERS_TRAINING_PRECISION_H

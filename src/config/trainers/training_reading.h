@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A file of training settings while its fields are set: what the training_*.c share.
+ * A file of training settings while it is read, shared by the training_*.c files.
  */
 #ifndef MS_CONFIG_TRAINERS_TRAINING_READING_H
 #define MS_CONFIG_TRAINERS_TRAINING_READING_H
@@ -17,25 +17,25 @@ typedef struct ms_training_reading {
     ms_error *err;
 } ms_training_reading;
 
-/* Sets a field unless it is set already; `topic` is where the value comes from, if it is given. */
+/* Sets a field unless it is already set; `topic` is the source of the value, if given. */
 ms_status ms_training_offer(ms_training_reading *r, const char *field, const char *text,
                             ms_training_topic topic);
-/* Fails at the value of a topic that is given. */
+/* Fails at the value of a given topic. */
 #define ms_training_fail(r, topic, ...)                                                            \
     ms_json_fail((r)->err, (r)->file.values[topic], MS_JSON_AT_VALUE, MS_ERR_CONFIG, __VA_ARGS__)
 
-/* Values of topics, or their defaults when the file does not set them. */
+/* Values of topics, or `absent` if the file does not set them. */
 bool ms_training_flag(const ms_training_reading *r, ms_training_topic topic, bool absent);
 const char *ms_training_text(const ms_training_reading *r, ms_training_topic topic,
-                             const char *absent); /* also when it is no text */
-/* A number as it is written; NULL: out of memory. */
+                             const char *absent); /* also if it is not a string */
+/* A number in its source text; NULL: out of memory. */
 const char *ms_training_number(const ms_training_reading *r, ms_training_topic topic);
 
-/* Given, and no 0. */
+/* Given and not 0. */
 bool ms_training_is_some(const ms_training_reading *r, ms_training_topic topic);
-/* Whether the run is on the cpu. */
+/* Whether the device is the CPU. */
 bool ms_training_on_cpu(const ms_training_reading *r);
-/* Lists a topic that is given as unsupported. */
+/* Lists a given topic as unsupported. */
 ms_status ms_training_leave_out(ms_training_reading *r, ms_training_topic topic, const char *text);
 
 #endif

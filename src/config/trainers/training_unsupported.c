@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What files of training settings say and is not modelled.
+ * Unsupported settings of files of training settings.
  */
 #include "config/trainers/training_unsupported.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What files of training settings say and is not modelled.
+ * Unsupported settings of files of training settings.
  */
 #ifndef MS_CONFIG_TRAINERS_TRAINING_UNSUPPORTED_H
 #define MS_CONFIG_TRAINERS_TRAINING_UNSUPPORTED_H
@@ -8,10 +8,10 @@
 #include "config/model/notes.h"
 #include "config/trainers/training_value.h"
 
-/* Lists what the file contains and is unsupported. */
+/* Lists the unsupported settings of the file. */
 ms_status ms_training_unsupported(ms_arena *arena, ms_json_value root, ms_training_format format,
                                   ms_notes *unsupported, ms_error *err);
-/* Whether some pointer of it begins with the key of that name. */
+/* Whether a pointer to an unsupported setting begins with that name. */
 bool ms_training_key_is_unsupported(const char *name, ms_training_format format);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Formats of training settings; pointers and values in such a file.
+ * Formats of training settings; pointers and values in their files.
  */
 #ifndef MS_CONFIG_TRAINERS_TRAINING_VALUE_H
 #define MS_CONFIG_TRAINERS_TRAINING_VALUE_H
@@ -10,14 +10,14 @@
 #include "json/value.h"
 
 typedef enum ms_training_format {
-    MS_TRAINING_HF, /* TrainingArguments, and what TRL adds to them */
+    MS_TRAINING_HF, /* TrainingArguments, and TRL's additions */
     MS_TRAINING_AXOLOTL,
-    MS_TRAINING_FACTORY, /* LLaMA-Factory: TrainingArguments and its own */
+    MS_TRAINING_FACTORY, /* LLaMA-Factory: TrainingArguments and its own keys */
     MS_TRAINING_TORCHTUNE,
     MS_TRAINING_FORMAT_COUNT
 } ms_training_format;
 
-/* Whether a value turns its key off: null, false, 0, "", "no", "none", [] and {}. */
+/* Whether a value disables its key: null, false, 0, "", "no", "none", [] and {}. */
 bool ms_training_says_nothing(ms_json_value value);
 /* Whether the pointer begins with the key of that name. */
 bool ms_training_key_starts(const char *pointer, const char *name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * checkpoint-mlp: the MLP's input alone stays of what the MLP saves.
+ * checkpoint-mlp: of what the MLP saves only its input is kept.
  */
 #include <stdio.h>
 

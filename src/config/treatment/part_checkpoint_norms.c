@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * checkpoint-norms: the input alone stays of what each of the layer's own norms saves; those inside
- * attention are left as they are.
+ * checkpoint-norms: of what each of the layer's own norms saves only the input is kept; norms
+ * inside attention are not treated.
  */
 #include <stdio.h>
 

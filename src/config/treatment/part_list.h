@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What can be done to a part of a layer, one row each, in the order in which a treatment is
- * written. An X-macro, because the enum and the table must agree; the rows are in the files
- * part_<name>.c.
+ * Treatments of parts of a layer, one row each, in the order of the text of a treatment. An
+ * X-macro, because the enum and the table must agree; the rows are in the files part_<name>.c.
  */
 #ifndef MS_CONFIG_TREATMENT_PART_LIST_H
 #define MS_CONFIG_TREATMENT_PART_LIST_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tile:4: the MLP in pieces of the tokens, each run again by backward.
+ * tile:4: the MLP in tiles of the tokens, each recomputed in backward.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * tile-attention:4: attention in pieces of the queries, each run again by backward.
+ * tile-attention:4: attention in tiles of the queries, each recomputed in backward.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a planner may use: treatments need some of these, a bit each.
+ * Techniques that a planner may use, as bits. A treatment uses some of them.
  */
 #ifndef MS_CONFIG_TREATMENT_TECHNIQUE_H
 #define MS_CONFIG_TREATMENT_TECHNIQUE_H

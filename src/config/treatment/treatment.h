@@ -4,25 +4,23 @@
  *
  *     first:8=checkpoint,8-31=offload:0.5+tile:4,loss=chunk:8
  *
- * An item is a list of layers, "=", and what becomes of them; a later item wins over an earlier
- * one.
+ * An item is a list of layers, "=", and a treatment; later items win over earlier ones.
  *
  *     keep              everything that autograd saves stays on the device
- *     checkpoint        the layer's input alone stays; backward runs the layer again
- *     selective:OP+OP   the same, but the results of these operators stay as well: "mm" is each
- *                       of that name in the layer, "mm#2" the third
- *     selective:0.5     the same; those that spare most time for half of all results' bytes
- *     offload:0.5       half of the bytes that the layer saves go to the host and come back
- *     +offload          behind a checkpoint, selective or not: its input goes to the host and comes
- *                       back beside the layers' work, but for the last layer's
- *     +save_on_cpu      the same, by PyTorch's save_on_cpu: the step waits for each copy
- *     checkpoint-mlp    the MLP's input alone stays of what the MLP saves; backward runs it again
- *     checkpoint-norms  the same of each of the layer's own norms; "+checkpoint-norms" behind
- *                       checkpoint-mlp or tiles
- *     tile:4            the MLP in 4 pieces of the tokens, each run again by backward; behind
- *                       another treatment "+tile:4"
- *     tile-attention:4  attention in 4 pieces of the queries, the same
- *     loss=chunk:8      head and loss in 8 pieces of the tokens, each run again by backward
+ *     checkpoint        only the layer's input is kept; backward recomputes the layer
+ *     selective:OP+OP   the same, but the results of these operators are kept too: "mm" is every
+ *                       operator of that name in the layer, "mm#2" the third
+ *     selective:0.5     the same, with the operators that save most time within half of the bytes
+ *                       of all results
+ *     offload:0.5       half of the saved bytes are offloaded to the host and fetched for backward
+ *     +offload          after a checkpoint, selective or not: its input is offloaded; copies
+ * overlap with the layers; the last layer's input stays +save_on_cpu      the same, by PyTorch's
+ * save_on_cpu: the step waits for each copy checkpoint-mlp    of what the MLP saves only its input
+ * is kept; backward recomputes the MLP checkpoint-norms  the same for each of the layer's own
+ * norms; "+checkpoint-norms" after checkpoint-mlp or tiles tile:4            the MLP in 4 tiles of
+ * the tokens, each recomputed in backward; after another treatment "+tile:4" tile-attention:4
+ * attention in 4 tiles of the queries, each recomputed in backward loss=chunk:8      head and loss
+ * in 8 chunks of the tokens, each recomputed in backward
  */
 #ifndef MS_CONFIG_TREATMENT_TREATMENT_H
 #define MS_CONFIG_TREATMENT_TREATMENT_H
@@ -42,21 +40,22 @@ typedef enum ms_treatment_kind {
     MS_TREAT_KIND_COUNT
 } ms_treatment_kind;
 
-/* Where a checkpoint's input waits for backward. */
+/* Where a checkpoint's input is kept until backward. */
 typedef enum ms_input_place {
     MS_INPUT_ON_DEVICE,
-    MS_INPUT_OFFLOADED,    /* on the host; copies overlap with the layers, the last layer's stays */
+    MS_INPUT_OFFLOADED, /* on the host; copies overlap with the layers; the last layer's input stays
+                         */
     MS_INPUT_SAVED_ON_CPU, /* on the host; the compute stream waits for each copy */
     MS_INPUT_PLACE_COUNT
 } ms_input_place;
 
 /* An operator whose results a selective checkpoint keeps. */
 typedef struct ms_kept_op {
-    const char *name;    /* as the operator's row has it */
-    uint32_t occurrence; /* 0-based in the layer's forward, or UINT32_MAX: each */
+    const char *name;    /* as in the operator's row */
+    uint32_t occurrence; /* 0-based in the layer's forward, or UINT32_MAX: all */
 } ms_kept_op;
 
-/* What can be done to a part of a layer by itself. */
+/* Treatments of parts of a layer. */
 typedef enum ms_part {
 #define MS_PART_CONSTANT(constant, row) MS_PART_##constant,
     MS_PART_LIST(MS_PART_CONSTANT)
@@ -67,7 +66,7 @@ typedef enum ms_part {
 typedef struct ms_treatment {
     ms_treatment_kind kind;
     ms_input_place input;          /* checkpoint and selective */
-    uint32_t parts[MS_PART_COUNT]; /* 0: no; else in how many pieces, or 1 */
+    uint32_t parts[MS_PART_COUNT]; /* 0: not treated; else the number of pieces, or 1 */
     double share; /* offload: of the saved bytes; selective: of the results to keep, when
                      kept_count is 0 */
     const ms_kept_op *kept_ops; /* selective; arena */
@@ -76,16 +75,16 @@ typedef struct ms_treatment {
 
 enum { MS_MOST_TILES = 1024, MS_MOST_KEPT_OPS = 256 };
 
-/* The MLP runs in pieces, and attention does not. */
+/* Whether the MLP is tiled and attention is not. */
 static inline bool ms_treatment_tiles_mlp_alone(const ms_treatment *t)
 {
     return t->parts[MS_PART_TILE] > 0 && t->parts[MS_PART_TILE_ATTENTION] == 0;
 }
 
-/* The treatments that a whole specification gives a model of num_layers layers. */
+/* The treatments of all layers and of the loss, by a whole specification. */
 typedef struct ms_treatments {
     ms_treatment *layers;
-    uint32_t loss_chunks; /* 0 = in one */
+    uint32_t loss_chunks; /* 0 = not chunked */
 } ms_treatments;
 
 /* Checks the syntax only; layer numbers are checked when the model is known. */
@@ -95,7 +94,7 @@ ms_status ms_treatments_check(const char *text, ms_error *err);
 ms_status ms_treatments_apply(const char *text, ms_arena *arena, uint64_t num_layers,
                               ms_treatments *treatments, ms_error *err);
 
-/* Whether any of it goes to the host. */
+/* Whether the treatment offloads anything to the host. */
 bool ms_treatment_sends(const ms_treatment *treatment);
 
 bool ms_treatment_equal(const ms_treatment *a, const ms_treatment *b);

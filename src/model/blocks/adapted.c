@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * How an adapted linear layer runs, operator by operator as in PEFT 0.21 (tuners/lora/layer.py,
+ * Running an adapted linear layer, operator by operator as in PEFT 0.21 (tuners/lora/layer.py,
  * lora/dora.py, ia3/layer.py).
  */
 #include "model/blocks/adapted.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Adapters on a built model: the weights they add, what they freeze, and how an adapted linear
- * layer runs.
+ * Adding adapters to a built model: their weights, and freezing the others.
  */
 #ifndef MS_MODEL_BLOCKS_ADAPTER_H
 #define MS_MODEL_BLOCKS_ADAPTER_H
@@ -9,19 +8,17 @@
 #include "base/error.h"
 #include "model/blocks/blocks.h"
 
-/* An adapted module's own weights: 0 where there is none. */
+/* The adapter weights of a module; 0: none. */
 struct ms_adapted {
     ms_linear_module lora_a, lora_b;
-    ms_tensor magnitude; /* dora's */
-    ms_tensor scale;     /* ia3's vector */
+    ms_tensor magnitude; /* of DoRA */
+    ms_tensor scale;     /* vector of IA3 */
     bool scales_input;
 };
 
-/* Does what get_peft_model does to a model that is on its device: adapters are made in the order of
- * modules, everything else is frozen, the adapters are cast to their type. Refuses an adapter that
- * fits no module. Afterwards the tape's parameters are those that are trained. */
+/* PEFT's get_peft_model for a model that is on its device: creates adapters in the order of
+ * modules, freezes everything else, casts the adapters to their dtype. Refuses an adapter that
+ * matches no module. Afterwards the tape's parameters are the trained ones. */
 ms_status ms_adapter_attach(ms_model *model, ms_error *err);
-
-/* ---- running (adapted.c) ---- */
 
 #endif

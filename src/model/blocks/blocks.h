@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What families share: modules and the functions of the framework's modelling files. Every function
- * keeps its locals as the Python function of the same purpose does.
+ * Shared by families: modules and functions of the framework's modelling files. Every function
+ * binds its locals as the corresponding Python function does.
  */
 #ifndef MS_MODEL_BLOCKS_BLOCKS_H
 #define MS_MODEL_BLOCKS_BLOCKS_H
@@ -17,27 +17,27 @@
 #include "model/blocks/rotary.h"
 #include "model/blocks/smoothed_loss.h"
 
-/* The embedding of the input, times `scale` (0: none). Where an adapter is trained with checkpoints
- * its result wants a gradient, as enable_input_require_grads() makes it. */
+/* The embedding of the input, times `scale` (0: none). With an adapter and checkpoints, its result
+ * requires a gradient, as by enable_input_require_grads(). */
 ms_tensor ms_input_embedding(ms_model *model, uint32_t scope, ms_tensor weight, ms_tensor scale,
                              ms_tensor ids);
-/* A norm of any kind. One that is a layer's own runs as the layer's treatment wants it: `run` gets
- * the model, and the module as a number. */
+/* A norm of any kind. A layer's own norm runs under the layer's treatment: `run` gets the model,
+ * and the module as a number. */
 ms_tensor ms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x,
                        ms_region_fn run);
 const ms_norm_module *ms_norm_of(uint64_t number);
 ms_tensor ms_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
-/* The same with the weight applied in fp32, before the result is cast. */
+/* The same, with the weight applied in fp32, before the cast of the result. */
 ms_tensor ms_fp32_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 /* The same with 1 + weight, all of it in fp32. */
 ms_tensor ms_centered_rms_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
 ms_tensor ms_layer_norm_call(ms_model *model, const ms_norm_module *module, ms_tensor x);
-/* A layer with the treatment that the run has for its number. */
+/* Runs a layer under its treatment. */
 ms_tensor ms_layer_call(ms_model *model, const ms_region *region, ms_tensor hidden);
-/* Its MLP, in one or in pieces of the tokens. */
+/* Runs the MLP of a layer, tiled by tokens if so treated. */
 ms_tensor ms_mlp_call(ms_model *model, const ms_region *region, ms_tensor hidden);
 ms_tensor ms_activation_call(ms_model *model, ms_tensor x);
-/* c * tanh(x / c), a statement for each operator. */
+/* c * tanh(x / c), with one statement per operator. */
 void ms_soft_cap(ms_model *model, ms_locals *f, ms_tensor *x);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Making parameters and buffers, in the order and with the temporaries of the framework's
- * constructors: they decide where the allocator puts things.
+ * Creating parameters and buffers, in the order and with the temporaries of the framework's
+ * constructors: they determine where the allocator places tensors.
  */
 #include "model/blocks/construct.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Modules are made in the order and with the temporaries of the framework's constructors: they
- * decide where the allocator puts things.
+ * Constructors of modules, with the order and the temporaries of the framework's: they determine
+ * where the allocator places tensors.
  */
 #ifndef MS_MODEL_BLOCKS_CONSTRUCT_H
 #define MS_MODEL_BLOCKS_CONSTRUCT_H
@@ -12,10 +12,10 @@
 typedef struct ms_norm_module {
     uint32_t scope;
     ms_tensor weight, bias;
-    ms_liger_norm place; /* for Liger, which replaces some and not others */
+    ms_liger_norm place; /* for Liger, which replaces only some norms */
 } ms_norm_module;
 
-/* Whether the model moves to the device when it is whole: temporaries were the host's. */
+/* Whether the model is built on the host and then moved; temporaries are then not on the device. */
 bool ms_is_made_on_host(const ms_model *model);
 ms_linear_module ms_linear_new(ms_model *model, uint32_t parent, const char *name, ms_dim in,
                                ms_dim out, bool bias);
@@ -23,19 +23,19 @@ ms_linear_module ms_conv1d_new(ms_model *model, uint32_t parent, const char *nam
                                ms_dim out);
 ms_norm_module ms_norm_new(ms_model *model, uint32_t parent, const char *name, ms_dim width,
                            bool bias);
-/* The same with weights of another shape than [width]. */
+/* The same with a weight of a shape other than [width]. */
 ms_norm_module ms_shaped_norm_new(ms_model *model, uint32_t parent, const char *name,
                                   ms_shape shape, bool bias);
 ms_tensor ms_embedding_new(ms_model *model, uint32_t parent, const char *name, ms_dim rows,
                            ms_dim width);
-/* The output head, as wide as `embedding`: its own weight, or made and dropped at once when tied.
+/* The output head, as wide as `embedding`; a tied head's own weight is created and dropped at once.
  */
 ms_linear_module ms_head_new(ms_model *model, ms_tensor embedding);
-/* 1 / theta ** (arange(0, R, 2) / R): yields the result, floating. */
+/* 1 / theta ** (arange(0, R, 2) / R), floating. */
 ms_tensor ms_inverse_frequencies(ms_model *model);
-/* A buffer of a module: on the device, not trained. */
+/* A buffer of a module on the device. */
 ms_tensor ms_buffer_new(ms_model *model, ms_shape shape, ms_dtype dtype, const char *name);
-/* For each table of a rotary embedding inverse frequencies and their copy, buffers all, by table.
+/* Creates, for each table of a rotary embedding, buffers of inverse frequencies and of their copy.
  */
 void ms_rotary_new(ms_model *model, uint32_t parent, uint32_t tables, ms_tensor *inv_freq,
                    ms_tensor *originals);

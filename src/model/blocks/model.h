@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A model as a program on the tape: build makes the parameters in the framework's order, forward
- * runs one micro-batch, with labels for its loss or without. A family is one file and one row of
- * families.c.
+ * A model as a program on the tape: build creates the parameters in the framework's order, forward
+ * runs one micro-batch, with or without labels. A family is one file and one row of family_list.h.
  */
 #ifndef MS_MODEL_BLOCKS_MODEL_H
 #define MS_MODEL_BLOCKS_MODEL_H
@@ -12,7 +11,7 @@
 #include "config/run/run_config.h"
 #include "autograd/tape.h"
 
-/* A module that holds parameters itself: what an adapter may change. */
+/* A module with its own parameters, which an adapter may change. */
 typedef enum ms_leaf_kind {
     MS_LEAF_LINEAR,
     MS_LEAF_CONV1D, /* GPT-2's linear layer: the weight is transposed */
@@ -35,7 +34,8 @@ typedef ms_tensor (*ms_linear_fn)(ms_tape *tape, ms_tensor x, ms_tensor weight, 
 typedef struct ms_leaf_module ms_leaf_module;
 struct ms_model;
 
-/* A changed layer's forward; `linear` is the one of its base layer. Consumes x as that does. */
+/* Forward of an adapted layer; `linear` is the operator of its base layer. Consumes x as that does.
+ */
 typedef ms_tensor (*ms_leaf_call)(struct ms_model *model, const ms_leaf_module *leaf,
                                   const ms_linear_module *module, ms_tensor x, ms_linear_fn linear);
 
@@ -44,10 +44,10 @@ struct ms_leaf_module {
     uint32_t scope;
     ms_tensor weight, bias; /* bias 0: none */
     bool is_head;
-    bool is_saved;                  /* by an adapter: trained as a whole */
+    bool is_saved;                  /* modules_to_save of an adapter: trained in full */
     struct ms_adapted *adapted;     /* NULL: it is not */
     struct ms_quantized *quantized; /* NULL: it is not */
-    ms_leaf_call call;              /* an adapter's; NULL: the base layer's own */
+    ms_leaf_call call;              /* of its adapter; NULL: the base layer's own */
 };
 
 typedef struct ms_model {
@@ -57,60 +57,60 @@ typedef struct ms_model {
     const ms_run_config *run;
     ms_attention attention;        /* resolved: never auto */
     ms_attention masked_attention; /* of layers that need a mask */
-    bool softmax_in_fp32;          /* eager attention's; its output is then also made contiguous */
+    bool softmax_in_fp32;          /* eager attention; its output is then also made contiguous */
     bool softmax_uncast; /* the same output, but probabilities stay in the scores' dtype */
     ms_dim batch, seq, hidden, intermediate, vocab, heads, kv_heads, head_dim;
-    ms_dim rotary_dim; /* of each head, what the rotary embedding turns */
-    /* What becomes of the head's logits before the loss; NULL: nothing. */
+    ms_dim rotary_dim; /* elements of each head that are rotated */
+    /* Applied to the head's logits before the loss; NULL: nothing. */
     ms_tensor (*scale_logits)(ms_tape *tape, ms_tensor logits);
     ms_dim labels; /* number of classes of a classifier */
-    /* [B], labels of whole sequences; 0: the head has no such labels. */
+    /* [B], labels of sequences; 0: the head has none. */
     ms_tensor class_labels;
-    /* How many labels the loss counts, an int64 on the device; 0: the loss counts by itself. */
+    /* The number of labels, an int64 on the device; 0: the loss counts them. */
     ms_tensor label_count;
-    uint64_t idle_param_count;       /* of experts that a token does not use */
+    uint64_t idle_param_count;       /* parameters of experts that a token does not use */
     ms_cache *cache;                 /* of the running pass; NULL: none */
-    ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer: held for their loss */
-    void *modules;                   /* the family's own */
+    ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer; kept for their loss */
+    void *modules;                   /* owned by the family */
     ms_vec(ms_leaf_module) leaves;   /* in the order of the framework's named_modules() */
-    ms_exceptions *exceptions;       /* from the packing of linear layers; NULL: none were met */
-    ms_tensor dynamic_code;          /* of all doubly quantised weights */
-    const uint32_t *leaf_by_scope;   /* of `indexed_scopes` scopes; MS_NONE: not in `leaves` */
+    ms_exceptions *exceptions;       /* from packing linear layers; NULL: no exceptions */
+    ms_tensor dynamic_code;          /* shared by all doubly quantised weights */
+    const uint32_t *leaf_by_scope;   /* of `indexed_scopes` entries; MS_NONE: not in `leaves` */
     uint32_t indexed_scopes;
 } ms_model;
 
-/* What a forward pass is given; the tensors and the cache stay the caller's. */
+/* Inputs of a forward pass; the caller owns the tensors and the cache. */
 typedef struct ms_model_inputs {
-    ms_tensor ids;        /* [B, S], or pictures [B, C, height, width] */
-    ms_tensor labels;     /* [B, S]; 0: none, and so no loss. Classes are in model->class_labels */
-    ms_cache *cache;      /* of earlier tokens; those of `ids` are added. NULL: none */
-    uint64_t kept_logits; /* the head runs on the last tokens alone; 0: on all */
-    bool keeps_hidden;    /* the last hidden states are handed out */
-    bool keeps_logits;    /* so are the logits where there is a loss; without one they always are */
+    ms_tensor ids;        /* [B, S], or images [B, C, height, width] */
+    ms_tensor labels;     /* [B, S]; 0: no loss. Labels of classes are in model->class_labels */
+    ms_cache *cache;      /* of earlier tokens; the pass adds those of `ids`. NULL: none */
+    uint64_t kept_logits; /* run the head on so many of the last tokens; 0: on all */
+    bool keeps_hidden;    /* return the last hidden states */
+    bool keeps_logits;    /* return the logits also with a loss; without one they always are */
 } ms_model_inputs;
 
-/* What it hands out: references that are the caller's, or 0. */
+/* Outputs of a forward pass: references owned by the caller, or 0. */
 typedef struct ms_model_outputs {
-    ms_tensor hidden;    /* [B, S, H], what the head was given */
+    ms_tensor hidden;    /* [B, S, H], the input of the head */
     ms_tensor logits;    /* [B, kept tokens, V], or [B, classes] */
     ms_tensor loss;      /* a scalar */
-    ms_tensor auxiliary; /* the routers' loss, where there is no other that it is added to */
+    ms_tensor auxiliary; /* the routers' loss, if there is no loss to add it to */
 } ms_model_outputs;
 
 typedef struct ms_model_program {
     bool (*build)(ms_model *model);
-    /* Runs one micro-batch, [B, S] as in the model. `out` is all 0 before. To be called by
+    /* Runs one micro-batch of the model's `batch` and `seq`. `out` must be zeroed. Call it through
      * ms_model_forward. */
     void (*forward)(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
 } ms_model_program;
 
-/* Fills dimensions and resolves attention; build and forward come from the config's family. */
+/* Sets dimensions and resolves attention; the family of the config has build and forward. */
 void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_model_config *config,
                    const ms_run_config *run);
-void ms_model_free(ms_model *model); /* tape and arena are the caller's */
-/* Runs the program's forward; `out` is all 0 before. */
+void ms_model_free(ms_model *model); /* the caller owns tape and arena */
+/* Runs the program's forward; `out` must be zeroed. */
 void ms_model_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
-/* To be called once the program has built; false when out of memory. */
+/* Call it after build; false when out of memory. */
 bool ms_model_index_leaves(ms_model *model);
 /* The leaf with that scope, or NULL. */
 ms_leaf_module *ms_model_leaf(const ms_model *model, uint32_t scope);

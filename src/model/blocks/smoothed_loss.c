@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The loss that Trainer computes with label smoothing, from the logits of a model that was given no
- * labels.
+ * Trainer's loss with label smoothing, from the logits of a model without labels.
  */
 #include "model/blocks/smoothed_loss.h"
 

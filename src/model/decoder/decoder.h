@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rotary decoder: what the framework's decoder families have in common. The shell (decoder.c)
- * is the embedding, masks, rotary tables, the loop over layers, the last norm and the head. A layer
- * is a program over an attention and an MLP; a family picks all three, its own or those declared
- * here.
+ * The rotary decoder, shared by decoder families. decoder.c has the embedding, masks, rotary
+ * tables, the loop over layers, the last norm and the head. A layer is a program over an attention
+ * and an MLP; a family selects all three, its own or those declared here.
  */
 #ifndef MS_MODEL_DECODER_DECODER_H
 #define MS_MODEL_DECODER_DECODER_H
@@ -12,7 +11,7 @@
 
 typedef struct ms_decoder ms_decoder;
 
-/* Where a layer may have a norm of width H. */
+/* Places of norms of width H in a layer. */
 typedef enum ms_norm_place {
     MS_NORM_BEFORE_ATTENTION,
     MS_NORM_AFTER_ATTENTION,
@@ -22,31 +21,31 @@ typedef enum ms_norm_place {
 } ms_norm_place;
 
 typedef struct ms_norm_row {
-    const char *name; /* NULL: no more */
+    const char *name; /* NULL: end of the list */
     ms_norm_place place;
 } ms_norm_row;
 
-/* When attention normalises each head's query and key. */
+/* Where attention normalises each head's query and key. */
 typedef enum ms_head_norms {
     MS_HEAD_NORMS_NONE,
-    MS_HEAD_NORMS_AT_ONCE, /* behind its projection */
-    MS_HEAD_NORMS_BETWEEN, /* behind all projections, on [B, S, H, D] */
+    MS_HEAD_NORMS_AT_ONCE, /* after its projection */
+    MS_HEAD_NORMS_BETWEEN, /* after all projections, on [B, S, H, D] */
     MS_HEAD_NORMS_LAST,    /* the same on [B, H, S, D] */
-    MS_HEAD_NORMS_TURNED   /* behind the rotary embedding */
+    MS_HEAD_NORMS_TURNED   /* after the rotary embedding */
 } ms_head_norms;
 
-/* A layer's modules: the parts keep their own. */
+/* The modules of a layer; attention and MLP are opaque. */
 typedef struct ms_decoder_layer {
     uint32_t scope, number;
     void *attention, *mlp;
-    ms_norm_module norms[MS_NORM_PLACE_COUNT]; /* weight 0: none there */
+    ms_norm_module norms[MS_NORM_PLACE_COUNT]; /* weight 0: none */
 } ms_decoder_layer;
 
-/* Builds the modules of a part of a layer below `scope`, in the arena; NULL when out of memory. */
+/* Builds the modules of attention or MLP below `scope`, in the arena; NULL when out of memory. */
 typedef void *(*ms_part_build)(ms_model *model, const ms_decoder *d, uint32_t scope,
                                uint32_t number);
 
-/* What a family is made of. */
+/* The properties of a family. */
 typedef struct ms_decoder_style {
     /* Of a layer, in the framework's order; none: input_layernorm before attention and
      * post_attention_layernorm before the MLP */
@@ -58,8 +57,7 @@ typedef struct ms_decoder_style {
     /* [B, S, H] to [B, S, H]; *weights: the probabilities, if eager. NULL: ms_self_attention */
     ms_tensor (*attention)(ms_model *model, ms_decoder *d, const ms_decoder_layer *layer,
                            ms_tensor hidden, ms_tensor *weights);
-    /* What layers turn queries and keys by: cos and sin, or one tensor for both. NULL:
-     * ms_rotary_call */
+    /* Makes the rotary tables: cos and sin, or one tensor for both. NULL: ms_rotary_call */
     void (*rotary_tables)(ms_model *model, uint32_t scope, ms_tensor inv_freq,
                           ms_tensor position_ids, ms_dtype dtype, ms_tensor out[2]);
     ms_rotary_fn rotary; /* NULL: ms_rotary_whole */
@@ -71,64 +69,64 @@ typedef struct ms_decoder_style {
     ms_tensor (*mlp)(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
     /* Every norm of width H; NULL: ms_rms_norm_call. */
     ms_tensor (*norm)(ms_model *model, const ms_norm_module *module, ms_tensor x);
-    /* What stands before the text model in a model of several parts; the text model then is its
-     * "language_model". NULL: the text model is all. */
+    /* Builds the towers before the text model of a multimodal model, whose text model is
+     * "language_model". NULL: text only. */
     bool (*build_towers)(ms_model *model, uint32_t scope);
-    /* Adds to the loss (in place) what else the family minimises; *more: that, if it stays bound.
-     * Then drops what the model held for it. Both may be NULL. */
+    /* Adds the family's auxiliary loss to the loss, in place; *more: that loss, if it stays bound.
+     * drop releases what the model kept for it. Both may be NULL. */
     void (*add_loss)(ms_model *model, ms_locals *f, ms_tensor *more, ms_tensor *loss);
     void (*drop)(ms_model *model);
     bool qkv_bias, output_bias, mlp_bias;
-    bool head_bias;            /* of the output head */
-    bool inner_dropout;        /* attention and MLP end with the residual dropout, not the layer */
-    bool multiplied_residual;  /* what attention and MLP add is multiplied by a number */
-    bool fp32_rotary;          /* tables stay in fp32 */
-    bool only_sliding_turn;    /* layers that do not slide know no positions */
-    bool both_masks;           /* the sliding one too where no layer slides */
-    bool rotary_before_norm;   /* among the shell's modules */
-    bool multiplied_embedding; /* by a number */
-    bool norm_bias;            /* of every norm of width H */
-    ms_head_norms head_norms;  /* as the others, but of width D */
-    bool own_head_norms;       /* each head has weights of its own */
-    bool scaled_embedding;     /* times a buffer of one element */
-    bool rotary_by_kind;       /* tables of their own for sliding layers */
-    bool layers_without_positions; /* among those arguments are no position ids */
-    bool position_ids_first;       /* among a layer's keyword arguments, before the rotary tables */
+    bool head_bias;                /* of the output head */
+    bool inner_dropout;            /* residual dropout is in attention and MLP, not in the layer */
+    bool multiplied_residual;      /* results of attention and MLP are multiplied by a number */
+    bool fp32_rotary;              /* tables stay in fp32 */
+    bool only_sliding_turn;        /* only sliding layers have rotary embeddings */
+    bool both_masks;               /* makes the sliding mask even if no layer slides */
+    bool rotary_before_norm;       /* order of these modules */
+    bool multiplied_embedding;     /* by a number */
+    bool norm_bias;                /* of every norm of width H */
+    ms_head_norms head_norms;      /* norms of width D */
+    bool own_head_norms;           /* each head has its own weights */
+    bool scaled_embedding;         /* multiplied by a buffer of one element */
+    bool rotary_by_kind;           /* separate tables for sliding layers */
+    bool layers_without_positions; /* layers get no position ids */
+    bool position_ids_first;       /* before the rotary tables in a layer's keyword arguments */
     double embedding_dropout;
-    bool rebinds_embedding; /* nothing holds the embedding once it went through dropout */
+    bool rebinds_embedding; /* the embedding is rebound after dropout */
     /* Names of modules where they differ from "model", "embed_tokens" and "norm". */
     const char *root_name, *embedding_name, *norm_name;
     /* The same for "o_proj", "q_norm" and "k_norm" of attention. */
     const char *output_name, *query_norm_name, *key_norm_name;
-    /* forward keeps the masks' arguments in a dictionary: a second reference */
+    /* forward keeps the masks' arguments in a dict: a second reference */
     bool mask_arguments;
-    bool only_needed_masks;       /* nor the full one where every layer slides */
-    bool masks_without_positions; /* among those arguments: nothing looks for packed sequences */
-    bool sinks;                   /* a parameter for each head that attention's softmax also sees */
+    bool only_needed_masks;       /* no full mask if all layers slide */
+    bool masks_without_positions; /* masks get no position ids: no check for packed sequences */
+    bool sinks;                   /* a parameter per head that attention's softmax includes */
 } ms_decoder_style;
 
 typedef struct ms_rotary {
     ms_tensor inv_freq, original; /* buffers: the one used, and its copy */
-    ms_tensor cos, sin; /* of the running micro-batch: a checkpointed layer finds them here */
+    ms_tensor cos, sin;           /* of the running micro-batch; recomputed layers read them here */
 } ms_rotary;
 
 struct ms_decoder {
-    ms_decoder_style style; /* nothing in it is NULL */
+    ms_decoder_style style; /* with defaults in place of NULL */
     uint32_t scope, rotary_scope, embedding_scope;
     ms_tensor embedding, embedding_scale;
     ms_decoder_layer *layers;
     ms_norm_module norm;
-    ms_tensor long_inv_freq; /* once forward has run, with long rotary embeddings */
-    ms_rotary rotary[2];     /* the second: of sliding layers, if by kind */
+    ms_tensor long_inv_freq; /* after the first forward, with long rotary embeddings */
+    ms_rotary rotary[2];     /* [1]: of sliding layers, if by kind */
     ms_linear_module head;
-    ms_tensor full_mask, sliding_mask, position_ids; /* of the running micro-batch, too */
-    ms_tensor second_result;                         /* of the MLP that ran, held; 0: it has none */
+    ms_tensor full_mask, sliding_mask, position_ids; /* of the running micro-batch */
+    ms_tensor second_result; /* second result of the last MLP, retained; 0: none */
 };
 
 bool ms_decoder_build(ms_model *model, ms_decoder_style style);
 void ms_decoder_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
-/* The pieces of forward, for families with a shell of their own. The rotary tables
- * and the hidden states are locals of `f`. */
+/* Parts of forward, for families with their own. The rotary tables and the hidden states are locals
+ * of `f`. */
 ms_tensor ms_decoder_embed(ms_model *model, const ms_decoder *d, ms_tensor ids);
 ms_tensor *ms_decoder_layers(ms_model *model, ms_decoder *d, ms_locals *f, ms_tensor embeds,
                              ms_tensor position_ids);
@@ -140,7 +138,5 @@ typedef struct ms_projections {
     uint32_t scope;
     ms_linear_module q_proj, k_proj, v_proj, o_proj;
 } ms_projections;
-
-/* ---- MLPs (decoder_mlp.c) ---- */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The module around the gated delta rule: projections, a short convolution over query, key and
- * value, decays, and a norm with a gate.
+ * The module around the gated delta rule: projections, a short convolution of query, key and value,
+ * decays, and a gated norm.
  */
 #ifndef MS_MODEL_DECODER_DELTA_NET_H
 #define MS_MODEL_DECODER_DELTA_NET_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The gated delta rule, chunk by chunk, in fp32: first what a chunk needs of itself alone, for all
- * chunks at once; then one chunk after the other, which hand on a state.
+ * The gated delta rule by chunks, in fp32: first the computation within chunks, for all chunks at
+ * once; then a loop over chunks, which carries a state.
  */
 #ifndef MS_MODEL_DECODER_DELTA_RULE_H
 #define MS_MODEL_DECODER_DELTA_RULE_H

@@ -7,7 +7,7 @@
 
 #include "model/blocks/blocks.h"
 
-/* How many experts a layer has, how many run for a token, and an expert's width. */
+/* Experts of a layer, experts per token, and intermediate size of an expert. */
 ms_dim ms_expert_count(ms_model *model);
 ms_dim ms_experts_per_token(ms_model *model);
 ms_dim ms_expert_width(ms_model *model);

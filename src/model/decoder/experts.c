@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Routers, experts in grouped products, and the block over both.
+ * Routers, experts as grouped products, and the block of both.
  */
 #include "model/decoder/experts.h"
 

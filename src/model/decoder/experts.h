@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Mixtures of experts: what families with sparse layers share. A family picks or writes a router
- * and a block; experts run as the run says, in grouped products or one by one.
+ * Mixtures of experts, shared by families with sparse layers. A family selects or defines a router
+ * and a block; the run decides whether experts run as grouped products or one by one.
  */
 #ifndef MS_MODEL_DECODER_EXPERTS_H
 #define MS_MODEL_DECODER_EXPERTS_H
@@ -11,7 +11,7 @@
 
 /* ---- experts ---- */
 
-/* What experts of a family are like; zeros: no biases, act(gate) * up. */
+/* Properties of a family's experts; all zero: no biases, act(gate) * up. */
 typedef struct ms_experts_form {
     bool bias;
     bool transposed; /* weights [E, H, 2F] and [E, F, H] instead of [E, 2F, H] and [E, H, F] */
@@ -19,31 +19,31 @@ typedef struct ms_experts_form {
     ms_tensor (*gate)(ms_model *model, ms_tensor gate_up);
 } ms_experts_form;
 
-/* All experts of a layer: their weights are stacked. */
+/* All experts of a layer, with stacked weights. */
 typedef struct ms_experts_module {
     uint32_t scope;
     ms_experts_form form;
     ms_tensor gate_up, gate_up_bias, down, down_bias; /* biases 0: none */
 } ms_experts_module;
 
-/* A router's results: its logits, and for each token its experts and their weights, [N, K]. */
+/* A router's results: its logits, and for each token its experts and their weights, both [N, K]. */
 typedef struct ms_routing {
     ms_tensor logits, weights, experts;
 } ms_routing;
 
 ms_experts_module ms_experts_new(ms_model *model, uint32_t parent, ms_experts_form form);
-/* hidden: [N, H]; the caller holds what the routing names. */
+/* hidden: [N, H]; the caller owns the tensors of the routing. */
 ms_tensor ms_experts_call(ms_model *model, const ms_experts_module *module, ms_tensor hidden,
                           const ms_routing *routing);
-/* act(gate) * up of the halves. */
+/* act(gate) * up of the two halves. */
 ms_tensor ms_gate_experts(ms_model *model, ms_tensor gate_up);
 
 /* ---- routers ---- */
 
-/* softmax of the logits in fp32, the best K of them. */
+/* Router: softmax of the logits in fp32, then the top K. */
 typedef struct ms_router_form {
     bool floats_logits; /* softmax(logits.float()), not softmax(logits, dtype=float) */
-    bool normalises;    /* the weights of a token add up to 1 */
+    bool normalises;    /* weights of a token are normalised to sum 1 */
     bool casts_back;    /* weights in the dtype of the logits, else in fp32 */
 } ms_router_form;
 
@@ -53,18 +53,16 @@ typedef struct ms_router_module {
 } ms_router_module;
 
 ms_router_module ms_router_new(ms_model *model, uint32_t parent);
-/* hidden: [N, H]. What `out` names is held until ms_routing_bind. */
+/* hidden: [N, H]. The tensors of `out` are retained until ms_routing_bind. */
 void ms_router_call(ms_model *model, const ms_router_module *module, ms_router_form form,
                     ms_tensor hidden, ms_routing *out);
-/* What a router yields, its locals: held until ms_routing_bind. */
+/* Retains a router's results, its locals, until ms_routing_bind. */
 void ms_routing_keep(ms_model *model, ms_tensor logits, ms_tensor weights, ms_tensor experts,
                      ms_routing *out);
-/* Moves what the router yielded into locals of the frame: logits, weights, experts. */
+/* Binds a router's results as locals of the frame: logits, weights, experts. */
 void ms_routing_bind(ms_locals *f, const ms_routing *routing);
 
-/* ---- their auxiliary loss (router_loss.c), where the config turns it on ---- */
-
-/* ---- the block in the place of an MLP ---- */
+/* ---- the block that replaces the MLP ---- */
 
 typedef enum ms_block_order { MS_ROUTER_FIRST, MS_EXPERTS_FIRST } ms_block_order;
 
@@ -73,7 +71,7 @@ static inline bool ms_layer_is_sparse(const ms_model *model, uint64_t layer)
     return ms_layer_kind(model->config, layer) & MS_LAYER_SPARSE;
 }
 
-/* Router and experts alone, below a module "mlp"; built in that order. */
+/* Router and experts below a module "mlp", built in the given order. */
 void *ms_sparse_mlp_new(ms_model *model, uint32_t parent, ms_block_order order);
 ms_tensor ms_sparse_mlp(ms_model *model, const void *block, ms_router_form form, ms_tensor hidden);
 

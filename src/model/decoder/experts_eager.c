@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Experts one after the other, as the modelling files' own forward: each takes its tokens, and adds
- * what it makes of them to the result. How many tokens each has, the run's routing says.
+ * Eager experts, one after the other, as in the modelling files: each gathers its tokens and adds
+ * its output to the result. The run's routing determines the number of tokens of each.
  */
 #include "model/decoder/experts_eager.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Experts one after the other, as the modelling files' own forward: each takes its tokens, and adds
- * what it makes of them to the result.
+ * Eager experts, one after the other, as in the modelling files: each gathers its tokens and adds
+ * its output to the result.
  */
 #ifndef MS_MODEL_DECODER_EXPERTS_EAGER_H
 #define MS_MODEL_DECODER_EXPERTS_EAGER_H
 
 #include "model/decoder/experts.h"
 
-/* The same, one expert after the other (experts_eager.c). */
+/* As ms_experts_call, one expert after the other. */
 ms_tensor ms_experts_eager(ms_model *model, const ms_experts_module *module, ms_tensor hidden,
                            const ms_routing *routing);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Convolutions over the last few tokens, each channel by itself.
+ * Causal depthwise convolutions along the sequence.
  */
 #include "model/decoder/short_convolution.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Arcee's AFM: Llama with an MLP without a gate, by squared relus.
+ * Arcee's AFM: Llama with an ungated MLP and squared ReLU.
  */
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_mlp.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Command R and Command R7B (cohere2): attention and MLP side by side behind one layer norm without
- * bias, heads turned by pairs in fp32, logits scaled. cohere2's layers slide but for every fourth,
- * and those know no positions.
+ * Command R and Command R7B (cohere2): attention and MLP in parallel after one layer norm without
+ * bias, heads rotated by pairs in fp32, logits scaled. cohere2's layers slide, except every fourth,
+ * which has no rotary embedding.
  */
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * ERNIE 4.5: the plain decoder, whose heads are turned by neighbours in fp32.
+ * ERNIE 4.5: the plain decoder, with heads rotated by neighbouring elements in fp32.
  */
 #include "model/decoder/decoder.h"
 #include "model/family/family_list.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * EXAONE 4: norms behind attention and MLP and over each head's query and key. Where layers slide,
- * the others know no positions.
+ * EXAONE 4: norms after attention and MLP and over each head's query and key. If some layers slide,
+ * the others have no rotary embedding.
  */
 #include "model/decoder/decoder.h"
 #include "model/family/family_list.h"

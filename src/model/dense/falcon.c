@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Falcon: three generations in one class. Queries, keys and values come fused; keys of one head, or
- * of groups; attention and MLP side by side or in turn; rotary positions or ALiBi. Its attention
+ * Falcon: three generations in one class. Fused query, key and value projection; one key head or
+ * groups; attention and MLP in parallel or sequential; rotary embeddings or ALiBi. Its attention
  * always gets a mask.
  */
 #include "model/dense/falcon.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Internal to Falcon: its modules, and what its two files share.
+ * Internal to Falcon: its modules, shared by its two files.
  */
 #ifndef MS_MODEL_DENSE_FALCON_H
 #define MS_MODEL_DENSE_FALCON_H
@@ -20,9 +20,9 @@ typedef struct ms_falcon {
     ms_norm_module norm;
     ms_tensor inv_freq[2];
     ms_linear_module head;
-    /* Of the running micro-batch: a checkpointed layer finds them here. */
+    /* Of the running micro-batch; recomputed layers read them here. */
     ms_tensor cos, sin, mask, alibi;
-    ms_tensor weights; /* the last layer's probabilities, which its tuple of results holds */
+    ms_tensor weights; /* the last layer's probabilities, kept in its tuple of results */
 } ms_falcon;
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Gemma: the plain decoder with a scaled embedding and norms by 1 + weight, both computed in fp32.
+ * Gemma: the plain decoder with a scaled embedding and norms with 1 + weight, both computed in
+ * fp32.
  */
 #include "model/dense/gemma.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Gemma 2: four norms in a layer, every other layer slides, scores of attention and logits are
- * capped. Because of the cap the framework has eager attention alone.
+ * capped. Because of the cap the framework has only eager attention.
  */
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Gemma 3: Gemma 2's layer with norms over each head's query and key instead of caps; all layers
- * but every sixth slide, and turn with a rotary table of their own. The larger ones come with a
- * vision tower, which text alone does not run.
+ * except every sixth slide, with separate rotary tables. The larger models have a vision tower,
+ * which text-only training does not run.
  */
 #include "config/model/layer_kinds.h"
 #include "model/family/family_list.h"

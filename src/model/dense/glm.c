@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * GLM: gate and up in one product, half of each head turned by pairs. GLM-4 of 2025 (glm4) has four
- * norms a layer instead of two.
+ * GLM: gate and up in one product, half of each head rotated by pairs. GLM-4 of 2025 (glm4) has
+ * four norms a layer instead of two.
  */
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_mlp.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * GPT-NeoX and Pythia: layer norms, query, key and value in one product, attention and MLP side by
- * side, a quarter of each head turned.
+ * GPT-NeoX and Pythia: layer norms, query, key and value in one product, attention and MLP in
+ * parallel, a quarter of each head rotated.
  */
 #include "model/blocks/cache.h"
 #include "model/decoder/decoder.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Hunyuan, dense: each head's query and key is normalised once it is turned.
+ * Hunyuan, dense: each head's query and key is normalised after the rotary embedding.
  */
 #include "model/decoder/decoder.h"
 #include "model/family/family_list.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * LFM2: most layers have a short convolution between two gates in the place of attention.
+ * LFM2: most layers have a short convolution between two gates instead of attention.
  */
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Llama: the plain decoder; biases only where the file asks for them.
+ * Llama: the plain decoder; biases only if the config has them.
  */
 #include "model/decoder/decoder.h"
 #include "model/family/family_list.h"

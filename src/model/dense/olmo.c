@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * OLMo 2: norms behind attention and MLP and over the whole query and key, and weights that scale
- * in fp32. OLMo 3: three of four layers slide, and each kind has rotary tables of its own. OLMoE:
- * the same attention before a mixture of experts, with norms where they usually are.
+ * OLMo 2: norms after attention and MLP and over the whole query and key, with weights applied in
+ * fp32. OLMo 3: three of four layers slide, with separate rotary tables. OLMoE: the same attention
+ * with a mixture of experts, and norms in the usual places.
  */
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"

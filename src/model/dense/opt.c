@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * OPT: learned positions, two rows further down; norms before or after; embeddings that may be
- * narrower than the layers, with projections between.
+ * OPT: learned positions with an offset of two rows; norms before or after; embeddings that may be
+ * narrower than the layers, with projections.
  */
 #include "model/blocks/blocks.h"
 #include "model/blocks/cache.h"

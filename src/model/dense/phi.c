@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Phi-1, 1.5 and 2: layer norms, attention and MLP side by side behind one of them, a part of each
- * head turned, biases everywhere.
+ * Phi-1, 1.5 and 2: layer norms, attention and MLP in parallel after one of them, part of each head
+ * rotated, biases everywhere.
  */
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Qwen2: queries, keys and values have biases, which no key says.
+ * Qwen2: queries, keys and values have biases, without a key in the config.
  */
 #include "model/decoder/decoder.h"
 #include "model/family/family_list.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Seed-OSS: the plain decoder; attention and MLP end with dropout, heads have a width of their own.
+ * Seed-OSS: the plain decoder; attention and MLP end with dropout, head_dim is independent of the
+ * width.
  */
 #include "model/decoder/decoder.h"
 #include "model/family/family_list.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * SmolLM3: the plain decoder, some of whose layers know no positions; those may slide.
+ * SmolLM3: the plain decoder, with some layers without rotary embedding; those may slide.
  */
 #include "model/decoder/decoder.h"
 #include "model/family/family_list.h"

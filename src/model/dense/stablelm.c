@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * StableLM: layer norms, a part of each head turned, attention and MLP one after the other or side
- * by side.
+ * StableLM: layer norms, part of each head rotated, attention and MLP sequential or in parallel.
  */
 #include "model/blocks/cache.h"
 #include "model/decoder/decoder.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * StarCoder2: layer norms, an MLP without a gate, dropout at the end of attention and MLP.
+ * StarCoder2: layer norms, an ungated MLP, dropout at the end of attention and MLP.
  */
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_mlp.h"

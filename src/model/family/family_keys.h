@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Words for the tables of config.json's keys that begin each family's file. Defaults are those of
- * the family's class (transformers 5.23, models/<family>/configuration_<family>.py): an absent key
- * has the class's default, and published files leave out what equals it.
+ * Macros for the tables of config.json's keys at the top of each family's file. Defaults are those
+ * of the family's class (transformers 5.23, models/<family>/configuration_<family>.py): published
+ * files omit keys that equal the class's default.
  */
 #ifndef MS_MODEL_FAMILY_FAMILY_KEYS_H
 #define MS_MODEL_FAMILY_FAMILY_KEYS_H
@@ -24,7 +24,7 @@
 
 #define MEMBER(m) offsetof(ms_model_config, m)
 
-/* A count the file may leave out, and then is `value`. */
+/* A count; `value` when absent. */
 #define COUNT(text, member, value, most)                                                           \
     {                                                                                              \
         .name = text, .kind = MS_KEY_COUNT, .offset = MEMBER(member), .default_value = value,      \
@@ -76,7 +76,7 @@
         .name = text, .kind = MS_KEY_ROPE                                                          \
     }
 
-/* null = no such token; a token id may be 0. */
+/* null = no padding token; a token id may be 0. */
 #define PAD_TOKEN_OR(value)                                                                        \
     {                                                                                              \
         .name = "pad_token_id", .kind = MS_KEY_OPTIONAL, .offset = MEMBER(pad_token_id),           \
@@ -87,7 +87,7 @@
 #define KV_HEADS_AS_HEADS                                                                          \
     OPTIONAL("num_key_value_heads", num_kv_heads, MS_DEFAULT_SAME_AS, 0, MS_DEFAULT_SAME_AS, 0,    \
              MAX_HEADS)
-/* `value` when absent; null as in the words beside them. */
+/* `value` when absent; null as for KV_HEADS_AS_HEADS and HEAD_DIM_FROM_HIDDEN. */
 #define KV_HEADS_OR(value)                                                                         \
     OPTIONAL("num_key_value_heads", num_kv_heads, MS_DEFAULT_VALUE, value, MS_DEFAULT_SAME_AS, 0,  \
              MAX_HEADS)
@@ -99,12 +99,12 @@
     OPTIONAL("sliding_window", sliding_window, MS_DEFAULT_VALUE, 4096, MS_DEFAULT_VALUE, 0,        \
              MAX_POSITIONS)
 
-/* None, unless the file has one. */
+/* No sliding window by default. */
 #define NO_SLIDING_WINDOW                                                                          \
     OPTIONAL("sliding_window", sliding_window, MS_DEFAULT_VALUE, 0, MS_DEFAULT_VALUE, 0,           \
              MAX_POSITIONS)
 
-/* `text` or what newer files have in its place, inside rope_parameters. */
+/* `text`, or its newer places inside rope_scaling or rope_parameters. */
 #define ROTARY_SHARE(text, value)                                                                  \
     {                                                                                              \
         .name = text,                                                                              \
@@ -118,7 +118,7 @@
         .name = "layer_types", .kind = MS_KEY_LAYER_TYPES                                          \
     }
 
-/* Qwen's way to specify which layers slide. */
+/* Qwen's keys for sliding layers. */
 #define QWEN_WINDOWS                                                                               \
     BOOL("use_sliding_window", use_sliding_window, false), SLIDING_WINDOW,                         \
         {.name = "max_window_layers",                                                              \
@@ -150,23 +150,23 @@
     }
 #define ROUTER_LOGITS BOOL("output_router_logits", outputs_router_logits, false)
 
-/* Known to every decoder here, and without effect on memory. */
+/* Keys of every decoder without effect on memory. */
 #define DECODER_IGNORED                                                                            \
     IGNORED("initializer_range"), IGNORED("rms_norm_eps"), IGNORED("use_cache"),                   \
         IGNORED("bos_token_id"), IGNORED("eos_token_id"), IGNORED("rope_theta"),                   \
         ROPE("rope_scaling"), ROPE("rope_parameters")
 
-/* A rule for families whose class refuses heads that do not divide the width, whatever head_dim
- * says. The others only need it to derive head_dim. */
+/* For families whose class requires num_heads to divide hidden_size even if head_dim is given.
+ * Others need it only to derive head_dim. */
 ms_status ms_check_heads_divide(const ms_model_config *config, ms_error *err);
 
-/* No token can have more experts than there are. */
+/* experts_per_token must not exceed num_experts. */
 ms_status ms_check_experts(const ms_model_config *config, ms_error *err);
 
-/* The same, and that no noise is added to the router's input. */
+/* The same, and router jitter must be 0. */
 ms_status ms_check_quiet_experts(const ms_model_config *config, ms_error *err);
 
-/* Experts in every layer. */
+/* All layers are sparse. */
 uint8_t ms_sparse_everywhere(const ms_model_config *config, uint64_t layer);
 
 /* Qwen's rule: layers from max_window_layers on slide. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The families, one row each, as `memscope models` lists them. Each is a table `ms_family_NAME` in
- * a file of its own, or of its relatives.
+ * The families, one row each, in the order of `memscope models`. Each is a table `ms_family_NAME`
+ * in its own file, or in that of related families.
  */
 #ifndef MS_MODEL_FAMILY_FAMILY_LIST_H
 #define MS_MODEL_FAMILY_FAMILY_LIST_H

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What DeepSeek's families share: multi-head latent attention, and experts with shared ones beside.
+ * Shared by DeepSeek's families: multi-head latent attention, and experts with shared experts.
  */
 #ifndef MS_MODEL_MIXTURE_DEEPSEEK_H
 #define MS_MODEL_MIXTURE_DEEPSEEK_H
 
 #include "model/decoder/experts.h"
-
-/* ---- attention (latent_attention.c); members of ms_decoder_style ---- */
 
 /* ---- experts (deepseek_moe.c) ---- */
 
@@ -16,24 +14,24 @@ typedef struct ms_group_router {
     ms_tensor weight, bias; /* bias: a buffer, 0: none */
 } ms_group_router;
 
-/* What the router's forward does after its logits: fills weights and experts, held until
- * ms_routing_bind. Its locals are in `f`; `logits` is one of them. */
+/* The router's forward after its logits: fills weights and experts, retained until ms_routing_bind.
+ * Its locals are in `f`; `logits` is one of them. */
 typedef void (*ms_group_route)(ms_model *model, const ms_group_router *router, ms_locals *f,
                                ms_tensor logits, ms_routing *out);
 
 typedef struct ms_deepseek_form {
     ms_group_route route;
     bool has_bias;     /* of the router */
-    bool bias_in_fp32; /* as it is made; the model's type casts it */
+    bool bias_in_fp32; /* created in fp32, then cast to the model's dtype */
     bool mlp_bias;
 } ms_deepseek_form;
 
-/* Locals of the router: which groups are best, and 1 for their experts, [N, E]. */
+/* Locals of the router: the best groups, and a mask of their experts, [N, E]. */
 typedef struct ms_group_choice {
     ms_tensor *groups, *mask;
 } ms_group_choice;
 
-/* Keys that both families have. */
+/* Keys of both families. */
 #define LATENT_KEYS(query_rank_default)                                                            \
     COUNT("qk_rope_head_dim", head_dim, 64, MAX_HEAD_DIM),                                         \
         COUNT("qk_nope_head_dim", plain_key_dim, 128, MAX_HEAD_DIM),                               \

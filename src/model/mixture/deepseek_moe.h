@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * DeepSeek's experts: chosen by a router in fp32, from the best groups where there are groups, and
- * beside them shared ones that see every token.
+ * DeepSeek's experts: selected by a router in fp32, from the best groups if there are groups, plus
+ * shared experts for every token.
  */
 #ifndef MS_MODEL_MIXTURE_DEEPSEEK_MOE_H
 #define MS_MODEL_MIXTURE_DEEPSEEK_MOE_H
 
 #include "model/mixture/deepseek.h"
 
-/* A dense MLP, or experts from first_sparse_layer on. */
+/* A dense MLP below first_sparse_layer, experts from it on. */
 void *ms_deepseek_mlp_new(ms_model *model, ms_deepseek_form form, uint32_t parent, uint32_t number);
 ms_tensor ms_deepseek_mlp(ms_model *model, const ms_decoder_layer *layer, ms_tensor hidden);
-/* DeepSeek-V3's: the best experts by sigmoid and bias, of the groups whose two best are best. */
+/* DeepSeek-V3's routing: top experts by sigmoid + bias, from the groups with the largest sum of
+ * their top two. */
 void ms_route_by_sigmoid(ms_model *model, const ms_group_router *router, ms_locals *f,
                          ms_tensor logits, ms_routing *out);
 ms_group_choice ms_choose_groups(ms_model *model, ms_locals *f, ms_tensor group_scores);
@@ -19,7 +20,8 @@ ms_group_choice ms_choose_groups(ms_model *model, ms_locals *f, ms_tensor group_
 ms_tensor ms_by_group(ms_model *model, ms_tensor scores);
 uint8_t ms_sparse_from_first(const ms_model_config *config, uint64_t layer);
 ms_status ms_check_latent(const ms_model_config *config, ms_error *err);
-/* That experts can be chosen from groups of so many at least; 0: there are no groups. */
+/* Checks that enough experts can be selected and, with `least` > 0, that each of the groups has at
+ * least `least` of them. */
 ms_status ms_check_groups(const ms_model_config *config, uint64_t least, ms_error *err);
 
 #endif

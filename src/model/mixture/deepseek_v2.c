@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * DeepSeek-V2: latent attention whose positions are complex numbers; softmax router, greedy or
- * within the best groups.
+ * DeepSeek-V2: latent attention with complex rotary embeddings; softmax router, greedy or limited
+ * to the best groups.
  */
 #include "model/decoder/router_loss.h"
 #include "model/mixture/deepseek.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * DeepSeek-V3: latent attention whose rotary embedding turns neighbours; a router by sigmoids.
+ * DeepSeek-V3: latent attention with rotary embeddings of neighbouring elements; a sigmoid router.
  */
 #include "model/decoder/router_loss.h"
 #include "model/mixture/deepseek.h"

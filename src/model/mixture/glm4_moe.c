@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * GLM-4.5 and 4.6: a part of each head turned by halves, and DeepSeek-V3's experts.
+ * GLM-4.5 and 4.6: part of each head rotated by halves, and DeepSeek-V3's experts.
  */
 #include "model/decoder/router_loss.h"
 #include "model/mixture/deepseek.h"

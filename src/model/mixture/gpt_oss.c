@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * GPT-OSS: eager attention with a sink for each head, every second layer sliding; experts with
- * biases and a clamped gate in the place of every MLP.
+ * GPT-OSS: eager attention with a sink per head, every second layer sliding; every MLP replaced by
+ * experts with biases and a clamped gate.
  */
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Multi-head latent attention: keys and values are made from a narrow latent of each token, queries
- * too where they have a rank; a part of each key is one for all heads and turned by position.
+ * Multi-head latent attention: keys and values are computed from a low-rank latent of each token,
+ * and so are queries if query_rank is set; one part of the key is shared by all heads and has the
+ * rotary embedding.
  */
 #ifndef MS_MODEL_MIXTURE_LATENT_ATTENTION_H
 #define MS_MODEL_MIXTURE_LATENT_ATTENTION_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * MiniMax-M2: norms over the whole query and key, a part of each head turned, and experts in every
- * layer, chosen by sigmoids and a bias.
+ * MiniMax-M2: norms over the whole query and key, part of each head rotated, and experts in every
+ * layer, selected by sigmoids and a bias.
  */
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Mixtral: Mistral with experts in the place of every MLP, weighted in fp32.
+ * Mixtral: Mistral with every MLP replaced by experts, weighted in fp32.
  */
 #include "model/decoder/experts.h"
 #include "model/decoder/router_loss.h"

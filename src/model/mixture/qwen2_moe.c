@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Qwen2 with experts in the place of most MLPs, and one more, behind a gate, that sees every token.
+ * Qwen2 with most MLPs replaced by experts, plus a gated shared expert for every token.
  */
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Qwen3 with experts in the place of most MLPs.
+ * Qwen3 with most MLPs replaced by experts.
  */
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"

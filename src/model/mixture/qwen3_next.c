@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Qwen3-Next and Qwen3.5: three of four layers have a gated delta net in the place of attention,
- * whose output has a gate of its own.
+ * Qwen3-Next and Qwen3.5: three of four layers have a gated delta net; the others have attention
+ * with an output gate.
  */
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_mlp.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * BERT: an encoder with learned positions and sentence types, norms after the residuals, biases
- * everywhere. Its class decides the pooler and the heads.
+ * everywhere. Its class determines the pooler and the heads.
  */
 #include "model/blocks/blocks.h"
 #include "model/family/family_list.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Qwen3-VL: Qwen3 with or without experts, rotary tables of three grids, and a vision tower, which
- * text alone does not run.
+ * text-only training does not run.
  */
 #include "model/decoder/decoder_mlp.h"
 #include "model/decoder/experts.h"

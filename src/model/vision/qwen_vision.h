@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The vision tower of Qwen3-VL and Qwen3.5: its parameters. It has no forward: who trains on text
- * alone does not run it.
+ * The vision tower of Qwen3-VL and Qwen3.5: parameters only. It has no forward, since text-only
+ * training does not run it.
  */
 #ifndef MS_MODEL_VISION_QWEN_VISION_H
 #define MS_MODEL_VISION_QWEN_VISION_H
@@ -9,7 +9,7 @@
 #include "model/family/family_keys.h"
 #include "model/blocks/model.h"
 
-/* Makes the parameters below `parent`, from config->vision; a member of ms_decoder_style. */
+/* Creates the parameters below `parent`, from config->vision; a member of ms_decoder_style. */
 bool ms_qwen_vision_new(ms_model *model, uint32_t parent);
 
 /* Keys of the object "vision_config". */

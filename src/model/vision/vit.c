@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * ViT: an encoder of the patches of a picture, with a token before them that stands for the class.
+ * ViT: an encoder of image patches, with a class token before them.
  */
 #include "model/blocks/blocks.h"
 #include "model/family/family_list.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The CPU's flash attention: the buffers that each thread holds while the kernel runs.
+ * The CPU's flash attention: per-thread buffers during the kernel.
  */
 #ifndef MS_OPS_ATTENTION_ATTENTION_CPU_H
 #define MS_OPS_ATTENTION_ATTENTION_CPU_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * scaled_dot_product_attention: from a call to the back end's kernel or operators.
+ * scaled_dot_product_attention: dispatches a call to the back end's kernel or operators.
  */
 #include "ops/attention/attention.h"
 

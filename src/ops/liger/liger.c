@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Liger's kernels (liger-kernel 0.8): norm, gate and rotary embedding in one kernel each, of which
- * the last two, and most norms' backward, write over what they are given.
+ * Liger's kernels (liger-kernel 0.8): norm, gate and rotary embedding in one kernel each. The last
+ * two, and the backward of most norms, overwrite their inputs.
  */
 #include "ops/liger/liger.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Liger's mixture of experts (liger-kernel 0.8): all experts, their gate and the sum by token in
- * one function. Rows are sorted by expert through lists of numbers, and multiplied in tiles of 64
- * rows, of which there are as many as the routing makes.
+ * Liger's mixture of experts (liger-kernel 0.8): all experts, their activation and the sum per
+ * token in one function. Rows are sorted by expert through index lists, and multiplied in tiles of
+ * 64 rows, whose number depends on the routing.
  */
 #include "ops/liger/liger_experts.h"
 

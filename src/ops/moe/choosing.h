@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Choosing experts and groups of them: the best values, masks and picking by index.
+ * Selecting experts and groups of experts: top-k, masks and gathering by index.
  */
 #ifndef MS_OPS_MOE_CHOOSING_H
 #define MS_OPS_MOE_CHOOSING_H
 
 #include "ops/moe/experts.h"
 
-/* topk(a, k, dim=-1): the values, and where they were (int64), both [.., k]. */
+/* topk(a, k, dim=-1): values and indices (int64), both [.., k]. */
 void ms_topk(ms_tape *tape, ms_tensor a, ms_dim k, ms_tensor out[2]);
-/* a.max(dim=-1) or with keepdim=True: the values, and where they were. */
+/* a.max(dim=-1), or with keepdim=True: values and indices. */
 void ms_max_last(ms_tape *tape, ms_tensor a, bool keep, ms_tensor out[2]);
-ms_tensor ms_zeros_like(ms_tape *tape, ms_tensor a); /* wants no gradient */
+ms_tensor ms_zeros_like(ms_tape *tape, ms_tensor a); /* has no gradient */
 ms_tensor ms_where_zero(ms_tape *tape, ms_tensor a); /* ~a.bool() */
 /* a.masked_fill(mask, c): c is a Python number */
 ms_tensor ms_masked_fill(ms_tape *tape, ms_tensor a, ms_tensor mask);

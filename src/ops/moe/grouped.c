@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * grouped_mm: products of groups of rows with a matrix each. Data-centre GPUs from compute
- * capability 9.0 on have a kernel for bf16, which needs a workspace; elsewhere one product follows
- * the other. Below 8.0 PyTorch has none, and the framework's own stands in.
+ * grouped_mm: products of groups of rows with one matrix per group. Data-centre GPUs from compute
+ * capability 9.0 on have a bf16 kernel, which needs a workspace; otherwise PyTorch runs one product
+ * after the other. Below 8.0 PyTorch has no implementation, and the framework's own is used.
  */
 #include "ops/moe/grouped.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Weights of GPTQ and AWQ as GPT-QModel 7.7 multiplies with them (nn_modules/qlinear/torch.py,
+ * Products with weights of GPTQ and AWQ as in GPT-QModel 7.7 (nn_modules/qlinear/torch.py,
  * gemm_awq.py; gptqmodel_ext/awq).
  */
 #include "ops/ops.h"

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Rows taken and added by index, and how the loop over experts finds them.
+ * Reading and adding rows by index, and finding the rows of an expert.
  */
 #ifndef MS_OPS_MOE_ROWS_H
 #define MS_OPS_MOE_ROWS_H
 
 #include "ops/moe/experts.h"
 
-/* a[rows]: the rows of a that `rows` (int64 [T]) names; [T, ..]. */
+/* a[rows] with rows int64 [T]: [T, ..]. */
 ms_tensor ms_index_rows(ms_tape *tape, ms_tensor a, ms_tensor rows);
-/* a[.., [i], ..] with a Python number: that dimension is 1. */
+/* a[.., [i], ..] with a Python number i: that dimension becomes 1. */
 ms_tensor ms_index_one(ms_tape *tape, ms_tensor a, uint32_t dim);
 /* a[rows, columns]: [T, ..]. */
 ms_tensor ms_index_pairs(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor columns);
-/* a.index_add_(0, rows, source): a's storage holds the result. */
+/* a.index_add_(0, rows, source), in place. */
 ms_tensor ms_index_add_into(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tensor source);
 /* one_hot(a, classes), int64 */
 ms_tensor ms_one_hot(ms_tape *tape, ms_tensor a, ms_dim classes);
-/* nonzero() of a tensor of that shape with `count` of them: int64 [rank, count]. */
+/* nonzero() of a tensor of that shape with `count` non-zero elements: int64 [rank, count]. */
 ms_tensor ms_nonzero(ms_tape *tape, const ms_shape *shape, bool is_contiguous, ms_dim count);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Products with packed weights (bitsandbytes 0.50, autograd/_functions.py: MatMul4Bit). The weight
- * is made whole in forward, but for few rows, and again in backward; nothing is saved but what is
- * there anyway.
+ * is dequantised in forward, except for few rows, and again in backward; only existing tensors are
+ * saved.
  */
 #include "ops/quantized/fused_4bit.h"
 #include "ops/ops.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Products with weights in fp8, a scale for every block of 128 by 128 (transformers 5.23,
- * integrations/finegrained_fp8.py). Forward is one kernel, which quantises its input as it goes;
- * backward makes the weight whole, of stacks of experts 1 GiB at a time.
+ * Products with fp8 weights with one scale per block of 128 by 128 (transformers 5.23,
+ * integrations/finegrained_fp8.py). Forward is one kernel, which also quantises its input; backward
+ * dequantises the weight, for stacked experts 1 GiB at a time.
  */
 #include "ops/quantized/fp8.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Where bitsandbytes 0.50 multiplies with packed weights without making them whole
- * (backends/cuda/ops.py): up to so many rows of the input, by device, by the weight's shape, and by
- * how often its blocks of 64 outputs fill the device's multiprocessors.
+ * When bitsandbytes 0.50 multiplies with packed weights without dequantising them
+ * (backends/cuda/ops.py): up to a number of input rows that depends on the device, the weight's
+ * shape, and how often its blocks of 64 outputs fill the device's multiprocessors.
  */
 #include "ops/quantized/fused_4bit.h"
 

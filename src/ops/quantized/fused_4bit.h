@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which products with weights in 4 bits need no whole weight.
+ * Which products with 4-bit weights do not dequantise the weight first.
  */
 #ifndef MS_OPS_QUANTIZED_FUSED_4BIT_H
 #define MS_OPS_QUANTIZED_FUSED_4BIT_H
@@ -8,7 +8,7 @@
 #include "device/device.h"
 #include "tensor/dtype.h"
 
-/* Whether forward of that many rows of `dtype` times a weight [out, in] is one kernel. */
+/* Whether forward of `rows` rows of `dtype` and a weight [out, in] is one fused kernel. */
 bool ms_is_fused_4bit(const ms_device *device, ms_dtype dtype, uint64_t rows, uint64_t out,
                       uint64_t in);
 

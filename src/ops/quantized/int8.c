@@ -2,8 +2,9 @@
  *
  * Products with weights in 8 bits (bitsandbytes 0.50, autograd/_functions.py: MatMul8bitLt, and its
  * kernels for CUDA). The rows of the input are quantised too; the product is of integers. Columns
- * with outliers, which are multiplied apart, are taken as none: how many there are is a matter of
- * values. Rows of a number of weights that 4 does not divide take another way, not followed.
+ * with outliers, which are multiplied separately, are assumed to be absent, because their number
+ * depends on values. Weights whose row length is no multiple of 4 use another code path, which is
+ * not modelled.
  */
 #include "ops/ops.h"
 #include "autograd/cuda_reduce.h"

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Filling the cost model.
+ * Measuring the cost model.
  */
 #ifndef MS_PLAN_COSTS_MEASURE_H
 #define MS_PLAN_COSTS_MEASURE_H
 
 #include "plan/costs/cost_model.h"
 
-/* Puts operators in the place of "selective:0.5" among the run's treatments: those that
- * ms_selective_of_share keeps. Simulates one step if there are any. */
+/* Replaces "selective:0.5" in the run's treatments by the operators that ms_selective_of_share
+ * selects. Simulates one step if there are any. */
 ms_status ms_shares_resolve(ms_arena *arena, const ms_model_config *model, ms_run_config *run,
                             ms_error *err);
-/* Simulates what it takes. `techniques`: ms_technique bits that options may use. Lives in the
- * arena. */
+/* Simulates the options and fills the cost model, in the arena. `techniques`: ms_technique bits
+ * that options may use. */
 ms_status ms_cost_model_measure(ms_arena *arena, const ms_model_config *model,
                                 const ms_run_config *run, uint32_t techniques, ms_cost_model *costs,
                                 ms_error *err);
-/* The index of the option with this treatment, which is measured and added when there is none yet.
- * MS_ERR_LIMIT when there is no room. */
+/* The index of the option with this treatment, which is measured and added if missing. MS_ERR_LIMIT
+ * when there is no room. */
 ms_status ms_cost_model_add_option(ms_arena *arena, const ms_model_config *model,
                                    const ms_run_config *run, const ms_treatment *treatment,
                                    ms_cost_model *costs, uint32_t *index, ms_error *err);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which treatments are worth measuring for a run.
+ * The treatments to measure for a run.
  */
 #ifndef MS_PLAN_COSTS_OPTION_LIST_H
 #define MS_PLAN_COSTS_OPTION_LIST_H
 
 #include "plan/costs/cost_model.h"
 
-/* From a timed trace in which every layer is checkpointed. */
+/* Reads the operators of recomputation from a timed trace with all layers checkpointed. */
 ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_list *list,
                           ms_error *err);
 
-/* The operators that spare most time when their results, together at most `share` of all results'
- * bytes, are kept; a plain checkpoint when there are none. Random ones are always recomputed. */
+/* A selective checkpoint that keeps the operators saving most time, with at most `share` of the
+ * bytes of all results; a plain checkpoint if there are none. Random operators are always
+ * recomputed. */
 ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double share,
                                 ms_treatment *treatment, ms_error *err);
 
@@ -22,12 +23,15 @@ typedef struct ms_option_list {
     uint32_t option_count, loss_count;
 } ms_option_list;
 
-/* What may be tried in addition to keep and checkpoint, which the cost model has. */
+/* Lists options besides keep and checkpoint, which every cost model has. */
 ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
                               const ms_run_config *run, uint32_t techniques,
                               const ms_cost_model *costs, ms_option_list *list, ms_error *err);
 
-/* Bits of techniques that the model, or its loss, has no place for. */
+/* ms_technique bits that cannot be applied to the model or its loss. */
 uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_config *run);
+
+/* The shares of what a layer saves that are worth offloading, once all of it has been measured. */
+void ms_option_list_make_shares(const ms_cost_model *costs, ms_option_list *list);
 
 #endif

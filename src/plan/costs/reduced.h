@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A model with few layers that stands for one with many.
+ * A model with few layers that represents one with many.
  */
 #ifndef MS_PLAN_COSTS_REDUCED_H
 #define MS_PLAN_COSTS_REDUCED_H
@@ -11,12 +11,12 @@
 
 typedef struct ms_reduced_model {
     ms_model_config model;
-    const uint32_t *stands_in; /* for each layer of the whole model, the one that stands for it */
+    const uint32_t *stands_in; /* per layer of the whole model: the layer that represents it */
 } ms_reduced_model;
 
-/* Keeps of each kind of layer the first two and the last two, which may be special, and one that
- * stands for those between, in the model's order; all of them where the
- * run's adapter tells layers apart. Allocated in the arena. */
+/* Keeps, of each kind of layer, the first two and the last two, which may be special, and one that
+ * represents those in between, in the model's order. Keeps all layers if the run's adapter differs
+ * by layer. Allocated in the arena. */
 ms_status ms_model_reduce(ms_arena *arena, const ms_model_config *model, const ms_run_config *run,
                           ms_reduced_model *reduced, ms_error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Measured where it shows best: the last layer alone is treated, and what is live when backward
- * begins is compared with the sum of the layers' figures.
+ * Measured by treating only the last layer: live bytes when backward begins are compared with the
+ * sum of the layers' figures.
  */
 #include "plan/costs/shared_activations.h"
 

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What came before the layers and goes behind the last one, unless some layer holds it for its
- * backward: a mask, position ids. Layers share it, so it is no part of their figures but for the
- * first one's.
+ * Tensors made before the layers and freed after the last one, unless a layer keeps them for
+ * backward: a mask, position ids. Layers share them, so they are not in their figures, except for
+ * the first layer.
  */
 #ifndef MS_PLAN_COSTS_SHARED_ACTIVATIONS_H
 #define MS_PLAN_COSTS_SHARED_ACTIVATIONS_H
 
 #include "plan/costs/cost_model.h"
 
-/* Fills shared_bytes of all options, by a simulation or two. `reduced`: the model that the options
- * were measured with; `kept` and `ends`: its layers and ends when every layer is kept. */
+/* Fills shared_bytes of all options, with one or two simulations. `reduced`: the model that the
+ * options were measured with; `kept` and `ends`: its layers and outer costs with all layers kept.
+ */
 ms_status ms_shared_activations_measure(ms_arena *arena, const ms_model_config *reduced,
                                         const ms_run_config *run, const ms_layer_cost *kept,
                                         const ms_outer_cost *ends, ms_cost_model *costs,
                                         ms_error *err);
 
-/* Options that were added behind it get what those like them have. */
+/* Copies shared_bytes to options added later, from options like them. */
 void ms_shared_activations_share(const ms_run_config *run, ms_cost_model *costs);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a plan for a run is asked for.
+ * The input of a plan for a run.
  */
 #ifndef MS_PLAN_COSTS_STEP_TASK_H
 #define MS_PLAN_COSTS_STEP_TASK_H
@@ -14,9 +14,9 @@
 
 typedef enum ms_planner {
     MS_PLANNER_MILP,    /* least time, with a bound */
-    MS_PLANNER_GREEDY,  /* what frees most per ms first */
+    MS_PLANNER_GREEDY,  /* options that free most bytes per ms first */
     MS_PLANNER_RULES,   /* the rule engine: largest layers first, thresholds by mode */
-    MS_PLANNER_UNIFORM, /* every layer alike */
+    MS_PLANNER_UNIFORM, /* all layers alike */
     MS_PLANNER_NONE,    /* keep everything */
     MS_PLANNER_COUNT
 } ms_planner;
@@ -30,18 +30,18 @@ typedef enum ms_rules_mode {
 
 typedef struct ms_step_task {
     const ms_model_config *model;
-    const ms_run_config *run; /* its budget is the plan's; its own treatments are left aside */
+    const ms_run_config *run; /* its budget is the plan's; its own treatments are ignored */
     ms_planner planner;
     uint32_t techniques; /* ms_technique bits */
     double gap, time_limit_s;
     double gpu_cost_per_hour;
     const char *target; /* a row of ms_targets, never NULL: "free" */
     ms_rules_mode rules_mode;
-    uint64_t max_host_bytes; /* rules: what may go to the host; UINT64_MAX: no limit */
-    bool is_host_half;       /* that is half of this host's memory: no other figure was given */
-    uint32_t moved;          /* ms_allowance bits: to the host, because nothing fitted otherwise */
-    bool alone;              /* the answer is not compared with others */
-    const ms_stop *stop;     /* answer with what there is; or NULL */
+    uint64_t max_host_bytes; /* rules: bytes that may be offloaded; UINT64_MAX: no limit */
+    bool is_host_half;       /* max_host_bytes is half of this host's memory, by default */
+    uint32_t moved;          /* ms_allowance bits in use, because nothing fits otherwise */
+    bool alone;              /* no comparison with other planners */
+    const ms_stop *stop;     /* end with the best plan found; or NULL */
 } ms_step_task;
 
 #endif

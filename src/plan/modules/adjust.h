@@ -7,9 +7,9 @@
 
 #include "plan/modules/candidates.h"
 
-/* Discards more where it costs least until the plan fits; false when that does not do. */
+/* Discards more where it costs least until the plan fits; false if it cannot. */
 bool ms_candidates_repair(const ms_candidates *candidates, uint32_t *parts);
-/* Discards less as long as the plan, which must fit, still does. */
+/* Discards less as long as the plan, which must fit, still fits. */
 void ms_candidates_improve(const ms_candidates *candidates, uint32_t *parts);
 double ms_candidates_ms(const ms_candidates *candidates, const uint32_t *parts);
 

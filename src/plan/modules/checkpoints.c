@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Three ways to a plan, each tried when those before it left a gap: discard as much as can be,
- * which fits if anything does; prices; counts of equal modules. The rows of the last one are those
- * that bound prices, and those that the plan so far did not meet.
+ * Three methods, each tried if the previous ones leave a gap: discard as much as possible, which
+ * fits if anything does; prices; counts of equal modules. The rows of the last one are those that
+ * determine prices, and those that the plan so far violates.
  */
 #include "plan/modules/checkpoints.h"
 

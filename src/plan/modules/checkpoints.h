@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which modules of a tree to checkpoint, and how much of each to discard, so that the backward pass
- * stays within a budget for the least recomputation.
+ * Selects modules of a tree to checkpoint, and the fraction of each to discard, so that backward
+ * stays within a budget with the least recomputation.
  */
 #ifndef MS_PLAN_MODULES_CHECKPOINTS_H
 #define MS_PLAN_MODULES_CHECKPOINTS_H
@@ -15,14 +15,13 @@
 #include "plan/modules/graph.h"
 #include "plan/solver/outcome.h"
 
-/* Discarded fractions are whole numbers of these parts, so that what is printed is what was
- * counted. */
+/* Discarded fractions are multiples of 1 / MS_PARTS, so that printed fractions are exact. */
 enum { MS_PARTS = 1000000 };
 
 typedef struct ms_checkpoint_task {
     const ms_graph *graph;
     const bool *may;                      /* by module: may be checkpointed */
-    uint64_t budget_bytes, reserve_bytes; /* the reserve is part of the peak */
+    uint64_t budget_bytes, reserve_bytes; /* reserve_bytes are included in the peak */
     uint32_t world_size;
     double gap, time_limit_s;
     const ms_stop *stop; /* or NULL */
@@ -31,17 +30,15 @@ typedef struct ms_checkpoint_task {
 typedef struct ms_checkpoint_plan {
     ms_plan_outcome outcome;
     bool has_plan;
-    uint32_t *parts; /* by module: discarded; 0 = kept */
+    uint32_t *parts; /* by module: discarded parts; 0 = kept */
     double recompute_ms, bound_ms, gap;
     uint64_t peak_bytes;
-    uint32_t peak_module; /* whose backward has the peak */
-    uint64_t least_bytes; /* when infeasible: no plan peaks lower */
+    uint32_t peak_module; /* the module whose backward has the peak */
+    uint64_t least_bytes; /* when infeasible: the smallest peak of any plan */
 } ms_checkpoint_plan;
 
-/* The plan's peak is counted in whole bytes and is never over the budget. */
+/* The plan's peak is counted in whole bytes and never exceeds the budget. */
 ms_status ms_checkpoints_plan(ms_arena *arena, const ms_checkpoint_task *task,
                               ms_checkpoint_plan *plan, ms_error *err);
-
-/* ---- counting ---- */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The choice of checkpoints as a mixed-integer problem over groups: how many of each are
- * checkpointed, and how much all of them discard.
+ * Checkpoint planning as a mixed-integer problem over groups of equal modules: how many modules of
+ * each group are checkpointed, and how much they discard together.
  */
 #ifndef MS_PLAN_MODULES_COUNTS_H
 #define MS_PLAN_MODULES_COUNTS_H
@@ -10,16 +10,17 @@
 #include "plan/modules/candidates.h"
 
 typedef struct ms_counts_options {
-    const bool *is_used; /* by row: the others are omitted, and the bound holds without them */
-    uint64_t more_bytes; /* wanted by every row */
-    double enough_ms;    /* stop when no plan can be better than this */
+    const bool *is_used; /* by row: other rows are omitted; the bound remains valid */
+    uint64_t more_bytes; /* additional bytes that every row must free */
+    double enough_ms;    /* stop once this time is known to be optimal */
     const ms_limit *limit;
 } ms_counts_options;
 
 typedef struct ms_counts {
     bool is_proven, has_plan;
     double bound_ms; /* -INFINITY: none */
-    uint32_t *parts; /* by module; given: a plan for the rows used, to the solver's tolerance */
+    uint32_t *parts; /* by module, allocated by the caller: a plan for the used rows, to the
+                        solver's tolerance */
 } ms_counts;
 
 ms_status ms_counts_plan(ms_arena *arena, const ms_candidates *candidates,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A tree of modules with what each keeps, needs and takes: PyTorch's ModuleInfo as JSON.
+ * A tree of modules with memory and times of each: PyTorch's ModuleInfo as JSON.
  */
 #ifndef MS_PLAN_MODULES_GRAPH_H
 #define MS_PLAN_MODULES_GRAPH_H
@@ -15,7 +15,7 @@
 enum { MS_GRAPH_MAX_MODULES = 8192, MS_GRAPH_MAX_SEGMENTS = 64 };
 #define MS_GRAPH_NO_MODULE UINT32_MAX
 
-/* A piece of the curve from the discarded fraction to the recomputed share of the run time. */
+/* A linear piece of the curve of recomputed run-time share over the discarded fraction. */
 typedef struct ms_segment {
     double slope, intercept;
 } ms_segment;
@@ -23,13 +23,13 @@ typedef struct ms_segment {
 typedef struct ms_module {
     const char *fqn;
     uint64_t param_bytes, grad_bytes;
-    uint64_t grad_total_bytes; /* gradients there are when its backward begins */
-    uint64_t saved_bytes;      /* its forward keeps, without input and output */
-    uint64_t act_grad_bytes;   /* more at the peak of its backward */
-    uint64_t act_total_bytes;  /* of the whole model, up to the end of its forward */
+    uint64_t grad_total_bytes; /* all gradients when its backward begins */
+    uint64_t saved_bytes;      /* saved by its forward, without input and output */
+    uint64_t act_grad_bytes;   /* additional bytes at the peak of its backward */
+    uint64_t act_total_bytes;  /* activations of the whole model at the end of its forward */
     double forward_ms, backward_ms;
-    bool is_leaf;        /* nothing in it can be recomputed on its own */
-    uint64_t made_bytes; /* outputs of all its operators: at least saved_bytes */
+    bool is_leaf;        /* no part of it can be recomputed separately */
+    uint64_t made_bytes; /* outputs of all its operators, at least saved_bytes */
     double operators_ms;
     const ms_segment *segments;
     uint32_t segment_count;
@@ -41,17 +41,17 @@ typedef struct ms_module {
 
 typedef enum ms_graph_use { MS_GRAPH_FOR_CHECKPOINTS, MS_GRAPH_FOR_SHARDS } ms_graph_use;
 
-/* Modules in the order in which forward enters them. Lives in the arena. */
+/* Modules in the order in which forward enters them. Allocated in the arena. */
 typedef struct ms_graph {
     ms_module *modules;
     uint32_t count;
     const uint32_t *by_name; /* indices, sorted by fqn */
-    uint32_t raised_count;   /* modules whose made_bytes was less than saved_bytes, and raised */
+    uint32_t raised_count;   /* modules whose made_bytes had to be raised to saved_bytes */
     const char *first_raised;
 } ms_graph;
 
-/* Reads what the use needs, and checks it: names once each, orders that fit one tree, figures that
- * are figures. */
+/* Reads the members that the use needs, and checks them: unique names, orders that form one tree,
+ * valid numbers. */
 ms_status ms_graph_read(ms_arena *arena, ms_json_value root, ms_graph_use use, ms_graph *graph,
                         ms_error *err);
 

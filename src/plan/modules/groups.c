@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Kinds are found from inside outwards: of one kind are candidates with equal figures, in one
- * stage, whose candidates inside are of the same kinds. Groups are found from outside inwards: of
- * one group are candidates of one kind within one group.
+ * Kinds are found from the inside out: candidates are of one kind if they have equal figures, are
+ * in one stage, and contain candidates of the same kinds. Groups are found from the outside in: a
+ * group has candidates of one kind within one outer group.
  */
 #include "plan/modules/groups.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Rows that bind split the candidates into ranges, each with one price for a MiB. A range begins as
- * all candidates up to the last row. Its price is raised until enough is freed; where a row inside
- * still lacks most, the range is split. Prices fall from range to range, since what is left earlier
- * helps later rows too.
+ * Binding rows split the candidates into ranges, each with one price per MiB. The first range has
+ * all candidates up to the last row. Its price is raised until enough is freed; it is then split at
+ * the row inside that still lacks most. Prices fall from range to range, since bytes freed earlier
+ * help later rows too.
  *
- * The bound is Lagrange's: what the rows want, at their prices, less what the candidates earn.
+ * The bound is Lagrangian: the needs of the rows at their prices, minus the gains of the
+ * candidates.
  */
 #include "plan/modules/prices.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Plans by prices: a freed byte earns so much, the more the earlier it is needed, and every module
- * does what pays. That takes no search, and no plan at all is cheaper than what the prices prove.
+ * Plans by dual prices (Lagrangian relaxation): each freed byte earns a price, which is higher the
+ * earlier it is needed, and every module discards what pays. This needs no search and yields a
+ * lower bound on the cost of any plan.
  */
 #ifndef MS_PLAN_MODULES_PRICES_H
 #define MS_PLAN_MODULES_PRICES_H
@@ -11,11 +12,12 @@
 
 typedef struct ms_prices {
     double bound_ms;
-    uint32_t *parts; /* by module: a plan, over the budget here and there; or NULL: no time */
-    bool *is_tight;  /* by row: it decides a price */
+    uint32_t *parts; /* by module: a plan, possibly over the budget; NULL: out of time */
+    bool *is_tight;  /* by row: it determines a price */
 } ms_prices;
 
-/* Lives in the arena. Ends early, with a lower bound, when the limit is reached. */
+/* Allocates in the arena. Ends early, with a lower bound that is smaller, when the limit is
+ * reached. */
 ms_status ms_prices_find(ms_arena *arena, const ms_candidates *candidates, const ms_limit *limit,
                          ms_prices *prices);
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A plan counted in whole bytes, apart from the problem that it came from.
+ * Counts a plan in whole bytes, independently of the optimisation problem.
  */
 #ifndef MS_PLAN_MODULES_RECOUNT_H
 #define MS_PLAN_MODULES_RECOUNT_H
 
 #include "plan/modules/checkpoints.h"
 
-/* Bytes that a module no longer keeps when `parts` of what it makes are discarded. */
+/* Bytes that a module frees when `parts` of its outputs are discarded. */
 uint64_t ms_checkpoint_freed_bytes(const ms_module *module, uint32_t parts);
 /* Bytes at the peak of a module's backward when nothing is discarded. */
 uint64_t ms_checkpoint_kept_bytes(const ms_checkpoint_task *task, uint32_t module);
-/* The largest need over all modules; `order` lists them as forward leaves them. */
+/* The peak over all modules; `order` lists them in the order in which forward leaves them. */
 uint64_t ms_checkpoint_peak(const ms_checkpoint_task *task, const uint32_t *order,
                             const uint32_t *parts, uint32_t *module);
-/* Time to make the discarded parts of a module again. */
+/* Time to recompute the discarded parts of a module, ms. */
 double ms_checkpoint_ms(const ms_module *module, uint32_t parts);
 
 #endif

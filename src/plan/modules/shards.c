@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Modules in the order of forward: each is a unit, and the walk goes on behind it, or it is not,
- * and the walk goes on inside. Backward meets the units in reverse. While a unit computes, forward
- * gathers the next; backward gathers the next and scatters the gradients of the one before. What
- * takes longer than the computing shows, and so do the first gathering, the last scattering and
- * both for the root, which holds all parameters that are in no other unit.
+ * Walks the modules in the order of forward: either a module is a unit, and the walk continues
+ * after it, or it is not, and the walk continues inside. Backward meets the units in reverse. While
+ * a unit computes, forward gathers the next; backward gathers the next and scatters the gradients
+ * of the one before. Communication that takes longer than the computation is exposed, and so are
+ * the first gather, the last scatter and both of the root, which has all parameters of no other
+ * unit.
  *
  * A state is a walk up to a module. Only the last two units matter to what follows; among states
- * that agree in them and in the module, one that is no better in anything goes.
+ * equal in these and in the module, dominated ones are dropped.
  */
 #include "plan/modules/shards.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which modules of a tree to make FSDP units, so that a rank stays within a budget and as little
- * communication as possible shows.
+ * Selects modules of a tree as FSDP units, so that a rank stays within a budget with the least
+ * exposed communication.
  */
 #ifndef MS_PLAN_MODULES_SHARDS_H
 #define MS_PLAN_MODULES_SHARDS_H
@@ -18,7 +18,7 @@ enum { MS_SHARDS_MAX_STATES = 4 << 20 };
 
 typedef struct ms_shard_task {
     const ms_graph *graph;
-    const bool *fixed; /* by module: exactly these are units; NULL: choose */
+    const bool *fixed; /* by module: exactly these are units; NULL: select */
     uint64_t budget_bytes;
     uint32_t world_size;
     double latency_ms, bytes_per_ms, time_limit_s;
@@ -32,8 +32,8 @@ typedef struct ms_shard_plan {
     uint64_t peak_bytes;
 } ms_shard_plan;
 
-/* The best of all sets of units of which none lies in another; of equal ones that with the lower
- * peak. */
+/* The best of all sets of units that are not nested; among equal ones, that with the lowest peak.
+ */
 ms_status ms_shards_plan(ms_arena *arena, const ms_shard_task *task, ms_shard_plan *plan,
                          ms_error *err);
 

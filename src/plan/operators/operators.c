@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Operators that must be treated alike (random ones, an operator in place and its parent) become
- * one item of a knapsack; views are computed again, an operator in place without parent is saved.
+ * Operators that must be treated alike (random ones, an in-place operator and its parent) become
+ * one item of a knapsack; views are recomputed, an in-place operator without a parent is saved.
  */
 #include "plan/operators/operators.h"
 

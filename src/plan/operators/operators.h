@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which operators of one module to save and which to compute again: PyTorch's SACStats as JSON.
+ * Selects which operators of one module to save and which to recompute: PyTorch's SACStats as JSON.
  */
 #ifndef MS_PLAN_OPERATORS_OPERATORS_H
 #define MS_PLAN_OPERATORS_OPERATORS_H
@@ -15,7 +15,7 @@
 
 enum { MS_OPERATORS_MAX = 4096 };
 
-/* What constrains an operator's choice, besides the budget. */
+/* Constraints of an operator besides the budget. */
 typedef enum ms_operator_rule {
     MS_OPERATOR_FREE,
     MS_OPERATOR_SAVED,
@@ -27,7 +27,7 @@ typedef struct ms_operator {
     double runtime_ms;
     uint64_t memory_bytes;
     ms_operator_rule rule;
-    uint32_t tied_to; /* an operator with the same choice, or itself */
+    uint32_t tied_to; /* an operator that must be treated alike, or itself */
 } ms_operator;
 
 typedef struct ms_operator_task {
@@ -45,8 +45,9 @@ typedef struct ms_operator_plan {
     bool is_proven;
 } ms_operator_plan;
 
-/* The most run time saved within `fraction` of all operators' memory. MS_ERR_INFEASIBLE when the
- * rules contradict or what must be saved is over that. `stop` may be NULL. */
+/* Saves the most run time within `fraction` of all operators' memory. MS_ERR_INFEASIBLE when the
+ * rules contradict each other, or operators that must be saved exceed that memory. `stop` may be
+ * NULL. */
 ms_status ms_operators_plan(ms_arena *arena, const ms_operator_task *task, double fraction,
                             const ms_stop *stop, ms_operator_plan *plan, ms_error *err);
 

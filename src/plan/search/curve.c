@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The curve: a plan for each of several budgets. The options are measured once; the points are
- * searched side by side, and where a smaller budget has a faster plan, that plan is proven under
- * the larger one.
+ * searched in parallel, and if a smaller budget has a faster plan, that plan is simulated under the
+ * larger one.
  */
 #include "plan/search/curve.h"
 
@@ -12,7 +12,7 @@
 #include "base/limit.h"
 #include "base/parallel.h"
 #include "config/run/budget.h"
-#include "plan/costs/choose_heuristics.h"
+#include "plan/choose/choose_heuristics.h"
 #include "plan/search/search.h"
 #include "plan/search/search_stages.h"
 #include "plan/search/search_min_budget.h"

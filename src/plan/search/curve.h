@@ -7,8 +7,8 @@
 
 #include "plan/search/step_plan.h"
 
-/* From the smallest budget that fits to the one that keeps everything. MS_ERR_STOPPED: as far as it
- * came. */
+/* From the smallest budget that fits to the one that keeps everything. After MS_ERR_STOPPED the
+ * curve has the points found so far. */
 ms_status ms_curve_trace(ms_arena *arena, const ms_step_task *task, uint32_t point_count,
                          ms_curve *curve, ms_error *err);
 void ms_curve_free(ms_curve *curve);

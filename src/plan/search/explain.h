@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rationale of a plan: what each treatment frees and costs, and why.
+ * The rationale of a plan: bytes and time of each treatment, and the reason.
  */
 #ifndef MS_PLAN_SEARCH_EXPLAIN_H
 #define MS_PLAN_SEARCH_EXPLAIN_H
 
 #include "plan/search/step_plan.h"
 
-/* Fills plan->decisions, most freed bytes first; their sentences have times or none. */
+/* Fills plan->decisions, most freed bytes first; `tells_time`: sentences mention times. */
 ms_status ms_explain(ms_arena *arena, const ms_cost_model *costs, const ms_assignment *assignment,
                      bool tells_time, ms_step_plan *plan, ms_error *err);
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Constants are those of the rule engine that trainers have copied from one another; see
- * docs/design/planning.md.
+ * The constants are those of the rule engine in several trainers; see docs/design/planning.md.
  */
 #include "plan/search/rules.h"
 
 #include <stdlib.h>
 
 #include "config/treatment/row.h"
-#include "plan/costs/choose.h"
+#include "plan/choose/choose.h"
 
 static const double target_utilisation = 0.85, exit_below = 0.7, tile_saving = 0.6,
                     offload_headroom = 1.2, flops_per_byte = 1e6;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The rule engine: thresholds by mode, largest layers first, one pass. Its estimate is its own;
- * what its plan really needs is simulated afterwards.
+ * The rule engine: thresholds by mode, largest layers first, one pass. It makes its own estimate;
+ * the plan is simulated afterwards.
  */
 #ifndef MS_PLAN_SEARCH_RULES_H
 #define MS_PLAN_SEARCH_RULES_H
@@ -10,11 +10,11 @@
 
 typedef struct ms_rules_answer {
     ms_assignment assignment; /* in the arena */
-    uint64_t estimate_bytes;  /* what it thinks the device needs */
+    uint64_t estimate_bytes;  /* its own estimate of the device bytes */
     double estimate_overhead;
 } ms_rules_answer;
 
-/* `need_bytes`: of the device, with everything kept; `budget_bytes`: what it has. */
+/* `need_bytes`: device bytes with everything kept; `budget_bytes`: device bytes available. */
 ms_status ms_rules_choose(ms_arena *arena, const ms_step_task *task, const ms_cost_model *costs,
                           uint64_t need_bytes, uint64_t budget_bytes, ms_rules_answer *answer,
                           ms_error *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Choosing counts live bytes; the allocator needs more, how much more depends on the plan. So a
- * assignment is run under the allocator with no more memory than there is; when it does not fit,
- * the limit for choosing is lowered by what the allocator wanted more, then raised by halves. What
- * it wants beside live bytes depends most on the largest tensors, and these are the loss's: each
- * way to make the loss is tried.
+ * The cost model counts live bytes; the allocator needs more, and how much more depends on the
+ * plan. So an assignment is simulated with the allocator and the available memory. If it does not
+ * fit, the limit of the cost model is lowered by the missing bytes, then raised by bisection. The
+ * allocator's overhead depends mostly on the largest tensors, which are those of the loss: each
+ * option of the loss is tried.
  */
 #include "plan/search/search.h"
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Simple assignments, offered beside the search's: every layer alike, every layer checkpointed.
+ * Simple assignments, tried in addition to the search's: all layers alike, all layers checkpointed.
  */
 #ifndef MS_PLAN_SEARCH_SEARCH_HEURISTICS_H
 #define MS_PLAN_SEARCH_SEARCH_HEURISTICS_H
 
 #include "plan/search/search.h"
 
-/* Checkpoints of one kind in every layer, the first that fits, when nothing has so far. */
+/* If nothing has fit so far: the first kind of checkpoint that fits when used in all layers. */
 ms_status ms_search_any_checkpoints(ms_search *s);
-/* Every layer checkpointed, when that fits and counts as faster than the best so far. */
+/* All layers checkpointed, if that fits and is faster than the best so far. */
 ms_status ms_search_checkpoints(ms_search *s);
-/* The same of this and of what the simpler ways find. */
+/* The same for this assignment and for those of the heuristics. */
 ms_status ms_search_simpler(ms_search *s);
-/* Where the allocator made what was found so far slower than the bound: what simpler ways find, and
- * the further from it, the more. */
+/* If the best is slower than the bound because of the allocator: tries the heuristics, more of them
+ * the larger the distance. */
 ms_status ms_search_restart(ms_search *s, double bound_ms);
 
 #endif

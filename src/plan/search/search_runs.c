@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Two runs of layers: the first ones under one option, the others under another. What an allocator
- * loses between blocks depends on how sizes follow each other, which choosing does not know; two
- * runs leave it few kinds of holes.
+ * Assignments with two runs of layers: the first layers under one option, the others under another.
+ * Fragmentation depends on the sequence of sizes, which the cost model does not know; two runs
+ * cause few kinds of gaps.
  */
 #include "plan/search/search_runs.h"
 
-#include "plan/costs/choose_heuristics.h"
+#include "plan/choose/choose_heuristics.h"
 #include "plan/search/search.h"
 
 enum { MOST_RUN_HALVINGS = 4 };

@@ -48,6 +48,7 @@ ms_status ms_search_measure(ms_search *s)
     ms_status status =
         ms_cost_model_measure(s->arena, task->model, task->run, s->techniques, &s->costs, s->err);
     s->plan->simulations += s->costs.simulations;
+    s->plan->is_timed_by_layer = !s->costs.has_exact_waits;
     return status;
 }
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a search begins with, and what it leaves in the plan.
+ * Beginning a search, and writing its result to the plan.
  */
 #ifndef MS_PLAN_SEARCH_SEARCH_STAGES_H
 #define MS_PLAN_SEARCH_SEARCH_STAGES_H
 
 #include "plan/search/search.h"
 
-/* Sets the limit and runs what a plan is compared with. */
+/* Sets the limit and simulates the baselines of the plan. */
 ms_status ms_search_prepare(ms_search *s, const ms_target *target);
 /* Measures the options. */
 ms_status ms_search_measure(ms_search *s);
 /* Both. */
 ms_status ms_search_begin(ms_search *s, const ms_target *target);
-/* Runs the best into s->plan->plan, and sets how far from the bound it may be. */
+/* Simulates the best assignment into s->plan->plan, and sets its gap. */
 ms_status ms_search_finish(ms_search *s);
 void ms_search_set_gap(ms_search *s, const ms_chosen *first);
 

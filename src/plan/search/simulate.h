@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Running the step under given treatments, for its figures.
+ * Simulating the step under given treatments.
  */
 #ifndef MS_PLAN_SEARCH_SIMULATE_H
 #define MS_PLAN_SEARCH_SIMULATE_H
@@ -8,17 +8,17 @@
 #include "plan/search/search.h"
 #include "plan/search/step_plan.h"
 
-/* Every layer kept, and every layer checkpointed: what a plan is compared with. */
+/* The baselines of a plan: all layers kept, and all layers checkpointed. */
 ms_status ms_search_baselines(ms_search *s);
 
-/* Figures of their own in the arena, treatments and text too. */
+/* Copies figures into the arena, with treatments and text. */
 ms_status ms_step_figures_copy(ms_arena *arena, uint64_t num_layers, const ms_step_figures *from,
                                ms_step_figures *to, ms_error *err);
-/* Runs the step with these treatments under the run's budget. */
+/* Simulates the step with these treatments under the run's budget. */
 ms_status ms_step_plan_simulate(ms_arena *arena, const ms_model_config *model,
                                 const ms_run_config *run, const ms_treatments *treatments,
                                 ms_step_figures *figures, ms_error *err);
-/* Runs the step for the figures of an analysis, without its records. */
+/* Simulates the step for the summary of an analysis, without its records. */
 ms_status ms_step_plan_summarize(const ms_model_config *model, const ms_run_config *run,
                                  ms_summary *summary, ms_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Solving: measure the options, choose, prove, and say what came of it.
+ * Solving: measure the options, select, verify by simulation, and report.
  */
 #include "plan/search/step_plan.h"
 
@@ -8,10 +8,11 @@
 #include <stdlib.h>
 
 #include "base/limit.h"
-#include "plan/costs/choose_heuristics.h"
+#include "plan/choose/choose_heuristics.h"
 #include "plan/search/search_stages.h"
 #include "plan/search/search_min_budget.h"
 #include "plan/search/search_heuristics.h"
+#include "plan/search/search_local.h"
 #include "plan/trainers/targets.h"
 #include "text/size.h"
 #include "plan/search/alternatives.h"
@@ -46,6 +47,10 @@ static ms_status find_any(ms_search *s)
         status = ms_search_run_as_chosen(s, ms_choose_greedy, &chosen);
     if (status == MS_OK && !s->has_best && !ms_stop_asked(s->task->stop))
         status = ms_search_min_budget(s);
+    if (status == MS_OK && needs_simpler(s) && !ms_stop_asked(s->task->stop))
+        status = ms_search_rescue(s);
+    if (s->has_best)
+        s->plan->least_budget_bytes = 0;
     return status;
 }
 
@@ -65,6 +70,8 @@ static ms_status plan_milp(ms_search *s)
     bool fits_none = status == MS_OK && !s->has_best && s->plan->plan.treat;
     if (status == MS_OK && !fits_none)
         status = ms_search_restart(s, chosen.bound);
+    if (status == MS_OK && !fits_none)
+        status = ms_search_local(s, chosen.bound);
     if (status != MS_OK || !s->has_best)
         return status;
     status = ms_search_finish(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Plans for a run: how to treat each layer and the loss so that the step fits a budget for the
- * least time. What is said to fit has been simulated.
+ * Plans for a run: a treatment for each layer and the loss so that the step fits a budget in the
+ * least time. Every plan reported as fitting has been simulated.
  */
 #ifndef MS_PLAN_SEARCH_STEP_PLAN_H
 #define MS_PLAN_SEARCH_STEP_PLAN_H
@@ -22,36 +22,36 @@
 #include "plan/costs/cost_model.h"
 #include "plan/costs/step_task.h"
 
-/* One way to run the step, simulated. */
+/* A simulated step under some treatments. */
 typedef struct ms_step_figures {
     ms_treatments treatments;
     const char *treat;   /* the same as text; "" = keep everything */
     uint64_t peak_bytes; /* allocated, steady step */
     uint64_t reserved_bytes;
-    uint64_t device_bytes, high_device_bytes; /* with the CUDA context: expected, and at most */
+    uint64_t device_bytes, high_device_bytes; /* with the CUDA context: expected, and upper end */
     uint64_t host_bytes;
-    uint64_t retries;                           /* times the allocator gave cached memory back */
+    uint64_t retries;                           /* times the allocator released cached memory */
     uint64_t category_bytes[MS_CATEGORY_COUNT]; /* at the peak; sum to peak_bytes */
     ms_phase peak_phase;
-    ms_fit_reason reason; /* why it fits the run's budget or not, allocator and context included */
+    ms_fit_reason reason; /* why it fits the run's budget or not */
     ms_step_time time;
 } ms_step_figures;
 
-/* One line of the rationale: layers that are treated alike, or the loss. */
+/* One line of the rationale: consecutive layers with the same treatment, or the loss. */
 typedef struct ms_decision {
     uint32_t first_layer, last_layer; /* both MS_NONE: the loss */
     const char *treatment;            /* "checkpoint", "offload:0.5+tile:4", "chunk:8" */
-    uint64_t freed_bytes;             /* less saved at the end of forward than when kept */
+    uint64_t freed_bytes;             /* reduction of saved bytes at the end of forward */
     uint64_t host_bytes;
-    double added_ms; /* to the step; NAN: times are not known */
+    double added_ms; /* to the step; NAN: times are unknown */
     const char *why; /* one sentence */
 } ms_decision;
 
-/* A change of the run that would fit, or another planner's or target's answer; simulated. */
+/* A change of the run that would fit, or the plan of another planner or target; simulated. */
 typedef struct ms_alternative {
     const char *name;   /* "greedy", "half the batch", "megatron" */
-    const char *option; /* what to type: "--batch 4"; or exact flags, keys or code, may have several
-                           lines; "" = nothing */
+    const char *option; /* option to use: "--batch 4"; or flags, keys or code, on several lines; ""
+                           = none */
     bool has_figures;
     ms_step_figures figures;
 } ms_alternative;
@@ -61,35 +61,34 @@ typedef ms_vec(ms_alternative) ms_vec_alternatives;
 typedef struct ms_step_plan {
     ms_plan_outcome outcome;
     ms_step_figures keep_all, checkpoint_all;
-    ms_step_figures plan; /* unless infeasible; then the smallest peak that can be reached; empty
-                             when stopped before there was one */
+    ms_step_figures plan; /* if infeasible, the one with the smallest peak; empty if stopped before
+                             one was found */
     uint64_t budget_bytes;
-    uint64_t least_budget_bytes; /* infeasible: the smallest for which a plan was found, context
-                                    included */
-    bool is_ruled_out;    /* infeasible: no mix of the options fits, whatever the allocator does */
-    double bound_ms, gap; /* with an allocator that wastes nothing no mix of the options, timed
-                             layer by layer, is faster; (step_ms - bound_ms) / step_ms. Where
-                             nothing is treated: of that alone, as no option was tried */
-    double solve_ms;      /* of everything, simulations included */
+    uint64_t least_budget_bytes; /* infeasible: the smallest with a plan, context included */
+    bool is_ruled_out;           /* infeasible: no mix of options fits, for any allocator */
+    double bound_ms, gap; /* bound: no mix of the measured options is faster, by the cost model with
+                             an ideal allocator; gap: (step_ms - bound_ms) / step_ms. If nothing is
+                             treated, only that was measured */
+    bool is_timed_by_layer; /* the bound ignores that copies share the time of unlike neighbours */
+    double solve_ms;        /* total, including simulations */
     uint32_t simulations;
     ms_vec(ms_decision) decisions;   /* most freed bytes first */
     ms_vec_alternatives compared;    /* other planners at the same budget */
-    ms_vec_alternatives suggestions; /* infeasible: nearest changes that fit; else: faster */
+    ms_vec_alternatives suggestions; /* infeasible: changes that fit; else: faster ones */
     const char *target_text;         /* flags, keys or code for the trainer; NULL for "free" */
-    double target_free_ms; /* step time of the free plan at the same budget; 0 when not asked */
+    double target_free_ms; /* step time of the free plan at the same budget; 0: not computed */
     uint64_t target_free_peak_bytes; /* that plan's peak */
     uint64_t rules_estimate_bytes;   /* MS_PLANNER_RULES: its own estimate of the peak */
     double rules_estimate_overhead;
 } ms_step_plan;
 
-/* MS_ERR_INFEASIBLE when nothing fits, MS_ERR_STOPPED when the task's stop came before a proof;
- * `plan` is filled then as well. Free the plan also after a failure; texts and treatments are in
- * the arena. */
+/* MS_ERR_INFEASIBLE when nothing fits, MS_ERR_STOPPED when stopped before a proof; `plan` is filled
+ * then, too. Free the plan also after a failure; texts and treatments are in the arena. */
 ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
                              ms_error *err);
 void ms_step_plan_free(ms_step_plan *plan);
 
-/* Leaves no times in an answer that was weighed at assumed rates; its gap stays. */
+/* Removes the times of a plan that was made with assumed rates; its gap stays. */
 void ms_step_plan_forget_times(ms_step_plan *plan);
 
 /* ---- the curve ---- */
@@ -102,7 +101,7 @@ typedef struct ms_curve_point {
 
 typedef struct ms_curve {
     ms_vec(ms_curve_point) points; /* ascending budgets; step_ms never rises along them */
-    ms_step_figures keep_all;      /* what its times are compared with */
+    ms_step_figures keep_all;      /* reference for its times */
     double solve_ms;
 } ms_curve;
 

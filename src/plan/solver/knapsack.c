@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Items come in by value for weight. A state is a set of the items so far; it stays as long as no
- * state is both lighter and worth more, and as long as filling its rest with fractions of the items
- * to come beats the best set found. States link to the one that they grew from.
+ * Items are added by value per weight. A state is a set of the items so far; it is kept while no
+ * state is both lighter and more valuable, and while filling its remaining capacity with fractions
+ * of later items could beat the best set found. States link to their predecessors.
  */
 #include "plan/solver/knapsack.h"
 

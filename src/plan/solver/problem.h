@@ -32,24 +32,24 @@ typedef struct ms_problem {
         uint32_t column;
         double coefficient;
     }) terms;
-    bool no_memory; /* sticky: look at it once, ms_problem_solve does */
+    bool no_memory; /* sticky; ms_problem_solve checks it */
 } ms_problem;
 
 typedef enum ms_solver_outcome {
     MS_SOLVER_PROVEN,     /* within the gap of the optimum */
     MS_SOLVER_INFEASIBLE, /* proven to have no solution */
-    MS_SOLVER_LIMIT       /* out of time, stopped, or enough is proven; see has_solution */
+    MS_SOLVER_LIMIT /* out of time, stopped, or the bound `enough` is reached; see has_solution */
 } ms_solver_outcome;
 
 typedef struct ms_solution {
     ms_solver_outcome outcome;
     bool has_solution;
-    double objective, bound; /* bound: no solution is cheaper; -INFINITY when none is known */
+    double objective, bound; /* bound: a lower bound of all solutions; -INFINITY: unknown */
     double *values;          /* one for each column, if there is a solution */
-    double *prices;          /* of a relaxed problem: see there */
+    double *prices;          /* see ms_problem_relax */
 } ms_solution;
 
-/* Adds a column and yields its index. */
+/* Adds a column and returns its index. */
 uint32_t ms_problem_column(ms_problem *problem, ms_problem_bounds bounds, double cost,
                            bool is_integer);
 /* Begins a row; terms go to the row begun last, each column at most once. */

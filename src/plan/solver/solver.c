@@ -2,7 +2,7 @@
  *
  * GLPK ends the process when it meets an error, unless a hook leaves by longjmp; then all its
  * objects are lost and only glp_free_env may follow. So everything between glp_init_env and
- * glp_free_env runs under one setjmp, and what is ours lies outside of it, in `session`.
+ * glp_free_env runs under one setjmp, and memscope's own data is outside it, in `session`.
  */
 #include "plan/solver/solver.h"
 

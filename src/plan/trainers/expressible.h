@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Internal to the trainers: collecting the plans that one can express. A failure sticks; what comes
- * behind it does nothing.
+ * Internal to the trainers: collects the plans that a trainer can express. Errors stick; later
+ * calls do nothing.
  */
 #ifndef MS_PLAN_TRAINERS_EXPRESSIBLE_H
 #define MS_PLAN_TRAINERS_EXPRESSIBLE_H
@@ -17,7 +17,7 @@ typedef struct ms_expressible_list {
     ms_status status;
 } ms_expressible_list;
 
-/* Each `step`-th layer from `first` on, below `end`. */
+/* Every `step`-th layer from `first` on, below `end`. */
 typedef struct ms_layer_range {
     uint32_t first, step, end;
 } ms_layer_range;
@@ -28,18 +28,18 @@ typedef struct ms_layer_range {
 /* Whether the task allows all of these ms_technique bits. */
 bool ms_expressible_may(const ms_expressible_list *list, uint32_t techniques);
 
-/* Whether it may send checkpoints' inputs to the host by save_on_cpu. */
+/* Whether checkpoints' inputs may be offloaded by save_on_cpu. */
 bool ms_expressible_may_save_on_cpu(const ms_expressible_list *list);
 
-/* A checkpoint that keeps its input on the device; what is in it may be in tiles. */
+/* A checkpoint whose input stays on the device; parts in it may be tiled. */
 bool ms_is_plain_checkpoint(const ms_treatment *treatment);
 
-/* The cost model's option for this treatment, of whose operators only those are kept that layers
- * run; it is measured when there is none yet. */
+/* The cost model's option for this treatment, without operators that no layer runs; it is measured
+ * if missing. */
 uint32_t ms_expressible_option(ms_expressible_list *list, const ms_treatment *treatment);
 
-/* Adds the plan that treats these layers by `option` and keeps the others; the loss is in one. A
- * `text` of NULL means that there was no memory for it. */
+/* Adds the plan that treats these layers by `option` and keeps the others, without chunking the
+ * loss. NULL as `text` means out of memory. */
 void ms_expressible_add(ms_expressible_list *list, ms_layer_range layers, uint32_t option,
                         const char *text);
 
@@ -57,7 +57,7 @@ ms_status ms_expressible_deepspeed(MS_EXPRESSIBLE_ARGUMENTS);
 ms_status ms_expressible_nemo(MS_EXPRESSIBLE_ARGUMENTS);
 ms_status ms_expressible_axolotl(MS_EXPRESSIBLE_ARGUMENTS);
 
-/* Python that treats a Hugging Face model's layers so. */
+/* Python code that applies the treatments to the layers of a Hugging Face model. */
 const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
                             const ms_treatments *treatments);
 

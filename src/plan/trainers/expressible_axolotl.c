@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Axolotl's keys, as read in axolotl 0.19. Checkpoints and pieces of the MLP go together.
+ * Axolotl's keys, as read in axolotl 0.19. Checkpoints and tiles of the MLP can be combined.
  *
- * Left out: activation_offloading, which sends more than the checkpoints' inputs to the host, or
- * keeps two and brings the others back into a stream's own memory;
- * selective_checkpointing.offload, which sends what is kept there; layer_offloading, for frozen
- * weights; chunked and cut cross entropy, which keep other tensors than a recomputed chunk does.
+ * Unsupported: activation_offloading, which offloads more than the checkpoints' inputs, or keeps
+ * two and fetches the others into a stream's own memory; selective_checkpointing.offload, which
+ * offloads the kept results; layer_offloading, for frozen weights; chunked and cut cross entropy,
+ * which keep other tensors than a recomputed chunk does.
  */
 #include <inttypes.h>
 

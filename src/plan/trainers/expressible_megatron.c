@@ -3,7 +3,7 @@
  * Megatron-LM's flags; NeMo's configuration (Megatron Bridge) has the same fields. Names and rules:
  * megatron/core/transformer/transformer_config.py of megatron-core 0.16.
  *
- * Left out, because no treatment does the same:
+ * Unsupported, because no treatment does the same:
  * - --recompute-method uniform with several layers a chunk: one input is saved for all of them;
  * - --recompute-modules other than the MLP's (core_attn, layernorm, ...): of a fused attention
  *   there is nothing to recompute, and the others drop their results as well;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * PyTorch code for any treatments: the pieces of src/plan/pytorch that they need, and a function
- * that says which layer gets what.
+ * PyTorch code for any treatments: the files of src/plan/trainers/pytorch that they need, and a
+ * function that applies them to the layers.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Trainers: which plans they can express, and what to type for one.
+ * Trainers: the plans they can express, and the settings for a plan.
  */
 #ifndef MS_PLAN_TRAINERS_TARGET_H
 #define MS_PLAN_TRAINERS_TARGET_H
@@ -12,7 +12,7 @@
 /* A plan that a trainer can express. */
 typedef struct ms_target_plan {
     ms_assignment assignment;
-    const char *text; /* flags, keys or code; may have several lines */
+    const char *text; /* flags, keys or code; one or more lines */
 } ms_target_plan;
 
 typedef ms_vec(ms_target_plan) ms_target_plans;
@@ -20,14 +20,13 @@ typedef ms_vec(ms_target_plan) ms_target_plans;
 typedef struct ms_target {
     const char *name;    /* "hf", as --target spells it */
     const char *title;   /* "Hugging Face Trainer" */
-    bool is_free;        /* takes any mix of its techniques, layer by layer: there is no list */
+    bool is_free;        /* can express any mix of its techniques, layer by layer; has no list */
     uint32_t techniques; /* ms_technique bits */
-    /* Appends every plan it can express, the one that keeps everything included; may add options to
-     * the cost model. NULL when is_free. */
+    /* Appends every plan that the trainer can express, including the one that keeps everything; may
+     * add options to the cost model. NULL when is_free. */
     ms_status (*list)(ms_arena *arena, const ms_step_task *task, ms_cost_model *costs,
                       ms_target_plans *plans, ms_error *err);
-    /* What to type for any treatments; NULL unless is_free, or NULL where there is nothing to say.
-     */
+    /* The settings for any treatments; NULL unless is_free, or if there are none. */
     const char *(*text)(ms_arena *arena, const ms_step_task *task, const ms_treatments *treatments);
 } ms_target;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The trainers, one row each, as --target names them.
+ * The trainers, one row each, with the names of --target.
  */
 #ifndef MS_PLAN_TRAINERS_TARGETS_H
 #define MS_PLAN_TRAINERS_TARGETS_H

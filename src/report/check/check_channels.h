@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The channels of a check; their rows are in check_report.c.
+ * Writers of the channels of a check; their rows are in check_report.c.
  */
 #ifndef MS_REPORT_CHECK_CHECK_CHANNELS_H
 #define MS_REPORT_CHECK_CHECK_CHANNELS_H

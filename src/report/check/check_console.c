@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A check at a terminal, and as Markdown.
+ * A check as console text, and as Markdown.
  */
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A check for programs: our own JSON (schemas/check.schema.json) and what others have agreed on.
+ * A check as memscope's JSON (schemas/check.schema.json), and in standard JSON formats.
  */
 #include <inttypes.h>
 #include <string.h>

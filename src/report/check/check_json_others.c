@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A check in small JSON formats of others.
+ * A check in small JSON formats of other tools.
  */
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Reports of a check: one row per channel.
+ * Reports of checks: one row per channel.
  */
 #ifndef MS_REPORT_CHECK_CHECK_REPORT_H
 #define MS_REPORT_CHECK_CHECK_REPORT_H
@@ -9,8 +9,8 @@
 
 #include "report/check/check_view.h"
 
-/* Writes, flushes and checks. `verdicts` are worst first, as many as the view counts; of the view,
- * what is not made from them is set. */
+/* Writes, flushes and checks for errors. `verdicts` are sorted worst first, set->count of them;
+ * `set` has the view's members that are not derived from them. */
 ms_status ms_check_report_write(const ms_verdict *const *verdicts, const ms_check_view *set,
                                 const char *format, FILE *out, ms_error *err);
 

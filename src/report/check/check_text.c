@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A check in text formats of others: JUnit's XML, GitHub's workflow commands, Prometheus.
+ * A check in text formats of other tools: JUnit's XML, GitHub's workflow commands, Prometheus.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A comparison for people, at a terminal.
+ * A comparison as console text.
  */
 #include <inttypes.h>
 

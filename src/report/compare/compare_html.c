@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A comparison as a page: decision first, then both timelines, then the tables.
+ * A comparison as an HTML page: verdict first, then both timelines, then the tables.
  */
 #include <inttypes.h>
 

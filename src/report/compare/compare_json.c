@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A comparison for programs; schemas/compare.schema.json says what it holds.
+ * A comparison as JSON; schemas/compare.schema.json defines it.
  */
 #include "compare/compare_verdict.h"
 #include "json/write.h"

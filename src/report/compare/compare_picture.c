@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Two timelines over their allocations and frees.
+ * Draws two timelines over their allocations and frees.
  */
 #include "report/compare/compare_report.h"
 #include "report/kit/draw.h"

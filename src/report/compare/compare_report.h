@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A comparison of two reports as a report: one row per output format.
+ * Reports of comparisons of two reports: one row per format.
  */
 #ifndef MS_REPORT_COMPARE_COMPARE_REPORT_H
 #define MS_REPORT_COMPARE_COMPARE_REPORT_H
@@ -15,13 +15,13 @@ void ms_compare_json(FILE *out, const ms_compare_view *view);
 void ms_compare_markdown(FILE *out, const ms_compare_view *view);
 void ms_compare_html(FILE *out, const ms_compare_view *view);
 
-/* Both timelines in one picture, in a frame of MS_PICTURE_WIDTH. */
+/* Draws both timelines in one picture of width MS_PICTURE_WIDTH. */
 enum { MS_COMPARE_PICTURE_HEIGHT = 320 };
 void ms_compare_picture(FILE *out, const ms_compare_view *view);
 
-/* The formats, in the order they are offered; NULL past the last. */
+/* Names of the formats, in the order of the help; NULL past the last. */
 const char *ms_compare_format_name(size_t index);
-/* Works it out and writes it; the output's own failures are the caller's. */
+/* Makes the comparison and writes it; the caller checks `out` for errors. */
 ms_status ms_compare_report(const ms_recorded *first, const ms_recorded *second, const char *format,
                             FILE *out, ms_error *err);
 

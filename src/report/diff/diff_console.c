@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A comparison at a terminal.
+ * A diff as console text.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The formats of a comparison; their rows are in diff_report.c.
+ * Writers of the formats of a diff; their rows are in diff_report.c.
  */
 #ifndef MS_REPORT_DIFF_DIFF_FORMATS_H
 #define MS_REPORT_DIFF_DIFF_FORMATS_H

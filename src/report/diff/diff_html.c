@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A comparison as a page: the sections of the console view, tables that can be sorted.
+ * A diff as an HTML page: the sections of the console view, with sortable tables.
  */
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A comparison for programs: schemas/diff.schema.json says what it holds.
+ * A diff as JSON; schemas/diff.schema.json defines it.
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A comparison as Markdown, in the order of the console view.
+ * A diff as Markdown, in the order of the console view.
  */
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Comparisons of two reports: one row per format.
+ * Reports of diffs: one row per format.
  */
 #ifndef MS_REPORT_DIFF_DIFF_REPORT_H
 #define MS_REPORT_DIFF_DIFF_REPORT_H
@@ -9,7 +9,7 @@
 
 #include "report/diff/diff_view.h"
 
-/* Writes, flushes and checks. */
+/* Writes, flushes and checks for errors. */
 ms_status ms_diff_report_write(const ms_diff *diff, const char *a_name, const char *b_name,
                                const ms_style *style, const char *format, FILE *out, ms_error *err);
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* "activation", "optimizer_state": a category as JSON spells it, also as the class of a picture. */
+/* "activation", "optimizer_state": a category's name in JSON, and as a class in pictures. */
 const char *ms_json_category(uint8_t category);
 
 #endif

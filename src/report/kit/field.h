@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A named value of a run, a model or an answer, as every format writes it.
+ * A named value of a run or a model, for all formats.
  */
 #ifndef MS_REPORT_KIT_FIELD_H
 #define MS_REPORT_KIT_FIELD_H
@@ -22,7 +22,7 @@ typedef enum ms_field_kind {
 typedef enum ms_field_group {
     MS_FIELD_RUN,   /* an option of the run */
     MS_FIELD_MODEL, /* of the model, as read */
-    MS_FIELD_DETAIL /* for programs; people see it elsewhere or do not ask */
+    MS_FIELD_DETAIL /* machine-readable detail, not shown to people */
 } ms_field_group;
 
 typedef struct ms_field {
@@ -30,11 +30,11 @@ typedef struct ms_field {
     ms_field_group group;
     ms_field_kind kind;
     const char *text;
-    uint64_t count; /* also of MS_FIELD_BOOL */
+    uint64_t count; /* also for MS_FIELD_BOOL */
     double number;
 } ms_field;
 
-/* Fields of any number, in an arena. */
+/* A list of fields in an arena. */
 typedef struct ms_field_list {
     ms_arena *arena;
     ms_field *items;
@@ -42,13 +42,13 @@ typedef struct ms_field_list {
     bool has_failed; /* out of memory */
 } ms_field_list;
 
-/* Appends; a text or a name that is NULL is one that there was no memory for. */
+/* Appends a field; a NULL name or text means out of memory. */
 void ms_field_list_add(ms_field_list *list, ms_field field);
 
 /* "1", "adamw", "none"; returns the length needed. */
 uint32_t ms_field_value(const ms_field *field, char *out, uint32_t size);
 
-/* The field as a member of the object that is open. */
+/* Writes the field as a member of the open object. */
 void ms_field_json(ms_json_writer *w, const ms_field *f);
 
 #endif

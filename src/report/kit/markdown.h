@@ -8,12 +8,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The heading, the answer, and the line on what was asked, which the caller ends. */
+/* Writes the heading, the verdict, and the line with the title, which the caller ends. */
 void ms_markdown_title(FILE *out, const char *heading, const char *verdict, const char *title);
-/* A list item for what a reader should know besides the verdict; nothing for NULL. */
+/* Writes a note as a list item; nothing for NULL. */
 void ms_markdown_note(FILE *out, const char *label, const char *text);
 
-/* The section that names every field of the run, `count` of them, one row each. */
+/* Writes the section with the fields of the run, one row each. */
 void ms_markdown_run(FILE *out, const ms_field *fields, uint32_t count);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Text at a terminal: headings, cells, bars and paragraphs of one page. Every text may come from
- * outside: all of them are written as ms_printable has them.
+ * Text for a terminal: headings, cells, bars and paragraphs of a page. Every text may be untrusted
+ * and is made printable as by ms_printable.
  */
 #ifndef MS_REPORT_KIT_PAGE_H
 #define MS_REPORT_KIT_PAGE_H
@@ -28,36 +28,36 @@ typedef struct ms_page {
     bool color, unicode;
 } ms_page;
 
-/* A page of the style's columns, within what can be read. */
+/* Begins a page with the style's columns, limited to a readable width. */
 ms_page ms_page_begin(FILE *out, const ms_style *style);
 
-const char *ms_page_tone(const ms_page *p, ms_tone tone); /* what switches it on; "" */
+const char *ms_page_tone(const ms_page *p, ms_tone tone); /* escape sequence, or "" */
 ms_tone ms_page_verdict_tone(ms_fit_verdict verdict);
-/* What the page is about, and below it the answer. */
+/* Writes the title, and the verdict below it. */
 void ms_page_title(const ms_page *p, const char *title, ms_tone tone, const char *answer);
 void ms_page_heading(const ms_page *p, const char *text, const char *units);
-/* A piece of a line with texts from outside, as ms_printable has it; at most 2 KiB of it. */
+/* Writes part of a line, made printable, at most 2 KiB. */
 __attribute__((format(printf, 2, 3))) void ms_page_put(const ms_page *p, const char *format, ...);
 void ms_page_bar(const ms_page *p, uint32_t permille, uint32_t width);
 
-/* A text in `width` columns; the middle of a longer one gives way. */
+/* Writes a text in `width` columns; a longer one is shortened in the middle. */
 void ms_page_cell(const ms_page *p, const char *text, uint32_t width);
-/* The same for texts that differ at their end: the beginning of a longer one is cut. */
+/* The same for texts that differ at their end: a longer one loses its beginning. */
 void ms_page_end_cell(const ms_page *p, const char *text, uint32_t width);
 void ms_page_last_cell(const ms_page *p, const char *text, uint32_t width); /* ends the line */
 
-/* Words that break where the page ends; later lines are indented by two more. */
+/* Word-wrapped text; continuation lines are indented by two more. */
 typedef struct ms_paragraph {
     const ms_page *page;
     uint32_t column;
 } ms_paragraph;
 
 void ms_page_word(ms_paragraph *g, const char *word, uint32_t length);
-/* The same, behind a label: "note: ...". */
+/* A paragraph with a label: "note: ...". */
 void ms_page_note(const ms_page *p, const char *label, const char *text);
 void ms_page_paragraph(const ms_page *p, const char *text);
 
-/* The run: "batch 1, seq 4096, ..." */
+/* Writes the fields of the run: "batch 1, seq 4096, ..." */
 void ms_page_run(const ms_page *p, const ms_field *fields, uint32_t count);
 
 #endif

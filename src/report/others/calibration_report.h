@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A fit: its parameters, and how well it does.
+ * Reports of a calibration: its parameters, and their errors.
  */
 #ifndef MS_REPORT_OTHERS_CALIBRATION_REPORT_H
 #define MS_REPORT_OTHERS_CALIBRATION_REPORT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What `memscope fit` found, as text for people or as JSON (schemas/fit.schema.json).
+ * Reports of `memscope fit`: console text, and JSON (schemas/fit.schema.json).
  */
 #ifndef MS_REPORT_OTHERS_FIT_REPORT_H
 #define MS_REPORT_OTHERS_FIT_REPORT_H

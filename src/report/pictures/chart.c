@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Memory over the step with letters: a column is a stretch of time, at its highest.
+ * Memory over the step as a text chart: each column shows the maximum of a time interval.
  */
 #include "report/pictures/chart.h"
 

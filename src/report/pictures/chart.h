@@ -5,7 +5,7 @@
 #include "report/kit/page.h"
 #include "report/view/view.h"
 
-/* Memory over the step, as wide as the page. */
+/* Draws memory over the step, as wide as the page. */
 void ms_chart(const ms_page *page, const ms_view *view);
 
 #endif

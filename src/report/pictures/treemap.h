@@ -7,8 +7,8 @@
 
 #include "report/pictures/picture.h"
 
-/* Cuts a frame into `count` areas of these sizes, descending, each as square as can be
- * (squarified treemap, Bruls et al., 2000). */
+/* Divides a frame into `count` areas of these sizes, descending, as square as possible (squarified
+ * treemap, Bruls et al., 2000). */
 void ms_treemap(const double *sizes, uint32_t count, ms_rectangle frame, ms_rectangle *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The curve as a picture that needs nothing beside it: axes with units, points with labels where
- * there is room, no scripts, no fonts of its own.
+ * The curve as a self-contained SVG: axes with units, points with labels if there is room, no
+ * scripts, no fonts.
  */
 #include <math.h>
 

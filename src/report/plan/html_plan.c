@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Plans and curves as pages, from the parts of an analysis's page.
+ * Plans and curves as HTML pages, from the parts of an analysis's page.
  */
 #include <inttypes.h>
 #include <math.h>

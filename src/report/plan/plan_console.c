@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A plan at a terminal: the decision first, then memory and time beside the two extremes, which
- * layers are treated how and why, what a trainer wants to be told, and what else would fit.
+ * A plan as console text: the verdict first, then memory and time compared with the two baselines,
+ * the treatments of layers and why, the settings for a trainer, and alternatives that fit.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The curve of time against budget: a table, comma-separated values.
+ * The curve of time over budget as a console table and as CSV.
  */
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * plan.json, the contract: schemas/plan.schema.json says what it holds. `memscope analyze --plan`
- * reads "treat" and where optimizer and parameters are.
+ * plan.json, defined by schemas/plan.schema.json. `memscope analyze --plan` reads "treat" and the
+ * devices of optimizer and parameters.
  */
 #include <math.h>
 

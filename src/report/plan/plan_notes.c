@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a plan was made with that the run does not say.
+ * Notes on assumptions of a plan that the run does not state.
  */
 #include "report/plan/plan_view.h"
 

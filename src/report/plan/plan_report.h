@@ -14,7 +14,7 @@
 #include "plan/trainers/target.h"
 #include "report/view/view.h"
 
-/* What a trainer can do at the same budget. */
+/* The plan of a trainer at the same budget. */
 typedef struct ms_target_answer {
     const ms_target *target;
     ms_step_plan plan;
@@ -24,17 +24,17 @@ typedef ms_vec(ms_target_answer) ms_target_answers;
 
 typedef struct ms_plan_answer {
     const ms_step_task *task;
-    const ms_step_plan *plan;         /* or a curve: */
+    const ms_step_plan *plan;         /* NULL when there is a curve */
     const ms_curve *curve;            /* NULL when there is a plan */
     const ms_target_answers *targets; /* in addition to the plan; may be empty */
-    const ms_view *analysis; /* of the run as planned, where the format shows it; or NULL */
+    const ms_view *analysis;          /* of the planned run, if the format shows it; or NULL */
     ms_style style;
 } ms_plan_answer;
 
-/* Whether the format shows the step as planned in detail. */
+/* Whether the format shows the planned step in detail. */
 bool ms_plan_format_is_detailed(const char *format);
 
-/* Writes, flushes and checks. */
+/* Writes, flushes and checks for errors. */
 ms_status ms_plan_report_write(const ms_plan_answer *answer, const char *format, FILE *out,
                                ms_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A program's memory for people.
+ * A captured program's memory as console text.
  */
 #include "report/runtime/recorded_console.h"
 

@@ -6,7 +6,8 @@
 
 #include "document/recorded.h"
 
-/* A runtime report for people, in the report's style. Failures of `out` are the caller's. */
+/* Writes a runtime report as console text, in the report's style. The caller checks `out` for
+ * errors. */
 ms_status ms_recorded_console(const ms_recorded *r, FILE *out, ms_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The report at a terminal: decision first, then what the peak is made of, when it comes, which
- * operators hold most, what would help, what was assumed.
+ * The report as console text: verdict first, then the composition of the peak, when it is reached,
+ * the largest operators, suggestions, assumptions.
  */
 #include <inttypes.h>
 #include <string.h>

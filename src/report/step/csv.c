@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The operator records as comma-separated values (RFC 4180), bytes of one execution, but
- * for those at the peak: these are of all that a record stands for.
+ * The operator records as comma-separated values (RFC 4180). Bytes are those of one execution,
+ * except at the peak: those are of all executions that a record represents.
  */
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The peak as a flame graph: model, modules, category. Folded text for flamegraph.pl and its kin,
- * and a file of speedscope.app.
+ * The peak as a flame graph: model, modules, category. Folded text for flamegraph.pl and similar
+ * tools, and a file for speedscope.app.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The table of operators, and the values that the script of the page draws from.
+ * The table of operators, and the data of the page's script.
  */
 #ifndef MS_REPORT_STEP_HTML_OPERATORS_H
 #define MS_REPORT_STEP_HTML_OPERATORS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The page of an analysis: decision first, then pictures, then the tables behind them.
+ * The HTML page of an analysis: verdict first, then pictures, then tables.
  */
 #include "report/step/html_report.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Sections of the page of an analysis, for that page and for a plan's.
+ * Sections of the HTML page of an analysis, also used by the page of a plan.
  */
 #ifndef MS_REPORT_STEP_HTML_REPORT_H
 #define MS_REPORT_STEP_HTML_REPORT_H
@@ -8,10 +8,10 @@
 #include "report/kit/html.h"
 #include "report/view/view.h"
 
-/* Budget and what it goes to. */
+/* The budget and its use. */
 void ms_html_headroom(FILE *out, const ms_view *view);
 
-/* The picture of the timeline, with the values that the script shows. */
+/* The picture of the timeline, with the data of the script. */
 bool ms_html_timeline(FILE *out, const ms_view *view);
 bool ms_html_composition(FILE *out, const ms_view *view);
 

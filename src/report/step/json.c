@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * static_report.json, the contract: schemas/static_report.schema.json says what it holds.
+ * static_report.json, defined by schemas/static_report.schema.json.
  */
 #include <math.h>
 

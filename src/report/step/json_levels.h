@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Bytes after every n-th allocation or free of the steady step: what two steps can be held against
- * each other by, also where they do not have the same number of them.
+ * Bytes after every n-th allocation or free of the steady step, by which two steps can be compared
+ * even if their numbers of events differ.
  */
 #ifndef MS_REPORT_STEP_JSON_LEVELS_H
 #define MS_REPORT_STEP_JSON_LEVELS_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What is alive at the peak, in static_report.json: by category, layer and tensor, and by
- * module.
+ * Memory alive at the peak in static_report.json, by category, layer, tensor and module.
  */
 #ifndef MS_REPORT_STEP_JSON_PEAK_H
 #define MS_REPORT_STEP_JSON_PEAK_H

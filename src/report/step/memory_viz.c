@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The step as a memory snapshot of PyTorch, for its viewer (docs.pytorch.org/memory_viz) and
- * torch.cuda._memory_viz: allocations and frees with the allocator's addresses, and its segments
- * when the step is over.
+ * torch.cuda._memory_viz: allocations and frees with the allocator's addresses, and its segments at
+ * the end of the step.
  */
 #include <stdlib.h>
 

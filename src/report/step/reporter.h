@@ -12,8 +12,8 @@
 
 typedef struct ms_reporter {
     ms_report_format format;
-    bool shows_advice; /* the view it gets has suggestions */
-    /* Writes; failures of `out` are looked at once, by ms_report_write. False: out of memory. */
+    bool shows_advice; /* its view needs suggestions */
+    /* Writes the report; ms_report_write checks `out` for errors. False: out of memory. */
     bool (*write)(FILE *out, const ms_view *view);
 } ms_reporter;
 
@@ -32,7 +32,7 @@ bool ms_report_folded(FILE *out, const ms_view *view);
 /* NULL when there is no such format; err then lists the formats. */
 const ms_reporter *ms_reporter_find(const char *format, ms_error *err);
 
-/* Writes, flushes and checks: a full disk is an error. */
+/* Writes, flushes and checks for errors, such as a full disk. */
 ms_status ms_report_write(const ms_reporter *reporter, const ms_view *view, FILE *out,
                           ms_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Both pictures in one file: the timeline, and below it what the peak is made of.
+ * Both pictures in one file: the timeline, and below it the composition of the peak.
  */
 #include "report/pictures/composition.h"
 #include "report/pictures/picture.h"

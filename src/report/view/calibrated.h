@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Which figures of a report a calibration touched, in every format. Nothing is written where there
- * is none.
+ * The figures that a calibration changed, for every format. Nothing is written without a
+ * calibration.
  */
 #ifndef MS_REPORT_VIEW_CALIBRATED_H
 #define MS_REPORT_VIEW_CALIBRATED_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The keys of a model's config that matter, as read or by default, under the names that its own
- * file has for them: what two configs are compared by.
+ * The keys of a model's config that affect memory, as read or by default, with the names of its own
+ * file. Configs are compared by them.
  */
 #ifndef MS_REPORT_VIEW_CONFIG_FIELDS_H
 #define MS_REPORT_VIEW_CONFIG_FIELDS_H

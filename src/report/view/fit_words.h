@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Whether a step fits, as every report says it.
+ * Texts on whether a step fits, for all reports.
  */
 #ifndef MS_REPORT_VIEW_FIT_WORDS_H
 #define MS_REPORT_VIEW_FIT_WORDS_H
@@ -12,21 +12,21 @@
 /* The members "fits", "verdict" and "verdict_reason". */
 void ms_fit_json(ms_json_writer *w, ms_fit_reason reason);
 
-/* A cell under the heading "fits": "yes", "tight" or "no". */
+/* The cell under the heading "fits": "yes", "tight" or "no". */
 const char *ms_fit_cell(ms_fit_reason reason);
 
-/* What stands behind a verdict. */
+/* The facts of a verdict. */
 typedef struct ms_fit_facts {
     ms_fit_reason reason;
     uint64_t budget_bytes, high_device_bytes;
-    uint64_t retries; /* of the allocator; 0: none, or not known */
+    uint64_t retries; /* of the allocator; 0: none, or unknown */
 } ms_fit_facts;
 
-/* Why it is tight and what to do about it, or why it does not fit where the figures do not say so
- * themselves; "" for all else, NULL when out of memory. In the arena, without a full stop. */
+/* Why it is tight and what to do about it, or why it does not fit if the figures do not show it;
+ * otherwise "". NULL when out of memory. In the arena, without a full stop. */
 const char *ms_fit_why(ms_arena *arena, const ms_fit_facts *facts);
 
-/* What a report writes before that sentence. */
+/* The label before that sentence. */
 extern const char ms_fit_why_label[];
 
 #endif

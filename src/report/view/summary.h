@@ -11,11 +11,11 @@ typedef struct ms_summary_row {
     const char *name;  /* in JSON */
     const char *title; /* for people */
     size_t offset;     /* of a uint64_t in ms_summary */
-    bool is_count;     /* of something else than bytes */
+    bool is_count;     /* not bytes */
     bool is_of_host;
 } ms_summary_row;
 
-/* Those of the host last; NULL past the last. */
+/* Rows of the host come last; NULL past the last. */
 const ms_summary_row *ms_summary_row_at(size_t index);
 uint64_t ms_summary_value(const ms_summary *summary, const ms_summary_row *row);
 

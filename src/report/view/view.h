@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What every report shows, worked out once: order, shares, texts. Reporters only write. A view
- * borrows the ledger and the advice; ms_view_free releases the rest.
+ * An analysis prepared for its reports: order, shares and texts, computed once. Reporters only
+ * write. A view borrows the ledger and the advice; ms_view_free releases the rest.
  */
 #ifndef MS_REPORT_VIEW_VIEW_H
 #define MS_REPORT_VIEW_VIEW_H
@@ -27,25 +27,25 @@ typedef struct ms_view_row {
 typedef struct ms_view {
     const ms_ledger *ledger;
     const ms_summary *summary;
-    const ms_advice *advice; /* NULL where no reporter asked for it */
+    const ms_advice *advice; /* NULL: not requested by the reporter */
     ms_style style;
     ms_arena *arena;
     const char *title;    /* "llama-3.1-8b: 8.03 B parameters, bf16" */
     const char *verdict;  /* "fits: 71.31 of 79.25 GiB on a100-80gb" */
     const char *why;      /* it is tight, and what to do about it; or "" */
-    ms_finding *findings; /* what its reader should know besides the verdict */
+    ms_finding *findings; /* shown beside the verdict */
     uint32_t finding_count;
-    const char *peak_operator; /* that was running at the peak, or "" */
+    const char *peak_operator; /* running at the peak, or "" */
     ms_view_row *categories;   /* alive at the peak, largest first; sum = peak */
     uint32_t category_count;
-    ms_view_row *tensors; /* the largest at the peak and their rest; sum = peak */
+    ms_view_row *tensors; /* the largest at the peak, and the others; sum = peak */
     uint32_t tensor_count;
-    ms_view_row *layers; /* layers at the peak and what lies outside; sum = peak */
+    ms_view_row *layers; /* layers at the peak, and outside them; sum = peak */
     uint32_t layer_count;
     const ms_record **largest; /* operators, by their bytes alive at the peak */
     uint32_t largest_count;
-    uint32_t operator_count;                       /* of which something is alive then */
-    uint64_t operator_bytes, operator_saved_bytes; /* of all of them */
+    uint32_t operator_count;                       /* with bytes alive at the peak */
+    uint64_t operator_bytes, operator_saved_bytes; /* of all operators */
     const ms_field *metadata;
     uint32_t metadata_count;
 } ms_view;
@@ -54,7 +54,7 @@ ms_status ms_view_create(const ms_ledger *ledger, const ms_advice *advice, const
                          ms_view *view, ms_error *err);
 void ms_view_free(ms_view *view);
 
-/* What the model is called: its name, or its type. */
+/* The model's name, or its type. */
 const char *ms_view_model(const ms_view *view);
 
 /* Of `layers` numbers starting at `first`: "0-31"; texts of the view's arena. "" when out of
@@ -63,7 +63,7 @@ const char *ms_view_record_name(const ms_view *view, const ms_record *record);
 const char *ms_view_formula(const ms_view *view, const ms_record *record);
 const char *ms_view_layers(const ms_view *view, const ms_record *record);
 
-/* "4", or "4-16" for a phase that stands for several; from 1. */
+/* "4", or "4-16" for a phase that represents several; from 1. */
 enum { MS_MICRO_STEP_TEXT = 24 };
 const char *ms_micro_step_text(const ms_phase_usage *phase, char text[MS_MICRO_STEP_TEXT]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * bitsandbytes 0.50 (nn/modules.py, functional.py): a weight comes to the device and is packed
+ * bitsandbytes 0.50 (nn/modules.py, functional.py): a weight is moved to the device and packed
  * there.
  */
 #include "model/blocks/packed/packing.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Layers and experts in fp8 (transformers 5.23, integrations/finegrained_fp8.py: FP8Linear,
- * FP8Experts), loaded as they are stored: DeepSeek-V3's way.
+ * FP8Experts), loaded as stored, as for DeepSeek-V3.
  */
 #include "model/blocks/packed/quantized_fp8.h"
 

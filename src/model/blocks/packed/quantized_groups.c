@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * GPTQ and AWQ as GPT-QModel 7.7 trains on them: weights are loaded packed in words of 32 bits,
- * inputs along one way and outputs along the other; scales and zeros stand for groups of inputs.
+ * GPTQ and AWQ as GPT-QModel 7.7 trains on them: weights are loaded packed in 32-bit words, along
+ * the inputs for one and along the outputs for the other; scales and zeros are per group of inputs.
  */
 #include "model/blocks/packed/packing.h"
 #include "ops/ops.h"

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Rows: the highest level of the loss, forward and backward; of each block's backward at the layer
- * where the level is highest; of what follows the layers. A block's own peak counts only if the
- * block is used, which a binary column says. Rows are never too strict, so the bound holds; where
- * they are not strict enough (forward inside a layer; what comes back from the host for the next
- * block), the recount in whole bytes sees it.
+ * where the level is highest; of the end of backward. A block's own peak counts only if the block
+ * is used, which a binary column states. Rows are never too strict, so the bound holds; where they
+ * are not strict enough (forward inside a layer; tensors fetched from the host for the next block),
+ * the recount in whole bytes detects it.
  *
- * Of the blocks' rows few matter, and each has a term for every block. So the problem begins with
- * none of them and gets those that its solution does not meet: leaving rows out only lowers the
- * bound.
+ * Few of the blocks' rows are binding, and each has a term for every block. So the problem begins
+ * without them, and rows that its solution violates are added: omitting rows only lowers the bound.
  */
-#include "plan/costs/cost_levels.h"
+#include "plan/choose/cost_levels.h"
 
 #include <math.h>
 

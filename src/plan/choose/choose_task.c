@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plan/costs/choose_task.h"
+#include "plan/choose/choose_task.h"
 
 #include "config/treatment/row.h"
 

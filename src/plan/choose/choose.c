@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plan/costs/choose.h"
+#include "plan/choose/choose.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "plan/costs/choose_heuristics.h"
-#include "plan/costs/cost_levels.h"
-#include "plan/costs/cost_problem.h"
+#include "plan/choose/choose_heuristics.h"
+#include "plan/choose/cost_levels.h"
+#include "plan/choose/cost_problem.h"
+#include "plan/choose/improve.h"
 #include "plan/solver/problem.h"
 
 /* ---- the mixed-integer problem ---- */
@@ -97,7 +98,18 @@ static double cost_of(const choosing *c, const ms_solution *solution, bool met,
 {
     if (c->costs.task->aim == MS_LEAST_PEAK)
         return (double)ms_assignment_sum(c->costs.costs, assignment).level_bytes / MS_MIB;
+    if (c->costs.has_waits)
+        return ms_assignment_cost(c->costs.task, assignment, INFINITY);
     return met ? solution->objective : INFINITY;
+}
+
+/* Sums of layers, of all that a search may take. */
+enum { MOST_LAYER_SUMS = 600000, FEW_LAYER_SUMS = 150000 };
+
+static uint32_t evaluations(const choosing *c)
+{
+    uint32_t sums = c->costs.task->nodes > 0 ? FEW_LAYER_SUMS : MOST_LAYER_SUMS;
+    return sums / c->costs.costs->layer_count;
 }
 
 /* The solution's assignment, if there is none that costs less. */
@@ -108,6 +120,10 @@ static ms_status take(choosing *c, const ms_solution *solution, bool met)
     if (status != MS_OK)
         return status;
     ms_cost_problem_read(&c->costs, solution, &assignment);
+    if (c->costs.has_waits && c->costs.task->aim == MS_LEAST_TIME)
+        status = ms_assignment_improve(c->arena, &c->costs, evaluations(c), 1, &assignment, c->err);
+    if (status != MS_OK)
+        return status;
     double cost = cost_of(c, solution, met, &assignment);
     if (c->chosen->has_assignment && cost >= c->cost)
         return MS_OK;

@@ -10,18 +10,20 @@
  *
  * What each of the blocks may need is in cost_levels.c.
  */
-#include "plan/costs/cost_problem.h"
+#include "plan/choose/cost_problem.h"
 
 #include <math.h>
 
-#include "plan/costs/cost_levels.h"
+#include "plan/choose/cost_levels.h"
+#include "plan/choose/cost_links.h"
 #include "plan/solver/problem.h"
 
 /* ---- blocks ---- */
 
 static bool is_dominated(const ms_layer_cost *x, const ms_layer_cost *y, const ms_cost_model *costs)
 {
-    if (y->ms > x->ms || y->host_bytes > x->host_bytes || y->sent_bytes > x->sent_bytes)
+    if (ms_layer_least_ms(costs, y) > ms_layer_least_ms(costs, x) || y->ms > x->ms ||
+        y->host_bytes > x->host_bytes || y->sent_bytes > x->sent_bytes)
         return false;
     for (uint32_t m = 0; m < costs->micro_steps; m++)
         if (ms_layer_made_bytes(y, m) > ms_layer_made_bytes(x, m) ||
@@ -128,8 +130,9 @@ static uint32_t add_binary(ms_problem *q)
 static void add_block_columns(ms_cost_problem *p, ms_cost_block *b)
 {
     ms_problem *q = &p->problem;
-    b->count_column = ms_problem_column(q, (ms_problem_bounds){0, b->size},
-                                        cost_of(p, b->cost->ms + effort(p, b->cost)), true);
+    b->count_column = ms_problem_column(
+        q, (ms_problem_bounds){0, b->size},
+        cost_of(p, ms_layer_least_ms(p->costs, b->cost) + effort(p, b->cost)), true);
     bool is_one = b->size == 1, sends = !is_one && b->cost->sent_bytes > 0;
     bool is_needed = b->rows || p->costs->options[b->option].fixed_bytes > 0;
     b->used_column = is_one ? b->count_column : is_needed ? add_binary(q) : MS_NONE;
@@ -154,6 +157,7 @@ static void add_columns(ms_cost_problem *p)
         ms_problem_column(&p->problem, (ms_problem_bounds){0, most_fixed / MS_MIB}, 0, false);
     p->peak_column = ms_problem_column(&p->problem, (ms_problem_bounds){0, INFINITY},
                                        p->task->aim == MS_LEAST_PEAK, false);
+    ms_cost_links_add_columns(p);
 }
 
 /* ---- rows ---- */
@@ -218,6 +222,7 @@ void ms_cost_problem_build(ms_cost_problem *p)
     for (uint32_t i = 0; i < p->block_count; i++)
         add_use_rows(p, &p->blocks[i]);
     add_fixed_rows(p);
+    ms_cost_links_add_rows(p);
     ms_cost_levels_add(p);
 }
 

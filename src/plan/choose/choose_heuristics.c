@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Ways to choose without a solver.
+ * Selecting assignments without a solver.
  */
-#include "plan/costs/choose_heuristics.h"
+#include "plan/choose/choose_heuristics.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-#include "plan/costs/choose.h"
+#include "plan/choose/choose.h"
 
 ms_status ms_assignment_keep_all(ms_arena *arena, const ms_cost_model *costs,
                                  ms_assignment *assignment, ms_error *err)
