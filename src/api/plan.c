@@ -257,7 +257,7 @@ static ms_allowance move_to_host(const ms_plan *plan, ms_run_config *run)
         return MS_ALLOW_HOST_OPTIMIZER;
     }
     if ((allowed & MS_ALLOW_HOST_PARAMETERS) && ms_parameters_may_move(run)) {
-        run->training.parameter_device = MS_PARAMETERS_ON_HOST;
+        run->parameter_device = MS_PARAMETERS_ON_HOST;
         return MS_ALLOW_HOST_PARAMETERS;
     }
     return 0;

@@ -231,7 +231,7 @@ static bool write_plan(FILE *out, const ms_plan_view *v)
         ms_json_null(&w, "least_budget_bytes");
     write_figures(&w, v, v->figures);
     ms_json_string(&w, "optimizer_device", ms_place_names[v->run->training.optimizer_device]);
-    ms_json_string(&w, "parameter_device", ms_place_names[v->run->training.parameter_device]);
+    ms_json_string(&w, "parameter_device", ms_place_names[v->run->parameter_device]);
     write_proof(&w, v);
     bool ok = write_treatments(&w, v);
     write_rationale(&w, v);
