@@ -47,7 +47,7 @@ const char *ms_writer_name_at(ms_document document, size_t index)
 const char *ms_writer_names(ms_document document, unsigned without, const char *last,
                             char text[MS_WRITER_NAMES_TEXT])
 {
-    const char *names[WRITERS];
+    const char *names[WRITERS] = {NULL};
     size_t count = 0, used = 0;
     for (size_t i = 0; i < WRITERS; i++)
         if (writers[i].document == document && !(writers[i].needs & without))
