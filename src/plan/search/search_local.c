@@ -9,7 +9,7 @@
 
 /* Of the moves that count as faster, so many are kept, and so many of these are run before the
  * others are made anew. */
-enum { MOST_MOVES = 8192, PAIRS = 2048, RUNS_A_ROUND = 8, FRUITLESS_ROUNDS = 3 };
+enum { MOST_MOVES = 8192, PAIRS = 2048, RUNS_A_ROUND = 8, FRUITLESS_ROUNDS = 8 };
 
 typedef enum move_kind {
     LAYERS, /* the first layer gets the first option, and the second, if there is one, the second */
@@ -186,6 +186,9 @@ static ms_status run_round(local *l, uint32_t most, uint32_t most_now, uint32_t 
             break;
         if (l->takes_slower && i > 0 && fabs(l->moves[i].score - l->moves[i - 1].score) < 1e-9)
             continue; /* most likely the same in another layer */
+        apply(l, &l->moves[i], &l->changed);
+        if (ms_search_knows(l->s, &l->changed))
+            continue;
         ++*runs;
         status = run_move(l, &l->moves[i], yes);
     }
