@@ -17,6 +17,7 @@
 #include "plan/search/search_stages.h"
 #include "plan/search/search_min_budget.h"
 #include "plan/search/search_limit.h"
+#include "plan/search/search_local.h"
 #include "plan/search/search_heuristics.h"
 #include "plan/search/simulate.h"
 #include "plan/trainers/targets.h"
@@ -54,6 +55,8 @@ static void search_point(void *context, uint32_t index)
     bool is_near = p->search.has_best && p->search.best_ms < near_bound * chosen.bound;
     if (p->status == MS_OK && !is_near)
         p->status = ms_search_restart(&p->search, chosen.bound);
+    if (p->status == MS_OK && !is_near)
+        p->status = ms_search_local(&p->search, chosen.bound);
     if (p->status != MS_OK || !p->search.has_best)
         return;
     p->status = ms_search_finish(&p->search);

@@ -47,8 +47,6 @@ static ms_status find_any(ms_search *s)
         status = ms_search_run_as_chosen(s, ms_choose_greedy, &chosen);
     if (status == MS_OK && !s->has_best && !ms_stop_asked(s->task->stop))
         status = ms_search_min_budget(s);
-    if (status == MS_OK && needs_simpler(s) && !ms_stop_asked(s->task->stop))
-        status = ms_search_rescue(s);
     if (s->has_best)
         s->plan->least_budget_bytes = 0;
     return status;
