@@ -184,6 +184,12 @@ static bool write_targets(FILE *out, const ms_plan_view *v)
             figures_row(out, v, a->target->name, &a->plan.plan, a->plan.plan.treat, true);
     }
     ms_html_end_table(out);
+    for (uint32_t i = 0; i < targets->count; i++)
+        if (targets->items[i].unsupported) {
+            fprintf(out, "<p class=\"note\">%s is not compared: ", targets->items[i].target->name);
+            ms_xml_text(out, targets->items[i].unsupported);
+            fputs("</p>\n", out);
+        }
     for (uint32_t i = 0; i < targets->count; i++) {
         const ms_target_answer *a = &targets->items[i];
         if (!a->plan.target_text || a->plan.outcome == MS_PLAN_INFEASIBLE)

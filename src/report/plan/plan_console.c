@@ -257,6 +257,13 @@ static void target_row(const ms_page *p, const ms_plan_view *v, const char *name
     ms_page_last_cell(p, *f->treat ? f->treat : "keep everything", width);
 }
 
+static void unsupported_row(const ms_page *p, const ms_target_answer *a)
+{
+    char text[320];
+    snprintf(text, sizeof text, "%s is not compared: %s", a->target->name, a->unsupported);
+    ms_page_paragraph(p, text);
+}
+
 static void write_targets(const ms_page *p, const ms_plan_view *v)
 {
     const ms_target_answers *targets = v->answer->targets;
@@ -268,7 +275,11 @@ static void write_targets(const ms_page *p, const ms_plan_view *v)
             "longer", "peak", "higher", ms_page_tone(p, MS_TONE_END));
     target_row(p, v, v->answer->task->target, v->plan, width);
     for (uint32_t i = 0; i < targets->count; i++)
-        target_row(p, v, targets->items[i].target->name, &targets->items[i].plan, width);
+        if (!targets->items[i].unsupported)
+            target_row(p, v, targets->items[i].target->name, &targets->items[i].plan, width);
+    for (uint32_t i = 0; i < targets->count; i++)
+        if (targets->items[i].unsupported)
+            unsupported_row(p, &targets->items[i]);
 }
 
 /* ---- what else ---- */

@@ -163,10 +163,32 @@ static void write_targets(ms_json_writer *w, const ms_plan_view *v)
     ms_json_array(w, "targets");
     for (uint32_t i = 0; i < targets->count; i++) {
         const ms_target_answer *a = &targets->items[i];
+        if (a->unsupported)
+            continue;
         ms_json_object(w, NULL);
         ms_json_string(w, "status", ms_plan_outcome_names[a->plan.outcome]);
         write_target(w, &a->plan, a->target->name, a->target->title);
         write_figures(w, v, &a->plan.plan);
+        ms_json_close(w);
+    }
+    ms_json_close(w);
+}
+
+/* Trainers that could not be planned for, and why. */
+static void write_unsupported(ms_json_writer *w, const ms_plan_view *v)
+{
+    const ms_target_answers *targets = v->answer->targets;
+    if (!targets || targets->count == 0)
+        return;
+    ms_json_array(w, "unsupported_targets");
+    for (uint32_t i = 0; i < targets->count; i++) {
+        const ms_target_answer *a = &targets->items[i];
+        if (!a->unsupported)
+            continue;
+        ms_json_object(w, NULL);
+        ms_json_string(w, "name", a->target->name);
+        ms_json_string(w, "title", a->target->title);
+        ms_json_string(w, "reason", a->unsupported);
         ms_json_close(w);
     }
     ms_json_close(w);
@@ -244,6 +266,7 @@ bool ms_plan_json(FILE *out, const ms_plan_view *v)
     write_target(&w, plan, v->answer->task->target, target ? target->title : NULL);
     ms_json_close(&w);
     write_targets(&w, v);
+    write_unsupported(&w, v);
     write_rules(&w, v);
     write_alternatives(&w, v, "compared", plan->compared.items, plan->compared.count);
     write_alternatives(&w, NULL, "suggestions", plan->suggestions.items, plan->suggestions.count);

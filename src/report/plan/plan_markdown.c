@@ -194,8 +194,15 @@ static void write_targets(FILE *out, const ms_plan_view *v)
     figures_row(out, v, v->answer->task->target, v->figures, v->figures->treat);
     for (uint32_t i = 0; i < targets->count; i++) {
         const ms_target_answer *a = &targets->items[i];
-        figures_row(out, v, a->target->name, &a->plan.plan, a->plan.plan.treat);
+        if (!a->unsupported)
+            figures_row(out, v, a->target->name, &a->plan.plan, a->plan.plan.treat);
     }
+    for (uint32_t i = 0; i < targets->count; i++)
+        if (targets->items[i].unsupported) {
+            fprintf(out, "\n%s is not compared: ", targets->items[i].target->name);
+            ms_markdown_text(out, targets->items[i].unsupported);
+            fputc('\n', out);
+        }
     for (uint32_t i = 0; i < targets->count; i++) {
         const ms_target_answer *a = &targets->items[i];
         if (a->plan.target_text && a->plan.outcome != MS_PLAN_INFEASIBLE)
