@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api/every_target.h"
 
+#include "plan/needs/needs.h"
 #include "plan/trainers/targets.h"
 
 /* What the trainer cannot express; other failures are not about the trainer. */
@@ -26,6 +27,8 @@ static ms_status solve_one(ms_arena *arena, const ms_step_task *task, const ms_s
     }
     answer->plan.target_free_ms = free_plan->plan.time.step_ms;
     answer->plan.target_free_peak_bytes = free_plan->plan.peak_bytes;
+    if (status == MS_OK && answer->target->held_text)
+        return ms_plan_limit_find(arena, &own, &answer->plan, err);
     if (status == MS_OK || status == MS_ERR_INFEASIBLE)
         return MS_OK;
     if (status == MS_ERR_STOPPED)

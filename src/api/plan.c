@@ -17,6 +17,7 @@
 #include "memscope/plan.h"
 #include "plan/file_answer.h"
 #include "plan/file_plan.h"
+#include "plan/needs/needs.h"
 #include "plan/search/curve.h"
 #include "plan/search/step_plan.h"
 #include "plan/trainers/target.h"
@@ -272,9 +273,10 @@ static ms_status solve_run(ms_plan *plan, ms_error *err)
         status = ms_curve_trace(plan->arena, &plan->task, (uint32_t)s->points, &plan->curve, err);
     else
         status = solve_step(plan, err);
+    if (status == MS_OK && !s->curve)
+        status = ms_plan_needs_find(plan->arena, &plan->task, &plan->step, err);
     if (status == MS_OK && is_for_all(plan))
-        status =
-            ms_every_target_solve(plan->arena, &plan->task, &plan->step, &plan->targets, err);
+        status = ms_every_target_solve(plan->arena, &plan->task, &plan->step, &plan->targets, err);
     if (plan->run.device->has_assumed_rates)
         forget_times(plan);
     plan->is_solved =

@@ -9,6 +9,7 @@
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/step/html_report.h"
+#include "report/plan/plan_needs.h"
 #include "report/plan/plan_view.h"
 #include "report/kit/category_id.h"
 
@@ -284,6 +285,11 @@ static bool has_treatments(const ms_plan_view *v)
     return v->plan && v->figures->treatments.layers;
 }
 
+static bool has_needs(const ms_plan_view *v)
+{
+    return v->plan && ms_plan_has_needs(v);
+}
+
 static bool has_target(const ms_plan_view *v)
 {
     return v->plan && v->target_title && v->plan->target_text && !v->is_infeasible;
@@ -315,6 +321,7 @@ static const struct {
     {"curve", "Time against memory", write_curve, is_timed_curve},
     {"points", "Budgets", write_points, is_curve},
     {"treatments", "How layers are treated", write_treatments, has_treatments},
+    {"needs", "At run time", ms_plan_needs_html, has_needs},
     {"target", "For the trainer", write_target, has_target},
     {"timeline", "Memory over the step as planned", write_timeline, has_analysis},
     {"peak", "What the peak is made of", write_composition, has_analysis},
@@ -350,6 +357,8 @@ bool ms_plan_html(FILE *out, const ms_plan_view *v)
         links[SUGGESTIONS].title = ms_plan_suggestions_title(v->plan);
         write_headroom(out, v);
         ms_html_paragraph(out, "note", v->proof);
+        if (*v->steep)
+            ms_html_paragraph(out, "note", v->steep);
     }
     return ms_html_finish(out, links, SECTION_COUNT, MS_HTML_PREDICTED, v, write_section);
 }

@@ -10,6 +10,7 @@
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/kit/page.h"
+#include "report/plan/plan_needs.h"
 #include "report/plan/plan_view.h"
 
 enum { LABEL_WIDTH = 28, MAX_DECISIONS = 12, MAX_TARGET_LINES = 20 };
@@ -30,6 +31,8 @@ static void write_verdict(const ms_page *p, const ms_plan_view *v)
     fputs(ms_page_tone(p, MS_TONE_DIM), p->out);
     ms_page_paragraph(p, v->proof);
     fputs(ms_page_tone(p, MS_TONE_END), p->out);
+    if (*v->steep)
+        ms_page_paragraph(p, v->steep);
     if (v->run->several_gpus.text)
         ms_page_note(p, "note:", v->run->several_gpus.text);
 }
@@ -362,6 +365,7 @@ bool ms_plan_console(FILE *out, const ms_plan_view *view)
     const ms_page p = ms_page_begin(out, &view->answer->style);
     write_verdict(&p, view);
     write_treat(&p, view);
+    bool ok = ms_plan_needs_console(&p, view);
     if (!target_is_long(view))
         write_target(&p, view);
     write_suggestions(&p, view);
@@ -376,5 +380,5 @@ bool ms_plan_console(FILE *out, const ms_plan_view *view)
     write_solving(&p, view);
     if (target_is_long(view))
         write_target(&p, view);
-    return true;
+    return ok;
 }

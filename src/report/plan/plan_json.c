@@ -10,6 +10,7 @@
 #include "plan/trainers/targets.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
+#include "report/plan/plan_needs.h"
 #include "report/plan/plan_view.h"
 #include "report/kit/category_id.h"
 
@@ -254,7 +255,8 @@ bool ms_plan_json(FILE *out, const ms_plan_view *v)
     ms_json_string(&w, "optimizer_device", ms_place_names[v->run->training.optimizer_device]);
     ms_json_string(&w, "parameter_device", ms_place_names[v->run->training.parameter_device]);
     write_proof(&w, v);
-    bool ok = write_treatments(&w, v);
+    bool ok = ms_plan_needs_json(&w, v);
+    ok = write_treatments(&w, v) && ok;
     write_rationale(&w, v);
     for (uint32_t i = 1; i < MS_PLAN_COLUMNS; i++) {
         ms_json_object(&w, v->columns[i].name);

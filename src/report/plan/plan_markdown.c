@@ -8,6 +8,7 @@
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/kit/markdown.h"
+#include "report/plan/plan_needs.h"
 #include "report/plan/plan_view.h"
 
 static void write_treat(FILE *out, const ms_plan_view *v)
@@ -219,7 +220,10 @@ bool ms_plan_markdown(FILE *out, const ms_plan_view *v)
     if (*v->why)
         ms_markdown_note(out, ms_fit_why_label, v->why);
     ms_markdown_note(out, "Note:", v->run->several_gpus.text);
+    if (*v->steep)
+        fprintf(out, "\n%s.\n", v->steep);
     write_treat(out, v);
+    bool ok = ms_plan_needs_markdown(out, v);
     write_target(out, v);
     write_alternatives(out, NULL, ms_plan_suggestions_title(plan), "change", "option",
                        plan->suggestions.items, plan->suggestions.count);
@@ -238,7 +242,7 @@ bool ms_plan_markdown(FILE *out, const ms_plan_view *v)
     fprintf(out, "\nPlanned by %s: %" PRIu32 " simulations, %s ms.\n",
             ms_planner_names[v->answer->task->planner], plan->simulations,
             ms_fixed(plan->solve_ms, 0, ms));
-    return true;
+    return ok;
 }
 
 bool ms_curve_markdown(FILE *out, const ms_plan_view *v)

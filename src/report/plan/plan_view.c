@@ -10,6 +10,7 @@
 #include "config/run/attention.h"
 #include "plan/settings.h"
 #include "plan/trainers/targets.h"
+#include "report/plan/plan_needs.h"
 #include "report/view/fit_words.h"
 
 /* ---- numbers ---- */
@@ -350,8 +351,9 @@ static bool fill_plan(ms_plan_view *view)
     view->why = why(view);
     view->tone = view->is_infeasible ? MS_VERDICT_NO : ms_reason_verdict(view->figures->reason);
     view->proof = proof(view);
+    view->steep = ms_plan_steep_text(view);
     view->kept_layers = kept_layers(view);
-    return view->verdict && view->why && view->proof && view->kept_layers;
+    return view->verdict && view->why && view->proof && view->steep && view->kept_layers;
 }
 
 static bool fill(ms_plan_view *view)
