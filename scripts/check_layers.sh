@@ -26,15 +26,15 @@ step:base tensor allocator config trace autograd ops treatments model:.
 measure:base tensor device allocator config trace:.
 simulate:base device allocator config trace step measure:.
 ledger:base text tensor device allocator config trace step measure simulate:.
-plan:base json text tensor device allocator config trace measure simulate ledger:solver costs trainers search needs modules operators .
+plan:base json text tensor device allocator config trace measure simulate ledger:solver costs choose trainers search needs modules operators .
 largest:base text device allocator config simulate plan:.
 sweep:base json text device config model simulate plan largest:.
 document:base json text:.
 diff:base document:.
 compare:base text document:.
 gate:base json text device config model document diff:.
-calibrate:base json text device config:.
-report:base json text tensor device allocator config trace step measure simulate ledger plan largest document diff compare gate calibrate:kit view pictures step plan runtime compare diff check others
+calibrate:base json text device config document:.
+report:base json text tensor device allocator config trace step measure simulate ledger plan largest document diff compare gate calibrate:kit view pictures step plan runtime compare diff check others .
 api:base json text tensor device allocator config trace model measure simulate ledger plan largest sweep document diff compare gate calibrate report:.
 cli:base:output parse capture commands .
 nulldevice::.

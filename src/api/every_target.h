@@ -5,7 +5,7 @@
 #ifndef MS_API_EVERY_TARGET_H
 #define MS_API_EVERY_TARGET_H
 
-#include "report/plan/plan_report.h"
+#include "report/plan/plan_answer.h"
 
 /* Plans for each trainer, next to the free plan of the task. A trainer that cannot fit the budget
  * is an answer; one that cannot express the run has a reason instead of a plan. MS_ERR_STOPPED:

@@ -116,10 +116,27 @@ static void play_op(walker *w, const ms_op_exec *op)
         stretch->recompute_ms += ms;
 }
 
+static void note_copy(walker *w, uint32_t id, bool is_wait, double copy_ms)
+{
+    const ms_work *work = &w->trace->works.items[id];
+    if (work->layer == MS_NONE ||
+        (work->kind != MS_WORK_TO_HOST && work->kind != MS_WORK_TO_DEVICE))
+        return;
+    const ms_profile_copy copy = {.is_wait = is_wait,
+                                  .kind = work->kind,
+                                  .layer = work->layer,
+                                  .work = id,
+                                  .span = w->profile->spans.count - 1,
+                                  .compute_ms = open_stretch(w)->compute_ms,
+                                  .copy_ms = copy_ms};
+    w->no_memory = w->no_memory || !ms_vec_push(&w->profile->copies, copy);
+}
+
 static void play_work(walker *w, uint32_t id)
 {
     const ms_work *work = &w->trace->works.items[id];
     double ms = ms_playback_work(&w->time, id);
+    note_copy(w, id, false, ms);
     ms_profile_span *stretch = open_stretch(w);
     switch ((ms_work_kind)work->kind) {
     case MS_WORK_TO_HOST:
@@ -152,7 +169,10 @@ static const ms_work *awaited(const walker *w, uint32_t wait)
 static void play_wait(walker *w, uint32_t id)
 {
     double ms = ms_playback_wait(&w->time, id);
+    const ms_wait *wait = &w->trace->waits.items[id];
     uint32_t layer = awaited(w, id)->layer;
+    if (wait->stream == MS_STREAM_OPERATORS)
+        note_copy(w, wait->work, true, 0);
     open_stretch(w)->exposed_ms += ms;
     if (layer != MS_NONE && layer + 1 == w->layer)
         open_stretch(w)->exposed_below_ms += ms;
@@ -301,4 +321,5 @@ ms_status ms_profile_build(const ms_trace *trace, const ms_device *device, ms_al
 void ms_profile_free(ms_profile *profile)
 {
     ms_vec_free(&profile->spans);
+    ms_vec_free(&profile->copies);
 }

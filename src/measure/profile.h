@@ -36,6 +36,17 @@ typedef struct ms_profile_span {
     double flops;
 } ms_profile_span;
 
+/* A copy between device and host that a layer's treatment begins, or a wait for one. */
+typedef struct ms_profile_copy {
+    bool is_wait;
+    uint8_t kind;      /* ms_work_kind of the copy */
+    uint32_t layer;    /* whose it is */
+    uint32_t work;     /* of the trace */
+    uint32_t span;     /* in which it happens */
+    double compute_ms; /* computed in that span before */
+    double copy_ms;
+} ms_profile_copy;
+
 typedef struct ms_step_time {
     double step_ms; /* compute and exposed time, including repeats */
     double compute_ms, recompute_ms, exposed_ms;
@@ -44,6 +55,7 @@ typedef struct ms_step_time {
 
 typedef struct ms_profile {
     ms_vec(ms_profile_span) spans;
+    ms_vec(ms_profile_copy) copies; /* of layers, in the order of the step */
     ms_step_time time;
 } ms_profile;
 

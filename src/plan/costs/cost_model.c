@@ -5,7 +5,10 @@
 #include "plan/costs/cost_model.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
+
+#include "plan/costs/copies.h"
 
 int64_t ms_layer_saved(const ms_layer_cost *cost, uint32_t m)
 {
@@ -93,28 +96,58 @@ static levels count_micro_step(const ms_cost_model *costs, const ms_assignment *
     return (levels){larger(peak, ends->after_peak[m] + left), loss};
 }
 
-ms_cost_sum ms_assignment_sum(const ms_cost_model *costs, const ms_assignment *assignment)
+/* Of the whole step; without waiting, where that is counted exactly. */
+static void add_times(const ms_cost_model *costs, const ms_assignment *assignment, ms_cost_sum *sum)
+{
+    for (uint32_t i = 0; i < costs->layer_count; i++) {
+        const ms_layer_cost *cost = &costs->options[assignment->options[i]].layers[i];
+        sum->step_ms += cost->ms - cost->exposed_ms;
+        sum->exposed_ms += cost->exposed_ms;
+        sum->host_bytes += cost->host_bytes;
+    }
+    if (costs->has_exact_waits)
+        sum->exposed_ms = 0;
+}
+
+static void add_bytes(const ms_cost_model *costs, const ms_assignment *assignment, ms_cost_sum *sum)
 {
     const ms_outer_cost *ends = &costs->losses[assignment->loss];
-    ms_cost_sum sum = {.step_ms = ends->ms};
-    int64_t fixed = ends->fixed_bytes;
+    int64_t fixed = ends->fixed_bytes, level = 0, loss = 0;
     for (uint32_t i = 0; i < costs->layer_count; i++)
         fixed = larger(fixed, costs->options[assignment->options[i]].fixed_bytes);
-    int64_t level = 0, loss = 0;
     for (uint32_t m = 0; m < costs->micro_steps; m++) {
         levels highest = count_micro_step(costs, assignment, m);
         level = larger(level, highest.all + fixed);
         loss = larger(loss, highest.loss + fixed);
     }
-    sum.level_bytes = (uint64_t)level;
-    sum.loss_bytes = (uint64_t)loss;
-    sum.peak_bytes = (uint64_t)larger(level, (int64_t)ends->fixed_peak + larger(fixed, 0));
-    for (uint32_t i = 0; i < costs->layer_count; i++) {
-        const ms_layer_cost *cost = &costs->options[assignment->options[i]].layers[i];
-        sum.step_ms += cost->ms;
-        sum.host_bytes += cost->host_bytes;
+    sum->level_bytes = (uint64_t)level;
+    sum->loss_bytes = (uint64_t)loss;
+    sum->peak_bytes = (uint64_t)larger(level, (int64_t)ends->fixed_peak + larger(fixed, 0));
+}
+
+ms_cost_sum ms_assignment_sum_within(const ms_cost_model *costs, const ms_assignment *assignment,
+                                     const ms_cost_limits *limits)
+{
+    ms_cost_sum sum = {.step_ms = costs->losses[assignment->loss].ms};
+    add_times(costs, assignment, &sum);
+    bool is_within = sum.step_ms <= limits->step_ms;
+    if (is_within)
+        add_bytes(costs, assignment, &sum);
+    if (!is_within || sum.peak_bytes > limits->peak_bytes ||
+        sum.level_bytes > limits->level_bytes || sum.loss_bytes > limits->loss_bytes) {
+        sum.step_ms = INFINITY;
+        return sum;
     }
+    for (uint32_t m = 0; m < costs->micro_steps && costs->has_exact_waits; m++)
+        sum.exposed_ms += ms_copies_wait_ms(costs, assignment->options, m) * costs->repeats[m];
+    sum.step_ms += sum.exposed_ms;
     return sum;
+}
+
+ms_cost_sum ms_assignment_sum(const ms_cost_model *costs, const ms_assignment *assignment)
+{
+    const ms_cost_limits none = {UINT64_MAX, UINT64_MAX, UINT64_MAX, INFINITY};
+    return ms_assignment_sum_within(costs, assignment, &none);
 }
 
 ms_status ms_assignment_copy(ms_arena *arena, const ms_cost_model *costs, const ms_assignment *from,

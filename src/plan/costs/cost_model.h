@@ -22,7 +22,8 @@ enum {
     MS_COST_MOST_OPTIONS = 50,
     MS_COST_TRAINERS_OPTIONS = 8, /* of those, reserved for options that trainers add */
     MS_COST_MOST_LOSSES = 6,
-    MS_COST_MICRO_STEPS = 2
+    MS_COST_MICRO_STEPS = 2,
+    MS_COST_MOST_COPIES = 64
 };
 
 /* Bytes of a layer under one option, in one of the micro-steps that differ: the first, and the
@@ -34,8 +35,26 @@ typedef struct ms_layer_bytes {
     int64_t backward_peak, backward_end; /* backward_end: gradients minus saved bytes */
 } ms_layer_bytes;
 
+/* A copy of what a layer saved, to the host in forward, or back from it in backward. */
+typedef struct ms_layer_copy {
+    double at_ms;   /* when it begins, in forward; when it is waited for, in backward: what the
+                       layer has computed by then */
+    double copy_ms; /* on the link */
+    bool is_alone;  /* it is waited for at once (save_on_cpu); back, it begins only then */
+    uint32_t turn;  /* back from the host: among the layer's copies, as they begin */
+} ms_layer_copy;
+
+/* What a layer computes and copies in one micro-step. */
+typedef struct ms_layer_copies {
+    double forward_ms, backward_ms;       /* computing */
+    uint32_t send_count, fetch_count;     /* at most MS_COST_MOST_COPIES each */
+    const ms_layer_copy *sends, *fetches; /* as they begin; as they are waited for */
+    const double *turns_ms; /* of the fetches, as they begin, each one's copy_ms; alone: 0 */
+} ms_layer_copies;
+
 typedef struct ms_layer_cost {
     ms_layer_bytes bytes[MS_COST_MICRO_STEPS];
+    ms_layer_copies copies[MS_COST_MICRO_STEPS];
     uint64_t host_bytes;     /* kept on the host */
     uint64_t sent_bytes;     /* of those, fetched before its backward, in blocks */
     uint64_t released_bytes; /* of those, freed after the next layer's forward; neither is included
@@ -94,6 +113,8 @@ typedef struct ms_cost_model {
     ms_cost_option options[MS_COST_MOST_OPTIONS]; /* [0]: keep; [1]: checkpoint */
     ms_outer_cost losses[MS_COST_MOST_LOSSES];    /* [0]: not chunked */
     uint32_t micro_steps;                         /* micro-steps that differ: 1 or 2 */
+    uint32_t repeats[MS_COST_MICRO_STEPS];        /* how often each runs in a step */
+    bool has_exact_waits;     /* no other copies use the links: `copies` describes all of them */
     const uint32_t *segments; /* first layer of each segment of layers that are equal under all
                                  options; segments[segment_count] = layer_count */
     uint32_t segment_count;
@@ -112,10 +133,21 @@ typedef struct ms_cost_sum {
     uint64_t level_bytes; /* the highest level that treatments affect, at most peak_bytes */
     uint64_t loss_bytes;  /* the highest level of the loss */
     double step_ms;
+    double exposed_ms; /* of that: waiting for copies of layers */
     uint64_t host_bytes;
 } ms_cost_sum;
 
 ms_cost_sum ms_assignment_sum(const ms_cost_model *costs, const ms_assignment *assignment);
+
+/* What an assignment must not exceed. */
+typedef struct ms_cost_limits {
+    uint64_t peak_bytes, level_bytes, loss_bytes;
+    double step_ms;
+} ms_cost_limits;
+
+/* The same, if it is within the limits; else step_ms is INFINITY, and the rest may be 0. */
+ms_cost_sum ms_assignment_sum_within(const ms_cost_model *costs, const ms_assignment *assignment,
+                                     const ms_cost_limits *limits);
 
 /* Bytes of a layer that stay on the device after forward, without offloaded ones. */
 int64_t ms_layer_saved(const ms_layer_cost *cost, uint32_t m);

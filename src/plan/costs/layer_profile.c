@@ -41,6 +41,19 @@ uint32_t ms_last_micro_step(const ms_profile *profile)
     return last;
 }
 
+void ms_count_repeats(const ms_profile *profile, uint32_t repeats[MS_COST_MICRO_STEPS])
+{
+    uint32_t next = 0; /* micro-step to come */
+    repeats[0] = repeats[1] = 0;
+    for (uint32_t i = 0; i < profile->spans.count; i++) {
+        const ms_profile_span *span = &profile->spans.items[i];
+        if (span->phase != MS_PHASE_FORWARD || span->micro_step != next)
+            continue;
+        repeats[next > 0] += span->repeats;
+        next++;
+    }
+}
+
 static bool in_a_pass(const ms_profile_span *stretch)
 {
     return stretch->phase == MS_PHASE_FORWARD || stretch->phase == MS_PHASE_BACKWARD;

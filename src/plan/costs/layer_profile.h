@@ -26,6 +26,9 @@ typedef struct ms_pass_figures {
  * second. */
 uint32_t ms_last_micro_step(const ms_profile *profile);
 
+/* How often the first micro-step runs in a step, and how often the others do. */
+void ms_count_repeats(const ms_profile *profile, uint32_t repeats[MS_COST_MICRO_STEPS]);
+
 /* `which`: index among the micro-steps that differ. Spans are in the arena. */
 ms_status ms_pass_read(ms_arena *arena, const ms_profile *profile, uint32_t which, uint64_t layers,
                        ms_pass_figures *p, ms_error *err);

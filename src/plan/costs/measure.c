@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/costs/copies.h"
 #include "plan/costs/shared_activations.h"
 #include "plan/costs/measurement.h"
 #include "plan/costs/layer_profile.h"
@@ -39,6 +40,9 @@ static ms_status read_costs(builder *b, const ms_profile *profile, ms_layer_cost
     for (uint32_t m = 0; m < b->costs->micro_steps; m++) {
         ms_pass_figures p;
         ms_status status = ms_pass_read(b->arena, profile, m, layers, &p, b->err);
+        if (status == MS_OK)
+            status = ms_copies_read(b->arena, profile, m, layers, costs, &b->costs->has_exact_waits,
+                                    b->err);
         if (status != MS_OK)
             return status;
         for (uint64_t i = 0; i < layers; i++) {
@@ -254,6 +258,8 @@ static ms_status build(builder *b, uint32_t techniques, ms_measurement *first)
         return status;
     costs->simulations = FIRST_COUNT;
     costs->micro_steps = ms_last_micro_step(&first[KEPT].profile) > 0 ? 2 : 1;
+    costs->has_exact_waits = b->run->parameter_device == MS_PARAMETERS_ON_DEVICE;
+    ms_count_repeats(&first[KEPT].profile, costs->repeats);
     status = add_option(b, &keep, &first[KEPT].profile, NULL, NULL, &kept);
     if (status == MS_OK)
         status = read_ends(b, &first[WHOLE].profile, b->model->num_layers, costs->options[0].layers,
@@ -266,6 +272,10 @@ static ms_status build(builder *b, uint32_t techniques, ms_measurement *first)
         status = ms_option_list_make(b->arena, b->model, b->run, techniques, costs, &list, b->err);
     if (status == MS_OK)
         status = add_options(b, &list, first, kept);
+    if (status == MS_OK) {
+        ms_option_list_make_shares(costs, &list);
+        status = add_options(b, &list, first, kept);
+    }
     ms_outer_cost ends;
     if (status == MS_OK)
         status = read_ends(b, &first[KEPT].profile, b->reduced->num_layers, kept, &ends);

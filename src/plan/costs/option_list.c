@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/costs/option_list.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "config/model/layer_kinds.h"
@@ -121,6 +122,14 @@ static ms_status keep_taken(ms_arena *arena, const ms_op_list *ops, const bool *
     return MS_OK;
 }
 
+static double bytes_of(const ms_op_list *ops)
+{
+    double bytes = 0;
+    for (uint32_t i = 0; i < ops->count; i++)
+        bytes += (double)ops->items[i].bytes;
+    return bytes;
+}
+
 ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double share,
                                 ms_treatment *treatment, ms_error *err)
 {
@@ -128,24 +137,27 @@ ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double s
     bool *taken = ms_arena_array(arena, bool, ops->count), proven;
     if (!items || !taken)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for kept operators");
-    double all = 0;
     for (uint32_t i = 0; i < ops->count; i++) {
         const ms_recomputed_op *op = &ops->items[i];
         items[i] = (ms_item){(double)op->bytes, is_random(op->name) ? 0 : op->ms};
-        all += items[i].weight;
     }
+    const double all = bytes_of(ops);
     ms_status status = ms_knapsack(items, ops->count, share * all, NULL, taken, &proven, err);
     return status == MS_OK ? keep_taken(arena, ops, taken, treatment, err) : status;
 }
 
-static ms_status add_selective(ms_arena *arena, const ms_op_list *ops, ms_option_list *list,
+/* Sets of operators that make about these shares of what a kept layer saves. */
+static ms_status add_selective(ms_arena *arena, const ms_cost_model *costs, ms_option_list *list,
                                uint32_t most, ms_error *err)
 {
-    static const double shares[] = {0.08, 0.16, 0.25, 0.35, 0.5, 0.7};
+    static const double shares[] = {0.06, 0.13, 0.22, 0.33, 0.47, 0.65, 0.85};
+    const ms_layer_cost *kept = &costs->options[MS_OPTION_KEEP].layers[costs->layer_count / 2];
+    const double saved = (double)ms_layer_saved(kept, 0), made = bytes_of(&costs->ops);
     ms_status status = MS_OK;
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK; i++) {
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK && made > 0; i++) {
         ms_treatment t;
-        status = ms_selective_of_share(arena, ops, shares[i], &t, err);
+        double share = fmin(shares[i] * saved / made, 1);
+        status = ms_selective_of_share(arena, &costs->ops, share, &t, err);
         if (status == MS_OK && t.kept_count > 0)
             (void)add(list, &t, most);
     }
@@ -154,28 +166,59 @@ static ms_status add_selective(ms_arena *arena, const ms_op_list *ops, ms_option
 
 /* ---- offload ---- */
 
-/* The share of a layer's saved bytes that can leave while the next layer runs. */
-static double hidden_share(const ms_run_config *run, const ms_cost_model *costs)
+/* All of what a layer saves; once that is measured, ms_option_list_make_shares adds the others. */
+static void add_offload(ms_option_list *list, uint32_t most)
 {
-    const ms_layer_cost *kept = &costs->options[0].layers[costs->layer_count / 2];
-    double saved = (double)kept->bytes[0].forward_end, rate = run->device->host_link_bytes_per_s;
-    /* Forward is about a third of a kept layer's time. */
-    double window_ms = kept->ms / 3 / (double)run->training.accumulate;
-    double share = saved > 0 ? window_ms * rate / 1e3 / saved : 0;
-    return (double)(uint32_t)(share * 50) / 50;
+    (void)add(list, &(ms_treatment){.kind = MS_TREAT_OFFLOAD, .share = 1}, most);
 }
 
-static void add_offload(const ms_run_config *run, const ms_cost_model *costs, ms_option_list *list,
-                        uint32_t most)
+/* What leaves with that share, a bit for each storage, as treatments/offload.c decides. */
+static uint64_t sent_with(const ms_layer_copies *all, double share, double *sent_ms)
 {
-    static const double shares[] = {1, 0.75, 0.5, 0.25};
-    double hidden = hidden_share(run, costs);
-    ms_treatment t = {.kind = MS_TREAT_OFFLOAD, .share = hidden};
-    if (hidden >= 0.02 && hidden < 1)
-        (void)add(list, &t, most);
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
-        t.share = shares[i];
-        (void)add(list, &t, most);
+    uint64_t set = 0;
+    double seen = 0;
+    *sent_ms = 0;
+    for (uint32_t i = 0; i < all->send_count && i < 64; i++) {
+        seen += all->sends[i].copy_ms;
+        if (*sent_ms + all->sends[i].copy_ms > share * seen)
+            continue;
+        *sent_ms += all->sends[i].copy_ms;
+        set |= (uint64_t)1 << i;
+    }
+    return set;
+}
+
+static const ms_layer_copies *find_whole_offload(const ms_cost_model *costs)
+{
+    for (uint32_t o = 0; o < costs->option_count; o++) {
+        const ms_treatment *t = &costs->options[o].treatment;
+        if (t->kind == MS_TREAT_OFFLOAD && t->share >= 1 && !ms_treatment_has_parts(t, true))
+            return &costs->options[o].layers[costs->layer_count / 2].copies[0];
+    }
+    return NULL;
+}
+
+/* Of the shares with which different storages leave, MOST_SHARES that are apart in bytes. */
+enum { MOST_SHARES = 8, SHARES_TRIED = 50 };
+
+void ms_option_list_make_shares(const ms_cost_model *costs, ms_option_list *list)
+{
+    const ms_layer_copies *all = find_whole_offload(costs);
+    uint32_t most = MS_COST_MOST_OPTIONS - MS_COST_TRAINERS_OPTIONS - costs->option_count;
+    uint64_t last = 0;
+    double whole_ms, last_ms = 0;
+    *list = (ms_option_list){0};
+    if (!all || all->send_count == 0)
+        return;
+    (void)sent_with(all, 1, &whole_ms);
+    for (uint32_t i = 1; i < SHARES_TRIED && list->option_count < MOST_SHARES; i++) {
+        double share = (double)i / SHARES_TRIED, sent_ms;
+        uint64_t set = sent_with(all, share, &sent_ms);
+        if (set == last || sent_ms < last_ms + whole_ms / (MOST_SHARES + 2))
+            continue;
+        last = set;
+        last_ms = sent_ms;
+        (void)add(list, &(ms_treatment){.kind = MS_TREAT_OFFLOAD, .share = share}, most);
     }
 }
 
@@ -297,15 +340,15 @@ ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
                               const ms_run_config *run, uint32_t techniques,
                               const ms_cost_model *costs, ms_option_list *list, ms_error *err)
 {
-    static const uint32_t chunks[] = {4, 16};
+    static const uint32_t chunks[] = {4, 16, 64};
     uint32_t most = MS_COST_MOST_OPTIONS - MS_COST_TRAINERS_OPTIONS - costs->option_count;
     uint64_t tokens = run->batch * run->seq_tokens;
     ms_status status = MS_OK;
     *list = (ms_option_list){0};
     if ((techniques & MS_MAY_SELECT) && run->checkpoint_kind == MS_CHECKPOINT_NON_REENTRANT)
-        status = add_selective(arena, &costs->ops, list, most, err);
+        status = add_selective(arena, costs, list, most, err);
     if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu)
-        add_offload(run, costs, list, most);
+        add_offload(list, most);
     add_pieces(model, run, techniques, list, most);
     if ((techniques & MS_MAY_OFFLOAD) && !run->device->is_cpu &&
         run->checkpoint_kind == MS_CHECKPOINT_NON_REENTRANT)

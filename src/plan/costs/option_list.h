@@ -31,4 +31,7 @@ ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
 /* ms_technique bits that cannot be applied to the model or its loss. */
 uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_config *run);
 
+/* The shares of what a layer saves that are worth offloading, once all of it has been measured. */
+void ms_option_list_make_shares(const ms_cost_model *costs, ms_option_list *list);
+
 #endif

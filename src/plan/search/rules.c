@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "config/treatment/row.h"
-#include "plan/costs/choose.h"
+#include "plan/choose/choose.h"
 
 static const double target_utilisation = 0.85, exit_below = 0.7, tile_saving = 0.6,
                     offload_headroom = 1.2, flops_per_byte = 1e6;

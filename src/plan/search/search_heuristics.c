@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/search/search_heuristics.h"
 
-#include "plan/costs/choose_heuristics.h"
+#include "plan/choose/choose_heuristics.h"
 #include "plan/search/search.h"
 #include "plan/search/search_min_budget.h"
 #include "plan/search/search_runs.h"

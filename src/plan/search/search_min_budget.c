@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "config/run/budget.h"
-#include "plan/costs/choose_heuristics.h"
+#include "plan/choose/choose_heuristics.h"
 #include "plan/search/search.h"
 #include "plan/search/search_stages.h"
 #include "plan/search/search_limit.h"

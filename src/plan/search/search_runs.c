@@ -6,7 +6,7 @@
  */
 #include "plan/search/search_runs.h"
 
-#include "plan/costs/choose_heuristics.h"
+#include "plan/choose/choose_heuristics.h"
 #include "plan/search/search.h"
 
 enum { MOST_RUN_HALVINGS = 4 };

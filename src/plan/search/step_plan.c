@@ -8,10 +8,11 @@
 #include <stdlib.h>
 
 #include "base/limit.h"
-#include "plan/costs/choose_heuristics.h"
+#include "plan/choose/choose_heuristics.h"
 #include "plan/search/search_stages.h"
 #include "plan/search/search_min_budget.h"
 #include "plan/search/search_heuristics.h"
+#include "plan/search/search_local.h"
 #include "plan/trainers/targets.h"
 #include "text/size.h"
 #include "plan/search/alternatives.h"
@@ -46,25 +47,29 @@ static ms_status find_any(ms_search *s)
         status = ms_search_run_as_chosen(s, ms_choose_greedy, &chosen);
     if (status == MS_OK && !s->has_best && !ms_stop_asked(s->task->stop))
         status = ms_search_min_budget(s);
+    if (status == MS_OK && needs_simpler(s) && !ms_stop_asked(s->task->stop))
+        status = ms_search_rescue(s);
+    if (s->has_best)
+        s->plan->least_budget_bytes = 0;
     return status;
 }
 
-/* Nothing is faster than what does nothing. */
+/* Attention in pieces may be faster than keeping everything. */
 static ms_status plan_milp(ms_search *s)
 {
-    if (ms_reason_fits(s->plan->keep_all.reason)) {
-        s->plan->bound_ms = s->plan->keep_all.time.step_ms;
-        ms_status kept = keep_all(s);
-        s->plan->outcome = MS_PLAN_OPTIMAL;
-        return kept;
-    }
     ms_chosen chosen;
-    ms_status status = ms_search_run(s, ms_choose_milp, &chosen);
+    ms_status status = MS_OK;
+    if (ms_reason_fits(s->plan->keep_all.reason))
+        status = ms_search_take_kept(s);
+    if (status == MS_OK)
+        status = ms_search_run(s, ms_choose_milp, &chosen);
     if (status == MS_OK && !s->has_best)
         status = find_any(s);
     bool fits_none = status == MS_OK && !s->has_best && s->plan->plan.treat;
     if (status == MS_OK && !fits_none)
         status = ms_search_restart(s, chosen.bound);
+    if (status == MS_OK && !fits_none)
+        status = ms_search_local(s, chosen.bound);
     if (status != MS_OK || !s->has_best)
         return status;
     status = ms_search_finish(s);
@@ -231,7 +236,7 @@ static bool needs_no_treatment(const ms_search *s, const ms_target *target)
 {
     ms_planner planner = s->task->planner;
     return target->is_free && ms_reason_fits(s->plan->keep_all.reason) &&
-           (planner == MS_PLANNER_MILP || planner == MS_PLANNER_NONE);
+           planner == MS_PLANNER_NONE;
 }
 
 static ms_status solve(ms_search *s, const ms_target *target)

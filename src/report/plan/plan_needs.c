@@ -63,19 +63,22 @@ static const char *unheld_text(const ms_plan_view *v)
 
 static const char *retries_text(const ms_plan_view *v)
 {
-    const uint64_t retries = v->figures->retries, in_step = v->figures->step_retries;
-    static const char what[] = "the allocator returns cached memory and waits for the device";
-    if (retries == 0)
+    const ms_step_figures *f = v->figures;
+    char released[MS_GIB_TEXT];
+    if (f->retries == 0)
         return "";
-    if (in_step == 0)
+    if (f->step_retries == 0)
         return ms_arena_printf(v->arena,
-                               "cudaMalloc fails %" PRIu64 " time%s in the first steps, and in no "
-                               "later step: %s",
-                               retries, retries > 1 ? "s" : "", what);
+                               "the allocator meets the limit %" PRIu64 " time%s in the first "
+                               "steps, and in no later step: it then waits for the device and "
+                               "returns cached memory",
+                               f->retries, f->retries > 1 ? "s" : "");
     return ms_arena_printf(v->arena,
-                           "in each step cudaMalloc fails %" PRIu64 " time%s: %s, which is not in "
-                           "the step's time",
-                           in_step, in_step > 1 ? "s" : "", what);
+                           "in each step the allocator meets the limit %" PRIu64 " time%s: it then "
+                           "waits for the device and returns cached memory (%s GiB in all), which "
+                           "is allocated again; the step's time does not include this",
+                           f->step_retries, f->step_retries > 1 ? "s" : "",
+                           ms_gib(f->step_retry_bytes, released));
 }
 
 static double half_link_share(const ms_plan_view *v)
@@ -191,6 +194,7 @@ static bool write_limit(ms_json_writer *w, const ms_plan_view *v)
     ms_json_uint(w, "device_memory_bytes", ms_device_usable_bytes(device));
     ms_json_bool(w, "device_memory_is_assumed", device->cuda_bytes == 0);
     ms_json_uint(w, "retries_per_step", v->figures->step_retries);
+    ms_json_uint(w, "released_bytes_per_step", v->figures->step_retry_bytes);
     ms_json_object_inline(w, "without");
     ms_json_uint(w, "peak_memory_bytes", n->unheld.peak_bytes);
     ms_json_uint(w, "reserved_memory_bytes", n->unheld.reserved_bytes);

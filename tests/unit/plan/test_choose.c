@@ -3,7 +3,7 @@
  * The mixed-integer problem against every assignment there is, on models of a few layers: at every
  * limit nothing is faster than what it chose, and its bound is never above the fastest.
  */
-#include "plan/costs/choose.h"
+#include "plan/choose/choose.h"
 
 #include <math.h>
 #include <string.h>
@@ -69,6 +69,10 @@ static void enumerate(every *e, ms_assignment *assignment, uint32_t layer)
     }
 }
 
+/* Where copies are waited for, the order of layers matters, which a search finds and a bound does
+ * not know: what is not proven is at most that much slower than the best. */
+static const double UNPROVEN = 0.002;
+
 static void check_limit(ms_arena *arena, const every *e, int i, double gap)
 {
     ms_error err = {0};
@@ -92,9 +96,10 @@ static void check_limit(ms_arena *arena, const every *e, int i, double gap)
     assert_true(chosen.has_assignment);
     assert_true(chosen.bound <= e->least_ms[i] + tolerance);
     ms_cost_sum sum = ms_assignment_sum(e->costs, &chosen.assignment);
+    const double within = chosen.outcome == MS_SOLVER_PROVEN ? 1.01 * gap : UNPROVEN;
     if (sum.peak_bytes <= e->limits[i])
         assert_true(sum.step_ms >= e->least_ms[i] - tolerance &&
-                    sum.step_ms <= e->least_ms[i] * (1 + 1.01 * gap) + tolerance);
+                    sum.step_ms <= e->least_ms[i] * (1 + within) + tolerance);
     else
         print_message("limit %d of %d: the assignment counts %.4f %% over\n", i, LIMITS,
                       100.0 * ((double)sum.peak_bytes / (double)e->limits[i] - 1));

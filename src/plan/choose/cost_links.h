@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The rows of a cost model's problem for what the step waits for copies of layers.
+ *
+ * A problem that counts layers does not know their order, so its waiting is at most the step's:
+ * - the copies of a run of segments have the time that those layers compute, and the layer above
+ *   them, beside which they must end; what is longer is waited for;
+ * - a layer's own copies have the rest of its pass and the longest that the layer above may take.
+ *   These sums add up: beside each other, layers whose copies are longer than that share no window
+ *   more than once, and others are further apart.
+ * A copy that is waited for at once is computing time, and leaves the link to itself.
+ */
+#ifndef MS_PLAN_CHOOSE_COST_LINKS_H
+#define MS_PLAN_CHOOSE_COST_LINKS_H
+
+#include "plan/choose/cost_problem.h"
+
+/* What a layer takes of the step at the least, whatever its neighbours do: computing, and copies
+ * that are waited for at once. With waits that are not exact, all of its time. */
+double ms_layer_least_ms(const ms_cost_model *costs, const ms_layer_cost *cost);
+
+/* Whether no step takes longer, whatever the layer's neighbours do, when it has `y` instead of `x`:
+ * `y` computes no longer in either pass, and copies nothing. */
+bool ms_is_no_slower(const ms_cost_model *costs, const ms_layer_cost *y, const ms_layer_cost *x);
+
+/* Columns for the waiting in each pass of each micro-step, and their rows. */
+void ms_cost_links_add_columns(ms_cost_problem *p);
+void ms_cost_links_add_rows(ms_cost_problem *p);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan/choose/improve.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct search {
+    const ms_cost_problem *p;
+    ms_assignment now;
+    double cost;    /* INFINITY: it exceeds a limit */
+    double excess;  /* by so many bytes */
+    uint32_t left;  /* sums */
+    uint64_t state; /* of pseudo-random numbers */
+} search;
+
+static double effort(const ms_choose_task *task, const ms_assignment *assignment, ms_cost_sum sum)
+{
+    const double mib = 1024.0 * 1024.0;
+    if (task->saved_ms_per_mib <= 0)
+        return (double)sum.host_bytes / mib * 1e-9;
+    int64_t saved = 0;
+    for (uint32_t i = 0; i < task->costs->layer_count; i++)
+        saved += ms_layer_saved(&task->costs->options[assignment->options[i]].layers[i],
+                                task->costs->micro_steps - 1);
+    return (double)saved / mib * task->saved_ms_per_mib;
+}
+
+double ms_assignment_cost(const ms_choose_task *task, const ms_assignment *assignment, double most)
+{
+    const ms_cost_limits limits = {UINT64_MAX, task->limit_bytes, task->loss_limit_bytes, most};
+    const ms_cost_sum sum = ms_assignment_sum_within(task->costs, assignment, &limits);
+    return isinf(sum.step_ms) ? INFINITY : sum.step_ms + effort(task, assignment, sum);
+}
+
+static double excess_of(const ms_choose_task *task, const ms_assignment *assignment)
+{
+    const ms_cost_sum sum = ms_assignment_sum(task->costs, assignment);
+    double level = (double)sum.level_bytes - (double)task->limit_bytes,
+           loss = (double)sum.loss_bytes - (double)task->loss_limit_bytes;
+    return fmax(0, fmax(level, loss));
+}
+
+/* While limits are exceeded, what exceeds them less is of use. */
+static bool accept_less(search *s)
+{
+    double excess = excess_of(s->p->task, &s->now);
+    if (!(excess < s->excess))
+        return false;
+    s->excess = excess;
+    if (excess <= 0)
+        s->cost = ms_assignment_cost(s->p->task, &s->now, INFINITY);
+    return true;
+}
+
+/* Keeps a change that has been made if it is of use; else the caller takes it back. */
+static bool accept(search *s)
+{
+    const double least_gain = 1e-9;
+    if (s->left == 0)
+        return false;
+    s->left--;
+    if (isinf(s->cost))
+        return accept_less(s);
+    double cost = ms_assignment_cost(s->p->task, &s->now, s->cost);
+    if (!(cost < s->cost * (1 - least_gain)))
+        return false;
+    s->cost = cost;
+    return true;
+}
+
+/* ---- moves ---- */
+
+static bool replace_one(search *s, uint32_t layer, uint32_t segment)
+{
+    bool has_changed = false;
+    for (uint32_t i = 0; i < s->p->block_count; i++) {
+        uint32_t before = s->now.options[layer];
+        if (s->p->blocks[i].segment != segment || s->p->blocks[i].option == before)
+            continue;
+        s->now.options[layer] = s->p->blocks[i].option;
+        if (accept(s))
+            has_changed = true;
+        else
+            s->now.options[layer] = before;
+    }
+    return has_changed;
+}
+
+static uint32_t segment_of(const ms_cost_model *costs, uint32_t layer)
+{
+    uint32_t segment = 0;
+    while (costs->segments[segment + 1] <= layer)
+        segment++;
+    return segment;
+}
+
+static bool replace(search *s)
+{
+    const ms_cost_model *costs = s->p->costs;
+    bool has_changed = false;
+    for (uint32_t layer = 0; layer < costs->layer_count && s->left > 0; layer++)
+        has_changed |= replace_one(s, layer, segment_of(costs, layer));
+    return has_changed;
+}
+
+static void swap(search *s, uint32_t a, uint32_t b)
+{
+    uint32_t option = s->now.options[a];
+    s->now.options[a] = s->now.options[b];
+    s->now.options[b] = option;
+}
+
+static bool swap_layers(search *s)
+{
+    const ms_cost_model *costs = s->p->costs;
+    bool has_changed = false;
+    for (uint32_t g = 0; g < costs->segment_count; g++)
+        for (uint32_t a = costs->segments[g]; a < costs->segments[g + 1]; a++)
+            for (uint32_t b = a + 1; b < costs->segments[g + 1] && s->left > 0; b++) {
+                if (s->now.options[a] == s->now.options[b])
+                    continue;
+                swap(s, a, b);
+                if (accept(s))
+                    has_changed = true;
+                else
+                    swap(s, a, b);
+            }
+    return has_changed;
+}
+
+static uint32_t random_below(search *s, uint32_t count)
+{
+    s->state = s->state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((s->state >> 33) % count);
+}
+
+/* Two layers get other options at once: what one frees the other may save. */
+static bool exchange(search *s, uint32_t tries)
+{
+    const ms_cost_problem *p = s->p;
+    bool has_changed = false;
+    for (uint32_t t = 0; t < tries && s->left > 0; t++) {
+        const ms_cost_block *x = &p->blocks[random_below(s, p->block_count)],
+                            *y = &p->blocks[random_below(s, p->block_count)];
+        uint32_t a = p->costs->segments[x->segment] + random_below(s, x->size),
+                 b = p->costs->segments[y->segment] + random_below(s, y->size);
+        uint32_t before_a = s->now.options[a], before_b = s->now.options[b];
+        if (a == b || x->option == before_a || y->option == before_b)
+            continue;
+        s->now.options[a] = x->option;
+        s->now.options[b] = y->option;
+        if (accept(s)) {
+            has_changed = true;
+            continue;
+        }
+        s->now.options[a] = before_a;
+        s->now.options[b] = before_b;
+    }
+    return has_changed;
+}
+
+static void climb(search *s)
+{
+    bool more = true;
+    s->cost = ms_assignment_cost(s->p->task, &s->now, INFINITY);
+    s->excess = isinf(s->cost) ? excess_of(s->p->task, &s->now) : 0;
+    while (more && s->left > 0) {
+        more = swap_layers(s);
+        more |= replace(s);
+        more |= exchange(s, s->left / 4);
+    }
+}
+
+/* ---- spreading ---- */
+
+/* Every option of a segment evenly among the others. */
+static ms_status spread(ms_arena *arena, const ms_cost_model *costs, ms_assignment *assignment,
+                        ms_error *err)
+{
+    uint32_t *counts = ms_arena_array(arena, uint32_t, 2 * (size_t)costs->option_count);
+    if (!counts)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan's options");
+    uint32_t *placed = counts + costs->option_count;
+    for (uint32_t g = 0; g < costs->segment_count; g++) {
+        uint32_t first = costs->segments[g], size = costs->segments[g + 1] - first;
+        memset(counts, 0, 2 * sizeof *counts * costs->option_count);
+        for (uint32_t i = 0; i < size; i++)
+            counts[assignment->options[first + i]]++;
+        for (uint32_t i = 0; i < size; i++) {
+            uint32_t next = 0;
+            double most = -INFINITY;
+            for (uint32_t o = 0; o < costs->option_count; o++) {
+                double owed = (double)counts[o] * (i + 0.5) / size - placed[o];
+                if (counts[o] > placed[o] && owed > most) {
+                    most = owed;
+                    next = o;
+                }
+            }
+            placed[next]++;
+            assignment->options[first + i] = next;
+        }
+    }
+    return MS_OK;
+}
+
+static void consider(const search *s, ms_assignment *best, double *cost)
+{
+    if (!(s->cost < *cost))
+        return;
+    *cost = s->cost;
+    best->loss = s->now.loss;
+    memcpy(best->options, s->now.options, s->p->costs->layer_count * sizeof *best->options);
+}
+
+ms_status ms_assignment_improve(ms_arena *arena, const ms_cost_problem *p, uint32_t evaluations,
+                                uint64_t seed, ms_assignment *assignment, ms_error *err)
+{
+    double cost = ms_assignment_cost(p->task, assignment, INFINITY);
+    search s = {.p = p, .left = evaluations / 2, .state = seed};
+    ms_status status = ms_assignment_copy(arena, p->costs, assignment, &s.now, err);
+    if (status != MS_OK || p->block_count == 0)
+        return status;
+    climb(&s);
+    const ms_assignment start = s.now;
+    uint32_t *kept = start.options;
+    status = ms_assignment_copy(arena, p->costs, assignment, &s.now, err);
+    if (status == MS_OK)
+        status = spread(arena, p->costs, &s.now, err);
+    if (status != MS_OK)
+        return status;
+    search from_spread = s;
+    from_spread.left = evaluations / 2;
+    climb(&from_spread);
+    s.now.options = kept;
+    s.now.loss = start.loss;
+    consider(&s, assignment, &cost);
+    consider(&from_spread, assignment, &cost);
+    return MS_OK;
+}
