@@ -7,6 +7,7 @@
 #include "plan/trainers/expressible.h"
 #include "report/kit/html.h"
 #include "report/kit/markdown.h"
+#include "report/plan/plan_notes.h"
 
 /* ---- sentences; NULL when out of memory, "" when there is nothing to tell ---- */
 
@@ -98,22 +99,6 @@ static const char *link_text(const ms_plan_view *v)
                            ms_fixed(needs_of(v)->link_bytes_per_s / 1e9, 1, rate),
                            ms_fixed(needs_of(v)->half_link_ms, 1, ms),
                            ms_plan_percent(half_link_share(v), percent));
-}
-
-static double steep_share(const ms_plan_view *v)
-{
-    return v->figures->time.step_ms / needs_of(v)->more_ms - 1;
-}
-
-const char *ms_plan_steep_text(const ms_plan_view *v)
-{
-    char more[MS_GIB_TEXT], percent[MS_FIXED_TEXT], ms[MS_FIXED_TEXT];
-    if (v->is_infeasible || !(needs_of(v)->more_ms > 0) || !(v->figures->time.step_ms > 0))
-        return "";
-    return ms_arena_printf(v->arena, "%s GiB more makes the step %s %% faster (%s ms)",
-                           ms_gib(needs_of(v)->more_bytes, more),
-                           ms_fixed(100 * steep_share(v), 0, percent),
-                           ms_fixed(needs_of(v)->more_ms, 1, ms));
 }
 
 /* ---- the formats ---- */
@@ -222,7 +207,7 @@ bool ms_plan_needs_json(ms_json_writer *w, const ms_plan_view *v)
         ms_json_uint(w, "more_bytes", n->more_bytes);
         ms_json_uint(w, "budget_bytes", v->budget_bytes + n->more_bytes);
         ms_json_double(w, "step_ms", n->more_ms, 3);
-        ms_json_double(w, "faster_pct", 100 * steep_share(v), 3);
+        ms_json_double(w, "faster_pct", 100 * ms_plan_steep_share(v), 3);
         ms_json_close(w);
     } else {
         ms_json_null(w, "steep_end");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * What a plan needs at run time, in each format: the call that holds PyTorch's allocator to its
- * limit, what it takes without that, retries, the link to the host, and a steep end. Each writes
- * nothing for a plan that needs nothing. False: out of memory.
+ * limit, what it takes without that, retries, and the link to the host. JSON has the steep end too.
+ * Each writes nothing for a plan that needs nothing. False: out of memory.
  */
 #ifndef MS_REPORT_PLAN_PLAN_NEEDS_H
 #define MS_REPORT_PLAN_PLAN_NEEDS_H
@@ -10,10 +10,6 @@
 #include "json/write.h"
 #include "report/kit/page.h"
 #include "report/plan/plan_view.h"
-
-/* "1.00 GiB more makes the step 40 % faster (655.7 ms)"; "" where it does not; NULL: out of memory.
- */
-const char *ms_plan_steep_text(const ms_plan_view *view);
 
 bool ms_plan_needs_console(const ms_page *p, const ms_plan_view *view);
 bool ms_plan_needs_markdown(FILE *out, const ms_plan_view *view);

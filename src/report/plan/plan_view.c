@@ -10,7 +10,6 @@
 #include "config/run/attention.h"
 #include "plan/settings.h"
 #include "plan/trainers/targets.h"
-#include "report/plan/plan_needs.h"
 #include "report/plan/plan_notes.h"
 #include "report/view/fit_words.h"
 
@@ -350,7 +349,7 @@ static bool fill_plan(ms_plan_view *view)
     view->why = why(view);
     view->tone = view->is_infeasible ? MS_VERDICT_NO : ms_reason_verdict(view->figures->reason);
     view->proof = proof(view);
-    view->steep = ms_plan_steep_text(view);
+    view->steep = ms_plan_steep_note(view);
     view->kept_layers = kept_layers(view);
     return view->verdict && view->why && view->proof && view->steep && view->kept_layers;
 }

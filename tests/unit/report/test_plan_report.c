@@ -138,10 +138,9 @@ static void set_targets(scene *s, fixture which)
         fits.plan.plan = figures(s, "all=checkpoint", 2048, 130);
         none.plan.plan = figures(s, "all=checkpoint", 9000, 130);
         none.plan.outcome = MS_PLAN_INFEASIBLE;
-        const ms_target_answer unsupported = {
-            .target = &s->target,
-            .plan.outcome = MS_PLAN_INFEASIBLE,
-            .unsupported = "no layer runs an operator '<mm>'"};
+        const ms_target_answer unsupported = {.target = &s->target,
+                                              .plan.outcome = MS_PLAN_INFEASIBLE,
+                                              .unsupported = "no layer runs an operator '<mm>'"};
         assert_true(ms_vec_push(&s->targets, fits) && ms_vec_push(&s->targets, none) &&
                     ms_vec_push(&s->targets, unsupported));
     }
