@@ -233,6 +233,7 @@ ms_status ms_choose_milp(ms_arena *arena, const ms_choose_task *task, ms_chosen 
     choosing c = {.arena = arena,
                   .limit = ms_limit_begin(task->time_limit_s, task->stop),
                   .relaxed = -INFINITY,
+                  .cost = INFINITY,
                   .chosen = chosen,
                   .err = err};
     ms_status status = ms_cost_problem_begin(arena, task, &c.costs, err);

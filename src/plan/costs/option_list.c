@@ -146,18 +146,49 @@ ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double s
     return status == MS_OK ? keep_taken(arena, ops, taken, treatment, err) : status;
 }
 
-/* Sets of operators that make about these shares of what a kept layer saves. */
+/* Each set of operators makes so many times the bytes of the one before, and at least this share of
+ * a kept layer's more: near the smallest budgets small sets matter. */
+static const double set_growth = 1.4, set_step = 1.0 / 30;
+
+/* The next operator to keep: the most time for its bytes, or ops->count. */
+static uint32_t next_worth_keeping(const ms_op_list *ops, const bool *taken)
+{
+    uint32_t best = ops->count;
+    for (uint32_t i = 0; i < ops->count; i++) {
+        const ms_recomputed_op *op = &ops->items[i], *other = &ops->items[best];
+        if (taken[i] || is_random(op->name) || !(op->ms > 0))
+            continue;
+        double gain = op->ms * (double)other->bytes, others = other->ms * (double)op->bytes;
+        if (best == ops->count || gain > others || (gain >= others && op->bytes < other->bytes))
+            best = i;
+    }
+    return best;
+}
+
+/* Operators are kept in the order of the time that a byte of theirs saves. Layers with two of these
+ * sets save, between them, as much as layers with any other set of as many bytes; beyond what a
+ * kept layer saves nothing is won. */
 static ms_status add_selective(ms_arena *arena, const ms_cost_model *costs, ms_option_list *list,
                                uint32_t most, ms_error *err)
 {
-    static const double shares[] = {0.06, 0.13, 0.22, 0.33, 0.47, 0.65, 0.85};
+    const ms_op_list *ops = &costs->ops;
     const ms_layer_cost *kept = &costs->options[MS_OPTION_KEEP].layers[costs->layer_count / 2];
-    const double saved = (double)ms_layer_saved(kept, 0), made = bytes_of(&costs->ops);
+    const double saved = (double)ms_layer_saved(kept, 0);
+    double bytes = 0, last = 0;
+    bool *taken = ms_arena_array(arena, bool, ops->count);
     ms_status status = MS_OK;
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0] && status == MS_OK && made > 0; i++) {
+    if (!taken && ops->count > 0)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for kept operators");
+    for (uint32_t i; status == MS_OK && (i = next_worth_keeping(ops, taken)) < ops->count;) {
         ms_treatment t;
-        double share = fmin(shares[i] * saved / made, 1);
-        status = ms_selective_of_share(arena, &costs->ops, share, &t, err);
+        taken[i] = true;
+        bytes += (double)ops->items[i].bytes;
+        if (bytes > saved)
+            break;
+        if (bytes < fmax(last + saved * set_step, last * set_growth))
+            continue;
+        last = bytes;
+        status = keep_taken(arena, ops, taken, &t, err);
         if (status == MS_OK && t.kept_count > 0)
             (void)add(list, &t, most);
     }

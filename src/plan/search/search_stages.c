@@ -58,7 +58,7 @@ void ms_search_set_gap(ms_search *s, const ms_chosen *first)
     s->plan->bound_ms = fmin(bound, ms);
     s->plan->gap = ms > 0 ? fmax(0, (ms - bound) / ms) : 0;
     bool is_closed = s->plan->gap <= s->task->gap;
-    bool is_proven = (s->is_best_proven || is_closed) && !ms_stop_asked(s->task->stop);
+    bool is_proven = is_closed || (s->is_best_proven && !ms_stop_asked(s->task->stop));
     s->plan->outcome = is_proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
 }
 
