@@ -22,11 +22,6 @@ ledger/records.h: operators and tensors are the two halves of the records
 model/dense/gemma.h: the program of Gemma 2 is that of its successors too
 nulldevice/nulldevice.h: the device that every library here has
 plan/trainers/expressible.h: rows of targets.c, which say how a trainer shapes a plan
-report/check/check_channels.h: rows of check_report.c
-report/compare/compare_report.h: rows of compare_report.c
-report/diff/diff_formats.h: rows of diff_report.c
-report/plan/plan_view.h: rows of plan_report.c
-report/step/reporter.h: rows of reporter.c
 step/optimizer_row.h: rows of optimizer.c, with what they make and update
 '
 

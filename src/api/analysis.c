@@ -12,7 +12,8 @@
 #include "ledger/events.h"
 #include "plan/costs/measure.h"
 #include "plan/costs/cost_model.h"
-#include "report/step/reporter.h"
+#include "report/view/view.h"
+#include "report/writers.h"
 #include "simulate/variation.h"
 #include "model/load.h"
 
@@ -175,35 +176,39 @@ const char *ms_analysis_note(const ms_analysis *analysis, size_t index)
     return ms_note_at(&analysis->notes, index);
 }
 
-static ms_status write_view(const ms_analysis *a, const ms_advice *advice,
-                            const ms_reporter *reporter, FILE *out, ms_error *err)
+static ms_status write_view(const ms_analysis *a, const ms_advice *advice, const ms_writer *writer,
+                            FILE *out, ms_error *err)
 {
     ms_view view;
     ms_status status = ms_view_create(&a->ledger, advice, &a->style, &view, err);
     if (status != MS_OK)
         return status;
-    status = ms_report_write(reporter, &view, out, err);
+    status = ms_writer_write(writer, &view, view.arena, out, err);
     ms_view_free(&view);
     return status;
+}
+
+const ms_report_format *ms_report_format_at(size_t index)
+{
+    return ms_writer_format_at(MS_DOCUMENT_ANALYSIS, index);
 }
 
 ms_status ms_analysis_write(ms_analysis *analysis, const char *format, FILE *out, ms_error *err)
 {
     if (!analysis || !format || !out)
         return ms_fail_null(err);
-    const ms_reporter *reporter = ms_reporter_find(format, err);
-    if (!reporter)
+    const ms_writer *writer = ms_writer_find(MS_DOCUMENT_ANALYSIS, format, err);
+    if (!writer)
         return MS_ERR_USAGE;
     if (!analysis->has_ledger)
         return ms_fail(err, MS_ERR_USAGE, "there is no analysis to write");
-    if (reporter->shows_advice && !analysis->has_advice) {
+    if ((writer->needs & MS_NEEDS_ADVICE) && !analysis->has_advice) {
         ms_status status = ms_advice_collect(&analysis->ledger, &analysis->advice, err);
         if (status != MS_OK)
             return status;
         analysis->has_advice = true;
     }
-    return write_view(analysis, analysis->has_advice ? &analysis->advice : NULL, reporter, out,
-                      err);
+    return write_view(analysis, analysis->has_advice ? &analysis->advice : NULL, writer, out, err);
 }
 
 ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_error *err)
@@ -219,12 +224,12 @@ ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_er
 ms_status ms_analysis_text(const ms_analysis *analysis, char **text, size_t *length, ms_error *err)
 {
     *text = NULL;
-    const ms_reporter *reporter = ms_reporter_find("json", err);
+    const ms_writer *writer = ms_writer_find(MS_DOCUMENT_ANALYSIS, "json", err);
     FILE *out = open_memstream(text, length);
     if (!out)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for a report");
     ms_error inner = {0};
-    ms_status status = write_view(analysis, NULL, reporter, out, &inner);
+    ms_status status = write_view(analysis, NULL, writer, out, &inner);
     if (fclose(out) != 0 || status != MS_OK) { /* memory is all that can be short */
         free(*text);
         *text = NULL;

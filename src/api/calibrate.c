@@ -2,15 +2,14 @@
 #include "calibrate/pair.h"
 #include "memscope/calibrate.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/formats.h"
 #include "base/error.h"
 #include "calibrate/fit_memory.h"
 #include "json/read.h"
 #include "report/others/calibration_report.h"
+#include "report/writers.h"
 
 struct ms_calibrator {
     ms_arena *arena;
@@ -150,38 +149,16 @@ ms_status ms_calibrator_fit(ms_calibrator *c, ms_error *err)
 
 /* ---- writing ---- */
 
-static void write_console(const ms_calibrator *c, FILE *out)
-{
-    ms_calibration_console(out, &c->result, &c->style);
-}
-
-static void write_json(const ms_calibrator *c, FILE *out)
-{
-    ms_calibration_json(out, &c->result);
-}
-
-static const struct writer {
-    ms_report_format format;
-    void (*write)(const ms_calibrator *c, FILE *out);
-} writers[] = {
-    {{"console", "for people, at a terminal", "calibration.txt"}, write_console},
-    {{"json", "for --calibration", "calibration.json"}, write_json},
-};
-static const ms_formats formats = MS_FORMATS("a calibration", writers);
-
 const char *ms_calibrator_format_at(size_t index)
 {
-    return ms_formats_name_at(&formats, index);
+    return ms_writer_name_at(MS_DOCUMENT_CALIBRATION, index);
 }
 
 ms_status ms_calibrator_write(const ms_calibrator *c, const char *format, FILE *out, ms_error *err)
 {
     if (!c || !format || !out)
         return ms_fail_null(err);
-    const struct writer *writer = ms_formats_find(&formats, format, err);
-    if (!writer)
-        return MS_ERR_USAGE;
-    errno = 0;
-    writer->write(c, out);
-    return ms_formats_finish(out, "the calibration", err);
+    const ms_calibration_view view = {&c->result, &c->style};
+    const ms_writer *writer = ms_writer_find(MS_DOCUMENT_CALIBRATION, format, err);
+    return writer ? ms_writer_write(writer, &view, c->arena, out, err) : MS_ERR_USAGE;
 }

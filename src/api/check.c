@@ -5,6 +5,7 @@
 #include "api/diff.h"
 #include "memscope/check.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +14,12 @@
 #include "api/fix.h"
 #include "api/read_report.h"
 #include "base/error.h"
+#include "text/output.h"
 #include "base/parallel.h"
 #include "gate/verdict.h"
 #include "json/read.h"
-#include "report/check/check_report.h"
+#include "report/check/check_view.h"
+#include "report/writers.h"
 
 /* What one budget needs for itself, so that they can be worked on side by side. */
 typedef struct entry {
@@ -293,19 +296,31 @@ void ms_check_set_root(ms_check *check, const char *root, const char *folder)
     check->folder = folder;
 }
 
+const ms_report_format *ms_check_format_at(size_t index)
+{
+    return ms_writer_format_at(MS_DOCUMENT_CHECK, index);
+}
+
 ms_status ms_check_write(const ms_check *check, const char *format, FILE *out, ms_error *err)
 {
     if (!check || !format || !out)
         return ms_fail_null(err);
     if (check->options.for_baselines)
         return ms_fail(err, MS_ERR_USAGE, "nothing was checked");
-    const ms_check_view view = {.count = check->budgets.count,
-                                .path = check->path,
-                                .root = check->root,
-                                .folder = check->folder,
-                                .exit_code = ms_check_exit_code(check),
-                                .style = check->style};
-    return ms_check_report_write(check->worst_first, &view, format, out, err);
+    ms_check_view view = {.count = check->budgets.count,
+                          .path = check->path,
+                          .root = check->root,
+                          .folder = check->folder,
+                          .exit_code = ms_check_exit_code(check),
+                          .style = check->style};
+    const ms_writer *writer = ms_writer_find(MS_DOCUMENT_CHECK, format, err);
+    if (!writer)
+        return MS_ERR_USAGE;
+    ms_status status = ms_check_view_create(check->worst_first, &view, err);
+    if (status == MS_OK)
+        status = ms_writer_write(writer, &view, view.arena, out, err);
+    ms_check_view_free(&view);
+    return status;
 }
 
 /* ---- baselines ---- */
@@ -336,7 +351,7 @@ ms_status ms_check_write_baseline(const ms_check *check, size_t index, FILE *out
     if (index >= check->budgets.count || !check->entries[index].text)
         return ms_fail(err, MS_ERR_USAGE, "there is no such baseline");
     const entry *e = &check->entries[index];
-    if (fwrite(e->text, 1, e->length, out) != e->length || fflush(out) != 0)
-        return ms_fail(err, MS_ERR_IO, "cannot write a baseline");
-    return MS_OK;
+    errno = 0;
+    fwrite(e->text, 1, e->length, out);
+    return ms_output_finish(out, "a baseline", err);
 }

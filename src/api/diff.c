@@ -16,7 +16,8 @@
 #include "config/model/input.h"
 #include "diff/diff.h"
 #include "json/read.h"
-#include "report/diff/diff_report.h"
+#include "report/diff/diff_view.h"
+#include "report/writers.h"
 
 struct ms_comparison {
     ms_arena *arena;
@@ -147,9 +148,18 @@ void ms_comparison_set_style(ms_comparison *comparison, const ms_style *style)
     comparison->style = *style;
 }
 
+const ms_report_format *ms_comparison_format_at(size_t index)
+{
+    return ms_writer_format_at(MS_DOCUMENT_DIFF, index);
+}
+
 ms_status ms_comparison_write(const ms_comparison *c, const char *format, FILE *out, ms_error *err)
 {
     if (!c || !format || !out)
         return ms_fail_null(err);
-    return ms_diff_report_write(&c->diff, c->a_name, c->b_name, &c->style, format, out, err);
+    const ms_writer *writer = ms_writer_find(MS_DOCUMENT_DIFF, format, err);
+    if (!writer)
+        return MS_ERR_USAGE;
+    const ms_diff_view view = ms_diff_view_make(&c->diff, c->a_name, c->b_name, &c->style);
+    return ms_writer_write(writer, &view, NULL, out, err);
 }

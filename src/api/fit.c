@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "api/run.h"
-#include "text/formats.h"
 #include "base/error.h"
 #include "config/resolve/resolve.h"
 #include "report/others/fit_report.h"
+#include "report/writers.h"
 #include "model/load.h"
 
 struct ms_fit {
@@ -20,18 +20,9 @@ struct ms_fit {
     ms_style style;
 };
 
-static const struct writer {
-    ms_report_format format;
-    ms_status (*write)(const ms_fit_view *view, FILE *out, ms_error *err);
-} writers[] = {
-    {{"console", "for people, at a terminal", "fit.txt"}, ms_fit_write_console},
-    {{"json", "the answer, for programs", "fit.json"}, ms_fit_write_json},
-};
-static const ms_formats formats = MS_FORMATS("a fit", writers);
-
 const char *ms_fit_format_at(size_t index)
 {
-    return ms_formats_name_at(&formats, index);
+    return ms_writer_name_at(MS_DOCUMENT_FIT, index);
 }
 
 const char *ms_fit_what_name(size_t index)
@@ -113,6 +104,6 @@ ms_status ms_fit_write(const ms_fit *fit, const char *format, FILE *out, ms_erro
     if (!fit || !format || !out)
         return ms_fail_null(err);
     const ms_fit_view view = {&fit->model, &fit->run, &fit->answer, &fit->style};
-    const struct writer *writer = ms_formats_find(&formats, format, err);
-    return writer ? writer->write(&view, out, err) : MS_ERR_USAGE;
+    const ms_writer *writer = ms_writer_find(MS_DOCUMENT_FIT, format, err);
+    return writer ? ms_writer_write(writer, &view, fit->arena, out, err) : MS_ERR_USAGE;
 }

@@ -14,13 +14,12 @@
 #include "config/resolve/resolve.h"
 #include "config/run/run_fields.h"
 #include "memscope/plan.h"
-#include "plan/file_answer.h"
 #include "plan/file_plan.h"
 #include "plan/search/curve.h"
 #include "plan/search/step_plan.h"
 #include "plan/trainers/target.h"
 #include "plan/trainers/targets.h"
-#include "report/plan/plan_report.h"
+#include "report/plan_report.h"
 
 struct ms_plan {
     ms_arena *arena;
@@ -258,7 +257,7 @@ static ms_allowance move_to_host(const ms_plan *plan, ms_run_config *run)
         return MS_ALLOW_HOST_OPTIMIZER;
     }
     if ((allowed & MS_ALLOW_HOST_PARAMETERS) && ms_parameters_may_move(run)) {
-        run->training.parameter_device = MS_PARAMETERS_ON_HOST;
+        run->parameter_device = MS_PARAMETERS_ON_HOST;
         return MS_ALLOW_HOST_PARAMETERS;
     }
     return 0;
@@ -366,7 +365,7 @@ ms_status ms_plan_write(const ms_plan *plan, const char *format, FILE *out, ms_e
     if (!plan || !format || !out)
         return ms_fail_null(err);
     if (!plan->is_solved)
-        return ms_file_plan_write(&plan->file, format, out, err);
+        return ms_file_plan_report_write(&plan->file, format, out, err);
     ms_planned_step step;
     bool is_detailed = has_detail(plan, format);
     ms_status status = MS_OK;

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/formats.h"
 #include "base/error.h"
+#include "text/output.h"
+#include "compare/compare.h"
 #include "text/nearest.h"
 #include "device/device.h"
-#include "report/compare/compare_report.h"
 #include "document/recorded.h"
 #include "report/runtime/recorded_console.h"
+#include "report/writers.h"
 
 ms_recorded *ms_recorded_load(const char *path, ms_error *err)
 {
@@ -79,23 +80,34 @@ void ms_recorded_set_style(ms_recorded *r, const ms_style *style)
     r->style = *style;
 }
 
-static ms_status finish(ms_status status, FILE *out, ms_error *err)
-{
-    return status == MS_OK ? ms_formats_finish(out, "to the output", err) : status;
-}
-
 ms_status ms_recorded_write(const ms_recorded *r, FILE *out, ms_error *err)
 {
     if (!r || !out)
         return ms_fail_null(err);
-    return finish(ms_recorded_console(r, out, err), out, err);
+    errno = 0;
+    ms_status status = ms_recorded_console(r, out, err);
+    return status == MS_OK ? ms_output_finish(out, "the console report", err) : status;
 }
 
 /* ---- two reports ---- */
 
 const char *ms_compare_format_at(size_t index)
 {
-    return ms_compare_format_name(index);
+    return ms_writer_name_at(MS_DOCUMENT_COMPARE, index);
+}
+
+static ms_status write_comparison(const ms_recorded *first, const ms_recorded *second,
+                                  const ms_writer *writer, FILE *out, ms_error *err)
+{
+    ms_compare_view view;
+    ms_arena *arena = ms_arena_create(0);
+    if (!arena)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for a comparison");
+    ms_status status = ms_compare_view_make(arena, first, second, &view, err);
+    if (status == MS_OK)
+        status = ms_writer_write(writer, &view, arena, out, err);
+    ms_arena_free(arena);
+    return status;
 }
 
 ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, const char *format,
@@ -107,7 +119,8 @@ ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, 
     for (int i = 0; i < 2; i++)
         if (!both[i]->has_figures)
             return ms_fail(err, MS_ERR_CONFIG, "%.100s has no figures to compare", both[i]->path);
-    return finish(ms_compare_report(first, second, format, out, err), out, err);
+    const ms_writer *writer = ms_writer_find(MS_DOCUMENT_COMPARE, format, err);
+    return writer ? write_comparison(first, second, writer, out, err) : MS_ERR_USAGE;
 }
 
 /* ---- devices ---- */

@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/ordered.h"
+#include "text/output.h"
 #include "base/parallel.h"
 #include "config/run/run_fields.h"
 #include "sweep/rows.h"
@@ -142,8 +143,7 @@ static ms_status write_header(ms_sweep *sweep, ms_error *err)
     FILE *out = open_memstream(&sweep->header, &length);
     if (out)
         ms_row_write_header(&sweep->layout, out);
-    bool has_failed = !out || fflush(out) != 0 || ferror(out);
-    if (!out || fclose(out) != 0 || has_failed || !sweep->header)
+    if (!ms_output_close_text(out, &sweep->header))
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for a sweep");
     return MS_OK;
 }
@@ -319,8 +319,7 @@ static void work_on_point(void *context, uint32_t index)
     FILE *out = open_memstream(&s->text, &s->length);
     if (out)
         ms_row_write(&r->sweep->layout, &s->point, &figures, &reason, out);
-    bool has_failed = !out || fflush(out) != 0 || ferror(out);
-    if (!out || fclose(out) != 0 || has_failed || !s->text)
+    if (!ms_output_close_text(out, &s->text))
         fail_slot(s, "a row");
 }
 

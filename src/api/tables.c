@@ -6,11 +6,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "text/formats.h"
 #include "base/arena.h"
 #include "config/model/input.h"
 #include "base/error.h"
 #include "base/locale.h"
+#include "text/output.h"
 #include "model/load.h"
 #include "text/nearest.h"
 #include "device/device.h"
@@ -23,7 +23,7 @@
 
 static ms_status finish(FILE *out, ms_error *err)
 {
-    return ms_formats_finish(out, "to the output", err);
+    return ms_output_finish(out, "to the output", err);
 }
 
 /* "8.03 B", "134.5 M"; "-" for 0. */

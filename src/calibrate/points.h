@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Measured steps and their predictions.
+ * Measured steps beside what was predicted of them.
  */
 #ifndef MS_CALIBRATE_POINTS_H
 #define MS_CALIBRATE_POINTS_H
@@ -9,9 +9,10 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "device/device.h"
+#include "document/step_places.h"
 #include "json/value.h"
 
-/* 0: not predicted, or not measured. */
+/* What is 0 was not predicted or not measured. */
 typedef struct ms_measured_point {
     const char *name, *device;
     double predicted_reserved, measured_reserved, measured_device; /* bytes */
@@ -21,16 +22,14 @@ typedef struct ms_measured_point {
 
 typedef ms_vec(ms_measured_point) ms_measured_points;
 
-#define MS_MEASURED_MOST 1e15 /* larger values are refused */
-
-/* Reads a table: a line of column names, then one point per line. Errors have file and line. `text`
- * is modified. */
+/* A table: a line of column names, then a point a line. Refuses with file and line. `text` is cut
+ * up. */
 ms_status ms_measured_points_read(ms_arena *arena, const char *file, char *text,
                                   ms_measured_points *points, ms_error *err);
 /* The names of the columns, "name, device, ..."; NULL past the last. */
 const char *ms_measured_column_at(size_t index);
 
-/* A static report and the runtime report of the same run, and the known devices. */
+/* A static report and the runtime report of the same run, and the devices that there are. */
 typedef struct ms_report_pair {
     ms_json_value predicted, measured;
     const char *name;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "document/reading.h"
+#include "document/step_places.h"
 #include "json/number.h"
 
 /* One record of the file. */
@@ -76,7 +77,7 @@ static ms_status read_record(ms_json_value item, record *r, ms_error *err)
 /* ---- layers ---- */
 
 /* Reads digits; *text moves behind them. */
-static uint64_t read_number(const char **text)
+static uint64_t read_digits(const char **text)
 {
     uint64_t number = 0;
     for (; ms_is_digit(**text); (*text)++)
@@ -89,10 +90,10 @@ static uint64_t count_layers(const char *layers)
 {
     uint64_t total = 0;
     for (const char *p = layers; p && ms_is_digit(*p);) {
-        uint64_t first = read_number(&p), last = first;
+        uint64_t first = read_digits(&p), last = first;
         if (*p == '-') {
             p++;
-            last = read_number(&p);
+            last = read_digits(&p);
         }
         total += last >= first ? last - first + 1 : 1;
         p += *p == ',';
@@ -210,4 +211,51 @@ ms_status ms_report_operators_read(ms_arena *arena, ms_json_value root, ms_repor
     report->operators = (ms_report_parts){merged, merge(parts, count, merged, at_peak, &alive)};
     report->operators_at_peak = (ms_report_parts){at_peak, alive};
     return MS_OK;
+}
+
+/* ---- times ---- */
+
+static ms_status read_number(ms_json_value item, const char *pointer, double most, double *number,
+                             ms_error *err)
+{
+    ms_json_value v;
+    return ms_json_find_pointer(item, pointer, &v) && ms_json_kind_of(v) != MS_JSON_NULL
+               ? ms_json_get_number(v, 0, most, number, err)
+               : MS_OK;
+}
+
+static ms_status read_operator_time(ms_json_value item, ms_operator_time *time, ms_error *err)
+{
+    ms_json_value name;
+    double us = 0, count = 1, flops = 0;
+    const struct {
+        const char *pointer;
+        double most, *number;
+    } numbers[] = {{"/extra/time_us", MS_MEASURED_MOST, &us},
+                   {"/extra/count", MS_MEASURED_MOST, &count},
+                   {"/extra/flops", 1e300, &flops}};
+    ms_status status = ms_json_get_member(item, "name", &name, err);
+    if (status == MS_OK)
+        status = ms_json_get_string(name, &time->name, err);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && status == MS_OK; i++)
+        status = read_number(item, numbers[i].pointer, numbers[i].most, numbers[i].number, err);
+    time->ms = us * count / 1e3;
+    time->has_flops = flops > 0;
+    return status;
+}
+
+ms_status ms_report_operator_times(ms_json_value root,
+                                   void (*take)(void *context, const ms_operator_time *time),
+                                   void *context, ms_error *err)
+{
+    ms_json_value list, v;
+    ms_status status = ms_json_get_list(root, "operators", &list, err);
+    for (bool more = status == MS_OK && ms_json_first(list, &v); more && status == MS_OK;
+         more = ms_json_next(&v)) {
+        ms_operator_time time = {.name = ""};
+        status = read_operator_time(v, &time, err);
+        if (status == MS_OK)
+            take(context, &time);
+    }
+    return status;
 }

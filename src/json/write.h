@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A streaming JSON writer: pretty-printed with two spaces, keys in the order they are written,
- * exact integers, the same bytes for the same calls. The caller owns the stream and checks it once
- * with ms_json_writer_end.
+ * exact integers, the same bytes for the same calls. The caller owns the stream and checks it once,
+ * after ms_json_writer_end (text/output.h).
  *
  *     ms_json_writer w = {.out = out};
  *     ms_json_object(&w, NULL);
@@ -11,7 +11,7 @@
  *     ms_json_string(&w, NULL, "forward");
  *     ms_json_close(&w);
  *     ms_json_close(&w);
- *     status = ms_json_writer_end(&w, err);
+ *     ms_json_writer_end(&w);
  */
 #ifndef MS_JSON_WRITE_H
 #define MS_JSON_WRITE_H
@@ -19,8 +19,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include "base/error.h"
 
 enum { MS_JSON_MAX_DEPTH = 64 };
 
@@ -47,7 +45,7 @@ void ms_json_double(ms_json_writer *w, const char *key, double value, int decima
 void ms_json_bool(ms_json_writer *w, const char *key, bool value);
 void ms_json_null(ms_json_writer *w, const char *key);
 
-/* Ends the document with a newline; reports whether everything was written. */
-ms_status ms_json_writer_end(ms_json_writer *w, ms_error *err);
+/* Ends the document with a newline. */
+void ms_json_writer_end(ms_json_writer *w);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/formats.h"
+#include "text/output.h"
 #include "trace/words.h"
 
 enum { PATH_SIZE = 256 };
@@ -78,5 +78,5 @@ ms_status ms_events_write(const ms_trace *trace, const ms_usage *usage, FILE *ou
         }
     }
     free(l.tensors);
-    return ms_formats_finish(out, "the events", err);
+    return ms_output_finish(out, "the events", err);
 }

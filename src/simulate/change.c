@@ -75,7 +75,7 @@ static bool move_parameters(ms_variation *v, const char **option)
     ms_run_config *run = &v->run;
     bool applies = ms_parameters_may_move(run);
     bool with_optimizer = move_optimizer(v, option);
-    run->training.parameter_device = MS_PARAMETERS_ON_HOST;
+    run->parameter_device = MS_PARAMETERS_ON_HOST;
     *option = with_optimizer ? "--optimizer-device host --parameter-device host"
                              : "--parameter-device host";
     return applies;

@@ -23,11 +23,12 @@ static ms_model_outputs run_program(ms_model *model, ms_tensor ids, bool keeps_l
     ms_tape *tape = model->tape;
     const ms_model_inputs in = {.ids = ids,
                                 .labels = model->run->training.label_smoothing > 0 ? 0 : ids,
+                                .kept_logits = model->run->training.logits_to_keep,
                                 .keeps_logits = keeps_logits};
     ms_model_outputs out = {0};
     tape->has_autocast = model->run->autocast != MS_AUTOCAST_NONE;
     tape->autocast_dtype = model->run->autocast == MS_AUTOCAST_F16 ? MS_DTYPE_F16 : MS_DTYPE_BF16;
-    model->config->family->program->forward(model, &in, &out);
+    ms_model_forward(model, &in, &out);
     if (tape->has_autocast)
         ms_autocast_clear(tape);
     tape->has_autocast = false;
@@ -40,7 +41,8 @@ ms_model_outputs ms_forward(ms_model *model, ms_tensor ids, bool keeps_logits)
     ms_model_outputs out = run_program(model, ids, keeps_logits);
     out.logits = handed_on(model, out.logits);
     if (model->run->training.label_smoothing > 0) {
-        out.loss = ms_hand_out(tape, ms_smoothed_loss(model, out.logits, ids));
+        out.loss = ms_hand_out(
+            tape, ms_smoothed_loss(model, out.logits, ids, model->run->training.logits_to_keep));
         ms_release(tape, out.auxiliary);
         out.auxiliary = 0;
     }

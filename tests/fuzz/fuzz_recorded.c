@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "report/compare/compare_report.h"
+#include "compare/compare.h"
+#include "memscope/recorded.h"
 #include "report/runtime/recorded_console.h"
 
 static void write_all(const ms_recorded *r)
@@ -17,8 +18,8 @@ static void write_all(const ms_recorded *r)
     if (!out)
         return;
     (void)ms_recorded_console(r, out, &err);
-    for (size_t i = 0; (format = ms_compare_format_name(i)) != NULL; i++)
-        (void)ms_compare_report(r, r, format, out, &err);
+    for (size_t i = 0; (format = ms_compare_format_at(i)) != NULL; i++)
+        (void)ms_compare_write(r, r, format, out, &err);
     fclose(out);
 }
 

@@ -28,7 +28,7 @@ static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME", "console or json",                                ms_cli_set_format},
+    {"format",   0,   "NAME", NULL,                                ms_cli_set_format},
     {"file",     'o', "FILE", "output file of calibration.json; - is standard output", ms_cli_set_file},
     {"quiet",    'q', NULL,   "write the file only, nothing on the console",         ms_cli_set_quiet},
     {"color",    0,   "WHEN", "auto, always or never",                          ms_cli_set_color},

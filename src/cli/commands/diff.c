@@ -31,7 +31,7 @@ static ms_status take_side(ms_cli_settings *s, const char *word, ms_error *err)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"format",   0,   "NAME", "console, json, md or html",                          ms_cli_set_format},
+    {"format",   0,   "NAME", NULL,                          ms_cli_set_format},
     {"file",     'o', "FILE", "output file; - is standard output",          ms_cli_set_file},
     {"quiet",    'q', NULL,   "print errors only; the exit status is the result", ms_cli_set_quiet},
     {"color",    0,   "WHEN", "auto, always or never",                        ms_cli_set_color},

@@ -49,7 +49,7 @@ static ms_status set_step(ms_cli_settings *s, const char *value, ms_error *err)
 static const ms_cli_option options[] = {
     {"what",     0,   "NAME",  "what to maximize: batch, seq, rank or layers [batch]", set_what},
     {"step",     0,   "N",     "try only multiples of N [1, for seq 64]",                  set_step},
-    {"format",   0,   "NAME",  "console or json",                                       ms_cli_set_format},
+    {"format",   0,   "NAME",  NULL,                                       ms_cli_set_format},
     {"file",     'o', "FILE",  "output file; - is standard output",           ms_cli_set_file},
     {"quiet",    'q', NULL,    "no messages but errors",                                ms_cli_set_quiet},
     {"color",    0,   "WHEN",  "auto, always or never",                                 ms_cli_set_color},

@@ -11,25 +11,26 @@ static const char *format_name(const void *grammar, size_t index)
     return ((const ms_cli_grammar *)grammar)->format_at(index);
 }
 
-/* "console, json or md" */
-static void list_formats(const ms_cli_grammar *grammar, char *out, size_t size)
+const char *ms_cli_list_formats(const ms_cli_grammar *grammar, char text[MS_CLI_FORMATS_BYTES])
 {
     size_t used = 0;
-    for (size_t i = 0; grammar->format_at(i) && used < size; i++) {
+    for (size_t i = 0; grammar->format_at(i) && used < MS_CLI_FORMATS_BYTES; i++) {
         const char *before = i == 0 ? "" : grammar->format_at(i + 1) ? ", " : " or ";
-        used += (size_t)snprintf(out + used, size - used, "%s%s", before, grammar->format_at(i));
+        used += (size_t)snprintf(text + used, MS_CLI_FORMATS_BYTES - used, "%s%s", before,
+                                 grammar->format_at(i));
     }
+    return text;
 }
 
 ms_status ms_cli_check_format(const ms_cli_grammar *grammar, const char *name, ms_error *err)
 {
-    char hint[MS_CLI_HINT_BYTES], known[160];
+    char hint[MS_CLI_HINT_BYTES], known[MS_CLI_FORMATS_BYTES];
     for (size_t i = 0; grammar->format_at(i); i++)
         if (strcmp(name, grammar->format_at(i)) == 0)
             return MS_OK;
-    list_formats(grammar, known, sizeof known);
     return ms_cli_fail(err, MS_ERR_USAGE, "no format \"%.40s\"%s (%s)", name,
-                       ms_cli_hint(name, format_name, grammar, "", hint), known);
+                       ms_cli_hint(name, format_name, grammar, "", hint),
+                       ms_cli_list_formats(grammar, known));
 }
 
 const char *ms_cli_format(const ms_cli_settings *s)

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Output formats of a command, and those requested by a call.
+ * The formats of a command, and those that a call asks for.
  */
 #ifndef MS_CLI_PARSE_FORMATS_H
 #define MS_CLI_PARSE_FORMATS_H
 
 #include "cli/parse/settings.h"
 
-/* Fails unless the grammar has the format. */
+/* "console, json or md". */
+enum { MS_CLI_FORMATS_BYTES = 160 };
+const char *ms_cli_list_formats(const ms_cli_grammar *grammar, char text[MS_CLI_FORMATS_BYTES]);
+
+/* Fails unless it is a format of the grammar. */
 ms_status ms_cli_check_format(const ms_cli_grammar *grammar, const char *name, ms_error *err);
 
-/* The format of --format, else that of the extension of -o's file, else the first one. */
+/* What --format and -o mean together: a file alone has the format its name ends in. */
 const char *ms_cli_format(const ms_cli_settings *settings);
 
-/* Apply --format and --output FORMAT=FILE, for rows of options. */
+/* --format and --output FORMAT=FILE, for rows of options. */
 ms_status ms_cli_set_format(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_add_output(ms_cli_settings *settings, const char *value, ms_error *err);
 

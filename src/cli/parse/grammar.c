@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cli/parse/formats.h"
+
 static bool is_left_out(const ms_cli_fields *fields, const char *name)
 {
     for (const char *const *out = fields->without; out && *out; out++)
@@ -71,8 +73,11 @@ void ms_cli_visit_options(const ms_cli_grammar *grammar, ms_cli_visitor visit, v
         }
     }
     for (const ms_cli_option *o = grammar->options; o->name; o++) {
-        const ms_run_field row = {
-            .name = o->name, .value_name = o->value_name, .help = o->help, .group = "Output"};
+        char formats[MS_CLI_FORMATS_BYTES];
+        const ms_run_field row = {.name = o->name,
+                                  .value_name = o->value_name,
+                                  .help = o->help ? o->help : ms_cli_list_formats(grammar, formats),
+                                  .group = "Output"};
         visit(context, o->letter, &row);
     }
 }

@@ -17,7 +17,7 @@ typedef struct ms_cli_option {
     const char *name;       /* "format" */
     char letter;            /* 'o', or 0 */
     const char *value_name; /* NULL: a flag */
-    const char *help;
+    const char *help;       /* NULL, of --format: the formats that there are */
     ms_status (*apply)(ms_cli_settings *settings, const char *value, ms_error *err);
 } ms_cli_option;
 

@@ -195,7 +195,7 @@ static ms_status apply_adapter(loading *l, const char *run_path)
     if (has_file && has_text)
         return ms_fail(l->err, MS_ERR_USAGE,
                        "adapter and lora specify the same thing: give one of them");
-    if ((has_file || has_text) && l->run->training.parameter_device == MS_PARAMETERS_ON_HOST)
+    if ((has_file || has_text) && l->run->parameter_device == MS_PARAMETERS_ON_HOST)
         return ms_fail(
             l->err, MS_ERR_USAGE,
             "parameter-device host is not supported with an adapter: the host keeps what "

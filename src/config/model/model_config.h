@@ -243,6 +243,8 @@ typedef struct ms_family {
     bool cuts_by_share;
     /* Attention is bidirectional: neither causal nor masked. */
     bool is_bidirectional;
+    /* Its forward takes a cache of the keys and values of earlier tokens. */
+    bool takes_cache;
     const struct ms_model_program *program;
 } ms_family;
 

@@ -166,7 +166,7 @@ static ms_status resolve_places(const ms_resolving *c)
     if (on_host && !traits->is_everywhere)
         return ms_resolve_fail(c, "optimizer-device",
                                "%s is supported on GPUs only, not on the host", traits->name);
-    if (run->training.parameter_device == MS_PARAMETERS_ON_HOST && !on_host)
+    if (run->parameter_device == MS_PARAMETERS_ON_HOST && !on_host)
         return ms_resolve_fail(
             c, "parameter-device",
             "parameters on the host need the optimizer there, but optimizer-device is device");

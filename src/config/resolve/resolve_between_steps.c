@@ -27,7 +27,7 @@ static ms_status resolve_evaluation(const ms_resolving *c)
         return ms_resolve_fail(c, field, "it is supported for causal language models only");
     if (c->model->outputs_router_logits)
         return ms_resolve_fail(c, field, "it is not supported with output_router_logits");
-    return run->training.parameter_device == MS_PARAMETERS_ON_HOST
+    return run->parameter_device == MS_PARAMETERS_ON_HOST
                ? ms_resolve_fail(c, field, "it is not supported with parameters on the host")
                : MS_OK;
 }

@@ -88,7 +88,6 @@ typedef struct ms_training {
     ms_optimizer_impl optimizer_impl;
     bool optimizer_in_backward; /* each parameter is updated as soon as its gradient is ready */
     ms_optimizer_device optimizer_device;
-    ms_parameter_device parameter_device; /* on the host only if the optimizer is */
     double weight_decay;
     uint64_t accumulate; /* micro-batches per optimizer step */
     ms_accumulation accumulation;
@@ -106,8 +105,9 @@ typedef struct ms_run_config {
     uint64_t seq_tokens; /* tokens per sequence */
     ms_dtype dtype;      /* of the weights */
     ms_autocast autocast;
-    ms_training training;
-    uint64_t liger;                             /* bits of ms_liger that the family supports */
+    ms_parameter_device parameter_device; /* on the host only if the optimizer is */
+    ms_training training; /* models do not read it: what they need is in their inputs */
+    uint64_t liger;       /* bits of ms_liger that the family supports */
     const struct ms_liger_family *liger_family; /* NULL: no kernels */
     const char *checkpointing;    /* as given: "none", "all", "first:8", "0,2,5-9", "every:2" */
     const char *treat;            /* as given, applied after `checkpointing`; "" = none */
@@ -154,7 +154,7 @@ static inline bool ms_optimizer_may_move(const ms_run_config *run)
 /* Whether the parameters are on the device and could be moved to the host, with the optimizer. */
 static inline bool ms_parameters_may_move(const ms_run_config *run)
 {
-    return run->training.parameter_device == MS_PARAMETERS_ON_DEVICE && !run->device->is_cpu &&
+    return run->parameter_device == MS_PARAMETERS_ON_DEVICE && !run->device->is_cpu &&
            !run->adapter && !run->training.optimizer_in_backward &&
            run->training.accumulation == MS_ACCUMULATE_SAME &&
            ms_optimizer_traits_of(run->training.optimizer)->is_everywhere;

@@ -43,7 +43,7 @@
       .report = "optimizer_device") \
     X("parameter-device", "PLACE", \
       "where the layers' parameters are kept: device or host", "device", \
-      "Training", choice, AT(run.training.parameter_device), .choices = ms_place_names, \
+      "Training", choice, AT(run.parameter_device), .choices = ms_place_names, \
       .report = "parameter_device") \
     X("weight-decay", "X", "0 or more", "0.01 for adamw, else 0", \
       "Training", number, AT(run.training.weight_decay), .default_is_words = true, \

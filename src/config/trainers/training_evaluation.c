@@ -113,8 +113,8 @@ static ms_status set_evaluation(ms_training_reading *r)
     bool is_given = r->file.given[topic];
     if (on == MS_TOPIC_COUNT || ms_run_field_is_set(r->draft, field))
         return MS_OK;
-    bool on_host = ms_run_field_is_set(r->draft, "parameter-device") &&
-                   r->draft->run.training.parameter_device;
+    bool on_host =
+        ms_run_field_is_set(r->draft, "parameter-device") && r->draft->run.parameter_device;
     if (r->model->head != MS_HEAD_CAUSAL_LM || r->model->outputs_router_logits || on_host)
         return ms_training_leave_out(r, on, "evaluation between steps and the logits it keeps");
     ms_status status =

@@ -5,6 +5,7 @@
 #include "model/blocks/attend.h"
 
 #include "model/blocks/blocks.h"
+#include "model/blocks/cache.h"
 #include "ops/moe/choosing.h"
 #include "ops/moe/experts.h"
 #include "treatments/tile_attention.h"
@@ -43,70 +44,92 @@ static ms_tensor positions(ms_tape *tape, ms_dim seq)
     return ms_add_scalar(tape, ms_empty(tape, MS_SHAPE(seq), MS_DTYPE_I64));
 }
 
-/* A bool mask [1, 1, S, S] from index vectors: causal, and within the window if there is one. */
-static ms_tensor bool_mask(ms_model *model, bool windowed)
+/* A bool mask [1, 1, S, keys] from index vectors: causal, and within the window if there is one. */
+static ms_tensor bool_mask(ms_model *model, ms_dim key_count, bool windowed)
 {
     ms_tape *tape = model->tape;
     ms_dim one = ms_dim_number(&tape->trace->symbols, 1);
-    ms_shape square = MS_SHAPE(one, one, model->seq, model->seq);
+    ms_shape rows = MS_SHAPE(one, one, model->seq, key_count);
     ms_locals f = ms_locals_begin(tape);
     ms_local(&f, ms_empty(tape, MS_SHAPE(model->batch), MS_DTYPE_I64));
     ms_local(&f, ms_empty_bytes(tape, 8, MS_DTYPE_I64));
-    ms_local(&f, positions(tape, model->seq));
-    ms_tensor *keys = ms_local(&f, positions(tape, model->seq));
+    ms_tensor *queries = ms_local(&f, positions(tape, model->seq));
+    ms_local(&f, positions(tape, key_count));
     ms_tensor allowed;
     if (windowed) {
         ms_tensor all = ms_empty_bytes(tape, 1, MS_DTYPE_BOOL);
-        ms_tensor first = ms_add_scalar(tape, *keys);
-        ms_tensor recent = ms_empty(tape, square, MS_DTYPE_BOOL);
+        ms_tensor first = ms_add_scalar(tape, *queries);
+        ms_tensor recent = ms_empty(tape, rows, MS_DTYPE_BOOL);
         ms_consume(tape, first);
-        ms_tensor both = ms_empty(tape, square, MS_DTYPE_BOOL);
+        ms_tensor both = ms_empty(tape, rows, MS_DTYPE_BOOL);
         ms_consume(tape, recent);
         ms_consume(tape, all);
-        ms_tensor past = ms_empty(tape, square, MS_DTYPE_BOOL);
-        allowed = ms_empty(tape, square, MS_DTYPE_BOOL);
+        ms_tensor past = ms_empty(tape, rows, MS_DTYPE_BOOL);
+        allowed = ms_empty(tape, rows, MS_DTYPE_BOOL);
         ms_consume(tape, past);
         ms_consume(tape, both);
     } else {
-        allowed = ms_empty(tape, square, MS_DTYPE_BOOL);
+        allowed = ms_empty(tape, rows, MS_DTYPE_BOOL);
     }
     ms_locals_end(&f, NULL);
     return allowed;
 }
 
 /* 0 where allowed, the lowest number of the dtype elsewhere. */
-static ms_tensor additive_mask(ms_model *model, ms_tensor allowed)
+static ms_tensor additive_mask(ms_model *model, ms_tensor allowed, ms_dim keys)
 {
     ms_tensor mask =
-        ms_additive_mask(model->tape, model->batch, model->seq, model->seq, model->run->dtype);
+        ms_additive_mask(model->tape, model->batch, model->seq, keys, model->run->dtype);
     ms_consume(model->tape, allowed);
     return mask;
 }
 
+static ms_tensor for_every_sequence(ms_model *model, ms_tensor mask, ms_dim keys)
+{
+    return ms_expand(
+        model->tape, mask,
+        MS_SHAPE(model->batch, ms_dim_number(&model->tape->trace->symbols, 1), model->seq, keys));
+}
+
+/* Whether causality alone, or no mask at all for a single query, is what the fused call needs. */
+static bool needs_no_mask(const ms_model *model, ms_dim keys, bool windowed)
+{
+    if (windowed && keys.value >= model->config->sliding_window)
+        return false;
+    return model->seq.value == 1 || keys.value == model->seq.value;
+}
+
+/* The first layer of the kind that a mask is for: all of a kind have seen as many tokens. Where
+ * there is none, the first layer. */
+static uint64_t layer_of_mask(const ms_model *model, bool sliding)
+{
+    for (uint64_t i = 0; model->cache && i < model->config->num_layers; i++)
+        if (ms_layer_slides(model->config, i) == sliding)
+            return i;
+    return 0;
+}
+
 ms_tensor ms_causal_mask(ms_model *model, ms_tensor position_ids, bool sliding)
 {
-    if (position_ids)
+    if (position_ids && !model->cache)
         look_for_packed_sequences(model, position_ids);
+    ms_dim keys = ms_cache_keys(model, layer_of_mask(model, sliding));
     bool windowed =
         sliding && (model->config->sliding_window > 0 || model->config->family->has_zero_window);
     if (model->attention == MS_ATTENTION_EAGER)
-        return additive_mask(model, bool_mask(model, windowed));
-    /* The fused call gets no mask where causality alone will do. */
-    if (windowed && model->seq.value >= model->config->sliding_window)
-        return ms_expand(model->tape, bool_mask(model, true),
-                         MS_SHAPE(model->batch, ms_dim_number(&model->tape->trace->symbols, 1),
-                                  model->seq, model->seq));
-    return 0;
+        return additive_mask(model, bool_mask(model, keys, windowed), keys);
+    if (needs_no_mask(model, keys, windowed))
+        return 0;
+    return for_every_sequence(model, bool_mask(model, keys, windowed), keys);
 }
 
 ms_tensor ms_full_mask(ms_model *model)
 {
-    ms_tensor mask = bool_mask(model, false);
+    ms_dim keys = ms_cache_keys(model, 0);
+    ms_tensor mask = bool_mask(model, keys, false);
     if (model->attention == MS_ATTENTION_EAGER)
-        return additive_mask(model, mask);
-    return ms_expand(model->tape, mask,
-                     MS_SHAPE(model->batch, ms_dim_number(&model->tape->trace->symbols, 1),
-                              model->seq, model->seq));
+        return additive_mask(model, mask, keys);
+    return for_every_sequence(model, mask, keys);
 }
 
 static ms_tensor repeat_kv(ms_model *model, ms_tensor kv)
@@ -193,7 +216,8 @@ ms_tensor ms_sink_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
     ms_assign(&f, combined, less_the_largest(tape, *combined));
     ms_dtype dtype = ms_idle(tape) ? MS_DTYPE_F32 : (ms_dtype)ms_info(tape, *combined)->dtype;
     ms_tensor *probs = ms_local(&f, ms_softmax_in(tape, *combined, dtype));
-    ms_tensor *scores = ms_local(&f, ms_narrow(tape, *probs, 3, model->seq));
+    ms_dim seen = ms_idle(tape) ? model->seq : ms_info(tape, *keys)->shape.dims[2];
+    ms_tensor *scores = ms_local(&f, ms_narrow(tape, *probs, 3, seen));
     ms_dtype wanted = ms_idle(tape) ? dtype : (ms_dtype)ms_info(tape, *values)->dtype;
     ms_tensor dropped = ms_dropout(tape, *scores, model->config->attention_dropout);
     ms_assign(&f, attn_weights, ms_to(tape, dropped, wanted));
@@ -206,19 +230,48 @@ ms_tensor ms_sink_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor
     return result;
 }
 
+/* With a mask the framework repeats keys and values itself; a single query's heads it takes as
+ * queries of the key's heads instead. */
+static ms_tensor masked_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v,
+                                  ms_tensor mask)
+{
+    ms_tape *tape = model->tape;
+    double dropout = model->config->attention_dropout;
+    bool packs = model->seq.value == 1 && model->heads.value != model->kv_heads.value;
+    ms_locals f = ms_locals_begin(tape);
+    ms_tensor *key = ms_local(&f, packs ? k : repeat_kv(model, k));
+    ms_tensor *value = ms_local(&f, packs ? v : repeat_kv(model, v));
+    if (packs) {
+        ms_dim groups =
+            ms_dim_number(&tape->trace->symbols, model->heads.value / model->kv_heads.value);
+        ms_shape packed = MS_SHAPE(model->batch, model->kv_heads, groups, model->head_dim);
+        q = *ms_local(&f, ms_reshape(tape, q, packed));
+    }
+    ms_tensor *out =
+        ms_local(&f, ms_sdpa(tape, model->masked_attention, q, *key, *value, mask, dropout));
+    if (packs)
+        ms_assign(&f, out,
+                  ms_reshape(tape, *out,
+                             MS_SHAPE(model->batch, model->heads, model->seq, model->head_dim)));
+    ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
+    return ms_locals_end(&f, out);
+}
+
 static ms_tensor fused_attention(ms_model *model, ms_tensor q, ms_tensor k, ms_tensor v,
                                  ms_tensor mask)
 {
     ms_tape *tape = model->tape;
+    if (mask)
+        return masked_attention(model, q, k, v, mask);
     ms_locals f = ms_locals_begin(tape);
-    /* With a mask the framework repeats keys and values itself. */
-    ms_tensor *key = ms_local(&f, mask ? repeat_kv(model, k) : k);
-    ms_tensor *value = ms_local(&f, mask ? repeat_kv(model, v) : v);
+    ms_local(&f, k);
+    ms_local(&f, v);
     double dropout = model->config->attention_dropout;
-    ms_attention backend = mask ? model->masked_attention : model->attention;
-    ms_tensor *out = ms_local(&f, model->config->family->is_bidirectional
-                                      ? ms_sdpa_both_ways(tape, backend, q, *key, *value, dropout)
-                                      : ms_sdpa(tape, backend, q, *key, *value, mask, dropout));
+    /* A single query sees all keys. */
+    bool both_ways = model->config->family->is_bidirectional || model->seq.value == 1;
+    ms_tensor *out =
+        ms_local(&f, both_ways ? ms_sdpa_both_ways(tape, model->attention, q, k, v, dropout)
+                               : ms_sdpa(tape, model->attention, q, k, v, 0, dropout));
     ms_assign(&f, out, ms_contiguous(tape, ms_transpose(tape, *out, 1, 2)));
     return ms_locals_end(&f, out);
 }

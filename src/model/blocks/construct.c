@@ -28,7 +28,7 @@ static bool is_quantized(const ms_model *model)
 
 bool ms_is_made_on_host(const ms_model *model)
 {
-    return is_quantized(model) || model->run->training.parameter_device == MS_PARAMETERS_ON_HOST;
+    return is_quantized(model) || model->run->parameter_device == MS_PARAMETERS_ON_HOST;
 }
 
 /* Whether the loader packs the layer; its name is the module's. */

@@ -14,26 +14,25 @@
 #include "ops/ops.h"
 #include "treatments/checkpoint.h"
 
-ms_dim ms_kept_tokens(ms_model *model)
+ms_dim ms_kept_tokens(ms_model *model, uint64_t kept)
 {
-    uint64_t kept = model->run->training.logits_to_keep;
     return kept == 0 || kept >= model->seq.value
                ? model->seq
                : ms_dim_number(&model->tape->trace->symbols, kept);
 }
 
 /* The labels with one more, ignored one at the end: [B, S + 1]. */
-static ms_tensor pad_labels(ms_model *model)
+static ms_tensor pad_labels(ms_model *model, ms_dim tokens)
 {
     ms_symbols *s = &model->tape->trace->symbols;
-    ms_dim padded = ms_dim_add(s, ms_kept_tokens(model), ms_dim_number(s, 1));
+    ms_dim padded = ms_dim_add(s, tokens, ms_dim_number(s, 1));
     return ms_empty(model->tape, MS_SHAPE(model->batch, padded), MS_DTYPE_I64);
 }
 
 /* The same without the first: [B, S], a copy. */
-static ms_tensor shift_labels(ms_model *model, ms_tensor padded)
+static ms_tensor shift_labels(ms_model *model, ms_tensor padded, ms_dim tokens)
 {
-    return ms_contiguous(model->tape, ms_narrow(model->tape, padded, 1, ms_kept_tokens(model)));
+    return ms_contiguous(model->tape, ms_narrow(model->tape, padded, 1, tokens));
 }
 
 /* Whether the run has Liger's kernel for a loss: of logits, or of the head too. */
@@ -43,17 +42,18 @@ static bool has_liger(const ms_model *model, bool of_logits)
     return (run->liger & MS_LIGER_LOSS) && (run->liger_family->logits_share == 0) == of_logits;
 }
 
-static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, ms_tensor labels)
+static ms_tensor causal_lm_loss(ms_model *model, ms_tensor logits, const ms_model_inputs *in)
 {
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !logits)
         return 0;
     ms_locals f = ms_locals_begin(tape);
-    ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, ms_kept_tokens(model));
+    ms_dim kept = ms_kept_tokens(model, in->kept_logits);
+    ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, kept);
     ms_tensor *scores = ms_local(&f, ms_to(tape, logits, MS_DTYPE_F32));
-    ms_tensor *padded = ms_local(&f, labels);
-    ms_assign(&f, padded, pad_labels(model));
-    ms_tensor *shifted = ms_local(&f, shift_labels(model, *padded));
+    ms_tensor *padded = ms_local(&f, in->labels);
+    ms_assign(&f, padded, pad_labels(model, kept));
+    ms_tensor *shifted = ms_local(&f, shift_labels(model, *padded, kept));
     ms_assign(&f, scores, ms_view(tape, *scores, MS_SHAPE(tokens, model->vocab)));
     ms_assign(&f, shifted, ms_view(tape, *shifted, MS_SHAPE(tokens)));
     ms_tensor loss = has_liger(model, true) ? ms_liger_cross_entropy(tape, *scores)
@@ -76,8 +76,8 @@ static ms_tensor fused_loss(ms_model *model, const ms_linear_module *head, ms_te
     ms_tensor *rows =
         ms_local(&f, ms_view(tape, hidden, MS_SHAPE(tokens, ms_info(tape, hidden)->shape.dims[2])));
     ms_tensor *padded = ms_local(&f, labels);
-    ms_assign(&f, padded, pad_labels(model));
-    ms_local(&f, shift_labels(model, *padded));
+    ms_assign(&f, padded, pad_labels(model, model->seq));
+    ms_local(&f, shift_labels(model, *padded, model->seq));
     uint32_t previous = ms_scope_enter(tape, head->scope);
     ms_tensor loss =
         ms_liger_loss(tape, *rows, head->weight, model->run->liger_family->logits_share);
@@ -152,7 +152,8 @@ static ms_tensor chunked_loss(ms_model *model, const ms_linear_module *head, ms_
     *context = (chunk_context){model, head, label_parts};
     ms_locals f = ms_locals_begin(tape);
     ms_dim tokens = ms_dim_mul(&tape->trace->symbols, model->batch, model->seq);
-    ms_tensor *shifted = ms_local(&f, shift_labels(model, pad_labels(model)));
+    ms_tensor *shifted =
+        ms_local(&f, shift_labels(model, pad_labels(model, model->seq), model->seq));
     ms_assign(&f, shifted, ms_view(tape, *shifted, MS_SHAPE(tokens)));
     ms_tensor flat = ms_view(tape, hidden, MS_SHAPE(tokens, ms_info(tape, hidden)->shape.dims[2]));
     count = ms_chunk_rows(tape, flat, most, parts);
@@ -220,11 +221,9 @@ static ms_tensor last_token_loss(ms_model *model, const ms_linear_module *head, 
 }
 
 /* hidden[:, -N:, :]: a slice even where it is all of it. */
-static ms_tensor keep_last(ms_model *model, ms_tensor hidden)
+static ms_tensor keep_last(ms_model *model, ms_tensor hidden, uint64_t kept)
 {
-    return model->run->training.logits_to_keep == 0
-               ? hidden
-               : ms_narrow(model->tape, hidden, 1, ms_kept_tokens(model));
+    return kept == 0 ? hidden : ms_narrow(model->tape, hidden, 1, ms_kept_tokens(model, kept));
 }
 
 ms_tensor ms_hand_out(ms_tape *tape, ms_tensor tensor)
@@ -240,9 +239,9 @@ void ms_forward_end(ms_locals *f, const ms_tensor *loss, ms_model_outputs *out)
 
 /* The logits as the model hands them out, bound. */
 static ms_tensor *whole_logits(ms_model *model, ms_locals *f, const ms_linear_module *head,
-                               ms_tensor hidden)
+                               ms_tensor hidden, uint64_t kept)
 {
-    ms_tensor *logits = ms_local(f, ms_linear_call(model, head, keep_last(model, hidden)));
+    ms_tensor *logits = ms_local(f, ms_linear_call(model, head, keep_last(model, hidden, kept)));
     if (model->scale_logits)
         ms_assign(f, logits, model->scale_logits(model->tape, *logits));
     if (model->config->caps_logits)
@@ -261,8 +260,8 @@ ms_tensor *ms_head_call(ms_model *model, ms_locals *f, const ms_linear_module *h
         return ms_local(f, chunked_loss(model, head, hidden));
     if (in->labels && has_liger(model, false))
         return ms_local(f, fused_loss(model, head, hidden, in->labels));
-    const ms_tensor *logits = whole_logits(model, f, head, hidden);
+    const ms_tensor *logits = whole_logits(model, f, head, hidden, in->kept_logits);
     if (in->keeps_logits || !in->labels)
         out->logits = ms_hand_out(model->tape, *logits);
-    return ms_local(f, in->labels ? causal_lm_loss(model, *logits, in->labels) : 0);
+    return ms_local(f, in->labels ? causal_lm_loss(model, *logits, in) : 0);
 }

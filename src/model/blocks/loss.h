@@ -17,8 +17,8 @@ ms_tensor *ms_head_call(ms_model *model, ms_locals *f, const ms_linear_module *h
 void ms_forward_end(ms_locals *f, const ms_tensor *loss, ms_model_outputs *out);
 /* Adds a reference for the caller and returns the tensor. */
 ms_tensor ms_hand_out(ms_tape *tape, ms_tensor tensor);
-/* The number of tokens of a sequence with logits. */
-ms_dim ms_kept_tokens(ms_model *model);
+/* The number of tokens of a sequence with logits, if so many of the last are kept (0: all). */
+ms_dim ms_kept_tokens(ms_model *model, uint64_t kept);
 /* The loss of a classifier's logits [B, C], which stay owned by the caller. */
 ms_tensor ms_class_loss(ms_model *model, ms_tensor pooled);
 

@@ -33,6 +33,13 @@ void ms_model_free(ms_model *model)
     ms_exceptions_free(model->exceptions);
 }
 
+void ms_model_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out)
+{
+    model->cache = in->cache;
+    model->config->family->program->forward(model, in, out);
+    model->cache = NULL;
+}
+
 bool ms_model_index_leaves(ms_model *model)
 {
     uint32_t count = model->tape->trace->scopes.count;

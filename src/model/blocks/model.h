@@ -19,8 +19,9 @@ typedef enum ms_leaf_kind {
     MS_LEAF_NORM
 } ms_leaf_kind;
 
-struct ms_adapted;   /* see model/blocks/adapter.h */
-struct ms_quantized; /* see model/blocks/packed/quantized.h */
+struct ms_adapted;                /* see model/blocks/adapter.h */
+struct ms_quantized;              /* see model/blocks/packed/quantized.h */
+typedef struct ms_cache ms_cache; /* see model/blocks/cache.h */
 
 typedef struct ms_linear_module {
     uint32_t scope;
@@ -68,6 +69,7 @@ typedef struct ms_model {
     /* The number of labels, an int64 on the device; 0: the loss counts them. */
     ms_tensor label_count;
     uint64_t idle_param_count;       /* parameters of experts that a token does not use */
+    ms_cache *cache;                 /* of the running pass; NULL: none */
     ms_vec(ms_tensor) router_logits; /* of the running micro-batch, by layer; kept for their loss */
     void *modules;                   /* owned by the family */
     ms_vec(ms_leaf_module) leaves;   /* in the order of the framework's named_modules() */
@@ -77,12 +79,14 @@ typedef struct ms_model {
     uint32_t indexed_scopes;
 } ms_model;
 
-/* Inputs of a forward pass; the caller owns the tensors. */
+/* Inputs of a forward pass; the caller owns the tensors and the cache. */
 typedef struct ms_model_inputs {
-    ms_tensor ids;     /* [B, S], or images [B, C, height, width] */
-    ms_tensor labels;  /* [B, S]; 0: no loss. Labels of classes are in model->class_labels */
-    bool keeps_hidden; /* return the last hidden states */
-    bool keeps_logits; /* return the logits also with a loss; without one they always are */
+    ms_tensor ids;        /* [B, S], or images [B, C, height, width] */
+    ms_tensor labels;     /* [B, S]; 0: no loss. Labels of classes are in model->class_labels */
+    ms_cache *cache;      /* of earlier tokens; the pass adds those of `ids`. NULL: none */
+    uint64_t kept_logits; /* run the head on so many of the last tokens; 0: on all */
+    bool keeps_hidden;    /* return the last hidden states */
+    bool keeps_logits;    /* return the logits also with a loss; without one they always are */
 } ms_model_inputs;
 
 /* Outputs of a forward pass: references owned by the caller, or 0. */
@@ -95,7 +99,8 @@ typedef struct ms_model_outputs {
 
 typedef struct ms_model_program {
     bool (*build)(ms_model *model);
-    /* Runs one micro-batch. `out` must be zeroed. */
+    /* Runs one micro-batch of the model's `batch` and `seq`. `out` must be zeroed. Call it through
+     * ms_model_forward. */
     void (*forward)(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
 } ms_model_program;
 
@@ -103,6 +108,8 @@ typedef struct ms_model_program {
 void ms_model_init(ms_model *model, ms_tape *tape, ms_arena *arena, const ms_model_config *config,
                    const ms_run_config *run);
 void ms_model_free(ms_model *model); /* the caller owns tape and arena */
+/* Runs the program's forward; `out` must be zeroed. */
+void ms_model_forward(ms_model *model, const ms_model_inputs *in, ms_model_outputs *out);
 /* Call it after build; false when out of memory. */
 bool ms_model_index_leaves(ms_model *model);
 /* The leaf with that scope, or NULL. */

@@ -19,7 +19,7 @@ ms_tensor ms_parameter_of(ms_model *model, uint32_t scope, const char *name, ms_
 
 static bool is_on_host(const ms_model *model, uint32_t scope)
 {
-    return model->run->training.parameter_device == MS_PARAMETERS_ON_HOST &&
+    return model->run->parameter_device == MS_PARAMETERS_ON_HOST &&
            ms_scope_layer(model->tape, scope) != MS_NONE;
 }
 

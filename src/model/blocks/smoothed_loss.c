@@ -10,10 +10,11 @@
 #include "ops/ops.h"
 
 /* The logits, and the labels, of tokens that have a next one. */
-static void shift(ms_model *model, ms_locals *f, ms_tensor *logits, ms_tensor *labels)
+static void shift(ms_model *model, ms_locals *f, uint64_t kept, ms_tensor *logits,
+                  ms_tensor *labels)
 {
     ms_tape *tape = model->tape;
-    ms_dim next = ms_dim_number(&tape->trace->symbols, ms_kept_tokens(model).value - 1);
+    ms_dim next = ms_dim_number(&tape->trace->symbols, ms_kept_tokens(model, kept).value - 1);
     ms_assign(f, logits, ms_contiguous(tape, ms_narrow(tape, *logits, 1, next)));
     ms_assign(f, labels, ms_contiguous(tape, ms_narrow(tape, *labels, 1, next)));
 }
@@ -25,7 +26,7 @@ static ms_tensor blend(ms_tape *tape, ms_tensor nll, ms_tensor smoothed)
     return ms_add(tape, first, ms_mul_scalar(tape, smoothed));
 }
 
-ms_tensor ms_smoothed_loss(ms_model *model, ms_tensor output, ms_tensor ids)
+ms_tensor ms_smoothed_loss(ms_model *model, ms_tensor output, ms_tensor ids, uint64_t kept)
 {
     ms_tape *tape = model->tape;
     if (ms_idle(tape) || !output)
@@ -33,7 +34,7 @@ ms_tensor ms_smoothed_loss(ms_model *model, ms_tensor output, ms_tensor ids)
     ms_locals f = ms_locals_begin(tape);
     ms_tensor *labels = ms_local(&f, ids);
     ms_tensor *logits = ms_argument(&f, output);
-    shift(model, &f, logits, labels);
+    shift(model, &f, kept, logits, labels);
     ms_tensor *log_probs = ms_local(&f, ms_neg(tape, ms_log_softmax(tape, *logits)));
     ms_assign(&f, labels, ms_unsqueeze(tape, *labels, 2));
     ms_tensor *padding = ms_local(&f, ms_compare(tape, *labels, 0));

@@ -7,7 +7,7 @@
 
 #include "model/blocks/model.h"
 
-/* Trainer's LabelSmoother over the outputs of forward. */
-ms_tensor ms_smoothed_loss(ms_model *model, ms_tensor logits, ms_tensor labels);
+/* Trainer's LabelSmoother over the outputs of forward, with so many kept logits (0: all). */
+ms_tensor ms_smoothed_loss(ms_model *model, ms_tensor logits, ms_tensor labels, uint64_t kept);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/decoder/decoder_layer.h"
 
+#include "model/blocks/cache.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_tables.h"
 #include "ops/liger/liger.h"
@@ -172,6 +173,7 @@ ms_tensor ms_self_attention(ms_model *model, ms_decoder *d, const ms_decoder_lay
     if (knows_positions(model, d, layer->number))
         d->style.apply_rotary(model, &f, layer, query, key);
     normalise_heads(model, &f, a, MS_HEAD_NORMS_TURNED, query, key);
+    ms_cache_append(model, &f, layer->number, key, value);
     ms_tensor result;
     if (a->sinks)
         result = project_attended(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/decoder/whole_norms.h"
 
+#include "model/blocks/cache.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_tables.h"
@@ -44,6 +45,7 @@ ms_tensor ms_whole_norm_attention(ms_model *model, ms_decoder *d, const ms_decod
     ms_tensor *value = ms_local(&f, ms_linear_call(model, &p->v_proj, *hidden));
     ms_split_heads(model, &f, query, key, value);
     ms_apply_rotary(model, &f, layer, query, key);
+    ms_cache_append(model, &f, layer->number, key, value);
     ms_tensor result =
         ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
                               ms_decoder_mask(model, d, layer->number), &p->o_proj, weights);

@@ -52,4 +52,5 @@ const ms_family ms_family_arcee = {
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
     .check = ms_check_heads_divide,
+    .takes_cache = true,
     .program = &program};

@@ -137,6 +137,7 @@ const ms_family ms_family_cohere = {.model_type = "cohere",
                                     .key_count = sizeof keys / sizeof *keys,
                                     .check = ms_check_heads_divide,
                                     .scales_logits = true,
+                                    .takes_cache = true,
                                     .program = &program};
 
 const ms_family ms_family_cohere2 = {.model_type = "cohere2",
@@ -146,4 +147,5 @@ const ms_family ms_family_cohere2 = {.model_type = "cohere2",
                                      .check = ms_check_heads_divide,
                                      .layer_kind = layer_kind2,
                                      .scales_logits = true,
+                                     .takes_cache = true,
                                      .program = &program2};

@@ -40,4 +40,5 @@ const ms_family ms_family_ernie4_5 = {.model_type = "ernie4_5",
                                       .classes = {{"Ernie4_5ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                       .keys = keys,
                                       .key_count = sizeof keys / sizeof *keys,
+                                      .takes_cache = true,
                                       .program = &program};

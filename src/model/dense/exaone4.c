@@ -54,4 +54,5 @@ const ms_family ms_family_exaone4 = {
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
     .layer_kind = layer_kind,
+    .takes_cache = true,
     .program = &program};

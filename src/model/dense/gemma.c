@@ -48,4 +48,5 @@ const ms_family ms_family_gemma = {.model_type = "gemma",
                                    .classes = {{"GemmaForCausalLM", MS_HEAD_CAUSAL_LM}},
                                    .keys = keys,
                                    .key_count = sizeof keys / sizeof *keys,
+                                   .takes_cache = true,
                                    .program = &program};

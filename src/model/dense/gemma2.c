@@ -65,4 +65,5 @@ const ms_family ms_family_gemma2 = {.model_type = "gemma2",
                                     .check = ms_check_heads_divide,
                                     .layer_kind = layer_kind,
                                     .eager_only = true,
+                                    .takes_cache = true,
                                     .program = &program};

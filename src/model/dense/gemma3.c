@@ -91,6 +91,7 @@ const ms_family ms_family_gemma3_text = {.model_type = "gemma3_text",
                                          .key_count = sizeof text_keys / sizeof *text_keys,
                                          .check = ms_check_heads_divide,
                                          .layer_kind = layer_kind,
+                                         .takes_cache = true,
                                          .program = &program};
 
 /* ---- with a vision tower ---- */

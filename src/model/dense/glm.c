@@ -58,10 +58,12 @@ const ms_family ms_family_glm = {.model_type = "glm",
                                  .classes = {{"GlmForCausalLM", MS_HEAD_CAUSAL_LM}},
                                  .keys = keys,
                                  .key_count = sizeof keys / sizeof *keys,
+                                 .takes_cache = true,
                                  .program = &program};
 
 const ms_family ms_family_glm4 = {.model_type = "glm4",
                                   .classes = {{"Glm4ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                   .keys = keys,
                                   .key_count = sizeof keys / sizeof *keys,
+                                  .takes_cache = true,
                                   .program = &program4};

@@ -3,6 +3,7 @@
  * GPT-2: learned positions, layer norms, fused q/k/v, dropout, biases everywhere.
  */
 #include "model/blocks/blocks.h"
+#include "model/blocks/cache.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "ops/ops.h"
@@ -121,6 +122,7 @@ static ms_tensor attention(ms_model *model, gpt2 *g, uint64_t number, ms_tensor 
     ms_assign(&f, key, ms_as_heads(model, *key, model->heads));
     ms_assign(&f, value, ms_as_heads(model, *value, model->heads));
     ms_assign(&f, query, ms_as_heads(model, *query, model->heads));
+    ms_cache_append(model, &f, number, key, value);
     ms_tensor *output =
         ms_attend_merged(model, &f, number, (ms_tensor[]){*query, *key, *value}, g->mask, weights);
     ms_assign(&f, output, ms_conv1d_call(model, &b->attn_proj, *output));
@@ -231,4 +233,5 @@ const ms_family ms_family_gpt2 = {
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
     .check = ms_check_heads_divide,
+    .takes_cache = true,
     .program = &program};

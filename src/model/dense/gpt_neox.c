@@ -3,6 +3,7 @@
  * GPT-NeoX and Pythia: layer norms, query, key and value in one product, attention and MLP in
  * parallel, a quarter of each head rotated.
  */
+#include "model/blocks/cache.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_mlp.h"
@@ -85,6 +86,7 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
     ms_tensor *key = ms_local(&f, parts[1]);
     ms_tensor *value = ms_local(&f, parts[2]);
     ms_apply_rotary(model, &f, layer, query, key);
+    ms_cache_append(model, &f, layer->number, key, value);
     ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
                                              d->full_mask, &a->dense, weights);
     tape->scope = previous;
@@ -143,4 +145,5 @@ const ms_family ms_family_gpt_neox = {.model_type = "gpt_neox",
                                       .keys = keys,
                                       .key_count = sizeof keys / sizeof *keys,
                                       .check = ms_check_heads_divide,
+                                      .takes_cache = true,
                                       .program = &program};

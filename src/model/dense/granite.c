@@ -139,6 +139,7 @@ const ms_family ms_family_granite = {.model_type = "granite",
                                      .keys = keys,
                                      .key_count = sizeof keys / sizeof *keys,
                                      .scales_logits = true,
+                                     .takes_cache = true,
                                      .program = &program};
 
 const ms_family ms_family_granitemoehybrid = {

@@ -44,4 +44,5 @@ const ms_family ms_family_hunyuan_v1_dense = {
                 {"HunYuanDenseV1ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
+    .takes_cache = true,
     .program = &program};

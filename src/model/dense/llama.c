@@ -43,4 +43,5 @@ const ms_family ms_family_llama = {
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
     .check = ms_check_heads_divide,
+    .takes_cache = true,
     .program = &program};

@@ -87,6 +87,7 @@ const ms_family ms_family_mistral = {
                 {"MistralForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
+    .takes_cache = true,
     .program = &program};
 
 const ms_family ms_family_ministral3 = {
@@ -95,4 +96,5 @@ const ms_family ms_family_ministral3 = {
                 {"Ministral3ForSequenceClassification", MS_HEAD_LAST_TOKEN}},
     .keys = ministral3_keys,
     .key_count = sizeof ministral3_keys / sizeof *ministral3_keys,
+    .takes_cache = true,
     .program = &ministral3_program};

@@ -140,6 +140,7 @@ const ms_family ms_family_olmo2 = {.model_type = "olmo2",
                                    .keys = keys2,
                                    .key_count = sizeof keys2 / sizeof *keys2,
                                    .check = ms_check_heads_divide,
+                                   .takes_cache = true,
                                    .program = &program2};
 
 const ms_family ms_family_olmo3 = {
@@ -150,6 +151,7 @@ const ms_family ms_family_olmo3 = {
     .key_count = sizeof keys3 / sizeof *keys3,
     .check = ms_check_heads_divide,
     .layer_kind = layer_kind3,
+    .takes_cache = true,
     .program = &program3};
 
 const ms_family ms_family_olmoe = {.model_type = "olmoe",
@@ -158,4 +160,5 @@ const ms_family ms_family_olmoe = {.model_type = "olmoe",
                                    .key_count = sizeof moe_keys / sizeof *moe_keys,
                                    .check = check_moe,
                                    .layer_kind = ms_sparse_everywhere,
+                                   .takes_cache = true,
                                    .program = &moe_program};

@@ -4,6 +4,7 @@
  * narrower than the layers, with projections.
  */
 #include "model/blocks/blocks.h"
+#include "model/blocks/cache.h"
 #include "model/family/family_list.h"
 #include "model/family/family_keys.h"
 #include "ops/ops.h"
@@ -153,6 +154,7 @@ static ms_tensor attention(ms_model *model, uint64_t number, ms_tensor mask, ms_
     ms_tensor *value = ms_local(&f, ms_linear_call(model, &l->v_proj, *hidden));
     ms_assign(&f, key, ms_as_heads(model, *key, model->heads));
     ms_assign(&f, value, ms_as_heads(model, *value, model->heads));
+    ms_cache_append(model, &f, number, key, value);
     ms_tensor *output =
         ms_attend_merged(model, &f, number, (ms_tensor[]){*query, *key, *value}, mask, weights);
     ms_assign(&f, output, ms_linear_call(model, &l->out_proj, *output));
@@ -216,15 +218,18 @@ static ms_tensor embed(ms_model *model, uint32_t scope, ms_tensor weight, ms_ten
     return out;
 }
 
-/* (cumsum(mask) * mask - 1).long(), of a mask of ones: binds the mask after `position_ids`. */
+/* (cumsum(mask) * mask - 1).long(), of a mask of ones, cut to the pass's own tokens: binds the mask
+ * after `position_ids`. */
 static void make_position_ids(ms_model *model, ms_locals *f, ms_tensor *position_ids)
 {
     ms_tape *tape = model->tape;
-    ms_shape tokens = MS_SHAPE(model->batch, model->seq);
+    ms_shape tokens = MS_SHAPE(model->batch, ms_cache_keys(model, 0));
     ms_tensor *mask = ms_local(f, ms_empty(tape, tokens, MS_DTYPE_F32));
     ms_assign(f, position_ids, ms_cumsum_last(tape, *mask));
     ms_tensor masked = ms_add_scalar(tape, ms_mul(tape, *position_ids, *mask));
     ms_assign(f, position_ids, ms_to(tape, masked, MS_DTYPE_I64));
+    if (model->cache)
+        ms_assign(f, position_ids, ms_narrow(tape, *position_ids, 1, model->seq));
 }
 
 static ms_tensor call_layer(ms_model *model, uint32_t number, ms_tensor hidden,
@@ -280,4 +285,5 @@ const ms_family ms_family_opt = {.model_type = "opt",
                                  .key_count = sizeof keys / sizeof *keys,
                                  .check = check,
                                  .has_no_mlp_module = true,
+                                 .takes_cache = true,
                                  .program = &program};

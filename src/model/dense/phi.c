@@ -95,4 +95,5 @@ const ms_family ms_family_phi = {.model_type = "phi",
                                  .key_count = sizeof keys / sizeof *keys,
                                  .check = ms_check_heads_divide,
                                  .cuts_by_share = true,
+                                 .takes_cache = true,
                                  .program = &program};

@@ -3,6 +3,7 @@
  * Phi-3 and Phi-4: query, key and value in one product, gate and up in another; no biases; dropout
  * on the residual branches.
  */
+#include "model/blocks/cache.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/decoder/decoder_mlp.h"
@@ -76,6 +77,7 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
     ms_tensor *value = ms_local(&f, part_of(model, *qkv, model->kv_heads));
     ms_split_heads(model, &f, query, key, value);
     ms_apply_rotary(model, &f, layer, query, key);
+    ms_cache_append(model, &f, layer->number, key, value);
     ms_tensor result =
         ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
                               ms_decoder_mask(model, d, layer->number), &a->o_proj, weights);
@@ -99,4 +101,5 @@ const ms_family ms_family_phi3 = {.model_type = "phi3",
                                   .classes = {{"Phi3ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                   .keys = keys,
                                   .key_count = sizeof keys / sizeof *keys,
+                                  .takes_cache = true,
                                   .program = &program};

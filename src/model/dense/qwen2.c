@@ -39,4 +39,5 @@ const ms_family ms_family_qwen2 = {
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
     .layer_kind = ms_slides_from_max_window,
+    .takes_cache = true,
     .program = &program};

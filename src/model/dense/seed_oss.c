@@ -44,4 +44,5 @@ const ms_family ms_family_seed_oss = {.model_type = "seed_oss",
                                       .classes = {{"SeedOssForCausalLM", MS_HEAD_CAUSAL_LM}},
                                       .keys = keys,
                                       .key_count = sizeof keys / sizeof *keys,
+                                      .takes_cache = true,
                                       .program = &program};

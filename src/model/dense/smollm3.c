@@ -51,4 +51,5 @@ const ms_family ms_family_smollm3 = {.model_type = "smollm3",
                                      .keys = keys,
                                      .key_count = sizeof keys / sizeof *keys,
                                      .layer_kind = layer_kind,
+                                     .takes_cache = true,
                                      .program = &program};

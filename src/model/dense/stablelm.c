@@ -2,6 +2,7 @@
  *
  * StableLM: layer norms, part of each head rotated, attention and MLP sequential or in parallel.
  */
+#include "model/blocks/cache.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_layer.h"
 #include "model/family/family_list.h"
@@ -53,6 +54,7 @@ static ms_tensor attend(ms_model *model, ms_decoder *d, const ms_decoder_layer *
     ms_tensor *value = ms_local(&f, ms_linear_call(model, &p->v_proj, *hidden));
     ms_split_heads(model, &f, query, key, value);
     ms_apply_rotary_around(model, &f, layer, query, key);
+    ms_cache_append(model, &f, layer->number, key, value);
     ms_tensor result = ms_attend_and_project(model, &f, layer, (ms_tensor[]){*query, *key, *value},
                                              d->full_mask, &p->o_proj, weights);
     tape->scope = previous;
@@ -107,4 +109,5 @@ const ms_family ms_family_stablelm = {.model_type = "stablelm",
                                       .key_count = sizeof keys / sizeof *keys,
                                       .check = ms_check_heads_divide,
                                       .cuts_by_share = true,
+                                      .takes_cache = true,
                                       .program = &program};

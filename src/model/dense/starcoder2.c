@@ -58,4 +58,5 @@ const ms_family ms_family_starcoder2 = {.model_type = "starcoder2",
                                         .classes = {{"Starcoder2ForCausalLM", MS_HEAD_CAUSAL_LM}},
                                         .keys = keys,
                                         .key_count = sizeof keys / sizeof *keys,
+                                        .takes_cache = true,
                                         .program = &program};

@@ -84,4 +84,5 @@ const ms_family ms_family_dots1 = {.model_type = "dots1",
                                    .key_count = sizeof keys / sizeof *keys,
                                    .check = check,
                                    .layer_kind = layer_kind,
+                                   .takes_cache = true,
                                    .program = &program};

@@ -72,4 +72,5 @@ const ms_family ms_family_glm4_moe = {.model_type = "glm4_moe",
                                       .key_count = sizeof keys / sizeof *keys,
                                       .check = check,
                                       .layer_kind = ms_sparse_from_first,
+                                      .takes_cache = true,
                                       .program = &program};

@@ -207,4 +207,5 @@ const ms_family ms_family_gpt_oss = {.model_type = "gpt_oss",
                                      .eager_only = true,
                                      .has_sinks = true,
                                      .grouped_experts_only = true,
+                                     .takes_cache = true,
                                      .program = &program};

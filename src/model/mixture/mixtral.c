@@ -65,4 +65,5 @@ const ms_family ms_family_mixtral = {.model_type = "mixtral",
                                      .key_count = sizeof keys / sizeof *keys,
                                      .check = ms_check_quiet_experts,
                                      .layer_kind = layer_kind,
+                                     .takes_cache = true,
                                      .program = &program};

@@ -80,4 +80,5 @@ const ms_family ms_family_qwen2_moe = {.model_type = "qwen2_moe",
                                        .check = ms_check_experts,
                                        .layer_kind = layer_kind,
                                        .has_zero_window = true,
+                                       .takes_cache = true,
                                        .program = &program};

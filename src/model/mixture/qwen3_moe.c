@@ -76,4 +76,5 @@ const ms_family ms_family_qwen3_moe = {.model_type = "qwen3_moe",
                                        .key_count = sizeof keys / sizeof *keys,
                                        .check = ms_check_experts,
                                        .layer_kind = layer_kind,
+                                       .takes_cache = true,
                                        .program = &program};

@@ -69,9 +69,13 @@ static uint64_t flash_splits(const ms_device *device, const sizes *s)
 {
     enum { QUERY_BLOCK = 64, MOST_SPLITS = 128 };
     uint64_t d = s->head_dim.value, key_block = d <= 64 ? 256 : d <= 128 ? 128 : 64;
-    uint64_t key_blocks = (s->seq.value + key_block - 1) / key_block;
-    uint64_t work =
-        s->batch.value * s->heads.value * ((s->seq.value + QUERY_BLOCK - 1) / QUERY_BLOCK);
+    uint64_t key_blocks = (s->keys.value + key_block - 1) / key_block;
+    uint64_t heads = s->heads.value, queries = s->seq.value;
+    if (queries == 1) { /* a single one's heads are taken as queries of the key's heads */
+        heads = s->kv_heads.value;
+        queries = s->heads.value / heads;
+    }
+    uint64_t work = s->batch.value * heads * ((queries + QUERY_BLOCK - 1) / QUERY_BLOCK);
     uint64_t slots = 2 * (device->multiprocessors ? device->multiprocessors : 108);
     if ((double)work >= 0.8 * (double)slots)
         return 1;

@@ -258,7 +258,7 @@ static ms_status build(builder *b, uint32_t techniques, ms_measurement *first)
         return status;
     costs->simulations = FIRST_COUNT;
     costs->micro_steps = ms_last_micro_step(&first[KEPT].profile) > 0 ? 2 : 1;
-    costs->has_exact_waits = b->run->training.parameter_device == MS_PARAMETERS_ON_DEVICE;
+    costs->has_exact_waits = b->run->parameter_device == MS_PARAMETERS_ON_DEVICE;
     ms_count_repeats(&first[KEPT].profile, costs->repeats);
     status = add_option(b, &keep, &first[KEPT].profile, NULL, NULL, &kept);
     if (status == MS_OK)

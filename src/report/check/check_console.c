@@ -4,10 +4,10 @@
  */
 #include <inttypes.h>
 
-#include "report/check/check_channels.h"
 #include "text/size.h"
-#include "report/check/check_report.h"
-#include "report/diff/diff_report.h"
+#include "report/check/check_view.h"
+#include "report/kit/writer_list.h"
+#include "report/diff/diff_view.h"
 #include "report/kit/markdown.h"
 #include "report/kit/page.h"
 
@@ -83,7 +83,7 @@ static void write_detail(const ms_page *p, const ms_check_row *r)
         ms_page_paragraph(p, r->fix);
 }
 
-void ms_check_console(FILE *out, const ms_check_view *view)
+bool ms_check_console(FILE *out, const ms_check_view *view)
 {
     const ms_page page = ms_page_begin(out, &view->style);
     fprintf(out, "%s\n\n", view->title);
@@ -95,6 +95,12 @@ void ms_check_console(FILE *out, const ms_check_view *view)
     for (uint32_t i = 0; i < view->count; i++)
         if (ms_check_is_known(view->rows[i].verdict))
             write_detail(&page, &view->rows[i]);
+    return true;
+}
+
+bool ms_check_human(FILE *out, const ms_check_view *view)
+{
+    return ms_check_console(out, view);
 }
 
 /* ---- Markdown ---- */
@@ -113,7 +119,7 @@ static void markdown_row(FILE *out, const ms_verdict *v)
 }
 
 /* A job's summary holds 1 MiB and a comment 64 KiB, so only the worst are reported in full. */
-void ms_check_markdown(FILE *out, const ms_check_view *view)
+bool ms_check_markdown(FILE *out, const ms_check_view *view)
 {
     fprintf(out,
             "<!-- memscope-check -->\n### Memory: %s\n\n"
@@ -135,4 +141,5 @@ void ms_check_markdown(FILE *out, const ms_check_view *view)
         ms_markdown_text(out, r->message);
         fputc('\n', out);
     }
+    return true;
 }

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "json/write.h"
-#include "report/check/check_channels.h"
-#include "report/check/check_report.h"
+#include "report/check/check_view.h"
+#include "report/kit/writer_list.h"
 #include "report/view/fit_words.h"
 
 static void end(ms_json_writer *w)
@@ -135,7 +135,7 @@ static void write_verdict(ms_json_writer *w, const ms_check_view *view, const ms
     ms_json_close(w);
 }
 
-void ms_check_json(FILE *out, const ms_check_view *view)
+bool ms_check_json(FILE *out, const ms_check_view *view)
 {
     ms_json_writer w = {.out = out};
     ms_json_object(&w, NULL);
@@ -151,6 +151,7 @@ void ms_check_json(FILE *out, const ms_check_view *view)
     ms_json_close(&w);
     ms_json_close(&w);
     end(&w);
+    return true;
 }
 
 /* ---- SARIF 2.1.0 ---- */
@@ -228,7 +229,7 @@ static void write_result(ms_json_writer *w, const ms_check_view *view, const ms_
     ms_json_close(w);
 }
 
-void ms_check_sarif(FILE *out, const ms_check_view *view)
+bool ms_check_sarif(FILE *out, const ms_check_view *view)
 {
     ms_json_writer w = {.out = out};
     ms_json_object(&w, NULL);
@@ -253,4 +254,5 @@ void ms_check_sarif(FILE *out, const ms_check_view *view)
     ms_json_close(&w);
     ms_json_close(&w);
     end(&w);
+    return true;
 }

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 
 #include "json/write.h"
-#include "report/check/check_channels.h"
-#include "report/check/check_report.h"
+#include "report/check/check_view.h"
+#include "report/kit/writer_list.h"
 
 /* ---- GitLab's code quality ---- */
 
@@ -33,7 +33,7 @@ static void write_finding(ms_json_writer *w, const ms_check_view *view, const ms
     ms_json_close(w);
 }
 
-void ms_check_gitlab(FILE *out, const ms_check_view *view)
+bool ms_check_gitlab(FILE *out, const ms_check_view *view)
 {
     ms_json_writer w = {.out = out};
     ms_json_array(&w, NULL);
@@ -41,12 +41,13 @@ void ms_check_gitlab(FILE *out, const ms_check_view *view)
         if (ms_is_problem(view->rows[i].verdict))
             write_finding(&w, view, &view->rows[i]);
     ms_json_close(&w);
-    fputc('\n', out);
+    ms_json_writer_end(&w);
+    return true;
 }
 
 /* ---- benchmark charts ---- */
 
-void ms_check_benchmark(FILE *out, const ms_check_view *view)
+bool ms_check_benchmark(FILE *out, const ms_check_view *view)
 {
     ms_json_writer w = {.out = out};
     ms_json_array(&w, NULL);
@@ -61,12 +62,13 @@ void ms_check_benchmark(FILE *out, const ms_check_view *view)
         ms_json_close(&w);
     }
     ms_json_close(&w);
-    fputc('\n', out);
+    ms_json_writer_end(&w);
+    return true;
 }
 
 /* ---- a badge ---- */
 
-void ms_check_shields(FILE *out, const ms_check_view *view)
+bool ms_check_shields(FILE *out, const ms_check_view *view)
 {
     ms_json_writer w = {.out = out};
     uint32_t bad = view->counts[MS_OUTCOME_OVER] + view->counts[MS_OUTCOME_FAILED];
@@ -82,5 +84,6 @@ void ms_check_shields(FILE *out, const ms_check_view *view)
                                                      : "brightgreen");
     ms_json_bool(&w, "isError", view->counts[MS_OUTCOME_FAILED] > 0);
     ms_json_close(&w);
-    fputc('\n', out);
+    ms_json_writer_end(&w);
+    return true;
 }

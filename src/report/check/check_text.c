@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/printable.h"
-#include "report/check/check_channels.h"
-#include "report/check/check_report.h"
+#include "report/check/check_view.h"
+#include "report/kit/writer_list.h"
 #include "report/kit/escape.h"
 
 /* ---- JUnit ---- */
@@ -39,7 +39,7 @@ static void put_case(FILE *out, const ms_check_view *view, const ms_check_row *r
     fputs("</testcase>\n", out);
 }
 
-void ms_check_junit(FILE *out, const ms_check_view *view)
+bool ms_check_junit(FILE *out, const ms_check_view *view)
 {
     const uint32_t *n = view->counts;
     char totals[160];
@@ -52,6 +52,7 @@ void ms_check_junit(FILE *out, const ms_check_view *view)
     for (uint32_t i = 0; i < view->count; i++)
         put_case(out, view, &view->rows[i]);
     fputs("  </testsuite>\n</testsuites>\n", out);
+    return true;
 }
 
 /* ---- GitHub ---- */
@@ -85,7 +86,7 @@ static void put_annotation(FILE *out, const ms_check_view *view, const ms_check_
     fputc('\n', out);
 }
 
-void ms_check_github(FILE *out, const ms_check_view *view)
+bool ms_check_github(FILE *out, const ms_check_view *view)
 {
     uint32_t errors = 0, warnings = 0;
     for (uint32_t i = 0; i < view->count; i++) {
@@ -97,6 +98,7 @@ void ms_check_github(FILE *out, const ms_check_view *view)
         ++*count;
         put_annotation(out, view, &view->rows[i], is_warning ? "warning" : "error");
     }
+    return true;
 }
 
 /* ---- Prometheus ---- */
@@ -146,7 +148,7 @@ static const struct metric {
     {"memscope_within_budget", "1 if the step stays within its limits.", is_within, true, true},
 };
 
-void ms_check_prometheus(FILE *out, const ms_check_view *view)
+bool ms_check_prometheus(FILE *out, const ms_check_view *view)
 {
     for (size_t m = 0; m < sizeof metrics / sizeof metrics[0]; m++) {
         const struct metric *metric = &metrics[m];
@@ -162,4 +164,5 @@ void ms_check_prometheus(FILE *out, const ms_check_view *view)
             fprintf(out, "\"} %" PRIu64 "\n", value);
         }
     }
+    return true;
 }

@@ -5,6 +5,87 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gate/wording.h"
+
+/* ---- the view ---- */
+
+static const char *fix_of(ms_arena *arena, const ms_verdict *v)
+{
+    if (v->outcome != MS_OUTCOME_OVER || (!v->fix && !v->has_no_fix))
+        return "";
+    return v->fix ? ms_arena_printf(arena, "This fits again: %s", v->fix)
+                  : "No plan was found that fits";
+}
+
+/* With the calibration, where the figures have one, and what they leave out of several GPUs. */
+static const char *text_of(ms_arena *arena, const ms_verdict *v)
+{
+    const char *text = ms_verdict_text(arena, v);
+    const char *calibration = ms_report_setting(&v->report, "calibration");
+    const char *several = ms_report_setting(&v->report, "several_gpus");
+    if (text && calibration)
+        text = ms_arena_printf(arena, "%s (calibrated with %.40s)", text, calibration);
+    return text && several ? ms_arena_printf(arena, "%s. Note: %s", text, several) : text;
+}
+
+static bool fill_row(ms_arena *arena, const ms_verdict *v, ms_check_row *row)
+{
+    row->verdict = v;
+    row->text = text_of(arena, v);
+    row->changes = ms_verdict_changes(arena, v);
+    row->fix = fix_of(arena, v);
+    if (row->text && row->changes && row->fix)
+        row->message = ms_arena_printf(arena, "%s%s%s%s%s", row->text, *row->changes ? ". " : "",
+                                       row->changes, *row->fix ? ". " : "", row->fix);
+    return row->message != NULL;
+}
+
+static const char *title_of(ms_check_view *view)
+{
+    char text[160];
+    int used = snprintf(text, sizeof text, "%" PRIu32 " budget%s", view->count,
+                        view->count == 1 ? "" : "s");
+    const char *before = ": ";
+    for (int i = MS_OUTCOME_COUNT - 1; i >= 0; i--)
+        if (view->counts[i]) {
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s%" PRIu32 " %s", before,
+                             view->counts[i], ms_outcome_names[i]);
+            before = ", ";
+        }
+    return ms_arena_strdup(view->arena, text);
+}
+
+static bool fill_view(const ms_verdict *const *verdicts, ms_check_view *view)
+{
+    ms_check_row *rows = ms_arena_array(view->arena, ms_check_row, view->count);
+    for (uint32_t i = 0; rows && i < view->count; i++) {
+        if (!fill_row(view->arena, verdicts[i], &rows[i]))
+            return false;
+        view->counts[verdicts[i]->outcome]++;
+    }
+    view->rows = rows;
+    view->title = title_of(view);
+    return rows && view->title;
+}
+
+ms_status ms_check_view_create(const ms_verdict *const *verdicts, ms_check_view *view,
+                               ms_error *err)
+{
+    view->arena = ms_arena_create(0);
+    if (view->arena && fill_view(verdicts, view))
+        return MS_OK;
+    ms_check_view_free(view);
+    return ms_fail(err, MS_ERR_NOMEM, "no memory for the report of a check");
+}
+
+void ms_check_view_free(ms_check_view *view)
+{
+    ms_arena_free(view->arena);
+    view->arena = NULL;
+}
+
+/* ---- of one verdict ---- */
+
 bool ms_check_is_known(const ms_verdict *v)
 {
     bool is_less = v->report.has_reason && ms_reason_verdict(v->report.reason) != MS_VERDICT_FITS;

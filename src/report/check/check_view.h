@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A check prepared for its reports: what every channel shows.
+ * A check for its reports: what every channel shows.
  */
 #ifndef MS_REPORT_CHECK_CHECK_VIEW_H
 #define MS_REPORT_CHECK_CHECK_VIEW_H
@@ -13,17 +13,17 @@
 /* A verdict and its texts, which are never NULL. */
 typedef struct ms_check_row {
     const ms_verdict *verdict;
-    const char *text;    /* the exceeded limit, or the headroom */
+    const char *text;    /* what limit is not kept, or what is left */
     const char *changes; /* since the baseline, or "" */
-    const char *fix;     /* a plan that fits again, or "" */
-    const char *message; /* all of these */
+    const char *fix;     /* "What fits again: ...", or "" */
+    const char *message; /* all of it */
 } ms_check_row;
 
 typedef struct ms_check_view {
     const ms_check_row *rows; /* worst first */
     uint32_t count;
     uint32_t counts[MS_OUTCOME_COUNT];
-    const char *path;          /* of the budgets file */
+    const char *path;          /* of the budgets */
     const char *root, *folder; /* see ms_check_set_root; may be NULL */
     const char *title;         /* "3 budgets: 1 over, 2 passed" */
     int exit_code;
@@ -31,27 +31,32 @@ typedef struct ms_check_view {
     ms_arena *arena;
 } ms_check_view;
 
-/* Whether the verdict is a problem: warned, over or failed. */
+/* Fills what is made from `verdicts`, which are worst first, as many as the view counts; the caller
+ * has set the rest, and frees. */
+ms_status ms_check_view_create(const ms_verdict *const *verdicts, ms_check_view *view,
+                               ms_error *err);
+void ms_check_view_free(ms_check_view *view);
+
+/* Whether it is one that a check is about: over, warned or failed. */
 static inline bool ms_is_problem(const ms_verdict *v)
 {
     return v->outcome >= MS_OUTCOME_WARNED;
 }
 
-/* Whether the verdict deserves a paragraph: it is a problem, the run does not fit clearly, or
- * several GPUs are ignored. */
+/* Whether it is worth a paragraph: it is a problem, or there is something to know. */
 bool ms_check_is_known(const ms_verdict *v);
 
-/* The rule of a verdict: "over-budget", "near-budget", "tight-fit", "unreadable". */
+/* "over-budget", "near-budget", "tight-fit", "unreadable": names for rules. */
 const char *ms_check_rule(const ms_verdict *v);
 
-/* The place to point at: the most relevant one; never NULL. */
+/* Where a channel points: what matters most; never NULL. */
 const ms_error *ms_check_place(const ms_verdict *v);
 
-/* The file of a place, relative to the top of the repository if known, else to the working
- * directory, without "./". */
+/* The file of a place as others know it: from the top of the repository if that is known, else from
+ * where the program runs, without "./". */
 const char *ms_check_file(const ms_check_view *view, const ms_error *place);
 
-/* Sixteen hex digits, determined by the budget's name and the kind of problem. */
+/* Sixteen hex digits that stay as long as the budget's name and what is wrong with it. */
 enum { MS_FINGERPRINT_TEXT = 17 };
 const char *ms_check_fingerprint(const ms_verdict *v, char text[MS_FINGERPRINT_TEXT]);
 

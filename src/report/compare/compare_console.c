@@ -6,7 +6,7 @@
 
 #include "base/printable.h"
 #include "compare/compare_verdict.h"
-#include "report/compare/compare_report.h"
+#include "report/kit/writer_list.h"
 #include "text/number.h"
 #include "report/kit/page.h"
 
@@ -93,11 +93,12 @@ static void write_timelines(const ms_compare_view *v, const ms_page *page)
     fputc('\n', page->out);
 }
 
-void ms_compare_console(FILE *out, const ms_compare_view *v)
+bool ms_compare_console(FILE *out, const ms_compare_view *v)
 {
     const ms_page page = ms_page_begin(out, &v->second->style);
     write_head(v, &page);
     for (int i = 0; i < MS_COMPARE_TABLES; i++)
         write_table(v, (ms_compare_table)i, &page);
     write_timelines(v, &page);
+    return true;
 }

@@ -5,7 +5,8 @@
 #include <inttypes.h>
 
 #include "compare/compare_verdict.h"
-#include "report/compare/compare_report.h"
+#include "report/compare/compare_picture.h"
+#include "report/kit/writer_list.h"
 #include "report/kit/html.h"
 #include "report/pictures/picture.h"
 
@@ -108,7 +109,7 @@ static bool write_section(FILE *out, const void *view, size_t index)
     return sections[index].write(out, view);
 }
 
-void ms_compare_html(FILE *out, const ms_compare_view *v)
+bool ms_compare_html(FILE *out, const ms_compare_view *v)
 {
     const ms_html_head head = {.title = "Two steps side by side",
                                .verdict = v->verdict,
@@ -123,4 +124,5 @@ void ms_compare_html(FILE *out, const ms_compare_view *v)
     for (uint32_t i = 0; i < v->note_count; i++)
         ms_html_paragraph(out, "note", v->notes[i]);
     ms_html_finish(out, links, SECTIONS, "from the two reports alone", v, write_section);
+    return true;
 }

@@ -4,7 +4,7 @@
  */
 #include "compare/compare_verdict.h"
 #include "json/write.h"
-#include "report/compare/compare_report.h"
+#include "report/kit/writer_list.h"
 
 static void write_figure(ms_json_writer *w, const char *key, bool is_there, uint64_t bytes)
 {
@@ -88,7 +88,7 @@ static void write_parting(ms_json_writer *w, const ms_compare_parting *p)
     ms_json_close(w);
 }
 
-void ms_compare_json(FILE *out, const ms_compare_view *v)
+bool ms_compare_json(FILE *out, const ms_compare_view *v)
 {
     ms_json_writer w = {.out = out};
     ms_json_object(&w, NULL);
@@ -104,5 +104,6 @@ void ms_compare_json(FILE *out, const ms_compare_view *v)
     }
     write_parting(&w, &v->parting);
     ms_json_close(&w);
-    fputc('\n', out);
+    ms_json_writer_end(&w);
+    return true;
 }

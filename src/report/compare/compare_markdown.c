@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "compare/compare_verdict.h"
-#include "report/compare/compare_report.h"
+#include "report/kit/writer_list.h"
 #include "report/kit/markdown.h"
 #include "text/number.h"
 
@@ -82,7 +82,7 @@ static void write_timelines(FILE *out, const ms_compare_parting *p)
     }
 }
 
-void ms_compare_markdown(FILE *out, const ms_compare_view *v)
+bool ms_compare_markdown(FILE *out, const ms_compare_view *v)
 {
     fputs("# Two steps side by side\n\n**", out);
     ms_markdown_text(out, v->verdict);
@@ -103,4 +103,5 @@ void ms_compare_markdown(FILE *out, const ms_compare_view *v)
     for (int i = 0; i < MS_COMPARE_TABLES; i++)
         write_table(out, v, (ms_compare_table)i);
     write_timelines(out, &v->parting);
+    return true;
 }

@@ -2,7 +2,7 @@
  *
  * Draws two timelines over their allocations and frees.
  */
-#include "report/compare/compare_report.h"
+#include "report/compare/compare_picture.h"
 #include "report/kit/draw.h"
 #include "report/pictures/picture.h"
 

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/diff/diff_formats.h"
+#include "report/kit/writer_list.h"
 #include "text/size.h"
-#include "report/diff/diff_report.h"
+#include "report/diff/diff_view.h"
 #include "report/kit/page.h"
 #include "report/plan/plan_view.h"
 
@@ -107,7 +107,7 @@ static void write_table(const ms_page *page, const ms_diff *diff, ms_diff_table 
         fprintf(page->out, "  and %" PRIu32 " more\n", count - MOST_ROWS);
 }
 
-void ms_diff_console(FILE *out, const ms_diff_view *v)
+bool ms_diff_console(FILE *out, const ms_diff_view *v)
 {
     const ms_page page = ms_page_begin(out, &v->style);
     const ms_diff *diff = v->diff;
@@ -118,11 +118,12 @@ void ms_diff_console(FILE *out, const ms_diff_view *v)
             ms_page_note(&page, side ? "note on B:" : "note on A:", ms_diff_note(v, side));
     if (diff->is_same) {
         fprintf(out, "\nnothing differs\n");
-        return;
+        return true;
     }
     write_figures(&page, v);
     write_fields(&page, "The config", diff->config, diff->config_count);
     write_fields(&page, "The run", diff->settings, diff->settings_count);
     for (int i = 0; i < MS_DIFF_TABLES; i++)
         write_table(&page, diff, (ms_diff_table)i);
+    return true;
 }

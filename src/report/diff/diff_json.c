@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "json/write.h"
-#include "report/diff/diff_formats.h"
-#include "report/diff/diff_report.h"
+#include "report/kit/writer_list.h"
+#include "report/diff/diff_view.h"
 #include "report/view/fit_words.h"
 
 static void write_side(ms_json_writer *w, const char *key, const ms_report *r, const char *name)
@@ -76,7 +76,7 @@ static void write_table(ms_json_writer *w, const ms_diff *diff, ms_diff_table ta
     ms_json_close(w);
 }
 
-void ms_diff_json(FILE *out, const ms_diff_view *v)
+bool ms_diff_json(FILE *out, const ms_diff_view *v)
 {
     const ms_diff *diff = v->diff;
     ms_json_writer w = {.out = out};
@@ -97,5 +97,6 @@ void ms_diff_json(FILE *out, const ms_diff_view *v)
     for (int i = 0; i < MS_DIFF_TABLES; i++)
         write_table(&w, diff, (ms_diff_table)i);
     ms_json_close(&w);
-    fputc('\n', out);
+    ms_json_writer_end(&w);
+    return true;
 }

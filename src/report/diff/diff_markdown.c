@@ -4,9 +4,9 @@
  */
 #include <inttypes.h>
 
-#include "report/diff/diff_formats.h"
+#include "report/kit/writer_list.h"
 #include "text/size.h"
-#include "report/diff/diff_report.h"
+#include "report/diff/diff_view.h"
 #include "report/kit/markdown.h"
 #include "report/plan/plan_view.h"
 
@@ -86,7 +86,7 @@ static void write_name(FILE *out, const char *side, const char *name, const ms_r
             report->has_reason ? ms_diff_verdict(report, verdict) : "");
 }
 
-void ms_diff_markdown(FILE *out, const ms_diff_view *v)
+bool ms_diff_markdown(FILE *out, const ms_diff_view *v)
 {
     const ms_diff *diff = v->diff;
     fputs("# A memory comparison\n\n", out);
@@ -98,11 +98,12 @@ void ms_diff_markdown(FILE *out, const ms_diff_view *v)
         ms_markdown_note(out, side ? "Note on B:" : "Note on A:", ms_diff_note(v, side));
     if (diff->is_same) {
         fputs("\nNothing differs.\n", out);
-        return;
+        return true;
     }
     write_figures(out, v);
     write_fields(out, "The config", diff->config, diff->config_count);
     write_fields(out, "The run", diff->settings, diff->settings_count);
     for (int i = 0; i < MS_DIFF_TABLES; i++)
         write_table(out, diff, (ms_diff_table)i);
+    return true;
 }

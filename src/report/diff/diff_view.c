@@ -5,6 +5,36 @@
 
 #include "text/size.h"
 
+/* A plan has no range of what the device shows. */
+static void fill_figures(ms_diff_view *view)
+{
+    const ms_report *a = view->diff->a, *b = view->diff->b;
+    const struct row {
+        bool is_range;
+        ms_diff_figure figure;
+    } rows[MS_DIFF_FIGURES] = {
+        {false, {"peak, allocated", "peak_memory_bytes", a->peak_bytes, b->peak_bytes}},
+        {false, {"reserved", "reserved_memory_bytes", a->reserved_bytes, b->reserved_bytes}},
+        {true, {"on the device, at least", "low_device_bytes", a->low_bytes, b->low_bytes}},
+        {false,
+         {"on the device, expected", "expected_device_bytes", a->expected_bytes,
+          b->expected_bytes}},
+        {true, {"on the device, at most", "high_device_bytes", a->high_bytes, b->high_bytes}},
+        {false, {"on the host", "host_memory_bytes", a->host_bytes, b->host_bytes}},
+    };
+    for (size_t i = 0; i < MS_DIFF_FIGURES; i++)
+        if (!rows[i].is_range || !(a->is_plan || b->is_plan))
+            view->figures[view->figure_count++] = rows[i].figure;
+}
+
+ms_diff_view ms_diff_view_make(const ms_diff *diff, const char *a_name, const char *b_name,
+                               const ms_style *style)
+{
+    ms_diff_view view = {.diff = diff, .a_name = a_name, .b_name = b_name, .style = *style};
+    fill_figures(&view);
+    return view;
+}
+
 const char *ms_diff_note(const ms_diff_view *view, int side)
 {
     return ms_report_setting(side ? view->diff->b : view->diff->a, "several_gpus");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A diff prepared for its reports: what every format shows.
+ * What every format of a comparison shows.
  */
 #ifndef MS_REPORT_DIFF_DIFF_VIEW_H
 #define MS_REPORT_DIFF_DIFF_VIEW_H
@@ -8,7 +8,7 @@
 #include "diff/diff.h"
 #include "memscope/diff.h"
 
-/* Computed once; reporters only write. */
+/* Worked out once; reporters only write. */
 enum { MS_DIFF_FIGURES = 6 };
 
 typedef struct ms_diff_figure {
@@ -18,13 +18,17 @@ typedef struct ms_diff_figure {
 
 typedef struct ms_diff_view {
     const ms_diff *diff;
-    const char *a_name, *b_name; /* names of files, or of analyzed models */
+    const char *a_name, *b_name; /* files, or what was analyzed */
     ms_style style;
     ms_diff_figure figures[MS_DIFF_FIGURES]; /* both peaks side by side */
     uint32_t figure_count;
 } ms_diff_view;
 
-/* What a side ignores of several GPUs, or NULL; side 0 is A. */
+/* Borrows all but the style. */
+ms_diff_view ms_diff_view_make(const ms_diff *diff, const char *a_name, const char *b_name,
+                               const ms_style *style);
+
+/* What a side leaves out of several GPUs, or NULL; 0 is A. */
 const char *ms_diff_note(const ms_diff_view *view, int side);
 
 /* "tight (allocator-retries)", or "-" if the report does not state it. */
@@ -35,7 +39,7 @@ const char *ms_diff_verdict(const ms_report *report, char text[MS_DIFF_VERDICT_T
 enum { MS_CHANGE_TEXT = 32 };
 const char *ms_change_text(uint64_t a_bytes, uint64_t b_bytes, char text[MS_CHANGE_TEXT]);
 
-/* "4096 -> 8192", with "-" for an absent value; truncated. */
+/* "4096 -> 8192", with - for what is not there; cut off where it gets long. */
 enum { MS_VALUES_TEXT = 160 };
 const char *ms_values_text(const ms_field_change *change, char text[MS_VALUES_TEXT]);
 

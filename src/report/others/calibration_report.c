@@ -7,6 +7,7 @@
 #include "memscope/calibrate.h"
 #include "text/number.h"
 #include "report/kit/page.h"
+#include "report/kit/writer_list.h"
 
 /* ---- console ---- */
 
@@ -65,9 +66,10 @@ static void write_quality(const ms_page *p, const ms_calibration_result *r)
     ms_page_paragraph(p, "left out: each point predicted by a fit of the others");
 }
 
-void ms_calibration_console(FILE *out, const ms_calibration_result *r, const ms_style *style)
+bool ms_calibration_console(FILE *out, const ms_calibration_view *view)
 {
-    const ms_page p = ms_page_begin(out, style);
+    const ms_calibration_result *r = view->result;
+    const ms_page p = ms_page_begin(out, view->style);
     ms_page_put(&p, "%s: calibrated with %" PRIu32 " measured step%s", r->calibration.device,
                 r->calibration.points, r->calibration.points == 1 ? "" : "s");
     fputc('\n', out);
@@ -78,6 +80,7 @@ void ms_calibration_console(FILE *out, const ms_calibration_result *r, const ms_
         ms_page_heading(&p, "Not fitted", "");
     for (uint32_t i = 0; i < r->note_count; i++)
         ms_page_paragraph(&p, r->notes[i]);
+    return true;
 }
 
 /* ---- JSON ---- */
@@ -98,8 +101,9 @@ static void write_errors(ms_json_writer *w, const char *key, const ms_calibratio
     ms_json_close(w);
 }
 
-void ms_calibration_json(FILE *out, const ms_calibration_result *r)
+bool ms_calibration_json(FILE *out, const ms_calibration_view *view)
 {
+    const ms_calibration_result *r = view->result;
     ms_json_writer w = {.out = out};
     ms_json_object(&w, NULL);
     ms_json_string(&w, "schema_version", MS_CALIBRATION_SCHEMA_VERSION);
@@ -135,5 +139,6 @@ void ms_calibration_json(FILE *out, const ms_calibration_result *r)
         ms_json_string(&w, NULL, r->notes[i]);
     ms_json_close(&w);
     ms_json_close(&w);
-    fputc('\n', out);
+    ms_json_writer_end(&w);
+    return true;
 }

@@ -7,6 +7,7 @@
 #include "text/size.h"
 #include "json/write.h"
 #include "memscope/fit.h"
+#include "report/kit/writer_list.h"
 #include "report/view/fit_words.h"
 #include "report/view/view.h"
 #include "trace/trace.h"
@@ -129,7 +130,7 @@ static void write_value(const ms_fit_view *v, FILE *out, uint64_t value, const m
 }
 
 /* The safe value first, then the largest and why it is only just one. */
-static ms_status write_values(const ms_fit_view *v, const ms_page *page, ms_error *err)
+static bool write_values(const ms_fit_view *v, const ms_page *page)
 {
     const ms_fit_answer *a = v->answer;
     char budget[MS_GIB_TEXT];
@@ -152,7 +153,7 @@ static ms_status write_values(const ms_fit_view *v, const ms_page *page, ms_erro
             ms_page_note(page, ms_fit_why_label, why);
     }
     ms_arena_free(arena);
-    return why ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "no memory for the report");
+    return why != NULL;
 }
 
 /* What the search met, and what it leaves open. */
@@ -173,22 +174,21 @@ static void write_notes(const ms_fit_view *v, const ms_page *page)
                      "fit, or be safe");
 }
 
-ms_status ms_fit_write_console(const ms_fit_view *v, FILE *out, ms_error *err)
+bool ms_fit_report_console(FILE *out, const ms_fit_view *v)
 {
     const ms_fit_answer *a = v->answer;
     const ms_page page = ms_page_begin(out, v->style);
     const char *name = v->model->name && *v->model->name ? v->model->name : v->model->model_type;
     ms_put_printable(out, name);
     fprintf(out, ": largest %s, %s\n\n", a->what->name, a->what->unit);
-    ms_status status = write_values(v, &page, err);
-    if (status != MS_OK)
-        return status;
+    if (!write_values(v, &page))
+        return false;
     write_why(v, out);
     write_notes(v, &page);
     if (v->run->several_gpus.text)
         ms_page_note(&page, "note:", v->run->several_gpus.text);
     write_table(&page, a);
-    return MS_OK;
+    return true;
 }
 
 /* ---- JSON ---- */
@@ -215,7 +215,7 @@ static void write_figures(ms_json_writer *w, const char *key, uint64_t value,
     ms_json_close(w);
 }
 
-ms_status ms_fit_write_json(const ms_fit_view *v, FILE *out, ms_error *err)
+bool ms_fit_report_json(FILE *out, const ms_fit_view *v)
 {
     const ms_fit_answer *a = v->answer;
     ms_json_writer w = {.out = out};
@@ -242,5 +242,6 @@ ms_status ms_fit_write_json(const ms_fit_view *v, FILE *out, ms_error *err)
     write_figures(&w, "largest", a->value, &a->at_value);
     write_figures(&w, "next", a->next, &a->at_next);
     ms_json_close(&w);
-    return ms_json_writer_end(&w, err);
+    ms_json_writer_end(&w);
+    return true;
 }

@@ -15,7 +15,4 @@ typedef struct ms_fit_view {
     const ms_style *style;
 } ms_fit_view;
 
-ms_status ms_fit_write_console(const ms_fit_view *view, FILE *out, ms_error *err);
-ms_status ms_fit_write_json(const ms_fit_view *view, FILE *out, ms_error *err);
-
 #endif

@@ -3,10 +3,12 @@
  * The curve as a self-contained SVG: axes with units, points with labels if there is room, no
  * scripts, no fonts.
  */
+#include "report/plan/curve_svg.h"
+
 #include <math.h>
 
 #include "report/kit/draw.h"
-#include "report/plan/plan_view.h"
+#include "report/kit/writer_list.h"
 
 /* In pixels. */
 enum {

@@ -9,6 +9,8 @@
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/step/html_report.h"
+#include "report/kit/writer_list.h"
+#include "report/plan/curve_svg.h"
 #include "report/plan/plan_view.h"
 #include "report/kit/category_id.h"
 

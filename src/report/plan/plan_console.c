@@ -10,6 +10,8 @@
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/kit/page.h"
+#include "report/kit/writer_list.h"
+#include "report/plan/plan_curve.h"
 #include "report/plan/plan_view.h"
 
 enum { LABEL_WIDTH = 28, MAX_DECISIONS = 12, MAX_TARGET_LINES = 20 };
@@ -348,6 +350,8 @@ static void write_solving(const ms_page *p, const ms_plan_view *v)
 
 bool ms_plan_console(FILE *out, const ms_plan_view *view)
 {
+    if (view->curve)
+        return ms_plan_curve_console(out, view);
     const ms_page p = ms_page_begin(out, &view->answer->style);
     write_verdict(&p, view);
     write_treat(&p, view);

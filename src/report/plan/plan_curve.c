@@ -2,11 +2,13 @@
  *
  * The curve of time over budget as a console table and as CSV.
  */
+#include "report/plan/plan_curve.h"
+
 #include <inttypes.h>
 
 #include "report/view/fit_words.h"
 #include "report/kit/page.h"
-#include "report/plan/plan_view.h"
+#include "report/kit/writer_list.h"
 
 /* ---- at a terminal ---- */
 
@@ -22,7 +24,7 @@ static void write_point(const ms_page *p, const ms_plan_view *v, const ms_curve_
     ms_page_last_cell(p, *f->treat ? f->treat : "keep everything", p->columns - 65);
 }
 
-bool ms_curve_console(FILE *out, const ms_plan_view *view)
+bool ms_plan_curve_console(FILE *out, const ms_plan_view *view)
 {
     const ms_page p = ms_page_begin(out, &view->answer->style);
     const ms_curve *curve = view->curve;

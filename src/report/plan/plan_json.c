@@ -10,6 +10,7 @@
 #include "plan/trainers/targets.h"
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
+#include "report/kit/writer_list.h"
 #include "report/plan/plan_view.h"
 #include "report/kit/category_id.h"
 
@@ -211,7 +212,7 @@ static void write_metadata(ms_json_writer *w, const ms_plan_view *v)
     ms_json_close(w);
 }
 
-bool ms_plan_json(FILE *out, const ms_plan_view *v)
+static bool write_plan(FILE *out, const ms_plan_view *v)
 {
     ms_json_writer w = {.out = out};
     const ms_step_plan *plan = v->plan;
@@ -230,7 +231,7 @@ bool ms_plan_json(FILE *out, const ms_plan_view *v)
         ms_json_null(&w, "least_budget_bytes");
     write_figures(&w, v, v->figures);
     ms_json_string(&w, "optimizer_device", ms_place_names[v->run->training.optimizer_device]);
-    ms_json_string(&w, "parameter_device", ms_place_names[v->run->training.parameter_device]);
+    ms_json_string(&w, "parameter_device", ms_place_names[v->run->parameter_device]);
     write_proof(&w, v);
     bool ok = write_treatments(&w, v);
     write_rationale(&w, v);
@@ -249,7 +250,7 @@ bool ms_plan_json(FILE *out, const ms_plan_view *v)
     write_alternatives(&w, NULL, "suggestions", plan->suggestions.items, plan->suggestions.count);
     write_metadata(&w, v);
     ms_json_close(&w);
-    fputc('\n', out);
+    ms_json_writer_end(&w);
     return ok;
 }
 
@@ -265,7 +266,7 @@ static void write_point(ms_json_writer *w, const ms_plan_view *v, const ms_curve
     ms_json_close(w);
 }
 
-bool ms_curve_json(FILE *out, const ms_plan_view *v)
+static bool write_curve(FILE *out, const ms_plan_view *v)
 {
     ms_json_writer w = {.out = out};
     ms_json_object(&w, NULL);
@@ -282,6 +283,11 @@ bool ms_curve_json(FILE *out, const ms_plan_view *v)
     ms_json_close(&w);
     write_metadata(&w, v);
     ms_json_close(&w);
-    fputc('\n', out);
+    ms_json_writer_end(&w);
     return true;
+}
+
+bool ms_plan_json(FILE *out, const ms_plan_view *v)
+{
+    return v->curve ? write_curve(out, v) : write_plan(out, v);
 }

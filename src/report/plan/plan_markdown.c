@@ -8,6 +8,7 @@
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/kit/markdown.h"
+#include "report/kit/writer_list.h"
 #include "report/plan/plan_view.h"
 
 static void write_treat(FILE *out, const ms_plan_view *v)
@@ -203,7 +204,7 @@ static void write_targets(FILE *out, const ms_plan_view *v)
     }
 }
 
-bool ms_plan_markdown(FILE *out, const ms_plan_view *v)
+static bool write_plan(FILE *out, const ms_plan_view *v)
 {
     const ms_step_plan *plan = v->plan;
     char ms[MS_FIXED_TEXT], gib[MS_GIB_TEXT], percent[MS_FIXED_TEXT];
@@ -234,7 +235,7 @@ bool ms_plan_markdown(FILE *out, const ms_plan_view *v)
     return true;
 }
 
-bool ms_curve_markdown(FILE *out, const ms_plan_view *v)
+static bool write_curve(FILE *out, const ms_plan_view *v)
 {
     ms_markdown_title(out, "Time against memory", v->verdict, v->title);
     fputc('\n', out);
@@ -248,4 +249,9 @@ bool ms_curve_markdown(FILE *out, const ms_plan_view *v)
     ms_calibrated_markdown(out, v->run, v->arena);
     ms_markdown_run(out, v->metadata, v->metadata_count);
     return true;
+}
+
+bool ms_plan_markdown(FILE *out, const ms_plan_view *v)
+{
+    return v->curve ? write_curve(out, v) : write_plan(out, v);
 }

@@ -2,7 +2,7 @@
  *
  * Notes on assumptions of a plan that the run does not state.
  */
-#include "report/plan/plan_view.h"
+#include "report/plan/plan_notes.h"
 
 #include <inttypes.h>
 

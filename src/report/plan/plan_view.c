@@ -10,6 +10,7 @@
 #include "config/run/attention.h"
 #include "plan/settings.h"
 #include "plan/trainers/targets.h"
+#include "report/plan/plan_notes.h"
 #include "report/view/fit_words.h"
 
 /* ---- numbers ---- */

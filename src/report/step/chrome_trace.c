@@ -10,7 +10,8 @@
 
 #include "json/write.h"
 #include "measure/lifetime.h"
-#include "report/step/reporter.h"
+#include "report/kit/writer_list.h"
+#include "report/view/view.h"
 #include "report/kit/category_id.h"
 #include "trace/words.h"
 

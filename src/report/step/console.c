@@ -10,7 +10,8 @@
 #include "report/pictures/chart.h"
 #include "report/view/fit_words.h"
 #include "report/kit/page.h"
-#include "report/step/reporter.h"
+#include "report/kit/writer_list.h"
+#include "report/view/view.h"
 
 enum { MAX_LAYER_ROWS = 6 };
 

@@ -6,7 +6,8 @@
 #include <inttypes.h>
 
 #include "text/csv.h"
-#include "report/step/reporter.h"
+#include "report/kit/writer_list.h"
+#include "report/view/view.h"
 
 bool ms_report_csv(FILE *out, const ms_view *view)
 {

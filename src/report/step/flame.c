@@ -9,7 +9,8 @@
 
 #include "base/printable.h"
 #include "json/write.h"
-#include "report/step/reporter.h"
+#include "report/kit/writer_list.h"
+#include "report/view/view.h"
 
 typedef struct leaf {
     uint32_t scope; /* MS_NONE: outside modules */
@@ -191,7 +192,7 @@ bool ms_report_speedscope(FILE *out, const ms_view *view)
     ms_json_close(&w);
     ms_json_close(&w);
     ms_json_close(&w);
-    fputc('\n', out);
+    ms_json_writer_end(&w);
     free(leaves);
     return true;
 }

@@ -13,7 +13,8 @@
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/pictures/picture.h"
-#include "report/step/reporter.h"
+#include "report/kit/writer_list.h"
+#include "report/view/view.h"
 #include "report/view/summary.h"
 #include "report/kit/category_id.h"
 

@@ -11,7 +11,8 @@
 #include "report/step/json_levels.h"
 #include "report/step/json_operators.h"
 #include "report/step/json_peak.h"
-#include "report/step/reporter.h"
+#include "report/kit/writer_list.h"
+#include "report/view/view.h"
 #include "report/view/summary.h"
 
 static void write_summary(ms_json_writer *w, const ms_summary *s)
@@ -200,6 +201,6 @@ bool ms_report_json(FILE *out, const ms_view *view)
     ms_json_levels(&w, view->ledger);
     ms_json_operators(&w, view);
     ms_json_close(&w);
-    fputc('\n', out);
+    ms_json_writer_end(&w);
     return ok;
 }

@@ -7,7 +7,8 @@
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/kit/markdown.h"
-#include "report/step/reporter.h"
+#include "report/kit/writer_list.h"
+#include "report/view/view.h"
 
 static void write_shares(FILE *out, const char *title, const ms_view_row *rows, uint32_t count,
                          uint64_t whole)

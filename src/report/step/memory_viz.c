@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 #include "report/kit/pickle.h"
-#include "report/step/reporter.h"
+#include "report/kit/writer_list.h"
+#include "report/view/view.h"
 
 typedef enum key {
     KEY_ACTION,

@@ -5,7 +5,8 @@
 #include "report/pictures/composition.h"
 #include "report/pictures/picture.h"
 #include "report/pictures/timeline_svg.h"
-#include "report/step/reporter.h"
+#include "report/kit/writer_list.h"
+#include "report/view/view.h"
 
 enum { HEAD = 66, GAP = 44, MARGIN = 16 };
 

@@ -3,7 +3,8 @@
  * The trace of the run, from its build to the last step: schemas/trace.schema.json.
  */
 #include "memscope/memscope.h"
-#include "report/step/reporter.h"
+#include "report/kit/writer_list.h"
+#include "report/view/view.h"
 #include "trace/trace_write.h"
 
 bool ms_report_trace(FILE *out, const ms_view *view)

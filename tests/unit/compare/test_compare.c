@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "compare/compare_view.h"
-#include "report/compare/compare_report.h"
+#include "compare/compare.h"
 
 #define STATIC                                                                                     \
     "{\"schema_version\":\"1.3\",\"metadata\":{\"mode\":\"train\",\"device_title\":\"A\","         \

@@ -93,8 +93,7 @@ static void check_choice(ms_arena *arena, const ms_model_config *model, const ms
     if (sum.peak_bytes != peak)
         print_message("%s\n", ms_treatments_text(&treated.treatments, costs->layer_count, arena));
     assert_int_equal(sum.peak_bytes, peak);
-    assert_int_equal(costs->has_exact_waits,
-                     run->training.parameter_device == MS_PARAMETERS_ON_DEVICE);
+    assert_int_equal(costs->has_exact_waits, run->parameter_device == MS_PARAMETERS_ON_DEVICE);
     if (!costs->has_exact_waits)
         return;
     if (sum.step_ms < ms * (1 - 1e-9) || sum.step_ms > ms * (1 + 1e-9))

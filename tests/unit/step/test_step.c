@@ -51,7 +51,7 @@ static void simulate_with(const step_case *c, uint64_t accumulate, bool in_backw
                          .training.optimizer = c->optimizer,
                          .training.optimizer_impl = c->implementation,
                          .training.optimizer_device = c->place,
-                         .training.parameter_device = c->parameters,
+                         .parameter_device = c->parameters,
                          .training.optimizer_in_backward = in_backward,
                          .training.accumulate = accumulate,
                          .training.clip = !in_backward,

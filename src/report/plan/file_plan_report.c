@@ -1,18 +1,17 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plan/file_answer.h"
-
-#include <errno.h>
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A plan for figures in a file, for people and as JSON.
+ */
 #include <inttypes.h>
 #include <string.h>
 
-#include "text/formats.h"
-#include "base/error.h"
 #include "base/locale.h"
 #include "base/printable.h"
 #include "plan/modules/recount.h"
 #include "text/size.h"
 #include "json/write.h"
 #include "plan/file_plan.h"
+#include "report/kit/writer_list.h"
 
 static const char *const ending_texts[] = {
     [MS_PLAN_OPTIMAL] = "proven",
@@ -85,7 +84,7 @@ static void write_shards_json(const ms_file_plan *plan, ms_json_writer *w)
     ms_json_double(w, "solve_ms", plan->solve_ms, 3);
 }
 
-static ms_status write_json(const ms_file_plan *plan, FILE *out, ms_error *err)
+bool ms_file_plan_json(FILE *out, const ms_file_plan *plan)
 {
     ms_json_writer w = {.out = out};
     ms_json_object(&w, NULL);
@@ -96,7 +95,8 @@ static ms_status write_json(const ms_file_plan *plan, FILE *out, ms_error *err)
     else
         write_checkpoints_json(plan, &w);
     ms_json_close(&w);
-    return ms_json_writer_end(&w, err);
+    ms_json_writer_end(&w);
+    return true;
 }
 
 /* ---- for people ---- */
@@ -204,31 +204,13 @@ static void write_shards(const ms_file_plan *plan, FILE *out)
         }
 }
 
-static ms_status write_console(const ms_file_plan *plan, FILE *out, ms_error *err)
+bool ms_file_plan_console(FILE *out, const ms_file_plan *plan)
 {
-    errno = 0;
     if (plan->kind == MS_PLAN_OPERATORS)
         write_operators(plan, out);
     else if (plan->kind == MS_PLAN_SHARDS)
         write_shards(plan, out);
     else
         write_checkpoints(plan, out);
-    return ms_formats_finish(out, "the plan", err);
-}
-
-static const struct file_writer {
-    const char *name;
-    ms_status (*write)(const ms_file_plan *plan, FILE *out, ms_error *err);
-} writers[] = {
-    {"console", write_console},
-    {"json", write_json},
-};
-static const ms_formats formats = MS_FORMATS("a plan for figures in a file", writers);
-
-ms_status ms_file_plan_write(const ms_file_plan *plan, const char *format, FILE *out, ms_error *err)
-{
-    if (plan->kind == MS_PLAN_NOTHING)
-        return ms_fail(err, MS_ERR_USAGE, "there is no plan yet");
-    const struct file_writer *writer = ms_formats_find(&formats, format, err);
-    return writer ? writer->write(plan, out, err) : MS_ERR_USAGE;
+    return true;
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The keys and values of the tokens that a decoder has seen, layer by layer, as transformers'
+ * DynamicCache keeps them: each pass appends its own by concatenation, and a layer that slides
+ * keeps a view of those within its window.
+ */
+#ifndef MS_MODEL_BLOCKS_CACHE_H
+#define MS_MODEL_BLOCKS_CACHE_H
+
+#include "model/blocks/model.h"
+
+typedef struct ms_cached_layer {
+    ms_tensor keys, values; /* [B, Hk, kept tokens, D], held; 0: no token was seen */
+    ms_tensor window;       /* of a layer that slides: its window as a number on the device */
+    uint64_t seen;          /* tokens, also those that the window has left behind */
+} ms_cached_layer;
+
+struct ms_cache {
+    ms_cached_layer *layers; /* of every layer of the model */
+};
+
+/* An empty cache for a model that was built: its memory is the model's, but ms_cache_clear lets go
+ * of its tensors. MS_ERR_CONFIG when the family's attention takes no cache; MS_ERR_NOMEM. */
+ms_status ms_cache_new(const ms_model *model, ms_cache **cache, ms_error *err);
+void ms_cache_clear(const ms_model *model, ms_cache *cache);
+
+/* How many keys the layer's attention sees in the pass that runs: those in the cache that its
+ * window reaches, and the pass's own. Without a cache the latter alone. */
+ms_dim ms_cache_keys(const ms_model *model, uint64_t layer);
+/* Appends the pass's keys and values, locals of `f`, to the layer's; the locals then hold all that
+ * attention sees. Without a cache nothing happens. */
+void ms_cache_append(ms_model *model, ms_locals *f, uint64_t layer, ms_tensor *key,
+                     ms_tensor *value);
+
+#endif
