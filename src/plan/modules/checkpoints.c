@@ -104,8 +104,8 @@ static ms_status try_prices(search *s)
     return MS_OK;
 }
 
-/* Ever more pieces, until the plan is optimal; or within the gap, once that has been tried with more
- * than a few. */
+/* Ever more pieces, until the plan is optimal; or within the gap, once that has been tried with
+ * more than a few. */
 static ms_status try_labels(search *s)
 {
     uint32_t count = s->candidates.count;

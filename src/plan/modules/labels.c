@@ -19,24 +19,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/modules/curves.h"
 #include "plan/modules/envelope.h"
+#include "plan/modules/promises.h"
 #include "plan/modules/recount.h"
 
 #define NO_LABEL UINT32_MAX
-enum { MOST_LABELS = 6000000, FEWEST_PIECES = 16, MS_BITS = 46 };
+enum { MOST_LABELS = 6000000, MOST_FRESH = 2000000, FEWEST_PIECES = 16 };
 
 /* How a piece came about. */
 typedef struct label {
-    double base;    /* bytes: of a segment, what the parent frees; else of the corner */
+    double base;     /* bytes: of a segment, what the parent frees; else of the corner */
     uint32_t parent; /* or NO_LABEL: nothing is discarded */
     uint32_t candidate : 31, is_segment : 1;
 } label;
-
-/* A corner in whole bytes and rounded times, whose sums are exact; no plan frees more or takes less
- * there. */
-typedef struct corner {
-    double bytes, ms;
-} corner;
 
 typedef struct stored {
     uint32_t place, uses;
@@ -46,99 +42,18 @@ typedef struct stored {
 typedef struct labelling {
     const ms_candidates *candidates;
     const ms_labels_options *options;
-    corner *corners;                      /* of all candidates */
-    uint32_t *first_corner, *inside;      /* by candidate; candidates inside it */
-    uint32_t *uses;                       /* by place: candidates that begin there and hold others */
-    double *rest_ms, *needs_ms;           /* by place: of candidates, and of rows, at prices */
-    ms_pieces now, fresh, next, scratch;  /* at the place; from it; at the next one */
+    ms_curves curves;
+    ms_promises promises;
+    uint32_t most_points;                /* of a curve */
+    uint32_t *uses;                      /* by place: candidates that begin there and hold others */
+    ms_pieces now, fresh, next, scratch; /* at the place; from it; at the next one */
     ms_vec(label) labels, fresh_labels;
     ms_vec(stored) stored;
-    uint32_t *kept_label;                 /* by fresh label */
-    double *promises;                     /* scratch space: by piece */
-    uint32_t scratch_count;
-    double dropped_ms;                    /* the least that a dropped piece might have come to */
+    uint32_t *kept_label; /* by fresh label */
+    double *by_promise;   /* scratch space: by piece */
+    uint32_t by_promise_count;
+    double dropped_ms; /* the least that a dropped piece might have come to */
 } labelling;
-
-/* ---- figures ---- */
-
-static double price_at(const labelling *l, uint32_t place)
-{
-    return place < l->candidates->count ? l->options->price[place] / MS_MIB : 0;
-}
-
-/* The last place before anything inside of a candidate. */
-static uint32_t begins_at(const labelling *l, uint32_t candidate)
-{
-    return candidate - l->inside[candidate];
-}
-
-static void round_corners(labelling *l)
-{
-    int exponent;
-    frexp(l->options->below_ms, &exponent);
-    double quantum = ldexp(1, exponent - MS_BITS);
-    uint32_t next = 0;
-    for (uint32_t i = 0; i < l->candidates->count; i++) {
-        const ms_candidate *candidate = &l->candidates->items[i];
-        l->first_corner[i] = next;
-        for (uint32_t k = 0; k < candidate->corner_count; k++) {
-            const ms_corner *from = &candidate->corners[k];
-            double most = (double)candidate->module->saved_bytes;
-            double bytes = ceil(from->freed_mib * MS_MIB - 1e-3);
-            double ms = floor(from->ms / quantum) * quantum;
-            l->corners[next++] = (corner){bytes < most ? bytes : most, ms};
-        }
-        for (uint32_t k = next - 1; k-- > l->first_corner[i];) /* more may be discarded */
-            l->corners[k].ms = fmin(l->corners[k].ms, l->corners[k + 1].ms);
-    }
-    l->first_corner[l->candidates->count] = next;
-}
-
-/* What candidates hold, from the inside out. */
-static void count_inside(labelling *l)
-{
-    const ms_candidates *c = l->candidates;
-    for (uint32_t i = 0; i < c->count; i++) {
-        if (c->items[i].around != MS_NO_CANDIDATE)
-            l->inside[c->items[i].around] += l->inside[i] + 1;
-        l->uses[begins_at(l, i)] += l->inside[i] > 0;
-    }
-}
-
-static double least_ms(const labelling *l, uint32_t candidate)
-{
-    double least = INFINITY, price = price_at(l, candidate);
-    for (uint32_t k = l->first_corner[candidate]; k < l->first_corner[candidate + 1]; k++) {
-        double ms = l->corners[k].ms - price * l->corners[k].bytes;
-        least = ms < least ? ms : least;
-    }
-    return least;
-}
-
-static void find_rest(labelling *l)
-{
-    const ms_candidates *c = l->candidates;
-    uint32_t row = c->row_count;
-    double needs = 0;
-    for (uint32_t i = 0; i < c->count; i++)
-        l->rest_ms[i] = INFINITY;
-    l->rest_ms[c->count] = l->needs_ms[c->count] = 0;
-    for (uint32_t i = c->count; i-- > 0;) {
-        double *rest = &l->rest_ms[begins_at(l, i)], with = least_ms(l, i) + l->rest_ms[i + 1];
-        *rest = with < *rest ? with : *rest;
-        rest = &l->rest_ms[i];
-        *rest = l->rest_ms[i + 1] < *rest ? l->rest_ms[i + 1] : *rest;
-        for (; row > 0 && c->rows[row - 1].before == i + 1; row--)
-            needs += (price_at(l, i) - price_at(l, i + 1)) * (double)c->rows[row - 1].need_bytes;
-        l->needs_ms[i] = needs;
-    }
-}
-
-/* The least that a plan takes which frees so much before a place in so many ms. */
-static double promise_ms(const labelling *l, uint32_t place, double bytes, double ms)
-{
-    return ms + l->rest_ms[place] + l->needs_ms[place] - price_at(l, place) * bytes;
-}
 
 /* ---- cutting off ---- */
 
@@ -146,8 +61,8 @@ static double promise_ms(const labelling *l, uint32_t place, double bytes, doubl
 static bool cut_piece(const labelling *l, uint32_t place, ms_piece *piece)
 {
     double below = l->options->below_ms;
-    double low = promise_ms(l, place, piece->low, piece->low_ms) - below;
-    double high = promise_ms(l, place, piece->high, piece->high_ms) - below;
+    double low = ms_promise_ms(&l->promises, place, piece->low, piece->low_ms) - below;
+    double high = ms_promise_ms(&l->promises, place, piece->high, piece->high_ms) - below;
     if (low >= 0 && high >= 0)
         return false;
     if (low < 0 && high < 0)
@@ -167,21 +82,6 @@ static bool cut_low(ms_piece *piece, double bytes)
     return true;
 }
 
-/* What the last row needs that is at a place or before it. */
-static double need_at(const labelling *l, uint32_t place)
-{
-    const ms_candidates *c = l->candidates;
-    uint32_t low = 0, high = c->row_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (c->rows[middle].before <= place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? (double)c->rows[low - 1].need_bytes : 0;
-}
-
 static int compare_numbers(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -190,8 +90,8 @@ static int compare_numbers(const void *a, const void *b)
 
 static double promise_of(const labelling *l, uint32_t place, const ms_piece *piece)
 {
-    double low = promise_ms(l, place, piece->low, piece->low_ms);
-    double high = promise_ms(l, place, piece->high, piece->high_ms);
+    double low = ms_promise_ms(&l->promises, place, piece->low, piece->low_ms);
+    double high = ms_promise_ms(&l->promises, place, piece->high, piece->high_ms);
     return low < high ? low : high;
 }
 
@@ -201,17 +101,17 @@ static bool drop_pieces(labelling *l, uint32_t place, uint32_t most)
     ms_pieces *pieces = &l->next;
     if (pieces->count <= most)
         return true;
-    if (l->scratch_count < pieces->count) {
-        double *larger = realloc(l->promises, pieces->count * sizeof *larger);
+    if (l->by_promise_count < pieces->count) {
+        double *larger = realloc(l->by_promise, pieces->count * sizeof *larger);
         if (!larger)
             return false;
-        l->promises = larger;
-        l->scratch_count = pieces->count;
+        l->by_promise = larger;
+        l->by_promise_count = pieces->count;
     }
     for (uint32_t i = 0; i < pieces->count; i++)
-        l->promises[i] = promise_of(l, place, &pieces->items[i]);
-    qsort(l->promises, pieces->count, sizeof *l->promises, compare_numbers);
-    double last = l->promises[most - 1];
+        l->by_promise[i] = promise_of(l, place, &pieces->items[i]);
+    qsort(l->by_promise, pieces->count, sizeof *l->by_promise, compare_numbers);
+    double last = l->by_promise[most - 1];
     uint32_t kept = 0;
     for (uint32_t i = 0; i < pieces->count; i++) {
         double here = promise_of(l, place, &pieces->items[i]);
@@ -236,7 +136,8 @@ static bool add_fresh(labelling *l, uint32_t candidate, ms_piece piece, label fr
     return ms_vec_push(&l->fresh_labels, from) && ms_vec_push(&l->fresh, piece);
 }
 
-static bool add_corner(labelling *l, uint32_t candidate, const ms_piece *from, const corner *at)
+static bool add_corner(labelling *l, uint32_t candidate, const ms_piece *from,
+                       const ms_curve_point *at)
 {
     ms_piece piece = {from->low + at->bytes, from->high + at->bytes, from->low_ms + at->ms,
                       from->high_ms + at->ms, 0};
@@ -245,14 +146,14 @@ static bool add_corner(labelling *l, uint32_t candidate, const ms_piece *from, c
 }
 
 static bool add_segment(labelling *l, uint32_t candidate, const ms_piece *from, bool is_high,
-                        const corner *at)
+                        const ms_curve_point *at)
 {
     double bytes = is_high ? from->high : from->low, ms = is_high ? from->high_ms : from->low_ms;
     ms_piece piece = {bytes + at[0].bytes, bytes + at[1].bytes, ms + at[0].ms, ms + at[1].ms, 0};
     return add_fresh(l, candidate, piece, (label){bytes, from->label, candidate & INT32_MAX, true});
 }
 
-static bool is_steeper(const ms_piece *piece, const corner *at)
+static bool is_steeper(const ms_piece *piece, const ms_curve_point *at)
 {
     return (piece->high_ms - piece->low_ms) * (at[1].bytes - at[0].bytes) >
            (at[1].ms - at[0].ms) * (piece->high - piece->low);
@@ -261,8 +162,9 @@ static bool is_steeper(const ms_piece *piece, const corner *at)
 /* A candidate is discarded in part after what a piece stands for. */
 static bool extend(labelling *l, uint32_t candidate, const ms_piece *from)
 {
-    const corner *at = &l->corners[l->first_corner[candidate]];
-    uint32_t last = l->first_corner[candidate + 1] - l->first_corner[candidate] - 1, k = 0;
+    const uint32_t *first = &l->curves.first[candidate];
+    const ms_curve_point *at = &l->curves.points[first[0]];
+    uint32_t last = first[1] - first[0] - 1, k = 0;
     bool is_fine = true, is_point = !(from->high > from->low);
     for (; k < last && !is_point && is_steeper(from, &at[k]); k++)
         is_fine = is_fine && add_segment(l, candidate, from, false, &at[k]);
@@ -275,7 +177,7 @@ static bool extend(labelling *l, uint32_t candidate, const ms_piece *from)
 
 static bool extend_all(labelling *l, uint32_t candidate, const ms_pieces *from)
 {
-    double need = need_at(l, candidate);
+    double need = ms_promise_need(&l->promises, candidate);
     bool is_fine = true;
     l->fresh.count = l->fresh_labels.count = 0;
     for (uint32_t i = 0; i < from->count && is_fine; i++) {
@@ -312,7 +214,7 @@ static bool keep_labels(labelling *l)
 
 static void cut_all(labelling *l, uint32_t place)
 {
-    double need = need_at(l, place);
+    double need = ms_promise_need(&l->promises, place);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < l->next.count; i++) {
         ms_piece piece = l->next.items[i];
@@ -326,6 +228,7 @@ static uint32_t most_pieces(const labelling *l, uint32_t candidate)
 {
     uint32_t left = l->labels.count < MOST_LABELS ? MOST_LABELS - l->labels.count : 0;
     uint32_t each = left / (l->candidates->count - candidate);
+    each = each < MOST_FRESH / l->most_points ? each : MOST_FRESH / l->most_points;
     each = each > FEWEST_PIECES ? each : FEWEST_PIECES;
     return each < l->options->most_pieces ? each : l->options->most_pieces;
 }
@@ -360,18 +263,17 @@ static bool advance(labelling *l, uint32_t candidate)
 {
     if (l->uses[candidate] > 0 && !store(l, candidate))
         return false;
-    bool holds_any = l->inside[candidate] > 0;
-    const ms_pieces *from =
-        holds_any ? &l->stored.items[l->stored.count - 1].pieces : &l->now;
+    bool holds_any = l->promises.inside[candidate] > 0;
+    const ms_pieces *from = holds_any ? &l->stored.items[l->stored.count - 1].pieces : &l->now;
     if (!extend_all(l, candidate, from))
         return false;
     if (holds_any)
         drop_stored(l);
     l->next.count = 0;
     ms_pieces built = {0};
-    bool is_fine = ms_envelope_build(l->fresh.items, l->fresh.count, &l->scratch, &built) &&
-                   ms_envelope_merge(l->now.items, l->now.count, built.items, built.count,
-                                     &l->next);
+    bool is_fine =
+        ms_envelope_build(l->fresh.items, l->fresh.count, &l->scratch, &built) &&
+        ms_envelope_merge(l->now.items, l->now.count, built.items, built.count, &l->next);
     ms_vec_free(&built);
     if (!is_fine)
         return false;
@@ -405,9 +307,6 @@ static void read_plan(const labelling *l, const ms_piece *best, uint32_t *parts)
 static ms_status run(labelling *l, ms_labels *labels)
 {
     uint32_t count = l->candidates->count;
-    round_corners(l);
-    count_inside(l);
-    find_rest(l);
     l->dropped_ms = INFINITY;
     if (!ms_vec_push(&l->now, (ms_piece){.label = NO_LABEL}))
         return MS_ERR_NOMEM;
@@ -429,20 +328,21 @@ static ms_status run(labelling *l, ms_labels *labels)
     return MS_OK;
 }
 
-static ms_status allocate(labelling *l, ms_arena *arena)
+static ms_status prepare(labelling *l, ms_arena *arena)
 {
-    uint32_t count = l->candidates->count;
-    size_t corners = 0;
-    for (uint32_t i = 0; i < count; i++)
-        corners += l->candidates->items[i].corner_count;
-    l->corners = ms_arena_array(arena, corner, corners);
-    l->first_corner = ms_arena_array(arena, uint32_t, count + (size_t)1);
-    l->inside = ms_arena_array(arena, uint32_t, count);
-    l->uses = ms_arena_array(arena, uint32_t, count);
-    l->rest_ms = ms_arena_array(arena, double, count + (size_t)1);
-    l->needs_ms = ms_arena_array(arena, double, count + (size_t)1);
-    bool is_fine = l->corners && l->first_corner && l->inside && l->uses && l->rest_ms;
-    return is_fine && l->needs_ms ? MS_OK : MS_ERR_NOMEM;
+    const ms_candidates *c = l->candidates;
+    l->uses = ms_arena_array(arena, uint32_t, c->count);
+    ms_status status = ms_curves_make(arena, c, l->options->below_ms, &l->curves);
+    if (status == MS_OK)
+        status = ms_promises_make(arena, c, &l->curves, l->options->price, &l->promises);
+    if (status != MS_OK || !l->uses)
+        return MS_ERR_NOMEM;
+    for (uint32_t i = 0; i < c->count; i++) {
+        uint32_t points = l->curves.first[i + 1] - l->curves.first[i];
+        l->most_points = points > l->most_points ? points : l->most_points;
+        l->uses[i - l->promises.inside[i]] += l->promises.inside[i] > 0;
+    }
+    return MS_OK;
 }
 
 ms_status ms_labels_find(ms_arena *arena, const ms_candidates *candidates,
@@ -451,7 +351,7 @@ ms_status ms_labels_find(ms_arena *arena, const ms_candidates *candidates,
     labelling l = {.candidates = candidates, .options = options};
     labels->has_plan = false;
     labels->bound_ms = -INFINITY;
-    ms_status status = allocate(&l, arena);
+    ms_status status = prepare(&l, arena);
     if (status == MS_OK)
         status = run(&l, labels);
     for (uint32_t i = 0; i < l.stored.count; i++)
@@ -463,7 +363,7 @@ ms_status ms_labels_find(ms_arena *arena, const ms_candidates *candidates,
     ms_vec_free(&l.scratch);
     ms_vec_free(&l.labels);
     ms_vec_free(&l.fresh_labels);
-    free(l.promises);
+    free(l.by_promise);
     free(l.kept_label);
     return status;
 }

@@ -4,6 +4,7 @@
 All sets of modules are tried of which none lies inside of another. Within a set the fractions are a linear problem: what
 the first rows need is bought first, always from the piece of a curve that is cheapest there and helps the row.
 """
+import math
 import random
 
 import siblings
@@ -59,21 +60,22 @@ def tree(seed):
 
 
 def _pieces(stat):
-    """The free start of a module's curve, in ms, and the pieces from there, as (ms per byte, bytes)."""
-    made = max(stat["sac_memory"], stat["act_fw_per_module"])
+    """The ms for which nothing is freed, and the pieces from there, as (ms per byte, bytes). Whole bytes are freed."""
+    made, saved = max(stat["sac_memory"], stat["act_fw_per_module"]), stat["act_fw_per_module"]
     lines = list(zip(stat["slopes"], stat["intercepts"])) + [(0.0, 0.0)]
 
-    def ms(at):
+    def ms(freed):
+        at = (made - saved + freed) / made
         return stat["sac_runtime"] * max(slope * at + intercept for slope, intercept in lines)
 
-    first = (made - stat["act_fw_per_module"]) / made
-    corners = {first, 1.0}
+    corners = {0, saved}
     for slope, intercept in lines:
         for other, start in lines:
-            if slope != other and first < (at := (start - intercept) / (slope - other)) < 1:
-                corners.add(at)
+            if slope != other:
+                freed = made * (start - intercept) / (slope - other) - (made - saved)
+                corners |= {whole for whole in (math.floor(freed), math.ceil(freed)) if 0 < whole < saved}
     corners = sorted(corners)
-    return ms(first), [((ms(b) - ms(a)) / (made * (b - a)), made * (b - a)) for a, b in zip(corners, corners[1:])]
+    return ms(0), [((ms(b) - ms(a)) / (b - a), b - a) for a, b in zip(corners, corners[1:])]
 
 
 def _sets(stats, names):
@@ -114,16 +116,16 @@ def _fill(needs, chosen, best):
     if best is not None and ms >= best:
         return None
     pieces = sorted([slope, at, size] for at, curve in chosen for slope, size in curve[1])
-    freed = 0.0
+    freed = 0
     for at, need in enumerate(needs):
         for piece in pieces:
-            if need - freed <= 1e-3:
+            if need <= freed:
                 break
             if piece[1] < at:
                 taken = min(piece[2], need - freed)
                 piece[2] -= taken
                 freed += taken
                 ms += piece[0] * taken
-        if need - freed > 1e-3:
+        if need > freed:
             return None
     return ms
