@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Three methods, each tried if the previous ones leave a gap: discard as much as possible, which
- * fits if anything does; prices; counts of equal modules. The rows of the last one are those that
- * determine prices, and those that the plan so far violates.
+ * Each method is tried if the previous ones leave a gap: discard as much as possible, which fits if
+ * anything does; prices; labels; choices, a mixed-integer problem; and labels again, with more of
+ * them.
  */
 #include "plan/modules/checkpoints.h"
 
@@ -11,12 +11,22 @@
 
 #include "plan/modules/adjust.h"
 #include "plan/modules/candidates.h"
+#include "plan/modules/choices.h"
 #include "plan/modules/labels.h"
 #include "plan/modules/prices.h"
 #include "plan/modules/recount.h"
 
 /* Pieces that are continued, over all candidates. */
-enum { FEWEST_LOOKS = 50000, ENOUGH_LOOKS = 1000000, MOST_LOOKS = 30000000, FEWEST_PIECES = 16 };
+enum {
+    FEWEST_LOOKS = 50000,
+    SOME_LOOKS = 400000,
+    ENOUGH_LOOKS = 5000000,
+    MANY_LOOKS = 3200000,
+    MOST_LOOKS = 30000000,
+    FEWEST_PIECES = 16,
+    MOST_CHOICES = 4000 /* candidates */
+};
+#define CHOICES_SHARE 0.6 /* of the time that is left */
 
 typedef struct search {
     ms_arena *arena;
@@ -106,10 +116,10 @@ static ms_status try_prices(search *s)
 
 /* Ever more pieces, until the plan is optimal; or within the gap, once that has been tried with
  * more than a few. */
-static ms_status try_labels(search *s)
+static ms_status try_labels(search *s, uint64_t first_looks, uint64_t most_looks)
 {
     uint32_t count = s->candidates.count;
-    for (uint64_t looks = FEWEST_LOOKS; count > 0 && looks <= MOST_LOOKS; looks *= 8) {
+    for (uint64_t looks = first_looks; count > 0 && looks <= most_looks; looks *= 8) {
         if (ms_limit_reached(&s->limit) || (is_done(s) && (is_optimal(s) || looks > ENOUGH_LOOKS)))
             break;
         uint64_t most_pieces = looks / count;
@@ -126,7 +136,45 @@ static ms_status try_labels(search *s)
         if (labels.has_plan)
             keep_tried(s);
         raise_bound(s, labels.bound_ms);
+        if (labels.is_complete)
+            break;
     }
+    return MS_OK;
+}
+
+static ms_status try_choices(search *s)
+{
+    ms_choices choices = {.parts = s->tried};
+    ms_choices_options options = {
+        .price = s->price,
+        .enough_ms = s->plan->recompute_ms * (1 - s->candidates.task->gap),
+        .limit = &s->limit,
+        .time_limit_s = CHOICES_SHARE * ms_limit_left_s(&s->limit),
+    };
+    if (s->candidates.count == 0 || s->candidates.count > MOST_CHOICES || is_done(s) ||
+        ms_limit_reached(&s->limit))
+        return MS_OK;
+    ms_status status = ms_choices_plan(s->arena, &s->candidates, &options, &choices);
+    if (status != MS_OK)
+        return status;
+    if (choices.has_plan)
+        keep_tried(s);
+    raise_bound(s, choices.bound_ms);
+    return MS_OK;
+}
+
+/* The methods in turn, as long as a gap is left. */
+static ms_status search_plan(search *s, ms_error *err)
+{
+    ms_status status = try_prices(s);
+    if (status == MS_OK)
+        status = try_labels(s, FEWEST_LOOKS, SOME_LOOKS);
+    if (status == MS_OK)
+        status = try_choices(s);
+    if (status == MS_OK)
+        status = try_labels(s, MANY_LOOKS, MOST_LOOKS);
+    if (status != MS_OK)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan");
     return MS_OK;
 }
 
@@ -157,12 +205,10 @@ static ms_status run(search *s, ms_error *err)
     }
     ms_candidates_only(&s->candidates, s->tried);
     keep_tried(s);
-    if (try_prices(s) != MS_OK)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan");
-    if (try_labels(s) != MS_OK)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan");
-    set_outcome(s);
-    return MS_OK;
+    ms_status status = search_plan(s, err);
+    if (status == MS_OK)
+        set_outcome(s);
+    return status;
 }
 
 ms_status ms_checkpoints_plan(ms_arena *arena, const ms_checkpoint_task *task,

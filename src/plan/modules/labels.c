@@ -317,6 +317,7 @@ static ms_status run(labelling *l, ms_labels *labels)
             return MS_ERR_NOMEM;
     }
     double bound = l->dropped_ms;
+    labels->is_complete = bound == INFINITY;
     if (l->now.count > 0) {
         const ms_piece *best = &l->now.items[l->now.count - 1];
         labels->has_plan = true;
@@ -349,7 +350,7 @@ ms_status ms_labels_find(ms_arena *arena, const ms_candidates *candidates,
                          const ms_labels_options *options, ms_labels *labels)
 {
     labelling l = {.candidates = candidates, .options = options};
-    labels->has_plan = false;
+    labels->has_plan = labels->is_complete = false;
     labels->bound_ms = -INFINITY;
     ms_status status = prepare(&l, arena);
     if (status == MS_OK)

@@ -18,6 +18,7 @@ typedef struct ms_labels_options {
 
 typedef struct ms_labels {
     bool has_plan;
+    bool is_complete; /* nothing was left out: more pieces would change nothing */
     double
         bound_ms; /* no plan takes less, unless below_ms is less; -INFINITY: ended by the limit */
     uint32_t *parts; /* by module, allocated by the caller: may lack bytes due to rounding */
