@@ -15,4 +15,8 @@
 ms_status ms_json_read(ms_inputs *inputs, const char *path, ms_json_source *source, char **text,
                        ms_error *err);
 
+/* The same for files that are large by nature. */
+ms_status ms_json_read_large(ms_inputs *inputs, const char *path, ms_json_source *source,
+                             char **text, ms_error *err);
+
 #endif

@@ -205,13 +205,19 @@ static ms_status add_key(scanner *s, uint32_t index)
 
 /* ---- values ---- */
 
+size_t ms_json_most_bytes(const ms_json_source *source)
+{
+    return source->most_bytes > 0 ? source->most_bytes : MS_JSON_MAX_BYTES;
+}
+
 static ms_status scan_value(scanner *s, uint32_t index);
 
 static ms_status add_span(scanner *s, uint32_t parent, uint32_t item, uint32_t *index)
 {
     *index = s->spans->count;
-    if (*index >= MS_JSON_MAX_VALUES)
-        return fail(s, s->at, 1, MS_ERR_LIMIT, "more than %d values", MS_JSON_MAX_VALUES);
+    size_t most = ms_json_most_bytes(s->source) / MS_JSON_BYTES_PER_VALUE;
+    if (*index >= most)
+        return fail(s, s->at, 1, MS_ERR_LIMIT, "more than %zu values", most);
     if (!ms_vec_push(s->spans, (ms_json_span){.parent = parent, .item = item}))
         return fail(s, s->at, 1, MS_ERR_NOMEM, "out of memory for %u values", *index);
     return MS_OK;
@@ -315,8 +321,9 @@ static ms_status scan_value(scanner *s, uint32_t index)
 static ms_status scan_document(scanner *s)
 {
     const char *text = s->source->text;
-    if (s->source->length > MS_JSON_MAX_BYTES) {
-        ms_error_set(s->err, MS_ERR_LIMIT, "larger than %d MiB", MS_JSON_MAX_BYTES >> 20);
+    size_t most = ms_json_most_bytes(s->source);
+    if (s->source->length > most) {
+        ms_error_set(s->err, MS_ERR_LIMIT, "larger than %zu MiB", most >> 20);
         return MS_ERR_LIMIT;
     }
     if (ms_utf16_is(text, s->source->length))

@@ -204,8 +204,9 @@ ms_status ms_file_plan_solve(ms_file_plan *plan, ms_error *err)
     plan->note = NULL;
     ms_json_source source;
     char *text;
-    ms_status status = ms_json_read(ms_arena_inputs(plan->arena), s->graph ? s->graph : s->ops,
-                                    &source, &text, err);
+    ms_inputs *inputs = ms_arena_inputs(plan->arena);
+    ms_status status = s->graph ? ms_json_read_large(inputs, s->graph, &source, &text, err)
+                                : ms_json_read(inputs, s->ops, &source, &text, err);
     if (status == MS_OK)
         status = solve_text(plan, &source, err);
     free(text);
