@@ -40,8 +40,8 @@ static ms_status fail_file(ms_status status, const char *name, ms_error *err)
     return status;
 }
 
-static ms_status read_file(ms_inputs *inputs, const char *path, size_t most, ms_json_source *source,
-                           char **text, ms_error *err)
+ms_status ms_json_read_within(ms_inputs *inputs, const char *path, size_t most_bytes,
+                              ms_json_source *source, char **text, ms_error *err)
 {
     const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
     ms_error reason = {.status = MS_OK};
@@ -50,25 +50,19 @@ static ms_status read_file(ms_inputs *inputs, const char *path, size_t most, ms_
     if (!in)
         return fail_file(ms_fail(err, reason.status, "cannot open: %s", reason.text), name, err);
     size_t length = 0;
-    ms_status status = read_stream(in, most, text, &length, err);
+    ms_status status = read_stream(in, most_bytes, text, &length, err);
     ms_file_close(in);
     if (status != MS_OK) {
         free(*text);
         *text = NULL;
         return fail_file(status, name, err);
     }
-    *source = (ms_json_source){.name = name, .text = *text, .length = length, .most_bytes = most};
+    *source = (ms_json_source){.name = name, .text = *text, .length = length};
     return MS_OK;
 }
 
 ms_status ms_json_read(ms_inputs *inputs, const char *path, ms_json_source *source, char **text,
                        ms_error *err)
 {
-    return read_file(inputs, path, MS_JSON_MAX_BYTES, source, text, err);
-}
-
-ms_status ms_json_read_large(ms_inputs *inputs, const char *path, ms_json_source *source,
-                             char **text, ms_error *err)
-{
-    return read_file(inputs, path, MS_JSON_MAX_LARGE_BYTES, source, text, err);
+    return ms_json_read_within(inputs, path, MS_JSON_MAX_BYTES, source, text, err);
 }

@@ -50,13 +50,13 @@ typedef struct ms_json_source {
     const char *name; /* "llama.json" */
     const char *text;
     size_t length;
-    size_t most_bytes; /* 0: MS_JSON_MAX_BYTES */
 } ms_json_source;
-
-/* The most bytes that a source may have. */
-size_t ms_json_most_bytes(const ms_json_source *source);
 
 /* Fills `spans`, which the caller releases with ms_vec_free, also after a failure. */
 ms_status ms_json_scan(const ms_json_source *source, ms_json_spans *spans, ms_error *err);
+
+/* The same for up to so many bytes, in place of MS_JSON_MAX_BYTES. */
+ms_status ms_json_scan_within(const ms_json_source *source, size_t most_bytes, ms_json_spans *spans,
+                              ms_error *err);
 
 #endif
