@@ -36,3 +36,20 @@ const char *ms_plan_host_note(const ms_plan_view *view)
             : "up to %s GiB might go to the host, as set by --max-cpu-offload %" PRIu64 "B",
         ms_gib(task->max_host_bytes, gib), task->max_host_bytes);
 }
+
+double ms_plan_steep_share(const ms_plan_view *view)
+{
+    return view->figures->time.step_ms / view->plan->needs.more_ms - 1;
+}
+
+const char *ms_plan_steep_note(const ms_plan_view *view)
+{
+    char more[MS_GIB_TEXT], percent[MS_FIXED_TEXT], ms[MS_FIXED_TEXT];
+    if (!view->plan || view->is_infeasible || !(view->plan->needs.more_ms > 0) ||
+        !(view->figures->time.step_ms > 0))
+        return "";
+    return ms_arena_printf(view->arena, "%s GiB more makes the step %s %% faster (%s ms)",
+                           ms_gib(view->plan->needs.more_bytes, more),
+                           ms_fixed(100 * ms_plan_steep_share(view), 0, percent),
+                           ms_fixed(view->plan->needs.more_ms, 1, ms));
+}

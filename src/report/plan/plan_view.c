@@ -349,8 +349,9 @@ static bool fill_plan(ms_plan_view *view)
     view->why = why(view);
     view->tone = view->is_infeasible ? MS_VERDICT_NO : ms_reason_verdict(view->figures->reason);
     view->proof = proof(view);
+    view->steep = ms_plan_steep_note(view);
     view->kept_layers = kept_layers(view);
-    return view->verdict && view->why && view->proof && view->kept_layers;
+    return view->verdict && view->why && view->proof && view->steep && view->kept_layers;
 }
 
 static bool fill(ms_plan_view *view)
