@@ -10,7 +10,7 @@
 #include "json/place.h"
 
 /* Reads to the end; one byte more than allowed is enough to know. */
-static ms_status read_stream(FILE *in, char **text, size_t *length, ms_error *err)
+static ms_status read_stream(FILE *in, size_t most, char **text, size_t *length, ms_error *err)
 {
     size_t capacity = 0;
     for (;;) {
@@ -23,8 +23,8 @@ static ms_status read_stream(FILE *in, char **text, size_t *length, ms_error *er
         }
         size_t got = fread(*text + *length, 1, capacity - *length, in);
         *length += got;
-        if (*length > MS_JSON_MAX_BYTES)
-            return ms_fail(err, MS_ERR_LIMIT, "larger than %d MiB", MS_JSON_MAX_BYTES >> 20);
+        if (*length > most)
+            return ms_fail(err, MS_ERR_LIMIT, "larger than %zu MiB", most >> 20);
         if (got == 0)
             break;
     }
@@ -40,8 +40,8 @@ static ms_status fail_file(ms_status status, const char *name, ms_error *err)
     return status;
 }
 
-ms_status ms_json_read(ms_inputs *inputs, const char *path, ms_json_source *source, char **text,
-                       ms_error *err)
+ms_status ms_json_read_within(ms_inputs *inputs, const char *path, size_t most_bytes,
+                              ms_json_source *source, char **text, ms_error *err)
 {
     const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
     ms_error reason = {.status = MS_OK};
@@ -50,7 +50,7 @@ ms_status ms_json_read(ms_inputs *inputs, const char *path, ms_json_source *sour
     if (!in)
         return fail_file(ms_fail(err, reason.status, "cannot open: %s", reason.text), name, err);
     size_t length = 0;
-    ms_status status = read_stream(in, text, &length, err);
+    ms_status status = read_stream(in, most_bytes, text, &length, err);
     ms_file_close(in);
     if (status != MS_OK) {
         free(*text);
@@ -59,4 +59,10 @@ ms_status ms_json_read(ms_inputs *inputs, const char *path, ms_json_source *sour
     }
     *source = (ms_json_source){.name = name, .text = *text, .length = length};
     return MS_OK;
+}
+
+ms_status ms_json_read(ms_inputs *inputs, const char *path, ms_json_source *source, char **text,
+                       ms_error *err)
+{
+    return ms_json_read_within(inputs, path, MS_JSON_MAX_BYTES, source, text, err);
 }

@@ -15,4 +15,8 @@
 ms_status ms_json_read(ms_inputs *inputs, const char *path, ms_json_source *source, char **text,
                        ms_error *err);
 
+/* The same for up to so many bytes, in place of MS_JSON_MAX_BYTES. */
+ms_status ms_json_read_within(ms_inputs *inputs, const char *path, size_t most_bytes,
+                              ms_json_source *source, char **text, ms_error *err);
+
 #endif

@@ -17,6 +17,7 @@
 
 typedef struct scanner {
     const ms_json_source *source;
+    size_t most_bytes;
     size_t at;
     uint32_t depth;
     uint32_t open; /* the span being filled, for the pointer of a message */
@@ -210,8 +211,9 @@ static ms_status scan_value(scanner *s, uint32_t index);
 static ms_status add_span(scanner *s, uint32_t parent, uint32_t item, uint32_t *index)
 {
     *index = s->spans->count;
-    if (*index >= MS_JSON_MAX_VALUES)
-        return fail(s, s->at, 1, MS_ERR_LIMIT, "more than %d values", MS_JSON_MAX_VALUES);
+    size_t most = s->most_bytes / MS_JSON_BYTES_PER_VALUE;
+    if (*index >= most)
+        return fail(s, s->at, 1, MS_ERR_LIMIT, "more than %zu values", most);
     if (!ms_vec_push(s->spans, (ms_json_span){.parent = parent, .item = item}))
         return fail(s, s->at, 1, MS_ERR_NOMEM, "out of memory for %u values", *index);
     return MS_OK;
@@ -315,8 +317,8 @@ static ms_status scan_value(scanner *s, uint32_t index)
 static ms_status scan_document(scanner *s)
 {
     const char *text = s->source->text;
-    if (s->source->length > MS_JSON_MAX_BYTES) {
-        ms_error_set(s->err, MS_ERR_LIMIT, "larger than %d MiB", MS_JSON_MAX_BYTES >> 20);
+    if (s->source->length > s->most_bytes) {
+        ms_error_set(s->err, MS_ERR_LIMIT, "larger than %zu MiB", s->most_bytes >> 20);
         return MS_ERR_LIMIT;
     }
     if (ms_utf16_is(text, s->source->length))
@@ -337,12 +339,18 @@ static ms_status scan_document(scanner *s)
     return left_of(s) == 0 ? MS_OK : fail_expected(s, "nothing after the value");
 }
 
-ms_status ms_json_scan(const ms_json_source *source, ms_json_spans *spans, ms_error *err)
+ms_status ms_json_scan_within(const ms_json_source *source, size_t most_bytes, ms_json_spans *spans,
+                              ms_error *err)
 {
-    scanner s = {.source = source, .spans = spans, .err = err};
+    scanner s = {.source = source, .most_bytes = most_bytes, .spans = spans, .err = err};
     ms_status status = scan_document(&s);
     if (status != MS_OK && err && !err->file[0])
         ms_json_place_file(source->name, err);
     free(s.keys);
     return status;
+}
+
+ms_status ms_json_scan(const ms_json_source *source, ms_json_spans *spans, ms_error *err)
+{
+    return ms_json_scan_within(source, MS_JSON_MAX_BYTES, spans, err);
 }

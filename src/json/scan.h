@@ -16,7 +16,8 @@
 
 enum {
     MS_JSON_MAX_BYTES = 16 << 20,
-    MS_JSON_MAX_VALUES = 1 << 20,
+    MS_JSON_MAX_LARGE_BYTES = 256 << 20, /* of files that are large by nature */
+    MS_JSON_BYTES_PER_VALUE = 16,        /* at least, on average: what bounds the values */
     MS_JSON_MAX_NESTING = 64,
     MS_JSON_MAX_NUMBER_BYTES = 60 /* cJSON copies numbers to a buffer of 64 */
 };
@@ -53,5 +54,9 @@ typedef struct ms_json_source {
 
 /* Fills `spans`, which the caller releases with ms_vec_free, also after a failure. */
 ms_status ms_json_scan(const ms_json_source *source, ms_json_spans *spans, ms_error *err);
+
+/* The same for up to so many bytes, in place of MS_JSON_MAX_BYTES. */
+ms_status ms_json_scan_within(const ms_json_source *source, size_t most_bytes, ms_json_spans *spans,
+                              ms_error *err);
 
 #endif

@@ -34,13 +34,14 @@ static const ms_json_span *span_of(ms_json_value value)
     return &value.document->spans.items[value.span];
 }
 
-ms_status ms_json_parse(const ms_json_source *source, ms_json **document, ms_error *err)
+ms_status ms_json_parse_within(const ms_json_source *source, size_t most_bytes, ms_json **document,
+                               ms_error *err)
 {
     ms_json *made = calloc(1, sizeof *made);
     if (!made)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for %s", source->name);
     made->source = *source;
-    ms_status status = ms_json_scan(source, &made->spans, err);
+    ms_status status = ms_json_scan_within(source, most_bytes, &made->spans, err);
     if (status == MS_OK) {
         /* The scanner accepts less than cJSON does: what fails here is memory. */
         made->tree = cJSON_ParseWithLength(source->text, source->length);
@@ -53,6 +54,11 @@ ms_status ms_json_parse(const ms_json_source *source, ms_json **document, ms_err
     }
     *document = made;
     return MS_OK;
+}
+
+ms_status ms_json_parse(const ms_json_source *source, ms_json **document, ms_error *err)
+{
+    return ms_json_parse_within(source, MS_JSON_MAX_BYTES, document, err);
 }
 
 void ms_json_free(ms_json *document)

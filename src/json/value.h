@@ -25,6 +25,9 @@ typedef struct ms_json_value {
 
 /* Parses a text, which must stay valid as long as the document; free it with ms_json_free. */
 ms_status ms_json_parse(const ms_json_source *source, ms_json **document, ms_error *err);
+/* The same for up to so many bytes, in place of MS_JSON_MAX_BYTES. */
+ms_status ms_json_parse_within(const ms_json_source *source, size_t most_bytes, ms_json **document,
+                               ms_error *err);
 void ms_json_free(ms_json *document); /* NULL is fine */
 
 /* The version of cJSON, e.g. "1.7.15". Static text. */

@@ -179,10 +179,11 @@ static ms_status plan_operators(ms_file_plan *plan, ms_json_value root, ms_error
 
 /* ---- solving ---- */
 
-static ms_status solve_text(ms_file_plan *plan, const ms_json_source *source, ms_error *err)
+static ms_status solve_text(ms_file_plan *plan, const ms_json_source *source, size_t most_bytes,
+                            ms_error *err)
 {
     ms_json *document = NULL;
-    ms_status status = ms_json_parse(source, &document, err);
+    ms_status status = ms_json_parse_within(source, most_bytes, &document, err);
     if (status == MS_OK) {
         double start = ms_now_ms();
         ms_json_value root = ms_json_root(document);
@@ -204,10 +205,12 @@ ms_status ms_file_plan_solve(ms_file_plan *plan, ms_error *err)
     plan->note = NULL;
     ms_json_source source;
     char *text;
-    ms_status status = ms_json_read(ms_arena_inputs(plan->arena), s->graph ? s->graph : s->ops,
-                                    &source, &text, err);
+    size_t most_bytes = s->graph ? MS_JSON_MAX_LARGE_BYTES : MS_JSON_MAX_BYTES;
+    ms_status status =
+        ms_json_read_within(ms_arena_inputs(plan->arena), s->graph ? s->graph : s->ops, most_bytes,
+                            &source, &text, err);
     if (status == MS_OK)
-        status = solve_text(plan, &source, err);
+        status = solve_text(plan, &source, most_bytes, err);
     free(text);
     return status;
 }

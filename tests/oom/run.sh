@@ -84,6 +84,7 @@ if [ -x "$program" ]; then
     program_case "devices" devices
     # With nothing to solve: GLPK 5.0 loses the block that it cannot make larger.
     program_case "plan for modules" plan --graph tests/golden/cli/plan/graph/files/modules.json --budget 1GiB
+    program_case "plan that frees bytes" plan --graph tests/property/plan/captured/unet.json --budget 900000000B
     program_case "plan for FSDP units" plan --fsdp --graph tests/property/plan/fsdp_instance.json --budget 4.75GiB --world-size 4
     program_case "plan for operators" plan --ops tests/golden/cli/plan/ops/files/operators.json --memory-budget 0.5 -o -
     run="--config tests/oom/llama.json --batch 16 --seq 1024 --quiet"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Three methods, each tried if the previous ones leave a gap: discard as much as possible, which
- * fits if anything does; prices; counts of equal modules. The rows of the last one are those that
- * determine prices, and those that the plan so far violates.
+ * Each method is tried if the previous ones leave a gap: discard as much as possible, which fits if
+ * anything does; prices; labels; choices, a mixed-integer problem; and labels again, with more of
+ * them.
  */
 #include "plan/modules/checkpoints.h"
 
@@ -11,11 +11,22 @@
 
 #include "plan/modules/adjust.h"
 #include "plan/modules/candidates.h"
-#include "plan/modules/counts.h"
+#include "plan/modules/choices.h"
+#include "plan/modules/labels.h"
 #include "plan/modules/prices.h"
 #include "plan/modules/recount.h"
 
-enum { MOST_ROUNDS = 100, MOST_LEVELS = 12 };
+/* Pieces that are continued, over all candidates. */
+enum {
+    FEWEST_LOOKS = 50000,
+    SOME_LOOKS = 400000,
+    ENOUGH_LOOKS = 5000000,
+    MANY_LOOKS = 3200000,
+    MOST_LOOKS = 30000000,
+    FEWEST_PIECES = 16,
+    MOST_CHOICES = 4000 /* candidates */
+};
+#define CHOICES_SHARE 0.6 /* of the time that is left */
 
 typedef struct search {
     ms_arena *arena;
@@ -23,9 +34,8 @@ typedef struct search {
     ms_limit limit;
     ms_checkpoint_plan *plan; /* the best so far; its bound is that of all plans */
     uint32_t *tried;          /* by module */
-    bool *is_used;            /* by row */
-    uint64_t more_bytes;
-    double rounding_ms; /* what whole parts may cost the best plan */
+    const double *price;      /* by candidate */
+    double rounding_ms;       /* what whole parts may cost the best plan */
 } search;
 
 static void set_gap(search *s)
@@ -40,6 +50,12 @@ static bool is_done(const search *s)
     const ms_checkpoint_plan *p = s->plan;
     double allowed = (s->candidates.task->gap + 1e-6) * p->recompute_ms + s->rounding_ms;
     return p->recompute_ms - p->bound_ms <= allowed;
+}
+
+static bool is_optimal(const search *s)
+{
+    const ms_checkpoint_plan *p = s->plan;
+    return p->recompute_ms - p->bound_ms <= 1e-7 * p->recompute_ms + s->rounding_ms;
 }
 
 static double rounding_ms(const search *s, const uint32_t *parts)
@@ -89,7 +105,7 @@ static ms_status try_prices(search *s)
     ms_status status = ms_prices_find(s->arena, &s->candidates, &s->limit, &prices);
     if (status != MS_OK)
         return status;
-    s->is_used = prices.is_tight;
+    s->price = prices.price;
     if (prices.parts) {
         memcpy(s->tried, prices.parts, s->candidates.task->graph->count * sizeof *s->tried);
         keep_tried(s);
@@ -98,80 +114,67 @@ static ms_status try_prices(search *s)
     return MS_OK;
 }
 
-/* What a plan lacks, by row. Returns the most that it lacks for a row in use. */
-static uint64_t find_lacks(const search *s, uint64_t *lacks)
+/* Ever more pieces, until the plan is optimal; or within the gap, once that has been tried with
+ * more than a few. */
+static ms_status try_labels(search *s, uint64_t first_looks, uint64_t most_looks)
 {
-    const ms_candidates *c = &s->candidates;
-    uint64_t freed = 0, most = 0;
-    uint32_t next = 0;
-    for (uint32_t row = 0; row < c->row_count; row++) {
-        for (; next < c->rows[row].before; next++)
-            freed +=
-                ms_checkpoint_freed_bytes(c->items[next].module, s->tried[c->items[next].index]);
-        uint64_t need = c->rows[row].need_bytes;
-        lacks[row] = need > freed ? need - freed : 0;
-        if (s->is_used[row])
-            most = lacks[row] > most ? lacks[row] : most;
-    }
-    return most;
-}
-
-/* Uses the row that lacks most of those in a range; and those on both sides of it, that many levels
- * deep. */
-static bool use_worst_rows(search *s, const uint64_t *lacks, uint32_t first, uint32_t end,
-                           uint32_t levels)
-{
-    uint32_t worst = end;
-    for (uint32_t row = first; row < end; row++)
-        if (!s->is_used[row] && lacks[row] > (worst < end ? lacks[worst] : 0))
-            worst = row;
-    if (worst == end)
-        return false;
-    s->is_used[worst] = true;
-    if (levels > 0) {
-        use_worst_rows(s, lacks, first, worst, levels - 1);
-        use_worst_rows(s, lacks, worst + 1, end, levels - 1);
-    }
-    return true;
-}
-
-/* More rows for the next round, the more the longer it takes. If there are none, the plan may lack
- * what the solver takes for nothing, and all rows want more. False when it lacks nothing. */
-static bool ask_more(search *s, uint32_t round)
-{
-    uint64_t *lacks = s->candidates.scratch, most = find_lacks(s, lacks);
-    if (use_worst_rows(s, lacks, 0, s->candidates.row_count,
-                       round < MOST_LEVELS ? round : MOST_LEVELS))
-        return true;
-    s->more_bytes += most > 0 ? most + 1 : 0;
-    return most > 0;
-}
-
-static ms_status try_counts(search *s, ms_error *err)
-{
-    bool goes_on = s->candidates.count > 0;
-    for (uint32_t round = 0; round < MOST_ROUNDS && goes_on && !is_done(s); round++) {
-        ms_counts counts = {.parts = s->tried};
-        ms_counts_options options = {
-            .is_used = s->is_used,
-            .more_bytes = s->more_bytes,
-            .enough_ms = s->plan->recompute_ms * (1 - s->candidates.task->gap),
+    uint32_t count = s->candidates.count;
+    for (uint64_t looks = first_looks; count > 0 && looks <= most_looks; looks *= 8) {
+        if (ms_limit_reached(&s->limit) || (is_done(s) && (is_optimal(s) || looks > ENOUGH_LOOKS)))
+            break;
+        uint64_t most_pieces = looks / count;
+        ms_labels labels = {.parts = s->tried};
+        ms_labels_options options = {
+            .price = s->price,
+            .below_ms = s->plan->recompute_ms,
+            .most_pieces = most_pieces > FEWEST_PIECES ? (uint32_t)most_pieces : FEWEST_PIECES,
             .limit = &s->limit,
         };
-        if (ms_limit_reached(&s->limit))
-            break;
-        ms_error inner = {.status = MS_OK};
-        ms_status status = ms_counts_plan(s->arena, &s->candidates, &options, &counts, &inner);
-        if (status == MS_ERR_NOMEM)
-            return ms_fail(err, status, "%s", inner.text);
-        if (status != MS_OK) /* the solver gave up; there is a plan, and its gap is known */
-            break;
-        double bound = s->more_bytes == 0 ? counts.bound_ms : -INFINITY;
-        goes_on = counts.has_plan && ask_more(s, round);
-        if (counts.has_plan)
+        ms_status status = ms_labels_find(s->arena, &s->candidates, &options, &labels);
+        if (status != MS_OK)
+            return status;
+        if (labels.has_plan)
             keep_tried(s);
-        raise_bound(s, bound);
+        raise_bound(s, labels.bound_ms);
+        if (labels.is_complete)
+            break;
     }
+    return MS_OK;
+}
+
+static ms_status try_choices(search *s)
+{
+    ms_choices choices = {.parts = s->tried};
+    ms_choices_options options = {
+        .price = s->price,
+        .enough_ms = s->plan->recompute_ms * (1 - s->candidates.task->gap),
+        .limit = &s->limit,
+        .time_limit_s = CHOICES_SHARE * ms_limit_left_s(&s->limit),
+    };
+    if (s->candidates.count == 0 || s->candidates.count > MOST_CHOICES || is_done(s) ||
+        ms_limit_reached(&s->limit))
+        return MS_OK;
+    ms_status status = ms_choices_plan(s->arena, &s->candidates, &options, &choices);
+    if (status != MS_OK)
+        return status;
+    if (choices.has_plan)
+        keep_tried(s);
+    raise_bound(s, choices.bound_ms);
+    return MS_OK;
+}
+
+/* The methods in turn, as long as a gap is left. */
+static ms_status search_plan(search *s, ms_error *err)
+{
+    ms_status status = try_prices(s);
+    if (status == MS_OK)
+        status = try_labels(s, FEWEST_LOOKS, SOME_LOOKS);
+    if (status == MS_OK)
+        status = try_choices(s);
+    if (status == MS_OK)
+        status = try_labels(s, MANY_LOOKS, MOST_LOOKS);
+    if (status != MS_OK)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan");
     return MS_OK;
 }
 
@@ -202,10 +205,9 @@ static ms_status run(search *s, ms_error *err)
     }
     ms_candidates_only(&s->candidates, s->tried);
     keep_tried(s);
-    if (try_prices(s) != MS_OK)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan");
-    ms_status status = try_counts(s, err);
-    set_outcome(s);
+    ms_status status = search_plan(s, err);
+    if (status == MS_OK)
+        set_outcome(s);
     return status;
 }
 

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "json/value.h"
 
-enum { MS_GRAPH_MAX_MODULES = 8192, MS_GRAPH_MAX_SEGMENTS = 64 };
+enum { MS_GRAPH_MAX_MODULES = 131072, MS_GRAPH_MAX_SEGMENTS = 64 };
 #define MS_GRAPH_NO_MODULE UINT32_MAX
 
 /* A linear piece of the curve of recomputed run-time share over the discarded fraction. */

@@ -222,8 +222,6 @@ static ms_status run(pricing *p, ms_prices *prices)
         prices->parts = NULL;
     while (p->open.count > 0) /* out of time: as they were before */
         p->no_memory |= !ms_vec_push(&p->done, p->open.items[--p->open.count]);
-    for (uint32_t i = 0; i < p->done.count; i++)
-        prices->is_tight[p->done.items[i].row] = true;
     double bound = find_bound(p);
     prices->bound_ms = bound > 0 ? bound * (1 - 1e-9) : 0; /* less what rounding may add */
     if (prices->parts)
@@ -243,10 +241,9 @@ ms_status ms_prices_find(ms_arena *arena, const ms_candidates *candidates, const
     p.high = ms_arena_array(arena, uint32_t, count);
     p.mixed = ms_arena_array(arena, uint32_t, count);
     prices->parts = ms_arena_array(arena, uint32_t, candidates->task->graph->count);
-    prices->is_tight = ms_arena_array(arena, bool, candidates->row_count);
+    prices->price = p.price;
     ms_status status = MS_ERR_NOMEM;
-    if (p.price && p.inside && p.picked && p.low && p.high && p.mixed && prices->parts &&
-        prices->is_tight)
+    if (p.price && p.inside && p.picked && p.low && p.high && p.mixed && prices->parts)
         status = run(&p, prices);
     ms_vec_free(&p.open);
     ms_vec_free(&p.done);

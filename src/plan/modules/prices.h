@@ -12,8 +12,8 @@
 
 typedef struct ms_prices {
     double bound_ms;
-    uint32_t *parts; /* by module: a plan, possibly over the budget; NULL: out of time */
-    bool *is_tight;  /* by row: it determines a price */
+    uint32_t *parts;     /* by module: a plan, possibly over the budget; NULL: out of time */
+    const double *price; /* by candidate: of a MiB, never rising; it falls only at rows */
 } ms_prices;
 
 /* Allocates in the arena. Ends early, with a lower bound that is smaller, when the limit is

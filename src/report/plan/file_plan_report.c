@@ -16,7 +16,7 @@
 static const char *const ending_texts[] = {
     [MS_PLAN_OPTIMAL] = "proven",
     [MS_PLAN_INFEASIBLE] = "",
-    [MS_PLAN_LIMIT] = "stopped by the time limit",
+    [MS_PLAN_LIMIT] = "not closed", /* see ending_text */
     [MS_PLAN_STOPPED] = "stopped",
 };
 
@@ -148,6 +148,15 @@ static void write_decisions(const ms_file_plan *plan, FILE *out)
     }
 }
 
+/* A search ends when its time is over, or when it has done all the work that it may. */
+static const char *ending_text(const ms_file_plan *plan)
+{
+    ms_plan_outcome outcome = plan->checkpoints.outcome;
+    bool is_late = plan->solve_ms >= 1000 * plan->settings->time_limit_s;
+    return outcome == MS_PLAN_LIMIT && is_late ? "stopped by the time limit"
+                                               : ending_texts[outcome];
+}
+
 static void write_checkpoints(const ms_file_plan *plan, FILE *out)
 {
     const ms_checkpoint_plan *p = &plan->checkpoints;
@@ -166,7 +175,7 @@ static void write_checkpoints(const ms_file_plan *plan, FILE *out)
         return;
     }
     ms_file_print(out, "Recomputes %.3f ms; at least %.3f ms are needed (gap %.3f %%, %s).\n",
-                  p->recompute_ms, p->bound_ms, 100 * p->gap, ending_texts[p->outcome]);
+                  p->recompute_ms, p->bound_ms, 100 * p->gap, ending_text(plan));
     write_decisions(plan, out);
 }
 

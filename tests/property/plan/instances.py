@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Plans every instance of sac_instances.json and compares with the best figures listed there; then
-larger siblings of them, the three cases of PyTorch's test_sac_ilp.py on its model (four_layers.py),
-and the five of test_fsdp_ilp.py (fsdp_instance.json).
+larger siblings of them, graphs captured from other models, with sac_milp's plans (captured.py), small
+random trees, of which every plan is tried (nested.py), the three cases of PyTorch's test_sac_ilp.py on
+its model (four_layers.py), and the five of test_fsdp_ilp.py (fsdp_instance.json).
 
     instances.py [--cbc SECONDS]
 
@@ -22,7 +23,9 @@ import tempfile
 import time
 from fractions import Fraction
 
+import captured
 import four_layers
+import nested
 import plan_schema
 import pytorch_form
 import siblings
@@ -125,6 +128,44 @@ def sibling_cases(instances):
                None, float("inf"), 1)
     for budget in (16, 128):
         yield f"flat-8000-{budget}", siblings.flat(8000), budget * 2**30, 1, None, float("inf"), 10
+    for count, percent in ((100, 90), (300, 20)):
+        info = siblings.charged(count)
+        budget = siblings.baseline_peak(info) * percent // 100
+        yield f"charged-{count}-{percent}", info, budget, 1, None, float("inf"), 60
+
+
+def captured_cases():
+    """The same for graphs of other models; sac_milp's plans are the references."""
+    for name, info, budget, sac_ms, _ in captured.cases():
+        yield name, info, budget, 1, None, sac_ms, 1
+
+
+def least_faults():
+    """The least times of captured graphs are found and proven, and so are those of small random trees."""
+    for name, info, budget, _, least_ms in captured.cases():
+        answer = plan(info, budget, 1)[1]
+        if least_ms is not None:
+            yield name, least_fault(answer, least_ms)
+    for seed in range(40):
+        info = nested.tree(seed)
+        peak, least = siblings.baseline_peak(info), plan(info, 1, 1)[1]["smallest_peak_bytes"]
+        for percent in (-1, 0, 5, 45, 85):
+            budget = least + (peak - least) * percent // 100 if percent >= 0 else least - 1
+            code, answer = plan(info, budget, 1)
+            least_ms = nested.least_ms(info, budget)
+            if least_ms is None:
+                yield f"tree-{seed}-{percent}", None if code == 3 else f"exit {code}"
+            elif least_ms is not ...:
+                over = code == 0 and recount(info, answer["decisions"], 1)[0] > budget
+                yield f"tree-{seed}-{percent}", "over the budget" if over else least_fault(answer, least_ms)
+
+
+def least_fault(answer, least_ms):
+    """Why a plan is not the least, or its bound is false; or None. A fraction is rounded up to a millionth."""
+    rounding = 1e-6 + 1e-5 * least_ms + 2e-5 * sum(x < 1 for x in answer["decisions"].values())
+    if answer["status"] != "optimal" or abs(answer["recompute_ms"] - least_ms) > rounding:
+        return f"{answer['status']}, {answer['recompute_ms']} ms instead of {least_ms}"
+    return f"bound {answer['bound_ms']} above {least_ms}" if answer["bound_ms"] > least_ms + 1e-6 + 1e-6 * least_ms else None
 
 
 def four_layer_faults():
@@ -176,9 +217,10 @@ def fsdp_fault(budget, bandwidth, given, units, exposed, peak):
 def interrupt_fault():
     """Ctrl-C in the middle of a long search writes the plan found so far."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # not ignored by what is started
-    budget = 128 * 2**30
+    info = siblings.charged(300)
+    budget = siblings.baseline_peak(info) * 9 // 10
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(siblings.flat(8000), file)
+        json.dump(info, file)
         file.flush()
         with subprocess.Popen([MEMSCOPE, "plan", "--graph", file.name, "--budget", f"{budget}B",
                                "--gap", "0", "--time-limit", "300", "--format", "json"],
@@ -239,17 +281,21 @@ def main():
         print("no cbc on the path (Debian: coinor-cbc), so nothing is solved side by side")
         cbc_s = None
     instances = siblings.load()
-    cases = list(reference_cases(instances)) + list(sibling_cases(instances))
+    cases = list(reference_cases(instances)) + list(sibling_cases(instances)) + list(captured_cases())
     print(f"{'instance':25} {'verdict':>10} {'recompute':>10} {'best':>7} {'gap %':>7} {'solved':>9}"
           f"{'        CBC   solved' if cbc_s else ''}")
     failed = sum(run_case(case, cbc_s) for case in cases)
     whys = [(f"sac-ilp-{name}", why) for name, why in four_layer_faults()]
     whys += [(f"fsdp-{name}", fsdp_fault(*case)) for name, *case in FSDP_CASES]
     whys += [("interrupt", interrupt_fault()), ("schema", schema_fault())]
+    leasts = list(least_faults())
+    print(f"{'least':25} {len(leasts)} times compared")
+    whys += [(name, why) for name, why in leasts if why]
+    passed = len(cases) + len(whys) + sum(why is None for _, why in leasts)
     for name, why in whys:
         failed += why is not None
         print(f"{name:25} {f'FAILED: {why}' if why else 'as expected':>15}")
-    print(f"{len(cases) + len(whys) - failed} passed, {failed} failed")
+    print(f"{passed - failed} passed, {failed} failed")
     return failed > 0
 
 

@@ -98,6 +98,23 @@ def flat(count, seed=1):
     return with_orders([root] + stats)
 
 
+def charged(count, seed=1):
+    """So many modules side by side, of which discarding a little costs almost as much as discarding all, and what a
+    byte costs is nearly the same everywhere."""
+    rng = random.Random(seed)
+    stats, act_total = [], 0
+    for i in range(count):
+        saved = rng.randrange(1 << 20, 1 << 26)
+        act_total += saved
+        stats.append({"fqn": f"M.m{i}", "param_per_module": 0, "grad_total": 0, "act_fw_per_module": saved,
+                      "act_grad_per_module": 0, "act_total": act_total, "is_leaf": False,
+                      "sac_runtime": saved / 2**26 + 0.1, "sac_memory": saved, "slopes": [0.01],
+                      "intercepts": [0.99]})
+    root = {"fqn": "M", "param_per_module": 0, "grad_total": 0, "act_fw_per_module": act_total,
+            "act_grad_per_module": 0, "act_total": act_total, "is_leaf": True}
+    return with_orders([root] + stats)
+
+
 def main():
     name, count = sys.argv[1], int(sys.argv[2])
     info = flat(count) if name == "flat" else stretch(load()[name]["module_info"], count)

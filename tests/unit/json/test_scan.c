@@ -201,6 +201,27 @@ static void size_ends_at_16_mib(void **state)
     free(text);
 }
 
+static ms_status scan_within(const char *text, size_t most_bytes, ms_error *err)
+{
+    ms_json_spans spans = {0};
+    ms_json_source source = {"t.json", text, strlen(text)};
+    ms_status status = ms_json_scan_within(&source, most_bytes, &spans, err);
+    ms_vec_free(&spans);
+    return status;
+}
+
+static void there_may_be_another_limit(void **state)
+{
+    (void)state;
+    ms_error err = {0};
+    assert_int_equal(scan_within("[1,2,3]", 64, &err), MS_OK);
+    assert_int_equal(scan_within("[1,2,3,4]", 64, &err), MS_ERR_LIMIT);
+    assert_string_equal(err.text, "more than 4 values");
+    err = (ms_error){0};
+    assert_int_equal(scan_within("[1,2,3]", 6, &err), MS_ERR_LIMIT);
+    assert_string_equal(err.text, "larger than 0 MiB");
+}
+
 static void values_end_at_2_to_20(void **state)
 {
     (void)state;
@@ -420,6 +441,7 @@ int main(void)
         cmocka_unit_test(nul_bytes_are_refused),
         cmocka_unit_test(nesting_ends_at_64),
         cmocka_unit_test(size_ends_at_16_mib),
+        cmocka_unit_test(there_may_be_another_limit),
         cmocka_unit_test(values_end_at_2_to_20),
         cmocka_unit_test(a_long_line_is_shortened_around_the_place),
         cmocka_unit_test(wide_characters_leave_room_for_the_place),
