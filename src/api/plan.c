@@ -16,6 +16,7 @@
 #include "memscope/plan.h"
 #include "plan/file_plan.h"
 #include "plan/search/curve.h"
+#include "plan/search/slow_link.h"
 #include "plan/search/step_plan.h"
 #include "plan/trainers/target.h"
 #include "plan/trainers/targets.h"
@@ -302,6 +303,8 @@ static ms_status solve_run(ms_plan *plan, ms_error *err)
         status = ms_curve_trace(plan->arena, &plan->task, (uint32_t)s->points, &plan->curve, err);
     else
         status = solve_step(plan, err);
+    if (status == MS_OK && !s->curve)
+        status = ms_step_plan_time_slow_link(&plan->task, &plan->step, err);
     if (status == MS_OK && is_for_all(plan))
         status = solve_targets(plan, err);
     if (plan->run.device->has_assumed_rates)

@@ -24,8 +24,7 @@ static bool is_preset(const ms_embedded *file)
 static const ms_embedded *find_preset(const char *name)
 {
     for (size_t i = 0; i < ms_embedded_count; i++)
-        if (ms_name_equal(ms_embedded_files[i].name, name) &&
-            is_preset(&ms_embedded_files[i]))
+        if (ms_name_equal(ms_embedded_files[i].name, name) && is_preset(&ms_embedded_files[i]))
             return &ms_embedded_files[i];
     return NULL;
 }

@@ -70,7 +70,8 @@ typedef struct ms_step_plan {
                              an ideal allocator; gap: (step_ms - bound_ms) / step_ms. If nothing is
                              treated, only that was measured */
     bool is_timed_by_layer; /* the bound ignores that copies share the time of unlike neighbours */
-    double solve_ms;        /* total, including simulations */
+    double slow_link_ms; /* the plan's step with half the link to the host; 0: it copies nothing */
+    double solve_ms;     /* total, including simulations */
     uint32_t simulations;
     ms_vec(ms_decision) decisions;   /* most freed bytes first */
     ms_vec_alternatives compared;    /* other planners at the same budget */

@@ -346,6 +346,10 @@ bool ms_plan_html(FILE *out, const ms_plan_view *v)
         links[SUGGESTIONS].title = ms_plan_suggestions_title(v->plan);
         write_headroom(out, v);
         ms_html_paragraph(out, "note", v->proof);
+        if (*v->times_note && v->plan->plan.time.step_ms > 0)
+            ms_html_paragraph(out, "note", v->times_note);
+        if (*v->link_note)
+            ms_html_paragraph(out, "note", v->link_note);
     }
     return ms_html_finish(out, links, SECTION_COUNT, MS_HTML_PREDICTED, v, write_section);
 }

@@ -22,6 +22,21 @@ const char *ms_plan_rates_note(const ms_plan_view *view)
         device->is_cpu ? "" : " GB/s to the host");
 }
 
+const char *ms_plan_link_note(const ms_plan_view *view)
+{
+    const ms_step_plan *plan = view->plan;
+    char rate[MS_FIXED_TEXT], ms[MS_FIXED_TEXT], percent[MS_FIXED_TEXT];
+    if (!plan || !(plan->slow_link_ms > 0))
+        return "";
+    double more = 100 * (plan->slow_link_ms / plan->plan.time.step_ms - 1);
+    return ms_arena_printf(
+        view->arena,
+        "copies rest on a link of %s GB/s to pinned memory: at half of that the step takes %s ms, "
+        "+%s %%",
+        ms_fixed(view->run->device->host_link_bytes_per_s / 1e9, 1, rate),
+        ms_fixed(plan->slow_link_ms, 1, ms), ms_fixed(more, 1, percent));
+}
+
 const char *ms_plan_host_note(const ms_plan_view *view)
 {
     const ms_step_task *task = view->answer->task;

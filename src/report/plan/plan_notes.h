@@ -8,6 +8,7 @@
 #include "report/plan/plan_view.h"
 
 const char *ms_plan_rates_note(const ms_plan_view *view);
+const char *ms_plan_link_note(const ms_plan_view *view);
 const char *ms_plan_host_note(const ms_plan_view *view);
 
 #endif
