@@ -273,6 +273,14 @@ def add_memory():
     add("memory_share", ["b200"], BLACKWELL, rate / bandwidth("b200"), "a rate fitted to operators of a B200")
 
 
+# The middle of tokens per second, published over predicted at the rates above alone, of the rows of reports/throughput.md.
+STEP_SHARE = 0.93
+
+
+def add_step():
+    add("step_share", [], ["any"], STEP_SHARE, "12 steps on one GPU, all that could be expressed", "reports/throughput.md")
+
+
 def add_links():
     for gpu, devices, capabilities, title in (
             ("A100-SXM4-80GB", A100, ["any"], "an A100 SXM in a DGX"), ("A100-PCIe-80GB", ["a100-80gb-pcie"], [], "an A100 PCIe"),
@@ -299,6 +307,7 @@ MEANING = {
     "attention_traffic": "added to that: its bytes over the data sheet's bandwidth, times this",
     "memory_share": "share of the data sheet's bandwidth that other operators reach",
     "kernel_us": "microseconds added for each kernel",
+    "step_share": "share of these rates that is left in a whole step: what is between kernels, clocks under load",
     "host_link_share": "share of the data sheet's rate that pinned copies reach each way",
     "pageable_gb_per_s": "rate of copies from and to memory that is not pinned",
 }
@@ -320,7 +329,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--errors", action="store_true")
     options = parser.parse_args()
-    for step in (add_products, add_attentions, add_memory, add_links):
+    for step in (add_products, add_attentions, add_memory, add_step, add_links):
         step()
     ROWS.sort(key=lambda r: list(MEANING).index(r.figure))
     text = table_text()

@@ -15,6 +15,7 @@ const char *const ms_rate_names[] = {
     [MS_RATE_ATTENTION_TRAFFIC] = "attention_traffic",
     [MS_RATE_MEMORY_SHARE] = "memory_share",
     [MS_RATE_KERNEL_US] = "kernel_us",
+    [MS_RATE_STEP_SHARE] = "step_share",
     [MS_RATE_HOST_LINK_SHARE] = "host_link_share",
     [MS_RATE_PAGEABLE_GB_PER_S] = "pageable_gb_per_s",
 };

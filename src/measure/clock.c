@@ -63,7 +63,8 @@ static double reached_ms(const ms_device *device, const ms_op_exec *op, ms_op_cl
 {
     double s = reached_s(device, op, class);
     double kernels = op->product_count > 1 ? op->product_count : 1;
-    return s > 0 ? s * 1e3 + kernels * figure(device, MS_RATE_KERNEL_US) * 1e-3 : 0;
+    double alone_ms = s > 0 ? s * 1e3 + kernels * figure(device, MS_RATE_KERNEL_US) * 1e-3 : 0;
+    return alone_ms / figure(device, MS_RATE_STEP_SHARE);
 }
 
 double ms_clock_op_ms(const ms_device *device, const ms_op_exec *op)

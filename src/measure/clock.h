@@ -9,8 +9,9 @@
  *     attention  the same, with the figures of its pass
  *     other      kernels * kernel_us + bytes / (memory_share * bandwidth)
  *
- * and none faster than its bytes at that share of the bandwidth. A calibration's classes are
- * multiples of the roofline; an MFU is the share of the dense rate for products and attention.
+ * and none faster than its bytes at that share of the bandwidth; all divided by step_share. A
+ * calibration's classes are multiples of the roofline; an MFU is the share of the dense rate for
+ * products and attention.
  */
 #ifndef MS_MEASURE_CLOCK_H
 #define MS_MEASURE_CLOCK_H

@@ -22,7 +22,10 @@ static const ms_rates reached = {{[MS_RATE_PRODUCT_SHARE] = {.value = 0.5},
                                   [MS_RATE_ATTENTION_BACKWARD_SHARE] = {.value = 0.25},
                                   [MS_RATE_ATTENTION_TRAFFIC] = {.value = 2},
                                   [MS_RATE_MEMORY_SHARE] = {.value = 0.8},
-                                  [MS_RATE_KERNEL_US] = {.value = 10}}};
+                                  [MS_RATE_KERNEL_US] = {.value = 10},
+                                  [MS_RATE_STEP_SHARE] = {.value = 1}}};
+static const ms_rates slow_step = {
+    {[MS_RATE_MEMORY_SHARE] = {.value = 1}, [MS_RATE_STEP_SHARE] = {.value = 0.5}}};
 #define WORK .flops = 2000000000000, .traffic_bytes = 2000000000, .matmul_dtype = MS_DTYPE_BF16
 
 #define RATES .bf16_flops = 200e12, .fp32_flops = 20e12, .memory_bytes_per_s = 2e12
@@ -87,6 +90,10 @@ static const clock_case cases[] = {
      {RATES, .rates = &reached},
      {.name = "add", .traffic_bytes = 2000000000},
      1.26},
+    {"another operator in a step that has half",
+     {RATES, .rates = &slow_step},
+     {.name = "add", .traffic_bytes = 2000000000},
+     2},
     {"nothing moved takes no kernel", {RATES, .rates = &reached}, {.name = "view"}, 0},
     {"a calibration before reached rates",
      {RATES, .rates = &reached, .slowdown = {[MS_OP_PRODUCT] = 2}},
