@@ -5,6 +5,9 @@
 #include "report/plan/plan_notes.h"
 
 #include <inttypes.h>
+#include <math.h>
+
+#include "device/rates.h"
 
 const char *ms_plan_rates_note(const ms_plan_view *view)
 {
@@ -25,15 +28,17 @@ const char *ms_plan_rates_note(const ms_plan_view *view)
 const char *ms_plan_link_note(const ms_plan_view *view)
 {
     const ms_step_plan *plan = view->plan;
-    char rate[MS_FIXED_TEXT], ms[MS_FIXED_TEXT], percent[MS_FIXED_TEXT];
+    const ms_rates *rates = view->run->device->rates;
+    char rate[MS_FIXED_TEXT], ms[MS_FIXED_TEXT], percent[MS_FIXED_TEXT], pageable[MS_FIXED_TEXT];
     if (!plan || !(plan->slow_link_ms > 0))
         return "";
     double more = 100 * (plan->slow_link_ms / plan->plan.time.step_ms - 1);
     return ms_arena_printf(
         view->arena,
-        "copies rest on a link of %s GB/s to pinned memory: at half of that the step takes %s ms, "
-        "+%s %%",
+        "copies rest on a link of %s GB/s to pinned memory (%s to other memory): at half of that "
+        "the step takes %s ms, +%s %%",
         ms_fixed(view->run->device->host_link_bytes_per_s / 1e9, 1, rate),
+        ms_fixed(rates ? rates->figures[MS_RATE_PAGEABLE_GB_PER_S].value : NAN, 1, pageable),
         ms_fixed(plan->slow_link_ms, 1, ms), ms_fixed(more, 1, percent));
 }
 
