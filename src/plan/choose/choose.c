@@ -68,7 +68,7 @@ typedef ms_status (*problem_solver)(const ms_problem *problem, const ms_solver_o
 static ms_status solve(choosing *c, problem_solver with, ms_solution *solution, bool *met)
 {
     bool is_relaxed = with == ms_problem_relax;
-    int rounds = !is_relaxed && c->costs.task->nodes > 0 ? FEW_ROUNDS : MOST_ROUNDS;
+    int rounds = !is_relaxed && c->costs.task->is_rough ? FEW_ROUNDS : MOST_ROUNDS;
     ms_status status = MS_OK;
     *met = false;
     for (int i = 0; i < rounds && status == MS_OK && !*met; i++) {
@@ -108,12 +108,12 @@ enum { MOST_LAYER_SUMS = 600000, FEW_LAYER_SUMS = 150000 };
 
 static uint32_t evaluations(const choosing *c)
 {
-    uint32_t sums = c->costs.task->nodes > 0 ? FEW_LAYER_SUMS : MOST_LAYER_SUMS;
+    uint32_t sums = c->costs.task->is_rough ? FEW_LAYER_SUMS : MOST_LAYER_SUMS;
     return sums / c->costs.costs->layer_count;
 }
 
 /* The solution's assignment, if there is none that costs less. */
-static ms_status take(choosing *c, const ms_solution *solution, bool met)
+static ms_status take(choosing *c, const ms_solution *solution, bool met, bool is_rounded)
 {
     ms_assignment assignment;
     ms_status status = ms_assignment_keep_all(c->arena, c->costs.costs, &assignment, c->err);
@@ -127,19 +127,23 @@ static ms_status take(choosing *c, const ms_solution *solution, bool met)
     double cost = cost_of(c, solution, met, &assignment);
     if (c->chosen->has_assignment && cost >= c->cost)
         return MS_OK;
+    if (is_rounded && isinf(cost))
+        return MS_OK;
     c->chosen->has_assignment = true;
     c->chosen->assignment = assignment;
     c->cost = cost;
     return MS_OK;
 }
 
-/* Rounded, what has the lowest peak without integers has about that peak. */
+/* Rounded, what has the lowest peak without integers has about that peak; what is fastest is
+ * improved within the limits. */
 static ms_status take_rounded(choosing *c, const ms_solution *relaxed)
 {
-    if (c->costs.task->aim != MS_LEAST_PEAK)
+    bool is_peak = c->costs.task->aim == MS_LEAST_PEAK;
+    if (!is_peak && !c->costs.has_waits)
         return MS_OK;
-    ms_status status = take(c, relaxed, true);
-    c->is_rounded = c->block_count <= MANY_BLOCKS;
+    ms_status status = take(c, relaxed, true, true);
+    c->is_rounded = is_peak && c->block_count <= MANY_BLOCKS;
     if (status == MS_OK && is_proven(c))
         c->chosen->outcome = MS_SOLVER_PROVEN;
     return status;
@@ -187,7 +191,7 @@ static ms_status choose_below(choosing *c, double most)
         double bound = fmin(has_none ? INFINITY : solution.bound, c->relaxed + most);
         chosen->bound = fmax(chosen->bound, bound);
         if (solution.has_solution)
-            status = take(c, &solution, met);
+            status = take(c, &solution, met, false);
         c->is_rounded = false;
         chosen->outcome = has_none && isinf(most) ? MS_SOLVER_INFEASIBLE : MS_SOLVER_LIMIT;
         if (chosen->has_assignment && is_proven(c))
@@ -203,7 +207,7 @@ static bool is_enough(const choosing *c)
     const ms_choose_task *task = c->costs.task;
     const ms_chosen *chosen = c->chosen;
     return chosen->outcome != MS_SOLVER_LIMIT || ms_chosen_is_no_better(task, chosen) ||
-           (task->nodes > 0 && chosen->has_assignment && !c->is_rounded) ||
+           (task->is_rough && chosen->has_assignment && !c->is_rounded) ||
            ms_limit_reached(&c->limit);
 }
 
@@ -215,7 +219,7 @@ bool ms_chosen_is_no_better(const ms_choose_task *task, const ms_chosen *chosen)
 static ms_status choose(choosing *c)
 {
     ms_status status = relax(c);
-    int last = c->costs.task->nodes > 0 ? SHARES - 1 : SHARES; /* all of them take long */
+    int last = c->costs.task->is_rough ? SHARES - 1 : SHARES; /* all of them take long */
     for (int i = 0; i < last && status == MS_OK && !is_enough(c); i++)
         status = choose_below(c, isinf(shares[i]) ? INFINITY : shares[i] * fabs(c->relaxed));
     return status;

@@ -26,7 +26,8 @@ typedef struct ms_choose_task {
     uint32_t loss;           /* the only allowed option of the loss, or MS_ANY_LOSS */
     double gap, time_limit_s;
     double best_ms;      /* time of a known assignment: only faster ones are of use; 0 = none */
-    uint32_t nodes;      /* after this many nodes any assignment is accepted; 0 = no limit */
+    bool is_rough;       /* any good assignment will do, and the bound may be weak */
+    uint32_t nodes;      /* of the solver's search, at most, each time it is asked; 0 = no limit */
     const ms_stop *stop; /* or NULL; for the mixed-integer problem */
 } ms_choose_task;
 

@@ -7,7 +7,8 @@
 typedef struct search {
     const ms_cost_problem *p;
     ms_assignment now;
-    double cost;
+    double cost;    /* INFINITY: it exceeds a limit */
+    double excess;  /* by so many bytes */
     uint32_t left;  /* sums */
     uint64_t state; /* of pseudo-random numbers */
 } search;
@@ -31,6 +32,26 @@ double ms_assignment_cost(const ms_choose_task *task, const ms_assignment *assig
     return isinf(sum.step_ms) ? INFINITY : sum.step_ms + effort(task, assignment, sum);
 }
 
+static double excess_of(const ms_choose_task *task, const ms_assignment *assignment)
+{
+    const ms_cost_sum sum = ms_assignment_sum(task->costs, assignment);
+    double level = (double)sum.level_bytes - (double)task->limit_bytes,
+           loss = (double)sum.loss_bytes - (double)task->loss_limit_bytes;
+    return fmax(0, fmax(level, loss));
+}
+
+/* While limits are exceeded, what exceeds them less is of use. */
+static bool accept_less(search *s)
+{
+    double excess = excess_of(s->p->task, &s->now);
+    if (!(excess < s->excess))
+        return false;
+    s->excess = excess;
+    if (excess <= 0)
+        s->cost = ms_assignment_cost(s->p->task, &s->now, INFINITY);
+    return true;
+}
+
 /* Keeps a change that has been made if it is of use; else the caller takes it back. */
 static bool accept(search *s)
 {
@@ -38,6 +59,8 @@ static bool accept(search *s)
     if (s->left == 0)
         return false;
     s->left--;
+    if (isinf(s->cost))
+        return accept_less(s);
     double cost = ms_assignment_cost(s->p->task, &s->now, s->cost);
     if (!(cost < s->cost * (1 - least_gain)))
         return false;
@@ -138,7 +161,9 @@ static bool exchange(search *s, uint32_t tries)
 
 static void climb(search *s)
 {
-    bool more = isfinite(s->cost);
+    bool more = true;
+    s->cost = ms_assignment_cost(s->p->task, &s->now, INFINITY);
+    s->excess = isinf(s->cost) ? excess_of(s->p->task, &s->now) : 0;
     while (more && s->left > 0) {
         more = swap_layers(s);
         more |= replace(s);
@@ -191,7 +216,7 @@ ms_status ms_assignment_improve(ms_arena *arena, const ms_cost_problem *p, uint3
                                 uint64_t seed, ms_assignment *assignment, ms_error *err)
 {
     double cost = ms_assignment_cost(p->task, assignment, INFINITY);
-    search s = {.p = p, .cost = cost, .left = evaluations / 2, .state = seed};
+    search s = {.p = p, .left = evaluations / 2, .state = seed};
     ms_status status = ms_assignment_copy(arena, p->costs, assignment, &s.now, err);
     if (status != MS_OK || p->block_count == 0)
         return status;
@@ -205,7 +230,6 @@ ms_status ms_assignment_improve(ms_arena *arena, const ms_cost_problem *p, uint3
         return status;
     search from_spread = s;
     from_spread.left = evaluations / 2;
-    from_spread.cost = ms_assignment_cost(p->task, &s.now, INFINITY);
     climb(&from_spread);
     s.now.options = kept;
     s.now.loss = start.loss;

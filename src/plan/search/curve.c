@@ -17,6 +17,7 @@
 #include "plan/search/search_stages.h"
 #include "plan/search/search_min_budget.h"
 #include "plan/search/search_limit.h"
+#include "plan/search/search_local.h"
 #include "plan/search/search_heuristics.h"
 #include "plan/search/simulate.h"
 #include "plan/trainers/targets.h"
@@ -34,20 +35,6 @@ typedef struct point {
     ms_error err;
 } point;
 
-/* Nothing is faster than what does nothing. */
-static ms_status keep_all(point *p)
-{
-    ms_assignment kept;
-    bool yes;
-    ms_status status = ms_assignment_keep_all(p->arena, &p->search.costs, &kept, &p->err);
-    if (status == MS_OK)
-        status = ms_search_consider(&p->search, &kept, &yes);
-    if (status == MS_OK && p->search.has_best)
-        status = ms_search_finish(&p->search);
-    p->plan.bound_ms = p->plan.plan.time.step_ms;
-    return status;
-}
-
 /* Nearer than that it is not worth looking elsewhere. */
 static const double near_bound = 1.03;
 
@@ -59,16 +46,17 @@ static void search_point(void *context, uint32_t index)
     if (ms_stop_asked(p->task.stop))
         return;
     bool yes;
-    if (p->run.budget_bytes >= p->keep_budget_bytes) {
-        p->status = keep_all(p);
-        return;
-    }
-    p->status = ms_search_run(&p->search, ms_choose_milp, &chosen);
+    if (p->run.budget_bytes >= p->keep_budget_bytes)
+        p->status = ms_search_take_kept(&p->search);
+    if (p->status == MS_OK)
+        p->status = ms_search_run(&p->search, ms_choose_milp, &chosen);
     if (p->status == MS_OK && !p->search.has_best && p->least.options)
         p->status = ms_search_consider(&p->search, &p->least, &yes);
     bool is_near = p->search.has_best && p->search.best_ms < near_bound * chosen.bound;
     if (p->status == MS_OK && !is_near)
         p->status = ms_search_restart(&p->search, chosen.bound);
+    if (p->status == MS_OK && !is_near)
+        p->status = ms_search_local(&p->search, chosen.bound);
     if (p->status != MS_OK || !p->search.has_best)
         return;
     p->status = ms_search_finish(&p->search);

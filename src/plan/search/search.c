@@ -17,8 +17,8 @@
 /* Attempts at lowering the limit, and halvings once something fits. */
 enum { MOST_STEPS = 8, MOST_HALVINGS = 4 };
 
-/* For assignments on the way: nodes of the solver's search. */
-enum { FEW_NODES = 200 };
+/* Nodes of the solver's search: for assignments on the way, and for the bound that is reported. */
+enum { FEW_NODES = 200, BOUND_NODES = 300, BOUND_NODES_OF_MANY = 100 };
 
 static bool is_stopped(const ms_step_task *task)
 {
@@ -73,6 +73,11 @@ static ms_status prove(ms_search *s, const ms_assignment *assignment, bool *yes)
     return MS_OK;
 }
 
+bool ms_search_knows(const ms_search *s, const ms_assignment *assignment)
+{
+    return find_proof(s, assignment) != NULL;
+}
+
 /* Keeps the assignment if it fits and is faster than the best so far. */
 ms_status ms_search_consider(ms_search *s, const ms_assignment *assignment, bool *yes)
 {
@@ -97,6 +102,7 @@ ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
                             .gap = s->task->gap,
                             .time_limit_s = ms_limit_left_s(&s->limit),
                             .best_ms = s->has_best ? s->best_ms : 0,
+                            .is_rough = true,
                             .nodes = FEW_NODES,
                             .stop = s->task->stop};
 }
@@ -130,8 +136,10 @@ static ms_status try_task(ms_search *s, ms_choose_fn with, const ms_choose_task 
 ms_status ms_search_try(ms_search *s, ms_choose_fn with, ms_chosen *chosen, bool *yes)
 {
     ms_choose_task task = ms_search_task(s, s->capacity_bytes);
-    if (s->loss == MS_ANY_LOSS)
-        task.nodes = 0; /* the one whose bound is reported */
+    if (s->loss == MS_ANY_LOSS) {
+        task.is_rough = false;
+        task.nodes = s->is_one_of_many ? BOUND_NODES_OF_MANY : BOUND_NODES;
+    }
     return try_task(s, with, &task, chosen, yes);
 }
 

@@ -67,5 +67,7 @@ ms_status ms_search_run_as_chosen(ms_search *s, ms_choose_fn with, ms_chosen *fi
 /* Simulates the assignment, and keeps it if it fits and is faster than the best so far. *yes: it
  * fits. */
 ms_status ms_search_consider(ms_search *s, const ms_assignment *assignment, bool *yes);
+/* Whether it was simulated before. */
+bool ms_search_knows(const ms_search *s, const ms_assignment *assignment);
 
 #endif

@@ -9,18 +9,19 @@
 
 /* Of the moves that count as faster, so many are kept, and so many of these are run before the
  * others are made anew. */
-enum { MOST_MOVES = 8192, PAIRS = 2048, RUNS_A_ROUND = 8, FRUITLESS_ROUNDS = 3 };
+enum { MOST_MOVES = 16384, PAIRS = 2048, RUNS_A_ROUND = 4, CLIMBS = 8 };
 
 typedef enum move_kind {
     LAYERS, /* the first layer gets the first option, and the second, if there is one, the second */
+    RANGE,  /* the first to the second layer get the first option: each of them, or every second */
     RECOLOUR /* all layers with the first option get the second */
 } move_kind;
 
 /* And the loss is made so. */
 typedef struct move {
     move_kind kind;
-    uint32_t layers[2]; /* MS_NONE: none */
-    uint32_t options[2];
+    uint32_t layers[2];  /* MS_NONE: none */
+    uint32_t options[2]; /* of RANGE, the second: every so many layers */
     uint32_t loss;
     double score;
 } move;
@@ -50,6 +51,11 @@ static void apply(const local *l, const move *m, ms_assignment *to)
         for (uint32_t i = 0; i < count; i++)
             if (l->now.options[i] == m->options[0])
                 to->options[i] = m->options[1];
+        return;
+    }
+    if (m->kind == RANGE) {
+        for (uint32_t i = m->layers[0]; i <= m->layers[1]; i += m->options[1])
+            to->options[i] = m->options[0];
         return;
     }
     for (int i = 0; i < 2; i++)
@@ -94,6 +100,19 @@ static void offer_replaced(local *l, uint32_t loss)
         for (uint32_t o = 0; o < l->option_count; o++)
             if (l->options[o] != l->now.options[i])
                 offer(l, (move){LAYERS, {i, MS_NONE}, {l->options[o], 0}, loss, 0});
+}
+
+/* Halves, quarters and so on of the layers, all of them or every second. */
+static void offer_ranges(local *l)
+{
+    const uint32_t count = l->s->costs.layer_count;
+    for (uint32_t size = count / 2; size >= 2; size /= 2)
+        for (uint32_t first = 0; first < count; first += size)
+            for (uint32_t o = 0; o < l->option_count; o++)
+                for (uint32_t every = 1; every <= 2; every++) {
+                    uint32_t last = first + size < count ? first + size - 1 : count - 1;
+                    offer(l, (move){RANGE, {first, last}, {l->options[o], every}, l->now.loss, 0});
+                }
 }
 
 static bool is_used(const local *l, uint32_t option)
@@ -179,6 +198,7 @@ static ms_status run_round(local *l, uint32_t most, uint32_t most_now, uint32_t 
     *yes = false;
     l->move_count = 0;
     offer_losses(l);
+    offer_ranges(l);
     offer_pairs(l, PAIRS);
     qsort(l->moves, l->move_count, sizeof *l->moves, by_score);
     for (uint32_t i = 0; i < l->move_count && *runs < most && *runs < before + most_now; i++) {
@@ -186,6 +206,9 @@ static ms_status run_round(local *l, uint32_t most, uint32_t most_now, uint32_t 
             break;
         if (l->takes_slower && i > 0 && fabs(l->moves[i].score - l->moves[i - 1].score) < 1e-9)
             continue; /* most likely the same in another layer */
+        apply(l, &l->moves[i], &l->changed);
+        if (ms_search_knows(l->s, &l->changed))
+            continue;
         ++*runs;
         status = run_move(l, &l->moves[i], yes);
     }
@@ -258,21 +281,70 @@ static ms_status begin_local(ms_search *s, local *l)
     return status;
 }
 
+/* The option of which a layer from the middle saves least. */
+static uint32_t least_option(const local *l)
+{
+    const uint32_t middle = l->s->costs.layer_count / 2;
+    uint32_t least = l->options[0];
+    for (uint32_t o = 0; o < l->option_count; o++) {
+        const ms_cost_option *options = l->s->costs.options;
+        if (ms_layer_saved(&options[l->options[o]].layers[middle], 0) <
+            ms_layer_saved(&options[least].layers[middle], 0))
+            least = l->options[o];
+    }
+    return least;
+}
+
+/* Goes on from the best with a quarter of the layers, at random, saving least. */
+static ms_status kick(local *l)
+{
+    ms_search *s = l->s;
+    const uint32_t count = s->costs.layer_count, size = count / 4 + 1, option = least_option(l);
+    ms_status status = ms_assignment_copy(s->arena, &s->costs, &s->best, &l->now, s->err);
+    if (status != MS_OK)
+        return status;
+    uint32_t first = random_below(l, count);
+    for (uint32_t i = first; i < count && i < first + size; i++)
+        l->now.options[i] = option;
+    l->sum = ms_assignment_sum(&s->costs, &l->now);
+    return MS_OK;
+}
+
+/* In turn, while nothing is found. */
+static const double prices[] = {1, 8, 0.3};
+/* Of the climbs in turn, rounds in which nothing was found. */
+static const uint32_t patience[] = {3, 3, 12};
+
+/* Rounds until nothing is found in so many. */
+static ms_status climb(local *l, uint32_t rounds, uint32_t most, uint32_t *runs)
+{
+    ms_status status = MS_OK;
+    uint32_t fruitless = 0;
+    while (status == MS_OK && *runs < most && fruitless < rounds &&
+           !ms_stop_asked(l->s->task->stop)) {
+        bool yes;
+        uint32_t before = *runs;
+        l->price_of_level = prices[fruitless % (sizeof prices / sizeof prices[0])];
+        status = run_round(l, most, RUNS_A_ROUND, runs, &yes);
+        fruitless = yes ? 0 : fruitless + 1;
+        if (*runs == before)
+            break;
+    }
+    return status;
+}
+
 ms_status ms_search_local(ms_search *s, double bound_ms)
 {
-    uint32_t most = s->has_best ? runs_for(s, bound_ms) : 0, runs = 0, fruitless = 0;
+    uint32_t most = s->has_best ? runs_for(s, bound_ms) : 0, runs = 0;
     local l;
     if (most == 0)
         return MS_OK;
     ms_status status = begin_local(s, &l);
-    while (status == MS_OK && runs < most && fruitless < FRUITLESS_ROUNDS &&
-           !ms_stop_asked(s->task->stop)) {
-        bool yes;
-        uint32_t before = runs;
-        status = run_round(&l, most, RUNS_A_ROUND, &runs, &yes);
-        fruitless = yes ? 0 : fruitless + 1;
-        if (runs == before)
-            break;
+    for (uint32_t i = 0; i < CLIMBS && status == MS_OK && runs < most; i++) {
+        if (i > 0)
+            status = kick(&l);
+        if (status == MS_OK)
+            status = climb(&l, patience[i % (sizeof patience / sizeof patience[0])], most, &runs);
     }
     return status == MS_OK && s->costs.has_exact_waits ? try_orders(&l) : status;
 }

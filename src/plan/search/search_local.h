@@ -8,9 +8,10 @@
 
 #include "plan/search/search.h"
 
-/* Replaces an option, swaps two layers, gives two layers other options, makes the loss otherwise.
- * Does nothing where the best is as good as the bound; simulations are bounded by the distance from
- * it, and the same in each run. */
+/* Replaces an option, swaps two layers, gives two layers or a range of them other options, makes
+ * the loss otherwise; where none of that helps, goes on from the best with some layers saving
+ * least. Does nothing where the best is as good as the bound; simulations are bounded by the
+ * distance from it, and the same in each run. */
 ms_status ms_search_local(ms_search *s, double bound_ms);
 
 /* Where nothing fits so far: the same around s->best, which needs the smallest budget found, until

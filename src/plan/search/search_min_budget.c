@@ -6,6 +6,7 @@
 #include "config/run/budget.h"
 #include "plan/choose/choose_heuristics.h"
 #include "plan/search/search.h"
+#include "plan/search/search_local.h"
 #include "plan/search/search_stages.h"
 #include "plan/search/search_limit.h"
 #include "simulate/variation.h"
@@ -148,13 +149,21 @@ static ms_status offer_least(ms_search *s, const ms_assignment *assignment, leas
     return ms_assignment_copy(s->arena, &s->costs, assignment, &s->best, s->err);
 }
 
+/* Every layer checkpointed alike. */
 static ms_status offer_checkpoints(ms_search *s, uint32_t loss, least_plan *least)
 {
-    ms_assignment assignment;
-    if (!(s->techniques & MS_MAY_CHECKPOINT))
-        return MS_OK;
-    ms_status status = ms_assignment_checkpoint_all(s->arena, &s->costs, loss, &assignment, s->err);
-    return status == MS_OK ? offer_least(s, &assignment, least) : status;
+    ms_assignment all;
+    ms_status status = ms_assignment_keep_all(s->arena, &s->costs, &all, s->err);
+    all.loss = loss;
+    for (uint32_t o = 0; o < s->costs.option_count && status == MS_OK; o++) {
+        const ms_treatment *t = &s->costs.options[o].treatment;
+        if (t->kind != MS_TREAT_CHECKPOINT || !ms_treatment_allowed(t, s->techniques))
+            continue;
+        for (uint32_t i = 0; i < s->costs.layer_count; i++)
+            all.options[i] = o;
+        status = offer_least(s, &all, least);
+    }
+    return status;
 }
 
 /* With one way to make the loss: the lowest peak, and the fastest of about that peak, and of a
@@ -183,7 +192,7 @@ static ms_status choose_lowest(ms_search *s, uint32_t loss, ms_assignment assign
     return status;
 }
 
-/* These, and every layer checkpointed. */
+/* These, and every layer alike. */
 static ms_status try_loss(ms_search *s, uint32_t loss, least_plan *least)
 {
     ms_assignment assignments[MOST_LOWEST];
@@ -231,12 +240,53 @@ static ms_status finish_least(ms_search *s, const least_plan *least)
     return status == MS_OK && s->has_best ? ms_search_finish(s) : status;
 }
 
+/* One part in so many is what each descent tries to save. */
+enum { MOST_DESCENTS = 8, DESCENT_PARTS = 400 };
+
+/* *found: a change of the best so far that fits a little less. */
+static ms_status search_lower(ms_search *s, uint64_t budget, ms_assignment *changed, bool *found)
+{
+    ms_run_config run = *s->task->run;
+    ms_step_task task = *s->task;
+    ms_step_plan plan;
+    ms_search lower;
+    ms_budget_set(&run, budget);
+    task.run = &run;
+    ms_search_fork(s, &task, s->arena, &plan, s->err, &lower);
+    ms_search_set_capacity(&lower);
+    ms_status status = ms_search_rescue(&lower);
+    s->plan->simulations += plan.simulations;
+    *found = lower.has_best;
+    *changed = lower.best;
+    return status;
+}
+
+/* An allocator may refuse what is all alike: what needs least is changed as long as that helps. */
+static ms_status descend(ms_search *s, least_plan *least)
+{
+    ms_status status = MS_OK;
+    bool found = true;
+    for (int i = 0; i < MOST_DESCENTS && status == MS_OK && found; i++) {
+        uint64_t before = least->budget_bytes;
+        ms_assignment changed;
+        if (ms_stop_asked(s->task->stop))
+            break;
+        status = search_lower(s, before - before / DESCENT_PARTS, &changed, &found);
+        if (status == MS_OK && found)
+            status = offer_least(s, &changed, least);
+        found = least->budget_bytes < before;
+    }
+    return status;
+}
+
 ms_status ms_search_min_budget(ms_search *s)
 {
     least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
     ms_status status = MS_OK;
     for (uint32_t l = 0; l < ms_search_loss_count(s) && status == MS_OK; l++)
         status = ms_stop_asked(s->task->stop) ? MS_OK : try_loss(s, l, &least);
+    if (status == MS_OK && least.budget_bytes != UINT64_MAX)
+        status = descend(s, &least);
     if (status != MS_OK || least.budget_bytes == UINT64_MAX)
         return status;
     return finish_least(s, &least);

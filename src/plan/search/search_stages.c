@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/search/search_stages.h"
 
+#include "plan/choose/choose_heuristics.h"
+#include "plan/choose/cost_links.h"
 #include "plan/costs/measure.h"
 #include "plan/search/search.h"
 
@@ -21,15 +23,42 @@ ms_status ms_search_finish(ms_search *s)
     return status;
 }
 
+ms_status ms_search_take_kept(ms_search *s)
+{
+    ms_status status = ms_assignment_keep_all(s->arena, &s->costs, &s->best, s->err);
+    if (status != MS_OK)
+        return status;
+    s->has_best = true;
+    s->best_ms = ms_assignment_sum(&s->costs, &s->best).step_ms;
+    return MS_OK;
+}
+
+/* Of options next to nothing else, the fastest of each layer. */
+static double bound_without_limit(const ms_search *s)
+{
+    const ms_cost_model *costs = &s->costs;
+    double bound = INFINITY;
+    for (uint32_t l = 0; l < ms_search_loss_count(s); l++)
+        bound = fmin(bound, costs->losses[l].ms);
+    for (uint32_t i = 0; i < costs->layer_count; i++) {
+        double least = INFINITY;
+        for (uint32_t o = 0; o < costs->option_count; o++)
+            least = fmin(least, ms_layer_least_ms(costs, &costs->options[o].layers[i]));
+        bound += least;
+    }
+    return bound;
+}
+
 void ms_search_set_gap(ms_search *s, const ms_chosen *first)
 {
     double ms = s->plan->plan.time.step_ms;
     /* Who was stopped before there was a bound knows at least this one. */
     bool has_bound = isfinite(first->bound) && first->bound > 0;
-    double bound = has_bound ? first->bound : s->plan->keep_all.time.step_ms;
+    double bound = has_bound ? first->bound : bound_without_limit(s);
     s->plan->bound_ms = fmin(bound, ms);
     s->plan->gap = ms > 0 ? fmax(0, (ms - bound) / ms) : 0;
-    bool is_proven = s->is_best_proven && !ms_stop_asked(s->task->stop);
+    bool is_closed = s->plan->gap <= s->task->gap;
+    bool is_proven = (s->is_best_proven || is_closed) && !ms_stop_asked(s->task->stop);
     s->plan->outcome = is_proven ? MS_PLAN_OPTIMAL : MS_PLAN_LIMIT;
 }
 

@@ -13,6 +13,8 @@ ms_status ms_search_prepare(ms_search *s, const ms_target *target);
 ms_status ms_search_measure(ms_search *s);
 /* Both. */
 ms_status ms_search_begin(ms_search *s, const ms_target *target);
+/* Begins with everything kept, which is known to fit. */
+ms_status ms_search_take_kept(ms_search *s);
 /* Simulates the best assignment into s->plan->plan, and sets its gap. */
 ms_status ms_search_finish(ms_search *s);
 void ms_search_set_gap(ms_search *s, const ms_chosen *first);

@@ -47,24 +47,20 @@ static ms_status find_any(ms_search *s)
         status = ms_search_run_as_chosen(s, ms_choose_greedy, &chosen);
     if (status == MS_OK && !s->has_best && !ms_stop_asked(s->task->stop))
         status = ms_search_min_budget(s);
-    if (status == MS_OK && needs_simpler(s) && !ms_stop_asked(s->task->stop))
-        status = ms_search_rescue(s);
     if (s->has_best)
         s->plan->least_budget_bytes = 0;
     return status;
 }
 
-/* Nothing is faster than what does nothing. */
+/* Attention in pieces may be faster than keeping everything. */
 static ms_status plan_milp(ms_search *s)
 {
-    if (ms_reason_fits(s->plan->keep_all.reason)) {
-        s->plan->bound_ms = s->plan->keep_all.time.step_ms;
-        ms_status kept = keep_all(s);
-        s->plan->outcome = MS_PLAN_OPTIMAL;
-        return kept;
-    }
     ms_chosen chosen;
-    ms_status status = ms_search_run(s, ms_choose_milp, &chosen);
+    ms_status status = MS_OK;
+    if (ms_reason_fits(s->plan->keep_all.reason))
+        status = ms_search_take_kept(s);
+    if (status == MS_OK)
+        status = ms_search_run(s, ms_choose_milp, &chosen);
     if (status == MS_OK && !s->has_best)
         status = find_any(s);
     bool fits_none = status == MS_OK && !s->has_best && s->plan->plan.treat;
@@ -238,7 +234,7 @@ static bool needs_no_treatment(const ms_search *s, const ms_target *target)
 {
     ms_planner planner = s->task->planner;
     return target->is_free && ms_reason_fits(s->plan->keep_all.reason) &&
-           (planner == MS_PLANNER_MILP || planner == MS_PLANNER_NONE);
+           planner == MS_PLANNER_NONE;
 }
 
 static ms_status solve(ms_search *s, const ms_target *target)

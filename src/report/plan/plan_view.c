@@ -216,10 +216,10 @@ static const char *proof_of_plan(const ms_plan_view *view)
         p->outcome == MS_PLAN_OPTIMAL)
         return ms_arena_printf(view->arena, "compared at assumed rates: gap %s %%",
                                ms_fixed(100 * p->gap, 3, gap));
-    if (!*view->figures->treat)
-        return "nothing has to be treated: no option was tried";
     if (!(p->bound_ms > 0))
-        return "no bound was computed";
+        return *view->figures->treat ? "no bound was computed" : "no option was tried";
+    if (!*view->figures->treat && p->gap <= view->answer->task->gap)
+        return "nothing has to be treated: no combination of these options is faster";
     if (p->gap <= view->answer->task->gap) {
         how = "proven";
     } else if (p->outcome == MS_PLAN_STOPPED) {

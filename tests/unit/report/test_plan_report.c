@@ -255,7 +255,7 @@ static const report_case report_cases[] = {
       "17 simulations, 42 ms"}, {NULL}},
     {"console, everything kept", KEEPS_ALL, "console",
      {"fits: 3.75 of 4.00 GiB on a100-80gb, with everything kept",
-      "nothing has to be treated: no option was tried"}, {"--treat", "proven", "Treated"}},
+      "nothing has to be treated: no combination of these options is faster"}, {"--treat", "proven", "Treated"}},
     {"console, infeasible", INFEASIBLE, "console",
      {"does not fit: short by 0.50 GiB (2.50 is the smallest budget found, of 2.00 on a100-80gb)",
       "other combinations of these options are not ruled out", "The smallest plan found", "What would fit", "half the batch", "--batch 1",
