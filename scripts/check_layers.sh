@@ -26,7 +26,7 @@ step:base tensor allocator config trace autograd ops treatments model:.
 measure:base tensor device allocator config trace:.
 simulate:base device allocator config trace step measure:.
 ledger:base text tensor device allocator config trace step measure simulate:.
-plan:base json text tensor device allocator config trace measure simulate ledger:solver costs choose trainers search modules operators .
+plan:base json text tensor device allocator config trace measure simulate ledger:solver costs choose trainers search needs modules operators .
 largest:base text device allocator config simulate plan:.
 sweep:base json text device config model simulate plan largest:.
 document:base json text:.

@@ -46,6 +46,7 @@ else
 fi
 
 python3 tests/external/torch/devices.py "$build/memscope" "$python" || bad=1
+"$python" tests/external/torch/trainers.py "$build/memscope" 2> "$work/trainers" || { bad=1; tail -5 "$work/trainers"; }
 python3 tests/external/torch/worlds.py "$build/memscope" "$python" || bad=1
 python3 tests/external/torch/check.py "$build/memscope" "$python" programs || bad=1
 python3 tests/external/torch/told.py "$build/memscope" "$python" || bad=1

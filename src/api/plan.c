@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/every_target.h"
 #include "api/planned_step.h"
 #include "base/error.h"
 #include "base/limit.h"
@@ -15,8 +16,8 @@
 #include "config/run/run_fields.h"
 #include "memscope/plan.h"
 #include "plan/file_plan.h"
+#include "plan/needs/needs.h"
 #include "plan/search/curve.h"
-#include "plan/search/slow_link.h"
 #include "plan/search/step_plan.h"
 #include "plan/trainers/target.h"
 #include "plan/trainers/targets.h"
@@ -60,9 +61,7 @@ ms_plan *ms_plan_create(void)
 
 static void forget_answer(ms_plan *plan)
 {
-    for (uint32_t i = 0; i < plan->targets.count; i++)
-        ms_step_plan_free(&plan->targets.items[i].plan);
-    ms_vec_free(&plan->targets);
+    ms_every_target_free(&plan->targets);
     ms_step_plan_free(&plan->step);
     ms_curve_free(&plan->curve);
     plan->step = (ms_step_plan){0};
@@ -217,36 +216,6 @@ static ms_status load(ms_plan *plan, ms_error *err)
     return status;
 }
 
-/* The free plan is there; a trainer that cannot fit the budget is an answer too. Who stops has the
- * trainers so far. */
-static ms_status solve_targets(ms_plan *plan, ms_error *err)
-{
-    const ms_target *target;
-    for (size_t i = 1; (target = ms_target_at(i)) != NULL; i++) {
-        ms_step_task task = plan->task;
-        ms_target_answer answer = {.target = target};
-        ms_error reason = {0};
-        task.target = target->name;
-        task.alone = true;
-        ms_status status = ms_step_plan_solve(plan->arena, &task, &answer.plan, &reason);
-        if (status == MS_ERR_STOPPED) {
-            ms_step_plan_free(&answer.plan);
-            return ms_fail(err, status, "stopped; %s and later trainers are missing", target->name);
-        }
-        answer.plan.target_free_ms = plan->step.plan.time.step_ms;
-        answer.plan.target_free_peak_bytes = plan->step.plan.peak_bytes;
-        if (status == MS_OK || status == MS_ERR_INFEASIBLE)
-            status = ms_vec_push(&plan->targets, answer)
-                         ? MS_OK
-                         : ms_fail(&reason, MS_ERR_NOMEM, "no memory for the trainers");
-        if (status != MS_OK) {
-            ms_step_plan_free(&answer.plan);
-            return ms_fail(err, status, "%s: %s", target->name, reason.text);
-        }
-    }
-    return MS_OK;
-}
-
 /* Moves the next of what is allowed to the host; 0 when there is nothing more. */
 static ms_allowance move_to_host(const ms_plan *plan, ms_run_config *run)
 {
@@ -304,9 +273,9 @@ static ms_status solve_run(ms_plan *plan, ms_error *err)
     else
         status = solve_step(plan, err);
     if (status == MS_OK && !s->curve)
-        status = ms_step_plan_time_slow_link(&plan->task, &plan->step, err);
+        status = ms_plan_needs_find(plan->arena, &plan->task, &plan->step, err);
     if (status == MS_OK && is_for_all(plan))
-        status = solve_targets(plan, err);
+        status = ms_every_target_solve(plan->arena, &plan->task, &plan->step, &plan->targets, err);
     if (plan->run.device->has_assumed_rates)
         forget_times(plan);
     plan->is_solved =

@@ -4,7 +4,6 @@
 #include "plan/choose/choose_heuristics.h"
 #include "plan/search/search.h"
 #include "plan/search/search_min_budget.h"
-#include "plan/search/search_runs.h"
 
 enum { MOST_UNIFORM = 8 };
 
@@ -107,21 +106,12 @@ ms_status ms_search_simpler(ms_search *s)
     return status == MS_OK ? ms_search_checkpoints(s) : status;
 }
 
-/* Beyond these shares of the bound it is worth looking elsewhere. */
-static const double worth_lowest = 0.03, worth_runs = 0.01;
-
-static bool is_beyond(const ms_search *s, double bound_ms, double share)
-{
-    return s->has_best && s->best_ms > bound_ms * (1 + share);
-}
+/* Beyond this share of the bound it is worth looking elsewhere. */
+static const double worth_lowest = 0.03;
 
 ms_status ms_search_restart(ms_search *s, double bound_ms)
 {
-    ms_status status =
-        !s->is_one_of_many && is_beyond(s, bound_ms, worth_lowest) ? ms_search_lowest(s) : MS_OK;
-    if (status == MS_OK)
-        status = ms_search_simpler(s);
-    if (status == MS_OK && (!s->has_best || is_beyond(s, bound_ms, worth_runs)))
-        status = ms_search_runs(s, bound_ms * (1 + worth_runs));
-    return status;
+    bool is_far = s->has_best && s->best_ms > bound_ms * (1 + worth_lowest);
+    ms_status status = !s->is_one_of_many && is_far ? ms_search_lowest(s) : MS_OK;
+    return status == MS_OK ? ms_search_simpler(s) : status;
 }

@@ -9,7 +9,7 @@
 
 /* Of the moves that count as faster, so many are kept, and so many of these are run before the
  * others are made anew. */
-enum { MOST_MOVES = 16384, PAIRS = 2048, RUNS_A_ROUND = 4, CLIMBS = 8 };
+enum { MOST_MOVES = 16384, PAIRS = 2048, RUNS_A_ROUND = 4, PATIENCE = 6, CLIMBS = 8 };
 
 typedef enum move_kind {
     LAYERS, /* the first layer gets the first option, and the second, if there is one, the second */
@@ -312,15 +312,13 @@ static ms_status kick(local *l)
 
 /* In turn, while nothing is found. */
 static const double prices[] = {1, 8, 0.3};
-/* Of the climbs in turn, rounds in which nothing was found. */
-static const uint32_t patience[] = {3, 3, 12};
 
-/* Rounds until nothing is found in so many. */
-static ms_status climb(local *l, uint32_t rounds, uint32_t most, uint32_t *runs)
+/* Rounds until PATIENCE of them in turn find nothing. */
+static ms_status climb(local *l, uint32_t most, uint32_t *runs)
 {
     ms_status status = MS_OK;
     uint32_t fruitless = 0;
-    while (status == MS_OK && *runs < most && fruitless < rounds &&
+    while (status == MS_OK && *runs < most && fruitless < PATIENCE &&
            !ms_stop_asked(l->s->task->stop)) {
         bool yes;
         uint32_t before = *runs;
@@ -344,7 +342,7 @@ ms_status ms_search_local(ms_search *s, double bound_ms)
         if (i > 0)
             status = kick(&l);
         if (status == MS_OK)
-            status = climb(&l, patience[i % (sizeof patience / sizeof patience[0])], most, &runs);
+            status = climb(&l, most, &runs);
     }
     return status == MS_OK && s->costs.has_exact_waits ? try_orders(&l) : status;
 }

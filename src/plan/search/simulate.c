@@ -18,6 +18,8 @@ static void read_figures(const ms_simulated *simulated, ms_step_figures *f)
     f->high_device_bytes = s->high_device_bytes;
     f->host_bytes = s->host_memory_bytes;
     f->retries = s->allocator_retries;
+    f->step_retries = simulated->usage.steady_retries;
+    f->step_retry_bytes = simulated->usage.steady_retry_bytes;
     f->peak_phase = s->evaluation_reserved_bytes > s->reserved_memory_bytes
                         ? MS_PHASE_EVALUATION
                         : (ms_phase)simulated->peak.phase;

@@ -31,6 +31,7 @@ typedef struct ms_step_figures {
     uint64_t device_bytes, high_device_bytes; /* with the CUDA context: expected, and upper end */
     uint64_t host_bytes;
     uint64_t retries;                           /* times the allocator released cached memory */
+    uint64_t step_retries, step_retry_bytes;    /* of those, in the steady step; bytes released */
     uint64_t category_bytes[MS_CATEGORY_COUNT]; /* at the peak; sum to peak_bytes */
     ms_phase peak_phase;
     ms_fit_reason reason; /* why it fits the run's budget or not */
@@ -58,6 +59,20 @@ typedef struct ms_alternative {
 
 typedef ms_vec(ms_alternative) ms_vec_alternatives;
 
+/* What a plan that fits counts on when it runs. All zero: nothing. */
+typedef struct ms_plan_needs {
+    double fraction;        /* of the device's memory, that PyTorch's allocator is held to; 0: it is
+                               not held */
+    uint64_t limit_bytes;   /* that the allocator could reserve when the plan was simulated */
+    ms_step_figures unheld; /* with fraction: the plan with the device's memory, or with no limit
+                               where the plan has all of that */
+    double
+        link_bytes_per_s; /* to the host, each way; 0: the step copies nothing, or is not timed */
+    double half_link_ms;  /* step time at half of that rate */
+    uint64_t more_bytes;  /* more budget that makes the step much faster; 0: not found */
+    double more_ms;       /* step time with that budget */
+} ms_plan_needs;
+
 typedef struct ms_step_plan {
     ms_plan_outcome outcome;
     ms_step_figures keep_all, checkpoint_all;
@@ -70,8 +85,7 @@ typedef struct ms_step_plan {
                              an ideal allocator; gap: (step_ms - bound_ms) / step_ms. If nothing is
                              treated, only that was measured */
     bool is_timed_by_layer; /* the bound ignores that copies share the time of unlike neighbours */
-    double slow_link_ms; /* the plan's step with half the link to the host; 0: it copies nothing */
-    double solve_ms;     /* total, including simulations */
+    double solve_ms;        /* total, including simulations */
     uint32_t simulations;
     ms_vec(ms_decision) decisions;   /* most freed bytes first */
     ms_vec_alternatives compared;    /* other planners at the same budget */
@@ -79,6 +93,7 @@ typedef struct ms_step_plan {
     const char *target_text;         /* flags, keys or code for the trainer; NULL for "free" */
     double target_free_ms; /* step time of the free plan at the same budget; 0: not computed */
     uint64_t target_free_peak_bytes; /* that plan's peak */
+    ms_plan_needs needs;             /* filled by ms_plan_needs_find */
     uint64_t rules_estimate_bytes;   /* MS_PLANNER_RULES: its own estimate of the peak */
     double rules_estimate_overhead;
 } ms_step_plan;

@@ -60,5 +60,11 @@ ms_status ms_expressible_axolotl(MS_EXPRESSIBLE_ARGUMENTS);
 /* Python code that applies the treatments to the layers of a Hugging Face model. */
 const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
                             const ms_treatments *treatments);
+/* The same, after a call that holds the allocator to this fraction of the device's memory. */
+const char *ms_pytorch_held_code(ms_arena *arena, const ms_step_task *task,
+                                 const ms_treatments *treatments, double fraction);
+
+/* "torch.cuda.set_per_process_memory_fraction(0.9394, 0)", in the arena; NULL: out of memory. */
+const char *ms_pytorch_limit_call(ms_arena *arena, double fraction);
 
 #endif

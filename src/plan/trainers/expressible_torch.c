@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Trainers that checkpoint whole layers by PyTorch's own function: Hugging Face Trainer, DeepSpeed,
- * torchtitan, torchtune. Names and rules were read in transformers 5.23, DeepSpeed 0.19, torchtitan
- * 0.3 and torchtune 0.6.
+ * torchtune. Names and rules were read in transformers 5.23, DeepSpeed 0.19 and torchtune 0.6.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -69,69 +68,6 @@ ms_status ms_expressible_hf(MS_EXPRESSIBLE_ARGUMENTS)
                                            n, reentrant));
     if (ms_expressible_may_save_on_cpu(&list))
         add_hf_offload(&list);
-    return list.status;
-}
-
-/* ---- torchtitan ----
- *
- * Left out: memory-budget, where the compiler chooses; ChunkedLossWrapper, which runs backward
- * within forward. */
-
-static void keep_op(ms_treatment *t, ms_kept_op *kept, const char *name, uint32_t occurrence)
-{
-    kept[t->kept_count++] = (ms_kept_op){name, occurrence};
-}
-
-/* What SelectiveAC saves: fused attention, bmm, addmm, and of the mm each second one, from the
- * first on. There a layer's mm are wqkv, wo, w1, w3, w2; here the first is three, and those that
- * have a bias are addmm. */
-static ms_treatment titan_policy(const ms_model_config *model, ms_kept_op kept[10])
-{
-    bool qkv_bias = model->attention_bias || strcmp(model->model_type, "qwen2") == 0;
-    const struct {
-        bool is_mm;
-        uint32_t count;
-    } products[] = {
-        {!qkv_bias, 3},        {!model->attention_bias, 1}, {!model->mlp_bias, 1},
-        {!model->mlp_bias, 1}, {!model->mlp_bias, 1},
-    };
-    ms_treatment t = {.kind = MS_TREAT_SELECTIVE, .kept_ops = kept};
-    keep_op(&t, kept, "flash_attention", UINT32_MAX);
-    keep_op(&t, kept, "efficient_attention", UINT32_MAX);
-    keep_op(&t, kept, "bmm", UINT32_MAX);
-    keep_op(&t, kept, "addmm", UINT32_MAX);
-    bool saves = true;
-    for (uint32_t i = 0, at = 0; i < sizeof products / sizeof *products; i++) {
-        if (!products[i].is_mm)
-            continue;
-        for (uint32_t j = 0; j < products[i].count; j++, at++)
-            if (saves)
-                keep_op(&t, kept, "mm", at);
-        saves = !saves;
-    }
-    return t;
-}
-
-ms_status ms_expressible_torchtitan(MS_EXPRESSIBLE_ARGUMENTS)
-{
-    ms_expressible_list list = {arena, task, costs, plans, err, MS_OK};
-    ms_layer_range all = MS_FIRST_LAYERS(costs->layer_count);
-    ms_expressible_add(&list, MS_NO_LAYERS, MS_OPTION_KEEP,
-                       "activation_checkpoint:none\n"
-                       "# in a config function: activation_checkpoint=None");
-    if (ms_expressible_may(&list, MS_MAY_CHECKPOINT))
-        ms_expressible_add(&list, all, MS_OPTION_CHECKPOINT,
-                           "activation_checkpoint:full\n"
-                           "# in a config function: activation_checkpoint=FullAC.Config()");
-    if (!ms_expressible_may(&list, MS_MAY_SELECT) || is_reentrant(&list))
-        return list.status;
-    ms_kept_op *kept = ms_arena_array(arena, ms_kept_op, 10);
-    if (!kept)
-        return ms_fail(err, MS_ERR_NOMEM, "out of memory for kept operators");
-    ms_treatment policy = titan_policy(task->model, kept);
-    ms_expressible_add(&list, all, ms_expressible_option(&list, &policy),
-                       "activation_checkpoint:selective\n"
-                       "# in a config function: activation_checkpoint=SelectiveAC.Config()");
     return list.status;
 }
 

@@ -17,6 +17,7 @@ typedef struct writer {
     const ms_step_task *task;
     const ms_treatments *treatments;
     uint32_t count;   /* of layers */
+    double fraction;  /* of the device's memory that the allocator is held to; 0: it is not */
     const char *text; /* NULL: out of memory */
 } writer;
 
@@ -326,6 +327,26 @@ static void write_imports(writer *w, const char *const *pieces, uint32_t count)
                 imports = copy ? ms_arena_printf(w->arena, "%s%s", imports, copy) : NULL;
             }
     append(w, imports);
+    if (w->fraction > 0 && imports && !strstr(imports, "import torch\n"))
+        append(w, "import torch\n");
+}
+
+const char *ms_pytorch_limit_call(ms_arena *arena, double fraction)
+{
+    return ms_arena_printf(arena, "torch.cuda.set_per_process_memory_fraction(%.9g, 0)", fraction);
+}
+
+static void write_limit(writer *w)
+{
+    const char *call = w->fraction > 0 ? ms_pytorch_limit_call(w->arena, w->fraction) : "";
+    if (!call || *call)
+        append(w, call ? ms_arena_printf(
+                             w->arena,
+                             "\n# The plan counts on an allocator that reserves no more than this "
+                             "share of the device's memory.\n"
+                             "# Run it before the first allocation.\n%s\n",
+                             call)
+                       : NULL);
 }
 
 static void write_pieces(writer *w, const needs *n)
@@ -334,6 +355,7 @@ static void write_pieces(writer *w, const needs *n)
     for (uint32_t i = 0; i < n->file_count; i++)
         pieces[i] = ms_embedded_code_find(n->files[i]);
     write_imports(w, pieces, n->file_count);
+    write_limit(w);
     for (uint32_t i = 0; i < n->file_count; i++)
         append(w, body_of(pieces[i]));
 }
@@ -341,17 +363,23 @@ static void write_pieces(writer *w, const needs *n)
 const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
                             const ms_treatments *treatments)
 {
-    writer w = {arena, task, treatments, (uint32_t)task->model->num_layers, NULL};
+    return ms_pytorch_held_code(arena, task, treatments, 0);
+}
+
+const char *ms_pytorch_held_code(ms_arena *arena, const ms_step_task *task,
+                                 const ms_treatments *treatments, double fraction)
+{
+    writer w = {arena, task, treatments, (uint32_t)task->model->num_layers, fraction, NULL};
     const char *treat = ms_treatments_text(treatments, w.count, arena);
     if (!treat)
         return NULL;
-    if (!*treat)
+    if (!*treat && !(fraction > 0))
         return "# Nothing to change: every layer keeps what autograd saves.";
     w.text = ms_arena_printf(arena,
                              "# SPDX-License-Identifier: GPL-3.0-or-later\n"
                              "# Written by memscope, for a Hugging Face causal language model:\n"
                              "# %s\n",
-                             treat);
+                             *treat ? treat : "every layer keeps what autograd saves");
     needs n = needs_of(&w);
     write_pieces(&w, &n);
     if (n.layers)

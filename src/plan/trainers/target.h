@@ -28,6 +28,10 @@ typedef struct ms_target {
                       ms_target_plans *plans, ms_error *err);
     /* The settings for any treatments; NULL unless is_free, or if there are none. */
     const char *(*text)(ms_arena *arena, const ms_step_task *task, const ms_treatments *treatments);
+    /* The same, and they hold PyTorch's allocator to this fraction of the device's memory. NULL
+     * where settings cannot. */
+    const char *(*held_text)(ms_arena *arena, const ms_step_task *task,
+                             const ms_treatments *treatments, double fraction);
 } ms_target;
 
 #endif

@@ -9,6 +9,7 @@
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/step/html_report.h"
+#include "report/plan/plan_needs.h"
 #include "report/kit/writer_list.h"
 #include "report/plan/curve_svg.h"
 #include "report/plan/plan_view.h"
@@ -186,6 +187,12 @@ static bool write_targets(FILE *out, const ms_plan_view *v)
             figures_row(out, v, a->target->name, &a->plan.plan, a->plan.plan.treat, true);
     }
     ms_html_end_table(out);
+    for (uint32_t i = 0; i < targets->count; i++)
+        if (targets->items[i].unsupported) {
+            fprintf(out, "<p class=\"note\">%s is not compared: ", targets->items[i].target->name);
+            ms_xml_text(out, targets->items[i].unsupported);
+            fputs("</p>\n", out);
+        }
     for (uint32_t i = 0; i < targets->count; i++) {
         const ms_target_answer *a = &targets->items[i];
         if (!a->plan.target_text || a->plan.outcome == MS_PLAN_INFEASIBLE)
@@ -280,6 +287,11 @@ static bool has_treatments(const ms_plan_view *v)
     return v->plan && v->figures->treatments.layers;
 }
 
+static bool has_needs(const ms_plan_view *v)
+{
+    return v->plan && ms_plan_has_needs(v);
+}
+
 static bool has_target(const ms_plan_view *v)
 {
     return v->plan && v->target_title && v->plan->target_text && !v->is_infeasible;
@@ -311,6 +323,7 @@ static const struct {
     {"curve", "Time against memory", write_curve, is_timed_curve},
     {"points", "Budgets", write_points, is_curve},
     {"treatments", "How layers are treated", write_treatments, has_treatments},
+    {"needs", "At run time", ms_plan_needs_html, has_needs},
     {"target", "For the trainer", write_target, has_target},
     {"timeline", "Memory over the step as planned", write_timeline, has_analysis},
     {"peak", "What the peak is made of", write_composition, has_analysis},
@@ -346,10 +359,10 @@ bool ms_plan_html(FILE *out, const ms_plan_view *v)
         links[SUGGESTIONS].title = ms_plan_suggestions_title(v->plan);
         write_headroom(out, v);
         ms_html_paragraph(out, "note", v->proof);
+        if (*v->steep)
+            ms_html_paragraph(out, "note", v->steep);
         if (*v->times_note && v->plan->plan.time.step_ms > 0)
             ms_html_paragraph(out, "note", v->times_note);
-        if (*v->link_note)
-            ms_html_paragraph(out, "note", v->link_note);
     }
     return ms_html_finish(out, links, SECTION_COUNT, MS_HTML_PREDICTED, v, write_section);
 }

@@ -17,7 +17,8 @@
 /* What a trainer can do at the same budget. */
 typedef struct ms_target_answer {
     const ms_target *target;
-    ms_step_plan plan;
+    ms_step_plan plan;       /* without figures when unsupported */
+    const char *unsupported; /* why the trainer has no plan for the run; NULL: it was planned */
 } ms_target_answer;
 
 typedef ms_vec(ms_target_answer) ms_target_answers;

@@ -10,6 +10,7 @@
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/kit/page.h"
+#include "report/plan/plan_needs.h"
 #include "report/kit/writer_list.h"
 #include "report/plan/plan_curve.h"
 #include "report/plan/plan_view.h"
@@ -32,6 +33,8 @@ static void write_verdict(const ms_page *p, const ms_plan_view *v)
     fputs(ms_page_tone(p, MS_TONE_DIM), p->out);
     ms_page_paragraph(p, v->proof);
     fputs(ms_page_tone(p, MS_TONE_END), p->out);
+    if (*v->steep)
+        ms_page_paragraph(p, v->steep);
     if (v->run->several_gpus.text)
         ms_page_note(p, "note:", v->run->several_gpus.text);
 }
@@ -161,8 +164,6 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
              ms_fixed(v->answer->task->gpu_cost_per_hour, 2, text));
     numbers_row(p, label, cost, 2);
     ms_page_paragraph(p, v->times_note);
-    if (*v->link_note)
-        ms_page_paragraph(p, v->link_note);
 }
 
 /* ---- decisions ---- */
@@ -262,6 +263,13 @@ static void target_row(const ms_page *p, const ms_plan_view *v, const char *name
     ms_page_last_cell(p, *f->treat ? f->treat : "keep everything", width);
 }
 
+static void unsupported_row(const ms_page *p, const ms_target_answer *a)
+{
+    char text[320];
+    snprintf(text, sizeof text, "%s is not compared: %s", a->target->name, a->unsupported);
+    ms_page_paragraph(p, text);
+}
+
 static void write_targets(const ms_page *p, const ms_plan_view *v)
 {
     const ms_target_answers *targets = v->answer->targets;
@@ -273,7 +281,11 @@ static void write_targets(const ms_page *p, const ms_plan_view *v)
             "longer", "peak", "higher", ms_page_tone(p, MS_TONE_END));
     target_row(p, v, v->answer->task->target, v->plan, width);
     for (uint32_t i = 0; i < targets->count; i++)
-        target_row(p, v, targets->items[i].target->name, &targets->items[i].plan, width);
+        if (!targets->items[i].unsupported)
+            target_row(p, v, targets->items[i].target->name, &targets->items[i].plan, width);
+    for (uint32_t i = 0; i < targets->count; i++)
+        if (targets->items[i].unsupported)
+            unsupported_row(p, &targets->items[i]);
 }
 
 /* ---- what else ---- */
@@ -358,6 +370,7 @@ bool ms_plan_console(FILE *out, const ms_plan_view *view)
     const ms_page p = ms_page_begin(out, &view->answer->style);
     write_verdict(&p, view);
     write_treat(&p, view);
+    bool ok = ms_plan_needs_console(&p, view);
     if (!target_is_long(view))
         write_target(&p, view);
     write_suggestions(&p, view);
@@ -372,5 +385,5 @@ bool ms_plan_console(FILE *out, const ms_plan_view *view)
     write_solving(&p, view);
     if (target_is_long(view))
         write_target(&p, view);
-    return true;
+    return ok;
 }

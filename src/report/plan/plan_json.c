@@ -11,6 +11,7 @@
 #include "report/view/calibrated.h"
 #include "report/view/times.h"
 #include "report/view/fit_words.h"
+#include "report/plan/plan_needs.h"
 #include "report/kit/writer_list.h"
 #include "report/plan/plan_view.h"
 #include "report/kit/category_id.h"
@@ -165,10 +166,32 @@ static void write_targets(ms_json_writer *w, const ms_plan_view *v)
     ms_json_array(w, "targets");
     for (uint32_t i = 0; i < targets->count; i++) {
         const ms_target_answer *a = &targets->items[i];
+        if (a->unsupported)
+            continue;
         ms_json_object(w, NULL);
         ms_json_string(w, "status", ms_plan_outcome_names[a->plan.outcome]);
         write_target(w, &a->plan, a->target->name, a->target->title);
         write_figures(w, v, &a->plan.plan);
+        ms_json_close(w);
+    }
+    ms_json_close(w);
+}
+
+/* Trainers that could not be planned for, and why. */
+static void write_unsupported(ms_json_writer *w, const ms_plan_view *v)
+{
+    const ms_target_answers *targets = v->answer->targets;
+    if (!targets || targets->count == 0)
+        return;
+    ms_json_array(w, "unsupported_targets");
+    for (uint32_t i = 0; i < targets->count; i++) {
+        const ms_target_answer *a = &targets->items[i];
+        if (!a->unsupported)
+            continue;
+        ms_json_object(w, NULL);
+        ms_json_string(w, "name", a->target->name);
+        ms_json_string(w, "title", a->target->title);
+        ms_json_string(w, "reason", a->unsupported);
         ms_json_close(w);
     }
     ms_json_close(w);
@@ -209,8 +232,6 @@ static void write_times(ms_json_writer *w, const ms_plan_view *v)
         return;
     ms_json_object(w, "times");
     ms_times_json(w, v->arena, v->run);
-    if (v->plan)
-        number_or_null(w, "half_link_step_ms", v->plan->slow_link_ms > 0, v->plan->slow_link_ms, 3);
     ms_json_close(w);
 }
 
@@ -246,7 +267,8 @@ static bool write_plan(FILE *out, const ms_plan_view *v)
     ms_json_string(&w, "optimizer_device", ms_place_names[v->run->training.optimizer_device]);
     ms_json_string(&w, "parameter_device", ms_place_names[v->run->parameter_device]);
     write_proof(&w, v);
-    bool ok = write_treatments(&w, v);
+    bool ok = ms_plan_needs_json(&w, v);
+    ok = write_treatments(&w, v) && ok;
     write_rationale(&w, v);
     for (uint32_t i = 1; i < MS_PLAN_COLUMNS; i++) {
         ms_json_object(&w, v->columns[i].name);
@@ -258,6 +280,7 @@ static bool write_plan(FILE *out, const ms_plan_view *v)
     write_target(&w, plan, v->answer->task->target, target ? target->title : NULL);
     ms_json_close(&w);
     write_targets(&w, v);
+    write_unsupported(&w, v);
     write_rules(&w, v);
     write_alternatives(&w, v, "compared", plan->compared.items, plan->compared.count);
     write_alternatives(&w, NULL, "suggestions", plan->suggestions.items, plan->suggestions.count);

@@ -8,6 +8,7 @@
 #include "report/view/calibrated.h"
 #include "report/view/fit_words.h"
 #include "report/kit/markdown.h"
+#include "report/plan/plan_needs.h"
 #include "report/kit/writer_list.h"
 #include "report/plan/plan_view.h"
 
@@ -116,11 +117,7 @@ static void write_time(FILE *out, const ms_plan_view *v)
     }
     fputs("\n## A step\n\n", out);
     ms_markdown_text(out, v->times_note);
-    fputs(*v->link_note ? ".\n\n" : ".\n", out);
-    if (*v->link_note) {
-        ms_markdown_text(out, v->link_note);
-        fputs(".\n", out);
-    }
+    fputs(".\n", out);
     columns_head(out, v, "ms");
     numbers_row(out, "computing", compute, 3);
     numbers_row(out, "recomputing", again, 3);
@@ -201,8 +198,15 @@ static void write_targets(FILE *out, const ms_plan_view *v)
     figures_row(out, v, v->answer->task->target, v->figures, v->figures->treat);
     for (uint32_t i = 0; i < targets->count; i++) {
         const ms_target_answer *a = &targets->items[i];
-        figures_row(out, v, a->target->name, &a->plan.plan, a->plan.plan.treat);
+        if (!a->unsupported)
+            figures_row(out, v, a->target->name, &a->plan.plan, a->plan.plan.treat);
     }
+    for (uint32_t i = 0; i < targets->count; i++)
+        if (targets->items[i].unsupported) {
+            fprintf(out, "\n%s is not compared: ", targets->items[i].target->name);
+            ms_markdown_text(out, targets->items[i].unsupported);
+            fputc('\n', out);
+        }
     for (uint32_t i = 0; i < targets->count; i++) {
         const ms_target_answer *a = &targets->items[i];
         if (a->plan.target_text && a->plan.outcome != MS_PLAN_INFEASIBLE)
@@ -219,7 +223,10 @@ static bool write_plan(FILE *out, const ms_plan_view *v)
     if (*v->why)
         ms_markdown_note(out, ms_fit_why_label, v->why);
     ms_markdown_note(out, "Note:", v->run->several_gpus.text);
+    if (*v->steep)
+        fprintf(out, "\n%s.\n", v->steep);
     write_treat(out, v);
+    bool ok = ms_plan_needs_markdown(out, v);
     write_target(out, v);
     write_alternatives(out, NULL, ms_plan_suggestions_title(plan), "change", "option",
                        plan->suggestions.items, plan->suggestions.count);
@@ -238,7 +245,7 @@ static bool write_plan(FILE *out, const ms_plan_view *v)
     fprintf(out, "\nPlanned by %s: %" PRIu32 " simulations, %s ms.\n",
             ms_planner_names[v->answer->task->planner], plan->simulations,
             ms_fixed(plan->solve_ms, 0, ms));
-    return true;
+    return ok;
 }
 
 static bool write_curve(FILE *out, const ms_plan_view *v)

@@ -5,9 +5,6 @@
 #include "report/plan/plan_notes.h"
 
 #include <inttypes.h>
-#include <math.h>
-
-#include "device/rates.h"
 
 const char *ms_plan_rates_note(const ms_plan_view *view)
 {
@@ -25,23 +22,6 @@ const char *ms_plan_rates_note(const ms_plan_view *view)
         device->is_cpu ? "" : " GB/s to the host");
 }
 
-const char *ms_plan_link_note(const ms_plan_view *view)
-{
-    const ms_step_plan *plan = view->plan;
-    const ms_rates *rates = view->run->device->rates;
-    char rate[MS_FIXED_TEXT], ms[MS_FIXED_TEXT], percent[MS_FIXED_TEXT], pageable[MS_FIXED_TEXT];
-    if (!plan || !(plan->slow_link_ms > 0))
-        return "";
-    double more = 100 * (plan->slow_link_ms / plan->plan.time.step_ms - 1);
-    return ms_arena_printf(
-        view->arena,
-        "copies rest on a link of %s GB/s to pinned memory (%s to other memory): at half of that "
-        "the step takes %s ms, +%s %%",
-        ms_fixed(view->run->device->host_link_bytes_per_s / 1e9, 1, rate),
-        ms_fixed(rates ? rates->figures[MS_RATE_PAGEABLE_GB_PER_S].value : NAN, 1, pageable),
-        ms_fixed(plan->slow_link_ms, 1, ms), ms_fixed(more, 1, percent));
-}
-
 const char *ms_plan_host_note(const ms_plan_view *view)
 {
     const ms_step_task *task = view->answer->task;
@@ -55,4 +35,21 @@ const char *ms_plan_host_note(const ms_plan_view *view)
               "--max-cpu-offload %" PRIu64 "B gives the same plan on other machines"
             : "up to %s GiB might go to the host, as set by --max-cpu-offload %" PRIu64 "B",
         ms_gib(task->max_host_bytes, gib), task->max_host_bytes);
+}
+
+double ms_plan_steep_share(const ms_plan_view *view)
+{
+    return view->figures->time.step_ms / view->plan->needs.more_ms - 1;
+}
+
+const char *ms_plan_steep_note(const ms_plan_view *view)
+{
+    char more[MS_GIB_TEXT], percent[MS_FIXED_TEXT], ms[MS_FIXED_TEXT];
+    if (!view->plan || view->is_infeasible || !(view->plan->needs.more_ms > 0) ||
+        !(view->figures->time.step_ms > 0))
+        return "";
+    return ms_arena_printf(view->arena, "%s GiB more makes the step %s %% faster (%s ms)",
+                           ms_gib(view->plan->needs.more_bytes, more),
+                           ms_fixed(100 * ms_plan_steep_share(view), 0, percent),
+                           ms_fixed(view->plan->needs.more_ms, 1, ms));
 }

@@ -8,7 +8,11 @@
 #include "report/plan/plan_view.h"
 
 const char *ms_plan_rates_note(const ms_plan_view *view);
-const char *ms_plan_link_note(const ms_plan_view *view);
 const char *ms_plan_host_note(const ms_plan_view *view);
+/* "1.00 GiB more makes the step 40 % faster (655.7 ms)"; "" where it does not. */
+const char *ms_plan_steep_note(const ms_plan_view *view);
+
+/* By how much the step would be faster with a little more memory: 0.4 for 40 %. */
+double ms_plan_steep_share(const ms_plan_view *view);
 
 #endif

@@ -350,8 +350,9 @@ static bool fill_plan(ms_plan_view *view)
     view->why = why(view);
     view->tone = view->is_infeasible ? MS_VERDICT_NO : ms_reason_verdict(view->figures->reason);
     view->proof = proof(view);
+    view->steep = ms_plan_steep_note(view);
     view->kept_layers = kept_layers(view);
-    return view->verdict && view->why && view->proof && view->kept_layers;
+    return view->verdict && view->why && view->proof && view->steep && view->kept_layers;
 }
 
 static bool fill(ms_plan_view *view)
@@ -361,10 +362,8 @@ static bool fill(ms_plan_view *view)
     view->title = title(view);
     view->rates_note = ms_plan_rates_note(view);
     view->times_note = ms_times_text(view->arena, view->run);
-    view->link_note = ms_plan_link_note(view);
     view->host_note = ms_plan_host_note(view);
-    if (!view->title || !view->rates_note || !view->times_note || !view->link_note ||
-        !view->host_note)
+    if (!view->title || !view->rates_note || !view->times_note || !view->host_note)
         return false;
     if (view->plan)
         return fill_plan(view);

@@ -39,6 +39,7 @@ typedef struct ms_plan_view {
     const char *why;                 /* it is tight, and what to do about it; or "" */
     ms_fit_verdict tone;             /* of the verdict: good news, in between, bad */
     const char *proof;               /* how far from the best it can be: a sentence */
+    const char *steep;               /* that a little more memory makes it much faster, or "" */
     const char *moved; /* options that put things on the host that nothing fits without, or "" */
     const char *target_title;                  /* "Hugging Face Trainer"; NULL: any */
     ms_plan_column columns[MS_PLAN_COLUMNS];   /* the plan first */
@@ -48,9 +49,7 @@ typedef struct ms_plan_view {
     const char *rates_note;  /* what treatments were weighed at where the device's rates are not
                                 known, or "" */
     const char *times_note;  /* what the times rest on, or "" */
-    const char *link_note; /* of a plan that copies: at which rate, and what half of it makes of the
-                              step; or "" */
-    const char *host_note; /* of the rules: how much of the host they might use, or "" */
+    const char *host_note;   /* of the rules: how much of the host they might use, or "" */
     const ms_field *metadata;
     uint32_t metadata_count;
 } ms_plan_view;

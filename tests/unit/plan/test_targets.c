@@ -160,6 +160,49 @@ static void counts_plans(void **state)
     drop(&l);
 }
 
+/* ---- what torchtitan's selective policy keeps ---- */
+
+typedef struct policy_case {
+    const char *label, *preset, *treat; /* of the first layers */
+} policy_case;
+
+/* One product for q, k and v; each second mm that a layer executes; the router's do not count. */
+static const policy_case policy_cases[] = {
+    {"llama-3.2-1b", "llama-3.2-1b", "0-3=selective:flash_attention+mm#0+mm#1+mm#2+mm#4+mm#6"},
+    /* qkv_proj and gate_up_proj */
+    {"phi-3-mini-4k", "phi-3-mini-4k", "0-3=selective:flash_attention+mm#0+mm#2"},
+    /* up and down */
+    {"afm-4.5b", "afm-4.5b", "0-3=selective:flash_attention+mm#0+mm#1+mm#2+mm#4"},
+    /* q, k and v have a bias */
+    {"qwen2.5-7b", "qwen2.5-7b", "0-3=selective:flash_attention+addmm+mm#0+mm#2"},
+    {"gpt2", "gpt2", "0-3=selective:flash_attention+addmm"},
+    /* experts are one product of groups, which is not of the list; the router's is mm#4 */
+    {"qwen3-30b-a3b", "qwen3-30b-a3b", "0-3=selective:flash_attention+mm#0+mm#1+mm#2"},
+    /* latent attention: q, kv_a, kv_b, o; a layer with an MLP, others with shared experts */
+    {"deepseek-v2-lite", "deepseek-v2-lite",
+     "0=selective:efficient_attention+mm#0+mm#2+mm#4+mm#6,"
+     "1-3=selective:efficient_attention+mm#0+mm#2+mm#5+mm#7"},
+    /* convolutions, and attention in the third layer */
+    {"lfm2-1.2b", "lfm2-1.2b",
+     "0-1=selective:flash_attention+mm#0+mm#2+mm#4,"
+     "2=selective:flash_attention+mm#0+mm#1+mm#2+mm#4+mm#6,"
+     "3=selective:flash_attention+mm#0+mm#2+mm#4"},
+};
+
+static void keeps_second_products(void **state)
+{
+    const policy_case *c = *state;
+    listing l;
+    load(&l, c->preset, LAYERS, MS_MAY_SELECT);
+    measure(&l);
+    list(&l, "torchtitan");
+    if (l.status != MS_OK)
+        fail_msg("%s", l.err.text);
+    assert_int_equal(l.plans.count, 2);
+    assert_string_equal(treat_text(&l, &l.plans.items[1]), c->treat);
+    drop(&l);
+}
+
 /* ---- what is typed ---- */
 
 typedef struct text_case {
@@ -563,8 +606,9 @@ int main(int argc, char **argv)
                                                cmocka_unit_test(finds_rows),
                                                cmocka_unit_test(prints_nothing_to_do)};
     struct CMUnitTest tests[COUNT_OF(count_cases) + COUNT_OF(text_cases) + COUNT_OF(code_cases) +
-                            COUNT_OF(others)];
+                            COUNT_OF(policy_cases) + COUNT_OF(others)];
     size_t n = ADD_ROWS(tests, counts_plans, count_cases);
+    n += ADD_ROWS(tests + n, keeps_second_products, policy_cases);
     n += ADD_ROWS(tests + n, prints_plan, text_cases);
     n += ADD_ROWS(tests + n, prints_code, code_cases);
     memcpy(tests + n, others, sizeof others);

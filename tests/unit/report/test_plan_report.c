@@ -138,7 +138,11 @@ static void set_targets(scene *s, fixture which)
         fits.plan.plan = figures(s, "all=checkpoint", 2048, 130);
         none.plan.plan = figures(s, "all=checkpoint", 9000, 130);
         none.plan.outcome = MS_PLAN_INFEASIBLE;
-        assert_true(ms_vec_push(&s->targets, fits) && ms_vec_push(&s->targets, none));
+        const ms_target_answer unsupported = {.target = &s->target,
+                                              .plan.outcome = MS_PLAN_INFEASIBLE,
+                                              .unsupported = "no layer runs an operator '<mm>'"};
+        assert_true(ms_vec_push(&s->targets, fits) && ms_vec_push(&s->targets, none) &&
+                    ms_vec_push(&s->targets, unsupported));
     }
 }
 
@@ -277,8 +281,9 @@ static const report_case report_cases[] = {
      {"For ", "  first: \"line\"\n\n    second <line>\n",
       "+2.3 ms per step (+2.0 %) and -0.25 GiB"}, {NULL}},
     {"console, all trainers", ALL_TARGETS, "console",
-     {"Trainers", "free ", "130.0      17.8      2.00     -1.00  all=checkpoint", "does not fit"},
-     {NULL}},
+     {"Trainers", "free ", "130.0      17.8      2.00     -1.00  all=checkpoint", "does not fit",
+      "hf is not compared: no layer runs an operator '<mm>'"},
+     {"nan"}},
     {"console, a device without rates", NO_RATES, "console",
      {"fits: 3.75 of 4.00 GiB on a100-80gb\n", "compared at assumed rates: gap 0.223 %",
       "compared at 312", "2000 GB/s of its memory and 26 GB/s to the host",
@@ -301,7 +306,8 @@ static const report_case report_cases[] = {
      {"\"first: \\\"line\\\"\\n\\n  second <line>\"", "\"free_step_ms\": 110.000",
       "{\"step_ms\": 2.250, \"step_pct\": 2.045, \"peak_memory_bytes\": -268435456}"}, {NULL}},
     {"json, all trainers", ALL_TARGETS, "json",
-     {"\"targets\": [", "\"status\": \"optimal\"", "\"status\": \"infeasible\""}, {NULL}},
+     {"\"targets\": [", "\"status\": \"optimal\"", "\"status\": \"infeasible\"", "\"unsupported_targets\": [",
+      "\"name\": \"hf\"", "\"reason\": \"no layer runs an operator '<mm>'\""}, {"nan"}},
     {"json, rules", RULES, "json",
      {"\"planner\": \"rules\"", "\"rules_estimate\": {", "\"overhead_pct\": 5.000"}, {NULL}},
     {"json, a device without rates", NO_RATES, "json",
@@ -320,7 +326,7 @@ static const report_case report_cases[] = {
     {"md, infeasible", INFEASIBLE, "md",
      {"**does not fit", "The smallest plan found:", "## What would fit",
       "| half the batch | 1.00 | 1.75 | 60.000 | - | yes | `--batch 1` |"}, {NULL}},
-    {"md, all trainers", ALL_TARGETS, "md", {"## Trainers", "| free |", "`all=checkpoint`"}, {NULL}},
+    {"md, all trainers", ALL_TARGETS, "md", {"## Trainers", "| free |", "`all=checkpoint`", "hf is not compared: no layer runs"}, {"nan"}},
     {"md, curve", CURVE, "md", {"# Time against memory", "| 4.00 |", "| 6.88 |"}, {NULL}},
     {"html, fits", FITS, "html",
      {"<p class=\"verdict good\" id=\"verdict\">fits: 3.75", "<pre id=\"treat\">--treat 0-9=checkpoint",
@@ -328,7 +334,8 @@ static const report_case report_cases[] = {
       "<data value=\"3221225472\">3.00 GiB</data>", "copies hide | behind computing"}, {"nan", "src="}},
     {"html, infeasible", INFEASIBLE, "html",
      {"<p class=\"verdict bad\" id=\"verdict\">does not fit", "What would fit", "half the batch"}, {NULL}},
-    {"html, all trainers", ALL_TARGETS, "html", {"<h2 id=\"trainers-title\">Trainers</h2>"}, {NULL}},
+    {"html, all trainers", ALL_TARGETS, "html", {"<h2 id=\"trainers-title\">Trainers</h2>", "hf is not compared: no layer runs an operator"},
+     {"<mm>"}},
     {"html, curve", CURVE, "html", {"id=\"curve-svg\"", "<polyline", "4.00 GiB"}, {NULL}},
     {"html, a curve without rates", NO_RATES_CURVE, "html", {"id=\"points\""}, {"curve-svg", "nan"}},
     {"html, curve without points", EMPTY_CURVE, "html", {"stopped before"}, {"curve-svg", "nan"}},
