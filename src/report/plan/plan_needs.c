@@ -21,6 +21,13 @@ static bool is_held(const ms_plan_view *v)
     return v->plan && !v->is_infeasible && needs_of(v)->fraction > 0;
 }
 
+/* Whether the plan counts on that: without it the step would not run the same. */
+static bool counts_on_limit(const ms_plan_view *v)
+{
+    return is_held(v) && (needs_of(v)->unheld.reserved_bytes != v->figures->reserved_bytes ||
+                          v->figures->retries > 0);
+}
+
 static bool has_link(const ms_plan_view *v)
 {
     return v->plan && !v->is_infeasible && needs_of(v)->half_link_ms > 0;
@@ -28,7 +35,7 @@ static bool has_link(const ms_plan_view *v)
 
 bool ms_plan_has_needs(const ms_plan_view *view)
 {
-    return is_held(view) || has_link(view);
+    return counts_on_limit(view) || has_link(view);
 }
 
 static const char *limit_text(const ms_plan_view *v)
@@ -54,7 +61,7 @@ static const char *unheld_text(const ms_plan_view *v)
     const ms_step_figures *held = v->figures, *f = &needs_of(v)->unheld;
     char reserved[MS_GIB_TEXT], device[MS_GIB_TEXT];
     if (f->reserved_bytes == held->reserved_bytes)
-        return "without this limit the step reserves the same";
+        return "without this limit the step reserves as much, without returning any";
     return ms_arena_printf(v->arena,
                            "without this limit the allocator reserves %s GiB, %s GiB on the "
                            "device with context%s",
@@ -109,7 +116,7 @@ enum { MOST_SENTENCES = 4 };
 static bool make_texts(const ms_plan_view *v, const char **call,
                        const char *sentences[MOST_SENTENCES])
 {
-    bool held = is_held(v);
+    bool held = counts_on_limit(v);
     *call = held ? ms_pytorch_limit_call(v->arena, needs_of(v)->fraction) : "";
     sentences[0] = held ? limit_text(v) : "";
     sentences[1] = held ? unheld_text(v) : "";

@@ -209,7 +209,6 @@ static const char *proof_of_plan(const ms_plan_view *view)
 {
     const ms_step_plan *p = view->plan;
     char bound[MS_FIXED_TEXT], gap[MS_FIXED_TEXT];
-    const char *how = "not closed";
     if (view->is_infeasible)
         return why_infeasible(view);
     if (view->run->device->has_assumed_rates && *view->figures->treat &&
@@ -220,17 +219,19 @@ static const char *proof_of_plan(const ms_plan_view *view)
         return *view->figures->treat ? "no bound was computed" : "no option was tried";
     if (!*view->figures->treat && p->gap <= view->answer->task->gap)
         return "nothing has to be treated: no combination of these options is faster";
-    if (p->gap <= view->answer->task->gap) {
-        how = "proven";
-    } else if (p->outcome == MS_PLAN_STOPPED) {
-        how = "stopped";
-    } else if (p->outcome == MS_PLAN_OPTIMAL) {
-        how = "closed except for what the allocator wastes";
-    }
+    const char *options = p->is_timed_by_layer ? ", timed layer by layer," : "";
+    ms_fixed(p->bound_ms, 3, bound);
+    ms_fixed(100 * p->gap, 3, gap);
+    if (p->gap <= view->answer->task->gap)
+        return ms_arena_printf(
+            view->arena,
+            "no combination of these options%s is faster than %s ms: gap %s %%, proven", options,
+            bound, gap);
     return ms_arena_printf(view->arena,
-                           "no combination of these options%s is faster than %s ms: gap %s %%, %s",
-                           p->is_timed_by_layer ? ", timed layer by layer," : "",
-                           ms_fixed(p->bound_ms, 3, bound), ms_fixed(100 * p->gap, 3, gap), how);
+                           "within %s %% of the best possible: no combination of these options%s "
+                           "is faster than %s ms%s",
+                           gap, options, bound,
+                           p->outcome == MS_PLAN_STOPPED ? "; stopped" : "");
 }
 
 /* By the bits of ms_allowance that were moved. */
