@@ -62,6 +62,16 @@ if command -v python3 > /dev/null; then
     fi
 fi
 
+# Published steps beside memscope's; the same.
+steps=reports/throughput.md
+if command -v python3 > /dev/null; then
+    if python3 scripts/throughput.py --binary "$build/memscope" > "$work/throughput.md"; then
+        place "$steps" "$work/throughput.md" "$steps"
+    else
+        failed=$((failed + 1))
+    fi
+fi
+
 # The tables of accuracy have a check of their own, after the oracles.
 fill_accuracy() {
     [ "$mode" = write ] && grep -q '^<!-- accuracy' "$1" && command -v python3 > /dev/null || return 0

@@ -107,7 +107,7 @@ typedef struct ms_summary {
     ms_fit_verdict verdict;
     ms_fit_reason verdict_reason;
     int64_t headroom_bytes;     /* budget - expected device bytes; negative = short by */
-    double step_time_ms;        /* roofline estimate; 0: the device's rates are not known */
+    double step_time_ms;        /* estimate; 0: the device's rates are not known */
     double exposed_copy_ms;     /* of that: waiting for copies, and for updates on the host */
     uint64_t host_memory_bytes; /* memory of the host: offloaded tensors; for an optimizer on the
                                    host, its states and its copies of parameters and gradients */

@@ -17,7 +17,7 @@ static double predicted_ms(const ms_measured_point *p)
 static double time_before(const ms_regression *f, uint32_t i, uint32_t held_out)
 {
     (void)held_out;
-    return predicted_ms(f->used[i]);
+    return f->used[i]->step_ms > 0 ? f->used[i]->step_ms : predicted_ms(f->used[i]);
 }
 
 static double time_after(const ms_regression *f, uint32_t i, uint32_t held_out)

@@ -123,7 +123,7 @@ static ms_status check_pair(const ms_report_pair *pair, const ms_predicted_step 
 
 /* ---- the point ---- */
 
-/* An operator's time, in its class. */
+/* Of a report that has no sums: an operator's time, in its class. */
 static void add_time(void *context, const ms_operator_time *time)
 {
     ms_measured_point *point = context;
@@ -143,11 +143,15 @@ static ms_status read_figures(const ms_predicted_step *predicted, const ms_measu
         {&measured->reserved_bytes, true, &p->measured_reserved},
         {&measured->device_used_bytes, false, &p->measured_device},
         {&measured->step_time_ms, false, &p->measured_ms},
+        {&predicted->roofline_product_ms, false, &p->predicted_ms[MS_OP_PRODUCT]},
+        {&predicted->roofline_attention_ms, false, &p->predicted_ms[MS_OP_ATTENTION]},
+        {&predicted->roofline_other_ms, false, &p->predicted_ms[MS_OP_OTHER]},
+        {&predicted->step_time_ms, false, &p->step_ms},
     };
     ms_status status = MS_OK;
     for (size_t i = 0; i < sizeof figures / sizeof figures[0] && status == MS_OK; i++)
         status = ms_placed_number(figures[i].placed, figures[i].must, figures[i].number, err);
-    if (status == MS_OK && p->measured_ms > 0)
+    if (status == MS_OK && p->measured_ms > 0 && !predicted->roofline_product_ms.is_there)
         status = ms_report_operator_times(predicted->root, add_time, p, err);
     return status;
 }

@@ -16,7 +16,9 @@
 typedef struct ms_measured_point {
     const char *name, *device;
     double predicted_reserved, measured_reserved, measured_device; /* bytes */
-    double predicted_ms[MS_OP_CLASSES], predicted_copy_ms, measured_ms;
+    double predicted_ms[MS_OP_CLASSES];                            /* of the roofline */
+    double predicted_copy_ms, measured_ms;
+    double step_ms; /* predicted without a calibration; 0: the sum of the above */
     double host_link_gb_per_s, peer_link_gb_per_s; /* measured */
 } ms_measured_point;
 

@@ -46,9 +46,11 @@ typedef struct ms_device {
     uint64_t context_low_bytes, context_expected_bytes,
         context_high_bytes;         /* CUDA context (estimated) */
     uint64_t margin_ppm;            /* in use beyond reserved memory, millionths; calibrated */
-    double slowdown[MS_OP_CLASSES]; /* measured / roofline time of operators; 0: unknown, as 1 */
-    ms_assumed_rates assumed;       /* for this kind of device */
-    bool has_assumed_rates;         /* some of the rates above are assumed */
+    double slowdown[MS_OP_CLASSES]; /* measured / roofline time of operators; 0: not calibrated */
+    double mfu; /* share of the peak rate at which products and attention run; 0: not given */
+    const struct ms_rates *rates; /* that it reaches; NULL: times are those of the roofline */
+    ms_assumed_rates assumed;     /* for this kind of device */
+    bool has_assumed_rates;       /* some of the rates above are assumed */
     const char *source;
     const char *unchecked; /* cells from general knowledge, "cuda_mib, multiprocessors"; or "" */
 } ms_device;

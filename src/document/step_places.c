@@ -42,6 +42,10 @@ ms_predicted_step ms_predicted_step_find(ms_json_value root)
         .calibration = find_calibration(root),
         .reserved_bytes = find(root, "/summary/reserved_memory_bytes"),
         .exposed_copy_ms = find(root, "/summary/exposed_copy_ms"),
+        .step_time_ms = find(root, "/summary/step_time_ms"),
+        .roofline_product_ms = find(root, "/times/roofline_ms/product"),
+        .roofline_attention_ms = find(root, "/times/roofline_ms/attention"),
+        .roofline_other_ms = find(root, "/times/roofline_ms/other"),
     };
 }
 

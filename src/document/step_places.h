@@ -26,6 +26,9 @@ typedef struct ms_predicted_step {
     ms_json_value root; /* for ms_report_operator_times */
     ms_placed device, calibration;
     ms_placed reserved_bytes, exposed_copy_ms;
+    ms_placed step_time_ms;
+    /* Of classes of operators; absent in old reports, whose times are the roofline's. */
+    ms_placed roofline_product_ms, roofline_attention_ms, roofline_other_ms;
 } ms_predicted_step;
 
 typedef struct ms_measured_step {

@@ -36,7 +36,7 @@ typedef struct ms_record {
      * Each storage is counted in one record. */
     uint64_t peak_bytes, peak_saved_bytes;
     uint64_t flops, traffic_bytes;
-    double time_us; /* roofline estimate; 0 when the device has no rates */
+    double time_us; /* by the clock; 0 when the device has no rates */
 } ms_record;
 
 typedef struct ms_timeline_point {

@@ -32,22 +32,24 @@
 /* clang-format off */
 static const ms_optimizer_row rows[] = {
     [MS_OPTIMIZER_ADAMW] = {.states = {"exp_avg", "exp_avg_sq"}, .has_step = true,
+                            .more_passes = 13,
                             .make_states = ms_make_moments,
                             .update = AS_LISTS(ms_adam_foreach, ms_adam_loop)},
     [MS_OPTIMIZER_ADAM] = {.states = {"exp_avg", "exp_avg_sq"}, .has_step = true,
-                           .adds_decay = true,
+                           .adds_decay = true, .more_passes = 13,
                            .make_states = ms_make_moments,
                            .update = AS_LISTS(ms_adam_foreach, ms_adam_loop)},
     [MS_OPTIMIZER_SGD] = {.adds_decay = true, .make_states = ms_make_moments,
                           .update = AS_LISTS(ms_sgd_foreach, ms_sgd_loop)},
     [MS_OPTIMIZER_SGD_MOMENTUM] = {.states = {"momentum_buffer"}, .adds_decay = true,
-                                   .is_made_late = true, .make_states = ms_make_moments,
+                                   .more_passes = 3, .is_made_late = true, .make_states = ms_make_moments,
                                    .update = AS_LISTS(ms_sgd_foreach, ms_sgd_loop)},
     [MS_OPTIMIZER_RMSPROP] = {.states = {"square_avg"}, .has_step = true, .adds_decay = true,
+                              .more_passes = 8,
                               .make_states = ms_make_moments,
                               .update = AS_LISTS(ms_rmsprop_foreach, ms_root_loop)},
     [MS_OPTIMIZER_ADAGRAD] = {.states = {"sum"}, .has_step = true, .adds_decay = true,
-                              .is_made_early = true,
+                              .more_passes = 6, .is_made_early = true,
                               .make_states = ms_make_moments,
                               .update = AS_LISTS(ms_adagrad_foreach, ms_root_loop)},
     [MS_OPTIMIZER_ADAFACTOR] = {.states = {"exp_avg_sq_row", "exp_avg_sq_col"},
@@ -91,14 +93,17 @@ static const ms_optimizer_row *row_for(ms_tape *tape, const ms_parameter *parame
     return is_taken(tape, row, parameter) ? row : &rows[row->others];
 }
 
-/* Of each state that has a parameter's size its bytes are read and written. */
+/* Of each state that has a parameter's size its bytes are read and written; an update in several
+ * operators reads and writes them, and its temporaries, again. */
 static void update_work(ms_tape *tape, const ms_stepped *stepped, ms_op_mark mark)
 {
+    bool is_fused = ms_step_run(tape)->training.optimizer_impl == MS_OPTIMIZER_FUSED;
     double bytes = 0;
     for (uint32_t i = 0; i < stepped->count; i++) {
         const ms_parameter *parameter = ms_stepped_at(tape, stepped, i);
         const ms_optimizer_row *row = row_for(tape, parameter);
-        bytes += 3 * (double)ms_tensor_bytes(tape, parameter->tensor) +
+        double passes = 3 + (is_fused ? 0 : row->more_passes);
+        bytes += passes * (double)ms_tensor_bytes(tape, parameter->tensor) +
                  2 * (double)ms_paged_bytes(tape, row, parameter);
         for (uint32_t k = 0; k < 2; k++)
             if (parameter->states[k])

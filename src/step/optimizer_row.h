@@ -26,6 +26,7 @@ struct ms_optimizer_row {
     bool spares_embeddings;   /* their states have 32 bits */
     bool is_paged;            /* large states are in unified memory */
     bool has_step;            /* has a 0-dim fp32 counter, on the device only if fused */
+    uint8_t more_passes;      /* over tensors of the parameter's size, if an update is not fused */
     bool adds_decay;          /* weight decay is added to the gradient */
     bool is_made_early;       /* states are created before the first step */
     bool is_made_late;        /* states are created during the update */

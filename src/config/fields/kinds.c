@@ -129,6 +129,14 @@ static ms_status set_above(const ms_config_field *field, const char *value, void
     return MS_OK;
 }
 
+static ms_status set_part(const ms_config_field *field, const char *value, void *member,
+                          ms_arena *arena, ms_error *err)
+{
+    (void)arena;
+    return ms_value_number(field->name, value, field->minimum, field->maximum,
+                           "a share from 0.001 to 1, such as 0.45 for 45 %", member, err);
+}
+
 static void show_number(const ms_config_field *field, const void *member, ms_config_shown *shown)
 {
     (void)field;
@@ -279,6 +287,8 @@ const ms_config_kind ms_config_kind_number = {
     .bytes = sizeof(double), .written = MS_WRITTEN_NUMBER, .set = set_number, .show = show_number};
 const ms_config_kind ms_config_kind_above = {
     .bytes = sizeof(double), .written = MS_WRITTEN_NUMBER, .set = set_above, .show = show_above};
+const ms_config_kind ms_config_kind_part = {
+    .bytes = sizeof(double), .written = MS_WRITTEN_NUMBER, .set = set_part, .show = show_number};
 const ms_config_kind ms_config_kind_size = {
     .bytes = sizeof(uint64_t), .written = MS_WRITTEN_SIZE, .set = set_size, .show = show_some};
 const ms_config_kind ms_config_kind_limit = {

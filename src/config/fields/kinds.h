@@ -15,6 +15,7 @@ extern const ms_config_kind ms_config_kind_some;   /* the same; none = 0 */
 extern const ms_config_kind ms_config_kind_power;  /* uint32_t, a power of two; none = 0 */
 extern const ms_config_kind ms_config_kind_number; /* double within the bounds */
 extern const ms_config_kind ms_config_kind_above;  /* double above 0; none = 0 */
+extern const ms_config_kind ms_config_kind_part;   /* double from 0.001 to 1 */
 extern const ms_config_kind ms_config_kind_size;   /* uint64_t, at least the minimum */
 extern const ms_config_kind ms_config_kind_limit;  /* the same; none = 0 */
 extern const ms_config_kind ms_config_kind_choice; /* an enum, or an int */

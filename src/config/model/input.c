@@ -8,15 +8,23 @@
 #include "json/embedded.h"
 #include "json/read.h"
 
-static const char devices_name[] = "devices"; /* the one embedded file that is no model */
+/* Embedded files that are no models. */
+static const char *const tables[] = {"devices", "rates"};
+
+static bool is_preset(const ms_embedded *file)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        if (strcmp(file->name, tables[i]) == 0)
+            return false;
+    return true;
+}
 
 /* ---- presets ---- */
 
 static const ms_embedded *find_preset(const char *name)
 {
     for (size_t i = 0; i < ms_embedded_count; i++)
-        if (ms_name_equal(ms_embedded_files[i].name, name) &&
-            strcmp(ms_embedded_files[i].name, devices_name) != 0)
+        if (ms_name_equal(ms_embedded_files[i].name, name) && is_preset(&ms_embedded_files[i]))
             return &ms_embedded_files[i];
     return NULL;
 }
@@ -24,7 +32,7 @@ static const ms_embedded *find_preset(const char *name)
 const char *ms_preset_name(size_t index)
 {
     for (size_t i = 0; i < ms_embedded_count; i++)
-        if (strcmp(ms_embedded_files[i].name, devices_name) != 0 && index-- == 0)
+        if (is_preset(&ms_embedded_files[i]) && index-- == 0)
             return ms_embedded_files[i].name;
     return NULL;
 }

@@ -14,6 +14,7 @@
 #include "config/resolve/resolve_layers.h"
 #include "config/resolve/resolve_loss.h"
 #include "config/resolve/resolve_quantization.h"
+#include "config/resolve/resolve_times.h"
 #include "config/treatment/layers.h"
 #include "config/model/model_read.h"
 #include "text/nearest.h"
@@ -22,24 +23,6 @@
 enum { DEFAULT_SEQ = 2048 };
 
 /* ---- device ---- */
-
-static ms_status calibrate(const ms_resolving *c)
-{
-    const ms_calibration *measured = c->draft->measured;
-    if (!measured)
-        return MS_OK;
-    if (strcmp(measured->device, c->run->device->name) != 0)
-        return ms_resolve_fail(c, "calibration", "it is for %.40s, but the run's device is %s",
-                               measured->device, c->run->device->name);
-    ms_device *device = ms_arena_array(c->arena, ms_device, 1);
-    if (!device)
-        return ms_fail(c->err, MS_ERR_NOMEM, "out of memory for a device");
-    *device = *c->run->device;
-    ms_calibration_apply(measured, device);
-    c->run->device = device;
-    c->run->calibration = measured;
-    return MS_OK;
-}
 
 static ms_status resolve_device(const ms_resolving *c)
 {
@@ -54,7 +37,7 @@ static ms_status resolve_device(const ms_resolving *c)
     for (uint32_t i = 0; i < count; i++) {
         if (ms_name_equal(devices[i].name, name)) {
             c->run->device = &devices[i];
-            return calibrate(c);
+            return ms_resolve_times(c);
         }
         ms_nearest_offer(&nearest, devices[i].name);
     }

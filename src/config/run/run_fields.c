@@ -88,6 +88,14 @@ static void show_calibration(const void *source, ms_arena *arena, ms_config_show
                                          calibration->points == 1 ? "" : "s"));
 }
 
+static void show_mfu(const void *source, ms_arena *arena, ms_config_shown *shown)
+{
+    double mfu = ((const ms_run_seen *)source)->run->device->mfu;
+    (void)arena;
+    if (mfu > 0)
+        *shown = (ms_config_shown){.form = MS_SHOWN_NUMBER, .number = mfu};
+}
+
 static void show_torch(const void *source, ms_arena *arena, ms_config_shown *shown)
 {
     const ms_run_config *run = ((const ms_run_seen *)source)->run;

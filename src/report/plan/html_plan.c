@@ -361,6 +361,8 @@ bool ms_plan_html(FILE *out, const ms_plan_view *v)
         ms_html_paragraph(out, "note", v->proof);
         if (*v->steep)
             ms_html_paragraph(out, "note", v->steep);
+        if (*v->times_note && v->plan->plan.time.step_ms > 0)
+            ms_html_paragraph(out, "note", v->times_note);
     }
     return ms_html_finish(out, links, SECTION_COUNT, MS_HTML_PREDICTED, v, write_section);
 }

@@ -145,7 +145,7 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
         exposed[i] = t->exposed_ms;
         cost[i] = ms_plan_cost(v, t->step_ms);
     }
-    ms_page_heading(p, "A step", "  (ms, at the device's rates)");
+    ms_page_heading(p, "A step", "  (ms)");
     if (!(step[1] > 0)) {
         ms_page_paragraph(p, v->rates_note);
         return;
@@ -163,6 +163,7 @@ static void write_time(const ms_page *p, const ms_plan_view *v)
     snprintf(label, sizeof label, "1,000 steps, at %.12s/h",
              ms_fixed(v->answer->task->gpu_cost_per_hour, 2, text));
     numbers_row(p, label, cost, 2);
+    ms_page_paragraph(p, v->times_note);
 }
 
 /* ---- decisions ---- */

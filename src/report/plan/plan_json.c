@@ -9,6 +9,7 @@
 #include "json/write.h"
 #include "plan/trainers/targets.h"
 #include "report/view/calibrated.h"
+#include "report/view/times.h"
 #include "report/view/fit_words.h"
 #include "report/plan/plan_needs.h"
 #include "report/kit/writer_list.h"
@@ -225,10 +226,20 @@ static void write_assumed_rates(ms_json_writer *w, const ms_plan_view *v)
     ms_json_close(w);
 }
 
+static void write_times(ms_json_writer *w, const ms_plan_view *v)
+{
+    if (!*v->times_note)
+        return;
+    ms_json_object(w, "times");
+    ms_times_json(w, v->arena, v->run);
+    ms_json_close(w);
+}
+
 static void write_metadata(ms_json_writer *w, const ms_plan_view *v)
 {
     write_assumed_rates(w, v);
     ms_calibrated_json(w, v->run, v->arena);
+    write_times(w, v);
     ms_json_object(w, "metadata");
     for (uint32_t i = 0; i < v->metadata_count; i++)
         ms_field_json(w, &v->metadata[i]);

@@ -115,7 +115,9 @@ static void write_time(FILE *out, const ms_plan_view *v)
             fprintf(out, "\n## A step\n\nHere %s.\n", v->rates_note);
         return;
     }
-    fputs("\n## A step\n\nAt the device's rates.\n", out);
+    fputs("\n## A step\n\n", out);
+    ms_markdown_text(out, v->times_note);
+    fputs(".\n", out);
     columns_head(out, v, "ms");
     numbers_row(out, "computing", compute, 3);
     numbers_row(out, "recomputing", again, 3);

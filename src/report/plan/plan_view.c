@@ -12,6 +12,7 @@
 #include "plan/trainers/targets.h"
 #include "report/plan/plan_notes.h"
 #include "report/view/fit_words.h"
+#include "report/view/times.h"
 
 /* ---- numbers ---- */
 
@@ -361,8 +362,9 @@ static bool fill(ms_plan_view *view)
         return false;
     view->title = title(view);
     view->rates_note = ms_plan_rates_note(view);
+    view->times_note = ms_times_text(view->arena, view->run);
     view->host_note = ms_plan_host_note(view);
-    if (!view->title || !view->rates_note || !view->host_note)
+    if (!view->title || !view->rates_note || !view->times_note || !view->host_note)
         return false;
     if (view->plan)
         return fill_plan(view);

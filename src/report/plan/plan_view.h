@@ -48,6 +48,7 @@ typedef struct ms_plan_view {
     const char *kept_layers; /* "8-12,15", or "" */
     const char *rates_note;  /* what treatments were weighed at where the device's rates are not
                                 known, or "" */
+    const char *times_note;  /* what the times rest on, or "" */
     const char *host_note;   /* of the rules: how much of the host they might use, or "" */
     const ms_field *metadata;
     uint32_t metadata_count;

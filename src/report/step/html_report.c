@@ -11,6 +11,7 @@
 #include "report/pictures/timeline_svg.h"
 #include "report/step/html_operators.h"
 #include "report/view/calibrated.h"
+#include "report/view/times.h"
 #include "report/view/fit_words.h"
 #include "report/pictures/picture.h"
 #include "report/kit/writer_list.h"
@@ -251,6 +252,13 @@ static bool write_section(FILE *out, const void *view, size_t index)
     return sections[index].write(out, view);
 }
 
+static void write_times(FILE *out, const ms_view *v)
+{
+    const char *text = ms_times_text(v->arena, v->ledger->run);
+    if (text && *text)
+        ms_html_paragraph(out, "note", text);
+}
+
 bool ms_report_html(FILE *out, const ms_view *v)
 {
     const ms_html_head head = {
@@ -265,5 +273,6 @@ bool ms_report_html(FILE *out, const ms_view *v)
     write_findings(out, v);
     ms_html_headroom(out, v);
     ms_calibrated_html(out, v->ledger->run, v->arena);
+    write_times(out, v);
     return ms_html_finish(out, links, SECTION_COUNT, MS_HTML_PREDICTED, v, write_section);
 }

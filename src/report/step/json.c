@@ -11,6 +11,7 @@
 #include "report/step/json_levels.h"
 #include "report/step/json_operators.h"
 #include "report/step/json_peak.h"
+#include "report/step/json_times.h"
 #include "report/kit/writer_list.h"
 #include "report/view/view.h"
 #include "report/view/summary.h"
@@ -196,6 +197,7 @@ bool ms_report_json(FILE *out, const ms_view *view)
     write_notes(&w, view);
     write_suggestions(&w, view);
     ms_calibrated_json(&w, view->ledger->run, view->arena);
+    ms_json_times(&w, view);
     write_not_modelled(&w, view);
     write_timeline(&w, view->ledger);
     ms_json_levels(&w, view->ledger);

@@ -20,7 +20,7 @@ BESIDE = {"optimizer-device": {}, "parameter-device": {"optimizer-device": "host
 VALUES = {"training-args": "training.json", "adapter": "adapter.json", "lora": "r=8,targets=all-linear", "plan": "plan.json", "calibration": "calibration.json",
           "budget": "70GiB", "quantize": "nf4", "weight-decay": 0.25, "upcast": "no", "optimizer-impl": "foreach", "adapter-dtype": "bf16", "treat": "0=checkpoint",
           "checkpointing": "first:1", "device": "h200", "liger": "all", "max-split-size": "64MiB", "roundup-power2-divisions": 8, "clip": 0.5, "torch": "2.10",
-          "allocator": "cuda-expandable", "ignore-sharding": True, "label-smoothing": 0.5, "attention": "math"}
+          "allocator": "cuda-expandable", "mfu": 0.45, "ignore-sharding": True, "label-smoothing": 0.5, "attention": "math"}
 
 
 def said_by(program, *words, at):

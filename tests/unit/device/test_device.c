@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "device/rates.h"
 
 typedef struct table {
     ms_arena *arena;
@@ -115,6 +116,48 @@ static void missing_rates_are_assumed(void **state)
     }
 }
 
+/* A device's own rates, those of its kind, those of any device. */
+static void rates_are_the_nearest(void **state)
+{
+    static const struct {
+        const char *name;
+        ms_rate_figure figure;
+        bool is_own;
+        const char *measured;
+    } cases[] = {
+        {"a100-80gb-pcie", MS_RATE_PRODUCT_SHARE, true, "183 products on an A100 PCIe"},
+        {"b200", MS_RATE_PRODUCT_SHARE, true, "514 products on a B200"},
+        {"gb200", MS_RATE_PRODUCT_SHARE, false, "514 products on a B200"},
+        {"mi300x", MS_RATE_ATTENTION_FORWARD_SHARE, false, "47 calls on an A100"},
+        {"v100-16gb", MS_RATE_MEMORY_SHARE, false, "17 kernels on an A100 SXM"},
+        {"a10", MS_RATE_HOST_LINK_SHARE, true, "pinned copies of an A10, the slower way"},
+        {"gh200-96gb", MS_RATE_PAGEABLE_GB_PER_S, false,
+         "pageable copies of a GTX 1660 Ti, the slower way"},
+    };
+    const table *t = *state;
+    const ms_rates *rates = NULL;
+    ms_error err = {0};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_int_equal(ms_rates_find(t->arena, find(t, cases[i].name), &rates, &err), MS_OK);
+        assert_int_equal(rates->figures[cases[i].figure].is_own, cases[i].is_own);
+        assert_string_equal(rates->figures[cases[i].figure].measured, cases[i].measured);
+        assert_true(rates->figures[cases[i].figure].source[0]);
+    }
+    assert_int_equal(ms_rates_find(t->arena, find(t, "cpu"), &rates, &err), MS_OK);
+    assert_null(rates);
+}
+
+static void copies_get_the_rate_they_reach(void **state)
+{
+    const table *t = *state;
+    const ms_rates *rates = NULL;
+    ms_error err = {0};
+    ms_device device = *find(t, "a100-80gb-pcie");
+    assert_int_equal(ms_rates_find(t->arena, &device, &rates, &err), MS_OK);
+    ms_rates_apply(rates, &device);
+    assert_float_equal((float)(device.host_link_bytes_per_s / 1e9), 17.3f, 0.05f);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -122,6 +165,8 @@ int main(void)
         cmocka_unit_test(every_row_is_sane),
         cmocka_unit_test(unknown_capacity_is_guarded),
         cmocka_unit_test(missing_rates_are_assumed),
+        cmocka_unit_test(rates_are_the_nearest),
+        cmocka_unit_test(copies_get_the_rate_they_reach),
     };
     return cmocka_run_group_tests_name("devices", tests, load, unload);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "device/rates.h"
 #include "measure/clock.h"
 #include "measure/playback.h"
 #include "measure/profile.h"
@@ -12,6 +13,20 @@ typedef struct clock_case {
     ms_op_exec op;
     double expected_ms;
 } clock_case;
+
+/* A product of 2e12 FLOPs and 2e9 bytes takes 10 ms / 0.5 + 1 ms * 0.4; attention the same with its
+ * own shares; 2e9 bytes of anything else 1 ms / 0.8; each kernel 10 us more. */
+static const ms_rates reached = {{[MS_RATE_PRODUCT_SHARE] = {.value = 0.5},
+                                  [MS_RATE_PRODUCT_TRAFFIC] = {.value = 0.4},
+                                  [MS_RATE_ATTENTION_FORWARD_SHARE] = {.value = 0.4},
+                                  [MS_RATE_ATTENTION_BACKWARD_SHARE] = {.value = 0.25},
+                                  [MS_RATE_ATTENTION_TRAFFIC] = {.value = 2},
+                                  [MS_RATE_MEMORY_SHARE] = {.value = 0.8},
+                                  [MS_RATE_KERNEL_US] = {.value = 10},
+                                  [MS_RATE_STEP_SHARE] = {.value = 1}}};
+static const ms_rates slow_step = {
+    {[MS_RATE_MEMORY_SHARE] = {.value = 1}, [MS_RATE_STEP_SHARE] = {.value = 0.5}}};
+#define WORK .flops = 2000000000000, .traffic_bytes = 2000000000, .matmul_dtype = MS_DTYPE_BF16
 
 #define RATES .bf16_flops = 200e12, .fp32_flops = 20e12, .memory_bytes_per_s = 2e12
 
@@ -54,6 +69,44 @@ static const clock_case cases[] = {
      {.bf16_flops = 200e12, .fp32_flops = 20e12},
      {.name = "mm", .flops = 2000000000000, .matmul_dtype = MS_DTYPE_BF16},
      0},
+    {"a product at reached rates", {RATES, .rates = &reached}, {.name = "mm", WORK}, 20.41},
+    {"two products at reached rates",
+     {RATES, .rates = &reached},
+     {.name = "mm.backward", .product_count = 2, WORK},
+     20.42},
+    {"a product that moves much",
+     {RATES, .rates = &reached},
+     {.name = "mm", .flops = 1, .traffic_bytes = 2000000000, .matmul_dtype = MS_DTYPE_BF16},
+     1.26},
+    {"attention at reached rates",
+     {RATES, .rates = &reached},
+     {.name = "flash_attention", WORK},
+     27.01},
+    {"attention backward at reached rates",
+     {RATES, .rates = &reached},
+     {.name = "flash_attention.backward", .pass = MS_PASS_BACKWARD, WORK},
+     42.01},
+    {"another operator at reached rates",
+     {RATES, .rates = &reached},
+     {.name = "add", .traffic_bytes = 2000000000},
+     1.26},
+    {"another operator in a step that has half",
+     {RATES, .rates = &slow_step},
+     {.name = "add", .traffic_bytes = 2000000000},
+     2},
+    {"nothing moved takes no kernel", {RATES, .rates = &reached}, {.name = "view"}, 0},
+    {"a calibration before reached rates",
+     {RATES, .rates = &reached, .slowdown = {[MS_OP_PRODUCT] = 2}},
+     {.name = "mm", WORK},
+     20},
+    {"an MFU before reached rates",
+     {RATES, .rates = &reached, .mfu = 0.25},
+     {.name = "mm", WORK},
+     40},
+    {"an MFU leaves others as they are",
+     {RATES, .rates = &reached, .mfu = 0.25},
+     {.name = "add", .traffic_bytes = 2000000000},
+     1.26},
     {"no rates at all", {0}, {.name = "mm", .flops = 2000000000000, .traffic_bytes = 1}, 0},
 };
 

@@ -286,7 +286,7 @@ static const report_case report_cases[] = {
      {"nan"}},
     {"console, a device without rates", NO_RATES, "console",
      {"fits: 3.75 of 4.00 GiB on a100-80gb\n", "compared at assumed rates: gap 0.223 %",
-      "compared at 312", "2000 GB/s of its memory and 32 GB/s to the host",
+      "compared at 312", "2000 GB/s of its memory and 26 GB/s to the host",
       "greedy              3.58         -          -  0-11=checkpoint"},
      {"nan", "1,000 steps"}},
     {"console, curve", CURVE, "console",
