@@ -179,11 +179,11 @@ $(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c $(FAIL_SRC)) $(C
 
 # ---- tests ----
 
-# A sanitizer's programs take several times as long: there every CHECK_EVERY-th row of a check is run, and
-# NOT_ASAN is not, whose code other tests run there. Of what is tried in very many places (failed allocations,
+# Of checks with many rows every CHECK_EVERY-th is run. A sanitizer's programs take several times as long: there it is
+# fewer, and NOT_ASAN is not run, whose code other tests run there. Of what is tried in very many places (failed allocations,
 # hostile texts) every TRY_EVERY-th place is taken; 1 takes all.
 IS_ASAN := $(filter asan,$(CONFIG))
-CHECK_EVERY ?= $(if $(IS_ASAN),12,1)
+CHECK_EVERY ?= $(if $(IS_ASAN),12,3)
 TRY_EVERY ?= $(if $(IS_ASAN),48,8)
 NOT_ASAN := %/test_alive %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% %/check_browser.py \
             %/check_channels.py %/check_completions.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py \
@@ -288,8 +288,10 @@ bench: $(BENCH) $(BINARY)            ## measure the time of the analysis
 	@set -e; for b in $(BENCH); do $$b; done
 
 CBC_SECONDS ?= 10
-bench-plan: $(BINARY)                ## plan the reference instances beside CBC, with solve times
+SIMULATIONS ?= 1000
+bench-plan: $(BINARY)                ## plan the reference instances beside CBC, and compare with random searches
 	@sh tests/property/plan/run.sh --cbc $(CBC_SECONDS)
+	@python3 tests/property/plan/random_search.py --simulations $(SIMULATIONS)
 
 # Each target runs FUZZ_RUNS inputs, or as many as it can in FUZZ_SECONDS where those are given.
 FUZZ_RUNS    ?= 1000000
@@ -392,7 +394,7 @@ help:                                ## list the targets
 	@echo 'Targets:'
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
-	@echo 'Settings: CONFIG=release|debug|asan|cov  WERROR=1  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  MUTATE_RUNS=  AGAINST=  CHECK_EVERY=  TRY_EVERY=  TIDY_NODES=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS='
+	@echo 'Settings: CONFIG=release|debug|asan|cov  WERROR=1  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  MUTATE_RUNS=  AGAINST=  CHECK_EVERY=  TRY_EVERY=  TIDY_NODES=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS=  SIMULATIONS='
 
 print-%: ; @echo '$* = $($*)'
 FORCE:
