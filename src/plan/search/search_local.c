@@ -23,6 +23,7 @@ typedef struct move {
     uint32_t layers[2];  /* MS_NONE: none */
     uint32_t options[2]; /* of RANGE, the second: every so many layers */
     uint32_t loss;
+    double gain, more; /* shares: of the step's time, and of the capacity, in levels */
     double score;
 } move;
 
@@ -33,8 +34,9 @@ typedef struct local {
     double price_of_level; /* what all of the capacity is worth, in shares of the step: live bytes
                               that the best has not may not fit */
     bool takes_slower;     /* nothing fits so far: a move need not be faster */
-    move *moves;
+    move *moves;           /* of `now`, if they are made */
     uint32_t move_count;
+    bool is_made;
     uint32_t *options; /* that are allowed */
     uint32_t option_count;
     uint64_t state; /* of pseudo-random numbers */
@@ -84,7 +86,8 @@ static void offer(local *l, move m)
         return;
     double more = fmax((double)sum.level_bytes - (double)l->sum.level_bytes,
                        0.3 * ((double)sum.loss_bytes - (double)l->sum.loss_bytes));
-    m.score = gain - l->price_of_level * fmax(more, 0) / (double)s->capacity_bytes;
+    m.gain = gain;
+    m.more = fmax(more, 0) / (double)s->capacity_bytes;
     l->moves[l->move_count++] = m;
 }
 
@@ -99,7 +102,7 @@ static void offer_replaced(local *l, uint32_t loss)
     for (uint32_t i = 0; i < l->s->costs.layer_count; i++)
         for (uint32_t o = 0; o < l->option_count; o++)
             if (l->options[o] != l->now.options[i])
-                offer(l, (move){LAYERS, {i, MS_NONE}, {l->options[o], 0}, loss, 0});
+                offer(l, (move){LAYERS, {i, MS_NONE}, {l->options[o], 0}, loss, 0, 0, 0});
 }
 
 /* Halves, quarters and so on of the layers, all of them or every second. */
@@ -111,7 +114,9 @@ static void offer_ranges(local *l)
             for (uint32_t o = 0; o < l->option_count; o++)
                 for (uint32_t every = 1; every <= 2; every++) {
                     uint32_t last = first + size < count ? first + size - 1 : count - 1;
-                    offer(l, (move){RANGE, {first, last}, {l->options[o], every}, l->now.loss, 0});
+                    offer(
+                        l,
+                        (move){RANGE, {first, last}, {l->options[o], every}, l->now.loss, 0, 0, 0});
                 }
 }
 
@@ -128,7 +133,7 @@ static void offer_recoloured(local *l, uint32_t loss)
     for (uint32_t x = 0; x < l->option_count; x++)
         for (uint32_t y = 0; y < l->option_count && is_used(l, l->options[x]); y++)
             if (x != y)
-                offer(l, (move){RECOLOUR, {0, 0}, {l->options[x], l->options[y]}, loss, 0});
+                offer(l, (move){RECOLOUR, {0, 0}, {l->options[x], l->options[y]}, loss, 0, 0, 0});
 }
 
 /* The loss made otherwise, and one layer or those of one option treated otherwise besides. */
@@ -138,7 +143,7 @@ static void offer_losses(local *l)
         if (!is_allowed_loss(l, loss))
             continue;
         if (loss != l->now.loss)
-            offer(l, (move){LAYERS, {MS_NONE, MS_NONE}, {0, 0}, loss, 0});
+            offer(l, (move){LAYERS, {MS_NONE, MS_NONE}, {0, 0}, loss, 0, 0, 0});
         offer_recoloured(l, loss);
         offer_replaced(l, loss);
     }
@@ -156,7 +161,7 @@ static void offer_pairs(local *l, uint32_t tries)
     for (uint32_t t = 0; t < tries; t++) {
         uint32_t a = random_below(l, l->s->costs.layer_count),
                  b = random_below(l, l->s->costs.layer_count);
-        move m = {LAYERS, {a, b}, {l->now.options[b], l->now.options[a]}, l->now.loss, 0};
+        move m = {LAYERS, {a, b}, {l->now.options[b], l->now.options[a]}, l->now.loss, 0, 0, 0};
         if (t % 4 > 0) {
             m.options[0] = l->options[random_below(l, l->option_count)];
             m.options[1] = l->options[random_below(l, l->option_count)];
@@ -186,8 +191,24 @@ static ms_status run_move(local *l, const move *m, bool *yes)
     if (status != MS_OK || !*yes)
         return status;
     s->is_best_proven = false;
+    l->is_made = false;
     l->sum = ms_assignment_sum(&s->costs, &changed);
     return ms_assignment_copy(s->arena, &s->costs, &changed, &l->now, s->err);
+}
+
+/* All moves of what is the best now, the most promising first. */
+static void make_moves(local *l)
+{
+    if (!l->is_made) {
+        l->move_count = 0;
+        offer_losses(l);
+        offer_ranges(l);
+        offer_pairs(l, PAIRS);
+    }
+    l->is_made = true;
+    for (uint32_t i = 0; i < l->move_count; i++)
+        l->moves[i].score = l->moves[i].gain - l->price_of_level * l->moves[i].more;
+    qsort(l->moves, l->move_count, sizeof *l->moves, by_score);
 }
 
 /* Runs the most promising moves until one fits. */
@@ -196,11 +217,7 @@ static ms_status run_round(local *l, uint32_t most, uint32_t most_now, uint32_t 
     const uint32_t before = *runs;
     ms_status status = MS_OK;
     *yes = false;
-    l->move_count = 0;
-    offer_losses(l);
-    offer_ranges(l);
-    offer_pairs(l, PAIRS);
-    qsort(l->moves, l->move_count, sizeof *l->moves, by_score);
+    make_moves(l);
     for (uint32_t i = 0; i < l->move_count && *runs < most && *runs < before + most_now; i++) {
         if (status != MS_OK || *yes || ms_stop_asked(l->s->task->stop))
             break;
@@ -306,6 +323,7 @@ static ms_status kick(local *l)
     uint32_t first = random_below(l, count);
     for (uint32_t i = first; i < count && i < first + size; i++)
         l->now.options[i] = option;
+    l->is_made = false;
     l->sum = ms_assignment_sum(&s->costs, &l->now);
     return MS_OK;
 }
