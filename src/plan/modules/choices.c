@@ -270,7 +270,7 @@ ms_status ms_choices_plan(ms_arena *arena, const ms_candidates *candidates,
     b.holds_any = ms_arena_array(arena, bool, candidates->count);
     choices->has_plan = false;
     choices->bound_ms = -INFINITY;
-    if (candidates->rows[candidates->row_count - 1].need_bytes < LEAST_NEED)
+    if ((double)candidates->rows[candidates->row_count - 1].need_bytes < LEAST_NEED)
         return MS_OK;
     if (!b.y || !b.share || !b.is_used || !b.holds_any)
         return MS_ERR_NOMEM;

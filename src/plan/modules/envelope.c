@@ -61,11 +61,13 @@ static void pass(side *s, double low)
 
 static bool emit(ms_pieces *out, uint32_t first, ms_piece piece)
 {
-    ms_piece *last = out->count > first ? &out->items[out->count - 1] : NULL;
-    if (last && last->label == piece.label && last->low == piece.high) {
-        last->low = piece.low;
-        last->low_ms = piece.low_ms;
-        return true;
+    if (out->count > first) {
+        ms_piece *last = &out->items[out->count - 1];
+        if (last->label == piece.label && last->low == piece.high) {
+            last->low = piece.low;
+            last->low_ms = piece.low_ms;
+            return true;
+        }
     }
     return ms_vec_push(out, piece);
 }

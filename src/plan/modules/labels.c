@@ -162,9 +162,9 @@ static bool is_steeper(const ms_piece *piece, const ms_curve_point *at)
 /* A candidate is discarded in part after what a piece stands for. */
 static bool extend(labelling *l, uint32_t candidate, const ms_piece *from)
 {
-    const uint32_t *first = &l->curves.first[candidate];
-    const ms_curve_point *at = &l->curves.points[first[0]];
-    uint32_t last = first[1] - first[0] - 1, k = 0;
+    const uint32_t first = l->curves.first[candidate], end = l->curves.first[candidate + 1];
+    const ms_curve_point *at = &l->curves.points[first];
+    uint32_t last = end - first - 1, k = 0;
     bool is_fine = true, is_point = !(from->high > from->low);
     for (; k < last && !is_point && is_steeper(from, &at[k]); k++)
         is_fine = is_fine && add_segment(l, candidate, from, false, &at[k]);

@@ -26,7 +26,9 @@ double ms_plan_fraction(uint64_t limit_bytes, uint64_t device_bytes)
     const uint64_t whole = limit_bytes / unit * unit;
     if (whole == 0 || whole >= device_bytes)
         return 0;
-    for (double parts = 1e4; parts < 1e10; parts *= 10) {
+    double parts = 1e3;
+    for (int digits = 4; digits < 10; digits++) {
+        parts *= 10;
         double fraction = ceil((double)whole / (double)device_bytes * parts) / parts;
         double bytes = fraction * (double)device_bytes;
         if (fraction < 1 && bytes >= (double)whole && bytes < (double)(whole + unit))

@@ -41,7 +41,7 @@ static const double near_bound = 1.03;
 static void search_point(void *context, uint32_t index)
 {
     point *p = &((point *)context)[index];
-    ms_chosen chosen;
+    ms_chosen chosen = {0};
     ms_search_set_capacity(&p->search);
     if (ms_stop_asked(p->task.stop))
         return;

@@ -55,7 +55,7 @@ static ms_status find_any(ms_search *s)
 /* Attention in pieces may be faster than keeping everything. */
 static ms_status plan_milp(ms_search *s)
 {
-    ms_chosen chosen;
+    ms_chosen chosen = {0};
     ms_status status = MS_OK;
     if (ms_reason_fits(s->plan->keep_all.reason))
         status = ms_search_take_kept(s);
