@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "replay/backend_cuda.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/cuda_library.h"
+#include "replay/cuda_pages.h"
+
+/* Work that the host does for a stream; freed with the backend. */
+typedef struct host_job {
+    struct host_job *next;
+    char *memory;
+    uint64_t region_bytes, bytes;
+} host_job;
+
+typedef struct cuda_device {
+    ms_backend base;
+    ms_cuda cuda;
+    int device;
+    void *products; /* cuBLAS's handle, and the stream and workspace it has */
+    ms_backend_stream *products_stream;
+    uint64_t workspace, workspace_bytes; /* 0: its own */
+    ms_cuda_pages pages;
+    host_job *jobs;
+} cuda_device;
+
+static cuda_device *of(ms_backend *backend)
+{
+    return (cuda_device *)(void *)backend;
+}
+
+static ms_status fail(const cuda_device *d, int code, const char *what, ms_error *err)
+{
+    if (code == MS_CUDA_OK)
+        return MS_OK;
+    return ms_fail(err, MS_ERR_IO, "the device failed in %s: %.200s", what,
+                   d->cuda.error_text(code));
+}
+
+/* ---- memory ---- */
+
+static ms_status used(ms_backend *backend, uint64_t *bytes, ms_error *err)
+{
+    size_t rest = 0, total = 0;
+    int code = of(backend)->cuda.memory(&rest, &total);
+    *bytes = total - rest;
+    return fail(of(backend), code, "cudaMemGetInfo", err);
+}
+
+static ms_status fail_memory(const cuda_device *d, int code, uint64_t bytes, const char *what,
+                             ms_error *err)
+{
+    if (code == MS_CUDA_OUT_OF_MEMORY)
+        return ms_fail(err, MS_ERR_OVER_BUDGET, "the device has no %" PRIu64 " bytes left", bytes);
+    return fail(d, code, what, err);
+}
+
+static ms_status reserve(ms_backend *backend, ms_memory_kind kind, uint64_t bytes,
+                         uint64_t *address, ms_error *err)
+{
+    cuda_device *d = of(backend);
+    void *found = NULL;
+    if (kind == MS_MEMORY_ADDRESSES)
+        return fail_memory(d, ms_cuda_pages_reserve(&d->pages, &d->cuda, bytes, address), bytes,
+                           "cuMemAddressReserve", err);
+    int code = d->cuda.allocate(&found, (size_t)bytes);
+    *address = (uintptr_t)found;
+    return fail_memory(d, code, bytes, "cudaMalloc", err);
+}
+
+static void release(ms_backend *backend, ms_memory_kind kind, uint64_t address, uint64_t bytes)
+{
+    cuda_device *d = of(backend);
+    (void)bytes;
+    d->cuda.finish();
+    if (kind == MS_MEMORY_ADDRESSES)
+        ms_cuda_pages_release(&d->pages, &d->cuda, address);
+    else
+        d->cuda.release(ms_cuda_pointer(address));
+}
+
+static ms_status map(ms_backend *backend, uint64_t address, uint64_t bytes, ms_error *err)
+{
+    cuda_device *d = of(backend);
+    int code = ms_cuda_pages_map(&d->pages, &d->cuda, d->device, address, bytes);
+    return fail_memory(d, code, bytes, "cuMemMap", err);
+}
+
+static void unmap(ms_backend *backend, uint64_t address, uint64_t bytes)
+{
+    cuda_device *d = of(backend);
+    d->cuda.finish();
+    ms_cuda_pages_unmap(&d->pages, &d->cuda, address, bytes);
+}
+
+static ms_status pin(ms_backend *backend, uint64_t bytes, bool is_pinned, void **memory,
+                     ms_error *err)
+{
+    cuda_device *d = of(backend);
+    *memory = NULL;
+    int code = MS_CUDA_OK;
+    if (is_pinned)
+        code = d->cuda.pin(memory, (size_t)bytes, 0);
+    else
+        *memory = malloc((size_t)bytes);
+    if (code == MS_CUDA_OUT_OF_MEMORY || (code == MS_CUDA_OK && !*memory))
+        return ms_fail(err, MS_ERR_NOMEM, "the host has no %" PRIu64 " bytes%s left", bytes,
+                       is_pinned ? " that can be pinned" : "");
+    return fail(d, code, "cudaHostAlloc", err);
+}
+
+static void unpin(ms_backend *backend, void *memory, uint64_t bytes, bool is_pinned)
+{
+    (void)bytes;
+    if (is_pinned)
+        of(backend)->cuda.unpin(memory);
+    else
+        free(memory);
+}
+
+/* ---- streams and events ---- */
+
+static ms_status open_stream(ms_backend *backend, ms_backend_stream **stream, ms_error *err)
+{
+    void *made = NULL;
+    int code = of(backend)->cuda.open_stream(&made, MS_CUDA_NON_BLOCKING);
+    *stream = made;
+    return fail(of(backend), code, "cudaStreamCreateWithFlags", err);
+}
+
+static void close_stream(ms_backend *backend, ms_backend_stream *stream)
+{
+    of(backend)->cuda.finish_stream(stream);
+    of(backend)->cuda.close_stream(stream);
+}
+
+static ms_status open_event(ms_backend *backend, ms_backend_event **event, ms_error *err)
+{
+    void *made = NULL;
+    int code = of(backend)->cuda.open_event(&made);
+    *event = made;
+    return fail(of(backend), code, "cudaEventCreate", err);
+}
+
+static void close_event(ms_backend *backend, ms_backend_event *event)
+{
+    of(backend)->cuda.close_event(event);
+}
+
+static ms_status record(ms_backend *backend, ms_backend_event *event, ms_backend_stream *stream,
+                        ms_error *err)
+{
+    return fail(of(backend), of(backend)->cuda.record(event, stream), "cudaEventRecord", err);
+}
+
+static ms_status wait_for(ms_backend *backend, ms_backend_event *event, ms_backend_stream *stream,
+                          ms_error *err)
+{
+    return fail(of(backend), of(backend)->cuda.wait(stream, event, 0), "cudaStreamWaitEvent", err);
+}
+
+static ms_status elapsed(ms_backend *backend, ms_backend_event *begin, ms_backend_event *end,
+                         double *ms, ms_error *err)
+{
+    float found = 0;
+    int code = of(backend)->cuda.elapsed(&found, begin, end);
+    *ms = (double)found;
+    return fail(of(backend), code, "cudaEventElapsedTime", err);
+}
+
+static ms_status synchronize(ms_backend *backend, ms_backend_stream *stream, ms_error *err)
+{
+    cuda_device *d = of(backend);
+    int code = stream ? d->cuda.finish_stream(stream) : d->cuda.finish();
+    return fail(d, code, "work that was given to it", err);
+}
+
+/* ---- work ---- */
+
+static ms_status copy(ms_backend *backend, ms_backend_stream *stream, ms_copy_kind kind,
+                      uint64_t to, uint64_t from, uint64_t bytes, ms_error *err)
+{
+    static const int kinds[] = {
+        [MS_COPY_TO_DEVICE] = 1, [MS_COPY_TO_HOST] = 2, [MS_COPY_ON_DEVICE] = 3};
+    int code = of(backend)->cuda.copy(ms_cuda_pointer(to), ms_cuda_pointer(from), (size_t)bytes,
+                                      kinds[kind], stream);
+    return fail(of(backend), code, "cudaMemcpyAsync", err);
+}
+
+/* cuBLAS stores by columns, so it is given the product of the transposed matrices. */
+static int multiply(cuda_device *d, const ms_backend_product *p)
+{
+    static const int types[MS_DTYPE_COUNT] = {[MS_DTYPE_F32] = MS_CUDA_REAL_F32,
+                                              [MS_DTYPE_BF16] = MS_CUDA_REAL_BF16,
+                                              [MS_DTYPE_F16] = MS_CUDA_REAL_F16,
+                                              [MS_DTYPE_F64] = MS_CUDA_REAL_F64};
+    const float one = 1, zero = 0;
+    const double one_f64 = 1, zero_f64 = 0;
+    bool is_f64 = p->dtype == MS_DTYPE_F64;
+    int type = types[p->dtype], rows = (int)p->rows, inner = (int)p->inner;
+    int columns = (int)p->columns;
+    return d->cuda.multiply(
+        d->products, MS_CUBLAS_AS_IT_IS, p->transposed ? MS_CUBLAS_TRANSPOSED : MS_CUBLAS_AS_IT_IS,
+        columns, rows, inner, is_f64 ? (const void *)&one_f64 : &one, ms_cuda_pointer(p->b), type,
+        columns, (long long)(p->inner * p->columns), ms_cuda_pointer(p->a), type,
+        p->transposed ? rows : inner, (long long)(p->rows * p->inner),
+        is_f64 ? (const void *)&zero_f64 : &zero, ms_cuda_pointer(p->c), type, columns,
+        (long long)(p->rows * p->columns), (int)p->batches,
+        is_f64 ? MS_CUBLAS_COMPUTE_F64 : MS_CUBLAS_COMPUTE_F32, MS_CUBLAS_ANY_ALGORITHM);
+}
+
+static ms_status fail_products(int code, const char *what, ms_error *err)
+{
+    if (code == MS_CUDA_OK)
+        return MS_OK;
+    return ms_fail(err, MS_ERR_IO, "cuBLAS failed in %s, with status %d", what, code);
+}
+
+/* With a new stream cuBLAS forgets its workspace. */
+static ms_status set_stream(cuda_device *d, ms_backend_stream *stream, ms_error *err)
+{
+    int code = d->cuda.set_stream(d->products, stream);
+    if (code == MS_CUDA_OK && d->workspace_bytes)
+        code = d->cuda.set_workspace(d->products, ms_cuda_pointer(d->workspace),
+                                     (size_t)d->workspace_bytes);
+    d->products_stream = code == MS_CUDA_OK ? stream : NULL;
+    return fail_products(code, "taking a stream", err);
+}
+
+static ms_status set_workspace(ms_backend *backend, uint64_t address, uint64_t bytes, ms_error *err)
+{
+    cuda_device *d = of(backend);
+    d->workspace = address;
+    d->workspace_bytes = bytes;
+    return set_stream(d, d->products_stream, err);
+}
+
+static ms_status product(ms_backend *backend, ms_backend_stream *stream,
+                         const ms_backend_product *p, ms_error *err)
+{
+    cuda_device *d = of(backend);
+    if (p->rows > INT32_MAX || p->inner > INT32_MAX || p->columns > INT32_MAX ||
+        p->batches > INT32_MAX)
+        return ms_fail(err, MS_ERR_LIMIT, "a product is larger than cuBLAS takes");
+    ms_status status = stream == d->products_stream ? MS_OK : set_stream(d, stream, err);
+    return status == MS_OK ? fail_products(multiply(d, p), "a product", err) : status;
+}
+
+static ms_status traffic(ms_backend *backend, ms_backend_stream *stream, uint64_t address,
+                         uint64_t region_bytes, uint64_t bytes, ms_error *err)
+{
+    uint64_t half = region_bytes / 2, left = bytes / 2;
+    ms_status status = MS_OK;
+    while (status == MS_OK && half > 0 && left > 0) {
+        uint64_t part = left < half ? left : half;
+        status = copy(backend, stream, MS_COPY_ON_DEVICE, address, address + half, part, err);
+        left -= part;
+    }
+    return status;
+}
+
+static void do_job(void *data)
+{
+    const host_job *job = data;
+    uint64_t half = job->region_bytes / 2, left = job->bytes / 2;
+    while (half > 0 && left > 0) {
+        uint64_t part = left < half ? left : half;
+        memcpy(job->memory, job->memory + half, (size_t)part);
+        left -= part;
+    }
+}
+
+static ms_status host_traffic(ms_backend *backend, ms_backend_stream *stream, void *memory,
+                              uint64_t region_bytes, uint64_t bytes, ms_error *err)
+{
+    cuda_device *d = of(backend);
+    host_job *job = malloc(sizeof *job);
+    if (!job)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for work of the host");
+    *job = (host_job){d->jobs, memory, region_bytes, bytes};
+    d->jobs = job;
+    return fail(d, d->cuda.call(stream, do_job, job), "cudaLaunchHostFunc", err);
+}
+
+/* ---- opening and closing ---- */
+
+static void close_device(ms_backend *backend)
+{
+    cuda_device *d = of(backend);
+    if (d->cuda.finish)
+        d->cuda.finish(); /* jobs of the host run until then */
+    if (d->products)
+        d->cuda.close_products(d->products);
+    ms_cuda_pages_free(&d->pages);
+    for (host_job *next; d->jobs; d->jobs = next) {
+        next = d->jobs->next;
+        free(d->jobs);
+    }
+    free(d);
+}
+
+static const ms_backend_calls calls = {
+    .name = "cuda",
+    .close = close_device,
+    .used = used,
+    .reserve = reserve,
+    .release = release,
+    .map = map,
+    .unmap = unmap,
+    .pin = pin,
+    .unpin = unpin,
+    .open_stream = open_stream,
+    .close_stream = close_stream,
+    .open_event = open_event,
+    .close_event = close_event,
+    .record = record,
+    .wait = wait_for,
+    .elapsed = elapsed,
+    .copy = copy,
+    .product = product,
+    .traffic = traffic,
+    .host_traffic = host_traffic,
+    .set_workspace = set_workspace,
+    .synchronize = synchronize,
+};
+
+/* CUDA's properties begin with the name in every version; the rest of them does not matter. */
+static int read_title(cuda_device *d)
+{
+    enum { MOST_BYTES = 8192, NAME_BYTES = 256 };
+    char *properties = calloc(1, MOST_BYTES);
+    if (!properties)
+        return MS_CUDA_OUT_OF_MEMORY;
+    int code = d->cuda.properties(properties, d->device);
+    properties[NAME_BYTES - 1] = '\0';
+    snprintf(d->base.facts.title, sizeof d->base.facts.title, "%.127s", properties);
+    free(properties);
+    return code;
+}
+
+static ms_status read_facts(cuda_device *d, ms_error *err)
+{
+    ms_backend_facts *f = &d->base.facts;
+    size_t rest = 0, total = 0;
+    int driver = 0, runtime = 0, major = 0, minor = 0, processors = 0;
+    int code = d->cuda.driver_version(&driver);
+    if (code == MS_CUDA_OK)
+        code = d->cuda.runtime_version(&runtime);
+    if (code == MS_CUDA_OK)
+        code = d->cuda.attribute(&major, MS_CUDA_CAPABILITY_MAJOR, d->device);
+    if (code == MS_CUDA_OK)
+        code = d->cuda.attribute(&minor, MS_CUDA_CAPABILITY_MINOR, d->device);
+    if (code == MS_CUDA_OK)
+        code = d->cuda.attribute(&processors, MS_CUDA_MULTIPROCESSORS, d->device);
+    if (code == MS_CUDA_OK)
+        code = read_title(d);
+    if (code == MS_CUDA_OK)
+        code = d->cuda.memory(&rest, &total);
+    if (code != MS_CUDA_OK)
+        return fail(d, code, "questions about it", err);
+    f->total_bytes = total;
+    f->first_used_bytes = total - rest;
+    f->compute_capability = (uint32_t)(10 * major + minor);
+    f->multiprocessors = (uint32_t)processors;
+    f->is_simulated = d->cuda.is_null;
+    snprintf(f->versions, sizeof f->versions, "CUDA driver %d.%d, runtime %d.%d", driver / 1000,
+             driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    return MS_OK;
+}
+
+static ms_status open_device(cuda_device *d, uint32_t device, ms_error *err)
+{
+    int count = 0, code = d->cuda.count_devices(&count);
+    if (code != MS_CUDA_OK)
+        return ms_fail(err, MS_ERR_IO, "there is no GPU that CUDA can use: %.200s",
+                       d->cuda.error_text(code));
+    if (count <= 0 || device >= (uint32_t)count)
+        return ms_fail(err, MS_ERR_IO, "there is no GPU %u: CUDA sees %d", (unsigned)device, count);
+    d->device = (int)device;
+    code = d->cuda.set_device(d->device);
+    if (code == MS_CUDA_OK)
+        code = d->cuda.release(NULL); /* makes the context */
+    if (code != MS_CUDA_OK)
+        return fail(d, code, "cudaSetDevice", err);
+    code = d->cuda.open_products(&d->products);
+    if (code != MS_CUDA_OK)
+        return ms_fail(err, MS_ERR_IO, "cuBLAS does not start: status %d", code);
+    return read_facts(d, err);
+}
+
+ms_status ms_backend_cuda_open(const ms_backend_cuda_options *options, ms_backend **backend,
+                               ms_error *err)
+{
+    cuda_device *d = calloc(1, sizeof *d);
+    *backend = NULL;
+    if (!d)
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the CUDA backend");
+    d->base.calls = &calls;
+    ms_status status = ms_cuda_library_load(options->library, &d->cuda, err);
+    if (status == MS_OK)
+        status = open_device(d, options->device, err);
+    if (status != MS_OK) {
+        close_device(&d->base);
+        return status;
+    }
+    *backend = &d->base;
+    return MS_OK;
+}

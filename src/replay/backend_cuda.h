@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A GPU through CUDA's runtime, driver and cuBLAS, which are loaded when the backend is opened.
+ * Memory traffic is copies within the device.
+ */
+#ifndef MS_REPLAY_BACKEND_CUDA_H
+#define MS_REPLAY_BACKEND_CUDA_H
+
+#include "replay/backend.h"
+
+typedef struct ms_backend_cuda_options {
+    uint32_t device;     /* its index, as CUDA_VISIBLE_DEVICES leaves them */
+    const char *library; /* that answers all calls; NULL: see ms_cuda_library_load */
+} ms_backend_cuda_options;
+
+/* MS_ERR_IO: there is no such device, or its driver or libraries are missing or too old. */
+ms_status ms_backend_cuda_open(const ms_backend_cuda_options *options, ms_backend **backend,
+                               ms_error *err);
+
+#endif

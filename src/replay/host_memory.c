@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Addresses come from the system, which puts memory behind a page when it is first written.
+ */
+#define _GNU_SOURCE /* for MAP_ANONYMOUS; NOLINT(bugprone-reserved-identifier) */
+#include "replay/host_memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MOST_BYTES (UINT64_C(1) << 46) /* of addresses, in one piece */
+#define PAGE_BYTES UINT64_C(4096)
+
+/* ---- what there is ---- */
+
+/* The number after a word at the beginning of a line, in units; `none` when there is none. */
+static uint64_t read_figure(const char *path, const char *word, uint64_t unit, uint64_t none)
+{
+    char line[160];
+    uint64_t found = none;
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, word, strlen(word)) == 0) {
+            char *end = NULL, *digits = line + strlen(word);
+            unsigned long long value = strtoull(digits, &end, 10);
+            if (end > digits)
+                found = (uint64_t)value * unit;
+            break;
+        }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+uint64_t ms_host_memory_free_bytes(void)
+{
+    uint64_t machine = read_figure("/proc/meminfo", "MemAvailable:", 1024, 0);
+    uint64_t limit = read_figure("/sys/fs/cgroup/memory.max", "", 1, UINT64_MAX);
+    uint64_t used = read_figure("/sys/fs/cgroup/memory.current", "", 1, 0);
+    uint64_t group = limit == UINT64_MAX ? limit : limit > used ? limit - used : 0;
+    return machine && machine < group ? machine : group == UINT64_MAX ? 0 : group;
+}
+
+/* ---- memory of the device ---- */
+
+static uint64_t round_up(uint64_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+static ms_status take(ms_host_memory *m, uint64_t bytes, ms_error *err)
+{
+    if (bytes > m->capacity_bytes - m->used_bytes)
+        return ms_fail(err, MS_ERR_OVER_BUDGET,
+                       "the host backend has %" PRIu64 " bytes, of which %" PRIu64 " are in use: "
+                       "%" PRIu64 " more do not fit",
+                       m->capacity_bytes, m->used_bytes, bytes);
+    if (m->limit_bytes && m->used_bytes + bytes > m->limit_bytes - m->host_bytes)
+        return ms_fail(err, MS_ERR_NOMEM, "the machine has no %" PRIu64 " bytes of memory left",
+                       bytes);
+    m->used_bytes += bytes;
+    return MS_OK;
+}
+
+/* At a multiple of `alignment`, which is one of pages. */
+static void *find_addresses(uint64_t bytes, uint64_t alignment, int protection)
+{
+    uint64_t all = bytes + alignment;
+    char *begin = mmap(NULL, all, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (begin == MAP_FAILED)
+        return NULL;
+    uint64_t head = (alignment - (uintptr_t)begin % alignment) % alignment;
+    if (head)
+        munmap(begin, head);
+    munmap(begin + head + bytes, alignment - head);
+    return begin + head;
+}
+
+ms_status ms_host_memory_reserve(ms_host_memory *m, ms_memory_kind kind, uint64_t bytes,
+                                 uint64_t *address, ms_error *err)
+{
+    bool is_backed = kind == MS_MEMORY_BACKED;
+    if (bytes > MOST_BYTES)
+        return ms_fail(err, MS_ERR_OVERFLOW,
+                       "a segment of %" PRIu64 " bytes has no room in the "
+                       "addresses of a process",
+                       bytes);
+    ms_status status = is_backed ? take(m, bytes, err) : MS_OK;
+    if (status != MS_OK)
+        return status;
+    void *found = find_addresses(round_up(bytes), is_backed ? PAGE_BYTES : MS_MEMORY_ALIGNMENT,
+                                 is_backed ? PROT_READ | PROT_WRITE : PROT_NONE);
+    *address = (uintptr_t)found;
+    if (found)
+        return MS_OK;
+    m->used_bytes -= is_backed ? bytes : 0;
+    return ms_fail(err, MS_ERR_NOMEM, "no addresses for %" PRIu64 " bytes", bytes);
+}
+
+void ms_host_memory_release(ms_host_memory *m, ms_memory_kind kind, uint64_t address,
+                            uint64_t bytes)
+{
+    munmap(ms_host_pointer(address), round_up(bytes));
+    if (kind == MS_MEMORY_BACKED)
+        m->used_bytes -= bytes;
+}
+
+ms_status ms_host_memory_map(ms_host_memory *m, uint64_t address, uint64_t bytes, ms_error *err)
+{
+    ms_status status = take(m, bytes, err);
+    if (status != MS_OK)
+        return status;
+    if (mprotect(ms_host_pointer(address), bytes, PROT_READ | PROT_WRITE) == 0)
+        return MS_OK;
+    m->used_bytes -= bytes;
+    return ms_fail(err, MS_ERR_NOMEM, "the system does not map %" PRIu64 " bytes", bytes);
+}
+
+void ms_host_memory_unmap(ms_host_memory *m, uint64_t address, uint64_t bytes)
+{
+    madvise(ms_host_pointer(address), bytes, MADV_DONTNEED);
+    mprotect(ms_host_pointer(address), bytes, PROT_NONE);
+    m->used_bytes -= bytes;
+}
+
+/* ---- memory of the host ---- */
+
+ms_status ms_host_memory_pin(ms_host_memory *m, uint64_t bytes, void **pinned, ms_error *err)
+{
+    bool fits = bytes <= MOST_BYTES &&
+                (!m->limit_bytes || m->used_bytes + m->host_bytes + bytes <= m->limit_bytes);
+    *pinned = fits ? find_addresses(round_up(bytes), PAGE_BYTES, PROT_READ | PROT_WRITE) : NULL;
+    if (!*pinned)
+        return ms_fail(err, MS_ERR_NOMEM, "the machine has no %" PRIu64 " bytes of memory left",
+                       bytes);
+    m->host_bytes += bytes;
+    return MS_OK;
+}
+
+void ms_host_memory_unpin(ms_host_memory *m, void *pinned, uint64_t bytes)
+{
+    munmap(pinned, round_up(bytes));
+    m->host_bytes -= bytes;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "replay/replay_operator.h"
+
+/* A tensor of the operator that has memory. */
+typedef struct region {
+    uint64_t address, bytes;
+} region;
+
+/* The smallest that has room, else the largest; outputs where they are wanted and there are any. */
+static region find_region(const ms_replay_work *r, const ms_op_exec *op, uint64_t bytes,
+                          bool is_output)
+{
+    region best = {0};
+    const ms_operand *operands = &r->trace->operands.items[op->first_operand];
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        uint32_t storage = operands[i].storage;
+        if (storage == MS_NONE || r->addresses[storage] == 0 || operands[i].is_output != is_output)
+            continue;
+        region found = {r->addresses[storage], r->trace->storages.items[storage].bytes};
+        bool fits = found.bytes >= bytes, is_larger = found.bytes > best.bytes;
+        if (best.bytes >= bytes && best.bytes ? fits && !is_larger : is_larger)
+            best = found;
+    }
+    return best;
+}
+
+static region find_any(const ms_replay_work *r, const ms_op_exec *op, uint64_t bytes,
+                       bool is_output)
+{
+    region found = find_region(r, op, bytes, is_output);
+    return found.bytes ? found : find_region(r, op, bytes, !is_output);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- products ---- */
+
+static ms_dtype dtype_of(const ms_op_exec *op)
+{
+    switch ((ms_dtype)op->matmul_dtype) {
+    case MS_DTYPE_BF16:
+        return MS_DTYPE_BF16;
+    case MS_DTYPE_F16:
+        return MS_DTYPE_F16;
+    case MS_DTYPE_F64:
+        return MS_DTYPE_F64;
+    case MS_DTYPE_F32:
+    case MS_DTYPE_I64:
+    case MS_DTYPE_I32:
+    case MS_DTYPE_U64:
+    case MS_DTYPE_U8:
+    case MS_DTYPE_BOOL:
+    case MS_DTYPE_C64:
+    case MS_DTYPE_COUNT:
+        break;
+    }
+    return MS_DTYPE_F32;
+}
+
+/* What of a product fits its tensors at a time: where they are smaller (a packed weight, scores
+ * that no tensor holds), it runs in parts of these sizes. False: not even one row. */
+static bool cut(const ms_gemm *whole, uint64_t unit, region a, region b, region c,
+                ms_backend_product *part)
+{
+    part->rows = whole->rows;
+    part->columns = whole->columns;
+    part->inner = least(whole->inner, least(a.bytes, b.bytes) / unit);
+    if (part->inner == 0)
+        return false;
+    part->rows = least(part->rows, a.bytes / unit / part->inner);
+    part->columns = least(part->columns, b.bytes / unit / part->inner);
+    part->columns = least(part->columns, c.bytes / unit);
+    if (part->rows == 0 || part->columns == 0)
+        return false;
+    part->rows = least(part->rows, c.bytes / unit / part->columns);
+    uint64_t batches = a.bytes / unit / (part->rows * part->inner);
+    batches = least(batches, b.bytes / unit / (part->inner * part->columns));
+    batches = least(batches, c.bytes / unit / (part->rows * part->columns));
+    part->batches = least(whole->batches, batches);
+    part->a = a.address;
+    part->b = b.address;
+    part->c = c.address;
+    return true;
+}
+
+/* More parts than that say nothing of a product's rate. */
+enum { MOST_PARTS = 4096 };
+
+static uint64_t parts_of(uint64_t whole, uint64_t part)
+{
+    return (whole + part - 1) / part;
+}
+
+static ms_status run_parts(const ms_replay_work *r, ms_backend_stream *stream, const ms_gemm *whole,
+                           const ms_backend_product *most, ms_error *err)
+{
+    ms_status status = MS_OK;
+    ms_backend_product part = *most;
+    for (uint64_t n = 0; n < whole->batches; n += most->batches)
+        for (uint64_t i = 0; i < whole->rows; i += most->rows)
+            for (uint64_t k = 0; k < whole->inner; k += most->inner)
+                for (uint64_t j = 0; j < whole->columns && status == MS_OK; j += most->columns) {
+                    part.batches = least(most->batches, whole->batches - n);
+                    part.rows = least(most->rows, whole->rows - i);
+                    part.inner = least(most->inner, whole->inner - k);
+                    part.columns = least(most->columns, whole->columns - j);
+                    status = r->backend->calls->product(r->backend, stream, &part, err);
+                }
+    return status;
+}
+
+/* *ran is false where the tensors do not let it run. */
+static ms_status run_product(ms_replay_work *r, const ms_op_exec *op, const ms_gemm *whole,
+                             ms_backend_stream *stream, bool *ran, ms_error *err)
+{
+    ms_backend_product most = {.dtype = dtype_of(op), .transposed = whole->transposed};
+    uint64_t unit = ms_dtype_bytes(most.dtype), n = whole->batches * unit;
+    region a = find_any(r, op, n * whole->rows * whole->inner, false);
+    region b = find_any(r, op, n * whole->inner * whole->columns, false);
+    region c = find_any(r, op, n * whole->rows * whole->columns, true);
+    *ran = cut(whole, unit, a, b, c, &most) &&
+           parts_of(whole->batches, most.batches) * parts_of(whole->rows, most.rows) *
+                   parts_of(whole->inner, most.inner) * parts_of(whole->columns, most.columns) <=
+               MOST_PARTS;
+    if (!*ran)
+        return MS_OK;
+    r->result->products += op->repeats;
+    r->result->product_flops +=
+        2 * op->repeats * whole->batches * whole->rows * whole->inner * whole->columns;
+    return run_parts(r, stream, whole, &most, err);
+}
+
+/* ---- traffic ---- */
+
+static ms_status run_traffic(ms_replay_work *r, const ms_op_exec *op, ms_backend_stream *stream,
+                             ms_error *err)
+{
+    region place = find_any(r, op, UINT64_MAX, true);
+    if (place.bytes < 2 || op->traffic_bytes == 0)
+        return MS_OK;
+    r->result->traffic_bytes += op->traffic_bytes * op->repeats;
+    return r->backend->calls->traffic(r->backend, stream, place.address, place.bytes,
+                                      op->traffic_bytes, err);
+}
+
+/* ---- all of it ---- */
+
+ms_status ms_replay_operator_run(ms_replay_work *r, const ms_op_exec *op, ms_backend_stream *stream,
+                                 ms_error *err)
+{
+    ms_status status = MS_OK;
+    uint64_t executed = r->result->product_flops;
+    uint32_t count = 0;
+    r->result->operators += op->repeats;
+    for (uint32_t i = 0; i < op->product_count && status == MS_OK; i++) {
+        bool ran = false;
+        status =
+            run_product(r, op, &r->trace->products.items[op->first_product + i], stream, &ran, err);
+        count += ran;
+    }
+    executed = r->result->product_flops - executed;
+    if (op->flops * op->repeats > executed)
+        r->result->skipped_flops += op->flops * op->repeats - executed;
+    return status == MS_OK && count == 0 ? run_traffic(r, op, stream, err) : status;
+}
