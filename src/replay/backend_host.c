@@ -232,6 +232,7 @@ static void close_host(ms_backend *backend)
         ms_host_streams_free(h->streams);
     if (h->blas)
         ms_blas_close(h->blas);
+    ms_host_memory_free(&h->memory);
     free(h);
 }
 

@@ -13,6 +13,7 @@
 
 #define MOST_BYTES (UINT64_C(1) << 46) /* of addresses, in one piece */
 #define PAGE_BYTES UINT64_C(4096)
+#define NO_ADDRESSES "no addresses for %" PRIu64 " bytes"
 
 /* ---- what there is ---- */
 
@@ -73,40 +74,114 @@ static void *find_addresses(uint64_t bytes, uint64_t alignment, int protection)
     if (begin == MAP_FAILED)
         return NULL;
     uint64_t head = (alignment - (uintptr_t)begin % alignment) % alignment;
-    if (head)
+    if (head > 0)
         munmap(begin, head);
     munmap(begin + head + bytes, alignment - head);
     return begin + head;
 }
 
+/* ---- segments ---- */
+
+/* Many times the capacity, so that addresses come again late, as far as a process has them. */
+static bool open_space(ms_host_memory *m)
+{
+    enum { TIMES = 64 };
+    static const uint64_t most = MOST_BYTES / 2;
+    uint64_t bytes = m->capacity_bytes < most / TIMES ? TIMES * m->capacity_bytes : most;
+    const uint64_t least = m->capacity_bytes < most / TIMES ? m->capacity_bytes : most / TIMES;
+    void *found = NULL;
+    for (bytes = round_up(bytes); !found && bytes >= least; bytes = round_up(bytes / 2)) {
+        found = find_addresses(bytes, PAGE_BYTES, PROT_NONE);
+        m->space_bytes = bytes;
+    }
+    m->space = m->next = (uintptr_t)found;
+    return found != NULL;
+}
+
+/* The place of the first gap that is large enough, from `from` on; UINT32_MAX when there is none.
+ */
+static uint32_t find_gap(const ms_host_memory *m, uint64_t from, uint64_t bytes, uint64_t *address)
+{
+    uint32_t i = 0;
+    *address = from;
+    for (; i < m->segments.count; i++) {
+        const ms_host_range *range = &m->segments.items[i];
+        if (range->address >= *address && range->address - *address >= bytes)
+            return i;
+        if (range->address + range->bytes > *address)
+            *address = range->address + range->bytes;
+    }
+    return m->space + m->space_bytes - *address >= bytes ? i : UINT32_MAX;
+}
+
+static bool add_segment(ms_host_memory *m, uint64_t bytes, uint64_t *address)
+{
+    uint32_t at = UINT32_MAX;
+    if ((!m->space && !open_space(m)) || !ms_vec_reserve(&m->segments))
+        return false;
+    if (m->next <= m->space + m->space_bytes)
+        at = find_gap(m, m->next, bytes, address);
+    if (at == UINT32_MAX)
+        at = find_gap(m, m->space, bytes, address);
+    if (at == UINT32_MAX || mprotect(ms_host_pointer(*address), bytes, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    (void)ms_vec_push(&m->segments, (ms_host_range){0});
+    memmove(&m->segments.items[at + 1], &m->segments.items[at],
+            (m->segments.count - 1 - at) * sizeof *m->segments.items);
+    m->segments.items[at] = (ms_host_range){*address, bytes};
+    m->next = *address + bytes;
+    return true;
+}
+
+static void drop_segment(ms_host_memory *m, uint64_t address, uint64_t bytes)
+{
+    uint32_t at = 0;
+    while (m->segments.items[at].address != address)
+        at++;
+    m->segments.count--;
+    memmove(&m->segments.items[at], &m->segments.items[at + 1],
+            (m->segments.count - at) * sizeof *m->segments.items);
+    (void)mmap(ms_host_pointer(address), bytes, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
 ms_status ms_host_memory_reserve(ms_host_memory *m, ms_memory_kind kind, uint64_t bytes,
                                  uint64_t *address, ms_error *err)
 {
-    bool is_backed = kind == MS_MEMORY_BACKED;
     if (bytes > MOST_BYTES)
         return ms_fail(err, MS_ERR_OVERFLOW,
-                       "a segment of %" PRIu64 " bytes has no room in the "
-                       "addresses of a process",
+                       "a segment of %" PRIu64 " bytes has no room in the addresses of a process",
                        bytes);
-    ms_status status = is_backed ? take(m, bytes, err) : MS_OK;
-    if (status != MS_OK)
+    if (kind == MS_MEMORY_ADDRESSES) {
+        *address = (uintptr_t)find_addresses(round_up(bytes), MS_MEMORY_ALIGNMENT, PROT_NONE);
+        return *address ? MS_OK : ms_fail(err, MS_ERR_NOMEM, NO_ADDRESSES, bytes);
+    }
+    ms_status status = take(m, bytes, err);
+    if (status != MS_OK || add_segment(m, round_up(bytes), address))
         return status;
-    void *found = find_addresses(round_up(bytes), is_backed ? PAGE_BYTES : MS_MEMORY_ALIGNMENT,
-                                 is_backed ? PROT_READ | PROT_WRITE : PROT_NONE);
-    *address = (uintptr_t)found;
-    if (found)
-        return MS_OK;
-    m->used_bytes -= is_backed ? bytes : 0;
-    return ms_fail(err, MS_ERR_NOMEM, "no addresses for %" PRIu64 " bytes", bytes);
+    m->used_bytes -= bytes;
+    return ms_fail(err, MS_ERR_NOMEM, NO_ADDRESSES, bytes);
 }
 
 void ms_host_memory_release(ms_host_memory *m, ms_memory_kind kind, uint64_t address,
                             uint64_t bytes)
 {
-    munmap(ms_host_pointer(address), round_up(bytes));
-    if (kind == MS_MEMORY_BACKED)
-        m->used_bytes -= bytes;
+    if (kind == MS_MEMORY_ADDRESSES) {
+        munmap(ms_host_pointer(address), round_up(bytes));
+        return;
+    }
+    drop_segment(m, address, round_up(bytes));
+    m->used_bytes -= bytes;
 }
+
+void ms_host_memory_free(ms_host_memory *m)
+{
+    if (m->space)
+        munmap(ms_host_pointer(m->space), m->space_bytes);
+    ms_vec_free(&m->segments);
+}
+
+/* ---- pages ---- */
 
 ms_status ms_host_memory_map(ms_host_memory *m, uint64_t address, uint64_t bytes, ms_error *err)
 {

@@ -27,33 +27,40 @@ static uint32_t end_on_device(const ms_work *w)
     return w->kind == MS_WORK_TO_DEVICE ? w->target : w->source;
 }
 
-static void measure_lanes(ms_replay_work *r)
+/* What the work of a stream needs at a time: of the host, and where copies of several tensors land.
+ */
+typedef struct needs {
+    uint64_t staging, landing;
+} needs;
+
+static needs needs_of(const ms_trace *trace, uint32_t stream)
 {
-    for (uint32_t i = 0; i < r->trace->works.count; i++) {
-        const ms_work *w = &r->trace->works.items[i];
-        ms_replay_lane *lane = &r->lanes[w->stream];
+    needs most = {0};
+    for (uint32_t i = 0; i < trace->works.count; i++) {
+        const ms_work *w = &trace->works.items[i];
         uint64_t staging = least(w->bytes, STAGING_BYTES), landing = least(w->bytes, LANDING_BYTES);
-        if (staging > lane->staging_bytes)
-            lane->staging_bytes = staging;
-        if (w->kind != MS_WORK_HOST_UPDATE && end_on_device(w) == MS_NONE &&
-            landing > lane->landing_bytes)
-            lane->landing_bytes = landing;
+        bool lands = w->kind != MS_WORK_HOST_UPDATE && end_on_device(w) == MS_NONE;
+        if (w->stream == stream && staging > most.staging)
+            most.staging = staging;
+        if (w->stream == stream && lands && landing > most.landing)
+            most.landing = landing;
     }
+    return most;
 }
 
-static ms_status open_lane(ms_replay_work *r, ms_replay_lane *lane, ms_error *err)
+static ms_status open_lane(ms_replay_work *r, uint32_t number, ms_error *err)
 {
     const ms_backend_calls *calls = r->backend->calls;
-    uint64_t staging = lane->staging_bytes, landing = lane->landing_bytes;
-    lane->staging_bytes = lane->landing_bytes = 0;
+    const needs most = needs_of(r->trace, number);
+    ms_replay_lane *lane = &r->lanes[number];
     ms_status status = calls->open_stream(r->backend, &lane->stream, err);
-    if (status == MS_OK && staging > 0) {
-        status = calls->pin(r->backend, staging, true, &lane->staging, err);
-        lane->staging_bytes = status == MS_OK ? staging : 0;
+    if (status == MS_OK && most.staging > 0) {
+        status = calls->pin(r->backend, most.staging, true, &lane->staging, err);
+        lane->staging_bytes = status == MS_OK ? most.staging : 0;
     }
-    if (status == MS_OK && landing > 0) {
-        status = calls->reserve(r->backend, MS_MEMORY_BACKED, landing, &lane->landing, err);
-        lane->landing_bytes = status == MS_OK ? landing : 0;
+    if (status == MS_OK && most.landing > 0) {
+        status = calls->reserve(r->backend, MS_MEMORY_BACKED, most.landing, &lane->landing, err);
+        lane->landing_bytes = status == MS_OK ? most.landing : 0;
         r->result->landing_bytes += lane->landing_bytes;
     }
     return status;
@@ -66,10 +73,9 @@ ms_status ms_replay_work_open(ms_replay_work *r, ms_error *err)
     r->ends = calloc((size_t)r->trace->works.count + 1, sizeof *r->ends);
     if (!r->lanes || !r->ends)
         return no_memory(err);
-    measure_lanes(r);
     ms_status status = ms_replay_clock_event(&r->clock, &r->issued, err);
     for (uint32_t i = 0; i < r->trace->streams.count && status == MS_OK; i++)
-        status = open_lane(r, &r->lanes[i], err);
+        status = open_lane(r, i, err);
     return status;
 }
 
@@ -78,7 +84,7 @@ static void close_lane(ms_replay_work *r, const ms_replay_lane *lane)
     const ms_backend_calls *calls = r->backend->calls;
     if (lane->stream)
         calls->close_stream(r->backend, lane->stream);
-    if (lane->staging)
+    if (lane->staging_bytes)
         calls->unpin(r->backend, lane->staging, lane->staging_bytes, true);
     if (lane->landing_bytes)
         calls->release(r->backend, MS_MEMORY_BACKED, lane->landing, lane->landing_bytes);

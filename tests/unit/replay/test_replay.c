@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Replays on the host backend: what they allocate and reserve is what the simulation says, to the
+ * byte; every failure gives everything back; copies are hidden or waited for as the trace orders.
+ */
+#include <dirent.h>
+#include <math.h>
+
+#include "measure/usage.h"
+#include "replay/replay.h"
+#include "simulate/simulate.h"
+#include "unit/backends.h"
+#include "unit/fixtures.h"
+
+#define GIB(n) (UINT64_C(1) << 30) * (n)
+#define MIB (UINT64_C(1) << 20)
+
+typedef struct run_case {
+    const char *label;
+    ms_run_setting settings[8]; /* ends where a field is NULL */
+} run_case;
+
+typedef struct simulated {
+    ms_arena *arena;
+    ms_model_config model;
+    ms_run_config run;
+    ms_simulated s;
+} simulated;
+
+static void simulate(const ms_run_setting *settings, size_t room, simulated *to)
+{
+    ms_error err = {0};
+    to->arena = ms_arena_create(0);
+    load_run(to->arena, settings, room, &to->model, &to->run);
+    const ms_job job = {.model = &to->model, .run = &to->run};
+    if (ms_simulate(&job, MS_SIMULATE_ALL, &to->s, &err) != MS_OK)
+        fail_msg("%s", err.text);
+}
+
+static void drop(simulated *s)
+{
+    ms_simulated_free(&s->s);
+    ms_arena_free(s->arena);
+}
+
+static ms_replay_options options_of(const simulated *s, bool is_memory_only)
+{
+    return (ms_replay_options){.allocator = s->s.usage.allocator, .is_memory_only = is_memory_only};
+}
+
+/* Without data: memory of any size. */
+static const ms_backend_host_options endless = {.capacity_bytes = UINT64_C(1) << 44,
+                                                .skips_data = true};
+
+static void check_equal(const simulated *s, const ms_replay_result *r)
+{
+    const ms_usage *u = &s->s.usage;
+    assert_int_equal(r->played_events, r->event_count);
+    assert_int_equal(r->after_build_bytes, u->after_build_bytes);
+    assert_int_equal(r->start_bytes, u->start_bytes);
+    assert_int_equal(r->peak_bytes, u->peak_bytes);
+    assert_int_equal(r->peak_event, u->peak_event);
+    assert_int_equal(r->peak_reserved_bytes, u->peak_reserved_bytes);
+    assert_int_equal(r->most_reserved_bytes, u->most_reserved_bytes);
+    assert_int_equal(r->retries, u->retries);
+    assert_int_equal(r->phases.count, u->phases.count);
+    assert_int_equal(r->first_steady_phase, u->first_steady_phase);
+    for (uint32_t i = 0; i < u->phases.count; i++) {
+        const ms_phase_usage *a = &u->phases.items[i];
+        const ms_replay_phase *b = &r->phases.items[i];
+        assert_int_equal(a->phase, b->phase);
+        assert_int_equal(a->start_bytes, b->start_bytes);
+        assert_int_equal(a->peak_bytes, b->peak_bytes);
+        assert_int_equal(a->end_bytes, b->end_bytes);
+        assert_int_equal(a->peak_reserved_bytes, b->peak_reserved_bytes);
+        assert_int_equal(a->end_reserved_bytes, b->end_reserved_bytes);
+    }
+    uint64_t sum = 0;
+    for (int i = 0; i < MS_CATEGORY_COUNT; i++)
+        sum += r->category_bytes[i];
+    assert_int_equal(sum, r->peak_bytes);
+}
+
+/* ---- every preset ---- */
+
+/* In full size: no byte is written. The arena counts by itself what it gave. Two steps, the second
+ * of which is like all others, are enough. */
+static void check_preset(const char *name)
+{
+    const ms_run_setting settings[] = {
+        {"config", name}, {"budget", "30000GiB"}, {"allocator", "cuda"}};
+    simulated s = {.arena = ms_arena_create(0)};
+    ms_replay_result r;
+    ms_error err = {0};
+    ms_backend *b = open_host(&endless);
+    load_run(s.arena, settings, COUNT_OF(settings), &s.model, &s.run);
+    if (ms_step_simulate(&s.model, &s.run, MS_STEPS_LEAN, &s.s.simulation, &err) != MS_OK ||
+        ms_usage_measure(&s.s.simulation.trace, &s.run.allocator, &s.s.usage, &err) != MS_OK)
+        fail_msg("%s: %s", name, err.text);
+    const ms_replay_options options = options_of(&s, true);
+    if (ms_replay_run(b, &s.s.simulation.trace, &options, &r, &err) != MS_OK)
+        fail_msg("%s: %s", name, err.text);
+    check_equal(&s, &r);
+    assert_int_equal(r.most_used_bytes, r.most_reserved_bytes);
+    ms_replay_free(&r);
+    b->calls->close(b);
+    drop(&s);
+}
+
+static void presets_are_equal(void **state)
+{
+    DIR *folder = opendir("configs");
+    unsigned count = 0;
+    (void)state;
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char name[256];
+        snprintf(name, sizeof name, "%s", entry->d_name);
+        char *end = strstr(name, ".json");
+        if (!end || strcmp(name, "devices.json") == 0 || strcmp(name, "rates.json") == 0)
+            continue;
+        *end = '\0';
+        check_preset(name);
+        count++;
+    }
+    closedir(folder);
+    assert_true(count >= 90);
+}
+
+/* ---- runs of every kind ---- */
+
+#define SMALL                                                                                      \
+    {"config", "smollm2-135m"}, {"batch", "2"},                                                    \
+    {                                                                                              \
+        "seq", "256"                                                                               \
+    }
+static const run_case runs[] = {
+    {"plain", {SMALL}},
+    {"raw", {SMALL, {"allocator", "raw"}}},
+    {"expandable", {SMALL, {"allocator", "cuda-expandable"}}},
+    {"checkpointing", {SMALL, {"checkpointing", "all"}}},
+    {"checkpointing of some, expandable",
+     {SMALL, {"checkpointing", "every:3"}, {"allocator", "cuda-expandable"}}},
+    {"offload of half of the layers", {SMALL, {"treat", "0-14=offload:1"}}},
+    {"offload in part, expandable",
+     {SMALL, {"treat", "0-29=offload:0.5"}, {"allocator", "cuda-expandable"}}},
+    {"selective parts", {SMALL, {"treat", "0-9=checkpoint,10-19=offload:0.3,loss=chunk:8"}}},
+    {"micro-steps", {SMALL, {"accumulate", "6"}}},
+    {"an optimizer on the host", {SMALL, {"optimizer-device", "host"}}},
+    {"parameters on the host", {SMALL, {"parameter-device", "host"}, {"optimizer-device", "host"}}},
+    {"adafactor", {SMALL, {"optimizer", "adafactor"}}},
+    {"lora", {SMALL, {"lora", "r=8,targets=all-linear"}}},
+    {"emptied caches", {SMALL, {"empty-cache-steps", "1"}}},
+    {"gpt2 in fp32 with clipping",
+     {{"config", "gpt2"}, {"batch", "2"}, {"seq", "256"}, {"dtype", "fp32"}, {"clip", "1"}}},
+};
+
+static void runs_are_equal(void **state)
+{
+    const run_case *c = *state;
+    simulated s;
+    ms_error err = {0};
+    simulate(c->settings, COUNT_OF(c->settings), &s);
+    for (int is_memory_only = 0; is_memory_only < 2; is_memory_only++) {
+        ms_replay_result r;
+        troubled_backend *t = open_troubled(open_host(&endless));
+        const ms_replay_options options = options_of(&s, is_memory_only);
+        if (ms_replay_run(&t->base, &s.s.simulation.trace, &options, &r, &err) != MS_OK)
+            fail_msg("%s", err.text);
+        check_equal(&s, &r);
+        assert_int_equal(r.most_used_bytes - r.landing_bytes, r.most_reserved_bytes);
+        assert_int_equal(r.operators > 0, !is_memory_only);
+        assert_all_returned(t);
+        ms_replay_free(&r);
+        t->base.calls->close(&t->base);
+    }
+    drop(&s);
+}
+
+/* ---- with data ---- */
+
+#define TINY                                                                                       \
+    {"config", "smollm2-135m"}, {"batch", "1"},                                                    \
+    {                                                                                              \
+        "seq", "32"                                                                                \
+    }
+static const run_case tiny_runs[] = {
+    {"plain, with data", {TINY}},
+    {"offload, with data", {TINY, {"treat", "0-29=offload:0.7"}}},
+    {"an optimizer on the host, with data", {TINY, {"optimizer-device", "host"}}},
+    {"expandable, with data", {TINY, {"allocator", "cuda-expandable"}}},
+};
+
+static const ms_backend_host_options fast = {.capacity_bytes = GIB(3)};
+
+static void data_is_moved(void **state)
+{
+    const run_case *c = *state;
+    simulated s;
+    ms_replay_result r;
+    ms_error err = {0};
+    troubled_backend *t = open_troubled(open_host(&fast));
+    simulate(c->settings, COUNT_OF(c->settings), &s);
+    const ms_replay_options options = options_of(&s, false);
+    if (ms_replay_run(&t->base, &s.s.simulation.trace, &options, &r, &err) != MS_OK)
+        fail_msg("%s", err.text);
+    check_equal(&s, &r);
+    assert_true(r.has_times && r.step_ms > 0 && r.times_ms[MS_OP_PRODUCT] > 0 &&
+                r.times_ms[MS_OP_OTHER] > 0);
+    double sum = 0, phases = 0;
+    for (int i = 0; i < MS_REPLAY_TIMES; i++)
+        sum += r.times_ms[i];
+    for (uint32_t i = 0; i < r.phases.count; i++)
+        phases += r.phases.items[i].ms;
+    assert_true(fabs(sum - r.step_ms) < 1e-6 && fabs(phases - r.step_ms) < 1e-6);
+    assert_int_equal(r.copies > 0, strstr(c->label, "offload") || strstr(c->label, "host"));
+    assert_true(r.product_flops > 0 && r.traffic_bytes > 0);
+    assert_all_returned(t);
+    ms_replay_free(&r);
+    t->base.calls->close(&t->base);
+    drop(&s);
+}
+
+/* ---- copies ---- */
+
+typedef struct link_case {
+    const char *label;
+    double link_bytes; /* per second, each way */
+} link_case;
+
+static const link_case links[] = {
+    {"fast links", 1e12}, {"links that are busy all the time", 2e9}, {"slow links", 1e8}};
+
+/* The clock of the simulation at the same rates, which plays the same trace in its own way. */
+static void copies_take_what_is_predicted(void **state)
+{
+    const link_case *c = *state;
+    const run_case run = {"", {SMALL, {"treat", "0-29=offload:1"}}};
+    const ms_backend_host_options options = {.capacity_bytes = GIB(30),
+                                             .skips_data = true,
+                                             .to_device_bytes = c->link_bytes,
+                                             .to_host_bytes = c->link_bytes,
+                                             .traffic_bytes = 1e12,
+                                             .product_flops = 1e14};
+    simulated s;
+    ms_replay_result r;
+    ms_error err = {0};
+    ms_backend *b = open_host(&options);
+    simulate(run.settings, COUNT_OF(run.settings), &s);
+    const ms_replay_options how = options_of(&s, false);
+    assert_int_equal(ms_replay_run(b, &s.s.simulation.trace, &how, &r, &err), MS_OK);
+    double alone = (double)r.copied_bytes / c->link_bytes * 1e3;
+    assert_true(fabs(r.copy_ms - alone) < 1e-6 * alone);
+    double waited = r.times_ms[MS_REPLAY_WAITING], work = r.step_ms - waited;
+    assert_true(waited >= 0 && waited <= r.copy_ms);
+    /* Two links work side by side, so the step takes at least as long as the busier one. */
+    assert_true(r.step_ms >= alone / 2 * (1 - 1e-9) && r.step_ms <= alone + work + 1e-6);
+    assert_true(c->link_bytes < 1e12 || waited < 0.01 * r.step_ms);
+    assert_true(c->link_bytes > 1e8 || waited > 0.9 * r.step_ms);
+    ms_replay_free(&r);
+    b->calls->close(b);
+    drop(&s);
+}
+
+/* ---- failures ---- */
+
+enum { TRIES = 120 };
+
+/* Every call in turn where there are few, else some of them all over the run. */
+static void every_failing_call_is_survived(void **state)
+{
+    const run_case run = {"",
+                          {TINY,
+                           {"treat", "0-29=offload:0.7"},
+                           {"parameter-device", "host"},
+                           {"optimizer-device", "host"}}};
+    simulated s;
+    uint64_t calls = 0;
+    (void)state;
+    simulate(run.settings, COUNT_OF(run.settings), &s);
+    const ms_replay_options options = options_of(&s, false);
+    for (uint64_t n = 0; n <= TRIES; n++) {
+        troubled_backend *t = open_troubled(open_host(&endless));
+        ms_replay_result r;
+        ms_error err = {0};
+        t->fails_at = n == 0 ? 0 : n <= TRIES / 2 ? n : 1 + calls * (n - TRIES / 2) / (TRIES / 2);
+        if (t->fails_at > calls)
+            t->fails_at = calls;
+        ms_status status = ms_replay_run(&t->base, &s.s.simulation.trace, &options, &r, &err);
+        /* The last call waits for everything once more, and nobody asks what it says. */
+        assert_true(n == 0 ? status == MS_OK : status == MS_ERR_IO || t->fails_at + 1 >= calls);
+        if (status != MS_OK)
+            assert_non_null(strstr(err.text, "fails"));
+        assert_all_returned(t);
+        if (n == 0)
+            calls = t->calls;
+        ms_replay_free(&r);
+        t->base.calls->close(&t->base);
+    }
+    assert_true(calls > 10 * TRIES);
+    drop(&s);
+}
+
+typedef struct full_case {
+    const char *label;
+    uint64_t capacity_bytes;
+    const char *allocator;
+} full_case;
+
+static const full_case full[] = {
+    {"full while the model is built", 100 * MIB, "cuda"},
+    {"full in the first step", 600 * MIB, "cuda"},
+    {"full, expandable", 600 * MIB, "cuda-expandable"},
+    {"full, raw", 600 * MIB, "raw"},
+};
+
+static void a_full_device_is_survived(void **state)
+{
+    const full_case *c = *state;
+    const run_case run = {"", {SMALL, {"allocator", c->allocator}}};
+    const ms_backend_host_options options = {.capacity_bytes = c->capacity_bytes,
+                                             .skips_data = true};
+    simulated s;
+    ms_replay_result r;
+    ms_error err = {0};
+    troubled_backend *t = open_troubled(open_host(&options));
+    simulate(run.settings, COUNT_OF(run.settings), &s);
+    const ms_replay_options how = options_of(&s, true);
+    assert_int_equal(ms_replay_run(&t->base, &s.s.simulation.trace, &how, &r, &err),
+                     MS_ERR_OVER_BUDGET);
+    assert_non_null(strstr(err.text, "do not fit"));
+    assert_true(r.played_events < r.event_count && !r.has_times);
+    assert_true(r.most_used_bytes <= c->capacity_bytes &&
+                r.most_used_bytes > c->capacity_bytes / 2);
+    assert_all_returned(t);
+    ms_replay_free(&r);
+    t->base.calls->close(&t->base);
+    drop(&s);
+}
+
+/* The run's own capacity: the allocator gives back and asks again, as in the simulation. */
+static void a_tight_run_retries_alike(void **state)
+{
+    const run_case run = {"", {SMALL}};
+    simulated s;
+    ms_replay_result r;
+    ms_usage usage;
+    ms_error err = {0};
+    ms_backend *b = open_host(&endless);
+    (void)state;
+    simulate(run.settings, COUNT_OF(run.settings), &s);
+    ms_replay_options how = options_of(&s, true);
+    uint64_t retries = 0;
+    for (uint64_t less = 0; less < 40 && retries == 0; less++) {
+        how.allocator.capacity_bytes = s.s.usage.most_reserved_bytes - less * 2 * MIB;
+        assert_int_equal(ms_usage_measure(&s.s.simulation.trace, &how.allocator, &usage, &err),
+                         MS_OK);
+        if (!usage.out_of_memory) {
+            assert_int_equal(ms_replay_run(b, &s.s.simulation.trace, &how, &r, &err), MS_OK);
+            assert_int_equal(r.retries, usage.retries);
+            assert_int_equal(r.peak_reserved_bytes, usage.peak_reserved_bytes);
+            assert_int_equal(r.peak_bytes, usage.peak_bytes);
+            retries = r.retries;
+            ms_replay_free(&r);
+        }
+        ms_usage_free(&usage);
+    }
+    assert_true(retries > 0);
+    b->calls->close(b);
+    drop(&s);
+}
+
+static void a_stop_is_obeyed(void **state)
+{
+    const run_case run = {"", {TINY}};
+    simulated s;
+    ms_replay_result r;
+    ms_error err = {0};
+    ms_stop stop = 1;
+    troubled_backend *t = open_troubled(open_host(&endless));
+    (void)state;
+    simulate(run.settings, COUNT_OF(run.settings), &s);
+    ms_replay_options how = options_of(&s, false);
+    how.stop = &stop;
+    assert_int_equal(ms_replay_run(&t->base, &s.s.simulation.trace, &how, &r, &err),
+                     MS_ERR_STOPPED);
+    assert_int_equal(r.played_events, 0);
+    assert_all_returned(t);
+    ms_replay_free(&r);
+    t->base.calls->close(&t->base);
+    drop(&s);
+}
+
+/* ---- threads ---- */
+
+/* Random delays before every call, with data, for the thread sanitizer to watch. */
+static void delays_change_nothing(void **state)
+{
+    const run_case run = {"",
+                          {{"config", "smollm2-135m"},
+                           {"batch", "1"},
+                           {"seq", "8"},
+                           {"treat", "0-29=offload:0.6"},
+                           {"optimizer-device", "host"}}};
+    simulated s;
+    (void)state;
+    simulate(run.settings, COUNT_OF(run.settings), &s);
+    const ms_replay_options how = options_of(&s, false);
+    for (uint32_t seed = 1; seed <= 3; seed++) {
+        ms_replay_result r;
+        ms_error err = {0};
+        troubled_backend *t = open_troubled(open_host(&fast));
+        t->most_delay_us = 100;
+        t->seed = seed;
+        assert_int_equal(ms_replay_run(&t->base, &s.s.simulation.trace, &how, &r, &err), MS_OK);
+        check_equal(&s, &r);
+        assert_all_returned(t);
+        ms_replay_free(&r);
+        t->base.calls->close(&t->base);
+    }
+    drop(&s);
+}
+
+int main(void)
+{
+    struct CMUnitTest
+        tests[COUNT_OF(runs) + COUNT_OF(tiny_runs) + COUNT_OF(links) + COUNT_OF(full) + 8] = {
+            cmocka_unit_test(presets_are_equal),
+            cmocka_unit_test(every_failing_call_is_survived),
+            cmocka_unit_test(a_tight_run_retries_alike),
+            cmocka_unit_test(a_stop_is_obeyed),
+            cmocka_unit_test(delays_change_nothing),
+        };
+    size_t count = 5;
+    count += ADD_ROWS(tests + count, runs_are_equal, runs);
+    count += ADD_ROWS(tests + count, data_is_moved, tiny_runs);
+    count += ADD_ROWS(tests + count, copies_take_what_is_predicted, links);
+    count += ADD_ROWS(tests + count, a_full_device_is_survived, full);
+    return _cmocka_run_group_tests("replays", tests, count, NULL, NULL);
+}
