@@ -135,15 +135,38 @@ static ms_status run_product(ms_replay_work *r, const ms_op_exec *op, const ms_g
 
 /* ---- traffic ---- */
 
+static uint64_t bytes_of(const ms_operand *operand)
+{
+    uint64_t bytes = ms_dtype_bytes((ms_dtype)operand->dtype);
+    for (uint32_t i = 0; i < operand->rank; i++)
+        bytes *= operand->sizes[i];
+    return bytes;
+}
+
+/* Each tensor's own bytes where it lies; what the operator moves beyond them, in the largest. */
 static ms_status run_traffic(ms_replay_work *r, const ms_op_exec *op, ms_backend_stream *stream,
                              ms_error *err)
 {
-    region place = find_any(r, op, UINT64_MAX, true);
-    if (place.bytes < 2 || op->traffic_bytes == 0)
+    const ms_operand *operands = &r->trace->operands.items[op->first_operand];
+    const region largest = find_any(r, op, UINT64_MAX, true);
+    uint64_t left = op->traffic_bytes;
+    ms_status status = MS_OK;
+    if (largest.bytes < 2 || left == 0)
         return MS_OK;
-    r->result->traffic_bytes += op->traffic_bytes * op->repeats;
-    return r->backend->calls->traffic(r->backend, stream, place.address, place.bytes,
-                                      op->traffic_bytes, err);
+    r->result->traffic_bytes += left * op->repeats;
+    for (uint32_t i = 0; i < op->operand_count && status == MS_OK; i++) {
+        uint32_t storage = operands[i].storage;
+        if (storage == MS_NONE || r->addresses[storage] == 0)
+            continue;
+        uint64_t bytes = least(bytes_of(&operands[i]), left);
+        status = r->backend->calls->traffic(r->backend, stream, r->addresses[storage],
+                                            r->trace->storages.items[storage].bytes, bytes, err);
+        left -= bytes;
+    }
+    if (status != MS_OK || left < 2)
+        return status;
+    return r->backend->calls->traffic(r->backend, stream, largest.address, largest.bytes, left,
+                                      err);
 }
 
 /* ---- all of it ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Backends for tests: the host's, and one around another that fails its n-th call, or delays every
- * call by a random time.
+ * Backends for tests: the host's, and one around another that fails its n-th call, or delays some
+ * calls by a random time.
  */
 #ifndef UNIT_BACKENDS_H
 #define UNIT_BACKENDS_H
@@ -28,7 +28,7 @@ typedef struct troubled_backend {
     ms_backend *inner;
     uint64_t calls, fails_at; /* this call fails; 0: none */
     ms_status failure;
-    uint32_t most_delay_us; /* before each call; 0: none */
+    uint32_t most_delay_us; /* before one of 16 calls; 0: none */
     uint32_t seed;
     int64_t streams, events;
     uint64_t reserved_bytes, mapped_bytes, pinned_bytes;
@@ -46,9 +46,12 @@ static inline ms_backend *inner_of(ms_backend *backend)
 
 static inline void delay(troubled_backend *t)
 {
+    enum { ONE_OF = 16 };
     if (!t->most_delay_us)
         return;
     t->seed = t->seed * 1664525 + 1013904223;
+    if ((t->seed >> 28) % ONE_OF != 0)
+        return;
     struct timespec time = {.tv_nsec = (long)((t->seed >> 8) % t->most_delay_us) * 1000};
     nanosleep(&time, NULL);
 }

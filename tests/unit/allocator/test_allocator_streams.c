@@ -461,6 +461,7 @@ static void unmap(void *context, uint64_t address, uint64_t bytes)
 {
     arena *a = context;
     assert_true(address + bytes <= a->next && bytes <= a->mapped_bytes);
+    assert_true(address % (2 * MIB) == 0 && bytes % (2 * MIB) == 0);
     a->mapped_bytes -= bytes;
 }
 
