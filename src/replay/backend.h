@@ -53,6 +53,12 @@ typedef struct ms_backend_product {
     bool transposed; /* a is stored by columns */
 } ms_backend_product;
 
+/* Reads half of `bytes` in one region and writes as many in the other, again and again where they
+ * are smaller. The regions do not overlap. */
+typedef struct ms_backend_traffic {
+    uint64_t from, from_bytes, to, to_bytes, bytes;
+} ms_backend_traffic;
+
 typedef struct ms_backend_calls {
     const char *name;                   /* "host", as --backend spells it */
     void (*close)(ms_backend *backend); /* after all of its streams, events and memory */
@@ -92,10 +98,10 @@ typedef struct ms_backend_calls {
                       uint64_t to, uint64_t from, uint64_t bytes, ms_error *err);
     ms_status (*product)(ms_backend *backend, ms_backend_stream *stream,
                          const ms_backend_product *product, ms_error *err);
-    /* Reads and writes `bytes` in all, within the `region_bytes` at `address`. */
-    ms_status (*traffic)(ms_backend *backend, ms_backend_stream *stream, uint64_t address,
-                         uint64_t region_bytes, uint64_t bytes, ms_error *err);
-    /* The same in memory of the host, by its processor. */
+    /* Memory traffic of the device. */
+    ms_status (*traffic)(ms_backend *backend, ms_backend_stream *stream,
+                         const ms_backend_traffic *traffic, ms_error *err);
+    /* Reads and writes `bytes` in all in memory of the host, by its processor. */
     ms_status (*host_traffic)(ms_backend *backend, ms_backend_stream *stream, void *memory,
                               uint64_t region_bytes, uint64_t bytes, ms_error *err);
     /* Memory that products may use for themselves; 0 bytes: the library's own. */

@@ -64,7 +64,7 @@ static ms_status reserve(ms_backend *backend, ms_memory_kind kind, uint64_t byte
     cuda_device *d = of(backend);
     void *found = NULL;
     if (kind == MS_MEMORY_ADDRESSES)
-        return fail_memory(d, ms_cuda_pages_reserve(&d->pages, &d->cuda, bytes, address), bytes,
+        return fail_memory(d, ms_replay_pages_reserve(&d->pages, &d->cuda, bytes, address), bytes,
                            "cuMemAddressReserve", err);
     int code = d->cuda.allocate(&found, (size_t)bytes);
     *address = (uintptr_t)found;
@@ -77,15 +77,15 @@ static void release(ms_backend *backend, ms_memory_kind kind, uint64_t address, 
     (void)bytes;
     d->cuda.finish();
     if (kind == MS_MEMORY_ADDRESSES)
-        ms_cuda_pages_release(&d->pages, &d->cuda, address);
+        ms_replay_pages_release(&d->pages, &d->cuda, address);
     else
-        d->cuda.release(ms_cuda_pointer(address));
+        d->cuda.release(ms_replay_cuda_pointer(address));
 }
 
 static ms_status map(ms_backend *backend, uint64_t address, uint64_t bytes, ms_error *err)
 {
     cuda_device *d = of(backend);
-    int code = ms_cuda_pages_map(&d->pages, &d->cuda, d->device, address, bytes);
+    int code = ms_replay_pages_map(&d->pages, &d->cuda, d->device, address, bytes);
     return fail_memory(d, code, bytes, "cuMemMap", err);
 }
 
@@ -93,7 +93,7 @@ static void unmap(ms_backend *backend, uint64_t address, uint64_t bytes)
 {
     cuda_device *d = of(backend);
     d->cuda.finish();
-    ms_cuda_pages_unmap(&d->pages, &d->cuda, address, bytes);
+    ms_replay_pages_unmap(&d->pages, &d->cuda, address, bytes);
 }
 
 static ms_status pin(ms_backend *backend, uint64_t bytes, bool is_pinned, void **memory,
@@ -185,8 +185,8 @@ static ms_status copy(ms_backend *backend, ms_backend_stream *stream, ms_copy_ki
 {
     static const int kinds[] = {
         [MS_COPY_TO_DEVICE] = 1, [MS_COPY_TO_HOST] = 2, [MS_COPY_ON_DEVICE] = 3};
-    int code = of(backend)->cuda.copy(ms_cuda_pointer(to), ms_cuda_pointer(from), (size_t)bytes,
-                                      kinds[kind], stream);
+    int code = of(backend)->cuda.copy(ms_replay_cuda_pointer(to), ms_replay_cuda_pointer(from),
+                                      (size_t)bytes, kinds[kind], stream);
     return fail(of(backend), code, "cudaMemcpyAsync", err);
 }
 
@@ -204,10 +204,10 @@ static int multiply(cuda_device *d, const ms_backend_product *p)
     int columns = (int)p->columns;
     return d->cuda.multiply(
         d->products, MS_CUBLAS_AS_IT_IS, p->transposed ? MS_CUBLAS_TRANSPOSED : MS_CUBLAS_AS_IT_IS,
-        columns, rows, inner, is_f64 ? (const void *)&one_f64 : &one, ms_cuda_pointer(p->b), type,
-        columns, (long long)(p->inner * p->columns), ms_cuda_pointer(p->a), type,
+        columns, rows, inner, is_f64 ? (const void *)&one_f64 : &one, ms_replay_cuda_pointer(p->b),
+        type, columns, (long long)(p->inner * p->columns), ms_replay_cuda_pointer(p->a), type,
         p->transposed ? rows : inner, (long long)(p->rows * p->inner),
-        is_f64 ? (const void *)&zero_f64 : &zero, ms_cuda_pointer(p->c), type, columns,
+        is_f64 ? (const void *)&zero_f64 : &zero, ms_replay_cuda_pointer(p->c), type, columns,
         (long long)(p->rows * p->columns), (int)p->batches,
         is_f64 ? MS_CUBLAS_COMPUTE_F64 : MS_CUBLAS_COMPUTE_F32, MS_CUBLAS_ANY_ALGORITHM);
 }
@@ -224,7 +224,7 @@ static ms_status set_stream(cuda_device *d, ms_backend_stream *stream, ms_error 
 {
     int code = d->cuda.set_stream(d->products, stream);
     if (code == MS_CUDA_OK && d->workspace_bytes)
-        code = d->cuda.set_workspace(d->products, ms_cuda_pointer(d->workspace),
+        code = d->cuda.set_workspace(d->products, ms_replay_cuda_pointer(d->workspace),
                                      (size_t)d->workspace_bytes);
     d->products_stream = code == MS_CUDA_OK ? stream : NULL;
     return fail_products(code, "taking a stream", err);
@@ -249,14 +249,15 @@ static ms_status product(ms_backend *backend, ms_backend_stream *stream,
     return status == MS_OK ? fail_products(multiply(d, p), "a product", err) : status;
 }
 
-static ms_status traffic(ms_backend *backend, ms_backend_stream *stream, uint64_t address,
-                         uint64_t region_bytes, uint64_t bytes, ms_error *err)
+static ms_status traffic(ms_backend *backend, ms_backend_stream *stream,
+                         const ms_backend_traffic *t, ms_error *err)
 {
-    uint64_t half = region_bytes / 2, left = bytes / 2;
+    uint64_t most = t->from_bytes < t->to_bytes ? t->from_bytes : t->to_bytes;
+    uint64_t left = t->bytes / 2;
     ms_status status = MS_OK;
-    while (status == MS_OK && half > 0 && left > 0) {
-        uint64_t part = left < half ? left : half;
-        status = copy(backend, stream, MS_COPY_ON_DEVICE, address, address + half, part, err);
+    while (status == MS_OK && most > 0 && left > 0) {
+        uint64_t part = left < most ? left : most;
+        status = copy(backend, stream, MS_COPY_ON_DEVICE, t->to, t->from, part, err);
         left -= part;
     }
     return status;
@@ -294,7 +295,7 @@ static void close_device(ms_backend *backend)
         d->cuda.finish(); /* jobs of the host run until then */
     if (d->products)
         d->cuda.close_products(d->products);
-    ms_cuda_pages_free(&d->pages);
+    ms_replay_pages_free(&d->pages);
     for (host_job *next; d->jobs; d->jobs = next) {
         next = d->jobs->next;
         free(d->jobs);
@@ -391,15 +392,15 @@ static ms_status open_device(cuda_device *d, uint32_t device, ms_error *err)
     return read_facts(d, err);
 }
 
-ms_status ms_backend_cuda_open(const ms_backend_cuda_options *options, ms_backend **backend,
-                               ms_error *err)
+ms_status ms_replay_cuda_open(const ms_backend_cuda_options *options, ms_backend **backend,
+                              ms_error *err)
 {
     cuda_device *d = calloc(1, sizeof *d);
     *backend = NULL;
     if (!d)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the CUDA backend");
     d->base.calls = &calls;
-    ms_status status = ms_cuda_library_load(options->library, &d->cuda, err);
+    ms_status status = ms_replay_cuda_load(options->library, &d->cuda, err);
     if (status == MS_OK)
         status = open_device(d, options->device, err);
     if (status != MS_OK) {

@@ -10,11 +10,11 @@
 
 typedef struct ms_backend_cuda_options {
     uint32_t device;     /* its index, as CUDA_VISIBLE_DEVICES leaves them */
-    const char *library; /* that answers all calls; NULL: see ms_cuda_library_load */
+    const char *library; /* that answers all calls; NULL: see ms_replay_cuda_load */
 } ms_backend_cuda_options;
 
 /* MS_ERR_IO: there is no such device, or its driver or libraries are missing or too old. */
-ms_status ms_backend_cuda_open(const ms_backend_cuda_options *options, ms_backend **backend,
-                               ms_error *err);
+ms_status ms_replay_cuda_open(const ms_backend_cuda_options *options, ms_backend **backend,
+                              ms_error *err);
 
 #endif

@@ -35,69 +35,69 @@ static ms_status used(ms_backend *backend, uint64_t *bytes, ms_error *err)
 static ms_status reserve(ms_backend *backend, ms_memory_kind kind, uint64_t bytes,
                          uint64_t *address, ms_error *err)
 {
-    return ms_host_memory_reserve(&of(backend)->memory, kind, bytes, address, err);
+    return ms_replay_memory_reserve(&of(backend)->memory, kind, bytes, address, err);
 }
 
 static void release(ms_backend *backend, ms_memory_kind kind, uint64_t address, uint64_t bytes)
 {
-    ms_host_streams_finish(of(backend)->streams, NULL);
-    ms_host_memory_release(&of(backend)->memory, kind, address, bytes);
+    ms_replay_streams_finish(of(backend)->streams, NULL);
+    ms_replay_memory_release(&of(backend)->memory, kind, address, bytes);
 }
 
 static ms_status map(ms_backend *backend, uint64_t address, uint64_t bytes, ms_error *err)
 {
-    return ms_host_memory_map(&of(backend)->memory, address, bytes, err);
+    return ms_replay_memory_map(&of(backend)->memory, address, bytes, err);
 }
 
 static void unmap(ms_backend *backend, uint64_t address, uint64_t bytes)
 {
-    ms_host_streams_finish(of(backend)->streams, NULL);
-    ms_host_memory_unmap(&of(backend)->memory, address, bytes);
+    ms_replay_streams_finish(of(backend)->streams, NULL);
+    ms_replay_memory_unmap(&of(backend)->memory, address, bytes);
 }
 
 static ms_status pin(ms_backend *backend, uint64_t bytes, bool is_pinned, void **memory,
                      ms_error *err)
 {
     (void)is_pinned; /* all memory of the host is alike to its own threads */
-    return ms_host_memory_pin(&of(backend)->memory, bytes, memory, err);
+    return ms_replay_memory_pin(&of(backend)->memory, bytes, memory, err);
 }
 
 static void unpin(ms_backend *backend, void *memory, uint64_t bytes, bool is_pinned)
 {
     (void)is_pinned;
-    ms_host_memory_unpin(&of(backend)->memory, memory, bytes);
+    ms_replay_memory_unpin(&of(backend)->memory, memory, bytes);
 }
 
 /* ---- streams and events ---- */
 
 static ms_status open_stream(ms_backend *backend, ms_backend_stream **stream, ms_error *err)
 {
-    return ms_host_stream_open(of(backend)->streams, stream, err);
+    return ms_replay_stream_open(of(backend)->streams, stream, err);
 }
 
 static void close_stream(ms_backend *backend, ms_backend_stream *stream)
 {
-    ms_host_stream_close(of(backend)->streams, stream);
+    ms_replay_stream_close(of(backend)->streams, stream);
 }
 
 static ms_status open_event(ms_backend *backend, ms_backend_event **event, ms_error *err)
 {
     (void)backend;
-    *event = ms_host_event_open();
+    *event = ms_replay_event_open();
     return *event ? MS_OK : ms_fail(err, MS_ERR_NOMEM, "no memory for an event");
 }
 
 static void close_event(ms_backend *backend, ms_backend_event *event)
 {
     (void)backend;
-    ms_host_event_close(event);
+    ms_replay_event_close(event);
 }
 
 static ms_status record(ms_backend *backend, ms_backend_event *event, ms_backend_stream *stream,
                         ms_error *err)
 {
     (void)backend, (void)err;
-    ms_host_stream_record(stream, event);
+    ms_replay_stream_record(stream, event);
     return MS_OK;
 }
 
@@ -105,21 +105,21 @@ static ms_status wait_for(ms_backend *backend, ms_backend_event *event, ms_backe
                           ms_error *err)
 {
     (void)backend, (void)err;
-    ms_host_stream_wait(stream, event);
+    ms_replay_stream_wait(stream, event);
     return MS_OK;
 }
 
 static ms_status elapsed(ms_backend *backend, ms_backend_event *begin, ms_backend_event *end,
                          double *ms, ms_error *err)
 {
-    bool have = ms_host_event_elapsed(of(backend)->streams, begin, end, ms);
+    bool have = ms_replay_event_elapsed(of(backend)->streams, begin, end, ms);
     return have ? MS_OK : ms_fail(err, MS_ERR_INTERNAL, "an event has not happened");
 }
 
 static ms_status synchronize(ms_backend *backend, ms_backend_stream *stream, ms_error *err)
 {
     (void)err;
-    ms_host_streams_finish(of(backend)->streams, stream);
+    ms_replay_streams_finish(of(backend)->streams, stream);
     return MS_OK;
 }
 
@@ -134,13 +134,14 @@ static void add(host *h, ms_backend_stream *stream, ms_host_work *work,
                 void (*run)(const ms_host_work *work, void *tiles))
 {
     work->run = h->options.skips_data ? NULL : run;
-    ms_host_stream_add(stream, work);
+    ms_replay_stream_add(stream, work);
 }
 
 static void run_copy(const ms_host_work *work, void *tiles)
 {
     (void)tiles;
-    memmove(ms_host_pointer(work->to), ms_host_pointer(work->from), (size_t)work->bytes);
+    const ms_backend_traffic *t = &work->traffic;
+    memmove(ms_replay_pointer(t->to), ms_replay_pointer(t->from), (size_t)t->bytes);
 }
 
 static ms_status copy(ms_backend *backend, ms_backend_stream *stream, ms_copy_kind kind,
@@ -151,10 +152,7 @@ static ms_status copy(ms_backend *backend, ms_backend_stream *stream, ms_copy_ki
                             [MS_COPY_TO_HOST] = h->options.to_host_bytes,
                             [MS_COPY_ON_DEVICE] = h->options.traffic_bytes / 2};
     (void)err;
-    ms_host_work work = {.copy = kind,
-                         .to = to,
-                         .from = from,
-                         .bytes = bytes,
+    ms_host_work work = {.traffic = {.from = from, .to = to, .bytes = bytes},
                          .least_ms = time_ms((double)bytes, rates[kind])};
     add(h, stream, &work, run_copy);
     return MS_OK;
@@ -166,11 +164,12 @@ static void run_product(const ms_host_work *work, void *tiles)
     const ms_blas_shape shape = {p->rows, p->inner, p->columns, p->dtype};
     uint64_t bytes = ms_dtype_bytes(p->dtype);
     for (uint64_t i = 0; i < p->batches; i++)
-        ms_blas_multiply(
+        ms_replay_blas_multiply(
             work->blas, &shape,
-            (ms_blas_matrix){ms_host_pointer(p->a + i * p->rows * p->inner * bytes), p->transposed},
-            (ms_blas_matrix){ms_host_pointer(p->b + i * p->inner * p->columns * bytes), false},
-            ms_host_pointer(p->c + i * p->rows * p->columns * bytes), tiles);
+            (ms_blas_matrix){ms_replay_pointer(p->a + i * p->rows * p->inner * bytes),
+                             p->transposed},
+            (ms_blas_matrix){ms_replay_pointer(p->b + i * p->inner * p->columns * bytes), false},
+            ms_replay_pointer(p->c + i * p->rows * p->columns * bytes), tiles);
 }
 
 static ms_status product(ms_backend *backend, ms_backend_stream *stream,
@@ -185,28 +184,26 @@ static ms_status product(ms_backend *backend, ms_backend_stream *stream,
     return MS_OK;
 }
 
-/* Half is read and half is written. */
 static void run_traffic(const ms_host_work *work, void *tiles)
 {
-    char *begin = ms_host_pointer(work->to);
-    uint64_t half = work->region_bytes / 2, left = work->bytes / 2;
+    const ms_backend_traffic *t = &work->traffic;
+    uint64_t most = t->from_bytes < t->to_bytes ? t->from_bytes : t->to_bytes;
+    uint64_t left = t->bytes / 2;
     (void)tiles;
-    while (half > 0 && left > 0) {
-        uint64_t bytes = left < half ? left : half;
-        memcpy(begin, begin + half, (size_t)bytes);
+    while (most > 0 && left > 0) {
+        uint64_t bytes = left < most ? left : most;
+        memcpy(ms_replay_pointer(t->to), ms_replay_pointer(t->from), (size_t)bytes);
         left -= bytes;
     }
 }
 
-static ms_status traffic(ms_backend *backend, ms_backend_stream *stream, uint64_t address,
-                         uint64_t region_bytes, uint64_t bytes, ms_error *err)
+static ms_status traffic(ms_backend *backend, ms_backend_stream *stream,
+                         const ms_backend_traffic *t, ms_error *err)
 {
     host *h = of(backend);
     (void)err;
-    ms_host_work work = {.to = address,
-                         .bytes = bytes,
-                         .region_bytes = region_bytes,
-                         .least_ms = time_ms((double)bytes, h->options.traffic_bytes)};
+    ms_host_work work = {.traffic = *t,
+                         .least_ms = time_ms((double)t->bytes, h->options.traffic_bytes)};
     add(h, stream, &work, run_traffic);
     return MS_OK;
 }
@@ -214,7 +211,9 @@ static ms_status traffic(ms_backend *backend, ms_backend_stream *stream, uint64_
 static ms_status host_traffic(ms_backend *backend, ms_backend_stream *stream, void *memory,
                               uint64_t region_bytes, uint64_t bytes, ms_error *err)
 {
-    return traffic(backend, stream, (uintptr_t)memory, region_bytes, bytes, err);
+    uint64_t begin = (uintptr_t)memory, half = region_bytes / 2;
+    return traffic(backend, stream, &(ms_backend_traffic){begin + half, half, begin, half, bytes},
+                   err);
 }
 
 static ms_status set_workspace(ms_backend *backend, uint64_t address, uint64_t bytes, ms_error *err)
@@ -229,10 +228,10 @@ static void close_host(ms_backend *backend)
 {
     host *h = of(backend);
     if (h->streams)
-        ms_host_streams_free(h->streams);
+        ms_replay_streams_free(h->streams);
     if (h->blas)
-        ms_blas_close(h->blas);
-    ms_host_memory_free(&h->memory);
+        ms_replay_blas_close(h->blas);
+    ms_replay_memory_free(&h->memory);
     free(h);
 }
 
@@ -263,7 +262,7 @@ static const ms_backend_calls calls = {
 
 static ms_status set_capacity(host *h, ms_error *err)
 {
-    uint64_t wanted = h->options.capacity_bytes, have = ms_host_memory_free_bytes();
+    uint64_t wanted = h->options.capacity_bytes, have = ms_replay_memory_free_bytes();
     h->memory.capacity_bytes = wanted ? wanted : have / 4 * 3;
     if (!wanted && !have)
         return ms_fail(err, MS_ERR_USAGE,
@@ -288,11 +287,11 @@ static void set_facts(host *h)
     f->is_simulated = h->options.skips_data;
     snprintf(f->title, sizeof f->title, "this machine, %u processors",
              (unsigned)ms_parallel_processors());
-    snprintf(f->versions, sizeof f->versions, "products by %s", ms_blas_name(h->blas));
+    snprintf(f->versions, sizeof f->versions, "products by %s", ms_replay_blas_name(h->blas));
 }
 
-ms_status ms_backend_host_open(const ms_backend_host_options *options, ms_backend **backend,
-                               ms_error *err)
+ms_status ms_replay_host_open(const ms_backend_host_options *options, ms_backend **backend,
+                              ms_error *err)
 {
     host *h = calloc(1, sizeof *h);
     *backend = NULL;
@@ -300,8 +299,8 @@ ms_status ms_backend_host_open(const ms_backend_host_options *options, ms_backen
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the host backend");
     h->base.calls = &calls;
     h->options = *options;
-    h->streams = ms_host_streams_create(options->skips_data);
-    h->blas = ms_blas_open(!options->has_no_blas && !options->skips_data);
+    h->streams = ms_replay_streams_create(options->skips_data);
+    h->blas = ms_replay_blas_open(!options->has_no_blas && !options->skips_data);
     ms_status status = MS_OK;
     if (h->streams && h->blas)
         status = set_capacity(h, err);

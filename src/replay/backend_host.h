@@ -19,7 +19,7 @@ typedef struct ms_backend_host_options {
 } ms_backend_host_options;
 
 /* MS_ERR_USAGE: the capacity exceeds the memory that is free, and bytes are to be written. */
-ms_status ms_backend_host_open(const ms_backend_host_options *options, ms_backend **backend,
-                               ms_error *err);
+ms_status ms_replay_host_open(const ms_backend_host_options *options, ms_backend **backend,
+                              ms_error *err);
 
 #endif

@@ -43,7 +43,7 @@ static void load(ms_blas *blas)
     }
 }
 
-ms_blas *ms_blas_open(bool wants_library)
+ms_blas *ms_replay_blas_open(bool wants_library)
 {
     ms_blas *blas = calloc(1, sizeof *blas);
     if (!blas)
@@ -55,17 +55,17 @@ ms_blas *ms_blas_open(bool wants_library)
 }
 
 /* The library stays loaded: its threads may outlive the last product. */
-void ms_blas_close(ms_blas *blas)
+void ms_replay_blas_close(ms_blas *blas)
 {
     free(blas);
 }
 
-const char *ms_blas_name(const ms_blas *blas)
+const char *ms_replay_blas_name(const ms_blas *blas)
 {
     return blas->name;
 }
 
-uint64_t ms_blas_tile_bytes(void)
+uint64_t ms_replay_blas_tile_bytes(void)
 {
     return TILES * sizeof(float) * TILE * TILE;
 }
@@ -204,8 +204,8 @@ static bool is_direct(const ms_blas *blas, const ms_blas_shape *s, const ms_blas
            s->rows <= INT32_MAX && s->inner <= INT32_MAX && s->columns <= INT32_MAX;
 }
 
-void ms_blas_multiply(const ms_blas *blas, const ms_blas_shape *s, ms_blas_matrix a,
-                      ms_blas_matrix b, void *c, void *tiles)
+void ms_replay_blas_multiply(const ms_blas *blas, const ms_blas_shape *s, ms_blas_matrix a,
+                             ms_blas_matrix b, void *c, void *tiles)
 {
     if (is_direct(blas, s, &a, &b)) {
         blas->multiply(BY_ROWS, AS_IT_IS, AS_IT_IS, (int)s->rows, (int)s->columns, (int)s->inner,

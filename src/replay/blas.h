@@ -14,10 +14,10 @@
 typedef struct ms_blas ms_blas;
 
 /* NULL when out of memory. `wants_library` false: the plain loop. */
-ms_blas *ms_blas_open(bool wants_library);
-void ms_blas_close(ms_blas *blas);
+ms_blas *ms_replay_blas_open(bool wants_library);
+void ms_replay_blas_close(ms_blas *blas);
 /* "OpenBLAS", ..., or "a plain loop". */
-const char *ms_blas_name(const ms_blas *blas);
+const char *ms_replay_blas_name(const ms_blas *blas);
 
 /* A dense matrix by rows, or by columns where it is transposed. */
 typedef struct ms_blas_matrix {
@@ -26,13 +26,13 @@ typedef struct ms_blas_matrix {
 } ms_blas_matrix;
 
 /* c[rows, columns] = a[rows, inner] * b[inner, columns]. What is not fp32 is converted tile by
- * tile in `tiles`, ms_blas_tile_bytes of memory, which no other thread may use meanwhile. */
+ * tile in `tiles`, ms_replay_blas_tile_bytes of memory, which no other thread may use meanwhile. */
 typedef struct ms_blas_shape {
     uint64_t rows, inner, columns;
     ms_dtype dtype; /* fp32, bf16, fp16 or fp64 */
 } ms_blas_shape;
-uint64_t ms_blas_tile_bytes(void);
-void ms_blas_multiply(const ms_blas *blas, const ms_blas_shape *shape, ms_blas_matrix a,
-                      ms_blas_matrix b, void *c, void *tiles);
+uint64_t ms_replay_blas_tile_bytes(void);
+void ms_replay_blas_multiply(const ms_blas *blas, const ms_blas_shape *shape, ms_blas_matrix a,
+                             ms_blas_matrix b, void *c, void *tiles);
 
 #endif

@@ -53,7 +53,7 @@ static ms_status find_functions(const library *l, void *handle, ms_cuda *cuda, m
     return MS_OK;
 }
 
-ms_status ms_cuda_library_load(const char *path, ms_cuda *cuda, ms_error *err)
+ms_status ms_replay_cuda_load(const char *path, ms_cuda *cuda, ms_error *err)
 {
     bool is_there = !path && dlsym(RTLD_DEFAULT, "cudaMalloc");
     void *all = is_there ? RTLD_DEFAULT : path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;

@@ -104,6 +104,6 @@ typedef struct ms_cuda {
 /* Finds all of it: in the library at `path`; where that is NULL, in what the program was started
  * with (LD_PRELOAD), else in the machine's own libraries. They stay loaded. MS_ERR_IO: the sentence
  * says which is missing. */
-ms_status ms_cuda_library_load(const char *path, ms_cuda *cuda, ms_error *err);
+ms_status ms_replay_cuda_load(const char *path, ms_cuda *cuda, ms_error *err);
 
 #endif

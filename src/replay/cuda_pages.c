@@ -7,15 +7,15 @@
 #define LARGE_PAGE_BYTES MS_MEMORY_ALIGNMENT
 #define SMALL_PAGE_BYTES (LARGE_PAGE_BYTES / 10)
 
-void ms_cuda_pages_free(ms_cuda_pages *pages)
+void ms_replay_pages_free(ms_cuda_pages *pages)
 {
     ms_vec_free(&pages->pages);
     ms_vec_free(&pages->spaces);
 }
 
 /* The driver aligns to powers of two only. */
-int ms_cuda_pages_reserve(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t bytes,
-                          uint64_t *address)
+int ms_replay_pages_reserve(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t bytes,
+                            uint64_t *address)
 {
     void *given = NULL;
     uint64_t all = bytes + MS_MEMORY_ALIGNMENT;
@@ -30,7 +30,7 @@ int ms_cuda_pages_reserve(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t by
     return MS_CUDA_OK;
 }
 
-void ms_cuda_pages_release(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t address)
+void ms_replay_pages_release(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t address)
 {
     uint32_t at = 0;
     while (at < pages->spaces.count && pages->spaces.items[at].address != address)
@@ -38,7 +38,7 @@ void ms_cuda_pages_release(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t a
     if (at == pages->spaces.count)
         return;
     const ms_cuda_space space = pages->spaces.items[at];
-    cuda->unreserve(ms_cuda_pointer(space.given), (size_t)space.given_bytes);
+    cuda->unreserve(ms_replay_cuda_pointer(space.given), (size_t)space.given_bytes);
     pages->spaces.items[at] = pages->spaces.items[--pages->spaces.count];
 }
 
@@ -47,7 +47,7 @@ static int map_page(ms_cuda_pages *pages, const ms_cuda *cuda, int device, ms_cu
     const ms_cuda_place place = {
         .type = MS_CUDA_PINNED, .location_type = MS_CUDA_ON_DEVICE, .location = device};
     const ms_cuda_access access = {MS_CUDA_ON_DEVICE, device, MS_CUDA_READ_WRITE};
-    void *address = ms_cuda_pointer(page.address);
+    void *address = ms_replay_cuda_pointer(page.address);
     size_t bytes = (size_t)page.bytes;
     if (!ms_vec_reserve(&pages->pages))
         return MS_CUDA_OUT_OF_MEMORY;
@@ -68,8 +68,8 @@ static int map_page(ms_cuda_pages *pages, const ms_cuda *cuda, int device, ms_cu
     return MS_CUDA_OK;
 }
 
-int ms_cuda_pages_map(ms_cuda_pages *pages, const ms_cuda *cuda, int device, uint64_t address,
-                      uint64_t bytes)
+int ms_replay_pages_map(ms_cuda_pages *pages, const ms_cuda *cuda, int device, uint64_t address,
+                        uint64_t bytes)
 {
     bool is_large = address % LARGE_PAGE_BYTES == 0 && bytes % LARGE_PAGE_BYTES == 0;
     uint64_t page_bytes = is_large ? LARGE_PAGE_BYTES : SMALL_PAGE_BYTES;
@@ -77,21 +77,21 @@ int ms_cuda_pages_map(ms_cuda_pages *pages, const ms_cuda *cuda, int device, uin
         int code = map_page(pages, cuda, device,
                             (ms_cuda_page){.address = address + at, .bytes = page_bytes});
         if (code != MS_CUDA_OK) {
-            ms_cuda_pages_unmap(pages, cuda, address, at);
+            ms_replay_pages_unmap(pages, cuda, address, at);
             return code;
         }
     }
     return MS_CUDA_OK;
 }
 
-void ms_cuda_pages_unmap(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t address,
-                         uint64_t bytes)
+void ms_replay_pages_unmap(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t address,
+                           uint64_t bytes)
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < pages->pages.count; i++) {
         const ms_cuda_page page = pages->pages.items[i];
         if (page.address >= address && page.address + page.bytes <= address + bytes) {
-            cuda->unmap(ms_cuda_pointer(page.address), (size_t)page.bytes);
+            cuda->unmap(ms_replay_cuda_pointer(page.address), (size_t)page.bytes);
             cuda->give_back(page.handle);
         } else {
             pages->pages.items[left++] = page;

@@ -23,19 +23,19 @@ typedef struct ms_cuda_pages {
     ms_vec(ms_cuda_space) spaces;
 } ms_cuda_pages;
 
-void ms_cuda_pages_free(ms_cuda_pages *pages);
+void ms_replay_pages_free(ms_cuda_pages *pages);
 
 /* Each returns CUDA's code; MS_CUDA_OUT_OF_MEMORY also when memscope itself is out of memory. */
-int ms_cuda_pages_reserve(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t bytes,
-                          uint64_t *address);
-void ms_cuda_pages_release(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t address);
+int ms_replay_pages_reserve(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t bytes,
+                            uint64_t *address);
+void ms_replay_pages_release(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t address);
 /* Maps all of the range or nothing. */
-int ms_cuda_pages_map(ms_cuda_pages *pages, const ms_cuda *cuda, int device, uint64_t address,
-                      uint64_t bytes);
-void ms_cuda_pages_unmap(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t address,
-                         uint64_t bytes);
+int ms_replay_pages_map(ms_cuda_pages *pages, const ms_cuda *cuda, int device, uint64_t address,
+                        uint64_t bytes);
+void ms_replay_pages_unmap(ms_cuda_pages *pages, const ms_cuda *cuda, uint64_t address,
+                           uint64_t bytes);
 
-static inline void *ms_cuda_pointer(uint64_t address)
+static inline void *ms_replay_cuda_pointer(uint64_t address)
 {
     return (void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr) */
 }

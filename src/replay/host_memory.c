@@ -36,7 +36,7 @@ static uint64_t read_figure(const char *path, const char *word, uint64_t unit, u
     return found;
 }
 
-uint64_t ms_host_memory_free_bytes(void)
+uint64_t ms_replay_memory_free_bytes(void)
 {
     uint64_t machine = read_figure("/proc/meminfo", "MemAvailable:", 1024, 0);
     uint64_t limit = read_figure("/sys/fs/cgroup/memory.max", "", 1, UINT64_MAX);
@@ -123,7 +123,8 @@ static bool add_segment(ms_host_memory *m, uint64_t bytes, uint64_t *address)
         at = find_gap(m, m->next, bytes, address);
     if (at == UINT32_MAX)
         at = find_gap(m, m->space, bytes, address);
-    if (at == UINT32_MAX || mprotect(ms_host_pointer(*address), bytes, PROT_READ | PROT_WRITE) != 0)
+    if (at == UINT32_MAX ||
+        mprotect(ms_replay_pointer(*address), bytes, PROT_READ | PROT_WRITE) != 0)
         return false;
     (void)ms_vec_push(&m->segments, (ms_host_range){0});
     memmove(&m->segments.items[at + 1], &m->segments.items[at],
@@ -141,12 +142,12 @@ static void drop_segment(ms_host_memory *m, uint64_t address, uint64_t bytes)
     m->segments.count--;
     memmove(&m->segments.items[at], &m->segments.items[at + 1],
             (m->segments.count - at) * sizeof *m->segments.items);
-    (void)mmap(ms_host_pointer(address), bytes, PROT_NONE,
+    (void)mmap(ms_replay_pointer(address), bytes, PROT_NONE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-ms_status ms_host_memory_reserve(ms_host_memory *m, ms_memory_kind kind, uint64_t bytes,
-                                 uint64_t *address, ms_error *err)
+ms_status ms_replay_memory_reserve(ms_host_memory *m, ms_memory_kind kind, uint64_t bytes,
+                                   uint64_t *address, ms_error *err)
 {
     if (bytes > MOST_BYTES)
         return ms_fail(err, MS_ERR_OVERFLOW,
@@ -163,47 +164,47 @@ ms_status ms_host_memory_reserve(ms_host_memory *m, ms_memory_kind kind, uint64_
     return ms_fail(err, MS_ERR_NOMEM, NO_ADDRESSES, bytes);
 }
 
-void ms_host_memory_release(ms_host_memory *m, ms_memory_kind kind, uint64_t address,
-                            uint64_t bytes)
+void ms_replay_memory_release(ms_host_memory *m, ms_memory_kind kind, uint64_t address,
+                              uint64_t bytes)
 {
     if (kind == MS_MEMORY_ADDRESSES) {
-        munmap(ms_host_pointer(address), round_up(bytes));
+        munmap(ms_replay_pointer(address), round_up(bytes));
         return;
     }
     drop_segment(m, address, round_up(bytes));
     m->used_bytes -= bytes;
 }
 
-void ms_host_memory_free(ms_host_memory *m)
+void ms_replay_memory_free(ms_host_memory *m)
 {
     if (m->space)
-        munmap(ms_host_pointer(m->space), m->space_bytes);
+        munmap(ms_replay_pointer(m->space), m->space_bytes);
     ms_vec_free(&m->segments);
 }
 
 /* ---- pages ---- */
 
-ms_status ms_host_memory_map(ms_host_memory *m, uint64_t address, uint64_t bytes, ms_error *err)
+ms_status ms_replay_memory_map(ms_host_memory *m, uint64_t address, uint64_t bytes, ms_error *err)
 {
     ms_status status = take(m, bytes, err);
     if (status != MS_OK)
         return status;
-    if (mprotect(ms_host_pointer(address), bytes, PROT_READ | PROT_WRITE) == 0)
+    if (mprotect(ms_replay_pointer(address), bytes, PROT_READ | PROT_WRITE) == 0)
         return MS_OK;
     m->used_bytes -= bytes;
     return ms_fail(err, MS_ERR_NOMEM, "the system does not map %" PRIu64 " bytes", bytes);
 }
 
-void ms_host_memory_unmap(ms_host_memory *m, uint64_t address, uint64_t bytes)
+void ms_replay_memory_unmap(ms_host_memory *m, uint64_t address, uint64_t bytes)
 {
-    madvise(ms_host_pointer(address), bytes, MADV_DONTNEED);
-    mprotect(ms_host_pointer(address), bytes, PROT_NONE);
+    madvise(ms_replay_pointer(address), bytes, MADV_DONTNEED);
+    mprotect(ms_replay_pointer(address), bytes, PROT_NONE);
     m->used_bytes -= bytes;
 }
 
 /* ---- memory of the host ---- */
 
-ms_status ms_host_memory_pin(ms_host_memory *m, uint64_t bytes, void **pinned, ms_error *err)
+ms_status ms_replay_memory_pin(ms_host_memory *m, uint64_t bytes, void **pinned, ms_error *err)
 {
     bool fits = bytes <= MOST_BYTES &&
                 (!m->limit_bytes || m->used_bytes + m->host_bytes + bytes <= m->limit_bytes);
@@ -215,7 +216,7 @@ ms_status ms_host_memory_pin(ms_host_memory *m, uint64_t bytes, void **pinned, m
     return MS_OK;
 }
 
-void ms_host_memory_unpin(ms_host_memory *m, void *pinned, uint64_t bytes)
+void ms_replay_memory_unpin(ms_host_memory *m, void *pinned, uint64_t bytes)
 {
     munmap(pinned, round_up(bytes));
     m->host_bytes -= bytes;

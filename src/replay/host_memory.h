@@ -30,24 +30,25 @@ typedef struct ms_host_memory {
 
 /* What this process can use without swapping: of the machine and of its control group. 0: unknown.
  */
-uint64_t ms_host_memory_free_bytes(void);
+uint64_t ms_replay_memory_free_bytes(void);
 
 /* Once every range is released. */
-void ms_host_memory_free(ms_host_memory *memory);
+void ms_replay_memory_free(ms_host_memory *memory);
 
 /* As the calls of ms_backend_calls, but without waiting for streams. */
-ms_status ms_host_memory_reserve(ms_host_memory *memory, ms_memory_kind kind, uint64_t bytes,
-                                 uint64_t *address, ms_error *err);
-void ms_host_memory_release(ms_host_memory *memory, ms_memory_kind kind, uint64_t address,
-                            uint64_t bytes);
-ms_status ms_host_memory_map(ms_host_memory *memory, uint64_t address, uint64_t bytes,
-                             ms_error *err);
-void ms_host_memory_unmap(ms_host_memory *memory, uint64_t address, uint64_t bytes);
-ms_status ms_host_memory_pin(ms_host_memory *memory, uint64_t bytes, void **pinned, ms_error *err);
-void ms_host_memory_unpin(ms_host_memory *memory, void *pinned, uint64_t bytes);
+ms_status ms_replay_memory_reserve(ms_host_memory *memory, ms_memory_kind kind, uint64_t bytes,
+                                   uint64_t *address, ms_error *err);
+void ms_replay_memory_release(ms_host_memory *memory, ms_memory_kind kind, uint64_t address,
+                              uint64_t bytes);
+ms_status ms_replay_memory_map(ms_host_memory *memory, uint64_t address, uint64_t bytes,
+                               ms_error *err);
+void ms_replay_memory_unmap(ms_host_memory *memory, uint64_t address, uint64_t bytes);
+ms_status ms_replay_memory_pin(ms_host_memory *memory, uint64_t bytes, void **pinned,
+                               ms_error *err);
+void ms_replay_memory_unpin(ms_host_memory *memory, void *pinned, uint64_t bytes);
 
 /* An address as a pointer. */
-static inline void *ms_host_pointer(uint64_t address)
+static inline void *ms_replay_pointer(uint64_t address)
 {
     return (void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr) */
 }

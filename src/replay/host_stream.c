@@ -145,22 +145,22 @@ static void add(ms_backend_stream *s, const command *c)
     pthread_mutex_unlock(&s->all->lock);
 }
 
-void ms_host_stream_add(ms_backend_stream *stream, const ms_host_work *work)
+void ms_replay_stream_add(ms_backend_stream *stream, const ms_host_work *work)
 {
     add(stream, &(command){.kind = COMMAND_WORK, .work = *work});
 }
 
-void ms_host_stream_record(ms_backend_stream *stream, ms_backend_event *event)
+void ms_replay_stream_record(ms_backend_stream *stream, ms_backend_event *event)
 {
     add(stream, &(command){.kind = COMMAND_RECORD, .event = event});
 }
 
-void ms_host_stream_wait(ms_backend_stream *stream, ms_backend_event *event)
+void ms_replay_stream_wait(ms_backend_stream *stream, ms_backend_event *event)
 {
     add(stream, &(command){.kind = COMMAND_WAIT, .event = event});
 }
 
-void ms_host_streams_finish(ms_host_streams *all, ms_backend_stream *stream)
+void ms_replay_streams_finish(ms_host_streams *all, ms_backend_stream *stream)
 {
     pthread_mutex_lock(&all->lock);
     for (uint32_t i = 0; i < all->count; i++)
@@ -169,8 +169,8 @@ void ms_host_streams_finish(ms_host_streams *all, ms_backend_stream *stream)
     pthread_mutex_unlock(&all->lock);
 }
 
-bool ms_host_event_elapsed(ms_host_streams *all, const ms_backend_event *begin,
-                           const ms_backend_event *end, double *ms)
+bool ms_replay_event_elapsed(ms_host_streams *all, const ms_backend_event *begin,
+                             const ms_backend_event *end, double *ms)
 {
     pthread_mutex_lock(&all->lock);
     bool have = begin->happened > 0 && end->happened > 0;
@@ -181,7 +181,7 @@ bool ms_host_event_elapsed(ms_host_streams *all, const ms_backend_event *begin,
 
 /* ---- opening and closing ---- */
 
-ms_host_streams *ms_host_streams_create(bool counts)
+ms_host_streams *ms_replay_streams_create(bool counts)
 {
     ms_host_streams *all = calloc(1, sizeof *all);
     if (!all)
@@ -192,7 +192,7 @@ ms_host_streams *ms_host_streams_create(bool counts)
     return all;
 }
 
-void ms_host_streams_free(ms_host_streams *all)
+void ms_replay_streams_free(ms_host_streams *all)
 {
     pthread_cond_destroy(&all->happened);
     pthread_mutex_destroy(&all->lock);
@@ -207,7 +207,7 @@ static void free_stream(ms_backend_stream *s)
     free(s);
 }
 
-ms_status ms_host_stream_open(ms_host_streams *all, ms_backend_stream **stream, ms_error *err)
+ms_status ms_replay_stream_open(ms_host_streams *all, ms_backend_stream **stream, ms_error *err)
 {
     *stream = NULL;
     if (all->count == MOST_STREAMS)
@@ -217,7 +217,7 @@ ms_status ms_host_stream_open(ms_host_streams *all, ms_backend_stream **stream, 
         return ms_fail(err, MS_ERR_NOMEM, "no memory for a stream");
     s->all = all;
     s->now_ms = all->counts ? 0 : ms_now_ms();
-    s->tiles = all->counts ? NULL : malloc((size_t)ms_blas_tile_bytes());
+    s->tiles = all->counts ? NULL : malloc((size_t)ms_replay_blas_tile_bytes());
     pthread_cond_init(&s->added, NULL);
     pthread_cond_init(&s->removed, NULL);
     if ((!s->tiles && !all->counts) || ms_parallel_start(run, s, &s->thread, 1) == 0) {
@@ -231,7 +231,7 @@ ms_status ms_host_stream_open(ms_host_streams *all, ms_backend_stream **stream, 
     return MS_OK;
 }
 
-void ms_host_stream_close(ms_host_streams *all, ms_backend_stream *s)
+void ms_replay_stream_close(ms_host_streams *all, ms_backend_stream *s)
 {
     pthread_mutex_lock(&all->lock);
     s->ends = true;
@@ -245,12 +245,12 @@ void ms_host_stream_close(ms_host_streams *all, ms_backend_stream *s)
     free_stream(s);
 }
 
-ms_backend_event *ms_host_event_open(void)
+ms_backend_event *ms_replay_event_open(void)
 {
     return calloc(1, sizeof(ms_backend_event));
 }
 
-void ms_host_event_close(ms_backend_event *event)
+void ms_replay_event_close(ms_backend_event *event)
 {
     free(event);
 }

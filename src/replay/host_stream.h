@@ -14,9 +14,8 @@
 typedef struct ms_host_work {
     /* NULL: nothing but its time */
     void (*run)(const struct ms_host_work *work, void *tiles);
-    double least_ms; /* what it takes at the rates given */
-    ms_copy_kind copy;
-    uint64_t to, from, bytes, region_bytes;
+    double least_ms;            /* what it takes at the rates given */
+    ms_backend_traffic traffic; /* or a copy */
     ms_backend_product product;
     const ms_blas *blas;
 } ms_host_work;
@@ -24,24 +23,25 @@ typedef struct ms_host_work {
 typedef struct ms_host_streams ms_host_streams;
 
 /* `counts` : the clocks count instead of sleeping. NULL when out of memory. */
-ms_host_streams *ms_host_streams_create(bool counts);
-void ms_host_streams_free(ms_host_streams *streams); /* all are closed */
+ms_host_streams *ms_replay_streams_create(bool counts);
+void ms_replay_streams_free(ms_host_streams *streams); /* all are closed */
 
-ms_status ms_host_stream_open(ms_host_streams *streams, ms_backend_stream **stream, ms_error *err);
-void ms_host_stream_close(ms_host_streams *streams, ms_backend_stream *stream);
-ms_backend_event *ms_host_event_open(void); /* NULL when out of memory */
-void ms_host_event_close(ms_backend_event *event);
+ms_status ms_replay_stream_open(ms_host_streams *streams, ms_backend_stream **stream,
+                                ms_error *err);
+void ms_replay_stream_close(ms_host_streams *streams, ms_backend_stream *stream);
+ms_backend_event *ms_replay_event_open(void); /* NULL when out of memory */
+void ms_replay_event_close(ms_backend_event *event);
 
 /* Waits while the stream's queue is full. */
-void ms_host_stream_add(ms_backend_stream *stream, const ms_host_work *work);
-void ms_host_stream_record(ms_backend_stream *stream, ms_backend_event *event);
-void ms_host_stream_wait(ms_backend_stream *stream, ms_backend_event *event);
+void ms_replay_stream_add(ms_backend_stream *stream, const ms_host_work *work);
+void ms_replay_stream_record(ms_backend_stream *stream, ms_backend_event *event);
+void ms_replay_stream_wait(ms_backend_stream *stream, ms_backend_event *event);
 
 /* Until everything enqueued is done; NULL: on all streams. */
-void ms_host_streams_finish(ms_host_streams *streams, ms_backend_stream *stream);
+void ms_replay_streams_finish(ms_host_streams *streams, ms_backend_stream *stream);
 
 /* False when one of them has not happened. */
-bool ms_host_event_elapsed(ms_host_streams *streams, const ms_backend_event *begin,
-                           const ms_backend_event *end, double *ms);
+bool ms_replay_event_elapsed(ms_host_streams *streams, const ms_backend_event *begin,
+                             const ms_backend_event *end, double *ms);
 
 #endif

@@ -21,6 +21,7 @@ typedef struct replay {
     uint64_t allocated_bytes, category_bytes[MS_CATEGORY_COUNT];
     ms_replay_phase *phase; /* the one that is open, or NULL; the array may move when one begins */
     uint32_t steady_event;  /* the first of the steady step */
+    uint32_t op;            /* begun, but not run yet; MS_NONE: none */
     ms_error *err;
 } replay;
 
@@ -185,10 +186,28 @@ static ms_status play_use(replay *r, const ms_use *use)
 
 /* ---- events ---- */
 
+/* An operator runs where it ends, as its outputs are made meanwhile; before work that it begins,
+ * which copies them. */
+static ms_status run_operator(replay *r)
+{
+    uint32_t op = r->op;
+    r->op = MS_NONE;
+    return op == MS_NONE
+               ? MS_OK
+               : ms_replay_work_operator(&r->work, op, r->result->phases.count - 1, r->err);
+}
+
+static ms_status play_work(replay *r, uint32_t work)
+{
+    ms_status status = run_operator(r);
+    if (status != MS_OK)
+        return status;
+    return ms_replay_work_begin(&r->work, work, r->result->phases.count - 1, r->err);
+}
+
 static ms_status play_event(replay *r, uint32_t index)
 {
     const ms_event event = r->trace->events.items[index];
-    uint32_t phase = r->result->phases.count - 1;
     switch ((ms_event_kind)event.kind) {
     case MS_EVENT_ALLOC:
         return play_alloc(r, event.id);
@@ -200,13 +219,15 @@ static ms_status play_event(replay *r, uint32_t index)
         return play_use(r, &r->trace->uses.items[event.id]);
     case MS_EVENT_MARK:
         return play_mark(r, &r->trace->marks.items[event.id], index);
-    case MS_EVENT_OP_END:
-        return ms_replay_work_operator(&r->work, event.id, phase, r->err);
-    case MS_EVENT_WORK:
-        return ms_replay_work_begin(&r->work, event.id, phase, r->err);
-    case MS_EVENT_WAIT:
-        return ms_replay_work_wait(&r->work, event.id, phase, r->err);
     case MS_EVENT_OP_BEGIN:
+        r->op = event.id;
+        break;
+    case MS_EVENT_OP_END:
+        return run_operator(r);
+    case MS_EVENT_WORK:
+        return play_work(r, event.id);
+    case MS_EVENT_WAIT:
+        return ms_replay_work_wait(&r->work, event.id, r->result->phases.count - 1, r->err);
     case MS_EVENT_LAYER:
         break;
     }
@@ -287,6 +308,7 @@ ms_status ms_replay_run(ms_backend *backend, const ms_trace *trace,
                 .source = {.backend = backend},
                 .work = {.backend = backend, .trace = trace, .result = result},
                 .steady_event = find_steady_event(trace),
+                .op = MS_NONE,
                 .err = err};
     *result = (ms_replay_result){.event_count = trace->events.count};
     r.work.clock.backend = backend;

@@ -48,7 +48,7 @@ typedef struct ms_replay_result {
     uint64_t retries;
     /* As the device's driver shows it: before the replay and at most, all programs included. */
     uint64_t before_used_bytes, most_used_bytes;
-    uint64_t landing_bytes; /* of most_used_bytes: where copies of several tensors land */
+    uint64_t landing_bytes; /* the replay's own, of both: see replay_work.h */
     bool has_times;
     double step_ms, times_ms[MS_REPLAY_TIMES]; /* sum to step_ms */
     double copy_ms,

@@ -6,7 +6,7 @@ typedef struct region {
     uint64_t address, bytes;
 } region;
 
-/* The smallest that has room, else the largest; outputs where they are wanted and there are any. */
+/* The smallest output, or input, that has room, else the largest. */
 static region find_region(const ms_replay_work *r, const ms_op_exec *op, uint64_t bytes,
                           bool is_output)
 {
@@ -24,11 +24,25 @@ static region find_region(const ms_replay_work *r, const ms_op_exec *op, uint64_
     return best;
 }
 
-static region find_any(const ms_replay_work *r, const ms_op_exec *op, uint64_t bytes,
-                       bool is_output)
+/* Memory of the replay's own, which stands for tensors that have none. */
+static region own_region(const ms_replay_work *r)
 {
-    region found = find_region(r, op, bytes, is_output);
-    return found.bytes ? found : find_region(r, op, bytes, !is_output);
+    const ms_replay_lane *lane = &r->lanes[MS_STREAM_OPERATORS];
+    return (region){lane->landing, lane->landing_bytes};
+}
+
+static region find_input(const ms_replay_work *r, const ms_op_exec *op, uint64_t bytes)
+{
+    region found = find_region(r, op, bytes, false);
+    if (!found.bytes)
+        found = find_region(r, op, bytes, true);
+    return found.bytes ? found : own_region(r);
+}
+
+static region find_output(const ms_replay_work *r, const ms_op_exec *op, uint64_t bytes)
+{
+    region found = find_region(r, op, bytes, true);
+    return found.bytes ? found : own_region(r);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -118,9 +132,9 @@ static ms_status run_product(ms_replay_work *r, const ms_op_exec *op, const ms_g
 {
     ms_backend_product most = {.dtype = dtype_of(op), .transposed = whole->transposed};
     uint64_t unit = ms_dtype_bytes(most.dtype), n = whole->batches * unit;
-    region a = find_any(r, op, n * whole->rows * whole->inner, false);
-    region b = find_any(r, op, n * whole->inner * whole->columns, false);
-    region c = find_any(r, op, n * whole->rows * whole->columns, true);
+    region a = find_input(r, op, n * whole->rows * whole->inner);
+    region b = find_input(r, op, n * whole->inner * whole->columns);
+    region c = find_output(r, op, n * whole->rows * whole->columns);
     *ran = cut(whole, unit, a, b, c, &most) &&
            parts_of(whole->batches, most.batches) * parts_of(whole->rows, most.rows) *
                    parts_of(whole->inner, most.inner) * parts_of(whole->columns, most.columns) <=
@@ -143,30 +157,48 @@ static uint64_t bytes_of(const ms_operand *operand)
     return bytes;
 }
 
-/* Each tensor's own bytes where it lies; what the operator moves beyond them, in the largest. */
+static bool overlap(region a, region b)
+{
+    return a.address < b.address + b.bytes && b.address < a.address + a.bytes;
+}
+
+/* What is read goes to the output where that is another tensor, and large enough that it does not
+ * take many copies. Inputs are never written: another stream may read them. */
+static ms_status move(ms_replay_work *r, ms_backend_stream *stream, region from, region output,
+                      uint64_t bytes, ms_error *err)
+{
+    enum { MOST_COPIES = 16 };
+    bool fits = output.bytes >= bytes / MOST_COPIES && !overlap(from, output);
+    region to = fits ? output : own_region(r);
+    const ms_backend_traffic traffic = {from.address, from.bytes, to.address, to.bytes, 2 * bytes};
+    return bytes ? r->backend->calls->traffic(r->backend, stream, &traffic, err) : MS_OK;
+}
+
+/* Half of the traffic is read: each input's own bytes where they lie, and what the operator moves
+ * beyond them in the largest. */
 static ms_status run_traffic(ms_replay_work *r, const ms_op_exec *op, ms_backend_stream *stream,
                              ms_error *err)
 {
     const ms_operand *operands = &r->trace->operands.items[op->first_operand];
-    const region largest = find_any(r, op, UINT64_MAX, true);
-    uint64_t left = op->traffic_bytes;
+    region output = find_region(r, op, UINT64_MAX, true);
+    region largest = find_region(r, op, UINT64_MAX, false);
+    uint64_t left = op->traffic_bytes / 2;
     ms_status status = MS_OK;
-    if (largest.bytes < 2 || left == 0)
-        return MS_OK;
-    r->result->traffic_bytes += left * op->repeats;
+    r->result->traffic_bytes += op->traffic_bytes * op->repeats;
     for (uint32_t i = 0; i < op->operand_count && status == MS_OK; i++) {
         uint32_t storage = operands[i].storage;
-        if (storage == MS_NONE || r->addresses[storage] == 0)
+        if (operands[i].is_output || storage == MS_NONE || r->addresses[storage] == 0)
             continue;
+        const region from = {r->addresses[storage], r->trace->storages.items[storage].bytes};
         uint64_t bytes = least(bytes_of(&operands[i]), left);
-        status = r->backend->calls->traffic(r->backend, stream, r->addresses[storage],
-                                            r->trace->storages.items[storage].bytes, bytes, err);
+        status = move(r, stream, from, output, bytes, err);
         left -= bytes;
     }
-    if (status != MS_OK || left < 2)
+    if (status != MS_OK)
         return status;
-    return r->backend->calls->traffic(r->backend, stream, largest.address, largest.bytes, left,
-                                      err);
+    if (!largest.bytes && !output.bytes)
+        return MS_OK; /* nothing of it is on the device */
+    return move(r, stream, largest.bytes ? largest : own_region(r), output, left, err);
 }
 
 /* ---- all of it ---- */

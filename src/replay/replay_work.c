@@ -27,15 +27,15 @@ static uint32_t end_on_device(const ms_work *w)
     return w->kind == MS_WORK_TO_DEVICE ? w->target : w->source;
 }
 
-/* What the work of a stream needs at a time: of the host, and where copies of several tensors land.
- */
+/* What the work of a stream needs at a time: of the host; and of the device, where copies of
+ * several tensors land, and what operators read. */
 typedef struct needs {
     uint64_t staging, landing;
 } needs;
 
 static needs needs_of(const ms_trace *trace, uint32_t stream)
 {
-    needs most = {0};
+    needs most = {.landing = stream == MS_STREAM_OPERATORS ? LANDING_BYTES : 0};
     for (uint32_t i = 0; i < trace->works.count; i++) {
         const ms_work *w = &trace->works.items[i];
         uint64_t staging = least(w->bytes, STAGING_BYTES), landing = least(w->bytes, LANDING_BYTES);
@@ -213,7 +213,6 @@ static ms_status copy_pieces(ms_replay_work *r, const ms_work *w, ms_error *err)
 static ms_status run_work(ms_replay_work *r, const ms_work *w, ms_error *err)
 {
     const ms_replay_lane *lane = &r->lanes[w->stream];
-    const place device = place_of(r, w);
     switch ((ms_work_kind)w->kind) {
     case MS_WORK_TO_DEVICE:
     case MS_WORK_TO_HOST:
@@ -229,8 +228,11 @@ static ms_status run_work(ms_replay_work *r, const ms_work *w, ms_error *err)
     case MS_WORK_KINDS:
         break;
     }
-    return r->backend->calls->traffic(r->backend, lane->stream, device.address, device.bytes,
-                                      2 * w->bytes, err);
+    const place device = place_of(r, w);
+    uint64_t half = device.bytes / 2;
+    const ms_backend_traffic traffic = {device.address + half, half, device.address, half,
+                                        2 * w->bytes};
+    return r->backend->calls->traffic(r->backend, lane->stream, &traffic, err);
 }
 
 static void count_work(ms_replay_work *r, const ms_work *w, uint32_t repeats)

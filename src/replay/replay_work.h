@@ -20,7 +20,8 @@ typedef struct ms_replay_lane {
     ms_backend_stream *stream;
     void *staging; /* pinned; the host's end of copies, or what updates go through */
     uint64_t staging_bytes;
-    uint64_t landing, landing_bytes; /* the device's end where a copy has several tensors */
+    uint64_t landing, landing_bytes; /* the device's end where a copy has several tensors; of the
+                                        first: where operators put what they only read */
 } ms_replay_lane;
 
 typedef struct ms_replay_work {

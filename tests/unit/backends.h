@@ -17,7 +17,7 @@ static inline ms_backend *open_host(const ms_backend_host_options *options)
 {
     ms_backend *backend = NULL;
     ms_error err = {0};
-    if (ms_backend_host_open(options, &backend, &err) != MS_OK)
+    if (ms_replay_host_open(options, &backend, &err) != MS_OK)
         fail_msg("%s", err.text);
     return backend;
 }
@@ -171,10 +171,10 @@ static ms_status troubled_product(ms_backend *b, ms_backend_stream *stream,
     FORWARD(product, stream, product);
 }
 
-static ms_status troubled_traffic(ms_backend *b, ms_backend_stream *stream, uint64_t address,
-                                  uint64_t region_bytes, uint64_t bytes, ms_error *err)
+static ms_status troubled_traffic(ms_backend *b, ms_backend_stream *stream,
+                                  const ms_backend_traffic *traffic, ms_error *err)
 {
-    FORWARD(traffic, stream, address, region_bytes, bytes);
+    FORWARD(traffic, stream, traffic);
 }
 
 static ms_status troubled_host_traffic(ms_backend *b, ms_backend_stream *stream, void *memory,

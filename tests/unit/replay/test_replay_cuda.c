@@ -57,7 +57,7 @@ static ms_backend *open_device(const char *environment)
     setenv("MEMSCOPE_NULL_DEVICE", environment, 1);
     setenv("MEMSCOPE_NULL_COUNT", "1", 1);
     setenv("MEMSCOPE_NULL_CALLS", "1", 1);
-    if (ms_backend_cuda_open(&options, &backend, &err) != MS_OK)
+    if (ms_replay_cuda_open(&options, &backend, &err) != MS_OK)
         fprintf(stderr, "%s\n", err.text);
     REQUIRE(backend);
     return backend;
@@ -285,11 +285,11 @@ static void open_what_is_missing(const void *row)
     (void)row;
     setenv("MEMSCOPE_NULL_DEVICE", "A device|80|108|629145600|41943040", 1);
     setenv("MEMSCOPE_NULL_COUNT", "2", 1);
-    REQUIRE(ms_backend_cuda_open(&(ms_backend_cuda_options){.device = 2, .library = library}, &b,
-                                 &err) == MS_ERR_IO);
+    REQUIRE(ms_replay_cuda_open(&(ms_backend_cuda_options){.device = 2, .library = library}, &b,
+                                &err) == MS_ERR_IO);
     REQUIRE(!b && strstr(err.text, "no GPU 2"));
-    REQUIRE(ms_backend_cuda_open(&(ms_backend_cuda_options){.library = "./no-such-file.so"}, &b,
-                                 &other) == MS_ERR_IO);
+    REQUIRE(ms_replay_cuda_open(&(ms_backend_cuda_options){.library = "./no-such-file.so"}, &b,
+                                &other) == MS_ERR_IO);
     REQUIRE(!b && strstr(other.text, "cannot be loaded"));
 }
 
