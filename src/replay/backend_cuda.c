@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/cuda_facts.h"
 #include "replay/cuda_library.h"
 #include "replay/cuda_pages.h"
 
@@ -328,50 +329,6 @@ static const ms_backend_calls calls = {
     .synchronize = synchronize,
 };
 
-/* CUDA's properties begin with the name in every version; the rest of them does not matter. */
-static int read_title(cuda_device *d)
-{
-    enum { MOST_BYTES = 8192, NAME_BYTES = 256 };
-    char *properties = calloc(1, MOST_BYTES);
-    if (!properties)
-        return MS_CUDA_OUT_OF_MEMORY;
-    int code = d->cuda.properties(properties, d->device);
-    properties[NAME_BYTES - 1] = '\0';
-    snprintf(d->base.facts.title, sizeof d->base.facts.title, "%.127s", properties);
-    free(properties);
-    return code;
-}
-
-static ms_status read_facts(cuda_device *d, ms_error *err)
-{
-    ms_backend_facts *f = &d->base.facts;
-    size_t rest = 0, total = 0;
-    int driver = 0, runtime = 0, major = 0, minor = 0, processors = 0;
-    int code = d->cuda.driver_version(&driver);
-    if (code == MS_CUDA_OK)
-        code = d->cuda.runtime_version(&runtime);
-    if (code == MS_CUDA_OK)
-        code = d->cuda.attribute(&major, MS_CUDA_CAPABILITY_MAJOR, d->device);
-    if (code == MS_CUDA_OK)
-        code = d->cuda.attribute(&minor, MS_CUDA_CAPABILITY_MINOR, d->device);
-    if (code == MS_CUDA_OK)
-        code = d->cuda.attribute(&processors, MS_CUDA_MULTIPROCESSORS, d->device);
-    if (code == MS_CUDA_OK)
-        code = read_title(d);
-    if (code == MS_CUDA_OK)
-        code = d->cuda.memory(&rest, &total);
-    if (code != MS_CUDA_OK)
-        return fail(d, code, "questions about it", err);
-    f->total_bytes = total;
-    f->first_used_bytes = total - rest;
-    f->compute_capability = (uint32_t)(10 * major + minor);
-    f->multiprocessors = (uint32_t)processors;
-    f->is_simulated = d->cuda.is_null;
-    snprintf(f->versions, sizeof f->versions, "CUDA driver %d.%d, runtime %d.%d", driver / 1000,
-             driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-    return MS_OK;
-}
-
 static ms_status open_device(cuda_device *d, uint32_t device, ms_error *err)
 {
     int count = 0, code = d->cuda.count_devices(&count);
@@ -389,7 +346,8 @@ static ms_status open_device(cuda_device *d, uint32_t device, ms_error *err)
     code = d->cuda.open_products(&d->products);
     if (code != MS_CUDA_OK)
         return ms_fail(err, MS_ERR_IO, "cuBLAS does not start: status %d", code);
-    return read_facts(d, err);
+    return fail(d, ms_replay_cuda_facts(&d->cuda, d->device, &d->base.facts), "questions about it",
+                err);
 }
 
 ms_status ms_replay_cuda_open(const ms_backend_cuda_options *options, ms_backend **backend,
