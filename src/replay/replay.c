@@ -18,7 +18,7 @@ typedef struct replay {
     ms_allocator *allocator;
     ms_block *blocks;    /* per storage */
     uint64_t *addresses; /* per storage; 0: none */
-    uint64_t allocated_bytes, category_bytes[MS_CATEGORY_COUNT];
+    uint64_t allocated_bytes, requested_bytes, category_bytes[MS_CATEGORY_COUNT];
     ms_replay_phase *phase; /* the one that is open, or NULL; the array may move when one begins */
     uint32_t steady_event;  /* the first of the steady step */
     uint32_t op;            /* begun, but not run yet; MS_NONE: none */
@@ -68,8 +68,10 @@ static void note(replay *r, uint32_t event)
         r->phase->peak_bytes = r->allocated_bytes;
         r->phase->peak_event = event;
     }
-    if (r->phase)
+    if (r->phase) {
         raise(&r->phase->peak_reserved_bytes, reserved);
+        raise(&r->phase->peak_requested_bytes, r->requested_bytes);
+    }
     raise(&r->result->peak_reserved_bytes, reserved);
     note_peak(r, event);
 }
@@ -108,6 +110,7 @@ static ms_status play_mark(replay *r, const ms_mark *mark, uint32_t event)
         begin_steady(r);
     if (r->phase) {
         r->phase->end_bytes = r->allocated_bytes;
+        r->phase->end_requested_bytes = r->requested_bytes;
         r->phase->end_reserved_bytes = r->source.reserved_bytes;
         r->phase = NULL;
     }
@@ -153,6 +156,7 @@ static ms_status play_alloc(replay *r, uint32_t storage)
     uint64_t bytes = ms_allocator_block_bytes(r->allocator, block);
     r->addresses[storage] = ms_allocator_block_address(r->allocator, block);
     r->allocated_bytes += bytes;
+    r->requested_bytes += s->bytes;
     r->category_bytes[s->category] += bytes;
     if (!r->options->is_memory_only)
         status = ms_replay_work_allocated(&r->work, storage, bytes, r->err);
@@ -169,6 +173,7 @@ static ms_status play_free(replay *r, uint32_t storage)
     if (status == MS_OK)
         status = set_workspace(r, storage, 0);
     r->allocated_bytes -= bytes;
+    r->requested_bytes -= r->trace->storages.items[storage].bytes;
     r->category_bytes[r->trace->storages.items[storage].category] -= bytes;
     ms_allocator_release(r->allocator, block);
     r->blocks[storage] = 0;
@@ -324,4 +329,12 @@ ms_status ms_replay_run(ms_backend *backend, const ms_trace *trace,
 void ms_replay_free(ms_replay_result *result)
 {
     ms_vec_free(&result->phases);
+}
+
+uint64_t ms_replay_own_bytes(const ms_trace *trace)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < trace->streams.count; i++)
+        bytes += ms_replay_work_needs(trace, i).landing_bytes;
+    return bytes;
 }

@@ -24,7 +24,8 @@ typedef struct ms_replay_phase {
     uint8_t phase; /* ms_phase */
     uint16_t step; /* 1 = first step; the last one is the steady step */
     uint32_t micro_step, repeats;
-    uint64_t start_bytes, peak_bytes, end_bytes; /* in blocks handed out */
+    uint64_t start_bytes, peak_bytes, end_bytes;        /* in blocks handed out */
+    uint64_t peak_requested_bytes, end_requested_bytes; /* before rounding */
     uint64_t peak_reserved_bytes, end_reserved_bytes;
     uint32_t peak_event;
     double ms; /* of the device, for all that it represents; steady step only */
@@ -64,5 +65,8 @@ typedef struct ms_replay_result {
 ms_status ms_replay_run(ms_backend *backend, const ms_trace *trace,
                         const ms_replay_options *options, ms_replay_result *result, ms_error *err);
 void ms_replay_free(ms_replay_result *result);
+
+/* Memory of the device that executing the trace takes for itself. */
+uint64_t ms_replay_own_bytes(const ms_trace *trace);
 
 #endif

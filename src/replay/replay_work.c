@@ -27,23 +27,17 @@ static uint32_t end_on_device(const ms_work *w)
     return w->kind == MS_WORK_TO_DEVICE ? w->target : w->source;
 }
 
-/* What the work of a stream needs at a time: of the host; and of the device, where copies of
- * several tensors land, and what operators read. */
-typedef struct needs {
-    uint64_t staging, landing;
-} needs;
-
-static needs needs_of(const ms_trace *trace, uint32_t stream)
+ms_replay_needs ms_replay_work_needs(const ms_trace *trace, uint32_t stream)
 {
-    needs most = {.landing = stream == MS_STREAM_OPERATORS ? LANDING_BYTES : 0};
+    ms_replay_needs most = {.landing_bytes = stream == MS_STREAM_OPERATORS ? LANDING_BYTES : 0};
     for (uint32_t i = 0; i < trace->works.count; i++) {
         const ms_work *w = &trace->works.items[i];
         uint64_t staging = least(w->bytes, STAGING_BYTES), landing = least(w->bytes, LANDING_BYTES);
         bool lands = w->kind != MS_WORK_HOST_UPDATE && end_on_device(w) == MS_NONE;
-        if (w->stream == stream && staging > most.staging)
-            most.staging = staging;
-        if (w->stream == stream && lands && landing > most.landing)
-            most.landing = landing;
+        if (w->stream == stream && staging > most.staging_bytes)
+            most.staging_bytes = staging;
+        if (w->stream == stream && lands && landing > most.landing_bytes)
+            most.landing_bytes = landing;
     }
     return most;
 }
@@ -51,16 +45,17 @@ static needs needs_of(const ms_trace *trace, uint32_t stream)
 static ms_status open_lane(ms_replay_work *r, uint32_t number, ms_error *err)
 {
     const ms_backend_calls *calls = r->backend->calls;
-    const needs most = needs_of(r->trace, number);
+    const ms_replay_needs most = ms_replay_work_needs(r->trace, number);
     ms_replay_lane *lane = &r->lanes[number];
     ms_status status = calls->open_stream(r->backend, &lane->stream, err);
-    if (status == MS_OK && most.staging > 0) {
-        status = calls->pin(r->backend, most.staging, true, &lane->staging, err);
-        lane->staging_bytes = status == MS_OK ? most.staging : 0;
+    if (status == MS_OK && most.staging_bytes > 0) {
+        status = calls->pin(r->backend, most.staging_bytes, true, &lane->staging, err);
+        lane->staging_bytes = status == MS_OK ? most.staging_bytes : 0;
     }
-    if (status == MS_OK && most.landing > 0) {
-        status = calls->reserve(r->backend, MS_MEMORY_BACKED, most.landing, &lane->landing, err);
-        lane->landing_bytes = status == MS_OK ? most.landing : 0;
+    if (status == MS_OK && most.landing_bytes > 0) {
+        status =
+            calls->reserve(r->backend, MS_MEMORY_BACKED, most.landing_bytes, &lane->landing, err);
+        lane->landing_bytes = status == MS_OK ? most.landing_bytes : 0;
         r->result->landing_bytes += lane->landing_bytes;
     }
     return status;

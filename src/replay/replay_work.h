@@ -38,6 +38,13 @@ typedef struct ms_replay_work {
     bool is_on;               /* the steady step runs */
 } ms_replay_work;
 
+/* What the work of a stream needs at a time: of the host; and of the device, where copies of
+ * several tensors land, and what operators read. */
+typedef struct ms_replay_needs {
+    uint64_t staging_bytes, landing_bytes;
+} ms_replay_needs;
+ms_replay_needs ms_replay_work_needs(const ms_trace *trace, uint32_t stream);
+
 /* Opens a stream for each of the trace, with the buffers that its work needs; call
  * ms_replay_work_close also when it fails. */
 ms_status ms_replay_work_open(ms_replay_work *work, ms_error *err);

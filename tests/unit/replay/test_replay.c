@@ -77,6 +77,8 @@ static void check_equal(const simulated *s, const ms_replay_result *r)
         assert_int_equal(a->start_bytes, b->start_bytes);
         assert_int_equal(a->peak_bytes, b->peak_bytes);
         assert_int_equal(a->end_bytes, b->end_bytes);
+        assert_int_equal(a->peak_requested_bytes, b->peak_requested_bytes);
+        assert_int_equal(a->end_requested_bytes, b->end_requested_bytes);
         assert_int_equal(a->peak_reserved_bytes, b->peak_reserved_bytes);
         assert_int_equal(a->end_reserved_bytes, b->end_reserved_bytes);
     }
@@ -178,6 +180,8 @@ static void runs_are_equal(void **state)
         check_equal(&s, &r);
         assert_int_equal(r.most_used_bytes - r.landing_bytes, r.most_reserved_bytes);
         assert_int_equal(r.operators > 0, !is_memory_only);
+        assert_int_equal(r.landing_bytes,
+                         is_memory_only ? 0 : ms_replay_own_bytes(&s.s.simulation.trace));
         assert_all_returned(t);
         ms_replay_free(&r);
         t->base.calls->close(&t->base);
