@@ -174,6 +174,32 @@ static ms_status move(ms_replay_work *r, ms_backend_stream *stream, region from,
     return bytes ? r->backend->calls->traffic(r->backend, stream, &traffic, err) : MS_OK;
 }
 
+static bool is_of_optimizer(const ms_storage *s)
+{
+    return s->category == MS_CATEGORY_WEIGHT || s->category == MS_CATEGORY_GRADIENT ||
+           s->category == MS_CATEGORY_OPTIMIZER_STATE;
+}
+
+/* A step of an optimizer has no operands of its own: it goes through all parameters. */
+static ms_status run_update(ms_replay_work *r, ms_backend_stream *stream, uint64_t bytes,
+                            ms_error *err)
+{
+    uint64_t left = bytes, before = 0;
+    ms_status status = MS_OK;
+    while (left > 0 && left != before && status == MS_OK) {
+        before = left;
+        for (uint32_t i = 0; i < r->trace->storages.count && left > 0 && status == MS_OK; i++) {
+            const region from = {r->addresses[i], r->trace->storages.items[i].bytes};
+            if (!from.address || !is_of_optimizer(&r->trace->storages.items[i]))
+                continue;
+            uint64_t part = least(from.bytes, left);
+            status = move(r, stream, from, (region){0}, part, err);
+            left -= part;
+        }
+    }
+    return status;
+}
+
 /* Half of the traffic is read: each input's own bytes where they lie, and what the operator moves
  * beyond them in the largest. */
 static ms_status run_traffic(ms_replay_work *r, const ms_op_exec *op, ms_backend_stream *stream,
@@ -185,6 +211,8 @@ static ms_status run_traffic(ms_replay_work *r, const ms_op_exec *op, ms_backend
     uint64_t left = op->traffic_bytes / 2;
     ms_status status = MS_OK;
     r->result->traffic_bytes += op->traffic_bytes * op->repeats;
+    if (op->operand_count == 0)
+        return run_update(r, stream, left, err);
     for (uint32_t i = 0; i < op->operand_count && status == MS_OK; i++) {
         uint32_t storage = operands[i].storage;
         if (operands[i].is_output || storage == MS_NONE || r->addresses[storage] == 0)
