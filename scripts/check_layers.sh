@@ -34,7 +34,7 @@ document:base json text:.
 diff:base document:.
 compare:base text document:.
 gate:base json text device config model document diff:.
-calibrate:base json text device config document:.
+calibrate:base json text tensor device config document:.
 report:base json text tensor device allocator config trace replay step measure simulate ledger plan largest document diff compare gate calibrate:kit view pictures step plan runtime compare diff check others .
 api:base json text tensor device allocator config trace replay model measure simulate ledger plan largest sweep document diff compare gate calibrate report:.
 cli:base:output parse capture commands .

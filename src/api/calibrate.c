@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "calibrate/links.h"
 #include "calibrate/pair.h"
 #include "memscope/calibrate.h"
 
@@ -93,6 +94,38 @@ ms_status ms_calibrator_add_pair(ms_calibrator *c, const char *predicted_path,
     }
     close_document(&measured);
     close_document(&predicted);
+    return status;
+}
+
+/* What cannot be read is no such file: whoever takes it for another says why. */
+bool ms_calibrator_is_links(const char *path)
+{
+    document d;
+    ms_error ignored = {0};
+    if (!path)
+        return false;
+    bool is_links =
+        open_document(&d, path, &ignored) == MS_OK && ms_measured_links_is(ms_json_root(d.json));
+    close_document(&d);
+    return is_links;
+}
+
+ms_status ms_calibrator_add_links(ms_calibrator *c, const char *path, ms_error *err)
+{
+    if (!c || !path)
+        return ms_fail_null(err);
+    document d;
+    ms_status status = open_document(&d, path, err);
+    if (status == MS_OK)
+        status = load_devices(c, err);
+    if (status == MS_OK) {
+        const ms_report_pair file = {.measured = ms_json_root(d.json),
+                                     .name = path,
+                                     .devices = c->devices,
+                                     .device_count = c->device_count};
+        status = ms_measured_links_read(c->arena, &file, &c->points, err);
+    }
+    close_document(&d);
     return status;
 }
 

@@ -5,6 +5,8 @@
 
 /* Enough for a thread to start, or a kernel to be launched, not to matter. */
 enum { RUNS = 5, LEAST_MS = 2, MOST_REPEATS = 1024 };
+
+enum { MEMORY_SIZES = 8 }; /* memory is measured in regions of 1, 2 and 4 times a copy */
 #define COPY_BYTES (UINT64_C(64) << 20)
 
 typedef struct measurement {
@@ -102,7 +104,7 @@ static const struct copy_kind {
     {"to_device", {.copies = {MS_COPY_TO_DEVICE}, .streams = 1}},
     {"to_host", {.copies = {MS_COPY_TO_HOST}, .streams = 1}},
     {"both_ways", {.copies = {MS_COPY_TO_DEVICE, MS_COPY_TO_HOST}, .streams = 2}},
-    {"memory", {.streams = 1, .is_traffic = true}},
+    {"memory", {.streams = 1, .is_traffic = true}}, /* the last */
 };
 
 static ms_status measure_copy(measurement *m, const struct copy_kind *kind, uint64_t bytes)
@@ -132,8 +134,11 @@ static ms_status measure_copies(measurement *m, bool is_pinned, uint64_t bytes)
     if (!m->backend->facts.is_simulated)
         memset(m->host, FILL, (size_t)m->host_bytes); /* what is untouched has no memory yet */
     for (size_t i = 0; i < KINDS && status == MS_OK; i++)
-        if (is_pinned || !copy_kinds[i].task.is_traffic)
+        if (!copy_kinds[i].task.is_traffic)
             status = measure_copy(m, &copy_kinds[i], bytes);
+    for (uint64_t size = bytes; is_pinned && size <= m->device_bytes / 2 && status == MS_OK;
+         size *= 2)
+        status = measure_copy(m, &copy_kinds[KINDS - 1], size);
     (void)m->backend->calls->synchronize(m->backend, NULL, NULL);
     m->backend->calls->unpin(m->backend, m->host, m->host_bytes, is_pinned);
     return status;
@@ -222,8 +227,8 @@ static ms_status measure(measurement *m)
     uint64_t wanted = 3 * side * side * ms_dtype_bytes(MS_DTYPE_F32);
     while (bytes > rest / 8)
         bytes /= 2;
-    if (wanted < 2 * bytes)
-        wanted = 2 * bytes;
+    if (wanted < MEMORY_SIZES * bytes)
+        wanted = MEMORY_SIZES * bytes;
     ms_status status = open_all(m);
     if (status == MS_OK)
         status = reserve(m, wanted < rest / 2 ? wanted : rest / 2);

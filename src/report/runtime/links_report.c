@@ -63,8 +63,10 @@ bool ms_links_console(FILE *out, const ms_links_view *v)
     char opened[MS_GIB_TEXT], loaded[MS_GIB_TEXT], total[MS_GIB_TEXT];
     ms_page_put(&page, "%s: %s", v->facts->title, v->facts->versions);
     fprintf(out, ", %s GiB\n", ms_gib(v->facts->total_bytes, total));
-    if (v->facts->is_simulated)
-        fprintf(out, "  nothing runs on this device: its figures are no measurements\n");
+    if (v->facts->is_simulated) {
+        fprintf(out, "  nothing runs on this device: there are no figures to show\n");
+        return true;
+    }
     if (v->status != MS_OK) {
         ms_page_put(&page, "  partial: %s", v->message ? v->message : "");
         fputc('\n', out);
