@@ -285,9 +285,12 @@ static void set_facts(host *h)
     f->total_bytes = h->memory.capacity_bytes;
     f->is_host = true;
     f->is_simulated = h->options.skips_data;
-    snprintf(f->title, sizeof f->title, "this machine, %u processors",
-             (unsigned)ms_parallel_processors());
-    snprintf(f->versions, sizeof f->versions, "products by %s", ms_replay_blas_name(h->blas));
+    snprintf(f->title, sizeof f->title, "this machine");
+    if (h->options.skips_data)
+        snprintf(f->versions, sizeof f->versions, "no data is moved");
+    else
+        snprintf(f->versions, sizeof f->versions, "%u processors, products by %s",
+                 (unsigned)ms_parallel_processors(), ms_replay_blas_name(h->blas));
 }
 
 ms_status ms_replay_host_open(const ms_backend_host_options *options, ms_backend **backend,

@@ -179,6 +179,7 @@ static void runs_are_equal(void **state)
             fail_msg("%s", err.text);
         check_equal(&s, &r);
         assert_int_equal(r.most_used_bytes - r.landing_bytes, r.most_reserved_bytes);
+        assert_memory_equal(r.category_bytes, s.s.peak.category_bytes, sizeof r.category_bytes);
         assert_int_equal(r.operators > 0, !is_memory_only);
         assert_int_equal(r.landing_bytes,
                          is_memory_only ? 0 : ms_replay_own_bytes(&s.s.simulation.trace));
