@@ -162,15 +162,21 @@ static bool overlap(region a, region b)
     return a.address < b.address + b.bytes && b.address < a.address + a.bytes;
 }
 
-/* What is read goes to the output where that is another tensor, and large enough that it does not
- * take many copies. Inputs are never written: another stream may read them. */
+/* What is read goes to the output where that is another tensor; inputs are never written, as
+ * another stream may read them. The replay's own memory stands in where either is so small that it
+ * would take many copies. */
 static ms_status move(ms_replay_work *r, ms_backend_stream *stream, region from, region output,
                       uint64_t bytes, ms_error *err)
 {
     enum { MOST_COPIES = 16 };
-    bool fits = output.bytes >= bytes / MOST_COPIES && !overlap(from, output);
-    region to = fits ? output : own_region(r);
-    const ms_backend_traffic traffic = {from.address, from.bytes, to.address, to.bytes, 2 * bytes};
+    region own = own_region(r);
+    uint64_t half = own.bytes / 2;
+    bool reads = from.bytes >= bytes / MOST_COPIES && from.bytes > 0;
+    bool writes = output.bytes >= bytes / MOST_COPIES && !(reads && overlap(from, output));
+    const region source = reads ? from : (region){own.address, half};
+    const region target = writes && output.bytes ? output : (region){own.address + half, half};
+    const ms_backend_traffic traffic = {source.address, source.bytes, target.address, target.bytes,
+                                        2 * bytes};
     return bytes ? r->backend->calls->traffic(r->backend, stream, &traffic, err) : MS_OK;
 }
 
