@@ -40,8 +40,9 @@ ms_status ms_calibrator_add_table(ms_calibrator *calibrator, const char *path, m
 /* Adds the links, rates and context of one device: device_links.json of `memscope probe --links`.
  * Refuses those of a simulated device. */
 ms_status ms_calibrator_add_links(ms_calibrator *calibrator, const char *path, ms_error *err);
-/* Whether the file is one of those; false where it cannot be read. */
-bool ms_calibrator_is_links(const char *path);
+/* Whether the file is one of those; it is not where it cannot be read. Fails only when out of
+ * memory. */
+ms_status ms_calibrator_is_links(const char *path, bool *is_links, ms_error *err);
 
 /* Fits the parameters. Fails when the points are of several devices, or too few for any parameter.
  */

@@ -98,16 +98,18 @@ ms_status ms_calibrator_add_pair(ms_calibrator *c, const char *predicted_path,
 }
 
 /* What cannot be read is no such file: whoever takes it for another says why. */
-bool ms_calibrator_is_links(const char *path)
+ms_status ms_calibrator_is_links(const char *path, bool *is_links, ms_error *err)
 {
     document d;
-    ms_error ignored = {0};
-    if (!path)
-        return false;
-    bool is_links =
-        open_document(&d, path, &ignored) == MS_OK && ms_measured_links_is(ms_json_root(d.json));
+    ms_error reason = {0};
+    if (!path || !is_links)
+        return ms_fail_null(err);
+    *is_links =
+        open_document(&d, path, &reason) == MS_OK && ms_measured_links_is(ms_json_root(d.json));
     close_document(&d);
-    return is_links;
+    if (reason.status == MS_ERR_NOMEM)
+        return ms_fail(err, MS_ERR_NOMEM, "%s", reason.text);
+    return MS_OK;
 }
 
 ms_status ms_calibrator_add_links(ms_calibrator *c, const char *path, ms_error *err)

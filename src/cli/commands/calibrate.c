@@ -87,9 +87,13 @@ static ms_status add_links(ms_calibrator *c, const char *word, ms_error *err)
 
 static ms_status add_word(ms_calibrator *c, const char *word, ms_error *err)
 {
+    bool is_links = false;
     if (ends_in(word, ".csv") || strcmp(word, "-") == 0)
         return add_table(c, word, err);
-    return ms_calibrator_is_links(word) ? add_links(c, word, err) : add_pair(c, word, err);
+    ms_status status = ms_calibrator_is_links(word, &is_links, err);
+    if (status != MS_OK)
+        return status;
+    return is_links ? add_links(c, word, err) : add_pair(c, word, err);
 }
 
 static ms_status write_fit(FILE *out, const ms_cli_source *source, ms_error *err)
