@@ -38,7 +38,7 @@ static const char *difference(const ms_probe_row *row, char text[CELL_BYTES])
 static void write_rows(const ms_page *page, const ms_probe_row *rows, uint32_t count)
 {
     char predicted[CELL_BYTES], measured[CELL_BYTES], apart[CELL_BYTES];
-    fprintf(page->out, "  %-*s %14s %14s  %s\n", NAME_COLUMNS, "", "predicted", "measured", "");
+    fprintf(page->out, "  %-*s %14s %14s\n", NAME_COLUMNS, "", "predicted", "measured");
     for (uint32_t i = 0; i < count; i++)
         fprintf(page->out, "  %-*s %14s %14s  %s\n", NAME_COLUMNS, rows[i].title,
                 cell(&rows[i], rows[i].predicted, predicted),
@@ -97,7 +97,7 @@ static void write_times(const ms_page *page, const ms_replay_result *r)
     write_time(page, "copies", r->copy_ms);
     if (r->host_ms > 0)
         write_time(page, "updates by the host", r->host_ms);
-    write_time(page, "of both hidden", all > waited ? all - waited : 0);
+    write_time(page, "of these hidden", all > waited ? all - waited : 0);
 }
 
 /* ---- all of it ---- */
