@@ -161,9 +161,9 @@ ms_status ms_replay_work_allocated(ms_replay_work *r, uint32_t storage, uint64_t
 ms_status ms_replay_work_operator(ms_replay_work *r, uint32_t op, uint32_t phase, ms_error *err)
 {
     const ms_op_exec *o = &r->trace->ops.items[op];
-    ms_backend_stream *stream = r->lanes[MS_STREAM_OPERATORS].stream;
     if (!r->is_on)
         return MS_OK;
+    ms_backend_stream *stream = r->lanes[MS_STREAM_OPERATORS].stream;
     ms_op_class class = ms_op_class_of(o->name, o->flops > 0);
     ms_status status = ms_replay_clock_mark(&r->clock, stream, phase, (uint8_t) class, err);
     return status == MS_OK ? ms_replay_operator_run(r, o, stream, err) : status;
@@ -282,9 +282,9 @@ ms_status ms_replay_work_begin(ms_replay_work *r, uint32_t id, uint32_t phase, m
 ms_status ms_replay_work_wait(ms_replay_work *r, uint32_t wait, uint32_t phase, ms_error *err)
 {
     const ms_wait *w = &r->trace->waits.items[wait];
-    ms_backend_stream *stream = r->lanes[w->stream].stream;
     if (!r->is_on || !r->ends[w->work])
         return MS_OK;
+    ms_backend_stream *stream = r->lanes[w->stream].stream;
     bool is_first = w->stream == MS_STREAM_OPERATORS;
     ms_status status =
         is_first ? ms_replay_clock_mark(&r->clock, stream, phase, MS_REPLAY_WAITING, err) : MS_OK;

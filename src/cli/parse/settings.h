@@ -51,7 +51,7 @@ struct ms_cli_settings {
     ms_sweep *sweep;
     const char **paths; /* the bare words of merge and calibrate */
     size_t path_count;
-    const char *backend;      /* --backend, --capacity, --device-index of probe; or NULL, 0 */
+    const char *backend; /* --backend, --capacity, --device-index of probe; or NULL, 0 */
     const char *capacity;
     uint32_t device_index;
     bool memory_only, links; /* of probe */
