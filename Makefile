@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # memscope: `make` builds, `make check` tests, `make help` lists the rest.
-# Settings: CONFIG=release|debug|asan|tsan|cov|fuzz, WERROR=1, CC, CFLAGS, BUILD, PREFIX, DESTDIR.
+# Settings: CONFIG=release|debug|asan|tsan|cov|fuzz, WERROR=1, CUDA=1 (with CUDA_HOME=), CC, CFLAGS, BUILD, PREFIX, DESTDIR.
 
 CONFIG ?= release
 ifeq ($(origin CC),default)
@@ -52,6 +52,10 @@ CFLAGS   ?= $(if $(filter asan,$(CONFIG)),-g1,-g)
 COMPILE   = $(CC) -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc $(WARN) $(OPT) -fPIC \
             $(DEP_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 ERRORS   := $(if $(filter 1,$(WERROR)),-Werror)
+# CUDA=1 compares our declarations of CUDA with the toolkit's headers; nothing is linked with it.
+CUDA_HOME ?= /usr/local/cuda
+WITH_CUDA := $(if $(filter 1,$(CUDA)),-DMS_WITH_CUDA -isystem $(CUDA_HOME)/include)
+$(BUILD)/src/replay/cuda_headers.o: CPPFLAGS += $(WITH_CUDA)
 LINK      = $(CC) $(OPT) $(CFLAGS) $(LDFLAGS)
 
 # Sources are found: stages are folders of src, and may have folders of their own.

@@ -184,8 +184,9 @@ static ms_status synchronize(ms_backend *backend, ms_backend_stream *stream, ms_
 static ms_status copy(ms_backend *backend, ms_backend_stream *stream, ms_copy_kind kind,
                       uint64_t to, uint64_t from, uint64_t bytes, ms_error *err)
 {
-    static const int kinds[] = {
-        [MS_COPY_TO_DEVICE] = 1, [MS_COPY_TO_HOST] = 2, [MS_COPY_ON_DEVICE] = 3};
+    static const int kinds[] = {[MS_COPY_TO_DEVICE] = MS_CUDA_TO_DEVICE,
+                                [MS_COPY_TO_HOST] = MS_CUDA_TO_HOST,
+                                [MS_COPY_ON_DEVICE] = MS_CUDA_WITHIN};
     int code = of(backend)->cuda.copy(ms_replay_cuda_pointer(to), ms_replay_cuda_pointer(from),
                                       (size_t)bytes, kinds[kind], stream);
     return fail(of(backend), code, "cudaMemcpyAsync", err);

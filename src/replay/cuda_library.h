@@ -17,6 +17,9 @@ enum {
     MS_CUDA_OK = 0,
     MS_CUDA_OUT_OF_MEMORY = 2,
     MS_CUDA_NON_BLOCKING = 1, /* cudaStreamNonBlocking */
+    MS_CUDA_TO_DEVICE = 1,    /* cudaMemcpyHostToDevice, ... */
+    MS_CUDA_TO_HOST = 2,
+    MS_CUDA_WITHIN = 3,
     MS_CUDA_CAPABILITY_MAJOR = 75,
     MS_CUDA_CAPABILITY_MINOR = 76,
     MS_CUDA_MULTIPROCESSORS = 16,
