@@ -204,13 +204,13 @@ static int multiply(cuda_device *d, const ms_backend_product *p)
     bool is_f64 = p->dtype == MS_DTYPE_F64;
     int type = types[p->dtype], rows = (int)p->rows, inner = (int)p->inner;
     int columns = (int)p->columns;
+    const long long long_inner = inner, long_rows = rows;
     return d->cuda.multiply(
         d->products, MS_CUBLAS_AS_IT_IS, p->transposed ? MS_CUBLAS_TRANSPOSED : MS_CUBLAS_AS_IT_IS,
         columns, rows, inner, is_f64 ? (const void *)&one_f64 : &one, ms_replay_cuda_pointer(p->b),
-        type, columns, (long long)(p->inner * p->columns), ms_replay_cuda_pointer(p->a), type,
-        p->transposed ? rows : inner, (long long)(p->rows * p->inner),
-        is_f64 ? (const void *)&zero_f64 : &zero, ms_replay_cuda_pointer(p->c), type, columns,
-        (long long)(p->rows * p->columns), (int)p->batches,
+        type, columns, long_inner * columns, ms_replay_cuda_pointer(p->a), type,
+        p->transposed ? rows : inner, long_rows * inner, is_f64 ? (const void *)&zero_f64 : &zero,
+        ms_replay_cuda_pointer(p->c), type, columns, long_rows * columns, (int)p->batches,
         is_f64 ? MS_CUBLAS_COMPUTE_F64 : MS_CUBLAS_COMPUTE_F32, MS_CUBLAS_ANY_ALGORITHM);
 }
 

@@ -20,13 +20,18 @@ ms_status ms_replay_clock_event(ms_replay_clock *clock, ms_backend_event **event
     return status;
 }
 
+static bool does_that(const ms_replay_clock *clock, uint32_t phase, uint8_t what)
+{
+    uint32_t count = clock->marks.count;
+    return count > 0 && clock->marks.items[count - 1].phase == phase &&
+           clock->marks.items[count - 1].what == what;
+}
+
 ms_status ms_replay_clock_mark(ms_replay_clock *clock, ms_backend_stream *stream, uint32_t phase,
                                uint8_t what, ms_error *err)
 {
     ms_replay_mark mark = {.phase = phase, .what = what};
-    const ms_replay_mark *last =
-        clock->marks.count ? &clock->marks.items[clock->marks.count - 1] : NULL;
-    if (last && last->phase == phase && last->what == what)
+    if (does_that(clock, phase, what))
         return MS_OK;
     ms_status status = ms_replay_clock_event(clock, &mark.event, err);
     if (status == MS_OK)
