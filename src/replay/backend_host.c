@@ -197,23 +197,28 @@ static void run_traffic(const ms_host_work *work, void *tiles)
     }
 }
 
+static ms_status add_traffic(host *h, ms_backend_stream *stream, const ms_backend_traffic *t,
+                             double rate)
+{
+    ms_host_work work = {.traffic = *t, .least_ms = time_ms((double)t->bytes, rate)};
+    add(h, stream, &work, run_traffic);
+    return MS_OK;
+}
+
 static ms_status traffic(ms_backend *backend, ms_backend_stream *stream,
                          const ms_backend_traffic *t, ms_error *err)
 {
-    host *h = of(backend);
     (void)err;
-    ms_host_work work = {.traffic = *t,
-                         .least_ms = time_ms((double)t->bytes, h->options.traffic_bytes)};
-    add(h, stream, &work, run_traffic);
-    return MS_OK;
+    return add_traffic(of(backend), stream, t, of(backend)->options.traffic_bytes);
 }
 
 static ms_status host_traffic(ms_backend *backend, ms_backend_stream *stream, void *memory,
                               uint64_t region_bytes, uint64_t bytes, ms_error *err)
 {
     uint64_t begin = (uintptr_t)memory, half = region_bytes / 2;
-    return traffic(backend, stream, &(ms_backend_traffic){begin + half, half, begin, half, bytes},
-                   err);
+    const ms_backend_traffic t = {begin + half, half, begin, half, bytes};
+    (void)err;
+    return add_traffic(of(backend), stream, &t, of(backend)->options.host_bytes);
 }
 
 static ms_status set_workspace(ms_backend *backend, uint64_t address, uint64_t bytes, ms_error *err)

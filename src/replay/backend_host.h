@@ -13,9 +13,10 @@ typedef struct ms_backend_host_options {
     uint64_t capacity_bytes; /* of the device; 0: 3/4 of the memory that the machine has free */
     double to_device_bytes, to_host_bytes; /* of each link */
     double traffic_bytes, product_flops;
-    bool skips_data;  /* no byte is read or written, so a capacity of any size costs nothing; work
-                         takes the time that the rates give it, else none */
-    bool has_no_blas; /* products by the plain loop */
+    double host_bytes; /* of the host's own memory */
+    bool skips_data;   /* no byte is read or written, so a capacity of any size costs nothing; work
+                          takes the time that the rates give it, else none */
+    bool has_no_blas;  /* products by the plain loop */
 } ms_backend_host_options;
 
 /* MS_ERR_USAGE: the capacity exceeds the memory that is free, and bytes are to be written. */

@@ -17,12 +17,14 @@ typedef struct command {
     ms_host_work work;
     ms_backend_event *event;
     uint64_t record; /* of the event: this one is made, or waited for */
+    uint64_t waits;  /* a record: waits for earlier records of it */
 } command;
 
 /* Guarded by the lock of the streams. Records are numbered from 1 as they are enqueued. */
 struct ms_backend_event {
     uint64_t asked, happened;
-    double at_ms;
+    uint64_t waits_asked, waits_done;
+    double at_ms; /* of the latest record */
 };
 
 struct ms_host_streams {
@@ -76,9 +78,13 @@ static void do_work(ms_backend_stream *s, const ms_host_work *work)
         s->now_ms = real_ms;
 }
 
+/* Clocks that count must not see a later record's time, so that one comes after the waits for those
+ * before it. They were enqueued earlier, as was all that they wait for. */
 static void do_record(ms_backend_stream *s, const command *c)
 {
     double now_ms = s->now_ms;
+    while (s->all->counts && c->event->waits_done < c->waits)
+        pthread_cond_wait(&s->all->happened, &s->all->lock);
     c->event->happened = c->record;
     c->event->at_ms = now_ms;
     pthread_cond_broadcast(&s->all->happened);
@@ -86,10 +92,18 @@ static void do_record(ms_backend_stream *s, const command *c)
 
 static void do_wait(ms_backend_stream *s, const command *c)
 {
+    ms_host_streams *all = s->all;
+    bool waits = c->event->happened < c->record;
     while (c->event->happened < c->record)
-        pthread_cond_wait(&s->all->happened, &s->all->lock);
+        pthread_cond_wait(&all->happened, &all->lock);
+    c->event->waits_done++;
+    if (!all->counts) {
+        s->now_ms = waits ? ms_now_ms() : s->now_ms;
+        return;
+    }
     if (c->event->at_ms > s->now_ms)
         s->now_ms = c->event->at_ms;
+    pthread_cond_broadcast(&all->happened);
 }
 
 /* With the lock held, except while work runs. */
@@ -137,10 +151,13 @@ static void add(ms_backend_stream *s, const command *c)
         pthread_cond_wait(&s->removed, &s->all->lock);
     command *slot = &s->queue[(s->first + s->count++) % QUEUE];
     *slot = *c;
-    if (c->kind == COMMAND_RECORD)
+    if (c->kind == COMMAND_RECORD) {
         slot->record = ++c->event->asked;
-    if (c->kind == COMMAND_WAIT)
+        slot->waits = c->event->waits_asked;
+    } else if (c->kind == COMMAND_WAIT) {
         slot->record = c->event->asked;
+        c->event->waits_asked++;
+    }
     pthread_cond_signal(&s->added);
     pthread_mutex_unlock(&s->all->lock);
 }

@@ -275,6 +275,66 @@ static void copies_take_what_is_predicted(void **state)
     drop(&s);
 }
 
+/* ---- times ---- */
+
+typedef struct time_case {
+    const char *label;
+    const char *field, *value; /* of the run, or NULL */
+    double link_bytes, flops;  /* per second */
+} time_case;
+
+static const time_case times[] = {
+    {"nothing is copied", NULL, NULL, 1e9, 1e12},
+    {"offload over a fast link", "treat", "0-29=offload:1", 1e11, 1e12},
+    {"offload over a link as busy as the products", "treat", "0-29=offload:1", 3e9, 1e12},
+    {"offload over a slow link", "treat", "0-29=offload:0.6", 5e8, 1e13},
+    {"an optimizer on the host", "optimizer-device", "host", 1e10, 1e12},
+    {"micro-steps with offload", "accumulate", "5", 2e9, 1e12},
+};
+
+/* The simulation's clock at the same rates: products take their FLOPs, traffic takes no time.
+ * Counted clocks are the same in every run. */
+static void times_are_predicted(void **state)
+{
+    const time_case *c = *state;
+    ms_run_setting settings[] = {
+        SMALL, {"attention", "eager"}, {"treat", "0-29=offload:0.5"}, {c->field, c->value}};
+    size_t count = c->field ? COUNT_OF(settings) : COUNT_OF(settings) - 2;
+    if (c->field && strcmp(c->field, "accumulate") != 0)
+        settings[count - 2] = settings[count - 1]; /* the same again: the last one wins */
+    simulated s;
+    ms_replay_result r;
+    ms_error err = {0};
+    simulate(settings, count, &s);
+    ms_device device = *s.run.device;
+    device.rates = NULL;
+    device.memory_bytes_per_s = 1e30;
+    device.bf16_flops = device.fp16_flops = device.fp32_flops = c->flops;
+    device.host_link_bytes_per_s = device.host_memory_bytes_per_s = c->link_bytes;
+    s.run.device = &device;
+    const ms_job job = {.model = &s.model, .run = &s.run};
+    ms_simulated_free(&s.s);
+    assert_int_equal(ms_simulate(&job, MS_SIMULATE_ALL, &s.s, &err), MS_OK);
+    const ms_backend_host_options options = {.capacity_bytes = GIB(60),
+                                             .skips_data = true,
+                                             .to_device_bytes = c->link_bytes,
+                                             .to_host_bytes = c->link_bytes,
+                                             .host_bytes = c->link_bytes,
+                                             .product_flops = c->flops};
+    ms_backend *b = open_host(&options);
+    const ms_replay_options how = options_of(&s, false);
+    assert_int_equal(ms_replay_run(b, &s.s.simulation.trace, &how, &r, &err), MS_OK);
+    const ms_summary *told = &s.s.summary;
+    double waited = r.times_ms[MS_REPLAY_WAITING];
+    if (fabs(r.step_ms - told->step_time_ms) > 0.001 * told->step_time_ms ||
+        fabs(waited - told->exposed_copy_ms) > 0.001 * told->step_time_ms)
+        fail_msg("predicted %.4f ms, of which %.4f waiting; replayed %.4f and %.4f",
+                 told->step_time_ms, told->exposed_copy_ms, r.step_ms, waited);
+    ms_replay_free(&r);
+    b->calls->close(b);
+    drop(&s);
+}
+
 /* ---- failures ---- */
 
 enum { TRIES = 120 };
@@ -431,18 +491,19 @@ static void delays_change_nothing(void **state)
 
 int main(void)
 {
-    struct CMUnitTest
-        tests[COUNT_OF(runs) + COUNT_OF(tiny_runs) + COUNT_OF(links) + COUNT_OF(full) + 8] = {
-            cmocka_unit_test(presets_are_equal),
-            cmocka_unit_test(every_failing_call_is_survived),
-            cmocka_unit_test(a_tight_run_retries_alike),
-            cmocka_unit_test(a_stop_is_obeyed),
-            cmocka_unit_test(delays_change_nothing),
-        };
+    struct CMUnitTest tests[COUNT_OF(runs) + COUNT_OF(tiny_runs) + COUNT_OF(links) +
+                            COUNT_OF(times) + COUNT_OF(full) + 8] = {
+        cmocka_unit_test(presets_are_equal),
+        cmocka_unit_test(every_failing_call_is_survived),
+        cmocka_unit_test(a_tight_run_retries_alike),
+        cmocka_unit_test(a_stop_is_obeyed),
+        cmocka_unit_test(delays_change_nothing),
+    };
     size_t count = 5;
     count += ADD_ROWS(tests + count, runs_are_equal, runs);
     count += ADD_ROWS(tests + count, data_is_moved, tiny_runs);
     count += ADD_ROWS(tests + count, copies_take_what_is_predicted, links);
+    count += ADD_ROWS(tests + count, times_are_predicted, times);
     count += ADD_ROWS(tests + count, a_full_device_is_survived, full);
     return _cmocka_run_group_tests("replays", tests, count, NULL, NULL);
 }
