@@ -205,7 +205,7 @@ static ms_status load(ms_plan *plan, ms_error *err)
         .planner = (ms_planner)s->planner,
         .techniques = techniques_of(plan),
         .gap = s->gap,
-        .time_limit_s = s->time_limit_s,
+        .time_limit_s = ms_plan_time_limit_s(s),
         .gpu_cost_per_hour = s->gpu_cost_per_hour,
         .target = is_for_all(plan) ? ms_target_at(0)->name : s->target,
         .rules_mode = (ms_rules_mode)s->rules_mode,

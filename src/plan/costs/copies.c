@@ -12,10 +12,11 @@ static double later(double a, double b)
     return a > b ? a : b;
 }
 
-static double wait_forward(const ms_cost_model *costs, const uint32_t *options, uint32_t m)
+static double wait_forward(const ms_cost_model *costs, const uint32_t *options, uint32_t m,
+                           double most)
 {
     double now = 0, computed = 0, link = 0, sent = 0; /* sent: by the layers below */
-    for (uint32_t i = 0; i < costs->layer_count; i++) {
+    for (uint32_t i = 0; i < costs->layer_count && now - computed <= most; i++) {
         const ms_layer_copies *c = &costs->options[options[i]].layers[i].copies[m];
         double waited = 0, sends = 0;
         for (uint32_t k = 0; k < c->send_count; k++) {
@@ -44,11 +45,12 @@ static double begin_fetches(const ms_layer_copies *c, double now, double link, d
     return link;
 }
 
-static double wait_backward(const ms_cost_model *costs, const uint32_t *options, uint32_t m)
+static double wait_backward(const ms_cost_model *costs, const uint32_t *options, uint32_t m,
+                            double most)
 {
     double now = 0, computed = 0, link = 0;
     double ends[2][MS_COST_MOST_COPIES]; /* of this layer's copies, and the one below */
-    for (uint32_t i = costs->layer_count; i-- > 0;) {
+    for (uint32_t i = costs->layer_count; i-- > 0 && now - computed <= most;) {
         const ms_layer_copies *c = &costs->options[options[i]].layers[i].copies[m];
         const double *own = ends[i % 2];
         if (i > 0)
@@ -68,9 +70,11 @@ static double wait_backward(const ms_cost_model *costs, const uint32_t *options,
     return now - computed;
 }
 
-double ms_copies_wait_ms(const ms_cost_model *costs, const uint32_t *options, uint32_t m)
+double ms_copies_wait_ms(const ms_cost_model *costs, const uint32_t *options, uint32_t m,
+                         double most)
 {
-    return wait_forward(costs, options, m) + wait_backward(costs, options, m);
+    double forward = wait_forward(costs, options, m, most);
+    return forward > most ? forward : forward + wait_backward(costs, options, m, most - forward);
 }
 
 /* ---- reading ---- */

@@ -371,7 +371,7 @@ ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
                               const ms_run_config *run, uint32_t techniques,
                               const ms_cost_model *costs, ms_option_list *list, ms_error *err)
 {
-    static const uint32_t chunks[] = {4, 16, 64};
+    static const uint32_t chunks[] = {2, 4, 8, 16, 32, 64};
     uint32_t most = MS_COST_MOST_OPTIONS - MS_COST_TRAINERS_OPTIONS - costs->option_count;
     uint64_t tokens = run->batch * run->seq_tokens;
     ms_status status = MS_OK;

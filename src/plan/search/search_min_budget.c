@@ -269,7 +269,7 @@ static ms_status descend(ms_search *s, least_plan *least)
     for (int i = 0; i < MOST_DESCENTS && status == MS_OK && found; i++) {
         uint64_t before = least->budget_bytes;
         ms_assignment changed;
-        if (ms_stop_asked(s->task->stop))
+        if (ms_limit_reached(&s->limit))
             break;
         status = search_lower(s, before - before / DESCENT_PARTS, &changed, &found);
         if (status == MS_OK && found)
@@ -284,7 +284,7 @@ ms_status ms_search_min_budget(ms_search *s)
     least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
     ms_status status = MS_OK;
     for (uint32_t l = 0; l < ms_search_loss_count(s) && status == MS_OK; l++)
-        status = ms_stop_asked(s->task->stop) ? MS_OK : try_loss(s, l, &least);
+        status = ms_limit_reached(&s->limit) ? MS_OK : try_loss(s, l, &least);
     if (status == MS_OK && least.budget_bytes != UINT64_MAX)
         status = descend(s, &least);
     if (status != MS_OK || least.budget_bytes == UINT64_MAX)
@@ -297,7 +297,7 @@ ms_status ms_search_min_budget_of(ms_search *s, const ms_assignment *assignments
 {
     least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
     ms_status status = MS_OK;
-    for (uint32_t i = 0; i < count && status == MS_OK && !ms_stop_asked(s->task->stop); i++) {
+    for (uint32_t i = 0; i < count && status == MS_OK && !ms_limit_reached(&s->limit); i++) {
         const ms_assignment *assignment =
             (const ms_assignment *)((const char *)assignments + i * stride);
         if (least.budget_bytes == UINT64_MAX ||

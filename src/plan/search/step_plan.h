@@ -84,6 +84,7 @@ typedef struct ms_step_plan {
     double bound_ms, gap; /* bound: no mix of the measured options is faster, by the cost model with
                              an ideal allocator; gap: (step_ms - bound_ms) / step_ms. If nothing is
                              treated, only that was measured */
+    bool is_cut;            /* the time limit ended the search */
     bool is_timed_by_layer; /* the bound ignores that copies share the time of unlike neighbours */
     double solve_ms;        /* total, including simulations */
     uint32_t simulations;

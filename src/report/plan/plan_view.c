@@ -230,7 +230,10 @@ static const char *proof_of_plan(const ms_plan_view *view)
     return ms_arena_printf(view->arena,
                            "within %s %% of the best possible: no combination of these options%s "
                            "is faster than %s ms%s",
-                           gap, options, bound, p->outcome == MS_PLAN_STOPPED ? "; stopped" : "");
+                           gap, options, bound,
+                           p->outcome == MS_PLAN_STOPPED ? "; stopped"
+                           : p->is_cut                   ? "; --time-limit ended the search"
+                                                         : "");
 }
 
 /* By the bits of ms_allowance that were moved. */
