@@ -2,6 +2,7 @@
 #include "plan/costs/copies.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "plan/costs/layer_profile.h"
 
@@ -12,10 +13,18 @@ static double later(double a, double b)
     return a > b ? a : b;
 }
 
+/* Adds what is waited for the copies of a layer to each[layer], unless that is NULL. */
+static void note(double *each, uint32_t layer, double ms)
+{
+    if (each)
+        each[layer] += ms;
+}
+
 static double wait_forward(const ms_cost_model *costs, const uint32_t *options, uint32_t m,
-                           double most)
+                           double most, double *each)
 {
     double now = 0, computed = 0, link = 0, sent = 0; /* sent: by the layers below */
+    uint32_t sender = 0;                              /* the last of them */
     for (uint32_t i = 0; i < costs->layer_count && now - computed <= most; i++) {
         const ms_layer_copies *c = &costs->options[options[i]].layers[i].copies[m];
         double waited = 0, sends = 0;
@@ -28,7 +37,11 @@ static double wait_forward(const ms_cost_model *costs, const uint32_t *options, 
                 sends = link;
         }
         computed += c->forward_ms;
-        now = later(now + c->forward_ms + waited, sent);
+        note(each, i, waited);
+        now += c->forward_ms + waited;
+        note(each, sender, later(sent - now, 0));
+        now = later(now, sent);
+        sender = sends > sent ? i : sender;
         sent = later(sent, sends);
     }
     return now - computed;
@@ -46,7 +59,7 @@ static double begin_fetches(const ms_layer_copies *c, double now, double link, d
 }
 
 static double wait_backward(const ms_cost_model *costs, const uint32_t *options, uint32_t m,
-                            double most)
+                            double most, double *each)
 {
     double now = 0, computed = 0, link = 0;
     double ends[2][MS_COST_MOST_COPIES]; /* of this layer's copies, and the one below */
@@ -64,17 +77,26 @@ static double wait_backward(const ms_cost_model *costs, const uint32_t *options,
                 end = link = later(link, at) + fetch->copy_ms;
             waited += later(end - at, 0);
         }
+        note(each, i, waited);
         computed += c->backward_ms;
         now += c->backward_ms + waited;
     }
     return now - computed;
 }
 
+void ms_copies_waits(const ms_cost_model *costs, const uint32_t *options, uint32_t m, double *each)
+{
+    for (uint32_t i = 0; i < costs->layer_count; i++)
+        each[i] = 0;
+    wait_forward(costs, options, m, INFINITY, each);
+    wait_backward(costs, options, m, INFINITY, each);
+}
+
 double ms_copies_wait_ms(const ms_cost_model *costs, const uint32_t *options, uint32_t m,
                          double most)
 {
-    double forward = wait_forward(costs, options, m, most);
-    return forward > most ? forward : forward + wait_backward(costs, options, m, most - forward);
+    double forward = wait_forward(costs, options, m, most, NULL);
+    return forward > most ? forward : forward + wait_backward(costs, options, m, most - forward, NULL);
 }
 
 /* ---- reading ---- */

@@ -183,8 +183,8 @@ static ms_status lower_limit(ms_search *s, ms_choose_fn with, bracket *b)
 {
     uint64_t least_step = s->capacity_bytes / 400 + 1;
     ms_status status = MS_OK;
-    for (int i = 0; i < MOST_STEPS && status == MS_OK && b->works == 0 && !ms_limit_reached(&s->limit);
-         i++) {
+    for (int i = 0;
+         i < MOST_STEPS && status == MS_OK && b->works == 0 && !ms_limit_reached(&s->limit); i++) {
         uint64_t step =
             s->wanted_bytes > s->capacity_bytes ? s->wanted_bytes - s->capacity_bytes : 0;
         step = step > least_step ? step : least_step;
@@ -205,7 +205,8 @@ static ms_status raise_limit(ms_search *s, ms_choose_fn with, bracket *b)
     int halvings = s->is_one_of_many ? 1 : MOST_HALVINGS;
     uint64_t near = s->capacity_bytes / (s->is_one_of_many ? 100 : 1000);
     ms_status status = MS_OK;
-    for (int i = 0; i < halvings && status == MS_OK && b->works > 0 && !ms_limit_reached(&s->limit); i++) {
+    for (int i = 0; i < halvings && status == MS_OK && b->works > 0 && !ms_limit_reached(&s->limit);
+         i++) {
         bool has_gain = s->best_ms - b->fails_ms > s->task->gap * s->best_ms;
         if (b->fails <= b->works + near || !has_gain)
             break;

@@ -33,6 +33,8 @@ static void write_verdict(const ms_page *p, const ms_plan_view *v)
     fputs(ms_page_tone(p, MS_TONE_DIM), p->out);
     ms_page_paragraph(p, v->proof);
     fputs(ms_page_tone(p, MS_TONE_END), p->out);
+    if (*v->evaluation)
+        ms_page_paragraph(p, v->evaluation);
     if (*v->steep)
         ms_page_paragraph(p, v->steep);
     if (v->run->several_gpus.text)

@@ -37,6 +37,17 @@ const char *ms_plan_host_note(const ms_plan_view *view)
         ms_gib(task->max_host_bytes, gib), task->max_host_bytes);
 }
 
+const char *ms_plan_evaluation_note(const ms_plan_view *view)
+{
+    char gib[MS_GIB_TEXT];
+    if (!view->plan || view->figures->peak_phase != MS_PHASE_EVALUATION)
+        return "";
+    return ms_arena_printf(view->arena,
+                           "the evaluation between steps needs most, %s GiB on the device; it "
+                           "needs less with a smaller --eval-batch",
+                           ms_gib(view->figures->device_bytes, gib));
+}
+
 double ms_plan_steep_share(const ms_plan_view *view)
 {
     return view->figures->time.step_ms / view->plan->needs.more_ms - 1;
