@@ -57,8 +57,8 @@ typedef struct ms_plan_settings {
 
 extern const ms_config_table ms_plan_table;
 
-/* The time limit in seconds; INFINITY: none. The search for a run's plan counts its work, so that its
- * answer is the same on any machine; that for modules needs a limit in seconds. */
+/* The time limit in seconds; INFINITY: none. The search for a run's plan counts its work, so that
+ * its answer is the same on any machine; that for modules needs a limit in seconds. */
 double ms_plan_time_limit_s(const ms_plan_settings *settings);
 /* Sets all options to their defaults. */
 ms_status ms_plan_settings_init(ms_plan_settings *settings, ms_arena *arena, ms_error *err);

@@ -96,7 +96,8 @@ double ms_copies_wait_ms(const ms_cost_model *costs, const uint32_t *options, ui
                          double most)
 {
     double forward = wait_forward(costs, options, m, most, NULL);
-    return forward > most ? forward : forward + wait_backward(costs, options, m, most - forward, NULL);
+    return forward > most ? forward
+                          : forward + wait_backward(costs, options, m, most - forward, NULL);
 }
 
 /* ---- reading ---- */

@@ -235,7 +235,7 @@ static const ms_layer_copies *find_whole_offload(const ms_cost_model *costs)
 }
 
 /* Of the shares with which different storages leave, MOST_SHARES that are apart in bytes. */
-enum { MOST_SHARES = 8, SHARES_TRIED = 50 };
+enum { MOST_SHARES = 14, SHARES_TRIED = 100 };
 
 void ms_option_list_make_shares(const ms_cost_model *costs, ms_option_list *list)
 {
