@@ -241,7 +241,7 @@ typedef struct report_case {
 static const report_case report_cases[] = {
     {"console, fits", FITS, "console",
      {"smollm2-135m: batch 2 x 2048 tokens", "fits: 3.75 of 4.00 GiB on a100-80gb, +12.3 % time",
-      "within 0.223 % of the best possible: no combination of these options is faster than"
+      "within 0.223 % of the best possible: no combination of these options is faster than "
       "112.000 ms",
       "--treat 0-9=checkpoint,12=offload:0.5+tile:4,loss=chunk:8",
       "allocated                         3.00      7.00            2.00",
