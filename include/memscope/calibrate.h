@@ -32,7 +32,7 @@ ms_calibrator *ms_calibrator_create(void); /* NULL when out of memory */
 void ms_calibrator_free(ms_calibrator *calibrator);
 
 /* Adds a point: a run's static report and the runtime report of the same run. */
-ms_status ms_calibrator_add_pair(ms_calibrator *calibrator, const char *told_path,
+ms_status ms_calibrator_add_pair(ms_calibrator *calibrator, const char *predicted_path,
                                  const char *measured_path, ms_error *err);
 /* Adds a table of points in CSV; memscope(1) lists its columns. "-" is standard input. */
 ms_status ms_calibrator_add_table(ms_calibrator *calibrator, const char *path, ms_error *err);

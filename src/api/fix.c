@@ -2,6 +2,7 @@
 #include "api/fix.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +13,6 @@
 #include "plan/trainers/target.h"
 #include "plan/trainers/targets.h"
 #include "report/plan/plan_view.h"
-
-enum { PLAN_SECONDS = 20 };
 
 /* What the device may show when it is expected to show as much: limits on other figures say
  * nothing of layers. 0: none. */
@@ -116,7 +115,7 @@ static ms_status solve(ms_arena *arena, const ms_analysis *a, const ms_run_confi
         .planner = MS_PLANNER_MILP,
         .techniques = techniques,
         .gap = usual.gap,
-        .time_limit_s = PLAN_SECONDS,
+        .time_limit_s = INFINITY,
         .gpu_cost_per_hour = usual.gpu_cost_per_hour,
         .target = ms_target_at(0)->name,
         .max_host_bytes = UINT64_MAX,
@@ -138,8 +137,7 @@ ms_status ms_fix_find(ms_arena *arena, const ms_analysis *a, ms_verdict *v, ms_e
     ms_device device;
     ms_budget_set(&run, budget_of(a, v));
     ms_budget_lift(&run);
-    if (run.budget_bytes == 0 || run.device->is_cpu || run.training.optimizer_in_backward ||
-        run.training.eval_batch)
+    if (run.budget_bytes == 0 || run.device->is_cpu)
         return MS_OK;
     if (!ms_device_has_rates(run.device)) {
         device = ms_device_assume_rates(run.device);

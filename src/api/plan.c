@@ -157,10 +157,6 @@ static ms_status check_for_run(const ms_plan *plan, ms_error *err)
     if (run->device->is_cpu && ms_plan_settings_is_set(&plan->settings, "max-cpu-offload"))
         return ms_fail(err, MS_ERR_USAGE,
                        "--max-cpu-offload: there is nothing to offload to on a cpu");
-    if (run->training.optimizer_in_backward)
-        return ms_fail(
-            err, MS_ERR_USAGE,
-            "optimizer-in-backward: plans update the parameters after backward; leave it out");
     const uint32_t allowed = plan->settings.allowed;
     const ms_optimizer_traits *optimizer = ms_optimizer_traits_of(run->training.optimizer);
     if (allowed && !optimizer->is_everywhere)
@@ -193,8 +189,6 @@ static ms_status load(ms_plan *plan, ms_error *err)
     if (status == MS_OK && is_set_aside(&plan->run))
         status = ms_note_add(&plan->notes, plan->arena, err,
                              "the run's own treatment of its layers is ignored");
-    if (status == MS_OK)
-        status = ms_evaluation_refuse(&plan->run, err);
     if (status == MS_OK && !ms_device_has_rates(plan->run.device)) {
         plan->device = ms_device_assume_rates(plan->run.device);
         plan->run.device = &plan->device;
@@ -205,7 +199,7 @@ static ms_status load(ms_plan *plan, ms_error *err)
         .planner = (ms_planner)s->planner,
         .techniques = techniques_of(plan),
         .gap = s->gap,
-        .time_limit_s = s->time_limit_s,
+        .time_limit_s = ms_plan_time_limit_s(s),
         .gpu_cost_per_hour = s->gpu_cost_per_hour,
         .target = is_for_all(plan) ? ms_target_at(0)->name : s->target,
         .rules_mode = (ms_rules_mode)s->rules_mode,

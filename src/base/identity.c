@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Where the last word of a path begins, blanks of it left out: "a/b//" has "b//". */
+/* Where the last word of a path begins, with the slashes after it: "a/b//" has "b//". */
 static size_t last_word(const char *path, size_t length)
 {
     while (length > 0 && path[length - 1] == '/')

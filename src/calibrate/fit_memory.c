@@ -110,7 +110,7 @@ static void solve_reserved(const ms_regression *f, uint32_t held_out, double c[M
     ms_least_solve(f->rows, f->reserved_count, skip, f->reserved_count > 0 ? f->wanted : 0, c);
 }
 
-static double told_with(const ms_measured_point *p, const double c[MS_LEAST_COLUMNS])
+static double predicted_with(const ms_measured_point *p, const double c[MS_LEAST_COLUMNS])
 {
     return p->predicted_reserved + c[1] * p->predicted_reserved + c[0];
 }
@@ -118,7 +118,8 @@ static double told_with(const ms_measured_point *p, const double c[MS_LEAST_COLU
 /* What the device shows on top of reserved memory: that as measured, else as predicted. */
 static double context_of(const ms_measured_point *p, const double c[MS_LEAST_COLUMNS])
 {
-    return p->measured_device - (p->measured_reserved > 0 ? p->measured_reserved : told_with(p, c));
+    return p->measured_device -
+           (p->measured_reserved > 0 ? p->measured_reserved : predicted_with(p, c));
 }
 
 static double device_before(const ms_regression *f, uint32_t i, uint32_t held_out)
@@ -133,7 +134,7 @@ static double device_after(const ms_regression *f, uint32_t i, uint32_t held_out
     solve_reserved(f, held_out, c);
     for (uint32_t k = 0; k < f->count; k++)
         f->samples[k] = context_of(f->used[k], c);
-    return told_with(f->used[i], c) + median(f, held_out);
+    return predicted_with(f->used[i], c) + median(f, held_out);
 }
 
 static double device_measured(const ms_regression *f, uint32_t i, uint32_t held_out)

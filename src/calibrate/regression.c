@@ -32,9 +32,10 @@ ms_status ms_regression_too_few(ms_regression *f, const char *what, uint32_t nee
                               f->count, f->count == 1 ? "" : "s", needed);
 }
 
-static void add_error(ms_calibration_error *error, double told, double measured, uint32_t count)
+static void add_error(ms_calibration_error *error, double predicted, double measured,
+                      uint32_t count)
 {
-    double off = fabs(told - measured) / measured;
+    double off = fabs(predicted - measured) / measured;
     error->mean += off / count;
     error->worst = off > error->worst ? off : error->worst;
 }

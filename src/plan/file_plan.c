@@ -108,7 +108,7 @@ static ms_status plan_graph(ms_file_plan *plan, ms_json_value root, ms_error *er
         .budget_bytes = s->budget_bytes,
         .world_size = (uint32_t)s->world_size,
         .gap = s->gap,
-        .time_limit_s = s->time_limit_s,
+        .time_limit_s = ms_plan_time_limit_s(s),
         .stop = plan->stop,
     };
     if (status == MS_OK)
@@ -142,7 +142,7 @@ static ms_status plan_shards(ms_file_plan *plan, ms_json_value root, ms_error *e
         .budget_bytes = s->budget_bytes,
         .world_size = (uint32_t)s->world_size,
         .latency_ms = s->latency_ms,
-        .time_limit_s = s->time_limit_s,
+        .time_limit_s = ms_plan_time_limit_s(s),
         .stop = plan->stop,
         .bytes_per_ms = (double)s->bandwidth_bytes / 1000,
     };

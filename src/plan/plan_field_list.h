@@ -14,8 +14,9 @@
       .need = ONE_BUDGET) \
     X("gap", "X", "relative distance from the bound at which to stop", "0.001", \
       "Plan", number, AT(gap), .maximum = 1, .need = A_BOUND) \
-    X("time-limit", "SECONDS", "stop after this time with the best plan found", "10", \
-      "Plan", number, AT(time_limit_s), .maximum = 1e6, .need = A_SEARCH) \
+    X("time-limit", "SECONDS", "stop after this time with the best plan found", \
+      "10 with --graph, else none", "Plan", number, AT(time_limit_s), .maximum = 1e6, \
+      .default_is_words = true, .need = A_SEARCH) \
     X("planner", "NAME", "milp, greedy, rules, uniform or none", "milp", \
       "Plan for a run", choice, AT(planner), .choices = ms_planner_names, .scope = RUN, \
       .need = FREE_CHOICE) \

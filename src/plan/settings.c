@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/settings.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -234,6 +235,17 @@ static ms_status check_budgets(const ms_plan_settings *s, ms_error *err)
     if (s->ops && s->memory_budget < 0)
         return ms_fail(err, MS_ERR_USAGE, "--ops needs --memory-budget, for example 0.5");
     return MS_OK;
+}
+
+/* Seconds; modules are planned until then. */
+static const double modules_time_limit_s = 10;
+
+double ms_plan_time_limit_s(const ms_plan_settings *settings)
+{
+    int row = ms_config_field_find(&ms_plan_table, "time-limit");
+    if (row >= 0 && ms_config_field_is_set(&ms_plan_table, settings, (size_t)row))
+        return settings->time_limit_s;
+    return settings->graph ? modules_time_limit_s : INFINITY;
 }
 
 ms_status ms_plan_settings_check(const ms_plan_settings *settings, ms_error *err)

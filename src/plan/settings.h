@@ -33,7 +33,8 @@ typedef struct ms_plan_settings {
     uint64_t is_set[MS_CONFIG_WORDS(MS_PLAN_FIELD_COUNT)];
     /* every plan */
     uint64_t budget_bytes; /* 0: not given */
-    double gap, time_limit_s;
+    double gap;
+    double time_limit_s; /* see ms_plan_time_limit_s */
     /* for a run */
     int planner;        /* ms_planner */
     const char *target; /* a row of ms_targets, or "all" */
@@ -56,6 +57,9 @@ typedef struct ms_plan_settings {
 
 extern const ms_config_table ms_plan_table;
 
+/* The time limit in seconds; INFINITY: none. The search for a run's plan counts its work, so that
+ * its answer is the same on any machine; that for modules needs a limit in seconds. */
+double ms_plan_time_limit_s(const ms_plan_settings *settings);
 /* Sets all options to their defaults. */
 ms_status ms_plan_settings_init(ms_plan_settings *settings, ms_arena *arena, ms_error *err);
 

@@ -113,10 +113,10 @@ static ms_status write_compare(FILE *out, const ms_cli_source *source, ms_error 
     return ms_compare_write(source->recorded, source->second, "console", out, err);
 }
 
-static ms_status compare(const ms_cli_settings *s, const char *told, const char *measured,
+static ms_status compare(const ms_cli_settings *s, const char *predicted, const char *measured,
                          ms_error *err)
 {
-    ms_recorded *first = ms_cli_read_record(told, err);
+    ms_recorded *first = ms_cli_read_record(predicted, err);
     ms_recorded *second = first ? ms_cli_read_record(measured, err) : NULL;
     if (second) {
         ms_style style = ms_cli_style(s->color);
@@ -134,7 +134,7 @@ static ms_status compare(const ms_cli_settings *s, const char *told, const char 
 ms_status ms_cli_check_with_capture(const ms_cli_settings *s, const char *folder,
                                     const char *device, ms_error *err)
 {
-    char script[PATH_BYTES], told[PATH_BYTES], measured[PATH_BYTES];
+    char script[PATH_BYTES], predicted[PATH_BYTES], measured[PATH_BYTES];
     const char *python = s->python ? s->python : default_python;
     ms_status status = ms_cli_find_script(script_name, script, sizeof script, err);
     if (status == MS_OK && strlen(folder) + 32 > PATH_BYTES)
@@ -142,13 +142,13 @@ ms_status ms_cli_check_with_capture(const ms_cli_settings *s, const char *folder
     if (status != MS_OK)
         return status;
     bool ran_out = false;
-    snprintf(told, sizeof told, "%s/static_report.json", folder);
+    snprintf(predicted, sizeof predicted, "%s/static_report.json", folder);
     snprintf(measured, sizeof measured, "%s/runtime_report.json", folder);
-    status = look(python, script, told, err);
+    status = look(python, script, predicted, err);
     if (status == MS_OK)
-        status = capture(python, script, folder, told, device, &ran_out, err);
+        status = capture(python, script, folder, predicted, device, &ran_out, err);
     if (status == MS_OK)
-        status = compare(s, told, measured, err);
+        status = compare(s, predicted, measured, err);
     if (!ran_out || (status != MS_OK && status != MS_ERR_CONFIG)) /* no figures to compare */
         return status;
     *err = (ms_error){0};

@@ -17,7 +17,7 @@
 #include "memscope/calibrate.h"
 
 enum { PATH_BYTES = 4096 };
-static const char told_name[] = "static_report.json";
+static const char predicted_name[] = "static_report.json";
 
 static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 {
@@ -59,18 +59,19 @@ static bool ends_in(const char *text, const char *end)
 /* The runtime report with the other one in its folder, or "STATIC,RUNTIME". */
 static ms_status add_pair(ms_calibrator *c, const char *word, ms_error *err)
 {
-    char told[PATH_BYTES];
+    char predicted[PATH_BYTES];
     const char *comma = access(word, R_OK) == 0 ? NULL : strchr(word, ',');
     const char *slash = strrchr(word, '/'), *measured = comma ? comma + 1 : word;
     int folder = slash ? (int)(slash + 1 - word) : 0;
-    int length = comma ? snprintf(told, sizeof told, "%.*s", (int)(comma - word), word)
-                       : snprintf(told, sizeof told, "%.*s%s", folder, word, told_name);
+    int length =
+        comma ? snprintf(predicted, sizeof predicted, "%.*s", (int)(comma - word), word)
+              : snprintf(predicted, sizeof predicted, "%.*s%s", folder, word, predicted_name);
     if (length < 0 || length >= PATH_BYTES)
         return ms_cli_fail(err, MS_ERR_USAGE, "the name of a report is too long");
-    ms_status status = ms_cli_guard_input(told, err);
+    ms_status status = ms_cli_guard_input(predicted, err);
     if (status == MS_OK)
         status = ms_cli_guard_input(measured, err);
-    return status == MS_OK ? ms_calibrator_add_pair(c, told, measured, err) : status;
+    return status == MS_OK ? ms_calibrator_add_pair(c, predicted, measured, err) : status;
 }
 
 static ms_status add_table(ms_calibrator *c, const char *word, ms_error *err)

@@ -32,16 +32,6 @@ static ms_status resolve_evaluation(const ms_resolving *c)
                : MS_OK;
 }
 
-ms_status ms_evaluation_refuse(const ms_run_config *run, ms_error *err)
-{
-    return run->training.eval_batch
-               ? ms_fail(err, MS_ERR_CONFIG,
-                         "eval-batch: a plan does not include the evaluation between steps; plan "
-                         "with --eval-batch none, then give memscope analyze both the plan and "
-                         "eval-batch")
-               : MS_OK;
-}
-
 ms_status ms_resolve_between_steps(const ms_resolving *c)
 {
     ms_status status = resolve_empty_cache(c);

@@ -9,7 +9,4 @@
 
 ms_status ms_resolve_between_steps(const ms_resolving *c);
 
-/* Fails if the run has an evaluation between steps, which plans do not support. */
-ms_status ms_evaluation_refuse(const ms_run_config *run, ms_error *err);
-
 #endif

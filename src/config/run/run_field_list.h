@@ -125,7 +125,7 @@
     X("calibration", "FILE", "a calibration.json from `memscope calibrate` for that device", "none", \
       "Device", file, AT(calibration), .default_is_words = true, .report = "calibration", \
       .show_report = show_calibration) \
-    X("mfu", "X", "products and attention run at X of the peak rate, 0.45 for 45 %", \
+    X("mfu", "X", "products and attention run at X of the peak rate at most, 0.45 for 45 %", \
       "the rates the device reaches", \
       "Device", part, AT(mfu), .minimum = 0.001, .maximum = 1, .default_is_words = true, \
       .report = "mfu", .show_report = show_mfu) \

@@ -2,6 +2,7 @@
 #include "plan/costs/copies.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "plan/costs/layer_profile.h"
 
@@ -12,10 +13,19 @@ static double later(double a, double b)
     return a > b ? a : b;
 }
 
-static double wait_forward(const ms_cost_model *costs, const uint32_t *options, uint32_t m)
+/* Adds what is waited for the copies of a layer to each[layer], unless that is NULL. */
+static void note(double *each, uint32_t layer, double ms)
+{
+    if (each)
+        each[layer] += ms;
+}
+
+static double wait_forward(const ms_cost_model *costs, const uint32_t *options, uint32_t m,
+                           double most, double *each)
 {
     double now = 0, computed = 0, link = 0, sent = 0; /* sent: by the layers below */
-    for (uint32_t i = 0; i < costs->layer_count; i++) {
+    uint32_t sender = 0;                              /* the last of them */
+    for (uint32_t i = 0; i < costs->layer_count && now - computed <= most; i++) {
         const ms_layer_copies *c = &costs->options[options[i]].layers[i].copies[m];
         double waited = 0, sends = 0;
         for (uint32_t k = 0; k < c->send_count; k++) {
@@ -27,7 +37,11 @@ static double wait_forward(const ms_cost_model *costs, const uint32_t *options, 
                 sends = link;
         }
         computed += c->forward_ms;
-        now = later(now + c->forward_ms + waited, sent);
+        note(each, i, waited);
+        now += c->forward_ms + waited;
+        note(each, sender, later(sent - now, 0));
+        now = later(now, sent);
+        sender = sends > sent ? i : sender;
         sent = later(sent, sends);
     }
     return now - computed;
@@ -44,11 +58,12 @@ static double begin_fetches(const ms_layer_copies *c, double now, double link, d
     return link;
 }
 
-static double wait_backward(const ms_cost_model *costs, const uint32_t *options, uint32_t m)
+static double wait_backward(const ms_cost_model *costs, const uint32_t *options, uint32_t m,
+                            double most, double *each)
 {
     double now = 0, computed = 0, link = 0;
     double ends[2][MS_COST_MOST_COPIES]; /* of this layer's copies, and the one below */
-    for (uint32_t i = costs->layer_count; i-- > 0;) {
+    for (uint32_t i = costs->layer_count; i-- > 0 && now - computed <= most;) {
         const ms_layer_copies *c = &costs->options[options[i]].layers[i].copies[m];
         const double *own = ends[i % 2];
         if (i > 0)
@@ -62,15 +77,27 @@ static double wait_backward(const ms_cost_model *costs, const uint32_t *options,
                 end = link = later(link, at) + fetch->copy_ms;
             waited += later(end - at, 0);
         }
+        note(each, i, waited);
         computed += c->backward_ms;
         now += c->backward_ms + waited;
     }
     return now - computed;
 }
 
-double ms_copies_wait_ms(const ms_cost_model *costs, const uint32_t *options, uint32_t m)
+void ms_copies_waits(const ms_cost_model *costs, const uint32_t *options, uint32_t m, double *each)
 {
-    return wait_forward(costs, options, m) + wait_backward(costs, options, m);
+    for (uint32_t i = 0; i < costs->layer_count; i++)
+        each[i] = 0;
+    wait_forward(costs, options, m, INFINITY, each);
+    wait_backward(costs, options, m, INFINITY, each);
+}
+
+double ms_copies_wait_ms(const ms_cost_model *costs, const uint32_t *options, uint32_t m,
+                         double most)
+{
+    double forward = wait_forward(costs, options, m, most, NULL);
+    return forward > most ? forward
+                          : forward + wait_backward(costs, options, m, most - forward, NULL);
 }
 
 /* ---- reading ---- */

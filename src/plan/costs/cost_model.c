@@ -138,9 +138,14 @@ ms_cost_sum ms_assignment_sum_within(const ms_cost_model *costs, const ms_assign
         sum.step_ms = INFINITY;
         return sum;
     }
-    for (uint32_t m = 0; m < costs->micro_steps && costs->has_exact_waits; m++)
-        sum.exposed_ms += ms_copies_wait_ms(costs, assignment->options, m) * costs->repeats[m];
-    sum.step_ms += sum.exposed_ms;
+    const double most = limits->step_ms - sum.step_ms;
+    for (uint32_t m = 0; m < costs->micro_steps && costs->has_exact_waits; m++) {
+        double rest = (most - sum.exposed_ms) / costs->repeats[m];
+        if (rest >= 0)
+            sum.exposed_ms +=
+                ms_copies_wait_ms(costs, assignment->options, m, rest) * costs->repeats[m];
+    }
+    sum.step_ms = sum.exposed_ms > most ? INFINITY : sum.step_ms + sum.exposed_ms;
     return sum;
 }
 

@@ -19,9 +19,9 @@
 #include "measure/profile.h"
 
 enum {
-    MS_COST_MOST_OPTIONS = 50,
+    MS_COST_MOST_OPTIONS = 64,
     MS_COST_TRAINERS_OPTIONS = 8, /* of those, reserved for options that trainers add */
-    MS_COST_MOST_LOSSES = 6,
+    MS_COST_MOST_LOSSES = 7,
     MS_COST_MICRO_STEPS = 2,
     MS_COST_MOST_COPIES = 64
 };

@@ -150,16 +150,21 @@ ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double s
  * a kept layer's more: near the smallest budgets small sets matter. */
 static const double set_growth = 1.4, set_step = 1.0 / 30;
 
+static bool is_worth_more(const ms_recomputed_op *op, const ms_recomputed_op *other)
+{
+    double gain = op->ms * (double)other->bytes, others = other->ms * (double)op->bytes;
+    return gain > others || (gain >= others && op->bytes < other->bytes);
+}
+
 /* The next operator to keep: the most time for its bytes, or ops->count. */
 static uint32_t next_worth_keeping(const ms_op_list *ops, const bool *taken)
 {
     uint32_t best = ops->count;
     for (uint32_t i = 0; i < ops->count; i++) {
-        const ms_recomputed_op *op = &ops->items[i], *other = &ops->items[best];
+        const ms_recomputed_op *op = &ops->items[i];
         if (taken[i] || is_random(op->name) || !(op->ms > 0))
             continue;
-        double gain = op->ms * (double)other->bytes, others = other->ms * (double)op->bytes;
-        if (best == ops->count || gain > others || (gain >= others && op->bytes < other->bytes))
+        if (best == ops->count || is_worth_more(op, &ops->items[best]))
             best = i;
     }
     return best;
@@ -230,7 +235,7 @@ static const ms_layer_copies *find_whole_offload(const ms_cost_model *costs)
 }
 
 /* Of the shares with which different storages leave, MOST_SHARES that are apart in bytes. */
-enum { MOST_SHARES = 8, SHARES_TRIED = 50 };
+enum { MOST_SHARES = 14, SHARES_TRIED = 100 };
 
 void ms_option_list_make_shares(const ms_cost_model *costs, ms_option_list *list)
 {
@@ -362,16 +367,19 @@ static void add_inputs(uint32_t techniques, ms_option_list *list, uint32_t most)
 uint32_t ms_techniques_impossible(const ms_model_config *model, const ms_run_config *run)
 {
     const ms_family *family = model->family;
-    bool no_chunks =
-        model->head != MS_HEAD_CAUSAL_LM || family->scales_logits || !ms_loss_is_plain(run);
-    return (family->has_no_mlp_module ? MS_MAY_TILE : 0u) | (no_chunks ? MS_MAY_CHUNK_LOSS : 0u);
+    /* What adds to gradients piece by piece leaves no moment to step in backward. */
+    const bool steps_in_backward = run->training.optimizer_in_backward;
+    bool no_tiles = family->has_no_mlp_module || steps_in_backward;
+    bool no_chunks = model->head != MS_HEAD_CAUSAL_LM || family->scales_logits ||
+                     !ms_loss_is_plain(run) || steps_in_backward;
+    return (no_tiles ? MS_MAY_TILE : 0u) | (no_chunks ? MS_MAY_CHUNK_LOSS : 0u);
 }
 
 ms_status ms_option_list_make(ms_arena *arena, const ms_model_config *model,
                               const ms_run_config *run, uint32_t techniques,
                               const ms_cost_model *costs, ms_option_list *list, ms_error *err)
 {
-    static const uint32_t chunks[] = {4, 16, 64};
+    static const uint32_t chunks[] = {2, 4, 8, 16, 32, 64};
     uint32_t most = MS_COST_MOST_OPTIONS - MS_COST_TRAINERS_OPTIONS - costs->option_count;
     uint64_t tokens = run->batch * run->seq_tokens;
     ms_status status = MS_OK;

@@ -39,7 +39,7 @@ double ms_plan_fraction(uint64_t limit_bytes, uint64_t device_bytes)
 
 /* The plan was simulated within a budget below the device's memory, or runs into the end of that.
  */
-static bool counts_on_limit(const ms_step_task *task, const ms_step_plan *plan)
+static bool may_count_on_limit(const ms_step_task *task, const ms_step_plan *plan)
 {
     const ms_run_config *run = task->run;
     if (run->device->is_cpu || run->allocator.capacity_bytes == 0)
@@ -63,24 +63,34 @@ static ms_status simulate_unheld(ms_arena *arena, const ms_step_task *task, ms_s
                                  &plan->needs.unheld, err);
 }
 
+/* Whether the step would not run the same without the limit. */
+static bool counts_on_limit(const ms_step_plan *plan)
+{
+    return plan->plan.retries > 0 || plan->needs.unheld.reserved_bytes != plan->plan.reserved_bytes;
+}
+
 ms_status ms_plan_limit_find(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
                              ms_error *err)
 {
     ms_plan_needs *needs = &plan->needs;
+    const uint64_t limit_bytes = task->run->allocator.capacity_bytes;
     const ms_target *target = ms_target_find(task->target);
-    if (!is_fitting(plan) || !counts_on_limit(task, plan))
+    if (!is_fitting(plan) || !may_count_on_limit(task, plan))
         return MS_OK;
-    needs->limit_bytes = task->run->allocator.capacity_bytes;
-    needs->fraction =
-        ms_plan_fraction(needs->limit_bytes, ms_device_usable_bytes(task->run->device));
-    if (!(needs->fraction > 0))
+    double fraction = ms_plan_fraction(limit_bytes, ms_device_usable_bytes(task->run->device));
+    if (!(fraction > 0))
         return MS_OK;
+    ms_status status = simulate_unheld(arena, task, plan, err);
+    if (status != MS_OK || !counts_on_limit(plan))
+        return status;
+    needs->limit_bytes = limit_bytes;
+    needs->fraction = fraction;
     if (target && target->held_text && plan->target_text) {
-        plan->target_text = target->held_text(arena, task, &plan->plan.treatments, needs->fraction);
+        plan->target_text = target->held_text(arena, task, &plan->plan.treatments, fraction);
         if (!plan->target_text)
             return ms_fail(err, MS_ERR_NOMEM, "out of memory for the trainer's text");
     }
-    return simulate_unheld(arena, task, plan, err);
+    return MS_OK;
 }
 
 /* ---- the link to the host ---- */

@@ -8,6 +8,7 @@
 
 #include "config/treatment/row.h"
 #include "config/treatment/treatment_text.h"
+#include "plan/costs/copies.h"
 
 /* Layers with one option, side by side. */
 typedef struct group {
@@ -18,7 +19,10 @@ typedef struct group {
     bool tells_time;
 } group;
 
-static group sum_group(const ms_cost_model *costs, uint32_t first, uint32_t last, uint32_t option)
+/* waits: per layer and step, for its copies in this plan; NULL: as each option has it beside
+ * itself. */
+static group sum_group(const ms_cost_model *costs, const double *waits, uint32_t first,
+                       uint32_t last, uint32_t option)
 {
     group g = {.first = first, .last = last, .option = option};
     for (uint32_t i = first; i <= last; i++) {
@@ -26,9 +30,10 @@ static group sum_group(const ms_cost_model *costs, uint32_t first, uint32_t last
         const ms_layer_cost *now = &costs->options[option].layers[i];
         g.freed_bytes += ms_layer_saved(kept, 0) - ms_layer_saved(now, 0);
         g.host_bytes += now->host_bytes;
-        g.added_ms += now->ms - kept->ms;
+        double exposed_ms = waits ? waits[i] : now->exposed_ms;
+        g.added_ms += now->ms - now->exposed_ms + exposed_ms - kept->ms;
         g.recompute_ms += now->recompute_ms;
-        g.exposed_ms += now->exposed_ms;
+        g.exposed_ms += exposed_ms;
     }
     return g;
 }
@@ -181,10 +186,31 @@ static int by_freed_bytes(const void *a, const void *b)
     return x->first_layer < y->first_layer ? -1 : x->first_layer > y->first_layer;
 }
 
+/* Of a step, per layer; *waits: NULL where they are counted layer by layer. */
+static ms_status read_waits(ms_arena *arena, const ms_cost_model *costs, const uint32_t *options,
+                            double **waits, ms_error *err)
+{
+    *waits = NULL;
+    if (!costs->has_exact_waits)
+        return MS_OK;
+    double *sums = ms_arena_array(arena, double, 2 * (size_t)costs->layer_count);
+    if (!sums)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan's reasons");
+    double *each = sums + costs->layer_count;
+    for (uint32_t m = 0; m < costs->micro_steps; m++) {
+        ms_copies_waits(costs, options, m, each);
+        for (uint32_t i = 0; i < costs->layer_count; i++)
+            sums[i] += each[i] * costs->repeats[m];
+    }
+    *waits = sums;
+    return MS_OK;
+}
+
 ms_status ms_explain(ms_arena *arena, const ms_cost_model *costs, const ms_assignment *assignment,
                      bool tells_time, ms_step_plan *plan, ms_error *err)
 {
-    ms_status status = MS_OK;
+    double *waits;
+    ms_status status = read_waits(arena, costs, assignment->options, &waits, err);
     plan->decisions.count = 0;
     for (uint32_t i = 0, last; i < costs->layer_count && status == MS_OK; i = last + 1) {
         uint32_t option = assignment->options[i];
@@ -192,7 +218,7 @@ ms_status ms_explain(ms_arena *arena, const ms_cost_model *costs, const ms_assig
             last++;
         if (option == 0)
             continue;
-        group g = sum_group(costs, i, last, option);
+        group g = sum_group(costs, waits, i, last, option);
         g.tells_time = tells_time;
         const ms_treatment *t = &costs->options[option].treatment;
         const ms_decision decision = {.first_layer = i,

@@ -20,11 +20,6 @@ enum { MOST_STEPS = 8, MOST_HALVINGS = 4 };
 /* Nodes of the solver's search: for assignments on the way, and for the bound that is reported. */
 enum { FEW_NODES = 200, BOUND_NODES = 300, BOUND_NODES_OF_MANY = 100 };
 
-static bool is_stopped(const ms_step_task *task)
-{
-    return ms_stop_asked(task->stop);
-}
-
 /* ---- choosing and proving ---- */
 
 static const ms_proof *find_proof(const ms_search *s, const ms_assignment *assignment)
@@ -85,6 +80,7 @@ ms_status ms_search_consider(ms_search *s, const ms_assignment *assignment, bool
     double ms = ms_assignment_sum(&s->costs, assignment).step_ms;
     if (status == MS_OK && *yes && (!s->has_best || ms < s->best_ms)) {
         s->has_best = true;
+        s->is_best_proven = false;
         s->best = *assignment;
         s->best_ms = ms;
     }
@@ -187,8 +183,8 @@ static ms_status lower_limit(ms_search *s, ms_choose_fn with, bracket *b)
 {
     uint64_t least_step = s->capacity_bytes / 400 + 1;
     ms_status status = MS_OK;
-    for (int i = 0; i < MOST_STEPS && status == MS_OK && b->works == 0 && !is_stopped(s->task);
-         i++) {
+    for (int i = 0;
+         i < MOST_STEPS && status == MS_OK && b->works == 0 && !ms_limit_reached(&s->limit); i++) {
         uint64_t step =
             s->wanted_bytes > s->capacity_bytes ? s->wanted_bytes - s->capacity_bytes : 0;
         step = step > least_step ? step : least_step;
@@ -209,7 +205,8 @@ static ms_status raise_limit(ms_search *s, ms_choose_fn with, bracket *b)
     int halvings = s->is_one_of_many ? 1 : MOST_HALVINGS;
     uint64_t near = s->capacity_bytes / (s->is_one_of_many ? 100 : 1000);
     ms_status status = MS_OK;
-    for (int i = 0; i < halvings && status == MS_OK && b->works > 0 && !is_stopped(s->task); i++) {
+    for (int i = 0; i < halvings && status == MS_OK && b->works > 0 && !ms_limit_reached(&s->limit);
+         i++) {
         bool has_gain = s->best_ms - b->fails_ms > s->task->gap * s->best_ms;
         if (b->fails <= b->works + near || !has_gain)
             break;

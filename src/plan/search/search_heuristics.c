@@ -83,7 +83,7 @@ static ms_status try_uniform(ms_search *s)
     double ms = 0;
     bool yes = false;
     ms_status status = ms_assignment_keep_all(s->arena, &s->costs, &tried, s->err);
-    for (int i = 0; i < MOST_UNIFORM && status == MS_OK && !yes && !ms_stop_asked(s->task->stop);
+    for (int i = 0; i < MOST_UNIFORM && status == MS_OK && !yes && !ms_limit_reached(&s->limit);
          i++) {
         status = ms_assignment_keep_all(s->arena, &s->costs, &next, s->err);
         if (status != MS_OK || !next_uniform(s, ms, &tried, &next, &ms) ||

@@ -71,6 +71,38 @@ static ms_status find_smallest(ms_search *s, trial *t, uint64_t live_bytes, uint
     return status;
 }
 
+/* What an evaluation between steps reserves where nothing limits it: with so much it runs. */
+static ms_status evaluation_budget(ms_search *s, const ms_treatments *treatments, uint64_t *budget)
+{
+    ms_variation v = ms_vary_run(s->task->model, s->task->run, s->arena);
+    const ms_job job = ms_variation_job(&v);
+    ms_simulated simulated;
+    *budget = 0;
+    if (s->task->run->training.eval_batch == 0)
+        return MS_OK;
+    v.run.treatments = *treatments;
+    ms_budget_lift(&v.run);
+    s->plan->simulations++;
+    ms_status status = ms_simulate(&job, MS_SIMULATE_SUMMARY, &simulated, s->err);
+    if (status != MS_OK)
+        return status;
+    *budget = device_bytes(&v.run, simulated.summary.evaluation_reserved_bytes);
+    ms_simulated_free(&simulated);
+    return MS_OK;
+}
+
+/* For the evaluation as well. */
+static ms_status raise_for_evaluation(ms_search *s, const ms_treatments *treatments,
+                                      uint64_t *budget)
+{
+    uint64_t least = 0;
+    if (*budget == UINT64_MAX)
+        return MS_OK;
+    ms_status status = evaluation_budget(s, treatments, &least);
+    *budget = least > *budget ? least : *budget;
+    return status;
+}
+
 ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatments,
                                     uint64_t live_bytes, uint64_t *budget)
 {
@@ -80,7 +112,7 @@ ms_status ms_search_smallest_budget(ms_search *s, const ms_treatments *treatment
         return status;
     status = find_smallest(s, &t, live_bytes, UINT64_MAX, budget);
     ms_simulated_free(&t.simulated);
-    return status;
+    return status == MS_OK ? raise_for_evaluation(s, treatments, budget) : status;
 }
 
 /* What needs least so far. */
@@ -143,6 +175,8 @@ static ms_status offer_least(ms_search *s, const ms_assignment *assignment, leas
         ms_assignment_treatments(s->arena, &s->costs, assignment, &treatments, s->err);
     if (status == MS_OK)
         status = try_least(s, &treatments, &sum, least, &budget);
+    if (status == MS_OK)
+        status = raise_for_evaluation(s, &treatments, &budget);
     if (status != MS_OK || budget == UINT64_MAX || !is_less(least, budget, sum.step_ms))
         return status;
     *least = (least_plan){budget, sum.step_ms, treatments};
@@ -269,7 +303,7 @@ static ms_status descend(ms_search *s, least_plan *least)
     for (int i = 0; i < MOST_DESCENTS && status == MS_OK && found; i++) {
         uint64_t before = least->budget_bytes;
         ms_assignment changed;
-        if (ms_stop_asked(s->task->stop))
+        if (ms_limit_reached(&s->limit))
             break;
         status = search_lower(s, before - before / DESCENT_PARTS, &changed, &found);
         if (status == MS_OK && found)
@@ -284,7 +318,7 @@ ms_status ms_search_min_budget(ms_search *s)
     least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
     ms_status status = MS_OK;
     for (uint32_t l = 0; l < ms_search_loss_count(s) && status == MS_OK; l++)
-        status = ms_stop_asked(s->task->stop) ? MS_OK : try_loss(s, l, &least);
+        status = ms_limit_reached(&s->limit) ? MS_OK : try_loss(s, l, &least);
     if (status == MS_OK && least.budget_bytes != UINT64_MAX)
         status = descend(s, &least);
     if (status != MS_OK || least.budget_bytes == UINT64_MAX)
@@ -297,7 +331,7 @@ ms_status ms_search_min_budget_of(ms_search *s, const ms_assignment *assignments
 {
     least_plan least = {.budget_bytes = UINT64_MAX, .ms = INFINITY};
     ms_status status = MS_OK;
-    for (uint32_t i = 0; i < count && status == MS_OK && !ms_stop_asked(s->task->stop); i++) {
+    for (uint32_t i = 0; i < count && status == MS_OK && !ms_limit_reached(&s->limit); i++) {
         const ms_assignment *assignment =
             (const ms_assignment *)((const char *)assignments + i * stride);
         if (least.budget_bytes == UINT64_MAX ||

@@ -20,6 +20,7 @@ static void read_figures(const ms_simulated *simulated, ms_step_figures *f)
     f->retries = s->allocator_retries;
     f->step_retries = simulated->usage.steady_retries;
     f->step_retry_bytes = simulated->usage.steady_retry_bytes;
+    f->step_peak_phase = (ms_phase)simulated->peak.phase;
     f->peak_phase = s->evaluation_reserved_bytes > s->reserved_memory_bytes
                         ? MS_PHASE_EVALUATION
                         : (ms_phase)simulated->peak.phase;

@@ -173,7 +173,8 @@ static ms_status fail_infeasible(ms_search *s, const ms_target *target)
         return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s has no plan that fits %s", target->title,
                        budget);
     if (s->plan->least_budget_bytes == 0)
-        return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan that fits %s was found", budget);
+        return ms_fail(s->err, MS_ERR_INFEASIBLE, "no plan that fits %s was found%s", budget,
+                       ms_limit_left_s(&s->limit) > 0 ? "" : " before --time-limit");
     return ms_fail(s->err, MS_ERR_INFEASIBLE, "%s %s: the smallest budget found is %s",
                    s->is_ruled_out ? "no combination of these options fits"
                                    : "found no plan that fits",
@@ -274,6 +275,7 @@ ms_status ms_step_plan_solve(ms_arena *arena, const ms_step_task *task, ms_step_
     if (!target)
         return ms_fail(err, MS_ERR_USAGE, "no target '%.40s'", task->target);
     ms_status status = solve(&s, target);
+    plan->is_cut = !(ms_limit_left_s(&s.limit) > 0);
     plan->solve_ms = ms_now_ms() - start;
     return status;
 }

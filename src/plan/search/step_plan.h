@@ -33,8 +33,8 @@ typedef struct ms_step_figures {
     uint64_t retries;                           /* times the allocator released cached memory */
     uint64_t step_retries, step_retry_bytes;    /* of those, in the steady step; bytes released */
     uint64_t category_bytes[MS_CATEGORY_COUNT]; /* at the peak; sum to peak_bytes */
-    ms_phase peak_phase;
-    ms_fit_reason reason; /* why it fits the run's budget or not */
+    ms_phase step_peak_phase, peak_phase;       /* of the step; of the run, with its evaluation */
+    ms_fit_reason reason;                       /* why it fits the run's budget or not */
     ms_step_time time;
 } ms_step_figures;
 
@@ -84,6 +84,7 @@ typedef struct ms_step_plan {
     double bound_ms, gap; /* bound: no mix of the measured options is faster, by the cost model with
                              an ideal allocator; gap: (step_ms - bound_ms) / step_ms. If nothing is
                              treated, only that was measured */
+    bool is_cut;          /* the time limit ended the search */
     bool is_timed_by_layer; /* the bound ignores that copies share the time of unlike neighbours */
     double solve_ms;        /* total, including simulations */
     uint32_t simulations;

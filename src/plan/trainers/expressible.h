@@ -64,7 +64,7 @@ const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
 const char *ms_pytorch_held_code(ms_arena *arena, const ms_step_task *task,
                                  const ms_treatments *treatments, double fraction);
 
-/* "torch.cuda.set_per_process_memory_fraction(0.9394, 0)", in the arena; NULL: out of memory. */
+/* "torch.cuda.set_per_process_memory_fraction(0.9394)", in the arena; NULL: out of memory. */
 const char *ms_pytorch_limit_call(ms_arena *arena, double fraction);
 
 #endif

@@ -333,7 +333,7 @@ static void write_imports(writer *w, const char *const *pieces, uint32_t count)
 
 const char *ms_pytorch_limit_call(ms_arena *arena, double fraction)
 {
-    return ms_arena_printf(arena, "torch.cuda.set_per_process_memory_fraction(%.9g, 0)", fraction);
+    return ms_arena_printf(arena, "torch.cuda.set_per_process_memory_fraction(%.9g)", fraction);
 }
 
 static void write_limit(writer *w)

@@ -152,7 +152,7 @@ static void write_decisions(const ms_file_plan *plan, FILE *out)
 static const char *ending_text(const ms_file_plan *plan)
 {
     ms_plan_outcome outcome = plan->checkpoints.outcome;
-    bool is_late = plan->solve_ms >= 1000 * plan->settings->time_limit_s;
+    bool is_late = plan->solve_ms >= 1000 * ms_plan_time_limit_s(plan->settings);
     return outcome == MS_PLAN_LIMIT && is_late ? "stopped by the time limit"
                                                : ending_texts[outcome];
 }

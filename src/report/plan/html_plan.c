@@ -359,6 +359,8 @@ bool ms_plan_html(FILE *out, const ms_plan_view *v)
         links[SUGGESTIONS].title = ms_plan_suggestions_title(v->plan);
         write_headroom(out, v);
         ms_html_paragraph(out, "note", v->proof);
+        if (*v->evaluation)
+            ms_html_paragraph(out, "note", v->evaluation);
         if (*v->steep)
             ms_html_paragraph(out, "note", v->steep);
         if (*v->times_note && v->plan->plan.time.step_ms > 0)

@@ -33,6 +33,8 @@ static void write_verdict(const ms_page *p, const ms_plan_view *v)
     fputs(ms_page_tone(p, MS_TONE_DIM), p->out);
     ms_page_paragraph(p, v->proof);
     fputs(ms_page_tone(p, MS_TONE_END), p->out);
+    if (*v->evaluation)
+        ms_page_paragraph(p, v->evaluation);
     if (*v->steep)
         ms_page_paragraph(p, v->steep);
     if (v->run->several_gpus.text)
@@ -93,12 +95,6 @@ static void columns_row(const ms_page *p, const ms_plan_view *v)
     fprintf(p->out, "%s\n", ms_page_tone(p, MS_TONE_END));
 }
 
-static const char *column_verdict(const ms_step_figures *f)
-{
-    ms_fit_verdict verdict = ms_reason_verdict(f->reason);
-    return verdict == MS_VERDICT_NO ? "too much" : ms_fit_verdict_name(verdict);
-}
-
 static void write_peak(const ms_page *p, const ms_plan_view *v)
 {
     bool uses_host = false;
@@ -116,9 +112,9 @@ static void write_peak(const ms_page *p, const ms_plan_view *v)
     }
     if (uses_host)
         bytes_row(p, v, "on the host", total_bytes, TOTAL_HOST);
-    row_label(p, "");
+    row_label(p, "verdict");
     for (uint32_t i = 0; i < MS_PLAN_COLUMNS; i++)
-        fprintf(p->out, "%*s", column_widths[i], column_verdict(v->columns[i].figures));
+        fprintf(p->out, "%*s", column_widths[i], ms_fit_cell(v->columns[i].figures->reason));
     fputc('\n', p->out);
 }
 

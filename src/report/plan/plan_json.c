@@ -38,7 +38,7 @@ static void write_figures(ms_json_writer *w, const ms_plan_view *view, const ms_
     ms_json_uint(w, "device_bytes", f->device_bytes);
     ms_json_uint(w, "host_bytes", f->host_bytes);
     ms_json_uint(w, "allocator_retries", f->retries);
-    ms_json_string(w, "peak_stage", ms_phase_name(f->peak_phase));
+    ms_json_string(w, "peak_stage", ms_phase_name(f->step_peak_phase));
     ms_json_object_inline(w, "categories");
     for (uint32_t i = 0; i < MS_CATEGORY_COUNT; i++)
         if (f->category_bytes[i])

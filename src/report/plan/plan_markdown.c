@@ -223,6 +223,8 @@ static bool write_plan(FILE *out, const ms_plan_view *v)
     if (*v->why)
         ms_markdown_note(out, ms_fit_why_label, v->why);
     ms_markdown_note(out, "Note:", v->run->several_gpus.text);
+    if (*v->evaluation)
+        fprintf(out, "\n%s.\n", v->evaluation);
     if (*v->steep)
         fprintf(out, "\n%s.\n", v->steep);
     write_treat(out, v);

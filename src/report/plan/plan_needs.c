@@ -16,16 +16,10 @@ static const ms_plan_needs *needs_of(const ms_plan_view *v)
     return &v->plan->needs;
 }
 
+/* Whether the plan counts on a limit of the allocator. */
 static bool is_held(const ms_plan_view *v)
 {
     return v->plan && !v->is_infeasible && needs_of(v)->fraction > 0;
-}
-
-/* Whether the plan counts on that: without it the step would not run the same. */
-static bool counts_on_limit(const ms_plan_view *v)
-{
-    return is_held(v) && (needs_of(v)->unheld.reserved_bytes != v->figures->reserved_bytes ||
-                          v->figures->retries > 0);
 }
 
 static bool has_link(const ms_plan_view *v)
@@ -35,7 +29,7 @@ static bool has_link(const ms_plan_view *v)
 
 bool ms_plan_has_needs(const ms_plan_view *view)
 {
-    return counts_on_limit(view) || has_link(view);
+    return is_held(view) || has_link(view);
 }
 
 static const char *limit_text(const ms_plan_view *v)
@@ -62,6 +56,13 @@ static const char *unheld_text(const ms_plan_view *v)
     char reserved[MS_GIB_TEXT], device[MS_GIB_TEXT];
     if (f->reserved_bytes == held->reserved_bytes)
         return "without this limit the step reserves as much, without returning any";
+    if (v->run->budget_bytes >= ms_device_usable_bytes(v->run->device))
+        return ms_arena_printf(v->arena,
+                               "without this limit it is the end of the device that the allocator "
+                               "meets; with more memory it would reserve %s GiB, %s GiB on the "
+                               "device with context",
+                               ms_gib(f->reserved_bytes, reserved),
+                               ms_gib(f->device_bytes, device));
     return ms_arena_printf(v->arena,
                            "without this limit the allocator reserves %s GiB, %s GiB on the "
                            "device with context%s",
@@ -116,7 +117,7 @@ enum { MOST_SENTENCES = 4 };
 static bool make_texts(const ms_plan_view *v, const char **call,
                        const char *sentences[MOST_SENTENCES])
 {
-    bool held = counts_on_limit(v);
+    bool held = is_held(v);
     *call = held ? ms_pytorch_limit_call(v->arena, needs_of(v)->fraction) : "";
     sentences[0] = held ? limit_text(v) : "";
     sentences[1] = held ? unheld_text(v) : "";

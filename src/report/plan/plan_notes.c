@@ -37,6 +37,69 @@ const char *ms_plan_host_note(const ms_plan_view *view)
         ms_gib(task->max_host_bytes, gib), task->max_host_bytes);
 }
 
+static const char *why_infeasible(const ms_plan_view *view)
+{
+    ms_planner planner = view->answer->task->planner;
+    if (view->plan->outcome == MS_PLAN_LIMIT || view->plan->outcome == MS_PLAN_STOPPED)
+        return "stopped before all plans were ruled out";
+    if (view->is_restricted)
+        return ms_arena_printf(view->arena, "%s can express no plan that fits", view->target_title);
+    if (planner != MS_PLANNER_MILP)
+        return ms_arena_printf(view->arena, "the %s planner has no plan; another may have one",
+                               ms_planner_names[planner]);
+    return view->plan->is_ruled_out
+               ? "no combination of these options fits, even if the allocator wasted nothing"
+               : "other combinations of these options are not ruled out";
+}
+
+/* A plan this near to the bound is called proven, a larger --gap or not. */
+static const double closed_gap = 0.001;
+
+/* "no combination of these options is faster than 512.300 ms: gap 0.04 %, proven". Where copies of
+ * parameters share the links, an option is timed beside itself, and a mix may be faster. */
+const char *ms_plan_proof_note(const ms_plan_view *view)
+{
+    const ms_step_plan *p = view->plan;
+    char bound[MS_FIXED_TEXT], gap[MS_FIXED_TEXT];
+    if (view->is_infeasible)
+        return why_infeasible(view);
+    if (view->run->device->has_assumed_rates && *view->figures->treat &&
+        p->outcome == MS_PLAN_OPTIMAL)
+        return ms_arena_printf(view->arena, "compared at assumed rates: gap %s %%",
+                               ms_fixed(100 * p->gap, 3, gap));
+    if (!(p->bound_ms > 0))
+        return *view->figures->treat ? "no bound was computed" : "no option was tried";
+    if (!*view->figures->treat && p->gap <= view->answer->task->gap)
+        return "nothing has to be treated: no combination of these options is faster";
+    const char *options = p->is_timed_by_layer ? ", timed layer by layer," : "";
+    ms_fixed(p->bound_ms, 3, bound);
+    ms_fixed(100 * p->gap, 3, gap);
+    if (p->gap <= view->answer->task->gap && p->gap <= closed_gap)
+        return ms_arena_printf(
+            view->arena,
+            "no combination of these options%s is faster than %s ms: gap %s %%, proven", options,
+            bound, gap);
+    ms_fixed(100 * (view->figures->time.step_ms / p->bound_ms - 1), 3, gap);
+    return ms_arena_printf(view->arena,
+                           "within %s %% of the best possible: no combination of these options%s "
+                           "is faster than %s ms%s",
+                           gap, options, bound,
+                           p->outcome == MS_PLAN_STOPPED ? "; stopped"
+                           : p->is_cut                   ? "; --time-limit ended the search"
+                                                         : "");
+}
+
+const char *ms_plan_evaluation_note(const ms_plan_view *view)
+{
+    char gib[MS_GIB_TEXT];
+    if (!view->plan || view->figures->peak_phase != MS_PHASE_EVALUATION)
+        return "";
+    return ms_arena_printf(view->arena,
+                           "the evaluation between steps needs most, %s GiB on the device; it "
+                           "needs less with a smaller --eval-batch",
+                           ms_gib(view->figures->device_bytes, gib));
+}
+
 double ms_plan_steep_share(const ms_plan_view *view)
 {
     return view->figures->time.step_ms / view->plan->needs.more_ms - 1;

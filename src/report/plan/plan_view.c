@@ -188,51 +188,6 @@ static const char *curve_verdict(const ms_plan_view *view)
                            view->run->device->name);
 }
 
-static const char *why_infeasible(const ms_plan_view *view)
-{
-    ms_planner planner = view->answer->task->planner;
-    if (view->plan->outcome == MS_PLAN_LIMIT || view->plan->outcome == MS_PLAN_STOPPED)
-        return "stopped before all plans were ruled out";
-    if (view->is_restricted)
-        return ms_arena_printf(view->arena, "%s can express no plan that fits", view->target_title);
-    if (planner != MS_PLANNER_MILP)
-        return ms_arena_printf(view->arena, "the %s planner has no plan; another may have one",
-                               ms_planner_names[planner]);
-    return view->plan->is_ruled_out
-               ? "no combination of these options fits, even if the allocator wasted nothing"
-               : "other combinations of these options are not ruled out";
-}
-
-/* "no combination of these options is faster than 512.300 ms: gap 0.04 %, proven". Where copies of
- * parameters share the links, an option is timed beside itself, and a mix may be faster. */
-static const char *proof_of_plan(const ms_plan_view *view)
-{
-    const ms_step_plan *p = view->plan;
-    char bound[MS_FIXED_TEXT], gap[MS_FIXED_TEXT];
-    if (view->is_infeasible)
-        return why_infeasible(view);
-    if (view->run->device->has_assumed_rates && *view->figures->treat &&
-        p->outcome == MS_PLAN_OPTIMAL)
-        return ms_arena_printf(view->arena, "compared at assumed rates: gap %s %%",
-                               ms_fixed(100 * p->gap, 3, gap));
-    if (!(p->bound_ms > 0))
-        return *view->figures->treat ? "no bound was computed" : "no option was tried";
-    if (!*view->figures->treat && p->gap <= view->answer->task->gap)
-        return "nothing has to be treated: no combination of these options is faster";
-    const char *options = p->is_timed_by_layer ? ", timed layer by layer," : "";
-    ms_fixed(p->bound_ms, 3, bound);
-    ms_fixed(100 * p->gap, 3, gap);
-    if (p->gap <= view->answer->task->gap)
-        return ms_arena_printf(
-            view->arena,
-            "no combination of these options%s is faster than %s ms: gap %s %%, proven", options,
-            bound, gap);
-    return ms_arena_printf(view->arena,
-                           "within %s %% of the best possible: no combination of these options%s "
-                           "is faster than %s ms%s",
-                           gap, options, bound, p->outcome == MS_PLAN_STOPPED ? "; stopped" : "");
-}
-
 /* By the bits of ms_allowance that were moved. */
 static const struct {
     const char *options, *what;
@@ -246,7 +201,7 @@ static const struct {
 
 static const char *proof(const ms_plan_view *view)
 {
-    const char *text = proof_of_plan(view);
+    const char *text = ms_plan_proof_note(view);
     const uint32_t moved = view->answer->task->moved;
     if (!text || !moved)
         return text;
@@ -351,8 +306,10 @@ static bool fill_plan(ms_plan_view *view)
     view->tone = view->is_infeasible ? MS_VERDICT_NO : ms_reason_verdict(view->figures->reason);
     view->proof = proof(view);
     view->steep = ms_plan_steep_note(view);
+    view->evaluation = ms_plan_evaluation_note(view);
     view->kept_layers = kept_layers(view);
-    return view->verdict && view->why && view->proof && view->steep && view->kept_layers;
+    return view->verdict && view->why && view->proof && view->steep && view->evaluation &&
+           view->kept_layers;
 }
 
 static bool fill(ms_plan_view *view)

@@ -16,9 +16,7 @@ void ms_fit_json(ms_json_writer *w, ms_fit_reason reason)
 
 const char *ms_fit_cell(ms_fit_reason reason)
 {
-    static const char *const cells[] = {
-        [MS_VERDICT_NO] = "no", [MS_VERDICT_TIGHT] = "tight", [MS_VERDICT_FITS] = "yes"};
-    return cells[ms_reason_verdict(reason)];
+    return ms_fit_verdict_name(ms_reason_verdict(reason));
 }
 
 /* " (18.20 GiB at most, 0.30 too many)", " (6 times)", "" */

@@ -12,7 +12,7 @@
 /* The members "fits", "verdict" and "verdict_reason". */
 void ms_fit_json(ms_json_writer *w, ms_fit_reason reason);
 
-/* The cell under the heading "fits": "yes", "tight" or "no". */
+/* The verdict in a table: "fits", "tight" or "no". */
 const char *ms_fit_cell(ms_fit_reason reason);
 
 /* The facts of a verdict. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/locale.h"
 #include "device/rates.h"
 #include "text/number.h"
 
@@ -21,38 +22,68 @@ static const char *basis_of(const ms_device *device, ms_op_class class)
     return device->rates ? "table" : "roofline";
 }
 
-/* "0.78", "0.81*", "2.00 x roofline": how fast a class runs. */
+/* What the figure of a class is: a share of the peak, or a multiple of the roofline's time. */
+typedef enum figure_unit { UNIT_NONE, UNIT_PEAK, UNIT_ROOFLINE_TIME } figure_unit;
+
+/* A figure measured on another device has a star. */
+static const char *star_of(const ms_device *device, ms_rate_figure figure)
+{
+    return device->rates && !device->rates->figures[figure].is_own ? "*" : "";
+}
+
+/* How fast a class runs: "0.78 of peak", "0.81*", "at most 0.45 of peak (--mfu)", "1.60 x roofline
+ * time". What is in the unit of the figure before does not repeat it. */
 static const char *class_text(ms_arena *arena, const ms_device *device, ms_op_class class,
-                              ms_rate_figure figure)
+                              ms_rate_figure figure, figure_unit *before)
 {
     char text[MS_FIXED_TEXT];
-    if (device->mfu > 0 && class != MS_OP_OTHER)
-        return ms_arena_printf(arena, "%s (--mfu)", ms_fixed(device->mfu, 2, text));
-    if (device->slowdown[class] > 0)
-        return ms_arena_printf(arena, "%s x roofline", ms_fixed(device->slowdown[class], 2, text));
-    if (!device->rates)
-        return "1.00";
-    const ms_rate *rate = &device->rates->figures[figure];
-    return ms_arena_printf(arena, "%s%s", ms_fixed(rate->value, 2, text), rate->is_own ? "" : "*");
+    const bool is_mfu = device->mfu > 0 && class != MS_OP_OTHER;
+    const bool is_multiple = !is_mfu && device->slowdown[class] > 0;
+    const figure_unit unit = is_multiple ? UNIT_ROOFLINE_TIME : UNIT_PEAK;
+    const bool is_named = unit == *before;
+    *before = unit;
+    if (is_multiple)
+        return ms_arena_printf(arena, "%s x%s", ms_fixed(device->slowdown[class], 2, text),
+                               is_named ? "" : " roofline time");
+    const char *of_peak = is_named ? "" : " of peak";
+    if (is_mfu) {
+        ms_text_print(text, sizeof text, "%.15g", device->mfu);
+        return ms_arena_printf(arena, "at most %s%s (--mfu)", text, of_peak);
+    }
+    double share = device->rates ? device->rates->figures[figure].value : 1;
+    return ms_arena_printf(arena, "%s%s%s", ms_fixed(share, 2, text), star_of(device, figure),
+                           of_peak);
+}
+
+/* The rate of copies to and from the host; a calibrated one is the device's own. */
+static const char *link_text(ms_arena *arena, const ms_run_config *run)
+{
+    char text[MS_FIXED_TEXT];
+    const ms_calibration *c = run->calibration;
+    bool is_calibrated = c && c->parameters[MS_PARAMETER_HOST_LINK].points > 0;
+    return ms_arena_printf(arena, "%s GB/s%s",
+                           ms_fixed(run->device->host_link_bytes_per_s / 1e9, 1, text),
+                           is_calibrated ? "" : star_of(run->device, MS_RATE_HOST_LINK_SHARE));
 }
 
 const char *ms_times_text(ms_arena *arena, const ms_run_config *run)
 {
     const ms_device *device = run->device;
-    char link[MS_FIXED_TEXT];
+    figure_unit unit = UNIT_NONE;
     if (!has_times(device))
         return "";
-    const char *products = class_text(arena, device, MS_OP_PRODUCT, MS_RATE_PRODUCT_SHARE);
+    const char *products = class_text(arena, device, MS_OP_PRODUCT, MS_RATE_PRODUCT_SHARE, &unit);
     const char *attention =
-        class_text(arena, device, MS_OP_ATTENTION, MS_RATE_ATTENTION_FORWARD_SHARE);
-    const char *memory = class_text(arena, device, MS_OP_OTHER, MS_RATE_MEMORY_SHARE);
-    if (!products || !attention || !memory)
+        class_text(arena, device, MS_OP_ATTENTION, MS_RATE_ATTENTION_FORWARD_SHARE, &unit);
+    const char *memory = class_text(arena, device, MS_OP_OTHER, MS_RATE_MEMORY_SHARE, &unit);
+    const char *link = link_text(arena, run);
+    if (!products || !attention || !memory || !link)
         return NULL;
-    bool has_star = strchr(products, '*') || strchr(attention, '*') || strchr(memory, '*');
-    return ms_arena_printf(
-        arena, "times: products %s of peak, attention %s, memory %s, link %s GB/s%s", products,
-        attention, memory, ms_fixed(device->host_link_bytes_per_s / 1e9, 1, link),
-        has_star ? " (* another device's)" : "");
+    const char *text =
+        ms_arena_printf(arena, "times: products %s, attention %s, memory %s, link %s", products,
+                        attention, memory, link);
+    return text && strchr(text, '*') ? ms_arena_printf(arena, "%s (* another device's)", text)
+                                     : text;
 }
 
 static void write_rates(ms_json_writer *w, const ms_rates *rates)

@@ -54,6 +54,12 @@ PLANS = [
     ("gpt2 --batch 4 --dtype fp32 --device cpu --budget 8GiB", "", 0),
     ("qwen3-0.6b --batch 4 --dtype fp32 --autocast bf16 --device a100-40gb --budget 20GiB",
      "--gpu-cost-per-hour 10", 0),
+    # The optimizer in backward, and an evaluation that needs less, about as much and more.
+    ("llama-3.2-1b --batch 4 --device a100-40gb --budget 24GiB --optimizer-in-backward yes", "", 0),
+    ("gpt2 --batch 4 --device rtx-4090 --budget 2GiB --optimizer-in-backward yes", "", 3),
+    ("smollm2-135m --batch 8 --device rtx-4090 --budget 6GiB --eval-batch 2", "", 0),
+    ("smollm2-135m --batch 8 --device rtx-4090 --budget 12GiB --eval-batch 8", "", 0),
+    ("smollm2-135m --batch 8 --device rtx-4090 --budget 6GiB --eval-batch 16", "", 3),
 ]
 CURVES = ["llama-3.2-1b --batch 2 --device a100-40gb", "smollm2-135m --batch 4 --without offload,tile"]
 
@@ -112,6 +118,10 @@ def check_time(answer):
                           ("checkpoint_all", answer["checkpoint_all"])):
         money = answer["cost"]["per_1000_steps"][name]
         assert abs(money - rate * figures["step_ms"] / 3600) < 1e-4, (name, money)
+    is_on_host = answer["metadata"]["parameter_device"] == "host"
+    if answer["rationale"] and not is_on_host:  # then copies of parameters share the link
+        added = sum(row["added_ms"] for row in answer["rationale"])
+        assert abs(added - (step - base)) < 0.01 + 1e-5 * step, (added, step - base)
     if answer["bound_ms"] is not None:
         assert answer["bound_ms"] <= step + 1e-3
         assert abs(answer["gap"] - (step - answer["bound_ms"]) / step) < 1e-4

@@ -65,7 +65,10 @@ def an_mfu_sets_products_and_attention(program):
     others = [a["summary"]["step_time_ms"] - products_ms(a) for a in (half, quarter)]
     assert abs(others[0] - others[1]) < 0.01 * others[0], others
     assert half["times"]["basis"] == {"product": "mfu", "attention": "mfu", "other": "table"}
-    assert "0.50 (--mfu)" in half["times"]["text"] and half["metadata"]["mfu"] == 0.5
+    assert half["times"]["text"].startswith("times: products at most 0.5 of peak (--mfu), attention at most 0.5 (--mfu), memory ")
+    assert half["metadata"]["mfu"] == 0.5
+    text = report(program, "analyze", "gpt2", "--device", "h100-80gb", "--mfu", "0.001")["times"]["text"]
+    assert "products at most 0.001 of peak" in text, text
 
 
 @check
@@ -84,6 +87,35 @@ def half_of_the_link_is_what_a_calibration_of_it_gives(program):
     assert half > answer["step_ms"] and abs(half / step - 1) < 1e-3, (half, step)
     text = run(program, "plan", *run_).stdout
     assert "at half of that rate the step" in text and "link %.1f GB/s" % (link / 1e9) in text, text
+
+
+@check
+def a_calibrated_class_is_a_multiple_of_the_roofline(program):
+    """A share after it says what it is a share of; a calibrated link is the device's own."""
+    run_ = ["analyze", "gpt2", "--batch", "1", "--seq", "64", "--device", "gb200"]
+    fitted = {"points": 1, "value": 2, "low": 2, "high": 2}
+    link = {"points": 1, "value": 9e10, "low": 9e10, "high": 9e10}
+    rows = (({"product_slowdown": fitted}, "products 2.00 x roofline time, attention 0.48* of peak, memory 0.69*, link 361.4 GB/s*"),
+            ({"attention_slowdown": fitted}, "products 0.54* of peak, attention 2.00 x roofline time, memory 0.69* of peak, link 361.4 GB/s*"),
+            ({n + "_slowdown": fitted for n in ("product", "attention", "other")} | {"host_link_bytes_per_s": link},
+             "products 2.00 x roofline time, attention 2.00 x, memory 2.00 x, link 90.0 GB/s"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "calibration.json")
+        for parameters, wanted in rows:
+            path.write_text(json.dumps({"schema_version": "1.0", "device": "gb200", "points": 1, "parameters": parameters}))
+            text = report(program, *run_, "--calibration", str(path))["times"]["text"]
+            assert text == "times: " + wanted + (" (* another device's)" if "*" in wanted else ""), text
+
+
+@check
+def a_star_marks_what_another_device_gave(program):
+    shown = {"products": "product_share", "attention": "attention_forward_share", "memory": "memory_share", "link": "host_link_share"}
+    for device in ("a100-80gb", "b200", "gb200", "rtx-4090", "rtx-5090", "t4"):
+        times = report(program, "analyze", "gpt2", "--seq", "64", "--device", device)["times"]
+        own = {r["name"]: r["is_own"] for r in times["rates"]}
+        parts = dict(p.split(" ", 1) for p in times["text"].removeprefix("times: ").split(" (* ")[0].split(", "))
+        assert {k: "*" not in v for k, v in parts.items()} == {k: own[n] for k, n in shown.items()}, (device, times["text"])
+        assert times["text"].endswith(" (* another device's)") == (not all(own[n] for n in shown.values())), device
 
 
 @check
