@@ -137,7 +137,7 @@ ms_status ms_fix_find(ms_arena *arena, const ms_analysis *a, ms_verdict *v, ms_e
     ms_device device;
     ms_budget_set(&run, budget_of(a, v));
     ms_budget_lift(&run);
-    if (run.budget_bytes == 0 || run.device->is_cpu)
+    if (run.budget_bytes == 0 || run.device->is_cpu || run.training.eval_batch)
         return MS_OK;
     if (!ms_device_has_rates(run.device)) {
         device = ms_device_assume_rates(run.device);
