@@ -413,7 +413,7 @@ complete -c memscope -n $probe -l experts -x -a 'auto grouped eager' -d 'how mix
 complete -c memscope -n $probe -l routing -x -a 'balanced skewed' -d 'for eager experts: balanced, or skewed, where few experts get all tokens'
 complete -c memscope -n $probe -l device -x -a '(__memscope_devices)' -d 'a device of `memscope devices`, or cpu'
 complete -c memscope -n $probe -l calibration -r -d 'a calibration.json from `memscope calibrate` for that device'
-complete -c memscope -n $probe -l mfu -x -d 'products and attention run at X of the peak rate, 0.45 for 45 %'
+complete -c memscope -n $probe -l mfu -x -d 'products and attention run at X of the peak rate at most, 0.45 for 45 %'
 complete -c memscope -n $probe -l torch -x -d 'version of PyTorch'
 complete -c memscope -n $probe -l allocator -x -a 'raw cuda cuda-expandable' -d 'raw, cuda or cuda-expandable'
 complete -c memscope -n $probe -l max-split-size -x -d 'largest block the allocator splits, e.g. 128MiB, or none'

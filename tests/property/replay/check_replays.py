@@ -86,10 +86,15 @@ def check_data():
     assert replay["most_used_bytes"] <= 2 << 30
 
 
+def take_interrupts():
+    """What is started in the background ignores them, and so would the program."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def check_interrupted():
     """Ctrl-C gives a partial report, with everything returned to the machine."""
     with subprocess.Popen([MEMSCOPE, *"probe smollm2-135m --seq 2048 --backend host --capacity 4GiB -q -o cut.json".split()],
-                          stderr=subprocess.PIPE, text=True) as program:
+                          stderr=subprocess.PIPE, text=True, preexec_fn=take_interrupts) as program:
         time.sleep(1)
         program.send_signal(signal.SIGINT)
         message = program.communicate(timeout=300)[1]
