@@ -2,7 +2,6 @@
 #include "api/fix.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -115,7 +114,7 @@ static ms_status solve(ms_arena *arena, const ms_analysis *a, const ms_run_confi
         .planner = MS_PLANNER_MILP,
         .techniques = techniques,
         .gap = usual.gap,
-        .time_limit_s = INFINITY,
+        .time_limit_s = ms_plan_time_limit_s(&usual),
         .gpu_cost_per_hour = usual.gpu_cost_per_hour,
         .target = ms_target_at(0)->name,
         .max_host_bytes = UINT64_MAX,

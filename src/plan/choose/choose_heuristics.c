@@ -22,8 +22,8 @@ ms_status ms_assignment_checkpoint_all(ms_arena *arena, const ms_cost_model *cos
                                        ms_assignment *assignment, ms_error *err)
 {
     ms_status status = ms_assignment_keep_all(arena, costs, assignment, err);
-    for (uint32_t i = 0; status == MS_OK && i < costs->layer_count; i++)
-        assignment->options[i] = MS_OPTION_CHECKPOINT;
+    if (status == MS_OK)
+        ms_assignment_fill(costs, MS_OPTION_CHECKPOINT, assignment);
     assignment->loss = loss;
     return status;
 }
@@ -122,8 +122,7 @@ ms_status ms_choose_uniform(ms_arena *arena, const ms_choose_task *task, ms_chos
             if (!ms_treatment_allowed(&costs->options[o].treatment, task->techniques) ||
                 !ms_loss_allowed(task, tried.loss))
                 continue;
-            for (uint32_t i = 0; i < costs->layer_count; i++)
-                tried.options[i] = o;
+            ms_assignment_fill(costs, o, &tried);
             ms_cost_sum sum = ms_assignment_sum(costs, &tried);
             if (sum.level_bytes > task->limit_bytes || sum.step_ms >= best)
                 continue;
@@ -131,7 +130,6 @@ ms_status ms_choose_uniform(ms_arena *arena, const ms_choose_task *task, ms_chos
             best_option = o;
             chosen->assignment.loss = tried.loss;
         }
-    for (uint32_t i = 0; i < costs->layer_count; i++)
-        chosen->assignment.options[i] = best_option;
+    ms_assignment_fill(costs, best_option, &chosen->assignment);
     return finish_simple(task, chosen);
 }

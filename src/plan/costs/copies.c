@@ -13,15 +13,20 @@ static double later(double a, double b)
     return a > b ? a : b;
 }
 
-/* Adds what is waited for the copies of a layer to each[layer], unless that is NULL. */
-static void note(double *each, uint32_t layer, double ms)
+/* What is waited for each layer's own copies, per step; each: NULL where nobody asks. */
+typedef struct waits {
+    double *each;
+    uint32_t repeats; /* of the micro-step */
+} waits;
+
+static void note(const waits *w, uint32_t layer, double ms)
 {
-    if (each)
-        each[layer] += ms;
+    if (w->each)
+        w->each[layer] += ms * w->repeats;
 }
 
 static double wait_forward(const ms_cost_model *costs, const uint32_t *options, uint32_t m,
-                           double most, double *each)
+                           double most, const waits *w)
 {
     double now = 0, computed = 0, link = 0, sent = 0; /* sent: by the layers below */
     uint32_t sender = 0;                              /* the last of them */
@@ -37,9 +42,9 @@ static double wait_forward(const ms_cost_model *costs, const uint32_t *options, 
                 sends = link;
         }
         computed += c->forward_ms;
-        note(each, i, waited);
+        note(w, i, waited);
         now += c->forward_ms + waited;
-        note(each, sender, later(sent - now, 0));
+        note(w, sender, later(sent - now, 0));
         now = later(now, sent);
         sender = sends > sent ? i : sender;
         sent = later(sent, sends);
@@ -59,7 +64,7 @@ static double begin_fetches(const ms_layer_copies *c, double now, double link, d
 }
 
 static double wait_backward(const ms_cost_model *costs, const uint32_t *options, uint32_t m,
-                            double most, double *each)
+                            double most, const waits *w)
 {
     double now = 0, computed = 0, link = 0;
     double ends[2][MS_COST_MOST_COPIES]; /* of this layer's copies, and the one below */
@@ -77,27 +82,31 @@ static double wait_backward(const ms_cost_model *costs, const uint32_t *options,
                 end = link = later(link, at) + fetch->copy_ms;
             waited += later(end - at, 0);
         }
-        note(each, i, waited);
+        note(w, i, waited);
         computed += c->backward_ms;
         now += c->backward_ms + waited;
     }
     return now - computed;
 }
 
-void ms_copies_waits(const ms_cost_model *costs, const uint32_t *options, uint32_t m, double *each)
+void ms_copies_waits(const ms_cost_model *costs, const uint32_t *options, double *each)
 {
     for (uint32_t i = 0; i < costs->layer_count; i++)
         each[i] = 0;
-    wait_forward(costs, options, m, INFINITY, each);
-    wait_backward(costs, options, m, INFINITY, each);
+    for (uint32_t m = 0; m < costs->micro_steps; m++) {
+        const waits w = {each, costs->repeats[m]};
+        wait_forward(costs, options, m, INFINITY, &w);
+        wait_backward(costs, options, m, INFINITY, &w);
+    }
 }
 
 double ms_copies_wait_ms(const ms_cost_model *costs, const uint32_t *options, uint32_t m,
                          double most)
 {
-    double forward = wait_forward(costs, options, m, most, NULL);
+    const waits none = {0};
+    double forward = wait_forward(costs, options, m, most, &none);
     return forward > most ? forward
-                          : forward + wait_backward(costs, options, m, most - forward, NULL);
+                          : forward + wait_backward(costs, options, m, most - forward, &none);
 }
 
 /* ---- reading ---- */

@@ -17,8 +17,8 @@
  * `most`, some number above it. `options`: by layer. */
 double ms_copies_wait_ms(const ms_cost_model *costs, const uint32_t *options, uint32_t m,
                          double most);
-/* each[layer]: of that, what is waited for the layer's own copies. */
-void ms_copies_waits(const ms_cost_model *costs, const uint32_t *options, uint32_t m, double *each);
+/* each[layer]: milliseconds of a step that are waited for the layer's own copies. */
+void ms_copies_waits(const ms_cost_model *costs, const uint32_t *options, double *each);
 
 /* Fills copies[m] of costs[0 .. layers - 1], layers of the profile's model. False in *exact: a
  * layer has more copies than MS_COST_MOST_COPIES, or copies that do not follow the rules above. */

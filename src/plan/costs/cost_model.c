@@ -167,6 +167,12 @@ ms_status ms_assignment_copy(ms_arena *arena, const ms_cost_model *costs, const 
     return MS_OK;
 }
 
+void ms_assignment_fill(const ms_cost_model *costs, uint32_t option, ms_assignment *assignment)
+{
+    for (uint32_t i = 0; i < costs->layer_count; i++)
+        assignment->options[i] = option;
+}
+
 ms_status ms_assignment_treatments(ms_arena *arena, const ms_cost_model *costs,
                                    const ms_assignment *assignment, ms_treatments *treatments,
                                    ms_error *err)

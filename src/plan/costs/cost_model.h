@@ -156,6 +156,9 @@ int64_t ms_layer_saved(const ms_layer_cost *cost, uint32_t m);
 ms_status ms_assignment_copy(ms_arena *arena, const ms_cost_model *costs, const ms_assignment *from,
                              ms_assignment *to, ms_error *err);
 
+/* Gives all layers one option. */
+void ms_assignment_fill(const ms_cost_model *costs, uint32_t option, ms_assignment *assignment);
+
 /* Converts an assignment to treatments; layers in the arena. */
 ms_status ms_assignment_treatments(ms_arena *arena, const ms_cost_model *costs,
                                    const ms_assignment *assignment, ms_treatments *treatments,

@@ -193,16 +193,10 @@ static ms_status read_waits(ms_arena *arena, const ms_cost_model *costs, const u
     *waits = NULL;
     if (!costs->has_exact_waits)
         return MS_OK;
-    double *sums = ms_arena_array(arena, double, 2 * (size_t)costs->layer_count);
-    if (!sums)
+    *waits = ms_arena_array(arena, double, costs->layer_count);
+    if (!*waits)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan's reasons");
-    double *each = sums + costs->layer_count;
-    for (uint32_t m = 0; m < costs->micro_steps; m++) {
-        ms_copies_waits(costs, options, m, each);
-        for (uint32_t i = 0; i < costs->layer_count; i++)
-            sums[i] += each[i] * costs->repeats[m];
-    }
-    *waits = sums;
+    ms_copies_waits(costs, options, *waits);
     return MS_OK;
 }
 

@@ -34,9 +34,9 @@ static bool is_apart(const ms_moves *l, const ms_move *m, const uint8_t *is_touc
            (m->layers[1] == MS_NONE || !is_touched[m->layers[1]]);
 }
 
-static bool is_as_good(ms_moves *l, const ms_move *m)
+/* Whether the move that made `changed` gains about as much as it did before others. */
+static bool is_as_good(const ms_moves *l, const ms_move *m)
 {
-    ms_moves_apply(l, m, &l->changed);
     return ms_assignment_sum(&l->s->costs, &l->changed).step_ms <
            l->sum.step_ms * (1 - 0.8 * m->gain);
 }
@@ -62,9 +62,11 @@ static ms_status glide_round(ms_moves *l, path *way)
         const ms_move *m = &l->moves[i];
         if (i > 0 && m->score < 0.9 * l->moves[0].score)
             break;
-        if (i > 0 && (!is_apart(l, m, is_touched) || !is_as_good(l, m)))
+        if (i > 0 && !is_apart(l, m, is_touched))
             continue;
         ms_moves_apply(l, m, &l->changed);
+        if (i > 0 && !is_as_good(l, m))
+            continue;
         status = step_to(l, &l->changed, way);
         if (status != MS_OK || is_near_best(l) || m->kind != MS_MOVE_LAYERS)
             break;

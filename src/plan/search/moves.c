@@ -189,10 +189,6 @@ static int by_score(const void *a, const void *b)
     return (x->score < y->score) - (x->score > y->score);
 }
 
-/* ---- running them ---- */
-
-/* ---- making all ---- */
-
 static void sort_moves(ms_moves *l)
 {
     for (uint32_t i = 0; i < l->move_count; i++)

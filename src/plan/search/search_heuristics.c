@@ -19,10 +19,7 @@ ms_status ms_search_checkpoints(ms_search *s)
     ms_cost_sum sum = ms_assignment_sum(&s->costs, &assignment);
     if (sum.peak_bytes > s->capacity_bytes || (s->has_best && sum.step_ms >= s->best_ms))
         return MS_OK;
-    status = ms_search_consider(s, &assignment, &yes);
-    if (status == MS_OK && yes)
-        s->is_best_proven = false;
-    return status;
+    return ms_search_consider(s, &assignment, &yes);
 }
 
 ms_status ms_search_any_checkpoints(ms_search *s)
@@ -37,11 +34,11 @@ ms_status ms_search_any_checkpoints(ms_search *s)
         for (uint32_t l = 0; l < losses && status == MS_OK && !s->has_best; l++) {
             bool yes;
             status = ms_assignment_keep_all(s->arena, &s->costs, &assignment, s->err);
-            for (uint32_t i = 0; status == MS_OK && i < s->costs.layer_count; i++)
-                assignment.options[i] = o;
+            if (status != MS_OK)
+                break;
+            ms_assignment_fill(&s->costs, o, &assignment);
             assignment.loss = l;
-            if (status == MS_OK &&
-                ms_assignment_sum(&s->costs, &assignment).peak_bytes <= s->capacity_bytes)
+            if (ms_assignment_sum(&s->costs, &assignment).peak_bytes <= s->capacity_bytes)
                 status = ms_search_consider(s, &assignment, &yes);
         }
     }
@@ -58,8 +55,7 @@ static bool next_uniform(const ms_search *s, double after_ms, ms_assignment *tri
     for (uint32_t o = 0; o < s->costs.option_count; o++) {
         if (!ms_treatment_allowed(&s->costs.options[o].treatment, s->techniques))
             continue;
-        for (uint32_t i = 0; i < s->costs.layer_count; i++)
-            tried->options[i] = o;
+        ms_assignment_fill(&s->costs, o, tried);
         for (tried->loss = 0; tried->loss < s->costs.loss_count; tried->loss++) {
             ms_cost_sum sum = ms_assignment_sum(&s->costs, tried);
             if (!ms_loss_allowed(&task, tried->loss) || sum.peak_bytes > s->capacity_bytes ||
@@ -71,8 +67,8 @@ static bool next_uniform(const ms_search *s, double after_ms, ms_assignment *tri
             next->options[0] = o;
         }
     }
-    for (uint32_t i = 1; found && i < s->costs.layer_count; i++)
-        next->options[i] = next->options[0];
+    if (found)
+        ms_assignment_fill(&s->costs, next->options[0], next);
     return found;
 }
 
@@ -90,8 +86,6 @@ static ms_status try_uniform(ms_search *s)
             (s->has_best && ms >= s->best_ms))
             break;
         status = ms_search_consider(s, &next, &yes);
-        if (yes)
-            s->is_best_proven = false;
     }
     return status;
 }

@@ -96,8 +96,6 @@ static ms_status raise_for_evaluation(ms_search *s, const ms_treatments *treatme
                                       uint64_t *budget)
 {
     uint64_t least = 0;
-    if (*budget == UINT64_MAX)
-        return MS_OK;
     ms_status status = evaluation_budget(s, treatments, &least);
     *budget = least > *budget ? least : *budget;
     return status;
@@ -175,9 +173,10 @@ static ms_status offer_least(ms_search *s, const ms_assignment *assignment, leas
         ms_assignment_treatments(s->arena, &s->costs, assignment, &treatments, s->err);
     if (status == MS_OK)
         status = try_least(s, &treatments, &sum, least, &budget);
-    if (status == MS_OK)
-        status = raise_for_evaluation(s, &treatments, &budget);
     if (status != MS_OK || budget == UINT64_MAX || !is_less(least, budget, sum.step_ms))
+        return status;
+    status = raise_for_evaluation(s, &treatments, &budget);
+    if (status != MS_OK || !is_less(least, budget, sum.step_ms))
         return status;
     *least = (least_plan){budget, sum.step_ms, treatments};
     return ms_assignment_copy(s->arena, &s->costs, assignment, &s->best, s->err);
@@ -193,8 +192,7 @@ static ms_status offer_checkpoints(ms_search *s, uint32_t loss, least_plan *leas
         const ms_treatment *t = &s->costs.options[o].treatment;
         if (t->kind != MS_TREAT_CHECKPOINT || !ms_treatment_allowed(t, s->techniques))
             continue;
-        for (uint32_t i = 0; i < s->costs.layer_count; i++)
-            all.options[i] = o;
+        ms_assignment_fill(&s->costs, o, &all);
         status = offer_least(s, &all, least);
     }
     return status;

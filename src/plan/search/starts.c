@@ -41,8 +41,7 @@ static int by_start_score(const void *a, const void *b)
 static void set_uniform(const ms_moves *l, const ms_start *from, ms_assignment *to)
 {
     to->loss = from->loss;
-    for (uint32_t i = 0; i < l->s->costs.layer_count; i++)
-        to->options[i] = from->option;
+    ms_assignment_fill(&l->s->costs, from->option, to);
 }
 
 ms_status ms_moves_list_starts(ms_moves *l, ms_start **starts, uint32_t *count)
