@@ -68,7 +68,7 @@ static const stack_case cases[] = {
 #ifdef SANITIZED
 enum { MIXES = 2, APART = 24 };
 #else
-enum { MIXES = 12, APART = 12 };
+enum { MIXES = 12, APART = 4 };
 #endif
 
 static uint64_t simulated_peak(const ms_model_config *model, const ms_run_config *run, double *ms)
