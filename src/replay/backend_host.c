@@ -163,7 +163,7 @@ static void run_product(const ms_host_work *work, void *tiles)
     const ms_backend_product *p = &work->product;
     const ms_blas_shape shape = {p->rows, p->inner, p->columns, p->dtype};
     uint64_t bytes = ms_dtype_bytes(p->dtype);
-    for (uint64_t i = 0; i < p->batches; i++)
+    for (uint64_t i = 0; i < p->batches && !ms_stop_asked(work->stop); i++)
         ms_replay_blas_multiply(
             work->blas, &shape,
             (ms_blas_matrix){ms_replay_pointer(p->a + i * p->rows * p->inner * bytes),
@@ -184,16 +184,20 @@ static ms_status product(ms_backend *backend, ms_backend_stream *stream,
     return MS_OK;
 }
 
+#define PIECE_BYTES (UINT64_C(256) << 20) /* between two looks at what asks to stop */
+
 static void run_traffic(const ms_host_work *work, void *tiles)
 {
     const ms_backend_traffic *t = &work->traffic;
     uint64_t most = t->from_bytes < t->to_bytes ? t->from_bytes : t->to_bytes;
-    uint64_t left = t->bytes / 2;
+    uint64_t left = t->bytes / 2, at = 0;
     (void)tiles;
-    while (most > 0 && left > 0) {
-        uint64_t bytes = left < most ? left : most;
-        memcpy(ms_replay_pointer(t->to), ms_replay_pointer(t->from), (size_t)bytes);
+    while (most > 0 && left > 0 && !ms_stop_asked(work->stop)) {
+        uint64_t bytes = left < most - at ? left : most - at;
+        bytes = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
+        memcpy(ms_replay_pointer(t->to + at), ms_replay_pointer(t->from + at), (size_t)bytes);
         left -= bytes;
+        at = (at + bytes) % most;
     }
 }
 
@@ -307,8 +311,8 @@ ms_status ms_replay_host_open(const ms_backend_host_options *options, ms_backend
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the host backend");
     h->base.calls = &calls;
     h->options = *options;
-    h->streams = ms_replay_streams_create(options->skips_data);
-    h->blas = ms_replay_blas_open(!options->has_no_blas && !options->skips_data);
+    h->streams = ms_replay_streams_create(options->skips_data, options->stop);
+    h->blas = ms_replay_blas_open(!options->has_no_blas && !options->skips_data, options->stop);
     ms_status status = MS_OK;
     if (h->streams && h->blas)
         status = set_capacity(h, err);

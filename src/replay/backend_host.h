@@ -6,6 +6,7 @@
 #ifndef MS_REPLAY_BACKEND_HOST_H
 #define MS_REPLAY_BACKEND_HOST_H
 
+#include "base/limit.h"
 #include "replay/backend.h"
 
 /* Rates are per second; 0: as fast as the machine is. */
@@ -17,6 +18,7 @@ typedef struct ms_backend_host_options {
     bool skips_data;   /* no byte is read or written, so a capacity of any size costs nothing; work
                           takes the time that the rates give it, else none */
     bool has_no_blas;  /* products by the plain loop */
+    const ms_stop *stop; /* once it is set, work that is left is passed over; or NULL */
 } ms_backend_host_options;
 
 /* MS_ERR_USAGE: the capacity exceeds the memory that is free, and bytes are to be written. */

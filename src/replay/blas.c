@@ -18,6 +18,7 @@ struct ms_blas {
     void *library;
     const char *name;
     sgemm multiply; /* NULL: the plain loop */
+    const ms_stop *stop;
 };
 
 static const struct library {
@@ -43,12 +44,13 @@ static void load(ms_blas *blas)
     }
 }
 
-ms_blas *ms_replay_blas_open(bool wants_library)
+ms_blas *ms_replay_blas_open(bool wants_library, const ms_stop *stop)
 {
     ms_blas *blas = calloc(1, sizeof *blas);
     if (!blas)
         return NULL;
     blas->name = "a plain loop";
+    blas->stop = stop;
     if (wants_library)
         load(blas);
     return blas;
@@ -186,7 +188,7 @@ static void multiply_tile(const ms_blas *blas, const ms_blas_shape *s, const ms_
 {
     float *left = tiles, *right = tiles + TILE * TILE, *sum = tiles + 2 * TILE * TILE;
     memset(sum, 0, sizeof *sum * TILE * TILE);
-    for (uint64_t k = 0; k < s->inner; k += TILE) {
+    for (uint64_t k = 0; k < s->inner && !ms_stop_asked(blas->stop); k += TILE) {
         uint64_t inner = least(TILE, s->inner - k);
         const part of_a = {p->row, k, p->rows, inner}, of_b = {k, p->column, inner, p->columns};
         load_tile(a, s->rows, s->inner, &of_a, s->dtype, left);
@@ -204,18 +206,30 @@ static bool is_direct(const ms_blas *blas, const ms_blas_shape *s, const ms_blas
            s->rows <= INT32_MAX && s->inner <= INT32_MAX && s->columns <= INT32_MAX;
 }
 
+/* So many rows at a time that a library is soon back, and none of its rate is lost. */
+static void multiply_directly(const ms_blas *blas, const ms_blas_shape *s, const float *a,
+                              const float *b, float *c)
+{
+    enum { LEAST_ROWS = 256 };
+    static const double most_flops = 1e10;
+    uint64_t most = (uint64_t)(most_flops / (2 * (double)s->inner * (double)s->columns + 1));
+    most = most < LEAST_ROWS ? LEAST_ROWS : most;
+    for (uint64_t i = 0; i < s->rows && !ms_stop_asked(blas->stop); i += most)
+        blas->multiply(BY_ROWS, AS_IT_IS, AS_IT_IS, (int)least(most, s->rows - i), (int)s->columns,
+                       (int)s->inner, 1.0F, a + i * s->inner, (int)s->inner, b, (int)s->columns,
+                       0.0F, c + i * s->columns, (int)s->columns);
+}
+
 void ms_replay_blas_multiply(const ms_blas *blas, const ms_blas_shape *s, ms_blas_matrix a,
                              ms_blas_matrix b, void *c, void *tiles)
 {
     if (is_direct(blas, s, &a, &b)) {
-        blas->multiply(BY_ROWS, AS_IT_IS, AS_IT_IS, (int)s->rows, (int)s->columns, (int)s->inner,
-                       1.0F, a.items, (int)s->inner, b.items, (int)s->columns, 0.0F, c,
-                       (int)s->columns);
+        multiply_directly(blas, s, a.items, b.items, c);
         return;
     }
     float *sum = (float *)tiles + 2 * TILE * TILE;
     for (uint64_t i = 0; i < s->rows; i += TILE)
-        for (uint64_t j = 0; j < s->columns; j += TILE) {
+        for (uint64_t j = 0; j < s->columns && !ms_stop_asked(blas->stop); j += TILE) {
             const part p = {i, j, least(TILE, s->rows - i), least(TILE, s->columns - j)};
             multiply_tile(blas, s, &a, &b, &p, tiles);
             store_tile(c, s->columns, &p, s->dtype, sum);

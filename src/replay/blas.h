@@ -9,12 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/limit.h"
 #include "tensor/dtype.h"
 
 typedef struct ms_blas ms_blas;
 
-/* NULL when out of memory. `wants_library` false: the plain loop. */
-ms_blas *ms_replay_blas_open(bool wants_library);
+/* NULL when out of memory. `wants_library` false: the plain loop. Once `stop` is set, products end
+ * before they are complete; NULL: never. */
+ms_blas *ms_replay_blas_open(bool wants_library, const ms_stop *stop);
 void ms_replay_blas_close(ms_blas *blas);
 /* "OpenBLAS", ..., or "a plain loop". */
 const char *ms_replay_blas_name(const ms_blas *blas);

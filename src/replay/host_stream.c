@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/limit.h"
 #include "base/parallel.h"
 
 enum { QUEUE = 256, MOST_STREAMS = 16 };
@@ -18,6 +17,7 @@ typedef struct command {
     ms_backend_event *event;
     uint64_t record; /* of the event: this one is made, or waited for */
     uint64_t waits;  /* a record: waits for earlier records of it */
+    double given_ms; /* by the machine's clock; 0 where clocks count */
 } command;
 
 /* Guarded by the lock of the streams. Records are numbered from 1 as they are enqueued. */
@@ -31,6 +31,7 @@ struct ms_host_streams {
     pthread_mutex_t lock;
     pthread_cond_t happened; /* an event */
     bool counts;
+    const ms_stop *stop; /* or NULL */
     ms_backend_stream *items[MOST_STREAMS];
     uint32_t count;
 };
@@ -48,14 +49,21 @@ struct ms_backend_stream {
 
 /* ---- on the stream's thread ---- */
 
-static void sleep_until(double end_ms)
+/* In short pieces, as it may be asked to stop. */
+static void sleep_until(double end_ms, const ms_stop *stop)
 {
-    double left_ms = end_ms - ms_now_ms();
-    if (left_ms <= 0)
-        return;
-    struct timespec left = {.tv_sec = (time_t)(left_ms / 1e3)};
-    left.tv_nsec = (long)((left_ms - (double)left.tv_sec * 1e3) * 1e6);
-    nanosleep(&left, NULL);
+    static const double most_ms = 50;
+    double left_ms;
+    while (!ms_stop_asked(stop) && (left_ms = end_ms - ms_now_ms()) > 0) {
+        double piece_ms = left_ms < most_ms ? left_ms : most_ms;
+        nanosleep(&(struct timespec){.tv_nsec = (long)(piece_ms * 1e6)}, NULL);
+    }
+}
+
+static void raise_clock(ms_backend_stream *s, double ms)
+{
+    if (ms > s->now_ms)
+        s->now_ms = ms;
 }
 
 /* Where work takes its time by a rate, the next begins when it ought to have ended: what a thread
@@ -65,6 +73,8 @@ static void do_work(ms_backend_stream *s, const ms_host_work *work)
     static const double wake_ms = 2;
     double real_ms = s->all->counts ? 0 : ms_now_ms();
     double begin_ms = s->now_ms;
+    if (ms_stop_asked(work->stop))
+        return;
     if (!s->all->counts && (work->least_ms <= 0 || real_ms - begin_ms > wake_ms))
         begin_ms = real_ms;
     if (work->run)
@@ -72,7 +82,7 @@ static void do_work(ms_backend_stream *s, const ms_host_work *work)
     s->now_ms = begin_ms + work->least_ms;
     if (s->all->counts)
         return;
-    sleep_until(s->now_ms);
+    sleep_until(s->now_ms, work->stop);
     real_ms = ms_now_ms();
     if (work->least_ms <= 0 || real_ms - s->now_ms > wake_ms)
         s->now_ms = real_ms;
@@ -93,23 +103,19 @@ static void do_record(ms_backend_stream *s, const command *c)
 static void do_wait(ms_backend_stream *s, const command *c)
 {
     ms_host_streams *all = s->all;
-    bool waits = c->event->happened < c->record;
     while (c->event->happened < c->record)
         pthread_cond_wait(&all->happened, &all->lock);
     c->event->waits_done++;
-    if (!all->counts) {
-        s->now_ms = waits ? ms_now_ms() : s->now_ms;
-        return;
-    }
-    if (c->event->at_ms > s->now_ms)
-        s->now_ms = c->event->at_ms;
-    pthread_cond_broadcast(&all->happened);
+    raise_clock(s, c->event->at_ms);
+    if (all->counts)
+        pthread_cond_broadcast(&all->happened);
 }
 
 /* With the lock held, except while work runs. */
 static void do_first(ms_backend_stream *s)
 {
     const command *c = &s->queue[s->first];
+    raise_clock(s, c->given_ms);
     switch (c->kind) {
     case COMMAND_WORK:
         pthread_mutex_unlock(&s->all->lock);
@@ -146,11 +152,14 @@ static void *run(void *argument)
 
 static void add(ms_backend_stream *s, const command *c)
 {
+    double given_ms = s->all->counts ? 0 : ms_now_ms();
     pthread_mutex_lock(&s->all->lock);
     while (s->count == QUEUE)
         pthread_cond_wait(&s->removed, &s->all->lock);
     command *slot = &s->queue[(s->first + s->count++) % QUEUE];
     *slot = *c;
+    slot->given_ms = given_ms;
+    slot->work.stop = s->all->stop;
     if (c->kind == COMMAND_RECORD) {
         slot->record = ++c->event->asked;
         slot->waits = c->event->waits_asked;
@@ -198,12 +207,13 @@ bool ms_replay_event_elapsed(ms_host_streams *all, const ms_backend_event *begin
 
 /* ---- opening and closing ---- */
 
-ms_host_streams *ms_replay_streams_create(bool counts)
+ms_host_streams *ms_replay_streams_create(bool counts, const ms_stop *stop)
 {
     ms_host_streams *all = calloc(1, sizeof *all);
     if (!all)
         return NULL;
     all->counts = counts;
+    all->stop = stop;
     pthread_mutex_init(&all->lock, NULL);
     pthread_cond_init(&all->happened, NULL);
     return all;

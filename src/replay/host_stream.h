@@ -2,11 +2,13 @@
  *
  * Streams and events of the host backend: a thread takes what is enqueued, in order. Each stream
  * has a clock. It is the machine's, or, where no data is moved, counts what the rates make of the
- * work, so that it is exact and nothing sleeps.
+ * work, so that it is exact and nothing sleeps. A stream that has nothing to do does not lag: what
+ * it is given begins no earlier than when it was given.
  */
 #ifndef MS_REPLAY_HOST_STREAM_H
 #define MS_REPLAY_HOST_STREAM_H
 
+#include "base/limit.h"
 #include "replay/blas.h"
 #include "replay/backend.h"
 
@@ -18,12 +20,14 @@ typedef struct ms_host_work {
     ms_backend_traffic traffic; /* or a copy */
     ms_backend_product product;
     const ms_blas *blas;
+    const ms_stop *stop; /* filled by the stream */
 } ms_host_work;
 
 typedef struct ms_host_streams ms_host_streams;
 
-/* `counts` : the clocks count instead of sleeping. NULL when out of memory. */
-ms_host_streams *ms_replay_streams_create(bool counts);
+/* `counts` : the clocks count instead of sleeping. Once `stop` is set, what is enqueued is passed
+ * over; NULL: never. Returns NULL when out of memory. */
+ms_host_streams *ms_replay_streams_create(bool counts, const ms_stop *stop);
 void ms_replay_streams_free(ms_host_streams *streams); /* all are closed */
 
 ms_status ms_replay_stream_open(ms_host_streams *streams, ms_backend_stream **stream,

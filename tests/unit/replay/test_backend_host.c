@@ -200,6 +200,68 @@ static void a_backend_has_so_many_streams(void **state)
     b->calls->close(b);
 }
 
+/* ---- idle streams, and stopped ones ---- */
+
+static void rest(long ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+/* What lies between two pieces of work is no part of either, and of none before the first. */
+static void idle_time_is_not_counted(void **state)
+{
+    enum { RESTS = 2, REST_MS = 250 };
+    ms_backend *b = open_host(&real);
+    ms_backend_stream *s = stream_of(b);
+    uint64_t device = reserve(b, 2 * MIB);
+    double ms;
+    (void)state;
+    for (int i = 0; i < RESTS; i++) {
+        ms_backend_event *begin = event_of(b), *end = event_of(b);
+        rest(REST_MS);
+        b->calls->record(b, begin, s, &err);
+        b->calls->copy(b, s, MS_COPY_ON_DEVICE, device + MIB, device, MIB, &err);
+        b->calls->record(b, end, s, &err);
+        b->calls->synchronize(b, s, &err);
+        assert_int_equal(b->calls->elapsed(b, begin, end, &ms, &err), MS_OK);
+        assert_true(ms >= 0 && ms < REST_MS - 50);
+        b->calls->close_event(b, begin);
+        b->calls->close_event(b, end);
+    }
+    b->calls->close_stream(b, s);
+    b->calls->release(b, MS_MEMORY_BACKED, device, 2 * MIB);
+    b->calls->close(b);
+}
+
+/* A copy of hours, and a product of minutes: both are given up. */
+static void a_stopped_stream_is_soon_done(void **state)
+{
+    enum { SIDE = 2048, MOST_MS = 20000 };
+    ms_stop stop = 0;
+    const ms_backend_host_options slow = {
+        .capacity_bytes = 64 * MIB, .to_device_bytes = 1, .has_no_blas = true, .stop = &stop};
+    ms_backend *b = open_host(&slow);
+    ms_backend_stream *s[2] = {stream_of(b), stream_of(b)};
+    uint64_t device = reserve(b, 50 * MIB);
+    const ms_backend_product product = {
+        1, SIDE, SIDE, SIDE, device, device + 16 * MIB, device + 32 * MIB, MS_DTYPE_F32, false};
+    char host[4096] = {0};
+    (void)state;
+    b->calls->copy(b, s[0], MS_COPY_TO_DEVICE, device + 48 * MIB, (uintptr_t)host, sizeof host,
+                   &err);
+    for (int i = 0; i < 100; i++)
+        b->calls->product(b, s[1], &product, &err);
+    rest(20);
+    double begin_ms = ms_now_ms();
+    atomic_store(&stop, 1);
+    assert_int_equal(b->calls->synchronize(b, NULL, &err), MS_OK);
+    assert_true(ms_now_ms() - begin_ms < MOST_MS);
+    for (int i = 0; i < 2; i++)
+        b->calls->close_stream(b, s[i]);
+    b->calls->release(b, MS_MEMORY_BACKED, device, 50 * MIB);
+    b->calls->close(b);
+}
+
 /* ---- products ---- */
 
 typedef struct product_case {
@@ -255,7 +317,7 @@ static void check_product(void **state)
 {
     const product_case *c = *state;
     const ms_blas_shape *s = &c->shape;
-    ms_blas *blas = ms_replay_blas_open(c->has_library);
+    ms_blas *blas = ms_replay_blas_open(c->has_library, NULL);
     uint64_t bytes = ms_dtype_bytes(s->dtype);
     void *a = malloc(s->rows * s->inner * bytes), *b = malloc(s->inner * s->columns * bytes);
     void *got = malloc(s->rows * s->columns * bytes), *tiles = malloc(ms_replay_blas_tile_bytes());
@@ -357,7 +419,7 @@ static const rate_case rates[] = {
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT_OF(products) + COUNT_OF(rates) + 8] = {
+    struct CMUnitTest tests[COUNT_OF(products) + COUNT_OF(rates) + 9] = {
         cmocka_unit_test(the_capacity_is_kept),
         cmocka_unit_test(pages_count_when_they_are_mapped),
         cmocka_unit_test(more_than_the_machine_has_is_refused),
@@ -365,8 +427,10 @@ int main(void)
         cmocka_unit_test(events_order_streams),
         cmocka_unit_test(an_event_that_was_never_recorded_holds_nobody),
         cmocka_unit_test(a_backend_has_so_many_streams),
+        cmocka_unit_test(idle_time_is_not_counted),
+        cmocka_unit_test(a_stopped_stream_is_soon_done),
     };
-    size_t count = 7;
+    size_t count = 9;
     count += ADD_ROWS(tests + count, check_product, products);
     count += ADD_ROWS(tests + count, times_follow_the_rates, rates);
     return _cmocka_run_group_tests("the host backend", tests, count, NULL, NULL);
