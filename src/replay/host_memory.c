@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Addresses come from the system, which puts memory behind a page when it is first written.
+ * Addresses come from the system, and memory in whole pages, which is what is counted.
  */
 #define _GNU_SOURCE /* for MAP_ANONYMOUS; NOLINT(bugprone-reserved-identifier) */
 #include "replay/host_memory.h"
@@ -64,6 +64,21 @@ static ms_status take(ms_host_memory *m, uint64_t bytes, ms_error *err)
                        bytes);
     m->used_bytes += bytes;
     return MS_OK;
+}
+
+/* The system puts memory behind a page when it is first written, which takes time: now, and not in
+ * what is measured. Where nothing is written, none is needed. */
+static void touch(const ms_host_memory *m, uint64_t address, uint64_t bytes)
+{
+    volatile char *page = ms_replay_pointer(address);
+    if (!m->limit_bytes)
+        return;
+#ifdef MADV_POPULATE_WRITE
+    if (madvise(ms_replay_pointer(address), bytes, MADV_POPULATE_WRITE) == 0)
+        return;
+#endif
+    for (uint64_t at = 0; at < bytes; at += PAGE_BYTES)
+        page[at] = 0;
 }
 
 /* At a multiple of `alignment`, which is one of pages. */
@@ -131,7 +146,15 @@ static bool add_segment(ms_host_memory *m, uint64_t bytes, uint64_t *address)
             (m->segments.count - 1 - at) * sizeof *m->segments.items);
     m->segments.items[at] = (ms_host_range){*address, bytes};
     m->next = *address + bytes;
+    touch(m, *address, bytes);
     return true;
+}
+
+/* Also where the system has no room for a mapping of its own. */
+static void drop_pages(uint64_t address, uint64_t bytes)
+{
+    madvise(ms_replay_pointer(address), bytes, MADV_DONTNEED);
+    mprotect(ms_replay_pointer(address), bytes, PROT_NONE);
 }
 
 static void drop_segment(ms_host_memory *m, uint64_t address, uint64_t bytes)
@@ -142,8 +165,9 @@ static void drop_segment(ms_host_memory *m, uint64_t address, uint64_t bytes)
     m->segments.count--;
     memmove(&m->segments.items[at], &m->segments.items[at + 1],
             (m->segments.count - at) * sizeof *m->segments.items);
-    (void)mmap(ms_replay_pointer(address), bytes, PROT_NONE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (mmap(ms_replay_pointer(address), bytes, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+        drop_pages(address, bytes);
 }
 
 ms_status ms_replay_memory_reserve(ms_host_memory *m, ms_memory_kind kind, uint64_t bytes,
@@ -157,10 +181,10 @@ ms_status ms_replay_memory_reserve(ms_host_memory *m, ms_memory_kind kind, uint6
         *address = (uintptr_t)find_addresses(round_up(bytes), MS_MEMORY_ALIGNMENT, PROT_NONE);
         return *address ? MS_OK : ms_fail(err, MS_ERR_NOMEM, NO_ADDRESSES, bytes);
     }
-    ms_status status = take(m, bytes, err);
+    ms_status status = take(m, round_up(bytes), err);
     if (status != MS_OK || add_segment(m, round_up(bytes), address))
         return status;
-    m->used_bytes -= bytes;
+    m->used_bytes -= round_up(bytes);
     return ms_fail(err, MS_ERR_NOMEM, NO_ADDRESSES, bytes);
 }
 
@@ -172,7 +196,7 @@ void ms_replay_memory_release(ms_host_memory *m, ms_memory_kind kind, uint64_t a
         return;
     }
     drop_segment(m, address, round_up(bytes));
-    m->used_bytes -= bytes;
+    m->used_bytes -= round_up(bytes);
 }
 
 void ms_replay_memory_free(ms_host_memory *m)
@@ -189,16 +213,17 @@ ms_status ms_replay_memory_map(ms_host_memory *m, uint64_t address, uint64_t byt
     ms_status status = take(m, bytes, err);
     if (status != MS_OK)
         return status;
-    if (mprotect(ms_replay_pointer(address), bytes, PROT_READ | PROT_WRITE) == 0)
+    if (mprotect(ms_replay_pointer(address), bytes, PROT_READ | PROT_WRITE) == 0) {
+        touch(m, address, bytes);
         return MS_OK;
+    }
     m->used_bytes -= bytes;
     return ms_fail(err, MS_ERR_NOMEM, "the system does not map %" PRIu64 " bytes", bytes);
 }
 
 void ms_replay_memory_unmap(ms_host_memory *m, uint64_t address, uint64_t bytes)
 {
-    madvise(ms_replay_pointer(address), bytes, MADV_DONTNEED);
-    mprotect(ms_replay_pointer(address), bytes, PROT_NONE);
+    drop_pages(address, bytes);
     m->used_bytes -= bytes;
 }
 
@@ -206,18 +231,20 @@ void ms_replay_memory_unmap(ms_host_memory *m, uint64_t address, uint64_t bytes)
 
 ms_status ms_replay_memory_pin(ms_host_memory *m, uint64_t bytes, void **pinned, ms_error *err)
 {
-    bool fits = bytes <= MOST_BYTES &&
-                (!m->limit_bytes || m->used_bytes + m->host_bytes + bytes <= m->limit_bytes);
+    bool fits =
+        bytes <= MOST_BYTES &&
+        (!m->limit_bytes || m->used_bytes + m->host_bytes + round_up(bytes) <= m->limit_bytes);
     *pinned = fits ? find_addresses(round_up(bytes), PAGE_BYTES, PROT_READ | PROT_WRITE) : NULL;
     if (!*pinned)
         return ms_fail(err, MS_ERR_NOMEM, "the machine has no %" PRIu64 " bytes of memory left",
                        bytes);
-    m->host_bytes += bytes;
+    m->host_bytes += round_up(bytes);
+    touch(m, (uintptr_t)*pinned, bytes);
     return MS_OK;
 }
 
 void ms_replay_memory_unpin(ms_host_memory *m, void *pinned, uint64_t bytes)
 {
     munmap(pinned, round_up(bytes));
-    m->host_bytes -= bytes;
+    m->host_bytes -= round_up(bytes);
 }

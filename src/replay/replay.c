@@ -19,6 +19,7 @@ typedef struct replay {
     ms_block *blocks;    /* per storage */
     uint64_t *addresses; /* per storage; 0: none */
     uint64_t allocated_bytes, requested_bytes, category_bytes[MS_CATEGORY_COUNT];
+    uint64_t waiting_bytes; /* requested, of blocks that were released and wait for a stream */
     ms_replay_phase *phase; /* the one that is open, or NULL; the array may move when one begins */
     uint32_t steady_event;  /* the first of the steady step */
     uint32_t op;            /* begun, but not run yet; MS_NONE: none */
@@ -61,16 +62,25 @@ static void note_peak(replay *r, uint32_t event)
     memcpy(result->category_bytes, r->category_bytes, sizeof result->category_bytes);
 }
 
+/* Before rounding, as PyTorch counts it: what waits for a stream is in it. The allocator ends all
+ * waits at once. */
+static uint64_t requested(replay *r)
+{
+    if (ms_allocator_stats_of(r->allocator)->waiting_bytes == 0)
+        r->waiting_bytes = 0;
+    return r->requested_bytes + r->waiting_bytes;
+}
+
 static void note(replay *r, uint32_t event)
 {
-    uint64_t reserved = r->source.reserved_bytes;
+    uint64_t reserved = r->source.reserved_bytes, asked = requested(r);
     if (r->phase && r->allocated_bytes > r->phase->peak_bytes) {
         r->phase->peak_bytes = r->allocated_bytes;
         r->phase->peak_event = event;
     }
     if (r->phase) {
         raise(&r->phase->peak_reserved_bytes, reserved);
-        raise(&r->phase->peak_requested_bytes, r->requested_bytes);
+        raise(&r->phase->peak_requested_bytes, asked);
     }
     raise(&r->result->peak_reserved_bytes, reserved);
     note_peak(r, event);
@@ -106,11 +116,14 @@ static ms_status begin_phase(replay *r, const ms_mark *mark, uint32_t event)
 
 static ms_status play_mark(replay *r, const ms_mark *mark, uint32_t event)
 {
+    ms_status status = ms_replay_source_look(&r->source, r->err);
+    if (status != MS_OK)
+        return status;
     if (event == r->steady_event)
         begin_steady(r);
     if (r->phase) {
         r->phase->end_bytes = r->allocated_bytes;
-        r->phase->end_requested_bytes = r->requested_bytes;
+        r->phase->end_requested_bytes = requested(r);
         r->phase->end_reserved_bytes = r->source.reserved_bytes;
         r->phase = NULL;
     }
@@ -175,7 +188,11 @@ static ms_status play_free(replay *r, uint32_t storage)
     r->allocated_bytes -= bytes;
     r->requested_bytes -= r->trace->storages.items[storage].bytes;
     r->category_bytes[r->trace->storages.items[storage].category] -= bytes;
+    const ms_allocator_stats *stats = ms_allocator_stats_of(r->allocator);
+    uint64_t waiting = stats->waiting_bytes;
     ms_allocator_release(r->allocator, block);
+    if (stats->waiting_bytes > waiting)
+        r->waiting_bytes += r->trace->storages.items[storage].bytes;
     r->blocks[storage] = 0;
     r->addresses[storage] = 0;
     return status;
@@ -258,11 +275,13 @@ static ms_status finish(replay *r)
 {
     ms_replay_work *work = &r->work;
     if (r->options->is_memory_only || !r->result->has_steady || r->result->phases.count == 0)
-        return MS_OK;
+        return ms_replay_source_look(&r->source, r->err);
     ms_status status = ms_replay_clock_mark(&work->clock, work->lanes[MS_STREAM_OPERATORS].stream,
                                             r->result->phases.count - 1, MS_REPLAY_TIMES, r->err);
     if (status == MS_OK)
         status = r->backend->calls->synchronize(r->backend, NULL, r->err);
+    if (status == MS_OK)
+        status = ms_replay_source_look(&r->source, r->err);
     r->result->has_times = status == MS_OK && !r->backend->facts.is_simulated;
     return status == MS_OK ? ms_replay_clock_read(&work->clock, r->result, r->err) : status;
 }
@@ -283,8 +302,9 @@ static ms_status open_all(replay *r)
     if (!r->options->is_memory_only)
         status = ms_replay_work_open(&r->work, r->err);
     if (status == MS_OK)
-        status = r->backend->calls->used(r->backend, &r->result->before_used_bytes, r->err);
-    r->result->before_used_bytes -= r->result->landing_bytes;
+        status = ms_replay_source_look(&r->source, r->err);
+    if (status == MS_OK && r->source.most_used_bytes >= r->result->landing_bytes)
+        r->result->before_used_bytes = r->source.most_used_bytes - r->result->landing_bytes;
     return status;
 }
 
@@ -292,6 +312,8 @@ static void close_all(replay *r)
 {
     ms_error ignored = {0};
     (void)r->backend->calls->synchronize(r->backend, NULL, &ignored);
+    if (r->result->played_events < r->result->event_count)
+        (void)ms_replay_source_look(&r->source, &ignored);
     if (r->allocator) {
         r->result->retries = ms_allocator_stats_of(r->allocator)->retries;
         ms_allocator_free(r->allocator);
@@ -306,16 +328,18 @@ static void close_all(replay *r)
 ms_status ms_replay_run(ms_backend *backend, const ms_trace *trace,
                         const ms_replay_options *options, ms_replay_result *result, ms_error *err)
 {
-    replay r = {.backend = backend,
-                .trace = trace,
-                .options = options,
-                .result = result,
-                .source = {.backend = backend},
-                .work = {.backend = backend, .trace = trace, .result = result},
-                .steady_event = find_steady_event(trace),
-                .op = MS_NONE,
-                .err = err};
-    *result = (ms_replay_result){.event_count = trace->events.count};
+    replay r = {
+        .backend = backend,
+        .trace = trace,
+        .options = options,
+        .result = result,
+        .source = {.backend = backend, .most_used_bytes = backend->facts.first_used_bytes},
+        .work = {.backend = backend, .trace = trace, .result = result, .stop = options->stop},
+        .steady_event = find_steady_event(trace),
+        .op = MS_NONE,
+        .err = err};
+    *result = (ms_replay_result){.event_count = trace->events.count,
+                                 .before_used_bytes = backend->facts.first_used_bytes};
     r.work.clock.backend = backend;
     ms_status status = open_all(&r);
     if (status == MS_OK)

@@ -108,6 +108,14 @@ static uint64_t parts_of(uint64_t whole, uint64_t part)
     return (whole + part - 1) / part;
 }
 
+static ms_status run_part(const ms_replay_work *r, ms_backend_stream *stream,
+                          const ms_backend_product *part, ms_error *err)
+{
+    if (ms_stop_asked(r->stop))
+        return ms_fail(err, MS_ERR_STOPPED, "the replay was stopped");
+    return r->backend->calls->product(r->backend, stream, part, err);
+}
+
 static ms_status run_parts(const ms_replay_work *r, ms_backend_stream *stream, const ms_gemm *whole,
                            const ms_backend_product *most, ms_error *err)
 {
@@ -121,24 +129,30 @@ static ms_status run_parts(const ms_replay_work *r, ms_backend_stream *stream, c
                     part.rows = least(most->rows, whole->rows - i);
                     part.inner = least(most->inner, whole->inner - k);
                     part.columns = least(most->columns, whole->columns - j);
-                    status = r->backend->calls->product(r->backend, stream, &part, err);
+                    status = run_part(r, stream, &part, err);
                 }
     return status;
 }
 
-/* *ran is false where the tensors do not let it run. */
-static ms_status run_product(ms_replay_work *r, const ms_op_exec *op, const ms_gemm *whole,
-                             ms_backend_stream *stream, bool *ran, ms_error *err)
+bool ms_replay_operator_fit(const ms_replay_work *r, const ms_op_exec *op, const ms_gemm *whole,
+                            ms_backend_product *most)
 {
-    ms_backend_product most = {.dtype = dtype_of(op), .transposed = whole->transposed};
-    uint64_t unit = ms_dtype_bytes(most.dtype), n = whole->batches * unit;
+    *most = (ms_backend_product){.dtype = dtype_of(op), .transposed = whole->transposed};
+    uint64_t unit = ms_dtype_bytes(most->dtype), n = whole->batches * unit;
     region a = find_input(r, op, n * whole->rows * whole->inner);
     region b = find_input(r, op, n * whole->inner * whole->columns);
     region c = find_output(r, op, n * whole->rows * whole->columns);
-    *ran = cut(whole, unit, a, b, c, &most) &&
-           parts_of(whole->batches, most.batches) * parts_of(whole->rows, most.rows) *
-                   parts_of(whole->inner, most.inner) * parts_of(whole->columns, most.columns) <=
+    return cut(whole, unit, a, b, c, most) &&
+           parts_of(whole->batches, most->batches) * parts_of(whole->rows, most->rows) *
+                   parts_of(whole->inner, most->inner) * parts_of(whole->columns, most->columns) <=
                MOST_PARTS;
+}
+
+static ms_status run_product(ms_replay_work *r, const ms_op_exec *op, const ms_gemm *whole,
+                             ms_backend_stream *stream, bool *ran, ms_error *err)
+{
+    ms_backend_product most;
+    *ran = ms_replay_operator_fit(r, op, whole, &most);
     if (!*ran)
         return MS_OK;
     r->result->products += op->repeats;

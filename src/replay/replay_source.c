@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "replay/replay_source.h"
 
-static ms_status count(ms_replay_source *s, uint64_t bytes)
+ms_status ms_replay_source_look(ms_replay_source *s, ms_error *err)
 {
     uint64_t used = 0;
-    s->reserved_bytes += bytes;
-    if (s->reserved_bytes > s->most_reserved_bytes)
-        s->most_reserved_bytes = s->reserved_bytes;
-    ms_status status = s->backend->calls->used(s->backend, &used, &s->failure);
+    ms_status status = s->backend->calls->used(s->backend, &used, err);
     if (status == MS_OK && used > s->most_used_bytes)
         s->most_used_bytes = used;
     return status;
+}
+
+static ms_status count(ms_replay_source *s, uint64_t bytes)
+{
+    s->reserved_bytes += bytes;
+    if (s->reserved_bytes > s->most_reserved_bytes)
+        s->most_reserved_bytes = s->reserved_bytes;
+    return ms_replay_source_look(s, &s->failure);
 }
 
 static ms_status reserve(void *context, ms_memory_kind kind, uint64_t bytes, uint32_t stream,

@@ -14,6 +14,9 @@ typedef struct ms_replay_source {
     ms_error failure; /* the latest; one that the allocator recovers from is no failure */
 } ms_replay_source;
 
+/* Looks at what the driver shows: libraries, and other programs, take memory at any time. */
+ms_status ms_replay_source_look(ms_replay_source *source, ms_error *err);
+
 /* `source` must outlive what takes memory from it. */
 ms_memory ms_replay_source_memory(ms_replay_source *source);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "replay/replay_operator.h"
+#include "replay/replay_warm_up.h"
 
 /* Larger copies go in pieces through buffers of this size. */
 #define STAGING_BYTES (UINT64_C(64) << 20)
@@ -71,7 +72,7 @@ ms_status ms_replay_work_open(ms_replay_work *r, ms_error *err)
     ms_status status = ms_replay_clock_event(&r->clock, &r->issued, err);
     for (uint32_t i = 0; i < r->trace->streams.count && status == MS_OK; i++)
         status = open_lane(r, i, err);
-    return status;
+    return status == MS_OK ? ms_replay_warm_up(r, err) : status;
 }
 
 static void close_lane(ms_replay_work *r, const ms_replay_lane *lane)

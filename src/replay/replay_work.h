@@ -36,6 +36,7 @@ typedef struct ms_replay_work {
     ms_vec(ms_use) uses;      /* recorded, of storages that have memory */
     ms_backend_event *issued; /* where the operators' stream is when work is given to another */
     bool is_on;               /* the steady step runs */
+    const ms_stop *stop;      /* or NULL */
 } ms_replay_work;
 
 /* What the work of a stream needs at a time: of the host; and of the device, where copies of
@@ -45,8 +46,8 @@ typedef struct ms_replay_needs {
 } ms_replay_needs;
 ms_replay_needs ms_replay_work_needs(const ms_trace *trace, uint32_t stream);
 
-/* Opens a stream for each of the trace, with the buffers that its work needs; call
- * ms_replay_work_close also when it fails. */
+/* Opens a stream for each of the trace, with the buffers that its work needs, and warms the
+ * products up; call ms_replay_work_close also when it fails. */
 ms_status ms_replay_work_open(ms_replay_work *work, ms_error *err);
 /* Waits for everything, then gives all back. */
 void ms_replay_work_close(ms_replay_work *work);

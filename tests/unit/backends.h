@@ -22,6 +22,8 @@ static inline ms_backend *open_host(const ms_backend_host_options *options)
     return backend;
 }
 
+enum { MOST_SHAPES = 64 };
+
 /* Calls that may fail, and what is open now: handles, and bytes of the device and the host. */
 typedef struct troubled_backend {
     ms_backend base;
@@ -32,6 +34,12 @@ typedef struct troubled_backend {
     uint32_t seed;
     int64_t streams, events;
     uint64_t reserved_bytes, mapped_bytes, pinned_bytes;
+    uint64_t products, synchronizations;
+    uint64_t library_at, library_bytes; /* a library takes them for itself in this product */
+    ms_stop *stop;                      /* set in this product; or NULL */
+    uint64_t stop_at;
+    ms_backend_product shapes[MOST_SHAPES]; /* that ran before all streams were waited for */
+    uint32_t shape_count, cold_count;       /* that came later only */
 } troubled_backend;
 
 static inline troubled_backend *troubled(ms_backend *backend)
@@ -79,7 +87,12 @@ static inline bool strikes(ms_backend *backend, ms_error *err)
 
 static ms_status troubled_used(ms_backend *b, uint64_t *bytes, ms_error *err)
 {
-    FORWARD(used, bytes);
+    const troubled_backend *t = troubled(b);
+    if (strikes(b, err))
+        return t->failure;
+    ms_status status = t->inner->calls->used(t->inner, bytes, err);
+    *bytes += t->library_at && t->products >= t->library_at ? t->library_bytes : 0;
+    return status;
 }
 
 static ms_status troubled_reserve(ms_backend *b, ms_memory_kind kind, uint64_t bytes,
@@ -165,9 +178,31 @@ static ms_status troubled_copy(ms_backend *b, ms_backend_stream *stream, ms_copy
     FORWARD(copy, stream, kind, to, from, bytes);
 }
 
+static inline bool has_shape(const troubled_backend *t, const ms_backend_product *p)
+{
+    for (uint32_t i = 0; i < t->shape_count; i++)
+        if (t->shapes[i].batches == p->batches && t->shapes[i].rows == p->rows &&
+            t->shapes[i].inner == p->inner && t->shapes[i].columns == p->columns)
+            return true;
+    return false;
+}
+
+static inline void note_product(troubled_backend *t, const ms_backend_product *p)
+{
+    if (++t->products == t->stop_at)
+        atomic_store(t->stop, 1);
+    if (has_shape(t, p))
+        return;
+    if (t->synchronizations > 0)
+        t->cold_count++;
+    else if (t->shape_count < MOST_SHAPES)
+        t->shapes[t->shape_count++] = *p;
+}
+
 static ms_status troubled_product(ms_backend *b, ms_backend_stream *stream,
                                   const ms_backend_product *product, ms_error *err)
 {
+    note_product(troubled(b), product);
     FORWARD(product, stream, product);
 }
 
@@ -191,6 +226,7 @@ static ms_status troubled_set_workspace(ms_backend *b, uint64_t address, uint64_
 
 static ms_status troubled_synchronize(ms_backend *b, ms_backend_stream *stream, ms_error *err)
 {
+    troubled(b)->synchronizations++;
     FORWARD(synchronize, stream);
 }
 

@@ -95,6 +95,34 @@ static void pages_count_when_they_are_mapped(void **state)
     b->calls->close(b);
 }
 
+static long resident_pages(void)
+{
+    long size = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%ld %ld", &size, &resident), 2);
+    fclose(file);
+    return resident;
+}
+
+/* Memory is given in whole pages, and is there before it is first written. */
+static void pages_are_counted_and_there(void **state)
+{
+    enum { PAGE = 4096 };
+    ms_backend *b = open_host(&real);
+    (void)state;
+    uint64_t small = reserve(b, 100);
+    assert_int_equal(used_of(b), PAGE);
+    long before = resident_pages();
+    uint64_t large = reserve(b, 32 * MIB);
+    assert_true((uint64_t)(resident_pages() - before) * PAGE >= 31 * MIB);
+    b->calls->release(b, MS_MEMORY_BACKED, large, 32 * MIB);
+    assert_true((uint64_t)(resident_pages() - before) * PAGE < 16 * MIB);
+    b->calls->release(b, MS_MEMORY_BACKED, small, 100);
+    assert_int_equal(used_of(b), 0);
+    b->calls->close(b);
+}
+
 static void more_than_the_machine_has_is_refused(void **state)
 {
     ms_backend *b = NULL;
@@ -419,7 +447,7 @@ static const rate_case rates[] = {
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT_OF(products) + COUNT_OF(rates) + 9] = {
+    struct CMUnitTest tests[COUNT_OF(products) + COUNT_OF(rates) + 10] = {
         cmocka_unit_test(the_capacity_is_kept),
         cmocka_unit_test(pages_count_when_they_are_mapped),
         cmocka_unit_test(more_than_the_machine_has_is_refused),
@@ -427,10 +455,11 @@ int main(void)
         cmocka_unit_test(events_order_streams),
         cmocka_unit_test(an_event_that_was_never_recorded_holds_nobody),
         cmocka_unit_test(a_backend_has_so_many_streams),
+        cmocka_unit_test(pages_are_counted_and_there),
         cmocka_unit_test(idle_time_is_not_counted),
         cmocka_unit_test(a_stopped_stream_is_soon_done),
     };
-    size_t count = 9;
+    size_t count = 10;
     count += ADD_ROWS(tests + count, check_product, products);
     count += ADD_ROWS(tests + count, times_follow_the_rates, rates);
     return _cmocka_run_group_tests("the host backend", tests, count, NULL, NULL);
