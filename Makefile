@@ -56,6 +56,7 @@ ERRORS   := $(if $(filter 1,$(WERROR)),-Werror)
 CUDA_HOME ?= /usr/local/cuda
 WITH_CUDA := $(if $(filter 1,$(CUDA)),-DMS_WITH_CUDA -isystem $(CUDA_HOME)/include)
 $(BUILD)/src/replay/cuda_headers.o: CPPFLAGS += $(WITH_CUDA)
+$(BUILD)/src/replay/cuda_headers.o: $(BUILD)/cuda
 LINK      = $(CC) $(OPT) $(CFLAGS) $(LDFLAGS)
 
 # Sources are found: stages are folders of src, and may have folders of their own.
@@ -104,6 +105,11 @@ all: $(LIB) $(SHARED) $(BINARY) $(NULL)       ## build the program and both libr
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(COMPILE)' | cmp -s - $@ || echo '$(COMPILE)' > $@
+
+# The same for the one object that CUDA=1 changes.
+$(BUILD)/cuda: FORCE
+	@mkdir -p $(@D)
+	@echo '$(WITH_CUDA)' | cmp -s - $@ || echo '$(WITH_CUDA)' > $@
 
 $(BUILD)/%.o: %.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -406,7 +412,7 @@ help:                                ## list the targets
 	@echo 'Targets:'
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
-	@echo 'Settings: CONFIG=release|debug|asan|tsan|cov  WERROR=1  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  MUTATE_RUNS=  AGAINST=  CHECK_EVERY=  TRY_EVERY=  TIDY_NODES=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS=  SIMULATIONS='
+	@echo 'Settings: CONFIG=release|debug|asan|tsan|cov  WERROR=1  CUDA=1  CUDA_HOME=  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  MUTATE_RUNS=  AGAINST=  CHECK_EVERY=  TRY_EVERY=  TIDY_NODES=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS=  SIMULATIONS='
 
 print-%: ; @echo '$* = $($*)'
 FORCE:

@@ -38,11 +38,14 @@ ms_status ms_calibrator_add_pair(ms_calibrator *calibrator, const char *predicte
 ms_status ms_calibrator_add_table(ms_calibrator *calibrator, const char *path, ms_error *err);
 
 /* Adds the links, rates and context of one device: device_links.json of `memscope probe --links`.
- * Refuses those of a simulated device. */
+ * Refuses those of a simulated device, and those that were measured on another device. */
 ms_status ms_calibrator_add_links(ms_calibrator *calibrator, const char *path, ms_error *err);
 /* Whether the file is one of those; it is not where it cannot be read. Fails only when out of
  * memory. */
 ms_status ms_calibrator_is_links(const char *path, bool *is_links, ms_error *err);
+
+/* What is to be known of the points; NULL past the last. */
+const char *ms_calibrator_note(const ms_calibrator *calibrator, size_t index);
 
 /* Fits the parameters. Fails when the points are of several devices, or too few for any parameter.
  */

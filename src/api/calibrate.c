@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "calibrate/fit_memory.h"
+#include "config/model/notes.h"
 #include "json/read.h"
 #include "report/others/calibration_report.h"
 #include "report/writers.h"
@@ -16,6 +17,7 @@ struct ms_calibrator {
     ms_arena *arena;
     ms_measured_points points;
     ms_calibration_result result;
+    ms_notes notes;
     const ms_device *devices; /* NULL: not read yet */
     uint32_t device_count;
     ms_style style;
@@ -126,6 +128,11 @@ ms_status ms_calibrator_add_links(ms_calibrator *c, const char *path, ms_error *
                                      .devices = c->devices,
                                      .device_count = c->device_count};
         status = ms_measured_links_read(c->arena, &file, &c->points, err);
+        if (status == MS_OK && ms_measured_links_is_of_host(file.measured))
+            status = ms_note_add(&c->notes, c->arena, err,
+                                 "%.200s was measured with a machine's memory and threads, and not "
+                                 "on the device that it is meant for",
+                                 path);
     }
     close_document(&d);
     return status;
@@ -180,6 +187,11 @@ ms_status ms_calibrator_fit(ms_calibrator *c, ms_error *err)
     ms_status status = find_device(c, &device, err);
     return status == MS_OK ? ms_calibration_fit(c->arena, &c->points, device, &c->result, err)
                            : status;
+}
+
+const char *ms_calibrator_note(const ms_calibrator *c, size_t index)
+{
+    return c ? ms_note_at(&c->notes, index) : NULL;
 }
 
 /* ---- writing ---- */

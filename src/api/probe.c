@@ -69,17 +69,28 @@ void ms_probe_stop(ms_probe *p)
 
 /* ---- backends ---- */
 
-static ms_status open_cuda(const ms_probe_options *options, ms_backend **backend, ms_error *err)
+static ms_status open_cuda(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
+                           ms_error *err)
 {
+    (void)p;
+    if (options->capacity)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "a capacity is given, but a GPU's memory is what it is: only the backend "
+                       "host has a capacity");
     const ms_backend_cuda_options o = {.device = options->device_index};
     return ms_replay_cuda_open(&o, backend, err);
 }
 
-static ms_status open_host(const ms_probe_options *options, ms_backend **backend, ms_error *err)
+static ms_status open_host(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
+                           ms_error *err)
 {
     enum { LEAST_CAPACITY = 32 << 20 }; /* a segment, and what a replay takes for itself */
-    ms_backend_host_options o = {.skips_data = options->memory_only};
+    ms_backend_host_options o = {.skips_data = options->memory_only, .stop = &p->stop};
     ms_status status = MS_OK;
+    if (options->device_index > 0)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "the device %u is asked for, but the backend host has only this machine",
+                       (unsigned)options->device_index);
     if (options->capacity)
         status =
             ms_value_size("capacity", options->capacity, LEAST_CAPACITY, &o.capacity_bytes, err);
@@ -88,7 +99,8 @@ static ms_status open_host(const ms_probe_options *options, ms_backend **backend
 
 static const struct backend_row {
     const char *name;
-    ms_status (*open)(const ms_probe_options *options, ms_backend **backend, ms_error *err);
+    ms_status (*open)(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
+                      ms_error *err);
 } backends[] = {{"cuda", open_cuda}, {"host", open_host}};
 enum { BACKENDS = sizeof backends / sizeof backends[0] };
 
@@ -104,7 +116,7 @@ static ms_status open_backend(ms_probe *p, const ms_probe_options *options, ms_b
         if (strcmp(backends[i].name, options->backend) != 0)
             continue;
         p->backend = backends[i].name;
-        ms_status status = backends[i].open(options, backend, err);
+        ms_status status = backends[i].open(p, options, backend, err);
         if (status == MS_OK)
             p->facts = (*backend)->facts;
         return status;
@@ -229,10 +241,27 @@ static ms_status find_device(ms_probe *p, const char *name, ms_error *err)
                    "unknown device '%.40s'; `memscope devices` lists the known ones", name);
 }
 
+/* The figures are meant for a device of the table, and come from this one. */
+static ms_status note_device(ms_probe *p, ms_error *err)
+{
+    const ms_device *device = p->run.device;
+    if (!device || (!p->facts.is_host && ms_device_is_titled(device, p->facts.title)))
+        return MS_OK;
+    if (p->facts.is_host)
+        return ms_note_add(&p->notes, p->arena, err,
+                           "measured with this machine's memory and threads, and meant for %s",
+                           device->name);
+    return ms_note_add(&p->notes, p->arena, err,
+                       "meant for %s, but measured on %s: memscope calibrate refuses them",
+                       device->name, p->facts.title);
+}
+
 static ms_status measure_links(ms_probe *p, const char *name, ms_backend *backend, ms_error *err)
 {
     const ms_links_options options = {.stop = &p->stop};
     ms_status status = find_device(p, name, err);
+    if (status == MS_OK)
+        status = note_device(p, err);
     if (status != MS_OK)
         return status;
     status = ms_replay_links_measure(backend, &options, &p->links, err);

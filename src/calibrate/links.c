@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "device/device.h"
+#include "device/title.h"
 #include "tensor/dtype.h"
 
 #define LEAST_RATE 1e3 /* per second; less is a mistake, and no time is divided by it */
@@ -13,6 +13,7 @@ typedef struct reading {
     ms_json_value root;
     const char *name;
     const ms_device *device;
+    bool is_of_host;
     ms_measured_points *points;
     ms_error *err;
 } reading;
@@ -75,6 +76,33 @@ static ms_status find_device(reading *r, const ms_report_pair *file)
                         "unknown device '%.40s'; `memscope devices` lists the known ones", name);
 }
 
+bool ms_measured_links_is_of_host(ms_json_value root)
+{
+    ms_json_value backend;
+    const char *text = NULL;
+    ms_error ignored = {0};
+    return ms_json_find_pointer(root, "/metadata/backend", &backend) &&
+           ms_json_get_string(backend, &text, &ignored) == MS_OK && strcmp(text, "host") == 0;
+}
+
+/* As for other measurements: a driver's name for it says which device they are of. */
+static ms_status check_title(reading *r)
+{
+    ms_json_value at;
+    const char *title = NULL;
+    if (r->is_of_host)
+        return MS_OK;
+    if (!ms_json_find_pointer(r->root, "/metadata/device_title", &at))
+        return ms_json_fail(r->err, r->root, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                            "no /metadata/device_title in it");
+    ms_status status = ms_json_get_string(at, &title, r->err);
+    if (status != MS_OK || ms_device_is_titled(r->device, title))
+        return status;
+    return ms_json_fail(r->err, at, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
+                        "measured on '%.60s', but meant for %.40s, %.60s", title, r->device->name,
+                        r->device->title);
+}
+
 /* ---- points ---- */
 
 static ms_status add(reading *r, ms_measured_point point)
@@ -102,7 +130,8 @@ static ms_status get_number(reading *r, ms_json_value row, const char *key, doub
                            : status;
 }
 
-/* Pinned, as copies of a run are; both ways at once is not what a link reaches in one. */
+/* Pinned, as copies of a run are, where the device knows that; both ways at once is not what a link
+ * reaches in one. */
 static ms_status read_copy(reading *r, ms_json_value row)
 {
     const char *kind = NULL;
@@ -126,7 +155,7 @@ static ms_status read_copy(reading *r, ms_json_value row)
             r, (ms_measured_point){.predicted_ms = {[MS_OP_OTHER] = 2 * bytes / memory_rate * 1e3},
                                    .measured_ms = 2 * bytes / rate * 1e3});
     bool is_one_way = strcmp(kind, "to_device") == 0 || strcmp(kind, "to_host") == 0;
-    if (!is_one_way || !is_pinned)
+    if (!is_one_way || (!is_pinned && !r->is_of_host))
         return MS_OK;
     return add(r, (ms_measured_point){.host_link_gb_per_s = rate / 1e9});
 }
@@ -197,13 +226,19 @@ static ms_status read_context(reading *r)
 ms_status ms_measured_links_read(ms_arena *arena, const ms_report_pair *file,
                                  ms_measured_points *points, ms_error *err)
 {
-    reading r = {.arena = arena, .root = file->measured, .points = points, .err = err};
+    reading r = {.arena = arena,
+                 .root = file->measured,
+                 .is_of_host = ms_measured_links_is_of_host(file->measured),
+                 .points = points,
+                 .err = err};
     r.name = ms_arena_strdup(arena, file->name);
     if (!r.name)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for points");
     ms_status status = check_measured(&r);
     if (status == MS_OK)
         status = find_device(&r, file);
+    if (status == MS_OK)
+        status = check_title(&r);
     if (status == MS_OK)
         status = read_list(&r, "copies", read_copy);
     if (status == MS_OK)

@@ -11,8 +11,11 @@
 /* Whether a document is such a file. */
 bool ms_measured_links_is(ms_json_value root);
 
-/* Refuses one of a device that is not there, one that was cut off, and one for no device or an
- * unknown one. `name` names the file. */
+/* Whether it was measured with memory and threads of a machine, and not on a device. */
+bool ms_measured_links_is_of_host(ms_json_value root);
+
+/* Refuses one of a device that is not there, one that was cut off, one for no device or an unknown
+ * one, and one that was measured on another device. `name` names the file. */
 ms_status ms_measured_links_read(ms_arena *arena, const ms_report_pair *file,
                                  ms_measured_points *points, ms_error *err);
 

@@ -37,6 +37,8 @@ static ms_status fail(const cuda_device *d, int code, const char *what, ms_error
 {
     if (code == MS_CUDA_OK)
         return MS_OK;
+    if (code == MS_CUDA_OUT_OF_MEMORY)
+        return ms_fail(err, MS_ERR_OVER_BUDGET, "the device has no memory left for %s", what);
     return ms_fail(err, MS_ERR_IO, "the device failed in %s: %.200s", what,
                    d->cuda.error_text(code));
 }
@@ -51,9 +53,12 @@ static ms_status used(ms_backend *backend, uint64_t *bytes, ms_error *err)
     return fail(of(backend), code, "cudaMemGetInfo", err);
 }
 
+/* The allocator may recover from it: libraries must not find it as the latest failure. */
 static ms_status fail_memory(const cuda_device *d, int code, uint64_t bytes, const char *what,
                              ms_error *err)
 {
+    if (code != MS_CUDA_OK)
+        (void)d->cuda.forget();
     if (code == MS_CUDA_OUT_OF_MEMORY)
         return ms_fail(err, MS_ERR_OVER_BUDGET, "the device has no %" PRIu64 " bytes left", bytes);
     return fail(d, code, what, err);
@@ -218,6 +223,9 @@ static ms_status fail_products(int code, const char *what, ms_error *err)
 {
     if (code == MS_CUDA_OK)
         return MS_OK;
+    if (code == MS_CUBLAS_ALLOC_FAILED)
+        return ms_fail(err, MS_ERR_OVER_BUDGET, "the device has no memory left for cuBLAS, in %s",
+                       what);
     return ms_fail(err, MS_ERR_IO, "cuBLAS failed in %s, with status %d", what, code);
 }
 
@@ -333,9 +341,11 @@ static const ms_backend_calls calls = {
 static ms_status open_device(cuda_device *d, uint32_t device, ms_error *err)
 {
     int count = 0, code = d->cuda.count_devices(&count);
-    if (code != MS_CUDA_OK)
+    if (code != MS_CUDA_OK && code != MS_CUDA_OUT_OF_MEMORY)
         return ms_fail(err, MS_ERR_IO, "there is no GPU that CUDA can use: %.200s",
                        d->cuda.error_text(code));
+    if (code != MS_CUDA_OK)
+        return fail(d, code, "a context", err);
     if (count <= 0 || device >= (uint32_t)count)
         return ms_fail(err, MS_ERR_IO, "there is no GPU %u: CUDA sees %d", (unsigned)device, count);
     d->device = (int)device;
@@ -343,10 +353,10 @@ static ms_status open_device(cuda_device *d, uint32_t device, ms_error *err)
     if (code == MS_CUDA_OK)
         code = d->cuda.release(NULL); /* makes the context */
     if (code != MS_CUDA_OK)
-        return fail(d, code, "cudaSetDevice", err);
+        return fail(d, code, "a context", err);
     code = d->cuda.open_products(&d->products);
     if (code != MS_CUDA_OK)
-        return ms_fail(err, MS_ERR_IO, "cuBLAS does not start: status %d", code);
+        return fail_products(code, "starting", err);
     return fail(d, ms_replay_cuda_facts(&d->cuda, d->device, &d->base.facts), "questions about it",
                 err);
 }
@@ -359,7 +369,11 @@ ms_status ms_replay_cuda_open(const ms_backend_cuda_options *options, ms_backend
     if (!d)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the CUDA backend");
     d->base.calls = &calls;
-    ms_status status = ms_replay_cuda_load(options->library, &d->cuda, err);
+    ms_status status = MS_OK;
+    if (options->cuda)
+        d->cuda = *options->cuda;
+    else
+        status = ms_replay_cuda_load(options->library, &d->cuda, err);
     if (status == MS_OK)
         status = open_device(d, options->device, err);
     if (status != MS_OK) {

@@ -33,6 +33,7 @@ SAME_NUMBER(CUDA_R_32F, MS_CUDA_REAL_F32);
 SAME_NUMBER(CUDA_R_64F, MS_CUDA_REAL_F64);
 SAME_NUMBER(CUDA_R_16F, MS_CUDA_REAL_F16);
 SAME_NUMBER(CUDA_R_16BF, MS_CUDA_REAL_BF16);
+SAME_NUMBER(CUBLAS_STATUS_ALLOC_FAILED, MS_CUBLAS_ALLOC_FAILED);
 SAME_NUMBER(CUBLAS_COMPUTE_32F, MS_CUBLAS_COMPUTE_F32);
 SAME_NUMBER(CUBLAS_COMPUTE_64F, MS_CUBLAS_COMPUTE_F64);
 SAME_NUMBER(CUBLAS_GEMM_DEFAULT, MS_CUBLAS_ANY_ALGORITHM);
@@ -75,6 +76,7 @@ TAKES(cudaMemcpyAsync((void *)0, (const void *)0, (size_t)0, cudaMemcpyHostToDev
 TAKES(cudaLaunchHostFunc((cudaStream_t)0, (void (*)(void *))0, (void *)0));
 TAKES(cudaStreamSynchronize((cudaStream_t)0));
 TAKES(cudaDeviceSynchronize());
+TAKES(cudaGetLastError());
 TAKES(*cudaGetErrorString(cudaSuccess) == 0);
 TAKES(cuMemAddressReserve((CUdeviceptr *)0, (size_t)0, (size_t)0, (CUdeviceptr)0, 0ULL));
 TAKES(cuMemAddressFree((CUdeviceptr)0, (size_t)0));

@@ -33,6 +33,8 @@ static const library libraries[] = {
 };
 enum { LIBRARIES = sizeof libraries / sizeof libraries[0] };
 
+static const char null_device[] = "memscope_null_listen"; /* which no other library has */
+
 static void *open_file(const library *l)
 {
     void *handle = NULL;
@@ -55,7 +57,7 @@ static ms_status find_functions(const library *l, void *handle, ms_cuda *cuda, m
 
 ms_status ms_replay_cuda_load(const char *path, ms_cuda *cuda, ms_error *err)
 {
-    bool is_there = !path && dlsym(RTLD_DEFAULT, "cudaMalloc");
+    bool is_there = !path && dlsym(RTLD_DEFAULT, null_device); /* another may have only a part */
     void *all = is_there ? RTLD_DEFAULT : path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     *cuda = (ms_cuda){0};
     if (path && !all)
@@ -69,6 +71,6 @@ ms_status ms_replay_cuda_load(const char *path, ms_cuda *cuda, ms_error *err)
         if (status != MS_OK)
             return status;
     }
-    cuda->is_null = (is_there || all) && dlsym(all, "memscope_null_listen");
+    cuda->is_null = (is_there || all) && dlsym(all, null_device);
     return MS_OK;
 }

@@ -30,6 +30,7 @@ enum {
     MS_CUDA_REAL_F64 = 1,
     MS_CUDA_REAL_F16 = 2,
     MS_CUDA_REAL_BF16 = 14,
+    MS_CUBLAS_ALLOC_FAILED = 3, /* CUBLAS_STATUS_ALLOC_FAILED */
     MS_CUBLAS_COMPUTE_F32 = 68,
     MS_CUBLAS_COMPUTE_F64 = 70,
     MS_CUBLAS_ANY_ALGORITHM = -1,
@@ -76,6 +77,7 @@ typedef struct ms_cuda_access {
     X(int, call, cudaLaunchHostFunc, (void *stream, void (*function)(void *), void *data)) \
     X(int, finish_stream, cudaStreamSynchronize, (void *stream)) \
     X(int, finish, cudaDeviceSynchronize, (void)) \
+    X(int, forget, cudaGetLastError, (void)) \
     X(const char *, error_text, cudaGetErrorString, (int code))
 #define MS_CUDA_DRIVER_LIST(X) \
     X(int, reserve, cuMemAddressReserve, (void **address, size_t bytes, size_t alignment, void *at, unsigned long long flags)) \
@@ -104,9 +106,9 @@ typedef struct ms_cuda {
     bool is_null; /* the null device answers: nothing runs */
 } ms_cuda;
 
-/* Finds all of it: in the library at `path`; where that is NULL, in what the program was started
- * with (LD_PRELOAD), else in the machine's own libraries. They stay loaded. MS_ERR_IO: the sentence
- * says which is missing. */
+/* Finds all of it: in the library at `path`; where that is NULL, in the null device if the program
+ * was started with it (LD_PRELOAD), else in the machine's own libraries. They stay loaded.
+ * MS_ERR_IO: the sentence says which is missing. */
 ms_status ms_replay_cuda_load(const char *path, ms_cuda *cuda, ms_error *err);
 
 #endif

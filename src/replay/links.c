@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "replay/links.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Enough for a thread to start, or a kernel to be launched, not to matter. */
@@ -8,6 +9,7 @@ enum { RUNS = 5, LEAST_MS = 2, MOST_REPEATS = 1024 };
 
 enum { MEMORY_SIZES = 8 }; /* memory is measured in regions of 1, 2 and 4 times a copy */
 #define COPY_BYTES (UINT64_C(64) << 20)
+#define LEAST_BYTES (UINT64_C(16) << 20) /* that are left on the device */
 
 typedef struct measurement {
     ms_backend *backend;
@@ -121,6 +123,15 @@ static ms_status measure_copy(measurement *m, const struct copy_kind *kind, uint
     return status;
 }
 
+static ms_status measure_memory(measurement *m, uint64_t bytes)
+{
+    enum { MEMORY = sizeof copy_kinds / sizeof copy_kinds[0] - 1 };
+    ms_status status = MS_OK;
+    for (uint64_t size = bytes; size <= m->device_bytes / 2 && status == MS_OK; size *= 2)
+        status = measure_copy(m, &copy_kinds[MEMORY], size);
+    return status;
+}
+
 static ms_status measure_copies(measurement *m, bool is_pinned, uint64_t bytes)
 {
     enum { FILL = 0x3c }; /* normal numbers of every type, as slow ones would tell in products */
@@ -136,9 +147,6 @@ static ms_status measure_copies(measurement *m, bool is_pinned, uint64_t bytes)
     for (size_t i = 0; i < KINDS && status == MS_OK; i++)
         if (!copy_kinds[i].task.is_traffic)
             status = measure_copy(m, &copy_kinds[i], bytes);
-    for (uint64_t size = bytes; is_pinned && size <= m->device_bytes / 2 && status == MS_OK;
-         size *= 2)
-        status = measure_copy(m, &copy_kinds[KINDS - 1], size);
     (void)m->backend->calls->synchronize(m->backend, NULL, NULL);
     m->backend->calls->unpin(m->backend, m->host, m->host_bytes, is_pinned);
     return status;
@@ -222,6 +230,9 @@ static ms_status measure(measurement *m)
     const ms_links_options *o = m->options;
     uint64_t rest = f->total_bytes - f->first_used_bytes, side = o->most_side;
     uint64_t bytes = o->copy_bytes ? o->copy_bytes : COPY_BYTES;
+    if (rest < LEAST_BYTES)
+        return ms_fail(m->err, MS_ERR_OVER_BUDGET,
+                       "the device has only %" PRIu64 " bytes left: too few to measure", rest);
     if (!side)
         side = f->is_host ? 1024 : 8192;
     uint64_t wanted = 3 * side * side * ms_dtype_bytes(MS_DTYPE_F32);
@@ -232,10 +243,12 @@ static ms_status measure(measurement *m)
     ms_status status = open_all(m);
     if (status == MS_OK)
         status = reserve(m, wanted < rest / 2 ? wanted : rest / 2);
-    if (status == MS_OK)
+    if (status == MS_OK && !f->is_host) /* there nothing is pinned */
         status = measure_copies(m, true, bytes);
     if (status == MS_OK)
         status = measure_copies(m, false, bytes);
+    if (status == MS_OK)
+        status = measure_memory(m, bytes);
     if (status == MS_OK)
         status = measure_products(m, side);
     if (status == MS_OK)

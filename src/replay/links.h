@@ -13,7 +13,7 @@
 /* The best of several runs; each runs long enough to be measured. */
 typedef struct ms_link_sample {
     const char *kind; /* "to_device", "to_host", "both_ways" (the sum of both), "memory" */
-    bool is_pinned;   /* of copies */
+    bool is_pinned;   /* of copies; the host as a device has no pinned memory */
     uint64_t bytes;   /* of one copy */
     double bytes_per_s;
 } ms_link_sample;

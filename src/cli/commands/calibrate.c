@@ -126,6 +126,8 @@ static int calibrate(const ms_cli_settings *s, ms_error *err)
                         "no points given: calibrate runtime_report.json... -o calibration.json");
     for (size_t i = 0; i < s->path_count && status == MS_OK; i++)
         status = add_word(c, s->paths[i], err);
+    for (size_t i = 0; !s->quiet && status == MS_OK && ms_calibrator_note(c, i); i++)
+        ms_cli_say("note: %s", ms_calibrator_note(c, i));
     if (status == MS_OK)
         status = ms_calibrator_fit(c, err);
     if (status == MS_OK)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/commands/commands.h"
 #include "cli/output/file.h"
@@ -51,6 +52,7 @@ static ms_status set_index(ms_cli_settings *s, const char *value, ms_error *err)
                            "--device-index: found '%.40s', expected a number from 0 to %d", value,
                            MOST);
     s->device_index = (uint32_t)index;
+    s->has_device_index = true;
     return MS_OK;
 }
 
@@ -109,6 +111,22 @@ static const char *file_of(const ms_cli_settings *s)
     return s->file ? s->file : s->links ? links_file : report_file;
 }
 
+static ms_status check_folder(const char *path, ms_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    char *folder = malloc(length + sizeof ".");
+    if (!folder)
+        return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", path);
+    memcpy(folder, path, length);
+    memcpy(folder + length, ".", sizeof ".");
+    ms_status status = MS_OK;
+    if (access(folder, W_OK) != 0)
+        status = ms_cli_fail(err, MS_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+    free(folder);
+    return status;
+}
+
 /* Before anything is measured. What was not named is not replaced. */
 static ms_status check_file(const ms_cli_settings *s, ms_error *err)
 {
@@ -118,6 +136,8 @@ static ms_status check_file(const ms_cli_settings *s, ms_error *err)
         return ms_cli_fail(err, MS_ERR_USAGE, "%s is already there: name a file with -o",
                            file_of(s));
     ms_status status = ms_cli_find_place(file_of(s), &place, err);
+    if (status == MS_OK && place.target)
+        status = check_folder(place.target, err);
     free(place.target);
     return status;
 }
@@ -132,11 +152,14 @@ static ms_status show(const ms_cli_settings *s, ms_error *err)
     ms_style style = ms_cli_style(s->color);
     ms_cli_source source = {.write = write_probe, .data = s->probe, .format = "json"};
     ms_probe_set_style(s->probe, &style);
-    ms_status status = ms_cli_write_file(file_of(s), &source, err);
-    if (status != MS_OK || s->quiet || strcmp(file_of(s), "-") == 0)
+    ms_status status = s->file ? ms_cli_write_file(s->file, &source, err)
+                               : ms_cli_write_new_file(file_of(s), &source, err);
+    if (s->quiet || strcmp(file_of(s), "-") == 0)
         return status;
-    source.format = "console";
-    return ms_cli_write_file("-", &source, err);
+    source.format = "console"; /* also where the file cannot be written: it was measured */
+    ms_error second = {.status = MS_OK};
+    ms_status shown = ms_cli_write_file("-", &source, status == MS_OK ? err : &second);
+    return status == MS_OK ? shown : status;
 }
 
 /* ---- measuring ---- */
@@ -171,14 +194,26 @@ static int complain(const ms_cli_settings *s, const ms_error *err)
     return ms_cli_complain(&all);
 }
 
-/* What was measured before a failure is written, too. */
-static int probe(const ms_cli_settings *s, ms_error *err)
+static void check_options(const ms_cli_settings *s, ms_error *err)
 {
-    const char *note;
+    bool is_cuda = !s->backend || strcmp(s->backend, default_backend) == 0;
     if (s->links && s->memory_only)
         ms_cli_fail(err, MS_ERR_USAGE,
                     "--memory-only moves no data, so --links has nothing to "
                     "measure");
+    if (is_cuda && s->capacity)
+        ms_cli_fail(err, MS_ERR_USAGE,
+                    "--capacity is of the host as a device: it needs --backend host");
+    if (!is_cuda && s->has_device_index)
+        ms_cli_fail(err, MS_ERR_USAGE,
+                    "--device-index is of CUDA's devices: --backend host has only this machine");
+}
+
+/* What was measured before a failure is written, too, and the failure decides the exit status. */
+static int probe(const ms_cli_settings *s, ms_error *err)
+{
+    const char *note;
+    check_options(s, err);
     if (err->status != MS_OK || check_file(s, err) != MS_OK)
         return ms_cli_complain(err);
     ms_status status = measure(s, err);
@@ -186,8 +221,9 @@ static int probe(const ms_cli_settings *s, ms_error *err)
         ms_cli_say("note: %s", note);
     if (ms_probe_has_figures(s->probe)) {
         ms_error write_error = {.status = MS_OK};
-        if (show(s, &write_error) != MS_OK)
-            return ms_cli_complain(&write_error);
+        int code = show(s, &write_error) == MS_OK ? EXIT_FITS : ms_cli_complain(&write_error);
+        if (status == MS_OK)
+            return code;
     }
     return status == MS_OK ? EXIT_FITS : complain(s, err);
 }

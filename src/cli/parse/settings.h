@@ -54,6 +54,7 @@ struct ms_cli_settings {
     const char *backend; /* --backend, --capacity, --device-index of probe; or NULL, 0 */
     const char *capacity;
     uint32_t device_index;
+    bool has_device_index;
     bool memory_only, links; /* of probe */
     struct ms_probe *probe;
     const char *objectives; /* of merge; NULL: the default ones */

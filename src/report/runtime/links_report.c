@@ -32,16 +32,16 @@ static const char *title_of(const ms_link_sample *s)
     return kind_names[i].title;
 }
 
-static void write_copies(const ms_page *page, const ms_links *links)
+static void write_copies(const ms_page *page, const ms_links *links, bool is_host)
 {
     char bytes[32];
     ms_page_heading(page, "Copies", "  (GB/s, the best of several)");
     for (uint32_t i = 0; i < links->copies.count; i++) {
         const ms_link_sample *s = &links->copies.items[i];
         ms_file_print(page->out, "  %-24s %-10s %10s %10.2f\n", title_of(s),
-                      strcmp(s->kind, "memory") == 0 ? ""
-                      : s->is_pinned                 ? "pinned"
-                                                     : "not pinned",
+                      is_host || strcmp(s->kind, "memory") == 0 ? ""
+                      : s->is_pinned                            ? "pinned"
+                                                                : "not pinned",
                       ms_size_format(s->bytes, bytes, sizeof bytes), s->bytes_per_s / 1e9);
     }
 }
@@ -71,7 +71,7 @@ bool ms_links_console(FILE *out, const ms_links_view *v)
         ms_page_put(&page, "  partial: %s", v->message ? v->message : "");
         fputc('\n', out);
     }
-    write_copies(&page, v->links);
+    write_copies(&page, v->links, v->facts->is_host);
     write_products(&page, v->links);
     if (!v->facts->is_host)
         fprintf(out,

@@ -76,6 +76,16 @@ static void write_time(const ms_page *page, const char *name, double ms)
     ms_file_print(page->out, "  %-*s %11.2f\n", NAME_COLUMNS, name, ms);
 }
 
+static void write_skipped(const ms_page *page, const ms_replay_result *r)
+{
+    if (r->skipped_flops > 0)
+        ms_file_print(
+            page->out,
+            "\n  %.3f TFLOP of the step's arithmetic ran as traffic alone, so its time is "
+            "not\n  compared with a prediction\n",
+            (double)r->skipped_flops / 1e12);
+}
+
 static void write_times(const ms_page *page, const ms_replay_result *r)
 {
     double waited = r->times_ms[MS_REPLAY_WAITING], all = r->copy_ms + r->host_ms;
@@ -92,12 +102,13 @@ static void write_times(const ms_page *page, const ms_replay_result *r)
     for (int i = 0; i < MS_REPLAY_TIMES; i++)
         if (r->times_ms[i] > 0)
             write_time(page, time_names[i], r->times_ms[i]);
-    if (r->copies == 0 && r->host_ms <= 0)
-        return;
-    write_time(page, "copies", r->copy_ms);
-    if (r->host_ms > 0)
-        write_time(page, "updates by the host", r->host_ms);
-    write_time(page, "of these hidden", all > waited ? all - waited : 0);
+    if (r->copies > 0 || r->host_ms > 0) {
+        write_time(page, "copies", r->copy_ms);
+        if (r->host_ms > 0)
+            write_time(page, "updates by the host", r->host_ms);
+        write_time(page, "of these hidden", all > waited ? all - waited : 0);
+    }
+    write_skipped(page, r);
 }
 
 /* ---- all of it ---- */

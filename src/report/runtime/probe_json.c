@@ -76,7 +76,7 @@ static void write_summary(ms_json_writer *w, const ms_probe_view *v)
     ms_json_string(w, "peak_stage", phase_of(r->peak_phase));
     if (!v->facts->is_simulated)
         ms_json_uint(w, "device_used_bytes", r->most_used_bytes);
-    if (r->has_times)
+    if (ms_probe_has_step_time(v))
         ms_json_double(w, "step_time_ms", r->step_ms, 4);
     ms_json_close(w);
 }
@@ -138,6 +138,7 @@ static void write_times(ms_json_writer *w, const ms_replay_result *r)
         return;
     }
     ms_json_object(w, "times_ms");
+    ms_json_double(w, "step", r->step_ms, 4);
     for (int i = 0; i < MS_REPLAY_TIMES; i++)
         ms_json_double(w, time_keys[i], r->times_ms[i], 4);
     ms_json_double(w, "copies", r->copy_ms, 4);

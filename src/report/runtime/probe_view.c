@@ -34,19 +34,27 @@ static void add_memory(rows *r, const ms_probe_view *v)
     add_bytes(r, "most_reserved_bytes", "reserved at most", u->most_reserved_bytes,
               m->most_reserved_bytes);
     if (m->most_used_bytes >= m->before_used_bytes + m->landing_bytes)
-        add_bytes(r, "device_grown_bytes", "the device's use grew by", u->most_reserved_bytes,
-                  grown);
+        add_bytes(r, "device_grown_bytes",
+                  v->facts->is_host ? "given by the arena, its own count"
+                                    : "the device's use grew by",
+                  u->most_reserved_bytes, grown);
     if (!v->facts->is_host && !v->facts->is_simulated && v->is_same_device)
         add_bytes(r, "context_bytes", "in use before, CUDA's context too",
                   v->run->device->context_expected_bytes, m->before_used_bytes);
 }
 
-/* What the profile predicts, for the classes and the step. */
+/* A step is as long as the device's, unless some of its arithmetic did not run. */
+bool ms_probe_has_step_time(const ms_probe_view *view)
+{
+    return view->result->has_times && view->result->skipped_flops == 0;
+}
+
+/* What the profile predicts. */
 static void add_times(rows *r, const ms_probe_view *v)
 {
     const ms_replay_result *m = v->result;
     const ms_summary *s = &v->simulated->summary;
-    if (!m->has_times || !v->is_same_device || !(s->step_time_ms > 0))
+    if (!ms_probe_has_step_time(v) || !v->is_same_device || !(s->step_time_ms > 0))
         return;
     add(r, (ms_probe_row){"step_time_ms", "time of the step", true, s->step_time_ms, m->step_ms});
     add(r, (ms_probe_row){"exposed_copy_ms", "waiting for copies", true, s->exposed_copy_ms,

@@ -40,6 +40,9 @@ const ms_probe_row *ms_probe_most(const ms_probe_row *rows, uint32_t count);
 /* (measured - predicted) / predicted; 0 when both are 0. */
 double ms_probe_difference(const ms_probe_row *row);
 
+/* Whether the time of the step is that of its whole work. */
+bool ms_probe_has_step_time(const ms_probe_view *view);
+
 /* The name of the model, or its type. */
 const char *ms_probe_model(const ms_probe_view *view);
 

@@ -23,6 +23,7 @@ except ImportError:
 MEMSCOPE = os.path.abspath(sys.argv[1])
 SCHEMAS = pathlib.Path(__file__).resolve().parents[3] / "schemas"
 MODELS = {"llama-3.2-1b": "--batch 4 --seq 1024", "gpt2-medium": "--batch 8 --seq 512"}
+TINY = pathlib.Path(__file__).resolve().parents[2] / "oom" / "llama.json"
 BUDGETS = 10
 passed = failed = 0
 
@@ -79,11 +80,20 @@ def check_data():
     replay, times = report["replay"], report["replay"]["times_ms"]
     assert all(f["predicted"] == f["measured"] for f in replay["figures"])
     assert replay["copies"] > 0 and replay["products"] > 100 and replay["traffic_bytes"] > 0
-    step = report["summary"]["step_time_ms"]
+    assert replay["skipped_flops"] > 0 and "step_time_ms" not in report["summary"], "fused attention was not computed"
+    step = times["step"]
     parts = sum(times[key] for key in ("product", "attention", "other", "waiting", "between"))
     assert step > 0 and abs(parts - step) < 0.01 and abs(sum(p["ms"] for p in times["phases"]) - step) < 0.01
     assert abs(times["hidden"] - (times["copies"] + times["host_updates"] - times["waiting"])) < 0.01 or times["hidden"] == 0
     assert replay["most_used_bytes"] <= 2 << 30
+
+
+def check_whole():
+    """Where all of the arithmetic runs, the time is that of the step."""
+    run(f"probe {TINY} --seq 32 --attention eager --backend host --capacity 256MiB -q -o whole.json")
+    report = report_of("whole.json")
+    assert report["replay"]["skipped_flops"] == 0
+    assert report["summary"]["step_time_ms"] == report["replay"]["times_ms"]["step"] > 0
 
 
 def take_interrupts():
@@ -91,17 +101,34 @@ def take_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def check_interrupted():
-    """Ctrl-C gives a partial report, with everything returned to the machine."""
-    with subprocess.Popen([MEMSCOPE, *"probe smollm2-135m --seq 2048 --backend host --capacity 4GiB -q -o cut.json".split()],
-                          stderr=subprocess.PIPE, text=True, preexec_fn=take_interrupts) as program:
+def interrupt(words, meanwhile=lambda: None):
+    with subprocess.Popen([MEMSCOPE, *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          preexec_fn=take_interrupts) as program:
         time.sleep(1)
+        meanwhile()
         program.send_signal(signal.SIGINT)
-        message = program.communicate(timeout=300)[1]
+        begin = time.monotonic()
+        shown, message = program.communicate(timeout=300)
     assert program.returncode == 130 and "stopped" in message, (program.returncode, message)
+    assert time.monotonic() - begin < 20, "what was given to the streams is not passed over"
+    return shown, message
+
+
+def check_interrupted():
+    """Ctrl-C soon gives a partial report, with everything returned to the machine."""
+    interrupt("probe smollm2-135m --seq 2048 --backend host --capacity 4GiB -q -o cut.json")
     report = report_of("cut.json")
     assert report["outcome"] == "interrupted" and report["replay"]["partial"] and report["metadata"]["steps"] == 0
     assert report["replay"]["figures"] == [] and report["replay"]["times_ms"] is None
+
+
+def check_appeared():
+    """A file that was not named and appears meanwhile is kept, and the status is the measurement's."""
+    mine = pathlib.Path("runtime_report.json")
+    shown, message = interrupt("probe smollm2-135m --seq 2048 --backend host --capacity 4GiB", lambda: mine.write_text("mine", encoding="utf-8"))
+    assert mine.read_text(encoding="utf-8") == "mine" and "cannot write runtime_report.json: File exists" in message, message
+    assert "partial: " in shown
+    assert not [name for name in os.listdir(".") if name.startswith("runtime_report.json.")]
 
 
 def check_links():
@@ -115,7 +142,9 @@ os.chdir(tempfile.mkdtemp(dir=os.path.dirname(MEMSCOPE)))
 for MODEL, SETTINGS in MODELS.items():
     check_budgets(MODEL, SETTINGS)
 check("data", check_data)
+check("whole", check_whole)
 check("interrupted", check_interrupted)
+check("appeared", check_appeared)
 check("links", check_links)
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)

@@ -171,6 +171,7 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     ZERO(ms_probe_has_figures(NULL))                                                               \
     ZERO(ms_probe_has_figures(the.probe))                                                          \
     NONE(ms_probe_note(NULL, 0))                                                                   \
+    NONE(ms_calibrator_note(NULL, 0))                                                              \
     VOID(ms_probe_set_style(NULL, &style))                                                         \
     VOID(ms_probe_set_style(the.probe, NULL))                                                      \
     STATUS(ms_probe_write(NULL, "json", the.out, &err))                                            \

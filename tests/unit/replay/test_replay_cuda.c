@@ -299,13 +299,117 @@ static void a_missing_device_is_reported(void **state)
     run_apart(open_what_is_missing, NULL);
 }
 
+/* ---- failures of CUDA itself ---- */
+
+static int full_context(void *address)
+{
+    (void)address;
+    return MS_CUDA_OUT_OF_MEMORY;
+}
+
+static int full_library(void **handle)
+{
+    (void)handle;
+    return MS_CUBLAS_ALLOC_FAILED;
+}
+
+static int broken_library(void **handle)
+{
+    (void)handle;
+    return 14; /* CUBLAS_STATUS_INTERNAL_ERROR */
+}
+
+static int full_event(void **event)
+{
+    (void)event;
+    return MS_CUDA_OUT_OF_MEMORY;
+}
+
+static int full_product(void *handle, int transpose_a, int transpose_b, int m, int n, int k,
+                        const void *alpha, const void *a, int type_a, int stride_a,
+                        long long next_a, const void *b, int type_b, int stride_b, long long next_b,
+                        const void *beta, void *c, int type_c, int stride_c, long long next_c,
+                        int batches, int compute, int algorithm)
+{
+    (void)handle, (void)transpose_a, (void)transpose_b, (void)m, (void)n, (void)k, (void)alpha;
+    (void)a, (void)type_a, (void)stride_a, (void)next_a, (void)b, (void)type_b, (void)stride_b;
+    (void)next_b, (void)beta, (void)c, (void)type_c, (void)stride_c, (void)next_c, (void)batches;
+    (void)compute, (void)algorithm;
+    return MS_CUBLAS_ALLOC_FAILED;
+}
+
+typedef struct fault_case {
+    const char *label;
+    ms_status status;
+    const char *text;
+    bool is_open; /* the backend opens, and a call of it fails */
+    /* One of them; or NULL. */
+    int (*release)(void *address);
+    int (*open_products)(void **handle);
+    int (*open_event)(void **event);
+    bool is_product;
+} fault_case;
+
+static const fault_case faults[] = {
+    {"no memory for a context", MS_ERR_OVER_BUDGET, "no memory left for a context", false,
+     full_context, NULL, NULL, false},
+    {"no memory for cuBLAS", MS_ERR_OVER_BUDGET, "no memory left for cuBLAS", false, NULL,
+     full_library, NULL, false},
+    {"a broken cuBLAS", MS_ERR_IO, "status 14", false, NULL, broken_library, NULL, false},
+    {"no memory for an event", MS_ERR_OVER_BUDGET, "no memory left", true, NULL, NULL, full_event,
+     false},
+    {"no memory for a product", MS_ERR_OVER_BUDGET, "no memory left for cuBLAS", true, NULL, NULL,
+     NULL, true},
+};
+
+static ms_status call_faulty(ms_backend *b, const fault_case *c, ms_error *err)
+{
+    ms_backend_event *event = NULL;
+    ms_backend_stream *stream = NULL;
+    const ms_backend_product product = {1, 1, 1, 1, 512, 1024, 2048, MS_DTYPE_F32, false};
+    if (!c->is_product)
+        return b->calls->open_event(b, &event, err);
+    REQUIRE(b->calls->open_stream(b, &stream, err) == MS_OK);
+    ms_status status = b->calls->product(b, stream, &product, err);
+    b->calls->close_stream(b, stream);
+    return status;
+}
+
+static void open_faulty(const void *row)
+{
+    const fault_case *c = row;
+    ms_backend *b = NULL;
+    ms_error err = {0};
+    ms_cuda cuda;
+    setenv("MEMSCOPE_NULL_DEVICE", "A device|80|108|629145600|41943040", 1);
+    setenv("MEMSCOPE_NULL_COUNT", "1", 1);
+    REQUIRE(ms_replay_cuda_load(library, &cuda, &err) == MS_OK);
+    cuda.release = c->release ? c->release : cuda.release;
+    cuda.open_products = c->open_products ? c->open_products : cuda.open_products;
+    cuda.open_event = c->open_event ? c->open_event : cuda.open_event;
+    cuda.multiply = c->is_product ? full_product : cuda.multiply;
+    ms_status status = ms_replay_cuda_open(&(ms_backend_cuda_options){.cuda = &cuda}, &b, &err);
+    REQUIRE(c->is_open == (status == MS_OK) && c->is_open == (b != NULL));
+    if (c->is_open) {
+        status = call_faulty(b, c, &err);
+        b->calls->close(b);
+    }
+    REQUIRE(status == c->status && strstr(err.text, c->text));
+}
+
+static void cuda_failures_are_told_apart(void **state)
+{
+    run_apart(open_faulty, *state);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT_OF(replays) + COUNT_OF(kinds) + 1] = {
+    struct CMUnitTest tests[COUNT_OF(replays) + COUNT_OF(kinds) + COUNT_OF(faults) + 1] = {
         cmocka_unit_test(a_missing_device_is_reported)};
     find_library();
     size_t count = 1;
     count += ADD_ROWS(tests + count, check_replay, replays);
+    count += ADD_ROWS(tests + count, cuda_failures_are_told_apart, faults);
     count += ADD_ROWS(tests + count, a_full_device_is_survived, kinds);
     return _cmocka_run_group_tests("replays on the null device", tests, count, NULL, NULL);
 }
