@@ -55,7 +55,8 @@ struct ms_cli_settings {
     const char *capacity;
     uint32_t device_index;
     bool has_device_index;
-    bool memory_only, links; /* of probe */
+    bool memory_only, links;      /* of probe */
+    const char *prefetch, *phase; /* --prefetch, --phase of stream; or NULL */
     struct ms_probe *probe;
     const char *objectives; /* of merge; NULL: the default ones */
     bool resume, frontier;
