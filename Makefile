@@ -55,8 +55,8 @@ ERRORS   := $(if $(filter 1,$(WERROR)),-Werror)
 # CUDA=1 compares our declarations of CUDA with the toolkit's headers; nothing is linked with it.
 CUDA_HOME ?= /usr/local/cuda
 WITH_CUDA := $(if $(filter 1,$(CUDA)),-DMS_WITH_CUDA -isystem $(CUDA_HOME)/include)
-$(BUILD)/src/replay/cuda_headers.o: CPPFLAGS += $(WITH_CUDA)
-$(BUILD)/src/replay/cuda_headers.o: $(BUILD)/cuda
+$(BUILD)/src/replay/cuda/cuda_headers.o: CPPFLAGS += $(WITH_CUDA)
+$(BUILD)/src/replay/cuda/cuda_headers.o: $(BUILD)/cuda
 LINK      = $(CC) $(OPT) $(CFLAGS) $(LDFLAGS)
 
 # Sources are found: stages are folders of src, and may have folders of their own.
