@@ -11,19 +11,19 @@
 #define CAPACITY (UINT64_C(256) << 20)
 
 #define TINY                                                                                       \
-    {"config", "tests/oom/llama.json"}, {"batch", "1"},                                            \
+    {"config", "tests/unit/replay/llama.json"}, {"batch", "1"},                                    \
     {                                                                                              \
-        "seq", "16"                                                                                \
+        "seq", "8"                                                                                 \
     }
 static const run_case runs[] = {
     {"offload", {TINY, {"treat", "0-1=offload:0.6"}}},
     {"everything on the host",
      {TINY,
-      {"treat", "0-1=offload:1"},
+      {"treat", "0-2=offload:1"},
       {"parameter-device", "host"},
       {"optimizer-device", "host"}}},
     {"expandable", {TINY, {"treat", "0-1=offload:0.5"}, {"allocator", "cuda-expandable"}}},
-    {"raw", {TINY, {"treat", "0-1=offload:1"}, {"allocator", "raw"}}},
+    {"raw", {TINY, {"treat", "0-2=offload:1"}, {"allocator", "raw"}}},
     {"micro-steps", {TINY, {"optimizer-device", "host"}, {"accumulate", "3"}}},
 };
 enum { RUNS = COUNT_OF(runs) };
@@ -155,9 +155,9 @@ static int drop_all(void **state)
 }
 
 #ifdef SANITIZED
-enum { FEW = 20 };
+enum { FEW = 15 };
 #else
-enum { FEW = 60 };
+enum { FEW = 30 };
 #endif
 
 static void passes_are_alike(void **state)
