@@ -55,8 +55,8 @@ ERRORS   := $(if $(filter 1,$(WERROR)),-Werror)
 # CUDA=1 compares our declarations of CUDA with the toolkit's headers; nothing is linked with it.
 CUDA_HOME ?= /usr/local/cuda
 WITH_CUDA := $(if $(filter 1,$(CUDA)),-DMS_WITH_CUDA -isystem $(CUDA_HOME)/include)
-$(BUILD)/src/replay/cuda_headers.o: CPPFLAGS += $(WITH_CUDA)
-$(BUILD)/src/replay/cuda_headers.o: $(BUILD)/cuda
+$(BUILD)/src/replay/cuda/cuda_headers.o: CPPFLAGS += $(WITH_CUDA)
+$(BUILD)/src/replay/cuda/cuda_headers.o: $(BUILD)/cuda
 LINK      = $(CC) $(OPT) $(CFLAGS) $(LDFLAGS)
 
 # Sources are found: stages are folders of src, and may have folders of their own.
@@ -292,11 +292,18 @@ valgrind: $(UNIT)                    ## the unit programs under valgrind
 	@RUNNER='$(VALGRIND)' sh scripts/run_suite.sh $(BUILD)/results-valgrind $(addprefix unit=,$(filter-out $(NOT_VALGRIND),$(UNIT)))
 
 # Threads, under random delays; the streams of a BLAS are not instrumented and are not used there.
-of_tsan := $(addprefix unit=,$(filter %/test_backend_host %/test_replay,$(UNIT)))
+WITH_THREADS := $(filter %/test_backend_host %/test_replay %/test_replay_stress,$(UNIT))
 tsan:                                ## the replay's threads under ThreadSanitizer
 	$(MAKE) CONFIG=tsan WERROR=1 tsan-run
-tsan-run: $(filter %/test_backend_host %/test_replay,$(UNIT)) | results
-	@$(SUITE) $(of_tsan)
+tsan-run: $(WITH_THREADS) | results
+	@$(SUITE) $(addprefix unit=,$(WITH_THREADS))
+# All of it: so many passes with delays, failures and stops, and each call of the backend that can fail.
+PASSES ?= 10000
+stress-replay:                       ## PASSES replays with delays and failures under ThreadSanitizer (half an hour)
+	$(MAKE) CONFIG=tsan WERROR=1 stress-replay-run
+stress-replay-run: $(filter %/test_replay %/test_replay_stress,$(UNIT))
+	PASSES=$(PASSES) $(BUILD)/tests/unit/replay/test_replay_stress
+	TRIES=all $(BUILD)/tests/unit/replay/test_replay
 
 coverage:                            ## lines of src that the tests run, as a number to look at
 	$(MAKE) CONFIG=cov check
@@ -412,13 +419,13 @@ help:                                ## list the targets
 	@echo 'Targets:'
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
-	@echo 'Settings: CONFIG=release|debug|asan|tsan|cov  WERROR=1  CUDA=1  CUDA_HOME=  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  MUTATE_RUNS=  AGAINST=  CHECK_EVERY=  TRY_EVERY=  TIDY_NODES=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS=  SIMULATIONS='
+	@echo 'Settings: CONFIG=release|debug|asan|tsan|cov  WERROR=1  CUDA=1  CUDA_HOME=  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  MUTATE_RUNS=  AGAINST=  CHECK_EVERY=  TRY_EVERY=  TIDY_NODES=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS=  SIMULATIONS=  PASSES='
 
 print-%: ; @echo '$* = $($*)'
 FORCE:
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all results programs check unit replay cli oracle oracle-cases example oom asan tsan tsan-run valgrind coverage bench bench-plan fuzz fuzz-run mutate digests \
+.PHONY: all results programs check unit replay cli oracle oracle-cases example oom asan tsan tsan-run stress-replay stress-replay-run valgrind coverage bench bench-plan fuzz fuzz-run mutate digests \
         lint lint-layers lint-headers lint-docs lint-symbols lint-format lint-clang lint-cppcheck lint-tidy format reports install \
         uninstall man completions static deb clean help FORCE
 -include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)

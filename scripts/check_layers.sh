@@ -18,7 +18,7 @@ device:base json:.
 allocator:base:.
 config:base json text tensor device allocator:fields treatment model adapter run resolve trainers load
 trace:base json tensor:.
-replay:base tensor device allocator trace:.
+replay:base tensor device allocator trace:. cuda
 autograd:base tensor device trace:.
 ops:base tensor device config trace autograd:. moe liger quantized attention
 treatments:base text tensor config trace autograd:.

@@ -28,17 +28,19 @@ typedef struct ms_probe ms_probe;
 
 typedef struct ms_probe_options {
     const char *backend;   /* "cuda", or "host": memory and threads of this machine */
-    uint32_t device_index; /* of CUDA's devices */
-    const char *capacity;  /* "4GiB": of the host as a device; NULL: 3/4 of its free memory */
+    uint32_t device_index; /* of CUDA's devices; 0 with "host" */
+    const char *capacity;  /* "4GiB": of the host as a device; NULL: 3/4 of its free memory, or
+                              "cuda" */
     bool memory_only;      /* allocations and releases; no operator, no copy */
 } ms_probe_options;
 
 ms_probe *ms_probe_create(void); /* NULL when out of memory */
 void ms_probe_free(ms_probe *probe);
 
-/* Each may be called once. A failure leaves nothing on the device; what was measured before it is
- * partial, and ms_probe_write says so. MS_ERR_IO: no such device; MS_ERR_OVER_BUDGET: it is full;
- * MS_ERR_STOPPED: see ms_probe_stop. */
+/* A probe measures once: one of the two, and a second call is MS_ERR_USAGE. A failure leaves
+ * nothing on the device; what was measured before it is partial, and ms_probe_write says so.
+ * MS_ERR_IO: there is no such device, or it fails; MS_ERR_OVER_BUDGET: it is full; MS_ERR_NOMEM:
+ * the host is; MS_ERR_STOPPED: see ms_probe_stop; others as ms_analyze's. */
 ms_status ms_probe_step(ms_probe *probe, const ms_run *run, const ms_probe_options *options,
                         ms_error *err);
 /* Of the run only the device's name is used, for which the figures are meant. */

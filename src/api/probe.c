@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "device/title.h"
 #include "model/load.h"
-#include "replay/backend_cuda.h"
+#include "replay/cuda/backend_cuda.h"
 #include "replay/backend_host.h"
 #include "report/runtime/links_view.h"
 #include "report/runtime/probe_view.h"
@@ -30,7 +30,7 @@ struct ms_probe {
     const char *backend;
     ms_status status;
     char message[sizeof(((ms_error *)NULL)->text)];
-    bool is_memory_only, is_same_device;
+    bool is_used, is_memory_only, is_same_device;
     bool is_simulated, has_predicted, has_result, has_links; /* which members are filled */
 };
 
@@ -107,6 +107,14 @@ enum { BACKENDS = sizeof backends / sizeof backends[0] };
 const char *ms_probe_backend_at(size_t index)
 {
     return index < BACKENDS ? backends[index].name : NULL;
+}
+
+static ms_status begin(ms_probe *p, ms_error *err)
+{
+    if (p->is_used)
+        return ms_fail(err, MS_ERR_USAGE, "a probe measures once: make another");
+    p->is_used = true;
+    return MS_OK;
 }
 
 static ms_status open_backend(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
@@ -201,8 +209,10 @@ ms_status ms_probe_step(ms_probe *p, const ms_run *run, const ms_probe_options *
     ms_backend *backend = NULL;
     if (!p || !run || !options || !options->backend || !err)
         return ms_fail_null(err);
+    ms_status status = begin(p, err);
     p->is_memory_only = options->memory_only;
-    ms_status status = load(p, run, err);
+    if (status == MS_OK)
+        status = load(p, run, err);
     if (status == MS_OK)
         status = open_backend(p, options, &backend, err);
     if (status != MS_OK)
@@ -275,7 +285,9 @@ ms_status ms_probe_links(ms_probe *p, const ms_run *run, const ms_probe_options 
     ms_backend *backend = NULL;
     if (!p || !run || !options || !options->backend || !err)
         return ms_fail_null(err);
-    ms_status status = open_backend(p, options, &backend, err);
+    ms_status status = begin(p, err);
+    if (status == MS_OK)
+        status = open_backend(p, options, &backend, err);
     if (status != MS_OK)
         return status;
     status = measure_links(p, device_name(run), backend, err);

@@ -15,9 +15,9 @@ typedef struct ms_backend_host_options {
     double to_device_bytes, to_host_bytes; /* of each link */
     double traffic_bytes, product_flops;
     double host_bytes; /* of the host's own memory */
-    bool skips_data;   /* no byte is read or written, so a capacity of any size costs nothing; work
-                          takes the time that the rates give it, else none */
-    bool has_no_blas;  /* products by the plain loop */
+    bool skips_data; /* no byte is read or written, so a capacity of terabytes takes no memory; work
+                        takes the time that the rates give it, else none */
+    bool has_no_blas;    /* products by the plain loop */
     const ms_stop *stop; /* once it is set, work that is left is passed over; or NULL */
 } ms_backend_host_options;
 

@@ -187,7 +187,7 @@ static void multiply_tile(const ms_blas *blas, const ms_blas_shape *s, const ms_
                           const ms_blas_matrix *b, const part *p, float *tiles)
 {
     float *left = tiles, *right = tiles + TILE * TILE, *sum = tiles + 2 * TILE * TILE;
-    memset(sum, 0, sizeof *sum * TILE * TILE);
+    memset(sum, 0, sizeof *sum * TILE * p->rows);
     for (uint64_t k = 0; k < s->inner && !ms_stop_asked(blas->stop); k += TILE) {
         uint64_t inner = least(TILE, s->inner - k);
         const part of_a = {p->row, k, p->rows, inner}, of_b = {k, p->column, inner, p->columns};

@@ -115,6 +115,7 @@ static ms_status troubled_map(ms_backend *b, uint64_t address, uint64_t bytes, m
 
 static void troubled_unmap(ms_backend *b, uint64_t address, uint64_t bytes)
 {
+    delay(troubled(b));
     troubled(b)->mapped_bytes -= bytes;
     inner_of(b)->calls->unmap(inner_of(b), address, bytes);
 }
@@ -127,6 +128,7 @@ static ms_status troubled_pin(ms_backend *b, uint64_t bytes, bool is_pinned, voi
 
 static void troubled_unpin(ms_backend *b, void *memory, uint64_t bytes, bool is_pinned)
 {
+    delay(troubled(b));
     troubled(b)->pinned_bytes -= bytes;
     inner_of(b)->calls->unpin(inner_of(b), memory, bytes, is_pinned);
 }
@@ -150,6 +152,7 @@ static ms_status troubled_open_event(ms_backend *b, ms_backend_event **event, ms
 
 static void troubled_close_event(ms_backend *b, ms_backend_event *event)
 {
+    delay(troubled(b));
     troubled(b)->events--;
     inner_of(b)->calls->close_event(inner_of(b), event);
 }

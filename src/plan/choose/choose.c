@@ -45,7 +45,8 @@ static ms_solver_options solver_options(const choosing *c)
                                .time_limit_s = ms_limit_left_s(&c->limit),
                                .stop = task->stop,
                                .memory_mib = 1024,
-                               .nodes = task->nodes};
+                               .nodes = task->nodes,
+                               .has_few_cuts = task->is_rough};
 }
 
 static ms_status keep_blocks(choosing *c)

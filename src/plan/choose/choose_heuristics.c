@@ -45,9 +45,10 @@ static double worth(const ms_cost_model *costs, ms_assignment *assignment, uint3
     uint32_t *place = layer == costs->layer_count ? &assignment->loss : &assignment->options[layer];
     uint32_t before = *place;
     *place = option;
-    ms_cost_sum then = ms_assignment_sum(costs, assignment);
+    const ms_cost_limits lower = {UINT64_MAX, now.level_bytes - 1, UINT64_MAX, INFINITY};
+    ms_cost_sum then = ms_assignment_sum_within(costs, assignment, &lower);
     *place = before;
-    if (then.level_bytes >= now.level_bytes)
+    if (isinf(then.step_ms))
         return 0;
     double ms = fmax(then.step_ms - now.step_ms, 1e-6);
     return (double)(now.level_bytes - then.level_bytes) / ms;

@@ -4,41 +4,109 @@
 #include <math.h>
 #include <string.h>
 
+/* What an assignment takes at the least, by sums that a change of one layer changes by a little:
+ * most changes are refused without more than that. */
+typedef struct floor_sums {
+    double cost;                       /* without waiting, where that is counted exactly */
+    int64_t made[MS_COST_MICRO_STEPS]; /* by forward, and live in the loss */
+} floor_sums;
+
 typedef struct search {
     const ms_cost_problem *p;
     ms_assignment now;
+    floor_sums least;
     double cost;    /* INFINITY: it exceeds a limit */
     double excess;  /* by so many bytes */
     uint32_t left;  /* sums */
     uint64_t state; /* of pseudo-random numbers */
 } search;
 
-static double effort(const ms_choose_task *task, const ms_assignment *assignment, ms_cost_sum sum)
+/* A small cost in addition to time, of one layer: what it saves, or has on the host. */
+static double effort(const ms_choose_task *task, const ms_layer_cost *cost)
 {
     const double mib = 1024.0 * 1024.0;
     if (task->saved_ms_per_mib <= 0)
-        return (double)sum.host_bytes / mib * 1e-9;
-    int64_t saved = 0;
-    for (uint32_t i = 0; i < task->costs->layer_count; i++)
-        saved += ms_layer_saved(&task->costs->options[assignment->options[i]].layers[i],
-                                task->costs->micro_steps - 1);
-    return (double)saved / mib * task->saved_ms_per_mib;
+        return (double)cost->host_bytes / mib * 1e-9;
+    return (double)ms_layer_saved(cost, task->costs->micro_steps - 1) / mib *
+           task->saved_ms_per_mib;
+}
+
+static const ms_layer_cost *cost_at(const ms_cost_model *costs, const uint32_t *options, uint32_t i)
+{
+    return &costs->options[options[i]].layers[i];
 }
 
 double ms_assignment_cost(const ms_choose_task *task, const ms_assignment *assignment, double most)
 {
     const ms_cost_limits limits = {UINT64_MAX, task->limit_bytes, task->loss_limit_bytes, most};
-    const ms_cost_sum sum = ms_assignment_sum_within(task->costs, assignment, &limits);
-    return isinf(sum.step_ms) ? INFINITY : sum.step_ms + effort(task, assignment, sum);
+    ms_cost_sum sum = ms_assignment_sum_within(task->costs, assignment, &limits);
+    for (uint32_t i = 0; i < task->costs->layer_count && !isinf(sum.step_ms); i++)
+        sum.step_ms += effort(task, cost_at(task->costs, assignment->options, i));
+    return sum.step_ms;
 }
 
 static double excess_of(const ms_choose_task *task, const ms_assignment *assignment)
 {
-    const ms_cost_sum sum = ms_assignment_sum(task->costs, assignment);
+    const ms_cost_sum sum = ms_assignment_bytes(task->costs, assignment);
     double level = (double)sum.level_bytes - (double)task->limit_bytes,
            loss = (double)sum.loss_bytes - (double)task->loss_limit_bytes;
     return fmax(0, fmax(level, loss));
 }
+
+/* ---- what it takes at the least ---- */
+
+static void add_layer(search *s, uint32_t layer, int sign)
+{
+    const ms_cost_model *costs = s->p->costs;
+    const ms_layer_cost *c = cost_at(costs, s->now.options, layer);
+    double waits = costs->has_exact_waits ? c->exposed_ms : 0;
+    s->least.cost += sign * (c->ms - waits + effort(s->p->task, c));
+    for (uint32_t m = 0; m < costs->micro_steps; m++) {
+        int64_t made = c->bytes[m].forward_end - c->bytes[m].input;
+        if (layer + 1 < costs->layer_count)
+            made -= (int64_t)c->released_bytes;
+        s->least.made[m] += sign * made;
+    }
+}
+
+static void set_option(search *s, uint32_t layer, uint32_t option)
+{
+    add_layer(s, layer, -1);
+    s->now.options[layer] = option;
+    add_layer(s, layer, 1);
+}
+
+static void sum_least(search *s)
+{
+    const ms_cost_model *costs = s->p->costs;
+    s->least = (floor_sums){.cost = costs->losses[s->now.loss].ms};
+    for (uint32_t i = 0; i < costs->layer_count; i++)
+        add_layer(s, i, 1);
+}
+
+static const double least_gain = 1e-9;
+
+/* By how much it exceeds the limits at the least: bytes. */
+static double least_excess(const search *s)
+{
+    const ms_choose_task *task = s->p->task;
+    const ms_outer_cost *ends = &task->costs->losses[s->now.loss];
+    double limit = fmin((double)task->limit_bytes, (double)task->loss_limit_bytes), most = 0;
+    for (uint32_t m = 0; m < task->costs->micro_steps; m++)
+        most = fmax(most, (double)(ends->loss_peak[m] + s->least.made[m] + ends->fixed_bytes));
+    return fmax(0, most - limit);
+}
+
+/* Whether the cost cannot fall by least_gain, or the excess at all. */
+static bool is_hopeless(const search *s)
+{
+    if (isinf(s->cost))
+        return !(least_excess(s) < s->excess);
+    /* sums of changes are not exact */
+    return s->least.cost > s->cost * (1 - least_gain / 2) || least_excess(s) > 0;
+}
+
+/* ---- accepting ---- */
 
 /* While limits are exceeded, what exceeds them less is of use. */
 static bool accept_less(search *s)
@@ -55,10 +123,11 @@ static bool accept_less(search *s)
 /* Keeps a change that has been made if it is of use; else the caller takes it back. */
 static bool accept(search *s)
 {
-    const double least_gain = 1e-9;
     if (s->left == 0)
         return false;
     s->left--;
+    if (is_hopeless(s))
+        return false;
     if (isinf(s->cost))
         return accept_less(s);
     double cost = ms_assignment_cost(s->p->task, &s->now, s->cost);
@@ -77,11 +146,11 @@ static bool replace_one(search *s, uint32_t layer, uint32_t segment)
         uint32_t before = s->now.options[layer];
         if (s->p->blocks[i].segment != segment || s->p->blocks[i].option == before)
             continue;
-        s->now.options[layer] = s->p->blocks[i].option;
+        set_option(s, layer, s->p->blocks[i].option);
         if (accept(s))
             has_changed = true;
         else
-            s->now.options[layer] = before;
+            set_option(s, layer, before);
     }
     return has_changed;
 }
@@ -106,8 +175,8 @@ static bool replace(search *s)
 static void swap(search *s, uint32_t a, uint32_t b)
 {
     uint32_t option = s->now.options[a];
-    s->now.options[a] = s->now.options[b];
-    s->now.options[b] = option;
+    set_option(s, a, s->now.options[b]);
+    set_option(s, b, option);
 }
 
 static bool swap_layers(search *s)
@@ -147,14 +216,14 @@ static bool exchange(search *s, uint32_t tries)
         uint32_t before_a = s->now.options[a], before_b = s->now.options[b];
         if (a == b || x->option == before_a || y->option == before_b)
             continue;
-        s->now.options[a] = x->option;
-        s->now.options[b] = y->option;
+        set_option(s, a, x->option);
+        set_option(s, b, y->option);
         if (accept(s)) {
             has_changed = true;
             continue;
         }
-        s->now.options[a] = before_a;
-        s->now.options[b] = before_b;
+        set_option(s, a, before_a);
+        set_option(s, b, before_b);
     }
     return has_changed;
 }
@@ -162,6 +231,7 @@ static bool exchange(search *s, uint32_t tries)
 static void climb(search *s)
 {
     bool more = true;
+    sum_least(s);
     s->cost = ms_assignment_cost(s->p->task, &s->now, INFINITY);
     s->excess = isinf(s->cost) ? excess_of(s->p->task, &s->now) : 0;
     while (more && s->left > 0) {

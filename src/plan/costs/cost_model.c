@@ -155,6 +155,13 @@ ms_cost_sum ms_assignment_sum(const ms_cost_model *costs, const ms_assignment *a
     return ms_assignment_sum_within(costs, assignment, &none);
 }
 
+ms_cost_sum ms_assignment_bytes(const ms_cost_model *costs, const ms_assignment *assignment)
+{
+    ms_cost_sum sum = {0};
+    add_bytes(costs, assignment, &sum);
+    return sum;
+}
+
 ms_status ms_assignment_copy(ms_arena *arena, const ms_cost_model *costs, const ms_assignment *from,
                              ms_assignment *to, ms_error *err)
 {

@@ -138,6 +138,8 @@ typedef struct ms_cost_sum {
 } ms_cost_sum;
 
 ms_cost_sum ms_assignment_sum(const ms_cost_model *costs, const ms_assignment *assignment);
+/* Its levels; no times, and nothing of the host. */
+ms_cost_sum ms_assignment_bytes(const ms_cost_model *costs, const ms_assignment *assignment);
 
 /* What an assignment must not exceed. */
 typedef struct ms_cost_limits {

@@ -117,66 +117,15 @@ static ms_status find_link(ms_arena *arena, const ms_step_task *task, ms_step_pl
     return MS_OK;
 }
 
-/* ---- steep ends ---- */
-
-/* More budget is worth telling when it makes the step so much faster. */
-static const double much_faster = 1.05;
-
-/* 1 GiB, or 2 % where that is less. */
-static uint64_t little_more(uint64_t budget_bytes)
-{
-    const uint64_t gib = UINT64_C(1) << 30;
-    return budget_bytes / 50 < gib ? budget_bytes / 50 : gib;
-}
-
-/* Budgets at which treatments cost what checkpointing everything does may lie at a steep end.
- * Others are not worth another search. */
-static bool may_be_steep(const ms_step_task *task, const ms_step_plan *plan)
-{
-    const ms_target *target = ms_target_find(task->target);
-    return target && target->is_free && task->planner == MS_PLANNER_MILP &&
-           task->run->budget_bytes > 0 && *plan->plan.treat &&
-           plan->plan.time.step_ms >= plan->checkpoint_all.time.step_ms &&
-           !ms_stop_asked(task->stop);
-}
-
-static ms_status find_steep_end(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
-                                ms_error *err)
-{
-    const uint64_t more_bytes = little_more(task->run->budget_bytes);
-    ms_run_config run = *task->run;
-    ms_step_task larger = *task;
-    ms_step_plan faster;
-    ms_error reason = {0};
-    larger.time_limit_s -= plan->solve_ms / 1000;
-    if (!may_be_steep(task, plan) || more_bytes == 0 || !(larger.time_limit_s > 0))
-        return MS_OK;
-    ms_budget_set(&run, task->run->budget_bytes + more_bytes);
-    larger.run = &run;
-    larger.alone = true;
-    ms_status status = ms_step_plan_solve(arena, &larger, &faster, &reason);
-    plan->simulations += faster.simulations;
-    double step_ms = faster.plan.time.step_ms;
-    if (status == MS_OK && step_ms > 0 && plan->plan.time.step_ms > much_faster * step_ms) {
-        plan->needs.more_bytes = more_bytes;
-        plan->needs.more_ms = step_ms;
-    }
-    ms_step_plan_free(&faster);
-    return status == MS_ERR_NOMEM ? ms_fail(err, status, "%s", reason.text) : MS_OK;
-}
-
 ms_status ms_plan_needs_find(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
                              ms_error *err)
 {
     const double start = ms_now_ms();
-    plan->needs = (ms_plan_needs){0};
     if (!is_fitting(plan) || ms_stop_asked(task->stop))
         return MS_OK;
     ms_status status = ms_plan_limit_find(arena, task, plan, err);
     if (status == MS_OK && !task->run->device->has_assumed_rates)
         status = find_link(arena, task, plan, err);
-    if (status == MS_OK && !task->run->device->has_assumed_rates)
-        status = find_steep_end(arena, task, plan, err);
     plan->solve_ms += ms_now_ms() - start;
     return status;
 }

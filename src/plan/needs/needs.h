@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What a plan counts on when it runs: a limit of the allocator, the rate of the link to the host;
- * and whether a little more memory would make it much faster.
+ * What a plan counts on when it runs: a limit of the allocator, the rate of the link to the host.
  */
 #ifndef MS_PLAN_NEEDS_NEEDS_H
 #define MS_PLAN_NEEDS_NEEDS_H
 
 #include "plan/search/step_plan.h"
 
-/* Fills plan->needs for a solved plan; nothing where no plan fits. The code of the task's target,
- * if it can, then holds the allocator to its limit. Adds to the plan's simulations and solve_ms. */
+/* Adds that to plan->needs of a solved plan; nothing where no plan fits. The code of the task's
+ * target, if it can, then holds the allocator to its limit. Adds to the plan's simulations and
+ * solve_ms. */
 ms_status ms_plan_needs_find(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
                              ms_error *err);
 /* Only the limit of the allocator, of these needs. */

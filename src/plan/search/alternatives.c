@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "config/run/budget.h"
 #include "plan/choose/choose_heuristics.h"
 #include "plan/search/rules.h"
 #include "simulate/change.h"
 #include "plan/search/search_stages.h"
+#include "plan/search/search_whole.h"
 #include "plan/search/simulate.h"
 #include "plan/trainers/targets.h"
 
@@ -22,6 +24,7 @@ typedef struct attempt {
     ms_search search;
     ms_planner planner;
     bool measures; /* another run: its options are measured anew */
+    bool is_whole; /* not one of many: searched as the plan is */
     ms_status status;
     ms_error err;
 } attempt;
@@ -68,7 +71,8 @@ static void run_attempt(void *context, uint32_t index)
     if (a->measures)
         a->status = ms_search_begin(&a->search, ms_target_find("free"));
     if (a->status == MS_OK)
-        a->status = a->planner == MS_PLANNER_RULES ? run_rules(a)
+        a->status = a->is_whole                      ? ms_search_whole(&a->search, &chosen)
+                    : a->planner == MS_PLANNER_RULES ? run_rules(a)
                     : a->planner != MS_PLANNER_GREEDY
                         ? ms_search_run(&a->search, ways[a->planner], &chosen)
                         : ms_search_run_as_chosen(&a->search, ways[a->planner], &chosen);
@@ -270,6 +274,56 @@ ms_status ms_suggest_allocator(ms_search *search)
                          plan->plan.time.step_ms * (1 - worth_telling);
     if (!is_faster)
         plan->suggestions.count = 0;
+    return status;
+}
+
+/* ---- steep ends ---- */
+
+/* More budget is worth telling when it makes the step so much faster. */
+static const double much_faster = 1.05;
+
+/* 1 GiB, or 2 % where that is less. */
+static uint64_t little_more(uint64_t budget_bytes)
+{
+    const uint64_t gib = UINT64_C(1) << 30;
+    return budget_bytes / 50 < gib ? budget_bytes / 50 : gib;
+}
+
+/* Budgets at which treatments cost what checkpointing everything does may lie at a steep end.
+ * Others are not worth another search. */
+static bool may_be_steep(const ms_step_task *task, const ms_step_plan *plan)
+{
+    return task->run->budget_bytes > 0 && !task->run->device->has_assumed_rates &&
+           *plan->plan.treat && plan->plan.time.step_ms >= plan->checkpoint_all.time.step_ms &&
+           !ms_stop_asked(task->stop);
+}
+
+/* Events and options are the same, proofs are not. */
+ms_status ms_find_steep_end(ms_search *search)
+{
+    ms_step_plan *plan = search->plan;
+    const uint64_t more_bytes = little_more(search->task->run->budget_bytes);
+    ms_vec_alternatives list = {0};
+    attempt a;
+    if (!may_be_steep(search->task, plan) || more_bytes == 0)
+        return MS_OK;
+    if (!set_attempt(search, "", &a))
+        return no_memory(search, NULL, 0);
+    ms_budget_set(&a.variation.run, search->task->run->budget_bytes + more_bytes);
+    a.is_whole = true;
+    link_attempt(search, &a);
+    a.search.is_one_of_many = false;
+    ms_search_set_capacity(&a.search);
+    run_attempt(&a, 0);
+    plan->simulations += a.plan.simulations;
+    ms_status status = collect(search, &a, 1, &list);
+    if (status == MS_OK && list.items[0].has_figures) {
+        double step_ms = list.items[0].figures.time.step_ms;
+        bool is_steep = step_ms > 0 && plan->plan.time.step_ms > much_faster * step_ms;
+        plan->needs.more_bytes = is_steep ? more_bytes : 0;
+        plan->needs.more_ms = is_steep ? step_ms : 0;
+    }
+    ms_vec_free(&list);
     return status;
 }
 

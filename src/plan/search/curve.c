@@ -16,7 +16,6 @@
 #include "plan/search/search.h"
 #include "plan/search/search_stages.h"
 #include "plan/search/search_min_budget.h"
-#include "plan/search/search_limit.h"
 #include "plan/search/search_local.h"
 #include "plan/search/search_heuristics.h"
 #include "plan/search/simulate.h"

@@ -18,7 +18,7 @@
 enum { MOST_STEPS = 8, MOST_HALVINGS = 4 };
 
 /* Nodes of the solver's search: for assignments on the way, and for the bound that is reported. */
-enum { FEW_NODES = 200, BOUND_NODES = 300, BOUND_NODES_OF_MANY = 100 };
+enum { FEW_NODES = 50, BOUND_NODES = 300, BOUND_NODES_OF_MANY = 100 };
 
 /* ---- choosing and proving ---- */
 

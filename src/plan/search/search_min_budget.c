@@ -8,7 +8,6 @@
 #include "plan/search/search.h"
 #include "plan/search/search_local.h"
 #include "plan/search/search_stages.h"
-#include "plan/search/search_limit.h"
 #include "simulate/variation.h"
 #include "plan/search/simulate.h"
 

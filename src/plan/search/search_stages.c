@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan/search/search_stages.h"
 
+#include <math.h>
+
+#include "config/run/budget.h"
 #include "plan/choose/choose_heuristics.h"
 #include "plan/choose/cost_links.h"
 #include "plan/costs/measure.h"
-#include "plan/search/search.h"
-
-#include <math.h>
-
 #include "plan/costs/option_list.h"
-#include "plan/search/search_limit.h"
+#include "plan/search/search.h"
 #include "plan/search/simulate.h"
+
+void ms_search_set_capacity(ms_search *s)
+{
+    const ms_run_config *run = s->task->run;
+    uint64_t capacity = ms_budget_capacity(run->device, run->budget_bytes);
+    s->capacity_bytes = capacity ? capacity : UINT64_MAX;
+    s->proofs = NULL;
+    s->plan->budget_bytes = run->budget_bytes;
+}
 
 ms_status ms_search_finish(ms_search *s)
 {

@@ -7,6 +7,9 @@
 
 #include "plan/search/search.h"
 
+/* Updates the capacity after the budget of the search's run has changed; what was proven is
+ * forgotten. */
+void ms_search_set_capacity(ms_search *s);
 /* Sets the limit and simulates the baselines of the plan. */
 ms_status ms_search_prepare(ms_search *s, const ms_target *target);
 /* Measures the options. */

@@ -11,8 +11,7 @@
 #include "plan/choose/choose_heuristics.h"
 #include "plan/search/search_stages.h"
 #include "plan/search/search_min_budget.h"
-#include "plan/search/search_heuristics.h"
-#include "plan/search/search_local.h"
+#include "plan/search/search_whole.h"
 #include "plan/trainers/targets.h"
 #include "text/size.h"
 #include "plan/search/alternatives.h"
@@ -33,46 +32,15 @@ static ms_status keep_all(ms_search *s)
     return MS_OK;
 }
 
-static bool needs_simpler(const ms_search *s)
-{
-    return !s->has_best && !s->is_ruled_out;
-}
-
-/* Nothing was proven to fit so far, though something may. */
-static ms_status find_any(ms_search *s)
-{
-    ms_chosen chosen;
-    ms_status status = needs_simpler(s) ? ms_search_any_checkpoints(s) : MS_OK;
-    if (status == MS_OK && needs_simpler(s))
-        status = ms_search_run_as_chosen(s, ms_choose_greedy, &chosen);
-    if (status == MS_OK && !s->has_best && !ms_stop_asked(s->task->stop))
-        status = ms_search_min_budget(s);
-    if (s->has_best)
-        s->plan->least_budget_bytes = 0;
-    return status;
-}
-
-/* Attention in pieces may be faster than keeping everything. */
 static ms_status plan_milp(ms_search *s)
 {
-    ms_chosen chosen = {0};
-    ms_status status = MS_OK;
-    if (ms_reason_fits(s->plan->keep_all.reason))
-        status = ms_search_take_kept(s);
-    if (status == MS_OK)
-        status = ms_search_run(s, ms_choose_milp, &chosen);
-    if (status == MS_OK && !s->has_best)
-        status = find_any(s);
-    bool fits_none = status == MS_OK && !s->has_best && s->plan->plan.treat;
-    if (status == MS_OK && !fits_none)
-        status = ms_search_restart(s, chosen.bound);
-    if (status == MS_OK && !fits_none)
-        status = ms_search_local(s, chosen.bound);
+    ms_chosen first;
+    ms_status status = ms_search_whole(s, &first);
     if (status != MS_OK || !s->has_best)
         return status;
     status = ms_search_finish(s);
     if (status == MS_OK)
-        ms_search_set_gap(s, &chosen);
+        ms_search_set_gap(s, &first);
     return status;
 }
 
@@ -227,7 +195,9 @@ static ms_status compare(ms_search *s, const ms_target *target)
     if (ms_reason_fits(s->plan->keep_all.reason))
         return MS_OK;
     ms_status status = ms_compare_planners(s);
-    return status == MS_OK ? ms_suggest_allocator(s) : status;
+    if (status == MS_OK)
+        status = ms_suggest_allocator(s);
+    return status == MS_OK ? ms_find_steep_end(s) : status;
 }
 
 /* Then no option is looked at. */

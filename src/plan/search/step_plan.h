@@ -94,8 +94,8 @@ typedef struct ms_step_plan {
     const char *target_text;         /* flags, keys or code for the trainer; NULL for "free" */
     double target_free_ms; /* step time of the free plan at the same budget; 0: not computed */
     uint64_t target_free_peak_bytes; /* that plan's peak */
-    ms_plan_needs needs;             /* filled by ms_plan_needs_find */
-    uint64_t rules_estimate_bytes;   /* MS_PLANNER_RULES: its own estimate of the peak */
+    ms_plan_needs needs; /* more_bytes and more_ms by solving, the rest by ms_plan_needs_find */
+    uint64_t rules_estimate_bytes; /* MS_PLANNER_RULES: its own estimate of the peak */
     double rules_estimate_overhead;
 } ms_step_plan;
 

@@ -129,11 +129,12 @@ static void load_rows(session *s)
 static void set_parameters(session *s, glp_iocp *parameters)
 {
     glp_init_iocp(parameters);
-    int on = s->is_plain ? GLP_OFF : GLP_ON;
+    int on = s->is_plain ? GLP_OFF : GLP_ON, costly = s->options->has_few_cuts ? GLP_OFF : on;
     double limit_ms = s->options->time_limit_s * 1000;
     parameters->msg_lev = s->options->stop ? GLP_MSG_ON : GLP_MSG_OFF;
     parameters->presolve = on;
-    parameters->gmi_cuts = parameters->mir_cuts = parameters->cov_cuts = parameters->clq_cuts = on;
+    parameters->gmi_cuts = parameters->mir_cuts = costly;
+    parameters->cov_cuts = parameters->clq_cuts = on;
     parameters->tol_int = 1e-8; /* GLPK's own takes a hundred-thousandth of a module for none */
     parameters->mip_gap = s->options->gap;
     parameters->tm_lim = limit_ms < INT_MAX ? (int)limit_ms : INT_MAX;

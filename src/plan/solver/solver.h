@@ -19,6 +19,7 @@ typedef struct ms_solver_options {
     const ms_stop *stop; /* or NULL; checked between nodes */
     uint32_t memory_mib; /* memory limit of the solver; 0 = no limit */
     uint32_t nodes;      /* limit of search nodes, independent of the machine; 0 = no limit */
+    bool has_few_cuts;   /* sooner done, with a weaker bound: no mixed-integer and Gomory cuts */
 } ms_solver_options;
 
 /* Values are exact only to the solver's tolerance; recount what must hold exactly. Free the

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "measure/usage.h"
-#include "replay/backend_cuda.h"
+#include "replay/cuda/backend_cuda.h"
 #include "replay/replay.h"
 #include "simulate/simulate.h"
 #include "unit/fixtures.h"

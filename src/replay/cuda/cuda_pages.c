@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "replay/cuda_pages.h"
+#include "replay/cuda/cuda_pages.h"
 
 #include "allocator/memory.h"
 

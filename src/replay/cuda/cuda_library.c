@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define _GNU_SOURCE /* for RTLD_DEFAULT; NOLINT(bugprone-reserved-identifier) */
-#include "replay/cuda_library.h"
+#include "replay/cuda/cuda_library.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * The declarations of cuda_library.h against NVIDIA's own, where its headers are (make CUDA=1):
  * numbers, structs, and that each function takes what it is given.
  */
-#include "replay/cuda_library.h"
+#include "replay/cuda/cuda_library.h"
 
 #ifdef MS_WITH_CUDA
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "replay/backend_cuda.h"
+#include "replay/cuda/backend_cuda.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/cuda_facts.h"
-#include "replay/cuda_library.h"
-#include "replay/cuda_pages.h"
+#include "replay/cuda/cuda_facts.h"
+#include "replay/cuda/cuda_library.h"
+#include "replay/cuda/cuda_pages.h"
 
 /* Work that the host does for a stream; freed with the backend. */
 typedef struct host_job {

@@ -2,11 +2,11 @@
  *
  * Addresses and pages of CUDA's driver, for expandable segments.
  */
-#ifndef MS_REPLAY_CUDA_PAGES_H
-#define MS_REPLAY_CUDA_PAGES_H
+#ifndef MS_REPLAY_CUDA_CUDA_PAGES_H
+#define MS_REPLAY_CUDA_CUDA_PAGES_H
 
 #include "base/vec.h"
-#include "replay/cuda_library.h"
+#include "replay/cuda/cuda_library.h"
 
 typedef struct ms_cuda_page {
     uint64_t address, bytes;

@@ -3,11 +3,11 @@
  * A GPU through CUDA's runtime, driver and cuBLAS, which are loaded when the backend is opened.
  * Memory traffic is copies within the device.
  */
-#ifndef MS_REPLAY_BACKEND_CUDA_H
-#define MS_REPLAY_BACKEND_CUDA_H
+#ifndef MS_REPLAY_CUDA_BACKEND_CUDA_H
+#define MS_REPLAY_CUDA_BACKEND_CUDA_H
 
 #include "replay/backend.h"
-#include "replay/cuda_library.h"
+#include "replay/cuda/cuda_library.h"
 
 typedef struct ms_backend_cuda_options {
     uint32_t device;     /* its index, as CUDA_VISIBLE_DEVICES leaves them */

@@ -3,8 +3,8 @@
  * CUDA's runtime, driver and cuBLAS, loaded by name: the program is linked with none of them. The
  * declarations are memscope's own; handles are pointers and results integers, as in all versions.
  */
-#ifndef MS_REPLAY_CUDA_LIBRARY_H
-#define MS_REPLAY_CUDA_LIBRARY_H
+#ifndef MS_REPLAY_CUDA_CUDA_LIBRARY_H
+#define MS_REPLAY_CUDA_CUDA_LIBRARY_H
 
 #include <stdbool.h>
 #include <stddef.h>

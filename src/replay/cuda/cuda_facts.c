@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "replay/cuda_facts.h"
+#include "replay/cuda/cuda_facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
