@@ -251,7 +251,7 @@ static ms_status play_event(replay *r, uint32_t index)
     case MS_EVENT_WAIT:
         return ms_replay_work_wait(&r->work, event.id, r->result->phases.count - 1, r->err);
     case MS_EVENT_LAYER:
-        break;
+        return ms_replay_work_layer(&r->work, event.id, r->err);
     }
     return MS_OK;
 }
@@ -328,16 +328,19 @@ static void close_all(replay *r)
 ms_status ms_replay_run(ms_backend *backend, const ms_trace *trace,
                         const ms_replay_options *options, ms_replay_result *result, ms_error *err)
 {
-    replay r = {
-        .backend = backend,
-        .trace = trace,
-        .options = options,
-        .result = result,
-        .source = {.backend = backend, .most_used_bytes = backend->facts.first_used_bytes},
-        .work = {.backend = backend, .trace = trace, .result = result, .stop = options->stop},
-        .steady_event = find_steady_event(trace),
-        .op = MS_NONE,
-        .err = err};
+    replay r = {.backend = backend,
+                .trace = trace,
+                .options = options,
+                .result = result,
+                .source = {.backend = backend, .most_used_bytes = backend->facts.first_used_bytes},
+                .work = {.backend = backend,
+                         .trace = trace,
+                         .result = result,
+                         .stop = options->stop,
+                         .feed = options->feed},
+                .steady_event = find_steady_event(trace),
+                .op = MS_NONE,
+                .err = err};
     *result = (ms_replay_result){.event_count = trace->events.count,
                                  .before_used_bytes = backend->facts.first_used_bytes};
     r.work.clock.backend = backend;

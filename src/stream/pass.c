@@ -83,8 +83,8 @@ typedef struct reading {
 static void enter(reading *r, uint32_t layer)
 {
     r->layer = layer;
-    if (layer == MS_NONE || layer + 1 == r->next)
-        return; /* it goes on */
+    if (layer == MS_NONE)
+        return;
     r->is_in_order = r->is_in_order && layer == r->next && layer < r->pass->layers.count;
     if (!r->is_in_order)
         return;
@@ -93,7 +93,6 @@ static void enter(reading *r, uint32_t layer)
     r->next++;
 }
 
-/* What runs outside between two parts of a layer belongs to it no more. */
 static void compute(reading *r, uint32_t op)
 {
     double ms = ms_clock_op_ms(r->device, &r->trace->ops.items[op]);
@@ -149,6 +148,12 @@ ms_status ms_stream_pass_read(const ms_trace *trace, const ms_device *device, ms
 void ms_stream_pass_free(ms_stream_pass *pass)
 {
     ms_vec_free(&pass->layers);
+}
+
+uint32_t ms_stream_buffers(const ms_stream_pass *pass, uint32_t places)
+{
+    bool stays = places == pass->layers.count;
+    return stays && places > 2 ? 2 : places;
 }
 
 double ms_stream_compute_ms(const ms_stream_pass *pass)

@@ -40,6 +40,11 @@ void ms_stream_pass_free(ms_stream_pass *pass);
 /* The layer whose weight this storage is, or MS_NONE. */
 uint32_t ms_stream_layer_of(const ms_trace *trace, uint32_t storage);
 
+/* How many pinned buffers of the host, each for one layer, the copies to so many places need so
+ * that they wait for no buffer. Where every layer has a place, only the first pass copies: one is
+ * filled while the other is copied. */
+uint32_t ms_stream_buffers(const ms_stream_pass *pass, uint32_t places);
+
 /* Sums over a pass. */
 double ms_stream_compute_ms(const ms_stream_pass *pass);
 double ms_stream_copy_ms(const ms_stream_pass *pass, uint32_t layer);

@@ -47,7 +47,7 @@ static ms_status fill_memory(const ms_simulation *simulation, const ms_run_confi
     uint64_t kept = row->places_bytes + row->outside_bytes;
     row->cache_bytes = least(table->cache_bytes, row->peak_bytes - kept);
     row->other_bytes = row->peak_bytes - kept - row->cache_bytes;
-    row->pinned_bytes = least(row->places, MS_STREAM_BUFFERS) * table->pass.slot_bytes;
+    row->pinned_bytes = ms_stream_buffers(&table->pass, row->places) * table->pass.slot_bytes;
     return MS_OK;
 }
 

@@ -13,9 +13,6 @@
 #include "stream/clock.h"
 #include "stream/prefetch.h"
 
-/* Buffers of pinned memory, each for one layer: one is filled while the other is copied. */
-enum { MS_STREAM_BUFFERS = 2 };
-
 typedef struct ms_stream_row {
     uint64_t prefetch; /* clamped */
     uint32_t places;   /* for layers on the device: 1 + prefetch */

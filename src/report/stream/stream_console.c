@@ -64,11 +64,13 @@ static void write_times(const ms_page *p, const ms_stream_table *t)
 static void write_host(const ms_page *p, const ms_stream_table *t)
 {
     char weights[MS_GIB_TEXT], pinned[MS_GIB_TEXT], slot[MS_GIB_TEXT];
-    const ms_stream_row *last = &t->rows.items[t->rows.count - 1];
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < t->rows.count; i++)
+        most = t->rows.items[i].pinned_bytes > most ? t->rows.items[i].pinned_bytes : most;
     ms_page_heading(p, "On the host", "  (GiB)");
     fprintf(p->out, "  %-30s %9s\n", "weights of the layers",
             ms_gib(t->pass.layers_bytes, weights));
-    fprintf(p->out, "  %-30s %9s\n", "pinned buffers", ms_gib(last->pinned_bytes, pinned));
+    fprintf(p->out, "  %-30s %9s\n", "pinned buffers, at most", ms_gib(most, pinned));
     fprintf(p->out, "  %-30s %9s\n", "the largest layer", ms_gib(t->pass.slot_bytes, slot));
     fprintf(p->out, "  %-30s %9" PRIu32 "\n", "layers", t->pass.layers.count);
 }
