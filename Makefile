@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # memscope: `make` builds, `make check` tests, `make help` lists the rest.
-# Settings: CONFIG=release|debug|asan|cov|fuzz, WERROR=1, CC, CFLAGS, BUILD, PREFIX, DESTDIR.
+# Settings: CONFIG=release|debug|asan|tsan|cov|fuzz, WERROR=1, CUDA=1 (with CUDA_HOME=), CC, CFLAGS, BUILD, PREFIX, DESTDIR.
 
 CONFIG ?= release
 ifeq ($(origin CC),default)
@@ -32,11 +32,12 @@ SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-
 OPT_release := -O2 -Wframe-larger-than=20480
 OPT_debug   := -O0
 OPT_asan    := -O1 $(SANITIZE)
+OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
 OPT_cov     := -O0 --coverage
 OPT_fuzz    := -O1 $(SANITIZE) -fsanitize=fuzzer-no-link
 OPT := $(OPT_$(CONFIG))
 ifeq ($(OPT),)
-$(error CONFIG must be release, debug, asan, cov or fuzz)
+$(error CONFIG must be release, debug, asan, tsan, cov or fuzz)
 endif
 
 PKG_CONFIG ?= pkg-config
@@ -51,6 +52,11 @@ CFLAGS   ?= $(if $(filter asan,$(CONFIG)),-g1,-g)
 COMPILE   = $(CC) -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc $(WARN) $(OPT) -fPIC \
             $(DEP_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 ERRORS   := $(if $(filter 1,$(WERROR)),-Werror)
+# CUDA=1 compares our declarations of CUDA with the toolkit's headers; nothing is linked with it.
+CUDA_HOME ?= /usr/local/cuda
+WITH_CUDA := $(if $(filter 1,$(CUDA)),-DMS_WITH_CUDA -isystem $(CUDA_HOME)/include)
+$(BUILD)/src/replay/cuda/cuda_headers.o: CPPFLAGS += $(WITH_CUDA)
+$(BUILD)/src/replay/cuda/cuda_headers.o: $(BUILD)/cuda
 LINK      = $(CC) $(OPT) $(CFLAGS) $(LDFLAGS)
 
 # Sources are found: stages are folders of src, and may have folders of their own.
@@ -99,6 +105,11 @@ all: $(LIB) $(SHARED) $(BINARY) $(NULL)       ## build the program and both libr
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(COMPILE)' | cmp -s - $@ || echo '$(COMPILE)' > $@
+
+# The same for the one object that CUDA=1 changes.
+$(BUILD)/cuda: FORCE
+	@mkdir -p $(@D)
+	@echo '$(WITH_CUDA)' | cmp -s - $@ || echo '$(WITH_CUDA)' > $@
 
 $(BUILD)/%.o: %.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -280,6 +291,20 @@ valgrind: $(UNIT)                    ## the unit programs under valgrind
 	@mkdir -p $(BUILD) && : > $(BUILD)/results-valgrind
 	@RUNNER='$(VALGRIND)' sh scripts/run_suite.sh $(BUILD)/results-valgrind $(addprefix unit=,$(filter-out $(NOT_VALGRIND),$(UNIT)))
 
+# Threads, under random delays; the streams of a BLAS are not instrumented and are not used there.
+WITH_THREADS := $(filter %/test_backend_host %/test_replay %/test_replay_stress,$(UNIT))
+tsan:                                ## the replay's threads under ThreadSanitizer
+	$(MAKE) CONFIG=tsan WERROR=1 tsan-run
+tsan-run: $(WITH_THREADS) | results
+	@$(SUITE) $(addprefix unit=,$(WITH_THREADS))
+# All of it: so many passes with delays, failures and stops, and each call of the backend that can fail.
+PASSES ?= 10000
+stress-replay:                       ## PASSES replays with delays and failures under ThreadSanitizer (half an hour)
+	$(MAKE) CONFIG=tsan WERROR=1 stress-replay-run
+stress-replay-run: $(filter %/test_replay %/test_replay_stress,$(UNIT))
+	PASSES=$(PASSES) $(BUILD)/tests/unit/replay/test_replay_stress
+	TRIES=all $(BUILD)/tests/unit/replay/test_replay
+
 coverage:                            ## lines of src that the tests run, as a number to look at
 	$(MAKE) CONFIG=cov check
 	@find build/cov/src -name '*.gcda' | xargs gcov -n 2>/dev/null | sh scripts/coverage.sh
@@ -394,13 +419,13 @@ help:                                ## list the targets
 	@echo 'Targets:'
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
 	    awk -F '\t' '{ printf "  %-10s %s\n", $$1, $$2 }'
-	@echo 'Settings: CONFIG=release|debug|asan|cov  WERROR=1  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  MUTATE_RUNS=  AGAINST=  CHECK_EVERY=  TRY_EVERY=  TIDY_NODES=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS=  SIMULATIONS='
+	@echo 'Settings: CONFIG=release|debug|asan|tsan|cov  WERROR=1  CUDA=1  CUDA_HOME=  CC=clang  V=1  prefix=  DESTDIR=  FUZZ_RUNS=  MUTATE_RUNS=  AGAINST=  CHECK_EVERY=  TRY_EVERY=  TIDY_NODES=  FUZZ_SECONDS=  FUZZ_TARGETS=  CBC_SECONDS=  SIMULATIONS=  PASSES='
 
 print-%: ; @echo '$* = $($*)'
 FORCE:
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all results programs check unit replay cli oracle oracle-cases example oom asan valgrind coverage bench bench-plan fuzz fuzz-run mutate digests \
+.PHONY: all results programs check unit replay cli oracle oracle-cases example oom asan tsan tsan-run stress-replay stress-replay-run valgrind coverage bench bench-plan fuzz fuzz-run mutate digests \
         lint lint-layers lint-headers lint-docs lint-symbols lint-format lint-clang lint-cppcheck lint-tidy format reports install \
         uninstall man completions static deb clean help FORCE
 -include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)

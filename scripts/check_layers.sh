@@ -18,6 +18,7 @@ device:base json:.
 allocator:base:.
 config:base json text tensor device allocator:fields treatment model adapter run resolve trainers load
 trace:base json tensor:.
+replay:base tensor device allocator trace:. cuda
 autograd:base tensor device trace:.
 ops:base tensor device config trace autograd:. moe liger quantized attention
 treatments:base text tensor config trace autograd:.
@@ -33,9 +34,9 @@ document:base json text:.
 diff:base document:.
 compare:base text document:.
 gate:base json text device config model document diff:.
-calibrate:base json text device config document:.
-report:base json text tensor device allocator config trace step measure simulate ledger plan largest document diff compare gate calibrate:kit view pictures step plan runtime compare diff check others .
-api:base json text tensor device allocator config trace model measure simulate ledger plan largest sweep document diff compare gate calibrate report:.
+calibrate:base json text tensor device config document:.
+report:base json text tensor device allocator config trace replay step measure simulate ledger plan largest document diff compare gate calibrate:kit view pictures step plan runtime compare diff check others .
+api:base json text tensor device allocator config trace replay model measure simulate ledger plan largest sweep document diff compare gate calibrate report:.
 cli:base:output parse capture commands .
 nulldevice::.
 '

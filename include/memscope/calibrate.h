@@ -16,6 +16,8 @@
 #ifndef MEMSCOPE_CALIBRATE_H
 #define MEMSCOPE_CALIBRATE_H
 
+#include <stdbool.h>
+
 #include "memscope/memscope.h"
 
 #ifdef __cplusplus
@@ -34,6 +36,16 @@ ms_status ms_calibrator_add_pair(ms_calibrator *calibrator, const char *predicte
                                  const char *measured_path, ms_error *err);
 /* Adds a table of points in CSV; memscope(1) lists its columns. "-" is standard input. */
 ms_status ms_calibrator_add_table(ms_calibrator *calibrator, const char *path, ms_error *err);
+
+/* Adds the links, rates and context of one device: device_links.json of `memscope probe --links`.
+ * Refuses those of a simulated device, and those that were measured on another device. */
+ms_status ms_calibrator_add_links(ms_calibrator *calibrator, const char *path, ms_error *err);
+/* Whether the file is one of those; it is not where it cannot be read. Fails only when out of
+ * memory. */
+ms_status ms_calibrator_is_links(const char *path, bool *is_links, ms_error *err);
+
+/* What is to be known of the points; NULL past the last. */
+const char *ms_calibrator_note(const ms_calibrator *calibrator, size_t index);
 
 /* Fits the parameters. Fails when the points are of several devices, or too few for any parameter.
  */

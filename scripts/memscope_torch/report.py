@@ -11,7 +11,7 @@ from collections import namedtuple
 from . import hints, shown, world
 from .collecting import without_collecting
 
-SCHEMA_VERSION = "1.2"
+SCHEMA_VERSION = "1.3"
 HEAD = 4  # members that say how the program ended
 # The best outcome of several processes sorts first.
 OUTCOMES = ["stepped", "out_of_memory", "failed", "few_steps", "no_step", "no_device", "no_gpu", "no_torch"]

@@ -8,18 +8,29 @@ bool ms_heap_init(ms_heap *heap, const ms_memory *memory)
     return ms_vec_push(&heap->blocks, (ms_heap_block){0});
 }
 
+/* From a mapped block on, as far as memory lies behind the segment: whole pages. */
+static uint32_t unmap_run(const ms_heap *heap, uint32_t first)
+{
+    const ms_heap_block *blocks = heap->blocks.items;
+    uint64_t bytes = 0;
+    uint32_t b = first;
+    for (; b && blocks[b].state != MS_BLOCK_UNMAPPED; b = blocks[b].next)
+        bytes += blocks[b].bytes;
+    heap->memory.unmap(heap->memory.context, blocks[first].address, bytes);
+    return b;
+}
+
 /* Of a segment, with what is mapped in it. */
 static void give_back(ms_heap *heap, uint32_t first)
 {
     const ms_memory *memory = &heap->memory;
     const ms_heap_block *blocks = heap->blocks.items;
+    bool is_mapped = heap->memory_kind == MS_MEMORY_ADDRESSES && memory->unmap;
     uint64_t bytes = 0;
-    for (uint32_t b = first; b; b = blocks[b].next) {
+    for (uint32_t b = first; b; b = blocks[b].next)
         bytes += blocks[b].bytes;
-        if (heap->memory_kind == MS_MEMORY_ADDRESSES && memory->unmap &&
-            blocks[b].state != MS_BLOCK_UNMAPPED)
-            memory->unmap(memory->context, blocks[b].address, blocks[b].bytes);
-    }
+    for (uint32_t b = first; b && is_mapped;)
+        b = blocks[b].state == MS_BLOCK_UNMAPPED ? blocks[b].next : unmap_run(heap, b);
     memory->release(memory->context, heap->memory_kind, blocks[first].address, bytes);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "calibrate/links.h"
 #include "calibrate/pair.h"
 #include "memscope/calibrate.h"
 
@@ -7,6 +8,7 @@
 
 #include "base/error.h"
 #include "calibrate/fit_memory.h"
+#include "config/model/notes.h"
 #include "json/read.h"
 #include "report/others/calibration_report.h"
 #include "report/writers.h"
@@ -15,6 +17,7 @@ struct ms_calibrator {
     ms_arena *arena;
     ms_measured_points points;
     ms_calibration_result result;
+    ms_notes notes;
     const ms_device *devices; /* NULL: not read yet */
     uint32_t device_count;
     ms_style style;
@@ -96,6 +99,45 @@ ms_status ms_calibrator_add_pair(ms_calibrator *c, const char *predicted_path,
     return status;
 }
 
+/* What cannot be read is no such file: whoever takes it for another says why. */
+ms_status ms_calibrator_is_links(const char *path, bool *is_links, ms_error *err)
+{
+    document d;
+    ms_error reason = {0};
+    if (!path || !is_links)
+        return ms_fail_null(err);
+    *is_links =
+        open_document(&d, path, &reason) == MS_OK && ms_measured_links_is(ms_json_root(d.json));
+    close_document(&d);
+    if (reason.status == MS_ERR_NOMEM)
+        return ms_fail(err, MS_ERR_NOMEM, "%s", reason.text);
+    return MS_OK;
+}
+
+ms_status ms_calibrator_add_links(ms_calibrator *c, const char *path, ms_error *err)
+{
+    if (!c || !path)
+        return ms_fail_null(err);
+    document d;
+    ms_status status = open_document(&d, path, err);
+    if (status == MS_OK)
+        status = load_devices(c, err);
+    if (status == MS_OK) {
+        const ms_report_pair file = {.measured = ms_json_root(d.json),
+                                     .name = path,
+                                     .devices = c->devices,
+                                     .device_count = c->device_count};
+        status = ms_measured_links_read(c->arena, &file, &c->points, err);
+        if (status == MS_OK && ms_measured_links_is_of_host(file.measured))
+            status = ms_note_add(&c->notes, c->arena, err,
+                                 "%.200s was measured with a machine's memory and threads, and not "
+                                 "on the device that it is meant for",
+                                 path);
+    }
+    close_document(&d);
+    return status;
+}
+
 ms_status ms_calibrator_add_table(ms_calibrator *c, const char *path, ms_error *err)
 {
     if (!c || !path)
@@ -145,6 +187,11 @@ ms_status ms_calibrator_fit(ms_calibrator *c, ms_error *err)
     ms_status status = find_device(c, &device, err);
     return status == MS_OK ? ms_calibration_fit(c->arena, &c->points, device, &c->result, err)
                            : status;
+}
+
+const char *ms_calibrator_note(const ms_calibrator *c, size_t index)
+{
+    return c ? ms_note_at(&c->notes, index) : NULL;
 }
 
 /* ---- writing ---- */

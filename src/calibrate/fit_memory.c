@@ -151,9 +151,26 @@ static ms_status note_below(ms_regression *f, uint32_t count)
                               count, count == 1 ? "" : "s");
 }
 
+/* Where the context was measured by itself, nothing need be derived. False: it was not. */
+static bool fit_own_context(ms_regression *f)
+{
+    f->count = 0;
+    for (uint32_t i = 0; i < f->points->count; i++)
+        if (f->points->items[i].measured_context > 0)
+            f->samples[f->count++] = f->points->items[i].measured_context;
+    if (f->count == 0)
+        return false;
+    ms_regression_set_parameter(f, MS_PARAMETER_CONTEXT, median(f, MS_NONE_HELD_OUT));
+    for (uint32_t i = 0; i < f->count; i++)
+        ms_regression_widen(f, MS_PARAMETER_CONTEXT, f->samples[i]);
+    return true;
+}
+
 static ms_status fit_context(ms_regression *f)
 {
     double c[MS_LEAST_COLUMNS];
+    if (fit_own_context(f))
+        return MS_OK;
     uint32_t below = 0;
     solve_reserved(f, MS_NONE_HELD_OUT, c);
     f->count = 0;

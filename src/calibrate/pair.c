@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "calibrate/pair.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
 #include "calibrate/points.h"
+#include "device/title.h"
 #include "document/operators.h"
 #include "document/step_places.h"
 
@@ -42,37 +42,12 @@ static ms_status check_measured(const ms_measured_step *step, ms_error *err)
     return status;
 }
 
-/* The first word of a title with a digit: "A100" of "NVIDIA A100 SXM 80 GB". */
-static const char *model_word(const char *title, size_t *length)
-{
-    for (const char *word = title; *word; word += strspn(word, " ")) {
-        *length = strcspn(word, " ");
-        if (strcspn(word, "0123456789") < *length)
-            return word;
-        word += *length;
-    }
-    return NULL;
-}
-
-static bool has_word(const char *text, const char *word, size_t length)
-{
-    for (const char *at = text; *at; at++)
-        if (strncmp(at, word, length) == 0 && (at == text || !isalnum((unsigned char)at[-1])) &&
-            !isalnum((unsigned char)at[length]))
-            return true;
-    return false;
-}
-
 static ms_status check_title(const ms_device *device, const ms_measured_step *step, ms_error *err)
 {
     const char *text = NULL;
-    size_t length = 0;
     ms_status status = ms_placed_text(&step->device_title, &text, err);
-    if (status != MS_OK)
+    if (status != MS_OK || ms_device_is_titled(device, text))
         return status;
-    const char *word = model_word(device->title, &length);
-    if (word && has_word(text, word, length))
-        return MS_OK;
     return ms_json_fail(err, step->device_title.at, MS_JSON_AT_VALUE, MS_ERR_CONFIG,
                         "measured on '%.60s', but predicted for %.40s, %.60s", text, device->name,
                         device->title);

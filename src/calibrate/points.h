@@ -20,6 +20,7 @@ typedef struct ms_measured_point {
     double predicted_copy_ms, measured_ms;
     double step_ms; /* predicted without a calibration; 0: the sum of the above */
     double host_link_gb_per_s, peer_link_gb_per_s; /* measured */
+    double measured_context;                       /* bytes, of the device alone */
 } ms_measured_point;
 
 typedef ms_vec(ms_measured_point) ms_measured_points;

@@ -39,7 +39,10 @@ const char *ms_compare_row_name(const ms_compare_row *row, char text[MS_ROW_TEXT
 
 static const struct side_name {
     const char *mode, *name;
-} side_names[] = {{"static", "the prediction"}, {"null", "the null device"}, {"cuda", "the GPU"}};
+} side_names[] = {{"static", "the prediction"},
+                  {"null", "the null device"},
+                  {"cuda", "the GPU"},
+                  {"replay", "the replay"}};
 
 /* Two of a kind are distinguished by their order. */
 static const char *side_name(const ms_compare_view *v, const ms_recorded *r)

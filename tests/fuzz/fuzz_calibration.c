@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * A calibration: what is accepted can be applied and told of. And the same bytes as a table of
- * measured steps: what is accepted can be fitted, or refused in a sentence.
+ * measured steps, and as measured links: what is accepted can be fitted, or refused in a sentence.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "calibrate/fit_memory.h"
+#include "calibrate/links.h"
 #include "fuzz/fuzz.h"
 
 static void use(ms_arena *arena, ms_json_value root)
@@ -26,21 +27,48 @@ static void use(ms_arena *arena, ms_json_value root)
         assert(note.text[0] && note.figures[0]);
 }
 
-static void fit(ms_arena *arena, char *text)
+static const ms_device device = {.name = "x",
+                                 .context_expected_bytes = 1,
+                                 .memory_bytes_per_s = 1e12,
+                                 .bf16_flops = 1e14,
+                                 .fp32_flops = 1e13};
+
+static void fit_points(ms_arena *arena, const ms_measured_points *points)
 {
-    static const ms_device device = {.name = "x", .context_expected_bytes = 1};
-    ms_measured_points points = {0};
     ms_calibration_result result;
     ms_error err = {0};
-    ms_status status = ms_measured_points_read(arena, "fuzz.csv", text, &points, &err);
-    if (status == MS_OK && points.count > 0 && points.count < 200)
-        status = ms_calibration_fit(arena, &points, &device, &result, &err);
+    if (points->count == 0 || points->count >= 200)
+        return;
+    ms_status status = ms_calibration_fit(arena, points, &device, &result, &err);
     assert(status == MS_OK || err.text[0]);
-    for (int i = 0;
-         status == MS_OK && points.count > 0 && points.count < 200 && i < MS_PARAMETER_COUNT; i++) {
+    for (int i = 0; status == MS_OK && i < MS_PARAMETER_COUNT; i++) {
         const ms_fitted *f = &result.calibration.parameters[i];
         assert(f->points == 0 || (f->low <= f->value && f->value <= f->high));
     }
+}
+
+static void fit(ms_arena *arena, char *text)
+{
+    ms_measured_points points = {0};
+    ms_error err = {0};
+    if (ms_measured_points_read(arena, "fuzz.csv", text, &points, &err) == MS_OK)
+        fit_points(arena, &points);
+    else
+        assert(err.text[0]);
+    ms_vec_free(&points);
+}
+
+static void fit_links(ms_arena *arena, ms_json_value root)
+{
+    const ms_report_pair file = {
+        .measured = root, .name = "fuzz.json", .devices = &device, .device_count = 1};
+    ms_measured_points points = {0};
+    ms_error err = {0};
+    (void)ms_measured_links_is(root);
+    if (ms_measured_links_read(arena, &file, &points, &err) == MS_OK)
+        fit_points(arena, &points);
+    else
+        assert(err.text[0]);
     ms_vec_free(&points);
 }
 
@@ -51,8 +79,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ms_error err = {0};
     ms_arena *arena = ms_arena_create(8 << 20);
     char *text = arena ? ms_arena_alloc(arena, size + 1, 1) : NULL;
-    if (text && ms_json_parse(&source, &document, &err) == MS_OK)
+    if (text && ms_json_parse(&source, &document, &err) == MS_OK) {
         use(arena, ms_json_root(document));
+        fit_links(arena, ms_json_root(document));
+    }
     if (text && size > 0) {
         memcpy(text, data, size);
         fit(arena, text);

@@ -222,6 +222,7 @@ def kinds(reports):
                    [["diff", "a.json", "in", *QUIET], ["diff", "in", "a.json", "--format", "md", "-o", "out.md"], ["compare", "a.json", "in", *QUIET]]),
         "recorded": (trees("tests/fuzz/corpus/recorded/*", "tests/golden/cli/compare/compare/files/*.json"),
                      [["compare", "a.json", "in", *QUIET], ["compare", "in", "a.json", "--format", "html", "-o", "out.html"], ["calibrate", "in", "a.json"]]),
+        "links": (trees("tests/golden/cli/calibrate/links/files/device_links.json"), [["calibrate", "in", *QUIET]]),
         "calibration": (trees("tests/fuzz/corpus/calibration/file"), [[*LLAMA[:-1], "h100-80gb", "--calibration", "in", *QUIET]]),
         "training": (trees("tests/fuzz/corpus/training_args/*"), [[*LLAMA, "--training-args", "in.json", *QUIET]]),
         "training as YAML": (trees("tests/fuzz/corpus/training_args/*") + [{"base_model": "x", "adapter": "lora", "lora_r": 8, "micro_batch_size": 1,

@@ -46,7 +46,8 @@ static const ms_cli_grammar grammar = {
     .notes =
         "\nA point is a runtime_report.json of capture --real with the static_report.json of the\n"
         "same run beside it, or STATIC,RUNTIME; a FILE.csv holds one in each line. capture\n"
-        "measures reserved memory; the context, times and links come from a FILE.csv.\n",
+        "measures reserved memory; the context, times and links come from a FILE.csv, or from the\n"
+        "device_links.json of probe --links.\n",
 };
 
 static bool ends_in(const char *text, const char *end)
@@ -79,6 +80,23 @@ static ms_status add_table(ms_calibrator *c, const char *word, ms_error *err)
     return status == MS_OK ? ms_calibrator_add_table(c, word, err) : status;
 }
 
+static ms_status add_links(ms_calibrator *c, const char *word, ms_error *err)
+{
+    ms_status status = ms_cli_guard_input(word, err);
+    return status == MS_OK ? ms_calibrator_add_links(c, word, err) : status;
+}
+
+static ms_status add_word(ms_calibrator *c, const char *word, ms_error *err)
+{
+    bool is_links = false;
+    if (ends_in(word, ".csv") || strcmp(word, "-") == 0)
+        return add_table(c, word, err);
+    ms_status status = ms_calibrator_is_links(word, &is_links, err);
+    if (status != MS_OK)
+        return status;
+    return is_links ? add_links(c, word, err) : add_pair(c, word, err);
+}
+
 static ms_status write_fit(FILE *out, const ms_cli_source *source, ms_error *err)
 {
     return ms_calibrator_write(source->data, source->format, out, err);
@@ -107,9 +125,9 @@ static int calibrate(const ms_cli_settings *s, ms_error *err)
             ms_cli_fail(err, MS_ERR_USAGE,
                         "no points given: calibrate runtime_report.json... -o calibration.json");
     for (size_t i = 0; i < s->path_count && status == MS_OK; i++)
-        status = ends_in(s->paths[i], ".csv") || strcmp(s->paths[i], "-") == 0
-                     ? add_table(c, s->paths[i], err)
-                     : add_pair(c, s->paths[i], err);
+        status = add_word(c, s->paths[i], err);
+    for (size_t i = 0; !s->quiet && status == MS_OK && ms_calibrator_note(c, i); i++)
+        ms_cli_say("note: %s", ms_calibrator_note(c, i));
     if (status == MS_OK)
         status = ms_calibrator_fit(c, err);
     if (status == MS_OK)
@@ -136,6 +154,8 @@ static const char *const examples[] = {
     "workspaces and margin from capture --real reports, each beside its static_report.json",
     "memscope calibrate points.csv -o calibration.json",
     "context, times and links as well, if it has columns for them",
+    "memscope calibrate device_links.json -o calibration.json",
+    "what memscope probe --links measured: links, rates of operators, the context",
     "memscope analyze llama-3.1-8b --device h100-80gb --calibration calibration.json",
     "a prediction that uses it",
     NULL,

@@ -107,16 +107,43 @@ static void sync_directory_of(char *path)
     close(fd);
 }
 
+/* A link replaces nothing. Where the file system has none, an empty file takes the name first. */
+static bool give_new_name(const char *temporary, const char *target)
+{
+    if (link(temporary, target) == 0) {
+        (void)unlink(temporary);
+        return true;
+    }
+    if (errno != EPERM && errno != ENOTSUP && errno != ENOSYS && errno != EMLINK)
+        return false;
+    int fd = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return false;
+    close(fd);
+    if (rename(temporary, target) == 0)
+        return true;
+    int reason = errno;
+    (void)unlink(target);
+    errno = reason;
+    return false;
+}
+
+static bool give_name(const char *temporary, const char *target, bool is_new)
+{
+    return is_new ? give_new_name(temporary, target) : rename(temporary, target) == 0;
+}
+
 /* errno is of the first step that failed. */
-static bool replace(const char *target, char *temporary, mode_t mode, const ms_cli_source *source,
-                    ms_error *err)
+static bool replace(const char *target, char *temporary, const ms_cli_place *place,
+                    const ms_cli_source *source, ms_error *err)
 {
     int fd = ms_cli_temporary_make(temporary);
     if (fd < 0)
         return false;
-    (void)fchmod(fd, mode); /* a file system without modes is fine */
+    (void)fchmod(fd, place->mode); /* a file system without modes is fine */
     bool done = fill_and_close(fd, source, true, err) &&
-                ms_cli_guard_output(target, err) == MS_OK && rename(temporary, target) == 0;
+                ms_cli_guard_output(target, err) == MS_OK &&
+                give_name(temporary, target, place->is_new);
     int reason = errno;
     if (!done)
         unlink(temporary);
@@ -127,32 +154,46 @@ static bool replace(const char *target, char *temporary, mode_t mode, const ms_c
     return done;
 }
 
-static ms_status replace_file(const char *path, const char *target, mode_t mode,
+static ms_status replace_file(const char *path, const ms_cli_place *place,
                               const ms_cli_source *source, ms_error *err)
 {
+    const char *target = place->target;
     size_t length = strlen(target) + sizeof ".XXXXXX";
     char *temporary = malloc(length);
     if (!temporary)
         return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", path);
     snprintf(temporary, length, "%s.XXXXXX", target);
     ms_status status = MS_OK;
-    if (!replace(target, temporary, mode, source, err))
+    if (!replace(target, temporary, place, source, err))
         status = cannot_write(err, path);
     free(temporary);
     return status;
 }
 
-ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_error *err)
+static ms_status write_file(const char *path, bool is_new, const ms_cli_source *source,
+                            ms_error *err)
 {
     ms_cli_place place;
     ms_status status = ms_cli_find_place(path, &place, err);
     if (status != MS_OK)
         return status;
+    place.is_new = is_new;
     if (place.is_stdout)
         return write_stream(stdout, "to standard output", source, err);
+    errno = EEXIST;
     if (!place.target)
-        return write_in_place(path, source, err);
-    status = replace_file(path, place.target, place.mode, source, err);
+        return is_new ? cannot_write(err, path) : write_in_place(path, source, err);
+    status = replace_file(path, &place, source, err);
     free(place.target);
     return status;
+}
+
+ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_error *err)
+{
+    return write_file(path, false, source, err);
+}
+
+ms_status ms_cli_write_new_file(const char *path, const ms_cli_source *source, ms_error *err)
+{
+    return write_file(path, true, source, err);
 }

@@ -34,6 +34,9 @@ struct ms_cli_source {
  * Devices and pipes are written in place; "-" is standard output, whose reader may close it. */
 ms_status ms_cli_write_file(const char *path, const ms_cli_source *source, ms_error *err);
 
+/* The same for a file that is not there yet: fails if one is by the time it is complete. */
+ms_status ms_cli_write_new_file(const char *path, const ms_cli_source *source, ms_error *err);
+
 /* Writes to standard error, whose reader may close it. */
 ms_status ms_cli_write_stderr(const ms_cli_source *source, ms_error *err);
 

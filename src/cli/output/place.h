@@ -16,6 +16,7 @@ typedef struct ms_cli_place {
     char *target; /* the file to replace, with links resolved; the caller frees it. NULL: written in
                      place, as devices and pipes */
     mode_t mode;  /* of that file, or of a new one */
+    bool is_new;  /* the caller's: nothing may be there by the time it is written */
 } ms_cli_place;
 
 /* `path`: "-" or NULL for standard output. Fails if it must not be written (guard.h). */

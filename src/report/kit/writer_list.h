@@ -20,7 +20,9 @@
     X(DIFF, struct ms_diff_view, "a comparison") /* of two runs: memscope diff */ \
     X(COMPARE, struct ms_compare_view, "a comparison") /* of two steps: memscope compare */ \
     X(CHECK, struct ms_check_view, "a check") \
-    X(CALIBRATION, struct ms_calibration_view, "a calibration")
+    X(CALIBRATION, struct ms_calibration_view, "a calibration") \
+    X(PROBE, struct ms_probe_view, "a probe") \
+    X(LINKS, struct ms_links_view, "measured links")
 /* clang-format on */
 
 #define MS_DOCUMENT_CONSTANT(document, view, name) MS_DOCUMENT_##document,
@@ -84,7 +86,11 @@ enum {
     X(CHECK, ms_check_shields, "shields", NOTHING, "a badge's endpoint", "badge.json") \
     X(CHECK, ms_check_prometheus, "prometheus", NOTHING, "a textfile for the node exporter", "memscope.prom") \
     X(CALIBRATION, ms_calibration_console, "console", NOTHING, "for people, at a terminal", "calibration.txt") \
-    X(CALIBRATION, ms_calibration_json, "json", NOTHING, "for --calibration", "calibration.json")
+    X(CALIBRATION, ms_calibration_json, "json", NOTHING, "for --calibration", "calibration.json") \
+    X(PROBE, ms_probe_console, "console", NOTHING, "for people, at a terminal", "runtime_report.txt") \
+    X(PROBE, ms_probe_json, "json", NOTHING, "every figure, for programs", "runtime_report.json") \
+    X(LINKS, ms_links_console, "console", NOTHING, "for people, at a terminal", "device_links.txt") \
+    X(LINKS, ms_links_json, "json", NOTHING, "for memscope calibrate", "device_links.json")
 /* clang-format on */
 
 /* Each writes a view and leaves failures of `out` to the registry. False: out of memory. */

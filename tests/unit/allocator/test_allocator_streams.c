@@ -31,6 +31,13 @@ typedef struct script {
 
 /* clang-format off */
 static const script scripts[] = {
+    {"raw: bytes as requested, given back at once", {.kind = MS_ALLOCATOR_RAW}, {
+        {TAKE, 0, 30 * MIB, {30 * MIB, 30 * MIB, 30 * MIB, 30 * MIB, 0, 0}},
+        {TAKE, 1, 1000, {30 * MIB + 1000, 30 * MIB + 1000, 30 * MIB + 1000, 30 * MIB + 1000, 0, 0}},
+        {RECORD, 1, 0, {30 * MIB + 1000, 30 * MIB + 1000, 30 * MIB + 1000, 30 * MIB + 1000, 0, 0}},
+        {DROP, 0, 0, {1000, 1000, 1000, 1000, 0, 0}},
+        {TAKE, 0, 2 * MIB, {2 * MIB + 1000, 2 * MIB + 1000, 2 * MIB + 1000, 2 * MIB + 1000, 0, 0}},
+    }},
     {"caching: another stream's free block is not taken", {.kind = MS_ALLOCATOR_CUDA}, {
         {TAKE, 0, 30 * MIB, {30 * MIB, 30 * MIB, 30 * MIB, 30 * MIB, 0, 0}},
         {DROP, 0, 0, {0, 0, 0, 30 * MIB, 0, 0}},
@@ -454,6 +461,7 @@ static void unmap(void *context, uint64_t address, uint64_t bytes)
 {
     arena *a = context;
     assert_true(address + bytes <= a->next && bytes <= a->mapped_bytes);
+    assert_true(address % (2 * MIB) == 0 && bytes % (2 * MIB) == 0);
     a->mapped_bytes -= bytes;
 }
 

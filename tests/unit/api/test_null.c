@@ -12,6 +12,7 @@
 #include "memscope/fit.h"
 #include "memscope/memscope.h"
 #include "memscope/plan.h"
+#include "memscope/probe.h"
 #include "memscope/recorded.h"
 #include "memscope/sweep.h"
 #include "unit/support.h"
@@ -25,6 +26,7 @@ static struct {
     ms_fit *fit;
     ms_plan *plan;
     ms_calibrator *calibrator;
+    ms_probe *probe;
     ms_recorded *recorded;
     ms_sweep *sweep;
     ms_inputs *inputs;
@@ -32,6 +34,7 @@ static struct {
 } the;
 static ms_error err;
 static ms_style style = {.columns = 80};
+static const ms_probe_options host = {.backend = "host"}, nowhere = {.backend = NULL};
 static const char *const one_path[] = {"none.csv"};
 
 static ms_status take(void *context, const char *row, size_t length, ms_error *error)
@@ -145,6 +148,10 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     STATUS(ms_calibrator_add_pair(the.calibrator, "a", NULL, &err))                                \
     STATUS(ms_calibrator_add_table(NULL, "a", &err))                                               \
     STATUS(ms_calibrator_add_table(the.calibrator, NULL, &err))                                    \
+    STATUS(ms_calibrator_add_links(NULL, "a", &err))                                               \
+    STATUS(ms_calibrator_add_links(the.calibrator, NULL, &err))                                    \
+    STATUS(ms_calibrator_is_links(NULL, &(bool){false}, &err))                                     \
+    STATUS(ms_calibrator_is_links("a", NULL, &err))                                                \
     STATUS(ms_calibrator_fit(NULL, &err))                                                          \
     STATUS(ms_calibrator_write(NULL, "json", the.out, &err))                                       \
     STATUS(ms_calibrator_write(the.calibrator, NULL, the.out, &err))                               \
@@ -152,6 +159,26 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     NONE(ms_calibrator_format_at(SIZE_MAX))                                                        \
     VOID(ms_calibrator_set_style(NULL, &style))                                                    \
     VOID(ms_calibrator_set_style(the.calibrator, NULL))                                            \
+    STATUS(ms_probe_step(NULL, the.run, &host, &err))                                              \
+    STATUS(ms_probe_step(the.probe, NULL, &host, &err))                                            \
+    STATUS(ms_probe_step(the.probe, the.run, NULL, &err))                                          \
+    STATUS(ms_probe_step(the.probe, the.run, &nowhere, &err))                                      \
+    STATUS(ms_probe_links(NULL, the.run, &host, &err))                                             \
+    STATUS(ms_probe_links(the.probe, NULL, &host, &err))                                           \
+    STATUS(ms_probe_links(the.probe, the.run, NULL, &err))                                         \
+    STATUS(ms_probe_links(the.probe, the.run, &nowhere, &err))                                     \
+    VOID(ms_probe_stop(NULL))                                                                      \
+    ZERO(ms_probe_has_figures(NULL))                                                               \
+    ZERO(ms_probe_has_figures(the.probe))                                                          \
+    NONE(ms_probe_note(NULL, 0))                                                                   \
+    NONE(ms_calibrator_note(NULL, 0))                                                              \
+    VOID(ms_probe_set_style(NULL, &style))                                                         \
+    VOID(ms_probe_set_style(the.probe, NULL))                                                      \
+    STATUS(ms_probe_write(NULL, "json", the.out, &err))                                            \
+    STATUS(ms_probe_write(the.probe, "json", the.out, &err))                                       \
+    NONE(ms_probe_format_at(SIZE_MAX))                                                             \
+    NONE(ms_probe_backend_at(SIZE_MAX))                                                            \
+    VOID(ms_probe_free(NULL))                                                                      \
     MAKES(ms_recorded_load(NULL, &err))                                                            \
     NONE(ms_recorded_outcome(NULL))                                                                \
     NONE(ms_recorded_message(NULL))                                                                \
@@ -229,7 +256,7 @@ static void null_is_refused(void **state)
 /* Those that take nothing that could be NULL, and ms_status_exit_code, which stands inside a call.
  */
 static const char others[] =
-    "ms_run_create( ms_plan_create( ms_calibrator_create( "
+    "ms_run_create( ms_plan_create( ms_calibrator_create( ms_probe_create( "
     "ms_sweep_create( ms_inputs_create( ms_status_text( ms_status_exit_code( ";
 
 static bool is_called(const char *name)
@@ -283,6 +310,7 @@ static int make(void **state)
     the.fit = ms_fit_find(the.run, "batch", 4096, &err);
     the.plan = ms_plan_create();
     the.calibrator = ms_calibrator_create();
+    the.probe = ms_probe_create();
     the.recorded = ms_recorded_load("tests/golden/cli/compare/compare/files/runtime.json", &err);
     the.sweep = ms_sweep_create();
     the.inputs = ms_inputs_create();
@@ -300,6 +328,7 @@ static int drop(void **state)
     ms_sweep_free(the.sweep);
     ms_recorded_free(the.recorded);
     ms_calibrator_free(the.calibrator);
+    ms_probe_free(the.probe);
     ms_plan_free(the.plan);
     ms_fit_free(the.fit);
     ms_comparison_free(the.comparison);

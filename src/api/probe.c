@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memscope/probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/run.h"
+#include "base/error.h"
+#include "device/title.h"
+#include "model/load.h"
+#include "replay/cuda/backend_cuda.h"
+#include "replay/backend_host.h"
+#include "report/runtime/links_view.h"
+#include "report/runtime/probe_view.h"
+#include "report/writers.h"
+#include "text/values.h"
+
+struct ms_probe {
+    ms_arena *arena;
+    ms_model_config model;
+    ms_run_config run;
+    ms_notes notes;
+    ms_style style;
+    ms_stop stop;
+    ms_simulated simulated;
+    ms_usage predicted;
+    ms_replay_result result;
+    ms_links links;
+    ms_backend_facts facts;
+    const char *backend;
+    ms_status status;
+    char message[sizeof(((ms_error *)NULL)->text)];
+    bool is_used, is_memory_only, is_same_device;
+    bool is_simulated, has_predicted, has_result, has_links; /* which members are filled */
+};
+
+ms_probe *ms_probe_create(void)
+{
+    ms_probe *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->style = (ms_style){.columns = 80};
+    p->arena = ms_arena_create(0);
+    if (p->arena)
+        return p;
+    free(p);
+    return NULL;
+}
+
+void ms_probe_free(ms_probe *p)
+{
+    if (!p)
+        return;
+    ms_replay_free(&p->result);
+    ms_replay_links_free(&p->links);
+    if (p->has_predicted)
+        ms_usage_free(&p->predicted);
+    if (p->is_simulated)
+        ms_simulated_free(&p->simulated);
+    ms_arena_free(p->arena);
+    free(p);
+}
+
+void ms_probe_stop(ms_probe *p)
+{
+    if (p)
+        atomic_store_explicit(&p->stop, 1, memory_order_relaxed);
+}
+
+/* ---- backends ---- */
+
+static ms_status open_cuda(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
+                           ms_error *err)
+{
+    (void)p;
+    if (options->capacity)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "a capacity is given, but a GPU's memory is what it is: only the backend "
+                       "host has a capacity");
+    const ms_backend_cuda_options o = {.device = options->device_index};
+    return ms_replay_cuda_open(&o, backend, err);
+}
+
+static ms_status open_host(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
+                           ms_error *err)
+{
+    enum { LEAST_CAPACITY = 32 << 20 }; /* a segment, and what a replay takes for itself */
+    ms_backend_host_options o = {.skips_data = options->memory_only, .stop = &p->stop};
+    ms_status status = MS_OK;
+    if (options->device_index > 0)
+        return ms_fail(err, MS_ERR_USAGE,
+                       "the device %u is asked for, but the backend host has only this machine",
+                       (unsigned)options->device_index);
+    if (options->capacity)
+        status =
+            ms_value_size("capacity", options->capacity, LEAST_CAPACITY, &o.capacity_bytes, err);
+    return status == MS_OK ? ms_replay_host_open(&o, backend, err) : status;
+}
+
+static const struct backend_row {
+    const char *name;
+    ms_status (*open)(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
+                      ms_error *err);
+} backends[] = {{"cuda", open_cuda}, {"host", open_host}};
+enum { BACKENDS = sizeof backends / sizeof backends[0] };
+
+const char *ms_probe_backend_at(size_t index)
+{
+    return index < BACKENDS ? backends[index].name : NULL;
+}
+
+static ms_status begin(ms_probe *p, ms_error *err)
+{
+    if (p->is_used)
+        return ms_fail(err, MS_ERR_USAGE, "a probe measures once: make another");
+    p->is_used = true;
+    return MS_OK;
+}
+
+static ms_status open_backend(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
+                              ms_error *err)
+{
+    for (size_t i = 0; i < BACKENDS; i++) {
+        if (strcmp(backends[i].name, options->backend) != 0)
+            continue;
+        p->backend = backends[i].name;
+        ms_status status = backends[i].open(p, options, backend, err);
+        if (status == MS_OK)
+            p->facts = (*backend)->facts;
+        return status;
+    }
+    return ms_fail(err, MS_ERR_USAGE, "no backend \"%.40s\" (cuda or host)", options->backend);
+}
+
+/* ---- a step ---- */
+
+/* The run's device is the one that the figures come from; CUDA's names say which. */
+static ms_status compare_devices(ms_probe *p, ms_error *err)
+{
+    const ms_device *device = p->run.device;
+    p->is_same_device = !p->facts.is_host && ms_device_is_titled(device, p->facts.title);
+    if (p->facts.is_host || p->is_same_device)
+        return MS_OK;
+    return ms_note_add(&p->notes, p->arena, err,
+                       "predicted for %s, but this is %s: times and the context are not compared",
+                       device->name, p->facts.title);
+}
+
+/* What the allocator may reserve: what the run gives it, and what the device has left. */
+static uint64_t capacity_of(const ms_probe *p)
+{
+    uint64_t own = p->is_memory_only ? 0 : ms_replay_own_bytes(&p->simulated.simulation.trace);
+    uint64_t used = p->facts.first_used_bytes + own, total = p->facts.total_bytes;
+    uint64_t left = total > used ? total - used : 1, asked = p->run.allocator.capacity_bytes;
+    return asked && asked < left ? asked : left;
+}
+
+static ms_status predict(ms_probe *p, ms_replay_options *options, ms_error *err)
+{
+    const ms_job job = {.model = &p->model, .run = &p->run};
+    ms_status status = ms_simulate(&job, MS_SIMULATE_ALL, &p->simulated, err);
+    p->is_simulated = status == MS_OK;
+    if (status != MS_OK)
+        return status;
+    options->allocator = p->run.allocator;
+    options->allocator.capacity_bytes = capacity_of(p);
+    if (options->allocator.device_bytes == 0 || p->facts.is_host)
+        options->allocator.device_bytes = p->facts.total_bytes;
+    status =
+        ms_usage_measure(&p->simulated.simulation.trace, &options->allocator, &p->predicted, err);
+    p->has_predicted = status == MS_OK;
+    if (status == MS_OK && p->predicted.out_of_memory)
+        status = ms_note_add(&p->notes, p->arena, err,
+                             "predicted not to fit in what this device has left");
+    return status;
+}
+
+/* The report needs the sentence that the caller gets. */
+static ms_status keep(ms_probe *p, ms_status status, const ms_error *err)
+{
+    p->status = status;
+    memcpy(p->message, err->text, sizeof p->message);
+    return status;
+}
+
+static ms_status run_step(ms_probe *p, ms_backend *backend, ms_error *err)
+{
+    ms_replay_options options = {.is_memory_only = p->is_memory_only, .stop = &p->stop};
+    ms_status status = compare_devices(p, err);
+    if (status == MS_OK)
+        status = predict(p, &options, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_replay_run(backend, &p->simulated.simulation.trace, &options, &p->result, err);
+    p->has_result = true;
+    return keep(p, status, err);
+}
+
+static ms_status load(ms_probe *p, const ms_run *run, ms_error *err)
+{
+    ms_arena_set_inputs(p->arena, run->inputs);
+    return ms_run_load(p->arena, run->settings.items, run->settings.count, &p->model, &p->run,
+                       &p->notes, err);
+}
+
+ms_status ms_probe_step(ms_probe *p, const ms_run *run, const ms_probe_options *options,
+                        ms_error *err)
+{
+    ms_backend *backend = NULL;
+    if (!p || !run || !options || !options->backend || !err)
+        return ms_fail_null(err);
+    ms_status status = begin(p, err);
+    p->is_memory_only = options->memory_only;
+    if (status == MS_OK)
+        status = load(p, run, err);
+    if (status == MS_OK)
+        status = open_backend(p, options, &backend, err);
+    if (status != MS_OK)
+        return status;
+    status = run_step(p, backend, err);
+    backend->calls->close(backend);
+    return status;
+}
+
+/* ---- links ---- */
+
+/* The name of the device in the table, which a run has without a model. */
+static const char *device_name(const ms_run *run)
+{
+    const char *name = NULL;
+    for (uint32_t i = 0; i < run->settings.count; i++)
+        if (strcmp(run->settings.items[i].field, "device") == 0)
+            name = run->settings.items[i].value;
+    return name;
+}
+
+static ms_status find_device(ms_probe *p, const char *name, ms_error *err)
+{
+    const ms_device *devices = NULL;
+    uint32_t count = 0;
+    ms_status status = ms_devices_load(p->arena, &devices, &count, err);
+    for (uint32_t i = 0; i < count && status == MS_OK; i++)
+        if (name ? strcmp(devices[i].name, name) == 0
+                 : !p->facts.is_host && ms_device_is_titled(&devices[i], p->facts.title)) {
+            p->run.device = &devices[i];
+            return MS_OK;
+        }
+    if (status != MS_OK || !name)
+        return status;
+    return ms_fail(err, MS_ERR_CONFIG,
+                   "unknown device '%.40s'; `memscope devices` lists the known ones", name);
+}
+
+/* The figures are meant for a device of the table, and come from this one. */
+static ms_status note_device(ms_probe *p, ms_error *err)
+{
+    const ms_device *device = p->run.device;
+    if (!device || (!p->facts.is_host && ms_device_is_titled(device, p->facts.title)))
+        return MS_OK;
+    if (p->facts.is_host)
+        return ms_note_add(&p->notes, p->arena, err,
+                           "measured with this machine's memory and threads, and meant for %s",
+                           device->name);
+    return ms_note_add(&p->notes, p->arena, err,
+                       "meant for %s, but measured on %s: memscope calibrate refuses them",
+                       device->name, p->facts.title);
+}
+
+static ms_status measure_links(ms_probe *p, const char *name, ms_backend *backend, ms_error *err)
+{
+    const ms_links_options options = {.stop = &p->stop};
+    ms_status status = find_device(p, name, err);
+    if (status == MS_OK)
+        status = note_device(p, err);
+    if (status != MS_OK)
+        return status;
+    status = ms_replay_links_measure(backend, &options, &p->links, err);
+    p->has_links = true;
+    return keep(p, status, err);
+}
+
+ms_status ms_probe_links(ms_probe *p, const ms_run *run, const ms_probe_options *options,
+                         ms_error *err)
+{
+    ms_backend *backend = NULL;
+    if (!p || !run || !options || !options->backend || !err)
+        return ms_fail_null(err);
+    ms_status status = begin(p, err);
+    if (status == MS_OK)
+        status = open_backend(p, options, &backend, err);
+    if (status != MS_OK)
+        return status;
+    status = measure_links(p, device_name(run), backend, err);
+    backend->calls->close(backend);
+    return status;
+}
+
+/* ---- results ---- */
+
+bool ms_probe_has_figures(const ms_probe *p)
+{
+    return p && (p->has_result || p->has_links);
+}
+
+const char *ms_probe_note(const ms_probe *p, size_t index)
+{
+    return p ? ms_note_at(&p->notes, index) : NULL;
+}
+
+void ms_probe_set_style(ms_probe *p, const ms_style *style)
+{
+    if (p && style)
+        p->style = *style;
+}
+
+const char *ms_probe_format_at(size_t index)
+{
+    return ms_writer_name_at(MS_DOCUMENT_PROBE, index);
+}
+
+static ms_status write_links(const ms_probe *p, const char *format, FILE *out, ms_error *err)
+{
+    const ms_links_view view = {.links = &p->links,
+                                .facts = &p->facts,
+                                .backend = p->backend,
+                                .device = p->run.device ? p->run.device->name : NULL,
+                                .status = p->status,
+                                .message = p->message,
+                                .style = &p->style};
+    const ms_writer *writer = ms_writer_find(MS_DOCUMENT_LINKS, format, err);
+    return writer ? ms_writer_write(writer, &view, p->arena, out, err) : MS_ERR_USAGE;
+}
+
+ms_status ms_probe_write(const ms_probe *p, const char *format, FILE *out, ms_error *err)
+{
+    if (!ms_probe_has_figures(p) || !format || !out)
+        return ms_fail_null(err);
+    if (p->has_links)
+        return write_links(p, format, out, err);
+    const ms_probe_view view = {.model = &p->model,
+                                .run = &p->run,
+                                .simulated = &p->simulated,
+                                .predicted = &p->predicted,
+                                .result = &p->result,
+                                .facts = &p->facts,
+                                .backend = p->backend,
+                                .status = p->status,
+                                .message = p->message,
+                                .is_memory_only = p->is_memory_only,
+                                .is_same_device = p->is_same_device,
+                                .style = &p->style};
+    const ms_writer *writer = ms_writer_find(MS_DOCUMENT_PROBE, format, err);
+    return writer ? ms_writer_write(writer, &view, p->arena, out, err) : MS_ERR_USAGE;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * memscope probe: runs a predicted step on a device, or measures the device's links.
+ */
+#include "memscope/probe.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/commands/commands.h"
+#include "cli/output/file.h"
+#include "cli/output/interrupt.h"
+#include "cli/output/message.h"
+#include "cli/output/place.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/options.h"
+#include "cli/parse/run.h"
+
+static const char default_backend[] = "cuda";
+static const char report_file[] = "runtime_report.json", links_file[] = "device_links.json";
+
+static const char *backend_name(const void *list, size_t index)
+{
+    (void)list;
+    return ms_probe_backend_at(index);
+}
+
+static ms_status set_backend(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    char hint[MS_CLI_HINT_BYTES];
+    s->backend = value;
+    for (size_t i = 0; ms_probe_backend_at(i); i++)
+        if (strcmp(ms_probe_backend_at(i), value) == 0)
+            return MS_OK;
+    return ms_cli_fail(err, MS_ERR_USAGE, "--backend: no \"%.40s\"%s (cuda or host)", value,
+                       ms_cli_hint(value, backend_name, NULL, "", hint));
+}
+
+static ms_status set_index(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    enum { MOST = 1023 };
+    char *end = NULL;
+    errno = 0;
+    bool is_number = *value >= '0' && *value <= '9';
+    unsigned long index = is_number ? strtoul(value, &end, 10) : 0;
+    if (!is_number || errno != 0 || *end != '\0' || index > MOST)
+        return ms_cli_fail(err, MS_ERR_USAGE,
+                           "--device-index: found '%.40s', expected a number from 0 to %d", value,
+                           MOST);
+    s->device_index = (uint32_t)index;
+    s->has_device_index = true;
+    return MS_OK;
+}
+
+static ms_status set_capacity(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)err;
+    s->capacity = value;
+    return MS_OK;
+}
+
+static ms_status set_memory_only(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->memory_only = true;
+    return MS_OK;
+}
+
+static ms_status set_links(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->links = true;
+    return MS_OK;
+}
+
+/* clang-format off */
+static const ms_cli_option options[] = {
+    {"backend",      0,   "NAME", "cuda, or host: memory and threads of this machine [cuda]",   set_backend},
+    {"device-index", 0,   "N",    "which of CUDA's devices [0]",                         set_index},
+    {"capacity",     0,   "SIZE", "memory of the host as a device [3/4 of what is free]",       set_capacity},
+    {"memory-only",  0,   NULL,   "allocate and release only; no operators, no copies",         set_memory_only},
+    {"links",        0,   NULL,   "measure the device: copies, memory, products, context",      set_links},
+    {"file",         'o', "FILE", "output file of the JSON report; - is standard output only",  ms_cli_set_file},
+    {"quiet",        'q', NULL,   "write the file only, nothing on the console",                ms_cli_set_quiet},
+    {"color",        0,   "WHEN", "auto, always or never",                                      ms_cli_set_color},
+    {"no-color",     0,   NULL,   "the same as --color=never",                                  ms_cli_set_no_color},
+    {"help",         'h', NULL,   "print this help",                                            ms_cli_set_help},
+    {NULL,           0,   NULL,   NULL,                                                         NULL},
+};
+/* clang-format on */
+
+static const ms_cli_grammar grammar = {
+    .options = options,
+    .fields = ms_cli_run_fields,
+    .take_word = ms_cli_take_config,
+    .notes =
+        "\nWithout -o it writes runtime_report.json, or with --links device_links.json, if there\n"
+        "is no such file yet. A step is replayed with the allocator of the simulation on the\n"
+        "device's memory: matrix products in their shapes, other operators as memory traffic,\n"
+        "copies on their own streams. --links uses only --device of the run.\n",
+};
+
+/* ---- where it goes ---- */
+
+static const char *file_of(const ms_cli_settings *s)
+{
+    return s->file ? s->file : s->links ? links_file : report_file;
+}
+
+static ms_status check_folder(const char *path, ms_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    char *folder = malloc(length + sizeof ".");
+    if (!folder)
+        return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", path);
+    memcpy(folder, path, length);
+    memcpy(folder + length, ".", sizeof ".");
+    ms_status status = MS_OK;
+    if (access(folder, W_OK) != 0)
+        status = ms_cli_fail(err, MS_ERR_IO, "cannot write %s: %s", path, strerror(errno));
+    free(folder);
+    return status;
+}
+
+/* Before anything is measured. What was not named is not replaced. */
+static ms_status check_file(const ms_cli_settings *s, ms_error *err)
+{
+    struct stat found;
+    ms_cli_place place = {.target = NULL};
+    if (!s->file && lstat(file_of(s), &found) == 0)
+        return ms_cli_fail(err, MS_ERR_USAGE, "%s is already there: name a file with -o",
+                           file_of(s));
+    ms_status status = ms_cli_find_place(file_of(s), &place, err);
+    if (status == MS_OK && place.target)
+        status = check_folder(place.target, err);
+    free(place.target);
+    return status;
+}
+
+static ms_status write_probe(FILE *out, const ms_cli_source *source, ms_error *err)
+{
+    return ms_probe_write(source->data, source->format, out, err);
+}
+
+static ms_status show(const ms_cli_settings *s, ms_error *err)
+{
+    ms_style style = ms_cli_style(s->color);
+    ms_cli_source source = {.write = write_probe, .data = s->probe, .format = "json"};
+    ms_probe_set_style(s->probe, &style);
+    ms_status status = s->file ? ms_cli_write_file(s->file, &source, err)
+                               : ms_cli_write_new_file(file_of(s), &source, err);
+    if (s->quiet || strcmp(file_of(s), "-") == 0)
+        return status;
+    source.format = "console"; /* also where the file cannot be written: it was measured */
+    ms_error second = {.status = MS_OK};
+    ms_status shown = ms_cli_write_file("-", &source, status == MS_OK ? err : &second);
+    return status == MS_OK ? shown : status;
+}
+
+/* ---- measuring ---- */
+
+static void stop(void *probe)
+{
+    ms_probe_stop(probe);
+}
+
+static ms_status measure(const ms_cli_settings *s, ms_error *err)
+{
+    const ms_probe_options how = {.backend = s->backend ? s->backend : default_backend,
+                                  .device_index = s->device_index,
+                                  .capacity = s->capacity,
+                                  .memory_only = s->memory_only};
+    ms_cli_stop_on_signal(SIGINT, stop, s->probe);
+    ms_status status = s->links ? ms_probe_links(s->probe, s->run, &how, err)
+                                : ms_probe_step(s->probe, s->run, &how, err);
+    ms_cli_stop_on_signal(SIGINT, NULL, NULL);
+    return status;
+}
+
+/* Without a device there is still this machine. */
+static int complain(const ms_cli_settings *s, const ms_error *err)
+{
+    ms_error all = {.status = MS_OK};
+    bool is_cuda = !s->backend || strcmp(s->backend, default_backend) == 0;
+    if (err->status != MS_ERR_IO || !is_cuda || ms_probe_has_figures(s->probe) || *err->file)
+        return ms_cli_complain(err);
+    ms_cli_fail(&all, err->status, "%.300s; --backend host probes this machine's memory instead",
+                err->text);
+    return ms_cli_complain(&all);
+}
+
+static void check_options(const ms_cli_settings *s, ms_error *err)
+{
+    bool is_cuda = !s->backend || strcmp(s->backend, default_backend) == 0;
+    if (s->links && s->memory_only)
+        ms_cli_fail(err, MS_ERR_USAGE,
+                    "--memory-only moves no data, so --links has nothing to "
+                    "measure");
+    if (is_cuda && s->capacity)
+        ms_cli_fail(err, MS_ERR_USAGE,
+                    "--capacity is of the host as a device: it needs --backend host");
+    if (!is_cuda && s->has_device_index)
+        ms_cli_fail(err, MS_ERR_USAGE,
+                    "--device-index is of CUDA's devices: --backend host has only this machine");
+}
+
+/* What was measured before a failure is written, too, and the failure decides the exit status. */
+static int probe(const ms_cli_settings *s, ms_error *err)
+{
+    const char *note;
+    check_options(s, err);
+    if (err->status != MS_OK || check_file(s, err) != MS_OK)
+        return ms_cli_complain(err);
+    ms_status status = measure(s, err);
+    for (size_t i = 0; !s->quiet && (note = ms_probe_note(s->probe, i)) != NULL; i++)
+        ms_cli_say("note: %s", note);
+    if (ms_probe_has_figures(s->probe)) {
+        ms_error write_error = {.status = MS_OK};
+        int code = show(s, &write_error) == MS_OK ? EXIT_FITS : ms_cli_complain(&write_error);
+        if (status == MS_OK)
+            return code;
+    }
+    return status == MS_OK ? EXIT_FITS : complain(s, err);
+}
+
+static int run(const ms_cli_call *call)
+{
+    ms_cli_settings settings = {.run = ms_run_create(), .probe = ms_probe_create()};
+    int code =
+        settings.run && settings.probe ? ms_cli_run(call, &settings, probe) : ms_cli_no_memory();
+    ms_probe_free(settings.probe);
+    ms_run_free(settings.run);
+    return code;
+}
+
+static const char *const examples[] = {
+    "memscope probe llama-3.2-1b --device h100-80gb",
+    "predicted beside measured on the GPU of this machine",
+    "memscope probe llama-3.1-8b --plan plan.json --memory-only -o fits.json",
+    "whether a plan fits, without running its operators",
+    "memscope probe smollm2-135m --seq 256 --backend host --capacity 4GiB",
+    "the same step in this machine's memory, without a GPU",
+    "memscope probe --links --device h100-80gb && memscope calibrate device_links.json",
+    "the device's own figures, for calibration",
+    NULL,
+};
+
+static const char outcomes[] =
+    "  0   measured\n  1   the device is full; what was measured by then is written\n"
+    "  130 interrupted (Ctrl-C); what was measured by then is written\n";
+
+const ms_cli_command ms_cli_probe = {
+    .name = "probe",
+    .arguments = "[OPTION...] [CONFIG]",
+    .help = "Run a step on a device, and compare with the prediction.",
+    .examples = examples,
+    .grammar = &grammar,
+    .outcomes = outcomes,
+    .run = run,
+};

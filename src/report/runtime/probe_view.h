@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * What the reports of `memscope probe` are written from: a step as predicted, and as replayed.
+ */
+#ifndef MS_REPORT_RUNTIME_PROBE_VIEW_H
+#define MS_REPORT_RUNTIME_PROBE_VIEW_H
+
+#include "replay/replay.h"
+#include "report/kit/page.h"
+#include "simulate/simulate.h"
+
+typedef struct ms_probe_view {
+    const ms_model_config *model;
+    const ms_run_config *run;
+    const ms_simulated *simulated;
+    const ms_usage *predicted; /* with the memory that this device has */
+    const ms_replay_result *result;
+    const ms_backend_facts *facts;
+    const char *backend;
+    ms_status status;    /* of the replay; MS_OK: it is whole */
+    const char *message; /* why not; or NULL */
+    bool is_memory_only;
+    bool is_same_device; /* the predicted times are for the device of the backend */
+    const ms_style *style;
+} ms_probe_view;
+
+/* A figure that was predicted and measured. */
+typedef struct ms_probe_row {
+    const char *key, *title; /* "peak_memory_bytes", "allocated" */
+    bool is_time;            /* milliseconds; else bytes */
+    double predicted, measured;
+} ms_probe_row;
+
+enum { MS_PROBE_ROWS = 24 };
+
+/* The figures that there are on both sides, in the order of the report; returns how many. */
+uint32_t ms_probe_rows(const ms_probe_view *view, ms_probe_row rows[MS_PROBE_ROWS]);
+/* The row that disagrees most, relative to the prediction; NULL when all are equal. */
+const ms_probe_row *ms_probe_most(const ms_probe_row *rows, uint32_t count);
+/* (measured - predicted) / predicted; 0 when both are 0. */
+double ms_probe_difference(const ms_probe_row *row);
+
+/* Whether the time of the step is that of its whole work. */
+bool ms_probe_has_step_time(const ms_probe_view *view);
+
+/* The name of the model, or its type. */
+const char *ms_probe_model(const ms_probe_view *view);
+
+/* "stepped", "out_of_memory", ...: as in a runtime report. */
+const char *ms_probe_outcome(const ms_probe_view *view);
+
+#endif

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""usage: check_replays.py MEMSCOPE
+
+Plans for ten budgets of each of two models are replayed on the host backend: what is allocated and reserved is
+what was predicted, to the byte. One is executed with data. Every report keeps to its schema where a validator is
+there.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+MEMSCOPE = os.path.abspath(sys.argv[1])
+SCHEMAS = pathlib.Path(__file__).resolve().parents[3] / "schemas"
+MODELS = {"llama-3.2-1b": "--batch 4 --seq 1024", "gpt2-medium": "--batch 8 --seq 512"}
+TINY = pathlib.Path(__file__).resolve().parents[2] / "oom" / "llama.json"
+BUDGETS = 10
+passed = failed = 0
+
+
+def run(words, expected=(0,)):
+    done = subprocess.run([MEMSCOPE, *words.split()], capture_output=True, text=True, check=False)
+    if done.returncode not in expected:
+        raise AssertionError(f"{words}: exit {done.returncode}: {done.stderr}")
+    return done
+
+
+def check(name, test):
+    global passed, failed
+    try:
+        test()
+        passed += 1
+    except (AssertionError, KeyError, ValueError) as error:
+        failed += 1
+        print(f"{name}: {error}")
+
+
+def report_of(path, schema="runtime_report"):
+    report = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    if jsonschema:
+        jsonschema.validate(report, json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8")))
+    return report
+
+
+def check_plan(model, settings, budget):
+    run(f"plan {model} {settings} --budget {budget} --time-limit 5 --format json -o plan.json -q")
+    analysis = json.loads(run(f"analyze {model} {settings} --budget {budget} --plan plan.json --format json -o - -q").stdout)
+    run(f"probe {model} {settings} --budget {budget} --plan plan.json --backend host --capacity 200GiB --memory-only -q -o run.json")
+    report = report_of("run.json")
+    for figure in report["replay"]["figures"]:
+        assert figure["predicted"] == figure["measured"], figure
+    assert len(report["replay"]["figures"]) == 5 and report["replay"]["disagrees_most"] is None
+    for key in ("peak_memory_bytes", "reserved_memory_bytes", "after_build_bytes", "start_bytes"):
+        assert report["summary"][key] == analysis["summary"][key], key
+    assert not any(report["replay"][key] for key in ("operators", "copies", "traffic_bytes"))
+
+
+def check_budgets(model, settings):
+    whole = json.loads(run(f"analyze {model} {settings} --format json -o - -q").stdout)["summary"]
+    least = whole["persistent_memory_bytes"] * 1.15 + (2 << 30)
+    most = whole["expected_device_bytes"]
+    for i in range(BUDGETS):
+        budget = f"{int((least + (most - least) * (i + 1) / (BUDGETS + 1)) / (1 << 20))}MiB"
+        check(f"{model} within {budget}", lambda: check_plan(model, settings, budget))
+
+
+def check_data():
+    run("probe smollm2-135m --seq 64 --treat 0-29=offload:0.6 --backend host --capacity 2GiB -q -o data.json")
+    report = report_of("data.json")
+    replay, times = report["replay"], report["replay"]["times_ms"]
+    assert all(f["predicted"] == f["measured"] for f in replay["figures"])
+    assert replay["copies"] > 0 and replay["products"] > 100 and replay["traffic_bytes"] > 0
+    assert replay["skipped_flops"] > 0 and "step_time_ms" not in report["summary"], "fused attention was not computed"
+    step = times["step"]
+    parts = sum(times[key] for key in ("product", "attention", "other", "waiting", "between"))
+    assert step > 0 and abs(parts - step) < 0.01 and abs(sum(p["ms"] for p in times["phases"]) - step) < 0.01
+    assert abs(times["hidden"] - (times["copies"] + times["host_updates"] - times["waiting"])) < 0.01 or times["hidden"] == 0
+    assert replay["most_used_bytes"] <= 2 << 30
+
+
+def check_whole():
+    """Where all of the arithmetic runs, the time is that of the step."""
+    run(f"probe {TINY} --seq 32 --attention eager --backend host --capacity 256MiB -q -o whole.json")
+    report = report_of("whole.json")
+    assert report["replay"]["skipped_flops"] == 0
+    assert report["summary"]["step_time_ms"] == report["replay"]["times_ms"]["step"] > 0
+
+
+def take_interrupts():
+    """What is started in the background ignores them, and so would the program."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def interrupt(words, meanwhile=lambda: None):
+    with subprocess.Popen([MEMSCOPE, *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          preexec_fn=take_interrupts) as program:
+        time.sleep(1)
+        meanwhile()
+        program.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        shown, message = program.communicate(timeout=300)
+    assert program.returncode == 130 and "stopped" in message, (program.returncode, message)
+    assert time.monotonic() - begin < 20, "what was given to the streams is not passed over"
+    return shown, message
+
+
+def check_interrupted():
+    """Ctrl-C soon gives a partial report, with everything returned to the machine."""
+    interrupt("probe smollm2-135m --seq 2048 --backend host --capacity 4GiB -q -o cut.json")
+    report = report_of("cut.json")
+    assert report["outcome"] == "interrupted" and report["replay"]["partial"] and report["metadata"]["steps"] == 0
+    assert report["replay"]["figures"] == [] and report["replay"]["times_ms"] is None
+
+
+def check_appeared():
+    """A file that was not named and appears meanwhile is kept, and the status is the measurement's."""
+    mine = pathlib.Path("runtime_report.json")
+    shown, message = interrupt("probe smollm2-135m --seq 2048 --backend host --capacity 4GiB", lambda: mine.write_text("mine", encoding="utf-8"))
+    assert mine.read_text(encoding="utf-8") == "mine" and "cannot write runtime_report.json: File exists" in message, message
+    assert "partial: " in shown
+    assert not [name for name in os.listdir(".") if name.startswith("runtime_report.json.")]
+
+
+def check_links():
+    run("probe --links --backend host --capacity 512MiB --device t4 -q -o links.json")
+    links = report_of("links.json", "device_links")
+    assert all(row["bytes_per_s"] > 1e7 for row in links["copies"]) and links["in_use"]["loaded_bytes"] == 0
+    assert {row["dtype"] for row in links["products"]} == {"bfloat16", "float16", "float32"}
+
+
+os.chdir(tempfile.mkdtemp(dir=os.path.dirname(MEMSCOPE)))
+for MODEL, SETTINGS in MODELS.items():
+    check_budgets(MODEL, SETTINGS)
+check("data", check_data)
+check("whole", check_whole)
+check("interrupted", check_interrupted)
+check("appeared", check_appeared)
+check("links", check_links)
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Replays with data on the host backend, with a random delay before its calls, links of random
+ * rates, and now and then a call that fails or a stop: what is counted is what was predicted, no
+ * more is used than there is, and everything is given back. Under ThreadSanitizer, memory that a
+ * stream uses too early or too late is a race. PASSES= says how many, FIRST= with which it begins.
+ */
+#include "sanitized.h"
+#include "unit/replays.h"
+
+#define CAPACITY (UINT64_C(256) << 20)
+
+#define TINY                                                                                       \
+    {"config", "tests/unit/replay/llama.json"}, {"batch", "1"},                                    \
+    {                                                                                              \
+        "seq", "8"                                                                                 \
+    }
+static const run_case runs[] = {
+    {"offload", {TINY, {"treat", "0-1=offload:0.6"}}},
+    {"everything on the host",
+     {TINY,
+      {"treat", "0-2=offload:1"},
+      {"parameter-device", "host"},
+      {"optimizer-device", "host"}}},
+    {"expandable", {TINY, {"treat", "0-1=offload:0.5"}, {"allocator", "cuda-expandable"}}},
+    {"raw", {TINY, {"treat", "0-2=offload:1"}, {"allocator", "raw"}}},
+    {"micro-steps", {TINY, {"optimizer-device", "host"}, {"accumulate", "3"}}},
+};
+enum { RUNS = COUNT_OF(runs) };
+
+/* A run, and how many calls and products of the backend it takes. */
+typedef struct stressed {
+    simulated s;
+    uint64_t calls, products;
+} stressed;
+static stressed all[RUNS];
+
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static uint64_t next(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *seed >> 33;
+}
+
+typedef enum trouble { TROUBLE_NONE, TROUBLE_FAILURE, TROUBLE_STOP } trouble;
+
+static trouble pick_trouble(uint64_t *seed)
+{
+    enum { OF = 8 };
+    uint64_t n = next(seed) % OF;
+    return n == 0 ? TROUBLE_STOP : n <= 2 ? TROUBLE_FAILURE : TROUBLE_NONE;
+}
+
+static troubled_backend *open_stressed(uint64_t *seed, ms_stop *stop)
+{
+    static const double rates[] = {0, 1e9, 1e8};
+    static const ms_status failures[] = {MS_ERR_IO, MS_ERR_OVER_BUDGET, MS_ERR_NOMEM};
+    const ms_backend_host_options options = {.capacity_bytes = CAPACITY,
+                                             .to_device_bytes = rates[next(seed) % 3],
+                                             .to_host_bytes = rates[next(seed) % 3],
+                                             .host_bytes = rates[next(seed) % 3],
+                                             .has_no_blas = true,
+                                             .stop = stop};
+    troubled_backend *t = open_troubled(open_host(&options));
+    t->most_delay_us = 1 + (uint32_t)(next(seed) % 100);
+    t->seed = (uint32_t)next(seed);
+    t->failure = failures[next(seed) % 3];
+    t->stop = stop;
+    return t;
+}
+
+/* One sentence, and a result that goes as far as it came. A device that is full in the warm-up, or
+ * where the allocator can give back and ask again, is survived, and so is the very last call. */
+static void check_failed(const stressed *r, const troubled_backend *t, ms_status status,
+                         const ms_replay_result *result, const ms_error *err)
+{
+    if (status == MS_OK) {
+        assert_true(t->failure == MS_ERR_OVER_BUDGET || t->fails_at + 1 >= r->calls);
+        return;
+    }
+    assert_int_equal(status, t->failure);
+    assert_true(*err->text != '\0' && strchr(err->text, '\n') == NULL);
+    assert_true(!result->has_times || result->played_events == result->event_count);
+    assert_true(result->before_used_bytes <= result->most_used_bytes);
+}
+
+static void check_stopped(const ms_replay_result *result, ms_status status, const ms_error *err)
+{
+    assert_int_equal(status, MS_ERR_STOPPED);
+    assert_non_null(strstr(err->text, "stopped"));
+    assert_true(result->played_events < result->event_count && !result->has_times);
+}
+
+static void pass(uint64_t n)
+{
+    uint64_t seed = n * 2654435761U + 1;
+    stressed *r = &all[n % RUNS];
+    trouble kind = pick_trouble(&seed);
+    ms_stop stop = 0;
+    ms_replay_result result;
+    ms_error err = {0};
+    troubled_backend *t = open_stressed(&seed, &stop);
+    ms_replay_options how = options_of(&r->s, false);
+    how.stop = &stop;
+    if (kind == TROUBLE_FAILURE)
+        t->fails_at = 1 + next(&seed) % r->calls;
+    if (kind == TROUBLE_STOP)
+        t->stop_at = 1 + next(&seed) % (r->products - 1);
+    ms_status status = ms_replay_run(&t->base, &r->s.s.simulation.trace, &how, &result, &err);
+    if (kind == TROUBLE_NONE && status != MS_OK)
+        fail_msg("%s", err.text);
+    if (kind == TROUBLE_NONE)
+        check_equal(&r->s, &result);
+    else if (kind == TROUBLE_FAILURE)
+        check_failed(r, t, status, &result, &err);
+    else
+        check_stopped(&result, status, &err);
+    assert_true(result.most_used_bytes <= CAPACITY);
+    assert_all_returned(t);
+    ms_replay_free(&result);
+    t->base.calls->close(&t->base);
+}
+
+static int count_calls(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RUNS; i++) {
+        ms_replay_result result;
+        ms_error err = {0};
+        simulate(runs[i].settings, COUNT_OF(runs[i].settings), &all[i].s);
+        troubled_backend *t = open_troubled(
+            open_host(&(ms_backend_host_options){.capacity_bytes = CAPACITY, .skips_data = true}));
+        const ms_replay_options how = options_of(&all[i].s, false);
+        assert_int_equal(ms_replay_run(&t->base, &all[i].s.s.simulation.trace, &how, &result, &err),
+                         MS_OK);
+        all[i].calls = t->calls;
+        all[i].products = t->products;
+        ms_replay_free(&result);
+        t->base.calls->close(&t->base);
+    }
+    return 0;
+}
+
+static int drop_all(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RUNS; i++)
+        drop(&all[i].s);
+    return 0;
+}
+
+#ifdef SANITIZED
+enum { FEW = 15 };
+#else
+enum { FEW = 30 };
+#endif
+
+static void passes_are_alike(void **state)
+{
+    uint64_t first = number("FIRST", 0), count = number("PASSES", FEW);
+    (void)state;
+    for (uint64_t n = first; n < first + count; n++) {
+        if (n % 1000 == 999) {
+            printf("pass %llu\n", (unsigned long long)n + 1);
+            fflush(stdout);
+        }
+        pass(n);
+    }
+    printf("%llu passes\n", (unsigned long long)count);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(passes_are_alike)};
+    return cmocka_run_group_tests_name("replays under stress", tests, count_calls, drop_all);
+}
