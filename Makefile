@@ -56,7 +56,6 @@ ERRORS   := $(if $(filter 1,$(WERROR)),-Werror)
 CUDA_HOME ?= /usr/local/cuda
 WITH_CUDA := $(if $(filter 1,$(CUDA)),-DMS_WITH_CUDA -isystem $(CUDA_HOME)/include)
 $(BUILD)/src/replay/cuda/cuda_headers.o: CPPFLAGS += $(WITH_CUDA)
-$(BUILD)/src/replay/cuda/cuda_headers.o: $(BUILD)/cuda
 LINK      = $(CC) $(OPT) $(CFLAGS) $(LDFLAGS)
 
 # Sources are found: stages are folders of src, and may have folders of their own.
@@ -110,6 +109,7 @@ $(BUILD)/flags: FORCE
 $(BUILD)/cuda: FORCE
 	@mkdir -p $(@D)
 	@echo '$(WITH_CUDA)' | cmp -s - $@ || echo '$(WITH_CUDA)' > $@
+$(BUILD)/src/replay/cuda/cuda_headers.o: $(BUILD)/cuda
 
 $(BUILD)/%.o: %.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
