@@ -66,15 +66,22 @@ static ms_status simulate_unheld(ms_arena *arena, const ms_step_task *task, ms_s
 /* Whether the step would not run the same without the limit. */
 static bool counts_on_limit(const ms_step_plan *plan)
 {
-    return plan->plan.retries > 0 || plan->needs.unheld.reserved_bytes != plan->plan.reserved_bytes;
+    return plan->held_budget_bytes > 0 || plan->plan.retries > 0 ||
+           plan->needs.unheld.reserved_bytes != plan->plan.reserved_bytes;
 }
 
-ms_status ms_plan_limit_find(ms_arena *arena, const ms_step_task *task, ms_step_plan *plan,
+ms_status ms_plan_limit_find(ms_arena *arena, const ms_step_task *free_task, ms_step_plan *plan,
                              ms_error *err)
 {
     ms_plan_needs *needs = &plan->needs;
-    const uint64_t limit_bytes = task->run->allocator.capacity_bytes;
+    ms_run_config run = *free_task->run;
+    ms_step_task held = *free_task;
+    const ms_step_task *task = &held;
     const ms_target *target = ms_target_find(task->target);
+    held.run = &run;
+    if (plan->held_budget_bytes > 0)
+        ms_budget_set(&run, plan->held_budget_bytes);
+    const uint64_t limit_bytes = run.allocator.capacity_bytes;
     if (!is_fitting(plan) || !may_count_on_limit(task, plan))
         return MS_OK;
     double fraction = ms_plan_fraction(limit_bytes, ms_device_usable_bytes(task->run->device));

@@ -46,6 +46,7 @@ static void link_attempt(const ms_search *base, attempt *a)
     a->task.model = &a->variation.model;
     a->task.run = &a->variation.run;
     ms_search_fork(base, &a->task, a->arena, &a->plan, &a->err, &a->search);
+    a->search.is_aside = true;
 }
 
 static ms_status run_rules(attempt *a)
@@ -302,14 +303,14 @@ static bool may_be_steep(const ms_step_task *task, const ms_step_plan *plan)
 ms_status ms_find_steep_end(ms_search *search)
 {
     ms_step_plan *plan = search->plan;
-    const uint64_t more_bytes = little_more(search->task->run->budget_bytes);
+    const uint64_t more_bytes = little_more(plan->budget_bytes);
     ms_vec_alternatives list = {0};
     attempt a;
     if (!may_be_steep(search->task, plan) || more_bytes == 0)
         return MS_OK;
     if (!set_attempt(search, "", &a))
         return no_memory(search, NULL, 0);
-    ms_budget_set(&a.variation.run, search->task->run->budget_bytes + more_bytes);
+    ms_budget_set(&a.variation.run, plan->budget_bytes + more_bytes);
     a.is_whole = true;
     link_attempt(search, &a);
     a.search.is_one_of_many = false;

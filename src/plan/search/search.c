@@ -132,7 +132,7 @@ static ms_status try_task(ms_search *s, ms_choose_fn with, const ms_choose_task 
 ms_status ms_search_try(ms_search *s, ms_choose_fn with, ms_chosen *chosen, bool *yes)
 {
     ms_choose_task task = ms_search_task(s, s->capacity_bytes);
-    if (s->loss == MS_ANY_LOSS) {
+    if (s->loss == MS_ANY_LOSS && !s->is_aside) {
         task.is_rough = false;
         task.nodes = s->is_one_of_many ? BOUND_NODES_OF_MANY : BOUND_NODES;
     }

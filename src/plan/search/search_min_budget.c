@@ -249,13 +249,43 @@ ms_status ms_search_lowest(ms_search *s)
     return status;
 }
 
-/* Should the budget be large enough after all, the plan is proven under it: an allocator may refuse
- * with more memory what it does with less. */
+/* From here on the allocator has less than the budget: an allocator may refuse with more memory
+ * what it does with less. */
+static ms_status hold(ms_search *s, const least_plan *least)
+{
+    const uint64_t budget_bytes = s->plan->budget_bytes;
+    ms_run_config *run = ms_arena_array(s->arena, ms_run_config, 1);
+    ms_step_task *task = ms_arena_array(s->arena, ms_step_task, 1);
+    if (!run || !task)
+        return ms_fail(s->err, MS_ERR_NOMEM, "out of memory for the plan");
+    *run = *s->task->run;
+    *task = *s->task;
+    task->run = run;
+    s->task = task;
+    ms_budget_set(run, least->budget_bytes);
+    ms_search_set_capacity(s);
+    s->plan->budget_bytes = budget_bytes;
+    s->plan->held_budget_bytes = least->budget_bytes;
+    return MS_OK;
+}
+
+/* Should the budget be large enough after all, the plan is proven under it, or else held to what it
+ * needs. */
+static ms_status take_least(ms_search *s, const ms_assignment *assignment, const least_plan *least)
+{
+    bool yes = false;
+    ms_status status = ms_search_consider(s, assignment, &yes);
+    bool may_hold = s->task->planner == MS_PLANNER_MILP && !s->task->run->device->is_cpu;
+    if (status != MS_OK || yes || !may_hold)
+        return status;
+    status = hold(s, least);
+    return status == MS_OK ? ms_search_consider(s, assignment, &yes) : status;
+}
+
 static ms_status finish_least(ms_search *s, const least_plan *least)
 {
     ms_run_config run = *s->task->run;
     const ms_assignment assignment = s->best;
-    bool yes;
     ms_budget_set(&run, least->budget_bytes);
     s->plan->simulations++;
     ms_status status = ms_step_plan_simulate(s->arena, s->task->model, &run, &least->treatments,
@@ -267,7 +297,7 @@ static ms_status finish_least(ms_search *s, const least_plan *least)
     s->plan->outcome = MS_PLAN_LIMIT;
     s->has_best = false;
     if (status == MS_OK && least->budget_bytes <= s->plan->budget_bytes)
-        status = ms_search_consider(s, &assignment, &yes);
+        status = take_least(s, &assignment, least);
     return status == MS_OK && s->has_best ? ms_search_finish(s) : status;
 }
 

@@ -79,6 +79,8 @@ typedef struct ms_step_plan {
     ms_step_figures plan; /* if infeasible, the one with the smallest peak; empty if stopped before
                              one was found */
     uint64_t budget_bytes;
+    uint64_t held_budget_bytes;  /* the plan fits only with the allocator held to this, which is
+                                    less than the budget; 0: with all of the budget */
     uint64_t least_budget_bytes; /* infeasible: the smallest with a plan, context included */
     bool is_ruled_out;           /* infeasible: no mix of options fits, for any allocator */
     double bound_ms, gap; /* bound: no mix of the measured options is faster, by the cost model with

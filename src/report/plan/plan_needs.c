@@ -54,6 +54,9 @@ static const char *unheld_text(const ms_plan_view *v)
 {
     const ms_step_figures *held = v->figures, *f = &needs_of(v)->unheld;
     char reserved[MS_GIB_TEXT], device[MS_GIB_TEXT];
+    if (v->plan->held_budget_bytes > 0)
+        return "without this limit the step does not run: with all of the budget the allocator "
+               "finds no room for this plan, though it does with a little less";
     if (f->reserved_bytes == held->reserved_bytes)
         return "without this limit the step reserves as much, without returning any";
     if (v->run->budget_bytes >= ms_device_usable_bytes(v->run->device))

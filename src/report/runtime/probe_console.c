@@ -78,12 +78,13 @@ static void write_time(const ms_page *page, const char *name, double ms)
 
 static void write_skipped(const ms_page *page, const ms_replay_result *r)
 {
+    const double flops = (double)r->skipped_flops;
+    bool is_large = flops >= 1e12;
     if (r->skipped_flops > 0)
-        ms_file_print(
-            page->out,
-            "\n  %.3f TFLOP of the step's arithmetic ran as traffic alone, so its time is "
-            "not\n  compared with a prediction\n",
-            (double)r->skipped_flops / 1e12);
+        ms_file_print(page->out,
+                      "\n  %.1f %s of the step's arithmetic ran as traffic alone, so its time is "
+                      "not\n  compared with a prediction\n",
+                      flops / (is_large ? 1e12 : 1e9), is_large ? "TFLOP" : "GFLOP");
 }
 
 static void write_times(const ms_page *page, const ms_replay_result *r)
