@@ -26,7 +26,7 @@ model:base json text tensor device config trace autograd ops treatments:blocks d
 step:base tensor allocator config trace autograd ops treatments model:.
 measure:base tensor device allocator config trace:.
 simulate:base device allocator config trace step measure:.
-stream:base json tensor device allocator config trace replay step measure simulate:.
+stream:base json tensor device allocator config trace replay step measure simulate:files .
 ledger:base text tensor device allocator config trace step measure simulate:.
 plan:base json text tensor device allocator config trace measure simulate ledger:solver costs choose trainers search needs modules operators .
 largest:base text device allocator config simulate plan:.

@@ -3,7 +3,7 @@
 
 #include "stream/schedule.h"
 
-enum { PASSES = 64 }; /* the mean is of the last half */
+enum { PASSES = 64, HALF = PASSES / 2 }; /* the mean is of the last half */
 static const double nearly = 1 + 1e-9;
 
 static double later(double a, double b)
@@ -46,9 +46,9 @@ ms_status ms_stream_clock_passes(const ms_stream_pass *pass, uint64_t prefetch, 
 {
     ms_stream_schedule s = ms_stream_schedule_begin(pass->layers.count, prefetch, 0);
     double *places = calloc((size_t)s.slots * 2, sizeof *places);
-    clock c = {.pass = pass, .there_ms = places, .free_ms = places + s.slots};
     if (!places)
         return ms_fail(err, MS_ERR_NOMEM, "no memory for the times of a stream");
+    clock c = {.pass = pass, .there_ms = places, .free_ms = places + s.slots};
     for (uint32_t i = 0; i < count;) {
         const ms_stream_action a = ms_stream_schedule_next(&s);
         play(&c, a);
@@ -74,7 +74,7 @@ ms_status ms_stream_clock_play(const ms_stream_pass *pass, uint64_t prefetch,
     double end_ms[PASSES] = {0};
     ms_status status = ms_stream_clock_passes(pass, prefetch, PASSES, end_ms, err);
     double compute_ms = ms_stream_compute_ms(pass);
-    double pass_ms = (end_ms[PASSES - 1] - end_ms[PASSES / 2 - 1]) / (PASSES / 2);
+    double pass_ms = (end_ms[PASSES - 1] - end_ms[HALF - 1]) / HALF;
     if (pass_ms <= compute_ms * nearly)
         pass_ms = compute_ms; /* what is added up in another order differs in the last digits */
     *times = (ms_stream_times){.first_ms = end_ms[0],

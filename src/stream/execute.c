@@ -5,18 +5,30 @@
 
 #include "stream/run_trace.h"
 
-/* ---- weights in memory ---- */
+/* ---- sources of weights ---- */
 
-static ms_status open_memory(void *context, const ms_stream_pass *pass, ms_stream_weights *weights,
-                             ms_error *err)
+static ms_status open_memory(void *context, const ms_trace *trace, const ms_stream_pass *pass,
+                             ms_stream_weights *weights, ms_error *err)
 {
-    (void)context;
+    (void)context, (void)trace;
     return ms_stream_weights_make(pass, weights, err);
 }
 
 ms_stream_source ms_stream_source_memory(void)
 {
     return (ms_stream_source){NULL, open_memory};
+}
+
+static ms_status open_files(void *context, const ms_trace *trace, const ms_stream_pass *pass,
+                            ms_stream_weights *weights, ms_error *err)
+{
+    const ms_stream_files *files = context;
+    return ms_stream_weights_open(files->arena, files->path, trace, pass, weights, err);
+}
+
+ms_stream_source ms_stream_source_files(ms_stream_files *files)
+{
+    return (ms_stream_source){files, open_files};
 }
 
 /* ---- what was measured ---- */
@@ -194,6 +206,7 @@ static ms_status run_passes(execution *e, ms_error *err)
                                .pass = &m->measured,
                                .weights = e->backend->facts.is_simulated ? NULL : &e->weights,
                                .buffer_count = ms_stream_buffers(&m->measured, m->places),
+                               .stop = e->asked->stop,
                                .first_checked =
                                    checks ? (uint64_t)e->asked->timed_passes * layers : UINT64_MAX};
     const ms_replay_feed calls = ms_stream_feed_calls(&e->feed);
@@ -232,7 +245,8 @@ ms_status ms_stream_execute(const ms_stream_execution *asked, const ms_stream_so
     *measured = (ms_stream_measured){.passes = asked->timed_passes + asked->checked_passes};
     ms_status status = make_traces(&e, err);
     if (status == MS_OK && !backend->facts.is_simulated)
-        status = source->open(source->context, &measured->measured, &e.weights, err);
+        status = source->open(source->context, &e.simulation.trace, &measured->measured, &e.weights,
+                              err);
     if (status == MS_OK)
         status = run_passes(&e, err);
     close_all(&e);

@@ -38,12 +38,19 @@ typedef struct ms_stream_measured {
 /* Where a layer's weights come from, once it is known what its places are like. */
 typedef struct ms_stream_source {
     void *context;
-    ms_status (*open)(void *context, const ms_stream_pass *pass, ms_stream_weights *weights,
-                      ms_error *err);
+    ms_status (*open)(void *context, const ms_trace *trace, const ms_stream_pass *pass,
+                      ms_stream_weights *weights, ms_error *err);
 } ms_stream_source;
 
 /* Memory of the host, filled with bytes that follow from their place. */
 ms_stream_source ms_stream_source_memory(void);
+
+/* Files: see ms_stream_weights_open. The context is one of these. */
+typedef struct ms_stream_files {
+    ms_arena *arena;
+    const char *path;
+} ms_stream_files;
+ms_stream_source ms_stream_source_files(ms_stream_files *files);
 
 /* Runs the passes; `measured` is filled as far as it came, also after a failure: release it with
  * ms_stream_measured_free. Everything that was taken of the backend is given back. MS_ERR_IO: a

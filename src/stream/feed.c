@@ -67,7 +67,9 @@ static ms_status give(void *context, uint32_t work, uint64_t address, const void
         return status;
     double begin_ms = ms_now_ms();
     if (f->weights)
-        ms_stream_weights_fill(f->weights, layer_of(f, work), buffer->memory);
+        status = ms_stream_weights_fill(f->weights, layer_of(f, work), buffer->memory, err);
+    if (status != MS_OK)
+        return status;
     f->fill_ms += ms_now_ms() - begin_ms;
     *memory = buffer->memory;
     return ms_vec_push(&f->fetches, (ms_stream_fetch){0}) ? MS_OK : no_memory(err);
@@ -117,6 +119,8 @@ static ms_status check(ms_stream_feed *f, ms_backend_stream *operators, const ch
         status = calls->finish(f->backend, f->checked, err);
     if (status != MS_OK)
         return status;
+    if (ms_stop_asked(f->stop))
+        return ms_fail(err, MS_ERR_STOPPED, "the replay was stopped");
     f->checks++;
     if (ms_stream_weights_match(f->weights, layer, f->check))
         return MS_OK;

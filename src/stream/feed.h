@@ -32,6 +32,7 @@ typedef struct ms_stream_feed {
     ms_stream_weights *weights; /* NULL: nothing runs on the device, so any bytes will do */
     uint32_t buffer_count;
     uint64_t first_checked; /* uses from this one on are checked, over all passes */
+    const ms_stop *stop;    /* once it is set, bytes need not have come; or NULL */
     ms_vec(ms_stream_buffer) buffers;
     ms_vec(ms_backend_event *) events; /* all that were opened */
     ms_vec(ms_stream_fetch) fetches;

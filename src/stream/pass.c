@@ -47,6 +47,9 @@ static ms_status add_weight(const ms_trace *trace, uint32_t storage, ms_stream_p
     while (layer >= pass->layers.count)
         if (!ms_vec_push(&pass->layers, (ms_stream_layer){0}))
             return ms_fail(err, MS_ERR_NOMEM, "no memory for the layers of the model");
+    const ms_stream_weight weight = {storage, layer, pass->layers.items[layer].block_bytes};
+    if (!ms_vec_push(&pass->weights, weight))
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for the layers of the model");
     pass->layers.items[layer].weight_bytes += s->bytes;
     pass->layers.items[layer].block_bytes += round_up(s->bytes);
     pass->layers_bytes += s->bytes;
@@ -148,6 +151,7 @@ ms_status ms_stream_pass_read(const ms_trace *trace, const ms_device *device, ms
 void ms_stream_pass_free(ms_stream_pass *pass)
 {
     ms_vec_free(&pass->layers);
+    ms_vec_free(&pass->weights);
 }
 
 uint32_t ms_stream_buffers(const ms_stream_pass *pass, uint32_t places)

@@ -20,14 +20,21 @@ typedef struct ms_stream_layer {
 
 enum { MS_STREAM_UNIT = 512 };
 
+/* A weight of a layer, and where it lies in the layer's place. */
+typedef struct ms_stream_weight {
+    uint32_t storage, layer;
+    uint64_t at;
+} ms_stream_weight;
+
 typedef struct ms_stream_pass {
-    ms_vec(ms_stream_layer) layers; /* in the order they run */
-    double after_ms;                /* after the last layer: norm and head */
-    uint64_t slot_bytes;            /* the largest block_bytes: what a place for a layer takes */
-    uint64_t layers_bytes;          /* sum of weight_bytes */
-    uint64_t outside_bytes;         /* other weights, and all buffers, as stored */
-    bool is_timed;                  /* the device's rates and its link are known */
-    double link_bytes_per_s;        /* to the device; 0: unknown */
+    ms_vec(ms_stream_layer) layers;   /* in the order they run */
+    ms_vec(ms_stream_weight) weights; /* in the order of the trace */
+    double after_ms;                  /* after the last layer: norm and head */
+    uint64_t slot_bytes;              /* the largest block_bytes: what a place for a layer takes */
+    uint64_t layers_bytes;            /* sum of weight_bytes */
+    uint64_t outside_bytes;           /* other weights, and all buffers, as stored */
+    bool is_timed;                    /* the device's rates and its link are known */
+    double link_bytes_per_s;          /* to the device; 0: unknown */
 } ms_stream_pass;
 
 /* Reads the first recorded pass of a trace of ms_step_infer. The weights of a layer are those of

@@ -37,8 +37,9 @@ typedef struct troubled_backend {
     uint64_t products, synchronizations;
     uint64_t library_at, library_bytes; /* a library takes them for itself in this product */
     uint64_t copies_in, drops_at;       /* this copy to the device is left out; 0: none */
-    ms_stop *stop;                      /* set in this product; or NULL */
+    ms_stop *stop; /* set in this product, or this wait for an event; or NULL */
     uint64_t stop_at;
+    uint64_t finishes, stop_at_finish;
     ms_backend_product shapes[MOST_SHAPES]; /* that ran before all streams were waited for */
     uint32_t shape_count, cold_count;       /* that came later only */
 } troubled_backend;
@@ -172,6 +173,8 @@ static ms_status troubled_wait(ms_backend *b, ms_backend_event *event, ms_backen
 
 static ms_status troubled_finish(ms_backend *b, ms_backend_event *event, ms_error *err)
 {
+    if (++troubled(b)->finishes == troubled(b)->stop_at_finish)
+        atomic_store(troubled(b)->stop, 1);
     FORWARD(finish, event);
 }
 

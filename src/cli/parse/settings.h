@@ -51,12 +51,14 @@ struct ms_cli_settings {
     ms_sweep *sweep;
     const char **paths; /* the bare words of merge and calibrate */
     size_t path_count;
-    const char *backend; /* --backend, --capacity, --device-index of probe; or NULL, 0 */
+    const char *backend; /* --backend, --capacity, --device-index; or NULL, 0 */
     const char *capacity;
     uint32_t device_index;
     bool has_device_index;
     bool memory_only, links;      /* of probe */
     const char *prefetch, *phase; /* --prefetch, --phase of stream; or NULL */
+    const char *weights;          /* --weights of stream; or NULL */
+    bool executes;                /* --run of stream */
     struct ms_probe *probe;
     const char *objectives; /* of merge; NULL: the default ones */
     bool resume, frontier;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "report/kit/writer_list.h"
+#include "report/stream/stream_run.h"
 #include "report/stream/stream_view.h"
 #include "report/view/fit_words.h"
 #include "report/view/times.h"
@@ -92,6 +93,8 @@ bool ms_stream_console(FILE *out, const ms_stream_view *v)
     if (*times)
         ms_page_paragraph(&page, times);
     write_host(&page, t);
+    if (v->ran)
+        ms_stream_run_console(&page, v);
     return true;
 }
 
@@ -107,7 +110,6 @@ static void write_csv_times(FILE *out, const ms_stream_table *t, const ms_stream
         char text[MS_FIXED_TEXT];
         fprintf(out, ",%s", t->pass.is_timed ? ms_fixed(numbers[i], 6, text) : "");
     }
-    fputc('\n', out);
 }
 
 bool ms_stream_csv(FILE *out, const ms_stream_view *v)
@@ -116,8 +118,11 @@ bool ms_stream_csv(FILE *out, const ms_stream_view *v)
     fputs("prefetch,places,stays,fits,verdict,verdict_reason,places_bytes,outside_bytes,cache_"
           "bytes,other_bytes,peak_memory_bytes,reserved_memory_bytes,expected_device_bytes,host_"
           "weight_bytes,pinned_bytes,compute_ms,copy_ms,hidden_ms,exposed_ms,pass_ms,first_pass_"
-          "ms,tokens_per_s\n",
+          "ms,tokens_per_s",
           out);
+    if (v->ran)
+        ms_stream_run_csv_names(out);
+    fputc('\n', out);
     for (uint32_t i = 0; i < t->rows.count; i++) {
         const ms_stream_row *r = &t->rows.items[i];
         const uint64_t bytes[] = {r->places_bytes,
@@ -136,6 +141,9 @@ bool ms_stream_csv(FILE *out, const ms_stream_view *v)
         for (size_t k = 0; k < sizeof bytes / sizeof bytes[0]; k++)
             fprintf(out, ",%" PRIu64, bytes[k]);
         write_csv_times(out, t, r);
+        if (v->ran)
+            ms_stream_run_csv(out, v->ran, i);
+        fputc('\n', out);
     }
     return true;
 }

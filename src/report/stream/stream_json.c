@@ -5,7 +5,7 @@
 #include "json/write.h"
 #include "memscope/stream.h"
 #include "report/kit/writer_list.h"
-#include "report/stream/stream_view.h"
+#include "report/stream/stream_run.h"
 #include "report/view/fit_words.h"
 #include "report/view/times.h"
 
@@ -95,6 +95,8 @@ bool ms_stream_json(FILE *out, const ms_stream_view *v)
         ms_times_json(&w, v->arena, v->run);
         ms_json_close(&w);
     }
+    if (v->ran)
+        ms_stream_run_json(&w, v);
     ms_json_close(&w);
     ms_json_writer_end(&w);
     return !ms_arena_has_failed(v->arena);

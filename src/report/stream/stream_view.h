@@ -7,12 +7,25 @@
 
 #include "base/arena.h"
 #include "report/kit/page.h"
+#include "stream/execute.h"
 #include "stream/table.h"
+
+/* What was executed; the rows are those of the table, as far as it came. */
+typedef struct ms_stream_run_view {
+    const ms_backend_facts *facts;
+    const char *backend, *weights; /* "cuda"; a path, or NULL: memory */
+    ms_status status;
+    const char *message; /* of a failure */
+    uint32_t timed_passes, checked_passes;
+    const ms_stream_measured *rows;
+    uint32_t count;
+} ms_stream_run_view;
 
 typedef struct ms_stream_view {
     const ms_model_config *model;
     const ms_run_config *run;
     const ms_stream_table *table;
+    const ms_stream_run_view *ran; /* or NULL */
     ms_arena *arena;
     const ms_style *style;
 } ms_stream_view;

@@ -38,6 +38,7 @@ static ms_error err;
 static ms_style style = {.columns = 80};
 static const ms_probe_options host = {.backend = "host"}, nowhere = {.backend = NULL};
 static const ms_streaming_options as_usual = {.prefetch = NULL};
+static const ms_streaming_run_options on_host = {.backend = "host"}, no_place = {.backend = NULL};
 static const char *const one_path[] = {"none.csv"};
 
 static ms_status take(void *context, const char *row, size_t length, ms_error *error)
@@ -165,6 +166,14 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     STATUS(ms_streaming_simulate(NULL, the.run, &as_usual, &err))                                  \
     STATUS(ms_streaming_simulate(the.streaming, NULL, &as_usual, &err))                            \
     STATUS(ms_streaming_simulate(the.streaming, the.run, NULL, &err))                              \
+    STATUS(ms_streaming_run(NULL, &on_host, &err))                                                 \
+    STATUS(ms_streaming_run(the.streaming, NULL, &err))                                            \
+    STATUS(ms_streaming_run(the.streaming, &no_place, &err))                                       \
+    STATUS(ms_streaming_run(the.streaming, &on_host, &err))                                        \
+    VOID(ms_streaming_stop(NULL))                                                                  \
+    ZERO(ms_streaming_has_run(NULL))                                                               \
+    ZERO(ms_streaming_has_run(the.streaming))                                                      \
+    NONE(ms_streaming_backend_at(SIZE_MAX))                                                        \
     ZERO(ms_streaming_fits(NULL))                                                                  \
     ZERO(ms_streaming_fits(the.streaming))                                                         \
     NONE(ms_streaming_note(NULL, 0))                                                               \

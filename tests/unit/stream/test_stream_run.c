@@ -127,6 +127,7 @@ static void times_are_predicted(void **state)
     ms_stream_measured m;
     ms_error err = {0};
     load(settings, COUNT_OF(settings), &l);
+    l.model.num_layers = 12;
     set_rates(&l, c->link_bytes, c->flops);
     ms_stream_execution e = execution_of(&l, c->prefetch);
     e.phase = phase_of(c->phase);
@@ -219,11 +220,18 @@ typedef struct data_case {
 static const data_case data_cases[] = {
     {"two layers", {TINY}, "prefill", 1, 64 * MIB, 2},
     {"three times the device", {DEEP}, "decode", 1, 61 * MIB, 30},
-    {"several ahead", {DEEP}, "decode", 3, 96 * MIB, 9},
-    {"expandable segments", {DEEP, {"allocator", "cuda-expandable"}}, "prefill", 1, 64 * MIB, 6},
-    {"all stay", {DEEP}, "decode", 5, 256 * MIB, 6},
+    {"several ahead", {DEEP}, "decode", 3, 96 * MIB, 6},
+    {"expandable segments", {DEEP, {"allocator", "cuda-expandable"}}, "decode", 1, 64 * MIB, 4},
+    {"all stay", {DEEP}, "decode", 3, 256 * MIB, 4},
     {"a single layer", {DEEP}, "decode", 1, 96 * MIB, 1},
 };
+
+/* Valgrind takes a hundred times as long, and runs one thread at a time. */
+static bool is_watched(void)
+{
+    const char *runner = getenv("RUNNER");
+    return runner && *runner;
+}
 
 /* Every layer's bytes are looked at twice: when it begins, and when it ends. */
 static void data_streams(void **state)
@@ -234,6 +242,8 @@ static void data_streams(void **state)
     loaded l;
     ms_stream_measured m;
     ms_error err = {0};
+    if (c->layers == 30 && is_watched())
+        skip();
     load(c->settings, COUNT_OF(c->settings), &l);
     l.model.num_layers = c->layers;
     ms_stream_execution e = execution_of(&l, c->prefetch);
@@ -261,7 +271,7 @@ static void data_streams(void **state)
 /* A copy that is left out is seen where the layer computes. */
 static void a_lost_copy_is_seen(void **state)
 {
-    const ms_run_setting settings[] = {DEEP};
+    const ms_run_setting settings[] = {TINY};
     (void)state;
     for (uint64_t drops_at = 1; drops_at <= 6; drops_at += 5) {
         const ms_backend_host_options options = {.capacity_bytes = 64 * MIB, .has_no_blas = true};
@@ -296,6 +306,7 @@ static void every_failing_call_is_survived(void **state)
     const ms_run_setting settings[] = {TINY};
     const ms_backend_host_options options = {.capacity_bytes = 64 * MIB, .has_no_blas = true};
     uint64_t calls = 0, step = 1;
+    const char *tries = getenv("TRIES"); /* all of them */
     loaded l;
     (void)state;
     load(settings, COUNT_OF(settings), &l);
@@ -307,12 +318,12 @@ static void every_failing_call_is_survived(void **state)
         ms_error err = {0};
         t->fails_at = n;
         ms_status status = execute(&e, &t->base, &m, &err);
-        assert_true(n > 0 ? status != MS_OK || n + 4 > calls : status == MS_OK);
+        assert_true(n > 0 ? status != MS_OK || n + 3 > calls : status == MS_OK);
         assert_true(status == MS_OK || strstr(err.text, "fails"));
         assert_all_returned(t);
         if (n == 0) {
             calls = t->calls;
-            step = calls / 24;
+            step = tries ? 1 : calls / 16;
         }
         ms_stream_measured_free(&m);
         t->base.calls->close(&t->base);
@@ -328,7 +339,7 @@ static void delays_change_nothing(void **state)
     (void)state;
     load(settings, COUNT_OF(settings), &l);
     l.model.num_layers = 2;
-    for (uint32_t seed = 1; seed <= 12; seed++) {
+    for (uint32_t seed = 1; seed <= 8; seed++) {
         const ms_backend_host_options options = {.capacity_bytes = 64 * MIB, .has_no_blas = true};
         troubled_backend *t = open_troubled(open_host(&options));
         ms_stream_execution e = execution_of(&l, 1);
@@ -337,11 +348,11 @@ static void delays_change_nothing(void **state)
         t->most_delay_us = 300;
         t->seed = seed;
         e.timed_passes = 0;
-        e.checked_passes = 8;
+        e.checked_passes = 4;
         if (execute(&e, &t->base, &m, &err) != MS_OK)
             fail_msg("%s", err.text);
         check_bytes(&m);
-        assert_int_equal(m.checks, 2 * 8 * 2);
+        assert_int_equal(m.checks, 2 * 4 * 2);
         assert_all_returned(t);
         ms_stream_measured_free(&m);
         t->base.calls->close(&t->base);
@@ -351,7 +362,7 @@ static void delays_change_nothing(void **state)
 
 static void a_stop_is_obeyed(void **state)
 {
-    const ms_run_setting settings[] = {SMALL};
+    const ms_run_setting settings[] = {TINY};
     const ms_stop stop = 1;
     const ms_backend_host_options options = {.capacity_bytes = 100 * MIB, .has_no_blas = true};
     loaded l;
@@ -369,33 +380,120 @@ static void a_stop_is_obeyed(void **state)
     ms_arena_free(l.arena);
 }
 
-/* In real time, by real threads: a layer computes longer than it is copied. */
+/* Work that is passed over once a stop is set leaves other bytes: no fault of the copies. */
+static void a_stop_in_a_check_is_a_stop(void **state)
+{
+    const ms_run_setting settings[] = {TINY};
+    loaded l;
+    (void)state;
+    load(settings, COUNT_OF(settings), &l);
+    l.model.num_layers = 3;
+    for (uint64_t at = 1; at <= 9; at += 2) {
+        ms_stop stop = 0;
+        const ms_backend_host_options options = {
+            .capacity_bytes = 64 * MIB, .has_no_blas = true, .to_host_bytes = 1e9, .stop = &stop};
+        ms_stream_measured m;
+        ms_error err = {0};
+        ms_stream_execution e = execution_of(&l, 1);
+        e.phase = MS_INFERENCE_DECODE;
+        e.timed_passes = 0;
+        e.checked_passes = 2;
+        e.stop = &stop;
+        troubled_backend *t = open_troubled(open_host(&options));
+        t->stop = &stop;
+        t->stop_at_finish = at;
+        assert_int_equal(execute(&e, &t->base, &m, &err), MS_ERR_STOPPED);
+        assert_non_null(strstr(err.text, "stopped"));
+        assert_all_returned(t);
+        ms_stream_measured_free(&m);
+        t->base.calls->close(&t->base);
+    }
+    ms_arena_free(l.arena);
+}
+
+/* What is closed may be closed again. */
+static void closing_twice_is_closing_once(void **state)
+{
+    const ms_run_setting settings[] = {TINY};
+    const ms_backend_host_options options = {.capacity_bytes = 64 * MIB, .has_no_blas = true};
+    const ms_inference inference = {.phase = MS_INFERENCE_PREFILL, .passes = 1};
+    loaded l;
+    ms_simulation s;
+    ms_stream_pass pass;
+    ms_stream_weights weights;
+    ms_error err = {0};
+    const void *memory = NULL;
+    (void)state;
+    load(settings, COUNT_OF(settings), &l);
+    troubled_backend *t = open_troubled(open_host(&options));
+    assert_int_equal(ms_step_infer(&l.model, &l.run, &inference, &s, &err), MS_OK);
+    assert_int_equal(ms_stream_pass_read(&s.trace, l.run.device, &pass, &err), MS_OK);
+    assert_int_equal(ms_stream_weights_make(&pass, &weights, &err), MS_OK);
+    ms_stream_feed feed = {
+        .backend = &t->base, .pass = &pass, .weights = &weights, .buffer_count = 2};
+    const ms_replay_feed calls = ms_stream_feed_calls(&feed);
+    assert_int_equal(calls.give(calls.context, 0, 0, &memory, &err), MS_OK);
+    assert_non_null(memory);
+    assert_int_equal(t->pinned_bytes, pass.slot_bytes);
+    for (int i = 0; i < 2; i++) {
+        ms_stream_feed_close(&feed);
+        ms_stream_weights_free(&weights);
+        ms_stream_pass_free(&pass);
+        assert_all_returned(t);
+    }
+    t->base.calls->close(&t->base);
+    ms_simulation_free(&s);
+    ms_arena_free(l.arena);
+}
+
+/* In real time, by real threads: a layer computes for 20 ms at the given rate, and is copied in 9,
+ * both of which leave the processor idle most of the time. */
+static bool hides_copies(const ms_stream_execution *e, char *why, size_t room)
+{
+    const ms_backend_host_options options = {.capacity_bytes = 128 * MIB,
+                                             .to_device_bytes = 1.5e9,
+                                             .product_flops = 3.2e8,
+                                             .has_no_blas = true};
+    ms_stream_measured m;
+    ms_error err = {0};
+    ms_backend *b = open_host(&options);
+    if (execute(e, b, &m, &err) != MS_OK)
+        fail_msg("%s", err.text);
+    check_bytes(&m);
+    assert_true(m.is_timed);
+    assert_true(m.scheduled.copy_ms < 0.7 * m.scheduled.compute_ms);
+    double hidden = ms_stream_hidden_share(&m);
+    snprintf(why, room, "%.2f ms, %.2f exposed; scheduled %.2f, %.2f exposed; copies %.2f",
+             m.times.pass_ms, m.times.exposed_ms, m.scheduled.pass_ms, m.scheduled.exposed_ms,
+             m.times.copy_ms);
+    bool as_scheduled = hidden >= 0.9 && m.times.pass_ms <= 1.05 * m.scheduled.pass_ms;
+    ms_stream_measured_free(&m);
+    b->calls->close(b);
+    return as_scheduled;
+}
+
+/* Other programs can only make it worse, so one try in a few is enough. */
 static void copies_are_hidden(void **state)
 {
 #if defined(WATCHES_THREADS) || defined(SANITIZED)
     skip(); /* nothing runs at its rate */
 #endif
+    enum { TRIES = 6 };
     const ms_run_setting settings[] = {DEEP, {"dtype", "fp32"}, {"device", "t4"}};
-    const ms_backend_host_options options = {
-        .capacity_bytes = 128 * MIB, .to_device_bytes = 1.5e9, .product_flops = 5e9};
     loaded l;
-    ms_stream_measured m;
-    ms_error err = {0};
+    char why[256] = "";
+    bool as_scheduled = false;
     (void)state;
+    if (is_watched())
+        skip();
     load(settings, COUNT_OF(settings), &l);
-    l.model.num_layers = 8;
+    l.model.num_layers = 6;
     ms_stream_execution e = execution_of(&l, 1);
-    ms_backend *b = open_host(&options);
-    if (execute(&e, b, &m, &err) != MS_OK)
-        fail_msg("%s", err.text);
-    check_bytes(&m);
-    assert_true(m.is_timed);
-    if (ms_stream_hidden_share(&m) < 0.9 || m.times.pass_ms > 1.05 * m.scheduled.pass_ms)
-        fail_msg("%.2f ms, %.2f exposed; scheduled %.2f, %.2f exposed; copies %.2f, filled in %.2f",
-                 m.times.pass_ms, m.times.exposed_ms, m.scheduled.pass_ms, m.scheduled.exposed_ms,
-                 m.times.copy_ms, m.fill_ms);
-    ms_stream_measured_free(&m);
-    b->calls->close(b);
+    e.phase = MS_INFERENCE_DECODE;
+    for (int i = 0; i < TRIES && !as_scheduled; i++)
+        as_scheduled = hides_copies(&e, why, sizeof why);
+    if (!as_scheduled)
+        fail_msg("%s", why);
     ms_arena_free(l.arena);
 }
 
@@ -406,6 +504,8 @@ int main(void)
                                        cmocka_unit_test(every_failing_call_is_survived),
                                        cmocka_unit_test(delays_change_nothing),
                                        cmocka_unit_test(a_stop_is_obeyed),
+                                       cmocka_unit_test(a_stop_in_a_check_is_a_stop),
+                                       cmocka_unit_test(closing_twice_is_closing_once),
                                        cmocka_unit_test(copies_are_hidden)};
     int failed = run_rows("times", times_are_predicted, time_cases);
     failed += run_rows("data", data_streams, data_cases);
