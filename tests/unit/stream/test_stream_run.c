@@ -301,11 +301,16 @@ static void a_lost_copy_is_seen(void **state)
 
 /* ---- trouble ---- */
 
+/* Waits for the device before all is given back, when everything was seen to have ended: two of the
+ * replay, one of the feed. */
+enum { CLOSING = 3 };
+
 static void every_failing_call_is_survived(void **state)
 {
     const ms_run_setting settings[] = {TINY};
     const ms_backend_host_options options = {.capacity_bytes = 64 * MIB, .has_no_blas = true};
     uint64_t calls = 0, step = 1;
+    uint64_t unseen = 0;
     const char *tries = getenv("TRIES"); /* all of them */
     loaded l;
     (void)state;
@@ -318,7 +323,8 @@ static void every_failing_call_is_survived(void **state)
         ms_error err = {0};
         t->fails_at = n;
         ms_status status = execute(&e, &t->base, &m, &err);
-        assert_true(n > 0 ? status != MS_OK || n + 3 > calls : status == MS_OK);
+        unseen += n > 0 && status == MS_OK;
+        assert_true(n > 0 || status == MS_OK);
         assert_true(status == MS_OK || strstr(err.text, "fails"));
         assert_all_returned(t);
         if (n == 0) {
@@ -329,6 +335,7 @@ static void every_failing_call_is_survived(void **state)
         t->base.calls->close(&t->base);
     }
     assert_true(calls > 100);
+    assert_true(unseen <= CLOSING);
     ms_arena_free(l.arena);
 }
 
