@@ -33,13 +33,19 @@ ms_status ms_host_copies_open(ms_host_copies *c, const ms_trace *trace, ms_backe
     return MS_OK;
 }
 
+static void drop(ms_host_copies *c, uint32_t index)
+{
+    const ms_host_buffer b = c->buffers.items[index];
+    if (b.memory)
+        c->backend->calls->unpin(c->backend, b.memory, b.bytes, true);
+    c->bytes -= b.bytes;
+    c->buffers.items[index] = c->buffers.items[--c->buffers.count];
+}
+
 void ms_host_copies_close(ms_host_copies *c)
 {
-    for (uint32_t i = 0; i < c->buffers.count; i++) {
-        const ms_host_buffer *b = &c->buffers.items[i];
-        if (b->memory)
-            c->backend->calls->unpin(c->backend, b->memory, b->bytes, true);
-    }
+    while (c->buffers.count)
+        drop(c, c->buffers.count - 1);
     ms_vec_free(&c->buffers);
     free(c->comings);
     c->comings = NULL;
@@ -65,19 +71,39 @@ static ms_host_buffer *find_free(ms_host_copies *c, uint64_t bytes)
     return best;
 }
 
+/* Free buffers as large as the new one together, or all. A copy may still read from them. */
+static ms_status make_room(ms_host_copies *c, uint64_t bytes, ms_error *err)
+{
+    uint64_t given = 0;
+    for (uint32_t i = c->buffers.count; i-- > 0 && given < bytes;) {
+        if (c->buffers.items[i].storage != MS_NONE)
+            continue;
+        ms_status status = MS_OK;
+        if (c->backend && given == 0)
+            status = c->backend->calls->synchronize(c->backend, NULL, err);
+        if (status != MS_OK)
+            return status;
+        given += c->buffers.items[i].bytes;
+        drop(c, i);
+    }
+    return MS_OK;
+}
+
 static ms_status add(ms_host_copies *c, uint64_t bytes, ms_host_buffer **added, ms_error *err)
 {
     ms_host_buffer buffer = {.bytes = bytes, .storage = MS_NONE};
-    ms_status status = MS_OK;
     if (!ms_vec_reserve(&c->buffers))
         return no_memory(err);
-    if (c->backend)
+    ms_status status = make_room(c, bytes, err);
+    if (status == MS_OK && c->backend)
         status = c->backend->calls->pin(c->backend, bytes, true, &buffer.memory, err);
     if (status != MS_OK)
         return status;
     (void)ms_vec_push(&c->buffers, buffer);
     *added = &c->buffers.items[c->buffers.count - 1];
     c->bytes += bytes;
+    if (c->bytes > c->most_bytes)
+        c->most_bytes = c->bytes;
     return MS_OK;
 }
 
@@ -143,7 +169,7 @@ ms_status ms_host_copies_count(const ms_trace *trace, uint64_t *bytes, ms_error 
         else if (e.kind == MS_EVENT_WAIT)
             ms_host_copies_wait(&c, trace->waits.items[e.id].work);
     }
-    *bytes = c.bytes;
+    *bytes = c.most_bytes;
     ms_host_copies_close(&c);
     return status;
 }

@@ -2,8 +2,9 @@
  *
  * The host's copies of offloaded tensors, in buffers that are kept and used again. A copy to the
  * host takes the smallest free buffer that is large enough and at most a quarter larger, else a new
- * one, in whole pages; it is free again where the operators' stream waits for the copy back. So what
- * is copied into it next, which is given later, cannot overtake.
+ * one, in whole pages, for which free ones are given back first; it is free again where the
+ * operators' stream waits for the copy back. So what is copied into it next, which is given later,
+ * cannot overtake.
  */
 #ifndef MS_REPLAY_HOST_COPIES_H
 #define MS_REPLAY_HOST_COPIES_H
@@ -24,7 +25,7 @@ typedef struct ms_host_copies {
     ms_backend *backend; /* NULL: buffers are only counted */
     uint32_t *comings;   /* per storage: copies back that are to come */
     ms_vec(ms_host_buffer) buffers;
-    uint64_t bytes; /* of all buffers */
+    uint64_t bytes, most_bytes; /* of all buffers: now, at most */
 } ms_host_copies;
 
 /* Call ms_host_copies_close also when it fails, and once no stream uses the buffers. */
@@ -42,7 +43,7 @@ void ms_host_copies_wait(ms_host_copies *copies, uint32_t work);
 /* Of a work that was begun; NULL: none. */
 void *ms_host_copies_memory(const ms_host_copies *copies, uint32_t work);
 
-/* The bytes of all buffers once the trace has been played. */
+/* The bytes of all buffers at most, while the trace is played. */
 ms_status ms_host_copies_count(const ms_trace *trace, uint64_t *bytes, ms_error *err);
 
 #endif

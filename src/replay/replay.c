@@ -325,7 +325,7 @@ static void close_all(replay *r)
     }
     r->result->most_reserved_bytes = r->source.most_reserved_bytes;
     r->result->most_used_bytes = r->source.most_used_bytes;
-    r->result->host_copy_bytes = r->copies.bytes;
+    r->result->host_copy_bytes = r->copies.most_bytes;
     ms_replay_work_close(&r->work);
     ms_host_copies_close(&r->copies);
     free(r->blocks);
