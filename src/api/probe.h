@@ -42,7 +42,8 @@ ms_status ms_probe_open_backend(ms_probe *p, const ms_probe_options *options, ms
                                 ms_error *err);
 /* Notes where the predicted times are not for the backend's device. */
 ms_status ms_probe_compare_devices(ms_probe *p, ms_error *err);
-/* Simulates the run, and what the memory of the backend, if there is one, makes of it; fills the options' allocator. */
+/* Simulates the run, and what the memory of the backend, if there is one, makes of it; fills the
+ * options' allocator. */
 ms_status ms_probe_predict(ms_probe *p, ms_replay_options *options, ms_error *err);
 /* Drops what the two before left. */
 void ms_probe_drop_step(ms_probe *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "measure/link_use.h"
 
-#include "base/busy.h"
+#include "trace/busy.h"
 #include "measure/schedule.h"
 
 static bool is_copy(const ms_trace *trace, const ms_work *work)

@@ -63,8 +63,8 @@ static ms_host_buffer *find_free(ms_host_copies *c, uint64_t bytes)
     ms_host_buffer *best = NULL;
     for (uint32_t i = 0; i < c->buffers.count; i++) {
         ms_host_buffer *b = &c->buffers.items[i];
-        bool suits = b->storage == MS_NONE && b->bytes >= bytes &&
-                     b->bytes - bytes <= bytes / WASTED_PART;
+        bool suits =
+            b->storage == MS_NONE && b->bytes >= bytes && b->bytes - bytes <= bytes / WASTED_PART;
         if (suits && (!best || b->bytes < best->bytes))
             best = b;
     }

@@ -16,7 +16,7 @@
 typedef struct ms_host_buffer {
     void *memory; /* NULL without a backend */
     uint64_t bytes;
-    uint32_t storage;  /* whose copy it has; MS_NONE: it is free */
+    uint32_t storage;   /* whose copy it has; MS_NONE: it is free */
     uint32_t out, back; /* works that fill and read it; MS_NONE: not yet */
 } ms_host_buffer;
 

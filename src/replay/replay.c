@@ -335,20 +335,19 @@ static void close_all(replay *r)
 ms_status ms_replay_run(ms_backend *backend, const ms_trace *trace,
                         const ms_replay_options *options, ms_replay_result *result, ms_error *err)
 {
-    replay r = {
-        .backend = backend,
-        .trace = trace,
-        .options = options,
-        .result = result,
-        .source = {.backend = backend, .most_used_bytes = backend->facts.first_used_bytes},
-        .work = {.backend = backend,
-                 .trace = trace,
-                 .clock = {.measures_link = options->keeps_host_copies},
-                 .result = result,
-                 .stop = options->stop},
-        .steady_event = find_steady_event(trace),
-        .op = MS_NONE,
-        .err = err};
+    replay r = {.backend = backend,
+                .trace = trace,
+                .options = options,
+                .result = result,
+                .source = {.backend = backend, .most_used_bytes = backend->facts.first_used_bytes},
+                .work = {.backend = backend,
+                         .trace = trace,
+                         .clock = {.measures_link = options->keeps_host_copies},
+                         .result = result,
+                         .stop = options->stop},
+                .steady_event = find_steady_event(trace),
+                .op = MS_NONE,
+                .err = err};
     *result = (ms_replay_result){.event_count = trace->events.count,
                                  .before_used_bytes = backend->facts.first_used_bytes};
     r.work.clock.backend = backend;

@@ -55,8 +55,8 @@ typedef struct ms_replay_result {
     bool has_times;
     double step_ms, times_ms[MS_REPLAY_TIMES]; /* sum to step_ms */
     double copy_ms,
-        host_ms; /* of copies; of updates by the host. Hidden: less what is waited for */
-    double link_busy_ms;     /* while at least one copy between host and device runs */
+        host_ms;         /* of copies; of updates by the host. Hidden: less what is waited for */
+    double link_busy_ms; /* while at least one copy between host and device runs */
     uint64_t host_copy_bytes; /* of the buffers that hold what is offloaded, at most */
     uint64_t copied_bytes, traffic_bytes;
     uint64_t product_flops, skipped_flops; /* executed; of operators that ran as traffic alone */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "replay/replay_clock.h"
 
-#include "base/busy.h"
+#include "trace/busy.h"
 
 void ms_replay_clock_free(ms_replay_clock *clock)
 {

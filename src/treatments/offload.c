@@ -63,7 +63,7 @@ typedef struct offloads {
     uint64_t host_bytes, host_peak_bytes;
     /* Of the layer that runs: */
     ms_vec(sent_choice) choices;
-    uint32_t first_storage; /* what was there before stays */
+    uint32_t first_storage;      /* what was there before stays */
     const ms_offload_tags *tags; /* NULL: the layer has a share of its own */
     ms_offload_share own;
     ms_offload_share of_tags[MS_MOST_OFFLOAD_TAGS];

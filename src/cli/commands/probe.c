@@ -146,10 +146,7 @@ static const ms_cli_grammar grammar = {
 
 static const char *file_of(const ms_cli_settings *s)
 {
-    return s->file       ? s->file
-           : s->links    ? links_file
-           : offloads(s) ? offload_file
-                         : report_file;
+    return s->file ? s->file : s->links ? links_file : offloads(s) ? offload_file : report_file;
 }
 
 static ms_status check_folder(const char *path, ms_error *err)
@@ -213,14 +210,14 @@ static void stop(void *probe)
 
 static ms_status measure(const ms_cli_settings *s, ms_error *err)
 {
-    const ms_probe_options how = {
-        .backend = s->backend || offloads(s) ? s->backend : default_backend,
-        .device_index = s->device_index,
-        .capacity = s->capacity,
-        .memory_only = s->memory_only,
-        .offload_ratio = s->offload_ratio,
-        .offload_tags = s->offload_tags,
-        .offload_tag_count = s->offload_tag_count};
+    const ms_probe_options how = {.backend =
+                                      s->backend || offloads(s) ? s->backend : default_backend,
+                                  .device_index = s->device_index,
+                                  .capacity = s->capacity,
+                                  .memory_only = s->memory_only,
+                                  .offload_ratio = s->offload_ratio,
+                                  .offload_tags = s->offload_tags,
+                                  .offload_tag_count = s->offload_tag_count};
     ms_cli_stop_on_signal(SIGINT, stop, s->probe);
     ms_status status = s->links      ? ms_probe_links(s->probe, s->run, &how, err)
                        : offloads(s) ? ms_probe_offload(s->probe, s->run, &how, err)

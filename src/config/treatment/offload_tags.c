@@ -65,10 +65,10 @@ ms_status ms_offload_ratios_read(const char *text, double ratios[MS_MOST_OFFLOAD
     if (strlen(text) >= sizeof copy)
         return ms_fail(err, MS_ERR_USAGE, "%s: '%.40s...' is too long", field, text);
     strcpy(copy, text); /* NOLINT: its length was checked */
-    for (char *part = copy, *next; part; part = next, parts++) {
+    for (char *part = copy, *next; part && parts <= PARTS; part = next, parts++) {
         next = next_part(part);
         if (parts == PARTS)
-            break;
+            continue;
         ms_status status = read_ratio(field, part, &grid[parts], err);
         if (status != MS_OK)
             return status;
@@ -109,10 +109,11 @@ static ms_status read_name(ms_offload_tag *tag, ms_arena *arena, uint64_t num_la
     ms_error ignored = {0};
     if (*tag->name && ms_layer_list_check(tag->name, &ignored) == MS_OK)
         return read_layers(tag, arena, num_layers, err);
-    return ms_fail(err, MS_ERR_USAGE,
-                   "--offload-tag: no tag '%.40s': it is all, attention, mlp, norms, or layers such "
-                   "as 0-7 or first:8",
-                   tag->name);
+    return ms_fail(
+        err, MS_ERR_USAGE,
+        "--offload-tag: no tag '%.40s': it is all, attention, mlp, norms, or layers such "
+        "as 0-7 or first:8",
+        tag->name);
 }
 
 ms_status ms_offload_tag_read(const char *text, ms_arena *arena, uint64_t num_layers,

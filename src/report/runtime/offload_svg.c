@@ -152,8 +152,8 @@ bool ms_offload_svg(FILE *out, const ms_offload_view *v)
 {
     char title[MS_OFFLOAD_TEXT], text[MS_OFFLOAD_TEXT];
     picture p = {.out = out, .view = v};
-    snprintf(title, sizeof title, "%.120s on %.120s: offload by ratio",
-             ms_offload_model(v), v->run->device->name);
+    snprintf(title, sizeof title, "%.120s on %.120s: offload by ratio", ms_offload_model(v),
+             v->run->device->name);
     ms_draw_begin_file(out, WIDTH, HEIGHT, title, ms_offload_decision(v, text));
     for (int i = 0; i < PANELS; i++) {
         p.panel = &panels[i];

@@ -78,9 +78,8 @@ static const char *describe_fit(const ms_offload_view *v, const ms_offload_row *
         return text;
     }
     if (row == first) {
-        ms_text_print(text, MS_OFFLOAD_TEXT,
-                      "Fits at the least ratio already, %g%s: %s of %s GiB.", row->ratio, tight,
-                      needs, budget);
+        ms_text_print(text, MS_OFFLOAD_TEXT, "Fits at the least ratio already, %g%s: %s of %s GiB.",
+                      row->ratio, tight, needs, budget);
         return text;
     }
     if (row->predicted.has_times && first->predicted.step_ms > 0)

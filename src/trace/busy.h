@@ -2,8 +2,8 @@
  *
  * How long something is busy that does several things, which may overlap.
  */
-#ifndef MS_BASE_BUSY_H
-#define MS_BASE_BUSY_H
+#ifndef MS_TRACE_BUSY_H
+#define MS_TRACE_BUSY_H
 
 #include "base/vec.h"
 

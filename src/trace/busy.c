@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "base/busy.h"
+#include "trace/busy.h"
 
 #include <stdlib.h>
 
