@@ -245,6 +245,8 @@ static void check_offload(const ms_cli_settings *s, ms_error *err)
     if (offloads(s) && !s->backend && (s->memory_only || s->has_device_index))
         ms_cli_fail(err, MS_ERR_USAGE, "%s needs --backend: without one nothing runs",
                     s->memory_only ? "--memory-only" : "--device-index");
+    if (offloads(s) && !s->offload_ratio && strcmp(ms_cli_format(s), "svg") == 0)
+        ms_cli_fail(err, MS_ERR_USAGE, "a picture is of several ratios: give --offload-ratio");
     if (!offloads(s) && s->format && strcmp(s->format, "json") != 0)
         ms_cli_fail(err, MS_ERR_USAGE, "--format %s is of --offload-ratio: this report is JSON",
                     s->format);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
  * An offload by ratio as a self-contained SVG: three panels above one axis of ratios: peak, waiting
- * for copies, use of the link. Lines are predicted, rings measured; no scripts, no fonts.
+ * for copies, use of the link. Lines are predicted, rings measured; from a dashed line on the link
+ * is saturated. No scripts, no fonts.
  */
 #include <math.h>
 
@@ -10,7 +11,7 @@
 #include "report/runtime/offload_view.h"
 
 /* In pixels. */
-enum { WIDTH = 860, HEIGHT = 660, LEFT = 84, RIGHT = 30, TOP = 106, BOTTOM = 56, GAP = 40 };
+enum { WIDTH = 860, HEIGHT = 660, LEFT = 84, RIGHT = 30, TOP = 114, BOTTOM = 56, GAP = 40 };
 enum { PANELS = 3, PANEL_HEIGHT = (HEIGHT - TOP - BOTTOM - (PANELS - 1) * GAP) / PANELS };
 
 typedef struct panel {
@@ -106,6 +107,16 @@ static void write_ratios(const picture *p)
                  "text-anchor=\"middle\"", "ratio of the saved tensors that is offloaded");
 }
 
+/* From where the link is saturated. */
+static void write_limit(const picture *p)
+{
+    const ms_offload_row *row = ms_offload_saturated(p->view);
+    if (!row)
+        return;
+    double x = ms_plot_axis_along(&p->ratio, row->ratio, LEFT, WIDTH - RIGHT);
+    ms_draw_line(p->out, (ms_spot){x, p->top}, (ms_spot){x, p->bottom}, "limit");
+}
+
 static void write_line(const picture *p)
 {
     const ms_offload_rows *rows = p->view->rows;
@@ -137,6 +148,7 @@ static void write_panel(picture *p)
     const ms_offload_rows *rows = p->view->rows;
     find_axes(p);
     write_frame(p);
+    write_limit(p);
     if (is_drawn(p, &rows->items[0].predicted))
         write_line(p);
     for (uint32_t i = 0; i < rows->count; i++) {
@@ -155,6 +167,7 @@ bool ms_offload_svg(FILE *out, const ms_offload_view *v)
     snprintf(title, sizeof title, "%.120s on %.120s: offload by ratio", ms_offload_model(v),
              v->run->device->name);
     ms_draw_begin_file(out, WIDTH, HEIGHT, title, ms_offload_decision(v, text));
+    ms_draw_text(out, (ms_spot){20, 70}, "class=\"faint\"", ms_offload_about_link(v, text));
     for (int i = 0; i < PANELS; i++) {
         p.panel = &panels[i];
         p.top = TOP + i * (PANEL_HEIGHT + GAP);

@@ -77,6 +77,11 @@ static const char *describe_fit(const ms_offload_view *v, const ms_offload_row *
         ms_text_print(text, MS_OFFLOAD_TEXT, "Fits%s: %s of %s GiB.", tight, needs, budget);
         return text;
     }
+    if (row == first && row->ratio <= 0) {
+        ms_text_print(text, MS_OFFLOAD_TEXT, "Fits without offload%s: %s of %s GiB.", tight, needs,
+                      budget);
+        return text;
+    }
     if (row == first) {
         ms_text_print(text, MS_OFFLOAD_TEXT, "Fits at the least ratio already, %g%s: %s of %s GiB.",
                       row->ratio, tight, needs, budget);
@@ -139,9 +144,10 @@ const char *ms_offload_about_link(const ms_offload_view *v, char text[MS_OFFLOAD
                       "The link is saturated: waiting for copies takes %.1f %% of the step.",
                       row->predicted.exposed_ms / row->predicted.step_ms * 100);
     else
-        ms_text_print(text, MS_OFFLOAD_TEXT,
-                      "The link is saturated from a ratio of %g on: from there, waiting for copies "
-                      "takes more than 1 %% of the step.",
-                      row->ratio);
+        ms_text_print(
+            text, MS_OFFLOAD_TEXT,
+            "The link is saturated from a ratio of %g on: it does not keep up with the "
+            "layers that offload, and waiting for copies takes more than 1 %% of the step.",
+            row->ratio);
     return text;
 }
