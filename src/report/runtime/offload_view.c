@@ -39,11 +39,16 @@ const ms_offload_row *ms_offload_least(const ms_offload_view *v)
     return NULL;
 }
 
+static bool sends_nothing(const ms_offload_view *v, const ms_offload_row *row)
+{
+    return ms_offload_row_bytes(v, row).sent_bytes == 0;
+}
+
 /* Waiting that offload adds: others wait for the host too. */
 static bool waits(const ms_offload_view *v, const ms_offload_row *row)
 {
     const ms_offload_row *first = &v->rows->items[0];
-    double before = first->ratio > 0 || !v->is_swept ? 0 : first->predicted.exposed_ms;
+    double before = sends_nothing(v, first) ? first->predicted.exposed_ms : 0;
     return row->predicted.exposed_ms - before > saturated_share * row->predicted.step_ms;
 }
 
@@ -77,7 +82,7 @@ static const char *describe_fit(const ms_offload_view *v, const ms_offload_row *
         ms_text_print(text, MS_OFFLOAD_TEXT, "Fits%s: %s of %s GiB.", tight, needs, budget);
         return text;
     }
-    if (row == first && row->ratio <= 0) {
+    if (row == first && sends_nothing(v, row)) {
         ms_text_print(text, MS_OFFLOAD_TEXT, "Fits without offload%s: %s of %s GiB.", tight, needs,
                       budget);
         return text;
