@@ -13,12 +13,12 @@
 #include "treatments/offload_share.h"
 #include "unit/replays.h"
 
-#define LARGE_BYTES (UINT64_C(1) << 37)
+#define LARGE_BYTES (UINT64_C(1) << 33) /* valgrind has few addresses */
 #define ROOM_BYTES (UINT64_C(256) << 20)
 static const ms_backend_host_options endless = {.capacity_bytes = LARGE_BYTES, .skips_data = true};
 
 #define SMALL                                                                                      \
-    {"config", "smollm2-135m"}, {"batch", "2"}, {"seq", "128"},                                    \
+    {"config", "tests/unit/replay/deep.json"}, {"batch", "2"}, {"seq", "128"}, {"device", "t4"},   \
     {                                                                                              \
         "attention", "eager"                                                                       \
     }
@@ -219,7 +219,7 @@ static const pick_case picks[] = {
     {"all, a tenth", "all", 0.1},    {"all, half", "all", 0.5},
     {"all but little", "all", 0.95}, {"attention, half", "attention", 0.5},
     {"mlp, a third", "mlp", 0.333},  {"norms, two thirds", "norms", 0.667},
-    {"layers, half", "3-9", 0.5},
+    {"layers, half", "2-4", 0.5},
 };
 
 /* Everything of a tag is known from the ratio 1; what goes at another ratio follows. */
@@ -264,8 +264,8 @@ static const tags_case tag_sets[] = {
     {"two with ratios of their own", {"attention=0.5", "mlp=1"}, 0},
     {"three parts", {"attention=1", "mlp=1", "norms=1"}, 0},
     {"the last one counts", {"mlp=1", "all=0.5"}, 1},
-    {"the last layer keeps what it saves", {"29=1", "all=0"}, 1},
-    {"no layers", {"none=1", "0-5=0.5"}, 1},
+    {"the last layer keeps what it saves", {"7=1", "all=0"}, 1},
+    {"no layers", {"none=1", "0-2=0.5"}, 1},
 };
 
 static void tags_share_what_is_saved(void **state)
@@ -303,20 +303,20 @@ typedef struct run_at {
 } run_at;
 
 static const run_at executed[] = {
-    {"0", {"all=0"}, {NULL, NULL}, 3e9},
-    {"0.25", {"all=0.25"}, {NULL, NULL}, 3e9},
-    {"0.5", {"all=0.5"}, {NULL, NULL}, 3e9},
-    {"0.75", {"all=0.75"}, {NULL, NULL}, 3e9},
-    {"1", {"all=1"}, {NULL, NULL}, 3e9},
-    {"0.5 over a slow link", {"all=0.5"}, {NULL, NULL}, 2e8},
+    {"0", {"all=0"}, {NULL, NULL}, 2e8},
+    {"0.25", {"all=0.25"}, {NULL, NULL}, 2e8},
+    {"0.5", {"all=0.5"}, {NULL, NULL}, 2e8},
+    {"0.75", {"all=0.75"}, {NULL, NULL}, 2e8},
+    {"1", {"all=1"}, {NULL, NULL}, 2e8},
+    {"0.5 over a slow link", {"all=0.5"}, {NULL, NULL}, 2e7},
     {"1 over a fast link", {"all=1"}, {NULL, NULL}, 1e12},
-    {"two tags, expandable", {"attention=0.5", "mlp=1"}, {"allocator", "cuda-expandable"}, 3e9},
-    {"micro-steps", {"all=0.6"}, {"accumulate", "5"}, 3e9},
-    {"some layers are checkpoints", {"all=0.6"}, {"checkpointing", "first:9"}, 3e9},
-    {"an optimizer on the host", {"all=0.6"}, {"optimizer-device", "host"}, 3e9},
+    {"two tags, expandable", {"attention=0.5", "mlp=1"}, {"allocator", "cuda-expandable"}, 2e8},
+    {"micro-steps", {"all=0.6"}, {"accumulate", "5"}, 2e8},
+    {"some layers are checkpoints", {"all=0.6"}, {"checkpointing", "first:3"}, 2e8},
+    {"an optimizer on the host", {"all=0.6"}, {"optimizer-device", "host"}, 2e8},
 };
 
-static double tolerance = 0.001;
+static double tolerance = 0.005;
 
 static void check_time(const char *name, double predicted, double replayed, double step_ms)
 {
@@ -376,7 +376,7 @@ static void replays_are_predicted(void **state)
 {
     const run_at *c = *state;
     const ms_run_setting settings[] = {SMALL, c->more};
-    check_at(settings, COUNT_OF(settings), c, 1e12, false);
+    check_at(settings, COUNT_OF(settings), c, 1e10, false);
 }
 
 static const run_at timed[] = {
@@ -395,7 +395,7 @@ static void times_hold(void **state)
         skip();
     tolerance = 0.05;
     check_at(settings, COUNT_OF(settings), *state, 1e7, true);
-    tolerance = 0.001;
+    tolerance = 0.005;
 }
 
 /* The host's buffers are as large as what is there at one time, and are used again. */
