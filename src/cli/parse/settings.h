@@ -20,6 +20,8 @@ typedef struct ms_cli_output {
     const char *format, *path; /* path "-" = stdout */
 } ms_cli_output;
 
+enum { MS_CLI_MOST_TAGS = 16 }; /* --offload-tag of probe */
+
 struct ms_cli_settings {
     const ms_cli_grammar *grammar; /* set by ms_cli_run */
     ms_run *run;
@@ -56,6 +58,9 @@ struct ms_cli_settings {
     uint32_t device_index;
     bool has_device_index;
     bool memory_only, links; /* of probe */
+    const char *offload_ratio;
+    const char *offload_tags[MS_CLI_MOST_TAGS];
+    size_t offload_tag_count;
     struct ms_probe *probe;
     const char *objectives; /* of merge; NULL: the default ones */
     bool resume, frontier;
