@@ -318,11 +318,13 @@ static void climb_twice(search *s)
     climb(s);
 }
 
+/* The last where rows of queues say what it needs. */
+static const order orders[] = {as_it_is, spread, ms_assignment_arrange};
+enum { ORDERS = sizeof orders / sizeof *orders };
+
 ms_status ms_assignment_improve(ms_arena *arena, const ms_cost_problem *p, uint32_t evaluations,
                                 uint64_t seed, ms_assignment *assignment, ms_error *err)
 {
-    const order orders[] = {as_it_is, spread, ms_assignment_arrange};
-    enum { ORDERS = sizeof orders / sizeof *orders };
     double cost = ms_assignment_cost(p->task, assignment, INFINITY);
     ms_assignment start;
     ms_status status = ms_assignment_copy(arena, p->costs, assignment, &start, err);
