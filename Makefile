@@ -197,8 +197,8 @@ IS_ASAN := $(filter asan,$(CONFIG))
 CHECK_EVERY ?= $(if $(IS_ASAN),12,3)
 TRY_EVERY ?= $(if $(IS_ASAN),96,12)
 NOT_ASAN := %/test_alive %/test_choose %/test_cost_model %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% %/check_browser.py \
-            %/check_channels.py %/check_completions.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py \
-            %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_sweeps.py %/check_verdicts.py \
+            %/check_channels.py %/check_completions.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py %/check_outside.py \
+            %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_replays.py %/check_sweeps.py %/check_verdicts.py \
             %/parameters.json %/wide_cuda.json %/cuda_step_sm80.json %/norms_cuda.json
 tested = $(if $(IS_ASAN),$(filter-out $(NOT_ASAN),$(1)),$(1))
 
@@ -286,7 +286,7 @@ asan:                                ## every test under AddressSanitizer and UB
 VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-exitcode=99
 # These run thousands of steps and plans, which are the same code: the sanitizers have seen it. The null device and
 # the backends of the replay reserve more addresses than valgrind has, and libraries of a CUDA toolkit and a BLAS leak.
-NOT_VALGRIND := %/test_alive %/test_choose %/test_cost_model %/test_every_plan %/test_gate %/test_locale %/test_plan_stop \
+NOT_VALGRIND := %/test_alive %/test_choose %/test_cost_model %/test_every_plan %/test_gate %/test_locale %/test_plan_stop %/test_queues \
                 %/test_simulate %/test_targets %/test_trace_file %/test_nulldevice %/test_nulldevice_kernels \
                 %/test_backend_host %/test_replay %/test_replay_cuda %/test_replay_stress %/test_stream_cuda %/test_streaming
 valgrind: $(UNIT)                    ## the unit programs under valgrind

@@ -1,36 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memscope/probe.h"
+#include "api/probe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/backend.h"
-#include "api/run.h"
 #include "base/error.h"
 #include "device/title.h"
 #include "model/load.h"
 #include "report/runtime/links_view.h"
 #include "report/runtime/probe_view.h"
 #include "report/writers.h"
-
-struct ms_probe {
-    ms_arena *arena;
-    ms_model_config model;
-    ms_run_config run;
-    ms_notes notes;
-    ms_style style;
-    ms_stop stop;
-    ms_simulated simulated;
-    ms_usage predicted;
-    ms_replay_result result;
-    ms_links links;
-    ms_backend_facts facts;
-    const char *backend;
-    ms_status status;
-    char message[sizeof(((ms_error *)NULL)->text)];
-    bool is_used, is_memory_only, is_same_device;
-    bool is_simulated, has_predicted, has_result, has_links; /* which members are filled */
-};
 
 ms_probe *ms_probe_create(void)
 {
@@ -45,16 +25,23 @@ ms_probe *ms_probe_create(void)
     return NULL;
 }
 
-void ms_probe_free(ms_probe *p)
+void ms_probe_drop_step(ms_probe *p)
 {
-    if (!p)
-        return;
     ms_replay_free(&p->result);
-    ms_replay_links_free(&p->links);
     if (p->has_predicted)
         ms_usage_free(&p->predicted);
     if (p->is_simulated)
         ms_simulated_free(&p->simulated);
+    p->has_result = p->has_predicted = p->is_simulated = false;
+}
+
+void ms_probe_free(ms_probe *p)
+{
+    if (!p)
+        return;
+    ms_probe_drop_step(p);
+    ms_replay_links_free(&p->links);
+    ms_vec_free(&p->rows);
     ms_arena_free(p->arena);
     free(p);
 }
@@ -72,7 +59,7 @@ const char *ms_probe_backend_at(size_t index)
     return ms_api_backend_at(index);
 }
 
-static ms_status begin(ms_probe *p, ms_error *err)
+ms_status ms_probe_begin(ms_probe *p, ms_error *err)
 {
     if (p->is_used)
         return ms_fail(err, MS_ERR_USAGE, "a probe measures once: make another");
@@ -80,8 +67,8 @@ static ms_status begin(ms_probe *p, ms_error *err)
     return MS_OK;
 }
 
-static ms_status open_backend(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
-                              ms_error *err)
+ms_status ms_probe_open_backend(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
+                                ms_error *err)
 {
     const ms_backend_choice choice = {.name = options->backend,
                                       .device_index = options->device_index,
@@ -96,6 +83,12 @@ static ms_status open_backend(ms_probe *p, const ms_probe_options *options, ms_b
 
 /* ---- a step ---- */
 
+ms_status ms_probe_compare_devices(ms_probe *p, ms_error *err)
+{
+    return ms_api_backend_compare(p->run.device, &p->facts, &p->notes, p->arena, &p->is_same_device,
+                                  err);
+}
+
 /* What the allocator may reserve: what the run gives it, and what the device has left. */
 static uint64_t capacity_of(const ms_probe *p)
 {
@@ -105,7 +98,14 @@ static uint64_t capacity_of(const ms_probe *p)
     return asked && asked < left ? asked : left;
 }
 
-static ms_status predict(ms_probe *p, ms_replay_options *options, ms_error *err)
+static void limit_to_device(const ms_probe *p, ms_replay_options *options)
+{
+    options->allocator.capacity_bytes = capacity_of(p);
+    if (options->allocator.device_bytes == 0 || p->facts.is_host)
+        options->allocator.device_bytes = p->facts.total_bytes;
+}
+
+ms_status ms_probe_predict(ms_probe *p, ms_replay_options *options, ms_error *err)
 {
     const ms_job job = {.model = &p->model, .run = &p->run};
     ms_status status = ms_simulate(&job, MS_SIMULATE_ALL, &p->simulated, err);
@@ -113,20 +113,15 @@ static ms_status predict(ms_probe *p, ms_replay_options *options, ms_error *err)
     if (status != MS_OK)
         return status;
     options->allocator = p->run.allocator;
-    options->allocator.capacity_bytes = capacity_of(p);
-    if (options->allocator.device_bytes == 0 || p->facts.is_host)
-        options->allocator.device_bytes = p->facts.total_bytes;
+    if (p->backend)
+        limit_to_device(p, options);
     status =
         ms_usage_measure(&p->simulated.simulation.trace, &options->allocator, &p->predicted, err);
     p->has_predicted = status == MS_OK;
-    if (status == MS_OK && p->predicted.out_of_memory)
-        status = ms_note_add(&p->notes, p->arena, err,
-                             "predicted not to fit in what this device has left");
     return status;
 }
 
-/* The report needs the sentence that the caller gets. */
-static ms_status keep(ms_probe *p, ms_status status, const ms_error *err)
+ms_status ms_probe_keep(ms_probe *p, ms_status status, const ms_error *err)
 {
     p->status = status;
     memcpy(p->message, err->text, sizeof p->message);
@@ -136,18 +131,20 @@ static ms_status keep(ms_probe *p, ms_status status, const ms_error *err)
 static ms_status run_step(ms_probe *p, ms_backend *backend, ms_error *err)
 {
     ms_replay_options options = {.is_memory_only = p->is_memory_only, .stop = &p->stop};
-    ms_status status = ms_api_backend_compare(p->run.device, &p->facts, &p->notes, p->arena,
-                                              &p->is_same_device, err);
+    ms_status status = ms_probe_compare_devices(p, err);
     if (status == MS_OK)
-        status = predict(p, &options, err);
+        status = ms_probe_predict(p, &options, err);
+    if (status == MS_OK && p->predicted.out_of_memory)
+        status = ms_note_add(&p->notes, p->arena, err,
+                             "predicted not to fit in what this device has left");
     if (status != MS_OK)
         return status;
     status = ms_replay_run(backend, &p->simulated.simulation.trace, &options, &p->result, err);
     p->has_result = true;
-    return keep(p, status, err);
+    return ms_probe_keep(p, status, err);
 }
 
-static ms_status load(ms_probe *p, const ms_run *run, ms_error *err)
+ms_status ms_probe_load(ms_probe *p, const ms_run *run, ms_error *err)
 {
     ms_arena_set_inputs(p->arena, run->inputs);
     return ms_run_load(p->arena, run->settings.items, run->settings.count, &p->model, &p->run,
@@ -160,12 +157,12 @@ ms_status ms_probe_step(ms_probe *p, const ms_run *run, const ms_probe_options *
     ms_backend *backend = NULL;
     if (!p || !run || !options || !options->backend || !err)
         return ms_fail_null(err);
-    ms_status status = begin(p, err);
+    ms_status status = ms_probe_begin(p, err);
     p->is_memory_only = options->memory_only;
     if (status == MS_OK)
-        status = load(p, run, err);
+        status = ms_probe_load(p, run, err);
     if (status == MS_OK)
-        status = open_backend(p, options, &backend, err);
+        status = ms_probe_open_backend(p, options, &backend, err);
     if (status != MS_OK)
         return status;
     status = run_step(p, backend, err);
@@ -227,7 +224,7 @@ static ms_status measure_links(ms_probe *p, const char *name, ms_backend *backen
         return status;
     status = ms_replay_links_measure(backend, &options, &p->links, err);
     p->has_links = true;
-    return keep(p, status, err);
+    return ms_probe_keep(p, status, err);
 }
 
 ms_status ms_probe_links(ms_probe *p, const ms_run *run, const ms_probe_options *options,
@@ -236,9 +233,9 @@ ms_status ms_probe_links(ms_probe *p, const ms_run *run, const ms_probe_options 
     ms_backend *backend = NULL;
     if (!p || !run || !options || !options->backend || !err)
         return ms_fail_null(err);
-    ms_status status = begin(p, err);
+    ms_status status = ms_probe_begin(p, err);
     if (status == MS_OK)
-        status = open_backend(p, options, &backend, err);
+        status = ms_probe_open_backend(p, options, &backend, err);
     if (status != MS_OK)
         return status;
     status = measure_links(p, device_name(run), backend, err);
@@ -250,7 +247,7 @@ ms_status ms_probe_links(ms_probe *p, const ms_run *run, const ms_probe_options 
 
 bool ms_probe_has_figures(const ms_probe *p)
 {
-    return p && (p->has_result || p->has_links);
+    return p && (p->has_result || p->has_links || p->rows.count);
 }
 
 const char *ms_probe_note(const ms_probe *p, size_t index)
@@ -269,6 +266,16 @@ const char *ms_probe_format_at(size_t index)
     return ms_writer_name_at(MS_DOCUMENT_PROBE, index);
 }
 
+const char *ms_probe_offload_format_at(size_t index)
+{
+    return ms_writer_name_at(MS_DOCUMENT_OFFLOAD, index);
+}
+
+const char *ms_probe_offload_tag_at(size_t index)
+{
+    return ms_offload_tag_at(index);
+}
+
 static ms_status write_links(const ms_probe *p, const char *format, FILE *out, ms_error *err)
 {
     const ms_links_view view = {.links = &p->links,
@@ -282,12 +289,32 @@ static ms_status write_links(const ms_probe *p, const char *format, FILE *out, m
     return writer ? ms_writer_write(writer, &view, p->arena, out, err) : MS_ERR_USAGE;
 }
 
+static ms_status write_offload(const ms_probe *p, const char *format, FILE *out, ms_error *err)
+{
+    const ms_offload_view view = {.model = &p->model,
+                                  .run = &p->run,
+                                  .tags = &p->tags,
+                                  .rows = &p->rows,
+                                  .is_swept = p->is_swept,
+                                  .facts = &p->facts,
+                                  .backend = p->backend,
+                                  .is_memory_only = p->is_memory_only,
+                                  .is_same_device = p->is_same_device,
+                                  .status = p->status,
+                                  .message = p->message,
+                                  .style = &p->style};
+    const ms_writer *writer = ms_writer_find(MS_DOCUMENT_OFFLOAD, format, err);
+    return writer ? ms_writer_write(writer, &view, p->arena, out, err) : MS_ERR_USAGE;
+}
+
 ms_status ms_probe_write(const ms_probe *p, const char *format, FILE *out, ms_error *err)
 {
     if (!ms_probe_has_figures(p) || !format || !out)
         return ms_fail_null(err);
     if (p->has_links)
         return write_links(p, format, out, err);
+    if (p->rows.count)
+        return write_offload(p, format, out, err);
     const ms_probe_view view = {.model = &p->model,
                                 .run = &p->run,
                                 .simulated = &p->simulated,

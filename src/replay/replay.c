@@ -15,6 +15,7 @@ typedef struct replay {
     ms_replay_result *result;
     ms_replay_source source;
     ms_replay_work work;
+    ms_host_copies copies;
     ms_allocator *allocator;
     ms_block *blocks;    /* per storage */
     uint64_t *addresses; /* per storage; 0: none */
@@ -299,7 +300,11 @@ static ms_status open_all(replay *r)
         return no_memory(r->err);
     r->work.addresses = r->addresses;
     ms_status status = MS_OK;
-    if (!r->options->is_memory_only)
+    if (r->options->keeps_host_copies) {
+        status = ms_host_copies_open(&r->copies, r->trace, r->backend, r->err);
+        r->work.copies = &r->copies;
+    }
+    if (status == MS_OK && !r->options->is_memory_only)
         status = ms_replay_work_open(&r->work, r->err);
     if (status == MS_OK)
         status = ms_replay_source_look(&r->source, r->err);
@@ -320,7 +325,9 @@ static void close_all(replay *r)
     }
     r->result->most_reserved_bytes = r->source.most_reserved_bytes;
     r->result->most_used_bytes = r->source.most_used_bytes;
+    r->result->host_copy_bytes = r->copies.most_bytes;
     ms_replay_work_close(&r->work);
+    ms_host_copies_close(&r->copies);
     free(r->blocks);
     free(r->addresses);
 }
@@ -335,6 +342,7 @@ ms_status ms_replay_run(ms_backend *backend, const ms_trace *trace,
                 .source = {.backend = backend, .most_used_bytes = backend->facts.first_used_bytes},
                 .work = {.backend = backend,
                          .trace = trace,
+                         .clock = {.measures_link = options->keeps_host_copies},
                          .result = result,
                          .stop = options->stop,
                          .feed = options->feed},
@@ -362,6 +370,6 @@ uint64_t ms_replay_own_bytes(const ms_trace *trace)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < trace->streams.count; i++)
-        bytes += ms_replay_work_needs(trace, i).landing_bytes;
+        bytes += ms_replay_work_needs(trace, NULL, i).landing_bytes;
     return bytes;
 }

@@ -35,6 +35,8 @@ typedef struct ms_replay_feed {
 typedef struct ms_replay_options {
     ms_allocator_options allocator; /* as the simulation's; its capacity is a limit of its own */
     bool is_memory_only;            /* allocates and releases, executes nothing */
+    bool keeps_host_copies;         /* holds what is offloaded, see host_copies.h; else copies go
+                                       through a buffer for each stream */
     const ms_stop *stop;            /* ends it with MS_ERR_STOPPED; or NULL */
     const ms_replay_feed *feed;     /* or NULL */
 } ms_replay_options;
@@ -72,7 +74,9 @@ typedef struct ms_replay_result {
     bool has_times;
     double step_ms, times_ms[MS_REPLAY_TIMES]; /* sum to step_ms */
     double copy_ms,
-        host_ms; /* of copies; of updates by the host. Hidden: less what is waited for */
+        host_ms;         /* of copies; of updates by the host. Hidden: less what is waited for */
+    double link_busy_ms; /* while at least one copy between host and device runs */
+    uint64_t host_copy_bytes; /* of the buffers that hold what is offloaded, at most */
     uint64_t copied_bytes, traffic_bytes;
     uint64_t product_flops, skipped_flops; /* executed; of operators that ran as traffic alone */
     uint32_t products, copies, operators;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "replay/replay_clock.h"
 
+#include "trace/busy.h"
+
 void ms_replay_clock_free(ms_replay_clock *clock)
 {
     for (uint32_t i = 0; i < clock->events.count; i++)
@@ -41,6 +43,34 @@ ms_status ms_replay_clock_mark(ms_replay_clock *clock, ms_backend_stream *stream
     return status;
 }
 
+/* From the first mark. */
+static ms_status add_copy(const ms_replay_clock *clock, const ms_replay_span *span,
+                          ms_busy_spans *copies, ms_error *err)
+{
+    const ms_backend_calls *calls = clock->backend->calls;
+    ms_backend_event *first = clock->marks.items[0].event;
+    ms_busy_span copy = {.weight = span->repeats};
+    ms_status status = calls->elapsed(clock->backend, first, span->begin, &copy.begin_ms, err);
+    if (status == MS_OK)
+        status = calls->elapsed(clock->backend, first, span->end, &copy.end_ms, err);
+    if (status == MS_OK && !ms_vec_push(copies, copy))
+        status = ms_fail(err, MS_ERR_NOMEM, "no memory for the times of a replay");
+    return status;
+}
+
+static ms_status read_link(const ms_replay_clock *clock, ms_replay_result *result, ms_error *err)
+{
+    ms_busy_spans copies = {0};
+    ms_status status = MS_OK;
+    for (uint32_t i = 0; i < clock->spans.count && status == MS_OK; i++)
+        if (!clock->spans.items[i].is_host)
+            status = add_copy(clock, &clock->spans.items[i], &copies, err);
+    if (status == MS_OK)
+        result->link_busy_ms = ms_busy_ms(&copies);
+    ms_vec_free(&copies);
+    return status;
+}
+
 ms_status ms_replay_clock_read(const ms_replay_clock *clock, ms_replay_result *result,
                                ms_error *err)
 {
@@ -61,5 +91,7 @@ ms_status ms_replay_clock_read(const ms_replay_clock *clock, ms_replay_result *r
         status = calls->elapsed(clock->backend, span->begin, span->end, &ms, err);
         *(span->is_host ? &result->host_ms : &result->copy_ms) += ms * span->repeats;
     }
+    if (status == MS_OK && clock->measures_link && clock->marks.count)
+        status = read_link(clock, result, err);
     return status;
 }

@@ -23,6 +23,7 @@ typedef struct ms_replay_span {
 
 typedef struct ms_replay_clock {
     ms_backend *backend;
+    bool measures_link;                /* also when copies run, which takes more calls */
     ms_vec(ms_backend_event *) events; /* all that were opened */
     ms_vec(ms_replay_mark) marks;
     ms_vec(ms_replay_span) spans;

@@ -28,14 +28,16 @@ static uint32_t end_on_device(const ms_work *w)
     return w->kind == MS_WORK_TO_DEVICE ? w->target : w->source;
 }
 
-ms_replay_needs ms_replay_work_needs(const ms_trace *trace, uint32_t stream)
+ms_replay_needs ms_replay_work_needs(const ms_trace *trace, const ms_host_copies *copies,
+                                     uint32_t stream)
 {
     ms_replay_needs most = {.landing_bytes = stream == MS_STREAM_OPERATORS ? LANDING_BYTES : 0};
     for (uint32_t i = 0; i < trace->works.count; i++) {
         const ms_work *w = &trace->works.items[i];
         uint64_t staging = least(w->bytes, STAGING_BYTES), landing = least(w->bytes, LANDING_BYTES);
+        bool is_kept = copies && ms_host_copies_has(copies, w);
         bool lands = w->kind != MS_WORK_HOST_UPDATE && end_on_device(w) == MS_NONE;
-        if (w->stream == stream && staging > most.staging_bytes)
+        if (w->stream == stream && !is_kept && staging > most.staging_bytes)
             most.staging_bytes = staging;
         if (w->stream == stream && lands && landing > most.landing_bytes)
             most.landing_bytes = landing;
@@ -46,7 +48,7 @@ ms_replay_needs ms_replay_work_needs(const ms_trace *trace, uint32_t stream)
 static ms_status open_lane(ms_replay_work *r, uint32_t number, ms_error *err)
 {
     const ms_backend_calls *calls = r->backend->calls;
-    const ms_replay_needs most = ms_replay_work_needs(r->trace, number);
+    const ms_replay_needs most = ms_replay_work_needs(r->trace, r->copies, number);
     ms_replay_lane *lane = &r->lanes[number];
     ms_status status = calls->open_stream(r->backend, &lane->stream, err);
     bool needs_staging = most.staging_bytes > 0 && !(r->feed && number == MS_STREAM_TO_DEVICE);
@@ -192,6 +194,18 @@ static bool is_fed(const ms_replay_work *r, const ms_work *w)
     return r->feed && w->kind == MS_WORK_TO_DEVICE;
 }
 
+/* From or to the host's own copy. */
+static ms_status copy_once(ms_replay_work *r, const ms_work *w, void *memory, ms_error *err)
+{
+    const place device = place_of(r, w);
+    const uint64_t on_device = device.address, on_host = (uintptr_t)memory;
+    bool is_in = w->kind == MS_WORK_TO_DEVICE;
+    return r->backend->calls->copy(r->backend, r->lanes[w->stream].stream,
+                                   is_in ? MS_COPY_TO_DEVICE : MS_COPY_TO_HOST,
+                                   is_in ? on_device : on_host, is_in ? on_host : on_device,
+                                   least(w->bytes, device.bytes), err);
+}
+
 static ms_status copy_pieces(ms_replay_work *r, const ms_work *w, ms_error *err)
 {
     const ms_replay_lane *lane = &r->lanes[w->stream];
@@ -224,13 +238,13 @@ static ms_status copy_given(ms_replay_work *r, uint32_t id, uint64_t from, ms_er
 }
 
 /* Collectives are copies within the device of what they move. */
-static ms_status run_work(ms_replay_work *r, const ms_work *w, ms_error *err)
+static ms_status run_work(ms_replay_work *r, const ms_work *w, void *memory, ms_error *err)
 {
     const ms_replay_lane *lane = &r->lanes[w->stream];
     switch ((ms_work_kind)w->kind) {
     case MS_WORK_TO_DEVICE:
     case MS_WORK_TO_HOST:
-        return copy_pieces(r, w, err);
+        return memory ? copy_once(r, w, memory, err) : copy_pieces(r, w, err);
     case MS_WORK_HOST_UPDATE:
         return r->backend->calls->host_traffic(r->backend, lane->stream, lane->staging,
                                                lane->staging_bytes, w->bytes, err);
@@ -275,13 +289,14 @@ ms_status ms_replay_work_begin(ms_replay_work *r, uint32_t id, uint32_t phase, m
 {
     const ms_work *w = &r->trace->works.items[id];
     const ms_backend_calls *calls = r->backend->calls;
-    if (!r->is_on)
-        return MS_OK;
+    ms_status status = r->copies ? ms_host_copies_begin(r->copies, id, err) : MS_OK;
+    if (!r->is_on || status != MS_OK)
+        return status;
     ms_backend_stream *own = r->lanes[w->stream].stream;
     ms_replay_span span = {.repeats = r->result->phases.items[phase].repeats,
                            .is_host = w->kind == MS_WORK_HOST_UPDATE};
+    void *memory = r->copies ? ms_host_copies_memory(r->copies, id) : NULL;
     const void *given = NULL;
-    ms_status status = MS_OK;
     if (is_fed(r, w))
         status = r->feed->give(r->feed->context, id, place_of(r, w).address, &given, err);
     if (status == MS_OK)
@@ -291,7 +306,7 @@ ms_status ms_replay_work_begin(ms_replay_work *r, uint32_t id, uint32_t phase, m
     if (status == MS_OK)
         status = calls->record(r->backend, span.begin, own, err);
     if (status == MS_OK)
-        status = given ? copy_given(r, id, (uintptr_t)given, err) : run_work(r, w, err);
+        status = given ? copy_given(r, id, (uintptr_t)given, err) : run_work(r, w, memory, err);
     if (status == MS_OK)
         status = ms_replay_clock_event(&r->clock, &span.end, err);
     if (status == MS_OK)
@@ -306,6 +321,8 @@ ms_status ms_replay_work_begin(ms_replay_work *r, uint32_t id, uint32_t phase, m
 ms_status ms_replay_work_wait(ms_replay_work *r, uint32_t wait, uint32_t phase, ms_error *err)
 {
     const ms_wait *w = &r->trace->waits.items[wait];
+    if (r->copies)
+        ms_host_copies_wait(r->copies, w->work);
     if (!r->is_on || !r->ends[w->work])
         return MS_OK;
     ms_backend_stream *stream = r->lanes[w->stream].stream;

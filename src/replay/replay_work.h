@@ -6,6 +6,7 @@
 #ifndef MS_REPLAY_REPLAY_WORK_H
 #define MS_REPLAY_REPLAY_WORK_H
 
+#include "replay/host_copies.h"
 #include "replay/replay_clock.h"
 
 /* Memory of the device that another stream than its own may still use. */
@@ -37,6 +38,7 @@ typedef struct ms_replay_work {
     ms_backend_event *issued;   /* where the operators' stream is when work is given to another */
     bool is_on;                 /* the steady step runs */
     const ms_stop *stop;        /* or NULL */
+    ms_host_copies *copies;     /* or NULL: none are kept */
     const ms_replay_feed *feed; /* or NULL */
 } ms_replay_work;
 
@@ -45,7 +47,8 @@ typedef struct ms_replay_work {
 typedef struct ms_replay_needs {
     uint64_t staging_bytes, landing_bytes;
 } ms_replay_needs;
-ms_replay_needs ms_replay_work_needs(const ms_trace *trace, uint32_t stream);
+ms_replay_needs ms_replay_work_needs(const ms_trace *trace, const ms_host_copies *copies,
+                                     uint32_t stream);
 
 /* Opens a stream for each of the trace, with the buffers that its work needs, and warms the
  * products up; call ms_replay_work_close also when it fails. */
@@ -53,7 +56,7 @@ ms_status ms_replay_work_open(ms_replay_work *work, ms_error *err);
 /* Waits for everything, then gives all back. */
 void ms_replay_work_close(ms_replay_work *work);
 
-/* The events of the trace. They do nothing before the steady step. */
+/* The events of the trace. Before the steady step nothing runs. */
 ms_status ms_replay_work_operator(ms_replay_work *work, uint32_t op, uint32_t phase, ms_error *err);
 ms_status ms_replay_work_begin(ms_replay_work *work, uint32_t id, uint32_t phase, ms_error *err);
 ms_status ms_replay_work_wait(ms_replay_work *work, uint32_t wait, uint32_t phase, ms_error *err);

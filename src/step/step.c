@@ -235,6 +235,8 @@ static void train(trainer *t)
         run_evaluation(t);
     ms_figures_sum_gradients(&t->tape, t->simulation);
     t->simulation->optimizer_state_bytes = ms_optimizer_state_bytes(&t->tape);
+    for (uint32_t i = 0; i < t->model.run->offload_tags.count; i++)
+        t->simulation->offloaded[i] = ms_offload_bytes_of_tag(&t->tape, i);
     t->simulation->host_peak_bytes =
         ms_offload_host_peak_bytes(&t->tape) + ms_optimizer_host_bytes(&t->tape) +
         (t->model.run->training.accumulate > 1 ? ms_host_parameters_layer_bytes(&t->tape) : 0);

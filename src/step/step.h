@@ -30,6 +30,7 @@ typedef struct ms_simulation {
     uint64_t host_peak_bytes;   /* host memory: offloaded saved tensors, and the optimizer */
     uint64_t saved_bytes;       /* unique storages autograd saved in forward, without weights */
     uint64_t cache_bytes; /* of an inference: keys and values after its last pass, in blocks */
+    ms_offload_bytes offloaded[MS_MOST_OFFLOAD_TAGS]; /* by tag of the run */
 } ms_simulation;
 
 /* On failure nothing is left to free. */

@@ -5,7 +5,8 @@
  * backward runs the layer above. The compute stream waits for copies only at these two points.
  *
  * A storage is offloaded if the layer allocated it, it has at least LEAST_BYTES, and the offloaded
- * bytes stay within the given share of the bytes seen so far; the first slot that saves it decides.
+ * bytes stay within a share: the layer's own of the bytes seen so far, or that of a tag, of all its
+ * bytes in a pass (offload_share.h); the first slot that saves it decides.
  * Everything is allocated for the compute stream, so the allocator sees one stream.
  *
  * A checkpoint's input is offloaded in the same way, or by PyTorch's save_on_cpu: then the compute
@@ -17,6 +18,7 @@
 
 #include "autograd/work.h"
 #include "trace/build.h"
+#include "treatments/offload_share.h"
 
 enum { LEAST_BYTES = 1024 };
 
@@ -61,9 +63,10 @@ typedef struct offloads {
     uint64_t host_bytes, host_peak_bytes;
     /* Of the layer that runs: */
     ms_vec(sent_choice) choices;
-    uint32_t first_storage; /* what was there before stays */
-    double share;
-    uint64_t seen_bytes, sent_bytes;
+    uint32_t first_storage;      /* what was there before stays */
+    const ms_offload_tags *tags; /* NULL: the layer has a share of its own */
+    ms_offload_share own;
+    ms_offload_share of_tags[MS_MOST_OFFLOAD_TAGS];
 } offloads;
 
 static void install(ms_tape *tape, void *state);
@@ -74,6 +77,8 @@ static void drop_graph(void *state)
     offloads *all = state;
     all->layers.count = all->pieces.count = all->slots.count = 0;
     all->next_return = 0;
+    for (int i = 0; i < MS_MOST_OFFLOAD_TAGS; i++)
+        ms_offload_share_end_pass(&all->of_tags[i]);
 }
 
 static void free_state(void *state)
@@ -92,6 +97,14 @@ uint64_t ms_offload_host_peak_bytes(const ms_tape *tape)
 {
     const offloads *all = ms_hooks_find_state(tape, &kind);
     return all ? all->host_peak_bytes : 0;
+}
+
+ms_offload_bytes ms_offload_bytes_of_tag(const ms_tape *tape, uint32_t tag)
+{
+    const offloads *all = ms_hooks_find_state(tape, &kind);
+    if (!all)
+        return (ms_offload_bytes){0};
+    return (ms_offload_bytes){all->of_tags[tag].total_bytes, all->of_tags[tag].last_sent_bytes};
 }
 
 /* ---- going ---- */
@@ -136,6 +149,31 @@ static uint32_t send(ms_tape *tape, offloads *all, uint32_t storage)
     return index;
 }
 
+/* The child of the running layer in which the tape is. */
+static ms_offload_part part_of(const ms_tape *tape)
+{
+    const ms_trace *trace = tape->trace;
+    uint32_t scope = tape->scope, child = MS_NONE;
+    for (; scope != MS_NONE && scope != tape->module; scope = trace->scopes.items[scope].parent)
+        child = scope;
+    return child == MS_NONE || scope == MS_NONE
+               ? MS_OFFLOAD_OTHER
+               : ms_offload_part_of(trace->names.items[trace->scopes.items[child].name]);
+}
+
+/* The share that decides about what is saved now; NULL: it stays. */
+static ms_offload_share *share_of(const ms_tape *tape, offloads *all)
+{
+    if (!all->tags)
+        return &all->own;
+    uint32_t layer = ms_scope_layer(tape, tape->module);
+    uint32_t tag = ms_offload_tags_find(all->tags, part_of(tape), layer);
+    if (tag == all->tags->count)
+        return NULL;
+    all->of_tags[tag].ratio = all->tags->items[tag].ratio;
+    return &all->of_tags[tag];
+}
+
 /* The piece of a storage, or MS_NONE when it stays. */
 static uint32_t choose(ms_tape *tape, offloads *all, uint32_t storage)
 {
@@ -144,12 +182,9 @@ static uint32_t choose(ms_tape *tape, offloads *all, uint32_t storage)
             return all->choices.items[i].piece;
     sent_choice choice = {storage, MS_NONE};
     if (is_candidate(tape, all, storage)) {
-        uint64_t bytes = tape->trace->storages.items[storage].bytes;
-        all->seen_bytes += bytes;
-        if ((double)(all->sent_bytes + bytes) <= all->share * (double)all->seen_bytes) {
+        ms_offload_share *share = share_of(tape, all);
+        if (share && ms_offload_share_takes(share, tape->trace->storages.items[storage].bytes))
             choice.piece = send(tape, all, storage);
-            all->sent_bytes += bytes;
-        }
     }
     if (!ms_vec_push(&all->choices, choice))
         ms_tape_fail(tape, MS_ERR_NOMEM);
@@ -216,7 +251,8 @@ bool ms_save_on_cpu(ms_tape *tape, ms_tensor tensor, uint32_t *slot)
     return add_slot(tape, all, tensor, piece, slot);
 }
 
-ms_tensor ms_offload_run(ms_tape *tape, const ms_region *region, ms_tensor input, double share)
+static ms_tensor run_region(ms_tape *tape, const ms_region *region, ms_tensor input, double share,
+                            const ms_offload_tags *tags)
 {
     if (ms_idle(tape) || !input || !tape->grad_enabled)
         return region->run(tape, region->context, region->number, input);
@@ -225,12 +261,23 @@ ms_tensor ms_offload_run(ms_tape *tape, const ms_region *region, ms_tensor input
         return 0;
     all->choices.count = 0;
     all->first_storage = tape->trace->storages.count;
-    all->share = share;
-    all->seen_bytes = all->sent_bytes = 0;
+    all->tags = tags;
+    all->own = (ms_offload_share){.ratio = share};
     ms_hooks_push_saved(tape, (ms_saved_hooks){.pack = pack, .unpack = unpack, .context = all});
     ms_tensor result = region->run(tape, region->context, region->number, input);
     ms_hooks_pop_saved(tape);
     return result;
+}
+
+ms_tensor ms_offload_run(ms_tape *tape, const ms_region *region, ms_tensor input, double share)
+{
+    return run_region(tape, region, input, share, NULL);
+}
+
+ms_tensor ms_offload_run_tags(ms_tape *tape, const ms_region *region, ms_tensor input,
+                              const ms_offload_tags *tags)
+{
+    return run_region(tape, region, input, 0, tags);
 }
 
 static void release(ms_tape *tape, offloads *all, sent_layer *offload)

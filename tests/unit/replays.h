@@ -23,14 +23,28 @@ typedef struct simulated {
     ms_simulated s;
 } simulated;
 
-static inline void simulate(const ms_run_setting *settings, size_t room, simulated *to)
+/* `tags`: "all=0.5", ... up to a NULL, for the run's offload; or NULL. */
+static inline void simulate_tagged(const ms_run_setting *settings, size_t room,
+                                   const char *const *tags, simulated *to)
 {
     ms_error err = {0};
     to->arena = ms_arena_create(0);
     load_run(to->arena, settings, room, &to->model, &to->run);
+    ms_offload_tag *items = ms_arena_array(to->arena, ms_offload_tag, MS_MOST_OFFLOAD_TAGS);
+    uint32_t count = 0;
+    for (; tags && tags[count]; count++)
+        if (ms_offload_tag_read(tags[count], to->arena, to->model.num_layers, &items[count],
+                                &err) != MS_OK)
+            fail_msg("%s", err.text);
+    to->run.offload_tags = (ms_offload_tags){items, count};
     const ms_job job = {.model = &to->model, .run = &to->run};
     if (ms_simulate(&job, MS_SIMULATE_ALL, &to->s, &err) != MS_OK)
         fail_msg("%s", err.text);
+}
+
+static inline void simulate(const ms_run_setting *settings, size_t room, simulated *to)
+{
+    simulate_tagged(settings, room, NULL, to);
 }
 
 static inline void drop(simulated *s)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * memscope probe: runs a predicted step on a device, or measures the device's links.
+ * memscope probe: runs a predicted step on a device, measures the device's links, or offloads by
+ * ratio.
  */
 #include "memscope/probe.h"
 
@@ -15,10 +16,12 @@
 #include "cli/output/place.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/backend.h"
+#include "cli/parse/formats.h"
 #include "cli/parse/options.h"
 #include "cli/parse/run.h"
 
-static const char report_file[] = "runtime_report.json", links_file[] = "device_links.json";
+static const char report_file[] = "runtime_report.json", links_file[] = "device_links.json",
+                  offload_file[] = "offload.json";
 
 static ms_status set_memory_only(ms_cli_settings *s, const char *value, ms_error *err)
 {
@@ -34,6 +37,33 @@ static ms_status set_links(ms_cli_settings *s, const char *value, ms_error *err)
     return MS_OK;
 }
 
+static ms_status set_ratio(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)err;
+    s->offload_ratio = value;
+    return MS_OK;
+}
+
+static ms_status add_tag(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    if (s->offload_tag_count + 1 >= MS_CLI_MOST_TAGS)
+        return ms_cli_fail(err, MS_ERR_USAGE, "--offload-tag is given more than %d times",
+                           MS_CLI_MOST_TAGS - 1);
+    s->offload_tags[s->offload_tag_count++] = value;
+    return MS_OK;
+}
+
+static bool offloads(const ms_cli_settings *s)
+{
+    return s->offload_ratio || s->offload_tag_count > 0;
+}
+
+/* Of files; what is on the console is "console". */
+static const char *file_format_at(size_t index)
+{
+    return ms_probe_offload_format_at(index + 1);
+}
+
 /* clang-format off */
 static const ms_cli_option options[] = {
     {"backend",      0,   "NAME", "cuda, or host: memory and threads of this machine [cuda]",   ms_cli_set_backend},
@@ -41,6 +71,9 @@ static const ms_cli_option options[] = {
     {"capacity",     0,   "SIZE", "memory of the host as a device [3/4 of what is free]",       ms_cli_set_capacity},
     {"memory-only",  0,   NULL,   "allocate and release only; no operators, no copies",         set_memory_only},
     {"links",        0,   NULL,   "measure the device: copies, memory, products, context",      set_links},
+    {"offload-ratio", 0,  "R",    "offload this ratio of what layers save, or FROM:TO:STEP",    set_ratio},
+    {"offload-tag",  0,   "TAG",  "of all, attention, mlp, norms or layers; TAG=R: its ratio",  add_tag},
+    {"format",       0,   "NAME", "of the file: json; of an offload csv or svg [by its name]",  ms_cli_set_format},
     {"file",         'o', "FILE", "output file of the JSON report; - is standard output only",  ms_cli_set_file},
     {"quiet",        'q', NULL,   "write the file only, nothing on the console",                ms_cli_set_quiet},
     {"color",        0,   "WHEN", "auto, always or never",                                      ms_cli_set_color},
@@ -54,18 +87,23 @@ static const ms_cli_grammar grammar = {
     .options = options,
     .fields = ms_cli_run_fields,
     .take_word = ms_cli_take_config,
+    .format_at = file_format_at,
     .notes =
         "\nWithout -o it writes runtime_report.json, or with --links device_links.json, if there\n"
         "is no such file yet. A step is replayed with the allocator of the simulation on the\n"
         "device's memory: matrix products in their shapes, other operators as memory traffic,\n"
-        "copies on their own streams. --links uses only --device of the run.\n",
+        "copies on their own streams. --links uses only --device of the run.\n"
+        "\n"
+        "With --offload-ratio or --offload-tag (repeatable; the last one that fits a tensor\n"
+        "counts) what is printed is predicted; with --backend it is also measured. It writes\n"
+        "offload.json.\n",
 };
 
 /* ---- where it goes ---- */
 
 static const char *file_of(const ms_cli_settings *s)
 {
-    return s->file ? s->file : s->links ? links_file : report_file;
+    return s->file ? s->file : s->links ? links_file : offloads(s) ? offload_file : report_file;
 }
 
 /* Before anything is measured. What was not named is not replaced. */
@@ -86,7 +124,8 @@ static ms_status write_probe(FILE *out, const ms_cli_source *source, ms_error *e
 static ms_status show(const ms_cli_settings *s, ms_error *err)
 {
     ms_style style = ms_cli_style(s->color);
-    ms_cli_source source = {.write = write_probe, .data = s->probe, .format = "json"};
+    ms_cli_source source = {
+        .write = write_probe, .data = s->probe, .format = offloads(s) ? ms_cli_format(s) : "json"};
     ms_probe_set_style(s->probe, &style);
     ms_status status = s->file ? ms_cli_write_file(s->file, &source, err)
                                : ms_cli_write_new_file(file_of(s), &source, err);
@@ -107,15 +146,34 @@ static void stop(void *probe)
 
 static ms_status measure(const ms_cli_settings *s, ms_error *err)
 {
-    const ms_probe_options how = {.backend = ms_cli_backend(s),
+    const ms_probe_options how = {.backend =
+                                      s->backend || offloads(s) ? s->backend : ms_cli_backend(s),
                                   .device_index = s->device_index,
                                   .capacity = s->capacity,
-                                  .memory_only = s->memory_only};
+                                  .memory_only = s->memory_only,
+                                  .offload_ratio = s->offload_ratio,
+                                  .offload_tags = s->offload_tags,
+                                  .offload_tag_count = s->offload_tag_count};
     ms_cli_stop_on_signal(SIGINT, stop, s->probe);
-    ms_status status = s->links ? ms_probe_links(s->probe, s->run, &how, err)
-                                : ms_probe_step(s->probe, s->run, &how, err);
+    ms_status status = s->links      ? ms_probe_links(s->probe, s->run, &how, err)
+                       : offloads(s) ? ms_probe_offload(s->probe, s->run, &how, err)
+                                     : ms_probe_step(s->probe, s->run, &how, err);
     ms_cli_stop_on_signal(SIGINT, NULL, NULL);
     return status;
+}
+
+static void check_offload(const ms_cli_settings *s, ms_error *err)
+{
+    if (offloads(s) && s->links)
+        ms_cli_fail(err, MS_ERR_USAGE, "--links measures the device, and offloads nothing");
+    if (offloads(s) && !s->backend && (s->memory_only || s->has_device_index))
+        ms_cli_fail(err, MS_ERR_USAGE, "%s needs --backend: without one nothing runs",
+                    s->memory_only ? "--memory-only" : "--device-index");
+    if (offloads(s) && !s->offload_ratio && strcmp(ms_cli_format(s), "svg") == 0)
+        ms_cli_fail(err, MS_ERR_USAGE, "a picture is of several ratios: give --offload-ratio");
+    if (!offloads(s) && s->format && strcmp(s->format, "json") != 0)
+        ms_cli_fail(err, MS_ERR_USAGE, "--format %s is of --offload-ratio: this report is JSON",
+                    s->format);
 }
 
 static void check_options(const ms_cli_settings *s, ms_error *err)
@@ -132,6 +190,7 @@ static int probe(const ms_cli_settings *s, ms_error *err)
 {
     const char *note;
     check_options(s, err);
+    check_offload(s, err);
     if (err->status != MS_OK || check_file(s, err) != MS_OK)
         return ms_cli_complain(err);
     ms_status status = measure(s, err);
@@ -166,6 +225,8 @@ static const char *const examples[] = {
     "whether a plan fits, without running its operators",
     "memscope probe smollm2-135m --seq 256 --backend host --capacity 4GiB",
     "the same step in this machine's memory, without a GPU",
+    "memscope probe llama-3.1-8b --device h100-80gb --offload-ratio 0:1:0.1",
+    "how much to offload: peak, waiting and use of the link against the ratio",
     "memscope probe --links --device h100-80gb && memscope calibrate device_links.json",
     "the device's own figures, for calibration",
     NULL,

@@ -10,6 +10,7 @@
 #include "cli/output/terminal.h"
 #include "memscope/fit.h"
 #include "memscope/plan.h"
+#include "memscope/probe.h"
 #include "memscope/sweep.h"
 
 /* ---- what may follow an option ---- */
@@ -22,8 +23,10 @@ static const char *word_of(const ms_cli_grammar *grammar, const char *name, size
     const struct {
         const char *name;
         const char *(*at)(size_t index);
-    } lists[] = {
-        {"format", grammar->format_at}, {"what", ms_fit_what_name}, {"color", ms_cli_color_name}};
+    } lists[] = {{"format", grammar->format_at},
+                 {"what", ms_fit_what_name},
+                 {"color", ms_cli_color_name},
+                 {"offload-tag", ms_probe_offload_tag_at}};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (strcmp(lists[i].name, name) == 0)
             return lists[i].at(index);

@@ -20,6 +20,8 @@ typedef struct ms_cli_output {
     const char *format, *path; /* path "-" = stdout */
 } ms_cli_output;
 
+enum { MS_CLI_MOST_TAGS = 16 }; /* --offload-tag of probe */
+
 struct ms_cli_settings {
     const ms_cli_grammar *grammar; /* set by ms_cli_run */
     ms_run *run;
@@ -55,7 +57,10 @@ struct ms_cli_settings {
     const char *capacity;
     uint32_t device_index;
     bool has_device_index;
-    bool memory_only, links;      /* of probe */
+    bool memory_only, links; /* of probe */
+    const char *offload_ratio;
+    const char *offload_tags[MS_CLI_MOST_TAGS];
+    size_t offload_tag_count;
     const char *prefetch, *phase; /* --prefetch, --phase of stream; or NULL */
     const char *weights;          /* --weights of stream; or NULL */
     bool executes;                /* --run of stream */

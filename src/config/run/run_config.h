@@ -16,6 +16,7 @@
 #include "config/model/model_config.h"
 #include "config/model/notes.h"
 #include "config/run/optimizer.h"
+#include "config/treatment/offload_tags.h"
 #include "config/treatment/treatment.h"
 #include "device/calibration.h"
 #include "device/device.h"
@@ -113,6 +114,7 @@ typedef struct ms_run_config {
     const char *treat;            /* as given, applied after `checkpointing`; "" = none */
     const ms_error *treat_place;  /* its place in a file, or NULL */
     ms_treatments treatments;     /* from both; layers in the arena */
+    ms_offload_tags offload_tags; /* of layers that are kept; set by `probe` alone */
     const ms_adapter *adapter;    /* NULL: the model's own weights are trained */
     ms_quantization quantization; /* of the frozen base */
     bool upcast; /* prepare_model_for_kbit_training: casts weights that are not quantised to fp32 */

@@ -41,6 +41,9 @@ static ms_tensor run_treated(ms_model *model, const ms_region *region, ms_tensor
             return ms_offload_run(model->tape, region, hidden, treatment->share);
         break;
     case MS_TREAT_KEEP:
+        if (!is_last && model->run->offload_tags.count)
+            return ms_offload_run_tags(model->tape, region, hidden, &model->run->offload_tags);
+        break;
     case MS_TREAT_KIND_COUNT:
         break;
     }

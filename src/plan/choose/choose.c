@@ -7,6 +7,7 @@
 #include "plan/choose/choose_heuristics.h"
 #include "plan/choose/cost_levels.h"
 #include "plan/choose/cost_problem.h"
+#include "plan/choose/cost_queues.h"
 #include "plan/choose/improve.h"
 #include "plan/solver/problem.h"
 
@@ -81,7 +82,10 @@ static ms_status solve(choosing *c, problem_solver with, ms_solution *solution, 
             break;
         if (is_relaxed)
             c->relaxed = solution->objective;
-        *met = ms_cost_levels_unmet(&c->costs, solution) == 0;
+        uint32_t queues = 0;
+        if (is_relaxed && !c->costs.task->has_no_queues)
+            status = ms_cost_queues_find(c->arena, &c->costs, solution, &queues, c->err);
+        *met = ms_cost_levels_unmet(&c->costs, solution) + queues == 0;
         if (ms_limit_reached(&c->limit))
             break;
     }

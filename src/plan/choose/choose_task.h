@@ -27,6 +27,7 @@ typedef struct ms_choose_task {
     double gap, time_limit_s;
     double best_ms;      /* time of a known assignment: only faster ones are of use; 0 = none */
     bool is_rough;       /* any good assignment will do, and the bound may be weak */
+    bool has_no_queues;  /* waiting is counted as if copies queued for nothing: cost_queues.h */
     uint32_t nodes;      /* of the solver's search, at most, each time it is asked; 0 = no limit */
     const ms_stop *stop; /* or NULL; for the mixed-integer problem */
 } ms_choose_task;

@@ -3,55 +3,8 @@
 
 #include <math.h>
 
-/* What copies in one direction and the pass beside them take of one layer. */
-typedef struct pass_times {
-    double compute_ms, link_ms, alone_ms;
-    double own_ms; /* of its own computing, what its copies have beside them */
-} pass_times;
-
-static pass_times times_of(const ms_layer_cost *cost, uint32_t m, ms_cost_pass pass)
-{
-    const ms_layer_copies *c = &cost->copies[m];
-    bool forward = pass == MS_COST_FORWARD;
-    uint32_t count = forward ? c->send_count : c->fetch_count;
-    const ms_layer_copy *copies = forward ? c->sends : c->fetches;
-    pass_times t = {.compute_ms = forward ? c->forward_ms : c->backward_ms};
-    for (uint32_t i = 0; i < count; i++) {
-        if (copies[i].is_alone) {
-            t.alone_ms += copies[i].copy_ms;
-            continue;
-        }
-        if (forward && t.link_ms <= 0)
-            t.own_ms = c->forward_ms - copies[i].at_ms;
-        else if (!forward)
-            t.own_ms = copies[i].at_ms;
-        t.link_ms += copies[i].copy_ms;
-    }
-    return t;
-}
-
-double ms_layer_least_ms(const ms_cost_model *costs, const ms_layer_cost *cost)
-{
-    if (!costs->has_exact_waits)
-        return cost->ms;
-    double ms = cost->ms - cost->exposed_ms;
-    for (uint32_t m = 0; m < costs->micro_steps; m++)
-        for (int pass = 0; pass < MS_COST_PASSES; pass++)
-            ms += times_of(cost, m, (ms_cost_pass)pass).alone_ms * costs->repeats[m];
-    return ms;
-}
-
-bool ms_is_no_slower(const ms_cost_model *costs, const ms_layer_cost *y, const ms_layer_cost *x)
-{
-    for (uint32_t m = 0; m < costs->micro_steps; m++)
-        for (int pass = 0; pass < MS_COST_PASSES; pass++) {
-            pass_times t = times_of(y, m, (ms_cost_pass)pass);
-            if (t.link_ms > 0 || t.alone_ms > 0 ||
-                t.compute_ms > times_of(x, m, (ms_cost_pass)pass).compute_ms)
-                return false;
-        }
-    return true;
-}
+#include "plan/choose/cost_passes.h"
+#include "plan/choose/cost_queues.h"
 
 static bool has_copies(const ms_cost_problem *p)
 {
@@ -78,7 +31,7 @@ static double longest(const ms_cost_problem *p, uint32_t segment, uint32_t m, ms
     double most = 0;
     for (uint32_t i = 0; i < p->block_count; i++)
         if (p->blocks[i].segment == segment)
-            most = fmax(most, times_of(p->blocks[i].cost, m, pass).compute_ms);
+            most = fmax(most, ms_layer_pass_times(p->blocks[i].cost, m, pass).compute_ms);
     return most;
 }
 
@@ -93,7 +46,7 @@ static void add_range_row(ms_cost_problem *p, uint32_t first, uint32_t last, uin
         const ms_cost_block *b = &p->blocks[i];
         if (b->segment < first || b->segment > last)
             continue;
-        pass_times t = times_of(b->cost, m, pass);
+        ms_pass_times t = ms_layer_pass_times(b->cost, m, pass);
         ms_problem_term(&p->problem, b->count_column, t.link_ms - t.compute_ms);
     }
 }
@@ -108,7 +61,7 @@ static void add_own_row(ms_cost_problem *p, uint32_t m, ms_cost_pass pass)
         bool is_last = b->segment + 1 == p->costs->segment_count;
         double above = longest(p, b->segment, m, pass);
         above = fmax(above, is_last ? 0 : longest(p, b->segment + 1, m, pass));
-        pass_times t = times_of(b->cost, m, pass);
+        ms_pass_times t = ms_layer_pass_times(b->cost, m, pass);
         double wait = t.link_ms - t.own_ms - above;
         if (wait > 0)
             ms_problem_term(&p->problem, b->count_column, wait);
@@ -129,4 +82,5 @@ void ms_cost_links_add_rows(ms_cost_problem *p)
                         add_range_row(p, s, t, m, (ms_cost_pass)pass);
             add_own_row(p, m, (ms_cost_pass)pass);
         }
+    ms_cost_queues_add_rows(p);
 }

@@ -15,14 +15,6 @@
 
 #include "plan/choose/cost_problem.h"
 
-/* What a layer takes of the step at the least, whatever its neighbours do: computing, and copies
- * that are waited for at once. With waits that are not exact, all of its time. */
-double ms_layer_least_ms(const ms_cost_model *costs, const ms_layer_cost *cost);
-
-/* Whether no step takes longer, whatever the layer's neighbours do, when it has `y` instead of `x`:
- * `y` computes no longer in either pass, and copies nothing. */
-bool ms_is_no_slower(const ms_cost_model *costs, const ms_layer_cost *y, const ms_layer_cost *x);
-
 /* Columns for the waiting in each pass of each micro-step, and their rows. */
 void ms_cost_links_add_columns(ms_cost_problem *p);
 void ms_cost_links_add_rows(ms_cost_problem *p);

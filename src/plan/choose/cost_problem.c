@@ -16,6 +16,7 @@
 
 #include "plan/choose/cost_levels.h"
 #include "plan/choose/cost_links.h"
+#include "plan/choose/cost_passes.h"
 #include "plan/solver/problem.h"
 
 /* ---- blocks ---- */

@@ -6,6 +6,7 @@
 #define MS_PLAN_CHOOSE_COST_PROBLEM_H
 
 #include "plan/choose/choose.h"
+#include "plan/choose/cost_passes.h"
 
 /* An option in a segment. */
 typedef struct ms_cost_block {
@@ -16,8 +17,6 @@ typedef struct ms_cost_block {
         several_column; /* MS_NONE: not needed; used_column is count_column if size is 1 */
     uint8_t rows;       /* its active constraints, a bit each: see cost_levels.c */
 } ms_cost_block;
-
-typedef enum ms_cost_pass { MS_COST_FORWARD, MS_COST_BACKWARD, MS_COST_PASSES } ms_cost_pass;
 
 typedef struct ms_cost_problem {
     const ms_choose_task *task;
@@ -30,6 +29,8 @@ typedef struct ms_cost_problem {
     bool may_have_fixed;
     bool has_waits; /* columns for waiting, in ms: see cost_links.h */
     uint32_t wait_columns[MS_COST_MICRO_STEPS][MS_COST_PASSES];
+    struct ms_cost_queue *queues; /* rows for waiting: see cost_queues.h; in the arena */
+    uint32_t queue_count;
 } ms_cost_problem;
 
 /* Lists the blocks, in the arena, without dominated ones. */

@@ -99,6 +99,7 @@ ms_choose_task ms_search_task(const ms_search *s, uint64_t limit_bytes)
                             .time_limit_s = ms_limit_left_s(&s->limit),
                             .best_ms = s->has_best ? s->best_ms : 0,
                             .is_rough = true,
+                            .has_no_queues = s->has_no_queues,
                             .nodes = FEW_NODES,
                             .stop = s->task->stop};
 }

@@ -29,6 +29,7 @@ typedef struct ms_search {
     uint64_t capacity_bytes; /* bytes that may be allocated; UINT64_MAX: no limit */
     bool is_one_of_many;     /* other searches run in parallel: uses no threads, fewer attempts */
     bool is_aside;           /* its bound is not reported: any good plan will do */
+    bool has_no_queues;      /* of the tasks: see choose_task.h */
     uint32_t loss;           /* the only option of the loss, or MS_ANY_LOSS */
     uint64_t wanted_bytes;   /* requested by the last assignment that did not fit */
     bool is_ruled_out;       /* no assignment is within the limit, for any allocator */

@@ -5,7 +5,7 @@
 
 #include "config/run/budget.h"
 #include "plan/choose/choose_heuristics.h"
-#include "plan/choose/cost_links.h"
+#include "plan/choose/cost_passes.h"
 #include "plan/costs/measure.h"
 #include "plan/costs/option_list.h"
 #include "plan/search/search.h"

@@ -26,6 +26,32 @@ static ms_status find_any(ms_search *s)
     return status;
 }
 
+/* Far from the bound an allocator decides, and what it takes is a matter of luck: the same once
+ * more from other assignments. */
+static const double far_from_bound = 0.04;
+
+static ms_status search_again(ms_search *s, double bound_ms)
+{
+    const ms_assignment best = s->best;
+    const double best_ms = s->best_ms;
+    const bool is_best_proven = s->is_best_proven;
+    ms_chosen second;
+    if (!s->has_best || ms_reason_fits(s->plan->keep_all.reason) ||
+        !(bound_ms < best_ms * (1 - far_from_bound)))
+        return MS_OK;
+    s->has_best = false;
+    s->has_no_queues = true;
+    ms_status status = ms_search_run(s, ms_choose_milp, &second);
+    s->has_no_queues = false;
+    if (!s->has_best || s->best_ms >= best_ms) {
+        s->has_best = true;
+        s->best = best;
+        s->best_ms = best_ms;
+        s->is_best_proven = is_best_proven;
+    }
+    return status;
+}
+
 ms_status ms_search_whole(ms_search *s, ms_chosen *first)
 {
     ms_status status = MS_OK;
@@ -34,6 +60,8 @@ ms_status ms_search_whole(ms_search *s, ms_chosen *first)
         status = ms_search_take_kept(s);
     if (status == MS_OK)
         status = ms_search_run(s, ms_choose_milp, first);
+    if (status == MS_OK)
+        status = search_again(s, first->bound);
     if (status == MS_OK && !s->has_best)
         status = find_any(s);
     bool fits_none = status == MS_OK && !s->has_best && s->plan->plan.treat;

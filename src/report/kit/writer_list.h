@@ -23,7 +23,8 @@
     X(CALIBRATION, struct ms_calibration_view, "a calibration") \
     X(STREAM, struct ms_stream_view, "a streamed model") \
     X(PROBE, struct ms_probe_view, "a probe") \
-    X(LINKS, struct ms_links_view, "measured links")
+    X(LINKS, struct ms_links_view, "measured links") \
+    X(OFFLOAD, struct ms_offload_view, "an offload by ratio")
 /* clang-format on */
 
 #define MS_DOCUMENT_CONSTANT(document, view, name) MS_DOCUMENT_##document,
@@ -95,7 +96,11 @@ enum {
     X(PROBE, ms_probe_console, "console", NOTHING, "for people, at a terminal", "runtime_report.txt") \
     X(PROBE, ms_probe_json, "json", NOTHING, "every figure, for programs", "runtime_report.json") \
     X(LINKS, ms_links_console, "console", NOTHING, "for people, at a terminal", "device_links.txt") \
-    X(LINKS, ms_links_json, "json", NOTHING, "for memscope calibrate", "device_links.json")
+    X(LINKS, ms_links_json, "json", NOTHING, "for memscope calibrate", "device_links.json") \
+    X(OFFLOAD, ms_offload_console, "console", NOTHING, "for people, at a terminal", "offload.txt") \
+    X(OFFLOAD, ms_offload_json, "json", NOTHING, "every figure, for programs", "offload.json") \
+    X(OFFLOAD, ms_offload_csv, "csv", NOTHING, "the ratios, one per line", "offload.csv") \
+    X(OFFLOAD, ms_offload_svg, "svg", NOTHING, "peak, waiting and use of the link as a picture", "offload.svg")
 /* clang-format on */
 
 /* Each writes a view and leaves failures of `out` to the registry. False: out of memory. */

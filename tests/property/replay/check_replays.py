@@ -3,7 +3,7 @@
 """usage: check_replays.py MEMSCOPE
 
 Plans for ten budgets of each of two models are replayed on the host backend: what is allocated and reserved is
-what was predicted, to the byte. One is executed with data. Every report keeps to its schema where a validator is
+what was predicted, to the byte. One is executed with data. Offload by ratio keeps to the ratio. Every report keeps to its schema where a validator is
 there.
 """
 import json
@@ -114,6 +114,40 @@ def interrupt(words, meanwhile=lambda: None):
     return shown, message
 
 
+def check_offload():
+    """Bytes of every ratio are those predicted, and what goes keeps to the ratio."""
+    run("probe gpt2 --seq 256 --offload-ratio 0:1:0.1 --backend host --capacity 4GiB --memory-only -q -o offload.json")
+    report = report_of("offload.json", "offload")
+    saved = report["tags"][0]["saved_bytes"]
+    assert len(report["ratios"]) == 11 and saved > 0
+    before = -1
+    for row in report["ratios"]:
+        assert row["predicted"].keys() > row["measured"].keys()
+        assert all(row["predicted"][key] == value for key, value in row["measured"].items()), row
+        assert before < row["offloaded_bytes"] <= row["ratio"] * saved, row
+        assert row["predicted"]["host_memory_bytes"] >= row["offloaded_bytes"]
+        assert row["predicted"]["exposed_copy_ms"] <= row["predicted"]["copy_ms"]
+        assert 0 <= row["predicted"]["link_use"] <= 1
+        before = row["offloaded_bytes"]
+    assert before == saved
+
+
+def check_offload_data():
+    run(f"probe {TINY} --seq 64 --attention eager --offload-ratio 0:1:0.5 --backend host --capacity 256MiB -q -o moved.json")
+    for row in report_of("moved.json", "offload")["ratios"]:
+        assert row["measured"]["step_time_ms"] > 0 and (row["measured"]["copy_ms"] > 0) == (row["offloaded_bytes"] > 0)
+        assert row["measured"]["peak_memory_bytes"] == row["predicted"]["peak_memory_bytes"]
+        assert row["measured"]["host_memory_bytes"] == row["predicted"]["host_memory_bytes"]
+
+
+def check_offload_interrupted():
+    """What is there is written, unless nothing is."""
+    interrupt("probe smollm2-135m --seq 512 --accumulate 8 --offload-ratio 0:1:0.01 --backend host --capacity 20GiB --memory-only -q -o part.json")
+    if os.path.exists("part.json"):
+        report = report_of("part.json", "offload")
+        assert report["metadata"]["partial"] and 0 < len(report["ratios"]) < 101
+
+
 def check_interrupted():
     """Ctrl-C soon gives a partial report, with everything returned to the machine."""
     interrupt("probe smollm2-135m --seq 2048 --backend host --capacity 4GiB -q -o cut.json")
@@ -143,6 +177,9 @@ for MODEL, SETTINGS in MODELS.items():
     check_budgets(MODEL, SETTINGS)
 check("data", check_data)
 check("whole", check_whole)
+check("offload", check_offload)
+check("offload with data", check_offload_data)
+check("offload interrupted", check_offload_interrupted)
 check("interrupted", check_interrupted)
 check("appeared", check_appeared)
 check("links", check_links)

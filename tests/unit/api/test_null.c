@@ -193,6 +193,9 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     STATUS(ms_probe_links(the.probe, NULL, &host, &err))                                           \
     STATUS(ms_probe_links(the.probe, the.run, NULL, &err))                                         \
     STATUS(ms_probe_links(the.probe, the.run, &nowhere, &err))                                     \
+    STATUS(ms_probe_offload(NULL, the.run, &host, &err))                                           \
+    STATUS(ms_probe_offload(the.probe, NULL, &host, &err))                                         \
+    STATUS(ms_probe_offload(the.probe, the.run, NULL, &err))                                       \
     VOID(ms_probe_stop(NULL))                                                                      \
     ZERO(ms_probe_has_figures(NULL))                                                               \
     ZERO(ms_probe_has_figures(the.probe))                                                          \
@@ -203,6 +206,8 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     STATUS(ms_probe_write(NULL, "json", the.out, &err))                                            \
     STATUS(ms_probe_write(the.probe, "json", the.out, &err))                                       \
     NONE(ms_probe_format_at(SIZE_MAX))                                                             \
+    NONE(ms_probe_offload_format_at(SIZE_MAX))                                                     \
+    NONE(ms_probe_offload_tag_at(SIZE_MAX))                                                        \
     NONE(ms_probe_backend_at(SIZE_MAX))                                                            \
     VOID(ms_probe_free(NULL))                                                                      \
     MAKES(ms_recorded_load(NULL, &err))                                                            \

@@ -4,6 +4,7 @@
  * simulation says, to the byte, on several devices of the table, and give everything back.
  */
 #include "measure/usage.h"
+#include "replay/host_copies.h"
 #include "replay/replay.h"
 #include "simulate/simulate.h"
 #include "unit/fixtures.h"
@@ -18,6 +19,7 @@ typedef struct replay_case {
     const char *device, *environment;
     ms_run_setting settings[8];
     bool is_memory_only;
+    const char *tag; /* of saved tensors that are offloaded, and kept on the host; or NULL */
 } replay_case;
 
 #define SMALL                                                                                      \
@@ -32,22 +34,31 @@ typedef struct replay_case {
     }
 
 static const replay_case replays[] = {
-    {"a100, plain", A100, {SMALL}, false},
-    {"h100, plain", H100, {SMALL}, false},
-    {"rtx 4090, plain", RTX, {SMALL}, false},
-    {"a100, expandable", A100, {SMALL, {"allocator", "cuda-expandable"}}, false},
-    {"h100, offload", H100, {SMALL, {"treat", "0-29=offload:0.7"}}, false},
-    {"rtx 4090, an optimizer on the host", RTX, {SMALL, {"optimizer-device", "host"}}, false},
-    {"a100, llama-3.1-8b with adapters", A100, {LARGE}, false},
+    {"a100, plain", A100, {SMALL}, false, NULL},
+    {"h100, plain", H100, {SMALL}, false, NULL},
+    {"rtx 4090, plain", RTX, {SMALL}, false, NULL},
+    {"a100, expandable", A100, {SMALL, {"allocator", "cuda-expandable"}}, false, NULL},
+    {"h100, offload", H100, {SMALL, {"treat", "0-29=offload:0.7"}}, false, NULL},
+    {"a100, offload by tag", A100, {SMALL}, false, "all=1"},
+    {"h100, offload by tag, expandable",
+     H100,
+     {SMALL, {"allocator", "cuda-expandable"}},
+     false,
+     "mlp=0.5"},
+    {"rtx 4090, offload by tag", RTX, {SMALL, {"accumulate", "3"}}, false, "0-14=0.8"},
+    {"rtx 4090, an optimizer on the host", RTX, {SMALL, {"optimizer-device", "host"}}, false, NULL},
+    {"a100, llama-3.1-8b with adapters", A100, {LARGE}, false, NULL},
     {"h100, llama-3.1-8b with adapters, expandable",
      H100,
      {LARGE, {"allocator", "cuda-expandable"}},
-     false},
+     false,
+     NULL},
     {"rtx 4090, llama-3.1-8b with adapters, memory only",
      RTX,
      {LARGE, {"checkpointing", "all"}},
-     true},
-    {"rtx 4090, raw", RTX, {SMALL, {"allocator", "raw"}}, true},
+     true,
+     NULL},
+    {"rtx 4090, raw", RTX, {SMALL, {"allocator", "raw"}}, true, NULL},
 };
 
 static void require_equal(const ms_usage *u, const ms_replay_result *r)
@@ -94,17 +105,26 @@ static void replay_on_null(const void *row)
     ms_simulated s;
     ms_replay_result r;
     ms_error err = {0};
+    uint64_t host_bytes = 0;
+    ms_offload_tag tag;
     load_run(arena, settings, count, &model, &run);
+    if (c->tag) {
+        REQUIRE(ms_offload_tag_read(c->tag, arena, model.num_layers, &tag, &err) == MS_OK);
+        run.offload_tags = (ms_offload_tags){&tag, 1};
+    }
     const ms_job job = {.model = &model, .run = &run};
     REQUIRE(ms_simulate(&job, MS_SIMULATE_ALL, &s, &err) == MS_OK && !s.usage.out_of_memory);
     listen();
     const ms_replay_options options = {.allocator = s.usage.allocator,
-                                       .is_memory_only = c->is_memory_only};
+                                       .is_memory_only = c->is_memory_only,
+                                       .keeps_host_copies = c->tag != NULL};
     ms_status status = ms_replay_run(b, &s.simulation.trace, &options, &r, &err);
     if (status != MS_OK)
         fprintf(stderr, "%s\n", err.text);
     REQUIRE(status == MS_OK);
     require_equal(&s.usage, &r);
+    REQUIRE(!c->tag || ms_host_copies_count(&s.simulation.trace, &host_bytes, &err) == MS_OK);
+    REQUIRE(r.host_copy_bytes == host_bytes && (c->tag == NULL) == (host_bytes == 0));
     REQUIRE(!r.has_times && b->facts.is_simulated);
     /* The device gives memory in granules of 2 MiB, which segments of the raw allocator are not. */
     uint64_t shown = r.most_used_bytes - r.before_used_bytes - r.landing_bytes;

@@ -25,12 +25,17 @@ static const run_case runs[] = {
     {"expandable", {TINY, {"treat", "0-1=offload:0.5"}, {"allocator", "cuda-expandable"}}},
     {"raw", {TINY, {"treat", "0-2=offload:1"}, {"allocator", "raw"}}},
     {"micro-steps", {TINY, {"optimizer-device", "host"}, {"accumulate", "3"}}},
+    {"by tag", {TINY, {"seq", "64"}}},
+    {"by tag, micro-steps", {TINY, {"seq", "64"}, {"accumulate", "2"}}},
 };
+/* Those by tag offload this, and keep it on the host. */
+static const char *const tags[] = {"all=1", "mlp=0.6", NULL};
 enum { RUNS = COUNT_OF(runs) };
 
 /* A run, and how many calls and products of the backend it takes. */
 typedef struct stressed {
     simulated s;
+    bool is_tagged;
     uint64_t calls, products;
 } stressed;
 static stressed all[RUNS];
@@ -107,6 +112,7 @@ static void pass(uint64_t n)
     troubled_backend *t = open_stressed(&seed, &stop);
     ms_replay_options how = options_of(&r->s, false);
     how.stop = &stop;
+    how.keeps_host_copies = r->is_tagged;
     if (kind == TROUBLE_FAILURE)
         t->fails_at = 1 + next(&seed) % r->calls;
     if (kind == TROUBLE_STOP)
@@ -132,14 +138,18 @@ static int count_calls(void **state)
     for (size_t i = 0; i < RUNS; i++) {
         ms_replay_result result;
         ms_error err = {0};
-        simulate(runs[i].settings, COUNT_OF(runs[i].settings), &all[i].s);
+        all[i].is_tagged = strstr(runs[i].label, "by tag") != NULL;
+        simulate_tagged(runs[i].settings, COUNT_OF(runs[i].settings),
+                        all[i].is_tagged ? tags : NULL, &all[i].s);
         troubled_backend *t = open_troubled(
             open_host(&(ms_backend_host_options){.capacity_bytes = CAPACITY, .skips_data = true}));
-        const ms_replay_options how = options_of(&all[i].s, false);
+        ms_replay_options how = options_of(&all[i].s, false);
+        how.keeps_host_copies = all[i].is_tagged;
         assert_int_equal(ms_replay_run(&t->base, &all[i].s.s.simulation.trace, &how, &result, &err),
                          MS_OK);
         all[i].calls = t->calls;
         all[i].products = t->products;
+        assert_true(!all[i].is_tagged || result.copies > 0);
         ms_replay_free(&result);
         t->base.calls->close(&t->base);
     }
