@@ -236,6 +236,7 @@ FUZZ_OF_diff      := report
 FUZZ_OF_compare   := recorded
 FUZZ_OF_gate      := budgets
 FUZZ_OF_calibrate := calibration
+FUZZ_OF_stream    := safetensors
 COMMANDS_OF_config    := analyze general
 COMMANDS_OF_cli       := $(notdir $(CASES))
 COMMANDS_OF_gate      := check baseline
@@ -284,17 +285,17 @@ asan:                                ## every test under AddressSanitizer and UB
 
 VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-exitcode=99
 # These run thousands of steps and plans, which are the same code: the sanitizers have seen it. The null device and
-# the backends of the replay reserve more addresses than valgrind has, and libraries of a CUDA toolkit leak.
+# the backends of the replay reserve more addresses than valgrind has, and libraries of a CUDA toolkit and a BLAS leak.
 NOT_VALGRIND := %/test_alive %/test_choose %/test_cost_model %/test_every_plan %/test_gate %/test_locale %/test_plan_stop %/test_queues \
                 %/test_simulate %/test_targets %/test_trace_file %/test_nulldevice %/test_nulldevice_kernels \
-                %/test_backend_host %/test_replay %/test_replay_cuda %/test_replay_stress
+                %/test_backend_host %/test_replay %/test_replay_cuda %/test_replay_stress %/test_stream_cuda %/test_streaming
 valgrind: $(UNIT)                    ## the unit programs under valgrind
 	@mkdir -p $(BUILD) && : > $(BUILD)/results-valgrind
 	@RUNNER='$(VALGRIND)' sh scripts/run_suite.sh $(BUILD)/results-valgrind $(addprefix unit=,$(filter-out $(NOT_VALGRIND),$(UNIT)))
 
 # Threads, under random delays; the streams of a BLAS are not instrumented and are not used there.
-WITH_THREADS := $(filter %/test_backend_host %/test_replay %/test_replay_stress,$(UNIT))
-tsan:                                ## the replay's threads under ThreadSanitizer
+WITH_THREADS := $(filter %/test_backend_host %/test_replay %/test_replay_stress %/test_stream_run %/test_stream_stress,$(UNIT))
+tsan:                                ## the threads of replays and streams under ThreadSanitizer
 	$(MAKE) CONFIG=tsan WERROR=1 tsan-run
 tsan-run: $(WITH_THREADS) | results
 	@$(SUITE) $(addprefix unit=,$(WITH_THREADS))
@@ -305,6 +306,11 @@ stress-replay:                       ## PASSES replays with delays and failures 
 stress-replay-run: $(filter %/test_replay %/test_replay_stress,$(UNIT))
 	PASSES=$(PASSES) $(BUILD)/tests/unit/replay/test_replay_stress
 	TRIES=all $(BUILD)/tests/unit/replay/test_replay
+stress-stream:                       ## the same for streamed layers
+	$(MAKE) CONFIG=tsan WERROR=1 stress-stream-run
+stress-stream-run: $(filter %/test_stream_run %/test_stream_stress,$(UNIT))
+	PASSES=$(PASSES) $(BUILD)/tests/unit/stream/test_stream_stress
+	TRIES=all $(BUILD)/tests/unit/stream/test_stream_run
 
 coverage:                            ## lines of src that the tests run, as a number to look at
 	$(MAKE) CONFIG=cov check

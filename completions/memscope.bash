@@ -39,7 +39,7 @@ _memscope() {
     case ${COMP_WORDS[1]} in
     help) mapfile -t COMPREPLY < <(compgen -W "$(_memscope_commands)" -- "$current") ;;
     schema) mapfile -t COMPREPLY < <(compgen -W "$(memscope schema 2>/dev/null)" -- "$current") ;;
-    analyze | plan | fit | sweep | merge | diff | check | baseline | capture | compare)
+    analyze | plan | fit | stream | sweep | merge | diff | check | baseline | capture | compare)
         case $previous in
         --*)
             local values

@@ -4,15 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/backend.h"
 #include "base/error.h"
 #include "device/title.h"
 #include "model/load.h"
-#include "replay/cuda/backend_cuda.h"
-#include "replay/backend_host.h"
 #include "report/runtime/links_view.h"
 #include "report/runtime/probe_view.h"
 #include "report/writers.h"
-#include "text/values.h"
 
 ms_probe *ms_probe_create(void)
 {
@@ -56,44 +54,9 @@ void ms_probe_stop(ms_probe *p)
 
 /* ---- backends ---- */
 
-static ms_status open_cuda(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
-                           ms_error *err)
-{
-    (void)p;
-    if (options->capacity)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "a capacity is given, but a GPU's memory is what it is: only the backend "
-                       "host has a capacity");
-    const ms_backend_cuda_options o = {.device = options->device_index};
-    return ms_replay_cuda_open(&o, backend, err);
-}
-
-static ms_status open_host(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
-                           ms_error *err)
-{
-    enum { LEAST_CAPACITY = 32 << 20 }; /* a segment, and what a replay takes for itself */
-    ms_backend_host_options o = {.skips_data = options->memory_only, .stop = &p->stop};
-    ms_status status = MS_OK;
-    if (options->device_index > 0)
-        return ms_fail(err, MS_ERR_USAGE,
-                       "the device %u is asked for, but the backend host has only this machine",
-                       (unsigned)options->device_index);
-    if (options->capacity)
-        status =
-            ms_value_size("capacity", options->capacity, LEAST_CAPACITY, &o.capacity_bytes, err);
-    return status == MS_OK ? ms_replay_host_open(&o, backend, err) : status;
-}
-
-static const struct backend_row {
-    const char *name;
-    ms_status (*open)(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
-                      ms_error *err);
-} backends[] = {{"cuda", open_cuda}, {"host", open_host}};
-enum { BACKENDS = sizeof backends / sizeof backends[0] };
-
 const char *ms_probe_backend_at(size_t index)
 {
-    return index < BACKENDS ? backends[index].name : NULL;
+    return ms_api_backend_at(index);
 }
 
 ms_status ms_probe_begin(ms_probe *p, ms_error *err)
@@ -107,30 +70,23 @@ ms_status ms_probe_begin(ms_probe *p, ms_error *err)
 ms_status ms_probe_open_backend(ms_probe *p, const ms_probe_options *options, ms_backend **backend,
                                 ms_error *err)
 {
-    for (size_t i = 0; i < BACKENDS; i++) {
-        if (strcmp(backends[i].name, options->backend) != 0)
-            continue;
-        p->backend = backends[i].name;
-        ms_status status = backends[i].open(p, options, backend, err);
-        if (status == MS_OK)
-            p->facts = (*backend)->facts;
-        return status;
-    }
-    return ms_fail(err, MS_ERR_USAGE, "no backend \"%.40s\" (cuda or host)", options->backend);
+    const ms_backend_choice choice = {.name = options->backend,
+                                      .device_index = options->device_index,
+                                      .capacity = options->capacity,
+                                      .skips_data = options->memory_only,
+                                      .stop = &p->stop};
+    ms_status status = ms_api_backend_open(&choice, backend, &p->backend, err);
+    if (status == MS_OK)
+        p->facts = (*backend)->facts;
+    return status;
 }
 
 /* ---- a step ---- */
 
-/* The run's device is the one that the figures come from; CUDA's names say which. */
 ms_status ms_probe_compare_devices(ms_probe *p, ms_error *err)
 {
-    const ms_device *device = p->run.device;
-    p->is_same_device = !p->facts.is_host && ms_device_is_titled(device, p->facts.title);
-    if (p->facts.is_host || p->is_same_device)
-        return MS_OK;
-    return ms_note_add(&p->notes, p->arena, err,
-                       "predicted for %s, but this is %s: times and the context are not compared",
-                       device->name, p->facts.title);
+    return ms_api_backend_compare(p->run.device, &p->facts, &p->notes, p->arena, &p->is_same_device,
+                                  err);
 }
 
 /* What the allocator may reserve: what the run gives it, and what the device has left. */

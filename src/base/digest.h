@@ -12,7 +12,9 @@
 
 /* Extends a digest by these bytes; begin with MS_DIGEST_START. */
 uint64_t ms_digest_bytes(uint64_t digest, const void *bytes, size_t length);
-/* The same for a text with its final NUL, so that "ab", "c" and "a", "bc" differ. */
+/* A digest of its own, faster: eight bytes at a time. */
+uint64_t ms_digest_words(uint64_t digest, const void *bytes, size_t length);
+/* As ms_digest_bytes, for a text with its final NUL, so that "ab", "c" and "a", "bc" differ. */
 uint64_t ms_digest_text(uint64_t digest, const char *text);
 
 #endif

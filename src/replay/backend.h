@@ -89,6 +89,8 @@ typedef struct ms_backend_calls {
     /* Later work of the stream waits for the latest record; never recorded: nothing. */
     ms_status (*wait)(ms_backend *backend, ms_backend_event *event, ms_backend_stream *stream,
                       ms_error *err);
+    /* Returns once its latest record has happened. */
+    ms_status (*finish)(ms_backend *backend, ms_backend_event *event, ms_error *err);
     /* Between two events that have happened. */
     ms_status (*elapsed)(ms_backend *backend, ms_backend_event *begin, ms_backend_event *end,
                          double *ms, ms_error *err);

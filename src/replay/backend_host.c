@@ -109,6 +109,13 @@ static ms_status wait_for(ms_backend *backend, ms_backend_event *event, ms_backe
     return MS_OK;
 }
 
+static ms_status finish(ms_backend *backend, ms_backend_event *event, ms_error *err)
+{
+    (void)err;
+    ms_replay_event_finish(of(backend)->streams, event);
+    return MS_OK;
+}
+
 static ms_status elapsed(ms_backend *backend, ms_backend_event *begin, ms_backend_event *end,
                          double *ms, ms_error *err)
 {
@@ -260,6 +267,7 @@ static const ms_backend_calls calls = {
     .close_event = close_event,
     .record = record,
     .wait = wait_for,
+    .finish = finish,
     .elapsed = elapsed,
     .copy = copy,
     .product = product,

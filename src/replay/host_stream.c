@@ -195,6 +195,14 @@ void ms_replay_streams_finish(ms_host_streams *all, ms_backend_stream *stream)
     pthread_mutex_unlock(&all->lock);
 }
 
+void ms_replay_event_finish(ms_host_streams *all, const ms_backend_event *event)
+{
+    pthread_mutex_lock(&all->lock);
+    while (event->happened < event->asked)
+        pthread_cond_wait(&all->happened, &all->lock);
+    pthread_mutex_unlock(&all->lock);
+}
+
 bool ms_replay_event_elapsed(ms_host_streams *all, const ms_backend_event *begin,
                              const ms_backend_event *end, double *ms)
 {

@@ -44,6 +44,9 @@ void ms_replay_stream_wait(ms_backend_stream *stream, ms_backend_event *event);
 /* Until everything enqueued is done; NULL: on all streams. */
 void ms_replay_streams_finish(ms_host_streams *streams, ms_backend_stream *stream);
 
+/* Until the latest record of the event has happened. */
+void ms_replay_event_finish(ms_host_streams *streams, const ms_backend_event *event);
+
 /* False when one of them has not happened. */
 bool ms_replay_event_elapsed(ms_host_streams *streams, const ms_backend_event *begin,
                              const ms_backend_event *end, double *ms);

@@ -252,7 +252,7 @@ static ms_status play_event(replay *r, uint32_t index)
     case MS_EVENT_WAIT:
         return ms_replay_work_wait(&r->work, event.id, r->result->phases.count - 1, r->err);
     case MS_EVENT_LAYER:
-        break;
+        return ms_replay_work_layer(&r->work, event.id, r->err);
     }
     return MS_OK;
 }
@@ -344,7 +344,8 @@ ms_status ms_replay_run(ms_backend *backend, const ms_trace *trace,
                          .trace = trace,
                          .clock = {.measures_link = options->keeps_host_copies},
                          .result = result,
-                         .stop = options->stop},
+                         .stop = options->stop,
+                         .feed = options->feed},
                 .steady_event = find_steady_event(trace),
                 .op = MS_NONE,
                 .err = err};

@@ -14,12 +14,31 @@
 #include "replay/backend.h"
 #include "trace/trace.h"
 
+/* Who has the data of copies to the device, which are otherwise of any bytes. Calls come while the
+ * trace's last step is given to the device; a failure ends the replay. */
+typedef struct ms_replay_feed {
+    void *context;
+    /* The memory of the host that holds the bytes of this work, until its copy is done. They go to
+     * that address of the device, which nothing uses that comes later on the operators' stream. */
+    ms_status (*give)(void *context, uint32_t work, uint64_t address, const void **memory,
+                      ms_error *err);
+    /* The copy is given to its stream now; it has been. */
+    ms_status (*begin)(void *context, uint32_t work, ms_backend_stream *copies, ms_error *err);
+    ms_status (*end)(void *context, uint32_t work, ms_backend_stream *copies, ms_error *err);
+    /* The operators' stream waits for the work from here on. */
+    ms_status (*took)(void *context, uint32_t work, uint64_t address, ms_backend_stream *operators,
+                      ms_error *err);
+    /* MS_EVENT_LAYER: this layer begins on the operators' stream, or MS_NONE; the last one ends. */
+    ms_status (*layer)(void *context, uint32_t layer, ms_backend_stream *operators, ms_error *err);
+} ms_replay_feed;
+
 typedef struct ms_replay_options {
     ms_allocator_options allocator; /* as the simulation's; its capacity is a limit of its own */
     bool is_memory_only;            /* allocates and releases, executes nothing */
     bool keeps_host_copies;         /* holds what is offloaded, see host_copies.h; else copies go
                                        through a buffer for each stream */
     const ms_stop *stop;            /* ends it with MS_ERR_STOPPED; or NULL */
+    const ms_replay_feed *feed;     /* or NULL */
 } ms_replay_options;
 
 typedef struct ms_replay_phase {

@@ -51,7 +51,8 @@ static ms_status open_lane(ms_replay_work *r, uint32_t number, ms_error *err)
     const ms_replay_needs most = ms_replay_work_needs(r->trace, r->copies, number);
     ms_replay_lane *lane = &r->lanes[number];
     ms_status status = calls->open_stream(r->backend, &lane->stream, err);
-    if (status == MS_OK && most.staging_bytes > 0) {
+    bool needs_staging = most.staging_bytes > 0 && !(r->feed && number == MS_STREAM_TO_DEVICE);
+    if (status == MS_OK && needs_staging) {
         status = calls->pin(r->backend, most.staging_bytes, true, &lane->staging, err);
         lane->staging_bytes = status == MS_OK ? most.staging_bytes : 0;
     }
@@ -188,6 +189,11 @@ static place place_of(const ms_replay_work *r, const ms_work *w)
     return (place){r->addresses[storage], r->trace->storages.items[storage].bytes};
 }
 
+static bool is_fed(const ms_replay_work *r, const ms_work *w)
+{
+    return r->feed && w->kind == MS_WORK_TO_DEVICE;
+}
+
 /* From or to the host's own copy. */
 static ms_status copy_once(ms_replay_work *r, const ms_work *w, void *memory, ms_error *err)
 {
@@ -217,6 +223,18 @@ static ms_status copy_pieces(ms_replay_work *r, const ms_work *w, ms_error *err)
         at = (at + bytes) % device.bytes;
     }
     return status;
+}
+
+/* Of data that others have: in one piece, where they say. */
+static ms_status copy_given(ms_replay_work *r, uint32_t id, uint64_t from, ms_error *err)
+{
+    const ms_work *w = &r->trace->works.items[id];
+    ms_backend_stream *stream = r->lanes[w->stream].stream;
+    ms_status status = r->feed->begin(r->feed->context, id, stream, err);
+    if (status == MS_OK)
+        status = r->backend->calls->copy(r->backend, stream, MS_COPY_TO_DEVICE,
+                                         place_of(r, w).address, from, w->bytes, err);
+    return status == MS_OK ? r->feed->end(r->feed->context, id, stream, err) : status;
 }
 
 /* Collectives are copies within the device of what they move. */
@@ -278,13 +296,17 @@ ms_status ms_replay_work_begin(ms_replay_work *r, uint32_t id, uint32_t phase, m
     ms_replay_span span = {.repeats = r->result->phases.items[phase].repeats,
                            .is_host = w->kind == MS_WORK_HOST_UPDATE};
     void *memory = r->copies ? ms_host_copies_memory(r->copies, id) : NULL;
-    status = order(r, w, err);
+    const void *given = NULL;
+    if (is_fed(r, w))
+        status = r->feed->give(r->feed->context, id, place_of(r, w).address, &given, err);
+    if (status == MS_OK)
+        status = order(r, w, err);
     if (status == MS_OK)
         status = ms_replay_clock_event(&r->clock, &span.begin, err);
     if (status == MS_OK)
         status = calls->record(r->backend, span.begin, own, err);
     if (status == MS_OK)
-        status = run_work(r, w, memory, err);
+        status = given ? copy_given(r, id, (uintptr_t)given, err) : run_work(r, w, memory, err);
     if (status == MS_OK)
         status = ms_replay_clock_event(&r->clock, &span.end, err);
     if (status == MS_OK)
@@ -311,5 +333,15 @@ ms_status ms_replay_work_wait(ms_replay_work *r, uint32_t wait, uint32_t phase, 
         status = r->backend->calls->wait(r->backend, r->ends[w->work], stream, err);
     if (status == MS_OK && is_first)
         status = ms_replay_clock_mark(&r->clock, stream, phase, MS_REPLAY_BETWEEN, err);
+    if (status == MS_OK && is_first && is_fed(r, &r->trace->works.items[w->work]))
+        status = r->feed->took(r->feed->context, w->work,
+                               place_of(r, &r->trace->works.items[w->work]).address, stream, err);
     return status;
+}
+
+ms_status ms_replay_work_layer(ms_replay_work *r, uint32_t layer, ms_error *err)
+{
+    return r->is_on && r->feed
+               ? r->feed->layer(r->feed->context, layer, r->lanes[MS_STREAM_OPERATORS].stream, err)
+               : MS_OK;
 }

@@ -34,11 +34,12 @@ typedef struct ms_replay_work {
     ms_replay_lane *lanes;   /* per stream of the trace */
     ms_backend_event **ends; /* per work: when it is done; NULL: not begun */
     ms_vec(ms_replay_flight) flights;
-    ms_vec(ms_use) uses;      /* recorded, of storages that have memory */
-    ms_backend_event *issued; /* where the operators' stream is when work is given to another */
-    bool is_on;               /* the steady step runs */
-    const ms_stop *stop;      /* or NULL */
-    ms_host_copies *copies;   /* or NULL: none are kept */
+    ms_vec(ms_use) uses;        /* recorded, of storages that have memory */
+    ms_backend_event *issued;   /* where the operators' stream is when work is given to another */
+    bool is_on;                 /* the steady step runs */
+    const ms_stop *stop;        /* or NULL */
+    ms_host_copies *copies;     /* or NULL: none are kept */
+    const ms_replay_feed *feed; /* or NULL */
 } ms_replay_work;
 
 /* What the work of a stream needs at a time: of the host; and of the device, where copies of
@@ -59,6 +60,7 @@ void ms_replay_work_close(ms_replay_work *work);
 ms_status ms_replay_work_operator(ms_replay_work *work, uint32_t op, uint32_t phase, ms_error *err);
 ms_status ms_replay_work_begin(ms_replay_work *work, uint32_t id, uint32_t phase, ms_error *err);
 ms_status ms_replay_work_wait(ms_replay_work *work, uint32_t wait, uint32_t phase, ms_error *err);
+ms_status ms_replay_work_layer(ms_replay_work *work, uint32_t layer, ms_error *err);
 ms_status ms_replay_work_use(ms_replay_work *work, const ms_use *use, ms_error *err);
 
 /* A storage got memory: its stream waits for others that still use it. It is about to lose it:

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "step/run.h"
 
+#include "autograd/tape.h"
+#include "config/model/quantize_modules.h"
+#include "model/blocks/adapter.h"
+#include "model/blocks/packed/quantized.h"
+#include "ops/ops.h"
+#include "treatments/selective.h"
+
 typedef struct state {
     const ms_run_config *run;
 } state;
@@ -19,4 +26,71 @@ const ms_run_config *ms_step_run(const ms_tape *tape)
 {
     const state *s = ms_hooks_find_state(tape, &kind);
     return s->run;
+}
+
+/* model.to(dtype): buffers are made in fp32. */
+static void cast_buffers(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    for (uint32_t i = 0; i < tape->module_buffers.count; i++) {
+        ms_tensor tensor = tape->module_buffers.items[i];
+        if (ms_dtype_info_of((ms_dtype)ms_info(tape, tensor)->dtype)->floating)
+            ms_module_cast(model, tensor, model->run->dtype);
+    }
+}
+
+void ms_step_build_model(ms_model *model, ms_error *err)
+{
+    ms_tape *tape = model->tape;
+    if (!model->config->family->program->build(model))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    if (model->exceptions && ms_exceptions_gave_up(model->exceptions))
+        ms_tape_fail(tape, ms_fail(err, MS_ERR_CONFIG,
+                                   "quantization_config: the patterns of modules that are not "
+                                   "quantised take too long on this model; write simpler ones"));
+    cast_buffers(model);
+    if (!ms_model_index_leaves(model))
+        ms_tape_fail(tape, MS_ERR_NOMEM);
+    ms_quantized_finish(model);
+    if (model->run->upcast)
+        ms_upcast(model);
+    ms_status attached = ms_adapter_attach(model, err);
+    if (attached != MS_OK)
+        ms_tape_fail(tape, attached);
+}
+
+ms_tensor ms_step_new_input(ms_model *model)
+{
+    ms_tape *tape = model->tape;
+    const ms_model_config *config = model->config;
+    ms_symbols *s = &tape->trace->symbols;
+    ms_tensor input;
+    if (config->image_tokens)
+        input = ms_empty(tape,
+                         MS_SHAPE(model->batch, ms_dim_number(s, config->num_channels),
+                                  ms_dim_number(s, config->image_sides[0]),
+                                  ms_dim_number(s, config->image_sides[1])),
+                         model->run->dtype);
+    else
+        input = ms_empty(tape, MS_SHAPE(model->batch, model->seq), MS_DTYPE_I64);
+    ms_retain(tape, input);
+    ms_name_storage(tape, input, config->image_tokens ? "pixel_values" : "input_ids",
+                    MS_CATEGORY_INPUT);
+    return input;
+}
+
+ms_status ms_step_explain(const ms_tape *tape, ms_status status, ms_error *err)
+{
+    if (status == MS_ERR_CONFIG) { /* without such an operator an adapter was refused, in words */
+        (void)ms_selective_complain(tape, ms_step_run(tape)->treat_place, err);
+        return status;
+    }
+    if (status == MS_ERR_LIMIT)
+        return ms_fail(err, status,
+                       "the step allocates and frees more than %d million times: simulate fewer "
+                       "layers or micro-steps",
+                       MS_MOST_EVENTS / 2000000);
+    if (status == MS_ERR_OVERFLOW)
+        return ms_fail(err, status, "a tensor of this model and batch has more than 2^62 bytes");
+    return ms_fail(err, status, "out of memory while simulating the step");
 }

@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The run that a tape simulates, for functions that get only the tape: optimizers, clipping,
- * figures.
+ * What every simulation, of training and of inference, has in common: the run of its tape, for
+ * functions that get only the tape; the model on it, and what that is given.
  */
 #ifndef MS_STEP_RUN_H
 #define MS_STEP_RUN_H
 
-#include "autograd/tape.h"
+#include "base/error.h"
 #include "config/run/run_config.h"
+#include "model/blocks/model.h"
 
 /* The caller owns the run; false when out of memory. */
 bool ms_step_set_run(ms_tape *tape, const ms_run_config *run);
 const ms_run_config *ms_step_run(const ms_tape *tape);
+
+/* Builds an initialised model on its tape: parameters and buffers in the types of the run,
+ * quantised, with its adapter. Failures are the tape's; some have a sentence in `err`. */
+void ms_step_build_model(ms_model *model, ms_error *err);
+
+/* What a pass over the model's batch and tokens is given: token ids, or pictures in the type of the
+ * weights. The caller holds it. */
+ms_tensor ms_step_new_input(ms_model *model);
+
+/* The sentence about a tape that failed with this status, which is returned. */
+ms_status ms_step_explain(const ms_tape *tape, ms_status status, ms_error *err);
 
 #endif

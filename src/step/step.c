@@ -9,10 +9,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "config/model/quantize_modules.h"
 #include "config/run/attention.h"
 #include "model/blocks/adapter.h"
-#include "model/blocks/packed/quantized.h"
 #include "ops/ops.h"
 #include "step/accumulation.h"
 #include "step/clip.h"
@@ -129,17 +127,6 @@ static void run_step(trainer *t)
     mark(t, false, MS_PHASE_ZERO_GRAD, 0);
 }
 
-/* model.to(dtype): buffers are made in fp32. */
-static void cast_buffers(ms_model *model)
-{
-    ms_tape *tape = model->tape;
-    for (uint32_t i = 0; i < tape->module_buffers.count; i++) {
-        ms_tensor tensor = tape->module_buffers.items[i];
-        if (ms_dtype_info_of((ms_dtype)ms_info(tape, tensor)->dtype)->floating)
-            ms_module_cast(model, tensor, model->run->dtype);
-    }
-}
-
 static bool labels_sequences(ms_head_kind head)
 {
     return head != MS_HEAD_CAUSAL_LM && head != MS_HEAD_MASKED_LM;
@@ -179,49 +166,16 @@ static void run_evaluation(trainer *t)
     model->run = training;
 }
 
-/* Token ids, or pictures in the dtype of the weights. */
-static void make_input(trainer *t)
-{
-    ms_tape *tape = &t->tape;
-    const ms_model_config *config = t->model.config;
-    ms_symbols *s = &tape->trace->symbols;
-    if (config->image_tokens)
-        t->ids = ms_empty(tape,
-                          MS_SHAPE(t->model.batch, ms_dim_number(s, config->num_channels),
-                                   ms_dim_number(s, config->image_sides[0]),
-                                   ms_dim_number(s, config->image_sides[1])),
-                          t->model.run->dtype);
-    else
-        t->ids = ms_empty(tape, MS_SHAPE(t->model.batch, t->model.seq), MS_DTYPE_I64);
-    ms_retain(tape, t->ids);
-    ms_name_storage(tape, t->ids, config->image_tokens ? "pixel_values" : "input_ids",
-                    MS_CATEGORY_INPUT);
-}
-
 static bool build(trainer *t)
 {
     ms_tape *tape = &t->tape;
     tape->repeats = 1;
     mark(t, true, MS_PHASE_BUILD, 0);
-    if (!t->model.config->family->program->build(&t->model))
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-    if (t->model.exceptions && ms_exceptions_gave_up(t->model.exceptions))
-        ms_tape_fail(tape, ms_fail(t->err, MS_ERR_CONFIG,
-                                   "quantization_config: the patterns of modules that are not "
-                                   "quantised take too long on this model; write simpler ones"));
-    cast_buffers(&t->model);
-    if (!ms_model_index_leaves(&t->model))
-        ms_tape_fail(tape, MS_ERR_NOMEM);
-    ms_quantized_finish(&t->model);
-    if (t->model.run->upcast)
-        ms_upcast(&t->model);
-    ms_status attached = ms_adapter_attach(&t->model, t->err);
-    if (attached != MS_OK)
-        ms_tape_fail(tape, attached);
+    ms_step_build_model(&t->model, t->err);
     ms_optimizer_build(tape);
     ms_accumulation_build(tape);
     tape->new_category = MS_CATEGORY_INPUT;
-    make_input(t);
+    t->ids = ms_step_new_input(&t->model);
     if (labels_sequences(t->model.config->head)) {
         t->model.class_labels = ms_empty(tape, MS_SHAPE(t->model.batch), MS_DTYPE_I64);
         ms_retain(tape, t->model.class_labels);
@@ -288,22 +242,6 @@ static void train(trainer *t)
         (t->model.run->training.accumulate > 1 ? ms_host_parameters_layer_bytes(&t->tape) : 0);
 }
 
-static ms_status fail_simulation(const ms_tape *tape, ms_status status, ms_error *err)
-{
-    if (status == MS_ERR_CONFIG) { /* without such an operator an adapter was refused, in words */
-        (void)ms_selective_complain(tape, ms_step_run(tape)->treat_place, err);
-        return status;
-    }
-    if (status == MS_ERR_LIMIT)
-        return ms_fail(err, status,
-                       "the step allocates and frees more than %d million times: simulate fewer "
-                       "layers or micro-steps",
-                       MS_MOST_EVENTS / 2000000);
-    if (status == MS_ERR_OVERFLOW)
-        return ms_fail(err, status, "a tensor of this model and batch has more than 2^62 bytes");
-    return ms_fail(err, status, "out of memory while simulating the step");
-}
-
 ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *run,
                            ms_step_detail detail, ms_simulation *simulation, ms_error *err)
 {
@@ -329,7 +267,7 @@ ms_status ms_step_simulate(const ms_model_config *model, const ms_run_config *ru
                                                                              : t.tape.status;
     }
     if (status != MS_OK)
-        status = fail_simulation(&t.tape, status, err);
+        status = ms_step_explain(&t.tape, status, err);
     ms_model_free(&t.model);
     ms_tape_free(&t.tape);
     ms_arena_free(arena);

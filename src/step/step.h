@@ -29,6 +29,7 @@ typedef struct ms_simulation {
     uint64_t host_weight_bytes; /* of parameters kept on the host; not in weight_bytes */
     uint64_t host_peak_bytes;   /* host memory: offloaded saved tensors, and the optimizer */
     uint64_t saved_bytes;       /* unique storages autograd saved in forward, without weights */
+    uint64_t cache_bytes; /* of an inference: keys and values after its last pass, in blocks */
     ms_offload_bytes offloaded[MS_MOST_OFFLOAD_TAGS]; /* by tag of the run */
 } ms_simulation;
 

@@ -121,6 +121,9 @@ if [ -x "$program" ]; then
     program_case "merge" merge "$work/1.csv" "$work/2.csv"
     program_case "frontier" merge --frontier "$work/1.csv"
     program_case "probe" probe tests/oom/llama.json --seq 32 --backend host --capacity 1GiB --memory-only -o -
+    for format in console json csv svg; do
+        program_case "stream as $format" stream tests/oom/llama.json --seq 32 --prefetch 1,9 --format $format
+    done
     program_case "offload by ratio" probe tests/oom/llama.json --seq 64 --backend host --capacity 1GiB --memory-only \
         --offload-ratio 0:1:0.5 --offload-tag mlp -o -
     program_case "links of a probe" calibrate tests/golden/cli/calibrate/links/files/device_links.json -o -

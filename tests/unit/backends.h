@@ -36,8 +36,10 @@ typedef struct troubled_backend {
     uint64_t reserved_bytes, mapped_bytes, pinned_bytes;
     uint64_t products, synchronizations;
     uint64_t library_at, library_bytes; /* a library takes them for itself in this product */
-    ms_stop *stop;                      /* set in this product; or NULL */
+    uint64_t copies_in, drops_at;       /* this copy to the device is left out; 0: none */
+    ms_stop *stop; /* set in this product, or this wait for an event; or NULL */
     uint64_t stop_at;
+    uint64_t finishes, stop_at_finish;
     ms_backend_product shapes[MOST_SHAPES]; /* that ran before all streams were waited for */
     uint32_t shape_count, cold_count;       /* that came later only */
 } troubled_backend;
@@ -169,6 +171,13 @@ static ms_status troubled_wait(ms_backend *b, ms_backend_event *event, ms_backen
     FORWARD(wait, event, stream);
 }
 
+static ms_status troubled_finish(ms_backend *b, ms_backend_event *event, ms_error *err)
+{
+    if (++troubled(b)->finishes == troubled(b)->stop_at_finish)
+        atomic_store(troubled(b)->stop, 1);
+    FORWARD(finish, event);
+}
+
 static ms_status troubled_elapsed(ms_backend *b, ms_backend_event *begin, ms_backend_event *end,
                                   double *ms, ms_error *err)
 {
@@ -178,6 +187,8 @@ static ms_status troubled_elapsed(ms_backend *b, ms_backend_event *begin, ms_bac
 static ms_status troubled_copy(ms_backend *b, ms_backend_stream *stream, ms_copy_kind kind,
                                uint64_t to, uint64_t from, uint64_t bytes, ms_error *err)
 {
+    if (kind == MS_COPY_TO_DEVICE && ++troubled(b)->copies_in == troubled(b)->drops_at)
+        return MS_OK;
     FORWARD(copy, stream, kind, to, from, bytes);
 }
 
@@ -256,6 +267,7 @@ static const ms_backend_calls troubled_calls = {
     .close_event = troubled_close_event,
     .record = troubled_record,
     .wait = troubled_wait,
+    .finish = troubled_finish,
     .elapsed = troubled_elapsed,
     .copy = troubled_copy,
     .product = troubled_product,

@@ -5,12 +5,9 @@
  */
 #include "memscope/probe.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/commands/commands.h"
 #include "cli/output/file.h"
@@ -18,53 +15,13 @@
 #include "cli/output/message.h"
 #include "cli/output/place.h"
 #include "cli/output/terminal.h"
+#include "cli/parse/backend.h"
 #include "cli/parse/formats.h"
 #include "cli/parse/options.h"
 #include "cli/parse/run.h"
 
-static const char default_backend[] = "cuda";
 static const char report_file[] = "runtime_report.json", links_file[] = "device_links.json",
                   offload_file[] = "offload.json";
-
-static const char *backend_name(const void *list, size_t index)
-{
-    (void)list;
-    return ms_probe_backend_at(index);
-}
-
-static ms_status set_backend(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    char hint[MS_CLI_HINT_BYTES];
-    s->backend = value;
-    for (size_t i = 0; ms_probe_backend_at(i); i++)
-        if (strcmp(ms_probe_backend_at(i), value) == 0)
-            return MS_OK;
-    return ms_cli_fail(err, MS_ERR_USAGE, "--backend: no \"%.40s\"%s (cuda or host)", value,
-                       ms_cli_hint(value, backend_name, NULL, "", hint));
-}
-
-static ms_status set_index(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    enum { MOST = 1023 };
-    char *end = NULL;
-    errno = 0;
-    bool is_number = *value >= '0' && *value <= '9';
-    unsigned long index = is_number ? strtoul(value, &end, 10) : 0;
-    if (!is_number || errno != 0 || *end != '\0' || index > MOST)
-        return ms_cli_fail(err, MS_ERR_USAGE,
-                           "--device-index: found '%.40s', expected a number from 0 to %d", value,
-                           MOST);
-    s->device_index = (uint32_t)index;
-    s->has_device_index = true;
-    return MS_OK;
-}
-
-static ms_status set_capacity(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    (void)err;
-    s->capacity = value;
-    return MS_OK;
-}
 
 static ms_status set_memory_only(ms_cli_settings *s, const char *value, ms_error *err)
 {
@@ -109,9 +66,9 @@ static const char *file_format_at(size_t index)
 
 /* clang-format off */
 static const ms_cli_option options[] = {
-    {"backend",      0,   "NAME", "cuda, or host: memory and threads of this machine [cuda]",   set_backend},
-    {"device-index", 0,   "N",    "which of CUDA's devices [0]",                         set_index},
-    {"capacity",     0,   "SIZE", "memory of the host as a device [3/4 of what is free]",       set_capacity},
+    {"backend",      0,   "NAME", "cuda, or host: memory and threads of this machine [cuda]",   ms_cli_set_backend},
+    {"device-index", 0,   "N",    "which of CUDA's devices [0]",                         ms_cli_set_device_index},
+    {"capacity",     0,   "SIZE", "memory of the host as a device [3/4 of what is free]",       ms_cli_set_capacity},
     {"memory-only",  0,   NULL,   "allocate and release only; no operators, no copies",         set_memory_only},
     {"links",        0,   NULL,   "measure the device: copies, memory, products, context",      set_links},
     {"offload-ratio", 0,  "R",    "offload this ratio of what layers save, or FROM:TO:STEP",    set_ratio},
@@ -149,35 +106,14 @@ static const char *file_of(const ms_cli_settings *s)
     return s->file ? s->file : s->links ? links_file : offloads(s) ? offload_file : report_file;
 }
 
-static ms_status check_folder(const char *path, ms_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
-    char *folder = malloc(length + sizeof ".");
-    if (!folder)
-        return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", path);
-    memcpy(folder, path, length);
-    memcpy(folder + length, ".", sizeof ".");
-    ms_status status = MS_OK;
-    if (access(folder, W_OK) != 0)
-        status = ms_cli_fail(err, MS_ERR_IO, "cannot write %s: %s", path, strerror(errno));
-    free(folder);
-    return status;
-}
-
 /* Before anything is measured. What was not named is not replaced. */
 static ms_status check_file(const ms_cli_settings *s, ms_error *err)
 {
     struct stat found;
-    ms_cli_place place = {.target = NULL};
     if (!s->file && lstat(file_of(s), &found) == 0)
         return ms_cli_fail(err, MS_ERR_USAGE, "%s is already there: name a file with -o",
                            file_of(s));
-    ms_status status = ms_cli_find_place(file_of(s), &place, err);
-    if (status == MS_OK && place.target)
-        status = check_folder(place.target, err);
-    free(place.target);
-    return status;
+    return ms_cli_check_place(file_of(s), err);
 }
 
 static ms_status write_probe(FILE *out, const ms_cli_source *source, ms_error *err)
@@ -211,7 +147,7 @@ static void stop(void *probe)
 static ms_status measure(const ms_cli_settings *s, ms_error *err)
 {
     const ms_probe_options how = {.backend =
-                                      s->backend || offloads(s) ? s->backend : default_backend,
+                                      s->backend || offloads(s) ? s->backend : ms_cli_backend(s),
                                   .device_index = s->device_index,
                                   .capacity = s->capacity,
                                   .memory_only = s->memory_only,
@@ -224,18 +160,6 @@ static ms_status measure(const ms_cli_settings *s, ms_error *err)
                                      : ms_probe_step(s->probe, s->run, &how, err);
     ms_cli_stop_on_signal(SIGINT, NULL, NULL);
     return status;
-}
-
-/* Without a device there is still this machine. */
-static int complain(const ms_cli_settings *s, const ms_error *err)
-{
-    ms_error all = {.status = MS_OK};
-    bool is_cuda = !s->backend || strcmp(s->backend, default_backend) == 0;
-    if (err->status != MS_ERR_IO || !is_cuda || ms_probe_has_figures(s->probe) || *err->file)
-        return ms_cli_complain(err);
-    ms_cli_fail(&all, err->status, "%.300s; --backend host probes this machine's memory instead",
-                err->text);
-    return ms_cli_complain(&all);
 }
 
 static void check_offload(const ms_cli_settings *s, ms_error *err)
@@ -254,17 +178,11 @@ static void check_offload(const ms_cli_settings *s, ms_error *err)
 
 static void check_options(const ms_cli_settings *s, ms_error *err)
 {
-    bool is_cuda = !s->backend || strcmp(s->backend, default_backend) == 0;
     if (s->links && s->memory_only)
         ms_cli_fail(err, MS_ERR_USAGE,
                     "--memory-only moves no data, so --links has nothing to "
                     "measure");
-    if (is_cuda && s->capacity)
-        ms_cli_fail(err, MS_ERR_USAGE,
-                    "--capacity is of the host as a device: it needs --backend host");
-    if (!is_cuda && s->has_device_index)
-        ms_cli_fail(err, MS_ERR_USAGE,
-                    "--device-index is of CUDA's devices: --backend host has only this machine");
+    ms_cli_check_backend(s, err);
 }
 
 /* What was measured before a failure is written, too, and the failure decides the exit status. */
@@ -284,7 +202,10 @@ static int probe(const ms_cli_settings *s, ms_error *err)
         if (status == MS_OK)
             return code;
     }
-    return status == MS_OK ? EXIT_FITS : complain(s, err);
+    if (status == MS_OK)
+        return EXIT_FITS;
+    return ms_cli_complain_of_backend(s, err, ms_probe_has_figures(s->probe),
+                                      "probes this machine's memory");
 }
 
 static int run(const ms_cli_call *call)

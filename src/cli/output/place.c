@@ -63,6 +63,30 @@ ms_status ms_cli_find_place(const char *path, ms_cli_place *place, ms_error *err
     return place->target ? MS_OK : cannot_write(err, path);
 }
 
+static ms_status check_folder(const char *path, ms_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    char *folder = malloc(length + sizeof ".");
+    if (!folder)
+        return ms_cli_fail(err, MS_ERR_NOMEM, "no memory to write %s", path);
+    memcpy(folder, path, length);
+    memcpy(folder + length, ".", sizeof ".");
+    ms_status status = access(folder, W_OK) == 0 ? MS_OK : cannot_write(err, path);
+    free(folder);
+    return status;
+}
+
+ms_status ms_cli_check_place(const char *path, ms_error *err)
+{
+    ms_cli_place place = {.target = NULL};
+    ms_status status = ms_cli_find_place(path, &place, err);
+    if (status == MS_OK && place.target)
+        status = check_folder(place.target, err);
+    free(place.target);
+    return status;
+}
+
 ms_status ms_cli_make_directory(const char *path, ms_error *err)
 {
     size_t length = strlen(path);

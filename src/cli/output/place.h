@@ -22,6 +22,10 @@ typedef struct ms_cli_place {
 /* `path`: "-" or NULL for standard output. Fails if it must not be written (guard.h). */
 ms_status ms_cli_find_place(const char *path, ms_cli_place *place, ms_error *err);
 
+/* Fails where the destination cannot be written, or a file in its folder cannot be made: before
+ * work that takes long. */
+ms_status ms_cli_check_place(const char *path, ms_error *err);
+
 /* Creates the folder and its parents. */
 ms_status ms_cli_make_directory(const char *path, ms_error *err);
 

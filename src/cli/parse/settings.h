@@ -53,7 +53,7 @@ struct ms_cli_settings {
     ms_sweep *sweep;
     const char **paths; /* the bare words of merge and calibrate */
     size_t path_count;
-    const char *backend; /* --backend, --capacity, --device-index of probe; or NULL, 0 */
+    const char *backend; /* --backend, --capacity, --device-index; or NULL, 0 */
     const char *capacity;
     uint32_t device_index;
     bool has_device_index;
@@ -61,6 +61,9 @@ struct ms_cli_settings {
     const char *offload_ratio;
     const char *offload_tags[MS_CLI_MOST_TAGS];
     size_t offload_tag_count;
+    const char *prefetch, *phase; /* --prefetch, --phase of stream; or NULL */
+    const char *weights;          /* --weights of stream; or NULL */
+    bool executes;                /* --run of stream */
     struct ms_probe *probe;
     const char *objectives; /* of merge; NULL: the default ones */
     bool resume, frontier;

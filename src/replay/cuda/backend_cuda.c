@@ -168,6 +168,11 @@ static ms_status wait_for(ms_backend *backend, ms_backend_event *event, ms_backe
     return fail(of(backend), of(backend)->cuda.wait(stream, event, 0), "cudaStreamWaitEvent", err);
 }
 
+static ms_status finish_event(ms_backend *backend, ms_backend_event *event, ms_error *err)
+{
+    return fail(of(backend), of(backend)->cuda.finish_event(event), "cudaEventSynchronize", err);
+}
+
 static ms_status elapsed(ms_backend *backend, ms_backend_event *begin, ms_backend_event *end,
                          double *ms, ms_error *err)
 {
@@ -329,6 +334,7 @@ static const ms_backend_calls calls = {
     .close_event = close_event,
     .record = record,
     .wait = wait_for,
+    .finish = finish_event,
     .elapsed = elapsed,
     .copy = copy,
     .product = product,

@@ -70,6 +70,7 @@ TAKES(cudaEventCreate((cudaEvent_t *)0));
 TAKES(cudaEventDestroy((cudaEvent_t)0));
 TAKES(cudaEventRecord((cudaEvent_t)0, (cudaStream_t)0));
 TAKES(cudaStreamWaitEvent((cudaStream_t)0, (cudaEvent_t)0, 0U));
+TAKES(cudaEventSynchronize((cudaEvent_t)0));
 TAKES(cudaEventElapsedTime((float *)0, (cudaEvent_t)0, (cudaEvent_t)0));
 TAKES(cudaMemcpyAsync((void *)0, (const void *)0, (size_t)0, cudaMemcpyHostToDevice,
                       (cudaStream_t)0));

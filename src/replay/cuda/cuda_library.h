@@ -72,6 +72,7 @@ typedef struct ms_cuda_access {
     X(int, close_event, cudaEventDestroy, (void *event)) \
     X(int, record, cudaEventRecord, (void *event, void *stream)) \
     X(int, wait, cudaStreamWaitEvent, (void *stream, void *event, unsigned flags)) \
+    X(int, finish_event, cudaEventSynchronize, (void *event)) \
     X(int, elapsed, cudaEventElapsedTime, (float *ms, void *begin, void *end)) \
     X(int, copy, cudaMemcpyAsync, (void *to, const void *from, size_t bytes, int kind, void *stream)) \
     X(int, call, cudaLaunchHostFunc, (void *stream, void (*function)(void *), void *data)) \

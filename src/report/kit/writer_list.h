@@ -21,6 +21,7 @@
     X(COMPARE, struct ms_compare_view, "a comparison") /* of two steps: memscope compare */ \
     X(CHECK, struct ms_check_view, "a check") \
     X(CALIBRATION, struct ms_calibration_view, "a calibration") \
+    X(STREAM, struct ms_stream_view, "a streamed model") \
     X(PROBE, struct ms_probe_view, "a probe") \
     X(LINKS, struct ms_links_view, "measured links") \
     X(OFFLOAD, struct ms_offload_view, "an offload by ratio")
@@ -88,6 +89,10 @@ enum {
     X(CHECK, ms_check_prometheus, "prometheus", NOTHING, "a textfile for the node exporter", "memscope.prom") \
     X(CALIBRATION, ms_calibration_console, "console", NOTHING, "for people, at a terminal", "calibration.txt") \
     X(CALIBRATION, ms_calibration_json, "json", NOTHING, "for --calibration", "calibration.json") \
+    X(STREAM, ms_stream_console, "console", NOTHING, "for people, at a terminal", "stream.txt") \
+    X(STREAM, ms_stream_json, "json", NOTHING, "every figure, for programs", "stream.json") \
+    X(STREAM, ms_stream_csv, "csv", NOTHING, "a line for each number of layers ahead", "stream.csv") \
+    X(STREAM, ms_stream_svg, "svg", NOTHING, "time and memory by layers ahead, as a picture", "stream.svg") \
     X(PROBE, ms_probe_console, "console", NOTHING, "for people, at a terminal", "runtime_report.txt") \
     X(PROBE, ms_probe_json, "json", NOTHING, "every figure, for programs", "runtime_report.json") \
     X(LINKS, ms_links_console, "console", NOTHING, "for people, at a terminal", "device_links.txt") \

@@ -193,8 +193,7 @@ static const char *why(const ms_view *view)
                                                    .retries = s->allocator_retries});
 }
 
-/* "8.03 B", "134.5 M" */
-static const char *millions(ms_arena *arena, uint64_t count)
+const char *ms_view_millions(ms_arena *arena, uint64_t count)
 {
     uint64_t hundredths = (count + 5000000) / 10000000, tenths = (count + 50000) / 100000;
     if (count >= 1000000000)
@@ -207,11 +206,11 @@ static const char *millions(ms_arena *arena, uint64_t count)
 static const char *parameters(const ms_view *view)
 {
     const ms_simulation *simulation = view->ledger->simulation;
-    const char *all = millions(view->arena, simulation->param_count);
+    const char *all = ms_view_millions(view->arena, simulation->param_count);
     if (all && simulation->active_param_count < simulation->param_count)
         all = ms_arena_printf(view->arena, "%s (%s active)", all,
-                              millions(view->arena, simulation->active_param_count));
-    const char *trained = millions(view->arena, simulation->trainable_param_count);
+                              ms_view_millions(view->arena, simulation->active_param_count));
+    const char *trained = ms_view_millions(view->arena, simulation->trainable_param_count);
     if (!all || !trained)
         return NULL;
     if (simulation->trainable_param_count == simulation->param_count)

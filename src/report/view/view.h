@@ -63,6 +63,9 @@ const char *ms_view_record_name(const ms_view *view, const ms_record *record);
 const char *ms_view_formula(const ms_view *view, const ms_record *record);
 const char *ms_view_layers(const ms_view *view, const ms_record *record);
 
+/* "8.03 B", "134.5 M"; NULL when out of memory. */
+const char *ms_view_millions(ms_arena *arena, uint64_t count);
+
 /* "4", or "4-16" for a phase that represents several; from 1. */
 enum { MS_MICRO_STEP_TEXT = 24 };
 const char *ms_micro_step_text(const ms_phase_usage *phase, char text[MS_MICRO_STEP_TEXT]);

@@ -14,6 +14,7 @@
 #include "memscope/plan.h"
 #include "memscope/probe.h"
 #include "memscope/recorded.h"
+#include "memscope/stream.h"
 #include "memscope/sweep.h"
 #include "unit/support.h"
 
@@ -28,6 +29,7 @@ static struct {
     ms_calibrator *calibrator;
     ms_probe *probe;
     ms_recorded *recorded;
+    ms_streaming *streaming;
     ms_sweep *sweep;
     ms_inputs *inputs;
     FILE *out;
@@ -35,6 +37,8 @@ static struct {
 static ms_error err;
 static ms_style style = {.columns = 80};
 static const ms_probe_options host = {.backend = "host"}, nowhere = {.backend = NULL};
+static const ms_streaming_options as_usual = {.prefetch = NULL};
+static const ms_streaming_run_options on_host = {.backend = "host"}, no_place = {.backend = NULL};
 static const char *const one_path[] = {"none.csv"};
 
 static ms_status take(void *context, const char *row, size_t length, ms_error *error)
@@ -159,6 +163,28 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     NONE(ms_calibrator_format_at(SIZE_MAX))                                                        \
     VOID(ms_calibrator_set_style(NULL, &style))                                                    \
     VOID(ms_calibrator_set_style(the.calibrator, NULL))                                            \
+    STATUS(ms_streaming_simulate(NULL, the.run, &as_usual, &err))                                  \
+    STATUS(ms_streaming_simulate(the.streaming, NULL, &as_usual, &err))                            \
+    STATUS(ms_streaming_simulate(the.streaming, the.run, NULL, &err))                              \
+    STATUS(ms_streaming_run(NULL, &on_host, &err))                                                 \
+    STATUS(ms_streaming_run(the.streaming, NULL, &err))                                            \
+    STATUS(ms_streaming_run(the.streaming, &no_place, &err))                                       \
+    STATUS(ms_streaming_run(the.streaming, &on_host, &err))                                        \
+    VOID(ms_streaming_stop(NULL))                                                                  \
+    ZERO(ms_streaming_has_run(NULL))                                                               \
+    ZERO(ms_streaming_has_run(the.streaming))                                                      \
+    NONE(ms_streaming_backend_at(SIZE_MAX))                                                        \
+    ZERO(ms_streaming_fits(NULL))                                                                  \
+    ZERO(ms_streaming_fits(the.streaming))                                                         \
+    NONE(ms_streaming_note(NULL, 0))                                                               \
+    VOID(ms_streaming_set_style(NULL, &style))                                                     \
+    VOID(ms_streaming_set_style(the.streaming, NULL))                                              \
+    STATUS(ms_streaming_write(NULL, "json", the.out, &err))                                        \
+    STATUS(ms_streaming_write(the.streaming, NULL, the.out, &err))                                 \
+    STATUS(ms_streaming_write(the.streaming, "json", NULL, &err))                                  \
+    NONE(ms_streaming_format_at(SIZE_MAX))                                                         \
+    NONE(ms_streaming_phase_at(SIZE_MAX))                                                          \
+    VOID(ms_streaming_free(NULL))                                                                  \
     STATUS(ms_probe_step(NULL, the.run, &host, &err))                                              \
     STATUS(ms_probe_step(the.probe, NULL, &host, &err))                                            \
     STATUS(ms_probe_step(the.probe, the.run, NULL, &err))                                          \
@@ -262,7 +288,7 @@ static void null_is_refused(void **state)
  */
 static const char others[] =
     "ms_run_create( ms_plan_create( ms_calibrator_create( ms_probe_create( "
-    "ms_sweep_create( ms_inputs_create( ms_status_text( ms_status_exit_code( ";
+    "ms_streaming_create( ms_sweep_create( ms_inputs_create( ms_status_text( ms_status_exit_code( ";
 
 static bool is_called(const char *name)
 {
@@ -316,6 +342,7 @@ static int make(void **state)
     the.plan = ms_plan_create();
     the.calibrator = ms_calibrator_create();
     the.probe = ms_probe_create();
+    the.streaming = ms_streaming_create();
     the.recorded = ms_recorded_load("tests/golden/cli/compare/compare/files/runtime.json", &err);
     the.sweep = ms_sweep_create();
     the.inputs = ms_inputs_create();
@@ -334,6 +361,7 @@ static int drop(void **state)
     ms_recorded_free(the.recorded);
     ms_calibrator_free(the.calibrator);
     ms_probe_free(the.probe);
+    ms_streaming_free(the.streaming);
     ms_plan_free(the.plan);
     ms_fit_free(the.fit);
     ms_comparison_free(the.comparison);

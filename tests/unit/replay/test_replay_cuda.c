@@ -3,118 +3,14 @@
  * The CUDA backend on the null device, which counts memory and calls: replays take what the
  * simulation says, to the byte, on several devices of the table, and give everything back.
  */
-#include <dlfcn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "measure/usage.h"
-#include "replay/cuda/backend_cuda.h"
 #include "replay/host_copies.h"
 #include "replay/replay.h"
 #include "simulate/simulate.h"
 #include "unit/fixtures.h"
+#include "unit/null_device.h"
 
 #define MIB (UINT64_C(1) << 20)
-
-static char library[4096];
-
-static void find_library(void)
-{
-    const char *build = getenv("BUILD");
-    snprintf(library, sizeof library, "%s%s/nulldevice/libmemscope_null.so",
-             build && *build == '/' ? "" : "./", build ? build : "build/release");
-}
-
-/* The null device reads its environment once, so each case is a process of its own. */
-static void run_apart(void (*check)(const void *), const void *row)
-{
-    int status = 0;
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        check(row);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-/* In the child: cmocka's own assertions would jump into the parent's tests. */
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);              \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-
-static ms_backend *open_device(const char *environment)
-{
-    const ms_backend_cuda_options options = {.library = library};
-    ms_backend *backend = NULL;
-    ms_error err = {0};
-    setenv("MEMSCOPE_NULL_DEVICE", environment, 1);
-    setenv("MEMSCOPE_NULL_COUNT", "1", 1);
-    setenv("MEMSCOPE_NULL_CALLS", "1", 1);
-    if (ms_replay_cuda_open(&options, &backend, &err) != MS_OK)
-        fprintf(stderr, "%s\n", err.text);
-    REQUIRE(backend);
-    return backend;
-}
-
-/* ---- calls that were counted ---- */
-
-enum { MOST_CALLS = 64 };
-static struct counted {
-    char name[64];
-    uint64_t count;
-} counted[MOST_CALLS];
-static size_t counted_count;
-static char uncovered[64];
-
-static void take_count(const char *name, uint64_t count)
-{
-    if (counted_count < MOST_CALLS) {
-        snprintf(counted[counted_count].name, sizeof counted->name, "%s", name);
-        counted[counted_count++].count = count;
-    }
-}
-
-static uint64_t calls_of(const char *name)
-{
-    for (size_t i = 0; i < counted_count; i++)
-        if (strcmp(counted[i].name, name) == 0)
-            return counted[i].count;
-    return 0;
-}
-
-static void take_uncovered(const char *name)
-{
-    snprintf(uncovered, sizeof uncovered, "%s", name);
-}
-
-static void find(void *handle, const char *name, void *function)
-{
-    void *found = dlsym(handle, name);
-    REQUIRE(found);
-    memcpy(function, &found, sizeof found);
-}
-
-static void listen(void)
-{
-    void (*to)(void (*)(const void *, uint64_t, int), void (*)(const char *));
-    find(dlopen(library, RTLD_NOW), "memscope_null_listen", &to);
-    to(NULL, take_uncovered);
-}
-
-static void count_calls(void)
-{
-    void (*tell)(void (*)(const char *, uint64_t));
-    find(dlopen(library, RTLD_NOW), "memscope_null_calls", &tell);
-    tell(take_count);
-}
 
 /* ---- replays ---- */
 
@@ -126,9 +22,6 @@ typedef struct replay_case {
     const char *tag; /* of saved tensors that are offloaded, and kept on the host; or NULL */
 } replay_case;
 
-#define A100 "a100-80gb", "NVIDIA A100-SXM4-80GB|80|108|85094825984|41943040"
-#define H100 "h100-80gb", "NVIDIA H100 80GB HBM3|90|132|84935409664|52428800"
-#define RTX "rtx-4090", "NVIDIA GeForce RTX 4090|89|128|25429278720|75497472"
 #define SMALL                                                                                      \
     {"config", "smollm2-135m"}, {"batch", "2"},                                                    \
     {                                                                                              \
@@ -185,17 +78,8 @@ static void require_equal(const ms_usage *u, const ms_replay_result *r)
 /* Each stream and event is closed, each range returned; operators became products and copies. */
 static void require_calls(const replay_case *c, const ms_replay_result *r)
 {
-    count_calls();
+    require_returned();
     bool is_expandable = calls_of("cuMemMap") > 0;
-    REQUIRE(*uncovered == '\0');
-    REQUIRE(calls_of("cudaMalloc") + 1 == calls_of("cudaFree")); /* one makes the context */
-    REQUIRE(calls_of("cuMemCreate") == calls_of("cuMemRelease"));
-    REQUIRE(calls_of("cuMemMap") == calls_of("cuMemUnmap"));
-    REQUIRE(calls_of("cuMemAddressReserve") == calls_of("cuMemAddressFree"));
-    REQUIRE(calls_of("cudaEventCreate") == calls_of("cudaEventDestroy"));
-    REQUIRE(calls_of("cudaStreamCreateWithFlags") == calls_of("cudaStreamDestroy"));
-    REQUIRE(calls_of("cudaHostAlloc") == calls_of("cudaFreeHost"));
-    REQUIRE(calls_of("cublasCreate_v2") == 1 && calls_of("cublasDestroy_v2") == 1);
     if (c->is_memory_only) {
         REQUIRE(calls_of("cublasGemmStridedBatchedEx") == 0 && calls_of("cudaMemcpyAsync") == 0);
         return;

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * A streamed model as console text, and its table as CSV.
+ */
+#include <inttypes.h>
+
+#include "report/kit/writer_list.h"
+#include "report/stream/stream_run.h"
+#include "report/stream/stream_view.h"
+#include "report/view/fit_words.h"
+#include "report/view/times.h"
+#include "text/number.h"
+
+/* ---- at a terminal ---- */
+
+static void write_memory_row(const ms_page *p, const ms_stream_row *r)
+{
+    const uint64_t bytes[] = {r->places_bytes,
+                              r->outside_bytes,
+                              r->cache_bytes,
+                              r->other_bytes,
+                              r->peak_bytes,
+                              r->reserved_bytes,
+                              r->judgement.device_bytes.expected};
+    fprintf(p->out, "  %5" PRIu64, r->prefetch);
+    for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++) {
+        char text[MS_GIB_TEXT];
+        fprintf(p->out, " %9s", ms_gib(bytes[i], text));
+    }
+    fprintf(p->out, "  %s\n", ms_fit_cell(r->judgement.reason));
+}
+
+static void write_memory(const ms_page *p, const ms_stream_table *t)
+{
+    ms_page_heading(p, "On the device", "  (GiB, at the peak of a pass)");
+    fprintf(p->out, "  %s%5s %9s %9s %9s %9s %9s %9s %9s  fits%s\n", ms_page_tone(p, MS_TONE_DIM),
+            "ahead", "layers", "outside", "cache", "others", "allocated", "reserved", "device",
+            ms_page_tone(p, MS_TONE_END));
+    for (uint32_t i = 0; i < t->rows.count; i++)
+        write_memory_row(p, &t->rows.items[i]);
+}
+
+static void write_time_row(const ms_page *p, const ms_stream_table *t, const ms_stream_row *r)
+{
+    const ms_stream_times *times = &r->times;
+    const double ms[] = {times->compute_ms, times->copy_ms, times->hidden_ms,
+                         times->exposed_ms, times->pass_ms, times->first_ms};
+    char text[MS_FIXED_TEXT];
+    fprintf(p->out, "  %5" PRIu64, r->prefetch);
+    for (size_t i = 0; i < sizeof ms / sizeof ms[0]; i++)
+        fprintf(p->out, " %9s", ms_fixed(ms[i], 2, text));
+    fprintf(p->out, " %11s\n", ms_fixed(ms_stream_tokens_per_s(t, r), 2, text));
+}
+
+static void write_times(const ms_page *p, const ms_stream_table *t)
+{
+    ms_page_heading(p, "A pass", "  (ms, in the steady state; tokens/s at most)");
+    fprintf(p->out, "  %s%5s %9s %9s %9s %9s %9s %9s %11s%s\n", ms_page_tone(p, MS_TONE_DIM),
+            "ahead", "computing", "copies", "hidden", "exposed", "together", "first", "tokens/s",
+            ms_page_tone(p, MS_TONE_END));
+    for (uint32_t i = 0; i < t->rows.count; i++)
+        write_time_row(p, t, &t->rows.items[i]);
+}
+
+static void write_host(const ms_page *p, const ms_stream_table *t)
+{
+    char weights[MS_GIB_TEXT], pinned[MS_GIB_TEXT], slot[MS_GIB_TEXT];
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < t->rows.count; i++)
+        most = t->rows.items[i].pinned_bytes > most ? t->rows.items[i].pinned_bytes : most;
+    ms_page_heading(p, "On the host", "  (GiB)");
+    fprintf(p->out, "  %-30s %9s\n", "weights of the layers",
+            ms_gib(t->pass.layers_bytes, weights));
+    fprintf(p->out, "  %-30s %9s\n", "pinned buffers, at most", ms_gib(most, pinned));
+    fprintf(p->out, "  %-30s %9s\n", "the largest layer", ms_gib(t->pass.slot_bytes, slot));
+    fprintf(p->out, "  %-30s %9" PRIu32 "\n", "layers", t->pass.layers.count);
+}
+
+bool ms_stream_console(FILE *out, const ms_stream_view *v)
+{
+    const ms_page page = ms_page_begin(out, v->style);
+    const ms_stream_table *t = v->table;
+    const char *title = ms_stream_title(v), *answer = ms_stream_answer(v);
+    const char *times = ms_times_text(v->arena, v->run), *advice = ms_stream_advice(v);
+    if (!title || !answer || !times || !advice)
+        return false;
+    ms_page_title(&page, title, t->enough.hides ? MS_TONE_GOOD : MS_TONE_TIGHT, answer);
+    if (*advice)
+        ms_page_paragraph(&page, advice);
+    write_memory(&page, t);
+    if (t->pass.is_timed)
+        write_times(&page, t);
+    if (*times)
+        ms_page_paragraph(&page, times);
+    write_host(&page, t);
+    if (v->ran)
+        ms_stream_run_console(&page, v);
+    return true;
+}
+
+/* ---- CSV ---- */
+
+static void write_csv_times(FILE *out, const ms_stream_table *t, const ms_stream_row *r)
+{
+    const ms_stream_times *times = &r->times;
+    const double numbers[] = {times->compute_ms,           times->copy_ms, times->hidden_ms,
+                              times->exposed_ms,           times->pass_ms, times->first_ms,
+                              ms_stream_tokens_per_s(t, r)};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        char text[MS_FIXED_TEXT];
+        fprintf(out, ",%s", t->pass.is_timed ? ms_fixed(numbers[i], 6, text) : "");
+    }
+}
+
+bool ms_stream_csv(FILE *out, const ms_stream_view *v)
+{
+    const ms_stream_table *t = v->table;
+    fputs("prefetch,places,stays,fits,verdict,verdict_reason,places_bytes,outside_bytes,cache_"
+          "bytes,other_bytes,peak_memory_bytes,reserved_memory_bytes,expected_device_bytes,host_"
+          "weight_bytes,pinned_bytes,compute_ms,copy_ms,hidden_ms,exposed_ms,pass_ms,first_pass_"
+          "ms,tokens_per_s",
+          out);
+    if (v->ran)
+        ms_stream_run_csv_names(out);
+    fputc('\n', out);
+    for (uint32_t i = 0; i < t->rows.count; i++) {
+        const ms_stream_row *r = &t->rows.items[i];
+        const uint64_t bytes[] = {r->places_bytes,
+                                  r->outside_bytes,
+                                  r->cache_bytes,
+                                  r->other_bytes,
+                                  r->peak_bytes,
+                                  r->reserved_bytes,
+                                  r->judgement.device_bytes.expected,
+                                  t->pass.layers_bytes,
+                                  r->pinned_bytes};
+        ms_fit_reason reason = r->judgement.reason;
+        fprintf(out, "%" PRIu64 ",%" PRIu32 ",%s,%s,%s,%s", r->prefetch, r->places,
+                r->stays ? "true" : "false", ms_reason_fits(reason) ? "true" : "false",
+                ms_fit_verdict_name(ms_reason_verdict(reason)), ms_fit_reason_name(reason));
+        for (size_t k = 0; k < sizeof bytes / sizeof bytes[0]; k++)
+            fprintf(out, ",%" PRIu64, bytes[k]);
+        write_csv_times(out, t, r);
+        if (v->ran)
+            ms_stream_run_csv(out, v->ran, i);
+        fputc('\n', out);
+    }
+    return true;
+}

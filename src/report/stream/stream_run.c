@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/stream/stream_run.h"
+
+#include <inttypes.h>
+
+#include "text/number.h"
+
+/* ---- bytes ---- */
+
+/* Predicted and measured, where a row is whole. */
+typedef struct pair {
+    const char *key;
+    uint64_t predicted, measured;
+} pair;
+enum { PAIRS = 4 };
+
+/* The driver's figure grows by the most that is reserved, before the passes too. */
+static void read_pairs(const ms_stream_row *row, const ms_stream_measured *m, pair pairs[PAIRS])
+{
+    const ms_replay_result *r = &m->result;
+    uint64_t before = r->before_used_bytes + r->landing_bytes;
+    uint64_t grown = r->most_used_bytes > before ? r->most_used_bytes - before : 0;
+    pairs[0] = (pair){"peak_memory_bytes", m->predicted.peak_bytes, r->peak_bytes};
+    pairs[1] =
+        (pair){"reserved_memory_bytes", m->predicted.peak_reserved_bytes, r->peak_reserved_bytes};
+    pairs[2] = (pair){"device_grown_bytes", m->predicted.most_reserved_bytes, grown};
+    pairs[3] = (pair){"pinned_bytes", row->pinned_bytes, m->pinned_bytes};
+}
+
+static bool is_whole(const ms_stream_measured *m)
+{
+    return m->has_predicted && m->result.played_events == m->result.event_count;
+}
+
+static bool are_equal(const pair pairs[PAIRS])
+{
+    for (int i = 0; i < PAIRS; i++)
+        if (pairs[i].predicted != pairs[i].measured)
+            return false;
+    return true;
+}
+
+/* ---- at a terminal ---- */
+
+static void write_label(const ms_page *p, const ms_stream_row *row, bool is_measured)
+{
+    if (is_measured)
+        fprintf(p->out, "  %5s %-9s", "", "measured");
+    else
+        fprintf(p->out, "  %5" PRIu64 " %-9s", row->prefetch, "predicted");
+}
+
+static void write_bytes_row(const ms_page *p, const ms_stream_row *row, const ms_stream_measured *m)
+{
+    pair pairs[PAIRS];
+    char text[MS_BYTES_TEXT];
+    read_pairs(row, m, pairs);
+    for (int measured = 0; measured < 2; measured++) {
+        write_label(p, row, measured);
+        for (int i = 0; i < PAIRS; i++)
+            fprintf(p->out, " %11s",
+                    ms_bytes_text(measured ? pairs[i].measured : pairs[i].predicted, text));
+        fprintf(p->out, "%s\n", !measured ? "" : are_equal(pairs) ? "  equal" : "  differs");
+    }
+}
+
+static void write_bytes(const ms_page *p, const ms_stream_view *v)
+{
+    ms_page_heading(p, "Memory as it ran", "  (device: as its driver shows, from the build on)");
+    fprintf(p->out, "  %s%5s %9s %11s %11s %11s %11s%s\n", ms_page_tone(p, MS_TONE_DIM), "ahead",
+            "", "allocated", "reserved", "device", "pinned", ms_page_tone(p, MS_TONE_END));
+    for (uint32_t i = 0; i < v->ran->count; i++)
+        if (is_whole(&v->ran->rows[i]))
+            write_bytes_row(p, &v->table->rows.items[i], &v->ran->rows[i]);
+}
+
+static void write_times_row(const ms_page *p, const ms_stream_row *row, const ms_stream_measured *m)
+{
+    for (int measured = 0; measured < 2; measured++) {
+        const ms_stream_times *t = measured ? &m->times : &m->scheduled;
+        const double ms[] = {t->compute_ms, t->copy_ms, t->hidden_ms,
+                             t->exposed_ms, t->pass_ms, t->first_ms};
+        char text[MS_FIXED_TEXT];
+        write_label(p, row, measured);
+        for (size_t i = 0; i < sizeof ms / sizeof ms[0]; i++)
+            fprintf(p->out, " %9s", ms_fixed(ms[i], 2, text));
+        fputc('\n', p->out);
+    }
+}
+
+static bool is_timed(const ms_stream_run_view *ran, uint32_t row)
+{
+    return is_whole(&ran->rows[row]) && ran->rows[row].is_timed;
+}
+
+static void write_times(const ms_page *p, const ms_stream_view *v)
+{
+    if (!is_timed(v->ran, 0))
+        return;
+    ms_page_heading(p, "A pass as it ran", "  (ms; predicted from its layers and copies)");
+    fprintf(p->out, "  %s%5s %9s %9s %9s %9s %9s %9s %9s%s\n", ms_page_tone(p, MS_TONE_DIM),
+            "ahead", "", "computing", "copies", "hidden", "exposed", "together", "first",
+            ms_page_tone(p, MS_TONE_END));
+    for (uint32_t i = 0; i < v->ran->count; i++)
+        if (is_timed(v->ran, i))
+            write_times_row(p, &v->table->rows.items[i], &v->ran->rows[i]);
+    if (v->ran->rows[0].result.skipped_flops > 0)
+        fputs("  attention ran as memory traffic of its bytes, without its arithmetic\n", p->out);
+}
+
+static void write_partial(const ms_page *p, const ms_stream_view *v)
+{
+    const ms_stream_run_view *ran = v->ran;
+    const ms_replay_result *r = &ran->rows[ran->count - 1].result;
+    char peak[MS_BYTES_TEXT], reserved[MS_BYTES_TEXT];
+    fputs("\n  partial: ", p->out);
+    ms_page_put(p, "%s", ran->message);
+    if (r->played_events < r->event_count)
+        fprintf(p->out,
+                "\n  with %" PRIu64 " ahead, %" PRIu32 " of %" PRIu32
+                " events; by then allocated %s, reserved %s at most",
+                v->table->rows.items[ran->count - 1].prefetch, r->played_events, r->event_count,
+                ms_bytes_text(r->peak_bytes, peak),
+                ms_bytes_text(r->most_reserved_bytes, reserved));
+    fputc('\n', p->out);
+}
+
+static void write_checks(const ms_page *p, const ms_stream_run_view *ran)
+{
+    uint64_t checks = 0;
+    for (uint32_t i = 0; i < ran->count; i++)
+        checks += ran->rows[i].checks;
+    if (checks > 0 && ran->status == MS_OK)
+        fprintf(p->out,
+                "\n  each layer's bytes, before and after it computed: %" PRIu64
+                " digests, all as on the host\n",
+                checks);
+    if (ran->facts->is_simulated)
+        fprintf(p->out, "\n  nothing runs on this device: no time is measured, no byte compared\n");
+}
+
+void ms_stream_run_console(const ms_page *p, const ms_stream_view *v)
+{
+    const ms_stream_run_view *ran = v->ran;
+    char total[MS_BYTES_TEXT];
+    ms_page_heading(p, "Executed", "");
+    fputs("  on ", p->out);
+    ms_page_put(p, "%s: %s", ran->facts->title, ran->facts->versions);
+    fprintf(p->out, ", %s\n", ms_bytes_text(ran->facts->total_bytes, total));
+    fputs("  weights: ", p->out);
+    ms_page_put(p, "%s", ran->weights ? ran->weights : "memory of the host");
+    fprintf(p->out, "; passes: %" PRIu32 " timed, %" PRIu32 " checked\n", ran->timed_passes,
+            ran->checked_passes);
+    if (is_whole(&ran->rows[0])) {
+        write_bytes(p, v);
+        write_times(p, v);
+    }
+    if (ran->status != MS_OK)
+        write_partial(p, v);
+    write_checks(p, ran);
+}
+
+/* ---- JSON ---- */
+
+static void write_json_times(ms_json_writer *w, const char *key, const ms_stream_times *t)
+{
+    ms_json_object(w, key);
+    ms_json_double(w, "compute", t->compute_ms, 6);
+    ms_json_double(w, "copies", t->copy_ms, 6);
+    ms_json_double(w, "hidden", t->hidden_ms, 6);
+    ms_json_double(w, "exposed", t->exposed_ms, 6);
+    ms_json_double(w, "pass", t->pass_ms, 6);
+    ms_json_double(w, "first_pass", t->first_ms, 6);
+    ms_json_close(w);
+}
+
+static void write_json_row(ms_json_writer *w, const ms_stream_row *row, const ms_stream_measured *m)
+{
+    pair pairs[PAIRS];
+    read_pairs(row, m, pairs);
+    ms_json_object(w, NULL);
+    ms_json_uint(w, "prefetch", row->prefetch);
+    ms_json_bool(w, "partial", !is_whole(m));
+    for (int measured = 0; measured < 2; measured++) {
+        if (!measured && !m->has_predicted) {
+            ms_json_null(w, "predicted");
+            continue;
+        }
+        ms_json_object(w, measured ? "measured" : "predicted");
+        for (int i = 0; i < PAIRS; i++)
+            ms_json_uint(w, pairs[i].key, measured ? pairs[i].measured : pairs[i].predicted);
+        ms_json_close(w);
+    }
+    ms_json_uint(w, "checks", m->checks);
+    if (m->is_timed) {
+        ms_json_object(w, "times_ms");
+        write_json_times(w, "predicted", &m->scheduled);
+        write_json_times(w, "measured", &m->times);
+        ms_json_double(w, "fill_host_buffers", m->fill_ms, 6);
+        ms_json_close(w);
+        ms_json_double(w, "link_gb_per_s", m->measured.link_bytes_per_s / 1e9, 6);
+    } else {
+        ms_json_null(w, "times_ms");
+        ms_json_null(w, "link_gb_per_s");
+    }
+    ms_json_uint(w, "skipped_flops", m->result.skipped_flops);
+    ms_json_close(w);
+}
+
+static const char *outcome_of(ms_status status)
+{
+    if (status == MS_OK)
+        return "ran";
+    if (status == MS_ERR_STOPPED)
+        return "interrupted";
+    return status == MS_ERR_OVER_BUDGET ? "out_of_memory" : "failed";
+}
+
+void ms_stream_run_json(ms_json_writer *w, const ms_stream_view *v)
+{
+    const ms_stream_run_view *ran = v->ran;
+    ms_json_object(w, "run");
+    ms_json_string(w, "outcome", outcome_of(ran->status));
+    ms_json_string(w, "message", ran->status == MS_OK ? NULL : ran->message);
+    ms_json_string(w, "backend", ran->backend);
+    ms_json_string(w, "device_title", ran->facts->title);
+    ms_json_string(w, "versions", ran->facts->versions);
+    ms_json_bool(w, "simulated_device", ran->facts->is_simulated);
+    ms_json_uint(w, "device_bytes", ran->facts->total_bytes);
+    ms_json_string(w, "weights", ran->weights);
+    ms_json_uint(w, "timed_passes", ran->timed_passes);
+    ms_json_uint(w, "checked_passes", ran->checked_passes);
+    ms_json_array(w, "rows");
+    for (uint32_t i = 0; i < ran->count; i++)
+        write_json_row(w, &v->table->rows.items[i], &ran->rows[i]);
+    ms_json_close(w);
+    ms_json_close(w);
+}
+
+/* ---- CSV ---- */
+
+void ms_stream_run_csv_names(FILE *out)
+{
+    fputs(",run_peak_memory_bytes,run_reserved_memory_bytes,run_device_grown_bytes,run_pinned_"
+          "bytes,run_checks,run_compute_ms,run_copy_ms,run_hidden_ms,run_exposed_ms,run_pass_ms,"
+          "run_first_pass_ms",
+          out);
+}
+
+void ms_stream_run_csv(FILE *out, const ms_stream_run_view *ran, uint32_t index)
+{
+    static const char none[] = ",,,,,,,,,,,";
+    const ms_stream_measured *m = index < ran->count ? &ran->rows[index] : NULL;
+    if (!m || !is_whole(m)) {
+        fputs(none, out);
+        return;
+    }
+    const ms_stream_times *t = &m->times;
+    const double ms[] = {t->compute_ms, t->copy_ms, t->hidden_ms,
+                         t->exposed_ms, t->pass_ms, t->first_ms};
+    pair pairs[PAIRS];
+    read_pairs(&(ms_stream_row){0}, m, pairs);
+    for (int i = 0; i < PAIRS; i++)
+        fprintf(out, ",%" PRIu64, pairs[i].measured);
+    fprintf(out, ",%" PRIu64, m->checks);
+    for (size_t i = 0; i < sizeof ms / sizeof ms[0]; i++) {
+        char text[MS_FIXED_TEXT];
+        fprintf(out, ",%s", m->is_timed ? ms_fixed(ms[i], 6, text) : "");
+    }
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * Streamed passes that were executed: predicted beside measured, as parts of the other reports.
+ */
+#ifndef MS_REPORT_STREAM_STREAM_RUN_H
+#define MS_REPORT_STREAM_STREAM_RUN_H
+
+#include "json/write.h"
+#include "report/stream/stream_view.h"
+
+void ms_stream_run_console(const ms_page *page, const ms_stream_view *view);
+
+/* The member "run". */
+void ms_stream_run_json(ms_json_writer *writer, const ms_stream_view *view);
+
+/* Columns after those of the table: their names, each after a comma, and a row's figures, which are
+ * empty past what was executed. */
+void ms_stream_run_csv_names(FILE *out);
+void ms_stream_run_csv(FILE *out, const ms_stream_run_view *ran, uint32_t row);
+
+#endif

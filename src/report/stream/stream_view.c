@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/stream/stream_view.h"
+
+#include <inttypes.h>
+
+#include "report/view/view.h"
+#include "text/number.h"
+
+const char *ms_stream_title(const ms_stream_view *v)
+{
+    const char *name = v->model->name && *v->model->name ? v->model->name : v->model->model_type;
+    const char *count = ms_view_millions(v->arena, v->table->param_count);
+    if (!count)
+        return NULL;
+    return ms_arena_printf(
+        v->arena, "%s: %s parameters, %s, %s, batch %" PRIu64 " x %" PRIu64 " %s", name, count,
+        ms_dtype_info_of(v->run->dtype)->short_name, ms_inference_phase_names[v->table->phase],
+        v->run->batch, v->run->seq_tokens, v->model->image_tokens ? "positions" : "tokens");
+}
+
+/* The last row that streams, or the last. */
+static const ms_stream_row *last_streamed(const ms_stream_table *t)
+{
+    uint32_t i = t->rows.count;
+    while (i > 1 && t->rows.items[i - 1].stays)
+        i--;
+    return &t->rows.items[i - 1];
+}
+
+static const char *layers_text(ms_arena *arena, uint64_t count)
+{
+    return ms_arena_printf(arena, "%" PRIu64 " %s", count, count == 1 ? "layer" : "layers");
+}
+
+const char *ms_stream_answer(const ms_stream_view *v)
+{
+    const ms_stream_table *t = v->table;
+    const ms_stream_times *times = &last_streamed(t)->times;
+    char compute[MS_FIXED_TEXT], copy[MS_FIXED_TEXT];
+    if (!t->pass.is_timed)
+        return "no times: the rates of the device, or of its link, are not known";
+    if (t->enough.best == 0)
+        return "so few layers all stay on the device after the first pass";
+    if (t->enough.hides)
+        return ms_arena_printf(v->arena, "the copies are hidden from %s ahead on",
+                               layers_text(v->arena, t->enough.hides));
+    if (last_streamed(t)->stays)
+        return "all layers stay on the device after the first pass";
+    return ms_arena_printf(v->arena, "not hidden: copies take %s ms, computing %s ms",
+                           ms_fixed(times->copy_ms, 1, copy),
+                           ms_fixed(times->compute_ms, 1, compute));
+}
+
+const char *ms_stream_advice(const ms_stream_view *v)
+{
+    const ms_stream_enough *enough = &v->table->enough;
+    if (enough->best == 0 || enough->hides)
+        return "";
+    return ms_arena_printf(v->arena,
+                           "more than %s ahead gain nothing, unless all layers stay on the device",
+                           layers_text(v->arena, enough->best));
+}
