@@ -57,19 +57,19 @@ static ms_status fill_grid(const double grid[3], double ratios[MS_MOST_OFFLOAD_R
 ms_status ms_offload_ratios_read(const char *text, double ratios[MS_MOST_OFFLOAD_RATIOS],
                                  uint32_t *count, ms_error *err)
 {
-    static const char field[] = "--offload-ratio";
+    static const char option[] = "--offload-ratio";
     enum { MOST = 128, PARTS = 3 };
     char copy[MOST];
     double grid[PARTS] = {0};
     uint32_t parts = 0;
     if (strlen(text) >= sizeof copy)
-        return ms_fail(err, MS_ERR_USAGE, "%s: '%.40s...' is too long", field, text);
+        return ms_fail(err, MS_ERR_USAGE, "%s: '%.40s...' is too long", option, text);
     strcpy(copy, text); /* NOLINT: its length was checked */
     for (char *part = copy, *next; part && parts <= PARTS; part = next, parts++) {
         next = next_part(part);
         if (parts == PARTS)
             continue;
-        ms_status status = read_ratio(field, part, &grid[parts], err);
+        ms_status status = read_ratio(option, part, &grid[parts], err);
         if (status != MS_OK)
             return status;
     }
@@ -82,7 +82,7 @@ ms_status ms_offload_ratios_read(const char *text, double ratios[MS_MOST_OFFLOAD
     return ms_fail(err, MS_ERR_USAGE,
                    "%s: found '%.40s', expected a ratio such as 0.5, or FROM:TO:STEP such as "
                    "0:1:0.1",
-                   field, text);
+                   option, text);
 }
 
 /* ---- tags ---- */
