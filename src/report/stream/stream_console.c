@@ -82,9 +82,15 @@ bool ms_stream_console(FILE *out, const ms_stream_view *v)
     const ms_stream_table *t = v->table;
     const char *title = ms_stream_title(v), *answer = ms_stream_answer(v);
     const char *times = ms_times_text(v->arena, v->run), *advice = ms_stream_advice(v);
-    if (!title || !answer || !times || !advice)
+    const char *verdict = ms_stream_verdict(v);
+    if (!title || !answer || !times || !advice || !verdict)
         return false;
-    ms_page_title(&page, title, t->enough.hides ? MS_TONE_GOOD : MS_TONE_TIGHT, answer);
+    if (*verdict) {
+        ms_page_title(&page, title, ms_stream_fits(v) ? MS_TONE_GOOD : MS_TONE_BAD, verdict);
+        ms_page_paragraph(&page, answer);
+    } else {
+        ms_page_title(&page, title, t->enough.hides ? MS_TONE_GOOD : MS_TONE_TIGHT, answer);
+    }
     if (*advice)
         ms_page_paragraph(&page, advice);
     write_memory(&page, t);

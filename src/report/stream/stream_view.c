@@ -32,6 +32,32 @@ static const char *layers_text(ms_arena *arena, uint64_t count)
     return ms_arena_printf(arena, "%" PRIu64 " %s", count, count == 1 ? "layer" : "layers");
 }
 
+bool ms_stream_fits(const ms_stream_view *v)
+{
+    return ms_reason_fits(v->table->rows.items[0].judgement.reason);
+}
+
+const char *ms_stream_verdict(const ms_stream_view *v)
+{
+    const ms_stream_table *t = v->table;
+    uint32_t fitting = 0;
+    char needs[MS_GIB_TEXT], budget[MS_GIB_TEXT];
+    if (v->run->budget_bytes == 0)
+        return "";
+    while (fitting < t->rows.count && ms_reason_fits(t->rows.items[fitting].judgement.reason))
+        fitting++;
+    const ms_stream_row *row = &t->rows.items[fitting > 0 ? fitting - 1 : 0];
+    (void)ms_gib(row->judgement.device_bytes.expected, needs);
+    (void)ms_gib(v->run->budget_bytes, budget);
+    if (fitting == 0)
+        return ms_arena_printf(v->arena, "does not fit: with %s ahead it takes %s of %s GiB",
+                               layers_text(v->arena, row->prefetch), needs, budget);
+    return ms_arena_printf(v->arena, "fits%s with %s ahead: %s of %s GiB",
+                           ms_reason_verdict(row->judgement.reason) == MS_VERDICT_TIGHT ? " tightly"
+                                                                                        : "",
+                           layers_text(v->arena, row->prefetch), needs, budget);
+}
+
 const char *ms_stream_answer(const ms_stream_view *v)
 {
     const ms_stream_table *t = v->table;

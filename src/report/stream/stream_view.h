@@ -34,6 +34,11 @@ typedef struct ms_stream_view {
  * memory. */
 const char *ms_stream_title(const ms_stream_view *view);
 
+/* "does not fit: ...", "fits up to 4 layers ahead: ..."; "" where no budget is known; NULL when out
+ * of memory. Fewer layers ahead never need more. */
+const char *ms_stream_verdict(const ms_stream_view *view);
+bool ms_stream_fits(const ms_stream_view *view); /* at least the fewest layers ahead */
+
 /* "the copies are hidden from 3 layers ahead on", or why they are not; NULL when out of memory. */
 const char *ms_stream_answer(const ms_stream_view *view);
 
