@@ -194,8 +194,8 @@ $(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c $(FAIL_SRC)) $(C
 # fewer, and NOT_ASAN is not run, whose code other tests run there. Of what is tried in very many places (failed allocations,
 # hostile texts) every TRY_EVERY-th place is taken; 1 takes all.
 IS_ASAN := $(filter asan,$(CONFIG))
-CHECK_EVERY ?= $(if $(IS_ASAN),12,3)
-TRY_EVERY ?= $(if $(IS_ASAN),96,12)
+CHECK_EVERY ?= $(if $(IS_ASAN),12,5)
+TRY_EVERY ?= $(if $(IS_ASAN),96,24)
 NOT_ASAN := %/test_alive %/test_choose %/test_cost_model %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% %/check_browser.py \
             %/check_channels.py %/check_completions.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py %/check_outside.py \
             %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_replays.py %/check_sweeps.py %/check_verdicts.py \
@@ -288,7 +288,7 @@ VALGRIND := valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-ex
 # the backends of the replay reserve more addresses than valgrind has, and libraries of a CUDA toolkit and a BLAS leak.
 NOT_VALGRIND := %/test_alive %/test_choose %/test_cost_model %/test_every_plan %/test_gate %/test_locale %/test_plan_stop %/test_queues \
                 %/test_simulate %/test_targets %/test_trace_file %/test_nulldevice %/test_nulldevice_kernels \
-                %/test_backend_host %/test_replay %/test_replay_cuda %/test_replay_stress %/test_stream_cuda %/test_streaming
+                %/test_backend_host %/test_offload %/test_stream_run %/test_stream_stress %/test_replay %/test_replay_cuda %/test_replay_stress %/test_stream_cuda %/test_streaming
 valgrind: $(UNIT)                    ## the unit programs under valgrind
 	@mkdir -p $(BUILD) && : > $(BUILD)/results-valgrind
 	@RUNNER='$(VALGRIND)' sh scripts/run_suite.sh $(BUILD)/results-valgrind $(addprefix unit=,$(filter-out $(NOT_VALGRIND),$(UNIT)))

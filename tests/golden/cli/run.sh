@@ -4,6 +4,7 @@
 #
 #   args     what follows `memscope`; or `script`, run by sh, where $MEMSCOPE is the program
 #   files/   copied into the scratch folder first
+#   slow     a sentence: the case is not run under sanitizers
 #   stdout, stderr, exit   what is expected; absent: nothing, nothing, 0
 #
 # They lie by command: plan/graph. UPDATE=1 rewrites what is expected; read the difference. CASES chooses some: names of
@@ -52,6 +53,9 @@ for folder in "$root"/tests/golden/cli/*/*/; do
     name=${folder#"$root"/tests/golden/cli/}
     name=${name%/} group=${name%%/*}
     case " ${CASES:-$name} " in *" $name "* | *" $group "*) ;; *) continue ;; esac
+    if [ "${CONFIG:-}" = asan ] && [ -f "${folder}slow" ]; then
+        continue
+    fi
     if run_case "${folder%/}"; then
         passed=$((passed + 1))
     else

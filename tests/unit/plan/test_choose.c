@@ -126,9 +126,8 @@ static void nothing_is_better(void **state)
     }
     enumerate(&e, &assignment, 0);
     for (int i = 0; i < LIMITS; i++) {
-        check_limit(arena, &e, i, 0);
         check_limit(arena, &e, i, 0.001);
-        check_limit(arena, &e, i, 0.02);
+        check_limit(arena, &e, i, i % 2 ? 0 : 0.02);
     }
     ms_arena_free(arena);
 }
