@@ -195,10 +195,10 @@ $(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c $(FAIL_SRC)) $(C
 # hostile texts) every TRY_EVERY-th place is taken; 1 takes all.
 IS_ASAN := $(filter asan,$(CONFIG))
 CHECK_EVERY ?= $(if $(IS_ASAN),12,5)
-TRY_EVERY ?= $(if $(IS_ASAN),96,24)
-NOT_ASAN := %/test_alive %/test_choose %/test_cost_model %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% %/check_browser.py \
+TRY_EVERY ?= $(if $(IS_ASAN),192,48)
+NOT_ASAN := %/test_alive %/test_choose %/test_cost_model %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% tests/property/sweep/% %/check_browser.py \
             %/check_channels.py %/check_completions.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py %/check_outside.py \
-            %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_replays.py %/check_sweeps.py %/check_verdicts.py \
+            %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_replays.py %/check_streams.py %/check_sweeps.py %/check_verdicts.py \
             %/parameters.json %/wide_cuda.json %/cuda_step_sm80.json %/norms_cuda.json
 tested = $(if $(IS_ASAN),$(filter-out $(NOT_ASAN),$(1)),$(1))
 

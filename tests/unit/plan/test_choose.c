@@ -34,7 +34,7 @@ static const choose_case cases[] = {
 };
 /* clang-format on */
 
-enum { LIMITS = 12 };
+enum { LIMITS = 8 };
 
 typedef struct every {
     const ms_cost_model *costs;
