@@ -25,7 +25,7 @@ static const struct library {
     const char *file, *name;
 } libraries[] = {
     {"libopenblas.so.0", "OpenBLAS"}, {"libopenblas.so", "OpenBLAS"}, {"libblis.so.4", "BLIS"},
-    {"libblis.so", "BLIS"},           {"libblas.so.3", "BLAS"},
+    {"libblis.so", "BLIS"},
 };
 
 static void load(ms_blas *blas)
@@ -163,14 +163,42 @@ static void store_tile(void *c, uint64_t width, const part *p, ms_dtype dtype, c
             put(c, (p->row + i) * width + p->column + j, dtype, tile[i * TILE + j]);
 }
 
-static void add_plainly(const part *p, uint64_t inner, const float *a, const float *b, float *c)
+/* Sums of so many rows and columns stay in registers. */
+enum { BLOCK_ROWS = 4, BLOCK_COLUMNS = 8 };
+
+static void add_block(uint64_t inner, const float *a, const float *b, float *c)
 {
-    for (uint64_t i = 0; i < p->rows; i++)
+    float sums[BLOCK_ROWS][BLOCK_COLUMNS] = {{0}};
+    for (uint64_t k = 0; k < inner; k++)
+        for (uint64_t i = 0; i < BLOCK_ROWS; i++)
+            for (uint64_t j = 0; j < BLOCK_COLUMNS; j++)
+                sums[i][j] += a[i * TILE + k] * b[k * TILE + j];
+    for (uint64_t i = 0; i < BLOCK_ROWS; i++)
+        for (uint64_t j = 0; j < BLOCK_COLUMNS; j++)
+            c[i * TILE + j] += sums[i][j];
+}
+
+static void add_rest(const part *p, uint64_t inner, const float *a, const float *b, float *c)
+{
+    for (uint64_t i = p->row; i < p->row + p->rows; i++)
         for (uint64_t k = 0; k < inner; k++) {
             float factor = a[i * TILE + k];
-            for (uint64_t j = 0; j < p->columns; j++)
+            for (uint64_t j = p->column; j < p->column + p->columns; j++)
                 c[i * TILE + j] += factor * b[k * TILE + j];
         }
+}
+
+static void add_plainly(const part *p, uint64_t inner, const float *a, const float *b, float *c)
+{
+    uint64_t rows = p->rows - p->rows % BLOCK_ROWS;
+    uint64_t columns = p->columns - p->columns % BLOCK_COLUMNS;
+    for (uint64_t j = 0; j < columns; j += BLOCK_COLUMNS)
+        for (uint64_t i = 0; i < rows; i += BLOCK_ROWS)
+            add_block(inner, a + i * TILE, b + j, c + i * TILE + j);
+    const part right = {0, columns, rows, p->columns - columns};
+    const part below = {rows, 0, p->rows - rows, p->columns};
+    add_rest(&right, inner, a, b, c);
+    add_rest(&below, inner, a, b, c);
 }
 
 static void add_product(const ms_blas *blas, const part *p, uint64_t inner, const float *a,
