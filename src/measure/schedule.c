@@ -64,7 +64,7 @@ ms_status ms_schedule_build(const ms_trace *trace, const ms_usage *usage, const 
                             ms_schedule *schedule, ms_error *err)
 {
     uint32_t count = usage->steady_end_event - usage->steady_first_event;
-    const ms_event *events = trace->events.items + usage->steady_first_event;
+    const ms_event *events = count ? &trace->events.items[usage->steady_first_event] : NULL;
     ms_playback time;
     bool ready = ms_playback_init(&time, trace, device);
     *schedule = (ms_schedule){.is_timed = ms_device_has_rates(device) && !device->has_assumed_rates,

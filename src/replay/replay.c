@@ -146,10 +146,10 @@ static ms_status set_workspace(replay *r, uint32_t storage, uint64_t bytes)
 static ms_status explain(const replay *r, ms_status status, uint64_t bytes)
 {
     const char *why = r->source.failure.text;
-    if (status == MS_ERR_OVERFLOW)
-        return ms_fail(r->err, status, "the tensors of this run exceed 2^62 bytes");
     if (r->source.failure.status == status && *why)
         return ms_fail(r->err, status, "%s", why);
+    if (status == MS_ERR_OVERFLOW)
+        return ms_fail(r->err, status, "the tensors of this run exceed 2^62 bytes");
     if (status == MS_ERR_OVER_BUDGET)
         return ms_fail(r->err, status, "%llu bytes more do not fit the capacity of the run",
                        (unsigned long long)bytes);

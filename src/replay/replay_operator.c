@@ -97,15 +97,24 @@ static bool cut(const ms_gemm *whole, uint64_t unit, region a, region b, region 
     part->a = a.address;
     part->b = b.address;
     part->c = c.address;
-    return true;
+    return part->batches > 0;
 }
 
 /* More parts than that say nothing of a product's rate. */
 enum { MOST_PARTS = 4096 };
 
-static uint64_t parts_of(uint64_t whole, uint64_t part)
+static bool has_few_parts(const ms_gemm *whole, const ms_backend_product *most)
 {
-    return (whole + part - 1) / part;
+    const uint64_t sizes[][2] = {{whole->batches, most->batches},
+                                 {whole->rows, most->rows},
+                                 {whole->inner, most->inner},
+                                 {whole->columns, most->columns}};
+    uint64_t parts = 1;
+    for (int i = 0; i < 4 && parts <= MOST_PARTS; i++) {
+        uint64_t more = sizes[i][0] / sizes[i][1] + (sizes[i][0] % sizes[i][1] > 0);
+        parts = more <= MOST_PARTS ? parts * more : more;
+    }
+    return parts <= MOST_PARTS;
 }
 
 static ms_status run_part(const ms_replay_work *r, ms_backend_stream *stream,
@@ -142,10 +151,7 @@ bool ms_replay_operator_fit(const ms_replay_work *r, const ms_op_exec *op, const
     region a = find_input(r, op, n * whole->rows * whole->inner);
     region b = find_input(r, op, n * whole->inner * whole->columns);
     region c = find_output(r, op, n * whole->rows * whole->columns);
-    return cut(whole, unit, a, b, c, most) &&
-           parts_of(whole->batches, most->batches) * parts_of(whole->rows, most->rows) *
-                   parts_of(whole->inner, most->inner) * parts_of(whole->columns, most->columns) <=
-               MOST_PARTS;
+    return cut(whole, unit, a, b, c, most) && has_few_parts(whole, most);
 }
 
 static ms_status run_product(ms_replay_work *r, const ms_op_exec *op, const ms_gemm *whole,
@@ -200,13 +206,16 @@ static bool is_of_optimizer(const ms_storage *s)
            s->category == MS_CATEGORY_OPTIMIZER_STATE;
 }
 
-/* A step of an optimizer has no operands of its own: it goes through all parameters. */
+/* A step of an optimizer has no operands of its own: it goes through all parameters, a few times
+ * at most. What is left then moves in the replay's own memory. */
 static ms_status run_update(ms_replay_work *r, ms_backend_stream *stream, uint64_t bytes,
                             ms_error *err)
 {
+    enum { MOST_ROUNDS = 16 };
     uint64_t left = bytes, before = 0;
     ms_status status = MS_OK;
-    while (left > 0 && left != before && status == MS_OK) {
+    for (int round = 0; round < MOST_ROUNDS && left > 0 && left != before && status == MS_OK;
+         round++) {
         before = left;
         for (uint32_t i = 0; i < r->trace->storages.count && left > 0 && status == MS_OK; i++) {
             const region from = {r->addresses[i], r->trace->storages.items[i].bytes};
@@ -217,7 +226,9 @@ static ms_status run_update(ms_replay_work *r, ms_backend_stream *stream, uint64
             left -= part;
         }
     }
-    return status;
+    return status == MS_OK && left < bytes
+               ? move(r, stream, (region){0}, (region){0}, left, err)
+               : status;
 }
 
 /* Half of the traffic is read: each input's own bytes where they lie, and what the operator moves
