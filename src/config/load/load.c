@@ -366,3 +366,29 @@ ms_status ms_config_load(ms_arena *arena, const ms_family_list *families,
                        "no config given; name a built-in model, a config.json or a directory");
     return load_config(&l, config, settings, count);
 }
+
+/* ---- a device alone ---- */
+
+static bool is_of_device(const char *field)
+{
+    int index = ms_run_field_find(field);
+    return index < 0 || (strcmp(ms_run_table.texts[index].group, "Device") == 0 &&
+                         strcmp(ms_run_table.texts[index].name, "torch") != 0);
+}
+
+ms_status ms_config_load_device(ms_arena *arena, const ms_run_setting *settings, size_t count,
+                                const char *owner, ms_run_config *run, ms_notes *notes,
+                                ms_error *err)
+{
+    loading l = begin(arena, NULL, (ms_loaded){NULL, run, notes}, err);
+    for (size_t i = 0; i < count; i++)
+        if (!is_of_device(settings[i].field))
+            return ms_fail(err, MS_ERR_USAGE, "%s: leave it out, because %s has a step of its own",
+                           settings[i].field, owner);
+    ms_status status = apply_settings(&l, settings, count);
+    if (status == MS_OK)
+        status = apply_calibration(&l, NULL);
+    return status == MS_OK
+               ? ms_run_resolve_device(arena, &l.draft, &l.origins, run, notes, err)
+               : status;
+}

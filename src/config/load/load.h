@@ -44,6 +44,12 @@ ms_status ms_config_load_value(ms_arena *arena, const ms_family_list *families, 
                                const char *path, const ms_run_setting *settings, size_t count,
                                ms_loaded into, ms_error *err);
 
+/* Of a run only the device, its times, the allocator and the budget, for what has a step of its
+ * own, `owner` ("a trace"). Refuses settings of a model, of its step, and of PyTorch. */
+ms_status ms_config_load_device(ms_arena *arena, const ms_run_setting *settings, size_t count,
+                                const char *owner, ms_run_config *run, ms_notes *notes,
+                                ms_error *err);
+
 /* Finds where a file sets a field of such a run; training arguments count too. False if none does.
  */
 bool ms_config_find_origin(ms_arena *arena, const ms_family_list *families, ms_json_value value,

@@ -235,22 +235,42 @@ static ms_status resolve_experts(const ms_resolving *c)
     return ms_resolve_fail(c, "experts", "%s experts %s", ms_experts_names[run->experts], reason);
 }
 
+/* ---- all of it ---- */
+
+typedef ms_status (*resolver)(const ms_resolving *c);
+
+static ms_status resolve(const ms_resolving *c, const resolver *steps, size_t count)
+{
+    ms_run_draft filled = *c->draft;
+    ms_resolving step = *c;
+    step.draft = &filled;
+    ms_status status = ms_config_field_fill(&ms_run_table, &filled, c->arena, c->err);
+    *c->run = filled.run;
+    for (size_t i = 0; i < count && status == MS_OK; i++)
+        status = steps[i](&step);
+    return status;
+}
+
 ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_run_origins *origins,
                          const ms_model_config *model, ms_run_config *run, ms_notes *notes,
                          ms_error *err)
 {
     /* In this order: later ones look at what earlier ones resolved. */
-    static ms_status (*const steps[])(const ms_resolving *) = {
+    static const resolver steps[] = {
         resolve_device,           resolve_tokens,        resolve_optimizer,       resolve_places,
         resolve_in_backward,      resolve_accumulation,  ms_resolve_quantization, note_autocast,
         resolve_allocator,        resolve_budget,        ms_resolve_layers,       ms_resolve_loss,
         ms_resolve_between_steps, ms_resolve_treatments, resolve_attention,       resolve_experts,
     };
-    ms_run_draft filled = *draft;
-    const ms_resolving c = {arena, &filled, origins, model, run, notes, err};
-    ms_status status = ms_config_field_fill(&ms_run_table, &filled, arena, err);
-    *run = filled.run;
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == MS_OK; i++)
-        status = steps[i](&c);
-    return status;
+    const ms_resolving c = {arena, draft, origins, model, run, notes, err};
+    return resolve(&c, steps, sizeof steps / sizeof steps[0]);
+}
+
+ms_status ms_run_resolve_device(ms_arena *arena, const ms_run_draft *draft,
+                                const ms_run_origins *origins, ms_run_config *run, ms_notes *notes,
+                                ms_error *err)
+{
+    static const resolver steps[] = {resolve_device, resolve_allocator, resolve_budget};
+    const ms_resolving c = {arena, draft, origins, NULL, run, notes, err};
+    return resolve(&c, steps, sizeof steps / sizeof steps[0]);
 }

@@ -23,4 +23,9 @@ ms_status ms_run_resolve(ms_arena *arena, const ms_run_draft *draft, const ms_ru
                          const ms_model_config *model, ms_run_config *run, ms_notes *notes,
                          ms_error *err);
 
+/* Of the run only the device, its times, the allocator and the budget, which need no model. */
+ms_status ms_run_resolve_device(ms_arena *arena, const ms_run_draft *draft,
+                                const ms_run_origins *origins, ms_run_config *run, ms_notes *notes,
+                                ms_error *err);
+
 #endif
