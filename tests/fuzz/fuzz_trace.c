@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * A trace file: what is accepted can be measured, timed, listed and written, and reads as itself.
+ * A trace file: what is accepted can be measured, timed, listed, replayed and written, and reads as
+ * itself.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -12,6 +13,9 @@
 #include "measure/lifetime.h"
 #include "measure/profile.h"
 #include "measure/schedule.h"
+#include "replay/backend_host.h"
+#include "replay/replay.h"
+#include "replay/replay_check.h"
 #include "trace/trace_read.h"
 
 static const ms_device device = {.memory_bytes_per_s = 1e12,
@@ -39,6 +43,58 @@ static void measure(const ms_trace *trace, ms_allocator_kind kind)
     ms_usage_free(&usage);
 }
 
+/* ---- replay ---- */
+
+#define MIB (UINT64_C(1) << 20)
+static const ms_backend_host_options hosts[] = {
+    {.capacity_bytes = 64 * MIB, .has_no_blas = true},
+    {.capacity_bytes = MIB << 24, .has_no_blas = true, .skips_data = true},
+};
+
+/* Bytes and sums that a replay with data computes; saturates. */
+static uint64_t work_of(const ms_trace *trace)
+{
+    double all = 0;
+    for (uint32_t i = 0; i < trace->works.count; i++)
+        all += (double)trace->works.items[i].bytes;
+    for (uint32_t i = 0; i < trace->ops.count; i++)
+        all += (double)trace->ops.items[i].traffic_bytes;
+    for (uint32_t i = 0; i < trace->products.count; i++) {
+        const ms_gemm *p = &trace->products.items[i];
+        all += (double)p->batches * (double)p->rows * (double)p->inner * (double)p->columns;
+    }
+    return all < (double)(MIB << 24) ? (uint64_t)all : MIB << 24;
+}
+
+static void replay(const ms_trace *trace, const ms_backend_host_options *host, bool is_memory_only)
+{
+    ms_error err = {0};
+    ms_backend *backend = NULL;
+    ms_replay_result result;
+    const ms_replay_options options = {.allocator = {.kind = MS_ALLOCATOR_CUDA},
+                                       .is_memory_only = is_memory_only,
+                                       .keeps_host_copies = !is_memory_only};
+    if (ms_replay_host_open(host, &backend, &err) != MS_OK)
+        return;
+    if (ms_replay_run(backend, trace, &options, &result, &err) != MS_OK)
+        assert(err.text[0]);
+    ms_replay_free(&result);
+    backend->calls->close(backend);
+}
+
+static void replay_all(const ms_trace *trace)
+{
+    ms_error err = {0};
+    if (ms_replay_check(trace, &err) != MS_OK) {
+        assert(err.text[0]);
+        return;
+    }
+    if (work_of(trace) < 16 * MIB)
+        replay(trace, &hosts[0], false);
+    replay(trace, &hosts[1], false);
+    replay(trace, &hosts[1], true);
+}
+
 static void use(const ms_trace *trace)
 {
     ms_profile profile;
@@ -48,6 +104,7 @@ static void use(const ms_trace *trace)
     if (ms_profile_build(trace, &device, MS_ALLOCATOR_CUDA, &profile, &err) == MS_OK)
         ms_profile_free(&profile);
     free(ms_lifetimes_create(trace));
+    replay_all(trace);
     char text[64];
     for (uint32_t i = 0; i < trace->storages.count; i++)
         (void)ms_trace_formula(trace, &trace->storages.items[i], text, sizeof text);
