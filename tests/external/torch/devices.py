@@ -47,7 +47,7 @@ def told(memscope, name, folder):
 def main():
     memscope, python = os.path.abspath(sys.argv[1]), sys.argv[2]
     folder = os.path.join(os.path.dirname(memscope), "nulldevice")
-    table = json.load(open(os.path.join(HERE, "..", "..", "configs", "devices.json")))["devices"]
+    table = json.load(open(os.path.join(HERE, "..", "..", "..", "configs", "devices.json")))["devices"]
     rows = [row for row in table if row["kind"] == "cuda" and row.get("compute_capability")]
     wanted, asked = [], []
     for row in rows:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "oracle"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "oracle"))
 import measure_step
 import transformers.masking_utils  # before a device is chosen, as there: with torch 2.6 it brings torch._dynamo, which makes tensors where it is imported
 
