@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Runs a predicted step on a device: its allocations, products, memory traffic and copies, and what
+ * Runs a predicted or captured step on a device: its allocations, products, memory traffic and copies, and what
  * the device shows of them; or measures the device itself.
  *
  *     ms_error err = {0};
@@ -38,6 +38,8 @@ typedef struct ms_probe_options {
     const char *const *offload_tags; /* "mlp=0.5", or "mlp" for offload_ratio; without a tag for it,
                                         that counts for all that no other tag fits */
     size_t offload_tag_count;
+    /* Of ms_probe_step: */
+    const char *trace; /* a file of analyze or capture, or "-", in place of a model; NULL: none */
 } ms_probe_options;
 
 ms_probe *ms_probe_create(void); /* NULL when out of memory */
@@ -47,6 +49,8 @@ void ms_probe_free(ms_probe *probe);
  * nothing on the device; what was measured before it is partial, and ms_probe_write says so.
  * MS_ERR_IO: there is no such device, or it fails; MS_ERR_OVER_BUDGET: it is full; MS_ERR_NOMEM:
  * the host is; MS_ERR_STOPPED: see ms_probe_stop; others as ms_analyze's. */
+/* With a trace (analyze, plan or capture write them), of the run only the device, its times, the
+ * allocator and the budget are used, and other settings are refused. */
 ms_status ms_probe_step(ms_probe *probe, const ms_run *run, const ms_probe_options *options,
                         ms_error *err);
 /* Of the run only the device's name is used, for which the figures are meant. */

@@ -11,7 +11,7 @@ from collections import namedtuple
 from . import hints, shown, world
 from .collecting import without_collecting
 
-SCHEMA_VERSION = "1.3"
+SCHEMA_VERSION = "1.4"
 HEAD = 4  # members that say how the program ended
 # The best outcome of several processes sorts first.
 OUTCOMES = ["stepped", "out_of_memory", "failed", "few_steps", "no_step", "no_device", "no_gpu", "no_torch"]
@@ -40,8 +40,8 @@ def message(failure):
 
 @without_collecting
 def write(source, folder, stem="runtime_report", beside=None):
-    """The report comes last, whole or not at all; `beside`: stems of the snapshot and the list of events."""
-    snapshot, listed = beside or (stem, stem)
+    """The report comes last, whole or not at all; `beside`: stems of the snapshot, the list of events and the trace."""
+    snapshot, listed, traced = beside or (stem, stem, stem)
     out, replay = document(source)
     if replay:
         with open(os.path.join(folder, snapshot + ".pickle"), "wb") as file:
@@ -49,6 +49,10 @@ def write(source, folder, stem="runtime_report", beside=None):
         from . import rows
         with open(os.path.join(folder, listed + ".txt"), "w") as file:
             file.writelines(line + "\n" for line in rows.events(replay, _phase_at(source.tracer)))
+        if entries := _entries(source.tracer):
+            from . import trace_file
+            with open(os.path.join(folder, traced + ".jsonl"), "w") as file:
+                trace_file.write(file, source.tracer, replay, entries, " ".join(out["metadata"]["command"]))
     path = os.path.join(folder, stem + ".json")
     with open(path + ".part", "w") as file:
         file.write(rows_on_lines(json.dumps(out, indent=1)) + "\n")
@@ -64,6 +68,12 @@ def write_rest(source, folder, stem):
         file.write(rows_on_lines(json.dumps(out, indent=1)).removeprefix("{\n") + "\n")
     os.rename(path + ".part", path)
     return path
+
+
+def _entries(tracer):
+    """What a trace is made of; None: none is wanted, or something is missing."""
+    recording = tracer.recording
+    return tracer.history.until(recording) if tracer.history and recording and recording.snapshot else None
 
 
 def rows_on_lines(text):
@@ -177,6 +187,8 @@ def notes(source, steady, replay):
     out = list(source.answers.notes) if source.answers else []
     if steady and not replay:
         out.append("memory by module is not reported: the step was cut off, has too many allocations, or the allocator keeps no list of them")
+    if os.environ.get("MEMSCOPE_CAPTURE_TRACE") == "1" and not _entries(source.tracer):
+        out.append("no trace was written: the list of all allocations and frees is not complete")
     if capture.is_null():
         out.append("cuDNN is not available: attention and convolutions use PyTorch's own kernels, whose workspaces differ from cuDNN's")
         if world.size():

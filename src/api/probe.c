@@ -28,6 +28,7 @@ ms_probe *ms_probe_create(void)
 void ms_probe_drop_step(ms_probe *p)
 {
     ms_replay_free(&p->result);
+    ms_profile_free(&p->profile);
     if (p->has_predicted)
         ms_usage_free(&p->predicted);
     if (p->is_simulated)
@@ -41,6 +42,8 @@ void ms_probe_free(ms_probe *p)
         return;
     ms_probe_drop_step(p);
     ms_replay_links_free(&p->links);
+    if (p->trace_file)
+        ms_trace_free(&p->trace.trace);
     ms_vec_free(&p->rows);
     ms_arena_free(p->arena);
     free(p);
@@ -73,7 +76,7 @@ ms_status ms_probe_open_backend(ms_probe *p, const ms_probe_options *options, ms
     const ms_backend_choice choice = {.name = options->backend,
                                       .device_index = options->device_index,
                                       .capacity = options->capacity,
-                                      .skips_data = options->memory_only,
+                                      .skips_data = options->memory_only || p->is_memory_only,
                                       .stop = &p->stop};
     ms_status status = ms_api_backend_open(&choice, backend, &p->backend, err);
     if (status == MS_OK)
@@ -92,7 +95,7 @@ ms_status ms_probe_compare_devices(ms_probe *p, ms_error *err)
 /* What the allocator may reserve: what the run gives it, and what the device has left. */
 static uint64_t capacity_of(const ms_probe *p)
 {
-    uint64_t own = p->is_memory_only ? 0 : ms_replay_own_bytes(&p->simulated.simulation.trace);
+    uint64_t own = p->is_memory_only ? 0 : ms_replay_own_bytes(ms_probe_trace_of(p));
     uint64_t used = p->facts.first_used_bytes + own, total = p->facts.total_bytes;
     uint64_t left = total > used ? total - used : 1, asked = p->run.allocator.capacity_bytes;
     return asked && asked < left ? asked : left;
@@ -105,18 +108,27 @@ static void limit_to_device(const ms_probe *p, ms_replay_options *options)
         options->allocator.device_bytes = p->facts.total_bytes;
 }
 
-ms_status ms_probe_predict(ms_probe *p, ms_replay_options *options, ms_error *err)
+/* A trace is there already. */
+static ms_status simulate(ms_probe *p, ms_error *err)
 {
     const ms_job job = {.model = &p->model, .run = &p->run};
+    if (p->trace_file)
+        return ms_profile_build(&p->trace.trace, p->run.device, p->run.allocator.kind, &p->profile,
+                                err);
     ms_status status = ms_simulate(&job, MS_SIMULATE_ALL, &p->simulated, err);
     p->is_simulated = status == MS_OK;
+    return status;
+}
+
+ms_status ms_probe_predict(ms_probe *p, ms_replay_options *options, ms_error *err)
+{
+    ms_status status = simulate(p, err);
     if (status != MS_OK)
         return status;
     options->allocator = p->run.allocator;
     if (p->backend)
         limit_to_device(p, options);
-    status =
-        ms_usage_measure(&p->simulated.simulation.trace, &options->allocator, &p->predicted, err);
+    status = ms_usage_measure(ms_probe_trace_of(p), &options->allocator, &p->predicted, err);
     p->has_predicted = status == MS_OK;
     return status;
 }
@@ -139,7 +151,7 @@ static ms_status run_step(ms_probe *p, ms_backend *backend, ms_error *err)
                              "predicted not to fit in what this device has left");
     if (status != MS_OK)
         return status;
-    status = ms_replay_run(backend, &p->simulated.simulation.trace, &options, &p->result, err);
+    status = ms_replay_run(backend, ms_probe_trace_of(p), &options, &p->result, err);
     p->has_result = true;
     return ms_probe_keep(p, status, err);
 }
@@ -160,7 +172,8 @@ ms_status ms_probe_step(ms_probe *p, const ms_run *run, const ms_probe_options *
     ms_status status = ms_probe_begin(p, err);
     p->is_memory_only = options->memory_only;
     if (status == MS_OK)
-        status = ms_probe_load(p, run, err);
+        status = options->trace ? ms_probe_load_trace(p, run, options->trace, err)
+                                : ms_probe_load(p, run, err);
     if (status == MS_OK)
         status = ms_probe_open_backend(p, options, &backend, err);
     if (status != MS_OK)
@@ -315,9 +328,13 @@ ms_status ms_probe_write(const ms_probe *p, const char *format, FILE *out, ms_er
         return write_links(p, format, out, err);
     if (p->rows.count)
         return write_offload(p, format, out, err);
-    const ms_probe_view view = {.model = &p->model,
+    bool is_trace = p->trace_file != NULL;
+    const ms_probe_view view = {.model = is_trace ? NULL : &p->model,
+                                .simulation = is_trace ? NULL : &p->simulated.simulation,
+                                .trace_file = p->trace_file,
+                                .trace = &p->trace.facts,
                                 .run = &p->run,
-                                .simulated = &p->simulated,
+                                .profile = is_trace ? &p->profile : &p->simulated.profile,
                                 .predicted = &p->predicted,
                                 .result = &p->result,
                                 .facts = &p->facts,

@@ -37,6 +37,13 @@ static ms_status set_links(ms_cli_settings *s, const char *value, ms_error *err)
     return MS_OK;
 }
 
+static ms_status set_trace(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)err;
+    s->trace = value;
+    return MS_OK;
+}
+
 static ms_status set_ratio(ms_cli_settings *s, const char *value, ms_error *err)
 {
     (void)err;
@@ -69,6 +76,7 @@ static const ms_cli_option options[] = {
     {"backend",      0,   "NAME", "cuda, or host: memory and threads of this machine [cuda]",   ms_cli_set_backend},
     {"device-index", 0,   "N",    "which of CUDA's devices [0]",                         ms_cli_set_device_index},
     {"capacity",     0,   "SIZE", "memory of the host as a device [3/4 of what is free]",       ms_cli_set_capacity},
+    {"trace",        0,   "FILE", "a trace of analyze or capture, instead of a CONFIG",          set_trace},
     {"memory-only",  0,   NULL,   "allocate and release only; no operators, no copies",         set_memory_only},
     {"links",        0,   NULL,   "measure the device: copies, memory, products, context",      set_links},
     {"offload-ratio", 0,  "R",    "offload this ratio of what layers save, or FROM:TO:STEP",    set_ratio},
@@ -150,6 +158,7 @@ static ms_status measure(const ms_cli_settings *s, ms_error *err)
                                       s->backend || offloads(s) ? s->backend : ms_cli_backend(s),
                                   .device_index = s->device_index,
                                   .capacity = s->capacity,
+                                  .trace = s->trace,
                                   .memory_only = s->memory_only,
                                   .offload_ratio = s->offload_ratio,
                                   .offload_tags = s->offload_tags,
@@ -178,6 +187,11 @@ static void check_offload(const ms_cli_settings *s, ms_error *err)
 
 static void check_options(const ms_cli_settings *s, ms_error *err)
 {
+    if (s->trace && (s->links || offloads(s)))
+        ms_cli_fail(err, MS_ERR_USAGE,
+                    s->links ? "--links measures the device, and runs no trace"
+                             : "a trace has its own offload: --offload-ratio and --offload-tag are "
+                               "for a CONFIG");
     if (s->links && s->memory_only)
         ms_cli_fail(err, MS_ERR_USAGE,
                     "--memory-only moves no data, so --links has nothing to "
@@ -223,6 +237,8 @@ static const char *const examples[] = {
     "predicted beside measured on the GPU of this machine",
     "memscope probe llama-3.1-8b --plan plan.json --memory-only -o fits.json",
     "whether a plan fits, without running its operators",
+    "memscope probe --trace run.jsonl --device h100-80gb",
+    "the step of a trace, which analyze --format trace and capture --trace write",
     "memscope probe smollm2-135m --seq 256 --backend host --capacity 4GiB",
     "the same step in this machine's memory, without a GPU",
     "memscope probe llama-3.1-8b --device h100-80gb --offload-ratio 0:1:0.1",

@@ -40,6 +40,7 @@ struct ms_cli_settings {
     uint64_t ranks;           /* --world of capture; 0: not given */
     uint64_t device_count;    /* --device-count of capture; 0: not given */
     bool traces_calls;        /* --trace-calls of capture */
+    bool writes_trace;        /* --trace of capture */
     bool hides_paths;         /* --no-paths of capture */
     const char *device;       /* of capture */
     const char *calibration;  /* of check; elsewhere a field of the run */
@@ -58,6 +59,7 @@ struct ms_cli_settings {
     uint32_t device_index;
     bool has_device_index;
     bool memory_only, links; /* of probe */
+    const char *trace;
     const char *offload_ratio;
     const char *offload_tags[MS_CLI_MOST_TAGS];
     size_t offload_tag_count;

@@ -118,7 +118,7 @@ static void write_head(const ms_probe_view *v, const ms_page *page)
 {
     const ms_backend_facts *f = v->facts;
     char total[MS_GIB_TEXT];
-    const char *name = ms_probe_model(v);
+    const char *name = ms_probe_title(v);
     fputs(ms_page_tone(page, MS_TONE_BOLD), page->out);
     ms_put_printable(page->out, name);
     fputs(ms_page_tone(page, MS_TONE_END), page->out);

@@ -39,7 +39,9 @@ static void write_metadata(ms_json_writer *w, const ms_probe_view *v)
     ms_json_array_inline(w, "command");
     ms_json_string(w, NULL, "memscope");
     ms_json_string(w, NULL, "probe");
-    ms_json_string(w, NULL, ms_probe_model(v));
+    if (ms_probe_trace_name(v))
+        ms_json_string(w, NULL, "--trace");
+    ms_json_string(w, NULL, ms_probe_trace_name(v) ? ms_probe_trace_name(v) : ms_probe_title(v));
     ms_json_close(w);
     ms_json_string(w, "allocator", ms_allocator_names[v->run->allocator.kind]);
     ms_json_object(w, "libraries");
@@ -53,11 +55,13 @@ static void write_metadata(ms_json_writer *w, const ms_probe_view *v)
 static void write_summary(ms_json_writer *w, const ms_probe_view *v)
 {
     const ms_replay_result *r = v->result;
-    const ms_simulation *s = &v->simulated->simulation;
+    const ms_simulation *s = v->simulation;
     const uint64_t *c = r->category_bytes;
     ms_json_object(w, "summary");
-    ms_json_uint(w, "param_count", s->param_count);
-    ms_json_uint(w, "trainable_param_count", s->trainable_param_count);
+    if (s) {
+        ms_json_uint(w, "param_count", s->param_count);
+        ms_json_uint(w, "trainable_param_count", s->trainable_param_count);
+    }
     ms_json_uint(w, "weight_memory_bytes", c[MS_CATEGORY_WEIGHT]);
     ms_json_uint(w, "buffer_memory_bytes", c[MS_CATEGORY_BUFFER]);
     ms_json_uint(w, "grad_memory_bytes", c[MS_CATEGORY_GRADIENT]);
@@ -67,7 +71,8 @@ static void write_summary(ms_json_writer *w, const ms_probe_view *v)
     ms_json_uint(w, "persistent_memory_bytes",
                  c[MS_CATEGORY_WEIGHT] + c[MS_CATEGORY_BUFFER] + c[MS_CATEGORY_GRADIENT] +
                      c[MS_CATEGORY_OPTIMIZER_STATE]);
-    ms_json_uint(w, "saved_bytes", s->saved_bytes);
+    if (s)
+        ms_json_uint(w, "saved_bytes", s->saved_bytes);
     ms_json_uint(w, "after_build_bytes", r->after_build_bytes);
     ms_json_uint(w, "start_bytes", r->start_bytes);
     ms_json_uint(w, "peak_memory_bytes", r->peak_bytes);

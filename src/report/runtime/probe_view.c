@@ -2,6 +2,7 @@
 #include "report/runtime/probe_view.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct rows {
     ms_probe_row *items;
@@ -49,15 +50,53 @@ bool ms_probe_has_step_time(const ms_probe_view *view)
     return view->result->has_times && view->result->skipped_flops == 0;
 }
 
-/* What the profile predicts. */
+/* The phases of a step that take time. */
+static const struct {
+    const char *key, *title;
+} phase_rows[MS_PHASE_COUNT] = {
+    [MS_PHASE_FORWARD] = {"forward_ms", "time of forward"},
+    [MS_PHASE_BACKWARD] = {"backward_ms", "time of backward"},
+    [MS_PHASE_CLIP] = {"clip_ms", "time of clip"},
+    [MS_PHASE_OPTIMIZER] = {"optimizer_ms", "time of optimizer"},
+    [MS_PHASE_EVALUATION] = {"evaluation_ms", "time of evaluation"},
+};
+
+/* Of all micro-steps. */
+static double predicted_ms(const ms_profile *profile, uint8_t phase)
+{
+    double ms = 0;
+    for (uint32_t i = 0; i < profile->spans.count; i++) {
+        const ms_profile_span *s = &profile->spans.items[i];
+        if (s->phase == phase)
+            ms += (s->compute_ms + s->exposed_ms) * s->repeats;
+    }
+    return ms;
+}
+
+static double measured_ms(const ms_replay_result *result, uint8_t phase)
+{
+    double ms = 0;
+    for (uint32_t i = result->first_steady_phase; i < result->phases.count; i++)
+        if (result->phases.items[i].phase == phase)
+            ms += result->phases.items[i].ms;
+    return ms;
+}
+
 static void add_times(rows *r, const ms_probe_view *v)
 {
     const ms_replay_result *m = v->result;
-    const ms_summary *s = &v->simulated->summary;
-    if (!ms_probe_has_step_time(v) || !v->is_same_device || !(s->step_time_ms > 0))
+    const ms_step_time *time = &v->profile->time;
+    if (!ms_probe_has_step_time(v) || !v->is_same_device ||
+        !ms_device_has_rates(v->run->device) || !(time->step_ms > 0))
         return;
-    add(r, (ms_probe_row){"step_time_ms", "time of the step", true, s->step_time_ms, m->step_ms});
-    add(r, (ms_probe_row){"exposed_copy_ms", "waiting for copies", true, s->exposed_copy_ms,
+    for (uint8_t phase = 0; phase < MS_PHASE_COUNT; phase++) {
+        double predicted = predicted_ms(v->profile, phase), measured = measured_ms(m, phase);
+        if (phase_rows[phase].key && (predicted > 0 || measured > 0))
+            add(r, (ms_probe_row){phase_rows[phase].key, phase_rows[phase].title, true, predicted,
+                                  measured});
+    }
+    add(r, (ms_probe_row){"step_time_ms", "time of the step", true, time->step_ms, m->step_ms});
+    add(r, (ms_probe_row){"exposed_copy_ms", "waiting for copies", true, time->exposed_ms,
                           m->times_ms[MS_REPLAY_WAITING]});
 }
 
@@ -89,9 +128,17 @@ const ms_probe_row *ms_probe_most(const ms_probe_row *items, uint32_t count)
     return most;
 }
 
-const char *ms_probe_model(const ms_probe_view *view)
+const char *ms_probe_trace_name(const ms_probe_view *view)
+{
+    const char *slash = view->trace_file ? strrchr(view->trace_file, '/') : NULL;
+    return slash ? slash + 1 : view->trace_file;
+}
+
+const char *ms_probe_title(const ms_probe_view *view)
 {
     const ms_model_config *model = view->model;
+    if (!model)
+        return view->trace->run && *view->trace->run ? view->trace->run : ms_probe_trace_name(view);
     return model->name && *model->name ? model->name : model->model_type;
 }
 

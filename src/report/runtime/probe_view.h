@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * What the reports of `memscope probe` are written from: a step as predicted, and as replayed.
+ * What the reports of `memscope probe` are written from: a step as predicted, or the trace of a
+ * file, and as replayed.
  */
 #ifndef MS_REPORT_RUNTIME_PROBE_VIEW_H
 #define MS_REPORT_RUNTIME_PROBE_VIEW_H
@@ -8,11 +9,15 @@
 #include "replay/replay.h"
 #include "report/kit/page.h"
 #include "simulate/simulate.h"
+#include "trace/trace_write.h"
 
 typedef struct ms_probe_view {
-    const ms_model_config *model;
-    const ms_run_config *run;
-    const ms_simulated *simulated;
+    const ms_model_config *model;    /* NULL: a trace */
+    const ms_simulation *simulation; /* of the model; NULL: a trace */
+    const char *trace_file;          /* NULL: a model */
+    const ms_trace_facts *trace;     /* of the file */
+    const ms_run_config *run;        /* of a trace: only device, allocator and budget */
+    const ms_profile *profile;       /* predicted times */
     const ms_usage *predicted; /* with the memory that this device has */
     const ms_replay_result *result;
     const ms_backend_facts *facts;
@@ -43,8 +48,9 @@ double ms_probe_difference(const ms_probe_row *row);
 /* Whether the time of the step is that of its whole work. */
 bool ms_probe_has_step_time(const ms_probe_view *view);
 
-/* The name of the model, or its type. */
-const char *ms_probe_model(const ms_probe_view *view);
+/* The name of the model, or its type; what the trace is of, else its file's name without folders. */
+const char *ms_probe_title(const ms_probe_view *view);
+const char *ms_probe_trace_name(const ms_probe_view *view); /* that name; NULL: a model */
 
 /* "stepped", "out_of_memory", ...: as in a runtime report. */
 const char *ms_probe_outcome(const ms_probe_view *view);
