@@ -58,9 +58,11 @@ class Capture:
         self.answers, self.written, self.asked_to_stop, self.noted = answers.Answers(), False, 0, None
 
     def install(self, torch):
-        from . import cudnn, reads, tracer
+        from . import cudnn, reads, recording, tracer
         self.reads = self.answers.reads = reads.Reads()
         self.tracer = tracer.Tracer(self.wanted, self.stop)
+        if os.environ.get("MEMSCOPE_CAPTURE_TRACE") == "1" and recording.is_possible():
+            self.tracer.history = recording.History()
         if is_null():
             cudnn.switch_off(torch, self.answers.notes)
             loss = os.environ.get("MEMSCOPE_CAPTURE_LOSS")

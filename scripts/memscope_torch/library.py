@@ -7,7 +7,7 @@ import torch
 from . import capture, reads, report, tracer
 
 GIB = 1 << 30
-NAMES = {"stem": "runtime_report", "beside": ("memory_snapshot", "runtime_events")}
+NAMES = {"stem": "runtime_report", "beside": ("memory_snapshot", "runtime_events", "runtime_trace")}
 
 
 class Trace:
@@ -26,6 +26,7 @@ class Trace:
         if self.host:
             self.host.hand_over()
         self.reads = self.host.reads if self.host else reads.Reads()
+        self.tracer.history = self.host.tracer.history if self.host else None
         self.tracer.install()
         self.tracer.watch(self.model)
         for optimizer in self.optimizers:
@@ -47,7 +48,7 @@ class Trace:
             self.host.take(self.source)
 
     def save(self, folder):
-        """Writes runtime_report.json, memory_snapshot.pickle and runtime_events.txt."""
+        """Writes runtime_report.json, memory_snapshot.pickle and runtime_events.txt; with `memscope capture --trace` runtime_trace.jsonl."""
         os.makedirs(folder, exist_ok=True)
         report.write(self.source, folder, **NAMES)
 

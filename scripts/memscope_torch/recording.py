@@ -54,6 +54,36 @@ class Recording:
         return [entry for entry in trace if entry["action"] in ("alloc", "free_requested")]
 
 
+class History:
+    """Every allocation and free since the device was first used, for a trace; (action, address, bytes, stream) each."""
+
+    def __init__(self):
+        self.entries, self.is_whole = [], True
+        torch.cuda._lazy_call(self._begin)
+
+    def _begin(self):
+        """Called as the device is first used."""
+        _record("all", context=None, stacks="python", max_entries=MOST_EVENTS)
+
+    @without_collecting
+    def take(self):
+        """What came since the last time. A recording that begins clears the list."""
+        trace = _snapshot()["device_traces"][torch.cuda.current_device()]
+        self.is_whole = self.is_whole and len(trace) < MOST_EVENTS
+        self.entries += _short(trace)
+
+    def until(self, recording):
+        """All up to the end of a recording; None where some are missing."""
+        count = sum(action in ("alloc", "free_requested") for action, *_ in self.entries)
+        if not (self.is_whole and recording.is_whole and count == recording.start_event):
+            return None
+        return self.entries + _short(recording.snapshot["device_traces"][torch.cuda.current_device()])
+
+
+def _short(trace):
+    return [(entry["action"], entry.get("addr", 0), entry["size"], entry["stream"]) for entry in trace]  # "oom" has no address
+
+
 def _snapshot():
     with _without_compiler():
         return torch.cuda.memory._snapshot()

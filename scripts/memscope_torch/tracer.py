@@ -24,6 +24,7 @@ class Tracer:
         self.depth = self.inside = 0
         self.is_on = self.stepped = False
         self.steps, self.phases, self.recording, self.recorded = [], None, None, None
+        self.history = None  # a recording.History, where a trace is wanted
         self.build_bytes, self.counts, self.patches, self.handles = 0, {}, [], []
 
     # ---- hooks ----
@@ -169,6 +170,8 @@ class Tracer:
     def step_begins(self):
         self.stepped, self.recorded = False, None
         if torch.cuda.is_initialized() and recording.is_possible():
+            if self.history:
+                self.history.take()
             self.recording = recording.Recording(phases.events(phases.stats()))
             self.paths.labels.begin_step()
         self.phases = phases.Phases(self.peaks, self.phase_ended)

@@ -119,6 +119,7 @@ static bool set_environment(const ms_cli_capture_request *request, const places 
         {"MEMSCOPE_NULL_COUNT", count},
         {"MEMSCOPE_CAPTURE_WORLD", ranks},
         {"MEMSCOPE_NULL_CALLS", request->traces_calls ? "1" : NULL},
+        {"MEMSCOPE_CAPTURE_TRACE", request->writes_trace ? "1" : NULL},
         {"MEMSCOPE_CAPTURE_PATHS", request->hides_paths ? "0" : NULL},
     };
     bool done = true;

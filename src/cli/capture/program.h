@@ -26,7 +26,7 @@ typedef struct ms_cli_capture_request {
     const char *loss; /* value of the loss when it is read back; NULL: not given */
     uint64_t steps, seconds, device_count;
     uint64_t ranks; /* world size, of which the program is one rank; 0: not set */
-    bool traces_calls, hides_paths;
+    bool traces_calls, writes_trace, hides_paths;
 } ms_cli_capture_request;
 
 typedef struct ms_cli_ending {

@@ -21,7 +21,8 @@ static const struct kept {
     const char *ending, *name;
 } kept[] = {{".json", MS_CLI_REPORT_NAME},
             {".pickle", "memory_snapshot.pickle"},
-            {".txt", "runtime_events.txt"}};
+            {".txt", "runtime_events.txt"},
+            {".jsonl", "runtime_trace.jsonl"}};
 enum { KEPT = sizeof kept / sizeof kept[0] };
 static const char unfinished_ending[] = ".rest";
 

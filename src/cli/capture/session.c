@@ -198,6 +198,7 @@ static ms_status capture_into(const ms_cli_settings *s, const char *out,
                                                 .device_count = device_count(s),
                                                 .ranks = s->ranks,
                                                 .traces_calls = s->traces_calls,
+                                                .writes_trace = s->writes_trace,
                                                 .hides_paths = s->hides_paths,
                                                 .steps = s->step ? s->step : DEFAULT_STEPS,
                                                 .seconds =

@@ -58,6 +58,13 @@ static ms_status set_trace_calls(ms_cli_settings *s, const char *value, ms_error
     return MS_OK;
 }
 
+static ms_status set_trace(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    (void)value, (void)err;
+    s->writes_trace = true;
+    return MS_OK;
+}
+
 static ms_status set_no_paths(ms_cli_settings *s, const char *value, ms_error *err)
 {
     (void)value, (void)err;
@@ -113,6 +120,7 @@ static const ms_cli_option options[] = {
     {"out",        0,   "DIR",     "directory of runtime_report.json [memscope-capture]",     set_out},
     {"time-limit", 0,   "SECONDS", "stop a program that has not finished its steps by then [600]",         set_time_limit},
     {"trace-calls", 0,  NULL,      "list the program's calls of CUDA libraries",      set_trace_calls},
+    {"trace",      0,   NULL,      "write runtime_trace.jsonl too, for memscope probe",  set_trace},
     {"no-paths",   0,   NULL,      "name source files without their folders",           set_no_paths},
     {"quiet",      'q', NULL,      "no report on the console",                              ms_cli_set_quiet},
     {"color",      0,   "WHEN",    "auto, always or never",                                 ms_cli_set_color},
@@ -149,6 +157,9 @@ static int run(const ms_cli_call *call)
 static const char *const examples[] = {
     "memscope capture --device h100-80gb -- python train.py",
     "three steps of your own program, without a GPU",
+    "memscope capture --trace -- python train.py\n"
+    "  memscope probe --trace memscope-capture/runtime_trace.jsonl",
+    "the same allocations on a GPU, without Python",
     NULL,
 };
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Captures programs with `memscope capture` and holds what it says against what is expected.
 
-usage: check.py MEMSCOPE PYTHON [programs | cases [FILE [SUBSTRING]] | overhead]
+usage: check.py MEMSCOPE PYTHON [programs | cases [FILE [SUBSTRING]] | traces [FILE [SUBSTRING]] | overhead]
 
 With RESULTS=FILE in the environment, FILE gets a line of JSON for each program and case: what tables are made of.
 """
@@ -21,8 +21,8 @@ except ImportError:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "programs")
-SCHEMA = json.load(open(os.path.join(HERE, "..", "..", "schemas", "runtime_report.schema.json")))
-KEPT = {"runtime_report.json", "memory_snapshot.pickle", "runtime_events.txt"}
+SCHEMA = json.load(open(os.path.join(HERE, "..", "..", "..", "schemas", "runtime_report.schema.json")))
+KEPT = {"runtime_report.json", "memory_snapshot.pickle", "runtime_events.txt", "runtime_trace.jsonl"}
 FIGURES = [("peak_bytes", "peak_allocated_bytes"), ("end_bytes", "end_allocated_bytes"),
            ("peak_requested_bytes", "peak_requested_bytes"), ("end_requested_bytes", "end_requested_bytes"),
            ("peak_reserved_bytes", "peak_reserved_bytes"), ("end_reserved_bytes", "end_reserved_bytes")]
@@ -105,7 +105,7 @@ def program_of(name, folder):
     """The file of a program; of a text, its example that follows steps."""
     if not name.endswith(".md"):
         return os.path.join(PROGRAMS, name + ".py")
-    blocks = open(os.path.join(HERE, "..", "..", name)).read().split("```python\n")[1:]
+    blocks = open(os.path.join(HERE, "..", "..", "..", name)).read().split("```python\n")[1:]
     path = os.path.join(folder, "example.py")
     with open(path, "w") as file:
         file.write(next(block for block in blocks if "memscope_torch" in block).split("```")[0])
@@ -273,6 +273,48 @@ def check_cases(memscope, python, path, only):
     return bad or not done
 
 
+ALLOCATORS = {"expandable_segments:True": ["--allocator", "cuda-expandable"]}
+TRACED = ("loop", "looks_first", "trainer", "lora", "sft", "checkpointed", "lightning_fit", "ddp", "fsdp2", "library")
+
+
+def replayed(memscope, folder, report, allocator=()):
+    """The trace of a capture, run by memscope's own allocator, against what PyTorch's counted."""
+    path = os.path.join(folder, "replay.json")
+    command = [memscope, "probe", "--trace", os.path.join(folder, "out", "runtime_trace.jsonl"), "--backend", "host", "--capacity", "4TiB",
+               "--device", report["metadata"]["device"], *allocator, "-q", "-o", path]
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        return [run.stderr[-400:]]
+    replay = json.load(open(path))
+    theirs = [row for row in report["phases"] if row["phase"] != "between"]
+    faults = [error.message for error in jsonschema.Draft7Validator(SCHEMA).iter_errors(replay)] if jsonschema else []
+    faults += ["predicted and replayed differ"] if replay["replay"]["disagrees_most"] else []
+    if [row["phase"] for row in replay["phases"]] != [row["phase"] for row in theirs]:
+        return faults + [f"phases {[row['phase'] for row in replay['phases']]}"]
+    return faults + [f"{a['phase']} {key}: {a[key]}, PyTorch {b[key]}" for a, b in zip(replay["phases"], theirs) for key in b if a[key] != b[key]]
+
+
+def check_traces(memscope, python, path, only):
+    bad = done = 0
+    names = [name for name in TRACED if only in name and not lacks(python, name)]
+    measured = json.load(open(path))["cases"]
+    runs = [(name, lambda sources, name=name: [program_of(name, sources), os.path.join(sources, "trainer")], "") for name in names]
+    runs += [(case["id"], lambda _, case=case: [os.path.join(PROGRAMS, "case.py"), os.path.abspath(path), case["id"]], case.get("alloc_conf") or "")
+             for case in measured if only in case["id"]]
+    for name, words, conf in runs:
+        if conf and conf not in ALLOCATORS:
+            continue
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sources:
+            options = ["--trace", "--device", "a100-80gb", *(["--world", "2"] if name in ("ddp", "fsdp2") else [])]
+            code, _, messages, report = capture(memscope, options, [python, *words(sources)], folder, {"PYTORCH_CUDA_ALLOC_CONF": conf} if conf else {})
+            faults = replayed(memscope, folder, report, ALLOCATORS.get(conf, ())) if code == 0 else [messages[-400:]]
+        print(f"{name}: {'; '.join(faults[:4]) or 'equal to the byte'}", flush=True)
+        done += 1
+        bad += bool(faults)
+    print(f"{done - bad} of {done} traces equal to the byte")
+    return bad or not done
+
+
 MOST_SECONDS = 0.25
 
 
@@ -304,8 +346,9 @@ def main():
     elif what == "overhead":
         bad = check_overhead(memscope, python)
     else:
-        path = sys.argv[4] if len(sys.argv) > 4 else os.path.join(HERE, "..", "oracle", "cuda_step_sm80.json")
-        bad = check_cases(memscope, python, path, sys.argv[5] if len(sys.argv) > 5 else "")
+        path = sys.argv[4] if len(sys.argv) > 4 else os.path.join(HERE, "..", "..", "oracle", "cuda_step_sm80.json")
+        check = check_traces if what == "traces" else check_cases
+        bad = check(memscope, python, path, sys.argv[5] if len(sys.argv) > 5 else "")
     sys.exit(1 if bad else 0)
 
 
