@@ -23,16 +23,6 @@ typedef struct search {
     uint64_t state; /* of pseudo-random numbers */
 } search;
 
-/* A small cost in addition to time, of one layer: what it saves, or has on the host. */
-static double effort(const ms_choose_task *task, const ms_layer_cost *cost)
-{
-    const double mib = 1024.0 * 1024.0;
-    if (task->saved_ms_per_mib <= 0)
-        return (double)cost->host_bytes / mib * 1e-9;
-    return (double)ms_layer_saved(cost, task->costs->micro_steps - 1) / mib *
-           task->saved_ms_per_mib;
-}
-
 static const ms_layer_cost *cost_at(const ms_cost_model *costs, const uint32_t *options, uint32_t i)
 {
     return &costs->options[options[i]].layers[i];
@@ -43,7 +33,7 @@ double ms_assignment_cost(const ms_choose_task *task, const ms_assignment *assig
     const ms_cost_limits limits = {UINT64_MAX, task->limit_bytes, task->loss_limit_bytes, most};
     ms_cost_sum sum = ms_assignment_sum_within(task->costs, assignment, &limits);
     for (uint32_t i = 0; i < task->costs->layer_count && !isinf(sum.step_ms); i++)
-        sum.step_ms += effort(task, cost_at(task->costs, assignment->options, i));
+        sum.step_ms += ms_choose_effort(task, cost_at(task->costs, assignment->options, i));
     return sum.step_ms;
 }
 
@@ -62,7 +52,7 @@ static void add_layer(search *s, uint32_t layer, int sign)
     const ms_cost_model *costs = s->p->costs;
     const ms_layer_cost *c = cost_at(costs, s->now.options, layer);
     double waits = costs->has_exact_waits ? c->exposed_ms : 0;
-    s->least.cost += sign * (c->ms - waits + effort(s->p->task, c));
+    s->least.cost += sign * (c->ms - waits + ms_choose_effort(s->p->task, c));
     for (uint32_t m = 0; m < costs->micro_steps; m++) {
         int64_t made = c->bytes[m].forward_end - c->bytes[m].input;
         if (layer + 1 < costs->layer_count)
@@ -305,9 +295,9 @@ static void climb_twice(search *s)
     const uint32_t left = s->left;
     ms_choose_task saving = *p->task;
     ms_cost_problem of_saving = *p;
-    double ms = ms_assignment_sum(p->costs, &s->now).step_ms, mib = 1024.0 * 1024.0;
+    double ms = ms_assignment_sum(p->costs, &s->now).step_ms;
     if (saving.saved_ms_per_mib <= 0) {
-        saving.saved_ms_per_mib = worth_saving * ms / ((double)saving.limit_bytes / mib);
+        saving.saved_ms_per_mib = worth_saving * ms / ((double)saving.limit_bytes / MS_MIB);
         of_saving.task = &saving;
         s->p = &of_saving;
         s->left = left / 2;
