@@ -401,6 +401,15 @@ static void close_weights(placed *p)
     ms_arena_free(p->arena);
 }
 
+static bool matches(placed *p, uint32_t layer, const uint8_t *place)
+{
+    bool answer = false;
+    ms_error err = {0};
+    if (ms_stream_weights_match(&p->weights, layer, place, &answer, &err) != MS_OK)
+        fail_msg("%s", err.text);
+    return answer;
+}
+
 /* Each tensor at its own multiple of MS_STREAM_UNIT; one wrong byte is seen. */
 static void layers_are_filled(void **state)
 {
@@ -413,14 +422,14 @@ static void layers_are_filled(void **state)
     assert_non_null(place);
     for (uint32_t layer = 2; layer-- > 0;) {
         assert_int_equal(ms_stream_weights_fill(&p.weights, layer, place, &err), MS_OK);
-        assert_true(ms_stream_weights_match(&p.weights, layer, place));
-        assert_false(ms_stream_weights_match(&p.weights, 1 - layer, place));
+        assert_true(matches(&p, layer, place));
+        assert_false(matches(&p, 1 - layer, place));
         for (uint32_t i = p.weights.first.items[layer]; i < p.weights.first.items[layer + 1]; i++) {
             const ms_stream_piece *piece = &p.weights.pieces.items[i];
             assert_int_equal(piece->at % MS_STREAM_UNIT, 0);
             assert_memory_equal(place + piece->at, piece->data, piece->bytes);
             place[piece->at + piece->bytes - 1] ^= 1;
-            assert_false(ms_stream_weights_match(&p.weights, layer, place));
+            assert_false(matches(&p, layer, place));
             place[piece->at + piece->bytes - 1] ^= 1;
         }
     }
@@ -432,13 +441,17 @@ static void layers_are_filled(void **state)
 static void a_file_that_shrinks_is_reported(void **state)
 {
     placed p;
-    ms_error err = {0};
+    bool answer = true;
+    ms_error err = {0}, second = {0};
     (void)state;
     open_weights(&p);
     uint8_t *place = calloc(p.pass.slot_bytes, 1);
     assert_int_equal(truncate(in_folder("model.safetensors"), 4096), 0);
     assert_int_equal(ms_stream_weights_fill(&p.weights, 1, place, &err), MS_ERR_IO);
     assert_non_null(strstr(err.text, "became shorter"));
+    assert_int_equal(ms_stream_weights_match(&p.weights, 1, place, &answer, &second), MS_ERR_IO);
+    assert_non_null(strstr(second.text, "became shorter"));
+    assert_false(answer);
     free(place);
     close_weights(&p);
 }
