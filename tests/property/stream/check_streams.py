@@ -119,6 +119,13 @@ def check_interrupted():
     assert found["outcome"] == "interrupted" and found["rows"][-1]["partial"] and found["rows"][-1]["times_ms"] is None
 
 
+def check_not_written():
+    """A place that is taken meanwhile is told, beside why the run ended."""
+    message = interrupt("stream smollm2-135m --seq 2048 --phase prefill --run --backend host --capacity 4GiB -q -o taken.json",
+                        lambda: pathlib.Path("taken.json").mkdir())[1]
+    assert "cannot write taken.json" in message, message
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -130,6 +137,7 @@ def main():
         check("weights", check_weights)
         check("changed headers", check_changed_headers)
         check("interrupted", check_interrupted)
+        check("not written", check_not_written)
     finish()
 
 
