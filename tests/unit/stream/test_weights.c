@@ -80,16 +80,18 @@ typedef struct length_case {
     const char *label;
     uint8_t first[MS_SAFETENSORS_LENGTH_BYTES];
     uint64_t file_bytes, length; /* 0: refused */
+    const char *text;            /* of the message */
 } length_case;
 
 static const length_case lengths[] = {
-    {"as long as the file", {24}, 32, 24},
-    {"a byte too long", {25}, 32, 0},
-    {"two bytes", {0, 1}, 1000, 256},
-    {"no header", {0}, 32, 0},
-    {"2^63", {0, 0, 0, 0, 0, 0, 0, 0x80}, UINT64_MAX, 0},
-    {"nearly 2^64", {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, UINT64_MAX, 0},
-    {"over 16 MiB", {1, 0, 0, 1}, UINT64_C(1) << 40, 0},
+    {"as long as the file", {24}, 32, 24, ""},
+    {"a byte too long", {25}, 32, 0, "longer than the file"},
+    {"two bytes", {0, 1}, 1000, 256, ""},
+    {"no header", {0}, 32, 0, "it has no header"},
+    {"half a header", {1}, 32, 0, "it has no header"},
+    {"2^63", {0, 0, 0, 0, 0, 0, 0, 0x80}, UINT64_MAX, 0, "more than 16 MiB"},
+    {"nearly 2^64", {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, UINT64_MAX, 0, "longer"},
+    {"over 16 MiB", {1, 0, 0, 1}, UINT64_C(1) << 40, 0, "more than 16 MiB"},
 };
 
 static void lengths_are_checked(void **state)
@@ -102,6 +104,7 @@ static void lengths_are_checked(void **state)
     assert_int_equal(status, c->length ? MS_OK : MS_ERR_CONFIG);
     assert_int_equal(length, c->length);
     assert_string_equal(err.file, c->length ? "" : "x.safetensors");
+    assert_non_null(strstr(err.text, c->text));
 }
 
 typedef struct index_case {
@@ -483,6 +486,20 @@ static void broken_files_are_refused(void **state)
     ms_arena_free(arena);
 }
 
+/* Nobody writes into the pipe: opening it would not end. */
+static void a_pipe_is_no_file(void **state)
+{
+    ms_arena *arena = ms_arena_create(0);
+    ms_tensor_files files;
+    ms_error err = {0};
+    (void)state;
+    clear_folder();
+    assert_int_equal(mkfifo(in_folder("model.safetensors"), 0600), 0);
+    assert_int_equal(ms_stream_files_open(arena, folder, &files, &err), MS_ERR_CONFIG);
+    assert_non_null(strstr(err.text, "no safetensors file"));
+    ms_arena_free(arena);
+}
+
 static void a_folder_is_no_file(void **state)
 {
     ms_arena *arena = ms_arena_create(0);
@@ -499,9 +516,9 @@ static void a_folder_is_no_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(layers_are_filled),
-                                       cmocka_unit_test(a_file_that_shrinks_is_reported),
-                                       cmocka_unit_test(a_folder_is_no_file)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_are_filled), cmocka_unit_test(a_file_that_shrinks_is_reported),
+        cmocka_unit_test(a_pipe_is_no_file), cmocka_unit_test(a_folder_is_no_file)};
     if (!mkdtemp(folder))
         return 1;
     int failed = run_rows("headers", headers_are_read, headers);
