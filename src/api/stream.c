@@ -125,6 +125,8 @@ ms_status ms_streaming_simulate(ms_streaming *s, const ms_run *run,
     int phase = 0;
     if (!s || !run || !options || !err)
         return ms_fail_null(err);
+    if (s->has_table)
+        return ms_fail(err, MS_ERR_USAGE, "a stream is simulated once: make another");
     ms_status status = ms_value_choice_of("phase", options->phase ? options->phase : default_phase,
                                           phase_name, NULL, &phase, err);
     if (status == MS_OK)

@@ -27,11 +27,7 @@ typedef struct generator {
 
 static void mark(generator *g, bool begin, ms_phase phase, uint32_t pass)
 {
-    g->tape.phase = (uint8_t)phase;
-    const ms_mark row = {
-        .begin = begin, .phase = (uint8_t)phase, .step = g->step, .micro_step = pass, .repeats = 1};
-    if (ms_trace_add_mark(g->tape.trace, row) == MS_NONE)
-        ms_tape_fail(&g->tape, MS_ERR_NOMEM);
+    ms_step_mark(&g->tape, begin, phase, g->step, pass);
 }
 
 static void build(generator *g)

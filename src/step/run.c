@@ -6,6 +6,7 @@
 #include "model/blocks/adapter.h"
 #include "model/blocks/packed/quantized.h"
 #include "ops/ops.h"
+#include "trace/build.h"
 #include "treatments/selective.h"
 
 typedef struct state {
@@ -26,6 +27,18 @@ const ms_run_config *ms_step_run(const ms_tape *tape)
 {
     const state *s = ms_hooks_find_state(tape, &kind);
     return s->run;
+}
+
+void ms_step_mark(ms_tape *tape, bool begin, ms_phase phase, uint16_t step, uint32_t micro_step)
+{
+    tape->phase = (uint8_t)phase;
+    const ms_mark row = {.begin = begin,
+                         .phase = (uint8_t)phase,
+                         .step = step,
+                         .micro_step = micro_step,
+                         .repeats = tape->repeats};
+    if (ms_trace_add_mark(tape->trace, row) == MS_NONE)
+        ms_tape_fail(tape, MS_ERR_NOMEM);
 }
 
 /* model.to(dtype): buffers are made in fp32. */

@@ -14,6 +14,9 @@
 bool ms_step_set_run(ms_tape *tape, const ms_run_config *run);
 const ms_run_config *ms_step_run(const ms_tape *tape);
 
+/* Marks in the trace where a phase begins or ends, which counts tape->repeats times. */
+void ms_step_mark(ms_tape *tape, bool begin, ms_phase phase, uint16_t step, uint32_t micro_step);
+
 /* Builds an initialised model on its tape: parameters and buffers in the types of the run,
  * quantised, with its adapter. Failures are the tape's; some have a sentence in `err`. */
 void ms_step_build_model(ms_model *model, ms_error *err);

@@ -44,14 +44,7 @@ typedef struct trainer {
 
 static void mark(trainer *t, bool begin, ms_phase phase, uint32_t micro_step)
 {
-    t->tape.phase = (uint8_t)phase;
-    ms_mark row = {.begin = begin,
-                   .phase = (uint8_t)phase,
-                   .step = t->step,
-                   .micro_step = micro_step,
-                   .repeats = t->tape.repeats};
-    if (ms_trace_add_mark(t->tape.trace, row) == MS_NONE)
-        ms_tape_fail(&t->tape, MS_ERR_NOMEM);
+    ms_step_mark(&t->tape, begin, phase, t->step, micro_step);
 }
 
 /* ---- phases ---- */

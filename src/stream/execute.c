@@ -125,13 +125,6 @@ static ms_status read_times(reading *r, ms_error *err)
     return status;
 }
 
-double ms_stream_hidden_share(const ms_stream_measured *m)
-{
-    double possible = m->scheduled.hidden_ms;
-    double share = possible > 0 ? m->times.hidden_ms / possible : 1;
-    return share < 1 ? share : 1;
-}
-
 /* ---- the passes ---- */
 
 typedef struct execution {

@@ -59,8 +59,4 @@ ms_status ms_stream_execute(const ms_stream_execution *execution, const ms_strea
                             ms_backend *backend, ms_stream_measured *measured, ms_error *err);
 void ms_stream_measured_free(ms_stream_measured *measured);
 
-/* What was hidden of what the schedule could hide, from 0 to 1; 1 where there is nothing to hide.
- */
-double ms_stream_hidden_share(const ms_stream_measured *measured);
-
 #endif

@@ -121,9 +121,11 @@ static ms_status check(ms_stream_feed *f, ms_backend_stream *operators, const ch
         return status;
     if (ms_stop_asked(f->stop))
         return ms_fail(err, MS_ERR_STOPPED, "the replay was stopped");
+    bool matches = false;
     f->checks++;
-    if (ms_stream_weights_match(f->weights, layer, f->check))
-        return MS_OK;
+    status = ms_stream_weights_match(f->weights, layer, f->check, &matches, err);
+    if (status != MS_OK || matches)
+        return status;
     return ms_fail(err, MS_ERR_IO,
                    "layer %" PRIu32 " of pass %" PRIu64 " %s with other bytes on the device than "
                    "the host has",

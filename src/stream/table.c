@@ -88,20 +88,6 @@ static ms_status add_rows(const ms_simulation *simulation, const ms_run_config *
     return status;
 }
 
-static ms_status find_enough(const ms_simulation *simulation, const ms_run_config *run,
-                             ms_stream_table *table, ms_error *err)
-{
-    if (!table->pass.is_timed)
-        return MS_OK;
-    ms_status status = ms_stream_clock_enough(&table->pass, &table->enough, err);
-    if (status != MS_OK || table->enough.hides == 0)
-        return status;
-    ms_stream_row row = row_of(table, table->enough.hides);
-    status = fill_memory(simulation, run, table, &row, err);
-    table->hides_peak_bytes = row.peak_bytes;
-    return status;
-}
-
 /* ---- all of it ---- */
 
 static ms_status read_simulation(const ms_simulation *simulation, const ms_run_config *run,
@@ -110,10 +96,9 @@ static ms_status read_simulation(const ms_simulation *simulation, const ms_run_c
 {
     table->param_count = simulation->param_count;
     table->cache_bytes = simulation->cache_bytes;
-    table->attention = simulation->attention;
     ms_status status = ms_stream_pass_read(&simulation->trace, run->device, &table->pass, err);
-    if (status == MS_OK)
-        status = find_enough(simulation, run, table, err);
+    if (status == MS_OK && table->pass.is_timed)
+        status = ms_stream_clock_enough(&table->pass, &table->enough, err);
     return status == MS_OK ? add_rows(simulation, run, prefetches, table, err) : status;
 }
 

@@ -29,10 +29,8 @@ typedef struct ms_stream_table {
     ms_inference_phase phase;
     uint64_t tokens; /* that a pass takes in, or yields */
     uint64_t param_count, cache_bytes;
-    ms_attention attention;
     ms_stream_pass pass;
     ms_stream_enough enough;    /* with times only */
-    uint64_t hides_peak_bytes;  /* allocated with enough.hides; 0: none hides */
     uint64_t most_asked;        /* the largest number that was asked for */
     ms_vec(ms_stream_row) rows; /* by prefetch, each once */
 } ms_stream_table;

@@ -222,12 +222,17 @@ static uint64_t digest_of(const ms_stream_weights *w, uint32_t layer, const void
     return digest;
 }
 
-bool ms_stream_weights_match(ms_stream_weights *w, uint32_t layer, const void *place)
+ms_status ms_stream_weights_match(ms_stream_weights *w, uint32_t layer, const void *place,
+                                  bool *matches, ms_error *err)
 {
+    *matches = false;
     for (uint32_t i = w->digests.count; i <= layer; i++) {
-        uint64_t digest = digest_of(w, i, NULL);
-        if (!ms_vec_push(&w->digests, digest))
-            return digest_of(w, layer, NULL) == digest_of(w, layer, place);
+        ms_status status = ms_stream_files_check(&w->files, err);
+        if (status != MS_OK)
+            return status;
+        if (!ms_vec_push(&w->digests, digest_of(w, i, NULL)))
+            return no_memory(err);
     }
-    return w->digests.items[layer] == digest_of(w, layer, place);
+    *matches = w->digests.items[layer] == digest_of(w, layer, place);
+    return MS_OK;
 }

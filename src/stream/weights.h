@@ -41,7 +41,8 @@ void ms_stream_weights_free(ms_stream_weights *weights); /* may be called again 
 ms_status ms_stream_weights_fill(const ms_stream_weights *weights, uint32_t layer, void *place,
                                  ms_error *err);
 
-/* Whether what lies in a place has the digest of the layer. */
-bool ms_stream_weights_match(ms_stream_weights *weights, uint32_t layer, const void *place);
+/* Whether what lies in a place has the digest of the layer. MS_ERR_IO: as above. */
+ms_status ms_stream_weights_match(ms_stream_weights *weights, uint32_t layer, const void *place,
+                                  bool *matches, ms_error *err);
 
 #endif

@@ -35,4 +35,15 @@ static inline void load_run(ms_arena *arena, const ms_run_setting *settings, siz
         fail_msg("%s", err.text);
 }
 
+/* The same on a device of the table. */
+static inline void load_run_on(const char *device, ms_arena *arena, const ms_run_setting *settings,
+                               size_t room, ms_model_config *model, ms_run_config *run)
+{
+    enum { MOST = 16 };
+    ms_run_setting all[MOST] = {{"device", device}};
+    assert_true(room < MOST);
+    memcpy(all + 1, settings, room * sizeof *settings);
+    load_run(arena, all, room + 1, model, run);
+}
+
 #endif

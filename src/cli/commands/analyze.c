@@ -25,12 +25,6 @@ static const char *format_at(size_t index)
     return format ? format->name : NULL;
 }
 
-static ms_status set_directory(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    s->directory = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out needs a directory");
-}
-
 static ms_status set_events(ms_cli_settings *s, const char *value, ms_error *err)
 {
     (void)err;
@@ -72,7 +66,7 @@ static const ms_cli_option options[] = {
     {"format",   0,   "NAME",     "only this report: console, json, md, csv, html, svg, ...", ms_cli_set_format},
     {"file",     'o', "FILE",     "output file of --format; - is standard output",             ms_cli_set_file},
     {"output",   0,   "FMT=FILE", "another report; may be repeated",                       ms_cli_add_output},
-    {"out",      0,   "DIR",      "directory of the two report files (default: reports)",      set_directory},
+    {"out",      0,   "DIR",      "directory of the two report files (default: reports)",      ms_cli_set_directory},
     {"events",   0,   "FILE",     "write the allocations and frees of a step, one per line",       set_events},
     {"chart",    0,   NULL,       "draw memory over the step in the console report",            set_chart},
     {"check-with", 0, "capture",  "run the step in PyTorch without a GPU and compare both", set_check_with},
@@ -270,12 +264,7 @@ static int analyze(const ms_cli_settings *s, ms_error *err)
 
 static int run(const ms_cli_call *call)
 {
-    ms_cli_settings settings = {.run = ms_run_create()};
-    if (!settings.run)
-        return ms_cli_no_memory();
-    int code = ms_cli_run(call, &settings, analyze);
-    ms_run_free(settings.run);
-    return code;
+    return ms_cli_run_with_run(call, analyze);
 }
 
 static const char *const examples[] = {

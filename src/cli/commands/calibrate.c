@@ -2,7 +2,6 @@
  *
  * memscope calibrate: fits device properties to measured steps.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -138,15 +137,7 @@ static int calibrate(const ms_cli_settings *s, ms_error *err)
 
 static int run(const ms_cli_call *call)
 {
-    ms_error err = {0};
-    ms_cli_settings settings = {.paths = calloc((size_t)call->argc + 1, sizeof *settings.paths)};
-    if (!settings.paths) {
-        ms_cli_fail(&err, MS_ERR_NOMEM, "out of memory");
-        return ms_cli_complain(&err);
-    }
-    int code = ms_cli_run(call, &settings, calibrate);
-    free(settings.paths);
-    return code;
+    return ms_cli_run_with_paths(call, calibrate);
 }
 
 static const char *const examples[] = {

@@ -97,12 +97,6 @@ static ms_status set_loss(ms_cli_settings *s, const char *value, ms_error *err)
     return MS_OK;
 }
 
-static ms_status set_out(ms_cli_settings *s, const char *value, ms_error *err)
-{
-    s->directory = value;
-    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out needs a directory");
-}
-
 static ms_status take_word(ms_cli_settings *s, const char *word, ms_error *err)
 {
     (void)s;
@@ -117,7 +111,7 @@ static const ms_cli_option options[] = {
     {"world",      0,   "N",       "run one rank of N; process groups start without the others",       set_world},
     {"steps",      0,   "N",       "optimizer steps; the last one is reported [3]",             set_steps},
     {"answer-loss", 0,  "X",       "value of losses and norms when they are read back [0]", set_loss},
-    {"out",        0,   "DIR",     "directory of runtime_report.json [memscope-capture]",     set_out},
+    {"out",        0,   "DIR",     "directory of runtime_report.json [memscope-capture]",     ms_cli_set_directory},
     {"time-limit", 0,   "SECONDS", "stop a program that has not finished its steps by then [600]",         set_time_limit},
     {"trace-calls", 0,  NULL,      "list the program's calls of CUDA libraries",      set_trace_calls},
     {"trace",      0,   NULL,      "write runtime_trace.jsonl too, for memscope probe",  set_trace},

@@ -100,12 +100,7 @@ static int find(const ms_cli_settings *s, ms_error *err)
 
 static int run(const ms_cli_call *call)
 {
-    ms_cli_settings settings = {.run = ms_run_create()};
-    if (!settings.run)
-        return ms_cli_no_memory();
-    int code = ms_cli_run(call, &settings, find);
-    ms_run_free(settings.run);
-    return code;
+    return ms_cli_run_with_run(call, find);
 }
 
 static const char *const examples[] = {

@@ -2,7 +2,6 @@
  *
  * memscope merge: joins shards, or writes the Pareto front of a file's rows.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -104,15 +103,7 @@ static int merge(const ms_cli_settings *s, ms_error *err)
 
 static int run(const ms_cli_call *call)
 {
-    ms_error err = {.status = MS_OK};
-    ms_cli_settings settings = {.paths = calloc((size_t)call->argc + 1, sizeof *settings.paths)};
-    if (!settings.paths) {
-        ms_cli_fail(&err, MS_ERR_NOMEM, "out of memory");
-        return ms_cli_complain(&err);
-    }
-    int code = ms_cli_run(call, &settings, merge);
-    free(settings.paths);
-    return code;
+    return ms_cli_run_with_paths(call, merge);
 }
 
 static const char *const examples[] = {

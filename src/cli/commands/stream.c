@@ -51,9 +51,8 @@ static ms_status set_run(ms_cli_settings *s, const char *value, ms_error *err)
 
 static ms_status set_weights(ms_cli_settings *s, const char *value, ms_error *err)
 {
-    (void)err;
     s->weights = value;
-    return MS_OK;
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--weights needs a file or a folder");
 }
 
 /* clang-format off */
@@ -168,10 +167,11 @@ static int end_run(const ms_cli_settings *s, ms_streaming *streaming, ms_status 
 {
     ms_error write_error = {.status = MS_OK};
     bool has_run = ms_streaming_has_run(streaming);
-    if (has_run && write_answer(s, streaming, &write_error) != MS_OK && status == MS_OK)
-        return ms_cli_complain(&write_error);
+    int code = EXIT_FITS;
+    if (has_run && write_answer(s, streaming, &write_error) != MS_OK)
+        code = ms_cli_complain(&write_error);
     return status == MS_OK
-               ? EXIT_FITS
+               ? code
                : ms_cli_complain_of_backend(s, err, has_run, "runs it in this machine's memory");
 }
 
@@ -204,12 +204,7 @@ static int stream(const ms_cli_settings *s, ms_error *err)
 
 static int run(const ms_cli_call *call)
 {
-    ms_cli_settings settings = {.run = ms_run_create()};
-    if (!settings.run)
-        return ms_cli_no_memory();
-    int code = ms_cli_run(call, &settings, stream);
-    ms_run_free(settings.run);
-    return code;
+    return ms_cli_run_with_run(call, stream);
 }
 
 static const char *const examples[] = {

@@ -14,6 +14,12 @@ ms_status ms_cli_set_file(ms_cli_settings *s, const char *value, ms_error *err)
     return MS_OK;
 }
 
+ms_status ms_cli_set_directory(ms_cli_settings *s, const char *value, ms_error *err)
+{
+    s->directory = value;
+    return *value ? MS_OK : ms_cli_fail(err, MS_ERR_USAGE, "--out needs a directory");
+}
+
 ms_status ms_cli_set_quiet(ms_cli_settings *s, const char *value, ms_error *err)
 {
     (void)value, (void)err;

@@ -9,6 +9,7 @@
 
 /* For rows of options of several commands. */
 ms_status ms_cli_set_file(ms_cli_settings *settings, const char *value, ms_error *err);
+ms_status ms_cli_set_directory(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_budgets(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_jobs(ms_cli_settings *settings, const char *value, ms_error *err);
 ms_status ms_cli_set_quiet(ms_cli_settings *settings, const char *value, ms_error *err);

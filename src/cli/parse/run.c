@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/output/guard.h"
@@ -88,8 +89,7 @@ static ms_status parse(const ms_cli_call *call, ms_cli_settings *settings, ms_er
 }
 
 /* Whatever the command reads is listed, so that nothing is written over it. */
-static int run_guarded(const ms_cli_settings *settings,
-                       int (*run)(const ms_cli_settings *settings, ms_error *err), ms_error *err)
+static int work_guarded(const ms_cli_settings *settings, ms_cli_work work, ms_error *err)
 {
     ms_inputs *inputs = ms_cli_guard_begin();
     if (!inputs)
@@ -97,13 +97,12 @@ static int run_guarded(const ms_cli_settings *settings,
     ms_run_set_inputs(settings->run, inputs); /* those that the command has */
     ms_plan_set_inputs(settings->plan, inputs);
     ms_sweep_set_inputs(settings->sweep, inputs);
-    int code = run(settings, err);
+    int code = work(settings, err);
     ms_cli_guard_end();
     return code;
 }
 
-int ms_cli_run(const ms_cli_call *call, ms_cli_settings *settings,
-               int (*run)(const ms_cli_settings *settings, ms_error *err))
+int ms_cli_run(const ms_cli_call *call, ms_cli_settings *settings, ms_cli_work work)
 {
     ms_error err = {.status = MS_OK};
     ms_status status = parse(call, settings, &err);
@@ -112,10 +111,30 @@ int ms_cli_run(const ms_cli_call *call, ms_cli_settings *settings,
         return 0;
     }
     if (status == MS_OK)
-        return run_guarded(settings, run, &err);
+        return work_guarded(settings, work, &err);
     int code = ms_cli_complain(&err);
     if (status == MS_ERR_USAGE)
         fprintf(stderr, "Try: memscope help %s\n", call->command->name);
+    return code;
+}
+
+int ms_cli_run_with_run(const ms_cli_call *call, ms_cli_work work)
+{
+    ms_cli_settings settings = {.run = ms_run_create()};
+    if (!settings.run)
+        return ms_cli_no_memory();
+    int code = ms_cli_run(call, &settings, work);
+    ms_run_free(settings.run);
+    return code;
+}
+
+int ms_cli_run_with_paths(const ms_cli_call *call, ms_cli_work work)
+{
+    ms_cli_settings settings = {.paths = calloc((size_t)call->argc + 1, sizeof *settings.paths)};
+    if (!settings.paths)
+        return ms_cli_no_memory();
+    int code = ms_cli_run(call, &settings, work);
+    free(settings.paths);
     return code;
 }
 

@@ -39,6 +39,9 @@ typedef struct ms_chosen {
     double bound;             /* ms; least time only */
 } ms_chosen;
 
+/* A small cost of a layer in addition to its time, in ms: for each byte that it saves, or for each
+ * that it has on the host. */
+double ms_choose_effort(const ms_choose_task *task, const ms_layer_cost *cost);
 bool ms_loss_allowed(const ms_choose_task *task, uint32_t loss);
 /* Whether these techniques suffice for a treatment. */
 bool ms_treatment_allowed(const ms_treatment *treatment, uint32_t techniques);

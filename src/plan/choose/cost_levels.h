@@ -7,8 +7,6 @@
 
 #include "plan/choose/cost_problem.h"
 
-#define MS_MIB (1024.0 * 1024.0)
-
 /* ---- bytes that a layer adds to the level ---- */
 
 /* After forward. */

@@ -114,15 +114,6 @@ static double cost_of(const ms_cost_problem *p, double ms)
     return p->task->aim == MS_LEAST_TIME ? ms : ms * 1e-6; /* of equal peaks the faster */
 }
 
-/* A small cost in addition to time: for each byte on the host, or for each that is saved. */
-static double effort(const ms_cost_problem *p, const ms_layer_cost *cost)
-{
-    if (p->task->saved_ms_per_mib > 0)
-        return ms_layer_saved_bytes(cost, p->costs->micro_steps - 1) / MS_MIB *
-               p->task->saved_ms_per_mib;
-    return (double)cost->host_bytes / MS_MIB * 1e-9;
-}
-
 static uint32_t add_binary(ms_problem *q)
 {
     return ms_problem_column(q, (ms_problem_bounds){0, 1}, 0, true);
@@ -133,7 +124,8 @@ static void add_block_columns(ms_cost_problem *p, ms_cost_block *b)
     ms_problem *q = &p->problem;
     b->count_column = ms_problem_column(
         q, (ms_problem_bounds){0, b->size},
-        cost_of(p, ms_layer_least_ms(p->costs, b->cost) + effort(p, b->cost)), true);
+        cost_of(p, ms_layer_least_ms(p->costs, b->cost) + ms_choose_effort(p->task, b->cost)),
+        true);
     bool is_one = b->size == 1, sends = !is_one && b->cost->sent_bytes > 0;
     bool is_needed = b->rows || p->costs->options[b->option].fixed_bytes > 0;
     b->used_column = is_one ? b->count_column : is_needed ? add_binary(q) : MS_NONE;

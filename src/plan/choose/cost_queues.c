@@ -255,9 +255,10 @@ static double rounded_down(double ms, double unit)
     return floor(ms / unit) * unit;
 }
 
-static uint32_t place_of(const ms_cost_problem *p, const ms_cost_block *b)
+static double *weight_at(const ms_cost_model *costs, const ms_cost_queue *row, uint32_t segment,
+                         uint32_t option)
 {
-    return b->segment * p->costs->option_count + b->option;
+    return &row->weights[segment * costs->option_count + option];
 }
 
 static ms_status make_row(ms_arena *arena, const queue *q, ms_cost_queue *row, ms_error *err)
@@ -270,8 +271,10 @@ static ms_status make_row(ms_arena *arena, const queue *q, ms_cost_queue *row, m
     if (!row->weights)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the plan's rows");
     for (uint32_t i = 0; i < p->block_count; i++) {
-        ms_queue_layer layer = ms_queue_layer_of(p->blocks[i].cost, q->m, q->pass);
-        row->weights[place_of(p, &p->blocks[i])] = rounded_down(weight_of(q, &layer).ms, q->unit);
+        const ms_cost_block *b = &p->blocks[i];
+        ms_queue_layer layer = ms_queue_layer_of(b->cost, q->m, q->pass);
+        *weight_at(p->costs, row, b->segment, b->option) =
+            rounded_down(weight_of(q, &layer).ms, q->unit);
     }
     return MS_OK;
 }
@@ -281,9 +284,10 @@ static double missing(const ms_cost_problem *p, const ms_cost_queue *row,
                       const ms_solution *solution)
 {
     double sum = row->constant - solution->values[p->wait_columns[row->m][row->pass]];
-    for (uint32_t i = 0; i < p->block_count; i++)
-        sum +=
-            solution->values[p->blocks[i].count_column] * row->weights[place_of(p, &p->blocks[i])];
+    for (uint32_t i = 0; i < p->block_count; i++) {
+        const ms_cost_block *b = &p->blocks[i];
+        sum += solution->values[b->count_column] * *weight_at(p->costs, row, b->segment, b->option);
+    }
     return sum;
 }
 
@@ -336,9 +340,10 @@ void ms_cost_queues_add_rows(ms_cost_problem *p)
         ms_problem_row(&p->problem, (ms_problem_bounds){-INFINITY, -row->constant});
         ms_problem_term(&p->problem, p->wait_columns[row->m][row->pass], -1);
         for (uint32_t i = 0; i < p->block_count; i++) {
-            double weight = row->weights[place_of(p, &p->blocks[i])];
+            const ms_cost_block *b = &p->blocks[i];
+            double weight = *weight_at(p->costs, row, b->segment, b->option);
             if (weight != 0)
-                ms_problem_term(&p->problem, p->blocks[i].count_column, weight);
+                ms_problem_term(&p->problem, b->count_column, weight);
         }
     }
 }
@@ -348,7 +353,7 @@ static double sum_of(const ms_cost_model *costs, const ms_cost_queue *row, const
     double sum = row->constant;
     for (uint32_t s = 0; s < costs->segment_count; s++)
         for (uint32_t i = costs->segments[s]; i < costs->segments[s + 1]; i++)
-            sum += row->weights[s * costs->option_count + options[i]];
+            sum += *weight_at(costs, row, s, options[i]);
     return sum;
 }
 
@@ -391,5 +396,5 @@ double ms_cost_queue_worth(const ms_cost_queue *row, double state)
 double ms_cost_queue_weight(const ms_cost_problem *p, const ms_cost_queue *row, uint32_t segment,
                             uint32_t option)
 {
-    return row->weights[segment * p->costs->option_count + option];
+    return *weight_at(p->costs, row, segment, option);
 }

@@ -15,6 +15,7 @@ typedef struct floor_sums {
 
 typedef struct search {
     const ms_cost_problem *p;
+    const ms_choose_task *task; /* the problem's, or one that counts what is saved too */
     ms_assignment now;
     floor_sums least;
     double cost;    /* INFINITY: it exceeds a limit */
@@ -22,16 +23,6 @@ typedef struct search {
     uint32_t left;  /* sums */
     uint64_t state; /* of pseudo-random numbers */
 } search;
-
-/* A small cost in addition to time, of one layer: what it saves, or has on the host. */
-static double effort(const ms_choose_task *task, const ms_layer_cost *cost)
-{
-    const double mib = 1024.0 * 1024.0;
-    if (task->saved_ms_per_mib <= 0)
-        return (double)cost->host_bytes / mib * 1e-9;
-    return (double)ms_layer_saved(cost, task->costs->micro_steps - 1) / mib *
-           task->saved_ms_per_mib;
-}
 
 static const ms_layer_cost *cost_at(const ms_cost_model *costs, const uint32_t *options, uint32_t i)
 {
@@ -43,7 +34,7 @@ double ms_assignment_cost(const ms_choose_task *task, const ms_assignment *assig
     const ms_cost_limits limits = {UINT64_MAX, task->limit_bytes, task->loss_limit_bytes, most};
     ms_cost_sum sum = ms_assignment_sum_within(task->costs, assignment, &limits);
     for (uint32_t i = 0; i < task->costs->layer_count && !isinf(sum.step_ms); i++)
-        sum.step_ms += effort(task, cost_at(task->costs, assignment->options, i));
+        sum.step_ms += ms_choose_effort(task, cost_at(task->costs, assignment->options, i));
     return sum.step_ms;
 }
 
@@ -62,7 +53,7 @@ static void add_layer(search *s, uint32_t layer, int sign)
     const ms_cost_model *costs = s->p->costs;
     const ms_layer_cost *c = cost_at(costs, s->now.options, layer);
     double waits = costs->has_exact_waits ? c->exposed_ms : 0;
-    s->least.cost += sign * (c->ms - waits + effort(s->p->task, c));
+    s->least.cost += sign * (c->ms - waits + ms_choose_effort(s->task, c));
     for (uint32_t m = 0; m < costs->micro_steps; m++) {
         int64_t made = c->bytes[m].forward_end - c->bytes[m].input;
         if (layer + 1 < costs->layer_count)
@@ -91,7 +82,7 @@ static const double least_gain = 1e-9;
 /* By how much it exceeds the limits at the least: bytes. */
 static double least_excess(const search *s)
 {
-    const ms_choose_task *task = s->p->task;
+    const ms_choose_task *task = s->task;
     const ms_outer_cost *ends = &task->costs->losses[s->now.loss];
     double limit = fmin((double)task->limit_bytes, (double)task->loss_limit_bytes), most = 0;
     for (uint32_t m = 0; m < task->costs->micro_steps; m++)
@@ -113,12 +104,12 @@ static bool is_hopeless(const search *s)
 /* While limits are exceeded, what exceeds them less is of use. */
 static bool accept_less(search *s)
 {
-    double excess = excess_of(s->p->task, &s->now);
+    double excess = excess_of(s->task, &s->now);
     if (!(excess < s->excess))
         return false;
     s->excess = excess;
     if (excess <= 0)
-        s->cost = ms_assignment_cost(s->p->task, &s->now, INFINITY);
+        s->cost = ms_assignment_cost(s->task, &s->now, INFINITY);
     return true;
 }
 
@@ -132,7 +123,7 @@ static bool accept(search *s)
         return false;
     if (isinf(s->cost))
         return accept_less(s);
-    double cost = ms_assignment_cost(s->p->task, &s->now, s->cost);
+    double cost = ms_assignment_cost(s->task, &s->now, s->cost);
     if (!(cost < s->cost * (1 - least_gain)))
         return false;
     s->cost = cost;
@@ -234,8 +225,8 @@ static void climb(search *s)
 {
     bool more = true;
     sum_least(s);
-    s->cost = ms_assignment_cost(s->p->task, &s->now, INFINITY);
-    s->excess = isinf(s->cost) ? excess_of(s->p->task, &s->now) : 0;
+    s->cost = ms_assignment_cost(s->task, &s->now, INFINITY);
+    s->excess = isinf(s->cost) ? excess_of(s->task, &s->now) : 0;
     while (more && s->left > 0) {
         more = swap_layers(s);
         more |= replace(s);
@@ -301,20 +292,17 @@ static ms_status as_it_is(ms_arena *arena, const ms_cost_problem *p, ms_assignme
 /* What saves less at the same time first, as changes that are faster have room then. */
 static void climb_twice(search *s)
 {
-    const ms_cost_problem *p = s->p;
     const uint32_t left = s->left;
-    ms_choose_task saving = *p->task;
-    ms_cost_problem of_saving = *p;
-    double ms = ms_assignment_sum(p->costs, &s->now).step_ms, mib = 1024.0 * 1024.0;
+    ms_choose_task saving = *s->p->task;
+    double ms = ms_assignment_sum(s->p->costs, &s->now).step_ms;
     if (saving.saved_ms_per_mib <= 0) {
-        saving.saved_ms_per_mib = worth_saving * ms / ((double)saving.limit_bytes / mib);
-        of_saving.task = &saving;
-        s->p = &of_saving;
+        saving.saved_ms_per_mib = worth_saving * ms / ((double)saving.limit_bytes / MS_MIB);
+        s->task = &saving;
         s->left = left / 2;
         climb(s);
         s->left += left - left / 2;
-        s->p = p;
     }
+    s->task = s->p->task;
     climb(s);
 }
 

@@ -12,9 +12,9 @@
 
 #include "base/arena.h"
 #include "plan/modules/checkpoints.h"
+#include "plan/solver/problem.h"
 
 #define MS_NO_CANDIDATE UINT32_MAX
-#define MS_MIB 1048576.0
 
 /* A vertex of the curve of recompute time over the discarded fraction. */
 typedef struct ms_corner {

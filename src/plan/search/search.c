@@ -225,9 +225,8 @@ static ms_status search_below(ms_search *s, ms_choose_fn with, const ms_chosen *
 {
     const uint64_t wanted = s->wanted_bytes;
     const ms_cost_sum sum = ms_assignment_sum(&s->costs, &first->assignment);
-    const double mib = 1024.0 * 1024.0;
     bracket b = {.saved_ms_per_mib =
-                     worth_saving_less * sum.step_ms / ((double)sum.level_bytes / mib)};
+                     worth_saving_less * sum.step_ms / ((double)sum.level_bytes / MS_MIB)};
     const int ways = with == ms_choose_milp && !s->has_best ? 2 : 1;
     ms_status status = try_within(s, with, s->capacity_bytes, &b);
     for (int i = 0; i < ways && status == MS_OK && b.works == 0; i++) {

@@ -14,6 +14,8 @@
 
 #include "base/vec.h"
 
+#define MS_MIB (1024.0 * 1024.0) /* bytes; the unit of those in problems */
+
 typedef struct ms_problem_bounds {
     double lower, upper; /* -INFINITY, INFINITY: none */
 } ms_problem_bounds;

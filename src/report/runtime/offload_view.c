@@ -39,6 +39,12 @@ const ms_offload_row *ms_offload_least(const ms_offload_view *v)
     return NULL;
 }
 
+/* So that one can be said to be the least. */
+static bool has_several(const ms_offload_view *v)
+{
+    return v->is_swept && v->rows->count > 1;
+}
+
 static bool sends_nothing(const ms_offload_view *v, const ms_offload_row *row)
 {
     return ms_offload_row_bytes(v, row).sent_bytes == 0;
@@ -78,13 +84,13 @@ static const char *describe_fit(const ms_offload_view *v, const ms_offload_row *
     const char *tight = ms_reason_verdict(row->reason) == MS_VERDICT_TIGHT ? ", tightly" : "";
     (void)ms_gib(row->device_bytes, needs);
     (void)ms_gib(v->run->budget_bytes, budget);
-    if (!v->is_swept) {
-        ms_text_print(text, MS_OFFLOAD_TEXT, "Fits%s: %s of %s GiB.", tight, needs, budget);
-        return text;
-    }
-    if (row == first && sends_nothing(v, row)) {
+    if (v->is_swept && row == first && sends_nothing(v, row)) {
         ms_text_print(text, MS_OFFLOAD_TEXT, "Fits without offload%s: %s of %s GiB.", tight, needs,
                       budget);
+        return text;
+    }
+    if (!has_several(v)) {
+        ms_text_print(text, MS_OFFLOAD_TEXT, "Fits%s: %s of %s GiB.", tight, needs, budget);
         return text;
     }
     if (row == first) {
@@ -144,10 +150,15 @@ const char *ms_offload_about_link(const ms_offload_view *v, char text[MS_OFFLOAD
         ms_text_print(text, MS_OFFLOAD_TEXT,
                       "The link is not saturated: waiting for these copies takes at most 1 %% of "
                       "the step.");
-    else if (!v->is_swept)
+    else if (!has_several(v))
         ms_text_print(text, MS_OFFLOAD_TEXT,
                       "The link is saturated: waiting for copies takes %.1f %% of the step.",
                       row->predicted.exposed_ms / row->predicted.step_ms * 100);
+    else if (row == &v->rows->items[0])
+        ms_text_print(text, MS_OFFLOAD_TEXT,
+                      "The link is saturated at all of the ratios: it does not keep up with the "
+                      "layers that offload, and waiting for copies takes more than 1 %% of the "
+                      "step.");
     else
         ms_text_print(
             text, MS_OFFLOAD_TEXT,

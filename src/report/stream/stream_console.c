@@ -6,6 +6,7 @@
 
 #include "report/kit/writer_list.h"
 #include "report/stream/stream_run.h"
+#include "report/stream/stream_times.h"
 #include "report/stream/stream_view.h"
 #include "report/view/fit_words.h"
 #include "report/view/times.h"
@@ -42,12 +43,11 @@ static void write_memory(const ms_page *p, const ms_stream_table *t)
 
 static void write_time_row(const ms_page *p, const ms_stream_table *t, const ms_stream_row *r)
 {
-    const ms_stream_times *times = &r->times;
-    const double ms[] = {times->compute_ms, times->copy_ms, times->hidden_ms,
-                         times->exposed_ms, times->pass_ms, times->first_ms};
+    double ms[MS_STREAM_TIMES];
     char text[MS_FIXED_TEXT];
+    ms_stream_times_list(&r->times, ms);
     fprintf(p->out, "  %5" PRIu64, r->prefetch);
-    for (size_t i = 0; i < sizeof ms / sizeof ms[0]; i++)
+    for (int i = 0; i < MS_STREAM_TIMES; i++)
         fprintf(p->out, " %9s", ms_fixed(ms[i], 2, text));
     fprintf(p->out, " %11s\n", ms_fixed(ms_stream_tokens_per_s(t, r), 2, text));
 }
@@ -108,10 +108,9 @@ bool ms_stream_console(FILE *out, const ms_stream_view *v)
 
 static void write_csv_times(FILE *out, const ms_stream_table *t, const ms_stream_row *r)
 {
-    const ms_stream_times *times = &r->times;
-    const double numbers[] = {times->compute_ms,           times->copy_ms, times->hidden_ms,
-                              times->exposed_ms,           times->pass_ms, times->first_ms,
-                              ms_stream_tokens_per_s(t, r)};
+    double numbers[MS_STREAM_TIMES + 1];
+    ms_stream_times_list(&r->times, numbers);
+    numbers[MS_STREAM_TIMES] = ms_stream_tokens_per_s(t, r);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         char text[MS_FIXED_TEXT];
         fprintf(out, ",%s", t->pass.is_timed ? ms_fixed(numbers[i], 6, text) : "");

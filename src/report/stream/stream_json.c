@@ -6,25 +6,18 @@
 #include "memscope/stream.h"
 #include "report/kit/writer_list.h"
 #include "report/stream/stream_run.h"
+#include "report/stream/stream_times.h"
 #include "report/view/fit_words.h"
 #include "report/view/times.h"
 
 static void write_times(ms_json_writer *w, const ms_stream_table *t, const ms_stream_row *r)
 {
-    const ms_stream_times *times = &r->times;
     if (!t->pass.is_timed) {
         ms_json_null(w, "times_ms");
         ms_json_null(w, "tokens_per_s");
         return;
     }
-    ms_json_object(w, "times_ms");
-    ms_json_double(w, "compute", times->compute_ms, 6);
-    ms_json_double(w, "copies", times->copy_ms, 6);
-    ms_json_double(w, "hidden", times->hidden_ms, 6);
-    ms_json_double(w, "exposed", times->exposed_ms, 6);
-    ms_json_double(w, "pass", times->pass_ms, 6);
-    ms_json_double(w, "first_pass", times->first_ms, 6);
-    ms_json_close(w);
+    ms_stream_times_json(w, "times_ms", &r->times);
     ms_json_double(w, "tokens_per_s", ms_stream_tokens_per_s(t, r), 6);
 }
 

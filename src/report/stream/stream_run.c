@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "report/stream/stream_times.h"
 #include "text/number.h"
 
 /* ---- bytes ---- */
@@ -77,12 +78,11 @@ static void write_bytes(const ms_page *p, const ms_stream_view *v)
 static void write_times_row(const ms_page *p, const ms_stream_row *row, const ms_stream_measured *m)
 {
     for (int measured = 0; measured < 2; measured++) {
-        const ms_stream_times *t = measured ? &m->times : &m->scheduled;
-        const double ms[] = {t->compute_ms, t->copy_ms, t->hidden_ms,
-                             t->exposed_ms, t->pass_ms, t->first_ms};
+        double ms[MS_STREAM_TIMES];
         char text[MS_FIXED_TEXT];
+        ms_stream_times_list(measured ? &m->times : &m->scheduled, ms);
         write_label(p, row, measured);
-        for (size_t i = 0; i < sizeof ms / sizeof ms[0]; i++)
+        for (int i = 0; i < MS_STREAM_TIMES; i++)
             fprintf(p->out, " %9s", ms_fixed(ms[i], 2, text));
         fputc('\n', p->out);
     }
@@ -162,18 +162,6 @@ void ms_stream_run_console(const ms_page *p, const ms_stream_view *v)
 
 /* ---- JSON ---- */
 
-static void write_json_times(ms_json_writer *w, const char *key, const ms_stream_times *t)
-{
-    ms_json_object(w, key);
-    ms_json_double(w, "compute", t->compute_ms, 6);
-    ms_json_double(w, "copies", t->copy_ms, 6);
-    ms_json_double(w, "hidden", t->hidden_ms, 6);
-    ms_json_double(w, "exposed", t->exposed_ms, 6);
-    ms_json_double(w, "pass", t->pass_ms, 6);
-    ms_json_double(w, "first_pass", t->first_ms, 6);
-    ms_json_close(w);
-}
-
 static void write_json_row(ms_json_writer *w, const ms_stream_row *row, const ms_stream_measured *m)
 {
     pair pairs[PAIRS];
@@ -194,8 +182,8 @@ static void write_json_row(ms_json_writer *w, const ms_stream_row *row, const ms
     ms_json_uint(w, "checks", m->checks);
     if (m->is_timed) {
         ms_json_object(w, "times_ms");
-        write_json_times(w, "predicted", &m->scheduled);
-        write_json_times(w, "measured", &m->times);
+        ms_stream_times_json(w, "predicted", &m->scheduled);
+        ms_stream_times_json(w, "measured", &m->times);
         ms_json_double(w, "fill_host_buffers", m->fill_ms, 6);
         ms_json_close(w);
         ms_json_double(w, "link_gb_per_s", m->measured.link_bytes_per_s / 1e9, 6);
@@ -255,15 +243,14 @@ void ms_stream_run_csv(FILE *out, const ms_stream_run_view *ran, uint32_t index)
         fputs(none, out);
         return;
     }
-    const ms_stream_times *t = &m->times;
-    const double ms[] = {t->compute_ms, t->copy_ms, t->hidden_ms,
-                         t->exposed_ms, t->pass_ms, t->first_ms};
+    double ms[MS_STREAM_TIMES];
     pair pairs[PAIRS];
+    ms_stream_times_list(&m->times, ms);
     read_pairs(&(ms_stream_row){0}, m, pairs);
     for (int i = 0; i < PAIRS; i++)
         fprintf(out, ",%" PRIu64, pairs[i].measured);
     fprintf(out, ",%" PRIu64, m->checks);
-    for (size_t i = 0; i < sizeof ms / sizeof ms[0]; i++) {
+    for (int i = 0; i < MS_STREAM_TIMES; i++) {
         char text[MS_FIXED_TEXT];
         fprintf(out, ",%s", m->is_timed ? ms_fixed(ms[i], 6, text) : "");
     }

@@ -30,12 +30,12 @@ typedef struct ms_stream_view {
     const ms_style *style;
 } ms_stream_view;
 
-/* "llama-3.1-8b: 8.03 B parameters, bf16, decode with 4096 tokens, batch 1"; NULL when out of
- * memory. */
+/* "llama-3.1-8b: 8.03 B parameters, bf16, decode, batch 1 x 4096 tokens"; NULL when out of memory.
+ */
 const char *ms_stream_title(const ms_stream_view *view);
 
-/* "does not fit: ...", "fits up to 4 layers ahead: ..."; "" where no budget is known; NULL when out
- * of memory. Fewer layers ahead never need more. */
+/* "does not fit: with 1 layer ahead ...", or the most layers ahead that fit: "fits with 4 layers
+ * ahead: ..."; "" where no budget is known; NULL when out of memory. Fewer never need more. */
 const char *ms_stream_verdict(const ms_stream_view *view);
 bool ms_stream_fits(const ms_stream_view *view); /* at least the fewest layers ahead */
 

@@ -26,7 +26,9 @@ ms_status ms_stream_safetensors_length(const char *name,
     for (int i = MS_SAFETENSORS_LENGTH_BYTES - 1; i >= 0; i--)
         bytes = bytes << 8 | first[i];
     *length = 0;
-    if (file_bytes < MS_SAFETENSORS_LENGTH_BYTES || bytes < 2 ||
+    if (bytes < 2)
+        return fail_file(name, err, "no safetensors file: it has no header");
+    if (file_bytes < MS_SAFETENSORS_LENGTH_BYTES ||
         bytes > file_bytes - MS_SAFETENSORS_LENGTH_BYTES)
         return fail_file(name, err, "no safetensors file: its header is longer than the file");
     if (bytes > MS_JSON_MAX_BYTES)

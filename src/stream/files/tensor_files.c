@@ -85,9 +85,12 @@ static ms_status map_file(ms_tensor_file *f, ms_error *err)
 static ms_status open_file(ms_arena *arena, const char *path, ms_tensor_files *files, ms_error *err)
 {
     ms_error reason = {0};
+    struct stat facts;
     ms_tensor_file f = {.path = path};
     if (!path || !ms_vec_reserve(&files->files))
         return no_memory(err);
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) /* a pipe waits for a writer */
+        return fail_file(path, MS_ERR_CONFIG, "no safetensors file", err);
     f.file = ms_file_open(ms_arena_inputs(arena), path, &reason);
     if (!f.file)
         return fail_file(path, reason.status, reason.text, err);

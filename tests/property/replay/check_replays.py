@@ -9,54 +9,21 @@ there.
 import json
 import os
 import pathlib
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 
-try:
-    import jsonschema
-except ImportError:
-    jsonschema = None
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from runs import MEMSCOPE, TINY, check, finish, interrupt, report_of, run
 
-MEMSCOPE = os.path.abspath(sys.argv[1])
-SCHEMAS = pathlib.Path(__file__).resolve().parents[3] / "schemas"
 MODELS = {"llama-3.2-1b": "--batch 4 --seq 1024", "gpt2-medium": "--batch 8 --seq 512"}
-TINY = pathlib.Path(__file__).resolve().parents[2] / "oom" / "llama.json"
 BUDGETS = 10
-passed = failed = 0
-
-
-def run(words, expected=(0,)):
-    done = subprocess.run([MEMSCOPE, *words.split()], capture_output=True, text=True, check=False)
-    if done.returncode not in expected:
-        raise AssertionError(f"{words}: exit {done.returncode}: {done.stderr}")
-    return done
-
-
-def check(name, test):
-    global passed, failed
-    try:
-        test()
-        passed += 1
-    except (AssertionError, KeyError, ValueError) as error:
-        failed += 1
-        print(f"{name}: {error}")
-
-
-def report_of(path, schema="runtime_report"):
-    report = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-    if jsonschema:
-        jsonschema.validate(report, json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8")))
-    return report
 
 
 def check_plan(model, settings, budget):
     run(f"plan {model} {settings} --budget {budget} --time-limit 5 --format json -o plan.json -q")
     analysis = json.loads(run(f"analyze {model} {settings} --budget {budget} --plan plan.json --format json -o - -q").stdout)
     run(f"probe {model} {settings} --budget {budget} --plan plan.json --backend host --capacity 200GiB --memory-only -q -o run.json")
-    report = report_of("run.json")
+    report = report_of("run.json", "runtime_report")
     for figure in report["replay"]["figures"]:
         assert figure["predicted"] == figure["measured"], figure
     assert len(report["replay"]["figures"]) == 5 and report["replay"]["disagrees_most"] is None
@@ -76,7 +43,7 @@ def check_budgets(model, settings):
 
 def check_data():
     run("probe smollm2-135m --seq 64 --treat 0-29=offload:0.6 --backend host --capacity 2GiB -q -o data.json")
-    report = report_of("data.json")
+    report = report_of("data.json", "runtime_report")
     replay, times = report["replay"], report["replay"]["times_ms"]
     assert all(f["predicted"] == f["measured"] for f in replay["figures"])
     assert replay["copies"] > 0 and replay["products"] > 100 and replay["traffic_bytes"] > 0
@@ -91,27 +58,9 @@ def check_data():
 def check_whole():
     """Where all of the arithmetic runs, the time is that of the step."""
     run(f"probe {TINY} --seq 32 --attention eager --backend host --capacity 256MiB -q -o whole.json")
-    report = report_of("whole.json")
+    report = report_of("whole.json", "runtime_report")
     assert report["replay"]["skipped_flops"] == 0
     assert report["summary"]["step_time_ms"] == report["replay"]["times_ms"]["step"] > 0
-
-
-def take_interrupts():
-    """What is started in the background ignores them, and so would the program."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def interrupt(words, meanwhile=lambda: None):
-    with subprocess.Popen([MEMSCOPE, *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          preexec_fn=take_interrupts) as program:
-        time.sleep(1)
-        meanwhile()
-        program.send_signal(signal.SIGINT)
-        begin = time.monotonic()
-        shown, message = program.communicate(timeout=300)
-    assert program.returncode == 130 and "stopped" in message, (program.returncode, message)
-    assert time.monotonic() - begin < 20, "what was given to the streams is not passed over"
-    return shown, message
 
 
 def check_offload():
@@ -151,7 +100,7 @@ def check_offload_interrupted():
 def check_interrupted():
     """Ctrl-C soon gives a partial report, with everything returned to the machine."""
     interrupt("probe smollm2-135m --seq 2048 --backend host --capacity 4GiB -q -o cut.json")
-    report = report_of("cut.json")
+    report = report_of("cut.json", "runtime_report")
     assert report["outcome"] == "interrupted" and report["replay"]["partial"] and report["metadata"]["steps"] == 0
     assert report["replay"]["figures"] == [] and report["replay"]["times_ms"] is None
 
@@ -183,5 +132,4 @@ check("offload interrupted", check_offload_interrupted)
 check("interrupted", check_interrupted)
 check("appeared", check_appeared)
 check("links", check_links)
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+finish()

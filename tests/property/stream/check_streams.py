@@ -9,47 +9,19 @@ import json
 import os
 import pathlib
 import random
-import signal
 import struct
 import subprocess
 import sys
 import tempfile
-import time
 
-try:
-    import jsonschema
-except ImportError:
-    jsonschema = None
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from runs import MEMSCOPE, TINY, check, finish, interrupt, report_of, run
 
-MEMSCOPE = os.path.abspath(sys.argv[1])
-TOP = pathlib.Path(__file__).resolve().parents[3]
-SCHEMA = json.loads((TOP / "schemas" / "stream.schema.json").read_text(encoding="utf-8"))
-TINY = TOP / "tests" / "oom" / "llama.json"
 ON_HOST = "--run --backend host --format json -q -o ran.json"
-passed = failed = 0
-
-
-def check(name, test):
-    global passed, failed
-    try:
-        test()
-        passed += 1
-    except (AssertionError, KeyError, ValueError) as error:
-        failed += 1
-        print(f"{name}: {error}")
-
-
-def stream(words, expected=0):
-    done = subprocess.run([MEMSCOPE, "stream", *words.split()], capture_output=True, text=True, check=False)
-    assert done.returncode == expected, f"{words}: exit {done.returncode}: {done.stderr}"
-    return done
 
 
 def report():
-    found = json.loads(pathlib.Path("ran.json").read_text(encoding="utf-8"))
-    if jsonschema:
-        jsonschema.validate(found, SCHEMA)
-    return found
+    return report_of("ran.json", "stream")
 
 
 def add_up(times):
@@ -59,7 +31,7 @@ def add_up(times):
 
 
 def check_rows(settings, numbers, capacity, is_raw=False):
-    stream(f"{settings} --prefetch {numbers} {ON_HOST} --capacity {capacity}")
+    run(f"stream {settings} --prefetch {numbers} {ON_HOST} --capacity {capacity}")
     found = report()
     ran = found["run"]
     assert ran["outcome"] == "ran" and ran["message"] is None and len(ran["rows"]) == len(found["rows"])
@@ -76,7 +48,7 @@ def check_rows(settings, numbers, capacity, is_raw=False):
 
 
 def check_predicted():
-    stream("llama-3.2-1b --prefetch 1:4 --format json -o ran.json")
+    run("stream llama-3.2-1b --prefetch 1:4 --format json -o ran.json")
     assert "run" not in report()
 
 
@@ -114,12 +86,12 @@ def check_weights():
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": names}), encoding="utf-8")
     write("base.safetensors", {**layer(0, ""), **layer(1, "")}, 3)
     for path in ("sharded", "base.safetensors"):
-        stream(f"{TINY} --seq 16 {ON_HOST} --capacity 64MiB --weights {path}")
+        run(f"stream {TINY} --seq 16 {ON_HOST} --capacity 64MiB --weights {path}")
         found = report()["run"]
         assert found["outcome"] == "ran" and found["weights"] == path and found["rows"][0]["checks"] == 4
     del names["model.layers.1.input_layernorm.weight"]
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": names}), encoding="utf-8")
-    done = stream(f"{TINY} --seq 16 {ON_HOST} --capacity 64MiB --weights sharded", 2)
+    done = run(f"stream {TINY} --seq 16 {ON_HOST} --capacity 64MiB --weights sharded", 2)
     assert "model.layers.1.input_layernorm.weight" in done.stderr, done.stderr
 
 
@@ -141,25 +113,17 @@ def check_changed_headers():
         assert done.returncode == 0 or done.stderr.strip(), turn
 
 
-# ---- Ctrl-C ----
-
-def take_interrupts():
-    """What is started in the background ignores them, and so would the program."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def check_interrupted():
-    words = f"smollm2-135m --seq 2048 --phase prefill {ON_HOST} --capacity 4GiB"
-    with subprocess.Popen([MEMSCOPE, "stream", *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          preexec_fn=take_interrupts) as program:
-        time.sleep(1)
-        program.send_signal(signal.SIGINT)
-        begin = time.monotonic()
-        message = program.communicate(timeout=300)[1]
-    assert program.returncode == 130 and "stopped" in message, (program.returncode, message)
-    assert time.monotonic() - begin < 20
+    interrupt(f"stream smollm2-135m --seq 2048 --phase prefill {ON_HOST} --capacity 4GiB")
     found = report()["run"]
     assert found["outcome"] == "interrupted" and found["rows"][-1]["partial"] and found["rows"][-1]["times_ms"] is None
+
+
+def check_not_written():
+    """A place that is taken meanwhile is told, beside why the run ended."""
+    message = interrupt("stream smollm2-135m --seq 2048 --phase prefill --run --backend host --capacity 4GiB -q -o taken.json",
+                        lambda: pathlib.Path("taken.json").mkdir())[1]
+    assert "cannot write taken.json" in message, message
 
 
 def main():
@@ -173,9 +137,9 @@ def main():
         check("weights", check_weights)
         check("changed headers", check_changed_headers)
         check("interrupted", check_interrupted)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+        check("not written", check_not_written)
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * The library's streams: that a run needs a prediction, happens once, is stopped from outside, and
- * what it refuses.
+ * The library's streams: that a run needs a prediction, that either happens once and a run can be
+ * stopped, and what is refused.
  */
 #include <string.h>
 
 #include "memscope/stream.h"
 #include "unit/support.h"
 
-static ms_streaming *simulated(const char *prefetch)
+static ms_status simulate(ms_streaming *streaming, const char *prefetch, ms_error *err)
 {
     const ms_streaming_options how = {.prefetch = prefetch, .phase = "decode"};
-    ms_error err = {0};
     ms_run *run = ms_run_create();
-    ms_streaming *streaming = ms_streaming_create();
     assert_non_null(run);
-    assert_non_null(streaming);
-    assert_int_equal(ms_run_set(run, "config", "tests/oom/llama.json", &err), MS_OK);
-    assert_int_equal(ms_run_set(run, "seq", "16", &err), MS_OK);
-    assert_int_equal(ms_streaming_simulate(streaming, run, &how, &err), MS_OK);
+    assert_int_equal(ms_run_set(run, "config", "tests/oom/llama.json", err), MS_OK);
+    assert_int_equal(ms_run_set(run, "seq", "16", err), MS_OK);
+    ms_status status = ms_streaming_simulate(streaming, run, &how, err);
     ms_run_free(run);
+    return status;
+}
+
+static ms_streaming *simulated(const char *prefetch)
+{
+    ms_error err = {0};
+    ms_streaming *streaming = ms_streaming_create();
+    assert_non_null(streaming);
+    assert_int_equal(simulate(streaming, prefetch, &err), MS_OK);
     return streaming;
 }
 
@@ -49,6 +55,20 @@ static void it_runs_once(void **state)
     assert_non_null(strstr(json_of(s), "\"outcome\": \"ran\""));
     assert_int_equal(ms_streaming_run(s, &how, &second), MS_ERR_USAGE);
     assert_non_null(strstr(second.text, "runs once"));
+    ms_streaming_free(s);
+}
+
+static void it_is_simulated_once(void **state)
+{
+    ms_error err = {0}, second = {0};
+    ms_streaming *s = ms_streaming_create();
+    (void)state;
+    assert_non_null(s);
+    assert_int_equal(simulate(s, "0", &err), MS_ERR_USAGE);
+    assert_int_equal(simulate(s, "1", &err), MS_OK);
+    assert_int_equal(simulate(s, "1", &second), MS_ERR_USAGE);
+    assert_non_null(strstr(second.text, "simulated once"));
+    assert_non_null(strstr(json_of(s), "\"rows\""));
     ms_streaming_free(s);
 }
 
@@ -94,9 +114,10 @@ static void options_are_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT_OF(refused) + 2] = {cmocka_unit_test(it_runs_once),
+    struct CMUnitTest tests[COUNT_OF(refused) + 3] = {cmocka_unit_test(it_runs_once),
+                                                      cmocka_unit_test(it_is_simulated_once),
                                                       cmocka_unit_test(a_stop_is_partial)};
-    size_t count = 2;
+    size_t count = 3;
     count += ADD_ROWS(tests + count, options_are_refused, refused);
     return _cmocka_run_group_tests("the library's streams", tests, count, NULL, NULL);
 }

@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/costs/measure.h"
-#include "unit/fixtures.h"
+#include "unit/costs.h"
 
 typedef struct choose_case {
     const char *label;
@@ -109,14 +108,8 @@ static void nothing_is_better(void **state)
 {
     const choose_case *c = *state;
     ms_arena *arena = ms_arena_create(0);
-    ms_model_config model;
-    ms_run_config run;
-    ms_error err = {0};
-    load_run(arena, c->settings, COUNT_OF(c->settings), &model, &run);
-    model.num_layers = c->layers;
     ms_cost_model costs;
-    assert_int_equal(ms_cost_model_measure(arena, &model, &run, c->techniques, &costs, &err),
-                     MS_OK);
+    measure_costs(arena, c->settings, COUNT_OF(c->settings), c->layers, c->techniques, &costs);
     ms_assignment assignment = {.options = ms_arena_array(arena, uint32_t, c->layers)};
     every e = {.costs = &costs, .techniques = c->techniques, .lowest = UINT64_MAX};
     enumerate(&e, &assignment, 0);

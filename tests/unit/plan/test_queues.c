@@ -10,8 +10,7 @@
 
 #include "plan/choose/cost_levels.h"
 #include "plan/costs/copies.h"
-#include "plan/costs/measure.h"
-#include "unit/fixtures.h"
+#include "unit/costs.h"
 
 typedef struct queue_case {
     const char *label;
@@ -106,13 +105,9 @@ static void rows_hold(void **row)
 {
     const queue_case *c = *row;
     ms_arena *arena = ms_arena_create(0);
-    ms_model_config model;
-    ms_run_config run;
     ms_error err = {0};
-    load_run(arena, c->settings, COUNT_OF(c->settings), &model, &run);
-    model.num_layers = c->layers;
     ms_cost_model costs;
-    assert_int_equal(ms_cost_model_measure(arena, &model, &run, MS_MAY_ALL, &costs, &err), MS_OK);
+    measure_costs(arena, c->settings, COUNT_OF(c->settings), c->layers, MS_MAY_ALL, &costs);
     assert_true(costs.has_exact_waits);
     ms_assignment all = {.options = ms_arena_array(arena, uint32_t, c->layers)};
     ms_assignment_fill(&costs, MS_OPTION_KEEP, &all);

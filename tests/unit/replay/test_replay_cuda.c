@@ -93,11 +93,6 @@ static void require_calls(const replay_case *c, const ms_replay_result *r)
 static void replay_on_null(const void *row)
 {
     const replay_case *c = row;
-    ms_run_setting settings[COUNT_OF(c->settings)];
-    size_t count = 0;
-    for (; c->settings[count].field; count++)
-        settings[count] = c->settings[count];
-    settings[count++] = (ms_run_setting){"device", c->device};
     ms_backend *b = open_device(c->environment);
     ms_arena *arena = ms_arena_create(0);
     ms_model_config model;
@@ -107,7 +102,7 @@ static void replay_on_null(const void *row)
     ms_error err = {0};
     uint64_t host_bytes = 0;
     ms_offload_tag tag;
-    load_run(arena, settings, count, &model, &run);
+    load_run_on(c->device, arena, c->settings, COUNT_OF(c->settings), &model, &run);
     if (c->tag) {
         REQUIRE(ms_offload_tag_read(c->tag, arena, model.num_layers, &tag, &err) == MS_OK);
         run.offload_tags = (ms_offload_tags){&tag, 1};

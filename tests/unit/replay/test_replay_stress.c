@@ -3,10 +3,11 @@
  * Replays with data on the host backend, with a random delay before its calls, links of random
  * rates, and now and then a call that fails or a stop: what is counted is what was predicted, no
  * more is used than there is, and everything is given back. Under ThreadSanitizer, memory that a
- * stream uses too early or too late is a race. PASSES= says how many, FIRST= with which it begins.
+ * stream uses too early or too late is a race.
  */
 #include "sanitized.h"
 #include "unit/replays.h"
+#include "unit/stress.h"
 
 #define CAPACITY (UINT64_C(256) << 20)
 
@@ -40,45 +41,6 @@ typedef struct stressed {
 } stressed;
 static stressed all[RUNS];
 
-static uint64_t number(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
-
-static uint64_t next(uint64_t *seed)
-{
-    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *seed >> 33;
-}
-
-typedef enum trouble { TROUBLE_NONE, TROUBLE_FAILURE, TROUBLE_STOP } trouble;
-
-static trouble pick_trouble(uint64_t *seed)
-{
-    enum { OF = 8 };
-    uint64_t n = next(seed) % OF;
-    return n == 0 ? TROUBLE_STOP : n <= 2 ? TROUBLE_FAILURE : TROUBLE_NONE;
-}
-
-static troubled_backend *open_stressed(uint64_t *seed, ms_stop *stop)
-{
-    static const double rates[] = {0, 1e9, 1e8};
-    static const ms_status failures[] = {MS_ERR_IO, MS_ERR_OVER_BUDGET, MS_ERR_NOMEM};
-    const ms_backend_host_options options = {.capacity_bytes = CAPACITY,
-                                             .to_device_bytes = rates[next(seed) % 3],
-                                             .to_host_bytes = rates[next(seed) % 3],
-                                             .host_bytes = rates[next(seed) % 3],
-                                             .has_no_blas = true,
-                                             .stop = stop};
-    troubled_backend *t = open_troubled(open_host(&options));
-    t->most_delay_us = 1 + (uint32_t)(next(seed) % 100);
-    t->seed = (uint32_t)next(seed);
-    t->failure = failures[next(seed) % 3];
-    t->stop = stop;
-    return t;
-}
-
 /* One sentence, and a result that goes as far as it came. A device that is full in the warm-up, or
  * where the allocator can give back and ask again, is survived, and so is the very last call. */
 static void check_failed(const stressed *r, const troubled_backend *t, ms_status status,
@@ -103,20 +65,22 @@ static void check_stopped(const ms_replay_result *result, ms_status status, cons
 
 static void pass(uint64_t n)
 {
-    uint64_t seed = n * 2654435761U + 1;
+    uint64_t seed = seed_of_pass(n);
     stressed *r = &all[n % RUNS];
     trouble kind = pick_trouble(&seed);
     ms_stop stop = 0;
     ms_replay_result result;
     ms_error err = {0};
-    troubled_backend *t = open_stressed(&seed, &stop);
+    ms_backend_host_options options = pick_links(&seed, CAPACITY);
+    options.host_bytes = pick_rate(&seed);
+    troubled_backend *t = open_stressed(&seed, options, &stop);
     ms_replay_options how = options_of(&r->s, false);
     how.stop = &stop;
     how.keeps_host_copies = r->is_tagged;
     if (kind == TROUBLE_FAILURE)
-        t->fails_at = 1 + next(&seed) % r->calls;
+        t->fails_at = 1 + next_random(&seed) % r->calls;
     if (kind == TROUBLE_STOP)
-        t->stop_at = 1 + next(&seed) % (r->products - 1);
+        t->stop_at = 1 + next_random(&seed) % (r->products - 1);
     ms_status status = ms_replay_run(&t->base, &r->s.s.simulation.trace, &how, &result, &err);
     if (kind == TROUBLE_NONE && status != MS_OK)
         fail_msg("%s", err.text);
@@ -172,16 +136,8 @@ enum { FEW = 30 };
 
 static void passes_are_alike(void **state)
 {
-    uint64_t first = number("FIRST", 0), count = number("PASSES", FEW);
     (void)state;
-    for (uint64_t n = first; n < first + count; n++) {
-        if (n % 1000 == 999) {
-            printf("pass %llu\n", (unsigned long long)n + 1);
-            fflush(stdout);
-        }
-        pass(n);
-    }
-    printf("%llu passes\n", (unsigned long long)count);
+    run_passes(pass, FEW);
 }
 
 int main(void)

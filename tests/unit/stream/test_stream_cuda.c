@@ -62,11 +62,6 @@ static void require_calls(const ms_stream_measured *m)
 static void stream_on_null(const void *row)
 {
     const null_case *c = row;
-    ms_run_setting settings[COUNT_OF(c->settings) + 1];
-    size_t count = 0;
-    for (; c->settings[count].field; count++)
-        settings[count] = c->settings[count];
-    settings[count++] = (ms_run_setting){"device", c->device};
     ms_backend *b = open_device(c->environment);
     ms_arena *arena = ms_arena_create(0);
     ms_model_config model;
@@ -74,7 +69,7 @@ static void stream_on_null(const void *row)
     ms_stream_measured m;
     ms_error err = {0};
     uint64_t left = 1;
-    load_run(arena, settings, count, &model, &run);
+    load_run_on(c->device, arena, c->settings, COUNT_OF(c->settings), &model, &run);
     listen();
     const ms_stream_execution asked = {.model = &model,
                                        .run = &run,

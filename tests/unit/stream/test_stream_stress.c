@@ -4,12 +4,12 @@
  * random rates, and now and then a call that fails or a stop: what is counted is what was
  * predicted, each layer computes with its own bytes, and everything is given back. Under
  * ThreadSanitizer, a place that is filled while a layer computes in it, or used before it is
- * filled, is a race. PASSES= says how many, FIRST= with which it begins.
+ * filled, is a race.
  */
 #include "sanitized.h"
 #include "stream/execute.h"
-#include "unit/backends.h"
 #include "unit/fixtures.h"
+#include "unit/stress.h"
 
 #define CAPACITY (UINT64_C(96) << 20)
 
@@ -43,44 +43,6 @@ typedef struct stressed {
     uint64_t calls, products;
 } stressed;
 static stressed all[ROWS];
-
-static uint64_t number(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
-
-static uint64_t next(uint64_t *seed)
-{
-    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *seed >> 33;
-}
-
-typedef enum trouble { TROUBLE_NONE, TROUBLE_FAILURE, TROUBLE_STOP } trouble;
-
-static trouble pick_trouble(uint64_t *seed)
-{
-    enum { OF = 8 };
-    uint64_t n = next(seed) % OF;
-    return n == 0 ? TROUBLE_STOP : n <= 2 ? TROUBLE_FAILURE : TROUBLE_NONE;
-}
-
-static troubled_backend *open_stressed(uint64_t *seed, ms_stop *stop)
-{
-    static const double rates[] = {0, 1e9, 1e8};
-    static const ms_status failures[] = {MS_ERR_IO, MS_ERR_OVER_BUDGET, MS_ERR_NOMEM};
-    const ms_backend_host_options options = {.capacity_bytes = CAPACITY,
-                                             .to_device_bytes = rates[next(seed) % 3],
-                                             .to_host_bytes = rates[next(seed) % 3],
-                                             .has_no_blas = true,
-                                             .stop = stop};
-    troubled_backend *t = open_troubled(open_host(&options));
-    t->most_delay_us = 1 + (uint32_t)(next(seed) % 100);
-    t->seed = (uint32_t)next(seed);
-    t->failure = failures[next(seed) % 3];
-    t->stop = stop;
-    return t;
-}
 
 static ms_status execute(const stressed *r, const stress_row *row, ms_backend *b,
                          const ms_stop *stop, ms_stream_measured *m, ms_error *err)
@@ -120,18 +82,18 @@ static void check_failed(const stressed *r, const troubled_backend *t, ms_status
 
 static void pass(uint64_t n)
 {
-    uint64_t seed = n * 2654435761U + 1;
+    uint64_t seed = seed_of_pass(n);
     const stressed *r = &all[n % ROWS];
     const stress_row *row = &rows[n % ROWS];
     trouble kind = pick_trouble(&seed);
     ms_stop stop = 0;
     ms_stream_measured m;
     ms_error err = {0};
-    troubled_backend *t = open_stressed(&seed, &stop);
+    troubled_backend *t = open_stressed(&seed, pick_links(&seed, CAPACITY), &stop);
     if (kind == TROUBLE_FAILURE)
-        t->fails_at = 1 + next(&seed) % r->calls;
+        t->fails_at = 1 + next_random(&seed) % r->calls;
     if (kind == TROUBLE_STOP)
-        t->stop_at = 1 + next(&seed) % (r->products / 2);
+        t->stop_at = 1 + next_random(&seed) % (r->products / 2);
     ms_status status = execute(r, row, &t->base, &stop, &m, &err);
     if (kind == TROUBLE_NONE && status != MS_OK)
         fail_msg("pass %u: %s", (unsigned)n, err.text);
@@ -183,22 +145,11 @@ enum { FEW = 24 };
 #else
 enum { FEW = 60 };
 #endif
-enum { FEWER = 12 }; /* for valgrind */
 
 static void passes_are_alike(void **state)
 {
-    const char *runner = getenv("RUNNER");
-    uint64_t first = number("FIRST", 0);
-    uint64_t count = number("PASSES", runner && *runner ? FEWER : FEW);
     (void)state;
-    for (uint64_t n = first; n < first + count; n++) {
-        if (n % 1000 == 999) {
-            printf("pass %llu\n", (unsigned long long)n + 1);
-            fflush(stdout);
-        }
-        pass(n);
-    }
-    printf("%llu passes\n", (unsigned long long)count);
+    run_passes(pass, FEW);
 }
 
 int main(void)

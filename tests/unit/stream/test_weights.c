@@ -80,16 +80,18 @@ typedef struct length_case {
     const char *label;
     uint8_t first[MS_SAFETENSORS_LENGTH_BYTES];
     uint64_t file_bytes, length; /* 0: refused */
+    const char *text;            /* of the message */
 } length_case;
 
 static const length_case lengths[] = {
-    {"as long as the file", {24}, 32, 24},
-    {"a byte too long", {25}, 32, 0},
-    {"two bytes", {0, 1}, 1000, 256},
-    {"no header", {0}, 32, 0},
-    {"2^63", {0, 0, 0, 0, 0, 0, 0, 0x80}, UINT64_MAX, 0},
-    {"nearly 2^64", {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, UINT64_MAX, 0},
-    {"over 16 MiB", {1, 0, 0, 1}, UINT64_C(1) << 40, 0},
+    {"as long as the file", {24}, 32, 24, ""},
+    {"a byte too long", {25}, 32, 0, "longer than the file"},
+    {"two bytes", {0, 1}, 1000, 256, ""},
+    {"no header", {0}, 32, 0, "it has no header"},
+    {"half a header", {1}, 32, 0, "it has no header"},
+    {"2^63", {0, 0, 0, 0, 0, 0, 0, 0x80}, UINT64_MAX, 0, "more than 16 MiB"},
+    {"nearly 2^64", {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, UINT64_MAX, 0, "longer"},
+    {"over 16 MiB", {1, 0, 0, 1}, UINT64_C(1) << 40, 0, "more than 16 MiB"},
 };
 
 static void lengths_are_checked(void **state)
@@ -102,6 +104,7 @@ static void lengths_are_checked(void **state)
     assert_int_equal(status, c->length ? MS_OK : MS_ERR_CONFIG);
     assert_int_equal(length, c->length);
     assert_string_equal(err.file, c->length ? "" : "x.safetensors");
+    assert_non_null(strstr(err.text, c->text));
 }
 
 typedef struct index_case {
@@ -401,6 +404,15 @@ static void close_weights(placed *p)
     ms_arena_free(p->arena);
 }
 
+static bool matches(placed *p, uint32_t layer, const uint8_t *place)
+{
+    bool answer = false;
+    ms_error err = {0};
+    if (ms_stream_weights_match(&p->weights, layer, place, &answer, &err) != MS_OK)
+        fail_msg("%s", err.text);
+    return answer;
+}
+
 /* Each tensor at its own multiple of MS_STREAM_UNIT; one wrong byte is seen. */
 static void layers_are_filled(void **state)
 {
@@ -413,14 +425,14 @@ static void layers_are_filled(void **state)
     assert_non_null(place);
     for (uint32_t layer = 2; layer-- > 0;) {
         assert_int_equal(ms_stream_weights_fill(&p.weights, layer, place, &err), MS_OK);
-        assert_true(ms_stream_weights_match(&p.weights, layer, place));
-        assert_false(ms_stream_weights_match(&p.weights, 1 - layer, place));
+        assert_true(matches(&p, layer, place));
+        assert_false(matches(&p, 1 - layer, place));
         for (uint32_t i = p.weights.first.items[layer]; i < p.weights.first.items[layer + 1]; i++) {
             const ms_stream_piece *piece = &p.weights.pieces.items[i];
             assert_int_equal(piece->at % MS_STREAM_UNIT, 0);
             assert_memory_equal(place + piece->at, piece->data, piece->bytes);
             place[piece->at + piece->bytes - 1] ^= 1;
-            assert_false(ms_stream_weights_match(&p.weights, layer, place));
+            assert_false(matches(&p, layer, place));
             place[piece->at + piece->bytes - 1] ^= 1;
         }
     }
@@ -432,13 +444,17 @@ static void layers_are_filled(void **state)
 static void a_file_that_shrinks_is_reported(void **state)
 {
     placed p;
-    ms_error err = {0};
+    bool answer = true;
+    ms_error err = {0}, second = {0};
     (void)state;
     open_weights(&p);
     uint8_t *place = calloc(p.pass.slot_bytes, 1);
     assert_int_equal(truncate(in_folder("model.safetensors"), 4096), 0);
     assert_int_equal(ms_stream_weights_fill(&p.weights, 1, place, &err), MS_ERR_IO);
     assert_non_null(strstr(err.text, "became shorter"));
+    assert_int_equal(ms_stream_weights_match(&p.weights, 1, place, &answer, &second), MS_ERR_IO);
+    assert_non_null(strstr(second.text, "became shorter"));
+    assert_false(answer);
     free(place);
     close_weights(&p);
 }
@@ -470,6 +486,20 @@ static void broken_files_are_refused(void **state)
     ms_arena_free(arena);
 }
 
+/* Nobody writes into the pipe: opening it would not end. */
+static void a_pipe_is_no_file(void **state)
+{
+    ms_arena *arena = ms_arena_create(0);
+    ms_tensor_files files;
+    ms_error err = {0};
+    (void)state;
+    clear_folder();
+    assert_int_equal(mkfifo(in_folder("model.safetensors"), 0600), 0);
+    assert_int_equal(ms_stream_files_open(arena, folder, &files, &err), MS_ERR_CONFIG);
+    assert_non_null(strstr(err.text, "no safetensors file"));
+    ms_arena_free(arena);
+}
+
 static void a_folder_is_no_file(void **state)
 {
     ms_arena *arena = ms_arena_create(0);
@@ -486,9 +516,9 @@ static void a_folder_is_no_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(layers_are_filled),
-                                       cmocka_unit_test(a_file_that_shrinks_is_reported),
-                                       cmocka_unit_test(a_folder_is_no_file)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_are_filled), cmocka_unit_test(a_file_that_shrinks_is_reported),
+        cmocka_unit_test(a_pipe_is_no_file), cmocka_unit_test(a_folder_is_no_file)};
     if (!mkdtemp(folder))
         return 1;
     int failed = run_rows("headers", headers_are_read, headers);
