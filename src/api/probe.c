@@ -92,22 +92,6 @@ ms_status ms_probe_compare_devices(ms_probe *p, ms_error *err)
                                   err);
 }
 
-/* What the allocator may reserve: what the run gives it, and what the device has left. */
-static uint64_t capacity_of(const ms_probe *p)
-{
-    uint64_t own = p->is_memory_only ? 0 : ms_replay_own_bytes(ms_probe_trace_of(p));
-    uint64_t used = p->facts.first_used_bytes + own, total = p->facts.total_bytes;
-    uint64_t left = total > used ? total - used : 1, asked = p->run.allocator.capacity_bytes;
-    return asked && asked < left ? asked : left;
-}
-
-static void limit_to_device(const ms_probe *p, ms_replay_options *options)
-{
-    options->allocator.capacity_bytes = capacity_of(p);
-    if (options->allocator.device_bytes == 0 || p->facts.is_host)
-        options->allocator.device_bytes = p->facts.total_bytes;
-}
-
 /* A trace is there already. */
 static ms_status simulate(ms_probe *p, ms_error *err)
 {
@@ -126,8 +110,9 @@ ms_status ms_probe_predict(ms_probe *p, ms_replay_options *options, ms_error *er
     if (status != MS_OK)
         return status;
     options->allocator = p->run.allocator;
+    uint64_t own = p->is_memory_only ? 0 : ms_replay_own_bytes(ms_probe_trace_of(p));
     if (p->backend)
-        limit_to_device(p, options);
+        options->allocator = ms_replay_allocator(&p->run.allocator, &p->facts, own);
     status = ms_usage_measure(ms_probe_trace_of(p), &options->allocator, &p->predicted, err);
     p->has_predicted = status == MS_OK;
     return status;

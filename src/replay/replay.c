@@ -373,3 +373,16 @@ uint64_t ms_replay_own_bytes(const ms_trace *trace)
         bytes += ms_replay_work_needs(trace, NULL, i).landing_bytes;
     return bytes;
 }
+
+ms_allocator_options ms_replay_allocator(const ms_allocator_options *run,
+                                         const ms_backend_facts *facts, uint64_t own_bytes)
+{
+    ms_allocator_options options = *run;
+    uint64_t used = facts->first_used_bytes + own_bytes, total = facts->total_bytes;
+    uint64_t left = total > used ? total - used : 1;
+    if (options.capacity_bytes == 0 || options.capacity_bytes > left)
+        options.capacity_bytes = left;
+    if (options.device_bytes == 0 || facts->is_host)
+        options.device_bytes = total;
+    return options;
+}

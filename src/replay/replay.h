@@ -91,5 +91,9 @@ void ms_replay_free(ms_replay_result *result);
 
 /* Memory of the device that executing the trace takes for itself. */
 uint64_t ms_replay_own_bytes(const ms_trace *trace);
+/* The run's allocator on this device: with what the device has left, less `own_bytes` of the
+ * replay's. */
+ms_allocator_options ms_replay_allocator(const ms_allocator_options *run,
+                                         const ms_backend_facts *facts, uint64_t own_bytes);
 
 #endif

@@ -139,20 +139,6 @@ typedef struct execution {
     bool has_simulation, has_placed, has_run;
 } execution;
 
-/* What the allocator may reserve: what the run gives it, and what the device has left. */
-static ms_allocator_options allocator_of(const execution *e)
-{
-    ms_allocator_options options = e->asked->run->allocator;
-    const ms_backend_facts *facts = &e->backend->facts;
-    uint64_t used = facts->first_used_bytes + ms_replay_own_bytes(&e->run.trace);
-    uint64_t left = facts->total_bytes > used ? facts->total_bytes - used : 1;
-    if (options.capacity_bytes == 0 || options.capacity_bytes > left)
-        options.capacity_bytes = left;
-    if (options.device_bytes == 0 || facts->is_host)
-        options.device_bytes = facts->total_bytes;
-    return options;
-}
-
 static ms_status make_traces(execution *e, ms_error *err)
 {
     const ms_stream_execution *asked = e->asked;
@@ -204,7 +190,10 @@ static ms_status run_passes(execution *e, ms_error *err)
                                    checks ? (uint64_t)e->asked->timed_passes * layers : UINT64_MAX};
     const ms_replay_feed calls = ms_stream_feed_calls(&e->feed);
     const ms_replay_options options = {
-        .allocator = allocator_of(e), .stop = e->asked->stop, .feed = &calls};
+        .allocator = ms_replay_allocator(&e->asked->run->allocator, &e->backend->facts,
+                                         ms_replay_own_bytes(&e->run.trace)),
+        .stop = e->asked->stop,
+        .feed = &calls};
     reading r = {
         .feed = &e->feed, .backend = e->backend, .to = m, .timed_passes = e->asked->timed_passes};
     ms_status status = predict(e, &options.allocator, err);
