@@ -11,7 +11,7 @@ from ._diff import load_recorded
 from ._document import Document, Fields, from_json
 from ._errors import MemscopeError, Stopped
 from ._given import Given, text_of, usage
-from ._library import library, text_bytes, written
+from ._library import library, text_bytes
 from ._program import run
 
 if TYPE_CHECKING:
@@ -53,13 +53,11 @@ class Capture(Document):
     def formats(cls) -> Sequence[str]:
         return ("console", "json")
 
-    def _write(self, format: str) -> bytes:
-        if format == "json":
-            return self._bytes
-        if format != "console":
-            raise usage(f"no format {format!r} (console or json)")
-        with self._lock:
-            return written(lambda out, err: library().ms_recorded_write(self._handle.pointer, out, err))
+    def _write_to(self, format: bytes, out: Any, err: Any) -> int:
+        return int(library().ms_recorded_write(self._handle.pointer, out, err))
+
+    def _write(self, format: str, style: Any = None) -> bytes:
+        return self._bytes if format == "json" else super()._write(self._known(format), style)
 
     def _fields(self) -> Fields:
         if self._parsed is None:

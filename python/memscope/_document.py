@@ -105,11 +105,11 @@ class Document:
     def _call(self, name: str, *arguments: Any) -> Any:
         return getattr(library(), f"{self._calls}_{name}")(*arguments)
 
-    def _write(self, format: str) -> bytes:
+    def _write(self, format: str, style: Any = None) -> bytes:
         """The answer in a format; what was no file has no file's name in it."""
         name = text_bytes(format, "format")
         with self._lock:
-            self._call("set_style", self._handle.pointer, ctypes.byref(self._style))
+            self._call("set_style", self._handle.pointer, ctypes.byref(style or self._style))
             text = written(lambda out, err: self._write_to(name, out, err))
         for path, shown in self._written.items():
             text = text.replace(os.fsencode(path), shown.encode())
@@ -138,12 +138,7 @@ class Document:
     def text(self, format: str | None = None, *, columns: int = 80, color: bool = False,
              unicode: bool = False, chart: bool = False) -> str:
         """The answer as text, laid out for people where the format is for people."""
-        kept = self._style
-        self._style = _c.ms_style(columns, color, unicode, chart)
-        try:
-            return self._write(format or self._format).decode()
-        finally:
-            self._style = kept
+        return self._write(format or self._format, _c.ms_style(columns, color, unicode, chart)).decode()
 
     def __str__(self) -> str:
         return self._write(self._format).decode().rstrip("\n")
