@@ -97,6 +97,15 @@ class Report(support.Case):
         Tags().feed(text)
         self.assertEqual(opened, [])
 
+    def test_a_hostile_name_in_a_notebook(self):
+        with support.folder() as folder:
+            path = folder / '<img src=x onerror=alert(1)>"&.json'
+            path.write_text(json.dumps(CONFIG))
+            text = memscope.analyze(path, device="t4", dtype="fp16", batch=64)._repr_html_()
+        self.assertEqual(text.count("<img"), 1)
+        self.assertIn("&lt;img src=x onerror=alert(1)&gt;&quot;&amp;", text)
+        self.assertIn("does not fit", text)
+
     def test_threads(self):
         reports, expected = [], [memscope.analyze("gpt2", batch=batch).peak_bytes for batch in range(1, 9)]
         threads = [threading.Thread(target=lambda b=b: reports.append((b, memscope.analyze("gpt2", batch=b).peak_bytes))) for b in range(1, 9)]
