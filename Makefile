@@ -196,7 +196,7 @@ $(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c $(FAIL_SRC)) $(C
 IS_ASAN := $(filter asan,$(CONFIG))
 CHECK_EVERY ?= $(if $(IS_ASAN),12,5)
 TRY_EVERY ?= $(if $(IS_ASAN),192,48)
-NOT_ASAN := %/test_alive %/test_choose %/test_cost_model %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% tests/property/sweep/% %/check_browser.py \
+NOT_ASAN := tests/python/% %/test_alive %/test_choose %/test_cost_model %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% tests/property/sweep/% %/check_browser.py \
             %/check_channels.py %/check_completions.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py %/check_outside.py \
             %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_replays.py %/check_streams.py %/check_sweeps.py %/check_verdicts.py \
             %/parameters.json %/wide_cuda.json %/cuda_step_sm80.json %/norms_cuda.json
@@ -206,7 +206,7 @@ tested = $(if $(IS_ASAN),$(filter-out $(NOT_ASAN),$(1)),$(1))
 LONG    := tests/golden/reports/run.sh tests/install/run.sh tests/property/sweep/run.sh
 SCRIPTS := $(LONG) $(sort $(filter-out tests/oom/% tests/golden/cli/% $(LONG),$(wildcard tests/*/run.sh tests/*/*/run.sh)))
 CASES   := $(patsubst %/,%,$(wildcard tests/golden/cli/*/))
-CHECKS  := $(sort $(wildcard tests/property/*/check_*.py))
+CHECKS  := $(sort $(wildcard tests/property/*/check_*.py tests/python/check_*.py))
 ORACLES := $(sort $(wildcard tests/oracle/*.json tests/oracle/families/*$(if $(IS_ASAN),_cpu).json))
 
 of_unit    := $(addprefix unit=,$(call tested,$(UNIT)))
@@ -259,6 +259,11 @@ check-%: all programs | results      ## run what concerns a stage: check-plan, c
 results:
 	@mkdir -p $(BUILD)
 	@touch $(RESULTS)
+
+python: all | results                ## test the Python package
+	@$(SUITE) $(addprefix python=,$(filter tests/python/%,$(CHECKS)))
+python-tables: $(BINARY)             ## make the Python files anew that the headers and the help decide
+	python3 scripts/python_tables.py $(BINARY)
 
 unit: $(UNIT) $(NULL) | results              ## run the unit programs
 	@$(SUITE) $(of_unit)
@@ -416,6 +421,20 @@ $(STATIC): $(CLI_OBJ) $(LIB)
 STATIC_LIBS ?= $(addprefix -l,$(foreach l,amd colamd suitesparseconfig gmp z ltdl dl,$(if $(filter /%,$(shell $(CC) -print-file-name=lib$(l).a)),$(l))))
 static: $(STATIC)                    ## one static binary that needs no libraries
 
+# What a Python wheel has beside Python: scripts/wheel_files.sh says where its parts lie.
+WHEEL := $(BUILD)/wheel
+WHEEL_LINK = $(LINK) -s -Wl,--disable-new-dtags
+$(WHEEL)/made: $(LIB_OBJ) $(CLI_OBJ) $(LIB) $(NULL) $(BUILD)/gen/exports.map scripts/wheel_files.sh
+	@rm -rf $(WHEEL) && mkdir -p $(WHEEL)/lib $(WHEEL)/bin $(WHEEL)/share/lib $(WHEEL)/share/nulldevice $(WHEEL)/share/licenses
+	@$(call say,LINK $(WHEEL)/lib/$(SONAME))
+	$(Q)$(WHEEL_LINK) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(BUILD)/gen/exports.map -Wl,-rpath,'$$ORIGIN' \
+	    -o $(WHEEL)/lib/$(SONAME) $(LIB_OBJ) $(DEP_LIBS)
+	@$(call say,LINK $(WHEEL)/bin/memscope)
+	$(Q)$(WHEEL_LINK) -Wl,-rpath,'$$ORIGIN/../share/memscope/lib' -o $(WHEEL)/bin/memscope $(CLI_OBJ) $(LIB) $(DEP_LIBS)
+	$(Q)SONAME='$(SONAME)' NULL='$(NULL)' NULL_NAMES='$(NULL_NAMES)' sh scripts/wheel_files.sh $(WHEEL)
+	@touch $@
+wheel-files: $(WHEEL)/made           ## what setup.py puts into the Python wheel
+
 deb:                                 ## build the Debian packages, below BUILD/deb, and check them with lintian
 	sh scripts/debian.sh
 
@@ -432,7 +451,7 @@ print-%: ; @echo '$* = $($*)'
 FORCE:
 .SECONDARY:
 .DELETE_ON_ERROR:
-.PHONY: all results programs check unit replay cli oracle oracle-cases example oom asan tsan tsan-run stress-replay stress-replay-run valgrind coverage bench bench-plan fuzz fuzz-run mutate digests \
+.PHONY: all results programs check python python-tables unit replay cli oracle oracle-cases example oom asan tsan tsan-run stress-replay stress-replay-run valgrind coverage bench bench-plan fuzz fuzz-run mutate digests \
         lint lint-layers lint-headers lint-docs lint-symbols lint-format lint-clang lint-cppcheck lint-tidy format reports install \
-        uninstall man completions static deb clean help FORCE
+        uninstall man completions static wheel-files deb clean help FORCE
 -include $(shell find $(BUILD)/src $(BUILD)/tests $(BUILD)/gen -name '*.d' 2>/dev/null)

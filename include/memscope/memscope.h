@@ -151,6 +151,8 @@ ms_status ms_analysis_write_events(const ms_analysis *analysis, FILE *out, ms_er
 /* ---- what is built in ---- */
 
 ms_status ms_write_models(FILE *out, ms_error *err);
+/* The names of the built-in models, from index 0; NULL past the last. */
+const char *ms_model_name_at(size_t index);
 ms_status ms_write_devices(FILE *out, ms_error *err);
 /* The JSON Schema of that name. */
 ms_status ms_write_schema(const char *name, FILE *out, ms_error *err);

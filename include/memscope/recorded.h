@@ -53,16 +53,19 @@ ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, 
                            FILE *out, ms_error *err);
 const char *ms_compare_format_at(size_t index); /* NULL past the last */
 
-/* A CUDA device of the table, as programs see it. */
+/* A device of the table, as programs see it. */
 typedef struct ms_device_facts {
     char name[64], title[128];
-    uint32_t compute_capability; /* 80 = 8.0 */
+    uint32_t compute_capability; /* 80 = 8.0; 0: no CUDA device */
     uint32_t multiprocessors;
     uint64_t total_bytes;
     double bf16_flops, memory_bytes_per_s; /* 0: not known */
     uint64_t l2_bytes;                     /* level 2 cache; 0: not known */
 } ms_device_facts;
+/* A CUDA device by its name. */
 ms_status ms_device_find(const char *name, ms_device_facts *facts, ms_error *err);
+/* Any device, in the order of the table; its name is "" past the last. */
+ms_status ms_device_at(size_t index, ms_device_facts *facts, ms_error *err);
 
 #ifdef __cplusplus
 }

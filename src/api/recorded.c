@@ -128,20 +128,36 @@ ms_status ms_compare_write(const ms_recorded *first, const ms_recorded *second, 
 /* What programs see where it is not known: the count of an A100, as most kernels do not ask. */
 enum { ASSUMED_MULTIPROCESSORS = 108 };
 
-static ms_status fill_facts(const ms_device *device, ms_device_facts *facts, ms_error *err)
+static void fill_facts(const ms_device *device, ms_device_facts *facts)
 {
-    if (device->compute_capability == 0)
-        return ms_fail(err, MS_ERR_USAGE, "device %.40s is not a CUDA device", device->name);
+    bool is_cuda = device->compute_capability > 0;
+    uint32_t assumed = is_cuda ? ASSUMED_MULTIPROCESSORS : 0;
     *facts = (ms_device_facts){.compute_capability = device->compute_capability,
-                               .multiprocessors = device->multiprocessors ? device->multiprocessors
-                                                                          : ASSUMED_MULTIPROCESSORS,
+                               .multiprocessors =
+                                   device->multiprocessors ? device->multiprocessors : assumed,
                                .total_bytes = ms_device_usable_bytes(device),
                                .bf16_flops = device->bf16_flops,
                                .memory_bytes_per_s = device->memory_bytes_per_s,
                                .l2_bytes = device->l2_bytes};
     snprintf(facts->name, sizeof facts->name, "%s", device->name);
     snprintf(facts->title, sizeof facts->title, "%s", device->title);
-    return MS_OK;
+}
+
+ms_status ms_device_at(size_t index, ms_device_facts *facts, ms_error *err)
+{
+    if (!facts)
+        return ms_fail_null(err);
+    const ms_device *devices = NULL;
+    uint32_t count = 0;
+    ms_arena *arena = ms_arena_create(0);
+    *facts = (ms_device_facts){.name = ""};
+    if (!arena)
+        return ms_fail(err, MS_ERR_NOMEM, "out of memory for the device table");
+    ms_status status = ms_devices_load(arena, &devices, &count, err);
+    if (status == MS_OK && index < count)
+        fill_facts(&devices[index], facts);
+    ms_arena_free(arena);
+    return status;
 }
 
 ms_status ms_device_find(const char *name, ms_device_facts *facts, ms_error *err)
@@ -161,8 +177,10 @@ ms_status ms_device_find(const char *name, ms_device_facts *facts, ms_error *err
         if (strcmp(devices[i].name, name) == 0)
             found = &devices[i];
     }
-    if (found)
-        status = fill_facts(found, facts, err);
+    if (found && found->compute_capability == 0)
+        status = ms_fail(err, MS_ERR_USAGE, "device %.40s is not a CUDA device", found->name);
+    else if (found)
+        fill_facts(found, facts);
     else if (status == MS_OK)
         status = ms_fail(err, MS_ERR_USAGE, "unknown device '%.40s'%s", name,
                          *ms_nearest_hint(&nearest, hint, sizeof hint)

@@ -89,6 +89,11 @@ ms_status ms_write_models(FILE *out, ms_error *err)
     return status;
 }
 
+const char *ms_model_name_at(size_t index)
+{
+    return ms_preset_name(index);
+}
+
 /* Names, as in configs/devices.json, of the cells that are shown. */
 #define DRIVER "driver_mib"
 #define CUDA "cuda_mib"

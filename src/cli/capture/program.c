@@ -25,16 +25,16 @@ typedef struct places {
 
 /* ---- where the parts are ---- */
 
-/* Relative to the program: where it was built, and where it is installed. */
-static const char *const library_folders[] = {"nulldevice", "../lib/memscope"};
-static const char *const python_folders[] = {"../../scripts/memscope_torch/inject",
-                                             "../share/memscope/python/memscope_torch/inject"};
-enum { PLACES = 2 };
+/* Relative to the program: where it was built, where it is installed, and where pip puts it. */
+static const char *const library_folders[] = {"nulldevice", "../lib/memscope",
+                                              "../share/memscope/nulldevice", NULL};
+static const char *const python_folders[] = {
+    "../../scripts/memscope_torch/inject", "../share/memscope/python/memscope_torch/inject", NULL};
 
-static bool find(const char *home, const char *const folders[PLACES], const char *file,
+static bool find(const char *home, const char *const *folders, const char *file,
                  char found[PATH_BYTES])
 {
-    for (int i = 0; i < PLACES; i++) {
+    for (size_t i = 0; folders[i]; i++) {
         char path[2 * PATH_BYTES];
         snprintf(path, sizeof path, "%s/%s/%s", home, folders[i], file);
         snprintf(found, PATH_BYTES, "%s/%s", home, folders[i]);

@@ -77,6 +77,7 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     STATUS(ms_write_devices(NULL, &err))                                                           \
     STATUS(ms_write_schema(NULL, the.out, &err))                                                   \
     STATUS(ms_write_schema("run", NULL, &err))                                                     \
+    NONE(ms_model_name_at(SIZE_MAX))                                                               \
     NONE(ms_schema_name(SIZE_MAX))                                                                 \
     STATUS(ms_write_schema_page(NULL, "run", the.out, &err))                                       \
     STATUS(ms_write_schema_page("run", NULL, the.out, &err))                                       \
@@ -227,6 +228,7 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     NONE(ms_compare_format_at(SIZE_MAX))                                                           \
     STATUS(ms_device_find(NULL, &(ms_device_facts){0}, &err))                                      \
     STATUS(ms_device_find("cpu", NULL, &err))                                                      \
+    STATUS(ms_device_at(0, NULL, &err))                                                            \
     NONE(ms_sweep_fields(NULL))                                                                    \
     NONE(ms_sweep_field_choice(NULL, 0))                                                           \
     STATUS(ms_sweep_set(NULL, "jobs", "1", &err))                                                  \

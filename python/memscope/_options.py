@@ -1,0 +1,502 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The keyword arguments of each call. Made by scripts/python_tables.py."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, Union
+
+Number = Union[int, float, str, Sequence[Any]]
+Text = Union[str, Sequence[Any], Mapping[str, Any]]
+YesNo = Union[bool, str]
+File = Any  # a path, or a Python value that is written to a file
+Outputs = Union[str, Sequence[str], Mapping[str, Any]]
+
+
+class RunOptions(TypedDict, total=False):
+    training_args: File               # TrainingArguments, or a config of axolotl, LLaMA-Factory or torchtune [none]
+    ignore_sharding: bool             # predict one device that holds everything, even if the training arguments shard
+    batch: Number                     # sequences per micro-batch [1]
+    seq: Number                       # tokens per sequence [2048]
+    dtype: Text                       # type of the weights: bf16, fp16 or fp32 [bf16]
+    autocast: Text                    # none, bf16 or fp16 [none]
+    optimizer: Any                    # adamw, sgd, adafactor, muon, lion, adamw-8bit, ... [adamw]
+    optimizer_impl: Text              # fused, foreach or loop [the usual one]
+    optimizer_in_backward: YesNo      # update each parameter as soon as its gradient is ready [no]
+    optimizer_device: Text            # where optimizer states are kept and updated: device or host [device]
+    parameter_device: Text            # where the layers' parameters are kept: device or host [device]
+    weight_decay: Number              # 0 or more [0.01 for adamw, else 0]
+    accumulate: Number                # micro-batches per optimizer step [1]
+    grad_accumulation_dtype: Text     # type of accumulated gradients: same as the parameter, or fp32 [same]
+    clip: Number                      # maximum gradient norm, or none [none]
+    label_smoothing: Number           # label smoothing of Trainer's loss, 0 to 1 [0]
+    liger: Text                       # Liger kernels: none, all, or any of rope+rms-norm+swiglu+loss [none]
+    logits_to_keep: Number            # head and loss on the last N tokens of a sequence only, or none [none]
+    empty_cache_steps: Number         # empty the allocator's cache every N-th step, or none [none]
+    eval_batch: Number                # sequences per batch of an evaluation between steps, or none [none]
+    eval_logits: Number               # batches whose logits an evaluation keeps on the device, or none [none]
+    adapter: File                     # an adapter_config.json of PEFT: train only the adapter [none]
+    lora: Text                        # a LoRA adapter in short form, e.g. r=16,targets=all-linear,dropout=0.05 [none]
+    adapter_dtype: Text               # type of the adapter's weights: fp32, bf16 or fp16 [fp32 if the model is in half precision]
+    quantize: Text                    # type of the frozen base, e.g. nf4:double, int8, gptq:4:128 or fp8-block [as in the config]
+    upcast: YesNo                     # cast a quantised base's other weights to fp32, as PEFT prepares them [yes for bitsandbytes]
+    checkpoint_kind: Text             # non-reentrant or reentrant [non-reentrant]
+    attention: Text                   # auto, flash, efficient, math, eager or cpu-flash [auto]
+    experts: Text                     # how mixtures of experts run: auto, grouped or eager [auto]
+    routing: Text                     # for eager experts: balanced, or skewed, where few experts get all tokens [balanced]
+    device: Text                      # a device of `memscope devices`, or cpu [a100-80gb]
+    calibration: File                 # a calibration.json from `memscope calibrate` for that device [none]
+    mfu: Number                       # products and attention run at X of the peak rate at most, 0.45 for 45 % [the rates the device reaches]
+    torch: Text                       # version of PyTorch [2.11]
+    allocator: Text                   # raw, cuda or cuda-expandable [cuda; raw on cpu]
+    max_split_size: Text              # largest block the allocator splits, e.g. 128MiB, or none [none]
+    roundup_power2_divisions: Number  # round sizes to N steps per power of two, or none [none]
+    budget: Text                      # memory the run may use, e.g. 80GiB [all of the device]
+
+
+class AnalyzeOptions(RunOptions, total=False):
+    checkpointing: Text  # layers: none, all, first:8, last:4, every:2 or 0,2,5-9 [none]
+    treat: Text          # treatments by layer, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8 [none]
+    plan: File           # treatments from a plan.json written by `memscope plan` [none]
+    format: Text         # only this report: console, json, md, csv, html, svg, ...
+    file: File           # output file of --format; - is standard output
+    output: Outputs      # another report; may be repeated
+    out: File            # directory of the two report files (default: reports)
+    events: File         # write the allocations and frees of a step, one per line
+    chart: bool          # draw memory over the step in the console report
+    check_with: Text     # run the step in PyTorch without a GPU and compare both
+    python: File         # for --check-with: a Python that has PyTorch [python3]
+    unroll: bool         # one record for every layer, even if layers are equal
+    quiet: bool          # no console report, no messages but errors
+    color: Text          # auto, always or never
+    no_color: bool       # the same as --color=never
+
+
+class PlanOptions(RunOptions, total=False):
+    gap: Number                # relative distance from the bound at which to stop [0.001]
+    time_limit: Number         # stop after this time with the best plan found [10 with --graph, else none]
+    planner: Text              # milp, greedy, rules, uniform or none [milp]
+    target: Text               # plan only what this trainer can express, or all trainers [free]
+    curve: bool                # time against budget, from the smallest budget found
+    points: Number             # number of budgets on the curve [24]
+    without: Text              # treatments not to use: checkpoint, selective, offload, tile, chunk [none]
+    allow: Text                # allowed if nothing else fits: host-optimizer, host-parameters [none]
+    gpu_cost_per_hour: Number  # price of an hour, in any currency [2.50]
+    rules_mode: Text           # for --planner rules: conservative, balanced, aggressive [balanced]
+    max_cpu_offload: Text      # for --planner rules: host memory it may use [half of it]
+    graph: File                # plan checkpoints for the modules in this ModuleInfo file
+    world_size: Number         # ranks that share parameters and gradients [1]
+    ac_units: Text             # only these modules may be checkpointed [any]
+    fsdp_units: Text           # modules that are gathered as one [none]
+    fsdp: bool                 # choose FSDP units instead of checkpoints
+    latency: Number            # latency of an all-gather or reduce-scatter, for --fsdp [0.01]
+    bandwidth: Text            # bytes gathered or scattered per second, for --fsdp [100GB]
+    ops: File                  # plan which operators of this SACStats file to save
+    memory_budget: Number      # fraction of all operators' memory, from 0 to 1
+    format: Text               # console, json, md or html; a curve also csv or svg
+    file: File                 # output file; - is standard output
+    quiet: bool                # no messages but errors
+    color: Text                # auto, always or never
+    no_color: bool             # the same as --color=never
+
+
+class FitOptions(RunOptions, total=False):
+    checkpointing: Text  # layers: none, all, first:8, last:4, every:2 or 0,2,5-9 [none]
+    treat: Text          # treatments by layer, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8 [none]
+    plan: File           # treatments from a plan.json written by `memscope plan` [none]
+    what: Text           # what to maximize: batch, seq, rank or layers [batch]
+    step: Number         # try only multiples of N [1, for seq 64]
+    format: Text         # console or json
+    file: File           # output file; - is standard output
+    quiet: bool          # no messages but errors
+    color: Text          # auto, always or never
+    no_color: bool       # the same as --color=never
+
+
+class SweepOptions(RunOptions, total=False):
+    runs: File           # CSV: a header of option names, then one run per line; - is standard input [none]
+    fit: Text            # find the largest batch, seq, rank or layers that fits, for each point [none]
+    step: Number         # for --fit: try only multiples of N [1, for seq 64]
+    frontier: bool       # only rows that fit and are on the Pareto front
+    objectives: Text     # for --frontier: columns to compare rows by [expected_device_bytes,tokens_per_s]
+    shard: Text          # only every N-th point, from the K-th; memscope merge joins shards [1/1]
+    checkpointing: Text  # layers: none, all, first:8, last:4, every:2 or 0,2,5-9 [none]
+    treat: Text          # treatments by layer, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8 [none]
+    plan: File           # treatments from a plan.json written by `memscope plan` [none]
+    format: Text         # csv or jsonl [by the file name's ending, else csv]
+    file: File           # output file; FILE.part until all rows are written
+    resume: bool         # continue after the rows in FILE.part
+    jobs: Number         # points computed in parallel [one per processor]
+    quiet: bool          # no progress, no messages but errors
+
+
+class DiffOptions(RunOptions, total=False):
+    checkpointing: Text  # layers: none, all, first:8, last:4, every:2 or 0,2,5-9 [none]
+    treat: Text          # treatments by layer, e.g. 0-7=checkpoint,8-31=offload:0.5,loss=chunk:8 [none]
+    plan: File           # treatments from a plan.json written by `memscope plan` [none]
+    format: Text         # console, json, md or html
+    file: File           # output file; - is standard output
+    quiet: bool          # print errors only; the exit status is the result
+    color: Text          # auto, always or never
+    no_color: bool       # the same as --color=never
+
+
+class CheckOptions(TypedDict, total=False):
+    warn_only: bool    # exit status 0 when a budget is exceeded
+    calibration: File  # a calibration.json from calibrate, for budgets of that device
+    no_plans: bool     # do not search for a plan that would fit again
+    jobs: Number       # budgets checked in parallel [one per processor]
+    format: Text       # console, json, md, junit, github, sarif, gitlab, custom-smaller-is-better, shields or prometheus
+    file: File         # output file of --format; - is standard output
+    output: Outputs    # another report; may be repeated
+    quiet: bool        # no console report, no messages but errors
+    color: Text        # auto, always or never
+    no_color: bool     # the same as --color=never
+
+
+class CompareOptions(TypedDict, total=False):
+    format: Text    # console, json, md or html
+    file: File      # output file; - is standard output
+    color: Text     # auto, always or never
+    no_color: bool  # the same as --color=never
+
+
+class CalibrateOptions(TypedDict, total=False):
+    format: Text    # console or json
+    file: File      # output file of calibration.json; - is standard output
+    quiet: bool     # write the file only, nothing on the console
+    color: Text     # auto, always or never
+    no_color: bool  # the same as --color=never
+
+
+class CaptureOptions(TypedDict, total=False):
+    device: Text          # the device to simulate [a100-80gb]
+    real: bool            # measure on this machine's GPU
+    device_count: Number  # number of such devices [1; with --world up to 8]
+    world: Number         # run one rank of N; process groups start without the others
+    steps: Number         # optimizer steps; the last one is reported [3]
+    answer_loss: Number   # value of losses and norms when they are read back [0]
+    out: File             # directory of runtime_report.json [memscope-capture]
+    time_limit: Number    # stop a program that has not finished its steps by then [600]
+    trace_calls: bool     # list the program's calls of CUDA libraries
+    no_paths: bool        # name source files without their folders
+    quiet: bool           # no report on the console
+    color: Text           # auto, always or never
+    no_color: bool        # the same as --color=never
+
+
+# command: (option, name of its value or None for a flag, default or None)
+OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
+    "analyze": [
+        ("training-args", "FILE", "none"),
+        ("ignore-sharding", None, None),
+        ("batch", "N", "1"),
+        ("seq", "N", "2048"),
+        ("dtype", "TYPE", "bf16"),
+        ("autocast", "TYPE", "none"),
+        ("optimizer", "NAME", "adamw"),
+        ("optimizer-impl", "NAME", "the usual one"),
+        ("optimizer-in-backward", "YESNO", "no"),
+        ("optimizer-device", "PLACE", "device"),
+        ("parameter-device", "PLACE", "device"),
+        ("weight-decay", "X", "0.01 for adamw, else 0"),
+        ("accumulate", "N", "1"),
+        ("grad-accumulation-dtype", "TYPE", "same"),
+        ("clip", "X", "none"),
+        ("label-smoothing", "X", "0"),
+        ("liger", "NAMES", "none"),
+        ("logits-to-keep", "N", "none"),
+        ("empty-cache-steps", "N", "none"),
+        ("eval-batch", "N", "none"),
+        ("eval-logits", "N", "none"),
+        ("checkpointing", "SPEC", "none"),
+        ("treat", "SPEC", "none"),
+        ("adapter", "FILE", "none"),
+        ("lora", "SPEC", "none"),
+        ("adapter-dtype", "TYPE", "fp32 if the model is in half precision"),
+        ("quantize", "KIND", "as in the config"),
+        ("upcast", "YESNO", "yes for bitsandbytes"),
+        ("plan", "FILE", "none"),
+        ("checkpoint-kind", "KIND", "non-reentrant"),
+        ("attention", "NAME", "auto"),
+        ("experts", "NAME", "auto"),
+        ("routing", "NAME", "balanced"),
+        ("device", "NAME", "a100-80gb"),
+        ("calibration", "FILE", "none"),
+        ("mfu", "X", "the rates the device reaches"),
+        ("torch", "X.Y", "2.11"),
+        ("allocator", "NAME", "cuda; raw on cpu"),
+        ("max-split-size", "SIZE", "none"),
+        ("roundup-power2-divisions", "N", "none"),
+        ("budget", "SIZE", "all of the device"),
+        ("format", "NAME", None),
+        ("file", "FILE", None),
+        ("output", "FMT=FILE", None),
+        ("out", "DIR", "reports"),
+        ("events", "FILE", None),
+        ("chart", None, None),
+        ("check-with", "capture", None),
+        ("python", "FILE", "python3"),
+        ("unroll", None, None),
+        ("quiet", None, None),
+        ("color", "WHEN", None),
+        ("no-color", None, None),
+    ],
+    "plan": [
+        ("budget", "SIZE", "all of the device"),
+        ("gap", "X", "0.001"),
+        ("time-limit", "SECONDS", "10 with --graph, else none"),
+        ("planner", "NAME", "milp"),
+        ("target", "NAME", "free"),
+        ("curve", None, None),
+        ("points", "N", "24"),
+        ("without", "LIST", "none"),
+        ("allow", "LIST", "none"),
+        ("gpu-cost-per-hour", "X", "2.50"),
+        ("rules-mode", "NAME", "balanced"),
+        ("max-cpu-offload", "SIZE", "half of it"),
+        ("graph", "FILE", None),
+        ("world-size", "N", "1"),
+        ("ac-units", "A,B,...", "any"),
+        ("fsdp-units", "A,B,...", "none"),
+        ("fsdp", None, None),
+        ("latency", "MS", "0.01"),
+        ("bandwidth", "SIZE", "100GB"),
+        ("ops", "FILE", None),
+        ("memory-budget", "FRACTION", None),
+        ("training-args", "FILE", "none"),
+        ("ignore-sharding", None, None),
+        ("batch", "N", "1"),
+        ("seq", "N", "2048"),
+        ("dtype", "TYPE", "bf16"),
+        ("autocast", "TYPE", "none"),
+        ("optimizer", "NAME", "adamw"),
+        ("optimizer-impl", "NAME", "the usual one"),
+        ("optimizer-in-backward", "YESNO", "no"),
+        ("optimizer-device", "PLACE", "device"),
+        ("parameter-device", "PLACE", "device"),
+        ("weight-decay", "X", "0.01 for adamw, else 0"),
+        ("accumulate", "N", "1"),
+        ("grad-accumulation-dtype", "TYPE", "same"),
+        ("clip", "X", "none"),
+        ("label-smoothing", "X", "0"),
+        ("liger", "NAMES", "none"),
+        ("logits-to-keep", "N", "none"),
+        ("empty-cache-steps", "N", "none"),
+        ("eval-batch", "N", "none"),
+        ("eval-logits", "N", "none"),
+        ("adapter", "FILE", "none"),
+        ("lora", "SPEC", "none"),
+        ("adapter-dtype", "TYPE", "fp32 if the model is in half precision"),
+        ("quantize", "KIND", "as in the config"),
+        ("upcast", "YESNO", "yes for bitsandbytes"),
+        ("checkpoint-kind", "KIND", "non-reentrant"),
+        ("attention", "NAME", "auto"),
+        ("experts", "NAME", "auto"),
+        ("routing", "NAME", "balanced"),
+        ("device", "NAME", "a100-80gb"),
+        ("calibration", "FILE", "none"),
+        ("mfu", "X", "the rates the device reaches"),
+        ("torch", "X.Y", "2.11"),
+        ("allocator", "NAME", "cuda; raw on cpu"),
+        ("max-split-size", "SIZE", "none"),
+        ("roundup-power2-divisions", "N", "none"),
+        ("format", "NAME", None),
+        ("file", "FILE", None),
+        ("quiet", None, None),
+        ("color", "WHEN", None),
+        ("no-color", None, None),
+    ],
+    "fit": [
+        ("training-args", "FILE", "none"),
+        ("ignore-sharding", None, None),
+        ("batch", "N", "1"),
+        ("seq", "N", "2048"),
+        ("dtype", "TYPE", "bf16"),
+        ("autocast", "TYPE", "none"),
+        ("optimizer", "NAME", "adamw"),
+        ("optimizer-impl", "NAME", "the usual one"),
+        ("optimizer-in-backward", "YESNO", "no"),
+        ("optimizer-device", "PLACE", "device"),
+        ("parameter-device", "PLACE", "device"),
+        ("weight-decay", "X", "0.01 for adamw, else 0"),
+        ("accumulate", "N", "1"),
+        ("grad-accumulation-dtype", "TYPE", "same"),
+        ("clip", "X", "none"),
+        ("label-smoothing", "X", "0"),
+        ("liger", "NAMES", "none"),
+        ("logits-to-keep", "N", "none"),
+        ("empty-cache-steps", "N", "none"),
+        ("eval-batch", "N", "none"),
+        ("eval-logits", "N", "none"),
+        ("checkpointing", "SPEC", "none"),
+        ("treat", "SPEC", "none"),
+        ("adapter", "FILE", "none"),
+        ("lora", "SPEC", "none"),
+        ("adapter-dtype", "TYPE", "fp32 if the model is in half precision"),
+        ("quantize", "KIND", "as in the config"),
+        ("upcast", "YESNO", "yes for bitsandbytes"),
+        ("plan", "FILE", "none"),
+        ("checkpoint-kind", "KIND", "non-reentrant"),
+        ("attention", "NAME", "auto"),
+        ("experts", "NAME", "auto"),
+        ("routing", "NAME", "balanced"),
+        ("device", "NAME", "a100-80gb"),
+        ("calibration", "FILE", "none"),
+        ("mfu", "X", "the rates the device reaches"),
+        ("torch", "X.Y", "2.11"),
+        ("allocator", "NAME", "cuda; raw on cpu"),
+        ("max-split-size", "SIZE", "none"),
+        ("roundup-power2-divisions", "N", "none"),
+        ("budget", "SIZE", "all of the device"),
+        ("what", "NAME", "batch"),
+        ("step", "N", "1, for seq 64"),
+        ("format", "NAME", None),
+        ("file", "FILE", None),
+        ("quiet", None, None),
+        ("color", "WHEN", None),
+        ("no-color", None, None),
+    ],
+    "sweep": [
+        ("runs", "FILE", "none"),
+        ("fit", "NAME", "none"),
+        ("step", "N", "1, for seq 64"),
+        ("frontier", None, None),
+        ("objectives", "LIST", "expected_device_bytes,tokens_per_s"),
+        ("shard", "K/N", "1/1"),
+        ("training-args", "FILE", "none"),
+        ("ignore-sharding", None, None),
+        ("batch", "N", "1"),
+        ("seq", "N", "2048"),
+        ("dtype", "TYPE", "bf16"),
+        ("autocast", "TYPE", "none"),
+        ("optimizer", "NAME", "adamw"),
+        ("optimizer-impl", "NAME", "the usual one"),
+        ("optimizer-in-backward", "YESNO", "no"),
+        ("optimizer-device", "PLACE", "device"),
+        ("parameter-device", "PLACE", "device"),
+        ("weight-decay", "X", "0.01 for adamw, else 0"),
+        ("accumulate", "N", "1"),
+        ("grad-accumulation-dtype", "TYPE", "same"),
+        ("clip", "X", "none"),
+        ("label-smoothing", "X", "0"),
+        ("liger", "NAMES", "none"),
+        ("logits-to-keep", "N", "none"),
+        ("empty-cache-steps", "N", "none"),
+        ("eval-batch", "N", "none"),
+        ("eval-logits", "N", "none"),
+        ("checkpointing", "SPEC", "none"),
+        ("treat", "SPEC", "none"),
+        ("adapter", "FILE", "none"),
+        ("lora", "SPEC", "none"),
+        ("adapter-dtype", "TYPE", "fp32 if the model is in half precision"),
+        ("quantize", "KIND", "as in the config"),
+        ("upcast", "YESNO", "yes for bitsandbytes"),
+        ("plan", "FILE", "none"),
+        ("checkpoint-kind", "KIND", "non-reentrant"),
+        ("attention", "NAME", "auto"),
+        ("experts", "NAME", "auto"),
+        ("routing", "NAME", "balanced"),
+        ("device", "NAME", "a100-80gb"),
+        ("calibration", "FILE", "none"),
+        ("mfu", "X", "the rates the device reaches"),
+        ("torch", "X.Y", "2.11"),
+        ("allocator", "NAME", "cuda; raw on cpu"),
+        ("max-split-size", "SIZE", "none"),
+        ("roundup-power2-divisions", "N", "none"),
+        ("budget", "SIZE", "all of the device"),
+        ("format", "NAME", "by the file name's ending, else csv"),
+        ("file", "FILE", None),
+        ("resume", None, None),
+        ("jobs", "N", "one per processor"),
+        ("quiet", None, None),
+    ],
+    "diff": [
+        ("training-args", "FILE", "none"),
+        ("ignore-sharding", None, None),
+        ("batch", "N", "1"),
+        ("seq", "N", "2048"),
+        ("dtype", "TYPE", "bf16"),
+        ("autocast", "TYPE", "none"),
+        ("optimizer", "NAME", "adamw"),
+        ("optimizer-impl", "NAME", "the usual one"),
+        ("optimizer-in-backward", "YESNO", "no"),
+        ("optimizer-device", "PLACE", "device"),
+        ("parameter-device", "PLACE", "device"),
+        ("weight-decay", "X", "0.01 for adamw, else 0"),
+        ("accumulate", "N", "1"),
+        ("grad-accumulation-dtype", "TYPE", "same"),
+        ("clip", "X", "none"),
+        ("label-smoothing", "X", "0"),
+        ("liger", "NAMES", "none"),
+        ("logits-to-keep", "N", "none"),
+        ("empty-cache-steps", "N", "none"),
+        ("eval-batch", "N", "none"),
+        ("eval-logits", "N", "none"),
+        ("checkpointing", "SPEC", "none"),
+        ("treat", "SPEC", "none"),
+        ("adapter", "FILE", "none"),
+        ("lora", "SPEC", "none"),
+        ("adapter-dtype", "TYPE", "fp32 if the model is in half precision"),
+        ("quantize", "KIND", "as in the config"),
+        ("upcast", "YESNO", "yes for bitsandbytes"),
+        ("plan", "FILE", "none"),
+        ("checkpoint-kind", "KIND", "non-reentrant"),
+        ("attention", "NAME", "auto"),
+        ("experts", "NAME", "auto"),
+        ("routing", "NAME", "balanced"),
+        ("device", "NAME", "a100-80gb"),
+        ("calibration", "FILE", "none"),
+        ("mfu", "X", "the rates the device reaches"),
+        ("torch", "X.Y", "2.11"),
+        ("allocator", "NAME", "cuda; raw on cpu"),
+        ("max-split-size", "SIZE", "none"),
+        ("roundup-power2-divisions", "N", "none"),
+        ("budget", "SIZE", "all of the device"),
+        ("format", "NAME", None),
+        ("file", "FILE", None),
+        ("quiet", None, None),
+        ("color", "WHEN", None),
+        ("no-color", None, None),
+    ],
+    "check": [
+        ("budgets", "FILE", "memscope.budgets.json"),
+        ("warn-only", None, None),
+        ("calibration", "FILE", None),
+        ("no-plans", None, None),
+        ("jobs", "N", "one per processor"),
+        ("format", "NAME", None),
+        ("file", "FILE", None),
+        ("output", "FMT=FILE", None),
+        ("quiet", None, None),
+        ("color", "WHEN", None),
+        ("no-color", None, None),
+    ],
+    "compare": [
+        ("format", "NAME", None),
+        ("file", "FILE", None),
+        ("color", "WHEN", None),
+        ("no-color", None, None),
+    ],
+    "calibrate": [
+        ("format", "NAME", None),
+        ("file", "FILE", None),
+        ("quiet", None, None),
+        ("color", "WHEN", None),
+        ("no-color", None, None),
+    ],
+    "capture": [
+        ("device", "NAME", "a100-80gb"),
+        ("real", None, None),
+        ("device-count", "N", "1; with --world up to 8"),
+        ("world", "N", None),
+        ("steps", "N", "3"),
+        ("answer-loss", "X", "0"),
+        ("out", "DIR", "memscope-capture"),
+        ("time-limit", "SECONDS", "600"),
+        ("trace-calls", None, None),
+        ("no-paths", None, None),
+        ("quiet", None, None),
+        ("color", "WHEN", None),
+        ("no-color", None, None),
+    ],
+}
