@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * Runs a predicted or captured step on a device: its allocations, products, memory traffic and copies, and what
- * the device shows of them; or measures the device itself.
+ * Runs a predicted or captured step on a device: its allocations, products, memory traffic and
+ * copies, and what the device shows of them; or measures the device itself.
  *
  *     ms_error err = {0};
  *     ms_probe *probe = ms_probe_create();

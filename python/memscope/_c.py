@@ -151,6 +151,7 @@ class ms_probe_options(Structure):
         ("offload_ratio", c_char_p),
         ("offload_tags", POINTER(c_char_p)),
         ("offload_tag_count", c_size_t),
+        ("trace", c_char_p),
     ]
 
 

@@ -178,6 +178,7 @@ class CaptureOptions(TypedDict, total=False):
     out: File             # directory of runtime_report.json [memscope-capture]
     time_limit: Number    # stop a program that has not finished its steps by then [600]
     trace_calls: bool     # list the program's calls of CUDA libraries
+    trace: bool           # write runtime_trace.jsonl too, for memscope probe
     no_paths: bool        # name source files without their folders
     quiet: bool           # no report on the console
     color: Text           # auto, always or never
@@ -494,6 +495,7 @@ OPTIONS: dict[str, list[tuple[str, str | None, str | None]]] = {
         ("out", "DIR", "memscope-capture"),
         ("time-limit", "SECONDS", "600"),
         ("trace-calls", None, None),
+        ("trace", None, None),
         ("no-paths", None, None),
         ("quiet", None, None),
         ("color", "WHEN", None),

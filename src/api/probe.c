@@ -7,7 +7,9 @@
 #include "api/backend.h"
 #include "base/error.h"
 #include "device/title.h"
+#include "json/place.h"
 #include "model/load.h"
+#include "replay/replay_check.h"
 #include "report/runtime/links_view.h"
 #include "report/runtime/probe_view.h"
 #include "report/writers.h"
@@ -92,6 +94,11 @@ ms_status ms_probe_compare_devices(ms_probe *p, ms_error *err)
                                   err);
 }
 
+static const ms_trace *trace_of(const ms_probe *p)
+{
+    return p->trace_file ? &p->trace.trace : &p->simulated.simulation.trace;
+}
+
 /* A trace is there already. */
 static ms_status simulate(ms_probe *p, ms_error *err)
 {
@@ -110,10 +117,10 @@ ms_status ms_probe_predict(ms_probe *p, ms_replay_options *options, ms_error *er
     if (status != MS_OK)
         return status;
     options->allocator = p->run.allocator;
-    uint64_t own = p->is_memory_only ? 0 : ms_replay_own_bytes(ms_probe_trace_of(p));
+    uint64_t own = p->is_memory_only ? 0 : ms_replay_own_bytes(trace_of(p));
     if (p->backend)
         options->allocator = ms_replay_allocator(&p->run.allocator, &p->facts, own);
-    status = ms_usage_measure(ms_probe_trace_of(p), &options->allocator, &p->predicted, err);
+    status = ms_usage_measure(trace_of(p), &options->allocator, &p->predicted, err);
     p->has_predicted = status == MS_OK;
     return status;
 }
@@ -136,7 +143,7 @@ static ms_status run_step(ms_probe *p, ms_backend *backend, ms_error *err)
                              "predicted not to fit in what this device has left");
     if (status != MS_OK)
         return status;
-    status = ms_replay_run(backend, ms_probe_trace_of(p), &options, &p->result, err);
+    status = ms_replay_run(backend, trace_of(p), &options, &p->result, err);
     p->has_result = true;
     return ms_probe_keep(p, status, err);
 }
@@ -148,6 +155,31 @@ ms_status ms_probe_load(ms_probe *p, const ms_run *run, ms_error *err)
                        &p->notes, err);
 }
 
+/* Of the run it takes the device. A trace without operators has memory only. */
+static ms_status load_trace(ms_probe *p, const ms_run *run, const char *path, ms_error *err)
+{
+    ms_arena_set_inputs(p->arena, run->inputs);
+    ms_status status = ms_config_load_device(p->arena, run->settings.items, run->settings.count,
+                                             "a trace", &p->run, &p->notes, err);
+    if (status == MS_OK)
+        status = ms_trace_read_file(run->inputs, path, &p->trace, err);
+    if (status != MS_OK)
+        return status;
+    p->trace_file = strcmp(path, "-") == 0 ? "<stdin>" : ms_arena_strdup(p->arena, path);
+    if (!p->trace_file) {
+        ms_trace_free(&p->trace.trace);
+        return ms_fail(err, MS_ERR_NOMEM, "no memory for a trace");
+    }
+    status = ms_replay_check(&p->trace.trace, err);
+    if (status != MS_OK)
+        ms_json_place_file(p->trace_file, err);
+    if (status != MS_OK || p->is_memory_only || p->trace.trace.ops.count > 0)
+        return status;
+    p->is_memory_only = true;
+    return ms_note_add(&p->notes, p->arena, err,
+                       "the trace has no operators: allocations and releases only");
+}
+
 ms_status ms_probe_step(ms_probe *p, const ms_run *run, const ms_probe_options *options,
                         ms_error *err)
 {
@@ -157,8 +189,8 @@ ms_status ms_probe_step(ms_probe *p, const ms_run *run, const ms_probe_options *
     ms_status status = ms_probe_begin(p, err);
     p->is_memory_only = options->memory_only;
     if (status == MS_OK)
-        status = options->trace ? ms_probe_load_trace(p, run, options->trace, err)
-                                : ms_probe_load(p, run, err);
+        status =
+            options->trace ? load_trace(p, run, options->trace, err) : ms_probe_load(p, run, err);
     if (status == MS_OK)
         status = ms_probe_open_backend(p, options, &backend, err);
     if (status != MS_OK)

@@ -46,10 +46,6 @@ ms_status ms_probe_open_backend(ms_probe *p, const ms_probe_options *options, ms
                                 ms_error *err);
 /* Notes where the predicted times are not for the backend's device. */
 ms_status ms_probe_compare_devices(ms_probe *p, ms_error *err);
-/* Reads a trace, to measure instead of a model's step; of the run it takes the device. */
-ms_status ms_probe_load_trace(ms_probe *p, const ms_run *run, const char *path, ms_error *err);
-/* What is measured, once it is predicted. */
-const ms_trace *ms_probe_trace_of(const ms_probe *p);
 /* Simulates the run, and what the memory of the backend, if there is one, makes of it; fills the
  * options' allocator. */
 ms_status ms_probe_predict(ms_probe *p, ms_replay_options *options, ms_error *err);

@@ -24,7 +24,9 @@ struct ms_blas {
 static const struct library {
     const char *file, *name;
 } libraries[] = {
-    {"libopenblas.so.0", "OpenBLAS"}, {"libopenblas.so", "OpenBLAS"}, {"libblis.so.4", "BLIS"},
+    {"libopenblas.so.0", "OpenBLAS"},
+    {"libopenblas.so", "OpenBLAS"},
+    {"libblis.so.4", "BLIS"},
     {"libblis.so", "BLIS"},
 };
 

@@ -34,7 +34,8 @@ ms_status ms_replay_check(const ms_trace *trace, ms_error *err)
                        "device, copies to the host, and updates on the host",
                        MS_FIRST_STREAMS);
     if (trace->streams.count > MOST_STREAMS)
-        return ms_fail(err, MS_ERR_CONFIG, "cannot be run: it has more than %d streams", MOST_STREAMS);
+        return ms_fail(err, MS_ERR_CONFIG, "cannot be run: it has more than %d streams",
+                       MOST_STREAMS);
     if (!has_step(trace))
         return ms_fail(err, MS_ERR_CONFIG, "cannot be run: it has no whole step");
     return MS_OK;

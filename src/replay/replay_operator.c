@@ -226,9 +226,8 @@ static ms_status run_update(ms_replay_work *r, ms_backend_stream *stream, uint64
             left -= part;
         }
     }
-    return status == MS_OK && left < bytes
-               ? move(r, stream, (region){0}, (region){0}, left, err)
-               : status;
+    return status == MS_OK && left < bytes ? move(r, stream, (region){0}, (region){0}, left, err)
+                                           : status;
 }
 
 /* Half of the traffic is read: each input's own bytes where they lie, and what the operator moves

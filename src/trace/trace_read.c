@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "json/place.h"
 #include "trace/reading.h"
 
 /* ---- the head ---- */
@@ -151,5 +152,21 @@ ms_status ms_trace_read(FILE *file, const char *name, ms_trace_file *read, ms_er
     ms_trace_reading_end(&r);
     if (status != MS_OK)
         ms_trace_free(&read->trace);
+    return status;
+}
+
+ms_status ms_trace_read_file(ms_inputs *inputs, const char *path, ms_trace_file *read,
+                             ms_error *err)
+{
+    ms_error reason = {.status = MS_OK};
+    const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+    FILE *file = ms_file_open(inputs, path, &reason);
+    if (!file) {
+        ms_status status = ms_fail(err, reason.status, "cannot open: %s", reason.text);
+        ms_json_place_file(name, err);
+        return status;
+    }
+    ms_status status = ms_trace_read(file, name, read, err);
+    ms_file_close(file);
     return status;
 }

@@ -8,6 +8,7 @@
 #define MS_TRACE_TRACE_READ_H
 
 #include "base/error.h"
+#include "base/inputs.h"
 #include "trace/trace_write.h"
 
 typedef struct ms_trace_file {
@@ -18,5 +19,9 @@ typedef struct ms_trace_file {
 /* `name` names the file in messages. Release the trace with ms_trace_free; on failure nothing is
  * left to free. MS_ERR_SYNTAX, MS_ERR_CONFIG: the message has file, line, column and pointer. */
 ms_status ms_trace_read(FILE *file, const char *name, ms_trace_file *read, ms_error *err);
+
+/* The same for the file of a path, or "-". Records it in `inputs`, which may be NULL. */
+ms_status ms_trace_read_file(ms_inputs *inputs, const char *path, ms_trace_file *read,
+                             ms_error *err);
 
 #endif

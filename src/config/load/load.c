@@ -388,7 +388,6 @@ ms_status ms_config_load_device(ms_arena *arena, const ms_run_setting *settings,
     ms_status status = apply_settings(&l, settings, count);
     if (status == MS_OK)
         status = apply_calibration(&l, NULL);
-    return status == MS_OK
-               ? ms_run_resolve_device(arena, &l.draft, &l.origins, run, notes, err)
-               : status;
+    return status == MS_OK ? ms_run_resolve_device(arena, &l.draft, &l.origins, run, notes, err)
+                           : status;
 }

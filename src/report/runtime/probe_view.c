@@ -86,8 +86,8 @@ static void add_times(rows *r, const ms_probe_view *v)
 {
     const ms_replay_result *m = v->result;
     const ms_step_time *time = &v->profile->time;
-    if (!ms_probe_has_step_time(v) || !v->is_same_device ||
-        !ms_device_has_rates(v->run->device) || !(time->step_ms > 0))
+    if (!ms_probe_has_step_time(v) || !v->is_same_device || !ms_device_has_rates(v->run->device) ||
+        !(time->step_ms > 0))
         return;
     for (uint8_t phase = 0; phase < MS_PHASE_COUNT; phase++) {
         double predicted = predicted_ms(v->profile, phase), measured = measured_ms(m, phase);

@@ -18,7 +18,7 @@ typedef struct ms_probe_view {
     const ms_trace_facts *trace;     /* of the file */
     const ms_run_config *run;        /* of a trace: only device, allocator and budget */
     const ms_profile *profile;       /* predicted times */
-    const ms_usage *predicted; /* with the memory that this device has */
+    const ms_usage *predicted;       /* with the memory that this device has */
     const ms_replay_result *result;
     const ms_backend_facts *facts;
     const char *backend;
@@ -48,7 +48,8 @@ double ms_probe_difference(const ms_probe_row *row);
 /* Whether the time of the step is that of its whole work. */
 bool ms_probe_has_step_time(const ms_probe_view *view);
 
-/* The name of the model, or its type; what the trace is of, else its file's name without folders. */
+/* The name of the model, or its type; what the trace is of, else its file's name without folders.
+ */
 const char *ms_probe_title(const ms_probe_view *view);
 const char *ms_probe_trace_name(const ms_probe_view *view); /* that name; NULL: a model */
 
