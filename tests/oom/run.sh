@@ -124,6 +124,7 @@ if [ -x "$program" ]; then
     for format in console json csv svg; do
         program_case "stream as $format" stream tests/oom/llama.json --seq 32 --prefetch 1,9 --format $format
     done
+    program_case "a probe of a trace" probe --trace tests/fuzz/corpus/trace/replayed --backend host --capacity 64MiB --memory-only -o -
     program_case "offload by ratio" probe tests/oom/llama.json --seq 64 --backend host --capacity 1GiB --memory-only \
         --offload-ratio 0:1:0.5 --offload-tag mlp -o -
     program_case "links of a probe" calibrate tests/golden/cli/calibrate/links/files/device_links.json -o -
