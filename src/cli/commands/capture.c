@@ -151,9 +151,8 @@ static int run(const ms_cli_call *call)
 static const char *const examples[] = {
     "memscope capture --device h100-80gb -- python train.py",
     "three steps of your own program, without a GPU",
-    "memscope capture --trace -- python train.py\n"
-    "  memscope probe --trace memscope-capture/runtime_trace.jsonl",
-    "the same allocations on a GPU, without Python",
+    "memscope capture --trace -- python train.py",
+    "also every allocation, which memscope probe --trace runs without Python",
     NULL,
 };
 

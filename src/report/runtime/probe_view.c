@@ -62,7 +62,7 @@ static const struct {
 };
 
 /* Of all micro-steps. */
-static double predicted_ms(const ms_profile *profile, uint8_t phase)
+static double predicted_ms(const ms_profile *profile, int phase)
 {
     double ms = 0;
     for (uint32_t i = 0; i < profile->spans.count; i++) {
@@ -73,7 +73,7 @@ static double predicted_ms(const ms_profile *profile, uint8_t phase)
     return ms;
 }
 
-static double measured_ms(const ms_replay_result *result, uint8_t phase)
+static double measured_ms(const ms_replay_result *result, int phase)
 {
     double ms = 0;
     for (uint32_t i = result->first_steady_phase; i < result->phases.count; i++)
@@ -89,7 +89,7 @@ static void add_times(rows *r, const ms_probe_view *v)
     if (!ms_probe_has_step_time(v) || !v->is_same_device || !ms_device_has_rates(v->run->device) ||
         !(time->step_ms > 0))
         return;
-    for (uint8_t phase = 0; phase < MS_PHASE_COUNT; phase++) {
+    for (int phase = 0; phase < MS_PHASE_COUNT; phase++) {
         double predicted = predicted_ms(v->profile, phase), measured = measured_ms(m, phase);
         if (phase_rows[phase].key && (predicted > 0 || measured > 0))
             add(r, (ms_probe_row){phase_rows[phase].key, phase_rows[phase].title, true, predicted,
