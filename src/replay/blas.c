@@ -168,7 +168,10 @@ static void store_tile(void *c, uint64_t width, const part *p, ms_dtype dtype, c
 /* Sums of so many rows and columns stay in registers. */
 enum { BLOCK_ROWS = 4, BLOCK_COLUMNS = 8 };
 
-static void add_block(uint64_t inner, const float *a, const float *b, float *c)
+/* Between tiles of which all else is checked, and far too slow with checks of their own. */
+#define UNCHECKED __attribute__((no_sanitize("address", "undefined", "thread")))
+
+UNCHECKED static void add_block(uint64_t inner, const float *a, const float *b, float *c)
 {
     float sums[BLOCK_ROWS][BLOCK_COLUMNS] = {{0}};
     for (uint64_t k = 0; k < inner; k++)
@@ -180,7 +183,8 @@ static void add_block(uint64_t inner, const float *a, const float *b, float *c)
             c[i * TILE + j] += sums[i][j];
 }
 
-static void add_rest(const part *p, uint64_t inner, const float *a, const float *b, float *c)
+UNCHECKED static void add_rest(const part *p, uint64_t inner, const float *a, const float *b,
+                               float *c)
 {
     for (uint64_t i = p->row; i < p->row + p->rows; i++)
         for (uint64_t k = 0; k < inner; k++) {
