@@ -194,12 +194,12 @@ $(BUILD)/tests/oom/memscope: $(call objects,tests/oom/program.c $(FAIL_SRC)) $(C
 # fewer, and NOT_ASAN is not run, whose code other tests run there. Of what is tried in very many places (failed allocations,
 # hostile texts) every TRY_EVERY-th place is taken; 1 takes all.
 IS_ASAN := $(filter asan,$(CONFIG))
-CHECK_EVERY ?= $(if $(IS_ASAN),12,7)
-TRY_EVERY ?= $(if $(IS_ASAN),192,64)
+CHECK_EVERY ?= $(if $(IS_ASAN),16,9)
+TRY_EVERY ?= $(if $(IS_ASAN),288,96)
 NOT_ASAN := tests/python/% %/test_alive %/test_choose %/test_cost_model %/test_locale tests/install/% tests/golden/reports/% tests/property/plan/% tests/property/sweep/% %/check_browser.py \
             %/check_channels.py %/check_completions.py %/check_diffs.py %/check_fits.py %/check_killed.py %/check_options.py %/check_outside.py \
             %/check_pictures.py %/check_plans.py %/check_ready_made.py %/check_replays.py %/check_streams.py %/check_sweeps.py %/check_verdicts.py \
-            %/parameters.json %/wide_cuda.json %/cuda_step_sm80.json %/norms_cuda.json
+            %/liger_cuda.json %/optimizers_cuda.json %/quantized_cuda.json %/parameters.json %/wide_cuda.json %/cuda_step_sm80.json %/norms_cuda.json
 tested = $(if $(IS_ASAN),$(filter-out $(NOT_ASAN),$(1)),$(1))
 
 # The longest begin first, so that no core waits for them at the end.
