@@ -76,11 +76,11 @@ static void write_plan(FILE *out, const char *curve, const char *format)
 {
     ms_error err = {0};
     ms_plan *plan = ms_plan_create();
-    assert_int_equal(ms_plan_set_run(plan, "config", "smollm2-135m", &err), MS_OK);
+    assert_int_equal(ms_plan_set_run(plan, "config", "gpt2", &err), MS_OK);
     assert_int_equal(ms_plan_set_run(plan, "seq", "256", &err), MS_OK);
     assert_int_equal(ms_plan_set_run(plan, "batch", "8", &err), MS_OK);
     assert_int_equal(ms_plan_set_run(plan, "device", "rtx-4090", &err), MS_OK);
-    assert_int_equal(ms_plan_set(plan, curve ? curve : "budget", curve ? "true" : "4GiB", &err),
+    assert_int_equal(ms_plan_set(plan, curve ? curve : "budget", curve ? "true" : "2.5GiB", &err),
                      MS_OK);
     if (curve)
         assert_int_equal(ms_plan_set(plan, "points", "3", &err), MS_OK);
