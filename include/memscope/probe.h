@@ -48,9 +48,9 @@ void ms_probe_free(ms_probe *probe);
 /* A probe measures once: one of these, and a second call is MS_ERR_USAGE. A failure leaves
  * nothing on the device; what was measured before it is partial, and ms_probe_write says so.
  * MS_ERR_IO: there is no such device, or it fails; MS_ERR_OVER_BUDGET: it is full; MS_ERR_NOMEM:
- * the host is; MS_ERR_STOPPED: see ms_probe_stop; others as ms_analyze's. */
-/* With a trace (analyze, plan or capture write them), of the run only the device, its times, the
- * allocator and the budget are used, and other settings are refused. */
+ * the host is; MS_ERR_STOPPED: see ms_probe_stop; others as ms_analyze's.
+ * With a trace, of the run only the device, its times, the allocator and the budget are used, and
+ * other settings are refused. */
 ms_status ms_probe_step(ms_probe *probe, const ms_run *run, const ms_probe_options *options,
                         ms_error *err);
 /* Of the run only the device's name is used, for which the figures are meant. */

@@ -42,14 +42,14 @@ def message(failure):
 def write(source, folder, stem="runtime_report", beside=None):
     """The report comes last, whole or not at all; `beside`: stems of the snapshot, the list of events and the trace."""
     snapshot, listed, traced = beside or (stem, stem, stem)
-    out, replay = document(source)
+    out, replay, entries = document(source)
     if replay:
         with open(os.path.join(folder, snapshot + ".pickle"), "wb") as file:
             pickle.dump(shown.snapshot(source.tracer.recording.snapshot), file)
         from . import rows
         with open(os.path.join(folder, listed + ".txt"), "w") as file:
             file.writelines(line + "\n" for line in rows.events(replay, _phase_at(source.tracer)))
-        if entries := _entries(source.tracer):
+        if entries:
             from . import trace_file
             with open(os.path.join(folder, traced + ".jsonl"), "w") as file:
                 trace_file.write(file, source.tracer, replay, entries, " ".join(out["metadata"]["command"]))
@@ -82,12 +82,12 @@ def rows_on_lines(text):
 
 
 def document(source):
-    """The report, and the step played again where it was recorded."""
+    """The report, the step played again where it was recorded, and what a trace is made of where one is wanted."""
     tracer = source.tracer
     out = {"schema_version": SCHEMA_VERSION, "outcome": source.outcome, "message": message(source.failure),
            "hint": hints.of(*source.failure) if source.failure else None, "metadata": metadata(tracer)}
     if tracer is None or not is_used():
-        return out, None
+        return out, None, None
     from . import rows
     steady = tracer.steady()
     replay = _replay(tracer)
@@ -105,8 +105,9 @@ def document(source):
     if os.environ.get("MEMSCOPE_NULL_CALLS"):
         out["calls"] = source.reads.calls()
     out["answers"] = source.answers.report() if source.answers else []
-    out["notes"] = notes(source, steady, replay)
-    return out, replay
+    entries = _entries(tracer)
+    out["notes"] = notes(source, steady, replay, entries)
+    return out, replay, entries
 
 
 def is_used():
@@ -182,12 +183,12 @@ def summary(tracer, steady, highest, peak, replay):
     }
 
 
-def notes(source, steady, replay):
+def notes(source, steady, replay, entries):
     from . import capture
     out = list(source.answers.notes) if source.answers else []
     if steady and not replay:
         out.append("memory by module is not reported: the step was cut off, has too many allocations, or the allocator keeps no list of them")
-    if os.environ.get("MEMSCOPE_CAPTURE_TRACE") == "1" and not _entries(source.tracer):
+    if os.environ.get("MEMSCOPE_CAPTURE_TRACE") == "1" and not entries:
         out.append("no trace was written: the list of all allocations and frees is not complete")
     if capture.is_null():
         out.append("cuDNN is not available: attention and convolutions use PyTorch's own kernels, whose workspaces differ from cuDNN's")
