@@ -335,6 +335,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ms_sweep_merge": (c_int, (POINTER(c_char_p), c_size_t, c_void_p, POINTER(ms_error))),
     "ms_sweep_frontier": (c_int, (c_void_p, c_char_p, c_char_p, c_void_p, POINTER(ms_error))),
     "ms_sweep_format_at": (c_char_p, (c_size_t,)),
+    "ms_treat_write_code": (c_int, (c_char_p, c_uint32, c_char_p, c_void_p, POINTER(ms_error))),
     "ms_fit_verdict_name": (c_char_p, (c_int,)),
     "ms_fit_reason_name": (c_char_p, (c_int,)),
     "ms_fit_reason_text": (c_char_p, (c_int,)),

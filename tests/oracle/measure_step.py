@@ -130,12 +130,11 @@ class Step:
         self.case, self.device, self.steps_done = case, device, 0
         torch.backends.cudnn.enabled = case.get("cudnn", True)
         self.model, at_home = build_on_host(case, device) if case.get("parameter_device") == "host" else (build(case, device), None)
-        self.loss_of = None
         if case.get("treat"):
             import treatments
             if case.get("lora") and re.search("checkpoint(?!-)|selective", case["treat"]):
                 self.model.enable_input_require_grads()  # as trainers do
-            self.loss_of = treatments.apply(self.model, case["treat"])
+            treatments.apply(self.model, case["treat"])
         self.optimizer = optimizer_of(case, self.model, at_home)
         self.fp32_gradients = None
         if case.get("grad_accumulation_dtype") == "fp32":
@@ -162,8 +161,6 @@ class Step:
         return {"input_ids": ids, "labels": ids}
 
     def loss(self):
-        if self.loss_of:
-            return self.loss_of(self.inputs["input_ids"], self.inputs["labels"])
         return self.model(**self.inputs).loss
 
     def autocast(self):

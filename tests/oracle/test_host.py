@@ -57,7 +57,7 @@ def build(config, **case):
     case = {"config": config, "attn": "sdpa", "weights": "fp32", "optimizer": "adamw_fused", "batch": 2,
             "seq": 13 if DEVICE == "cpu" else 512, **case}
     step = measure_step.Step.__new__(measure_step.Step)
-    step.case, step.device, step.loss_of = case, DEVICE, None
+    step.case, step.device = case, DEVICE
     step.model = measure_step.build(case, "cpu")
     at_home = None
     if case.get("parameter_device") == "host":
@@ -65,7 +65,7 @@ def build(config, **case):
     else:
         step.model.to(DEVICE)
     if case.get("treat"):
-        step.loss_of = treatments.apply(step.model, case["treat"])
+        treatments.apply(step.model, case["treat"])
     more = {"momentum": 0.9} if case["optimizer"] == "sgd_momentum" else {}
     make = lambda p: OPTIMIZERS[case["optimizer"]](p, lr=1e-2, fused=True, **more)
     if case.get("optimizer_device") == "host":

@@ -43,10 +43,9 @@ def results(kind, plan):
     exec(compile(code_for(plan), plan, "exec"), scope)
     if "treat" in scope:
         scope["treat"](model)
-    loss_of = scope.get("loss_of", lambda model, ids, labels: model(input_ids=ids, labels=labels).loss)
     for seed in range(2):
         ids = torch.randint(0, 101, (2, 13), generator=torch.Generator().manual_seed(seed)).to(DEVICE)
-        loss = loss_of(model, ids, ids)
+        loss = model(input_ids=ids, labels=ids).loss
         loss.backward()
     return [loss.detach()] + [p.grad for p in model.parameters()]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Treatments of the layers of a Hugging Face causal LM: checkpoint, selective checkpoint, offload, tiled MLP and attention, chunked loss.
 
-    loss_of = treatments.apply(model, "first:8=checkpoint,8-31=offload:0.5,loss=chunk:8")
-    loss_of(input_ids, labels).backward()
+    treatments.apply(model, "first:8=checkpoint,8-31=offload:0.5,loss=chunk:8")
+    model(input_ids=input_ids, labels=labels).loss.backward()
 
 A plan is a comma-separated list of LAYERS=TREATMENT; later items win. LAYERS: all, first:N, last:N, every:N or numbers and
 ranges such as 0,2,5-9 (a comma part without '=' belongs to the layers of the next item).
@@ -20,17 +20,24 @@ ranges such as 0,2,5-9 (a comma part without '=' belongs to the layers of the ne
     tile-attention:N  run attention in N pieces of the queries; the same
     loss=chunk:N    logits and loss in N pieces of the tokens, each recomputed in backward
 
-The code is what `--target pytorch` prints, in src/plan/trainers/pytorch. How long what lives is said there at each class: memscope's
+The code is what `--target pytorch` prints, in python/memscope/pytorch. How long what lives is said there at each class: memscope's
 figures follow it to the byte.
 """
 import os
 import re
-from functools import partial
+import sys
 
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/plan/trainers/pytorch")
-for piece in ("recompute", "selective", "save_on_cpu", "offload", "pieces", "again", "tile", "tile_attention", "checkpoint_mlp", "checkpoint_norms", "loss"):
-    with open(os.path.join(FOLDER, piece + ".py")) as file:
-        exec(compile(file.read(), file.name, "exec"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
+from memscope.pytorch.checkpoint_mlp import recompute_mlp
+from memscope.pytorch.checkpoint_norms import recompute_norms
+from memscope.pytorch.layers import layers_of
+from memscope.pytorch.loss import chunk_loss
+from memscope.pytorch.offload import LayerOffload, Offload, Sent, storage_of  # noqa: F401
+from memscope.pytorch.recompute import recompute
+from memscope.pytorch.save_on_cpu import save_input_on_cpu
+from memscope.pytorch.selective import recompute_but
+from memscope.pytorch.tile import tile
+from memscope.pytorch.tile_attention import tile_attention
 
 
 def select(text, count):
@@ -67,9 +74,8 @@ def parse(plan, count):
 
 
 def apply(model, plan):
-    """Treat the layers of a model that is on its device, once and for all; gives the function (input_ids, labels) -> loss."""
-    decoder = model.get_decoder()
-    layers = decoder.layers if hasattr(decoder, "layers") else decoder.h
+    """Treat the layers and the loss of a model, once and for all."""
+    layers = layers_of(model)
     treatments, chunks = parse(plan, len(layers))
     ratios, inputs = {}, set()
     for i, (layer, treatment) in enumerate(zip(layers, treatments)):
@@ -78,7 +84,7 @@ def apply(model, plan):
             words.remove(word)
             name, _, number = word.partition(":")
             if name == "tile":
-                tile(layer.mlp, int(number))
+                tile(layer, int(number))
             else:
                 tile_attention(layer, int(number))
         if "checkpoint-norms" in words:
@@ -109,6 +115,4 @@ def apply(model, plan):
     if ratios or inputs:
         Offload(layers, ratios, inputs)
     if chunks:
-        cap = getattr(model.config, "final_logit_softcapping", None)
-        return partial(chunked_loss, decoder, model.get_output_embeddings(), chunks, cap=cap)
-    return lambda input_ids, labels: model(input_ids=input_ids, labels=labels).loss
+        chunk_loss(model, chunks)

@@ -37,7 +37,7 @@ typedef bool (*ms_treatment_refuses)(const ms_treated_layer *layer, const ms_tre
 
 enum { MS_MOST_CODE_PIECES = 3 };
 
-/* PyTorch code for a treatment: the call for a layer, and the files of plan/trainers/pytorch that
+/* PyTorch code for a treatment: the call for a layer, and the files of python/memscope/pytorch that
  * define its functions; NULL: none. */
 typedef struct ms_treatment_code {
     const char *call; /* "recompute(layers[i]%s)": %s are arguments of the treatment */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later
  *
- * PyTorch code for any treatments: the files of src/plan/trainers/pytorch that they need, and a
- * function that applies them to the layers.
+ * PyTorch code for any treatments: the files of python/memscope/pytorch that they need, and a
+ * function that applies them to a model.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 
 typedef struct writer {
     ms_arena *arena;
-    const ms_step_task *task;
     const ms_treatments *treatments;
-    uint32_t count;   /* of layers */
+    uint32_t count; /* of layers */
+    bool is_reentrant;
     double fraction;  /* of the device's memory that the allocator is held to; 0: it is not */
     const char *text; /* NULL: out of memory */
 } writer;
@@ -124,9 +124,8 @@ static const char *kept_list(writer *w, const ms_treatment *t)
 static const char *kind_call(writer *w, const ms_treatment *t)
 {
     const ms_kind_row *row = &ms_treatment_kinds[t->kind];
-    bool is_reentrant = w->task->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT;
     const char *more = row->value == MS_KIND_OF_OPS_OR_SHARE ? kept_list(w, t)
-                       : is_reentrant                        ? ", use_reentrant=True"
+                       : w->is_reentrant                     ? ", use_reentrant=True"
                                                              : "";
     if (!more || !row->code.call)
         return more ? "" : NULL;
@@ -203,35 +202,26 @@ static void write_offload(writer *w)
                                   *inputs ? ", inputs=" : "", inputs));
 }
 
-static void write_layers(writer *w)
+static void write_treat(writer *w, bool layers)
 {
-    append(w, "\n\ndef treat(model):\n"
-              "    \"\"\"Call once, when the model is on its device; then train as before.\"\"\"\n"
-              "    decoder = model.get_decoder()\n"
-              "    layers = decoder.layers if hasattr(decoder, \"layers\") else decoder.h\n");
+    append(w, "def treat(model):\n"
+              "    \"\"\"Call once, before the first step; then train as before.\"\"\"\n");
+    if (layers)
+        append(w, "    layers = layers_of(model)\n");
     write_parts(w);
     write_kinds(w);
     write_inputs(w);
     write_offload(w);
-}
-
-static void write_loss(writer *w)
-{
-    append(w, ms_arena_printf(
-                  w->arena,
-                  "\n\ndef loss_of(model, input_ids, labels):\n"
-                  "    \"\"\"Use instead of model(input_ids=input_ids, labels=labels).loss.\"\"\"\n"
-                  "    return chunked_loss(model.get_decoder(), model.get_output_embeddings(), "
-                  "%" PRIu32 ", input_ids, labels%s)\n",
-                  w->treatments->loss_chunks,
-                  w->task->model->caps_logits ? ", model.config.final_logit_softcapping" : ""));
+    if (w->treatments->loss_chunks > 0)
+        append(w, ms_arena_printf(w->arena, "    chunk_loss(model, %" PRIu32 ")\n",
+                                  w->treatments->loss_chunks));
 }
 
 /* ---- the pieces ---- */
 
 enum { MOST_FILES = 16 };
 
-/* Files of src/plan/trainers/pytorch, each behind those that it uses. */
+/* Files of python/memscope/pytorch, each behind those that it uses. */
 typedef struct needs {
     const char *files[MOST_FILES];
     uint32_t file_count;
@@ -241,9 +231,9 @@ typedef struct needs {
 /* Those that others use, and some more, come first, in this order; then the others. */
 static uint32_t rank_of(const char *file)
 {
-    static const char *const first[] = {"recompute", "selective",      "save_on_cpu",
-                                        "offload",   "pieces",         "again",
-                                        "tile",      "tile_attention", "loss"};
+    static const char *const first[] = {"layers",         "recompute", "selective", "save_on_cpu",
+                                        "offload",        "pieces",    "again",     "tile",
+                                        "tile_attention", "loss"};
     uint32_t i = 0;
     while (i < sizeof first / sizeof *first && strcmp(first[i], file) != 0)
         i++;
@@ -272,7 +262,7 @@ static void need_code(needs *n, const ms_treatment_code *code)
 
 static needs needs_of(const writer *w)
 {
-    static const char *const loss[] = {"pieces", "loss"};
+    static const char *const layers[] = {"layers"}, *const loss[] = {"pieces", "loss"};
     needs n = {0};
     if (w->treatments->loss_chunks > 0)
         need(&n, loss, 2);
@@ -284,6 +274,8 @@ static needs needs_of(const writer *w)
             if (t->parts[part])
                 need_code(&n, &ms_treatment_parts[part]->code);
     }
+    if (n.layers)
+        need(&n, layers, 1);
     return n;
 }
 
@@ -307,6 +299,12 @@ static const char *body_of(const char *piece)
     return piece;
 }
 
+/* Of another piece, which is in the same text. */
+static bool is_of_a_piece(const char *line)
+{
+    return strncmp(line, "from .", 6) == 0;
+}
+
 static bool is_third_party(const char *line)
 {
     return strstr(line, "torch") || strstr(line, "transformers");
@@ -322,7 +320,8 @@ static void write_imports(writer *w, const char *const *pieces, uint32_t count)
                  line = next_line(line)) {
                 const char *copy =
                     ms_arena_printf(w->arena, "%.*s", (int)(next_line(line) - line), line);
-                if (copy && (is_third_party(copy) != of_torch || strstr(imports, copy)))
+                if (copy && (is_of_a_piece(copy) || is_third_party(copy) != of_torch ||
+                             strstr(imports, copy)))
                     continue;
                 imports = copy ? ms_arena_printf(w->arena, "%s%s", imports, copy) : NULL;
             }
@@ -360,6 +359,22 @@ static void write_pieces(writer *w, const needs *n)
         append(w, body_of(pieces[i]));
 }
 
+/* The whole text: the pieces, and `treat`. */
+static void write_all(writer *w, const char *treat)
+{
+    w->text = ms_arena_printf(w->arena,
+                              "# SPDX-License-Identifier: GPL-3.0-or-later\n"
+                              "# Written by memscope, for a Hugging Face causal language model:\n"
+                              "# %s\n",
+                              *treat ? treat : "every layer keeps what autograd saves");
+    needs n = needs_of(w);
+    write_pieces(w, &n);
+    if (n.file_count > 0) {
+        append(w, "\n\n");
+        write_treat(w, n.layers);
+    }
+}
+
 const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
                             const ms_treatments *treatments)
 {
@@ -369,24 +384,28 @@ const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
 const char *ms_pytorch_held_code(ms_arena *arena, const ms_step_task *task,
                                  const ms_treatments *treatments, double fraction)
 {
-    writer w = {arena, task, treatments, (uint32_t)task->model->num_layers, fraction, NULL};
+    writer w = {.arena = arena,
+                .treatments = treatments,
+                .count = (uint32_t)task->model->num_layers,
+                .is_reentrant = task->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT,
+                .fraction = fraction};
     const char *treat = ms_treatments_text(treatments, w.count, arena);
     if (!treat)
         return NULL;
     if (!*treat && !(fraction > 0))
         return "# Nothing to change: every layer keeps what autograd saves.";
-    w.text = ms_arena_printf(arena,
-                             "# SPDX-License-Identifier: GPL-3.0-or-later\n"
-                             "# Written by memscope, for a Hugging Face causal language model:\n"
-                             "# %s\n",
-                             *treat ? treat : "every layer keeps what autograd saves");
-    needs n = needs_of(&w);
-    write_pieces(&w, &n);
-    if (n.layers)
-        write_layers(&w);
-    if (treatments->loss_chunks > 0)
-        write_loss(&w);
-    if (!w.text)
-        return NULL;
-    return ms_arena_printf(arena, "%.*s", (int)strlen(w.text) - 1, w.text);
+    write_all(&w, treat);
+    return w.text ? ms_arena_printf(arena, "%.*s", (int)strlen(w.text) - 1, w.text) : NULL;
+}
+
+const char *ms_pytorch_treat(ms_arena *arena, const ms_treatments *treatments, uint32_t layers,
+                             bool is_reentrant)
+{
+    writer w = {.arena = arena,
+                .text = "",
+                .treatments = treatments,
+                .count = layers,
+                .is_reentrant = is_reentrant};
+    write_treat(&w, true);
+    return w.text;
 }

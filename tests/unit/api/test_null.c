@@ -15,6 +15,7 @@
 #include "memscope/probe.h"
 #include "memscope/recorded.h"
 #include "memscope/stream.h"
+#include "memscope/treat.h"
 #include "memscope/sweep.h"
 #include "unit/support.h"
 
@@ -148,6 +149,9 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     STATUS(ms_plan_write(the.plan, NULL, the.out, &err))                                           \
     STATUS(ms_plan_write(the.plan, "json", NULL, &err))                                            \
     NONE(ms_plan_format_at(SIZE_MAX))                                                              \
+    STATUS(ms_treat_write_code(NULL, 4, "reentrant", the.out, &err))                               \
+    STATUS(ms_treat_write_code("all=checkpoint", 4, NULL, the.out, &err))                          \
+    STATUS(ms_treat_write_code("all=checkpoint", 4, "reentrant", NULL, &err))                      \
     STATUS(ms_calibrator_add_pair(NULL, "a", "b", &err))                                           \
     STATUS(ms_calibrator_add_pair(the.calibrator, NULL, "b", &err))                                \
     STATUS(ms_calibrator_add_pair(the.calibrator, "a", NULL, &err))                                \

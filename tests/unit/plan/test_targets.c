@@ -482,67 +482,63 @@ static const char *code_for(listing *l, const char *treat)
 typedef struct code_case {
     const char *label, *treat;
     const char *pieces; /* by their first letters, in order */
-    const char *end;    /* from "    layers = " on, or all that is behind "loss_of" */
+    const char *end;    /* of the function treat */
 } code_case;
 
-#define LOSS_OF                                                                                    \
-    "def loss_of(model, input_ids, labels):\n"                                                     \
-    "    \"\"\"Use instead of model(input_ids=input_ids, labels=labels).loss.\"\"\"\n"             \
-    "    return chunked_loss(model.get_decoder(), model.get_output_embeddings(), 8, input_ids, "   \
-    "labels)"
-
 static const code_case code_cases[] = {
-    {"checkpoint", "0-7=checkpoint", "r",
+    {"checkpoint", "0-7=checkpoint", "Lr",
      "    for i in range(0, 8):\n"
      "        recompute(layers[i])"},
-    {"single layers", "1,3,5-7=checkpoint", "r",
+    {"single layers", "1,3,5-7=checkpoint", "Lr",
      "    for i in (1, 3, *range(5, 8)):\n"
      "        recompute(layers[i])"},
-    {"one layer", "2=checkpoint", "r",
+    {"one layer", "2=checkpoint", "Lr",
      "    for i in (2,):\n"
      "        recompute(layers[i])"},
-    {"selective", "all=selective:mm#2+flash_attention+to,0=selective:mm", "rs",
+    {"selective", "all=selective:mm#2+flash_attention+to,0=selective:mm", "Lrs",
      "    for i in (0,):\n"
      "        recompute_but(layers[i], \"mm\")\n"
      "    for i in range(1, 12):\n"
      "        recompute_but(layers[i], \"mm#2\", \"_scaled_dot_product_flash_attention\", "
      "\"_to_copy\")"},
-    {"offload", "first:8=offload:0.5,8-10=offload:1", "o",
+    {"offload", "first:8=offload:0.5,8-10=offload:1", "Lo",
      "    Offload(layers, {**dict.fromkeys(range(0, 8), 0.5), **dict.fromkeys(range(8, 11), "
      "1)})"},
-    {"tiles of two kinds", "all=tile:4,first:3=checkpoint+tile:2,3=checkpoint+tile:4", "rpgt",
+    {"tiles of two kinds", "all=tile:4,first:3=checkpoint+tile:2,3=checkpoint+tile:4", "Lrpgt",
      "    for i in range(0, 3):\n"
-     "        tile(layers[i].mlp, 2)\n"
+     "        tile(layers[i], 2)\n"
      "    for i in range(3, 12):\n"
-     "        tile(layers[i].mlp, 4)\n"
+     "        tile(layers[i], 4)\n"
      "    for i in range(0, 4):\n"
      "        recompute(layers[i])"},
     {"tiles of attention", "all=tile-attention:8,first:2=checkpoint+tile:2+tile-attention:8",
-     "rpgta",
+     "Lrpgta",
      "    for i in range(0, 2):\n"
-     "        tile(layers[i].mlp, 2)\n"
+     "        tile(layers[i], 2)\n"
      "    for i in range(0, 12):\n"
      "        tile_attention(layers[i], 8)\n"
      "    for i in range(0, 2):\n"
      "        recompute(layers[i])"},
     {"an MLP and norms", "0=checkpoint-mlp,1-3=checkpoint-mlp+checkpoint-norms+tile-attention:2",
-     "gamn",
+     "Lgamn",
      "    for i in range(0, 4):\n"
      "        recompute_mlp(layers[i])\n"
      "    for i in range(1, 4):\n"
      "        recompute_norms(layers[i])\n"
      "    for i in range(1, 4):\n"
      "        tile_attention(layers[i], 2)"},
-    {"loss alone", "loss=chunk:8", "pl", LOSS_OF},
-    {"everything", "0=checkpoint,1=selective:mm,2=offload:0.25+tile:2,loss=chunk:8", "rsopgtl",
+    {"loss alone", "loss=chunk:8", "pl",
+     "    \"\"\"Call once, before the first step; then train as before.\"\"\"\n"
+     "    chunk_loss(model, 8)"},
+    {"everything", "0=checkpoint,1=selective:mm,2=offload:0.25+tile:2,loss=chunk:8", "Lrsopgtl",
      "    for i in (2,):\n"
-     "        tile(layers[i].mlp, 2)\n"
+     "        tile(layers[i], 2)\n"
      "    for i in (0,):\n"
      "        recompute(layers[i])\n"
      "    for i in (1,):\n"
      "        recompute_but(layers[i], \"mm\")\n"
      "    Offload(layers, {**dict.fromkeys((2,), 0.25)})\n"
-     "\n\n" LOSS_OF},
+     "    chunk_loss(model, 8)"},
 };
 
 /* What each piece defines. */
@@ -550,8 +546,9 @@ static const char *const definitions[] = {"\ndef recompute(",        "\ndef sele
                                           "\nclass Offload:",        "\ndef pieces_of(",
                                           "\nclass Surroundings:",   "\nclass Tiled(",
                                           "\nclass TiledAttention(", "\ndef chunked_loss(",
-                                          "\ndef recompute_mlp(",    "\ndef recompute_norms("};
-static const char letters[] = "rsopgtalmn";
+                                          "\ndef recompute_mlp(",    "\ndef recompute_norms(",
+                                          "\ndef layers_of("};
+static const char letters[] = "rsopgtalmnL";
 
 static void prints_code(void **state)
 {

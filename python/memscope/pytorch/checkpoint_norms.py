@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from functools import partial
+from typing import Any
 from torch.utils.checkpoint import checkpoint
 
 
-def recompute_norms(layer, **kwargs):
+def recompute_norms(layer: Any, **kwargs: Any) -> None:
     """Of what each of the layer's own norms saves, keep the input alone; backward runs the norm again."""
     for module in layer.children():
         if "Norm" in type(getattr(module, "original_module", module)).__name__:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 import weakref
 from functools import partial
+from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils import _pytree as pytree
 
 
-def storage_of(tensor):
+def storage_of(tensor: Any) -> Any:
     """An identity of the tensor's storage that no later storage at the same address can take."""
     return StorageWeakRef(tensor.untyped_storage())
 
@@ -14,36 +15,37 @@ def storage_of(tensor):
 class Sent:
     """One storage of a layer that went to the host.
 
-    It is owned by its packs: the saved tensors of the autograd graph. `device` is what came back: set by fetch(), dropped at
-    the last unpack, so that from then on only the autograd node that runs (and tensors it makes) holds the device memory. It
-    goes when the node's own code returns, as a recomputed tensor does, and so before the engine sums a broadcast gradient (of a
-    norm's weight, say); what an untreated layer saved, or what stays, goes after that.
+    It is owned by its packs: the saved tensors of the autograd graph. `device` is what came back: set by fetch(), dropped
+    at the last unpack, so that from then on only the autograd node that runs (and tensors it makes) holds the device
+    memory. It goes when the node's own code returns, as a recomputed tensor does, and so before the engine sums a
+    broadcast gradient (of a norm's weight, say); what an untreated layer saved, or what stays, goes after that.
     """
 
-    def __init__(self, schedule, device_bytes):
+    def __init__(self, schedule: Any, device_bytes: Any) -> None:
         self.schedule, self.packs, self.unpacks = schedule, 0, 0
-        self.device = self.arrived = None
+        self.device: Any = None
+        self.arrived: Any = None
         self.host = torch.empty(device_bytes.shape, dtype=torch.uint8, pin_memory=device_bytes.is_cuda)
         schedule.outward.wait_stream(schedule.compute())
         with schedule.backend.stream(schedule.outward):
             self.host.copy_(device_bytes, non_blocking=True)
 
-    def fetch(self):
-        schedule = self.schedule
-        self.device = torch.empty(self.host.shape, dtype=torch.uint8, device=schedule.device)  # of the compute stream
+    def fetch(self) -> None:
+        schedule = self.schedule  # memory of the compute stream
+        self.device = torch.empty(self.host.shape, dtype=torch.uint8, device=schedule.device)
         schedule.homeward.wait_stream(schedule.compute())  # its block may be in use there
         schedule.homeward.wait_stream(schedule.outward)
         with schedule.backend.stream(schedule.homeward):
             self.device.copy_(self.host, non_blocking=True)
             self.arrived = schedule.homeward.record_event()
 
-    def wait(self):
+    def wait(self) -> None:
         """From here on, the compute stream may use `device`, or give it back."""
         if self.arrived is not None:
             self.schedule.compute().wait_event(self.arrived)
         self.arrived = None
 
-    def unpack(self, dtype, offset, size, stride):
+    def unpack(self, dtype: Any, offset: Any, size: Any, stride: Any) -> Any:
         if self.device is None:  # a second backward, or one that began before forward ended
             self.fetch()
         self.wait()
@@ -54,27 +56,29 @@ class Sent:
             self.device, self.unpacks = None, 0
         return tensor
 
-    def __del__(self):
+    def __del__(self) -> None:
         self.wait()  # the node that saved it never ran
 
 
 class LayerOffload:
     """What one run of one layer's forward, or its checkpoint, saves: who stays, who goes.
 
-    `pending` holds the device bytes of what was sent, in the order of packing, until release(). The rest is held by the
-    autograd graph alone: the tensors that stay, and each Sent (here are only weak references).
+    `pending` holds the device bytes of what was sent, in the order of packing, until release(). The rest is held by
+    the autograd graph alone: the tensors that stay, and each Sent (here are only weak references).
     """
 
-    def __init__(self, schedule, ratio, not_ours):
+    def __init__(self, schedule: Any, ratio: float, not_ours: Any) -> None:
         self.schedule, self.ratio = schedule, ratio
-        self.fates = {storage_of(t): None for t in not_ours}  # storage: its Sent, or None where it stays
+        self.fates: Any = {storage_of(t): None for t in not_ours}  # storage: its Sent, or None where it stays
         self.seen_bytes = self.sent_bytes = 0
-        self.pending, self.sent = [], []
+        self.pending: Any = []
+        self.sent: Any = []
 
-    def pack(self, tensor):
+    def pack(self, tensor: Any) -> Any:
         # A saved output still knows its node here: without detach() the node would hold itself.
         stays = tensor.detach()
-        if tensor.device != self.schedule.device or tensor.layout != torch.strided or tensor.is_neg() or tensor.is_conj():
+        is_plain = tensor.layout == torch.strided and not tensor.is_neg() and not tensor.is_conj()
+        if tensor.device != self.schedule.device or not is_plain:
             return stays
         storage = storage_of(tensor)
         if storage not in self.fates:
@@ -85,7 +89,7 @@ class LayerOffload:
         sent.packs += 1
         return sent, tensor.dtype, tensor.storage_offset(), tensor.size(), tensor.stride()
 
-    def decide(self, tensor):
+    def decide(self, tensor: Any) -> Any:
         size = tensor.untyped_storage().nbytes()
         if size < 1024:
             return None
@@ -93,29 +97,30 @@ class LayerOffload:
         if self.sent_bytes + size > self.ratio * self.seen_bytes:
             return None
         self.sent_bytes += size
-        device_bytes = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
+        device_bytes = torch.empty(0, dtype=torch.uint8, device=tensor.device)
+        device_bytes.set_(tensor.untyped_storage())
         sent = Sent(self.schedule, device_bytes)
         self.pending.append(device_bytes)
         self.sent.append(weakref.ref(sent))
         return sent
 
-    def end(self):
+    def end(self) -> None:
         """The layer's forward has ended."""
         self.fates.clear()
         self.copied = self.schedule.outward.record_event()
 
-    def release(self):
+    def release(self) -> None:
         """The next layer's forward has ended: give the device memory back, first packed first."""
         self.schedule.compute().wait_event(self.copied)
         while self.pending:
             del self.pending[0]
 
 
-def unpack(packed):
+def unpack(packed: Any) -> Any:
     return packed if torch.is_tensor(packed) else packed[0].unpack(*packed[1:])
 
 
-def fetch_all(sent, _grad):
+def fetch_all(sent: Any, _grad: Any) -> None:
     """Backward is about to run the next layer: start the copies back, last sent first."""
     for reference in reversed(sent):
         one = reference()
@@ -126,41 +131,47 @@ def fetch_all(sent, _grad):
 class Offload:
     """The schedule: layer i's copies to the host run beside the forward of layer i+1, those back beside its backward.
 
-    Two streams, one each way. All device memory is allocated on the compute stream and goes back to it after it has waited
-    for the copy, so the caching allocator knows of one stream only and blocks are free for reuse at once.
+    Two streams, one each way. All device memory is allocated on the compute stream and goes back to it after it has
+    waited for the copy, so the caching allocator knows of one stream only and blocks are free for reuse at once.
 
-    forward of layer i      a storage to be sent is copied when it is first packed (a checkpoint's input before the layer
-                            runs); the layer's `pending` holds it
+    forward of layer i      a storage to be sent is copied when it is first packed (a checkpoint's input before the
+                            layer runs); the layer's `pending` holds it
     end of forward i+1      the compute stream waits for layer i's copies; `pending` is dropped
     backward reaches i+1    the gradient of its output is ready, none of its nodes has run: all that layer i sent is
                             allocated, last sent first, each with its copy
-    backward of layer i     the first unpack makes the compute stream wait for that storage's copy, the last drops it; a
-                            checkpoint's input then lives as long as the recomputation, or what that saves, needs it
+    backward of layer i     the first unpack makes the compute stream wait for that storage's copy, the last drops it;
+                            a checkpoint's input then lives as long as the recomputation, or what that saves, needs it
 
-    Candidates are strided tensors on the model's device whose storage has 1024 bytes or more and is not one of an argument
-    of the layer, of its parameters or its buffers: what the layer's forward made. (Under autocast that includes the cast
-    weights; the autocast cache holds their device memory too, until the region ends.) A storage counts once: its first pack
-    decides. It goes if the bytes sent, with it, are at most R times the bytes seen, with it. The last layer keeps all.
-    Of a checkpointed layer in `inputs` the candidate is its input, the hidden states; recompute() comes first. Its other
-    arguments and what a selective checkpoint keeps stay.
+    Candidates are strided tensors on the layer's device whose storage has 1024 bytes or more and is not one of an
+    argument of the layer, of its parameters or its buffers: what the layer's forward made. (Under autocast that
+    includes the cast weights; the autocast cache holds their device memory too, until the region ends.) A storage
+    counts once: its first pack decides. It goes if the bytes sent, with it, are at most R times the bytes seen, with
+    it. The last layer keeps all. Of a checkpointed layer in `inputs` the candidate is its input, the hidden states;
+    recompute() comes first. Its other arguments and what a selective checkpoint keeps stay.
     PyTorch rounds each pinned buffer up to a power of two, and keeps it for the next step.
     """
 
-    def __init__(self, layers, ratios, inputs=()):
-        self.device = next(layers.parameters()).device
-        self.backend = getattr(torch, self.device.type)
-        self.outward, self.homeward = self.backend.Stream(self.device), self.backend.Stream(self.device)
-        self.previous = None  # the LayerOffload of the layer before the one that runs
+    def __init__(self, layers: Any, ratios: Any, inputs: Any = ()) -> None:
+        self.first = layers[0]
+        self.device: Any = None
+        self.previous: Any = None  # the LayerOffload of the layer before the one that runs
         for i, layer in enumerate(layers):
             is_last = i + 1 == len(layers)
-            layer.forward = partial(self.run, layer, layer.forward, None if is_last else ratios.get(i))
             if i in inputs and not is_last:
                 layer._gradient_checkpointing_func = partial(self.checkpoint, layer._gradient_checkpointing_func)
+            layer.forward = partial(self.run, layer, layer.forward, None if is_last else ratios.get(i))
 
-    def compute(self):
+    def compute(self) -> Any:
         return self.backend.current_stream(self.device)
 
-    def checkpoint(self, checkpoint, forward, hidden, *args):
+    def settle(self, device: Any) -> None:
+        """Two streams of the device on which the layers run, which is known when they do."""
+        if device != self.device:
+            self.device, self.backend = device, getattr(torch, device.type)
+            self.outward, self.homeward = self.backend.Stream(device), self.backend.Stream(device)
+
+    def checkpoint(self, checkpoint: Any, forward: Any, hidden: Any, *args: Any) -> Any:
+        self.settle(hidden.device)
         mine = LayerOffload(self, 1, [t for t in args if torch.is_tensor(t)])
         with torch.autograd.graph.saved_tensors_hooks(mine.pack, unpack):
             output = checkpoint(forward, hidden, *args)
@@ -168,9 +179,12 @@ class Offload:
         self.previous = mine
         return output
 
-    def run(self, layer, forward, ratio, *args, **kwargs):
+    def run(self, layer: Any, forward: Any, ratio: Any, *args: Any, **kwargs: Any) -> Any:
         before, self.previous = self.previous, None
+        if layer is self.first:
+            before = None  # of a forward that failed
         if ratio and torch.is_grad_enabled():
+            self.settle(next(layer.parameters()).device)
             arguments = [t for t in pytree.tree_leaves((args, kwargs)) if torch.is_tensor(t)]
             mine = LayerOffload(self, ratio, [*arguments, *layer.parameters(), *layer.buffers()])
             with torch.autograd.graph.saved_tensors_hooks(mine.pack, unpack):

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from functools import partial
+from typing import Any
 import torch
+from .again import Surroundings
+from .layers import mlp_of
+from .pieces import pieces_of
 
 
 class Tiled(torch.autograd.Function):
@@ -9,25 +13,27 @@ class Tiled(torch.autograd.Function):
     Hooks on the weights' gradients (DDP's, say) therefore run once a piece.
 
     forward   saves x. The pieces of y live until cat() has returned, then go, last piece first.
-    backward  x, grad and x_grad (all whole) live throughout. Of one piece: its graph goes node by node in the inner backward;
-              `out` lives until that has returned; then x_grad's piece is filled and the piece's own gradient goes. Nothing
-              of a piece outlives it but the weights' gradients (and, under autocast, the cast weights: to the last piece).
+    backward  x, grad and x_grad (all whole) live throughout. Of one piece: its graph goes node by node in the inner
+              backward; `out` lives until that has returned; then x_grad's piece is filled and the piece's own gradient
+              goes. Nothing of a piece outlives it but the weights' gradients (and, under autocast, the cast weights:
+              to the last piece).
     """
 
     @staticmethod
-    def forward(ctx, x, mlp, number):
+    def forward(ctx: Any, x: Any, mlp: Any, number: int) -> Any:
         ctx.mlp, ctx.number, ctx.surroundings = mlp, number, Surroundings(x)
         ctx.save_for_backward(x)
         return torch.cat([mlp(piece) for piece in pieces_of(x, number)]).view_as(x)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: Any) -> Any:
         (x,) = ctx.saved_tensors
         x_grad = torch.empty_like(x, memory_format=torch.contiguous_format)
         # A cache from an autocast region around this backward could hold casts that forward made without a graph.
         with ctx.surroundings.again(keep_casts=not torch.is_autocast_enabled(x.device.type)):
-            for x_piece, grad_piece, x_grad_piece in zip(*(pieces_of(t, ctx.number) for t in (x.detach(), grad, x_grad))):
+            pieces = (pieces_of(t, ctx.number) for t in (x.detach(), grad, x_grad))
+            for x_piece, grad_piece, x_grad_piece in zip(*pieces):
                 x_piece = x_piece.detach().requires_grad_()
                 with torch.enable_grad():
                     out = ctx.mlp(x_piece)
@@ -38,11 +44,12 @@ class Tiled(torch.autograd.Function):
         return x_grad, None, None
 
 
-def tiled(mlp, number, x):
+def tiled(mlp: Any, number: int, x: Any) -> Any:
     # With an x that needs no gradient the Function would not reach the weights either.
     return Tiled.apply(x, mlp, number) if x.requires_grad else mlp(x)
 
 
-def tile(mlp, number):
-    """Run the MLP in this many pieces of the tokens."""
+def tile(layer: Any, number: int) -> None:
+    """Run the layer's MLP in this many pieces of the tokens."""
+    mlp = mlp_of(layer)
     mlp.forward = partial(tiled, mlp.forward, number)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from functools import partial
+from typing import Any
 from torch.utils.checkpoint import checkpoint
+from .layers import mlp_of
 
 
-def recompute_mlp(layer):
+def recompute_mlp(layer: Any) -> None:
     """Of what the layer's MLP saves, keep the input alone; backward runs the MLP again."""
-    layer.mlp.forward = partial(checkpoint, layer.mlp.forward, use_reentrant=False)
+    mlp = mlp_of(layer)
+    mlp.forward = partial(checkpoint, mlp.forward, use_reentrant=False)

@@ -2,21 +2,23 @@
 import sys
 from copy import copy
 from functools import partial
+from typing import Any
 import torch
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from .again import Surroundings
 
 
-def query_rows(length, number):
+def query_rows(length: int, number: int) -> Any:
     """Where the pieces begin and end, the last first: it sees most keys, so what it frees has room for any other."""
     rows = -(-length // number)
     return [(begin, min(begin + rows, length)) for begin in reversed(range(0, length, rows))]
 
 
-def mask_of(mask, begin, end, device):
+def mask_of(mask: Any, begin: int, end: int, device: Any) -> Any:
     """The mask of these queries and all keys up to the last of them.
 
-    Without a mask the model relies on is_causal=True, which would take the piece's first query to see one key. So it gets a
-    mask of its own; the kernel is then one that takes masks (the memory-efficient one for flash attention).
+    Without a mask the model relies on is_causal=True, which would take the piece's first query to see one key. So it
+    gets a mask of its own; the kernel is then one that takes masks (the memory-efficient one for flash attention).
     """
     if mask is None:
         return torch.ones(1, 1, end - begin, end, dtype=torch.bool, device=device).tril(begin)
@@ -26,15 +28,15 @@ def mask_of(mask, begin, end, device):
 class TiledAttention(torch.autograd.Function):
     """Causal attention, piece by piece of the queries, each with the keys up to its end; backward runs each piece again.
 
-    forward   saves query, key, value and the mask. Of one piece: its own mask goes when its output is there, and that when it
-              has been copied to where it belongs.
-    backward  query_grad (whole) lives throughout, key_grad and value_grad from the first piece on: its own, which later
-              pieces are added to. Of one piece: its graph goes node by node in the inner backward; then query_grad's rows
-              are filled, and its output and gradients go. Casts by autocast are not kept.
+    forward   saves query, key, value and the mask. Of one piece: its own mask goes when its output is there, and that
+              when it has been copied to where it belongs.
+    backward  query_grad (whole) lives throughout, key_grad and value_grad from the first piece on: its own, which
+              later pieces are added to. Of one piece: its graph goes node by node in the inner backward; then
+              query_grad's rows are filled, and its output and gradients go. Casts by autocast are not kept.
     """
 
     @staticmethod
-    def forward(ctx, query, key, value, mask, function, number):
+    def forward(ctx: Any, query: Any, key: Any, value: Any, mask: Any, function: Any, number: int) -> Any:
         ctx.function, ctx.number, ctx.surroundings = function, number, Surroundings(query)
         ctx.save_for_backward(query, key, value, mask)
         out = None
@@ -49,12 +51,13 @@ class TiledAttention(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: Any) -> Any:
         query, key, value, mask = ctx.saved_tensors
         query_grad, key_grad, value_grad = torch.empty_like(query), None, None
         with ctx.surroundings.again(keep_casts=False):
             for begin, end in query_rows(query.shape[2], ctx.number):
-                inputs = [t.detach().requires_grad_() for t in (query[:, :, begin:end], key[:, :, :end], value[:, :, :end])]
+                parts = query[:, :, begin:end], key[:, :, :end], value[:, :, :end]
+                inputs = [t.detach().requires_grad_() for t in parts]
                 with torch.enable_grad():
                     out = ctx.function(*inputs, mask_of(mask, begin, end, query.device))[0]
                 grads = torch.autograd.grad(out, inputs, grad[:, begin:end])
@@ -68,7 +71,8 @@ class TiledAttention(torch.autograd.Function):
         return query_grad, key_grad, value_grad, None, None, None
 
 
-def tiled_attention(attention, query, key, value, mask, position_ids=None, **kwargs):
+def tiled_attention(attention: Any, query: Any, key: Any, value: Any, mask: Any, position_ids: Any = None,
+                    **kwargs: Any) -> Any:
     whole, number = attention.tiled_attention  # position_ids is not for them: backward would hold it
     function = partial(whole, attention, **kwargs)
     if query.shape[2] != key.shape[2]:  # generation: one query and a cache of keys
@@ -76,7 +80,7 @@ def tiled_attention(attention, query, key, value, mask, position_ids=None, **kwa
     return TiledAttention.apply(query, key, value, mask, function, number), None
 
 
-def tile_attention(layer, number):
+def tile_attention(layer: Any, number: int) -> None:
     """Run the layer's attention, eager or sdpa and causal, in this many pieces of the queries."""
     attention = layer.self_attn if hasattr(layer, "self_attn") else layer.attn
     name = attention.config._attn_implementation

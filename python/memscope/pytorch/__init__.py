@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Treatments of the layers of a PyTorch model: what `memscope plan --target pytorch` prints, and what memscope.wrap
+calls. `treat_with(model, code)` runs the `treat` that the library writes, with the functions of this package."""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_PIECES = {
+    "Offload": "offload", "chunk_loss": "loss", "layers_of": "layers", "recompute": "recompute",
+    "recompute_but": "selective", "recompute_mlp": "checkpoint_mlp", "recompute_norms": "checkpoint_norms",
+    "save_input_on_cpu": "save_on_cpu", "tile": "tile", "tile_attention": "tile_attention",
+}
+
+__all__ = sorted(_PIECES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PIECES:
+        raise AttributeError(name)
+    return getattr(import_module(f".{_PIECES[name]}", __name__), name)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from typing import Any
+from torch import nn
+
+
+def layers_of(model: Any) -> Any:
+    """The layers of a Hugging Face model's decoder; of any other, its largest list of modules of one class."""
+    decoder = model.get_decoder() if hasattr(model, "get_decoder") else None
+    for name in ("layers", "h"):
+        if isinstance(getattr(decoder, name, None), nn.ModuleList):
+            return getattr(decoder, name)
+    lists = [m for m in model.modules() if isinstance(m, (nn.ModuleList, nn.Sequential))]
+    lists = [m for m in lists if len({type(layer) for layer in m}) == 1]
+    if not lists:
+        raise ValueError(f"{type(model).__name__} has no list of layers of one class")
+    return max(lists, key=lambda layers: (sum(p.numel() for p in layers.parameters()), len(layers)))
+
+
+def mlp_of(layer: Any) -> Any:
+    for name in ("mlp", "feed_forward", "ffn"):
+        if isinstance(getattr(layer, name, None), nn.Module):
+            return getattr(layer, name)
+    raise ValueError(f"{type(layer).__name__} has no module mlp, feed_forward or ffn")

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from functools import partial
+from inspect import signature
+from typing import Any
+import torch
+import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
+from transformers.modeling_outputs import CausalLMOutputWithPast
+from .pieces import pieces_of
+
+
+def chunked_loss(decoder: Any, head: Any, number: int, labels: Any, cap: Any = None, items: Any = None,
+                 shift_labels: Any = None, **inputs: Any) -> Any:
+    """The loss of ForCausalLM(**inputs, labels=labels) with the logits of 1/number of the tokens at a time.
+
+    Each piece is a checkpoint of views of the hidden states and the shifted labels; a piece's sum goes as soon as it
+    is added. `cap` is the model's final_logit_softcapping, `items` what the sum is divided by in place of the number
+    of labels. Not for models that scale their logits outside of lm_head.
+    """
+
+    def logits_of(hidden: Any) -> Any:
+        logits = head(hidden)
+        return logits if cap is None else (logits / cap).tanh() * cap
+
+    def sum_of(hidden: Any, labels: Any) -> Any:
+        return F.cross_entropy(logits_of(hidden).float(), labels, ignore_index=-100, reduction="sum")
+
+    hidden = decoder(**inputs)[0]
+    shifted = F.pad(labels, (0, 1), value=-100)[..., 1:] if shift_labels is None else shift_labels
+    shifted = shifted.reshape(-1).to(hidden.device)
+    total = None
+    for hidden_piece, labels_piece in zip(pieces_of(hidden, number), shifted.chunk(number)):
+        if total is None:
+            total = checkpoint(sum_of, hidden_piece, labels_piece, use_reentrant=False)
+        else:
+            total = total + checkpoint(sum_of, hidden_piece, labels_piece, use_reentrant=False)
+    return total / ((shifted != -100).sum() if items is None else items)
+
+
+def run_with_chunked_loss(model: Any, forward: Any, names: Any, number: int, *args: Any, **kwargs: Any) -> Any:
+    kwargs.update(zip(names, args))
+    if kwargs.get("labels") is None or not torch.is_grad_enabled():
+        return forward(**kwargs)
+    cap = getattr(model.config, "final_logit_softcapping", None)
+    is_tuple, items = kwargs.pop("return_dict", None) is False, kwargs.pop("num_items_in_batch", None)
+    loss = chunked_loss(model.get_decoder(), model.get_output_embeddings(), number, cap=cap, items=items, **kwargs)
+    return (loss,) if is_tuple else CausalLMOutputWithPast(loss=loss)
+
+
+def chunk_loss(model: Any, number: int) -> None:
+    """With labels and gradients, compute the loss alone, with the logits of 1/number of the tokens at a time."""
+    if hasattr(model, "peft_config"):
+        model = model.get_base_model()
+    names = list(signature(model.forward).parameters)
+    model.forward = partial(run_with_chunked_loss, model, model.forward, names, number)

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from functools import partial
+from typing import Any
+from torch.utils.checkpoint import checkpoint
+
+
+def run_recomputed(layer: Any, forward: Any, *args: Any, **kwargs: Any) -> Any:
+    return layer._gradient_checkpointing_func(partial(forward, **kwargs), *args)
+
+
+def recompute(layer: Any, use_reentrant: bool = False, **kwargs: Any) -> None:
+    """Keep the layer's input alone; backward runs the layer again (gradient checkpointing, of one layer)."""
+    layer._gradient_checkpointing_func = partial(checkpoint, use_reentrant=use_reentrant, **kwargs)
+    if hasattr(layer, "gradient_checkpointing"):
+        layer.gradient_checkpointing = True  # Hugging Face's own, in training
+    else:
+        layer.forward = partial(run_recomputed, layer, layer.forward)
