@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Turns files into one C file that holds them, a table of each kind:
-# sh scripts/embed.sh configs/*.json schemas/*.schema.json python/memscope/pytorch/recompute.py src/report/kit/html/*.css > embedded.c
+# sh scripts/embed.sh configs/*.json schemas/*.schema.json python/memscope/pytorch/tiled_mlp.py src/report/kit/html/*.css > embedded.c
 set -eu
 export LC_ALL=C
 

@@ -73,7 +73,7 @@ def _dtype_of(model: Any, adapter: bool) -> str | None:
     return _DTYPES[max(counts, key=lambda dtype: counts[dtype])] if counts else None
 
 
-def _checkpointing_of(model: Any) -> dict[str, Any]:
+def checkpointing_of(model: Any) -> dict[str, Any]:
     # Newer versions of transformers have the first name, and warn of the second.
     names = ("is_activation_checkpointing", "is_gradient_checkpointing")
     if not getattr(model, next((name for name in names if hasattr(type(model), name)), names[1]), False):
@@ -86,7 +86,7 @@ def _checkpointing_of(model: Any) -> dict[str, Any]:
 
 
 def _of_model(model: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {"config": as_dict(model.config), **_checkpointing_of(model)}
+    found: dict[str, Any] = {"config": as_dict(model.config), **checkpointing_of(model)}
     attention = _ATTENTION.get(str(getattr(model.config, "_attn_implementation", None)))
     dtype = _dtype_of(model, adapter=False)
     if attention:

@@ -33,11 +33,11 @@ from memscope.pytorch.checkpoint_norms import recompute_norms
 from memscope.pytorch.layers import layers_of
 from memscope.pytorch.loss import chunk_loss
 from memscope.pytorch.offload import LayerOffload, Offload, Sent, storage_of  # noqa: F401
-from memscope.pytorch.recompute import recompute
+from memscope.pytorch.checkpoint_layer import recompute
 from memscope.pytorch.save_on_cpu import save_input_on_cpu
 from memscope.pytorch.selective import recompute_but
-from memscope.pytorch.tile import tile
-from memscope.pytorch.tile_attention import tile_attention
+from memscope.pytorch.tiled_mlp import tile
+from memscope.pytorch.tiled_attention import tile_attention
 
 
 def select(text, count):

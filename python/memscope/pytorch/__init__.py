@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Any
 
 _PIECES = {
-    "Offload": "offload", "chunk_loss": "loss", "layers_of": "layers", "recompute": "recompute",
+    "Offload": "offload", "chunk_loss": "loss", "layers_of": "layers", "recompute": "checkpoint_layer",
     "recompute_but": "selective", "recompute_mlp": "checkpoint_mlp", "recompute_norms": "checkpoint_norms",
-    "save_input_on_cpu": "save_on_cpu", "tile": "tile", "tile_attention": "tile_attention",
+    "save_input_on_cpu": "save_on_cpu", "tile": "tiled_mlp", "tile_attention": "tiled_attention",
 }
 
 __all__ = sorted(_PIECES)

@@ -3,7 +3,7 @@ from collections import Counter
 from functools import partial
 from typing import Any
 from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
-from .recompute import recompute
+from .checkpoint_layer import recompute
 
 
 def selective_contexts(saved: Any) -> Any:

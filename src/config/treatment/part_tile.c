@@ -30,6 +30,6 @@ const ms_part_row ms_part_tile = {
     .techniques = MS_MAY_TILE,
     .module = MS_MODULE_MLP,
     .noun = "MLP",
-    .code = {.call = "tile(layers[i], %s)", .pieces = {"pieces", "again", "tile"}},
+    .code = {.call = "tile(layers[i], %s)", .pieces = {"pieces", "again", "tiled_mlp"}},
     .refuses = refuses,
 };

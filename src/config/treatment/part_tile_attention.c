@@ -26,6 +26,6 @@ const ms_part_row ms_part_tile_attention = {
     .techniques = MS_MAY_TILE,
     .module = MS_MODULE_ATTENTION,
     .noun = "attention",
-    .code = {.call = "tile_attention(layers[i], %s)", .pieces = {"again", "tile_attention"}},
+    .code = {.call = "tile_attention(layers[i], %s)", .pieces = {"again", "tiled_attention"}},
     .refuses = refuses,
 };

@@ -231,9 +231,9 @@ typedef struct needs {
 /* Those that others use, and some more, come first, in this order; then the others. */
 static uint32_t rank_of(const char *file)
 {
-    static const char *const first[] = {"layers",         "recompute", "selective", "save_on_cpu",
-                                        "offload",        "pieces",    "again",     "tile",
-                                        "tile_attention", "loss"};
+    static const char *const first[] = {
+        "layers", "checkpoint_layer", "selective",       "save_on_cpu", "offload", "pieces",
+        "again",  "tiled_mlp",        "tiled_attention", "loss"};
     uint32_t i = 0;
     while (i < sizeof first / sizeof *first && strcmp(first[i], file) != 0)
         i++;

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which treatment wrap applies: that of a plan which is given, or one that the planner makes for what it sees."""
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Optional
+
+from ._config import Config
+from ._errors import InputError
+from ._given import as_json, usage
+from ._hardware import Hardware, hardware
+from ._modules import Inner, devices_of, loss_of, moved, need_torch, shape_of
+from ._objects import as_dict
+from ._plan import Plan
+from ._plan import plan as make_plan
+from ._report import analyze
+
+_CONTEXT_BYTES = 1 << 30  # what a CUDA context takes, at most
+
+
+class Figures(NamedTuple):
+    """Of a step, as predicted."""
+
+    peak_bytes: int
+    step_ms: Optional[float]
+    host_bytes: int = 0
+    fits: Optional[bool] = None
+
+
+class Decision(NamedTuple):
+    treat: str  # in the words of --treat; "": none
+    kind: str = "non-reentrant"
+    modules: Sequence[str] = ()  # names of modules to recompute, of a plan for measured modules
+    fraction: Optional[float] = None  # of the device's memory, which the allocator is held to
+    predicted: Optional[Figures] = None
+    untreated: Optional[Figures] = None
+    plan: Any = None
+    cost_per_hour: Optional[float] = None
+
+    @property
+    def words(self) -> str:
+        if self.modules:
+            return f"recompute {len(self.modules)} modules: {', '.join(self.modules[:4])}" + (
+                ", ..." if len(self.modules) > 4 else "")
+        return self.treat or "nothing to change"
+
+
+# ---- a plan that is given ----
+
+def _figures(row: Any) -> Figures | None:
+    if not isinstance(row, Mapping) or not row.get("peak_memory_bytes"):
+        return None
+    return Figures(int(row["peak_memory_bytes"]), row.get("step_ms"), int(row.get("host_bytes") or 0), row.get("fits"))
+
+
+def _of_content(content: Mapping[str, Any], layers: int, plan: Any, cost: float | None = None) -> Decision:
+    """Of what a plan.json has."""
+    if "decisions" in content:
+        names = [name.partition(".")[2] for name in content["decisions"]]
+        peak = content.get("peak_bytes")
+        return Decision("", modules=[name for name in names if name], plan=plan, cost_per_hour=cost,
+                        predicted=Figures(int(peak), None) if peak else None)
+    if not isinstance(content.get("treat"), str):
+        raise usage("plan: found no treat and no decisions, expected what memscope.plan or `memscope plan -o` gives")
+    about: Mapping[str, Any] = content.get("metadata") or {}
+    if about.get("num_layers", layers) != layers:
+        raise usage(f"the plan is for the {about['num_layers']} layers of {about.get('model')}, "
+                    f"and this model has {layers}")
+    for place in ("optimizer_device", "parameter_device"):
+        if content.get(place, "device") != "device":
+            raise usage(f"the plan keeps {place.partition('_')[0]} data on the host, which wrap does not move there")
+    limit: Mapping[str, Any] = content.get("allocator_limit") or {}
+    return Decision(content["treat"], about.get("checkpoint_kind", "non-reentrant"), fraction=limit.get("fraction"),
+                    predicted=_figures(content), untreated=_figures(content.get("keep_all")), plan=plan,
+                    cost_per_hour=cost)
+
+
+def _loaded(path: Any) -> Mapping[str, Any]:
+    import json
+    name = os.fspath(path)
+    try:
+        with open(name, encoding="utf-8") as file:
+            content = json.load(file)
+    except OSError as error:
+        raise InputError(f"cannot open: {error.strerror}", "MS_ERR_IO", name) from None
+    except ValueError as error:
+        raise InputError(f"no JSON: {error}", "MS_ERR_SYNTAX", name) from None
+    if not isinstance(content, dict):
+        raise InputError("found no object, expected a plan", "MS_ERR_SYNTAX", name)
+    return content
+
+
+def given(plan: Any, layers: int) -> Decision:
+    """Of a Plan, a dict, a path of a plan.json, or the words of --treat."""
+    if isinstance(plan, Plan):
+        content = plan.to_dict()
+        if content.get("target") and content["target"].get("name") not in (None, "pytorch", "free", "hf"):
+            raise usage(f"the plan is for {content['target']['name']}; wrap takes one for pytorch, hf or free")
+        return _of_content(content, layers, plan)
+    if isinstance(plan, os.PathLike) or (isinstance(plan, str) and "=" not in plan and plan.endswith(".json")):
+        return _of_content(_loaded(plan), layers, plan)
+    if isinstance(plan, str):
+        return Decision("" if plan == "none" else plan)
+    content = as_dict(plan) or {}
+    if not content:
+        raise usage(f"plan: found a {type(plan).__name__}, expected a plan, its path, or words such as '0-7=checkpoint'")
+    return _of_content(content, layers, plan)
+
+
+# ---- what is seen ----
+
+class Seen(NamedTuple):
+    """What a plan is made for."""
+
+    inner: Inner
+    objects: tuple[Any, ...] = ()  # TrainingArguments, an optimizer
+    sample: Any = None
+    options: Mapping[str, Any] = {}
+    without: Sequence[str] = ()
+
+
+def _bytes_of(tensors: Any) -> int:
+    return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors if t.is_cuda}.values())
+
+
+def _others_bytes(seen: Seen) -> int:
+    """What this process has allocated on the device beside the model and its optimizer."""
+    import torch
+    tensors = [*seen.inner.outer.parameters(), *seen.inner.outer.buffers()]
+    tensors += [p.grad for p in seen.inner.outer.parameters() if p.grad is not None]
+    for one in seen.objects:
+        for state in getattr(one, "state", {}).values() if hasattr(one, "param_groups") else ():
+            tensors += [value for value in state.values() if hasattr(value, "untyped_storage")]
+    return max(0, int(torch.cuda.memory_allocated()) - _bytes_of(tensors))
+
+
+def budget_of(machine: Hardware, seen: Seen, share: float) -> int:
+    """The share of the device's memory, but no more than others have left of it."""
+    if machine.index is None:
+        return int(machine.host_bytes * share)
+    import torch
+    used = machine.total_bytes - machine.free_bytes - int(torch.cuda.memory_reserved(machine.index))
+    left = machine.total_bytes - max(0, used - _CONTEXT_BYTES) - _others_bytes(seen)
+    return min(int(machine.total_bytes * share), left)
+
+
+def _allocator() -> dict[str, str]:
+    text = os.environ.get("PYTORCH_ALLOC_CONF") or os.environ.get("PYTORCH_CUDA_ALLOC_CONF") or ""
+    return {"allocator": "cuda-expandable"} if "expandable_segments:True" in text.replace(" ", "") else {}
+
+
+def _machine_of(inner: Inner) -> Hardware:
+    found = devices_of(inner.core)
+    is_cuda = any(device.type == "cuda" for device in found)
+    return hardware(next((d.index for d in found if d.type == "cuda"), None) if is_cuda else None)
+
+
+def run_options(seen: Seen, machine: Hardware) -> dict[str, Any]:
+    """Options of analyze and plan for this run."""
+    torch = need_torch("wrap")
+    options: dict[str, Any] = {"device": machine.name or "a100-80gb", "quiet": True,
+                               "torch": ".".join(torch.__version__.split(".")[:2])}
+    if machine.index is not None:
+        options.update(_allocator())
+    if seen.sample is not None:
+        options["batch"], options["seq"] = shape_of(seen.sample)
+    if torch.is_autocast_enabled():
+        dtype = str(torch.get_autocast_gpu_dtype())
+        options["autocast"] = {"torch.bfloat16": "bf16", "torch.float16": "fp16"}.get(dtype, "none")
+    options.update(seen.options)
+    return options
+
+
+# ---- a plan that is made ----
+
+def _is_unknown(fault: InputError) -> bool:
+    """Whether the model is of no family that is predicted."""
+    return fault.pointer.endswith("/model_type") or "cannot read a config from" in fault.text
+
+
+def _planned(seen: Seen, options: Mapping[str, Any], without: Sequence[str]) -> Plan:
+    words = {"without": ",".join(without)} if without else {}
+    return make_plan(seen.inner.core, *seen.objects, **{**options, **words})
+
+
+def _predicted(seen: Seen, config: Config, machine: Hardware) -> Plan:
+    options = run_options(seen, machine)
+    if "seq" not in options:
+        raise usage("the batch is not known: give sample_input=, or a plan=")
+    options["budget"] = f"{budget_of(machine, seen, config.target_gpu_utilization)}B"
+    options["gpu_cost_per_hour"] = config.gpu_cost_per_hour
+    cap = int(config.max_cpu_offload_gb * 1e9) if config.max_cpu_offload_gb is not None else machine.host_bytes // 2
+    if config.mode:
+        options.update(planner="rules", rules_mode=config.mode, max_cpu_offload=f"{cap}B")
+    without = list(dict.fromkeys([*config.techniques_without(), *seen.without]))
+    made = _planned(seen, options, without)
+    if int(made.host_bytes or 0) > cap and "offload" not in without:
+        made = _planned(seen, options, [*without, "offload"])
+    return made
+
+
+def _optimizer_bytes(seen: Seen) -> int:
+    """States of the optimizer that are not there yet: two numbers for each trained one, as AdamW has."""
+    own = next((one for one in seen.objects if hasattr(one, "param_groups")), None)
+    if own is not None and own.state:
+        return 0
+    return 2 * sum(p.numel() * p.element_size() for p in seen.inner.core.parameters() if p.requires_grad)
+
+
+def _measured(seen: Seen, config: Config, machine: Hardware) -> tuple[Plan, int]:
+    """A plan for the modules as they are measured, and what is beside of their memory."""
+    if seen.sample is None:
+        raise usage("the modules cannot be measured without a batch: give sample_input=, or a plan=")
+    if machine.index is None:
+        raise usage(f"{seen.inner.name} is of no family that memscope predicts, and modules are measured on a CUDA "
+                    "device only: give a plan=, for example 'all=checkpoint'")
+    from memscope_torch import module_info
+
+    from ._tables import devices
+    row = next((row for row in devices() if row.name == (machine.name or "a100-80gb")))
+    model, sample = seen.inner.model, moved(seen.sample, devices_of(seen.inner.core)[0])
+    info = module_info(model, lambda: loss_of(model, sample).backward(), row.bf16_flops or 1e14,
+                       row.memory_bytes_per_s or 1e12)
+    beside = _optimizer_bytes(seen) + _others_bytes(seen) + _CONTEXT_BYTES
+    budget = budget_of(machine, seen, config.target_gpu_utilization) - beside
+    if budget <= 0:
+        raise usage("the optimizer's states alone take more than the device has")
+    return make_plan(graph=info, budget=f"{budget}B", quiet=True), beside
+
+
+def made(seen: Seen, config: Config, layers: int) -> Decision:
+    """The planner's, for a model of a known family; else that for its measured modules."""
+    if seen.inner.parallel == "FSDP":
+        raise usage("plans for several ranks are not made yet: give a plan=, for example 'all=checkpoint'")
+    machine = _machine_of(seen.inner)
+    if config.use_static_profiling:
+        try:
+            found = _predicted(seen, config, machine)
+            return _of_content(found.to_dict(), layers, found, config.gpu_cost_per_hour)
+        except InputError as fault:
+            if not _is_unknown(fault) or not config.use_empirical_fallback:
+                raise
+    if not config.enable_checkpointing:
+        raise usage("modules that are measured can only be recomputed, and enable_checkpointing is False")
+    measured, _ = _measured(seen, config, machine)
+    return _of_content(measured.to_dict(), layers, measured, config.gpu_cost_per_hour)
+
+
+def with_figures(decision: Decision, seen: Seen) -> Decision:
+    """The same with what is predicted for it, where the run is known and of a known family."""
+    if decision.predicted or decision.modules or seen.inner.parallel:
+        return decision
+    machine = _machine_of(seen.inner)
+    if machine.index is None and ("offload" in decision.treat or "save_on_cpu" in decision.treat):
+        return decision  # on a CPU nothing is freed by it
+    try:
+        options = run_options(seen, machine)
+        if "seq" not in options:
+            return decision
+        reports = [analyze(seen.inner.core, *seen.objects, **{**options, "treat": treat, "checkpointing": "none"})
+                   for treat in (decision.treat or "none", "none")]
+    except InputError as fault:
+        if fault.text.startswith("treat"):
+            raise
+        return decision
+    figures = [Figures(report.peak_bytes, report.summary.step_time_ms or None, fits=report.fits) for report in reports]
+    return decision._replace(predicted=figures[0], untreated=figures[1])
+
+
+__all__ = ["Decision", "Figures", "Seen", "as_json", "given", "made", "with_figures"]

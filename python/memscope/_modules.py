@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Models, samples and trainers of other packages: known by what they have, and by their classes' names."""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ._given import usage
+
+SHARDED = "FSDP"  # classes of FSDP2's modules begin with it
+
+
+def need_torch(call: str) -> Any:
+    """The package torch; one sentence where it is not there."""
+    try:
+        import torch
+    except ImportError:
+        raise usage(f"{call} needs PyTorch, which this Python does not have") from None
+    return torch
+
+
+def class_of(value: Any) -> str:
+    return type(value).__name__
+
+
+def is_module(value: Any) -> bool:
+    return hasattr(value, "named_parameters") and hasattr(value, "register_forward_pre_hook")
+
+
+def is_hf_trainer(value: Any) -> bool:
+    return all(hasattr(value, name) for name in ("model", "args", "add_callback", "callback_handler"))
+
+
+def is_lightning_trainer(value: Any) -> bool:
+    return all(hasattr(value, name) for name in ("fit", "callbacks", "strategy"))
+
+
+def _bases(value: Any) -> set[str]:
+    return {kind.__name__ for kind in type(value).__mro__}
+
+
+class Inner:
+    """What is inside of the wrappers of a model: `model`, and by what it is `parallel` ("DDP", "FSDP" or "")."""
+
+    def __init__(self, model: Any) -> None:
+        self.outer, self.parallel = model, ""
+        while True:
+            names = _bases(model)
+            if "OptimizedModule" in names:
+                raise usage("this model is compiled already: wrap it first, and compile the wrapped model")
+            if "FullyShardedDataParallel" in names:
+                self.parallel, model = "FSDP", model.module
+            elif names & {"DistributedDataParallel", "DataParallel"}:
+                self.parallel, model = "DDP", model.module
+            else:
+                break
+        self.model = model
+        for module in model.modules():
+            if {"FSDPModule", "FullyShardedDataParallel"} & _bases(module):
+                self.parallel = "FSDP"
+        self.core = _core_of(model)
+
+    @property
+    def name(self) -> str:
+        return class_of(self.core)
+
+
+def _is_core(module: Any) -> bool:
+    config = getattr(module, "config", None)
+    return hasattr(config, "model_type") and hasattr(module, "get_input_embeddings")
+
+
+def _core_of(model: Any) -> Any:
+    """The model of transformers, PEFT's around it included, that a module is or holds; else the module."""
+    if hasattr(model, "peft_config") or _is_core(model):
+        return model
+    found = (module for module in model.modules() if hasattr(module, "peft_config") or _is_core(module))
+    return next(found, model)
+
+
+def is_peft(model: Any) -> bool:
+    return hasattr(model, "peft_config") and hasattr(model, "get_base_model")
+
+
+def devices_of(module: Any) -> list[Any]:
+    return sorted({parameter.device for parameter in module.parameters()}, key=str)
+
+
+# ---- samples ----
+
+def _tensors(value: Any) -> Iterator[Any]:
+    if hasattr(value, "untyped_storage"):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _tensors(one)
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _tensors(one)
+
+
+def shape_of(sample: Any) -> tuple[int, int]:
+    """Sequences and tokens: those of input_ids, else of the first tensor of two dimensions or more."""
+    if isinstance(sample, Mapping) and hasattr(sample.get("input_ids"), "shape"):
+        found = sample["input_ids"]
+    else:
+        found = next((tensor for tensor in _tensors(sample) if tensor.dim() >= 2), None)
+    if found is None or found.dim() < 2:
+        raise usage("sample_input: found no tensor of two dimensions, expected a batch: "
+                    "a dict with input_ids, a tensor, or a tuple of tensors")
+    return int(found.shape[0]), int(found.shape[1])
+
+
+def moved(value: Any, device: Any) -> Any:
+    """The same with its tensors on this device."""
+    if hasattr(value, "untyped_storage"):
+        return value.to(device)
+    if isinstance(value, Mapping):
+        return {name: moved(one, device) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(moved(one, device) for one in value)
+    return value
+
+
+def loss_of(model: Any, sample: Any) -> Any:
+    """A number to run backward from: the model's own loss, else the mean of what it gives."""
+    with_labels = dict(sample) if isinstance(sample, Mapping) else sample
+    if isinstance(with_labels, dict) and "input_ids" in with_labels and "labels" not in with_labels:
+        with_labels["labels"] = with_labels["input_ids"]
+    output = _called(model, with_labels)
+    loss = getattr(output, "loss", None)
+    if loss is None and isinstance(output, Mapping):
+        loss = output.get("loss")
+    if loss is None:
+        parts = [tensor.float().mean() for tensor in _tensors(output) if tensor.requires_grad]
+        if not parts:
+            raise usage("sample_input: the model gives nothing that has a gradient")
+        loss = sum(parts)
+    return loss
+
+
+def _called(model: Any, sample: Any) -> Any:
+    if isinstance(sample, Mapping):
+        return model(**sample)
+    return model(*sample) if isinstance(sample, (list, tuple)) else model(sample)
+
+
+@contextlib.contextmanager
+def without_dropout(model: Any) -> Iterator[None]:
+    """Pieces of a batch draw other numbers than the whole, so values are compared without any."""
+    found = [(module, name, value) for module in model.modules() for name, value in vars(module).items()
+             if isinstance(value, float) and (name == "p" or "dropout" in name)]
+    for module, name, _ in found:
+        setattr(module, name, 0.0)
+    try:
+        yield
+    finally:
+        for module, name, value in found:
+            setattr(module, name, value)
+
+
+@contextlib.contextmanager
+def untouched(model: Any) -> Iterator[None]:
+    """What runs within draws numbers, makes gradients and counts in buffers; afterwards all is as before."""
+    import torch
+    gradients = [(parameter, parameter.grad) for parameter in model.parameters()]
+    buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
+    devices = [device for device in devices_of(model) if device.type == "cuda"]
+    try:
+        with torch.random.fork_rng(devices):
+            for parameter, _ in gradients:
+                parameter.grad = None
+            yield
+    finally:
+        for parameter, gradient in gradients:
+            parameter.grad = gradient
+        with torch.no_grad():
+            for buffer, value in buffers:
+                buffer.copy_(value)

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""memscope.stream: inference with layers whose weights wait in the host's memory."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from ._given import usage
+from ._modules import class_of, is_module, need_torch
+
+_ALIGNMENT = 256
+
+
+class _Layer:
+    """The tensors of a layer: in one stretch of the host's memory, or in a place on the device while it computes."""
+
+    def __init__(self, module: Any, device: Any) -> None:
+        import torch
+        self.module = module
+        self.tensors = list({id(t): t for t in (*module.parameters(), *module.buffers())}.values())
+        self.before = [t.device for t in self.tensors]
+        self.offsets, self.bytes = [], 0
+        for tensor in self.tensors:
+            self.offsets.append(self.bytes)
+            self.bytes += -(-tensor.numel() * tensor.element_size() // _ALIGNMENT) * _ALIGNMENT
+        self.host = torch.empty(self.bytes, dtype=torch.uint8, pin_memory=device.type == "cuda")
+        for tensor, there in zip(self.tensors, self._views(self.host)):
+            there.copy_(tensor.data)
+            tensor.data = there
+
+    def _views(self, flat: Any) -> list[Any]:
+        return [flat[at:at + t.numel() * t.element_size()].view(t.dtype).view(t.shape)
+                for t, at in zip(self.tensors, self.offsets)]
+
+    def move(self, place: Any) -> None:
+        """To a place that holds its bytes, or back to the host."""
+        for tensor, there in zip(self.tensors, self._views(self.host if place is None else place)):
+            tensor.data = there
+
+    def restore(self) -> None:
+        for tensor, there, device in zip(self.tensors, self._views(self.host), self.before):
+            tensor.data = there.to(device, copy=True)
+
+
+class Streamed:
+    """A model whose layers are on the device only around their turn. It is called like the model, and has the model's
+    attributes. `teardown()` puts everything back where it was."""
+
+    def __init__(self, model: Any, layers: Any, device: Any, prefetch_count: int) -> None:
+        import torch
+        self._model, self._device = model, device
+        self._backend = getattr(torch, device.type)
+        self._layers = [_Layer(module, device) for module in layers]
+        ours = {id(tensor) for layer in self._layers for tensor in layer.tensors}
+        others = {id(t): t for t in (*model.parameters(), *model.buffers()) if id(t) not in ours}
+        self._others = [(tensor, tensor.data) for tensor in others.values()]
+        for tensor, _ in self._others:
+            tensor.data = tensor.data.to(device)
+        self._copies = self._backend.Stream(device)
+        count = 1 + min(prefetch_count, len(self._layers) - 1)
+        largest = max(layer.bytes for layer in self._layers)
+        self._places = [torch.empty(largest, dtype=torch.uint8, device=device) for _ in range(count)]
+        self._held: list[Optional[int]] = [None] * count  # the layer in each place
+        self._copied: list[Any] = [None] * count  # when its bytes are there
+        self._used: list[Any] = [None] * count  # when its last use has ended
+        self._turn = 0  # layers run since the model began, those to come included
+        self._running: Optional[int] = None
+        self._hooks = []
+        for number, module in enumerate(layers):
+            self._hooks.append(module.register_forward_pre_hook(lambda *_, number=number: self._begin(number)))
+            self._hooks.append(module.register_forward_hook(lambda *_, number=number: self._end(number)))
+
+    # ---- a layer's turn ----
+
+    def _fetch(self, turn: int) -> None:
+        """Starts the copy of the layer whose turn this is, unless its place holds it."""
+        place, number = turn % len(self._places), turn % len(self._layers)
+        if self._held[place] == number:
+            return
+        layer = self._layers[number]
+        if self._used[place] is not None:
+            self._copies.wait_event(self._used[place])
+        with self._backend.stream(self._copies):
+            self._places[place][:layer.bytes].copy_(layer.host, non_blocking=True)
+            self._copied[place] = self._copies.record_event()
+        self._held[place] = number
+
+    def _begin(self, number: int) -> None:
+        import torch
+        if torch.is_grad_enabled():
+            raise usage("a streamed model is for inference: run it under torch.no_grad()")
+        count = len(self._layers)
+        if self._running is not None or self._turn % count != number:  # a pass was cut off
+            self._reset()
+            self._turn += (number - self._turn) % count
+        self._fetch(self._turn)
+        place = self._turn % len(self._places)
+        self._backend.current_stream(self._device).wait_event(self._copied[place])
+        self._running = number
+        self._layers[number].move(self._places[place])
+        for ahead in range(1, len(self._places)):
+            self._fetch(self._turn + ahead)
+
+    def _end(self, number: int) -> None:
+        place = self._turn % len(self._places)
+        self._used[place] = self._backend.current_stream(self._device).record_event()
+        self._layers[number].move(None)
+        self._running = None
+        self._turn += 1
+
+    def _reset(self) -> None:
+        if self._running is not None:
+            self._layers[self._running].move(None)
+        self._running = None
+        self._backend.current_stream(self._device).wait_stream(self._copies)
+        done = self._backend.current_stream(self._device).record_event()
+        self._used = [done] * len(self._places)
+        self._held = [None] * len(self._places)
+
+    # ---- as the model ----
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._model(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_model":
+            raise AttributeError(name)
+        return getattr(self._model, name)
+
+    def teardown(self) -> Any:
+        """The model, as it was; a second call changes nothing."""
+        if self._hooks:
+            for hook in self._hooks:
+                hook.remove()
+            if hasattr(self._backend, "synchronize"):
+                self._backend.synchronize(self._device)
+            for layer in self._layers:
+                layer.restore()
+            for tensor, before in self._others:
+                tensor.data = before
+            self._hooks, self._places, self._layers = [], [], []
+            vars(self._model).pop("_memscope_streamed", None)
+        return self._model
+
+
+def _layers_at(model: Any, path: str) -> Any:
+    found = model
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    if found is None or not hasattr(found, "__len__") or not len(found) or not all(map(is_module, found)):
+        import torch
+        lists = [name for name, module in model.named_modules() if isinstance(module, torch.nn.ModuleList)]
+        raise usage(f"stream: {class_of(model)} has no layers at {path!r}"
+                    + (f"; it has lists of modules at {', '.join(lists[:8])}" if lists else ""))
+    return found
+
+
+def stream(model: Any, layers_attr: str = "model.layers", device: Any = None, prefetch_count: int = 2) -> Streamed:
+    """Keeps the layers in the host's memory, pinned, and copies each to the device ahead of its turn, on a stream of
+    its own: with `prefetch_count` ahead there are places for one more on the device. For inference."""
+    torch = need_torch("stream")
+    if not is_module(model):
+        raise usage(f"stream: found a {class_of(model)}, expected a model of PyTorch")
+    if isinstance(prefetch_count, bool) or not isinstance(prefetch_count, int) or prefetch_count < 1:
+        raise usage(f"stream: prefetch_count: found {prefetch_count!r}, expected a whole number from 1 on")
+    if "_memscope_streamed" in vars(model):
+        raise usage(f"this {class_of(model)} is streamed already: call teardown() of the first one")
+    layers = _layers_at(model, layers_attr)
+    try:
+        where = torch.device(device if device is not None else "cuda" if torch.cuda.is_available() else "cpu")
+    except (RuntimeError, TypeError) as error:
+        raise usage(f"stream: device: {str(error).splitlines()[0]}") from None
+    if where.type == "cuda" and where.index is None:
+        where = torch.device("cuda", torch.cuda.current_device())
+    streamed = Streamed(model, layers, where, prefetch_count)
+    vars(model)["_memscope_streamed"] = True
+    return streamed

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""memscope.wrap, optimize and detach: plans applied to models and trainers, and taken off again."""
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable
+
+from . import pytorch
+from ._changes import Changes
+from ._config import Config, config_of
+from ._decide import Decision, Seen, given, made, with_figures
+from ._follow import Follower
+from ._given import usage
+from ._library import library, text_bytes, written
+from ._modules import Inner, class_of, devices_of, is_hf_trainer, is_lightning_trainer, is_module, is_peft, need_torch
+from ._objects import checkpointing_of
+from ._verify import verified
+
+_NAME = "_memscope_treated"
+
+
+class Treated:
+    """A treatment of a model, and what takes it back. A copy of the model has none."""
+
+    def __init__(self, inner: Inner, decision: Decision, config: Config) -> None:
+        self.inner, self.decision, self.config = inner, decision, config
+        self.undoes: list[Callable[[], None]] = []
+        self.follower = Follower(inner.outer.parameters(), inner.name, decision, config)
+
+    def __reduce__(self) -> Any:
+        return type(None), ()
+
+    def __del__(self) -> None:
+        follower = getattr(self, "follower", None)
+        if follower is not None:
+            follower.close()
+
+    # ---- applying ----
+
+    def apply(self) -> None:
+        changes = Changes(_objects_of(self.inner))
+        try:
+            self._change()
+        except BaseException:
+            changes.undo()
+            raise
+        changes.end()
+        self.undoes.append(changes.undo)
+        self.inner.core.__dict__[_NAME] = self
+        self._hold_allocator()
+
+    def _change(self) -> None:
+        core = self.inner.core
+        base = core.get_base_model() if is_peft(core) else core
+        if checkpointing_of(base):
+            base.gradient_checkpointing_disable()
+        for config in _configs_of(base):
+            if getattr(config, "use_cache", False):
+                config.use_cache = False
+        try:
+            if self.decision.modules:
+                self._recompute_modules()
+            elif self.decision.treat:
+                _run(self.decision, self.inner.core)
+        except ValueError as error:
+            raise usage(str(error)) from None
+        recomputes = re.search("checkpoint(?!-)|selective", self.decision.treat)
+        if is_peft(core) and recomputes and hasattr(base, "enable_input_require_grads"):
+            base.enable_input_require_grads()  # as trainers do
+
+    def _recompute_modules(self) -> None:
+        modules = dict(self.inner.model.named_modules())
+        for name in self.decision.modules:
+            if name not in modules:
+                raise usage(f"the plan recomputes {name}, which this model does not have")
+            pytorch.recompute(modules[name])
+
+    def _hold_allocator(self) -> None:
+        if self.decision.fraction is None or not all(d.type == "cuda" for d in devices_of(self.inner.core)):
+            return
+        import torch
+        device = devices_of(self.inner.core)[0]
+        get = getattr(torch.cuda, "get_per_process_memory_fraction", None)
+        before = get(device) if get else 1.0
+        torch.cuda.set_per_process_memory_fraction(self.decision.fraction, device)
+        self.undoes.append(lambda: torch.cuda.set_per_process_memory_fraction(before, device))
+
+    # ---- taking back ----
+
+    def undo(self) -> None:
+        self.inner.core.__dict__.pop(_NAME, None)
+        while self.undoes:
+            self.undoes.pop()()
+
+
+def _configs_of(base: Any) -> list[Any]:
+    config = getattr(base, "config", None)
+    found = [config, config.get_text_config()] if hasattr(config, "get_text_config") else []
+    return list({id(one): one for one in found}.values())
+
+
+def _objects_of(inner: Inner) -> list[Any]:
+    core = inner.core
+    base = core.get_base_model() if is_peft(core) else core
+    return [*inner.outer.modules(), *_configs_of(base)]
+
+
+def _run(decision: Decision, model: Any) -> None:
+    """Runs the function that the library writes, with the functions of memscope.pytorch."""
+    count = len(pytorch.layers_of(model))
+    words, kind = text_bytes(decision.treat, "plan"), decision.kind.encode()
+    code = written(lambda out, err: library().ms_treat_write_code(words, count, kind, out, err)).decode()
+    scope = {name: getattr(pytorch, name) for name in pytorch.__all__ if name in code}
+    exec(compile(code, "<treat>", "exec"), scope)
+    scope["treat"](model)
+
+
+# ---- finding ----
+
+def treated(model: Any) -> Treated | None:
+    """The treatment of a model, or of one that is in it."""
+    for module in model.modules():
+        found = module.__dict__.get(_NAME)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
+    return None
+
+
+def _refuse_wrapped(model: Any) -> None:
+    if treated(model) is not None:
+        raise usage(f"this {class_of(model)} is wrapped already: detach it first")
+
+
+def _check(inner: Inner, decision: Decision) -> None:
+    """What several ranks or devices do not allow."""
+    words = set(re.findall(r"[a-z_-]+", decision.treat)) - {"all", "first", "last", "every"}
+    if inner.parallel == "DDP" and {"tile", "tile-attention"} & words:
+        raise usage("under DDP gradients must come once a step, and pieces of an MLP give them once a piece: "
+                    "give a plan without tiles")
+    if inner.parallel == "FSDP" and {"offload", "tile", "tile-attention", "chunk", "save_on_cpu"} & words:
+        raise usage("under FSDP layers can be checkpointed only: give a plan such as 'all=checkpoint'")
+    if {"offload", "tile"} & words and len(devices_of(pytorch.layers_of(inner.core))) > 1:
+        raise usage("the layers are on several devices, which offload and tiles do not support")
+
+
+# ---- wrapping a model ----
+
+def _sample_with_labels(sample: Any) -> Any:
+    if isinstance(sample, Mapping) and "input_ids" in sample and "labels" not in sample:
+        return {**sample, "labels": sample["input_ids"]}
+    return sample
+
+
+def apply_to(model: Any, plan: Any, config: Config, seen: Seen) -> Treated:
+    """Decides, treats, verifies, follows; any failure leaves the model as it was."""
+    _refuse_wrapped(model)
+    inner = seen.inner
+    layers = len(pytorch.layers_of(inner.core)) if _has_layers(inner) else 0
+    decision = made(seen, config, layers) if plan is None else with_figures(given(plan, layers), seen)
+    if decision.treat and not layers:
+        raise usage(f"{inner.name} has no list of layers of one class to treat")
+    _check(inner, decision)
+    one = Treated(inner, decision, config)
+    verdict = _apply(one, seen) if config.verify_correctness else one.apply()
+    try:
+        one.follower.begin()
+    except BaseException:
+        one.undo()
+        raise
+    if verdict:
+        one.follower.note(f"verified: {verdict}")
+    return one
+
+
+def _has_layers(inner: Inner) -> bool:
+    try:
+        return len(pytorch.layers_of(inner.core)) > 0
+    except ValueError:
+        return False
+
+
+def _apply(one: Treated, seen: Seen) -> Any:
+    if seen.sample is None:
+        raise usage("verify_correctness needs a batch: give sample_input=")
+    return verified(one.inner.model, _sample_with_labels(seen.sample), one.apply, one.undo)
+
+
+def _wrap_module(model: Any, plan: Any, config: Config, sample: Any, *objects: Any) -> Any:
+    inner = Inner(model)
+    if sample is None:
+        sample = getattr(model, "example_input_array", None)
+    apply_to(model, plan, config, Seen(inner, tuple(one for one in objects if one is not None), sample))
+    return model
+
+
+def wrap(target: Any, plan: Any = None, config: Any = None, sample_input: Any = None) -> Any:
+    """Treats a model, or that of a trainer of transformers or Lightning; returns the same object.
+
+    `plan`: a Plan, a dict or a path of what one writes, or words such as "0-7=checkpoint,loss=chunk:8". Without it
+    the planner decides, by the model, its trainer, the device and the batch: `sample_input` is one, a dict with
+    input_ids or a tensor. `config` is a memscope.Config. memscope.detach takes the treatment back."""
+    need_torch("wrap")
+    settings = config_of(config)
+    if is_hf_trainer(target):
+        from ._trainers import wrap_hf
+        return wrap_hf(target, plan, settings, sample_input)
+    if is_lightning_trainer(target):
+        from ._trainers import wrap_lightning
+        return wrap_lightning(target, plan, settings, sample_input)
+    if not is_module(target):
+        raise usage(f"wrap: found a {class_of(target)}, expected a model of PyTorch, or a Trainer of transformers "
+                    "or Lightning")
+    return _wrap_module(target, plan, settings, sample_input)
+
+
+def detach(target: Any) -> Any:
+    """Takes the treatment back, and shows what was measured; returns the same object. What is not wrapped stays."""
+    need_torch("detach")
+    if not is_module(target) and (is_hf_trainer(target) or is_lightning_trainer(target)):
+        from ._trainers import detach_trainer
+        return detach_trainer(target)
+    if not is_module(target):
+        raise usage(f"detach: found a {class_of(target)}, expected what wrap takes")
+    found = treated(target)
+    if found is not None:
+        found.undo()
+        found.follower.end()
+    return target
+
+
+@contextlib.contextmanager
+def optimize(model: Any, optimizer: Any = None, plan: Any = None, config: Any = None,
+             sample_input: Any = None) -> Iterator[Any]:
+    """Within a `with`, the model is treated as wrap does it; afterwards it is as before, also when a step failed."""
+    need_torch("optimize")
+    if not is_module(model):
+        raise usage(f"optimize: found a {class_of(model)}, expected a model of PyTorch")
+    if optimizer is not None and not hasattr(optimizer, "param_groups"):
+        raise usage(f"optimize: found a {class_of(optimizer)}, expected an optimizer of PyTorch")
+    _wrap_module(model, plan, config_of(config), sample_input, optimizer)
+    try:
+        yield model
+    finally:
+        detach(model)
+
+
+__all__ = ["Treated", "apply_to", "detach", "optimize", "treated", "wrap"]
