@@ -249,6 +249,12 @@ ms_tensor ms_alias(ms_tape *tape, ms_tensor base, ms_shape shape, const uint64_t
     return view;
 }
 
+void ms_change_in_place(ms_tape *tape, ms_tensor tensor)
+{
+    if (!ms_idle(tape) && tensor)
+        tape->trace->storages.items[ms_info(tape, tensor)->storage].is_changed = true;
+}
+
 void ms_retain(ms_tape *tape, ms_tensor tensor)
 {
     if (tensor)

@@ -124,6 +124,8 @@ void ms_storage_swap(ms_tape *tape, ms_tensor a, ms_tensor b);
 
 /* A floating tensor that shares the storage of `base`. */
 ms_tensor ms_alias(ms_tape *tape, ms_tensor base, ms_shape shape, const uint64_t *strides);
+/* An operator that works in place writes to the tensor's storage. */
+void ms_change_in_place(ms_tape *tape, ms_tensor tensor);
 
 void ms_retain(ms_tape *tape, ms_tensor tensor);
 void ms_release(ms_tape *tape, ms_tensor tensor);    /* undoes ms_retain; the last one destroys */

@@ -174,6 +174,7 @@ static void add_backward(ms_tape *tape, const ms_node *node, ms_tensor *grads, m
 }
 
 static const ms_op add_op = {"add", "AddBackward0", add_backward};
+static const ms_op add_in_place_op = {"add_", "AddBackward0", add_backward};
 
 ms_tensor ms_add(ms_tape *tape, ms_tensor a, ms_tensor b)
 {
@@ -211,14 +212,15 @@ ms_tensor ms_same_storage(ms_tape *tape, ms_tensor a)
     ms_tensor same = ms_alias(tape, a, info.shape, info.strides);
     if (same)
         ms_info(tape, same)->is_view = info.is_view;
+    ms_change_in_place(tape, a);
     return same;
 }
 
 ms_tensor ms_add_(ms_tape *tape, ms_tensor a, ms_tensor b)
 {
-    ms_op_mark mark = ms_op_begin(tape, &add_op);
+    ms_op_mark mark = ms_op_begin(tape, &add_in_place_op);
     ms_tensor inputs[] = {a, b};
-    uint32_t node = ms_record(tape, &add_op, 2, inputs);
+    uint32_t node = ms_record(tape, &add_in_place_op, 2, inputs);
     return ms_op_finish(tape, mark, node, 2, inputs, ms_same_storage(tape, a));
 }
 
@@ -270,12 +272,15 @@ static void mul_scalar_backward(ms_tape *tape, const ms_node *node, ms_tensor *g
 }
 
 static const ms_op add_scalar_op = {"add", "AddBackward0", add_backward};
+static const ms_op mul_in_place_op = {"mul_", "MulBackward0", mul_scalar_backward};
+static const ms_op div_in_place_op = {"div_", "DivBackward0", mul_scalar_backward};
 static const ms_op mul_scalar_op = {"mul", "MulBackward0", mul_scalar_backward};
 static const ms_op div_scalar_op = {"div", "DivBackward0", mul_scalar_backward};
 
 static bool keeps_number(const ms_op *op)
 {
-    return op == &mul_scalar_op || op == &div_scalar_op;
+    return op == &mul_scalar_op || op == &div_scalar_op || op == &mul_in_place_op ||
+           op == &div_in_place_op;
 }
 
 static ms_tensor scalar_op(ms_tape *tape, const ms_op *op, ms_tensor a, ms_dtype result,
@@ -307,7 +312,7 @@ ms_tensor ms_mul_scalar(ms_tape *tape, ms_tensor a)
 
 ms_tensor ms_mul_scalar_(ms_tape *tape, ms_tensor a)
 {
-    return scalar_op(tape, &mul_scalar_op, a, MS_DTYPE_F32, true);
+    return scalar_op(tape, &mul_in_place_op, a, MS_DTYPE_F32, true);
 }
 
 ms_tensor ms_div_scalar(ms_tape *tape, ms_tensor a)
@@ -317,7 +322,7 @@ ms_tensor ms_div_scalar(ms_tape *tape, ms_tensor a)
 
 ms_tensor ms_div_scalar_(ms_tape *tape, ms_tensor a)
 {
-    return scalar_op(tape, &div_scalar_op, a, MS_DTYPE_F32, true);
+    return scalar_op(tape, &div_in_place_op, a, MS_DTYPE_F32, true);
 }
 
 /* ATen's own multiplication by a scalar: its node keeps no tensor of the number. */

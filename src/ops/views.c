@@ -301,6 +301,7 @@ ms_tensor ms_copy_into(ms_tape *tape, ms_tensor base, ms_tensor source)
     ms_op_mark mark = ms_op_begin(tape, &copy_into_op);
     ms_tensor inputs[] = {base, source};
     uint32_t node = ms_record(tape, &copy_into_op, 2, inputs);
+    ms_change_in_place(tape, base);
     const ms_tensor_info info = *ms_info(tape, base);
     return ms_op_finish(tape, mark, node, 2, inputs,
                         ms_alias(tape, base, info.shape, info.strides));

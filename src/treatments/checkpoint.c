@@ -232,8 +232,10 @@ static ms_tensor run_non_reentrant(ms_tape *tape, ms_checkpoints *all, ms_checkp
     if (frame.kept_op_count)
         ms_selective_begin(tape, all, index);
     ms_tensor result = frame.region(tape, frame.context, frame.number, input);
-    if (frame.kept_op_count)
+    if (frame.kept_op_count) {
         ms_selective_end(tape);
+        ms_selective_check(tape, all, &all->rows.items[index]);
+    }
     ms_hooks_pop_saved(tape);
     if (all->rows.items[index].live_holders == 0) { /* nothing that was saved waits for backward */
         ms_save_in_passing(tape, input);

@@ -61,6 +61,12 @@ static void begin_op(ms_tape *tape, void *context, uint32_t number, const ms_op 
     tape->muted = all->is_kept && is_again(tape);
 }
 
+/* Where an operator in place is not run again, what it should write to stays as it was. */
+static bool is_in_place(const char *name)
+{
+    return name[0] && name[strlen(name) - 1] == '_';
+}
+
 static void keep(ms_tape *tape, ms_checkpoints *all, ms_checkpoint *checkpoint, uint32_t storage)
 {
     if (tape->trace->storages.items[storage].category == MS_CATEGORY_WORKSPACE)
@@ -143,6 +149,7 @@ typedef struct watch {
     ms_op_counts op_counts;       /* of the layer that runs */
     ms_op_counts most_ops;        /* that one layer ran */
     const ms_kept_op *missing_op; /* to be kept, but no layer runs it */
+    const char *changed_op;       /* to be kept, but its results are changed in place */
 } watch;
 
 static void free_watch(void *state)
@@ -250,14 +257,28 @@ static uint32_t list_nearest(const watch *w, const char *wanted, const char **na
     return count;
 }
 
-bool ms_selective_complain(const ms_tape *tape, const ms_error *place, ms_error *err)
+void ms_selective_check(ms_tape *tape, const ms_checkpoints *all, const ms_checkpoint *checkpoint)
 {
-    const watch *w = ms_hooks_find_state(tape, &watch_kind);
-    if (!w || !w->missing_op)
-        return false;
+    const ms_trace *trace = tape->trace;
+    for (uint32_t i = 0; i < checkpoint->kept_count && tape->status == MS_OK; i++) {
+        const ms_storage *kept =
+            &trace->storages.items[all->kept.items[checkpoint->first_kept + i]];
+        if (kept->op == MS_NONE) /* operators are recorded in the last step only */
+            continue;
+        const char *name = trace->ops.items[kept->op].name;
+        watch *w = kept->is_changed || is_in_place(name) ? ms_hooks_state(tape, &watch_kind) : NULL;
+        if (!w)
+            continue;
+        w->changed_op = name;
+        ms_tape_fail(tape, MS_ERR_CONFIG);
+    }
+}
+
+static void complain_of_missing(const watch *w, const char *before, ms_error *err)
+{
     const ms_kept_op *op = w->missing_op;
     const ms_op_count *most = find_count(&w->most_ops, op->name);
-    const char *before = place ? "" : "treat: ", *names[MOST_NAMED];
+    const char *names[MOST_NAMED];
     char list[128] = "";
     uint32_t count = most ? 0 : list_nearest(w, op->name, names);
     for (uint32_t i = 0, used = 0; i < count && used < sizeof list; i++)
@@ -273,6 +294,21 @@ bool ms_selective_complain(const ms_tape *tape, const ms_error *place, ms_error 
                 : ms_fail(err, MS_ERR_CONFIG,
                           "%sno layer runs an operator '%.40s'; the nearest that layers run are %s",
                           before, op->name, list));
+}
+
+bool ms_selective_complain(const ms_tape *tape, const ms_error *place, ms_error *err)
+{
+    const watch *w = ms_hooks_find_state(tape, &watch_kind);
+    const char *before = place ? "" : "treat: ";
+    if (!w || (!w->missing_op && !w->changed_op))
+        return false;
+    if (w->missing_op)
+        complain_of_missing(w, before, err);
+    else
+        (void)ms_fail(err, MS_ERR_CONFIG,
+                      "%sthe results of %.40s are changed in place, and PyTorch cannot keep such "
+                      "results",
+                      before, w->changed_op);
     ms_error_copy_place(err, place);
     return true;
 }

@@ -75,6 +75,8 @@ static void masked_fill_backward(ms_tape *tape, const ms_node *node, ms_tensor *
 }
 
 static const ms_op masked_fill_op = {"masked_fill", "MaskedFillBackward0", masked_fill_backward};
+static const ms_op masked_fill_in_place_op = {"masked_fill_", "MaskedFillBackward0",
+                                              masked_fill_backward};
 
 ms_tensor ms_where_zero(ms_tape *tape, ms_tensor a)
 {
@@ -102,9 +104,9 @@ ms_tensor ms_masked_fill_(ms_tape *tape, ms_tensor a, ms_tensor mask)
 {
     if (ms_idle(tape) || !a || !mask)
         return 0;
-    ms_op_mark mark = ms_op_begin(tape, &masked_fill_op);
+    ms_op_mark mark = ms_op_begin(tape, &masked_fill_in_place_op);
     ms_tensor inputs[] = {a, mask};
-    uint32_t node = ms_record(tape, &masked_fill_op, 1, inputs);
+    uint32_t node = ms_record(tape, &masked_fill_in_place_op, 1, inputs);
     ms_save(tape, node, mask);
     return ms_op_finish(tape, mark, node, 2, inputs, ms_same_storage(tape, a));
 }

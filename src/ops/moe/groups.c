@@ -78,6 +78,7 @@ ms_tensor ms_add_into_view(ms_tape *tape, ms_tensor view, ms_tensor bias)
     (void)bias;
     ms_op_mark mark = ms_op_begin(tape, &add_into_view_op);
     uint32_t node = ms_record(tape, &add_into_view_op, 1, &view);
+    ms_change_in_place(tape, view);
     const ms_tensor_info info = *ms_info(tape, view);
     return ms_op_finish(tape, mark, node, 1, &view, ms_alias(tape, view, info.shape, info.strides));
 }

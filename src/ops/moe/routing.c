@@ -40,6 +40,7 @@ ms_tensor ms_div_into(ms_tape *tape, ms_tensor a, ms_tensor b)
     ms_save(tape, node, b);
     ms_save(tape, node, dividend);
     ms_consume(tape, dividend);
+    ms_change_in_place(tape, a);
     const ms_tensor_info info = *ms_info(tape, a);
     return ms_op_finish(tape, mark, node, 2, inputs, ms_alias(tape, a, info.shape, info.strides));
 }
@@ -63,6 +64,7 @@ ms_tensor ms_add_into(ms_tape *tape, ms_tensor a, ms_tensor b)
     ms_op_mark mark = ms_op_begin(tape, &add_into_op);
     ms_tensor inputs[] = {a, b};
     uint32_t node = ms_record(tape, &add_into_op, 2, inputs);
+    ms_change_in_place(tape, a);
     const ms_tensor_info info = *ms_info(tape, a);
     return ms_op_finish(tape, mark, node, 2, inputs, ms_alias(tape, a, info.shape, info.strides));
 }

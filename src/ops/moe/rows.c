@@ -128,6 +128,7 @@ ms_tensor ms_index_add_into(ms_tape *tape, ms_tensor a, ms_tensor rows, ms_tenso
     uint32_t node = ms_record(tape, &index_add_op, 2, inputs);
     ms_save(tape, node, rows);
     ms_save(tape, node, source); /* its shape would do */
+    ms_change_in_place(tape, a);
     const ms_tensor_info info = *ms_info(tape, a);
     return ms_op_finish(tape, mark, node, 2, inputs, ms_alias(tape, a, info.shape, info.strides));
 }

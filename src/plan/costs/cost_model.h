@@ -95,7 +95,8 @@ typedef struct ms_recomputed_op {
     const char *name; /* static */
     uint32_t occurrence;
     double ms;
-    uint64_t bytes; /* of its results */
+    uint64_t bytes;      /* of its results */
+    bool must_recompute; /* it draws random numbers, or works in place, or its results change */
 } ms_recomputed_op;
 
 enum { MS_MOST_RECOMPUTED_OPS = 256 };

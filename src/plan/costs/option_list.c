@@ -12,9 +12,9 @@
 
 /* ---- operators of a recomputation ---- */
 
-static bool is_in_layer(const ms_trace *trace, const ms_op_exec *op, uint32_t layer)
+static bool is_in_layer(const ms_trace *trace, const ms_op_exec *op, ms_pass pass, uint32_t layer)
 {
-    return op->pass == MS_PASS_RECOMPUTE && op->scope != MS_NONE &&
+    return op->pass == pass && op->scope != MS_NONE &&
            trace->scopes.items[op->scope].layer == layer;
 }
 
@@ -28,6 +28,13 @@ static uint32_t choose_layer(const ms_trace *trace)
     return last < 2 ? 0 : 2;
 }
 
+/* An operator that draws random numbers must be recomputed if any of them is. One that works in
+ * place writes to what was made before, and nothing is kept that such a one writes to. */
+static bool must_recompute(const char *name)
+{
+    return strstr(name, "dropout") != NULL || name[strlen(name) - 1] == '_';
+}
+
 static uint32_t occurrence_of(const ms_op_list *list, const char *name)
 {
     uint32_t count = 0;
@@ -36,8 +43,9 @@ static uint32_t occurrence_of(const ms_op_list *list, const char *name)
     return count;
 }
 
-ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_list *list,
-                          ms_error *err)
+/* The operators of one layer in a pass. */
+static ms_status read_pass(const ms_trace *trace, ms_pass pass, const ms_device *device,
+                           ms_op_list *list, ms_error *err)
 {
     uint32_t layer = choose_layer(trace);
     ms_recomputed_op *current = NULL;
@@ -52,11 +60,12 @@ ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_
         switch ((ms_event_kind)e.kind) {
         case MS_EVENT_OP_BEGIN: {
             const ms_op_exec *op = &trace->ops.items[e.id];
-            if (!is_in_layer(trace, op, layer) || list->count == MS_MOST_RECOMPUTED_OPS)
+            if (!is_in_layer(trace, op, pass, layer) || list->count == MS_MOST_RECOMPUTED_OPS)
                 break;
             current = &list->items[list->count];
             *current = (ms_recomputed_op){.name = op->name,
                                           .occurrence = occurrence_of(list, op->name),
+                                          .must_recompute = must_recompute(op->name),
                                           .ms = ms_clock_op_ms(device, op)};
             running = e.id;
             list->count++;
@@ -66,8 +75,10 @@ ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_
             current = NULL;
             break;
         case MS_EVENT_ALLOC:
-            if (current)
+            if (current) {
                 current->bytes += trace->storages.items[e.id].bytes;
+                current->must_recompute |= trace->storages.items[e.id].is_changed;
+            }
             break;
         case MS_EVENT_FREE:
             if (current && trace->storages.items[e.id].op == running)
@@ -87,13 +98,30 @@ ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_
     return MS_OK;
 }
 
-/* ---- selective ---- */
-
-/* An operator that draws random numbers must be recomputed if any of them is: none is kept. */
-static bool is_random(const char *name)
+/* Whether an operator of forward must be recomputed: recomputation may end before what it made is
+ * changed. */
+static bool is_changed_in(const ms_op_list *forward, const ms_recomputed_op *op)
 {
-    return strstr(name, "dropout") != NULL;
+    for (uint32_t i = 0; i < forward->count; i++)
+        if (forward->items[i].occurrence == op->occurrence &&
+            strcmp(forward->items[i].name, op->name) == 0)
+            return forward->items[i].must_recompute;
+    return false;
 }
+
+ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_list *list,
+                          ms_error *err)
+{
+    ms_op_list forward = {.arena = list->arena};
+    ms_status status = read_pass(trace, MS_PASS_RECOMPUTE, device, list, err);
+    if (status == MS_OK)
+        status = read_pass(trace, MS_PASS_FORWARD, device, &forward, err);
+    for (uint32_t i = 0; i < list->count && status == MS_OK; i++)
+        list->items[i].must_recompute |= is_changed_in(&forward, &list->items[i]);
+    return status;
+}
+
+/* ---- selective ---- */
 
 static bool add(ms_option_list *list, const ms_treatment *treatment, uint32_t most)
 {
@@ -139,7 +167,7 @@ ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double s
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for kept operators");
     for (uint32_t i = 0; i < ops->count; i++) {
         const ms_recomputed_op *op = &ops->items[i];
-        items[i] = (ms_item){(double)op->bytes, is_random(op->name) ? 0 : op->ms};
+        items[i] = (ms_item){(double)op->bytes, op->must_recompute ? 0 : op->ms};
     }
     const double all = bytes_of(ops);
     ms_status status = ms_knapsack(items, ops->count, share * all, NULL, taken, &proven, err);
@@ -162,7 +190,7 @@ static uint32_t next_worth_keeping(const ms_op_list *ops, const bool *taken)
     uint32_t best = ops->count;
     for (uint32_t i = 0; i < ops->count; i++) {
         const ms_recomputed_op *op = &ops->items[i];
-        if (taken[i] || is_random(op->name) || !(op->ms > 0))
+        if (taken[i] || op->must_recompute || !(op->ms > 0))
             continue;
         if (best == ops->count || is_worth_more(op, &ops->items[best]))
             best = i;
