@@ -191,9 +191,11 @@ def _predicted(seen: Seen, config: Config, machine: Hardware) -> Plan:
     options["budget"] = f"{budget_of(machine, seen, config.target_gpu_utilization)}B"
     options["gpu_cost_per_hour"] = config.gpu_cost_per_hour
     cap = int(config.max_cpu_offload_gb * 1e9) if config.max_cpu_offload_gb is not None else machine.host_bytes // 2
-    if config.mode:
-        options.update(planner="rules", rules_mode=config.mode, max_cpu_offload=f"{cap}B")
     without = list(dict.fromkeys([*config.techniques_without(), *seen.without]))
+    if config.mode:
+        options.update(planner="rules", rules_mode=config.mode)
+        if "offload" not in without and machine.index is not None:
+            options["max_cpu_offload"] = f"{cap}B"
     made = _planned(seen, options, without)
     if int(made.host_bytes or 0) > cap and "offload" not in without:
         made = _planned(seen, options, [*without, "offload"])
@@ -237,7 +239,8 @@ def made(seen: Seen, config: Config, layers: int) -> Decision:
     if config.use_static_profiling:
         try:
             found = _predicted(seen, config, machine)
-            return _of_content(found.to_dict(), layers, found, config.gpu_cost_per_hour)
+            # The device's own end stands for the limit that the plan may count on.
+            return _of_content(found.to_dict(), layers, found, config.gpu_cost_per_hour)._replace(fraction=None)
         except InputError as fault:
             if not _is_unknown(fault) or not config.use_empirical_fallback:
                 raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 import weakref
@@ -14,6 +15,7 @@ from ._decide import Decision
 from ._given import usage
 
 _GIB = 1 << 30
+_MOST_WORDS = 200
 
 
 def size_text(size: float | None) -> str:
@@ -21,6 +23,12 @@ def size_text(size: float | None) -> str:
     if size is None:
         return "not"
     return f"{size / _GIB:.2f} GiB" if abs(size) >= _GIB else f"{1024 * size / _GIB:.2f} MiB"
+
+
+def _short(words: str) -> str:
+    """Without the operators that selective checkpoints keep, on a line or two."""
+    text = re.sub(r"selective:([^,+]+\+)*?[^,+]+(?=\+offload|\+save_on_cpu|\+tile|,|$)", "selective", words)
+    return text if len(text) <= _MOST_WORDS else text[:_MOST_WORDS - 3] + "..."
 
 
 class Gauges:
@@ -69,7 +77,7 @@ class Follower:
         self._log: Any = None
         self._gauges: Optional[Gauges] = None
         self._hook: Any = None
-        self._shown = -1
+        self._shown = 0
 
     # ---- what is shown ----
 
@@ -98,7 +106,7 @@ class Follower:
 
     def _show_plan(self) -> None:
         predicted, untreated = self.decision.predicted, self.decision.untreated
-        text = f"{self.name}: {self.decision.words}"
+        text = f"{self.name}: {_short(self.decision.words)}"
         if predicted:
             text += f"; predicted peak {size_text(predicted.peak_bytes)}"
         if untreated:
@@ -172,7 +180,7 @@ class Follower:
                 "cost_per_1000_steps": None if cost is None else round(cost, 4)}
 
     def show(self) -> None:
-        """The outcome so far, once."""
+        """The outcome so far, once; nothing before the first step."""
         if self._shown == self.steps:
             return
         self._shown, found = self.steps, self.figures()
@@ -180,7 +188,7 @@ class Follower:
         if found["measured_peak_bytes"] is not None:
             parts.append(f"peak {size_text(found['measured_peak_bytes'])} measured, "
                          f"{size_text(found['predicted_peak_bytes'])} predicted")
-        if found["saved_bytes"] is not None:
+        if found["saved_bytes"] is not None and found["saved_bytes"] > 0:
             parts.append(f"{size_text(found['saved_bytes'])} less than untreated")
         if found["measured_step_ms"] is not None:
             predicted = found["predicted_step_ms"]

@@ -51,5 +51,7 @@ def chunk_loss(model: Any, number: int) -> None:
     """With labels and gradients, compute the loss alone, with the logits of 1/number of the tokens at a time."""
     if hasattr(model, "peft_config"):
         model = model.get_base_model()
-    names = list(signature(model.forward).parameters)
-    model.forward = partial(run_with_chunked_loss, model, model.forward, names, number)
+    arguments = signature(model.forward)
+    forward: Any = partial(run_with_chunked_loss, model, model.forward, list(arguments.parameters), number)
+    forward.__signature__ = arguments  # trainers ask which columns the model takes
+    model.forward = forward
