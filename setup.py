@@ -83,7 +83,7 @@ class Wheel(bdist_wheel):
 
 setup(
     version=VERSION,
-    packages=["memscope", "memscope_torch", "memscope_torch.inject"],
+    packages=["memscope", "memscope.pytorch", "memscope_torch", "memscope_torch.inject"],
     package_dir={"memscope": "python/memscope", "memscope_torch": TORCH, "memscope_torch.inject": f"{TORCH}/inject"},
     package_data={"memscope": ["py.typed"]},
     scripts=[f"{BUILD}/wheel/bin/memscope"],

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 [ $# -ge 1 ] || { sed -n 's/^# //p' "$0" | sed -n 2,5p >&2; exit 2; }
 if [ "$1" = --venv ]; then
     [ $# -eq 2 ] || { echo "test_torch.sh --venv FOLDER" >&2; exit 2; }
-    python3 -m venv "$2" && "$2/bin/pip" install --quiet torch transformers accelerate peft trl lightning jsonschema
+    python3 -m venv "$2" && "$2/bin/pip" install --quiet torch transformers accelerate peft trl lightning jsonschema prometheus_client nbclient ipykernel
     exit
 fi
 python=$1 case=${2:-}
@@ -49,6 +49,8 @@ python3 tests/external/torch/devices.py "$build/memscope" "$python" || bad=1
 "$python" tests/external/torch/trainers.py "$build/memscope" 2> "$work/trainers" || { bad=1; tail -5 "$work/trainers"; }
 python3 tests/external/torch/worlds.py "$build/memscope" "$python" || bad=1
 python3 tests/external/torch/check.py "$build/memscope" "$python" programs || bad=1
+"$python" tests/external/torch/test_wrap.py "$build/memscope" > "$work/wrap" 2>&1 && tail -3 "$work/wrap" | head -1 || { bad=1; tail -30 "$work/wrap"; }
+python3 tests/external/torch/wrapped.py "$build/memscope" "$python" || bad=1
 python3 tests/external/torch/told.py "$build/memscope" "$python" || bad=1
 python3 tests/external/torch/check.py "$build/memscope" "$python" overhead || bad=1
 cases() { python3 tests/external/torch/check.py "$build/memscope" "$python" cases "$1" "$case" || bad=1; }

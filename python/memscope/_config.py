@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any
 
 from ._given import usage
 
@@ -42,18 +42,18 @@ class Config:
     verify_correctness      compare the gradients of a small step with those of the untreated model
     """
 
-    mode: Optional[str] = None
+    mode: str | None = None
     enable_checkpointing: bool = True
     enable_offloading: bool = True
     enable_tiling: bool = True
-    max_cpu_offload_gb: Optional[float] = None
+    max_cpu_offload_gb: float | None = None
     target_gpu_utilization: float = 0.95
     use_static_profiling: bool = True
     use_empirical_fallback: bool = True
     warmup_steps: int = 3
     enable_logging: bool = True
-    log_file: Optional[Union[str, os.PathLike[str]]] = None
-    observability_port: Optional[int] = None
+    log_file: str | os.PathLike[str] | None = None
+    observability_port: int | None = None
     gpu_cost_per_hour: float = 2.5
     verify_correctness: bool = False
 
@@ -73,7 +73,7 @@ class Config:
 
     def _check_numbers(self) -> None:
         cap, port, warmup = self.max_cpu_offload_gb, self.observability_port, self.warmup_steps
-        if cap is not None and (cap != cap or not _is_number(cap, -1, 1e9) or cap < 0):
+        if cap is not None and (not _is_number(cap, -1, 1e9) or cap < 0):
             _refuse("max_cpu_offload_gb", cap, "a number from 0 on, or None")
         if not _is_number(self.target_gpu_utilization, 0, 1):
             _refuse("target_gpu_utilization", self.target_gpu_utilization, "a number above 0, at most 1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from ._config import Config
 from ._errors import InputError
@@ -23,20 +23,21 @@ class Figures(NamedTuple):
     """Of a step, as predicted."""
 
     peak_bytes: int
-    step_ms: Optional[float]
+    step_ms: float | None
     host_bytes: int = 0
-    fits: Optional[bool] = None
+    fits: bool | None = None
+    is_most: bool = False  # the peak may be lower
 
 
 class Decision(NamedTuple):
     treat: str  # in the words of --treat; "": none
     kind: str = "non-reentrant"
     modules: Sequence[str] = ()  # names of modules to recompute, of a plan for measured modules
-    fraction: Optional[float] = None  # of the device's memory, which the allocator is held to
-    predicted: Optional[Figures] = None
-    untreated: Optional[Figures] = None
+    fraction: float | None = None  # of the device's memory, which the allocator is held to
+    predicted: Figures | None = None
+    untreated: Figures | None = None
     plan: Any = None
-    cost_per_hour: Optional[float] = None
+    cost_per_hour: float | None = None
 
     @property
     def words(self) -> str:
@@ -59,8 +60,9 @@ def _of_content(content: Mapping[str, Any], layers: int, plan: Any, cost: float 
     if "decisions" in content:
         names = [name.partition(".")[2] for name in content["decisions"]]
         peak = content.get("peak_bytes")
+        is_most = any(fraction < 1 for fraction in content["decisions"].values())  # they are recomputed whole
         return Decision("", modules=[name for name in names if name], plan=plan, cost_per_hour=cost,
-                        predicted=Figures(int(peak), None) if peak else None)
+                        predicted=Figures(int(peak), None, is_most=is_most) if peak else None)
     if not isinstance(content.get("treat"), str):
         raise usage("plan: found no treat and no decisions, expected what memscope.plan or `memscope plan -o` gives")
     about: Mapping[str, Any] = content.get("metadata") or {}
@@ -118,6 +120,7 @@ class Seen(NamedTuple):
     sample: Any = None
     options: Mapping[str, Any] = {}
     without: Sequence[str] = ()
+    is_most: bool = False  # what is predicted for the options is more than the run takes
 
 
 def _bytes_of(tensors: Any) -> int:
@@ -141,8 +144,8 @@ def budget_of(machine: Hardware, seen: Seen, share: float) -> int:
         return int(machine.host_bytes * share)
     import torch
     used = machine.total_bytes - machine.free_bytes - int(torch.cuda.memory_reserved(machine.index))
-    left = machine.total_bytes - max(0, used - _CONTEXT_BYTES) - _others_bytes(seen)
-    return min(int(machine.total_bytes * share), left)
+    left = machine.total_bytes - max(0, used - _CONTEXT_BYTES)
+    return min(int(machine.total_bytes * share), left) - _others_bytes(seen)
 
 
 def _allocator() -> dict[str, str]:
@@ -207,11 +210,11 @@ def _optimizer_bytes(seen: Seen) -> int:
     own = next((one for one in seen.objects if hasattr(one, "param_groups")), None)
     if own is not None and own.state:
         return 0
-    return 2 * sum(p.numel() * p.element_size() for p in seen.inner.core.parameters() if p.requires_grad)
+    return 2 * sum(int(p.numel()) * int(p.element_size()) for p in seen.inner.core.parameters() if p.requires_grad)
 
 
 def _measured(seen: Seen, config: Config, machine: Hardware) -> tuple[Plan, int]:
-    """A plan for the modules as they are measured, and what is beside of their memory."""
+    """A plan for the modules as they are measured, and the bytes that are not theirs."""
     if seen.sample is None:
         raise usage("the modules cannot be measured without a batch: give sample_input=, or a plan=")
     if machine.index is None:
@@ -220,15 +223,15 @@ def _measured(seen: Seen, config: Config, machine: Hardware) -> tuple[Plan, int]
     from memscope_torch import module_info
 
     from ._tables import devices
-    row = next((row for row in devices() if row.name == (machine.name or "a100-80gb")))
+    row = next(row for row in devices() if row.name == (machine.name or "a100-80gb"))
     model, sample = seen.inner.model, moved(seen.sample, devices_of(seen.inner.core)[0])
     info = module_info(model, lambda: loss_of(model, sample).backward(), row.bf16_flops or 1e14,
                        row.memory_bytes_per_s or 1e12)
-    beside = _optimizer_bytes(seen) + _others_bytes(seen) + _CONTEXT_BYTES
-    budget = budget_of(machine, seen, config.target_gpu_utilization) - beside
+    states = _optimizer_bytes(seen)
+    budget = budget_of(machine, seen, config.target_gpu_utilization) - states - _CONTEXT_BYTES
     if budget <= 0:
         raise usage("the optimizer's states alone take more than the device has")
-    return make_plan(graph=info, budget=f"{budget}B", quiet=True), beside
+    return make_plan(graph=info, budget=f"{budget}B", quiet=True), states + _others_bytes(seen)
 
 
 def made(seen: Seen, config: Config, layers: int) -> Decision:
@@ -239,15 +242,22 @@ def made(seen: Seen, config: Config, layers: int) -> Decision:
     if config.use_static_profiling:
         try:
             found = _predicted(seen, config, machine)
+            decision = _of_content(found.to_dict(), layers, found, config.gpu_cost_per_hour)
             # The device's own end stands for the limit that the plan may count on.
-            return _of_content(found.to_dict(), layers, found, config.gpu_cost_per_hour)._replace(fraction=None)
+            return decision._replace(fraction=None, predicted=_bounded(decision.predicted, seen))
         except InputError as fault:
             if not _is_unknown(fault) or not config.use_empirical_fallback:
                 raise
     if not config.enable_checkpointing:
         raise usage("modules that are measured can only be recomputed, and enable_checkpointing is False")
-    measured, _ = _measured(seen, config, machine)
-    return _of_content(measured.to_dict(), layers, measured, config.gpu_cost_per_hour)
+    measured, others = _measured(seen, config, machine)
+    found = _of_content(measured.to_dict(), layers, measured, config.gpu_cost_per_hour)
+    figures = found.predicted
+    return found._replace(predicted=figures and figures._replace(peak_bytes=figures.peak_bytes + others))
+
+
+def _bounded(figures: Figures | None, seen: Seen) -> Figures | None:
+    return figures._replace(is_most=True) if figures and seen.is_most else figures
 
 
 def with_figures(decision: Decision, seen: Seen) -> Decision:
@@ -268,7 +278,7 @@ def with_figures(decision: Decision, seen: Seen) -> Decision:
             raise
         return decision
     figures = [Figures(report.peak_bytes, report.summary.step_time_ms or None, fits=report.fits) for report in reports]
-    return decision._replace(predicted=figures[0], untreated=figures[1])
+    return decision._replace(predicted=_bounded(figures[0], seen), untreated=figures[1])
 
 
 __all__ = ["Decision", "Figures", "Seen", "as_json", "given", "made", "with_figures"]

@@ -8,7 +8,7 @@ import sys
 import time
 import weakref
 from collections.abc import Iterable
-from typing import Any, Optional
+from typing import Any
 
 from ._config import Config
 from ._decide import Decision
@@ -71,11 +71,11 @@ class Follower:
         self._ours = {id(parameter): weakref.ref(parameter) for parameter in parameters}
         self._device: Any = None
         self.steps = self.timed = 0
-        self._began: Optional[float] = None
-        self._last: Optional[float] = None
-        self.peak_bytes: Optional[int] = None
+        self._began: float | None = None
+        self._last: float | None = None
+        self.peak_bytes: int | None = None
         self._log: Any = None
-        self._gauges: Optional[Gauges] = None
+        self._gauges: Gauges | None = None
         self._hook: Any = None
         self._shown = 0
 
@@ -97,7 +97,7 @@ class Follower:
             self._gauges = Gauges(self.config.observability_port)
         try:
             if self.config.log_file is not None:
-                self._log = open(os.fspath(self.config.log_file), "a", encoding="utf-8")
+                self._log = open(os.fspath(self.config.log_file), "a", encoding="utf-8")  # noqa: SIM115
             self._hook = self._attach()
         except OSError as error:
             self.close()
@@ -108,7 +108,7 @@ class Follower:
         predicted, untreated = self.decision.predicted, self.decision.untreated
         text = f"{self.name}: {_short(self.decision.words)}"
         if predicted:
-            text += f"; predicted peak {size_text(predicted.peak_bytes)}"
+            text += f"; predicted peak {self._most()}{size_text(predicted.peak_bytes)}"
         if untreated:
             text += f", untreated {size_text(untreated.peak_bytes)}"
         if predicted and untreated and predicted.step_ms and untreated.step_ms:
@@ -135,9 +135,11 @@ class Follower:
 
     def _stepped(self, optimizer: Any, *_: Any) -> None:
         """Of any optimizer; only of ours it counts."""
-        first = next((p for group in optimizer.param_groups for p in group["params"]), None)
+        found = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        first: Any = found[0] if found else None
         ours = self._ours.get(id(first))
-        if first is None or ours is None or ours() is not first:
+        is_ours = first is not None and ours is not None and ours() is first
+        if not is_ours:
             return
         import torch
         if first.is_cuda:
@@ -168,6 +170,9 @@ class Follower:
 
     # ---- the end ----
 
+    def _most(self) -> str:
+        return "at most " if self.decision.predicted and self.decision.predicted.is_most else ""
+
     def figures(self) -> dict[str, Any]:
         """What was measured, beside what was predicted; None where it is not known."""
         predicted, untreated = self.decision.predicted, self.decision.untreated
@@ -175,6 +180,7 @@ class Follower:
         cost = None if self.step_ms is None else self.step_ms / 3600 * self.config.gpu_cost_per_hour
         return {"steps": self.steps, "measured_peak_bytes": self.peak_bytes,
                 "predicted_peak_bytes": predicted and predicted.peak_bytes,
+                "predicted_is_most": bool(predicted and predicted.is_most),
                 "untreated_peak_bytes": untreated and untreated.peak_bytes, "saved_bytes": saved,
                 "measured_step_ms": self.step_ms, "predicted_step_ms": predicted and predicted.step_ms,
                 "cost_per_1000_steps": None if cost is None else round(cost, 4)}
@@ -187,7 +193,7 @@ class Follower:
         parts = [f"{self.steps} optimizer step{'' if self.steps == 1 else 's'}"]
         if found["measured_peak_bytes"] is not None:
             parts.append(f"peak {size_text(found['measured_peak_bytes'])} measured, "
-                         f"{size_text(found['predicted_peak_bytes'])} predicted")
+                         f"{self._most()}{size_text(found['predicted_peak_bytes'])} predicted")
         if found["saved_bytes"] is not None and found["saved_bytes"] > 0:
             parts.append(f"{size_text(found['saved_bytes'])} less than untreated")
         if found["measured_step_ms"] is not None:

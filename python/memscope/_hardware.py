@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple, Optional
+from dataclasses import dataclass
+from typing import Any
 
 from ._tables import Device, devices
 
 
-class Hardware(NamedTuple):
+@dataclass(frozen=True)
+class Hardware:
     """A CUDA device and the host. Bytes are as PyTorch counts them."""
 
-    index: Optional[int]  # among the devices that PyTorch sees; None: there is none, or none was asked for
-    name: Optional[str]  # of memscope.devices(); None: not one of them
+    index: int | None  # among the devices that PyTorch sees; None: there is none, or none was asked for
+    name: str | None  # of memscope.devices(); None: not one of them
     title: str
     total_bytes: int  # of the device; of the host where there is no device
     free_bytes: int
     host_bytes: int  # free
-    link_bytes_per_s: Optional[float]  # each way, of the slot; None: not known
+    link_bytes_per_s: float | None  # each way, of the slot; None: not known
 
 
 def _host_free_bytes() -> int:

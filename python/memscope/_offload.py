@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from typing import Any, Optional
+from typing import Any
 
 from ._errors import Note
 from ._given import usage
@@ -18,7 +18,7 @@ _FETCHED_AHEAD = 2
 class _Tag:
     def __init__(self, ratio: float) -> None:
         self.ratio = ratio
-        self.seen_bytes: Optional[int] = None  # saved by the last stretch of this name; None: there was none
+        self.seen_bytes: int | None = None  # saved by the last stretch of this name; None: there was none
         self.sent_bytes = 0
 
 
@@ -58,8 +58,9 @@ class _Stretch:
         self.seen_bytes = self.sent_bytes = 0
 
     def pack(self, tensor: Any) -> Any:
-        from .pytorch.offload import storage_of
         import torch
+
+        from .pytorch.offload import storage_of
         stays = tensor.detach()
         base = tensor if tensor._base is None else tensor._base
         is_plain = tensor.layout == torch.strided and not tensor.is_neg() and not tensor.is_conj()
@@ -90,7 +91,7 @@ class _Stretch:
         device_bytes = torch.empty(0, dtype=torch.uint8, device=tensor.device)
         device_bytes.set_(tensor.untyped_storage())
         schedule = _schedule(tensor.device)
-        sent = Sent(schedule, device_bytes)
+        sent: Any = Sent(schedule, device_bytes)
         self.pending.append((schedule, schedule.outward.record_event(), device_bytes))
         if len(self.pending) > _MOST_PENDING:
             self._release()
@@ -132,7 +133,7 @@ def _unpack(packed: Any) -> Any:
     return tensor
 
 
-class offload:  # noqa: N801
+class offload:
     """A context manager around a part of forward:
 
         with memscope.offload(0.5, "mlp"):

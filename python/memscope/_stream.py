@@ -2,7 +2,7 @@
 """memscope.stream: inference with layers whose weights wait in the host's memory."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 from ._given import usage
 from ._modules import class_of, is_module, need_torch
@@ -59,11 +59,11 @@ class Streamed:
         count = 1 + min(prefetch_count, len(self._layers) - 1)
         largest = max(layer.bytes for layer in self._layers)
         self._places = [torch.empty(largest, dtype=torch.uint8, device=device) for _ in range(count)]
-        self._held: list[Optional[int]] = [None] * count  # the layer in each place
+        self._held: list[int | None] = [None] * count  # the layer in each place
         self._copied: list[Any] = [None] * count  # when its bytes are there
         self._used: list[Any] = [None] * count  # when its last use has ended
         self._turn = 0  # layers run since the model began, those to come included
-        self._running: Optional[int] = None
+        self._running: int | None = None
         self._hooks = []
         for number, module in enumerate(layers):
             self._hooks.append(module.register_forward_pre_hook(lambda *_, number=number: self._begin(number)))

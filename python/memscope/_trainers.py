@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Optional
+from typing import Any
 
 from ._config import Config
 from ._decide import Seen
@@ -22,13 +22,13 @@ _ROWS_LOOKED_AT = 1000
 # ---- transformers ----
 
 def _length(row: Any) -> int:
-    ids = row.get("input_ids") if isinstance(row, Mapping) else None
-    return len(ids) if ids is not None else 0
+    return len(row["input_ids"]) if isinstance(row, Mapping) and "input_ids" in row else 0
 
 
 def _first_batch(trainer: Any) -> Any:
     """The longest of the first rows, as the trainer's collator puts them together; None where that fails."""
-    args, data = trainer.args, getattr(trainer, "train_dataset", None)
+    args: Any = trainer.args
+    data: Any = getattr(trainer, "train_dataset", None)
     if not hasattr(data, "__getitem__") or not hasattr(data, "__len__") or len(data) == 0:
         return None
     count = int(args.per_device_train_batch_size)
@@ -69,7 +69,8 @@ def wrap_hf(trainer: Any, plan: Any, config: Config, sample: Any) -> Any:
     if without and isinstance(plan, str) and "loss=chunk" in plan:
         raise usage(f"{class_of(trainer)} reads the logits, which a loss in chunks does not have: "
                     "give a plan without loss=chunk")
-    one = apply_to(model, plan, config, Seen(Inner(model), objects, sample, {}, without))
+    # TRL's loss makes no logits of all tokens, as the predicted one does.
+    one = apply_to(model, plan, config, Seen(Inner(model), objects, sample, {}, without, is_most=bool(without)))
     if without and "loss=chunk" in one.decision.treat:
         detach(model)
         raise usage(f"{class_of(trainer)} reads the logits, which a loss in chunks does not have: "
@@ -98,7 +99,7 @@ class _Watch:
 
     def __init__(self, peak_bytes: int, every: int, tolerance: float) -> None:
         self.predicted, self.every, self.tolerance = peak_bytes, every, tolerance
-        self.measured: Optional[int] = None
+        self.measured: int | None = None
         self._device: Any = None
         self._warned = False
 
@@ -149,8 +150,8 @@ def _lightning_options(trainer: Any) -> dict[str, Any]:
     options: dict[str, Any] = {}
     precision = str(getattr(trainer, "precision", ""))
     options["autocast"] = {"bf16-mixed": "bf16", "16-mixed": "fp16"}.get(precision, "none")
-    if isinstance(getattr(trainer, "accumulate_grad_batches", None), int):
-        options["accumulate"] = trainer.accumulate_grad_batches
+    # Gradients stay until the next backward begins: as in the forward of a second micro-batch.
+    options["accumulate"] = max(2, int(getattr(trainer, "accumulate_grad_batches", None) or 1))
     if isinstance(getattr(trainer, "gradient_clip_val", None), (int, float)):
         options["clip"] = trainer.gradient_clip_val
     return options
@@ -170,7 +171,7 @@ def wrap_lightning(trainer: Any, plan: Any, config: Config, sample: Any) -> Any:
         found = sample if sample is not None else getattr(module, "example_input_array", None)
         optimizers = tuple(fitting.optimizers[:1])
         wrapped.append(apply_to(module, plan, config, Seen(Inner(module), optimizers, found,
-                                                           _lightning_options(fitting))))
+                                                           _lightning_options(fitting), is_most=True)))
 
     def end(self: Any, fitting: Any, module: Any) -> None:
         for one in wrapped:

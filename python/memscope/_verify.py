@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from ._errors import MemscopeError
 from ._modules import devices_of, loss_of, moved, untouched, without_dropout
@@ -56,7 +56,7 @@ class Verdict:
             self.is_equal = False
         if not difference <= tolerance:  # nan too
             self.is_close = False
-        if difference > self.worst or difference != difference:
+        if not difference <= self.worst:  # nan too
             self.worst, self.name = difference, name
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ def verified(model: Any, sample: Any, treat: Callable[[], None], undo: Callable[
     """Treats the model; where its gradients are others by more than rounding, takes that back and fails."""
     plain = gradients(model, sample)
     treat()
-    verdict: Optional[Verdict] = None
+    verdict: Verdict | None = None
     try:
         verdict = Verdict(plain, gradients(model, sample))
     finally:

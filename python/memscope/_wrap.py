@@ -96,7 +96,7 @@ class Treated:
 
 
 def _configs_of(base: Any) -> list[Any]:
-    config = getattr(base, "config", None)
+    config: Any = getattr(base, "config", None)
     found = [config, config.get_text_config()] if hasattr(config, "get_text_config") else []
     return list({id(one): one for one in found}.values())
 
@@ -113,7 +113,7 @@ def _run(decision: Decision, model: Any) -> None:
     words, kind = text_bytes(decision.treat, "plan"), decision.kind.encode()
     code = written(lambda out, err: library().ms_treat_write_code(words, count, kind, out, err)).decode()
     scope = {name: getattr(pytorch, name) for name in pytorch.__all__ if name in code}
-    exec(compile(code, "<treat>", "exec"), scope)
+    exec(compile(code, "<treat>", "exec"), scope)  # noqa: S102
     scope["treat"](model)
 
 
@@ -163,7 +163,9 @@ def apply_to(model: Any, plan: Any, config: Config, seen: Seen) -> Treated:
         raise usage(f"{inner.name} has no list of layers of one class to treat")
     _check(inner, decision)
     one = Treated(inner, decision, config)
-    verdict = _apply(one, seen) if config.verify_correctness else one.apply()
+    verdict = _verified(one, seen) if config.verify_correctness else None
+    if verdict is None:
+        one.apply()
     try:
         one.follower.begin()
     except BaseException:
@@ -181,7 +183,7 @@ def _has_layers(inner: Inner) -> bool:
         return False
 
 
-def _apply(one: Treated, seen: Seen) -> Any:
+def _verified(one: Treated, seen: Seen) -> Any:
     if seen.sample is None:
         raise usage("verify_correctness needs a batch: give sample_input=")
     return verified(one.inner.model, _sample_with_labels(seen.sample), one.apply, one.undo)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Treatments of the layers of a PyTorch model: what `memscope plan --target pytorch` prints, and what memscope.wrap
-calls. `treat_with(model, code)` runs the `treat` that the library writes, with the functions of this package."""
+calls, by the function `treat` that the library writes."""
 from __future__ import annotations
 
 from importlib import import_module
@@ -12,7 +12,10 @@ _PIECES = {
     "save_input_on_cpu": "save_on_cpu", "tile": "tiled_mlp", "tile_attention": "tiled_attention",
 }
 
-__all__ = sorted(_PIECES)
+__all__ = [
+    "Offload", "chunk_loss", "layers_of", "recompute", "recompute_but", "recompute_mlp", "recompute_norms",
+    "save_input_on_cpu", "tile", "tile_attention",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -53,7 +53,9 @@ class TiledAttention(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Any) -> Any:
         query, key, value, mask = ctx.saved_tensors
-        query_grad, key_grad, value_grad = torch.empty_like(query), None, None
+        query_grad = torch.empty_like(query)
+        key_grad: Any = None
+        value_grad: Any = None
         with ctx.surroundings.again(keep_casts=False):
             for begin, end in query_rows(query.shape[2], ctx.number):
                 parts = query[:, :, begin:end], key[:, :, :end], value[:, :, :end]
