@@ -178,6 +178,10 @@ class Document:
         lines = [line.strip() for line in str(self).splitlines() if line.strip()]
         return f"<memscope.{type(self).__name__} {'; '.join(lines[:2])}>"
 
+    def _repr_html_(self) -> str:
+        from ._html import plain
+        return plain(str(self))
+
     # ---- options of every command ----
 
     def _apply(self, own: Mapping[str, Any]) -> None:

@@ -197,7 +197,7 @@ class Follower:
         if found["saved_bytes"] is not None and found["saved_bytes"] > 0:
             parts.append(f"{size_text(found['saved_bytes'])} less than untreated")
         if found["measured_step_ms"] is not None:
-            predicted = found["predicted_step_ms"]
+            predicted = found["predicted_step_ms"] if self._device is not None else None  # it is of a GPU
             parts.append(f"{found['measured_step_ms']:.1f} ms a step" + (
                 f", {predicted:.1f} predicted" if predicted else ""))
             parts.append(f"{found['cost_per_1000_steps']:.4f} per 1,000 steps at "

@@ -4,9 +4,12 @@ scripts and ids, which would meet those of the notebook."""
 from __future__ import annotations
 
 import base64
+import html
 import re
+from collections.abc import Sequence
 
-_SECTIONS = ("peak", "phases")
+REPORT = ("peak", "phases")
+PLAN = ("treatments", "needs", "peak", "beside")
 
 
 def _first(pattern: str, page: str) -> str:
@@ -21,14 +24,15 @@ def _plain(text: str) -> str:
     return re.sub(r' (?:id|class|aria-[a-z]+|for|style|role|tabindex|data-[a-z-]+)="[^"]*"', "", text)
 
 
-def fragment(page: str, picture: bytes) -> str:
-    """HTML for a cell, from the page and the picture of a report; it refers to nothing outside."""
+def fragment(page: str, picture: bytes | None, sections: Sequence[str]) -> str:
+    """HTML for a cell, from the page and the picture of an answer; it refers to nothing outside."""
     verdict = re.sub(r"</?p\b[^>]*>", "", _first(r'<p class="verdict.*?</p>', page))
     title = re.sub(r"</?h1>", "", _first(r"<h1>.*?</h1>", page))
-    source = base64.b64encode(picture).decode()
-    parts = [f"<div><p><strong>{title}</strong><br>{verdict}</p>",
-             f'<img alt="{verdict}" style="max-width: 100%" src="data:image/svg+xml;base64,{source}">']
-    for name in _SECTIONS:
+    parts = [f"<div><p><strong>{title}</strong><br>{verdict}</p>"]
+    if picture:
+        source = base64.b64encode(picture).decode()
+        parts.append(f'<img alt="{verdict}" style="max-width: 100%" src="data:image/svg+xml;base64,{source}">')
+    for name in sections:
         section = _first(rf'<section id="{name}".*?</section>', page)
         heading = _plain(_first(r"<h2\b.*?</h2>", section))
         tables = re.findall(r"<table\b.*?</table>", section, re.DOTALL)
@@ -36,3 +40,8 @@ def fragment(page: str, picture: bytes) -> str:
             parts.append("<details><summary>" + re.sub(r"</?h2>", "", heading) + "</summary>")
             parts += [_plain(table) for table in tables] + ["</details>"]
     return "\n".join([*parts, "</div>"])
+
+
+def plain(text: str) -> str:
+    """Text for a cell, laid out as it is."""
+    return f"<pre>{html.escape(text)}</pre>"

@@ -26,6 +26,12 @@ class Plan(Document):
 
     _calls = "ms_plan"
 
+    def _repr_html_(self) -> str:
+        from ._html import PLAN, fragment
+        if "treat" not in self._fields():  # for figures in a file, or a curve
+            return super()._repr_html_()
+        return fragment(self._write("html").decode(), None, PLAN)
+
 
 @functools.cache
 def own_fields(name: str) -> frozenset[str]:

@@ -79,8 +79,8 @@ class Report(Document):
         return diff(other, self) if isinstance(other, Report) else NotImplemented
 
     def _repr_html_(self) -> str:
-        from ._html import fragment
-        return fragment(self._write("html").decode(), self._write("svg"))
+        from ._html import REPORT, fragment
+        return fragment(self._write("html").decode(), self._write("svg"), REPORT)
 
 
 def analyze(*config: Any, **options: Unpack[AnalyzeOptions]) -> Report:
