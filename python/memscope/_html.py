@@ -44,4 +44,4 @@ def fragment(page: str, picture: bytes | None, sections: Sequence[str]) -> str:
 
 def plain(text: str) -> str:
     """Text for a cell, laid out as it is."""
-    return f"<pre>{html.escape(text)}</pre>"
+    return f'<pre style="font-family: monospace">{html.escape(text)}</pre>'

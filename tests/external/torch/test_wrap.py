@@ -15,6 +15,7 @@ import os
 import pathlib
 import pickle
 import socket
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -772,6 +773,51 @@ class Misuse(Case):
             with self.subTest(number):
                 self.fails(text, call)
                 self.assertEqual(fields(model), before)
+
+
+class Examples(Case):
+    """The others are run by tests/python/check_package.py, as they need no PyTorch."""
+
+    def run_one(self, name, *words):
+        with tempfile.TemporaryDirectory() as folder:
+            return subprocess.run([sys.executable, str(TOP / "examples" / name), *words], cwd=folder, capture_output=True, text=True, check=False,
+                                  env={**os.environ, "PYTHONPATH": str(TOP / "python")})
+
+    def test_own_loop(self):
+        done = self.run_one("own_loop.py")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^loss \d")
+        self.assertIn("verified: gradients are the untreated model's but for rounding", done.stderr)
+
+    def test_wrap_trainer(self):
+        self.needs("accelerate")
+        for plan, said in (([], "nothing to change"), (["0-1=checkpoint,loss=chunk:2"], "0-1=checkpoint,loss=chunk:2; predicted peak")):
+            done = self.run_one("wrap_trainer.py", *plan)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertIn("memscope: 8 optimizer steps", done.stderr)
+
+    def test_notebook(self):
+        self.needs("nbclient", "ipykernel")
+        import nbformat
+        from nbclient import NotebookClient
+        book = nbformat.read(TOP / "examples/plan_and_train.ipynb", 4)
+        before = os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"] = str(TOP / "python")
+        try:
+            NotebookClient(book, timeout=300).execute()
+        finally:
+            os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before)
+        outputs = [output for cell in book.cells for output in cell.get("outputs", [])]
+        pages = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
+        self.assertEqual(len(pages), 3)
+        for page in pages:
+            self.assertNotRegex(page, r"(?:src|href)=\"(?!data:)|<script")
+        texts = "".join(output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in outputs)
+        self.assertIn("fits: 20.92 of 23.68 GiB on rtx-4090", texts)
+        self.assertIn("gradients are the untreated model's", texts)
+        self.assertIn("10 optimizer steps", texts)
+        self.assertTrue(texts.rstrip().endswith("[]"))
 
 
 def main():
