@@ -106,7 +106,8 @@ def given(plan: Any, layers: int) -> Decision:
         return Decision("" if plan == "none" else plan)
     content = as_dict(plan) or {}
     if not content:
-        raise usage(f"plan: found a {type(plan).__name__}, expected a plan, its path, or words such as '0-7=checkpoint'")
+        raise usage(f"plan: found a {type(plan).__name__}, expected a plan, its path, or words such as "
+                    "'0-7=checkpoint'")
     return _of_content(content, layers, plan)
 
 

@@ -62,7 +62,8 @@ def device_like(title: str, capability: int, multiprocessors: int, total_bytes: 
     rows = [row for row in devices() if row.compute_capability == capability and row.multiprocessors == multiprocessors
             and abs(row.total_bytes - total_bytes) <= 0.03 * total_bytes]
     is_pcie = "pcie" in title.lower()
-    return min(rows, key=lambda row: (("pcie" in row.name) != is_pcie, abs(row.total_bytes - total_bytes)), default=None)
+    return min(rows, default=None,
+               key=lambda row: (("pcie" in row.name) != is_pcie, abs(row.total_bytes - total_bytes)))
 
 
 def hardware(index: int | None = None) -> Hardware:
@@ -80,5 +81,6 @@ def hardware(index: int | None = None) -> Hardware:
         index = torch.cuda.current_device()
     properties = torch.cuda.get_device_properties(index)
     left, total = torch.cuda.mem_get_info(index)
-    row = device_like(properties.name, 10 * properties.major + properties.minor, properties.multi_processor_count, total)
+    row = device_like(properties.name, 10 * properties.major + properties.minor, properties.multi_processor_count,
+                      total)
     return Hardware(index, row.name if row else None, properties.name, total, left, free, _link_rate(properties))

@@ -64,7 +64,8 @@ class _Stretch:
         stays = tensor.detach()
         base = tensor if tensor._base is None else tensor._base
         is_plain = tensor.layout == torch.strided and not tensor.is_neg() and not tensor.is_conj()
-        if isinstance(base, torch.nn.Parameter) or not is_plain or not hasattr(getattr(torch, tensor.device.type), "Stream"):
+        has_streams = hasattr(getattr(torch, tensor.device.type), "Stream")
+        if isinstance(base, torch.nn.Parameter) or not is_plain or not has_streams:
             return stays
         storage = storage_of(tensor)
         if storage not in self.fates:

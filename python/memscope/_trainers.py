@@ -118,12 +118,12 @@ class _Watch:
         self.measured = int(torch.cuda.max_memory_allocated(self._device))
         apart = self.measured / self.predicted - 1
         if getattr(state, "is_world_process_zero", True):
-            print(f"memscope: step {state.global_step}: peak {size_text(self.measured)}, predicted {size_text(self.predicted)} "
-                  f"({100 * apart:+.2f} %)", flush=True)
+            print(f"memscope: step {state.global_step}: peak {size_text(self.measured)}, "
+                  f"predicted {size_text(self.predicted)} ({100 * apart:+.2f} %)", flush=True)
         if abs(apart) > self.tolerance and not self._warned:
             self._warned = True
-            warnings.warn(f"the peak is {size_text(self.measured)}, predicted were {size_text(self.predicted)}: the run is not "
-                          "the one that was predicted", Note, stacklevel=2)
+            warnings.warn(f"the peak is {size_text(self.measured)}, predicted were {size_text(self.predicted)}: "
+                          "the run is not the one that was predicted", Note, stacklevel=2)
 
 
 def callback(prediction: Any, every: int = 50, tolerance: float = 0.02) -> Any:

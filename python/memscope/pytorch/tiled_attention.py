@@ -26,7 +26,7 @@ def mask_of(mask: Any, begin: int, end: int, device: Any) -> Any:
 
 
 class TiledAttention(torch.autograd.Function):
-    """Causal attention, piece by piece of the queries, each with the keys up to its end; backward runs each piece again.
+    """Causal attention, piece by piece of the queries, each with the keys up to its end; backward runs each again.
 
     forward   saves query, key, value and the mask. Of one piece: its own mask goes when its output is there, and that
               when it has been copied to where it belongs.

@@ -8,7 +8,7 @@ from .pieces import pieces_of
 
 
 class Tiled(torch.autograd.Function):
-    """y = mlp(x), piece by piece of the tokens; backward runs each piece again and adds to the weights' .grad as it goes.
+    """y = mlp(x), piece by piece of the tokens; backward runs each again and adds to the weights' .grad as it goes.
 
     Hooks on the weights' gradients (DDP's, say) therefore run once a piece.
 

@@ -59,7 +59,7 @@ def capture(program, python, name, words, folder, steps):
                            os.path.join(TOP, "tests/external/torch/programs", name), *words],
                           capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
     if done.returncode:
-        return None, done.stderr[-400:]
+        return None, (done.stdout + done.stderr)[-800:]
     with open(os.path.join(out, "runtime_report.json")) as file:
         return json.load(file), ""
 
@@ -98,6 +98,31 @@ def check_trainings(program, python, only):
     return bad
 
 
+def check_streams(program, python, only):
+    """Passes over a prompt, whose peak `memscope stream` predicts."""
+    bad = 0
+    for model, layers in (("llama", "model.layers"), ("qwen3", "model.layers")):
+        for count in (1, 2, 4):
+            if only not in f"stream/{model}/{count}":
+                continue
+            case = {"config": {**MODELS[model], "hidden_size": 1024}, "layers": layers, "prefetch": count, "seq": 1024}
+            with tempfile.TemporaryDirectory() as folder:
+                paths = [os.path.join(folder, name) for name in ("case.json", "config.json")]
+                for path, content in zip(paths, (case, case["config"])):
+                    with open(path, "w") as file:
+                        json.dump(content, file)
+                rows = subprocess.run([program, "stream", paths[1], "--device", RUN["device"], "--seq", "1024", "--phase", "prefill",
+                                       "--prefetch", str(count), "--format", "json", "-o", "-", "-q"], capture_output=True, check=True)
+                predicted = json.loads(rows.stdout)["rows"][0]["peak_memory_bytes"]
+                said = capture(program, python, "streamed.py", [paths[0]], folder, 1)[1]
+            found = [int(line.split()[1]) for line in said.splitlines() if line.startswith("peak ")]
+            good = found[-1:] == [predicted]
+            print(f"stream/{model}/{count}: peak {found[-1:]}, predicted {predicted}: {'equal to the byte' if good else said}", flush=True)
+            bad += not good
+            keep({"stream": f"{model}/{count}", "measured": (found or [0])[-1], "predicted": predicted})
+    return bad
+
+
 def keep(row):
     if os.environ.get("RESULTS"):
         with open(os.environ["RESULTS"], "a") as file:
@@ -129,6 +154,14 @@ def short(treat):
 def print_table(path):
     with open(path) as file:
         rows = [json.loads(line) for line in file]
+    print_plans(rows)
+    print(STREAMS_TABLE)
+    for row in rows:
+        if "stream" in row:
+            print(f"| {row['stream']} | {row['measured']:,} | {row['predicted']:,} |")
+
+
+def print_plans(rows):
     print(TABLE)
     for row in rows:
         if "case" in row:
@@ -142,13 +175,22 @@ def print_table(path):
                   f"{100 * (row['measured'] / row['predicted'] - 1):+.3f} % | {untreated} |")
 
 
+STREAMS_TABLE = """
+## Prompts of 1,024 tokens through memscope.stream
+
+The number is how many layers are fetched ahead; predicted by `memscope stream --phase prefill`.
+
+| model | peak allocated | predicted |
+|---|---|---|"""
+
+
 def main():
     if sys.argv[1:2] == ["--table"]:
         return print_table(sys.argv[2])
     program, python, only = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else ""
     os.environ.update(MEMSCOPE_PROGRAM=program, MEMSCOPE_LIBRARY=os.path.join(os.path.dirname(program), "libmemscope.so"))
     import memscope
-    bad = check_trainings(program, python, only)
+    bad = check_streams(program, python, only) + check_trainings(program, python, only)
     done = equal = 0
     worst = 0.0
     for model, config in MODELS.items():
