@@ -3,16 +3,16 @@
 """A loop of one's own, treated within a `with`: the gradients are compared with those of the untreated model first.
 
 Needs torch."""
-import torch
-
 import memscope
+import torch
 
 
 class Block(torch.nn.Module):
     def __init__(self, width):
         super().__init__()
         self.norm = torch.nn.LayerNorm(width)
-        self.mlp = torch.nn.Sequential(torch.nn.Linear(width, 4 * width), torch.nn.GELU(), torch.nn.Linear(4 * width, width))
+        self.mlp = torch.nn.Sequential(torch.nn.Linear(width, 4 * width), torch.nn.GELU(),
+                                       torch.nn.Linear(4 * width, width))
 
     def forward(self, x):
         return x + self.mlp(self.norm(x))

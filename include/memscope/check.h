@@ -32,6 +32,7 @@ typedef struct ms_check_options {
     const char *calibration; /* a file, applied to the budgets of its device; or NULL */
     ms_inputs *inputs;       /* records the files that are read, except baselines of a check with
                                 for_baselines; or NULL */
+    ms_watch *watch;         /* counts the budgets that are done, and ends the check; or NULL */
 } ms_check_options;
 
 /* Reads the file and checks its budgets, several at a time. NULL when the file itself cannot be

@@ -32,6 +32,7 @@
 #include "memscope/error.h"
 #include "memscope/field.h"
 #include "memscope/inputs.h"
+#include "memscope/watch.h"
 #include "memscope/verdict.h"
 
 #ifdef __cplusplus
@@ -56,6 +57,10 @@ ms_status ms_run_set(ms_run *run, const char *field, const char *value, ms_error
 /* Records the files that the run is read from in `inputs`, which must outlive the run. NULL ends
  * that. */
 void ms_run_set_inputs(ms_run *run, ms_inputs *inputs);
+
+/* ms_analyze and ms_fit_find of this run can be followed and ended by `watch`, which must outlive
+ * these calls. NULL ends that. */
+void ms_run_set_watch(ms_run *run, ms_watch *watch);
 
 /* One row per field, for help texts and front ends. */
 const ms_run_field *ms_run_fields(size_t *count);

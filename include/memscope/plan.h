@@ -47,6 +47,10 @@ ms_status ms_plan_set_run(ms_plan *plan, const char *field, const char *value, m
 /* As ms_run_set_inputs; call it before ms_plan_solve. */
 void ms_plan_set_inputs(ms_plan *plan, ms_inputs *inputs);
 
+/* Counts the simulations of ms_plan_solve in `watch`, which must outlive that call.
+ */
+void ms_plan_set_watch(ms_plan *plan, ms_watch *watch);
+
 /* Reads the files and plans. MS_ERR_INFEASIBLE when no plan was found that fits, MS_ERR_STOPPED
  * when ms_plan_stop was called before a proof; both are answers too and can be written. */
 ms_status ms_plan_solve(ms_plan *plan, ms_error *err);

@@ -14,6 +14,7 @@ from ._c import VERSION as __version__
 from ._capture import Capture, capture
 from ._check import Calibration, Check, calibrate, check
 from ._diff import Comparison, Difference, compare, diff
+from ._document import progress
 from ._errors import DoesNotFitError, InfeasibleError, InputError, InternalError, MemscopeError, Note, Stopped
 from ._fit import Fit, fit
 from ._plan import Plan, plan
@@ -39,8 +40,8 @@ __all__ = [
     "Calibration", "Capture", "Check", "Comparison", "Config", "Device", "Difference", "DoesNotFitError", "Fit",
     "Hardware", "InfeasibleError", "InputError", "InternalError", "MemscopeError", "Note", "Option", "Plan", "Report",
     "Stopped", "Streamed", "Sweep", "__version__", "analyze", "calibrate", "callback", "capture", "check", "compare",
-    "detach", "devices", "diff", "fit", "hardware", "models", "offload", "optimize", "options", "plan", "schema",
-    "stream", "sweep", "wrap",
+    "detach", "devices", "diff", "fit", "hardware", "models", "offload", "optimize", "options", "plan", "progress",
+    "schema", "stream", "sweep", "wrap",
 ]
 
 

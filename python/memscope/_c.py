@@ -72,6 +72,7 @@ class ms_check_options(Structure):
         ("for_baselines", c_bool),
         ("calibration", c_char_p),
         ("inputs", c_void_p),
+        ("watch", c_void_p),
     ]
 
 
@@ -244,6 +245,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ms_run_free": (None, (c_void_p,)),
     "ms_run_set": (c_int, (c_void_p, c_char_p, c_char_p, POINTER(ms_error))),
     "ms_run_set_inputs": (None, (c_void_p, c_void_p)),
+    "ms_run_set_watch": (None, (c_void_p, c_void_p)),
     "ms_run_fields": (POINTER(ms_run_field), (POINTER(c_size_t),)),
     "ms_run_field_choices": (POINTER(c_char_p), (c_char_p,)),
     "ms_run_field_example": (c_char_p, (c_char_p, c_size_t)),
@@ -272,6 +274,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ms_plan_set": (c_int, (c_void_p, c_char_p, c_char_p, POINTER(ms_error))),
     "ms_plan_set_run": (c_int, (c_void_p, c_char_p, c_char_p, POINTER(ms_error))),
     "ms_plan_set_inputs": (None, (c_void_p, c_void_p)),
+    "ms_plan_set_watch": (None, (c_void_p, c_void_p)),
     "ms_plan_solve": (c_int, (c_void_p, POINTER(ms_error))),
     "ms_plan_stop": (None, (c_void_p,)),
     "ms_plan_note": (c_char_p, (c_void_p, c_size_t)),
@@ -340,4 +343,8 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ms_fit_reason_name": (c_char_p, (c_int,)),
     "ms_fit_reason_text": (c_char_p, (c_int,)),
     "ms_fit_reason_advice": (c_char_p, (c_int,)),
+    "ms_watch_create": (c_void_p, ()),
+    "ms_watch_free": (None, (c_void_p,)),
+    "ms_watch_done": (c_uint64, (c_void_p,)),
+    "ms_watch_stop": (None, (c_void_p,)),
 }

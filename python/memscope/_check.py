@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import _c
-from ._document import OWN, Document, Handle, Inputs, interruptible
+from ._document import OWN, Document, Handle, Inputs, Watch, interruptible
 from ._given import Given, text_of, usage
 from ._library import check as check_result
 from ._library import library, new_error, text_bytes
@@ -46,11 +46,12 @@ def check(budgets: Any = "memscope.budgets.json", **options: Unpack[CheckOptions
         threads = own.get("jobs", 0)
         if not isinstance(threads, int) or not 0 <= threads <= _MOST_THREADS:
             raise usage(f"jobs: found {threads!r}, expected 1 to {_MOST_THREADS}")
-        path, inputs, err = given.path("budgets", own["budgets"]), Inputs(), new_error()
+        path, inputs, err, watch = given.path("budgets", own["budgets"]), Inputs(), new_error(), Watch()
         calibration = given.path("calibration", own["calibration"]) if "calibration" in own else None
         asked = _c.ms_check_options(threads, bool(own.get("warn-only")), bool(own.get("no-plans")), False,
-                                    calibration, inputs.pointer)
-        pointer = interruptible(lambda: library().ms_check_run(path, ctypes.byref(asked), ctypes.byref(err)))
+                                    calibration, inputs.pointer, watch.pointer)
+        pointer = interruptible(lambda: library().ms_check_run(path, ctypes.byref(asked), ctypes.byref(err)),
+                                watch.stop, watch)
         check_result(pointer, err)
     made = Check(Handle(pointer, "ms_check_free"), inputs)
     made._apply(own)

@@ -242,8 +242,8 @@ def made(seen: Seen, config: Config, layers: int) -> Decision:
     machine = _machine_of(seen.inner)
     if config.use_static_profiling:
         try:
-            found = _predicted(seen, config, machine)
-            decision = _of_content(found.to_dict(), layers, found, config.gpu_cost_per_hour)
+            plan = _predicted(seen, config, machine)
+            decision = _of_content(plan.to_dict(), layers, plan, config.gpu_cost_per_hour)
             # The device's own end stands for the limit that the plan may count on.
             return decision._replace(fraction=None, predicted=_bounded(decision.predicted, seen))
         except InputError as fault:

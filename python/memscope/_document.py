@@ -2,12 +2,14 @@
 """What every answer has: the fields of its JSON as attributes, its text, its files."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import stat
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, Callable, Union
 
 from . import _c
@@ -225,9 +227,50 @@ def _outputs(given: Any) -> Iterator[Any]:
 
 # ---- long calls ----
 
-def interruptible(call: Callable[[], Any], stop: Callable[[], None] | None = None) -> Any:
-    """Runs a long call in a thread of its own, so that Ctrl-C is heard at once. Where the library can
-    stop it, that is done, and its answer awaited; else the thread is left to end by itself."""
+class Watch(Handle):
+    """Counts what a call has done, and ends it."""
+
+    def __init__(self) -> None:
+        super().__init__(library().ms_watch_create(), "ms_watch_free")
+
+    @property
+    def done(self) -> int:
+        return int(library().ms_watch_done(self.pointer))
+
+    def stop(self) -> None:
+        library().ms_watch_stop(self.pointer)
+
+
+_told: ContextVar[Callable[[int], Any] | None] = ContextVar("memscope.progress", default=None)
+_INTERVAL_S = 0.1
+
+
+@contextlib.contextmanager
+def progress(told: Callable[[int], Any]) -> Iterator[None]:
+    """Within a `with`, plan, fit and check call the function about ten times a second, with the number of simulations
+    (a check: of budgets) that are done. What it raises ends the call. A sweep has `done` and `total` itself."""
+    if not callable(told):
+        raise usage(f"progress: found a {type(told).__name__}, expected a function of a number")
+    token = _told.set(told)
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
+def _wait(done: threading.Event, watch: Watch | None) -> None:
+    told = _told.get()
+    if told is None or watch is None:
+        done.wait()
+        return
+    while not done.wait(_INTERVAL_S):
+        told(watch.done)
+    told(watch.done)
+
+
+def interruptible(call: Callable[[], Any], stop: Callable[[], None], watch: Watch | None = None) -> Any:
+    """Runs a long call in a thread of its own, so that Ctrl-C is heard at once: then it is stopped, and its answer
+    awaited."""
     done = threading.Event()
     results: list[Any] = []
     faults: list[BaseException] = []
@@ -241,12 +284,14 @@ def interruptible(call: Callable[[], Any], stop: Callable[[], None] | None = Non
             done.set()
     threading.Thread(target=work, daemon=True).start()
     try:
-        done.wait()
+        _wait(done, watch)
     except KeyboardInterrupt:
-        if not stop:
-            raise
         stop()
         done.wait()
+    except BaseException:
+        stop()
+        done.wait()
+        raise
     if faults:
         raise faults[0]
     return results[0]

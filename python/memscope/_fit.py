@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from ._document import OWN, Document, Handle, Inputs, interruptible
+from ._document import OWN, Document, Handle, Inputs, Watch, interruptible
 from ._given import Given, text_of, usage
 from ._library import check, library, new_error, text_bytes
 from ._report import run_of
@@ -42,9 +42,11 @@ def fit(*config: Any, **options: Unpack[FitOptions]) -> Fit:
         step = own.get("step", 0)
         if not isinstance(step, int) or isinstance(step, bool) or step < ("step" in own) or step >= 2**64:
             raise usage(f"step: found {step!r}, expected a whole number above 0")
-        err, inputs = new_error(), Inputs()
+        err, inputs, watch = new_error(), Inputs(), Watch()
         run = run_of(given, inputs)
-        pointer = interruptible(lambda: library().ms_fit_find(run.pointer, what, step, ctypes.byref(err)))
+        library().ms_run_set_watch(run.pointer, watch.pointer)
+        pointer = interruptible(lambda: library().ms_fit_find(run.pointer, what, step, ctypes.byref(err)),
+                                watch.stop, watch)
         check(pointer, err)
     found = Fit(Handle(pointer, "ms_fit_free"), inputs)
     found._warn(own)

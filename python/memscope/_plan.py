@@ -7,7 +7,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from . import _c
-from ._document import OWN, Document, Handle, Inputs, interruptible
+from ._document import OWN, Document, Handle, Inputs, Watch, interruptible
 from ._errors import InfeasibleError, Stopped
 from ._given import Given, usage
 from ._library import fault_of, library, new_error
@@ -70,7 +70,8 @@ def plan(*config: Any, **options: Unpack[PlanOptions]) -> Plan:
 
 def _solve(made: Plan) -> BaseException | None:
     """How it failed, if it did; Ctrl-C keeps the best plan found by then."""
-    lib, err, pointer = library(), new_error(), made._handle.pointer
+    lib, err, pointer, watch = library(), new_error(), made._handle.pointer, Watch()
+    lib.ms_plan_set_watch(pointer, watch.pointer)
     stopped = False
 
     def stop() -> None:
@@ -81,7 +82,10 @@ def _solve(made: Plan) -> BaseException | None:
     def solve() -> Any:
         assert made  # kept until the end, whoever waits for it
         return lib.ms_plan_solve(pointer, ctypes.byref(err))
-    interruptible(solve, stop)
+    try:
+        interruptible(solve, stop, watch)
+    finally:
+        lib.ms_plan_set_watch(pointer, None)
     if stopped and not err.status:
         err = _c.ms_error(status=12, text=b"stopped")
     return fault_of(err) if err.status else None

@@ -138,7 +138,16 @@ ms_analysis *ms_analyze(const ms_run *run, ms_error *err)
 {
     if (!run)
         return (void)ms_fail_null(err), NULL;
-    return ms_analyze_settings(run->settings.items, run->settings.count, run->inputs, err);
+    ms_analysis *a = create(run->inputs, err);
+    if (!a)
+        return NULL;
+    ms_status status = ms_run_load(a->arena, run->settings.items, run->settings.count, &a->model,
+                                   &a->run, &a->notes, err);
+    a->run.watch = run->watch;
+    a = finish(a, status, err);
+    if (a)
+        a->run.watch = NULL;
+    return a;
 }
 
 ms_status ms_analysis_unroll(ms_analysis *analysis, ms_error *err)

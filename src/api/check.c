@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "text/output.h"
 #include "base/parallel.h"
+#include "base/watch.h"
 #include "gate/verdict.h"
 #include "json/read.h"
 #include "report/check/check_view.h"
@@ -185,7 +186,11 @@ static void work(void *context, uint32_t index)
 {
     ms_check *check = context;
     ms_verdict *v = &check->verdicts[index];
-    if (check_entry(check, index, &check->entries[index], v) == MS_OK)
+    ms_status status = ms_watch_check(check->options.watch, &v->error);
+    if (status == MS_OK)
+        status = check_entry(check, index, &check->entries[index], v);
+    ms_watch_count(check->options.watch);
+    if (status == MS_OK)
         return;
     v->outcome = MS_OUTCOME_FAILED;
     v->place = v->budget->place;
@@ -215,8 +220,10 @@ static ms_status run(ms_check *check, ms_error *err)
     ms_parallel_run_on(check->options.threads, count, work, check);
     qsort(check->worst_first, count, sizeof *check->worst_first, by_badness);
     for (uint32_t i = 0; i < count; i++) /* no answer at all */
-        if (check->verdicts[i].error.status == MS_ERR_NOMEM)
-            return ms_fail(err, MS_ERR_NOMEM, "%s", check->verdicts[i].error.text);
+        if (check->verdicts[i].error.status == MS_ERR_NOMEM ||
+            check->verdicts[i].error.status == MS_ERR_STOPPED)
+            return ms_fail(err, check->verdicts[i].error.status, "%s",
+                           check->verdicts[i].error.text);
     return check->options.for_baselines
                ? ms_baselines_protect(check->budgets.items, count, ms_arena_inputs(check->arena),
                                       check->states, err)

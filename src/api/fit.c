@@ -52,9 +52,11 @@ static ms_status find(const ms_run *run, const char *name, uint64_t step, ms_fit
     ms_arena_set_inputs(fit->arena, run->inputs);
     status = ms_run_load(fit->arena, run->settings.items, run->settings.count, &fit->model,
                          &fit->run, &fit->notes, err);
-    return status == MS_OK
-               ? ms_fit_search(fit->arena, &fit->model, &fit->run, what, step, &fit->answer, err)
-               : status;
+    fit->run.watch = run->watch;
+    if (status == MS_OK)
+        status = ms_fit_search(fit->arena, &fit->model, &fit->run, what, step, &fit->answer, err);
+    fit->run.watch = NULL;
+    return status;
 }
 
 ms_fit *ms_fit_find(const ms_run *run, const char *what, uint64_t step, ms_error *err)

@@ -28,6 +28,7 @@ struct ms_plan {
     ms_plan_settings settings;
     ms_run_draft draft; /* only to refuse a bad value at once, and to see which fields are set */
     ms_vec(ms_run_setting) run_settings;
+    ms_watch *watch; /* of the run */
     ms_stop stop;
     ms_style style;
     ms_notes notes;
@@ -115,6 +116,12 @@ void ms_plan_set_inputs(ms_plan *plan, ms_inputs *inputs)
         ms_arena_set_inputs(plan->arena, inputs);
 }
 
+void ms_plan_set_watch(ms_plan *plan, ms_watch *watch)
+{
+    if (plan)
+        plan->watch = watch;
+}
+
 void ms_plan_stop(ms_plan *plan)
 {
     if (!plan)
@@ -184,6 +191,7 @@ static ms_status load(ms_plan *plan, ms_error *err)
     bool asks_host = s->planner == MS_PLANNER_RULES && s->max_host_bytes == UINT64_MAX;
     ms_status status = ms_run_load(plan->arena, plan->run_settings.items, plan->run_settings.count,
                                    &plan->model, &plan->run, &plan->notes, err);
+    plan->run.watch = plan->watch;
     if (status == MS_OK)
         status = check_for_run(plan, err);
     if (status == MS_OK && is_set_aside(&plan->run))
@@ -307,7 +315,9 @@ ms_status ms_plan_solve(ms_plan *plan, ms_error *err)
         status = refuse_run_settings(plan, file_option, err);
     if (status != MS_OK)
         return status;
-    return has_config ? solve_run(plan, err) : ms_file_plan_solve(&plan->file, err);
+    status = has_config ? solve_run(plan, err) : ms_file_plan_solve(&plan->file, err);
+    plan->run.watch = NULL;
+    return status;
 }
 
 const char *ms_plan_note(const ms_plan *plan, size_t index)

@@ -65,6 +65,12 @@ void ms_run_set_inputs(ms_run *run, ms_inputs *inputs)
         run->inputs = inputs;
 }
 
+void ms_run_set_watch(ms_run *run, ms_watch *watch)
+{
+    if (run)
+        run->watch = watch;
+}
+
 ms_status ms_run_set(ms_run *run, const char *field, const char *value, ms_error *err)
 {
     if (!run || !field || !value)

@@ -16,6 +16,7 @@ struct ms_run {
     ms_run_draft draft; /* only to refuse invalid values at once */
     ms_vec(ms_run_setting) settings;
     ms_inputs *inputs; /* see ms_run_set_inputs */
+    ms_watch *watch;   /* see ms_run_set_watch */
 };
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "config/treatment/treatment.h"
-#include "plan/trainers/expressible.h"
+#include "plan/trainers/pytorch_treat.h"
 #include "text/output.h"
 
 static ms_status write_code(ms_arena *arena, const char *treat, uint32_t count, bool is_reentrant,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "simulate/simulate.h"
 
+#include "base/watch.h"
 #include "simulate/summary.h"
 
 typedef ms_status (*measurer)(const ms_trace *trace, const ms_allocator_options *options,
@@ -104,7 +105,11 @@ ms_status ms_simulate(const ms_job *job, ms_simulate_detail detail, ms_simulated
                       ms_error *err)
 {
     *result = (ms_simulated){.job = *job, .detail = detail};
-    ms_status status = simulate(result, &ways[detail], err);
+    ms_status status = ms_watch_check(job->run->watch, err);
+    if (status != MS_OK)
+        return status;
+    status = simulate(result, &ways[detail], err);
+    ms_watch_count(job->run->watch);
     if (status != MS_OK)
         ms_simulated_free(result);
     return status;

@@ -137,6 +137,32 @@ class Interrupts(support.Case):
         self.assertEqual(caught.exception.exit_status, 130)
         self.assertTrue(str(caught.exception.plan))
 
+    def test_a_fit_and_a_check_are_stopped(self):
+        budgets = {"defaults": {"device": "b200", "limits": {"max": "1 TiB"}},
+                   "budgets": [{"name": f"b{n}", "config": "llama-3.1-405b"} for n in range(400)]}
+        for call in (lambda: memscope.fit("llama-3.1-405b", device="b300", what="seq", step=1, lora="r=8", quantize="nf4"),
+                     lambda: memscope.check(budgets, jobs=1, no_plans=True)):
+            begun = time.monotonic()
+            with self.assertRaises(memscope.Stopped) as caught, support.interrupted_after(0.3):
+                call()
+            self.assertLess(time.monotonic() - begun, 5)
+            self.assertEqual((str(caught.exception), caught.exception.exit_status), ("stopped", 130))
+
+    def test_progress(self):
+        seen = []
+        with memscope.progress(seen.append):
+            self.assertTrue(memscope.plan("llama-3.2-1b", device="rtx-4090", batch=4, quiet=True).fits)
+        self.assertEqual(seen, sorted(seen))
+        self.assertGreater(seen[-1], 10)
+
+        def enough(done):
+            raise ZeroDivisionError
+        for call in (lambda: memscope.plan("gpt2"), lambda: memscope.fit("gpt2")):
+            with self.assertRaises(ZeroDivisionError), memscope.progress(enough):
+                call()
+        memscope.fit("gpt2")
+        self.fails(memscope.InputError, "progress: found a int", lambda: memscope.progress(3).__enter__())
+
     def test_a_sweep_is_stopped(self):
         rows = memscope.sweep("llama-3.1-8b", batch=range(1, 1000), seq=[512, 1024, 2048, 4096, 8192])
         found = []

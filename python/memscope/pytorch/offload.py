@@ -17,8 +17,8 @@ class Sent:
 
     It is owned by its packs: the saved tensors of the autograd graph. `device` is what came back: set by fetch(),
     dropped at the last unpack, so that from then on only the autograd node that runs (and tensors it makes) holds the
-    device memory. It goes when the node's own code returns, as a recomputed tensor does, and so before the engine sums a
-    broadcast gradient (of a norm's weight, say); what an untreated layer saved, or what stays, goes after that.
+    device memory. It goes when the node's own code returns, as a recomputed tensor does, and so before the engine sums
+    a broadcast gradient (of a norm's weight, say); what an untreated layer saved, or what stays, goes after that.
     """
 
     def __init__(self, schedule: Any, device_bytes: Any) -> None:

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "allocator/allocator.h"
+#include "memscope/watch.h"
 #include "config/adapter/adapter.h"
 #include "config/run/liger.h"
 #include "config/model/model_config.h"
@@ -102,6 +103,7 @@ typedef struct ms_training {
 } ms_training;
 
 typedef struct ms_run_config {
+    ms_watch *watch;     /* of who follows the call; or NULL */
     uint64_t batch;      /* sequences per micro-batch */
     uint64_t seq_tokens; /* tokens per sequence */
     ms_dtype dtype;      /* of the weights */

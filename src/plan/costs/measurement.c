@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/parallel.h"
+#include "plan/costs/op_list.h"
 
 static void measure_one(void *context, uint32_t index)
 {

@@ -7,10 +7,6 @@
 
 #include "plan/costs/cost_model.h"
 
-/* Reads the operators of recomputation from a timed trace with all layers checkpointed. */
-ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_list *list,
-                          ms_error *err);
-
 /* A selective checkpoint that keeps the operators saving most time, with at most `share` of the
  * bytes of all results; a plain checkpoint if there are none. Random operators are always
  * recomputed. */

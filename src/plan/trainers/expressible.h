@@ -64,10 +64,6 @@ const char *ms_pytorch_code(ms_arena *arena, const ms_step_task *task,
 const char *ms_pytorch_held_code(ms_arena *arena, const ms_step_task *task,
                                  const ms_treatments *treatments, double fraction);
 
-/* Its function treat(model) alone, for a model of so many layers. */
-const char *ms_pytorch_treat(ms_arena *arena, const ms_treatments *treatments, uint32_t layers,
-                             bool is_reentrant);
-
 /* "torch.cuda.set_per_process_memory_fraction(0.9394)", in the arena; NULL: out of memory. */
 const char *ms_pytorch_limit_call(ms_arena *arena, double fraction);
 

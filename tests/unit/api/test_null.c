@@ -140,6 +140,11 @@ static ms_status take(void *context, const char *row, size_t length, ms_error *e
     STATUS(ms_plan_set_run(NULL, "batch", "1", &err))                                              \
     STATUS(ms_plan_set_run(the.plan, NULL, "1", &err))                                             \
     STATUS(ms_plan_set_run(the.plan, "batch", NULL, &err))                                         \
+    VOID(ms_plan_set_watch(NULL, NULL))                                                            \
+    VOID(ms_run_set_watch(NULL, NULL))                                                             \
+    VOID(ms_watch_free(NULL))                                                                      \
+    VOID(ms_watch_stop(NULL))                                                                      \
+    ZERO(ms_watch_done(NULL))                                                                      \
     STATUS(ms_plan_solve(NULL, &err))                                                              \
     VOID(ms_plan_stop(NULL))                                                                       \
     NONE(ms_plan_note(NULL, 0))                                                                    \
@@ -294,7 +299,8 @@ static void null_is_refused(void **state)
  */
 static const char others[] =
     "ms_run_create( ms_plan_create( ms_calibrator_create( ms_probe_create( "
-    "ms_streaming_create( ms_sweep_create( ms_inputs_create( ms_status_text( ms_status_exit_code( ";
+    "ms_streaming_create( ms_sweep_create( ms_inputs_create( ms_watch_create( ms_status_text( "
+    "ms_status_exit_code( ";
 
 static bool is_called(const char *name)
 {

@@ -16,13 +16,13 @@ typedef struct treat_case {
     const char *said; /* the body of treat, or part of the message */
 } treat_case;
 
-#define TREAT                                                                                      \
+#define NOTHING                                                                                    \
     "def treat(model):\n"                                                                          \
-    "    \"\"\"Call once, before the first step; then train as before.\"\"\"\n"                    \
-    "    layers = layers_of(model)\n"
+    "    \"\"\"Call once, before the first step; then train as before.\"\"\"\n"
+#define TREAT NOTHING "    layers = layers_of(model)\n"
 
 static const treat_case cases[] = {
-    {"nothing", "all=keep", 4, "non-reentrant", MS_OK, TREAT},
+    {"nothing", "all=keep", 4, "non-reentrant", MS_OK, NOTHING},
     {"checkpoints", "0-2=checkpoint", 4, "non-reentrant", MS_OK,
      TREAT "    for i in range(0, 3):\n        recompute(layers[i])\n"},
     {"reentrant ones", "all=checkpoint", 2, "reentrant", MS_OK,

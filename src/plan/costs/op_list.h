@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * The operators that a layer's recomputation runs.
+ */
+#ifndef MS_PLAN_COSTS_OP_LIST_H
+#define MS_PLAN_COSTS_OP_LIST_H
+
+#include "plan/costs/cost_model.h"
+
+/* Reads the operators of recomputation from a timed trace with all layers checkpointed. */
+ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_list *list,
+                          ms_error *err);
+
+#endif
