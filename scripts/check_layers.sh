@@ -116,10 +116,10 @@ read_objects() {
         if (from == to && rank[to, folder(used)] > rank[from, folder(user)])
             complain(user ": " folder(user) " may not use " used how ", which stands above it")
     }
-    # Below the ledger the public headers are out of reach, but for errors, fields, verdicts and the list of inputs;
+    # Below the ledger the public headers are out of reach, but for errors, fields, verdicts, the list of inputs and watches;
     # what is read back has its own.
     function is_in_reach(user, header) {
-        return user ~ /^(cli|api|report|sweep|plan|largest|ledger|simulate)\// || header ~ /^memscope\/(error|field|inputs|verdict)\.h$/ ||
+        return user ~ /^(cli|api|report|sweep|plan|largest|ledger|simulate)\// || header ~ /^memscope\/(error|field|inputs|verdict|watch)\.h$/ ||
                (user ~ /^(document|compare)\// && header == "memscope/recorded.h")
     }
     # Seams that belong to one place each.

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "text/output.h"
 #include "base/parallel.h"
-#include "base/watch.h"
+#include "simulate/watch.h"
 #include "gate/verdict.h"
 #include "json/read.h"
 #include "report/check/check_view.h"

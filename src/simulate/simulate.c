@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "simulate/simulate.h"
 
-#include "base/watch.h"
+#include "simulate/watch.h"
 #include "simulate/summary.h"
 
 typedef ms_status (*measurer)(const ms_trace *trace, const ms_allocator_options *options,

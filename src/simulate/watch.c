@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "base/watch.h"
+#include "simulate/watch.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

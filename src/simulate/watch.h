@@ -2,8 +2,8 @@
  *
  * What calls do for those who watch them (memscope/watch.h). NULL: nobody does.
  */
-#ifndef MS_BASE_WATCH_H
-#define MS_BASE_WATCH_H
+#ifndef MS_SIMULATE_WATCH_H
+#define MS_SIMULATE_WATCH_H
 
 #include "memscope/error.h"
 #include "memscope/watch.h"
