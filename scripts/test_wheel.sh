@@ -80,6 +80,20 @@ else:
     raise SystemExit(1)"
 }
 
+# What works on models is there, and says that PyTorch is not; one that is tried in tests/external/torch needs it.
+applies() {
+    inside python -c "
+import memscope, importlib.util
+assert importlib.util.find_spec('memscope.pytorch.tiled_mlp')
+assert memscope.Config(mode='balanced').warmup_steps == 3
+try:
+    memscope.wrap(1)
+except memscope.InputError as error:
+    assert str(error) == 'wrap needs PyTorch, which this Python does not have', error
+else:
+    raise SystemExit(1)"
+}
+
 leaves_nothing() {
     "$work/venv/bin/pip" uninstall -y memscope && [ -z "$(find "$work/venv" -name '*memscope*' ! -type d)" ]
 }
@@ -93,6 +107,7 @@ for python in "$@"; do
     check "$label: no libraries of the system" self_contained
     check "$label: the example" documented
     check "$label: capture" captures
+    check "$label: what is applied" applies
     check "$label: costs" cheap
     cat "$work/log"
     check "$label: uninstall" leaves_nothing
