@@ -95,8 +95,9 @@ typedef struct ms_recomputed_op {
     const char *name; /* static */
     uint32_t occurrence;
     double ms;
-    uint64_t bytes;      /* of its results */
-    bool must_recompute; /* it draws random numbers, or works in place, or its results change */
+    uint64_t bytes;  /* of its results */
+    bool is_random;  /* if any such operator is recomputed, all of them have to be */
+    bool is_changed; /* it works in place, or others change its results in place: never kept */
 } ms_recomputed_op;
 
 enum { MS_MOST_RECOMPUTED_OPS = 256 };

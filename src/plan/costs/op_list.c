@@ -21,11 +21,15 @@ static uint32_t choose_layer(const ms_trace *trace)
     return last < 2 ? 0 : 2;
 }
 
-/* An operator that draws random numbers must be recomputed if any of them is. One that works in
- * place writes to what was made before, and nothing is kept that such a one writes to. */
-static bool must_recompute(const char *name)
+static bool is_random(const char *name)
 {
-    return strstr(name, "dropout") != NULL || name[strlen(name) - 1] == '_';
+    return strstr(name, "dropout") != NULL;
+}
+
+/* It writes to what was made before, so it has to run again. */
+static bool is_in_place(const char *name)
+{
+    return name[0] && name[strlen(name) - 1] == '_';
 }
 
 static uint32_t occurrence_of(const ms_op_list *list, const char *name)
@@ -58,7 +62,8 @@ static ms_status read_pass(const ms_trace *trace, ms_pass pass, const ms_device 
             current = &list->items[list->count];
             *current = (ms_recomputed_op){.name = op->name,
                                           .occurrence = occurrence_of(list, op->name),
-                                          .must_recompute = must_recompute(op->name),
+                                          .is_random = is_random(op->name),
+                                          .is_changed = is_in_place(op->name),
                                           .ms = ms_clock_op_ms(device, op)};
             running = e.id;
             list->count++;
@@ -70,7 +75,7 @@ static ms_status read_pass(const ms_trace *trace, ms_pass pass, const ms_device 
         case MS_EVENT_ALLOC:
             if (current) {
                 current->bytes += trace->storages.items[e.id].bytes;
-                current->must_recompute |= trace->storages.items[e.id].is_changed;
+                current->is_changed |= trace->storages.items[e.id].is_changed;
             }
             break;
         case MS_EVENT_FREE:
@@ -98,7 +103,7 @@ static bool is_changed_in(const ms_op_list *forward, const ms_recomputed_op *op)
     for (uint32_t i = 0; i < forward->count; i++)
         if (forward->items[i].occurrence == op->occurrence &&
             strcmp(forward->items[i].name, op->name) == 0)
-            return forward->items[i].must_recompute;
+            return forward->items[i].is_changed;
     return false;
 }
 
@@ -110,6 +115,21 @@ ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_
     if (status == MS_OK)
         status = read_pass(trace, MS_PASS_FORWARD, device, &forward, err);
     for (uint32_t i = 0; i < list->count && status == MS_OK; i++)
-        list->items[i].must_recompute |= is_changed_in(&forward, &list->items[i]);
+        list->items[i].is_changed |= is_changed_in(&forward, &list->items[i]);
     return status;
+}
+
+static bool is_of(const ms_kept_op *kept, const ms_recomputed_op *op)
+{
+    return strcmp(kept->name, op->name) == 0 &&
+           (kept->occurrence == UINT32_MAX || kept->occurrence == op->occurrence);
+}
+
+bool ms_op_list_may_keep(const ms_op_list *list, const ms_kept_op *kept, uint32_t count)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        for (uint32_t k = 0; k < count; k++)
+            if (list->items[i].is_changed && is_of(&kept[k], &list->items[i]))
+                return false;
+    return true;
 }

@@ -11,4 +11,8 @@
 ms_status ms_op_list_read(const ms_trace *trace, const ms_device *device, ms_op_list *list,
                           ms_error *err);
 
+/* Whether the results of these operators can be kept: none is changed in place, which PyTorch would
+ * refuse. */
+bool ms_op_list_may_keep(const ms_op_list *list, const ms_kept_op *kept, uint32_t count);
+
 #endif

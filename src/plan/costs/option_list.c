@@ -55,7 +55,7 @@ ms_status ms_selective_of_share(ms_arena *arena, const ms_op_list *ops, double s
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for kept operators");
     for (uint32_t i = 0; i < ops->count; i++) {
         const ms_recomputed_op *op = &ops->items[i];
-        items[i] = (ms_item){(double)op->bytes, op->must_recompute ? 0 : op->ms};
+        items[i] = (ms_item){(double)op->bytes, op->is_random || op->is_changed ? 0 : op->ms};
     }
     const double all = bytes_of(ops);
     ms_status status = ms_knapsack(items, ops->count, share * all, NULL, taken, &proven, err);
@@ -78,7 +78,7 @@ static uint32_t next_worth_keeping(const ms_op_list *ops, const bool *taken)
     uint32_t best = ops->count;
     for (uint32_t i = 0; i < ops->count; i++) {
         const ms_recomputed_op *op = &ops->items[i];
-        if (taken[i] || op->must_recompute || !(op->ms > 0))
+        if (taken[i] || op->is_random || op->is_changed || !(op->ms > 0))
             continue;
         if (best == ops->count || is_worth_more(op, &ops->items[best]))
             best = i;

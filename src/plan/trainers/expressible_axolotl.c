@@ -9,6 +9,7 @@
  */
 #include <inttypes.h>
 
+#include "plan/costs/op_list.h"
 #include "plan/trainers/expressible.h"
 
 /* A set of operators that selective_checkpointing.save can name. */
@@ -96,6 +97,8 @@ ms_status ms_expressible_axolotl(MS_EXPRESSIBLE_ARGUMENTS)
         task->run->checkpoint_kind == MS_CHECKPOINT_REENTRANT)
         return list.status;
     for (size_t i = 0; i < sizeof save_sets / sizeof *save_sets; i++) {
+        if (!ms_op_list_may_keep(&costs->ops, save_sets[i].kept, save_sets[i].count))
+            continue;
         ms_treatment t = {.kind = MS_TREAT_SELECTIVE,
                           .kept_ops = save_sets[i].kept,
                           .kept_count = save_sets[i].count};

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/treatment/treatment.h"
+#include "plan/costs/op_list.h"
 #include "plan/trainers/expressible.h"
 #include "plan/trainers/layer_products.h"
 
@@ -79,6 +80,8 @@ static void add_selective(ms_expressible_list *list, const ms_layer_products *la
         if (!kept)
             break;
         ms_treatment t = selective_policy(&layers[i], kept);
+        if (!ms_op_list_may_keep(&list->costs->ops, t.kept_ops, t.kept_count))
+            return;
         shape.assignment.options[i] = i > 0 && ms_treatment_equal(&t, &before)
                                           ? shape.assignment.options[i - 1]
                                           : ms_expressible_option(list, &t);

@@ -37,8 +37,9 @@ addEventListener("load", () => setTimeout(() => {
     + all("table").filter((e) => !e.caption || !e.tHead).length + all("section").filter((e) => !document.getElementById(e.getAttribute("aria-labelledby"))).length;
   const table = document.querySelector("#operators table");
   if (table) {
-    const values = () => all("tbody tr", table).map((row) => Number(row.cells[5].querySelector("data").value));
-    const heading = table.tHead.rows[0].cells[5], button = heading.querySelector("button");
+    const at = all("th", table.tHead).findIndex((cell) => cell.textContent.trim().startsWith("allocates"));
+    const values = () => all("tbody tr", table).map((row) => Number(row.cells[at].querySelector("data").value));
+    const heading = table.tHead.rows[0].cells[at], button = heading.querySelector("button");
     button.click();
     result.descending = [heading.getAttribute("aria-sort"), values()];
     button.click();
