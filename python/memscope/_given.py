@@ -28,7 +28,8 @@ def option_of(keyword: str) -> str:
 
 
 def as_json(value: Any) -> str:
-    """Sets as lists, and what JSON does not know as its text: "torch.bfloat16" as "bfloat16"."""
+    """Sets as lists, what JSON does not know as its text ("torch.bfloat16" as "bfloat16"), and numbers that are not
+    finite as transformers writes them."""
     import json
 
     def other(item: Any) -> Any:
@@ -36,9 +37,17 @@ def as_json(value: Any) -> str:
             return sorted(item, key=str)
         return str(item).removeprefix("torch.")
     try:
-        return json.dumps(value, default=other)
-    except ValueError as error:  # it holds itself
+        return json.dumps(_finite(value), default=other)
+    except (ValueError, RecursionError) as error:  # it holds itself
         raise usage(f"cannot be written as JSON: {error}") from None
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and (value in (float("inf"), float("-inf")) or value != value):
+        return {"__float__": "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"}
+    if isinstance(value, Mapping):
+        return {name: _finite(one) for name, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 @functools.cache

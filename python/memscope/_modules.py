@@ -83,6 +83,14 @@ def is_peft(model: Any) -> bool:
     return hasattr(model, "peft_config") and hasattr(model, "get_base_model")
 
 
+def configs_of(core: Any) -> list[Any]:
+    """The config of a model of transformers, and the part for its text, where it has one."""
+    base = core.get_base_model() if is_peft(core) else core
+    config: Any = getattr(base, "config", None)
+    found = [config, config.get_text_config()] if hasattr(config, "get_text_config") else []
+    return list({id(one): one for one in found}.values())
+
+
 def devices_of(module: Any) -> list[Any]:
     return sorted({parameter.device for parameter in module.parameters()}, key=str)
 
@@ -147,17 +155,20 @@ def _called(model: Any, sample: Any) -> Any:
 
 
 @contextlib.contextmanager
-def without_dropout(model: Any) -> Iterator[None]:
-    """Pieces of a batch draw other numbers than the whole, so values are compared without any."""
-    found = [(module, name, value) for module in model.modules() for name, value in vars(module).items()
+def comparable(model: Any) -> Iterator[None]:
+    """Without dropout, as pieces of a batch draw other numbers than the whole, and without a cache, as training has
+    none."""
+    found = [(module, name, value, 0.0) for module in model.modules() for name, value in vars(module).items()
              if isinstance(value, float) and (name == "p" or "dropout" in name)]
-    for module, name, _ in found:
-        setattr(module, name, 0.0)
+    found += [(config, "use_cache", True, False) for config in configs_of(_core_of(model))
+              if getattr(config, "use_cache", None) is True]
+    for holder, name, _, value in found:
+        setattr(holder, name, value)
     try:
         yield
     finally:
-        for module, name, value in found:
-            setattr(module, name, value)
+        for holder, name, before, _ in found:
+            setattr(holder, name, before)
 
 
 @contextlib.contextmanager

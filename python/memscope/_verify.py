@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Callable
 
 from ._errors import MemscopeError
-from ._modules import devices_of, loss_of, moved, untouched, without_dropout
+from ._modules import comparable, devices_of, loss_of, moved, untouched
 
 _MOST_TOKENS = 128
 
@@ -27,7 +27,7 @@ def gradients(model: Any, sample: Any) -> dict[str, Any]:
     """Of one step, with the loss; nothing of it is left behind."""
     import torch
     sample = moved(small(sample), devices_of(model)[0])
-    with untouched(model), without_dropout(model):
+    with untouched(model), comparable(model):
         torch.manual_seed(0)
         loss = loss_of(model, sample)
         loss.backward()

@@ -14,7 +14,17 @@ from ._decide import Decision, Seen, given, made, with_figures
 from ._follow import Follower
 from ._given import usage
 from ._library import library, text_bytes, written
-from ._modules import Inner, class_of, devices_of, is_hf_trainer, is_lightning_trainer, is_module, is_peft, need_torch
+from ._modules import (
+    Inner,
+    class_of,
+    configs_of,
+    devices_of,
+    is_hf_trainer,
+    is_lightning_trainer,
+    is_module,
+    is_peft,
+    need_torch,
+)
 from ._objects import checkpointing_of
 from ._verify import verified
 
@@ -56,7 +66,7 @@ class Treated:
         base = core.get_base_model() if is_peft(core) else core
         if checkpointing_of(base):
             base.gradient_checkpointing_disable()
-        for config in _configs_of(base):
+        for config in configs_of(core):
             if getattr(config, "use_cache", False):
                 config.use_cache = False
         try:
@@ -95,16 +105,8 @@ class Treated:
             self.undoes.pop()()
 
 
-def _configs_of(base: Any) -> list[Any]:
-    config: Any = getattr(base, "config", None)
-    found = [config, config.get_text_config()] if hasattr(config, "get_text_config") else []
-    return list({id(one): one for one in found}.values())
-
-
 def _objects_of(inner: Inner) -> list[Any]:
-    core = inner.core
-    base = core.get_base_model() if is_peft(core) else core
-    return [*inner.outer.modules(), *_configs_of(base)]
+    return [*inner.outer.modules(), *configs_of(inner.core)]
 
 
 def _run(decision: Decision, model: Any) -> None:

@@ -18,6 +18,12 @@ static ms_status write_code(ms_arena *arena, const char *treat, uint32_t count, 
     if (!treatments.layers)
         return ms_fail(err, MS_ERR_NOMEM, "out of memory for the treatments");
     ms_status status = ms_treatments_apply(treat, arena, count, &treatments, err);
+    for (uint32_t i = 0; i < count && status == MS_OK; i++)
+        if (treatments.layers[i].kind == MS_TREAT_SELECTIVE && !treatments.layers[i].kept_count)
+            status = ms_fail(err, MS_ERR_USAGE,
+                             "layer %" PRIu32 ": selective:%.9g names no operators; memscope plan "
+                             "and memscope analyze choose them by the run",
+                             i, treatments.layers[i].share);
     if (status != MS_OK)
         return status;
     const char *code = ms_pytorch_treat(arena, &treatments, count, is_reentrant);

@@ -118,9 +118,16 @@
         .name = "layer_types", .kind = MS_KEY_LAYER_TYPES                                          \
     }
 
-/* Qwen's keys for sliding layers. */
+/* Qwen's keys for sliding layers. The framework writes a window of 0 where they are off. */
 #define QWEN_WINDOWS                                                                               \
-    BOOL("use_sliding_window", use_sliding_window, false), SLIDING_WINDOW,                         \
+    BOOL("use_sliding_window", use_sliding_window, false),                                         \
+        {.name = "sliding_window",                                                                 \
+         .kind = MS_KEY_OPTIONAL,                                                                  \
+         .offset = MEMBER(sliding_window),                                                         \
+         .default_kind = MS_DEFAULT_VALUE,                                                         \
+         .default_value = 4096,                                                                    \
+         .null_kind = MS_DEFAULT_VALUE,                                                            \
+         .maximum = MAX_POSITIONS},                                                                \
         {.name = "max_window_layers",                                                              \
          .kind = MS_KEY_COUNT,                                                                     \
          .offset = MEMBER(max_window_layers),                                                      \

@@ -294,6 +294,42 @@ class Plans(Case):
         self.assertEqual(fields(net), before)
 
 
+class Families(Case):
+    """Selective plans of every family that is predicted run, and give the untreated model's gradients."""
+
+    def models(self):
+        seen = set()
+        for path in sorted((TOP / "tests/oracle/families").glob("*_cpu.json")) + [TOP / "tests/oracle/cpu_step.json"]:
+            for case in json.loads(path.read_text())["cases"]:
+                kind = case["config"]["model_type"]
+                if kind in seen or case["weights"] != "fp32" or case.get("lora") or case.get("autocast"):
+                    continue
+                seen.add(kind)
+                config = transformers.AutoConfig.for_model(**case["config"])
+                name = (config.architectures or ["ForCausalLM"])[0]
+                if name.endswith("ForCausalLM"):
+                    config._attn_implementation = case["attn"]
+                    torch.manual_seed(0)
+                    yield kind, transformers.AutoModelForCausalLM.from_config(config).train()
+
+    def test_selective_plans(self):
+        run, tried = {"device": "cpu", "batch": 4, "seq": 64, "without": "offload,tile,chunk", "quiet": True}, 0
+        settings = memscope.Config(verify_correctness=True, enable_logging=False)
+        for kind, model in self.models():
+            sample = {"input_ids": torch.randint(0, model.config.get_text_config().vocab_size, (4, 64))}
+            with self.assertRaises(memscope.InfeasibleError) as caught:
+                memscope.plan(model, **run, budget="64KiB")
+            least, most = caught.exception.plan.least_budget_bytes, caught.exception.plan.keep_all.device_bytes
+            for place in (0.02, 0.6):
+                with self.subTest(kind, place=place):
+                    plan = memscope.plan(model, **run, budget=f"{int(least + place * (most - least))}B")
+                    if "selective" in plan.treat:
+                        memscope.wrap(model, plan, config=settings, sample_input=sample)
+                        memscope.detach(model)
+                        tried += 1
+        self.assertGreater(tried, 60)
+
+
 class Wrapping(Case):
     def test_twice(self):
         model = model_of()

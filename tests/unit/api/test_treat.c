@@ -33,6 +33,7 @@ static const treat_case cases[] = {
      TREAT "    Offload(layers, {**dict.fromkeys((0,), 0.5)})\n    chunk_loss(model, 4)\n"},
     {"a layer that there is not", "4=checkpoint", 4, "non-reentrant", MS_ERR_CONFIG, "layer 4"},
     {"no such treatment", "all=chekpoint", 4, "non-reentrant", MS_ERR_USAGE, "chekpoint"},
+    {"a share of operators", "1=selective:0.5", 4, "non-reentrant", MS_ERR_USAGE, "layer 1"},
     {"no layers", "all=checkpoint", 0, "non-reentrant", MS_ERR_USAGE, "found 0 layers"},
     {"too many layers", "all=keep", UINT32_MAX, "non-reentrant", MS_ERR_USAGE, "expected 1 to"},
     {"no such kind", "all=keep", 1, "both", MS_ERR_USAGE, "found checkpoint kind 'both'"},
