@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -43,8 +44,8 @@ def as_json(value: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    if isinstance(value, float) and (value in (float("inf"), float("-inf")) or value != value):
-        return {"__float__": "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"__float__": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
     if isinstance(value, Mapping):
         return {name: _finite(one) for name, one in value.items()}
     return [_finite(one) for one in value] if isinstance(value, (list, tuple)) else value
